@@ -1,0 +1,72 @@
+// The closed set of things a queue can do. Trivially copyable; memory that a command points to (launch parameters,
+// host-call data) stays valid until the command is done.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "base/timeline.h"
+#include "copy/shape.h"
+
+namespace vg::backend {
+
+class Kernel;
+
+struct LaunchShape {
+  uint32_t grid[3] = {1, 1, 1};   // blocks
+  uint32_t block[3] = {1, 1, 1};  // threads
+  uint32_t cluster[3] = {1, 1, 1};
+  uint32_t dynamicShared = 0;     // bytes
+  bool cooperative = false;
+};
+
+// A launch as core built it. Reference-counted by its maker: `release` is called once, by the queue, when the command
+// is done or dropped.
+struct LaunchRecord {
+  Kernel* kernel = nullptr;
+  LaunchShape shape;
+  const std::byte* parameters = nullptr;  // parameterBytes() bytes in C layout, 256-byte aligned
+  void (*release)(LaunchRecord*) = nullptr;
+};
+
+// Where asynchronous errors of a context go: the first device fault sticks. Lives as long as the process.
+struct FaultSink {
+  virtual void report(CUresult error, const char* reason) noexcept = 0;
+  virtual CUresult state() const noexcept = 0;  // CUDA_SUCCESS or the sticky error
+
+ protected:
+  ~FaultSink() = default;
+};
+
+struct CopyCommand {
+  copy::Shape shape;
+};
+struct FillCommand {
+  copy::Fill fill;
+};
+struct LaunchCommand {
+  LaunchRecord* record;
+  FaultSink* faults;
+};
+struct HostCall {
+  void (*function)(void* data);
+  void* data;
+};
+struct Wait {
+  Point point;
+};
+struct Write {
+  Timeline* timeline;  // advanced to value
+  uint64_t value;
+};
+struct Timestamp {
+  uint64_t* nanoseconds;  // receives Device::timestamp()
+};
+
+using Command = std::variant<CopyCommand, FillCommand, LaunchCommand, HostCall, Wait, Write, Timestamp>;
+static_assert(std::is_trivially_copyable_v<Command>);
+
+}  // namespace vg::backend

@@ -1,0 +1,95 @@
+// The line between what CUDA means (core, above) and how a device does it (a backend, below).
+//
+// If two backends would write the same line, it belongs above; if the line names an ioctl, a hardware method, a thread or
+// a page table, it belongs below. A Device is created once by the registry and never destroyed. All functions are
+// thread-safe unless said otherwise.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/command.h"
+#include "backend/traits.h"
+#include "base/result.h"
+
+namespace vg::alloc {
+class MemorySource;
+}
+namespace vg::host_register {
+class PageLocker;
+}
+
+namespace vg::backend {
+
+class Image;
+class Queue;
+
+// Where a module-scope variable lives in a loaded image.
+struct Global {
+  CUdeviceptr address = 0;
+  size_t size = 0;  // bytes
+};
+
+// What core passes down to load code. The texts or bytes live as long as the ImageSource.
+struct ImageSource {
+  std::vector<std::string> ptx;     // one module, or several relocatable ones to link
+  std::string name;                 // for the log: file or "module 3"
+  // Managed variables have one address in every context: asked by name and size, answered by core.
+  using ManagedResolver = Result<CUdeviceptr> (*)(void* owner, const std::string& name, size_t size, size_t alignment);
+  ManagedResolver resolveManaged = nullptr;
+  void* resolveOwner = nullptr;
+};
+
+// One kernel of a loaded image.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual const std::string& name() const = 0;
+  struct Parameter {
+    uint32_t offset, size;  // bytes in the parameter buffer
+  };
+  virtual const std::vector<Parameter>& parameters() const = 0;
+  virtual uint32_t parameterBytes() const = 0;
+  // CU_FUNC_ATTRIBUTE_*; may compile the kernel.
+  virtual Result<int> attribute(CUfunction_attribute attribute) = 0;
+  virtual CUresult setAttribute(CUfunction_attribute attribute, int value) = 0;
+  // Validates a launch (dimensions, shared memory, cooperative size) and prepares the code, compiling when needed.
+  virtual CUresult prepare(const LaunchShape& shape) = 0;
+  // The largest number of resident blocks a multiprocessor for the occupancy calls.
+  virtual Result<int> occupancy(int blockSize, size_t dynamicShared) = 0;
+};
+
+// Code and variables of one module in one context.
+class Image {
+ public:
+  virtual ~Image() = default;  // frees the variables
+  virtual Result<Kernel*> kernel(const std::string& name) = 0;  // CUDA_ERROR_NOT_FOUND
+  virtual Result<Global> global(const std::string& name) = 0;   // CUDA_ERROR_NOT_FOUND
+  virtual std::vector<std::string> kernelNames() const = 0;
+};
+
+struct LoadOptions {
+  std::string* infoLog = nullptr;   // CU_JIT_INFO_LOG_BUFFER
+  std::string* errorLog = nullptr;  // CU_JIT_ERROR_LOG_BUFFER
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  // Name, UUID, attributes, limits: plain data, filled once.
+  virtual const Traits& traits() const = 0;
+  virtual alloc::MemorySource& memory() = 0;
+  virtual host_register::PageLocker& pageLocker() = 0;
+  virtual std::unique_ptr<Queue> createQueue(int priority) = 0;
+  virtual Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) = 0;
+  // True when the host may access device memory directly, so that core may run small copies inline.
+  virtual bool hostAddressable() const = 0;
+  // Nanoseconds of the device's own clock, for event timing.
+  virtual uint64_t timestamp() const = 0;
+};
+
+}  // namespace vg::backend

@@ -1,0 +1,122 @@
+#include "base/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <strings.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/result.h"
+
+namespace vg::log {
+
+constinit std::atomic<int> threshold{static_cast<int>(Level::Warn)};
+
+namespace {
+
+constinit std::mutex openMutex;
+constinit std::atomic<spdlog::logger*> logger{nullptr};  // leaked: other threads may be writing through an old one
+
+constexpr int kLinesPerSecond = 200;
+constinit std::atomic<long> rateSecond{0};
+constinit std::atomic<int> rateCount{0};
+
+bool withinRate() {
+  const long now = time(nullptr);
+  if (rateSecond.exchange(now, std::memory_order_relaxed) != now) rateCount.store(0, std::memory_order_relaxed);
+  return rateCount.fetch_add(1, std::memory_order_relaxed) < kLinesPerSecond;
+}
+
+spdlog::logger* makeLogger(const char* path) {
+  const std::string where = path ? path : "";
+  spdlog::sink_ptr sink;
+  if (where.empty() || where == "stderr") {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  } else if (where == "stdout") {
+    sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
+  } else {
+    try {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(where);
+    } catch (const std::exception&) {
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    }
+  }
+  auto* made = new spdlog::logger("verdigris", sink);
+  made->set_pattern("verdigris[%P:%t] %l: %v");
+  made->set_level(spdlog::level::trace);
+  made->flush_on(spdlog::level::trace);
+  return made;
+}
+
+spdlog::logger& current() {
+  if (spdlog::logger* existing = logger.load(std::memory_order_acquire)) return *existing;
+  std::lock_guard lock(openMutex);
+  if (!logger.load(std::memory_order_relaxed)) logger.store(makeLogger(""), std::memory_order_release);
+  return *logger.load(std::memory_order_relaxed);
+}
+
+void writeList(Level level, const char* format, va_list args) {
+  if (level < Level::Critical && !withinRate()) return;
+  char line[1024];
+  std::vsnprintf(line, sizeof line, format, args);
+  current().log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(line));
+}
+
+}  // namespace
+
+void write(Level level, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  writeList(level, format, args);
+  va_end(args);
+}
+
+Level levelNamed(const char* name, Level fallback) {
+  static constexpr const char* kNames[] = {"trace", "debug", "info", "warn", "error", "critical", "off"};
+  for (int i = 0; i < 7; ++i)
+    if (!strcasecmp(name, kNames[i])) return static_cast<Level>(i);
+  return fallback;
+}
+
+void open(const char* path) {
+  std::lock_guard lock(openMutex);
+  logger.store(makeLogger(path), std::memory_order_release);
+}
+
+}  // namespace vg::log
+
+namespace vg {
+
+#define VG_WRITE_LIST(level)                    \
+  if (log::enabled(level)) {                    \
+    va_list args;                               \
+    va_start(args, reason);                     \
+    log::writeList(level, reason, args);        \
+    va_end(args);                               \
+  }
+
+CUresult fail(CUresult code, const char* reason, ...) {
+  VG_WRITE_LIST(log::Level::Info)
+  return code;
+}
+
+CUresult unsupported(const char* reason, ...) {
+  VG_WRITE_LIST(log::Level::Warn)
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult unimplemented(const char* reason, ...) {
+  VG_WRITE_LIST(log::Level::Error)
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void unreachable(const char* reason, ...) {
+  VG_WRITE_LIST(log::Level::Critical)
+  std::abort();
+}
+
+}  // namespace vg

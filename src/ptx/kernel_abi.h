@@ -1,0 +1,118 @@
+// The contract between whoever runs a kernel (backend/cpu's kernel runner) and whoever made it (the code generator's
+// native code or the reference interpreter). Plain C layouts: native code from the disk cache depends on every offset
+// here; change kKernelAbiVersion with any of them.
+//
+// Addresses: global, const, local and param addresses are host virtual addresses. A shared address is the byte offset
+// from BlockState::shared (it fits 32 bits); cvta.shared adds the base. Local memory lives in the running function's own
+// stack frame. Lanes are numbered by linear thread index within the block: warp w holds threads 32w .. 32w+31, the
+// last warp may be partial.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace vg::ptx {
+
+inline constexpr uint32_t kKernelAbiVersion = 1;
+inline constexpr uint32_t kWarpSize = 32;
+
+struct BlockState;
+struct KernelLaunch;
+
+enum class TrapReason : uint32_t {
+  Trap,               // trap instruction: CUDA_ERROR_LAUNCH_FAILED
+  IllegalInstruction, // reached an instruction we cannot run: CUDA_ERROR_ILLEGAL_INSTRUCTION, logged by name
+  MisalignedAddress,  // CUDA_ERROR_MISALIGNED_ADDRESS
+  SharedOutOfRange,   // CUDA_ERROR_ILLEGAL_ADDRESS
+  StackOverflow,      // CUDA_ERROR_LAUNCH_FAILED
+};
+enum class BarrierReduction : uint32_t { Popc, And, Or };
+
+// Services of the runner. `warp` is the calling warp's index in its block, `mask` the lanes concerned. All may switch
+// to another warp's fibre of the same worker unless said otherwise; none returns after trap or assertFail's fault.
+struct RuntimeCalls {
+  // bar.sync / barrier.sync: waits until `threads` threads (0: all live threads of the block) arrived at `id` (0..15).
+  void (*barrier)(BlockState*, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  // bar.arrive: counts, does not wait.
+  void (*barrierArrive)(BlockState*, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  // bar.red: as barrier, and combines the predicate bits of `predicates & mask` over all arriving threads.
+  uint32_t (*barrierReduce)(BlockState*, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
+                            BarrierReduction operation, uint32_t predicates);
+  // Called on back edges of loops that poll memory, and by nanosleep: lets other warps and blocks run.
+  void (*yield)(BlockState*, uint32_t warp);
+  void (*nanosleep)(BlockState*, uint32_t warp, uint32_t nanoseconds);
+  // vprintf for each lane of mask in lane order; formats[lane] and arguments[lane] are addresses; results[lane] gets the
+  // number of arguments or -1. Does not switch.
+  void (*print)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
+                int32_t* results);
+  // __assertfail: prints CUDA's message for each lane, then ends the launch with CUDA_ERROR_ASSERT.
+  void (*assertFail)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* messages, const uint64_t* files,
+                     const uint32_t* lines, const uint64_t* functions);
+  // Ends the launch with an error; does not return. `line` is the PTX line, 0 when unknown.
+  void (*trap)(BlockState*, uint32_t warp, uint32_t mask, TrapReason reason, uint32_t line);
+  // Device-side malloc and free for each lane of mask; a failed malloc gives 0. Do not switch.
+  void (*allocate)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* sizes, uint64_t* results);
+  void (*release)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* addresses);
+  uint64_t (*clock)(BlockState*);        // at the reported clock rate; always advances
+  uint64_t (*globalTimer)(BlockState*);  // nanoseconds
+};
+
+// One a launch, shared by all workers, constant while it runs.
+struct KernelLaunch {
+  const std::byte* parameters;   // the parameter buffer, C layout (layout.h), 256-byte aligned
+  const uint64_t* globals;       // addresses, in the order of KernelReferences::globals
+  uint32_t gridSize[3];          // blocks
+  uint32_t blockSize[3];         // threads
+  uint32_t threadsPerBlock;
+  uint32_t warpsPerBlock;
+  uint32_t staticShared;         // bytes
+  uint32_t dynamicShared;        // bytes
+  uint32_t dynamicSharedOffset;  // bytes from BlockState::shared
+  uint32_t workers;              // %nsmid
+  uint64_t gridId;
+  uint64_t cooperativeWorkspace; // %envreg1:%envreg2; 0 unless cooperative
+  uint32_t clusterSize[3];       // blocks; 1,1,1 without clusters
+  uint32_t flags;
+  const RuntimeCalls* calls;
+  const void* code;              // the interpreter's program; unused by native code
+  void* owner;                   // the runner's own
+};
+
+// One a running block; belongs to one worker thread.
+struct BlockState {
+  const KernelLaunch* launch;
+  uint32_t blockIndex[3];
+  uint32_t worker;               // %smid
+  std::byte* shared;             // base of the block's shared memory, 1 KiB aligned, staticShared + dynamicShared long
+  uint64_t blockNumber;          // linear
+  uint32_t sharedLimit;          // bytes accessible from `shared`
+  uint32_t reserved;
+  void* owner;                   // the runner's own
+};
+
+// Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
+// (KernelTraits::waits) are only called with endWarp == firstWarp + 1, each warp on a fibre of its own.
+using KernelEntry = void (*)(BlockState* block, uint32_t firstWarp, uint32_t endWarp);
+
+// What the runner must know of a kernel beyond its code; made by the code generator, kept in the disk cache.
+struct KernelTraits {
+  uint32_t staticShared = 0;         // bytes
+  uint32_t dynamicSharedOffset = 0;  // bytes
+  uint32_t localPerThread = 0;       // bytes of .local per thread (cuFuncGetAttribute LOCAL_SIZE_BYTES)
+  uint32_t stackPerWarp = 0;         // bytes of stack that a warp needs, locals of all lanes included
+  uint32_t registers = 0;            // estimate for CU_FUNC_ATTRIBUTE_NUM_REGS
+  bool waits = false;                // barriers or yields: warps need fibres when a block has several
+  bool polls = false;                // a loop waits for memory: never run inline on the launching thread
+  bool loops = false;                // has any loop: run time not bounded by its size
+  bool usesDynamicShared = false;
+};
+
+// Which blocks a variant of the native code is valid for.
+enum class BlockShape : uint32_t {
+  RowsOf32,   // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
+  PowerOfTwo, // blockDim.x is 1, 2, 4, 8 or 16, whole rows fit a warp
+  Other,
+};
+BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);
+
+}  // namespace vg::ptx

@@ -1,0 +1,42 @@
+// Where things of a kernel lie: parameters, shared variables. One truth for launch, interpreter and code generator.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/ast.h"
+
+namespace vg::ptx {
+
+struct ParameterSlot {
+  uint32_t offset = 0, size = 0;  // bytes in the parameter buffer
+};
+// C layout: each parameter at its alignment. The last element's end is the size of the buffer.
+std::vector<ParameterSlot> parameterLayout(const Function& entry);
+
+// Shared memory of an entry: every .shared variable of the entry and of all functions it can call, and the
+// module-scope ones they use, at fixed offsets from the block's shared base; dynamic (unsized extern) arrays all start
+// at `dynamicOffset`.
+struct SharedLayout {
+  struct Slot {
+    bool moduleScope = false;
+    uint32_t function = 0;   // index into Module::functions when not moduleScope
+    uint32_t variable = 0;   // index into Module::variables or Function::variables
+    uint32_t offset = 0;     // bytes from the shared base
+  };
+  std::vector<Slot> slots;
+  uint32_t staticSize = 0;     // bytes
+  uint32_t dynamicOffset = 0;  // bytes, aligned to 16 or more
+  uint32_t offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const;
+};
+SharedLayout sharedLayout(const Module& module, uint32_t entry);
+
+// What an entry touches, transitively through calls: the order of `globals` is the order of KernelLaunch::globals.
+struct KernelReferences {
+  std::vector<uint32_t> functions;  // Module::functions, the entry itself first
+  std::vector<uint32_t> globals;    // Module::variables in .global and .const, ascending
+  bool addressTaken = false;        // takes a function's address or calls through a register
+};
+KernelReferences references(const Module& module, uint32_t entry);
+
+}  // namespace vg::ptx
