@@ -1,0 +1,44 @@
+// What every handler is given, and the declarations of all handlers.
+//
+// A handler is `CUresult vg::handlers::<symbol>(const Call&, parameters...)` in api/<family>.cpp. It runs after the
+// thunk (exports.cpp) has passed the process gate and, where the row in entry_points.inc says `Context`, found a
+// current context. It checks its arguments, finds the objects and calls one verb of core. std::bad_alloc may leave it:
+// the thunk answers CUDA_ERROR_OUT_OF_MEMORY. It runs on the application's thread and holds no lock when it starts.
+#pragma once
+
+#include <cuda.h>
+
+#include "api/interop.h"
+#include "base/result.h"
+#include "core/process.h"
+#include "core/thread_state.h"
+
+namespace vg {
+
+// What a row needs before its handler runs.
+enum class Needs { Nothing, Init, Context };
+
+// What the null stream handle means to this call.
+enum class DefaultStream : unsigned char { Legacy, PerThread };
+
+struct Call {
+  core::Context* context;  // current to the calling thread; null where the row does not ask for one and there is none
+  DefaultStream stream;    // PerThread in the _ptsz and _ptds twins
+
+  // Null means a default stream, which one the symbol decides; every other handle is left as it is.
+  CUstream resolve(CUstream handle) const {
+    if (handle) return handle;
+    return stream == DefaultStream::PerThread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  }
+};
+
+#define CU_COMMA(...) __VA_OPT__(, ) __VA_ARGS__  // "(a, b)" becomes ", a, b"; "()" becomes nothing
+
+namespace handlers {
+#define CU_LIVE(name, since, needs, twin, params, args) CUresult name(const Call& CU_COMMA params);
+#define CU_STUB(name, since, needs, twin, params, args)
+#include "api/entry_points.inc"
+#undef CU_LIVE
+#undef CU_STUB
+}  // namespace handlers
+}  // namespace vg

@@ -1,0 +1,45 @@
+// The table of entry points as data: what cuGetProcAddress searches and what the coverage figure counts.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace vg::api {
+
+// An exported symbol split into the name programs ask for and which version of it this is.
+struct SymbolName {
+  std::string_view base;
+  int version;  // 1 for a name without _vN
+};
+
+constexpr SymbolName splitSymbol(std::string_view symbol) {
+  size_t digits = symbol.size();
+  while (digits > 0 && symbol[digits - 1] >= '0' && symbol[digits - 1] <= '9') --digits;
+  if (digits == symbol.size() || digits < 2 || symbol.substr(digits - 2, 2) != "_v") return {symbol, 1};
+  int version = 0;
+  for (char digit : symbol.substr(digits)) version = version * 10 + (digit - '0');
+  return {symbol.substr(0, digits - 2), version};
+}
+
+struct EntryPoint {
+  const char* symbol;
+  int since;  // 0: not offered by cuGetProcAddress
+  void* function;
+  void* twin;  // null when there is none
+  bool live;
+
+  SymbolName name() const { return splitSymbol(symbol); }
+  // Twins came with CUDA 7.0.
+  int twinSince() const { return since > 7000 ? since : 7000; }
+};
+
+// Sorted by base name, then version.
+extern const EntryPoint kEntryPoints[];
+extern const size_t kEntryPointCount;
+
+struct Coverage {
+  unsigned live, stubs;
+};
+Coverage coverage();
+
+}  // namespace vg::api

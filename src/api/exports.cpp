@@ -1,0 +1,122 @@
+// Derives the exported functions and the table of entry points from entry_points.inc.
+#include <exception>
+#include <iterator>
+#include <new>
+
+#include "api/call.h"
+#include "api/entry_points.h"
+#include "api/trace.h"
+#include "base/log.h"
+
+namespace vg::handlers {
+namespace {
+template <class... Args>
+[[gnu::cold]] CUresult notImplemented(const char* symbol, const Args&...) {
+  return unsupported("%s is not implemented", symbol);
+}
+}  // namespace
+
+// LIVE handlers are declared in call.h and defined in api/<family>.cpp.
+#define CU_LIVE(name, since, needs, twin, params, args)
+#define CU_STUB(name, since, needs, twin, params, args) \
+  static CUresult name(const Call& CU_COMMA params) { return notImplemented(#name CU_COMMA args); }
+#include "api/entry_points.inc"
+#undef CU_LIVE
+#undef CU_STUB
+#define CU_STUB CU_LIVE  // from here on a stub is an entry like any other
+}  // namespace vg::handlers
+
+namespace vg {
+namespace {
+
+// Gate closed, or the call needs a context and there is none: out of line, with the reason in the log.
+[[gnu::cold, gnu::noinline]] CUresult refuseAtGate(const char* symbol) {
+  return fail(core::refusal(), "%s: the library is not initialised, shutting down, or was inherited through fork",
+              symbol);
+}
+[[gnu::cold, gnu::noinline]] CUresult refuseWithoutContext(const char* symbol) {
+  return fail(CUDA_ERROR_INVALID_CONTEXT, "%s: no context is current to this thread", symbol);
+}
+[[gnu::cold, gnu::noinline]] CUresult outOfHostMemory(const char* symbol) {
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: the host is out of memory", symbol);
+}
+
+template <Needs kNeeds, auto kHandler, class... Args>
+CUresult call(const char* symbol, DefaultStream stream, Args... args) {
+  if constexpr (kNeeds != Needs::Nothing)
+    if (core::gate.load(std::memory_order_relaxed) != core::Gate::Open) [[unlikely]]
+      return refuseAtGate(symbol);
+  const Call call{core::threadState.current, stream};
+  if constexpr (kNeeds == Needs::Context)
+    if (!call.context) [[unlikely]]
+      return refuseWithoutContext(symbol);
+  try {
+    return kHandler(call, args...);
+  } catch (const std::bad_alloc&) {  // nothing may unwind into the caller
+    return outOfHostMemory(symbol);
+  }
+}
+
+template <Needs kNeeds, auto kHandler, class... Args>
+[[gnu::cold, gnu::noinline]] CUresult callTraced(const char* symbol, const char* names, DefaultStream stream,
+                                                 Args... args) {
+  const uint64_t start = api::traceClock();
+  const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
+  if (!api::traceOn.load(std::memory_order_relaxed)) return result;
+  const uint64_t duration = api::traceClock() - start;
+  api::TraceLine line(symbol, names, result);
+  (line.argument(args), ...);
+  line.finish(duration);
+  return result;
+}
+
+// The one way in. With the gate open and no trace: no lock, no log, three well-predicted branches.
+template <Needs kNeeds, auto kHandler, class... Args>
+inline CUresult enter(const char* symbol, const char* names, DefaultStream stream, Args... args) {
+  // cuInit starts the trace and is its first line: calls that need nothing look again afterwards.
+  if (kNeeds == Needs::Nothing || api::traceOn.load(std::memory_order_relaxed)) [[unlikely]]
+    return callTraced<kNeeds, kHandler>(symbol, names, stream, args...);
+  return call<kNeeds, kHandler>(symbol, stream, args...);
+}
+
+}  // namespace
+}  // namespace vg
+
+#define CU_EXPORT __attribute__((visibility("default")))
+#define CU_THUNK(symbol, stream, name, needs, params, args)                                                          \
+  extern "C" CU_EXPORT CUresult symbol params {                                                                      \
+    return vg::enter<vg::Needs::needs, vg::handlers::name>(#symbol, #args, vg::DefaultStream::stream CU_COMMA args); \
+  }
+#define CU_TWIN_None(...)
+#define CU_TWIN_ptsz(name, ...) CU_THUNK(name##_ptsz, PerThread, name, __VA_ARGS__)
+#define CU_TWIN_ptds(name, ...) CU_THUNK(name##_ptds, PerThread, name, __VA_ARGS__)
+#define CU_LIVE(name, since, needs, twin, params, args) \
+  CU_THUNK(name, Legacy, name, needs, params, args)     \
+  CU_TWIN_##twin(name, needs, params, args)
+#include "api/entry_points.inc"
+#undef CU_LIVE
+#undef CU_STUB
+
+namespace vg::api {
+
+#define CU_TWIN_POINTER_None(name) nullptr
+#define CU_TWIN_POINTER_ptsz(name) reinterpret_cast<void*>(name##_ptsz)
+#define CU_TWIN_POINTER_ptds(name) reinterpret_cast<void*>(name##_ptds)
+#define CU_LIVE(name, since, needs, twin, params, args) \
+  {#name, since, reinterpret_cast<void*>(::name), CU_TWIN_POINTER_##twin(::name), true},
+#define CU_STUB(name, since, needs, twin, params, args) \
+  {#name, since, reinterpret_cast<void*>(::name), CU_TWIN_POINTER_##twin(::name), false},
+const EntryPoint kEntryPoints[] = {
+#include "api/entry_points.inc"
+};
+#undef CU_LIVE
+#undef CU_STUB
+const size_t kEntryPointCount = std::size(kEntryPoints);
+
+Coverage coverage() {
+  Coverage result{0, 0};
+  for (const EntryPoint& entry : kEntryPoints) ++(entry.live ? result.live : result.stubs);
+  return result;
+}
+
+}  // namespace vg::api

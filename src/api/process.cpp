@@ -1,0 +1,31 @@
+// Initialisation, versions and the names of results.
+#include "api/call.h"
+#include "api/enum_names.h"
+#include "api/trace.h"
+
+namespace vg::handlers {
+
+CUresult cuInit(const Call&, unsigned int Flags) {
+  api::startTrace();
+  return core::initialise(Flags);
+}
+
+CUresult cuDriverGetVersion(const Call&, int* driverVersion) {
+  if (!driverVersion) return fail(CUDA_ERROR_INVALID_VALUE, "driverVersion is null");
+  *driverVersion = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(const Call&, CUresult error, const char** pStr) {
+  if (!pStr) return fail(CUDA_ERROR_INVALID_VALUE, "pStr is null");
+  *pStr = api::enumName(error);
+  return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(const Call&, CUresult error, const char** pStr) {
+  if (!pStr) return fail(CUDA_ERROR_INVALID_VALUE, "pStr is null");
+  *pStr = api::resultText(error);
+  return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace vg::handlers
