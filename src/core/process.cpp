@@ -12,8 +12,6 @@ CUresult initialise(unsigned flags) {
   return gate.load() == Gate::Open ? CUDA_SUCCESS : refusal();
 }
 
-CUresult refusal() {
-  return gate.load() == Gate::Exiting ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
-}
+CUresult refusal() { return gate.load() == Gate::Exiting ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED; }
 
 }  // namespace vg::core

@@ -1,7 +1,8 @@
 // The process gate: one word, tested once by every entry point.
 //
-// Closed until cuInit has succeeded, Open while the library may be used, Exiting once the process's atexit handlers have
-// started, Forked in the child of a process that had used the library. Read from any thread.
+// Closed until cuInit has succeeded, Open while the library may be used, Exiting once the process's atexit handlers
+// have started, Forked in the child of a process that had used the library. Read from any thread. Nothing that cuInit
+// makes is ever destroyed, so a call that is inside the library while the process exits stays harmless.
 #pragma once
 
 #include <cuda.h>

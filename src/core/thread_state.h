@@ -1,14 +1,41 @@
-// What the library remembers about a thread: the stack of current contexts. One thread_local of plain data.
+// What the library remembers about a thread: the stack of current contexts, and the thread's capture mode. One
+// thread_local of plain data, small enough for the space that the C library keeps for libraries opened later.
 #pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "base/result.h"
 
 namespace vg::core {
 
 class Context;
 
-struct ThreadState {
-  Context* current = nullptr;  // top of the stack; null when no context is current
+// A context as a thread remembers it. The generation tells the context that was made current from a later one that has
+// the same address.
+struct ContextReference {
+  Context* context = nullptr;
+  uint64_t generation = 0;
 };
 
-extern constinit thread_local ThreadState threadState;
+struct ThreadState {
+  Context* current = nullptr;  // top of the stack; null when no context is current
+  uint64_t generation = 0;     // of current
+  CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  uint32_t depth = 0;  // entries below the top
+  static constexpr uint32_t kInline = 3;
+  ContextReference below[kInline];
+  ContextReference* overflow = nullptr;  // deeper entries; freed when the last of them is popped
+};
+
+extern constinit thread_local ThreadState threadState [[gnu::tls_model("initial-exec")]];
+
+// The per-thread stack of contexts. Null stands for "no context", and may be pushed by setCurrent only.
+void pushCurrent(Context& context);
+// The context that was on top; CUDA_ERROR_INVALID_CONTEXT when the stack is empty.
+Result<Context*> popCurrent();
+// Replaces the top of the stack; null pops it.
+void setCurrent(Context* context);
 
 }  // namespace vg::core

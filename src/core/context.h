@@ -1,0 +1,130 @@
+// A context: what an application's work on a device belongs to. Holds the streams, limits, per-library storage and the
+// sticky error; the memory and modules of a context are found by the tables that own them.
+//
+// Handles are slots of a slab. A context object is never destroyed: when its context ends it is taken apart and kept
+// for a later one, so a thread that still holds a pointer reads valid memory and is told
+// CUDA_ERROR_CONTEXT_IS_DESTROYED. All functions are thread-safe unless said otherwise.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "backend/command.h"
+#include "base/result.h"
+#include "core/local_storage.h"
+#include "core/stream.h"
+#include "core/thread_state.h"
+
+namespace vg::core {
+
+class Device;
+
+class Context final : public backend::FaultSink {
+ public:
+  Context(unsigned index, bool primary) : index_(index), primary_(primary) {}
+  Context(const Context&) = delete;
+
+  CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+  Device& device() const { return *device_; }
+  bool primary() const { return primary_; }
+  // Unique in the process for this life of the context: a primary context gets a new one after a reset.
+  uint64_t id() const { return id_.load(std::memory_order_acquire); }
+  // A small number that no other living context has.
+  unsigned index() const { return index_; }
+  unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
+  unsigned apiVersion() const { return apiVersion_; }
+
+  // One load and compare: alive, the one that was meant, and without a sticky error.
+  bool usable(uint64_t generation) const { return word_.load(std::memory_order_relaxed) == generation; }
+  // Which one this is, for ContextReference: constant for a primary context.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  bool alive() const { return (word_.load(std::memory_order_acquire) & ~kFaulted) != 0; }
+
+  // CUDA_SUCCESS or the sticky error. The first report sticks until the context ends.
+  CUresult state() const noexcept override { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
+  void report(CUresult error, const char* reason) noexcept override;
+
+  StreamSet& streams() { return streams_; }
+  Stream& legacyStream() { return streams::legacy(*this); }
+  Stream& perThreadStream() { return streams::perThread(*this); }
+  LocalStorage& localStorage() { return localStorage_; }
+  // Waits for all work of the context; then its sticky error, if any.
+  CUresult synchronize() { return streams::synchronizeAll(*this); }
+
+  // CU_LIMIT_*. CUDA_ERROR_UNSUPPORTED_LIMIT where the device has no such limit, CUDA_ERROR_INVALID_VALUE for no limit.
+  Result<size_t> limit(CUlimit which) const;
+  CUresult setLimit(CUlimit which, size_t value);
+  CUresult setFlags(unsigned flags);
+  CUfunc_cache cacheConfig() const { return static_cast<CUfunc_cache>(cacheConfig_.load(std::memory_order_relaxed)); }
+  void setCacheConfig(CUfunc_cache config) { cacheConfig_.store(config, std::memory_order_relaxed); }
+  CUsharedconfig sharedConfig() const {
+    return static_cast<CUsharedconfig>(sharedConfig_.load(std::memory_order_relaxed));
+  }
+  void setSharedConfig(CUsharedconfig config) { sharedConfig_.store(config, std::memory_order_relaxed); }
+
+  // Peer access from this context to memory of another one's device.
+  CUresult enablePeer(Context& peer);
+  CUresult disablePeer(Context& peer);
+  bool peerEnabled(const Context& peer) const;
+
+ private:
+  friend struct ContextLife;
+  static constexpr uint64_t kFaulted = uint64_t{1} << 63;
+
+  std::atomic<uint64_t> word_{0};  // 0: not alive; the generation; with kFaulted after a sticky error
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<uint64_t> id_{0};
+  std::atomic<int> fault_{0};
+  const unsigned index_;
+  const bool primary_;
+  Device* device_ = nullptr;
+  std::atomic<unsigned> flags_{0};
+  unsigned apiVersion_ = 0;
+  unsigned attached_ = 0;  // cuCtxAttach, guarded by the life mutex
+  Context* nextDead_ = nullptr;
+
+  StreamSet streams_;
+  LocalStorage localStorage_;
+  std::array<std::atomic<size_t>, CU_LIMIT_MAX> limits_{};
+  std::atomic<int> cacheConfig_{0}, sharedConfig_{0};
+  static constexpr unsigned kPeerWords = 16;
+  std::array<std::atomic<uint64_t>, kPeerWords> peers_{};  // ids of contexts whose memory this one may reach
+};
+
+// The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,
+// CUDA_ERROR_CONTEXT_IS_DESTROYED for a context that has ended or a primary one that nobody retains.
+Result<Context&> findContext(CUcontext handle);
+// The same for calls that may name a primary context that nobody retains, such as cuCtxSetCurrent.
+Result<Context&> findContextOrPrimary(CUcontext handle);
+
+// The current context of the calling thread when it may be used; otherwise CUDA_ERROR_INVALID_CONTEXT (none),
+// CUDA_ERROR_CONTEXT_IS_DESTROYED (ended, or a primary one that nobody retains) or its sticky error.
+inline Result<Context&> currentContext();
+// Why the current context may not be used. Requires: it may not.
+[[gnu::cold]] CUresult currentContextRefusal();
+
+inline Result<Context&> currentContext() {
+  Context* context = threadState.current;
+  if (!context || !context->usable(threadState.generation)) [[unlikely]]
+    return currentContextRefusal();
+  return *context;
+}
+
+// cuCtxCreate and cuCtxDestroy. Destroying waits for the context's work, ends its streams, modules, allocations and
+// stored values, and takes it off the calling thread's stack. A primary context cannot be destroyed so.
+Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersion);
+CUresult destroyContext(Context& context);
+
+// The bits of cuCtxCreate's and cuDevicePrimaryCtxSetFlags's flags that are legal together.
+CUresult checkContextFlags(unsigned flags);
+
+// For Device only: a primary context in its three acts. The caller holds the device's primary mutex.
+Context& reservePrimary(Device& device);
+void activatePrimary(Context& context, unsigned flags);
+void deactivatePrimary(Context& context);
+
+}  // namespace vg::core

@@ -1,0 +1,61 @@
+// A device as the application sees it: the ordinal after CUDA_VISIBLE_DEVICES, its backend, and its primary context.
+// Devices are made by cuInit and never destroyed.
+#pragma once
+
+#include <cuda.h>
+
+#include <mutex>
+#include <string>
+
+#include "backend/device.h"
+#include "base/result.h"
+
+namespace vg::core {
+
+class Context;
+
+class Device {
+ public:
+  Device(int ordinal, backend::Device& backend) : ordinal_(ordinal), backend_(backend) {}
+  Device(const Device&) = delete;
+
+  int ordinal() const { return ordinal_; }
+  CUdevice handle() const { return ordinal_; }
+  backend::Device& backend() const { return backend_; }
+  const backend::Traits& traits() const { return backend_.traits(); }
+  int attribute(CUdevice_attribute which) const { return traits().attributes[which]; }
+  // "0000:01:00.0", from the PCI attributes.
+  std::string pciBusId() const;
+
+  // The primary context. Its handle exists before anything retains it.
+  Context& primary() const { return *primary_; }
+  // Counted: the first makes the context usable, the last release tears it down. Thread-safe.
+  Result<Context&> retainPrimary();
+  CUresult releasePrimary();
+  // Tears down what the context holds, whoever retains it; the handle and the counts of later retains start anew.
+  CUresult resetPrimary();
+  CUresult setPrimaryFlags(unsigned flags);
+  void primaryState(unsigned* flags, bool* active) const;
+
+ private:
+  friend CUresult makeDevices();
+
+  const int ordinal_;
+  backend::Device& backend_;
+  Context* primary_ = nullptr;
+  mutable std::mutex primaryMutex_;  // guards what follows, and the life of the primary context
+  unsigned retained_ = 0;
+  unsigned primaryFlags_ = 0;
+};
+
+// Requires: the process gate is open, or the caller is cuInit.
+int deviceCount();
+Device& deviceAt(int ordinal);
+// CUDA_ERROR_INVALID_DEVICE outside 0 .. deviceCount()-1.
+Result<Device&> findDevice(CUdevice device);
+
+// Makes the devices that CUDA_VISIBLE_DEVICES lets through, in its order; CUDA_ERROR_NO_DEVICE when none is left. For
+// cuInit only.
+CUresult makeDevices();
+
+}  // namespace vg::core
