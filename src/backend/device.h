@@ -1,12 +1,13 @@
 // The line between what CUDA means (core, above) and how a device does it (a backend, below).
 //
-// If two backends would write the same line, it belongs above; if the line names an ioctl, a hardware method, a thread or
-// a page table, it belongs below. A Device is created once by the registry and never destroyed. All functions are
+// If two backends would write the same line, it belongs above; if the line names an ioctl, a hardware method, a thread
+// or a page table, it belongs below. A Device is created once by the registry and never destroyed. All functions are
 // thread-safe unless said otherwise.
 #pragma once
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "backend/command.h"
 #include "backend/traits.h"
 #include "base/result.h"
+#include "images/image_source.h"
 
 namespace vg::alloc {
 class MemorySource;
@@ -34,14 +36,33 @@ struct Global {
   size_t size = 0;  // bytes
 };
 
+// Limits of a context that kernels obey, as cuCtxSetLimit sets them. Owned by the context, outlives its images.
+struct KernelLimits {
+  std::atomic<size_t> stackBytes{1024};       // CU_LIMIT_STACK_SIZE, a thread
+  std::atomic<size_t> printfBytes{1u << 20};  // CU_LIMIT_PRINTF_FIFO_SIZE
+  std::atomic<size_t> heapBytes{8u << 20};    // CU_LIMIT_MALLOC_HEAP_SIZE
+};
+
 // What core passes down to load code. The texts or bytes live as long as the ImageSource.
 struct ImageSource {
-  std::vector<std::string> ptx;     // one module, or several relocatable ones to link
-  std::string name;                 // for the log: file or "module 3"
+  std::vector<std::string> ptx;  // one module, or several relocatable ones to link
+  std::string name;              // for the log: file or "module 3"
   // Managed variables have one address in every context: asked by name and size, answered by core.
   using ManagedResolver = Result<CUdeviceptr> (*)(void* owner, const std::string& name, size_t size, size_t alignment);
   ManagedResolver resolveManaged = nullptr;
   void* resolveOwner = nullptr;
+  // Kernels of a bare cubin (images::Selected): the image describes them; launching answers NO_BINARY_FOR_GPU.
+  std::vector<images::NativeKernel> nativeKernels;
+  // Device memory of module variables comes from core's tables, so that pointer queries and copies know it. The image
+  // keeps the functions and `memoryOwner` (the context) and releases in its destructor. Required for modules that
+  // have variables.
+  using Allocate = Result<CUdeviceptr> (*)(void* owner, size_t bytes, size_t alignment);
+  using Release = void (*)(void* owner, CUdeviceptr address);
+  Allocate allocate = nullptr;
+  Release release = nullptr;
+  void* memoryOwner = nullptr;
+  // The limits of the context (cuCtxSetLimit); null: the defaults.
+  const KernelLimits* limits = nullptr;
 };
 
 // One kernel of a loaded image.
@@ -61,12 +82,15 @@ class Kernel {
   virtual CUresult prepare(const LaunchShape& shape) = 0;
   // The largest number of resident blocks a multiprocessor for the occupancy calls.
   virtual Result<int> occupancy(int blockSize, size_t dynamicShared) = 0;
+  // True when a launch of this shape is sure to end soon and waits for nobody: core may run it on the calling thread.
+  // Requires: prepare(shape) succeeded.
+  virtual bool inlineSafe(const LaunchShape& shape) const = 0;
 };
 
 // Code and variables of one module in one context.
 class Image {
  public:
-  virtual ~Image() = default;  // frees the variables
+  virtual ~Image() = default;                                   // frees the variables
   virtual Result<Kernel*> kernel(const std::string& name) = 0;  // CUDA_ERROR_NOT_FOUND
   virtual Result<Global> global(const std::string& name) = 0;   // CUDA_ERROR_NOT_FOUND
   virtual std::vector<std::string> kernelNames() const = 0;
@@ -90,6 +114,9 @@ class Device {
   virtual bool hostAddressable() const = 0;
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
+  // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
+  // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
+  virtual void flushOutput() noexcept {}
 };
 
 }  // namespace vg::backend
