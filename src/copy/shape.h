@@ -1,5 +1,5 @@
-// Every copy and fill in one normal form: boxes of bytes with pitches. What CUDA's copy structures mean is decided above;
-// here only geometry is left. Trivially copyable.
+// Every copy and fill in one normal form: boxes of bytes with pitches. What CUDA's copy structures mean is decided
+// above; here only geometry is left. Trivially copyable.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Shape {
 // A fill of `height` rows of `width` bytes with an element of 1, 2 or 4 bytes repeated.
 struct Fill {
   std::byte* base = nullptr;
-  size_t pitch = 0;          // bytes between rows
-  size_t width = 0;          // bytes in a row, a multiple of elementSize
+  size_t pitch = 0;  // bytes between rows
+  size_t width = 0;  // bytes in a row, a multiple of elementSize
   size_t height = 1;
   uint32_t pattern = 0;      // the element, in the low bytes
   uint32_t elementSize = 1;  // 1, 2 or 4

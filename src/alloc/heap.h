@@ -1,0 +1,145 @@
+// Hands out the memory of one window: slots of 512 bytes to 32 KiB, runs of 64 KiB pages below 2 MiB, runs of 2 MiB
+// granules above.
+//
+// Memory that was released stays committed, up to a bound, and is handed out again without a system call; beyond the
+// bound the oldest goes back to the system and faults when it is touched. `capacity` counts granules with something
+// live in them, as the vendor's driver does, so that a window that is all released has all its capacity free.
+//
+// All functions are thread-safe; one lock a heap, held for some tens of nanoseconds unless memory has to be committed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "alloc/memory_source.h"
+#include "alloc/memory_table.h"
+
+namespace vg::alloc {
+
+// What a new record says of itself.
+struct Description {
+  Kind kind = Kind::Device;
+  void* owner = nullptr;
+  uint32_t flags = 0;
+  size_t alignment = 0;  // a power of two up to kGranule; 0 and small ones mean kUnit
+};
+
+class Heap {
+ public:
+  // Requires: the table is reserved; no other heap uses this window. `cacheBytes` bounds what is kept committed.
+  Heap(MemoryTable& table, unsigned window, MemorySource& source, size_t capacity, size_t cacheBytes);
+  ~Heap();
+  Heap(const Heap&) = delete;
+
+  // CUDA_ERROR_OUT_OF_MEMORY beyond the capacity or when the source has no more. Requires: bytes > 0.
+  Result<Record*> allocate(size_t bytes, const Description& description);
+  // Ends the allocation that starts at `base` and has this id; false when it is not there (any more).
+  bool release(uintptr_t base, uint64_t id);
+  // Ends all allocations for which match(record) says so; returns how many.
+  template <class Match>
+  size_t releaseIf(Match match) {
+    std::vector<std::pair<uintptr_t, uint64_t>> found;
+    forEach([&](const Record& record) {
+      if (match(record)) found.emplace_back(record.base.load(), record.id.load());
+    });
+    size_t released = 0;
+    for (auto [base, id] : found) released += release(base, id);
+    return released;
+  }
+  // Calls visit(const Record&) for every live allocation, under the heap's lock.
+  template <class Visit>
+  void forEach(Visit visit);
+
+  size_t capacity() const { return capacity_; }
+  // Bytes of granules with something live in them.
+  size_t used() const { return usedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
+  // Bytes kept committed although nothing lives there.
+  size_t cached() const { return cachedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
+  // Gives all cached granules back to the source.
+  void trim();
+
+ private:
+  static constexpr unsigned kClasses = 12;
+  static constexpr uint32_t kBins = 4096;  // runs of fewer granules are cached by their exact length
+  static constexpr unsigned kUnitsOfClass[kClasses] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 42, 64};
+
+  // A run of pages or granules; also a granule run while it is cached.
+  struct Run : Record {
+    uint32_t position = 0;                           // first page of the granule, or first granule of the window
+    uint32_t extent = 0;                             // pages or granules
+    struct PagedGranule* granule = nullptr;          // page runs
+    Run *binNext = nullptr, *binPrevious = nullptr;  // cached: same extent, newest first
+    Run *ageNext = nullptr, *agePrevious = nullptr;  // cached: oldest first
+  };
+  struct Slab : SlabTable {
+    uint64_t freeSlots[2] = {};
+    uint32_t live = 0, slots = 0, page = 0, sizeClass = 0;
+    struct PagedGranule* granule = nullptr;
+    Slab *next = nullptr, *previous = nullptr;  // in partial_, while a slot is free
+  };
+  struct PagedGranule : PageTable {
+    uint32_t freePages = 0;  // bit set: free
+    uint32_t live = 0;       // live allocations inside
+    Run* run = nullptr;      // the granule
+    unsigned list = 0;       // which of byLongest_ it is in
+    PagedGranule *next = nullptr, *previous = nullptr;
+  };
+
+  Record* allocateSlot(unsigned sizeClass);
+  Record* allocatePages(uint32_t count);
+  Record* allocateGranules(uint32_t count);
+  void releaseSlot(Slab& slab, Record& record);
+  void releasePages(Run& run);
+  void releaseGranules(Run& run);
+
+  Slab* newSlab(unsigned sizeClass);
+  void endSlab(Slab& slab);
+  PagedGranule* granuleWithPages(uint32_t count);
+  uint32_t takePages(PagedGranule& granule, uint32_t count);
+  void givePages(PagedGranule& granule, uint32_t first, uint32_t count);
+  void refile(PagedGranule& granule);
+  void unfile(PagedGranule& granule);
+  void countLive(PagedGranule& granule, int change);
+
+  Run* takeRun(uint32_t count);
+  Run* fromCache(uint32_t count);
+  Run* fromFreeSpace(uint32_t count);
+  void toCache(Run& run);
+  void removeFromCache(Run& run);
+  void evictOldest();
+  void setWords(uint32_t first, uint32_t count, uintptr_t word);
+  bool roomFor(uint32_t granules) const;
+
+  template <class T>
+  T* newObject(T*& freeList);
+  std::byte* metadata(size_t bytes);
+  Record* find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run);
+
+  MemoryTable& table_;
+  MemorySource& source_;
+  std::byte* const start_;
+  std::atomic<uintptr_t>* const words_;
+  const unsigned window_;
+  const size_t capacity_;
+  const uint32_t capacityGranules_, windowGranules_, cacheGranules_;
+  std::atomic<size_t> usedGranules_{0}, cachedGranules_{0};
+
+  std::mutex mutex_;  // guards everything below and the words of the window
+  Slab* partial_[kClasses] = {};
+  PagedGranule* byLongest_[kPagesPerGranule + 1] = {};  // by the longest run of free pages
+  uint64_t longestPresent_ = 0;                         // bit n: byLongest_[n] is not empty
+  std::vector<Run*> bins_;
+  std::vector<uint64_t> binPresent_;
+  Run *oldest_ = nullptr, *newest_ = nullptr;
+  std::map<uint32_t, uint32_t> freeSpace_;  // uncommitted: first granule -> count
+  Run* freeRuns_ = nullptr;
+  Slab* freeSlabs_[kClasses] = {};
+  PagedGranule* freeGranules_ = nullptr;
+  std::byte *metadataAt_ = nullptr, *metadataEnd_ = nullptr;
+  std::vector<std::pair<void*, size_t>> metadataChunks_;
+};
+
+}  // namespace vg::alloc

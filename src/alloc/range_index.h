@@ -1,0 +1,61 @@
+// A sorted index of disjoint address ranges outside our reservation: registered host memory.
+//
+// find() takes no lock: it searches a sorted array between two reads of a sequence number and repeats when a writer was
+// there. Arrays that were outgrown are kept, so a slow reader never touches freed memory. insert() and remove() take
+// the index's own lock; they are rare.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "alloc/record.h"
+
+namespace vg::alloc {
+
+class RangeIndex {
+ public:
+  // The live record whose range contains the address, or null.
+  const Record* find(uintptr_t address) const {
+    if (address - lowest_.load(std::memory_order_relaxed) >= extent_.load(std::memory_order_relaxed)) return nullptr;
+    return search(address);
+  }
+
+  // A live record with these members, or null when the range overlaps one that is there. Throws std::bad_alloc.
+  Record* insert(const Record& prototype);
+  // Ends the record whose range starts at `base`; false when there is none.
+  bool remove(uintptr_t base);
+  // A live record that overlaps [address, address + bytes), or null.
+  const Record* overlapping(uintptr_t address, size_t bytes) const;
+  // Calls visit(record) for every live record, under the lock.
+  template <class Visit>
+  void forEach(Visit visit) {
+    std::lock_guard lock(mutex_);
+    Array* array = array_.load(std::memory_order_relaxed);
+    for (size_t i = 0, n = count_.load(std::memory_order_relaxed); i < n; ++i)
+      visit(*array->records[i].load(std::memory_order_relaxed));
+  }
+
+ private:
+  struct Array {
+    size_t capacity;
+    std::atomic<Record*>* records;
+  };
+
+  const Record* search(uintptr_t address) const;
+  // The number of records that start at or below the address.
+  static size_t upperBound(const Array& array, size_t count, uintptr_t address);
+  Record* newRecord();
+  void grow();
+  void updateBounds();
+
+  std::atomic<uint64_t> sequence_{0};  // odd while a writer is at work
+  std::atomic<Array*> array_{nullptr};
+  std::atomic<size_t> count_{0};
+  std::atomic<uintptr_t> lowest_{0};  // of all ranges; `extent_` bytes from there hold them all
+  std::atomic<uintptr_t> extent_{0};
+  mutable std::mutex mutex_;
+  Record* freeRecords_ = nullptr;  // linked through `owner`
+};
+
+}  // namespace vg::alloc

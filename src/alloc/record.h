@@ -1,0 +1,41 @@
+// What is known of one allocation. Records are type-stable: their memory never goes away, so a lookup that races with a
+// release reads a stale record at worst, never a wild one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace vg::alloc {
+
+enum class Kind : uint8_t {
+  Device,      // cuMemAlloc
+  Pool,        // cuMemAllocAsync
+  Managed,     // cuMemAllocManaged, __managed__ variables
+  Pinned,      // cuMemHostAlloc: host memory of ours
+  Registered,  // cuMemHostRegister: host memory of the application
+};
+
+enum class State : uint8_t { Free, Live };
+
+// All members are written before `state` becomes Live and stay constant until it becomes Free, except where said.
+struct alignas(64) Record {
+  std::atomic<uintptr_t> base{0};
+  std::atomic<size_t> size{0};        // bytes asked for
+  std::atomic<uint64_t> id{0};        // unique in the process, never used twice (CU_POINTER_ATTRIBUTE_BUFFER_ID)
+  std::atomic<void*> owner{nullptr};  // core::Context, null when no context owns it
+  std::atomic<State> state{State::Free};
+  std::atomic<Kind> kind{Kind::Device};
+  std::atomic<uint16_t> window{0};      // number of the window in the memory table
+  std::atomic<uint32_t> flags{0};       // of the call that made it
+  std::atomic<uint32_t> attributes{0};  // changes while Live: core/memory.h says which bits
+  std::atomic<uint32_t> advice{0};      // changes while Live: managed memory only, core/memory_advice.cpp
+
+  bool live() const { return state.load(std::memory_order_acquire) == State::Live; }
+  std::byte* data() const { return reinterpret_cast<std::byte*>(base.load(std::memory_order_relaxed)); }
+  size_t bytes() const { return size.load(std::memory_order_relaxed); }
+  bool contains(uintptr_t address) const { return address - base.load(std::memory_order_relaxed) < bytes(); }
+};
+static_assert(sizeof(Record) == 64);
+
+}  // namespace vg::alloc

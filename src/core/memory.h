@@ -1,0 +1,75 @@
+// Linear memory as CUDA means it: who owns it, what a pointer is, which ranges a call may touch.
+//
+// Every allocation has one record in one table (alloc/memory_table.h); lookups take no lock. All functions are
+// thread-safe. Heaps are made at the first need of their device.
+#pragma once
+
+#include <cuda.h>
+
+#include "alloc/memory_table.h"
+#include "base/result.h"
+
+namespace vg::core {
+
+class Context;
+
+namespace memory {
+
+// cuMemAlloc: device memory of the context's device, aligned to 512 bytes (2 MiB from 2 MiB on) or to `alignment`, a
+// power of two up to 2 MiB. CUDA_ERROR_INVALID_VALUE for 0 bytes, CUDA_ERROR_OUT_OF_MEMORY beyond the device's memory.
+Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment = 0);
+
+struct Pitched {
+  CUdeviceptr address;
+  size_t pitch;  // bytes between rows
+};
+Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize);
+
+// cuMemAllocManaged: one address for the host and every device. flags: CU_MEM_ATTACH_GLOBAL or CU_MEM_ATTACH_HOST.
+Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned flags = CU_MEM_ATTACH_GLOBAL,
+                                    size_t alignment = 0);
+
+// cuMemFree: 0 is accepted. Waits for the work of the context that owns the memory, unless it is stream-ordered.
+CUresult release(CUdeviceptr address);
+// The same without waiting, for memory that nothing can be using (variables of an unloaded module).
+CUresult releaseNow(CUdeviceptr address);
+
+// Ends everything the context owns: device, managed and page-locked memory, registered ranges. Called when the context
+// is destroyed or its device reset, after its streams are drained.
+void releaseAll(Context& context);
+
+struct Usage {
+  size_t free, total;  // bytes
+};
+Usage usage(Context& context);
+
+// Page-locked host memory.
+Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags);
+CUresult releaseHost(void* pointer);
+CUresult registerHost(Context& context, void* pointer, size_t bytes, unsigned flags);
+CUresult unregisterHost(void* pointer);
+Result<CUdeviceptr> deviceAddressOfHost(void* pointer);
+Result<unsigned> hostFlags(void* pointer);
+
+// The one table of the process. find() works before anything is allocated.
+alloc::MemoryTable& table();
+// The record of the live allocation or registered range that contains the address, or null.
+inline const alloc::Record* lookup(const void* address) { return table().find(address); }
+inline const alloc::Record* lookup(CUdeviceptr address) { return table().find(static_cast<uintptr_t>(address)); }
+// The device whose memory this is (its CUdevice number); for memory of no device, that of its owner's context.
+int deviceOf(const alloc::Record& record);
+
+// Bits of Record::attributes.
+inline constexpr uint32_t kSyncMemops = 1;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+
+// The first byte of a range that a copy or fill may touch.
+// deviceRange: inside one device, managed, pinned or registered allocation; CUDA_ERROR_INVALID_VALUE otherwise.
+// unifiedRange: that, or host memory wholly unknown to us. A range that is known only in part:
+// CUDA_ERROR_INVALID_VALUE.
+Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes);
+Result<std::byte*> unifiedRange(const void* address, size_t bytes);
+// True when the address is host memory that the device cannot reach on its own: pageable.
+inline bool pageable(const void* address) { return !lookup(address); }
+
+}  // namespace memory
+}  // namespace vg::core
