@@ -7,6 +7,7 @@ namespace vg::backend {
 
 class Queue {
  public:
+  // Work that is still queued completes after the destructor, which does not wait.
   virtual ~Queue() = default;
   // Appends `count` commands, to run in order after everything submitted before; then advances `done`. Does not wait.
   // Commands of a queue never overlap. CUDA_ERROR_OUT_OF_MEMORY when no room can be had.
@@ -14,6 +15,9 @@ class Queue {
   // True when nothing is queued or running: the caller may do host-addressable work inline, as long as it lets no other
   // submit to this queue happen meanwhile.
   virtual bool idle() const = 0;
+  // Runs the command on the calling thread when it is short, bounded and may run there; false, with nothing done, when
+  // not. Requires: the queue is idle and the caller lets no submit happen meanwhile.
+  virtual bool tryInline(const Command&) { return false; }
 };
 
 }  // namespace vg::backend

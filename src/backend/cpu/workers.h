@@ -1,0 +1,55 @@
+// The fixed compute threads, one a usable core: what runs the blocks of kernels and the parts of large copies.
+//
+// Threads are made at the first need, named "vg-worker-N", with all signals blocked but those of synchronous faults.
+// They spin for a few tens of microseconds before they sleep. Never joined: they end with the process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace vg::backend::cpu {
+
+class Workers {
+ public:
+  // Runs `end - first` consecutive items on thread number `worker`.
+  using Body = void (*)(void* state, uint32_t worker, uint64_t first, uint64_t end);
+
+  // The workers that all emulated devices share; VERDIGRIS_WORKERS many, or one a usable core.
+  static Workers& shared();
+  // Cores this process may use, by affinity mask and cgroup quota; at least 1.
+  static uint32_t usableCores();
+
+  // `count` includes the calling thread of a grid: `count - 1` threads are made. Never destroyed.
+  explicit Workers(uint32_t count);
+  Workers(const Workers&) = delete;
+
+  // How many threads may run one grid at once, the calling thread included.
+  uint32_t count() const { return count_; }
+
+  // Runs the items 0 .. blocks-1, handed out in order, on the calling thread (always worker 0 of this grid) and on at
+  // most maxWorkers - 1 others; returns when all are done. A worker number below min(maxWorkers, count()) belongs to
+  // one thread of this grid. Items given to one call are run by one thread in order; an item is given out only after
+  // all before it were, so that an item may wait for earlier ones. Several grids may run at once. Any thread may call,
+  // a body too. `grain`: items handed out together; 0 chooses.
+  void runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0);
+
+ private:
+  struct Grid;
+
+  void start();
+  void threadMain(uint32_t number);
+  Grid* join(uint32_t number);
+  void leave(Grid& grid);
+  void work(Grid& grid, uint32_t worker);
+  void wakeOne();
+
+  const uint32_t count_;
+  std::atomic<bool> started_{false};
+  std::atomic<uint32_t> offered_{0};  // counts grids offered: the futex word of idle workers
+  std::atomic<uint32_t> sleeping_{0};
+  std::mutex mutex_;  // guards grids_ and who is inside each
+  Grid* grids_ = nullptr;
+};
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,71 @@
+// Events: a point of a stream's timeline, and the device's time when it was reached.
+//
+// All functions are thread-safe; query takes no lock.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "base/result.h"
+#include "base/timeline.h"
+
+namespace vg::core {
+
+class Context;
+class Stream;
+
+class Event {
+ public:
+  Event(Context& context, unsigned flags);
+  ~Event();
+
+  Context& context() const { return *context_; }
+  unsigned flags() const { return flags_; }  // CU_EVENT_*
+  CUevent handle() { return reinterpret_cast<CUevent>(this); }
+  bool timing() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }
+
+  // Captures what `stream` has to do by now. CUDA_ERROR_INVALID_HANDLE when the stream is of another context.
+  CUresult record(Stream& stream);
+  // The point last recorded; done at once when never recorded.
+  Point point() const;
+  CUresult query() const;
+  CUresult synchronize() const;
+  // Milliseconds from start to end.
+  static Result<float> elapsed(const Event& start, const Event& end);
+
+ private:
+  struct Recorded {
+    Point point;
+    const uint64_t* nanoseconds = nullptr;
+    bool valid = false;  // recorded at least once
+  };
+  Recorded recorded() const;
+  void store(const Recorded& recorded);
+
+  Context* const context_;
+  const unsigned flags_;
+  std::mutex mutex_;  // one record at a time; guards stamp_
+  struct EventStamp* stamp_ = nullptr;
+  // What was recorded last, readable without a lock: odd while it is being written.
+  mutable std::atomic<uint32_t> sequence_{0};
+  std::atomic<Timeline*> timeline_{nullptr};
+  std::atomic<uint64_t> value_{0};
+  std::atomic<const uint64_t*> nanoseconds_{nullptr};
+  std::atomic<bool> valid_{false};
+};
+
+namespace events {
+
+Result<CUevent> create(Context& context, unsigned flags);
+CUresult destroy(CUevent handle);
+// CUDA_ERROR_INVALID_HANDLE for unknown and stale handles.
+Result<Event&> find(CUevent handle);
+// Ends all events of a context.
+void destroyAll(Context& context);
+
+}  // namespace events
+
+}  // namespace vg::core

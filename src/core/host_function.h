@@ -1,0 +1,19 @@
+// Functions of the application that run in stream order. They must not call the API: calls that reach for a stream, an
+// event or a device are answered CUDA_ERROR_NOT_PERMITTED while one runs on the calling thread.
+#pragma once
+
+#include <cuda.h>
+
+#include "core/stream.h"
+
+namespace vg::core {
+
+// True on a thread that is inside a host function or a stream callback.
+extern constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]];
+
+// cuLaunchHostFunc. Not called when the context has failed by then.
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data);
+// cuStreamAddCallback: called with the context's state in any case.
+CUresult addCallback(Stream& stream, CUstreamCallback callback, void* data);
+
+}  // namespace vg::core

@@ -1,0 +1,152 @@
+// Streams: in what order work runs. Everything that CUDA says about the legacy default stream, per-thread default
+// streams and non-blocking streams is decided here and nowhere else.
+//
+// A stream is a queue of the device and a timeline. Each piece of work takes the next value of the timeline (`tail`)
+// and advances it when done: the stream is idle exactly when its timeline has reached its tail. Work on an idle stream
+// may run on the calling thread: whoever moves the tail from the reached value t to t+1 owns the stream until it
+// advances the timeline to t+1.
+//
+// All functions are thread-safe. None may be called from a host function (they answer CUDA_ERROR_NOT_PERMITTED).
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/command.h"
+#include "backend/queue.h"
+#include "base/result.h"
+#include "base/timeline.h"
+
+namespace vg::core {
+
+class Context;
+class Stream;
+
+// Async: may return before the work is done. Host: returns when it is done.
+enum class Completion { Async, Host };
+
+// What a context knows of its streams; a member of Context (`Context::streams()`), constructed empty.
+struct StreamSet {
+  struct Unfinished {  // a destroyed stream with work left
+    Point tail;
+    bool blocking;
+  };
+  std::mutex mutex;         // guards first, unfinished and the links of the streams
+  Stream* first = nullptr;  // all streams of the context, the default ones too
+  std::vector<Unfinished> unfinished;
+  std::atomic<Stream*> legacy{nullptr};   // made at first need
+  std::atomic<bool> blockingBusy{false};  // a blocking stream may have work queued
+};
+
+class Stream {
+ public:
+  enum class Kind : uint8_t { Created, Legacy, PerThread };
+
+  Context& context() const { return *context_; }
+  unsigned flags() const { return flags_; }  // CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING
+  int priority() const { return priority_; }
+  uint64_t id() const { return id_; }
+  Kind kind() const { return kind_; }
+  // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
+  CUstream handle() const;
+
+  // Each of these returns the context's sticky error when there is one; with Completion::Host also the error that the
+  // work caused. Work on an idle stream may run on the calling thread when it is small or is to be waited for anyway.
+  CUresult submit(const backend::Command& command, Completion completion = Completion::Async);
+  CUresult submit(const backend::Command* commands, size_t count, Completion completion = Completion::Async);
+  CUresult copy(const copy::Shape& shape, Completion completion);
+  CUresult fill(const copy::Fill& fill, Completion completion);
+  // Takes over the record: releases it when the kernel is done or when the launch fails.
+  CUresult launch(backend::LaunchRecord* record);
+  // Calls `function(data)` in stream order on a thread that may block; see core/host_function.h for what it may do.
+  CUresult hostCall(void (*function)(void* data), void* data);
+
+  // Later work waits for the point; other streams' points too.
+  CUresult waitFor(Point point);
+  // CUDA_SUCCESS, CUDA_ERROR_NOT_READY or the sticky error. For the legacy stream: of all blocking streams too.
+  CUresult query();
+  CUresult synchronize();
+
+  // A point that is reached when everything submitted so far is done. For the legacy stream only its own work: use
+  // mark() for an event.
+  Point tail() const { return {timeline_, tail_.load(std::memory_order_acquire)}; }
+  // A point for an event: reached when everything submitted so far is done, with the legacy stream's rules. When
+  // `nanoseconds` is given it receives the device's time at that moment, before the point is reached; it must stay
+  // valid until then.
+  Result<Point> mark(uint64_t* nanoseconds);
+  // True when nothing is queued or running in it and nothing that its next work would have to wait for.
+  bool idle() const;
+
+  // Attributes of cuStreamSetAttribute.
+  struct Attributes {
+    CUaccessPolicyWindow accessPolicy{};
+    CUsynchronizationPolicy synchronizationPolicy = CU_SYNC_POLICY_AUTO;
+    CUlaunchMemSyncDomainMap memSyncDomainMap{0, 1};
+    CUlaunchMemSyncDomain memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
+  };
+  CUresult attribute(CUstreamAttrID which, CUstreamAttrValue* value) const;
+  CUresult setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value);
+  CUresult copyAttributesFrom(const Stream& source);
+
+  // For streams.cpp and the slab only.
+  Stream(Context& context, Kind kind, unsigned flags, int priority);
+  ~Stream();
+
+ private:
+  friend struct StreamRules;
+
+  bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
+  bool claim();
+  void release();
+  CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value);
+  CUresult finish(uint64_t value, Completion completion);
+
+  Context* const context_;
+  Timeline* const timeline_;
+  std::atomic<uint64_t> tail_;
+  const Kind kind_;
+  const unsigned flags_;
+  const int priority_;
+  const uint64_t id_;
+  std::unique_ptr<backend::Queue> queue_;
+  std::mutex order_;         // one submitter at a time; guards lastQueued_ and lastLegacy_
+  uint64_t lastQueued_ = 0;  // the last value given to the queue
+  uint64_t lastLegacy_ = 0;  // the legacy stream's value that this stream has waited for
+  mutable std::mutex attributesMutex_;
+  Attributes attributes_;   // guarded by attributesMutex_
+  Stream* next_ = nullptr;  // in StreamSet, guarded by its mutex
+  Stream* previous_ = nullptr;
+  struct PerThreadEntry* owner_ = nullptr;  // per-thread streams: the thread's entry
+};
+
+// The stream a handle means: CU_STREAM_LEGACY (or null), CU_STREAM_PER_THREAD, or a created stream. Default streams are
+// those of `current` (null: CUDA_ERROR_INVALID_CONTEXT). Unknown and stale handles: CUDA_ERROR_INVALID_HANDLE. From a
+// host function: CUDA_ERROR_NOT_PERMITTED.
+Result<Stream&> resolveStream(CUstream handle, Context* current);
+
+namespace streams {
+
+// cuStreamCreateWithPriority: flags CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING, the priority clamped to the device's
+// range.
+Result<CUstream> create(Context& context, unsigned flags, int priority);
+// cuStreamDestroy: work that is queued completes; default streams are refused with CUDA_ERROR_INVALID_HANDLE.
+CUresult destroy(CUstream handle);
+// What cuCtxSynchronize does: waits for all work of the context; then its sticky error, if any.
+CUresult synchronizeAll(Context& context);
+// True when no stream of the context has work left.
+bool idle(Context& context);
+// Waits for all work, then ends all streams of the context. Requires: nobody uses the context any more.
+void destroyAll(Context& context);
+// The default streams of a context, made at first need. Throw std::bad_alloc.
+Stream& legacy(Context& context);
+Stream& perThread(Context& context);
+// The range of priorities: least (numerically greatest) and greatest.
+inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
+
+}  // namespace streams
+
+}  // namespace vg::core
