@@ -80,8 +80,6 @@ class Kernel {
   virtual CUresult setAttribute(CUfunction_attribute attribute, int value) = 0;
   // Validates a launch (dimensions, shared memory, cooperative size) and prepares the code, compiling when needed.
   virtual CUresult prepare(const LaunchShape& shape) = 0;
-  // True when a prepared launch of this shape is so short and bounded that the launching thread may run it.
-  virtual bool inlineSafe(const LaunchShape&) const { return false; }
   // The largest number of resident blocks a multiprocessor for the occupancy calls.
   virtual Result<int> occupancy(int blockSize, size_t dynamicShared) = 0;
   // True when a launch of this shape is sure to end soon and waits for nobody: core may run it on the calling thread.
