@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
   FILE* list = fopen(argv[2], "r");
   if (!search || !list) return fprintf(stderr, "no cuGetProcAddress_v2, or no %s\n", argv[2]), 1;
 
+  setvbuf(stdout, NULL, _IOLBF, 0);
   printf("name\tflags\tversion\tresult\tstatus\tsymbol\n");
   char line[96];
   while (fgets(line, sizeof line, list)) {
@@ -100,9 +101,8 @@ int main(int argc, char** argv) {
     record(search, "cuNoSuchThing", flags);
   }
 
-  /* Null arguments: only the result is printed. */
+  /* Null arguments: only the result is printed. (The vendor's library crashes on a null name.) */
   void* address = NULL;
-  printf("(null name)\t0\t13000\t%d\t-\t-\n", (int)search(NULL, &address, 13000, 0, NULL));
   printf("(null pfn)\t0\t13000\t%d\t-\t-\n", (int)search("cuInit", NULL, 13000, 0, NULL));
   printf("(null status)\t0\t13000\t%d\t-\t-\n", (int)search("cuInit", &address, 13000, 0, NULL));
   printf("(null status, unknown)\t0\t13000\t%d\t-\t-\n", (int)search("cuNoSuchThing", &address, 13000, 0, NULL));

@@ -194,10 +194,9 @@ static void lifetime(void) {
 
 static void attach(void) {
   start();
-  CUdeviceptr v, p;
+  CUdeviceptr v;
   CUstream s;
   D(cuMemAllocManaged)(&v, 8192, 1);
-  D(cuMemAlloc_v2)(&p, 8192);
   D(cuStreamCreate)(&s, 0);
   RESULT("single on s", D(cuStreamAttachMemAsync)(s, v, 0, CU_MEM_ATTACH_SINGLE));
   RESULT("single on NULL", D(cuStreamAttachMemAsync)(0, v, 0, CU_MEM_ATTACH_SINGLE));
@@ -205,14 +204,34 @@ static void attach(void) {
   RESULT("global on NULL", D(cuStreamAttachMemAsync)(0, v, 0, CU_MEM_ATTACH_GLOBAL));
   RESULT("half length", D(cuStreamAttachMemAsync)(s, v, 4096, CU_MEM_ATTACH_SINGLE));
   RESULT("whole length", D(cuStreamAttachMemAsync)(s, v, 8192, CU_MEM_ATTACH_SINGLE));
-  RESULT("flags 0", D(cuStreamAttachMemAsync)(s, v, 0, 0));
   RESULT("flags 3", D(cuStreamAttachMemAsync)(s, v, 0, 3));
-  RESULT("device memory", D(cuStreamAttachMemAsync)(s, p, 0, CU_MEM_ATTACH_SINGLE));
-  RESULT("malloc memory", D(cuStreamAttachMemAsync)(s, (CUdeviceptr)(uintptr_t)malloc(64), 0, CU_MEM_ATTACH_SINGLE));
   RESULT("interior", D(cuStreamAttachMemAsync)(s, v + 4096, 0, CU_MEM_ATTACH_SINGLE));
+  RESULT("flags 0", D(cuStreamAttachMemAsync)(s, v, 0, 0));
 }
 
-const Group kHostGroups[] = {{"host.device-pointers", devicePointers}, {"host.flags", flags},
-                             {"host.freeing", freeing},                {"host.registering", registering},
-                             {"host.partly-registered", partly},       {"host.lifetime", lifetime},
-                             {"host.attach", attach},                  {NULL, NULL}};
+static void attachDevice(void) {
+  start();
+  CUdeviceptr p;
+  CUstream s;
+  D(cuMemAlloc_v2)(&p, 8192);
+  D(cuStreamCreate)(&s, 0);
+  RESULT("device memory", D(cuStreamAttachMemAsync)(s, p, 0, CU_MEM_ATTACH_SINGLE));
+}
+
+static void attachMalloc(void) {
+  start();
+  CUstream s;
+  D(cuStreamCreate)(&s, 0);
+  RESULT("malloc memory", D(cuStreamAttachMemAsync)(s, (CUdeviceptr)(uintptr_t)malloc(64), 0, CU_MEM_ATTACH_SINGLE));
+}
+
+const Group kHostGroups[] = {{"host.device-pointers", devicePointers},
+                             {"host.flags", flags},
+                             {"host.freeing", freeing},
+                             {"host.registering", registering},
+                             {"host.partly-registered", partly},
+                             {"host.lifetime", lifetime},
+                             {"host.attach", attach},
+                             {"host.attach-device", attachDevice},
+                             {"host.attach-malloc", attachMalloc},
+                             {NULL, NULL}};

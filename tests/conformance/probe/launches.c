@@ -9,8 +9,10 @@ static const char kNewer[] = ".version 9.0\n.target sm_121\n.address_size 64\n.v
 static const char kFuture[] = ".version 99.0\n.target sm_50\n.address_size 64\n.visible .entry a() { ret; }\n";
 static const char kFutureTarget[] = ".version 9.0\n.target sm_250\n.address_size 64\n.visible .entry a() { ret; }\n";
 static const char kGood[] = ".version 6.5\n.target sm_50\n.address_size 64\n.visible .entry a() { ret; }\n";
-static const char kUnknownOpcode[] = ".version 6.5\n.target sm_50\n.address_size 64\n.visible .entry a() { frob.u32 %r1; ret; }\n";
-static const char kUndeclared[] = ".version 6.5\n.target sm_50\n.address_size 64\n.visible .entry a() { mov.u32 %r1, 1; ret; }\n";
+static const char kUnknownOpcode[] =
+    ".version 6.5\n.target sm_50\n.address_size 64\n.visible .entry a() { frob.u32 %r1; ret; }\n";
+static const char kUndeclared[] =
+    ".version 6.5\n.target sm_50\n.address_size 64\n.visible .entry a() { mov.u32 %r1, 1; ret; }\n";
 static const char kUnresolved[] =
     ".version 6.5\n.target sm_50\n.address_size 64\n.extern .global .u32 missing;\n"
     ".visible .entry a() { .reg .u32 %r; ld.global.u32 %r, [missing]; st.global.u32 [missing], %r; ret; }\n";
@@ -100,12 +102,15 @@ static void shapes(void) {
   RESULT("set a read-only attribute", D(cuFuncSetAttribute)(f, CU_FUNC_ATTRIBUTE_NUM_REGS, 4));
   RESULT("parameters NULL", go(store, 1, 1, 0, NULL));
   RESULT("NULL function", go(NULL, 1, 1, 0, NULL));
+  CUdeviceptr target;
+  D(cuMemAlloc_v2)(&target, 64);
   char buffer[16] = {0};
+  memcpy(buffer, &target, sizeof target);
   size_t size = 12;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
   void* both[] = {buffer, buffer};
   RESULT("kernelParams and extra", D(cuLaunchKernel)(store, 1, 1, 1, 1, 1, 1, 0, 0, both, extra));
-  size = 4;
+  size = 8;
   RESULT("extra too small", D(cuLaunchKernel)(store, 1, 1, 1, 1, 1, 1, 0, 0, NULL, extra));
   RESULT("cooperative plain", D(cuLaunchCooperativeKernel)(f, 1, 1, 1, 32, 1, 1, 0, 0, NULL));
   RESULT("cooperative too large", D(cuLaunchCooperativeKernel)(f, 1 << 20, 1, 1, 1024, 1, 1, 0, 0, NULL));

@@ -304,7 +304,7 @@ static void pointerAttributes(void) {
       char name[64];
       CUresult result = D(cuPointerGetAttribute)(value, (CUpointer_attribute)a, kinds[k].at);
       snprintf(name, sizeof name, "%s attribute %d", kinds[k].name, a);
-      const bool address = a == 1 || a == 3 || a == 4 || a == 7 || a == 11 || a == 17 || a == 20 || a == 23;
+      const bool address = a == 1 || a == 3 || a == 4 || a == 7 || a == 11 || a == 17 || a == 19 || a == 20 || a == 23;
       if (result)
         fact(name, "%s", resultName(result));
       else if (address) {
@@ -315,16 +315,22 @@ static void pointerAttributes(void) {
         uint32_t word;
         memcpy(&word, value, 4);
         const bool byte = value[1] == 0x5a, half = !byte && value[4] == 0x5a;
-        fact(name, "%lld%s", byte ? (long long)value[0] : half ? (long long)(int32_t)word : (long long)*(int64_t*)value,
-             byte ? " (1 byte)" : half ? " (4 bytes)" : " (8 bytes)");
+        fact(name, "%lld%s",
+             byte   ? (long long)value[0]
+             : half ? (long long)(int32_t)word
+                    : (long long)*(int64_t*)value,
+             byte   ? " (1 byte)"
+             : half ? " (4 bytes)"
+                    : " (8 bytes)");
       }
     }
   CUpointer_attribute list[6] = {1, 2, 3, 4, 8, 9};
   uint64_t values[6] = {7, 7, 7, 7, 7, 7};
   void* outputs[6] = {values, values + 1, values + 2, values + 3, values + 4, values + 5};
   RESULT("runtime's six on malloc", D(cuPointerGetAttributes)(6, list, outputs, (CUdeviceptr)(uintptr_t)m));
-  fact("runtime's six on malloc, values", "%llu %u %llu %llu %u %d", (unsigned long long)values[0], (unsigned)values[1],
-       (unsigned long long)values[2], (unsigned long long)values[3], (unsigned)values[4], (int)values[5]);
+  fact("runtime's six on malloc, values", "%llu %u %llu %s %u %d", (unsigned long long)values[0], (unsigned)values[1],
+       (unsigned long long)values[2], values[3] == (uint64_t)(uintptr_t)m ? "same address" : "other value",
+       (unsigned)values[4], (int)values[5]);
   RESULT("list of zero", D(cuPointerGetAttributes)(0, list, outputs, p));
   RESULT("unknown attribute", D(cuPointerGetAttribute)(values, (CUpointer_attribute)99, p));
   RESULT("NULL value", D(cuPointerGetAttribute)(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));

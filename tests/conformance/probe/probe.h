@@ -1,8 +1,8 @@
 // What every group of driver questions uses: any libcuda.so.1 bound by path, one line of output a fact.
 //
-// A group runs in a process of its own, so a crash or a sticky error in one says nothing about another. Facts are printed
-// as  group <tab> fact <tab> answer; answers are result names, yes/no or small numbers, never addresses or times, so that
-// two libraries can be compared line by line.
+// A group runs in a process of its own, so a crash or a sticky error in one says nothing about another. Facts are
+// printed as  group <tab> fact <tab> answer; answers are result names, yes/no or small numbers, never addresses or
+// times, so that two libraries can be compared line by line.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL
