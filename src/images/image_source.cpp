@@ -1,0 +1,234 @@
+#include "images/image_source.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "images/container.h"
+#include "images/cubin.h"
+
+namespace vg::images {
+namespace {
+
+constexpr unsigned char kWrapperMagic[4] = {0xB1, 0x43, 0x62, 0x46};
+constexpr unsigned char kContainerMagic[4] = {0x50, 0xED, 0x55, 0xBA};
+constexpr unsigned char kOldContainerMagic[4] = {0x01, 0x5A, 0xE5, 0x1E};
+constexpr unsigned char kElfMagic[4] = {0x7F, 'E', 'L', 'F'};
+constexpr size_t kContainerHeaderSize = 16, kElfHeaderSize = 64;
+constexpr size_t kMaxPrelinked = 1 << 20;  // containers in a wrapper's array
+
+// What nvcc registers; pointers of this process, so only an image in memory has one.
+struct Wrapper {
+  uint32_t magic;
+  uint32_t version;
+  const std::byte* container;
+  const std::byte* const* prelinked;  // version 2: relocatable containers, ended by null
+};
+static_assert(sizeof(Wrapper) == 24);
+
+// True when every page of the range is mapped. Saves us from headers that promise more memory than there is.
+bool mapped(const std::byte* bytes, uint64_t size) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = reinterpret_cast<uintptr_t>(bytes) & ~(page - 1);
+  uintptr_t end = 0;
+  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(bytes), size, &end)) return false;
+  unsigned char pages[4096];
+  for (uintptr_t at = first; at < end;) {
+    const uintptr_t length = std::min<uintptr_t>(end - at, sizeof pages * page);
+    if (mincore(reinterpret_cast<void*>(at), length, pages)) return false;
+    at += length;
+  }
+  return true;
+}
+
+// Reads no further than the first byte that differs.
+bool startsWith(const std::byte* bytes, size_t available, const unsigned char (&magic)[4]) {
+  for (size_t i = 0; i < sizeof magic; ++i)
+    if (i >= available || bytes[i] != std::byte{magic[i]}) return false;
+  return true;
+}
+
+class Selector {
+ public:
+  explicit Selector(const SelectOptions& options) : options_(options) {}
+
+  Result<Selected> select(const std::byte* bytes, size_t available);
+
+ private:
+  [[gnu::format(printf, 2, 3)]] void note(const char* format, ...);
+  CUresult needs(const std::byte* bytes, uint64_t size, size_t available, const char* what);
+  Result<Selected> wrapper(const std::byte* bytes, size_t available);
+  Result<Selected> relocatable(const Wrapper& wrapper);
+  Result<Selected> container(const std::byte* bytes, size_t available);
+  Result<Selected> cubin(const std::byte* bytes, size_t available);
+  Result<Selected> text(const std::byte* bytes, size_t available);
+  // The PTX of a container that fits the device best; nothing when none fits.
+  Result<std::optional<Entry>> best(const std::byte* bytes, size_t available);
+
+  const SelectOptions& options_;
+};
+
+void Selector::note(const char* format, ...) {
+  if (!options_.log) return;
+  char line[512];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  *options_.log += line;
+  *options_.log += '\n';
+}
+
+CUresult Selector::needs(const std::byte* bytes, uint64_t size, size_t available, const char* what) {
+  if (available == kUnknownSize ? mapped(bytes, size) : size <= available) return CUDA_SUCCESS;
+  note("%s is damaged or truncated", what);
+  return fail(CUDA_ERROR_INVALID_IMAGE, "%s of %llu bytes is not all there", what,
+              static_cast<unsigned long long>(size));
+}
+
+Result<Selected> Selector::select(const std::byte* bytes, size_t available) {
+  if (startsWith(bytes, available, kWrapperMagic)) return wrapper(bytes, available);
+  if (startsWith(bytes, available, kContainerMagic) || startsWith(bytes, available, kOldContainerMagic))
+    return container(bytes, available);
+  if (startsWith(bytes, available, kElfMagic)) return cubin(bytes, available);
+  return text(bytes, available);
+}
+
+Result<Selected> Selector::wrapper(const std::byte* bytes, size_t available) {
+  if (available != kUnknownSize)
+    return fail(CUDA_ERROR_INVALID_IMAGE, "a fat binary wrapper means nothing outside of its process");
+  VG_CHECK(needs(bytes, sizeof(Wrapper), available, "fat binary wrapper"));
+  Wrapper wrapper;
+  std::memcpy(&wrapper, bytes, sizeof wrapper);
+  if (wrapper.version < 1 || wrapper.version > 2)
+    return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary wrapper version %u is not known", wrapper.version);
+  if (wrapper.version == 2 && wrapper.prelinked) {
+    VG_TRY(Selected selected, relocatable(wrapper));
+    if (!selected.ptx.empty()) return selected;
+  }
+  if (!wrapper.container) return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary wrapper without a container");
+  return container(wrapper.container, kUnknownSize);
+}
+
+// Programs of nvcc -rdc=true carry PTX here only. A container without PTX for this device may be one that the program
+// does not need (the device runtime's), so it is left out, and linking says what is missing.
+Result<Selected> Selector::relocatable(const Wrapper& wrapper) {
+  Selected selected;
+  for (size_t i = 0;; ++i) {
+    const auto* slot = reinterpret_cast<const std::byte*>(wrapper.prelinked + i);
+    VG_CHECK(needs(slot, sizeof(void*), kUnknownSize, "array of relocatable containers"));
+    const std::byte* bytes = wrapper.prelinked[i];
+    if (!bytes) break;
+    if (i == kMaxPrelinked) return fail(CUDA_ERROR_INVALID_IMAGE, "array of relocatable containers has no end");
+    VG_TRY(const std::optional<Entry> entry, best(bytes, kUnknownSize));
+    if (!entry) {
+      VG_LOG(Info, "relocatable container %zu holds no PTX for sm_%u", i, options_.capability);
+      continue;
+    }
+    VG_TRY(std::string ptx, unpack(*entry));
+    selected.ptx.push_back(std::move(ptx));
+    selected.target = std::max(selected.target, entry->target);
+  }
+  return selected;
+}
+
+Result<std::optional<Entry>> Selector::best(const std::byte* bytes, size_t available) {
+  VG_CHECK(needs(bytes, kContainerHeaderSize, available, "fat binary container header"));
+  const uint64_t size = containerSize(bytes, kContainerHeaderSize);
+  if (!size) return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary container with an unknown header");
+  VG_CHECK(needs(bytes, size, available, "fat binary container"));
+  VG_TRY(const std::vector<Entry> entries, readContainer(bytes, size));
+  std::optional<Entry> chosen;
+  for (const Entry& entry : entries) {
+    if (entry.kind != EntryKind::Ptx) continue;
+    const bool fits = targetFits(entry.target, entry.suffix, options_.capability);
+    note("PTX for %s: %s", targetName(entry.target, entry.suffix).c_str(), fits ? "fits" : "needs another device");
+    if (!fits) continue;
+    // Of two for the same target the plain one: it asks for nothing that only one architecture has.
+    if (!chosen || entry.target > chosen->target || (entry.target == chosen->target && chosen->suffix && !entry.suffix))
+      chosen = entry;
+  }
+  if (!chosen) {
+    std::string holds;
+    for (const Entry& entry : entries)
+      holds += std::string(" ") +
+               (entry.kind == EntryKind::Ptx     ? "PTX:"
+                : entry.kind == EntryKind::Cubin ? "native:"
+                                                 : "other:") +
+               targetName(entry.target, entry.suffix);
+    note("no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
+    VG_LOG(Info, "no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
+  }
+  return chosen;
+}
+
+Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
+  VG_TRY(const std::optional<Entry> entry, best(bytes, available));
+  if (!entry)
+    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "fat binary without PTX for a device of capability %u",
+                options_.capability);
+  Selected selected;
+  VG_TRY(std::string ptx, unpack(*entry));
+  selected.ptx.push_back(std::move(ptx));
+  selected.target = entry->target;
+  return selected;
+}
+
+Result<Selected> Selector::cubin(const std::byte* bytes, size_t available) {
+  VG_CHECK(needs(bytes, kElfHeaderSize, available, "cubin header"));
+  if (!isCubin(bytes, kElfHeaderSize)) return fail(CUDA_ERROR_INVALID_IMAGE, "ELF file is not native GPU code");
+  VG_TRY(size_t size, elfHeaderExtent(bytes));
+  VG_CHECK(needs(bytes, size, available, "cubin"));
+  VG_TRY(size, elfExtent(bytes, size));
+  VG_CHECK(needs(bytes, size, available, "cubin"));
+  Selected selected;
+  VG_TRY(selected.nativeKernels, nativeKernels(bytes, size));
+  note("native code of a real GPU: its %zu kernels cannot be launched here", selected.nativeKernels.size());
+  VG_LOG(Info, "native code of a real GPU was loaded: its %zu kernels can be described, not launched",
+         selected.nativeKernels.size());
+  return selected;
+}
+
+Result<Selected> Selector::text(const std::byte* bytes, size_t available) {
+  const char* begin = reinterpret_cast<const char*>(bytes);
+  const size_t length = available == kUnknownSize ? std::strlen(begin) : strnlen(begin, available);
+  // PTX begins with white space, a comment or a directive; anything else is no form we know.
+  const char* const first = std::find_if(begin, begin + length, [](char c) { return !std::strchr(" \t\r\n\v\f", c); });
+  if (first == begin + length || (*first != '.' && *first != '/')) {
+    note("the image is neither a fat binary, nor a cubin, nor PTX text");
+    return fail(CUDA_ERROR_INVALID_IMAGE, "image is neither a fat binary, nor a cubin, nor PTX text");
+  }
+  Selected selected;
+  selected.ptx.emplace_back(begin, length);
+  return selected;
+}
+
+}  // namespace
+
+Result<Selected> select(const void* image, size_t size, const SelectOptions& options) {
+  if (!image) return fail(CUDA_ERROR_INVALID_VALUE, "image is null");
+  VG_TRY(Selected selected, Selector(options).select(static_cast<const std::byte*>(image), size));
+  if (options.disablePtxJit && !selected.ptx.empty())
+    return fail(CUDA_ERROR_JIT_COMPILATION_DISABLED, "CUDA_DISABLE_PTX_JIT forbids to compile PTX");
+  return selected;
+}
+
+Result<Selected> selectFile(const std::string& path, const SelectOptions& options) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) return fail(CUDA_ERROR_FILE_NOT_FOUND, "%s: %s", path.c_str(), std::strerror(errno));
+  std::string bytes;
+  char piece[64 * 1024];
+  for (size_t got; (got = std::fread(piece, 1, sizeof piece, file.get())) > 0;) bytes.append(piece, got);
+  if (std::ferror(file.get())) return fail(CUDA_ERROR_FILE_NOT_FOUND, "%s cannot be read", path.c_str());
+  return select(bytes.data(), bytes.size(), options);
+}
+
+}  // namespace vg::images
