@@ -44,4 +44,5 @@ typedef struct {
   const char* name;
   void (*run)(void);
 } Group;
-extern const Group kMemoryGroups[], kHostGroups[], kCopyGroups[], kLaunchGroups[], kLifeGroups[];
+extern const Group kMemoryGroups[], kHostGroups[], kCopyGroups[], kLaunchGroups[], kLifeGroups[], kArrayGroups[],
+    kPoolGroups[];
