@@ -17,7 +17,7 @@ struct Continuation {
   Continuation* next = nullptr;
 };
 
-class Timeline {
+class alignas(64) Timeline {
  public:
   // From the pool, its value continuing from the last use. Never null; throws std::bad_alloc.
   static Timeline* create();
@@ -37,6 +37,8 @@ class Timeline {
 
  private:
   Timeline() = default;
+  void runContinuations();
+
   std::atomic<uint64_t> value_{0};
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<uint32_t> signal_{0};  // futex word

@@ -1,0 +1,67 @@
+// Waiting a short while without sleeping, and a lock for sections of a few instructions.
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace vg {
+
+// Tells the processor that this is a waiting loop.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+inline uint64_t monotonicNanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
+// Polls `ready` for at most `nanoseconds`; what it last said.
+template <class Ready>
+bool spinUntil(Ready&& ready, uint64_t nanoseconds) {
+  constexpr int kPolls = 32;  // between looks at the clock
+  for (int i = 0; i < kPolls; ++i) {
+    if (ready()) return true;
+    relax();
+  }
+  for (const uint64_t end = monotonicNanoseconds() + nanoseconds; monotonicNanoseconds() < end;)
+    for (int i = 0; i < kPolls; ++i) {
+      if (ready()) return true;
+      relax();
+    }
+  return ready();
+}
+
+// Holds a lock word (0: free) while it lives.
+class SpinGuard {
+ public:
+  explicit SpinGuard(std::atomic<uint32_t>& word) : word_(word) {
+    while (word_.exchange(1, std::memory_order_acquire)) [[unlikely]] await();
+  }
+  ~SpinGuard() { word_.store(0, std::memory_order_release); }
+  SpinGuard(const SpinGuard&) = delete;
+
+ private:
+  // The holder may have lost its processor: polls for about a microsecond, then offers ours.
+  void await() {
+    for (int i = 0; word_.load(std::memory_order_relaxed); ++i) {
+      if (i < 32) {
+        relax();
+      } else {
+        sched_yield();
+      }
+    }
+  }
+
+  std::atomic<uint32_t>& word_;
+};
+
+}  // namespace vg

@@ -1,0 +1,125 @@
+#include "base/timeline.h"
+
+#include <mutex>
+#include <new>
+
+#include "base/futex.h"
+#include "base/spin.h"
+
+// Invariants:
+// 1. value_ only grows.
+// 2. A sleeper announces itself in sleepers_ before it looks at value_ for the last time; advance() stores value_
+// before it
+//    looks at sleepers_. Both are sequentially consistent, so one of the two sees the other. The same holds for
+//    continuations_.
+// 3. continuations_ is changed only under continuationLock_. A continuation belongs to whoever took it off the list.
+namespace vg {
+namespace {
+
+constexpr uint64_t kSpin = 30'000;  // ns a waiter polls before it sleeps
+constexpr size_t kChunk = 256;      // timelines made together
+
+struct Pool {
+  std::mutex mutex;
+  Timeline* free = nullptr;  // guarded by mutex
+};
+constinit Pool pool;
+
+}  // namespace
+
+Timeline* Timeline::create() {
+  std::lock_guard lock(pool.mutex);
+  if (!pool.free) {
+    auto* chunk = static_cast<Timeline*>(::operator new (kChunk * sizeof(Timeline), std::align_val_t{64}));
+    for (size_t i = kChunk; i-- > 0;) {
+      Timeline* timeline = new (chunk + i) Timeline;
+      timeline->nextFree_ = pool.free;
+      pool.free = timeline;
+    }
+  }
+  Timeline* timeline = pool.free;
+  pool.free = timeline->nextFree_;
+  return timeline;
+}
+
+void Timeline::destroy(Timeline* timeline) {
+  std::lock_guard lock(pool.mutex);
+  timeline->nextFree_ = pool.free;
+  pool.free = timeline;
+}
+
+void Timeline::advance(uint64_t value) {
+  uint64_t current = value_.load(std::memory_order_relaxed);
+  do {
+    if (current >= value) return;
+  } while (!value_.compare_exchange_weak(current, value, std::memory_order_seq_cst));
+  if (sleepers_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    signal_.fetch_add(1, std::memory_order_release);
+    futex::wakeAll(signal_);
+  }
+  if (continuations_.load(std::memory_order_seq_cst)) [[unlikely]]
+    runContinuations();
+}
+
+void Timeline::runContinuations() {
+  Continuation* due = nullptr;
+  {
+    SpinGuard guard(continuationLock_);
+    const uint64_t value = value_.load(std::memory_order_seq_cst);
+    Continuation* keep = nullptr;
+    for (Continuation *c = continuations_.load(std::memory_order_relaxed), *next; c; c = next) {
+      next = c->next;
+      Continuation*& list = c->value <= value ? due : keep;
+      c->next = list;
+      list = c;
+    }
+    continuations_.store(keep, std::memory_order_relaxed);
+  }
+  while (due) {
+    Continuation* next = due->next;  // `run` may free the continuation
+    due->run(due);
+    due = next;
+  }
+}
+
+bool Timeline::whenReached(Continuation* continuation) {
+  if (reached(continuation->value)) return false;
+  SpinGuard guard(continuationLock_);
+  Continuation* const head = continuations_.load(std::memory_order_relaxed);
+  continuation->next = head;
+  continuations_.store(continuation, std::memory_order_seq_cst);
+  if (value_.load(std::memory_order_seq_cst) < continuation->value) return true;
+  continuations_.store(head, std::memory_order_relaxed);  // reached meanwhile: nobody else took it, we hold the lock
+  return false;
+}
+
+void Timeline::wait(uint64_t value) {
+  if (reached(value) || spinUntil([&] { return reached(value); }, kSpin)) return;
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    const uint32_t seen = signal_.load(std::memory_order_acquire);
+    if (value_.load(std::memory_order_seq_cst) >= value) break;
+    futex::wait(signal_, seen);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool Timeline::waitFor(uint64_t value, uint64_t nanoseconds) {
+  if (reached(value)) return true;
+  const uint64_t start = monotonicNanoseconds();
+  if (spinUntil([&] { return reached(value); }, nanoseconds < kSpin ? nanoseconds : kSpin)) return true;
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  bool done;
+  for (;;) {
+    const uint32_t seen = signal_.load(std::memory_order_acquire);
+    done = value_.load(std::memory_order_seq_cst) >= value;
+    const uint64_t elapsed = monotonicNanoseconds() - start;
+    if (done || elapsed >= nanoseconds) break;
+    const uint64_t left = nanoseconds - elapsed;
+    futex::wait(signal_, seen, &left);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  return done;
+}
+
+}  // namespace vg
