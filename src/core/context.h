@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "backend/command.h"
+#include "backend/device.h"
 #include "base/result.h"
 #include "core/local_storage.h"
 #include "core/stream.h"
@@ -58,6 +59,8 @@ class Context final : public backend::FaultSink {
   // CU_LIMIT_*. CUDA_ERROR_UNSUPPORTED_LIMIT where the device has no such limit, CUDA_ERROR_INVALID_VALUE for no limit.
   Result<size_t> limit(CUlimit which) const;
   CUresult setLimit(CUlimit which, size_t value);
+  // Those that kernels obey, for backend::ImageSource.
+  const backend::KernelLimits& kernelLimits() const { return kernelLimits_; }
   CUresult setFlags(unsigned flags);
   CUfunc_cache cacheConfig() const { return static_cast<CUfunc_cache>(cacheConfig_.load(std::memory_order_relaxed)); }
   void setCacheConfig(CUfunc_cache config) { cacheConfig_.store(config, std::memory_order_relaxed); }
@@ -89,7 +92,8 @@ class Context final : public backend::FaultSink {
 
   StreamSet streams_;
   LocalStorage localStorage_;
-  std::array<std::atomic<size_t>, CU_LIMIT_MAX> limits_{};
+  backend::KernelLimits kernelLimits_;
+  std::atomic<size_t> pendingLaunches_{0}, fetchGranularity_{0}, persistingCache_{0};
   std::atomic<int> cacheConfig_{0}, sharedConfig_{0};
   static constexpr unsigned kPeerWords = 16;
   std::array<std::atomic<uint64_t>, kPeerWords> peers_{};  // ids of contexts whose memory this one may reach
@@ -122,7 +126,11 @@ CUresult destroyContext(Context& context);
 // The bits of cuCtxCreate's and cuDevicePrimaryCtxSetFlags's flags that are legal together.
 CUresult checkContextFlags(unsigned flags);
 
-// For Device only: a primary context in its three acts. The caller holds the device's primary mutex.
+// cuCtxAttach and cuCtxDetach: a count that starts at one; the context ends when it reaches zero.
+CUresult attachContext(Context& context);
+CUresult detachContext(Context& context);
+
+// For Device only: a primary context in its three acts, never two at once.
 Context& reservePrimary(Device& device);
 void activatePrimary(Context& context, unsigned flags);
 void deactivatePrimary(Context& context);

@@ -4,8 +4,10 @@
 
 #include <cuda.h>
 
+#include <condition_variable>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "backend/device.h"
 #include "base/result.h"
@@ -43,9 +45,15 @@ class Device {
   const int ordinal_;
   backend::Device& backend_;
   Context* primary_ = nullptr;
-  mutable std::mutex primaryMutex_;  // guards what follows, and the life of the primary context
+  CUresult endPrimary(std::unique_lock<std::mutex>& lock);
+  CUresult awaitTeardown(std::unique_lock<std::mutex>& lock);
+
+  mutable std::mutex primaryMutex_;  // guards what follows; not held while a primary context is taken apart
+  std::condition_variable teardownDone_;
+  std::thread::id teardownBy_;  // the thread that takes the context apart
   unsigned retained_ = 0;
   unsigned primaryFlags_ = 0;
+  bool active_ = false;
 };
 
 // Requires: the process gate is open, or the caller is cuInit.

@@ -1,17 +1,76 @@
 #include "core/process.h"
 
+#include <pthread.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "base/log.h"
 #include "base/result.h"
+#include "base/settings.h"
+#include "core/device.h"
 
 namespace vg::core {
 
 constinit std::atomic<Gate> gate{Gate::Closed};
 
-CUresult initialise(unsigned flags) {
-  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "cuInit's flags must be 0, not %#x", flags);
-  if (gate.load() == Gate::Closed) gate.store(Gate::Open);
-  return gate.load() == Gate::Open ? CUDA_SUCCESS : refusal();
+namespace {
+
+constinit std::mutex initialising;
+// True while a thread is between the first and the last step: a child forked then finds half of everything.
+constinit std::atomic<bool> underWay{false};
+
+void onExit() {
+  Gate open = Gate::Open;
+  gate.compare_exchange_strong(open, Gate::Exiting);
 }
 
-CUresult refusal() { return gate.load() == Gate::Exiting ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED; }
+void onForkInChild() {
+  if (gate.load() == Gate::Open || underWay.load()) gate.store(Gate::Forked);
+}
+
+// Once in the life of the process. The handlers stay when initialisation fails: with the gate closed they do nothing.
+void registerHandlers() {
+  static constinit bool done = false;
+  if (done) return;
+  done = true;
+  std::atexit(onExit);
+  pthread_atfork(nullptr, nullptr, onForkInChild);
+}
+
+CUresult openGate() {
+  const Settings& s = settings();
+  log::threshold.store(static_cast<int>(log::levelNamed(s.logLevel.c_str(), log::Level::Warn)));
+  if (!s.logFile.empty()) log::open(s.logFile.c_str());
+  registerHandlers();
+  VG_CHECK(makeDevices());
+  gate.store(Gate::Open, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult initialise(unsigned flags) {
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "cuInit's flags must be 0, not %#x", flags);
+  if (gate.load(std::memory_order_acquire) == Gate::Open) return CUDA_SUCCESS;
+  if (gate.load() != Gate::Closed) return refusal();
+  std::lock_guard lock(initialising);
+  if (gate.load() == Gate::Open) return CUDA_SUCCESS;
+  underWay.store(true);
+  const CUresult result = openGate();
+  underWay.store(false);
+  return result;
+}
+
+CUresult refusal() {
+  switch (gate.load()) {
+    case Gate::Exiting:
+      return fail(CUDA_ERROR_DEINITIALIZED, "the process is exiting");
+    case Gate::Forked:
+      return fail(CUDA_ERROR_NOT_INITIALIZED, "this process was forked from one that had initialised the library");
+    default:
+      return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit has not been called, or it failed");
+  }
+}
 
 }  // namespace vg::core

@@ -1,0 +1,227 @@
+#include "core/context.h"
+
+#include "base/log.h"
+#include "base/slab.h"
+#include "core/device.h"
+#include "core/event.h"
+#include "core/host_function.h"
+#include "core/library.h"
+#include "core/memory.h"
+#include "core/module.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<Context, 1 << 16> contexts;
+constinit std::atomic<uint64_t> lastId{0};
+
+uint64_t nextId() { return lastId.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+// Contexts that have ended wait here, so that a handle which is still about is told apart from a new context for as
+// long as possible.
+constexpr unsigned kResting = 32;
+constinit std::mutex lifeMutex;  // guards what follows, and Context::attached_
+constinit Context* oldestDead = nullptr;
+constinit Context* newestDead = nullptr;
+constinit unsigned deadCount = 0;
+constinit unsigned madeCount = 0;
+
+}  // namespace
+
+// The acts of a context's life that change what only this file may change.
+struct ContextLife {
+  static Context& make(Device& device, bool primary) {
+    std::lock_guard lock(lifeMutex);
+    Context* context = nullptr;
+    if (!primary && deadCount > kResting) {
+      context = oldestDead;
+      oldestDead = context->nextDead_;
+      if (!oldestDead) newestDead = nullptr;
+      --deadCount;
+    } else {
+      context = contexts.create(madeCount, primary);
+      ++madeCount;
+    }
+    context->device_ = &device;
+    context->nextDead_ = nullptr;
+    context->attached_ = 1;
+    context->generation_.store(nextId(), std::memory_order_relaxed);
+    return *context;
+  }
+
+  static void begin(Context& context, unsigned flags, unsigned apiVersion) {
+    const Device& device = context.device();
+    const auto processors = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+    context.flags_.store(flags, std::memory_order_relaxed);
+    context.apiVersion_ = apiVersion;
+    context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
+    context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
+    context.sharedConfig_.store(CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE, std::memory_order_relaxed);
+    context.kernelLimits_.stackBytes.store(1024, std::memory_order_relaxed);
+    context.kernelLimits_.printfBytes.store(std::max(processors << 16, size_t{1} << 20), std::memory_order_relaxed);
+    context.kernelLimits_.heapBytes.store(8 << 20, std::memory_order_relaxed);
+    context.pendingLaunches_.store(2048, std::memory_order_relaxed);
+    context.fetchGranularity_.store(64, std::memory_order_relaxed);
+    context.persistingCache_.store(persistingCacheOf(device) / 10 * 3, std::memory_order_relaxed);
+    for (auto& peer : context.peers_) peer.store(0, std::memory_order_relaxed);
+    context.id_.store(context.primary_ ? nextId() : context.generation(), std::memory_order_relaxed);
+    context.word_.store(context.generation(), std::memory_order_release);
+  }
+
+  // The application's destructors run first, while the context may still be used.
+  static void end(Context& context) {
+    context.localStorage_.clear(context.handle());
+    context.word_.store(0, std::memory_order_release);
+    (void)context.synchronize();
+    context.device().backend().flushOutput();
+    context.localStorage_.clear(context.handle());
+    libraries::forgetAll(context);
+    modules::releaseAll(context);
+    events::destroyAll(context);
+    streams::destroyAll(context);
+    memory::releaseAll(context);
+    context.id_.store(0, std::memory_order_release);
+  }
+
+  static void rest(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    (newestDead ? newestDead->nextDead_ : oldestDead) = &context;
+    newestDead = &context;
+    ++deadCount;
+  }
+
+  // True for the one caller who may end the context.
+  static bool claimEnd(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    return context.alive() && std::exchange(context.attached_, 0) > 0;
+  }
+  static bool attach(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    return context.attached_ && ++context.attached_;
+  }
+  // True when the context is still attached elsewhere.
+  static bool detach(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    if (context.attached_ < 2) return false;
+    --context.attached_;
+    return true;
+  }
+
+  static size_t persistingCacheOf(const Device& device) {
+    return static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
+  }
+};
+
+void Context::report(CUresult error, const char* reason) noexcept {
+  int none = CUDA_SUCCESS;
+  if (!fault_.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return;
+  VG_LOG(Error, "context %llu of device %d fails with error %d from now on: %s", static_cast<unsigned long long>(id()),
+         device().ordinal(), static_cast<int>(error), reason);
+  uint64_t word = word_.load(std::memory_order_relaxed);
+  while (word && !word_.compare_exchange_weak(word, word | kFaulted, std::memory_order_release)) {
+  }
+}
+
+CUresult Context::setFlags(unsigned flags) {
+  VG_CHECK(checkContextFlags(flags));
+  flags_.store(flags, std::memory_order_relaxed);
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::enablePeer(Context& peer) {
+  if (&peer == this) return fail(CUDA_ERROR_INVALID_CONTEXT, "a context is no peer of its own");
+  if (&peer.device() == &device())
+    return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "both contexts are on device %d", device().ordinal());
+  if (peerEnabled(peer)) return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
+  for (auto& slot : peers_) {
+    uint64_t none = 0;
+    if (slot.compare_exchange_strong(none, peer.id())) return CUDA_SUCCESS;
+  }
+  return fail(CUDA_ERROR_TOO_MANY_PEERS, "the context has %u peers already", kPeerWords);
+}
+
+CUresult Context::disablePeer(Context& peer) {
+  for (auto& slot : peers_) {
+    uint64_t expected = peer.id();
+    if (expected && slot.compare_exchange_strong(expected, 0)) return CUDA_SUCCESS;
+  }
+  return fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled");
+}
+
+bool Context::peerEnabled(const Context& peer) const {
+  const uint64_t id = peer.id();
+  for (const auto& slot : peers_)
+    if (id && slot.load(std::memory_order_acquire) == id) return true;
+  return false;
+}
+
+Result<Context&> findContextOrPrimary(CUcontext handle) {
+  Context* context = contexts.find(handle);
+  if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", static_cast<void*>(handle));
+  if (!context->primary() && !context->alive())
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context %p has been destroyed", static_cast<void*>(handle));
+  return *context;
+}
+
+Result<Context&> findContext(CUcontext handle) {
+  VG_TRY(Context & context, findContextOrPrimary(handle));
+  if (!context.alive())
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "nobody retains the primary context of device %d",
+                context.device().ordinal());
+  return context;
+}
+
+CUresult currentContextRefusal() {
+  Context* context = threadState.current;
+  if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
+  if (!context->alive() || context->generation() != threadState.generation)
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has ended, or is a primary one nobody retains");
+  if (const CUresult fault = context->state())
+    return fail(fault, "an earlier error of this context, %d, sticks", static_cast<int>(fault));
+  return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult checkContextFlags(unsigned flags) {
+  const unsigned schedule = flags & CU_CTX_SCHED_MASK;
+  if (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK))
+    return fail(CUDA_ERROR_INVALID_VALUE, "unknown context flags %#x", flags);
+  if (schedule & (schedule - 1)) return fail(CUDA_ERROR_INVALID_VALUE, "context flags %#x name two schedules", flags);
+  return CUDA_SUCCESS;
+}
+
+Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersion) {
+  VG_CHECK(checkContextFlags(flags));
+  Context& context = ContextLife::make(device, false);
+  ContextLife::begin(context, flags, apiVersion);
+  pushCurrent(context);
+  return context;
+}
+
+CUresult destroyContext(Context& context) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not destroy contexts");
+  if (context.primary()) return fail(CUDA_ERROR_INVALID_CONTEXT, "primary contexts are released, not destroyed");
+  if (!ContextLife::claimEnd(context)) return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "another thread destroys it");
+  const bool isCurrent = threadState.current == &context && threadState.generation == context.generation();
+  ContextLife::end(context);
+  if (isCurrent) (void)popCurrent();
+  ContextLife::rest(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult attachContext(Context& context) {
+  if (context.primary()) return fail(CUDA_ERROR_INVALID_CONTEXT, "primary contexts are retained, not attached");
+  return ContextLife::attach(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult detachContext(Context& context) {
+  if (context.primary()) return fail(CUDA_ERROR_INVALID_CONTEXT, "primary contexts are released, not detached");
+  return ContextLife::detach(context) ? CUDA_SUCCESS : destroyContext(context);
+}
+
+Context& reservePrimary(Device& device) { return ContextLife::make(device, true); }
+
+void activatePrimary(Context& context, unsigned flags) { ContextLife::begin(context, flags, 3020); }
+
+void deactivatePrimary(Context& context) { ContextLife::end(context); }
+
+}  // namespace vg::core
