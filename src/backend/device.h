@@ -47,8 +47,13 @@ struct KernelLimits {
 struct ImageSource {
   std::vector<std::string> ptx;  // one module, or several relocatable ones to link
   std::string name;              // for the log: file or "module 3"
-  // Managed variables have one address in every context: asked by name and size, answered by core.
-  using ManagedResolver = Result<CUdeviceptr> (*)(void* owner, const std::string& name, size_t size, size_t alignment);
+  // Managed variables have one address in every context: core says by name and size where one lives. Who is answered
+  // `fresh` writes the initial value (the memory is zero); nobody else touches the bytes.
+  struct Managed {
+    CUdeviceptr address;
+    bool fresh;
+  };
+  using ManagedResolver = Result<Managed> (*)(void* owner, const std::string& name, size_t size, size_t alignment);
   ManagedResolver resolveManaged = nullptr;
   void* resolveOwner = nullptr;
   // Kernels of a bare cubin (images::Selected): the image describes them; launching answers NO_BINARY_FOR_GPU.

@@ -29,6 +29,10 @@ Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, uns
 Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned flags = CU_MEM_ATTACH_GLOBAL,
                                     size_t alignment = 0);
 
+// Managed memory of the process, for the managed variables of libraries: usable without a context, reported with the
+// first device, untouched by releaseAll. Ended by releaseNow.
+Result<CUdeviceptr> allocateProcessManaged(size_t bytes, size_t alignment = 0);
+
 // cuMemFree: 0 is accepted. Waits for the work of the context that owns the memory, unless it is stream-ordered.
 CUresult release(CUdeviceptr address);
 // The same without waiting, for memory that nothing can be using (variables of an unloaded module).
