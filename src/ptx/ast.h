@@ -208,7 +208,7 @@ struct Instruction {
   Space space2 = Space::None;  // the second one: cp.async.bulk.shared::cluster.global
   uint8_t vectorWidth = 1;     // .v2 .v4 .v8
   uint8_t typeCount = 0;
-  Type types[4] = {Type::None, Type::None, Type::None, Type::None};  // in order of appearance
+  Type types[5] = {};  // in order of appearance; None where absent
   ModSet mods;
   int32_t guard = -1;         // @p: register index, or -1
   bool guardNegated = false;  // @!p
