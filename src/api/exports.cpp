@@ -29,13 +29,10 @@ template <class... Args>
 namespace vg {
 namespace {
 
-// Gate closed, or the call needs a context and there is none: out of line, with the reason in the log.
+// Out of line, with the reason in the log.
 [[gnu::cold, gnu::noinline]] CUresult refuseAtGate(const char* symbol) {
   return fail(core::refusal(), "%s: the library is not initialised, shutting down, or was inherited through fork",
               symbol);
-}
-[[gnu::cold, gnu::noinline]] CUresult refuseWithoutContext(const char* symbol) {
-  return fail(CUDA_ERROR_INVALID_CONTEXT, "%s: no context is current to this thread", symbol);
 }
 [[gnu::cold, gnu::noinline]] CUresult outOfHostMemory(const char* symbol) {
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: the host is out of memory", symbol);
@@ -46,10 +43,13 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
   if constexpr (kNeeds != Needs::Nothing)
     if (core::gate.load(std::memory_order_relaxed) != core::Gate::Open) [[unlikely]]
       return refuseAtGate(symbol);
-  const Call call{core::threadState.current, stream};
-  if constexpr (kNeeds == Needs::Context)
-    if (!call.context) [[unlikely]]
-      return refuseWithoutContext(symbol);
+  core::Context* context = nullptr;
+  if constexpr (kNeeds == Needs::Context) {
+    context = core::threadState.current;
+    if (!context || !context->usable(core::threadState.generation)) [[unlikely]]
+      return core::currentContextRefusal();
+  }
+  const Call call{context, stream};
   try {
     return kHandler(call, args...);
   } catch (const std::bad_alloc&) {  // nothing may unwind into the caller

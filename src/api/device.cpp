@@ -1,0 +1,258 @@
+// Devices: counting, naming, describing. Everything is read from the traits that the backend filled in cuInit.
+#include <algorithm>
+#include <cstring>
+
+#include "api/call.h"
+#include "core/device.h"
+
+namespace vg::handlers {
+namespace {
+
+CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
+
+// A string in the caller's buffer: what does not fit is cut off, the end is always there.
+CUresult copyText(char* to, int size, const std::string& text) {
+  if (!to || size <= 0) return fail(CUDA_ERROR_INVALID_VALUE, "buffer %p of %d bytes", static_cast<void*>(to), size);
+  const size_t length = std::min(text.size(), static_cast<size_t>(size) - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
+  return CUDA_SUCCESS;
+}
+
+// "[domain]:[bus]:[device].[function]", domain and function optional, all hexadecimal.
+bool parsePciBusId(const char* text, unsigned* domain, unsigned* bus, unsigned* device) {
+  unsigned function = 0;
+  int used = 0;
+  const auto whole = [&] { return text[used] == 0 && function == 0; };
+  if (std::sscanf(text, "%x:%x:%x.%x%n", domain, bus, device, &function, &used) == 4 && whole()) return true;
+  function = 0;
+  if (std::sscanf(text, "%x:%x:%x%n", domain, bus, device, &used) == 3 && whole()) return true;
+  *domain = 0;
+  if (std::sscanf(text, "%x:%x.%x%n", bus, device, &function, &used) == 3 && whole()) return true;
+  function = 0;
+  return std::sscanf(text, "%x:%x%n", bus, device, &used) == 2 && whole();
+}
+
+}  // namespace
+
+CUresult cuDeviceGetCount(const Call&, int* count) {
+  if (!count) return missing("count");
+  *count = core::deviceCount();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(const Call&, CUdevice* device, int ordinal) {
+  if (!device) return missing("device");
+  VG_TRY(core::Device & found, core::findDevice(ordinal));
+  *device = found.handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(const Call&, char* name, int len, CUdevice dev) {
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  return copyText(name, len, device.traits().name);
+}
+
+CUresult cuDeviceGetUuid(const Call&, CUuuid* uuid, CUdevice dev) {
+  if (!uuid) return missing("uuid");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  *uuid = device.traits().uuid;
+  return CUDA_SUCCESS;
+}
+
+// The second version differs for parts of a device only, and there are none.
+CUresult cuDeviceGetUuid_v2(const Call& call, CUuuid* uuid, CUdevice dev) { return cuDeviceGetUuid(call, uuid, dev); }
+
+CUresult cuDeviceGetLuid(const Call&, char* luid, unsigned int* deviceNodeMask, CUdevice dev) {
+  if (!luid || !deviceNodeMask) return missing("luid or deviceNodeMask");
+  VG_CHECK(core::findDevice(dev));
+  return unsupported("locally unique identifiers belong to another operating system");
+}
+
+CUresult cuDeviceTotalMem_v2(const Call&, size_t* bytes, CUdevice dev) {
+  if (!bytes) return missing("bytes");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  *bytes = device.traits().totalMemory;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(const Call&, unsigned int* bytes, CUdevice dev) {
+  if (!bytes) return missing("bytes");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  *bytes = static_cast<unsigned>(std::min<uint64_t>(device.traits().totalMemory, ~0u));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(const Call&, int* pi, CUdevice_attribute attrib, CUdevice dev) {
+  if (!pi) return missing("pi");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  const backend::Traits& traits = device.traits();
+  if (attrib <= 0 || attrib >= CU_DEVICE_ATTRIBUTE_MAX || !traits.known[attrib])
+    return fail(CUDA_ERROR_INVALID_VALUE, "there is no device attribute %d", static_cast<int>(attrib));
+  *pi = traits.attributes[attrib];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceComputeCapability(const Call&, int* major, int* minor, CUdevice dev) {
+  if (!major || !minor) return missing("major or minor");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  *major = device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  *minor = device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(const Call&, CUdevprop* prop, CUdevice dev) {
+  if (!prop) return missing("prop");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  prop->maxThreadsPerBlock = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  prop->maxThreadsDim[0] = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+  prop->maxThreadsDim[1] = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+  prop->maxThreadsDim[2] = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+  prop->maxGridSize[0] = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  prop->maxGridSize[1] = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+  prop->maxGridSize[2] = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  prop->sharedMemPerBlock = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  prop->totalConstantMemory = device.attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  prop->SIMDWidth = device.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  prop->memPitch = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+  prop->regsPerBlock = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  prop->clockRate = device.attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  prop->textureAlign = device.attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(const Call&, char* pciBusId, int len, CUdevice dev) {
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  return copyText(pciBusId, len, device.pciBusId());
+}
+
+CUresult cuDeviceGetByPCIBusId(const Call&, CUdevice* dev, const char* pciBusId) {
+  if (!dev || !pciBusId) return missing("dev or pciBusId");
+  unsigned domain = 0, bus = 0, number = 0;
+  if (!parsePciBusId(pciBusId, &domain, &bus, &number))
+    return fail(CUDA_ERROR_INVALID_VALUE, "\"%s\" is no PCI bus id such as 0000:01:00.0", pciBusId);
+  for (int ordinal = 0; ordinal < core::deviceCount(); ++ordinal) {
+    core::Device& device = core::deviceAt(ordinal);
+    const auto is = [&](CUdevice_attribute which, unsigned value) {
+      return static_cast<unsigned>(device.attribute(which)) == value;
+    };
+    if (is(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, domain) && is(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, bus) &&
+        is(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, number)) {
+      *dev = device.handle();
+      return CUDA_SUCCESS;
+    }
+  }
+  return fail(CUDA_ERROR_INVALID_DEVICE, "no device is at %s", pciBusId);
+}
+
+CUresult cuDeviceGetExecAffinitySupport(const Call&, int* pi, CUexecAffinityType type, CUdevice dev) {
+  if (!pi) return missing("pi");
+  if (type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX)
+    return fail(CUDA_ERROR_INVALID_VALUE, "there is no execution affinity %d", static_cast<int>(type));
+  VG_CHECK(core::findDevice(dev));
+  *pi = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(const Call&, size_t* maxWidthInElements, CUarray_format format,
+                                            unsigned numChannels, CUdevice dev) {
+  if (!maxWidthInElements) return missing("maxWidthInElements");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_HALF:
+    case CU_AD_FORMAT_FLOAT:
+      break;
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "format %#x has no linear textures", static_cast<unsigned>(format));
+  }
+  if (numChannels != 1 && numChannels != 2 && numChannels != 4)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%u channels", numChannels);
+  *maxWidthInElements = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+  return CUDA_SUCCESS;
+}
+
+// Any two different emulated devices reach each other's memory.
+CUresult cuDeviceCanAccessPeer(const Call&, int* canAccessPeer, CUdevice dev, CUdevice peerDev) {
+  if (!canAccessPeer) return missing("canAccessPeer");
+  VG_CHECK(core::findDevice(dev));
+  VG_CHECK(core::findDevice(peerDev));
+  *canAccessPeer = dev != peerDev;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAttribute(const Call&, int* value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
+                                 CUdevice dstDevice) {
+  if (!value) return missing("value");
+  VG_CHECK(core::findDevice(srcDevice));
+  VG_CHECK(core::findDevice(dstDevice));
+  if (srcDevice == dstDevice) return fail(CUDA_ERROR_INVALID_DEVICE, "device %d is no peer of its own", srcDevice);
+  switch (attrib) {
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+      *value = 0;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+      *value = 1;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+      *value = 0;
+      return CUDA_SUCCESS;
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "there is no peer attribute %d", static_cast<int>(attrib));
+  }
+}
+
+CUresult cuDevicePrimaryCtxRetain(const Call&, CUcontext* pctx, CUdevice dev) {
+  if (!pctx) return missing("pctx");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  VG_TRY(core::Context & context, device.retainPrimary());
+  *pctx = context.handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(const Call&, CUdevice dev) {
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  return device.releasePrimary();
+}
+
+CUresult cuDevicePrimaryCtxRelease(const Call& call, CUdevice dev) { return cuDevicePrimaryCtxRelease_v2(call, dev); }
+
+CUresult cuDevicePrimaryCtxReset_v2(const Call&, CUdevice dev) {
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  return device.resetPrimary();
+}
+
+CUresult cuDevicePrimaryCtxReset(const Call& call, CUdevice dev) { return cuDevicePrimaryCtxReset_v2(call, dev); }
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(const Call&, CUdevice dev, unsigned int flags) {
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  return device.setPrimaryFlags(flags);
+}
+
+// The first version refuses while the context is active.
+CUresult cuDevicePrimaryCtxSetFlags(const Call& call, CUdevice dev, unsigned int flags) {
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  unsigned present = 0;
+  bool active = false;
+  device.primaryState(&present, &active);
+  if (active) return fail(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "the primary context of device %d is active", dev);
+  return cuDevicePrimaryCtxSetFlags_v2(call, dev, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(const Call&, CUdevice dev, unsigned int* flags, int* active) {
+  if (!flags || !active) return missing("flags or active");
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  bool isActive = false;
+  device.primaryState(flags, &isActive);
+  *active = isActive;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace vg::handlers
