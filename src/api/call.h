@@ -10,7 +10,9 @@
 
 #include "api/interop.h"
 #include "base/result.h"
+#include "core/context.h"
 #include "core/process.h"
+#include "core/stream.h"
 #include "core/thread_state.h"
 
 namespace vg {
@@ -22,15 +24,20 @@ enum class Needs { Nothing, Init, Context };
 enum class DefaultStream : unsigned char { Legacy, PerThread };
 
 struct Call {
-  core::Context* context;  // current to the calling thread; null where the row does not ask for one and there is none
+  core::Context* context;  // usable and current to the calling thread; null where the row does not ask for one
   DefaultStream stream;    // PerThread in the _ptsz and _ptds twins
 
-  // Null means a default stream, which one the symbol decides; every other handle is left as it is.
-  CUstream resolve(CUstream handle) const {
-    if (handle) return handle;
-    return stream == DefaultStream::PerThread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-  }
+  // The stream that a handle means: null is a default stream, which one the symbol decides. Default streams are those
+  // of the current context, which must be usable: its error otherwise. CUDA_ERROR_INVALID_HANDLE for what is no stream.
+  Result<core::Stream&> resolve(CUstream handle) const;
 };
+
+inline Result<core::Stream&> Call::resolve(CUstream handle) const {
+  if (!handle) handle = stream == DefaultStream::PerThread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) return core::resolveStream(handle, nullptr);
+  VG_TRY(core::Context & current, core::currentContext());
+  return core::resolveStream(handle, &current);
+}
 
 #define CU_COMMA(...) __VA_OPT__(, ) __VA_ARGS__  // "(a, b)" becomes ", a, b"; "()" becomes nothing
 
