@@ -1,0 +1,149 @@
+#include "ptx/layout.h"
+
+#include <algorithm>
+
+namespace vg::ptx {
+namespace {
+
+constexpr uint32_t kDynamicAlignment = 16;
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+// Everything an entry can reach: functions through calls and addresses, variables through operands and initialisers.
+class Reach {
+ public:
+  Reach(const Module& module, uint32_t entry)
+      : module_(module), functionSeen_(module.functions.size()), variableSeen_(module.variables.size()) {
+    function(entry);
+    for (size_t next = 0; next < functions.size(); ++next) {
+      scan(module_.functions[functions[next]]);
+      if (indirect_ && !allTaken_) addAllTaken();
+    }
+  }
+
+  std::vector<uint32_t> functions;
+  bool addressTaken = false;
+  bool sees(uint32_t variable) const { return variableSeen_[variable]; }
+
+ private:
+  void function(uint32_t index) {
+    if (functionSeen_[index]) return;
+    functionSeen_[index] = true;
+    functions.push_back(index);
+  }
+
+  void variable(uint32_t index) {
+    std::vector<uint32_t> open{index};  // initialisers chain variables without bound
+    while (!open.empty()) {
+      const uint32_t next = open.back();
+      open.pop_back();
+      if (variableSeen_[next]) continue;
+      variableSeen_[next] = true;
+      for (const Variable::Reference& r : module_.variables[next].references) {
+        if (r.kind == SymbolKind::ModuleVariable) open.push_back(r.symbol);
+        if (r.kind == SymbolKind::Function) {
+          addressTaken = true;
+          function(r.symbol);
+        }
+      }
+    }
+  }
+
+  void scan(const Function& f) {
+    for (const Operand& o : f.operands) {
+      if (o.symbolKind == SymbolKind::ModuleVariable) variable(o.symbol);
+      if (o.symbolKind == SymbolKind::Function) function(o.symbol);
+    }
+    for (const Instruction& i : f.body) {
+      if (i.op == Op::Call) {
+        if (f.operands[i.first + 1].kind == Operand::Kind::Register) indirect_ = addressTaken = true;
+      } else {
+        for (uint32_t k = 0; k < i.count; ++k)
+          addressTaken |= f.operands[i.first + k].symbolKind == SymbolKind::Function;
+      }
+    }
+    for (const BranchTable& table : f.branchTables)
+      for (uint32_t target : table.functions) function(target);
+  }
+
+  // A call through a register may reach whatever function's address is taken anywhere in the module.
+  void addAllTaken() {
+    allTaken_ = true;
+    for (const Variable& v : module_.variables)
+      for (const Variable::Reference& r : v.references)
+        if (r.kind == SymbolKind::Function) function(r.symbol);
+    for (const Function& f : module_.functions)
+      for (const Instruction& i : f.body)
+        for (uint32_t k = 0; i.op != Op::Call && k < i.count; ++k)
+          if (f.operands[i.first + k].symbolKind == SymbolKind::Function) function(f.operands[i.first + k].symbol);
+  }
+
+  const Module& module_;
+  std::vector<bool> functionSeen_, variableSeen_;
+  bool indirect_ = false, allTaken_ = false;
+};
+
+}  // namespace
+
+std::vector<ParameterSlot> parameterLayout(const Function& entry) {
+  std::vector<ParameterSlot> slots;
+  uint64_t offset = 0;
+  for (const Variable& v : entry.parameters) {
+    offset = alignUp(offset, v.alignment);
+    slots.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(v.size)});
+    offset += v.size;
+  }
+  return slots;
+}
+
+SharedLayout sharedLayout(const Module& module, uint32_t entry) {
+  const Reach reach(module, entry);
+  SharedLayout layout;
+  uint64_t size = 0;
+  uint64_t dynamicAlignment = kDynamicAlignment;
+  const auto place = [&](const Variable& v, bool moduleScope, uint32_t function, uint32_t index) {
+    if (v.space != Space::Shared) return;
+    if (v.unsizedArray) {
+      dynamicAlignment = std::max<uint64_t>(dynamicAlignment, v.alignment);
+      layout.slots.push_back({moduleScope, function, index, UINT32_MAX});
+      return;
+    }
+    size = alignUp(size, v.alignment);
+    layout.slots.push_back(
+        {moduleScope, function, index, static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX - 1))});
+    size += v.size;
+  };
+  for (uint32_t i = 0; i < module.variables.size(); ++i)
+    if (reach.sees(i)) place(module.variables[i], true, 0, i);
+  for (uint32_t f : reach.functions)
+    for (uint32_t i = 0; i < module.functions[f].variables.size(); ++i)
+      place(module.functions[f].variables[i], false, f, i);
+  // Sizes beyond 32 bits stay beyond any limit of a launch.
+  const uint64_t limit = UINT32_MAX & ~uint64_t{0xFFFFF};
+  layout.staticSize = static_cast<uint32_t>(std::min(size, limit));
+  layout.dynamicOffset = static_cast<uint32_t>(alignUp(layout.staticSize, dynamicAlignment));
+  for (SharedLayout::Slot& slot : layout.slots)
+    if (slot.offset == UINT32_MAX) slot.offset = layout.dynamicOffset;
+  return layout;
+}
+
+uint32_t SharedLayout::offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const {
+  for (const Slot& slot : slots)
+    if (slot.moduleScope == moduleScope && slot.variable == variable && (moduleScope || slot.function == function))
+      return slot.offset;
+  return 0;
+}
+
+KernelReferences references(const Module& module, uint32_t entry) {
+  const Reach reach(module, entry);
+  KernelReferences found;
+  found.functions = reach.functions;
+  found.addressTaken = reach.addressTaken;
+  for (uint32_t i = 0; i < module.variables.size(); ++i) {
+    const Space space = module.variables[i].space;
+    if (reach.sees(i) && (space == Space::Global || space == Space::Const)) found.globals.push_back(i);
+  }
+  return found;
+}
+
+}  // namespace vg::ptx
