@@ -66,25 +66,26 @@ class Heap {
   static constexpr uint32_t kBins = 4096;  // runs of fewer granules are cached by their exact length
   static constexpr unsigned kUnitsOfClass[kClasses] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 42, 64};
 
+  struct PagedGranule;
   // A run of pages or granules; also a granule run while it is cached.
   struct Run : Record {
     uint32_t position = 0;                           // first page of the granule, or first granule of the window
     uint32_t extent = 0;                             // pages or granules
-    struct PagedGranule* granule = nullptr;          // page runs
+    PagedGranule* granule = nullptr;                 // page runs
     Run *binNext = nullptr, *binPrevious = nullptr;  // cached: same extent, newest first
     Run *ageNext = nullptr, *agePrevious = nullptr;  // cached: oldest first
   };
   struct Slab : SlabTable {
     uint64_t freeSlots[2] = {};
     uint32_t live = 0, slots = 0, page = 0, sizeClass = 0;
-    struct PagedGranule* granule = nullptr;
+    PagedGranule* granule = nullptr;
     Slab *next = nullptr, *previous = nullptr;  // in partial_, while a slot is free
   };
   struct PagedGranule : PageTable {
-    uint32_t freePages = 0;  // bit set: free
-    uint32_t live = 0;       // live allocations inside
-    Run* run = nullptr;      // the granule
-    unsigned list = 0;       // which of byLongest_ it is in
+    uint32_t freePages = ~0u;  // bit set: free
+    uint32_t live = 0;         // live allocations inside
+    Run* run = nullptr;        // the granule
+    unsigned list = 0;         // which of byLongest_ it is in
     PagedGranule *next = nullptr, *previous = nullptr;
   };
 
@@ -111,10 +112,13 @@ class Heap {
   void removeFromCache(Run& run);
   void evictOldest();
   void setWords(uint32_t first, uint32_t count, uintptr_t word);
-  bool roomFor(uint32_t granules) const;
+  bool roomFor(uint32_t granules) const {
+    return usedGranules_.load(std::memory_order_relaxed) + granules <= capacityGranules_;
+  }
+  void giveBack(Run& run);
 
-  template <class T>
-  T* newObject(T*& freeList);
+  Run* newRun();
+  void endRun(Run& run);
   std::byte* metadata(size_t bytes);
   Record* find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run);
 
@@ -141,5 +145,34 @@ class Heap {
   std::byte *metadataAt_ = nullptr, *metadataEnd_ = nullptr;
   std::vector<std::pair<void*, size_t>> metadataChunks_;
 };
+
+template <class Visit>
+void Heap::forEach(Visit visit) {
+  const auto visitLive = [&](const Record& record) {
+    if (record.live()) visit(record);
+  };
+  const auto visitPage = [&](uintptr_t word, unsigned page) {
+    if (!word) return;
+    if (word & 1) {
+      const auto& slab = *static_cast<const Slab*>(reinterpret_cast<const SlabTable*>(word - 1));
+      for (unsigned i = 0; i < slab.slots; ++i) visitLive(slab.records[i]);
+      return;
+    }
+    const auto& run = *static_cast<const Run*>(reinterpret_cast<const Record*>(word));
+    if (run.position == page) visitLive(run);
+  };
+  std::lock_guard lock(mutex_);
+  for (uint32_t granule = 0; granule < windowGranules_; ++granule) {
+    const uintptr_t word = words_[granule].load(std::memory_order_relaxed);
+    if (word & 1) {
+      const auto& pages = *reinterpret_cast<const PageTable*>(word - 1);
+      for (unsigned page = 0; page < kPagesPerGranule; ++page)
+        visitPage(pages.pages[page].load(std::memory_order_relaxed), page);
+    } else if (word) {
+      const auto& run = *static_cast<const Run*>(reinterpret_cast<const Record*>(word));
+      if (run.position == granule) visitLive(run);
+    }
+  }
+}
 
 }  // namespace vg::alloc

@@ -17,7 +17,8 @@ class RangeIndex {
  public:
   // The live record whose range contains the address, or null.
   const Record* find(uintptr_t address) const {
-    if (address - lowest_.load(std::memory_order_relaxed) >= extent_.load(std::memory_order_relaxed)) return nullptr;
+    if (address < lowest_.load(std::memory_order_relaxed) || address >= highest_.load(std::memory_order_relaxed))
+      return nullptr;
     return search(address);
   }
 
@@ -43,17 +44,20 @@ class RangeIndex {
   };
 
   const Record* search(uintptr_t address) const;
+  const Record* overlappingLocked(uintptr_t address, size_t bytes) const;
   // The number of records that start at or below the address.
   static size_t upperBound(const Array& array, size_t count, uintptr_t address);
   Record* newRecord();
   void grow();
-  void updateBounds();
+  void widenBounds(uintptr_t base, size_t bytes);
 
   std::atomic<uint64_t> sequence_{0};  // odd while a writer is at work
   std::atomic<Array*> array_{nullptr};
   std::atomic<size_t> count_{0};
-  std::atomic<uintptr_t> lowest_{0};  // of all ranges; `extent_` bytes from there hold them all
-  std::atomic<uintptr_t> extent_{0};
+  // Bounds of all ranges there ever were: they only move apart, so a reader may see one of them late and miss nothing
+  // but a range that is just being inserted.
+  std::atomic<uintptr_t> lowest_{UINTPTR_MAX};
+  std::atomic<uintptr_t> highest_{0};
   mutable std::mutex mutex_;
   Record* freeRecords_ = nullptr;  // linked through `owner`
 };

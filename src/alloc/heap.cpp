@@ -1,0 +1,216 @@
+#include "alloc/heap.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace vg::alloc {
+namespace {
+
+constexpr uint8_t kNoClass = 0xFF;
+constexpr size_t kSlotLimit = size_t{32} << 10;  // larger allocations take pages
+
+// From units to the smallest size class that holds them.
+struct ClassOfUnits {
+  uint8_t of[kSlotLimit / kUnit + 1];
+};
+
+template <size_t kCount>
+constexpr ClassOfUnits makeClassOfUnits(const unsigned (&unitsOfClass)[kCount]) {
+  ClassOfUnits table{};
+  for (unsigned units = 0; units <= kSlotLimit / kUnit; ++units) {
+    table.of[units] = kNoClass;
+    for (unsigned c = 0; c < kCount && table.of[units] == kNoClass; ++c)
+      if (unitsOfClass[c] >= units) table.of[units] = static_cast<uint8_t>(c);
+  }
+  return table;
+}
+
+void begin(MemoryTable& table, Record& record, uintptr_t base, size_t bytes, unsigned window,
+           const Description& description) {
+  record.base.store(base, std::memory_order_relaxed);
+  record.size.store(bytes, std::memory_order_relaxed);
+  record.id.store(table.nextId(), std::memory_order_relaxed);
+  record.owner.store(description.owner, std::memory_order_relaxed);
+  record.kind.store(description.kind, std::memory_order_relaxed);
+  record.window.store(static_cast<uint16_t>(window), std::memory_order_relaxed);
+  record.flags.store(description.flags, std::memory_order_relaxed);
+  record.attributes.store(0, std::memory_order_relaxed);
+  record.advice.store(0, std::memory_order_relaxed);
+  record.state.store(State::Live, std::memory_order_release);
+}
+
+}  // namespace
+
+Heap::Heap(MemoryTable& table, unsigned window, MemorySource& source, size_t capacity, size_t cacheBytes)
+    : table_(table),
+      source_(source),
+      start_(table.windowStart(window)),
+      words_(table.granules(window)),
+      window_(window),
+      capacity_(std::min(capacity, table.windowBytes())),
+      capacityGranules_(static_cast<uint32_t>(capacity_ >> kGranuleShift)),
+      windowGranules_(static_cast<uint32_t>(table.windowBytes() >> kGranuleShift)),
+      cacheGranules_(static_cast<uint32_t>(std::min<size_t>(cacheBytes >> kGranuleShift, UINT32_MAX))),
+      bins_(kBins),
+      binPresent_(kBins / 64) {
+  freeSpace_[0] = windowGranules_;
+}
+
+Heap::~Heap() {
+  for (auto [chunk, bytes] : metadataChunks_) munmap(chunk, bytes);
+}
+
+Result<Record*> Heap::allocate(size_t bytes, const Description& description) {
+  static constexpr ClassOfUnits kClassOfUnits = makeClassOfUnits(kUnitsOfClass);
+  const size_t needed = std::max(bytes, description.alignment);
+  if (needed > capacity_) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of %zu", bytes, capacity_);
+  std::lock_guard lock(mutex_);
+  Record* record;
+  uintptr_t base;
+  if (needed <= kSlotLimit) {
+    // Slots whose size is a power of two are aligned to it.
+    const size_t size = description.alignment > kUnit ? std::bit_ceil(needed) : needed;
+    record = allocateSlot(kClassOfUnits.of[(size + kUnit - 1) >> kUnitShift]);
+  } else if (needed <= kGranule - kPage && description.alignment <= kPage) {
+    record = allocatePages(static_cast<uint32_t>((needed + kPage - 1) >> kPageShift));
+  } else {
+    record = allocateGranules(static_cast<uint32_t>((needed + kGranule - 1) >> kGranuleShift));
+  }
+  if (!record) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes: %zu of %zu in use", bytes, used(), capacity_);
+  base = record->base.load(std::memory_order_relaxed);
+  begin(table_, *record, base, bytes, window_, description);
+  return record;
+}
+
+bool Heap::release(uintptr_t base, uint64_t id) {
+  std::lock_guard lock(mutex_);
+  Slab* slab = nullptr;
+  Run* run = nullptr;
+  Record* record = find(base, id, slab, run);
+  if (!record) return false;
+  record->state.store(State::Free, std::memory_order_release);
+  if (slab) {
+    releaseSlot(*slab, *record);
+  } else if (run->granule) {
+    releasePages(*run);
+  } else {
+    releaseGranules(*run);
+  }
+  return true;
+}
+
+// The live record that starts at `base`, and the slab or run it belongs to.
+Record* Heap::find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run) {
+  const size_t offset = base - reinterpret_cast<uintptr_t>(start_);
+  if (offset >= table_.windowBytes()) return nullptr;
+  uintptr_t word = words_[offset >> kGranuleShift].load(std::memory_order_relaxed);
+  Record* record;
+  if (word & 1) {
+    const auto* granule = static_cast<PagedGranule*>(reinterpret_cast<PageTable*>(word - 1));
+    word = granule->pages[(offset >> kPageShift) % kPagesPerGranule].load(std::memory_order_relaxed);
+  }
+  if (word & 1) {
+    slab = static_cast<Slab*>(reinterpret_cast<SlabTable*>(word - 1));
+    record = slab->records + ((offset >> kUnitShift) % kUnitsPerPage * slab->reciprocal >> 16);
+  } else {
+    record = reinterpret_cast<Record*>(word);
+    run = static_cast<Run*>(record);
+  }
+  if (!record || !record->live() || record->base.load(std::memory_order_relaxed) != base ||
+      record->id.load(std::memory_order_relaxed) != id)
+    return nullptr;
+  return record;
+}
+
+Record* Heap::allocateSlot(unsigned sizeClass) {
+  Slab* slab = partial_[sizeClass];
+  if (!slab && !(slab = newSlab(sizeClass))) return nullptr;
+  if (!slab->live && !slab->granule->live && !roomFor(1)) return nullptr;
+  const unsigned word = slab->freeSlots[0] ? 0 : 1;
+  const unsigned slot = word * 64 + std::countr_zero(slab->freeSlots[word]);
+  slab->freeSlots[word] &= slab->freeSlots[word] - 1;
+  if (++slab->live == slab->slots) {  // full: nobody looks at it until something is released
+    partial_[sizeClass] = slab->next;
+    if (slab->next) slab->next->previous = nullptr;
+    slab->next = slab->previous = nullptr;
+  }
+  countLive(*slab->granule, 1);
+  Record& record = slab->records[slot];
+  record.base.store(reinterpret_cast<uintptr_t>(start_) + (size_t{slab->granule->run->position} << kGranuleShift) +
+                        (size_t{slab->page} << kPageShift) + (size_t{slot} * kUnitsOfClass[sizeClass] << kUnitShift),
+                    std::memory_order_relaxed);
+  return &record;
+}
+
+void Heap::releaseSlot(Slab& slab, Record& record) {
+  const size_t slot = &record - slab.records;
+  slab.freeSlots[slot / 64] |= uint64_t{1} << slot % 64;
+  countLive(*slab.granule, -1);
+  Slab*& first = partial_[slab.sizeClass];
+  if (slab.live-- == slab.slots) {
+    slab.next = first;
+    if (first) first->previous = &slab;
+    first = &slab;
+  }
+  // The last slab of a class with free slots stays, so that one allocation more or less costs nothing.
+  if (!slab.live && (slab.next || slab.previous)) endSlab(slab);
+}
+
+Heap::Slab* Heap::newSlab(unsigned sizeClass) {
+  PagedGranule* granule = granuleWithPages(1);
+  if (!granule) return nullptr;
+  Slab* slab = freeSlabs_[sizeClass];
+  if (slab) {
+    freeSlabs_[sizeClass] = slab->next;
+    slab->next = nullptr;
+  } else {
+    // One record more than slots where they do not fill the page: a lookup in the remainder lands there.
+    const unsigned units = kUnitsOfClass[sizeClass], records = (kUnitsPerPage + units - 1) / units;
+    slab = new (metadata(sizeof(Slab))) Slab;
+    slab->records = reinterpret_cast<Record*>(metadata(records * sizeof(Record)));
+    for (unsigned i = 0; i < records; ++i) new (slab->records + i) Record;
+    slab->reciprocal = 65536 / units + 1;
+    slab->slots = kUnitsPerPage / units;
+    slab->sizeClass = sizeClass;
+  }
+  slab->freeSlots[0] = slab->slots >= 64 ? ~uint64_t{0} : (uint64_t{1} << slab->slots) - 1;
+  slab->freeSlots[1] = slab->slots > 64 ? ~uint64_t{0} >> (128 - slab->slots) : 0;
+  slab->granule = granule;
+  slab->page = takePages(*granule, 1);
+  partial_[sizeClass] = slab;
+  granule->pages[slab->page].store(reinterpret_cast<uintptr_t>(static_cast<SlabTable*>(slab)) | 1,
+                                   std::memory_order_release);
+  return slab;
+}
+
+// Requires: nothing lives in the slab and it is in partial_.
+void Heap::endSlab(Slab& slab) {
+  (slab.previous ? slab.previous->next : partial_[slab.sizeClass]) = slab.next;
+  if (slab.next) slab.next->previous = slab.previous;
+  slab.granule->pages[slab.page].store(0, std::memory_order_release);
+  givePages(*slab.granule, slab.page, 1);
+  slab.previous = nullptr;
+  slab.next = freeSlabs_[slab.sizeClass];
+  freeSlabs_[slab.sizeClass] = &slab;
+}
+
+// Metadata is never given back while the heap exists: lookups that lost a race may still read it.
+std::byte* Heap::metadata(size_t bytes) {
+  constexpr size_t kChunk = size_t{1} << 20;
+  bytes = roundUp(bytes, alignof(Record));
+  if (static_cast<size_t>(metadataEnd_ - metadataAt_) < bytes) {
+    void* chunk = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED) throw std::bad_alloc();
+    metadataChunks_.emplace_back(chunk, kChunk);
+    metadataAt_ = static_cast<std::byte*>(chunk);
+    metadataEnd_ = metadataAt_ + kChunk;
+  }
+  std::byte* taken = metadataAt_;
+  metadataAt_ += bytes;
+  return taken;
+}
+
+}  // namespace vg::alloc

@@ -1,0 +1,51 @@
+#include "alloc/memory_table.h"
+
+#include <sys/mman.h>
+
+namespace vg::alloc {
+namespace {
+
+void* reserveRange(size_t bytes, int protection) {
+  void* range = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return range == MAP_FAILED ? nullptr : range;
+}
+
+// `bytes` of addresses that start on a granule.
+std::byte* reserveAligned(size_t bytes) {
+  auto* range = static_cast<std::byte*>(reserveRange(bytes + kGranule, PROT_NONE));
+  if (!range) return nullptr;
+  const size_t before = -reinterpret_cast<uintptr_t>(range) % kGranule;
+  if (before) munmap(range, before);
+  munmap(range + before + bytes, kGranule - before);
+  return range + before;
+}
+
+}  // namespace
+
+CUresult MemoryTable::reserve(unsigned windows, size_t bytes) {
+  for (windowBytes_ = bytes; windowBytes_ >= kGranule; windowBytes_ /= 2) {
+    const size_t span = windowBytes_ * windows;
+    std::byte* base = reserveAligned(span);
+    if (!base) continue;
+    const size_t words = (span >> kGranuleShift) * sizeof(std::atomic<uintptr_t>);
+    void* granules = reserveRange(words, PROT_READ | PROT_WRITE);  // zero pages: every granule is empty
+    if (!granules) {
+      munmap(base, span);
+      continue;
+    }
+    granules_ = static_cast<std::atomic<uintptr_t>*>(granules);
+    base_.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
+    span_.store(span, std::memory_order_release);
+    return CUDA_SUCCESS;
+  }
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses for %u windows of device memory", windows);
+}
+
+void MemoryTable::unreserve() {
+  const size_t span = span_.exchange(0);
+  if (!span) return;
+  munmap(reinterpret_cast<void*>(base_.exchange(0)), span);
+  munmap(granules_, (span >> kGranuleShift) * sizeof(std::atomic<uintptr_t>));
+}
+
+}  // namespace vg::alloc

@@ -1,0 +1,220 @@
+#include "copy/copy.h"
+
+#include <cpuid.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "copy/engines.h"
+
+namespace vg::copy {
+namespace {
+
+// Sizes at which another way of copying is faster; from the processor, once.
+struct Limits {
+  size_t repMove;     // from here `rep movsb` keeps up with the best loop or beats it; SIZE_MAX: never
+  size_t streamCopy;  // from here a copy no longer fits the last cache with its source: store past it
+  size_t streamFill;  // from here a fill does not fit
+};
+
+bool hasFastRepMove() {
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 9));  // enhanced rep movsb/stosb
+}
+
+Limits measureLimits() {
+  const long level3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const size_t cache = level3 > 0 ? static_cast<size_t>(level3) : size_t{16} << 20;
+  return {hasFastRepMove() ? size_t{32} << 10 : SIZE_MAX, cache * 3 / 4, cache * 2};
+}
+
+const Limits& limits() {
+  static const Limits measured = measureLimits();
+  return measured;
+}
+
+// Everything a row needs to know, decided once for the whole shape.
+struct RowCopier {
+  const Engines& engine = engines();
+  bool streaming;
+
+  void operator()(std::byte* destination, const std::byte* source, size_t bytes) const {
+    if (streaming) return engine.stream(destination, source, bytes);
+    if (bytes >= limits().repMove && !overlap(destination, source, bytes)) return repMove(destination, source, bytes);
+    engine.move(destination, source, bytes);
+  }
+
+  static bool overlap(const std::byte* a, const std::byte* b, size_t bytes) {
+    return static_cast<size_t>(a - b) < bytes || static_cast<size_t>(b - a) < bytes;
+  }
+
+  void repMove(std::byte* destination, const std::byte* source, size_t bytes) const {
+    const size_t before = -reinterpret_cast<uintptr_t>(destination) & 63;  // wants an aligned destination
+    engine.move(destination, source, before);
+    destination += before;
+    source += before;
+    bytes -= before;
+    asm volatile("rep movsb" : "+D"(destination), "+S"(source), "+c"(bytes) : : "memory");
+  }
+};
+
+// Pieces of about a MiB: small enough to even out, large enough to hide the hand-over.
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
+struct RowPieces {
+  const Shape& shape;
+  const RowCopier& copier;
+  size_t rowsOfPiece;
+};
+
+void copyRow(const Shape& shape, const RowCopier& copier, size_t row) {
+  const size_t slice = row / shape.height, y = row % shape.height;
+  copier(shape.destination.base + slice * shape.destination.slicePitch + y * shape.destination.rowPitch,
+         shape.source.base + slice * shape.source.slicePitch + y * shape.source.rowPitch, shape.width);
+}
+
+void copyRows(const Shape& shape, const RowCopier& copier, size_t first, size_t end) {
+  for (size_t row = first; row < end; ++row) copyRow(shape, copier, row);
+}
+
+// How far a side reaches.
+size_t span(const Side& side, const Shape& shape) {
+  return side.slicePitch * (shape.depth - 1) + side.rowPitch * (shape.height - 1) + shape.width;
+}
+
+bool boxesOverlap(const Shape& shape) {
+  const std::byte *to = shape.destination.base, *from = shape.source.base;
+  return to < from + span(shape.source, shape) && from < to + span(shape.destination, shape);
+}
+
+void copyPitched(const Shape& shape, Parallel* parallel) {
+  const size_t rows = shape.height * shape.depth;
+  const bool overlapping = boxesOverlap(shape);
+  const RowCopier copier{.streaming = !overlapping && shape.width >= 4096 && shape.bytes() >= limits().streamCopy};
+  if (overlapping) {
+    // Equal pitches: a row is overwritten only by rows on the far side of it.
+    if (shape.destination.base <= shape.source.base) return copyRows(shape, copier, 0, rows);
+    for (size_t row = rows; row-- > 0;) copyRow(shape, copier, row);
+    return;
+  }
+  if (!parallel || rows < 2 || shape.bytes() < kParallelBytes) {
+    copyRows(shape, copier, 0, rows);
+    if (copier.streaming) streamFence();
+    return;
+  }
+  RowPieces pieces{shape, copier, std::max<size_t>(1, kPieceBytes / shape.width)};
+  parallel->run((rows + pieces.rowsOfPiece - 1) / pieces.rowsOfPiece,
+                [](void* state, size_t chunk) {
+                  const auto& p = *static_cast<RowPieces*>(state);
+                  const size_t first = chunk * p.rowsOfPiece, rows = p.shape.height * p.shape.depth;
+                  copyRows(p.shape, p.copier, first, std::min(first + p.rowsOfPiece, rows));
+                  if (p.copier.streaming) streamFence();
+                },
+                &pieces);
+}
+
+struct LinearPieces {
+  std::byte* destination;
+  const std::byte* source;
+  size_t bytes;
+  const RowCopier& copier;
+};
+
+void copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel) {
+  if (destination == source) return;
+  const bool overlapping = RowCopier::overlap(destination, source, bytes);
+  const RowCopier copier{.streaming = !overlapping && bytes >= limits().streamCopy};
+  if (!parallel || overlapping || bytes < kParallelBytes) {
+    copier(destination, source, bytes);
+    if (copier.streaming) streamFence();
+    return;
+  }
+  LinearPieces pieces{destination, source, bytes, copier};
+  parallel->run((bytes + kPieceBytes - 1) / kPieceBytes,
+                [](void* state, size_t chunk) {
+                  const auto& p = *static_cast<LinearPieces*>(state);
+                  const size_t at = chunk * kPieceBytes;
+                  p.copier(p.destination + at, p.source + at, std::min(kPieceBytes, p.bytes - at));
+                  if (p.copier.streaming) streamFence();
+                },
+                &pieces);
+}
+
+uint32_t repeated(const Fill& fill) {
+  switch (fill.elementSize) {
+    case 1:
+      return (fill.pattern & 0xFF) * 0x01010101u;
+    case 2:
+      return (fill.pattern & 0xFFFF) * 0x00010001u;
+    default:
+      return fill.pattern;
+  }
+}
+
+struct FillPieces {
+  const Fill& fill;
+  uint32_t pattern;
+  void (*row)(std::byte*, size_t, uint32_t);
+  size_t rowsOfPiece;
+};
+
+void fillRows(const FillPieces& work, size_t first, size_t end) {
+  for (size_t row = first; row < end; ++row)
+    work.row(work.fill.base + row * work.fill.pitch, work.fill.width, work.pattern);
+}
+
+}  // namespace
+
+void copy(const Shape& shape, Parallel* parallel) {
+  if (!shape.width || !shape.height || !shape.depth) return;
+  const bool oneSlice = shape.depth == 1 || (shape.destination.slicePitch == shape.width * shape.height &&
+                                             shape.source.slicePitch == shape.width * shape.height);
+  const bool oneRow = (shape.height == 1 && shape.depth == 1) ||
+                      (shape.destination.rowPitch == shape.width && shape.source.rowPitch == shape.width);
+  if (oneSlice && oneRow) return copyLinear(shape.destination.base, shape.source.base, shape.bytes(), parallel);
+  copyPitched(shape, parallel);
+}
+
+void copyBytes(void* destination, const void* source, size_t bytes) {
+  copyLinear(static_cast<std::byte*>(destination), static_cast<const std::byte*>(source), bytes, nullptr);
+}
+
+void fill(const Fill& fill, Parallel* parallel) {
+  if (!fill.width || !fill.height) return;
+  if (fill.height > 1 && fill.pitch == fill.width) {  // no gaps: one long row
+    Fill row = fill;
+    row.width *= row.height;
+    row.height = 1;
+    return copy::fill(row, parallel);
+  }
+  const Engines& engine = engines();
+  const size_t bytes = fill.width * fill.height;
+  const bool streaming = fill.width >= 4096 && bytes >= limits().streamFill;
+  FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, 0};
+  if (!parallel || bytes < kParallelBytes) {
+    fillRows(work, 0, fill.height);
+    if (streaming) streamFence();
+    return;
+  }
+  if (fill.height == 1) {
+    parallel->run((bytes + kPieceBytes - 1) / kPieceBytes,
+                  [](void* state, size_t chunk) {
+                    const auto& w = *static_cast<FillPieces*>(state);
+                    const size_t at = chunk * kPieceBytes;
+                    w.row(w.fill.base + at, std::min(kPieceBytes, w.fill.width - at), w.pattern);
+                    streamFence();
+                  },
+                  &work);
+    return;
+  }
+  work.rowsOfPiece = std::max<size_t>(1, kPieceBytes / fill.width);
+  parallel->run((fill.height + work.rowsOfPiece - 1) / work.rowsOfPiece,
+                [](void* state, size_t chunk) {
+                  const auto& w = *static_cast<FillPieces*>(state);
+                  fillRows(w, chunk * w.rowsOfPiece, std::min((chunk + 1) * w.rowsOfPiece, w.fill.height));
+                  streamFence();
+                },
+                &work);
+}
+
+}  // namespace vg::copy

@@ -1,0 +1,36 @@
+#include "copy/engines.h"
+
+#include <immintrin.h>
+
+#include <string>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "copy/copy.h"
+
+namespace vg::copy {
+namespace {
+
+const Engines& chooseEngines() {
+  const std::string& wanted = settings().isa;
+  for (const Engines* candidate : kAllEngines)
+    if ((wanted.empty() || wanted == candidate->name) && candidate->supported()) return *candidate;
+  VG_LOG(Warn, "VERDIGRIS_ISA=%s is unknown or beyond this processor; using baseline, avx2 or avx512 as it has them",
+         wanted.c_str());
+  for (const Engines* candidate : kAllEngines)
+    if (candidate->supported()) return *candidate;
+  return kBaselineEngines;
+}
+
+}  // namespace
+
+const Engines& engines() {
+  static const Engines& chosen = chooseEngines();
+  return chosen;
+}
+
+const char* engineName() { return engines().name; }
+
+void streamFence() { _mm_sfence(); }
+
+}  // namespace vg::copy
