@@ -289,7 +289,6 @@ static void twoCopies(void) {
   RESULT("suffixed name", get("cuMemAlloc_v2", &p, 13000, 0, &status));
   RESULT("flags 3", get("cuMemAlloc", &p, 13000, 3, &status));
   RESULT("flags 4", get("cuMemAlloc", &p, 13000, 4, &status));
-  RESULT("NULL pointer", get("cuMemAlloc", NULL, 13000, 0, &status));
   RESULT("version 99000", get("cuMemAlloc", &p, 99000, 0, &status));
 }
 
