@@ -1,23 +1,32 @@
 // The devices of this process, made once from VERDIGRIS_DEVICES by the first call and never destroyed.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
 
 namespace vg::backend {
 
-// Kinds and counts in VERDIGRIS_DEVICES' order, such as "cpu:2". An entry that names no known kind is left out with a
-// log line. Thread-safe.
+// In VERDIGRIS_DEVICES' order. An entry that names no known kind or no sensible count is left out with a log line; so
+// is a device that cannot be made. Thread-safe.
 const std::vector<Device*>& devices();
 
-// A kind of device that VERDIGRIS_DEVICES may name. `create` makes the device with the process-wide number `ordinal`;
-// null when it cannot (the reason is in the log).
+// One entry of VERDIGRIS_DEVICES, such as "cpu:2".
+struct DeviceEntry {
+  std::string kind;
+  int count = 1;
+};
+// The entries of such a text that make sense.
+std::vector<DeviceEntry> parseDevices(const std::string& text);
+
+// A kind of device that VERDIGRIS_DEVICES may name.
 struct Kind {
   const char* name;
+  // `ordinal` counts the devices of this kind. Null when the device cannot be made (the reason is in the log).
   Device* (*create)(int ordinal);
 };
-// The kinds linked into this library, ended by a null name. Defined by the backends' layer (backend/cpu/kinds.cpp).
+// The kinds in this library, ended by a null name. Defined by the layer of the backends.
 extern const Kind kKinds[];
 
 }  // namespace vg::backend

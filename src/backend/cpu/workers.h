@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 namespace vg::backend::cpu {
 
@@ -17,8 +16,6 @@ class Workers {
 
   // The workers that all emulated devices share; VERDIGRIS_WORKERS many, or one a usable core.
   static Workers& shared();
-  // Cores this process may use, by affinity mask and cgroup quota; at least 1.
-  static uint32_t usableCores();
 
   // `count` includes the calling thread of a grid: `count - 1` threads are made. Never destroyed.
   explicit Workers(uint32_t count);
@@ -38,17 +35,20 @@ class Workers {
   struct Grid;
 
   void start();
-  void threadMain(uint32_t number);
-  Grid* join(uint32_t number);
+  void threadMain();
+  Grid* join(uint32_t* worker);
   void leave(Grid& grid);
   void work(Grid& grid, uint32_t worker);
+  void finish(Grid& grid);
   void wakeOne();
 
   const uint32_t count_;
   std::atomic<bool> started_{false};
-  std::atomic<uint32_t> offered_{0};  // counts grids offered: the futex word of idle workers
-  std::atomic<uint32_t> sleeping_{0};
-  std::mutex mutex_;  // guards grids_ and who is inside each
+  std::atomic<uint32_t> offered_{0};   // grows with each grid: the futex word of idle threads
+  std::atomic<uint32_t> sleeping_{0};  // idle threads that need a wake-up
+  std::atomic<uint32_t> left_{0};      // grows when the last thread leaves a grid: the futex word of finish()
+  std::atomic<uint32_t> finishing_{0};
+  std::atomic<uint32_t> listLock_{0};  // guards grids_ and who joins which
   Grid* grids_ = nullptr;
 };
 

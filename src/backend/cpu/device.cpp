@@ -1,0 +1,30 @@
+#include "backend/cpu/device.h"
+
+#include <algorithm>
+
+#include "backend/cpu/executor.h"
+#include "backend/cpu/kernel_image.h"
+#include "backend/cpu/profile.h"
+#include "backend/cpu/queue.h"
+#include "base/spin.h"
+
+namespace vg::backend::cpu {
+
+CpuDevice::CpuDevice(int ordinal, Workers& workers)
+    : ordinal_(ordinal), workers_(workers), traits_(makeTraits(ordinal, workers.count())) {}
+
+// CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
+std::unique_ptr<Queue> CpuDevice::createQueue(int priority) {
+  const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
+  return std::make_unique<CpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
+}
+
+Result<std::unique_ptr<Image>> CpuDevice::load(const ImageSource& source, const LoadOptions& options) {
+  return loadImage(*this, source, options);
+}
+
+uint64_t CpuDevice::timestamp() const { return monotonicNanoseconds(); }
+
+void CpuDevice::flushOutput() noexcept { flushKernelOutput(); }
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,124 @@
+#include "backend/cpu/executor.h"
+
+#include <algorithm>
+
+#include "backend/cpu/workers.h"
+#include "base/futex.h"
+#include "base/os.h"
+#include "base/spin.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+constexpr uint64_t kSpin = 30'000;             // ns an idle thread polls before it sleeps
+constexpr uint64_t kStall = 1'000'000;         // ns after which a waiting task gets a thread whatever runs
+constexpr uint64_t kBoredom = 10'000'000'000;  // ns of sleep after which a spare thread ends
+constexpr uint32_t kMostThreads = 2048;
+
+}  // namespace
+
+Executor& Executor::shared() {
+  static Executor* const instance = new Executor(std::max(Workers::shared().count(), 2u));
+  return *instance;
+}
+
+Executor::Executor(uint32_t concurrency) : concurrency_(concurrency) {}
+
+void Executor::schedule(Task& task, unsigned urgency) {
+  std::lock_guard lock(mutex_);
+  List& list = lists_[std::min(urgency, kUrgencies - 1)];
+  task.next_ = nullptr;
+  (list.last ? list.last->next_ : list.first) = &task;
+  list.last = &task;
+  waiting_.fetch_add(1, std::memory_order_seq_cst);
+  rouse();
+}
+
+// Sees to it that somebody looks at the lists. Requires: mutex_ is held. A thread that polls or is about to sleep takes
+// the mutex afterwards, so it cannot miss a task that is in a list by now.
+void Executor::rouse() {
+  if (!waiting_.load(std::memory_order_relaxed) || spinning_.load(std::memory_order_seq_cst)) return;
+  if (running_ >= concurrency_ && watching_) return;
+  if (sleeping_) {
+    signal_.fetch_add(1, std::memory_order_release);
+    futex::wake(signal_, 1);
+    return;
+  }
+  if (threads_ >= kMostThreads) return;
+  ++threads_;
+  if (!os::startThread(
+          "vg-service", [](void* self) { static_cast<Executor*>(self)->threadMain(); }, this))
+    --threads_;
+}
+
+Executor::Task* Executor::take(bool overdue) {
+  if (running_ >= concurrency_ && !overdue) return nullptr;
+  for (unsigned urgency = kUrgencies; urgency-- > 0;) {
+    List& list = lists_[urgency];
+    Task* task = list.first;
+    if (!task) continue;
+    list.first = task->next_;
+    if (!list.first) list.last = nullptr;
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    ++taken_;
+    return task;
+  }
+  return nullptr;
+}
+
+void Executor::threadMain() {
+  std::unique_lock lock(mutex_);
+  Rest rested = Rest::Woken;
+  uint64_t takenBefore = taken_;
+  for (;;) {
+    if (Task* task = take(rested == Rest::Stalled && taken_ == takenBefore)) {
+      ++running_;
+      rouse();
+      lock.unlock();
+      task->run();
+      lock.lock();
+      --running_;
+      rested = Rest::Woken;
+      continue;
+    }
+    takenBefore = taken_;
+    rested = rest(lock);
+    if (rested == Rest::Bored && threads_ > concurrency_ && !waiting_.load(std::memory_order_relaxed)) break;
+  }
+  --threads_;
+}
+
+Executor::Rest Executor::rest(std::unique_lock<std::mutex>& lock) {
+  const bool stalled = waiting_.load(std::memory_order_relaxed) > 0;
+  if (!stalled && !spinning_.exchange(true, std::memory_order_seq_cst)) {
+    lock.unlock();
+    const bool found = spinUntil([&] { return waiting_.load(std::memory_order_relaxed) > 0; }, kSpin);
+    spinning_.store(false, std::memory_order_seq_cst);
+    lock.lock();
+    if (found || waiting_.load(std::memory_order_relaxed)) return Rest::Woken;
+  }
+  const uint32_t seen = signal_.load(std::memory_order_relaxed);
+  const uint64_t limit = stalled ? kStall : kBoredom;
+  ++sleeping_;
+  watching_ += stalled;
+  lock.unlock();
+  const bool woken = futex::wait(signal_, seen, &limit);
+  lock.lock();
+  --sleeping_;
+  watching_ -= stalled;
+  if (woken) return Rest::Woken;
+  return stalled ? Rest::Stalled : Rest::Bored;
+}
+
+Executor::Blocking::Blocking(Executor& executor) : executor_(executor) {
+  std::lock_guard lock(executor_.mutex_);
+  --executor_.running_;
+  executor_.rouse();
+}
+
+Executor::Blocking::~Blocking() {
+  std::lock_guard lock(executor_.mutex_);
+  ++executor_.running_;
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,79 @@
+// The service threads that drain queues: an elastic pool, apart from the fixed compute threads.
+//
+// As many tasks as there are cores run at once; the rest waits its turn. A task that says it may block (a host
+// function) does not count, and a task that has waited for a millisecond while no other could be taken gets a thread of
+// its own, so that work which waits for other work always meets it in the end. Threads start at the first need, sleep
+// when idle, end after a long rest, and otherwise end with the process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace vg::backend::cpu {
+
+class Executor {
+ public:
+  // Something to run once each time it is scheduled. Requires: not scheduled again before run() has begun.
+  class Task {
+   public:
+    virtual void run() = 0;
+
+   protected:
+    ~Task() = default;
+
+   private:
+    friend class Executor;
+    Task* next_ = nullptr;
+  };
+
+  static constexpr unsigned kUrgencies = 6;
+
+  // The executor of all emulated devices.
+  static Executor& shared();
+  // `concurrency`: tasks that run at once when none blocks. Never destroyed.
+  explicit Executor(uint32_t concurrency);
+  Executor(const Executor&) = delete;
+
+  // Runs the task soon on some thread; tasks of a higher urgency (below kUrgencies) are taken first. Any thread.
+  void schedule(Task& task, unsigned urgency = 0);
+  // True when tasks wait for a thread: a long task should step aside.
+  bool congested() const { return waiting_.load(std::memory_order_relaxed) > 0; }
+
+  // Marks the calling task as blocked while it lives.
+  class Blocking {
+   public:
+    explicit Blocking(Executor& executor);
+    ~Blocking();
+    Blocking(const Blocking&) = delete;
+
+   private:
+    Executor& executor_;
+  };
+
+ private:
+  struct List {
+    Task* first = nullptr;
+    Task* last = nullptr;
+  };
+  enum class Rest { Woken, Stalled, Bored };
+
+  void threadMain();
+  Task* take(bool overdue);
+  Rest rest(std::unique_lock<std::mutex>& lock);
+  void rouse();
+
+  const uint32_t concurrency_;
+  std::atomic<uint32_t> waiting_{0};   // tasks in the lists
+  std::atomic<bool> spinning_{false};  // one idle thread polls waiting_
+  std::atomic<uint32_t> signal_{0};    // futex word of sleeping threads
+  std::mutex mutex_;                   // guards what follows
+  List lists_[kUrgencies];
+  uint64_t taken_ = 0;
+  uint32_t threads_ = 0;
+  uint32_t running_ = 0;   // tasks that run and do not block
+  uint32_t sleeping_ = 0;  // threads
+  uint32_t watching_ = 0;  // those of them that sleep at most kStall, because tasks wait
+};
+
+}  // namespace vg::backend::cpu

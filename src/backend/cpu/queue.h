@@ -1,0 +1,31 @@
+// A queue of the emulated device: commands in order, run by the executor's service threads.
+//
+// A queue occupies a thread only while a command runs. A Wait that is not due parks the queue: the timeline's
+// continuation schedules it again. Kernels and large copies spread over the compute threads. All functions are
+// thread-safe.
+#pragma once
+
+#include "backend/cpu/executor.h"
+#include "backend/queue.h"
+
+namespace vg::backend::cpu {
+
+class CpuDevice;
+
+class CpuQueue final : public Queue {
+ public:
+  // `urgency` as in Executor::schedule.
+  CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency);
+  ~CpuQueue() override;
+  CpuQueue(const CpuQueue&) = delete;
+
+  CUresult submit(const Command* commands, size_t count, Point done) override;
+  bool idle() const override;
+  bool tryInline(const Command& command) override;
+
+ private:
+  class Work;  // what outlives the queue while commands are left
+  Work* const work_;
+};
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,108 @@
+#include "base/os.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+
+namespace vg::os {
+namespace {
+
+constexpr uint32_t kNoLimit = UINT32_MAX;
+
+std::string firstLine(const std::string& path) {
+  std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
+  char line[512] = "";
+  if (!file || !fgets(line, sizeof line, file.get())) return "";
+  line[strcspn(line, "\n")] = 0;
+  return line;
+}
+
+uint32_t coresOf(double quota, double period) {
+  if (quota <= 0 || period <= 0) return kNoLimit;
+  return static_cast<uint32_t>(std::clamp((quota + period - 1) / period, 1.0, 65536.0));
+}
+
+// cgroup v2: "max 100000" or "150000 100000".
+uint32_t quotaOf(const std::string& folder) {
+  double quota = 0, period = 0;
+  if (sscanf(firstLine(folder + "/cpu.max").c_str(), "%lf %lf", &quota, &period) != 2) return kNoLimit;
+  return coresOf(quota, period);
+}
+
+// The limits of the process's own group and of all groups above it.
+uint32_t cgroupCores() {
+  const std::string root = "/sys/fs/cgroup";
+  uint32_t cores = quotaOf(root);
+  std::string group = firstLine("/proc/self/cgroup");
+  if (group.rfind("0::", 0) == 0) {
+    for (group.erase(0, 3); group.size() > 1; group.resize(group.rfind('/')))
+      cores = std::min(cores, quotaOf(root + group));
+  }
+  const std::string quota = firstLine(root + "/cpu/cpu.cfs_quota_us"),
+                    period = firstLine(root + "/cpu/cpu.cfs_period_us");
+  if (!quota.empty() && !period.empty()) cores = std::min(cores, coresOf(atof(quota.c_str()), atof(period.c_str())));
+  return cores;
+}
+
+uint32_t affinityCores() {
+  for (int size = 1024; size <= 1 << 16; size *= 2) {
+    cpu_set_t* set = CPU_ALLOC(size);
+    if (!set) break;
+    const size_t bytes = CPU_ALLOC_SIZE(size);
+    const bool known = sched_getaffinity(0, bytes, set) == 0;
+    const int count = known ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (known) return static_cast<uint32_t>(std::max(count, 1));
+  }
+  return 1;
+}
+
+struct Start {
+  void (*main)(void*);
+  void* argument;
+  char name[16];
+};
+
+void* threadMain(void* argument) {
+  const Start start = *static_cast<Start*>(argument);
+  delete static_cast<Start*>(argument);
+  pthread_setname_np(pthread_self(), start.name);
+  start.main(start.argument);
+  return nullptr;
+}
+
+}  // namespace
+
+uint32_t usableCores() { return std::min(affinityCores(), cgroupCores()); }
+
+bool startThread(const char* name, void (*main)(void*), void* argument) {
+  auto start = std::make_unique<Start>(Start{main, argument, {}});
+  snprintf(start->name, sizeof start->name, "%s", name);
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&blocked, fault);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);  // inherited by the new thread
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, threadMain, start.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error) {
+    VG_LOG(Warn, "cannot start thread %s: %s", name, strerror(error));
+    return false;
+  }
+  start.release();
+  return true;
+}
+
+}  // namespace vg::os

@@ -1,0 +1,16 @@
+// What the library asks of the operating system about processors and threads.
+#pragma once
+
+#include <cstdint>
+
+namespace vg::os {
+
+// Cores this process may use at once: the affinity mask of the calling thread, limited by the cgroup's quota (rounded
+// up). At least 1. Reads files: ask once.
+uint32_t usableCores();
+
+// Starts a detached thread with this name (cut to 15 characters) and all signals blocked but those of synchronous
+// faults, so that the application's handlers never run on it. False, said in the log, when the system refuses.
+bool startThread(const char* name, void (*main)(void*), void* argument);
+
+}  // namespace vg::os
