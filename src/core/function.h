@@ -46,6 +46,9 @@ class Kernel {
   // The function in `context`; loads the library's code there when it is not loaded yet.
   Result<Function&> in(Context& context);
 
+  // For a context that ends: its function is not to be used again.
+  void forget(const Context& context);
+
   // Attributes set for a device before or after its contexts load the code; applied to each.
   CUresult setAttribute(int device, CUfunction_attribute attribute, int value);
   Result<int> attribute(int device, CUfunction_attribute attribute);
@@ -77,7 +80,7 @@ Result<backend::Kernel*> resolveKernel(CUfunction handle, Context& context);
 // The same object with its module.
 Result<Function&> resolveFunction(CUfunction handle, Context& context);
 
-// A function by its own handle only, whatever its context; a kernel by its own handle only.
+// A function whatever its context (a kernel stands for its function in the current one); a kernel by its own handle.
 Result<Function&> findFunction(CUfunction handle);
 Result<Kernel&> findKernel(CUkernel handle);
 

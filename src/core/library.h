@@ -12,6 +12,10 @@
 
 #include "backend/device.h"
 #include "base/result.h"
+#include "core/blueprint.h"
+#include "core/jit_options.h"
+#include "core/managed_variables.h"
+#include "images/image_source.h"
 
 namespace vg::core {
 
@@ -21,42 +25,53 @@ class Module;
 
 class Library {
  public:
-  Library(std::unique_ptr<backend::ImageSource> source);
+  explicit Library(std::string name) : name_(std::move(name)), managed_(nullptr) {}
+  Library(const Library&) = delete;
   ~Library();
 
   CUlibrary handle() { return reinterpret_cast<CUlibrary>(this); }
 
   // The instance in `context`; made at first use.
   Result<Module&> in(Context& context);
+  // The instance in `context`, or null; makes none.
+  Module* instance(Context& context);
   Result<Kernel&> kernel(const std::string& name);  // CUDA_ERROR_NOT_FOUND
   Result<std::vector<Kernel*>> kernels();           // all, by name
-  // Works without a context.
-  Result<backend::Global> managed(const std::string& name);
-
-  // Forgets the instance of a context that ends.
-  void forget(Context& context);
+  // Works without a context. CUDA_ERROR_NOT_FOUND.
+  Result<backend::Global> managed(const std::string& name) { return managed_.find(name); }
+  // What its kernels are like, without a context.
+  backend::Image& description() const { return blueprint_->image(); }
 
  private:
-  friend struct LibraryAccess;
-  static Result<CUdeviceptr> resolveManaged(void* library, const std::string& name, size_t size, size_t alignment);
-  CUresult describe();
+  friend struct LibraryList;
 
-  const std::unique_ptr<backend::ImageSource> source_;
-  std::mutex mutex_;           // guards kernels_ and names_
-  std::mutex instancesMutex_;  // guards instances_; held while code is loaded, so that it is loaded once
+  struct Instance {
+    Context* context;
+    uint64_t id;  // Context::id() when it was made
+    Module* module;
+  };
+
+  const std::string name_;
+  ManagedVariables managed_;
+  std::map<int, images::Selected> selected_;  // by compute capability of the devices; constant after loading
+  std::unique_ptr<Blueprint> blueprint_;      // constant after loading
+  std::mutex kernelsMutex_;                   // guards kernels_
   std::map<std::string, Kernel*> kernels_;
-  std::map<uint64_t, Module*> instances_;  // by Context::id()
-  std::mutex managedMutex_;                // guards managed_
-  std::map<std::string, backend::Global> managed_;
+  std::mutex instancesMutex_;  // guards instances_; held while code is loaded, so that it is loaded once
+  std::vector<Instance> instances_;
+  Library* next_ = nullptr;  // all libraries of the process
+  Library* previous_ = nullptr;
 };
 
 namespace libraries {
 
-Result<Library&> load(const void* image, const std::string& name);
+Result<Library&> load(const void* image, JitOptions& options);
+Result<Library&> loadFile(const std::string& path, JitOptions& options);
+// CUDA_ERROR_INVALID_HANDLE for foreign and stale handles.
 Result<Library&> find(CUlibrary handle);
 // Waits for the work of every context that has an instance.
 CUresult unload(Library& library);
-// Forgets the instances of a context that ends.
+// Forgets the instances of a context that ends; its modules are ended by modules::releaseAll.
 void forgetAll(Context& context);
 
 }  // namespace libraries

@@ -11,6 +11,9 @@
 
 #include "backend/device.h"
 #include "base/result.h"
+#include "core/jit_options.h"
+#include "core/managed_variables.h"
+#include "images/image_source.h"
 
 namespace vg::core {
 
@@ -20,13 +23,13 @@ class Library;
 
 class Module {
  public:
-  // `library`: the library whose code this is, or null for a module of its own.
-  Module(Context& context, Library* library, std::unique_ptr<backend::ImageSource> source,
-         std::unique_ptr<backend::Image> image);
+  Module(Context& context, Library* library);
+  Module(const Module&) = delete;
   ~Module();  // its functions end with it. Requires: none of its kernels runs.
 
   CUmodule handle() { return reinterpret_cast<CUmodule>(this); }
   Context& context() const { return *context_; }
+  // The library whose code this is, or null for a module of its own.
   Library* library() const { return library_; }
   backend::Image& image() const { return *image_; }
 
@@ -35,48 +38,39 @@ class Module {
   Result<backend::Global> global(const std::string& name) { return image_->global(name); }
 
  private:
+  friend struct ModuleList;
+
   Context* const context_;
   Library* const library_;
-  const std::unique_ptr<backend::ImageSource> source_;  // null when the library keeps it
-  const std::unique_ptr<backend::Image> image_;
+  ManagedVariables managed_;
+  backend::ImageSource source_;
+  std::unique_ptr<backend::Image> image_;
   std::mutex mutex_;  // guards functions_
   std::map<std::string, Function*> functions_;
-};
-
-// Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: the logs, and the few that carry meaning here.
-class JitOptions {
- public:
-  // Checks and reads; CUDA_ERROR_INVALID_VALUE for unknown options and missing values.
-  CUresult read(unsigned count, const CUjit_option* options, void** values);
-  backend::LoadOptions loadOptions() { return {&infoLog_, &errorLog_}; }
-  // Hands the logs and figures back to the caller's buffers. Call once, whether loading succeeded or not.
-  void writeBack();
-
- private:
-  struct Buffer {
-    char* text = nullptr;
-    size_t size = 0;
-    void** sizeSlot = nullptr;  // receives the bytes written
-  };
-  static void fill(const Buffer& buffer, const std::string& text);
-
-  Buffer info_, error_;
-  void** wallTime_ = nullptr;
-  uint64_t started_ = 0;
-  std::string infoLog_, errorLog_;
+  Module* next_ = nullptr;  // all modules of the process
+  Module* previous_ = nullptr;
 };
 
 namespace modules {
 
-// Loads `image`: a fat binary (wrapper or container), a cubin or PTX text.
+// Finds the code for the context's device in an image or file, and loads it.
 Result<Module&> load(Context& context, const void* image, JitOptions& options);
-// From several PTX texts at once (cuLink) or a copy of a text.
-Result<Module&> load(Context& context, std::unique_ptr<backend::ImageSource> source, JitOptions& options);
+Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options);
+// Loads what has been selected. With a library, its managed variables are used and it ends the module.
+Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed,
+                            const images::Selected& selected, const std::string& name,
+                            const backend::LoadOptions& options);
+// CUDA_ERROR_INVALID_HANDLE for foreign and stale handles.
 Result<Module&> find(CUmodule handle);
-// Waits for the context's work first. Modules of libraries are refused: they end with their library.
+// Waits for the context's work first. CUDA_ERROR_INVALID_HANDLE for the modules of libraries: they end with those.
 CUresult unload(Module& module);
-// All modules of a context that ends, libraries' instances too. Requires: its streams are idle.
+// Ends a module whose kernels no longer run.
+void end(Module& module);
+// All modules of a context that ends, those of libraries too. Requires: its streams are idle.
 void releaseAll(Context& context);
+
+// What a device of this context wants of an image.
+images::SelectOptions selectOptions(const backend::Device& device, std::string* log);
 
 }  // namespace modules
 

@@ -1,0 +1,72 @@
+#include "core/jit_options.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace vg::core {
+namespace {
+
+uint64_t now() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+}  // namespace
+
+CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** values) {
+  started_ = now();
+  if (count && (!options || !values))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%u options, but no array of options or values", count);
+  for (unsigned i = 0; i < count; ++i) {
+    switch (options[i]) {
+      case CU_JIT_INFO_LOG_BUFFER:
+        info_.text = static_cast<char*>(values[i]);
+        break;
+      case CU_JIT_ERROR_LOG_BUFFER:
+        error_.text = static_cast<char*>(values[i]);
+        break;
+      case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+      case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: {
+        Buffer& buffer = options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ? info_ : error_;
+        buffer.size = static_cast<unsigned>(reinterpret_cast<uintptr_t>(values[i]));  // an unsigned int in a pointer
+        buffer.written = &values[i];
+        break;
+      }
+      case CU_JIT_WALL_TIME:
+        wallTime_ = &values[i];
+        break;
+      case CU_JIT_GLOBAL_SYMBOL_NAMES:
+      case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
+      case CU_JIT_GLOBAL_SYMBOL_COUNT:
+        VG_LOG(Warn, "JIT option %d: host addresses for external symbols are not supported",
+               static_cast<int>(options[i]));
+        break;
+      default:
+        if (options[i] < 0 || options[i] >= CU_JIT_NUM_OPTIONS)
+          return fail(CUDA_ERROR_INVALID_VALUE, "there is no JIT option %d", static_cast<int>(options[i]));
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+void JitOptions::fill(const Buffer& buffer, const std::string& text) {
+  size_t length = 0;
+  if (buffer.text && buffer.size) {
+    length = std::min(text.size(), buffer.size - 1);
+    std::memcpy(buffer.text, text.data(), length);
+    buffer.text[length] = 0;
+  }
+  if (buffer.written) *buffer.written = reinterpret_cast<void*>(length);
+}
+
+void JitOptions::writeBack() const {
+  fill(info_, infoLog_);
+  fill(error_, errorLog_);
+  if (!wallTime_) return;
+  const float milliseconds = static_cast<float>(now() - started_) / 1e6f;
+  std::memcpy(wallTime_, &milliseconds, sizeof milliseconds);  // a float in the option's value
+}
+
+}  // namespace vg::core

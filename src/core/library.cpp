@@ -1,0 +1,173 @@
+#include "core/library.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/slab.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/function.h"
+#include "core/host_function.h"
+#include "core/link.h"
+#include "core/module.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<Library, 1 << 18> slab;
+constinit std::mutex listMutex;  // guards first and the links of the libraries
+constinit Library* first = nullptr;
+constinit std::atomic<unsigned> loaded{0};
+
+using Select = std::function<Result<images::Selected>(const images::SelectOptions&)>;
+
+}  // namespace
+
+Library::~Library() {
+  for (const auto& [name, kernel] : kernels_) dropKernel(kernel);
+}
+
+Module* Library::instance(Context& context) {
+  std::lock_guard lock(instancesMutex_);
+  for (const Instance& instance : instances_)
+    if (instance.context == &context && instance.id == context.id()) return instance.module;
+  return nullptr;
+}
+
+Result<Module&> Library::in(Context& context) {
+  std::lock_guard lock(instancesMutex_);
+  for (const Instance& instance : instances_)
+    if (instance.context == &context && instance.id == context.id()) return *instance.module;
+  const int capability = context.device().traits().computeCapability;
+  const auto code = selected_.find(capability);
+  if (code == selected_.end())
+    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s holds no code for compute capability %d.%d", name_.c_str(),
+                capability / 10, capability % 10);
+  VG_TRY(Module & module, modules::instantiate(context, this, &managed_, code->second, name_, {}));
+  instances_.push_back({&context, context.id(), &module});
+  return module;
+}
+
+Result<Kernel&> Library::kernel(const std::string& name) {
+  std::lock_guard lock(kernelsMutex_);
+  if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
+  VG_CHECK(description().kernel(name));
+  Kernel* made = makeKernel(*this, name);
+  kernels_[name] = made;
+  return *made;
+}
+
+Result<std::vector<Kernel*>> Library::kernels() {
+  std::vector<Kernel*> all;
+  for (const std::string& name : description().kernelNames()) {
+    VG_TRY(Kernel & made, kernel(name));
+    all.push_back(&made);
+  }
+  return all;
+}
+
+// The list of all libraries, and the steps of a library's life that touch its insides.
+struct LibraryList {
+  // Devices may differ in what they run: the code for each kind is chosen now, while the image is at hand.
+  static CUresult load(Library& library, const Select& select, JitOptions& options) {
+    CUresult refused = CUDA_SUCCESS;
+    backend::Device* described = nullptr;
+    for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) {
+      backend::Device& device = deviceAt(ordinal).backend();
+      const int capability = device.traits().computeCapability;
+      if (library.selected_.count(capability)) continue;
+      Result<images::Selected> selected = select(modules::selectOptions(device, &options.errorLog()));
+      if (!selected) {
+        refused = selected.error();
+        continue;
+      }
+      separateLinked(*selected);
+      library.selected_[capability] = std::move(*selected);
+      if (!described) described = &device;
+    }
+    if (!described) return refused;
+    VG_TRY(library.blueprint_, Blueprint::load(*described, library.selected_[described->traits().computeCapability],
+                                               library.name_, &library.managed_, options.loadOptions()));
+    return CUDA_SUCCESS;
+  }
+
+  static void add(Library& library) {
+    std::lock_guard lock(listMutex);
+    library.next_ = first;
+    if (first) first->previous_ = &library;
+    first = &library;
+  }
+
+  static void remove(Library& library) {
+    std::lock_guard lock(listMutex);
+    (library.previous_ ? library.previous_->next_ : first) = library.next_;
+    if (library.next_) library.next_->previous_ = library.previous_;
+  }
+
+  static void forgetAll(Context& context) {
+    std::lock_guard lock(listMutex);
+    for (Library* library = first; library; library = library->next_) {
+      {
+        std::lock_guard kernels(library->kernelsMutex_);
+        for (const auto& [name, kernel] : library->kernels_) kernel->forget(context);
+      }
+      std::lock_guard instances(library->instancesMutex_);
+      auto& all = library->instances_;
+      all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& one) { return one.context == &context; }),
+                all.end());
+    }
+  }
+
+  static std::vector<Library::Instance> takeInstances(Library& library) {
+    std::lock_guard lock(library.instancesMutex_);
+    return std::exchange(library.instances_, {});
+  }
+};
+
+namespace libraries {
+namespace {
+
+Result<Library&> make(std::string name, const Select& select, JitOptions& options) {
+  Library* library = slab.create(std::move(name));
+  if (const CUresult result = LibraryList::load(*library, select, options)) {
+    slab.destroy(library);
+    return result;
+  }
+  LibraryList::add(*library);
+  return *library;
+}
+
+}  // namespace
+
+Result<Library&> load(const void* image, JitOptions& options) {
+  return make(
+      "library " + std::to_string(loaded.fetch_add(1) + 1),
+      [image](const images::SelectOptions& how) { return images::select(image, images::kUnknownSize, how); }, options);
+}
+
+Result<Library&> loadFile(const std::string& path, JitOptions& options) {
+  return make(
+      path, [&path](const images::SelectOptions& how) { return images::selectFile(path, how); }, options);
+}
+
+Result<Library&> find(CUlibrary handle) {
+  if (Library* library = slab.find(handle)) return *library;
+  return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no library", static_cast<void*>(handle));
+}
+
+CUresult unload(Library& library) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not unload libraries");
+  if (!slab.retire(&library)) return fail(CUDA_ERROR_INVALID_HANDLE, "another thread unloads the library");
+  LibraryList::remove(library);
+  for (const auto& instance : LibraryList::takeInstances(library)) {
+    (void)instance.context->synchronize();
+    modules::end(*instance.module);
+  }
+  slab.recycle(&library);
+  return CUDA_SUCCESS;
+}
+
+void forgetAll(Context& context) { LibraryList::forgetAll(context); }
+
+}  // namespace libraries
+}  // namespace vg::core
