@@ -1,0 +1,223 @@
+// The nine kernels in CUDA, through the runtime API: on Verdigris by way of whatever libcuda.so.1 is found.
+#include <cuda_runtime.h>
+
+#include "kernels.h"
+
+using namespace kernels;
+
+#define CHECK(call)                                                                      \
+  do {                                                                                   \
+    if ((call) != cudaSuccess) giveUp(cudaGetErrorString(cudaGetLastError()), __LINE__); \
+  } while (0)
+
+__global__ void vectorAdd(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+
+__global__ void saxpyPositive(const float* x, float* y, float a, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && x[i] > 0) y[i] = a * x[i] + y[i];
+}
+
+__global__ void stencil(const float* in, float* out, int n) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < 1 || y < 1 || x >= n - 1 || y >= n - 1) return;
+  const int i = y * n + x;
+  out[i] = 0.2f * (in[i] + in[i - 1] + in[i + 1] + in[i - n] + in[i + n]);
+}
+
+__global__ void sgemm(const float* a, const float* b, float* c, int n) {
+  __shared__ float tileA[32][32], tileB[32][32];
+  const int row = blockIdx.y * 32 + threadIdx.y, column = blockIdx.x * 32 + threadIdx.x;
+  float sum = 0;
+  for (int start = 0; start < n; start += 32) {
+    tileA[threadIdx.y][threadIdx.x] = a[row * n + start + threadIdx.x];
+    tileB[threadIdx.y][threadIdx.x] = b[(start + threadIdx.y) * n + column];
+    __syncthreads();
+    for (int k = 0; k < 32; ++k) sum += tileA[threadIdx.y][k] * tileB[k][threadIdx.x];
+    __syncthreads();
+  }
+  c[row * n + column] = sum;
+}
+
+__inline__ __device__ float warpSum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffff, value, offset);
+  return value;
+}
+
+__global__ void blockReduce(const float* in, float* out) {
+  __shared__ float partial[kReduceBlock / 32];
+  float sum = warpSum(in[blockIdx.x * kReduceBlock + threadIdx.x]);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    sum = warpSum(threadIdx.x < kReduceBlock / 32 ? partial[threadIdx.x] : 0);
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+  }
+}
+
+__global__ void histogramShared(const unsigned* in, unsigned* bins, int n) {
+  __shared__ unsigned local[kBins];
+  for (int bin = threadIdx.x; bin < kBins; bin += blockDim.x) local[bin] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&local[in[i]], 1u);
+  __syncthreads();
+  for (int bin = threadIdx.x; bin < kBins; bin += blockDim.x) atomicAdd(&bins[bin], local[bin]);
+}
+
+__global__ void histogramGlobal(const unsigned* in, unsigned* bins, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&bins[in[i]], 1u);
+}
+
+__global__ void gather(const float* table, const unsigned* index, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = table[index[i]];
+}
+
+__global__ void mandelbrot(int* out, int side, int limit) {
+  const int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
+  if (px >= side || py >= side) return;
+  const float cx = -2.0f + px * (3.0f / side), cy = -1.5f + py * (3.0f / side);
+  float x = 0, y = 0;
+  int round = 0;
+  for (; round < limit && x * x + y * y <= 4; ++round) {
+    const float next = x * x - y * y + cx;
+    y = 2 * x * y + cy;
+    x = next;
+  }
+  out[py * side + px] = round;
+}
+
+template <class T>
+struct Array {
+  T* data = nullptr;
+  size_t size;
+  explicit Array(size_t n) : size(n) {
+    CHECK(cudaMalloc(&data, n * sizeof(T)));
+    CHECK(cudaMemset(data, 0, n * sizeof(T)));
+  }
+  explicit Array(const std::vector<T>& values) : Array(values.size()) {
+    CHECK(cudaMemcpy(data, values.data(), size * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  ~Array() { cudaFree(data); }
+  std::vector<T> host() const {
+    std::vector<T> values(size);
+    CHECK(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost));
+    return values;
+  }
+};
+
+static void finish() {
+  CHECK(cudaGetLastError());
+  CHECK(cudaDeviceSynchronize());
+}
+
+int main() {
+  {
+    const auto a = floats(kAddSize, 1), b = floats(kAddSize, 2);
+    Array<float> deviceA(a), deviceB(b), c(kAddSize);
+    const auto run = [&] {
+      vectorAdd<<<kAddSize / 256, 256>>>(deviceA.data, deviceB.data, c.data, kAddSize);
+      finish();
+    };
+    run();
+    std::vector<float> expected(kAddSize);
+    for (int i = 0; i < kAddSize; ++i) expected[i] = a[i] + b[i];
+    expectNear("vectorAdd", c.host(), expected, 0);
+    report("vectorAdd", kAddBytes, "GB/s", run);
+  }
+  {
+    const auto x = floats(kSaxpySize, 3), y = floats(kSaxpySize, 4);
+    Array<float> deviceX(x), deviceY(y);
+    const auto run = [&] {
+      saxpyPositive<<<kSaxpySize / 256, 256>>>(deviceX.data, deviceY.data, kSaxpyFactor, kSaxpySize);
+      finish();
+    };
+    run();
+    auto expected = y;
+    for (int i = 0; i < kSaxpySize; ++i)
+      if (x[i] > 0) expected[i] += kSaxpyFactor * x[i];
+    expectNear("divergentSaxpy", deviceY.host(), expected, 1e-6);
+    report("divergentSaxpy", kSaxpySize, "Gelem/s", run);
+  }
+  {
+    const auto in = floats(kStencilSide * kStencilSide, 5);
+    Array<float> deviceIn(in), out(in.size());
+    const auto run = [&] {
+      stencil<<<dim3(kStencilSide / 32, kStencilSide / 8), dim3(32, 8)>>>(deviceIn.data, out.data, kStencilSide);
+      finish();
+    };
+    run();
+    expectNear("stencil", out.host(), stencilOf(in), 1e-6);
+    report("stencil", kStencilFlops, "GFLOP/s", run);
+  }
+  {
+    const auto a = floats(kGemmSide * kGemmSide, 6), b = floats(kGemmSide * kGemmSide, 7);
+    Array<float> deviceA(a), deviceB(b), c(a.size());
+    const auto run = [&] {
+      sgemm<<<dim3(kGemmSide / 32, kGemmSide / 32), dim3(32, 32)>>>(deviceA.data, deviceB.data, c.data, kGemmSide);
+      finish();
+    };
+    run();
+    expectNear("sgemm", c.host(), productOf(a, b), 1e-3);
+    report("sgemm", kGemmFlops, "GFLOP/s", run);
+  }
+  {
+    const auto in = floats(kReduceSize, 8);
+    Array<float> deviceIn(in), out(kReduceSize / kReduceBlock);
+    const auto run = [&] {
+      blockReduce<<<kReduceSize / kReduceBlock, kReduceBlock>>>(deviceIn.data, out.data);
+      finish();
+    };
+    run();
+    std::vector<float> expected(out.size, 0);
+    for (int i = 0; i < kReduceSize; ++i) expected[i / kReduceBlock] += in[i];
+    expectNear("blockReduction", out.host(), expected, 1e-3);
+    report("blockReduction", kReduceBytes, "GB/s", run);
+  }
+  for (bool shared : {true, false}) {
+    const auto in = words(kHistogramSize, kBins, 9);
+    Array<unsigned> deviceIn(in), bins(kBins);
+    const auto run = [&] {
+      if (shared) {
+        histogramShared<<<64, 256>>>(deviceIn.data, bins.data, kHistogramSize);
+      } else {
+        histogramGlobal<<<kHistogramSize / 256, 256>>>(deviceIn.data, bins.data, kHistogramSize);
+      }
+      finish();
+    };
+    run();
+    expectNear("histogram", bins.host(), histogramOf(in), 0);
+    report(shared ? "histogramShared" : "histogramGlobal", kHistogramSize, "Gelem/s", run);
+  }
+  {
+    const auto table = floats(kGatherSize, 10);
+    const auto index = words(kGatherSize, kGatherSize, 11);
+    Array<float> deviceTable(table), out(kGatherSize);
+    Array<unsigned> deviceIndex(index);
+    const auto run = [&] {
+      gather<<<kGatherSize / 256, 256>>>(deviceTable.data, deviceIndex.data, out.data, kGatherSize);
+      finish();
+    };
+    run();
+    std::vector<float> expected(kGatherSize);
+    for (int i = 0; i < kGatherSize; ++i) expected[i] = table[index[i]];
+    expectNear("gather", out.host(), expected, 0);
+    report("gather", kGatherSize, "Gelem/s", run);
+  }
+  {
+    Array<int> out(kMandelbrotSide * kMandelbrotSide);
+    const auto run = [&] {
+      mandelbrot<<<dim3(kMandelbrotSide / 32, kMandelbrotSide / 8), dim3(32, 8)>>>(out.data, kMandelbrotSide,
+                                                                                   kMandelbrotRounds);
+      finish();
+    };
+    run();
+    const auto picture = out.host();
+    expectMandelbrot(picture);
+    report("mandelbrot", roundsOf(picture), "Giter/s", run);
+  }
+  return 0;
+}

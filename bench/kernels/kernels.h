@@ -1,0 +1,132 @@
+// What the kernel benchmarks share: nine kernels by name, their sizes and inputs, the right results, and the clock.
+// Each program implements all nine in its own way (CUDA, OpenMP, OpenCL), proves each result once and then times it.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace kernels {
+
+constexpr int kAddSize = 1 << 24;     // vectorAdd
+constexpr int kSaxpySize = 1 << 20;   // divergent saxpy
+constexpr int kStencilSide = 1024;    // 5-point stencil
+constexpr int kGemmSide = 768;        // sgemm
+constexpr int kReduceSize = 1 << 20;  // block reduction
+constexpr int kReduceBlock = 256;     // ... of so many elements each
+constexpr int kHistogramSize = 1 << 22;
+constexpr int kBins = 256;
+constexpr int kGatherSize = 1 << 20;
+constexpr int kMandelbrotSide = 512;
+constexpr int kMandelbrotRounds = 256;
+constexpr float kSaxpyFactor = 0.001f;
+
+inline std::vector<float> floats(size_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  std::vector<float> values(size);
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+inline std::vector<unsigned> words(size_t size, unsigned below, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<unsigned> values(size);
+  for (unsigned& value : values) value = random() % below;
+  return values;
+}
+
+[[noreturn]] inline void giveUp(const char* what, size_t at = 0) {
+  std::fprintf(stderr, "%s (element %zu)\n", what, at);
+  std::exit(1);
+}
+
+template <class T>
+void expectNear(const char* kernel, const std::vector<T>& actual, const std::vector<T>& expected, double tolerance) {
+  if (actual.size() != expected.size()) giveUp(kernel);
+  for (size_t i = 0; i < actual.size(); ++i)
+    if (!(std::fabs(double(actual[i]) - double(expected[i])) <= tolerance)) giveUp(kernel, i);
+}
+
+// Right results, by loops that are plain rather than fast.
+inline std::vector<float> stencilOf(const std::vector<float>& in) {
+  std::vector<float> out(in.size());
+  const int n = kStencilSide;
+  for (int y = 1; y < n - 1; ++y)
+    for (int x = 1; x < n - 1; ++x) {
+      const int i = y * n + x;
+      out[i] = 0.2f * (in[i] + in[i - 1] + in[i + 1] + in[i - n] + in[i + n]);
+    }
+  return out;
+}
+
+inline std::vector<float> productOf(const std::vector<float>& a, const std::vector<float>& b) {
+  const int n = kGemmSide;
+  std::vector<float> c(size_t(n) * n, 0);
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < n; ++j) c[i * n + j] += a[i * n + k] * b[k * n + j];
+  return c;
+}
+
+inline std::vector<unsigned> histogramOf(const std::vector<unsigned>& in) {
+  std::vector<unsigned> bins(kBins, 0);
+  for (unsigned value : in) ++bins[value];
+  return bins;
+}
+
+// How many of a picture's rounds may differ: multiplies and adds are fused in one implementation and not in another.
+inline double roundsOf(const std::vector<int>& picture) {
+  double sum = 0;
+  for (int rounds : picture) sum += rounds;
+  return sum;
+}
+
+inline void expectMandelbrot(const std::vector<int>& actual) {
+  std::vector<int> expected(actual.size());
+  int different = 0;
+  for (int py = 0; py < kMandelbrotSide; ++py)
+    for (int px = 0; px < kMandelbrotSide; ++px) {
+      const float cx = -2.0f + px * (3.0f / kMandelbrotSide), cy = -1.5f + py * (3.0f / kMandelbrotSide);
+      float x = 0, y = 0;
+      int round = 0;
+      for (; round < kMandelbrotRounds && x * x + y * y <= 4; ++round) {
+        const float next = x * x - y * y + cx;
+        y = 2 * x * y + cy;
+        x = next;
+      }
+      different += actual[py * kMandelbrotSide + px] != round;
+    }
+  if (different > kMandelbrotSide * kMandelbrotSide / 100) giveUp("mandelbrot", different);
+}
+
+// Runs `once` until enough has been seen and prints "KERNEL RATE UNIT", the median rate of `work` per run.
+template <class Run>
+void report(const char* kernel, double work, const char* unit, Run once) {
+  using Clock = std::chrono::steady_clock;
+  once();
+  once();
+  std::vector<double> seconds;
+  const auto start = Clock::now();
+  while (seconds.size() < 15 || (seconds.size() < 2000 && Clock::now() - start < std::chrono::milliseconds(800))) {
+    const auto before = Clock::now();
+    once();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - before).count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
+  std::printf("%s %.4g %s\n", kernel, work / seconds[seconds.size() / 2] / 1e9, unit);
+  std::fflush(stdout);
+}
+
+constexpr double kAddBytes = 12.0 * kAddSize;
+constexpr double kStencilFlops = 5.0 * kStencilSide * kStencilSide;
+constexpr double kGemmFlops = 2.0 * kGemmSide * kGemmSide * kGemmSide;
+constexpr double kReduceBytes = 4.0 * kReduceSize;
+
+}  // namespace kernels
