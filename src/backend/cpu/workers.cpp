@@ -60,7 +60,7 @@ void Workers::start() {
     uint32_t number;
   };
   for (uint32_t number = 1; number < count_; ++number) {
-    char name[16];
+    char name[32];
     std::snprintf(name, sizeof name, "vg-worker-%u", number);
     auto* argument = new Argument{this, number};
     const bool ok = os::startThread(

@@ -1,0 +1,148 @@
+#include "backend/cpu/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/os.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+// Workers are never destroyed: their threads would outlive them.
+Workers& fourWorkers() {
+  static Workers* const workers = new Workers(4);
+  return *workers;
+}
+
+struct Counts {
+  explicit Counts(uint64_t blocks) : runs(blocks) {}
+  std::vector<std::atomic<int>> runs;
+  std::atomic<uint64_t> highest{0};
+  std::atomic<int> wrong{0};
+};
+
+void count(void* raw, uint32_t worker, uint64_t first, uint64_t end) {
+  auto& counts = *static_cast<Counts*>(raw);
+  if (worker >= 4 || first >= end) counts.wrong.fetch_add(1);
+  for (uint64_t i = first; i < end; ++i) counts.runs[i].fetch_add(1);
+}
+
+TEST(Workers, EveryBlockRunsOnce) {
+  for (uint64_t blocks : {0, 1, 2, 3, 7, 64, 1000, 65537}) {
+    Counts counts(blocks);
+    fourWorkers().runGrid(blocks, 4, count, &counts);
+    EXPECT_TRUE(std::all_of(counts.runs.begin(), counts.runs.end(), [](auto& n) { return n == 1; })) << blocks;
+    EXPECT_EQ(counts.wrong, 0);
+  }
+}
+
+TEST(Workers, OneWorkerRunsInOrderOnTheCallingThread) {
+  struct State {
+    std::thread::id thread = std::this_thread::get_id();
+    std::vector<uint64_t> seen;
+  } state;
+  const auto body = [](void* raw, uint32_t worker, uint64_t first, uint64_t end) {
+    auto& s = *static_cast<State*>(raw);
+    EXPECT_EQ(worker, 0u);
+    EXPECT_EQ(std::this_thread::get_id(), s.thread);
+    for (uint64_t i = first; i < end; ++i) s.seen.push_back(i);
+  };
+  fourWorkers().runGrid(100, 1, body, &state);
+  ASSERT_EQ(state.seen.size(), 100u);
+  EXPECT_TRUE(std::is_sorted(state.seen.begin(), state.seen.end()));
+}
+
+// Each block waits for the one before it: works only when blocks are handed out in order and all make progress.
+TEST(Workers, ABlockMayWaitForEarlierBlocks) {
+  std::atomic<uint64_t> done{0};
+  const auto body = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
+    auto& finished = *static_cast<std::atomic<uint64_t>*>(raw);
+    for (uint64_t i = first; i < end; ++i) {
+      while (finished.load() != i) std::this_thread::yield();
+      finished.store(i + 1);
+    }
+  };
+  fourWorkers().runGrid(2000, 4, body, &done, 1);
+  EXPECT_EQ(done, 2000u);
+}
+
+TEST(Workers, AWorkerNumberBelongsToOneThreadOfAGrid) {
+  struct State {
+    std::atomic<int> busy[4] = {};
+    std::atomic<int> clashes{0};
+  } state;
+  const auto body = [](void* raw, uint32_t worker, uint64_t, uint64_t) {
+    auto& s = *static_cast<State*>(raw);
+    if (s.busy[worker].fetch_add(1) != 0) s.clashes.fetch_add(1);
+    std::this_thread::yield();
+    s.busy[worker].fetch_sub(1);
+  };
+  for (int round = 0; round < 50; ++round) fourWorkers().runGrid(100, 4, body, &state, 1);
+  EXPECT_EQ(state.clashes, 0);
+}
+
+TEST(Workers, MaxWorkersLimitsTheThreadsOfAGrid) {
+  struct State {
+    std::atomic<int> inside{0}, most{0};
+  } state;
+  const auto body = [](void* raw, uint32_t worker, uint64_t, uint64_t) {
+    auto& s = *static_cast<State*>(raw);
+    EXPECT_LT(worker, 2u);
+    const int now = s.inside.fetch_add(1) + 1;
+    for (int most = s.most; most < now && !s.most.compare_exchange_weak(most, now);) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    s.inside.fetch_sub(1);
+  };
+  fourWorkers().runGrid(100, 2, body, &state, 1);
+  EXPECT_LE(state.most, 2);
+}
+
+TEST(Workers, ManyThreadsRunGridsAtOnceAndInsideEachOther) {
+  std::vector<std::thread> threads;
+  std::atomic<int> total{0};
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&] {
+      const auto inner = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
+        static_cast<std::atomic<int>*>(raw)->fetch_add(static_cast<int>(end - first));
+      };
+      const auto outer = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
+        for (uint64_t i = first; i < end; ++i)
+          fourWorkers().runGrid(
+              10, 4,
+              +[](void* r, uint32_t, uint64_t f, uint64_t e) {
+                static_cast<std::atomic<int>*>(r)->fetch_add(static_cast<int>(e - f));
+              },
+              raw);
+      };
+      for (int i = 0; i < 100; ++i) {
+        fourWorkers().runGrid(20, 4, inner, &total);
+        fourWorkers().runGrid(5, 4, outer, &total);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(total, 6 * 100 * (20 + 50));
+}
+
+TEST(Workers, SleepingThreadsWakeForTheNextGrid) {
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    Counts counts(64);
+    fourWorkers().runGrid(64, 4, count, &counts, 1);
+    EXPECT_TRUE(std::all_of(counts.runs.begin(), counts.runs.end(), [](auto& n) { return n == 1; }));
+  }
+}
+
+TEST(Workers, ThereIsAtLeastOneUsableCore) {
+  EXPECT_GE(os::usableCores(), 1u);
+  EXPECT_LE(os::usableCores(), std::max(1u, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace vg::backend::cpu
