@@ -25,6 +25,9 @@ endif()
 
 add_library(vg_options INTERFACE)
 target_compile_options(vg_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(vg_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)  # false alarms in std::string
+endif()
 if(VERDIGRIS_WERROR)
   target_compile_options(vg_options INTERFACE -Werror)
 endif()
