@@ -75,6 +75,7 @@ class Linker {
       if (names.count(name)) name = symbol.name = name + "$" + std::to_string(from);
     } else if (const auto known = names.find(name); known != names.end()) {
       if (isInternal(into[known->second])) {  // a module's own symbol gives way to the shared name
+        into[known->second].name += "$" + std::to_string(origins(into)[known->second]);
         names.erase(known);
       } else {
         map.push_back(known->second);

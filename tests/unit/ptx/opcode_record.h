@@ -1,0 +1,162 @@
+// Recorded results of the opcode matrix: what a machine (a GPU, compiled code, the interpreter) answered for each case.
+// File: "VGOM1\n", then for each case: u32 length and name, u32 status (CUresult of load and launch), and when that is
+// 0 for each result kThreads words, 8 bytes each for 64-bit results and 4 otherwise. Little-endian.
+#pragma once
+
+#include <cstdio>
+#include <map>
+
+#include "unit/ptx/opcode_matrix.h"
+
+namespace vg::ptx::matrix {
+
+struct Record {
+  uint32_t status = 0;
+  std::vector<std::vector<uint64_t>> results;  // [result][thread]
+};
+
+// Splits out[] as the kernels write it.
+inline Record recordOf(const Case& c, const std::vector<uint64_t>& out) {
+  Record record;
+  for (size_t k = 0; k < c.results.size(); ++k) {
+    std::vector<uint64_t>& words = record.results.emplace_back(kThreads);
+    for (uint32_t t = 0; t < kThreads; ++t) words[t] = out[size_t{t} * kResults + k];
+  }
+  return record;
+}
+
+class RecordWriter {
+ public:
+  explicit RecordWriter(const char* path) : file_(std::fopen(path, "wb")) {
+    if (file_) std::fputs("VGOM1\n", file_);
+  }
+  ~RecordWriter() {
+    if (file_) std::fclose(file_);
+  }
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+  bool ok() const { return file_ && !std::ferror(file_); }
+
+  void write(const Case& c, const Record& record) {
+    word(static_cast<uint32_t>(c.name.size()));
+    std::fwrite(c.name.data(), 1, c.name.size(), file_);
+    word(record.status);
+    for (size_t k = 0; record.status == 0 && k < record.results.size(); ++k)
+      for (uint64_t value : record.results[k]) std::fwrite(&value, 1, c.results[k].first == 64 ? 8 : 4, file_);
+  }
+
+ private:
+  void word(uint32_t value) { std::fwrite(&value, 1, sizeof value, file_); }
+  std::FILE* file_;
+};
+
+// Case name -> what was recorded; empty when the file is not a record.
+inline std::map<std::string, Record> readRecords(const char* path, const std::vector<Case>& cases) {
+  std::map<std::string, Record> records;
+  std::map<std::string, const Case*> byName;
+  for (const Case& c : cases) byName[c.name] = &c;
+  std::FILE* file = std::fopen(path, "rb");
+  if (!file) return records;
+  char magic[6];
+  if (std::fread(magic, 1, sizeof magic, file) == sizeof magic && !std::memcmp(magic, "VGOM1\n", sizeof magic)) {
+    uint32_t length = 0, status = 0;
+    while (std::fread(&length, sizeof length, 1, file) == 1 && length < 4096) {
+      std::string name(length, '\0');
+      if (std::fread(name.data(), 1, length, file) != length || std::fread(&status, sizeof status, 1, file) != 1) break;
+      const auto known = byName.find(name);
+      if (known == byName.end()) break;
+      Record record;
+      record.status = status;
+      for (size_t k = 0; status == 0 && k < known->second->results.size(); ++k) {
+        std::vector<uint64_t>& words = record.results.emplace_back(kThreads);
+        for (uint64_t& value : words)
+          if (std::fread(&value, known->second->results[k].first == 64 ? 8 : 4, 1, file) != 1) break;
+      }
+      records[name] = std::move(record);
+    }
+  }
+  std::fclose(file);
+  return records;
+}
+
+// Comparison -------------------------------------------------------------------------------------------------------
+
+inline double valueOf(uint64_t bits, Match match) {
+  const auto wide = [](uint64_t b, int exponentBits, int fractionBits) {
+    const uint64_t sign = b >> (exponentBits + fractionBits) & 1, e = b >> fractionBits & ((1u << exponentBits) - 1);
+    const uint64_t f = b & ((1ull << fractionBits) - 1);
+    const int bias = (1 << (exponentBits - 1)) - 1;
+    double v;
+    if (e == (1u << exponentBits) - 1u)
+      v = f ? __builtin_nan("") : __builtin_inf();
+    else
+      v = __builtin_ldexp(static_cast<double>(e ? f | 1ull << fractionBits : f),
+                          static_cast<int>(e ? e : 1) - bias - fractionBits);
+    return sign ? -v : v;
+  };
+  switch (match) {
+    case Match::F16:
+    case Match::F16x2:
+    case Match::ApproxF16:
+      return wide(bits & 0xffff, 5, 10);
+    case Match::Bf16:
+    case Match::Bf16x2:
+    case Match::ApproxBf16:
+      return wide(bits & 0xffff, 8, 7);
+    case Match::F32:
+    case Match::ApproxF32:
+      return wide(bits & 0xffffffff, 8, 23);
+    default: {
+      double d;
+      std::memcpy(&d, &bits, sizeof d);
+      return d;
+    }
+  }
+}
+
+// Whether `actual` is an allowed answer where `expected` is the reference.
+inline bool agrees(const Case& c, size_t result, uint64_t expected, uint64_t actual) {
+  if (expected == actual) return true;
+  const auto [bits, match] = c.results[result];
+  if (match == Match::Bits) return false;
+  if (match == Match::Loose) return true;
+  const bool halves = match == Match::F16 || match == Match::F16x2 || match == Match::Bf16 || match == Match::Bf16x2 ||
+                      match == Match::ApproxF16 || match == Match::ApproxBf16;
+  for (int at = 0; at < bits; at += halves ? 16 : bits) {
+    const uint64_t part = halves ? 0xffff : ~uint64_t{0};
+    const uint64_t e = expected >> at & part, a = actual >> at & part;
+    const double x = valueOf(e, match), y = valueOf(a, match);
+    if (e == a || (x != x && y != y)) continue;
+    if (c.relative == 0 && c.absolute == 0) return false;
+    if (x != x || y != y) return false;
+    const double difference = __builtin_fabs(x - y);
+    // Flushing of subnormal results is left open by the approximate functions.
+    const double tiny = match == Match::ApproxF64 ? 0x1p-1022 : match == Match::ApproxF16 ? 0x1p-14 : 0x1p-126;
+    if (!(difference <= c.relative * __builtin_fabs(x) || difference <= c.absolute || difference <= 2 * tiny))
+      return false;
+  }
+  return true;
+}
+
+// Lanes of a case that differ; operands outside the documented range of sin and cos do not count.
+inline uint32_t differences(const Case& c, const Record& expected, const Record& actual, uint32_t* firstThread,
+                            size_t* firstResult) {
+  uint32_t count = 0;
+  const std::vector<uint64_t> in = inputsOf(c);
+  for (uint32_t t = 0; t < kThreads; ++t) {
+    if (!c.operands.empty() && c.operands[0] == Domain::Angle &&
+        !(__builtin_fabs(valueOf(in[size_t{t} * kOperands], Match::F32)) <= 314.159))
+      continue;
+    for (size_t k = 0; k < c.results.size(); ++k) {
+      if (agrees(c, k, expected.results[k][t], actual.results[k][t])) continue;
+      if (count++ == 0) {
+        *firstThread = t;
+        *firstResult = k;
+      }
+      break;
+    }
+  }
+  return count;
+}
+
+}  // namespace vg::ptx::matrix
