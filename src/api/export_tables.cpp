@@ -1,0 +1,382 @@
+// The tables behind cuGetExportTable: what the CUDA runtime and the CUDA libraries ask of the driver beside its API.
+//
+// A table is the number of its bytes and then functions by position (context-local storage has no size and ends with
+// null). Tables are constant data with fixed addresses: the runtime's validity check covers those. Positions that
+// nobody is known to use hold a function that refuses.
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "api/call.h"
+#include "api/private_table.h"
+#include "api/validity.h"
+#include "base/log.h"
+#include "core/device.h"
+#include "core/function.h"
+#include "core/module.h"
+
+namespace vg {
+namespace {
+
+// The gate of the entry points, for the functions of the tables: they are called at exit and after fork too.
+CUresult closed() {
+  return core::gate.load(std::memory_order_relaxed) == core::Gate::Open ? CUDA_SUCCESS : core::refusal();
+}
+
+// Nothing may unwind into the caller.
+template <class Body>
+CUresult guarded(Body body) noexcept {
+  if (core::gate.load(std::memory_order_relaxed) != core::Gate::Open) [[unlikely]]
+    return core::refusal();
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}
+
+CUresult refuse() { return unsupported("a function of an export table that no known library calls"); }
+using Refused = CUresult (*)();
+
+// The context that a handle names, null meaning the current one. A primary context counts before it is retained.
+Result<core::Context&> named(CUcontext handle) {
+  if (handle) return core::findContextOrPrimary(handle);
+  if (core::Context* current = core::threadState.current) return *current;
+  return CUDA_ERROR_INVALID_CONTEXT;  // asked before each first use of a thread: not worth a line in the log
+}
+
+// ---- the runtime's own ----
+
+// The handle of a device's primary context, which need not be retained yet.
+CUresult primaryContext(CUcontext* context, CUdevice device) {
+  return guarded([&]() -> CUresult {
+    if (!context) return CUDA_ERROR_INVALID_VALUE;
+    VG_TRY(core::Device & found, core::findDevice(device));
+    *context = found.primary().handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+struct RuntimeTable {
+  size_t size;
+  Refused unused1;
+  CUresult (*primaryContext)(CUcontext*, CUdevice);
+  Refused unused3, unused4, unused5, unused6, unused7, unused8, unused9, unused10, unused11, unused12;
+};
+constexpr RuntimeTable kRuntime = {sizeof(RuntimeTable),
+                                   refuse,
+                                   primaryContext,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse,
+                                   refuse};
+
+// ---- hooks of tools: words that a tool sets where it wants to be called; there is no tool ----
+
+constexpr size_t kHookWords = 4096;  // far more than any runtime has functions
+constinit uint32_t apiHooks[kHookWords];
+constinit uint32_t eventHooks[kHookWords];
+
+void ignoreCall(uint32_t, void*) {}
+void apiHookWords(void** words, size_t* count) {
+  *words = apiHooks;
+  *count = kHookWords;
+}
+void nameCall(CUcontext, uint64_t* id) {
+  if (id) *id = 0;
+}
+void ignoreEvent(uint32_t, void*) {}
+void eventHookWords(void** words, size_t* count) {
+  *words = eventHooks;
+  *count = kHookWords;
+}
+
+struct HooksTable {
+  size_t size;
+  void (*call)(uint32_t, void*);
+  void (*apiWords)(void**, size_t*);
+  Refused unused3;
+  void (*name)(CUcontext, uint64_t*);
+  void (*event)(uint32_t, void*);
+  void (*eventWords)(void**, size_t*);
+};
+constexpr HooksTable kHooks = {sizeof(HooksTable), ignoreCall,  apiHookWords,  refuse,
+                               nameCall,           ignoreEvent, eventHookWords};
+
+// ---- the thread's context ----
+
+CUresult threadContext(CUcontext* context) {
+  if (const CUresult refused = closed()) return refused;
+  core::Context* current = core::threadState.current;
+  *context = current ? current->handle() : nullptr;
+  return CUDA_SUCCESS;
+}
+
+struct ThreadTable {
+  size_t size;
+  Refused unused1;
+  CUresult (*context)(CUcontext*);
+  Refused unused3;
+};
+constexpr ThreadTable kThread = {sizeof(ThreadTable), refuse, threadContext, refuse};
+
+// ---- values that libraries keep in a context ----
+
+CUresult putStored(CUcontext context, void* key, void* value, core::LocalStorage::Destructor destructor) {
+  return guarded([&]() -> CUresult {
+    VG_TRY(core::Context & found, named(context));
+    if (!found.alive()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;  // nothing would ever remove the value
+    found.localStorage().put(key, value, destructor);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult removeStored(CUcontext context, void* key) {
+  return guarded([&]() -> CUresult {
+    VG_TRY(core::Context & found, named(context));
+    return found.localStorage().remove(key) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+CUresult getStored(void** value, CUcontext context, void* key) {
+  return guarded([&]() -> CUresult {
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    VG_TRY(core::Context & found, named(context));
+    return found.localStorage().get(key, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+struct StorageTable {
+  CUresult (*put)(CUcontext, void*, void*, core::LocalStorage::Destructor);
+  CUresult (*remove)(CUcontext, void*);
+  CUresult (*get)(void**, CUcontext, void*);
+  void* end;
+};
+constexpr StorageTable kStorage = {putStored, removeStored, getStored, nullptr};
+
+// ---- what kind of context a handle is ----
+
+CUresult contextKind(CUcontext context, unsigned* kind, CUcontext* inner) {
+  return guarded([&]() -> CUresult {
+    VG_CHECK(named(context));
+    if (kind) *kind = 0;  // not derived from another context
+    if (inner) *inner = nullptr;
+    return CUDA_SUCCESS;
+  });
+}
+
+unsigned nothingSpecial(unsigned) { return 0; }
+
+struct ChecksTable {
+  size_t size;
+  Refused unused1;
+  CUresult (*kind)(CUcontext, unsigned*, CUcontext*);
+  unsigned (*special)(unsigned);
+  Refused unused4, unused5, unused6, unused7, unused8, unused9, unused10, unused11, unused12, unused13, unused14;
+};
+constexpr ChecksTable kChecks = {sizeof(ChecksTable),
+                                 refuse,
+                                 contextKind,
+                                 nothingSpecial,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse,
+                                 refuse};
+
+// ---- the validity check ----
+
+CUresult checkValidity(uint32_t version, uint64_t seconds, uint64_t answer[2]);
+
+struct IntegrityTable {
+  size_t size;
+  CUresult (*check)(uint32_t, uint64_t, uint64_t*);
+  Refused unused2;
+};
+constexpr IntegrityTable kIntegrity = {sizeof(IntegrityTable), checkValidity, refuse};
+
+CUresult checkValidity(uint32_t version, uint64_t seconds, uint64_t answer[2]) {
+  return guarded([&] {
+    return api::validity(version, seconds, &kRuntime, &kIntegrity, reinterpret_cast<const void*>(kIntegrity.check),
+                         answer);
+  });
+}
+
+// ---- messages of the runtime ----
+
+void logMessage(const char* component, int level, const char* format, va_list arguments) {
+  if (!log::enabled(log::Level::Info) || !format) return;
+  char text[512];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  VG_LOG(Info, "%s (%d): %s", component ? component : "runtime", level, text);
+}
+
+struct LogTable {
+  size_t size;
+  void (*message)(const char*, int, const char*, va_list);
+  Refused unused2;
+};
+constexpr LogTable kLog = {sizeof(LogTable), logMessage, refuse};
+
+// ---- numbers for contexts and streams, which cuBLAS and cuFFT use as keys ----
+
+CUresult contextDevice(CUcontext context, CUdevice* device) {
+  return guarded([&]() -> CUresult {
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    VG_TRY(core::Context & found, named(context));
+    *device = found.device().handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult contextNumber(CUcontext context, uint64_t* id) {
+  return guarded([&]() -> CUresult {
+    if (!id) return CUDA_ERROR_INVALID_VALUE;
+    VG_TRY(core::Context & found, named(context));
+    *id = found.id();
+    return CUDA_SUCCESS;
+  });
+}
+
+// The object of a stream is the handle that names it whatever the default stream is.
+CUresult streamObject(CUcontext context, CUstream stream, void** object, int perThread) {
+  return guarded([&]() -> CUresult {
+    if (!object) return CUDA_ERROR_INVALID_VALUE;
+    VG_TRY(core::Context & found, named(context));
+    if (!stream) stream = perThread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    VG_CHECK(core::resolveStream(stream, &found));
+    *object = stream;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult streamNumber(CUcontext context, void* object, uint64_t* id) {
+  return guarded([&]() -> CUresult {
+    if (!id) return CUDA_ERROR_INVALID_VALUE;
+    VG_TRY(core::Context & found, named(context));
+    VG_TRY(core::Stream & stream, core::resolveStream(static_cast<CUstream>(object), &found));
+    *id = stream.id();
+    return CUDA_SUCCESS;
+  });
+}
+
+struct IdentityTable {
+  size_t size;
+  Refused unused1[2];
+  CUresult (*device)(CUcontext, CUdevice*);
+  CUresult (*context)(CUcontext, uint64_t*);
+  Refused unused5[34];
+  CUresult (*streamNumber)(CUcontext, void*, uint64_t*);
+  Refused unused40[11];
+  CUresult (*streamObject)(CUcontext, CUstream, void**, int);
+  Refused unused52[43];
+};
+static_assert(sizeof(IdentityTable) == 95 * sizeof(void*));
+
+constexpr IdentityTable identityTable() {
+  IdentityTable table{};
+  table.size = sizeof table;
+  for (Refused& slot : table.unused1) slot = refuse;
+  for (Refused& slot : table.unused5) slot = refuse;
+  for (Refused& slot : table.unused40) slot = refuse;
+  for (Refused& slot : table.unused52) slot = refuse;
+  table.device = contextDevice;
+  table.context = contextNumber;
+  table.streamNumber = streamNumber;
+  table.streamObject = streamObject;
+  return table;
+}
+constexpr IdentityTable kIdentity = identityTable();
+
+// ---- the kernels of a module ----
+
+// The number of kernels, after `visit` was called for each; 0 on failure.
+int visitKernels(CUcontext, CUmodule module, void (*visit)(void*, CUfunction), void* user) {
+  int count = 0;
+  (void)guarded([&]() -> CUresult {
+    VG_TRY(core::Module & found, core::modules::find(module));
+    VG_TRY(const std::vector<core::Function*> all, found.functions());
+    for (core::Function* function : all) {
+      if (visit) visit(user, function->handle());
+      ++count;
+    }
+    return CUDA_SUCCESS;
+  });
+  return count;
+}
+
+struct FunctionsTable {
+  size_t size;
+  Refused unused1[6];
+  int (*visitKernels)(CUcontext, CUmodule, void (*)(void*, CUfunction), void*);
+};
+constexpr FunctionsTable kFunctions = {
+    sizeof(FunctionsTable), {refuse, refuse, refuse, refuse, refuse, refuse}, visitKernels};
+
+// ---- two numbers that cuBLASLt asks for and does without ----
+
+CUresult twoNumbers(uint64_t*, uint64_t*) { return CUDA_SUCCESS; }
+
+struct NumbersTable {
+  size_t size;
+  Refused unused1[3];
+  CUresult (*numbers)(uint64_t*, uint64_t*);
+};
+constexpr NumbersTable kNumbers = {sizeof(NumbersTable), {refuse, refuse, refuse}, twoNumbers};
+
+struct Row {
+  uint8_t id[16];
+  const void* table;
+};
+// nvrtc's table is missing on purpose: offered one, nvrtc leaves compiling to the driver.
+constexpr Row kRows[] = {
+    {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9}, &kRuntime},
+    {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66}, &kHooks},
+    {{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc}, &kThread},
+    {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93}, &kStorage},
+    {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e}, &kChecks},
+    {{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2}, &kIntegrity},
+    {{0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d, 0xd9}, &kLog},
+    {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2}, &kIdentity},
+    {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e}, &kFunctions},
+    {{0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0xbc, 0xa8, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca}, &kNumbers},
+};
+
+const void* findTable(const CUuuid& id) {
+  if (!std::memcmp(&id, &api::kPrivateTableId, sizeof id)) return &api::privateTable();
+  for (const Row& row : kRows)
+    if (!std::memcmp(&id, row.id, sizeof row.id)) return row.table;
+  return nullptr;
+}
+
+}  // namespace
+
+namespace handlers {
+
+CUresult cuGetExportTable(const Call&, const void** ppExportTable, const CUuuid* pExportTableId) {
+  if (!ppExportTable || !pExportTableId)
+    return fail(CUDA_ERROR_INVALID_VALUE, "ppExportTable or pExportTableId is null");
+  const void* table = findTable(*pExportTableId);
+  if (!table) {
+    uint32_t start = 0;
+    std::memcpy(&start, pExportTableId, sizeof start);
+    return fail(CUDA_ERROR_INVALID_VALUE, "no export table %08x-...", __builtin_bswap32(start));
+  }
+  *ppExportTable = table;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace handlers
+}  // namespace vg

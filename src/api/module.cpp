@@ -1,0 +1,124 @@
+// Modules: loading, looking up, unloading.
+#include "core/module.h"
+
+#include <strings.h>
+#include <algorithm>
+
+#include "api/call.h"
+#include "base/settings.h"
+#include "core/function.h"
+
+namespace vg::handlers {
+namespace {
+
+CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
+
+CUresult load(core::Context& context, CUmodule* module, const void* image, core::JitOptions& options) {
+  VG_TRY(core::Module & loaded, core::modules::load(context, image, options));
+  *module = loaded.handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult absent(const char* kind, const char* name) {
+  return fail(CUDA_ERROR_NOT_FOUND, "the module has no %s %s", kind, name);
+}
+
+}  // namespace
+
+CUresult cuModuleLoad(const Call& call, CUmodule* module, const char* fname) {
+  if (!module || !fname) return missing("module or fname");
+  core::JitOptions options;
+  VG_TRY(core::Module & loaded, core::modules::loadFile(*call.context, fname, options));
+  *module = loaded.handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadDataEx(const Call& call, CUmodule* module, const void* image, unsigned int numOptions,
+                            CUjit_option* options, void** optionValues) {
+  if (!module || !image) return missing("module or image");
+  core::JitOptions jit;
+  VG_CHECK(jit.read(numOptions, options, optionValues));
+  const CUresult result = load(*call.context, module, image, jit);
+  jit.writeBack();
+  return result;
+}
+
+CUresult cuModuleLoadData(const Call& call, CUmodule* module, const void* image) {
+  return cuModuleLoadDataEx(call, module, image, 0, nullptr, nullptr);
+}
+
+CUresult cuModuleLoadFatBinary(const Call& call, CUmodule* module, const void* fatCubin) {
+  return cuModuleLoadData(call, module, fatCubin);
+}
+
+CUresult cuModuleUnload(const Call&, CUmodule hmod) {
+  VG_TRY(core::Module & module, core::modules::find(hmod));
+  return core::modules::unload(module);
+}
+
+CUresult cuModuleGetFunction(const Call&, CUfunction* hfunc, CUmodule hmod, const char* name) {
+  if (!hfunc || !name) return missing("hfunc or name");
+  VG_TRY(core::Module & module, core::modules::find(hmod));
+  VG_TRY(core::Function & function, module.function(name));
+  *hfunc = function.handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunctionCount(const Call&, unsigned int* count, CUmodule mod) {
+  if (!count) return missing("count");
+  VG_TRY(core::Module & module, core::modules::find(mod));
+  *count = static_cast<unsigned>(module.image().kernelNames().size());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleEnumerateFunctions(const Call&, CUfunction* functions, unsigned int numFunctions, CUmodule mod) {
+  if (!functions || !numFunctions) return missing("functions");
+  VG_TRY(core::Module & module, core::modules::find(mod));
+  VG_TRY(const std::vector<core::Function*> all, module.functions());
+  const size_t count = std::min<size_t>(numFunctions, all.size());
+  for (size_t i = 0; i < count; ++i) functions[i] = all[i]->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(const Call&, CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, const char* name) {
+  if (!name || (!dptr && !bytes)) return missing("name, or dptr and bytes");
+  VG_TRY(core::Module & module, core::modules::find(hmod));
+  VG_TRY(const backend::Global global, module.global(name));
+  if (dptr) *dptr = global.address;
+  if (bytes) *bytes = global.size;
+  return CUDA_SUCCESS;
+}
+
+// The first version's addresses have 32 bits, which no variable here has.
+CUresult cuModuleGetGlobal(const Call& call, CUdeviceptr_v1* dptr, unsigned int* bytes, CUmodule hmod,
+                           const char* name) {
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  VG_CHECK(cuModuleGetGlobal_v2(call, &address, &size, hmod, name));
+  if (dptr && address >> 32) return unsupported("address %#llx in 32 bits", static_cast<unsigned long long>(address));
+  if (dptr) *dptr = static_cast<CUdeviceptr_v1>(address);
+  if (bytes) *bytes = static_cast<unsigned>(size);
+  return CUDA_SUCCESS;
+}
+
+// PTX made for the devices of today declares no texture or surface references.
+CUresult cuModuleGetTexRef(const Call&, CUtexref* pTexRef, CUmodule hmod, const char* name) {
+  if (!pTexRef || !name) return missing("pTexRef or name");
+  VG_CHECK(core::modules::find(hmod));
+  return absent("texture reference", name);
+}
+
+CUresult cuModuleGetSurfRef(const Call&, CUsurfref* pSurfRef, CUmodule hmod, const char* name) {
+  if (!pSurfRef || !name) return missing("pSurfRef or name");
+  VG_CHECK(core::modules::find(hmod));
+  return absent("surface reference", name);
+}
+
+CUresult cuModuleGetLoadingMode(const Call&, CUmoduleLoadingMode* mode) {
+  if (!mode) return missing("mode");
+  const bool eager = !strcasecmp(settings().moduleLoading.c_str(), "EAGER");
+  *mode = eager ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace vg::handlers
