@@ -9,36 +9,44 @@ namespace vg::api {
 
 ProcAddress findProcAddress(std::string_view name, int cudaVersion, bool perThread) {
   const EntryPoint* const end = kEntryPoints + kEntryPointCount;
-  const EntryPoint* entry = std::lower_bound(
-      kEntryPoints, end, name, [](const EntryPoint& e, std::string_view wanted) { return e.name().base < wanted; });
+  const auto before = [](const EntryPoint& e, std::string_view wanted) { return e.name().base < wanted; };
+  const EntryPoint* const first = std::lower_bound(kEntryPoints, end, name, before);
+  const EntryPoint* last = first;
+  bool hasTwins = false;
+  for (; last != end && last->name().base == name; ++last) hasTwins |= last->twin != nullptr;
 
+  // Where some version has a twin, the per-thread names are the twins alone, and exist since those do.
+  const bool useTwins = perThread && hasTwins;
   ProcAddress best{nullptr, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
-  // Versions of one name follow each other, oldest first.
-  for (; entry != end && entry->name().base == name; ++entry) {
-    if (entry->since == 0) continue;
-    if (entry->since > cudaVersion) {
-      if (!best.function) best.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-      continue;
+  for (const EntryPoint* entry = first; entry != last; ++entry) {  // oldest version first
+    void* const function = useTwins ? entry->twin : entry->function;
+    if (entry->since == 0 || !function) continue;
+    if ((useTwins ? entry->twinSince() : entry->since) <= cudaVersion) {
+      best = {function, CU_GET_PROC_ADDRESS_SUCCESS};
+    } else if (!best.function) {
+      best.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     }
-    const bool useTwin = perThread && entry->twin && entry->twinSince() <= cudaVersion;
-    best = {useTwin ? entry->twin : entry->function, CU_GET_PROC_ADDRESS_SUCCESS};
   }
   return best;
 }
 
 namespace {
 
+// A name that is not found is no failure: the answer is a null pointer, and the status says why.
 CUresult answer(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
                 CUdriverProcAddressQueryResult* symbolStatus) {
   if (!symbol || !pfn) return fail(CUDA_ERROR_INVALID_VALUE, "symbol %p, pfn %p", symbol, static_cast<void*>(pfn));
-  constexpr cuuint64_t kStreams = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if ((flags & ~kStreams) || (flags & kStreams) == kStreams)
+  constexpr int kNewest = -1;
+  if (cudaVersion == kNewest) cudaVersion = CUDA_VERSION;
+  if (cudaVersion > CUDA_VERSION)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s of version %d: this is version %d", symbol, cudaVersion, CUDA_VERSION);
+  constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if (flags & ~(CU_GET_PROC_ADDRESS_LEGACY_STREAM | kPerThread))
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(flags));
-  const ProcAddress found =
-      findProcAddress(symbol, cudaVersion, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+  const ProcAddress found = findProcAddress(symbol, cudaVersion, (flags & kPerThread) != 0);
   *pfn = found.function;
   if (symbolStatus) *symbolStatus = found.status;
-  return found.function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace

@@ -43,12 +43,13 @@ TEST_F(ProcAddress, TheNewestVersionNotAfterTheOneAskedForIsTaken) {
   EXPECT_EQ(ask("cuCtxCreate", 11040).address, library_.symbol("cuCtxCreate_v3"));
   EXPECT_EQ(ask("cuCtxCreate", 12040).address, library_.symbol("cuCtxCreate_v3"));
   EXPECT_EQ(ask("cuCtxCreate", 12050).address, library_.symbol("cuCtxCreate_v4"));
-  EXPECT_EQ(ask("cuCtxCreate", 99999).address, library_.symbol("cuCtxCreate_v4"));
+  EXPECT_EQ(ask("cuCtxCreate", 13000).address, library_.symbol("cuCtxCreate_v4"));
+  EXPECT_EQ(ask("cuCtxCreate", -1).address, library_.symbol("cuCtxCreate_v4"));
 }
 
-TEST_F(ProcAddress, PerThreadFlagPrefersTheTwinSinceTwinsExist) {
+TEST_F(ProcAddress, PerThreadFlagGivesTwinsWhereThereAreSome) {
   constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  EXPECT_EQ(ask("cuMemcpyHtoD", 3020, kPerThread).address, library_.symbol("cuMemcpyHtoD_v2"));
+  EXPECT_EQ(ask("cuMemcpyHtoD", 3020, kPerThread).status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
   EXPECT_EQ(ask("cuMemcpyHtoD", 7000, kPerThread).address, library_.symbol("cuMemcpyHtoD_v2_ptds"));
   EXPECT_EQ(ask("cuLaunchKernel", 13000, kPerThread).address, library_.symbol("cuLaunchKernel_ptsz"));
   EXPECT_EQ(ask("cuLaunchKernel", 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).address, library_.symbol("cuLaunchKernel"));
@@ -58,10 +59,12 @@ TEST_F(ProcAddress, PerThreadFlagPrefersTheTwinSinceTwinsExist) {
 TEST_F(ProcAddress, UnknownNamesAndTooOldVersionsAreToldApart) {
   for (const char* name : {"cuNoSuchThing", "", "cuMemAlloc_v2", "cuMemcpy_ptds", "CUINIT"}) {
     const Answer answer = ask(name, 13000);
+    EXPECT_EQ(answer.result, CUDA_SUCCESS) << name;
     EXPECT_EQ(answer.address, nullptr) << name;
     EXPECT_EQ(answer.status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) << name;
   }
   const Answer answer = ask("cuMemAllocAsync", 11010);
+  EXPECT_EQ(answer.result, CUDA_SUCCESS);
   EXPECT_EQ(answer.address, nullptr);
   EXPECT_EQ(answer.status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 }
@@ -71,6 +74,8 @@ TEST_F(ProcAddress, BadArgumentsAreRefused) {
   EXPECT_EQ(search_(nullptr, &address, 13000, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(search_("cuInit", nullptr, 13000, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(search_("cuInit", &address, 13000, 1u << 10, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(search_("cuInit", &address, 13010, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(address, nullptr);
   EXPECT_EQ(search_("cuInit", &address, 13000, 0, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(address, library_.symbol("cuInit"));
 }

@@ -1,0 +1,31 @@
+// What the `verdigris` command asks the library: an export table of our own, fetched through cuGetExportTable like the
+// vendor's, so that no symbol but cu* need be exported. Works before cuInit, except where said. The members only grow:
+// look at `size` before using a later one.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace vg::api {
+
+inline constexpr CUuuid kPrivateTableId = {
+    {'v', 'e', 'r', 'd', 'i', 'g', 'r', 'i', 's', '-', 't', 'a', 'b', 'l', 'e', '1'}};
+
+struct PrivateTable {
+  size_t size;  // of the table in bytes
+  const char* version;
+
+  // How many entry points have a handler and how many answer CUDA_ERROR_NOT_SUPPORTED.
+  void (*coverage)(unsigned* live, unsigned* stubs);
+  // Calls `visit` for every entry point, in name order.
+  void (*entryPoints)(void (*visit)(void* state, const char* symbol, bool live), void* state);
+  // Calls `visit` for every environment setting. Reads the environment of the process, once.
+  void (*settings)(void (*visit)(void* state, const char* variable, const char* fallback, const char* meaning,
+                                 const char* value),
+                   void* state);
+};
+
+const PrivateTable& privateTable();
+
+}  // namespace vg::api

@@ -1,0 +1,278 @@
+#include "tools/doctor.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/settings.h"
+#include "tools/driver.h"
+#include "tools/installation.h"
+#include "tools/loader.h"
+#include "tools/program.h"
+
+namespace vg::tools {
+
+namespace {
+
+// Prints findings as they are made and counts what stands in the way.
+class Report {
+ public:
+  [[gnu::format(printf, 2, 3)]] void ok(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line("ok  ", format, arguments);
+    va_end(arguments);
+  }
+  [[gnu::format(printf, 2, 3)]] void note(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line("note", format, arguments);
+    va_end(arguments);
+  }
+  [[gnu::format(printf, 2, 3)]] void problem(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line("FAIL", format, arguments);
+    va_end(arguments);
+    ++problems_;
+  }
+  // What to do about the finding just made.
+  [[gnu::format(printf, 2, 3)]] void advice(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line("    ->", format, arguments);
+    va_end(arguments);
+  }
+  void heading(const char* text) { std::printf("%s\n", text); }
+  int problems() const { return problems_; }
+
+ private:
+  static void line(const char* mark, const char* format, va_list arguments) {
+    std::printf("  %s  ", mark);
+    std::vprintf(format, arguments);
+    std::printf("\n");
+  }
+  int problems_ = 0;
+};
+
+void checkDevices(Report& report, const Driver& driver) {
+  const CUresult started = driver.init(0);
+  int count = 0;
+  if (started == CUDA_SUCCESS) driver.deviceCount(&count);
+  if (started == CUDA_SUCCESS && count > 0) return report.ok("cuInit finds %d device%s", count, count == 1 ? "" : "s");
+  report.problem("cuInit answers %s and finds %d devices", driver.describe(started).c_str(), count);
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const char* const devices = std::getenv("VERDIGRIS_DEVICES");
+  if (visible) {
+    report.advice("CUDA_VISIBLE_DEVICES is \"%s\": unset it, or name devices that exist (0, 1, ...)", visible);
+  } else if (devices) {
+    report.advice("VERDIGRIS_DEVICES is \"%s\": use kind:count, such as cpu:1", devices);
+  } else {
+    report.advice("run again with VERDIGRIS_LOG=debug: the log says which device was refused and why");
+  }
+}
+
+void checkInstallation(Report& report, const Installation& installation) {
+  report.heading("Installation");
+  if (installation.libraryFolder.empty()) {
+    report.problem("libcuda.so.1 is in none of the folders that belong to this command");
+    for (const std::string& folder : installation.searched) report.advice("looked in %s", folder.c_str());
+    report.advice("build it, or name its folder with --library-dir");
+    return;
+  }
+  std::string reason;
+  const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
+  if (!driver) {
+    report.problem("%s cannot be opened: %s", installation.library().c_str(), reason.c_str());
+    report.advice("it must be built for this system (x86-64, glibc); build it here");
+    return;
+  }
+  if (const api::PrivateTable* table = driver->privateTable()) {
+    report.ok("%s, Verdigris %s", installation.library().c_str(), table->version);
+  } else {
+    report.problem("%s is not Verdigris's library", installation.library().c_str());
+    report.advice("name the folder of Verdigris's libcuda.so.1 with --library-dir");
+  }
+  checkDevices(report, *driver);
+  if (fileExists(installation.compiler())) {
+    report.ok("the kernel compiler is there: %s", installation.compiler().c_str());
+  } else {
+    report.problem("libverdigris_ptx.so is not beside the library: kernels cannot be compiled");
+    report.advice("build the target verdigris_ptx, or copy the file to %s", installation.libraryFolder.c_str());
+  }
+}
+
+// The folder itself may be made later: its nearest ancestor that exists must be writable.
+bool canMake(const std::string& folder) {
+  std::filesystem::path path = folder;
+  while (!path.empty() && !fileExists(path.string()) && path != path.parent_path()) path = path.parent_path();
+  return access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+std::string cacheFolder() {
+  if (!settings().cachePath.empty()) return settings().cachePath;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/verdigris";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/verdigris";
+  return "";
+}
+
+void checkEnvironment(Report& report) {
+  report.heading("Environment");
+  if (truthy(settings().cacheDisable)) {
+    report.note("CUDA_CACHE_DISABLE is set: every process compiles its kernels anew");
+  } else if (const std::string folder = cacheFolder(); folder.empty()) {
+    report.note("neither CUDA_CACHE_PATH, XDG_CACHE_HOME nor HOME is set: compiled kernels are not kept");
+    report.advice("set CUDA_CACHE_PATH to a folder that can be written");
+  } else if (canMake(folder)) {
+    report.ok("compiled kernels are kept in %s", folder.c_str());
+  } else {
+    report.note("%s cannot be written: every process compiles its kernels anew", folder.c_str());
+    report.advice("set CUDA_CACHE_PATH to a folder that can be written");
+  }
+  if (truthy(settings().disablePtxJit)) {
+    report.problem("CUDA_DISABLE_PTX_JIT is set: no kernel can be loaded");
+    report.advice("unset it: this library runs kernels from their PTX alone");
+  }
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  constexpr rlim_t kComfortable = rlim_t{64} << 20;
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < kComfortable && geteuid() != 0) {
+    report.note("only %llu KiB may be locked: page-locked memory beyond that stays pageable",
+                static_cast<unsigned long long>(limit.rlim_cur >> 10));
+    report.advice("raise it with `ulimit -l unlimited` or in /etc/security/limits.conf, if that matters");
+  }
+  if (fileExists("/proc/driver/nvidia/version"))
+    report.note("a vendor's kernel driver is loaded: programs that find the vendor's libcuda.so.1 first will use it");
+}
+
+std::string listTargets(const std::map<std::string, unsigned>& targets) {
+  std::string text;
+  for (const auto& [target, count] : targets)
+    text += (text.empty() ? "" : ", ") + target + (count > 1 ? " x" + std::to_string(count) : "");
+  return text;
+}
+
+void checkGpuCode(Report& report, const Program& file) {
+  if (file.damagedFatBinary) {
+    report.problem("%s: its GPU code is damaged", file.path.c_str());
+    report.advice("build or install the file again");
+    return;
+  }
+  if (file.ptx.empty() && file.native.empty()) return;
+  if (file.ptx.empty()) {
+    report.problem("%s: native GPU code only (%s), no PTX to compile", file.path.c_str(),
+                   listTargets(file.native).c_str());
+    report.advice("build it with PTX, for example nvcc -gencode arch=compute_75,code=compute_75");
+    return;
+  }
+  report.ok("%s: PTX for %s%s%s", file.path.c_str(), listTargets(file.ptx).c_str(),
+            file.native.empty() ? "" : "; native code (not used) for ", listTargets(file.native).c_str());
+}
+
+// The object whose search path counts is the one that opens the driver: libcudart.so when there is one, the program
+// itself otherwise.
+void checkResolution(Report& report, const Program& program, const std::vector<Program>& libraries,
+                     const Installation& installation) {
+  const Program* asker = &program;
+  std::string how = "is linked with libcuda.so.1";
+  if (!program.needs("libcuda.so")) {
+    how = "has the CUDA runtime inside (-cudart static)";
+    for (const Program& library : libraries)
+      if (library.soname.rfind("libcudart.so", 0) == 0) {
+        asker = &library;
+        how = "uses the shared CUDA runtime, " + library.path;
+      }
+    if (asker == &program && !program.mentionsDriver) {
+      for (const Program& library : libraries)
+        if (library.needs("libcuda.so") || (library.mentionsDriver && library.hasFatBinary)) {
+          asker = &library;
+          how = "reaches the driver through " + library.path;
+        }
+      if (asker == &program) {
+        report.note(
+            "%s does not mention libcuda.so: it may open CUDA through libraries it loads later (as Python does)",
+            program.path.c_str());
+        how = "is assumed to open libcuda.so.1";
+      }
+    }
+  }
+  report.ok("%s %s", program.path.c_str(), how.c_str());
+  const Resolution where = resolve("libcuda.so.1", *asker);
+  if (!where.path.empty() && canonical(where.path) == canonical(installation.library()))
+    return report.ok("libcuda.so.1 resolves to ours, through %s", where.why.c_str());
+  if (where.path.empty()) {
+    report.problem("libcuda.so.1 is not found in the present environment");
+  } else {
+    report.problem("libcuda.so.1 resolves to %s, through %s", where.path.c_str(), where.why.c_str());
+  }
+  if (where.why.rfind("RPATH", 0) == 0) {
+    report.advice("an RPATH goes before LD_LIBRARY_PATH: use `verdigris run --preload %s`", program.path.c_str());
+  } else {
+    report.advice("start it with `verdigris run %s`", program.path.c_str());
+    report.advice("or set LD_LIBRARY_PATH=%s", installation.libraryFolder.c_str());
+  }
+}
+
+void checkProgram(Report& report, const std::string& name, const Installation& installation) {
+  report.heading("Program");
+  const std::string path = findInPath(name);
+  const Program program = inspect(path);
+  switch (program.kind) {
+    case FileKind::Missing:
+      report.problem("%s is not there", name.c_str());
+      return report.advice("give its path, such as ./%s", name.c_str());
+    case FileKind::Unreadable:
+      report.problem("%s cannot be read", path.c_str());
+      return report.advice("check its permissions");
+    case FileKind::Script:
+      report.note("%s is a script for %s: what counts is that program and the libraries it loads", path.c_str(),
+                  program.interpreter.c_str());
+      return report.advice("run `verdigris doctor` on the interpreter, or on a library that holds the GPU code");
+    case FileKind::Other:
+      report.problem("%s is neither an ELF file nor a script", path.c_str());
+      return;
+    case FileKind::Elf:
+      break;
+  }
+  if (!program.nativeMachine) {
+    report.problem("%s is not for x86-64", path.c_str());
+    return report.advice("build it for this machine");
+  }
+  const bool isLibrary = !program.soname.empty();
+  if (!program.executable && !isLibrary) {
+    report.problem("%s may not be executed", path.c_str());
+    report.advice("chmod +x %s", path.c_str());
+  }
+  if (program.privileged) {
+    report.problem("%s is setuid, setgid or has capabilities: the loader ignores LD_LIBRARY_PATH and LD_PRELOAD for it",
+                   path.c_str());
+    report.advice("run a copy without those, or link it with an RPATH of %s", installation.libraryFolder.c_str());
+  }
+  if (!program.dynamic) {
+    report.problem("%s is linked statically: it cannot load any libcuda.so.1", path.c_str());
+    return report.advice("link it without -static");
+  }
+  const std::vector<Program> libraries = dependencies(program);
+  checkResolution(report, program, libraries, installation);
+  checkGpuCode(report, program);
+  for (const Program& library : libraries) checkGpuCode(report, library);
+}
+
+}  // namespace
+
+int doctor(const DoctorOptions& options) {
+  Report report;
+  const Installation installation = findInstallation(options.libraryFolder);
+  checkInstallation(report, installation);
+  checkEnvironment(report);
+  if (!options.program.empty()) checkProgram(report, options.program, installation);
+  const int problems = report.problems();
+  std::printf(problems ? "%d problem%s found\n" : "Nothing stands in the way.\n", problems, problems == 1 ? "" : "s");
+  return problems ? 1 : 0;
+}
+
+}  // namespace vg::tools

@@ -1,0 +1,167 @@
+#include "tools/info.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "tools/driver.h"
+#include "tools/installation.h"
+
+namespace vg::tools {
+
+namespace {
+
+void row(const char* label, const std::string& value) { std::printf("  %-20s %s\n", label, value.c_str()); }
+
+std::string versionText(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string uuidText(const CUuuid& uuid) {
+  std::string text = "GPU-";
+  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    char byte[4];
+    std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += byte;
+  }
+  return text;
+}
+
+std::string sizeText(double bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); bytes /= 1024) ++unit;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %s", bytes, units[unit]);
+  return text;
+}
+
+void printDevice(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  if (const CUresult result = driver.device(&device, ordinal)) {
+    std::printf("\nDevice %d: %s\n", ordinal, driver.describe(result).c_str());
+    return;
+  }
+  char name[256] = "", pciId[32] = "";
+  size_t memory = 0;
+  CUuuid uuid{};
+  driver.deviceName(name, sizeof name, device);
+  driver.devicePciId(pciId, sizeof pciId, device);
+  driver.deviceMemory(&memory, device);
+  driver.deviceUuid(&uuid, device);
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    driver.attribute(&value, which, device);
+    return value;
+  };
+  std::printf("\nDevice %d: %s\n", ordinal, name);
+  row("compute capability", std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)) + "." +
+                                std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)));
+  row("memory", sizeText(static_cast<double>(memory)));
+  row("multiprocessors", std::to_string(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)));
+  row("shared memory", sizeText(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)) + " a block, " +
+                           sizeText(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) + " on request");
+  row("threads", std::to_string(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) + " a block");
+  row("UUID", uuidText(uuid));
+  row("PCI id", pciId);
+}
+
+// "cuMemAlloc_v2" belongs to cuMem: the prefix up to the second capital letter's word.
+std::string familyOf(const std::string& symbol) {
+  size_t end = 3;
+  while (end < symbol.size() && !(symbol[end] >= 'A' && symbol[end] <= 'Z') && symbol[end] != '_') ++end;
+  return symbol.substr(0, end);
+}
+
+struct Families {
+  struct Count {
+    unsigned live = 0, all = 0;
+  };
+  std::map<std::string, Count> counts;
+  std::string stubs;
+};
+
+void printCoverage(const api::PrivateTable& table, bool listStubs) {
+  unsigned live = 0, stubs = 0;
+  table.coverage(&live, &stubs);
+  std::printf("\nEntry points\n");
+  row("implemented",
+      std::to_string(live) + " of " + std::to_string(live + stubs) + "; the others answer CUDA_ERROR_NOT_SUPPORTED");
+  Families families;
+  table.entryPoints(
+      [](void* state, const char* symbol, bool isLive) {
+        Families& all = *static_cast<Families*>(state);
+        Families::Count& count = all.counts[familyOf(symbol)];
+        ++count.all;
+        count.live += isLive;
+        if (!isLive) all.stubs += std::string("    ") + symbol + "\n";
+      },
+      &families);
+  std::string line;
+  for (const auto& [family, count] : families.counts) {
+    std::string item = family + " " + std::to_string(count.live) + "/" + std::to_string(count.all);
+    if (line.size() + item.size() > 90) {
+      row("", line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + item;
+  }
+  row("", line);
+  if (listStubs) std::printf("  not implemented:\n%s", families.stubs.c_str());
+}
+
+void printSettings(const api::PrivateTable& table) {
+  std::printf("\nSettings (environment variables; * where set)\n");
+  table.settings(
+      [](void*, const char* variable, const char* fallback, const char* meaning, const char* value) {
+        const bool isSet = std::getenv(variable) != nullptr;
+        const bool printable = static_cast<unsigned char>(fallback[0]) >= ' ';
+        std::printf("%s %-30s %s%s%s\n", isSet ? " *" : "  ", variable, meaning, isSet ? "; now: " : "",
+                    isSet ? value : "");
+        if (!isSet && printable && *fallback) std::printf("   %-30s (default %s)\n", "", fallback);
+      },
+      nullptr);
+}
+
+}  // namespace
+
+int info(const InfoOptions& options) {
+  const Installation installation = findInstallation(options.libraryFolder);
+  if (installation.libraryFolder.empty()) {
+    std::fprintf(stderr, "verdigris info: libcuda.so.1 is in none of these folders:\n");
+    for (const std::string& folder : installation.searched) std::fprintf(stderr, "  %s\n", folder.c_str());
+    std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
+    return 1;
+  }
+  std::string reason;
+  const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
+  if (!driver) {
+    std::fprintf(stderr, "verdigris info: %s\n", reason.c_str());
+    return 1;
+  }
+  const api::PrivateTable* const table = driver->privateTable();
+  int version = 0;
+  driver->version(&version);
+  std::printf("%s%s\n", table ? "Verdigris " : "A driver that is not Verdigris", table ? table->version : "");
+  row("driver API", versionText(version));
+  row("library", installation.library());
+  row("kernel compiler",
+      fileExists(installation.compiler()) ? installation.compiler() : "missing: kernels are interpreted, slowly");
+
+  const CUresult started = driver->init(0);
+  int count = 0;
+  if (started == CUDA_SUCCESS) driver->deviceCount(&count);
+  row("devices", std::to_string(count));
+  for (int i = 0; i < count; ++i) printDevice(*driver, i);
+  if (table) printCoverage(*table, options.entryPoints);
+  if (table && options.settings) printSettings(*table);
+  if (started != CUDA_SUCCESS) {
+    std::fprintf(stderr, "\nverdigris info: cuInit answered %s\nRun `verdigris doctor` to find out why.\n",
+                 driver->describe(started).c_str());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace vg::tools

@@ -1,0 +1,24 @@
+// Where the pieces of this installation are, found from the place of the running command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vg::tools {
+
+struct Installation {
+  std::string libraryFolder;          // holds libcuda.so.1; empty when none was found
+  std::vector<std::string> searched;  // the folders that were looked at
+
+  std::string library() const { return libraryFolder + "/libcuda.so.1"; }
+  std::string compiler() const { return libraryFolder + "/libverdigris_ptx.so"; }
+};
+
+// `wanted` is a folder the user named, or empty.
+Installation findInstallation(const std::string& wanted);
+
+// The path without links and dots; the path itself when it does not exist.
+std::string canonical(const std::string& path);
+bool fileExists(const std::string& path);
+
+}  // namespace vg::tools

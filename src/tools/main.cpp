@@ -1,0 +1,59 @@
+// The `verdigris` command.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+
+#include "tools/doctor.h"
+#include "tools/info.h"
+#include "tools/run.h"
+
+using namespace vg::tools;
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs CUDA programs on machines without a GPU.");
+  app.set_version_flag("--version", "verdigris " VERDIGRIS_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+
+  RunOptions runOptions;
+  std::string traceFileName;
+  bool traceToStderr = false;
+  CLI::App* const run = app.add_subcommand("run", "run a program with Verdigris's libcuda.so.1");
+  run->add_option("--devices", runOptions.devices, "devices to offer: a list of kind:count, such as cpu:2");
+  run->add_option("--memory", runOptions.memory, "memory of a device, such as 16GiB; a list gives one for each device");
+  run->add_option("--capability", runOptions.capability, "compute capability to report, such as 12.1");
+  run->add_option("--profile", runOptions.profile, "device profile: default or h200");
+  run->add_option("--timeout", runOptions.timeout, "seconds after which a kernel that has not ended fails");
+  run->add_option("--log", runOptions.log, "lowest level to log: trace debug info warn error critical off");
+  CLI::Option* const traceFile = run->add_option("--trace-file", traceFileName, "write every call to this file");
+  run->add_flag("--trace", traceToStderr, "write every call to stderr")->excludes(traceFile);
+  run->add_flag("--preload", runOptions.preload, "also preload the library, for programs linked with an RPATH");
+  run->add_option("--library-dir", runOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
+  run->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
+  run->prefix_command();
+
+  InfoOptions infoOptions;
+  CLI::App* const info = app.add_subcommand("info", "print devices, versions, paths and what is implemented");
+  info->add_flag("--settings", infoOptions.settings, "also print every environment setting");
+  info->add_flag("--stubs", infoOptions.entryPoints, "also list the entry points that are not implemented");
+  info->add_option("--library-dir", infoOptions.libraryFolder, "folder of the libcuda.so.1 to ask");
+
+  DoctorOptions doctorOptions;
+  CLI::App* const doctor = app.add_subcommand("doctor", "find out why a program does not see the device");
+  doctor->add_option("program", doctorOptions.program, "the program or library to look at");
+  doctor->add_option("--library-dir", doctorOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
+
+  // "--" ends our options; what follows belongs to the program word for word.
+  char** const separator =
+      std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
+  CLI11_PARSE(app, static_cast<int>(separator - argv), argv);
+  if (*info) return vg::tools::info(infoOptions);
+  if (*doctor) return vg::tools::doctor(doctorOptions);
+  if (*traceFile) runOptions.trace = traceFileName;
+  if (traceToStderr) runOptions.trace = "";
+  runOptions.program = run->remaining();
+  // After the program's name, "--" is one of its own arguments.
+  if (separator != argv + argc)
+    runOptions.program.insert(runOptions.program.end(), separator + runOptions.program.empty(), argv + argc);
+  return vg::tools::run(runOptions);
+}

@@ -1,0 +1,124 @@
+#include "tools/run.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/settings.h"
+#include "tools/installation.h"
+
+namespace vg::tools {
+
+namespace {
+
+bool isCapability(const std::string& text) {
+  const size_t dot = text.find('.');
+  if (dot == 0 || dot == std::string::npos || dot + 2 != text.size()) return false;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (i != dot && !std::isdigit(static_cast<unsigned char>(text[i]))) return false;
+  return true;
+}
+
+bool isDeviceList(const std::string& text) {
+  for (const std::string& item : splitList(text)) {
+    const size_t colon = item.find(':');
+    if (colon == 0 || item.empty()) return false;
+    if (colon == std::string::npos) continue;
+    const std::string count = item.substr(colon + 1);
+    if (count.empty() || count.find_first_not_of("0123456789") != std::string::npos) return false;
+  }
+  return !text.empty();
+}
+
+bool isSeconds(const std::string& text) {
+  char* end = nullptr;
+  return !text.empty() && std::strtod(text.c_str(), &end) >= 0 && *end == 0;
+}
+
+// Every item of a comma list, one for each device.
+template <class Test>
+bool eachItem(const std::string& text, Test test) {
+  for (const std::string& item : splitList(text))
+    if (!test(item)) return false;
+  return true;
+}
+
+bool checkOptions(const RunOptions& options) {
+  const auto refuse = [](const char* option, const std::string& value, const char* expected) {
+    std::fprintf(stderr, "verdigris run: %s %s: expected %s\n", option, value.c_str(), expected);
+    return false;
+  };
+  if (!options.devices.empty() && !isDeviceList(options.devices))
+    return refuse("--devices", options.devices, "a list of kind:count, such as cpu:2");
+  if (!eachItem(options.memory, [](const std::string& item) { return parseBytes(item) != 0; }))
+    return refuse("--memory", options.memory, "a size such as 16GiB, or one for each device: 16GiB,8GiB");
+  if (!eachItem(options.capability, isCapability))
+    return refuse("--capability", options.capability, "major.minor, such as 12.1");
+  if (!options.timeout.empty() && !isSeconds(options.timeout))
+    return refuse("--timeout", options.timeout, "a number of seconds");
+  return true;
+}
+
+void set(const char* variable, const std::string& value) {
+  if (!value.empty()) setenv(variable, value.c_str(), 1);
+}
+
+// Puts `item` in front of a list of paths.
+void prepend(const char* variable, const std::string& item) {
+  const char* old = std::getenv(variable);
+  set(variable, old && *old ? item + ":" + old : item);
+}
+
+// A program reads its working directory for no path of ours, but the trace file's name must survive its chdir.
+std::string absolute(const std::string& path) {
+  if (path.empty() || path[0] == '/') return path;
+  char* const here = getcwd(nullptr, 0);
+  const std::string result = here ? std::string(here) + "/" + path : path;
+  std::free(here);
+  return result;
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  if (options.program.empty()) {
+    std::fprintf(stderr, "verdigris run: no program given; usage: verdigris run [options] PROGRAM [ARGUMENTS...]\n");
+    return 2;
+  }
+  if (!checkOptions(options)) return 2;
+  const Installation installation = findInstallation(options.libraryFolder);
+  if (installation.libraryFolder.empty()) {
+    std::fprintf(stderr, "verdigris run: libcuda.so.1 is in none of these folders:\n");
+    for (const std::string& folder : installation.searched) std::fprintf(stderr, "  %s\n", folder.c_str());
+    std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
+    return 2;
+  }
+
+  prepend("LD_LIBRARY_PATH", installation.libraryFolder);
+  if (options.preload) prepend("LD_PRELOAD", installation.library());
+  set("VERDIGRIS_DEVICES", options.devices);
+  set("VERDIGRIS_MEMORY", options.memory);
+  set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);
+  set("VERDIGRIS_PROFILE", options.profile);
+  set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
+  set("VERDIGRIS_LOG", options.log);
+  if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
+
+  std::vector<char*> arguments;
+  for (const std::string& argument : options.program) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+
+  const int error = errno;
+  std::fprintf(stderr, "verdigris run: cannot run %s: %s\n", arguments[0], std::strerror(error));
+  if (error == ENOENT)
+    std::fprintf(stderr, "Give its path, such as ./%s, if it is not in a folder of PATH.\n", arguments[0]);
+  if (error == EACCES) std::fprintf(stderr, "It must be a file with the execute permission.\n");
+  return error == ENOENT ? 127 : 126;
+}
+
+}  // namespace vg::tools

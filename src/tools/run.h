@@ -1,0 +1,22 @@
+// `verdigris run`: the program, with this installation's libcuda.so.1 in place of any other.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vg::tools {
+
+struct RunOptions {
+  std::string libraryFolder;  // empty: found from the command's own place
+  std::string devices, memory, capability, profile, timeout, log;
+  std::optional<std::string> trace;  // empty text: to stderr
+  bool preload = false;
+  std::vector<std::string> program;  // and its arguments
+};
+
+// Replaces this process by the program. Returns an exit code only when that fails: 2 for bad options, 126 for a program
+// that cannot be run, 127 for one that is not there.
+int run(const RunOptions& options);
+
+}  // namespace vg::tools
