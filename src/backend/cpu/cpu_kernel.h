@@ -1,0 +1,91 @@
+// A kernel in one image: the program's code with this context's variables and the attributes that were set for it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/kernel_context.h"
+#include "backend/cpu/kernel_program.h"
+#include "backend/device.h"
+
+namespace vg::backend::cpu {
+
+// What every kernel of an image may be: the queue finds the class of a record's kernel here.
+class CpuKernel : public Kernel {
+ public:
+  // What a launch runs. Requires: prepare(shape) succeeded.
+  struct Ready {
+    const LoadedKernel* code;
+    const uint64_t* globals;
+    KernelContext* context;
+    uint32_t residentPerMultiprocessor;
+  };
+  virtual Result<Ready> ready(const LaunchShape& shape) = 0;
+};
+
+class PtxKernel final : public CpuKernel {
+ public:
+  // `addresses`: of Module::variables, by index; lives as long as the kernel.
+  PtxKernel(const Device& device, ProgramKernel& program, const std::vector<CUdeviceptr>& addresses,
+            KernelContext& context, uint32_t target);
+
+  const std::string& name() const override { return program_.function().name; }
+  const std::vector<Parameter>& parameters() const override { return program_.parameters(); }
+  uint32_t parameterBytes() const override { return program_.parameterBytes(); }
+  Result<int> attribute(CUfunction_attribute attribute) override;
+  CUresult setAttribute(CUfunction_attribute attribute, int value) override;
+  CUresult prepare(const LaunchShape& shape) override;
+  Result<int> occupancy(int blockSize, size_t dynamicShared) override;
+  bool inlineSafe(const LaunchShape& shape) const override;
+  Result<Ready> ready(const LaunchShape& shape) override;
+
+ private:
+  uint32_t maxThreads() const;
+  uint32_t registers() const;
+  int64_t maxDynamicShared() const;
+  CUresult checkShape(const LaunchShape& shape) const;
+  CUresult checkCluster(const LaunchShape& shape) const;
+  CUresult checkCooperative(const LaunchShape& shape) const;
+  uint32_t resident(uint32_t threads, uint64_t dynamicShared) const;
+
+  const Device& device_;
+  ProgramKernel& program_;
+  const std::vector<CUdeviceptr>& addresses_;
+  KernelContext& context_;
+  const uint32_t target_;
+  std::once_flag globalsOnce_;
+  std::vector<uint64_t> globals_;
+  std::atomic<int> maxDynamicShared_{-1};  // -1: the default
+  std::atomic<int> carveout_{-1}, nonPortableCluster_{0}, clusterPolicy_{0};
+  std::array<std::atomic<int>, 3> requiredCluster_{};
+};
+
+// A kernel of native code for a real GPU: can be asked about, not launched.
+class NativeOnlyKernel final : public CpuKernel {
+ public:
+  NativeOnlyKernel(const Device& device, images::NativeKernel description);
+
+  const std::string& name() const override { return description_.name; }
+  const std::vector<Parameter>& parameters() const override { return parameters_; }
+  uint32_t parameterBytes() const override { return parameterBytes_; }
+  Result<int> attribute(CUfunction_attribute attribute) override;
+  CUresult setAttribute(CUfunction_attribute attribute, int value) override;
+  CUresult prepare(const LaunchShape& shape) override;
+  Result<int> occupancy(int blockSize, size_t dynamicShared) override;
+  bool inlineSafe(const LaunchShape&) const override { return false; }
+  Result<Ready> ready(const LaunchShape& shape) override;
+
+ private:
+  CUresult refuse() const;
+
+  const Device& device_;
+  const images::NativeKernel description_;
+  std::vector<Parameter> parameters_;
+  uint32_t parameterBytes_ = 0;
+  std::atomic<int> maxDynamicShared_;
+};
+
+}  // namespace vg::backend::cpu

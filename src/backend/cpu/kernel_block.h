@@ -1,0 +1,109 @@
+// A resident block: the fibres of its warps, its barriers, and who of them runs next. Belongs to one worker thread.
+//
+// A block whose kernel never waits, or that has one warp, runs on its first fibre as a whole; otherwise each warp has a
+// fibre. Warps take turns: one runs until it waits at a barrier, yields or ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/kernel_fibre.h"
+#include "backend/cpu/kernel_launch.h"
+#include "ptx/kernel_abi.h"
+
+namespace vg::backend::cpu {
+
+class KernelThread;
+
+class ResidentBlock {
+ public:
+  enum class Progress {
+    Done,      // the block has ended
+    Spinning,  // every warp that could run has yielded
+    Stuck,     // every warp waits at a barrier that nobody can complete
+    Faulted,   // the thread was thrown out of the kernel: KernelThread::fault() says why
+  };
+
+  ResidentBlock(KernelThread& thread, std::byte* sharedEnd) : thread_(thread), sharedEnd_(sharedEnd) {}
+  ResidentBlock(const ResidentBlock&) = delete;
+
+  // Gets stacks for `launch`. False when the system refuses memory.
+  bool reserve(const RunningLaunch& launch);
+  // Begins one block.
+  void begin(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
+  // Begins the blocks first .. end-1, which run one after another. Requires: !launch.fibrePerWarp.
+  void beginSpan(RunningLaunch& launch, uint32_t worker, uint64_t first, uint64_t end);
+  // Runs until nothing more can be done for now.
+  Progress resume();
+  // Forgets a block that has not ended; its stacks begin anew.
+  void abandon();
+
+  // From the kernel, through RuntimeCalls. Each returns to the warp that called, later.
+  void barrier(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  uint32_t barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask, ptx::BarrierReduction operation,
+                         uint32_t predicates);
+  void barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  void yield();
+  // Leaves the running warp for the worker's own stack for good.
+  [[noreturn]] void leaveForGood();
+
+  static ResidentBlock& of(ptx::BlockState* state) { return *static_cast<ResidentBlock*>(state->owner); }
+  const ptx::BlockState& state() const { return state_; }
+  RunningLaunch& launch() const { return *launch_; }
+  KernelThread& thread() const { return thread_; }
+  uint32_t runningWarp() const { return current_; }
+  bool inStackGap(const void* address) const { return stacks_.inGap(address); }
+
+ private:
+  static constexpr uint32_t kBarriers = 16, kMaxWarps = 32;
+  struct Barrier {
+    uint32_t waiting = 0;   // warps that wait
+    uint32_t arrived = 0;   // threads that came, whole warps counted as 32
+    uint32_t expected = 0;  // threads; 0: all live warps
+    uint32_t count = 0;     // predicates that were true
+    bool all = true, any = false, reduces = false;
+  };
+  struct WarpFibre {
+    ResidentBlock* block;
+    uint32_t warp;
+    Fibre fibre;
+  };
+
+  static void fibreMain(void* warpFibre);
+  void prepareFibres();
+  void place(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
+  void runSpan();
+  void warpEnded();
+  uint32_t lanesOf(uint32_t warp) const;
+  void arrive(Barrier& barrier, uint32_t warp, uint32_t threads, uint32_t mask);
+  bool complete(const Barrier& barrier) const;
+  void open(Barrier& barrier);
+  void waitAt(Barrier& barrier, uint32_t warp);
+  // Hands the thread to the next warp that can run, or to the worker when there is none.
+  void switchAway();
+  void switchToBase();
+
+  KernelThread& thread_;
+  std::byte* const sharedEnd_;
+  ptx::BlockState state_{};
+  RunningLaunch* launch_ = nullptr;
+  StackGroup stacks_;
+  std::unique_ptr<WarpFibre[]> fibres_;
+  uint32_t fibreCount_ = 0;
+  uint64_t spanEnd_ = 0;  // of the blocks that the first fibre runs
+  bool whole_ = true;     // the first fibre runs all warps
+  uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_
+  uint32_t ready_ = 0;    // warps that can run
+  uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
+  uint32_t current_ = 0;  // the warp that runs
+  Barrier barriers_[kBarriers];
+  uint32_t barriersUsed_ = 0;
+  struct Reduced {
+    uint32_t count;
+    bool all, any;
+  };
+  Reduced reduced_[kMaxWarps];  // by warp: what the barrier that let it go had combined
+};
+
+}  // namespace vg::backend::cpu

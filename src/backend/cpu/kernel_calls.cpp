@@ -1,0 +1,192 @@
+#include "backend/cpu/kernel_calls.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <ctime>
+#include <string>
+
+#include "backend/cpu/kernel_block.h"
+#include "backend/cpu/kernel_context.h"
+#include "backend/cpu/kernel_print.h"
+#include "backend/cpu/kernel_thread.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+using ptx::BlockState;
+
+constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000, kNanosecondsPerMillisecond = 1'000'000;
+constexpr size_t kLongestText = 4096;  // of a message, file or function name of an assertion
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+[[noreturn]] void giveUp(ResidentBlock& block, const KernelFault& fault) {
+  block.thread().fault() = fault;
+  block.leaveForGood();
+}
+
+// A launch that has ended takes its warps along wherever they ask for something.
+void stopIfEnded(ResidentBlock& block) {
+  RunningLaunch& launch = block.launch();
+  if (!launch.cancelled()) [[likely]]
+    return;
+  KernelFault fault;
+  fault.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
+  giveUp(block, fault);
+}
+
+void barrier(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.barrier(warp, id, threads, mask);
+}
+
+void barrierArrive(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
+  ResidentBlock::of(state).barrierArrive(warp, id, threads, mask);
+}
+
+uint32_t barrierReduce(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
+                       ptx::BarrierReduction operation, uint32_t predicates) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  return block.barrierReduce(warp, id, threads, mask, operation, predicates);
+}
+
+void yield(BlockState* state, uint32_t) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.yield();
+}
+
+void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yield(state, warp); }
+
+// The text is made before any lock is taken: making it reads the kernel's memory, which may fault.
+void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
+                int32_t* results) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  std::string* const text = new std::string;  // lost if reading the kernel's memory faults
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    results[lane] = print::format(reinterpret_cast<const char*>(formats[lane]),
+                                  reinterpret_cast<const std::byte*>(arguments[lane]), *text);
+  }
+  const KernelThread::Critical critical(block.thread());
+  print::queue(*text, block.launch().context->limits().printfBytes.load(std::memory_order_relaxed));
+  delete text;
+}
+
+struct Place {
+  uint32_t x, y, z;
+};
+
+Place threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
+  const uint32_t linear = warp * ptx::kWarpSize + lane;
+  const uint32_t row = linear / launch.blockSize[0];
+  return {linear % launch.blockSize[0], row % launch.blockSize[1], row / launch.blockSize[1]};
+}
+
+void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* messages, const uint64_t* files,
+                const uint32_t* lines, const uint64_t* functions) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  const auto text = [](uint64_t address) { return address ? reinterpret_cast<const char*>(address) : ""; };
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const uint32_t lane = std::countr_zero(left);
+    const Place thread = threadOf(*state->launch, warp, lane);
+    char line[3 * kLongestText];
+    std::snprintf(line, sizeof line,
+                  "%.4095s:%u: %.4095s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.2048s` failed.\n",
+                  text(files[lane]), lines[lane], text(functions[lane]), state->blockIndex[0], state->blockIndex[1],
+                  state->blockIndex[2], thread.x, thread.y, thread.z, text(messages[lane]));
+    const KernelThread::Critical critical(block.thread());
+    std::fputs(line, stderr);
+  }
+  KernelFault fault;
+  fault.error = CUDA_ERROR_ASSERT;
+  fault.what = "an assertion failed";
+  giveUp(block, fault);
+}
+
+void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line) {
+  (void)warp, (void)mask;
+  KernelFault fault;
+  fault.line = line;
+  switch (reason) {
+    case ptx::TrapReason::Trap:
+      fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "trap instruction";
+      break;
+    case ptx::TrapReason::IllegalInstruction:
+      fault.error = CUDA_ERROR_ILLEGAL_INSTRUCTION, fault.what = "an instruction that this device cannot run";
+      break;
+    case ptx::TrapReason::MisalignedAddress:
+      fault.error = CUDA_ERROR_MISALIGNED_ADDRESS, fault.what = "misaligned address";
+      break;
+    case ptx::TrapReason::SharedOutOfRange:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access outside of the block's shared memory";
+      break;
+    case ptx::TrapReason::StackOverflow:
+      fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "stack overflow";
+      fault.stackOverflow = true;
+      break;
+  }
+  giveUp(ResidentBlock::of(state), fault);
+}
+
+void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  KernelContext& context = *block.launch().context;
+  const size_t limit = context.limits().heapBytes.load(std::memory_order_relaxed);
+  const KernelThread::Critical critical(block.thread());
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    results[lane] = reinterpret_cast<uint64_t>(context.heap().allocate(sizes[lane], limit));
+  }
+}
+
+void release(BlockState* state, uint32_t, uint32_t mask, const uint64_t* addresses) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  bool known = true;
+  {
+    const KernelThread::Critical critical(block.thread());
+    for (uint32_t left = mask; left; left &= left - 1)
+      known &= block.launch().context->heap().release(reinterpret_cast<void*>(addresses[std::countr_zero(left)]));
+  }
+  if (known) return;
+  KernelFault fault;
+  fault.error = CUDA_ERROR_LAUNCH_FAILED;
+  fault.what = "free of an address that malloc did not return";
+  giveUp(block, fault);
+}
+
+uint64_t clock(BlockState* state) {
+  const uint64_t kiloHertz = ResidentBlock::of(state).launch().clockKiloHertz;
+  const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+  return now / kNanosecondsPerMillisecond * kiloHertz +
+         now % kNanosecondsPerMillisecond * kiloHertz / kNanosecondsPerMillisecond;
+}
+
+uint64_t globalTimer(BlockState*) { return nanoseconds(CLOCK_REALTIME); }
+
+}  // namespace
+
+extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
+    .barrier = barrier,
+    .barrierArrive = barrierArrive,
+    .barrierReduce = barrierReduce,
+    .yield = yield,
+    .nanosleep = nanosleep,
+    .print = printLanes,
+    .assertFail = assertFail,
+    .trap = trap,
+    .allocate = allocate,
+    .release = release,
+    .clock = clock,
+    .globalTimer = globalTimer,
+};
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,115 @@
+#include "backend/cpu/kernel_code.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace vg::backend::cpu {
+namespace {
+
+constexpr size_t kRange = size_t{1} << 30, kPage = 4096;
+
+// The reserved range and its free pieces. Never destroyed.
+struct Range {
+  std::byte* base = nullptr;
+  std::mutex mutex;               // guards free
+  std::map<size_t, size_t> free;  // offset -> bytes, coalesced
+
+  Range() {
+    void* const reserved = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) return;
+    base = static_cast<std::byte*>(reserved);
+    free[0] = kRange;
+  }
+
+  std::byte* take(size_t bytes) {
+    const std::lock_guard lock(mutex);
+    const auto fits = std::find_if(free.begin(), free.end(), [&](const auto& piece) { return piece.second >= bytes; });
+    if (fits == free.end()) return nullptr;
+    const auto [offset, size] = *fits;
+    free.erase(fits);
+    if (size > bytes) free[offset + bytes] = size - bytes;
+    return base + offset;
+  }
+
+  void give(std::byte* start, size_t bytes) {
+    // A fresh mapping drops the pages and the right to run them.
+    mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    const std::lock_guard lock(mutex);
+    auto piece = free.emplace(start - base, bytes).first;
+    if (const auto next = std::next(piece); next != free.end() && piece->first + piece->second == next->first) {
+      piece->second += next->second;
+      free.erase(next);
+    }
+    if (piece != free.begin()) {
+      const auto previous = std::prev(piece);
+      if (previous->first + previous->second == piece->first) {
+        previous->second += piece->second;
+        free.erase(piece);
+      }
+    }
+  }
+};
+
+constinit std::atomic<std::byte*> rangeBase{nullptr};
+
+Range& range() {
+  static Range* const instance = [] {
+    auto* made = new Range;
+    rangeBase.store(made->base, std::memory_order_release);
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+CodePages::~CodePages() {
+  if (base_) range().give(base_, bytes_);
+}
+
+bool CodePages::contains(const void* address) {
+  const std::byte* const base = rangeBase.load(std::memory_order_acquire);
+  return base && static_cast<size_t>(static_cast<const std::byte*>(address) - base) < kRange;
+}
+
+Result<CodePages> CodePages::load(const std::vector<uint8_t>& code) {
+  CodePages pages;
+  pages.bytes_ = (code.size() + kPage - 1) & ~(kPage - 1);
+  std::byte* const base = range().take(pages.bytes_);
+  if (!base) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu bytes of kernel code", code.size());
+  pages.base_ = base;
+  if (mprotect(base, pages.bytes_, PROT_READ | PROT_WRITE))
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "kernel code: %s", std::strerror(errno));
+  std::memcpy(base, code.data(), code.size());
+  if (mprotect(base, pages.bytes_, PROT_READ | PROT_EXEC))
+    return fail(CUDA_ERROR_NOT_PERMITTED, "the system forbids executable memory: %s", std::strerror(errno));
+  return pages;
+}
+
+Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob blob) {
+  if (blob.entryOffset >= blob.code.size())
+    return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob of %zu bytes begins at %u", blob.code.size(), blob.entryOffset);
+  VG_TRY(CodePages pages, CodePages::load(blob.code));
+  auto kernel = std::make_unique<LoadedKernel>(std::move(pages));
+  kernel->entry = reinterpret_cast<ptx::KernelEntry>(const_cast<std::byte*>(kernel->pages_.base()) + blob.entryOffset);
+  kernel->traits = blob.traits;
+  kernel->textSize_ = blob.textSize;
+  kernel->lines_ = std::move(blob.lines);
+  return std::unique_ptr<const LoadedKernel>(std::move(kernel));
+}
+
+uint32_t LoadedKernel::lineAt(const void* codeAddress) const {
+  const size_t offset = static_cast<const std::byte*>(codeAddress) - pages_.base();
+  if (!pages_.base() || offset >= textSize_) return 0;
+  const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset,
+                                      [](size_t at, const ptx::LineEntry& entry) { return at < entry.codeOffset; });
+  return after == lines_.begin() ? 0 : std::prev(after)->ptxLine;
+}
+
+}  // namespace vg::backend::cpu

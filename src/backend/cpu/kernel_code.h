@@ -1,0 +1,59 @@
+// Native code of kernels in memory, and kernels that are ready to run.
+//
+// All code lies in one reserved range, so that "is this ours" is one comparison, also in signal handlers. Pages are
+// written first and executable afterwards, never both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "ptx/kernel_abi.h"
+#include "ptx/kernel_blob.h"
+
+namespace vg::backend::cpu {
+
+// Executable memory for one blob; given back with the object.
+class CodePages {
+ public:
+  CodePages() = default;
+  CodePages(CodePages&& other) noexcept : base_(other.base_), bytes_(other.bytes_) { other.base_ = nullptr; }
+  CodePages& operator=(CodePages&&) = delete;
+  ~CodePages();
+  // Copies the code into executable memory. CUDA_ERROR_OUT_OF_MEMORY when the range is full, CUDA_ERROR_NOT_PERMITTED
+  // when the system forbids executable memory.
+  static Result<CodePages> load(const std::vector<uint8_t>& code);
+  const std::byte* base() const { return base_; }
+  // True when the address lies in the range of all code. For signal handlers too.
+  static bool contains(const void* address);
+
+ private:
+  std::byte* base_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// One variant of a kernel, ready to run: native, or the interpreter's program. Constant.
+class LoadedKernel {
+ public:
+  LoadedKernel() = default;
+  explicit LoadedKernel(CodePages pages) : pages_(std::move(pages)) {}
+
+  ptx::KernelEntry entry = nullptr;
+  ptx::KernelTraits traits;
+  const void* program = nullptr;  // KernelLaunch::code; the interpreter's
+  bool interpreted = false;
+
+  // Makes a blob runnable.
+  static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob);
+  // The PTX line that an address in the code belongs to; 0 when unknown.
+  uint32_t lineAt(const void* codeAddress) const;
+
+ private:
+  CodePages pages_;
+  size_t textSize_ = 0;
+  std::vector<ptx::LineEntry> lines_;
+};
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,42 @@
+// The code generator as this backend uses it: a shared object beside our own, opened on the first kernel that the disk
+// cache does not hold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/cpu/kernel_cache.h"
+#include "base/result.h"
+#include "ptx/engine.h"
+#include "ptx/kernel_blob.h"
+
+namespace vg::backend::cpu {
+
+// The processor as LLVM names it. Features are listed one by one, present ("+avx2") or not, because the system may hide
+// some that the name implies.
+struct HostCpu {
+  std::string name;
+  std::string features;
+};
+// This machine's, or the part of it that VERDIGRIS_ISA leaves.
+const HostCpu& hostCpu();
+
+namespace engine {
+
+struct Request {
+  const std::vector<std::string>* texts;
+  KernelCache::Key textsHash;
+  const std::string* entry;
+  ptx::BlockShape shape;
+  bool fullWarps;
+};
+
+// What compiled code depends on: texts, kernel, variant, processor, versions, and the engine's own file.
+KernelCache::Key keyOf(const Request& request);
+// Hash of the texts, for Request.
+KernelCache::Key hashOf(const std::vector<std::string>& texts);
+// Compiles. CUDA_ERROR_NOT_SUPPORTED when there is no engine or it cannot do this kernel; the reason is in the log.
+Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* bytes);
+
+}  // namespace engine
+}  // namespace vg::backend::cpu

@@ -1,0 +1,16 @@
+// Faults of kernels: the signals that become CUDA errors instead of ending the process.
+//
+// SIGSEGV, SIGBUS, SIGFPE and SIGILL that happen while a thread runs a kernel throw the thread out of it; all others go
+// to whoever handled the signal before. SIGURG, which is ignored by default, interrupts threads whose launch has ended.
+#pragma once
+
+#include <pthread.h>
+
+namespace vg::backend::cpu::faults {
+
+// Makes sure that our handlers are in place; an application may have put its own in front since. Cheap when they are.
+void arm();
+// Sends the interrupting signal; the handler is installed at the first use.
+void interrupt(pthread_t thread);
+
+}  // namespace vg::backend::cpu::faults

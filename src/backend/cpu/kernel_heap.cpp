@@ -1,0 +1,67 @@
+#include "backend/cpu/kernel_heap.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace vg::backend::cpu {
+
+// Lies before each piece. A kernel that writes outside its piece can destroy it: release() trusts nothing.
+struct KernelHeap::Header {
+  static constexpr uint32_t kLiving = 0x6c697665, kFree = 0x66726565;
+  uint32_t state;
+  uint32_t sizeClass;
+  Header* next;  // of the free ones of this class
+};
+
+KernelHeap::~KernelHeap() {
+  if (base_) munmap(base_, size_);
+}
+
+void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
+  static_assert(sizeof(Header) == 16);
+  const std::lock_guard lock(mutex_);
+  if (!base_) {
+    void* const range =
+        mmap(nullptr, limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return nullptr;
+    base_ = static_cast<std::byte*>(range);
+    size_ = limit;
+  }
+  if (!bytes || bytes > size_) return nullptr;
+  const uint64_t piece = std::bit_ceil(bytes + sizeof(Header));
+  const auto sizeClass = static_cast<uint32_t>(std::countr_zero(piece));
+  if (sizeClass >= kClasses) return nullptr;
+  Header* header = free_[sizeClass];
+  const auto inside = [&](const void* address) {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) <= used_ - sizeof(Header);
+  };
+  if (header && inside(header) && header->state == Header::kFree) {
+    free_[sizeClass] = header->next;
+  } else {
+    free_[sizeClass] = nullptr;  // empty, or overwritten by a kernel
+    if (piece > size_ - used_) return nullptr;
+    header = reinterpret_cast<Header*>(base_ + used_);
+    used_ += piece;
+  }
+  header->state = Header::kLiving;
+  header->sizeClass = sizeClass;
+  return header + 1;
+}
+
+bool KernelHeap::release(void* piece) {
+  if (!piece) return true;
+  const std::lock_guard lock(mutex_);
+  auto* const header = static_cast<Header*>(piece) - 1;
+  const size_t offset = reinterpret_cast<std::byte*>(header) - base_;
+  if (!base_ || offset >= used_ || offset % sizeof(Header) || header->state != Header::kLiving ||
+      header->sizeClass >= kClasses)
+    return false;
+  header->state = Header::kFree;
+  header->next = free_[header->sizeClass];
+  free_[header->sizeClass] = header;
+  return true;
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,160 @@
+#include "backend/cpu/kernel_image.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "backend/cpu/cpu_kernel.h"
+#include "backend/cpu/kernel_print.h"
+#include "base/log.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+constexpr size_t kVariablesAlignment = 256;
+
+class CpuImage final : public Image {
+ public:
+  CpuImage(const Device& device, const ImageSource& source) : device_(device), source_(keep(source)) {}
+  ~CpuImage() override {
+    if (variables_) source_.release(source_.memoryOwner, variables_);
+  }
+
+  CUresult loadPtx(const std::vector<std::string>& texts, const LoadOptions& options);
+  void loadNative(const std::vector<images::NativeKernel>& kernels);
+
+  Result<Kernel*> kernel(const std::string& name) override {
+    const auto found = kernels_.find(name);
+    if (found == kernels_.end())
+      return fail(CUDA_ERROR_NOT_FOUND, "%s: no kernel %s", source_.name.c_str(), name.c_str());
+    return found->second.get();
+  }
+  Result<Global> global(const std::string& name) override {
+    if (program_) {
+      const std::vector<ptx::Variable>& variables = program_->module().variables;
+      for (size_t i = 0; i < variables.size(); ++i)
+        if (variables[i].name == name && addresses_[i]) return Global{addresses_[i], variables[i].size};
+    }
+    return fail(CUDA_ERROR_NOT_FOUND, "%s: no variable %s", source_.name.c_str(), name.c_str());
+  }
+  std::vector<std::string> kernelNames() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, kernel] : kernels_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  // What the image needs of its source later; the texts live in the program.
+  static ImageSource keep(const ImageSource& source) {
+    ImageSource kept;
+    kept.name = source.name;
+    kept.resolveManaged = source.resolveManaged;
+    kept.resolveOwner = source.resolveOwner;
+    kept.allocate = source.allocate;
+    kept.release = source.release;
+    kept.memoryOwner = source.memoryOwner;
+    kept.limits = source.limits;
+    return kept;
+  }
+  static bool inMemory(const ptx::Variable& variable) {
+    return (variable.space == ptx::Space::Global || variable.space == ptx::Space::Const) &&
+           variable.linkage != ptx::Linkage::Extern;
+  }
+  CUresult placeVariables();
+  CUresult initialise(const ptx::Variable& variable, CUdeviceptr address) const;
+
+  const Device& device_;
+  const ImageSource source_;
+  std::shared_ptr<KernelContext> context_;
+  std::shared_ptr<Program> program_;
+  CUdeviceptr variables_ = 0;           // one allocation for all that are not managed
+  std::vector<CUdeviceptr> addresses_;  // by index into Module::variables; 0 for those without memory
+  std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
+};
+
+CUresult CpuImage::placeVariables() {
+  const std::vector<ptx::Variable>& variables = program_->module().variables;
+  addresses_.assign(variables.size(), 0);
+  size_t bytes = 0;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!inMemory(variables[i]) || variables[i].managed) continue;
+    const size_t alignment = std::max<size_t>(variables[i].alignment, 1);
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    addresses_[i] = bytes;  // relative at first
+    if (__builtin_add_overflow(bytes, variables[i].size, &bytes))
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: variable %s is too large", source_.name.c_str(),
+                  variables[i].name.c_str());
+  }
+  if (bytes) {
+    if (!source_.allocate) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put %zu bytes of variables", bytes);
+    size_t alignment = kVariablesAlignment;
+    for (const ptx::Variable& variable : variables) alignment = std::max<size_t>(alignment, variable.alignment);
+    VG_TRY(variables_, source_.allocate(source_.memoryOwner, bytes, alignment));
+    std::memset(reinterpret_cast<void*>(variables_), 0, bytes);
+  }
+  std::vector<bool> fresh(variables.size(), true);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!inMemory(variables[i])) continue;
+    if (!variables[i].managed) {
+      addresses_[i] += variables_;
+      continue;
+    }
+    if (!source_.resolveManaged) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put managed variables");
+    VG_TRY(const ImageSource::Managed managed,
+           source_.resolveManaged(source_.resolveOwner, variables[i].name, variables[i].size, variables[i].alignment));
+    addresses_[i] = managed.address;
+    fresh[i] = managed.fresh;
+  }
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (addresses_[i] && fresh[i]) VG_CHECK(initialise(variables[i], addresses_[i]));
+  return CUDA_SUCCESS;
+}
+
+CUresult CpuImage::initialise(const ptx::Variable& variable, CUdeviceptr address) const {
+  auto* const bytes = reinterpret_cast<std::byte*>(address);
+  std::memcpy(bytes, variable.initial.data(), std::min<size_t>(variable.initial.size(), variable.size));
+  for (const ptx::Variable::Reference& reference : variable.references) {
+    if (reference.width > 8 || reference.offset > variable.size || reference.width > variable.size - reference.offset)
+      return fail(CUDA_ERROR_INVALID_PTX, "variable %s: initialiser beyond its end", variable.name.c_str());
+    uint64_t value = 0;
+    if (reference.kind == ptx::SymbolKind::ModuleVariable) {
+      value = addresses_[reference.symbol];
+    } else {
+      value = uint64_t{reference.symbol} + 1;  // see kernel_abi.h
+    }
+    value = (value + static_cast<uint64_t>(reference.addend)) >> reference.shift;
+    std::memcpy(bytes + reference.offset, &value, reference.width);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult CpuImage::loadPtx(const std::vector<std::string>& texts, const LoadOptions& options) {
+  const Traits& traits = device_.traits();
+  context_ = KernelContext::of(source_.limits);
+  VG_TRY(program_, Program::of(texts, static_cast<uint32_t>(traits.computeCapability), options.errorLog));
+  VG_CHECK(placeVariables());
+  for (const auto& [name, kernel] : program_->kernels())
+    kernels_[name] = std::make_unique<PtxKernel>(device_, *kernel, addresses_, *context_, program_->module().target);
+  return CUDA_SUCCESS;
+}
+
+void CpuImage::loadNative(const std::vector<images::NativeKernel>& kernels) {
+  for (const images::NativeKernel& kernel : kernels)
+    kernels_[kernel.name] = std::make_unique<NativeOnlyKernel>(device_, kernel);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Image>> loadImage(const Device& device, const ImageSource& source, const LoadOptions& options) {
+  auto image = std::make_unique<CpuImage>(device, source);
+  if (source.ptx.empty()) {
+    image->loadNative(source.nativeKernels);
+  } else {
+    VG_CHECK(image->loadPtx(source.ptx, options));
+  }
+  return std::unique_ptr<Image>(std::move(image));
+}
+
+void flushKernelOutput() noexcept { print::flush(); }
+
+}  // namespace vg::backend::cpu

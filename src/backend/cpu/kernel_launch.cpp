@@ -1,0 +1,30 @@
+#include "backend/cpu/kernel_launch.h"
+
+#include "backend/cpu/kernel_faults.h"
+#include "base/log.h"
+
+namespace vg::backend::cpu {
+
+void RunningLaunch::end(CUresult error, const char* reason) {
+  int none = CUDA_SUCCESS;
+  if (!ended.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return;
+  VG_LOG(Warn, "kernel %s ended with error %d: %s", kernelName, error, reason);
+  faults->report(error, reason);
+  interruptThreads();
+}
+
+void RunningLaunch::enter(uint32_t worker) {
+  if (worker < kWords) inside_[worker].store(pthread_self(), std::memory_order_relaxed);
+}
+
+void RunningLaunch::leave(uint32_t worker) {
+  if (worker < kWords) inside_[worker].store(0, std::memory_order_relaxed);
+}
+
+void RunningLaunch::interruptThreads() {
+  for (std::atomic<pthread_t>& slot : inside_)
+    if (const pthread_t thread = slot.load(std::memory_order_relaxed); thread && thread != pthread_self())
+      faults::interrupt(thread);
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,48 @@
+// One launch while it runs: what its workers share. On the stack of whoever runs the launch.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "backend/command.h"
+#include "ptx/kernel_abi.h"
+
+namespace vg::backend::cpu {
+
+class KernelContext;
+class LoadedKernel;
+
+struct RunningLaunch {
+  ptx::KernelLaunch abi{};
+  const LoadedKernel* code = nullptr;
+  const char* kernelName = "";
+  KernelContext* context = nullptr;
+  FaultSink* faults = nullptr;
+  uint64_t blocks = 0;
+  uint32_t clockKiloHertz = 0;
+  size_t stackBytes = 0;  // of each fibre
+  bool fibrePerWarp = false;
+  bool cooperative = false;
+  std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for each other
+  std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
+
+  bool cancelled() const { return ended.load(std::memory_order_relaxed) != CUDA_SUCCESS; }
+  // The first caller's error ends the launch: it is logged, reported, and threads that run blocks are interrupted.
+  void end(CUresult error, const char* reason);
+
+  // The threads that run blocks of this launch, by worker number; null when outside.
+  void enter(uint32_t worker);
+  void leave(uint32_t worker);
+  // Sends each thread inside, but the caller, the signal that makes it look at `ended`.
+  void interruptThreads();
+
+ private:
+  static constexpr uint32_t kWords = 512;  // workers beyond are not interrupted, only asked at yields
+  std::atomic<pthread_t> inside_[kWords]{};
+};
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,22 @@
+// How many blocks of a kernel fit a multiprocessor at once, by NVIDIA's published rules and the limits that the device
+// reports. The emulated device has no such limits of its own, but programs size their grids by the answer.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/traits.h"
+
+namespace vg::backend::cpu::occupancy {
+
+struct KernelUse {
+  uint32_t threads = 0;    // a block
+  uint32_t registers = 0;  // a thread
+  uint64_t shared = 0;     // bytes a block, static and dynamic
+};
+
+// 0 when not even one block fits.
+uint32_t blocksPerMultiprocessor(const Traits& traits, const KernelUse& use);
+// Registers that a block takes with the granularity of allocation.
+uint32_t registersOfBlock(const KernelUse& use);
+
+}  // namespace vg::backend::cpu::occupancy

@@ -1,0 +1,21 @@
+// What kernels print: formatted when the kernel calls, kept in a queue of limited size, written to the process's
+// standard output where CUDA does (Device::flushOutput). When the queue is full the oldest output is lost, as on a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace vg::backend::cpu::print {
+
+// One vprintf call of a kernel: appends the text to `out` and returns the number of arguments that the format used.
+// `arguments` is packed as the CUDA compiler packs variadic arguments: each at its own alignment. Reads the kernel's
+// memory and so may fault.
+int32_t format(const char* format, const std::byte* arguments, std::string& out);
+
+// Queues text; `limit` is the context's CU_LIMIT_PRINTF_FIFO_SIZE in bytes.
+void queue(const std::string& text, size_t limit);
+// Writes what is queued to stdout.
+void flush() noexcept;
+
+}  // namespace vg::backend::cpu::print

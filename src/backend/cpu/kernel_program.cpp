@@ -1,0 +1,157 @@
+#include "backend/cpu/kernel_program.h"
+
+#include <algorithm>
+
+#include "backend/cpu/kernel_interpreter.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "ptx/layout.h"
+#include "ptx/parser.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+// One programme for equal texts while any image has it. Never destroyed.
+struct Programs {
+  std::mutex mutex;  // guards living
+  std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<Program>> living;
+};
+Programs& programs() {
+  static Programs* const instance = new Programs;
+  return *instance;
+}
+
+bool interpretOnly() { return settings().kernels == "interpret"; }
+
+Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* log) {
+  ptx::ParseOptions options;
+  options.maxTarget = capability;
+  std::vector<ptx::Module> modules;
+  for (const std::string& text : texts) {
+    VG_TRY(ptx::Module module, ptx::parse(text, log, options));
+    modules.push_back(std::move(module));
+  }
+  return ptx::link(std::move(modules), log);
+}
+
+uint32_t localBytesOf(const ptx::Function& function) {
+  uint64_t bytes = 0;
+  for (const ptx::Variable& variable : function.variables) {
+    if (variable.space != ptx::Space::Local) continue;
+    const uint64_t alignment = std::max(variable.alignment, 1u);
+    bytes = (bytes + alignment - 1) / alignment * alignment + variable.size;
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes, ~0u));
+}
+
+}  // namespace
+
+ProgramKernel::ProgramKernel(const Program& program, uint32_t function) : program_(program), function_(function) {
+  for (const ptx::ParameterSlot& slot : ptx::parameterLayout(this->function())) {
+    parameters_.push_back({slot.offset, slot.size});
+    parameterBytes_ = slot.offset + slot.size;
+  }
+}
+
+const ptx::Function& ProgramKernel::function() const { return program_.module().functions[function_]; }
+
+const ProgramKernel::Facts& ProgramKernel::facts() {
+  std::call_once(factsOnce_, [this] {
+    const ptx::Module& module = program_.module();
+    ptx::KernelReferences references = ptx::references(module, function_);
+    const ptx::SharedLayout shared = ptx::sharedLayout(module, function_);
+    facts_.globals = std::move(references.globals);
+    facts_.staticShared = shared.staticSize;
+    facts_.dynamicSharedOffset = shared.dynamicOffset;
+    for (const uint32_t index : references.functions) {
+      facts_.localBytes += localBytesOf(module.functions[index]);
+      facts_.registers = std::max(facts_.registers, estimateRegisters(module.functions[index]));
+    }
+    for (const ptx::Variable& variable : module.variables)
+      if (variable.space == ptx::Space::Const) facts_.constantBytes += static_cast<uint32_t>(variable.size);
+  });
+  return facts_;
+}
+
+const LoadedKernel* ProgramKernel::readyVariant(ptx::BlockShape shape, bool fullWarps) const {
+  return variants_[indexOf(shape, fullWarps)].ready.load(std::memory_order_acquire);
+}
+
+Result<const LoadedKernel*> ProgramKernel::variant(ptx::BlockShape shape, bool fullWarps) {
+  Variant& variant = variants_[indexOf(shape, fullWarps)];
+  if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
+    return ready;
+  const std::lock_guard lock(variant.mutex);
+  if (variant.failure != CUDA_SUCCESS) return variant.failure;
+  if (!variant.kernel) {
+    auto made = make(shape, fullWarps);
+    if (!made.ok()) {
+      if (made.error() != CUDA_ERROR_OUT_OF_MEMORY) variant.failure = made.error();
+      return made.error();
+    }
+    variant.kernel = std::move(made).value();
+    variant.ready.store(variant.kernel.get(), std::memory_order_release);
+  }
+  return variant.kernel.get();
+}
+
+// Native code where it can be had; the interpreter runs everything else.
+Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(ptx::BlockShape shape, bool fullWarps) {
+  if (!interpretOnly()) {
+    auto native = makeNative(shape, fullWarps);
+    if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
+      return native;
+    VG_LOG(Info, "kernel %s is interpreted", function().name.c_str());
+  }
+  return interpret(program_.module(), function_);
+}
+
+Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::makeNative(ptx::BlockShape shape, bool fullWarps) {
+  const engine::Request request{&program_.texts(), program_.hash(), &function().name, shape, fullWarps};
+  const KernelCache& cache = KernelCache::shared();
+  const KernelCache::Key key = engine::keyOf(request);
+  std::vector<uint8_t> bytes = cache.read(key);
+  if (!bytes.empty()) {
+    Result<ptx::KernelBlob> blob = ptx::decode(bytes.data(), bytes.size());
+    if (blob.ok()) return LoadedKernel::load(std::move(blob).value());
+    VG_LOG(Info, "kernel cache %s: a file is damaged and made anew", cache.folder().c_str());
+    cache.remove(key);
+  }
+  VG_TRY(ptx::KernelBlob blob, engine::compile(request, &bytes));
+  cache.write(key, bytes);
+  return LoadedKernel::load(std::move(blob));
+}
+
+Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)
+    : texts_(std::move(texts)), hash_(hash), module_(std::move(module)) {
+  for (uint32_t i = 0; i < module_.functions.size(); ++i) {
+    const ptx::Function& function = module_.functions[i];
+    if (function.isEntry && !function.isDeclaration)
+      kernels_[function.name] = std::make_unique<ProgramKernel>(*this, i);
+  }
+}
+
+ProgramKernel* Program::kernel(const std::string& name) const {
+  const auto found = kernels_.find(name);
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+Result<std::shared_ptr<Program>> Program::of(const std::vector<std::string>& texts, uint32_t capability,
+                                             std::string* errorLog) {
+  const KernelCache::Key hash = engine::hashOf(texts);
+  // The capability takes part: it decides whether the texts are accepted.
+  const std::pair<uint64_t, uint64_t> key(hash.high ^ capability, hash.low);
+  {
+    const std::lock_guard lock(programs().mutex);
+    if (std::shared_ptr<Program> known = programs().living[key].lock()) return known;
+  }
+  VG_TRY(ptx::Module module, readTexts(texts, capability, errorLog));
+  auto made = std::make_shared<Program>(texts, hash, std::move(module));
+  const std::lock_guard lock(programs().mutex);
+  std::weak_ptr<Program>& slot = programs().living[key];
+  if (std::shared_ptr<Program> known = slot.lock()) return known;  // another thread was faster
+  slot = made;
+  return made;
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,95 @@
+// The code of a module apart from any context: parsed once for all images with the same texts, each kernel made native
+// once for each variant that launches need. Thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/kernel_code.h"
+#include "backend/cpu/kernel_engine.h"
+#include "backend/device.h"
+#include "base/result.h"
+#include "ptx/ast.h"
+#include "ptx/kernel_abi.h"
+
+namespace vg::backend::cpu {
+
+class Program;
+
+// A kernel of a program.
+class ProgramKernel {
+ public:
+  // What its text says, before anything is compiled.
+  struct Facts {
+    std::vector<uint32_t> globals;                       // Module::variables that KernelLaunch::globals lists
+    uint32_t staticShared = 0, dynamicSharedOffset = 0;  // bytes
+    uint32_t localBytes = 0;                             // a thread
+    uint32_t constantBytes = 0;
+    uint32_t registers = 0;  // estimate
+  };
+
+  ProgramKernel(const Program& program, uint32_t function);
+  ProgramKernel(const ProgramKernel&) = delete;
+
+  const ptx::Function& function() const;
+  const std::vector<Kernel::Parameter>& parameters() const { return parameters_; }
+  uint32_t parameterBytes() const { return parameterBytes_; }
+  const Facts& facts();
+  // The code for blocks of this shape. Compiles at first; others that want the same variant wait, nobody else does.
+  Result<const LoadedKernel*> variant(ptx::BlockShape shape, bool fullWarps);
+  // The same if it is there already; else null.
+  const LoadedKernel* readyVariant(ptx::BlockShape shape, bool fullWarps) const;
+
+ private:
+  struct Variant {
+    std::mutex mutex;  // held while compiling
+    std::atomic<const LoadedKernel*> ready{nullptr};
+    std::unique_ptr<const LoadedKernel> kernel;
+    CUresult failure = CUDA_SUCCESS;  // guarded by mutex; what trying again would meet again
+  };
+  static unsigned indexOf(ptx::BlockShape shape, bool fullWarps) {
+    return static_cast<unsigned>(shape) * 2 + fullWarps;
+  }
+  Result<std::unique_ptr<const LoadedKernel>> make(ptx::BlockShape shape, bool fullWarps);
+  Result<std::unique_ptr<const LoadedKernel>> makeNative(ptx::BlockShape shape, bool fullWarps);
+
+  const Program& program_;
+  const uint32_t function_;
+  std::vector<Kernel::Parameter> parameters_;
+  uint32_t parameterBytes_ = 0;
+  std::once_flag factsOnce_;
+  Facts facts_;
+  std::array<Variant, 6> variants_;
+};
+
+class Program {
+ public:
+  // The program that these texts make; shared with every image that has the same. `errorLog` may be null.
+  static Result<std::shared_ptr<Program>> of(const std::vector<std::string>& texts, uint32_t capability,
+                                             std::string* errorLog);
+
+  Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module);
+  Program(const Program&) = delete;
+
+  const ptx::Module& module() const { return module_; }
+  const std::vector<std::string>& texts() const { return texts_; }
+  KernelCache::Key hash() const { return hash_; }
+  ProgramKernel* kernel(const std::string& name) const;
+  const std::map<std::string, std::unique_ptr<ProgramKernel>>& kernels() const { return kernels_; }
+
+ private:
+  const std::vector<std::string> texts_;
+  const KernelCache::Key hash_;
+  const ptx::Module module_;
+  std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
+};
+
+// How many 32-bit registers a GPU's compiler would about give a thread: the most that are live at once.
+uint32_t estimateRegisters(const ptx::Function& function);
+
+}  // namespace vg::backend::cpu

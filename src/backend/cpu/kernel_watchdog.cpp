@@ -1,0 +1,110 @@
+#include "backend/cpu/kernel_watchdog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "backend/cpu/kernel_launch.h"
+#include "base/log.h"
+#include "base/settings.h"
+
+namespace vg::backend::cpu::watchdog {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// How often threads of a launch that has ended are asked again: one may have been inside the C library.
+constexpr auto kAskAgain = std::chrono::milliseconds(10);
+
+struct Watched {
+  RunningLaunch* launch;
+  Clock::time_point deadline;
+};
+
+// Never destroyed, its thread never joined.
+struct Dog {
+  std::mutex mutex;  // guards watched and running
+  std::condition_variable changed;
+  std::vector<Watched> watched;
+  bool running = false;
+
+  void start() {
+    running = true;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      std::thread([this] { watch(); }).detach();
+    } catch (const std::system_error& error) {
+      running = false;
+      VG_LOG(Error, "no thread for launch timeouts: %s", error.what());
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void watch() {
+    pthread_setname_np(pthread_self(), "vg-watchdog");
+    std::unique_lock lock(mutex);
+    for (;;) {
+      if (watched.empty()) {
+        changed.wait(lock);
+        continue;
+      }
+      const auto now = Clock::now();
+      auto next = now + std::chrono::hours(1);
+      for (const Watched& one : watched) {
+        if (now < one.deadline) {
+          next = std::min(next, one.deadline);
+          continue;
+        }
+        if (!one.launch->cancelled())
+          one.launch->end(CUDA_ERROR_LAUNCH_TIMEOUT, "ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
+        one.launch->interruptThreads();
+        next = std::min(next, now + kAskAgain);
+      }
+      changed.wait_until(lock, next);
+    }
+  }
+};
+
+Dog& dog() {
+  static Dog* const instance = new Dog;
+  return *instance;
+}
+
+uint64_t readLimit() {
+  const double seconds = std::strtod(settings().launchTimeout.c_str(), nullptr);
+  return seconds > 0 && seconds < 1e9 ? static_cast<uint64_t>(seconds * 1e9) : 0;
+}
+
+}  // namespace
+
+uint64_t limit() {
+  static const uint64_t value = readLimit();
+  return value;
+}
+
+Watch::Watch(RunningLaunch& launch) : launch_(limit() ? &launch : nullptr) {
+  if (!launch_) [[likely]]
+    return;
+  Dog& watcher = dog();
+  const std::lock_guard lock(watcher.mutex);
+  watcher.watched.push_back({launch_, Clock::now() + std::chrono::nanoseconds(limit())});
+  if (!watcher.running) watcher.start();
+  watcher.changed.notify_one();
+}
+
+Watch::~Watch() {
+  if (!launch_) [[likely]]
+    return;
+  Dog& watcher = dog();
+  const std::lock_guard lock(watcher.mutex);
+  std::erase_if(watcher.watched, [&](const Watched& one) { return one.launch == launch_; });
+}
+
+}  // namespace vg::backend::cpu::watchdog

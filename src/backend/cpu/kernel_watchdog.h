@@ -1,0 +1,28 @@
+// Ends kernels that run longer than VERDIGRIS_LAUNCH_TIMEOUT with CUDA_ERROR_LAUNCH_TIMEOUT. Its thread is made when
+// the first kernel runs under a limit.
+#pragma once
+
+#include <cstdint>
+
+namespace vg::backend::cpu {
+
+struct RunningLaunch;
+
+namespace watchdog {
+
+// Nanoseconds a kernel may run; 0: no limit.
+uint64_t limit();
+
+// Watches a launch while alive. Does nothing without a limit.
+class Watch {
+ public:
+  explicit Watch(RunningLaunch& launch);
+  Watch(const Watch&) = delete;
+  ~Watch();
+
+ private:
+  RunningLaunch* launch_;
+};
+
+}  // namespace watchdog
+}  // namespace vg::backend::cpu
