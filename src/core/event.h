@@ -1,6 +1,6 @@
 // Events: a point of a stream's timeline, and the device's time when it was reached.
 //
-// All functions are thread-safe; query takes no lock.
+// All functions are thread-safe; query and synchronize take no lock.
 #pragma once
 
 #include <cuda.h>
@@ -27,7 +27,8 @@ class Event {
   CUevent handle() { return reinterpret_cast<CUevent>(this); }
   bool timing() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }
 
-  // Captures what `stream` has to do by now. CUDA_ERROR_INVALID_HANDLE when the stream is of another context.
+  // Captures what `stream` has to do by now. CUDA_ERROR_INVALID_HANDLE when the stream is of another context. When it
+  // fails, what was recorded before stays.
   CUresult record(Stream& stream);
   // The point last recorded; done at once when never recorded.
   Point point() const;
@@ -37,6 +38,7 @@ class Event {
   static Result<float> elapsed(const Event& start, const Event& end);
 
  private:
+  friend class EventRegistry;
   struct Recorded {
     Point point;
     const uint64_t* nanoseconds = nullptr;
@@ -47,7 +49,9 @@ class Event {
 
   Context* const context_;
   const unsigned flags_;
-  std::mutex mutex_;  // one record at a time; guards stamp_
+  std::mutex mutex_;       // one record at a time; guards stamp_
+  Event* next_ = nullptr;  // all events, for destroyAll
+  Event* previous_ = nullptr;
   struct EventStamp* stamp_ = nullptr;
   // What was recorded last, readable without a lock: odd while it is being written.
   mutable std::atomic<uint32_t> sequence_{0};

@@ -13,7 +13,7 @@ extern constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-
 
 // cuLaunchHostFunc. Not called when the context has failed by then.
 CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data);
-// cuStreamAddCallback: called with the context's state in any case.
-CUresult addCallback(Stream& stream, CUstreamCallback callback, void* data);
+// cuStreamAddCallback: called in any case, with `handle` and the context's state.
+CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data);
 
 }  // namespace vg::core

@@ -92,35 +92,41 @@ class Stream {
   CUresult setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value);
   CUresult copyAttributesFrom(const Stream& source);
 
-  // For streams.cpp and the slab only.
+  // For streams.cpp only.
   Stream(Context& context, Kind kind, unsigned flags, int priority);
-  ~Stream();
+  ~Stream() = default;
 
  private:
-  friend struct StreamRules;
+  friend class StreamRegistry;
 
   bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
-  bool claim();
-  void release();
+  bool othersDone() const;
+  bool claim(uint64_t* value);
   CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value);
-  CUresult finish(uint64_t value, Completion completion);
+  CUresult waitForOthers();
+  CUresult submitLarge(const backend::Command& command, Completion completion);
+  CUresult finish(CUresult submitted, uint64_t value, Completion completion);
+  CUresult finishInline(uint64_t value, Completion completion);
+  template <class Visit>
+  bool allBlocking(Visit visit) const;
 
   Context* const context_;
   Timeline* const timeline_;
   std::atomic<uint64_t> tail_;
   const Kind kind_;
+  const bool inlineAllowed_;  // the host reaches device memory
   const unsigned flags_;
   const int priority_;
   const uint64_t id_;
   std::unique_ptr<backend::Queue> queue_;
-  std::mutex order_;         // one submitter at a time; guards lastQueued_ and lastLegacy_
+  std::mutex order_;         // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
   uint64_t lastQueued_ = 0;  // the last value given to the queue
-  uint64_t lastLegacy_ = 0;  // the legacy stream's value that this stream has waited for
+  uint64_t lastLegacy_ = 0;  // the legacy stream's value that the queue waits for already
   mutable std::mutex attributesMutex_;
   Attributes attributes_;   // guarded by attributesMutex_
   Stream* next_ = nullptr;  // in StreamSet, guarded by its mutex
   Stream* previous_ = nullptr;
-  struct PerThreadEntry* owner_ = nullptr;  // per-thread streams: the thread's entry
+  struct PerThreadEntry* owner_ = nullptr;  // of a per-thread stream; guarded by the mutex of those entries
 };
 
 // The stream a handle means: CU_STREAM_LEGACY (or null), CU_STREAM_PER_THREAD, or a created stream. Default streams are

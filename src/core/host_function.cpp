@@ -1,0 +1,61 @@
+#include "core/host_function.h"
+
+#include <memory>
+
+#include "core/context.h"
+
+namespace vg::core {
+
+constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]] = false;
+
+namespace {
+
+struct Inside {
+  Inside() { insideHostFunction = true; }
+  ~Inside() { insideHostFunction = false; }
+};
+
+struct HostFunction {
+  Context* context;
+  CUhostFn function;
+  void* data;
+
+  static void call(void* raw) {
+    const std::unique_ptr<HostFunction> self(static_cast<HostFunction*>(raw));
+    if (self->context->state() != CUDA_SUCCESS) return;
+    Inside inside;
+    self->function(self->data);
+  }
+};
+
+struct Callback {
+  Context* context;
+  CUstream stream;
+  CUstreamCallback function;
+  void* data;
+
+  static void call(void* raw) {
+    const std::unique_ptr<Callback> self(static_cast<Callback*>(raw));
+    Inside inside;
+    self->function(self->stream, self->context->state(), self->data);
+  }
+};
+
+template <class Call>
+CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
+  VG_CHECK(stream.hostCall(Call::call, call.get()));
+  (void)call.release();  // the call frees it
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {
+  return enqueue(stream, std::make_unique<HostFunction>(HostFunction{&stream.context(), function, data}));
+}
+
+CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data) {
+  return enqueue(stream, std::make_unique<Callback>(Callback{&stream.context(), handle, callback, data}));
+}
+
+}  // namespace vg::core

@@ -1,0 +1,257 @@
+#include "core/stream.h"
+
+#include "backend/device.h"
+#include "base/settings.h"
+#include "copy/copy.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/host_function.h"
+
+// Why two streams never wait for each other: whoever enqueues work reads the tails that the work must wait for first
+// and publishes its own tail afterwards. If X waits for Y, Y was published before X read; if Y waited for X as well, X
+// would have been published before it read.
+namespace vg::core {
+namespace {
+
+// Asynchronous copies up to this size run on the calling thread when the stream is idle: about a microsecond.
+constexpr size_t kInlineBytes = size_t{16} << 10;
+
+constinit std::atomic<uint64_t> lastId{0};
+
+bool launchBlocking() {
+  static const bool blocking = truthy(settings().launchBlocking);
+  return blocking;
+}
+
+}  // namespace
+
+Stream::Stream(Context& context, Kind kind, unsigned flags, int priority)
+    : context_(&context),
+      timeline_(Timeline::create()),
+      tail_(timeline_->value()),
+      kind_(kind),
+      inlineAllowed_(context.device().backend().hostAddressable()),
+      flags_(flags),
+      priority_(priority),
+      id_(lastId.fetch_add(1, std::memory_order_relaxed) + 1),
+      queue_(context.device().backend().createQueue(priority)),
+      lastQueued_(timeline_->value()) {}
+
+CUstream Stream::handle() const {
+  switch (kind_) {
+    case Kind::Legacy:
+      return CU_STREAM_LEGACY;
+    case Kind::PerThread:
+      return CU_STREAM_PER_THREAD;
+    case Kind::Created:
+      break;
+  }
+  return reinterpret_cast<CUstream>(const_cast<Stream*>(this));
+}
+
+// Calls visit(point) for the tail of every other blocking stream that is not done; false when there was one.
+template <class Visit>
+bool Stream::allBlocking(Visit visit) const {
+  StreamSet& set = context_->streams();
+  bool done = true;
+  const auto look = [&](Point point) {
+    if (point.done()) return;
+    done = false;
+    visit(point);
+  };
+  std::lock_guard lock(set.mutex);
+  // Cleared before the tails are read: an enqueue that publishes its tail later sets it again.
+  set.blockingBusy.store(false, std::memory_order_seq_cst);
+  for (const Stream* stream = set.first; stream; stream = stream->next_)
+    if (stream != this && stream->blocking()) look(stream->tail());
+  for (const StreamSet::Unfinished& left : set.unfinished)
+    if (left.blocking) look(left.tail);
+  if (!done) set.blockingBusy.store(true, std::memory_order_seq_cst);
+  return done;
+}
+
+// True when work that starts now would not have to wait for another stream.
+bool Stream::othersDone() const {
+  if (!blocking()) return true;
+  const StreamSet& set = context_->streams();
+  if (kind_ == Kind::Legacy) {
+    if (!set.blockingBusy.load(std::memory_order_seq_cst)) [[likely]]
+      return true;
+    return allBlocking([](Point) {});
+  }
+  const Stream* legacy = set.legacy.load(std::memory_order_acquire);
+  return !legacy || legacy->tail().done();
+}
+
+bool Stream::idle() const { return tail().done() && othersDone(); }
+
+// Takes the stream for work on the calling thread: true when it was idle; then the caller must advance the timeline to
+// `value`.
+bool Stream::claim(uint64_t* value) {
+  uint64_t last = tail_.load(std::memory_order_acquire);
+  if (!timeline_->reached(last) || !othersDone()) return false;
+  *value = last + 1;
+  return tail_.compare_exchange_strong(last, last + 1, std::memory_order_seq_cst);
+}
+
+// Makes the queue wait for the streams that the next work has to follow. Requires: order_ is held.
+CUresult Stream::waitForOthers() {
+  if (!blocking()) return CUDA_SUCCESS;
+  CUresult result = CUDA_SUCCESS;
+  const auto wait = [&](Point point) {
+    const backend::Command command = backend::Wait{point};
+    if (result == CUDA_SUCCESS) result = queue_->submit(&command, 1, {});
+  };
+  StreamSet& set = context_->streams();
+  if (kind_ == Kind::Legacy) {
+    if (set.blockingBusy.load(std::memory_order_seq_cst)) allBlocking(wait);
+    return result;
+  }
+  const Stream* legacy = set.legacy.load(std::memory_order_acquire);
+  if (!legacy) return CUDA_SUCCESS;
+  const Point point = legacy->tail();
+  if (point.done() || point.value <= lastLegacy_) return CUDA_SUCCESS;
+  wait(point);
+  if (result == CUDA_SUCCESS) lastLegacy_ = point.value;
+  return result;
+}
+
+CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_t* value) {
+  std::lock_guard lock(order_);
+  VG_CHECK(waitForOthers());
+  const uint64_t before = tail_.fetch_add(1, std::memory_order_seq_cst);
+  *value = before + 1;
+  if (blocking() && kind_ != Kind::Legacy) context_->streams().blockingBusy.store(true, std::memory_order_seq_cst);
+  CUresult result = CUDA_SUCCESS;
+  if (before != lastQueued_ && !timeline_->reached(before)) {  // another thread runs work of this stream itself
+    const backend::Command wait = backend::Wait{{timeline_, before}};
+    result = queue_->submit(&wait, 1, {});
+  }
+  if (result == CUDA_SUCCESS) result = queue_->submit(commands, count, {timeline_, *value});
+  if (result != CUDA_SUCCESS) {
+    tail_.store(before,
+                std::memory_order_seq_cst);  // nobody else moves the tail: it is not reached and we hold the lock
+    return result;
+  }
+  lastQueued_ = *value;
+  return CUDA_SUCCESS;
+}
+
+CUresult Stream::finish(CUresult submitted, uint64_t value, Completion completion) {
+  if (submitted != CUDA_SUCCESS || completion == Completion::Async) return submitted;
+  timeline_->wait(value);
+  context_->device().backend().flushOutput();
+  return context_->state();
+}
+
+CUresult Stream::finishInline(uint64_t value, Completion completion) {
+  timeline_->advance(value);
+  if (completion == Completion::Host) context_->device().backend().flushOutput();
+  return CUDA_SUCCESS;
+}
+
+CUresult Stream::submit(const backend::Command& command, Completion completion) {
+  return submit(&command, 1, completion);
+}
+
+CUresult Stream::submit(const backend::Command* commands, size_t count, Completion completion) {
+  VG_CHECK(context_->state());
+  uint64_t value = 0;
+  return finish(enqueue(commands, count, &value), value, completion);
+}
+
+CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
+  VG_CHECK(context_->state());
+  const size_t bytes = shape.bytes();
+  uint64_t value = 0;
+  if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+    copy::copy(shape);
+    return finishInline(value, completion);
+  }
+  return submitLarge(backend::CopyCommand{shape}, completion);
+}
+
+CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
+  VG_CHECK(context_->state());
+  uint64_t value = 0;
+  if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+    copy::fill(fill);
+    return finishInline(value, completion);
+  }
+  return submitLarge(backend::FillCommand{fill}, completion);
+}
+
+// A copy or fill that is too long for an asynchronous call; a waiting caller may as well do it itself.
+CUresult Stream::submitLarge(const backend::Command& command, Completion completion) {
+  uint64_t value = 0;
+  if (completion == Completion::Host && inlineAllowed_ && claim(&value)) {
+    if (blocking() && kind_ != Kind::Legacy) context_->streams().blockingBusy.store(true, std::memory_order_seq_cst);
+    if (queue_->tryInline(command)) return finishInline(value, completion);
+    timeline_->advance(value);
+  }
+  return finish(enqueue(&command, 1, &value), value, completion);
+}
+
+CUresult Stream::launch(backend::LaunchRecord* record) {
+  CUresult result = context_->state();
+  uint64_t value = 0;
+  const Completion completion = launchBlocking() ? Completion::Host : Completion::Async;
+  if (result == CUDA_SUCCESS) {
+    const backend::Command command = backend::LaunchCommand{record, context_};
+    if (record->kernel->inlineSafe(record->shape) && claim(&value)) {
+      if (queue_->tryInline(command)) {
+        (void)finishInline(value, completion);
+        return completion == Completion::Host ? context_->state() : CUDA_SUCCESS;
+      }
+      timeline_->advance(value);
+    }
+    result = enqueue(&command, 1, &value);
+  }
+  if (result != CUDA_SUCCESS && record->release) record->release(record);
+  return finish(result, value, completion);
+}
+
+CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(backend::HostCall{function, data}); }
+
+CUresult Stream::waitFor(Point point) {
+  VG_CHECK(context_->state());
+  if (point.done() || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
+  const backend::Command wait = backend::Wait{point};
+  uint64_t value = 0;
+  return enqueue(&wait, 1, &value);
+}
+
+CUresult Stream::query() {
+  VG_CHECK(context_->state());
+  if (!tail().done()) return CUDA_ERROR_NOT_READY;
+  if (kind_ == Kind::Legacy && !othersDone()) return CUDA_ERROR_NOT_READY;
+  return context_->state();  // what has just ended may have failed
+}
+
+CUresult Stream::synchronize() {
+  tail().wait();
+  if (kind_ == Kind::Legacy && !othersDone()) {
+    std::vector<Point> points;
+    allBlocking([&](Point point) { points.push_back(point); });
+    for (const Point& point : points) point.wait();
+  }
+  context_->device().backend().flushOutput();
+  return context_->state();
+}
+
+Result<Point> Stream::mark(uint64_t* nanoseconds) {
+  VG_CHECK(context_->state());
+  const Point last = tail();
+  const bool done = last.done();
+  if (done && othersDone()) [[likely]] {
+    if (nanoseconds) *nanoseconds = context_->device().backend().timestamp();
+    return last;
+  }
+  if (!nanoseconds && !done && !blocking()) return last;
+  const backend::Command stamp = backend::Timestamp{nanoseconds};
+  uint64_t value = 0;
+  VG_CHECK(enqueue(&stamp, nanoseconds ? 1 : 0, &value));
+  return Point{timeline_, value};
+}
+
+}  // namespace vg::core

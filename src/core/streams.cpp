@@ -1,0 +1,233 @@
+// Streams as handles: created, default and per-thread ones, found and ended.
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "base/slab.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/host_function.h"
+#include "core/stream.h"
+
+namespace vg::core {
+
+// A thread's default stream in one context. The thread's list owns it; it lives until the thread ends.
+struct PerThreadEntry {
+  uint64_t context = 0;                  // Context::id()
+  std::atomic<Stream*> stream{nullptr};  // null when the context has ended
+  PerThreadEntry* next = nullptr;
+};
+
+namespace {
+
+constinit Slab<Stream> slab;
+constinit std::mutex perThreadMutex;  // guards PerThreadEntry::stream and Stream::owner_; before StreamSet::mutex
+constinit thread_local PerThreadEntry* perThreadEntries [[gnu::tls_model("initial-exec")]] = nullptr;
+
+// Gives a timeline back once it has reached the last value that anybody will advance it to.
+struct TimelineEnd : Continuation {
+  Timeline* timeline;
+};
+
+void endTimeline(Point last) {
+  if (!last.done()) {
+    auto* end = new TimelineEnd;
+    end->value = last.value;
+    end->timeline = last.timeline;
+    end->run = [](Continuation* self) {
+      Timeline::destroy(static_cast<TimelineEnd*>(self)->timeline);
+      delete static_cast<TimelineEnd*>(self);
+    };
+    if (last.timeline->whenReached(end)) return;
+    delete end;
+  }
+  Timeline::destroy(last.timeline);
+}
+
+}  // namespace
+
+// What only the keeper of streams may do with them.
+class StreamRegistry {
+ public:
+  static Stream& add(Context& context, Stream::Kind kind, unsigned flags, int priority) {
+    Stream* stream = slab.create(context, kind, flags, priority);
+    StreamSet& set = context.streams();
+    std::lock_guard lock(set.mutex);
+    link(set, *stream);
+    return *stream;
+  }
+
+  static Stream& legacy(Context& context) {
+    StreamSet& set = context.streams();
+    std::lock_guard lock(set.mutex);
+    if (Stream* existing = set.legacy.load(std::memory_order_relaxed)) return *existing;
+    Stream* stream = slab.create(context, Stream::Kind::Legacy, CU_STREAM_DEFAULT, streams::kLeastPriority);
+    link(set, *stream);
+    set.legacy.store(stream, std::memory_order_release);
+    return *stream;
+  }
+
+  // Ends a stream; its work goes on. False when somebody else has ended it.
+  static bool close(Stream& stream) {
+    if (!slab.retire(&stream)) return false;
+    const Point last = stream.tail();
+    StreamSet& set = stream.context().streams();
+    {
+      std::lock_guard lock(set.mutex);
+      unlink(set, stream);
+      std::erase_if(set.unfinished, [](const StreamSet::Unfinished& left) { return left.tail.done(); });
+      if (!last.done()) set.unfinished.push_back({last, stream.blocking()});
+    }
+    slab.recycle(&stream);
+    endTimeline(last);
+    return true;
+  }
+
+  static void closeAll(Context& context) {
+    std::lock_guard lock(perThreadMutex);
+    StreamSet& set = context.streams();
+    set.legacy.store(nullptr, std::memory_order_release);
+    while (Stream* stream = first(set)) {
+      if (stream->owner_) stream->owner_->stream.store(nullptr, std::memory_order_relaxed);
+      close(*stream);
+    }
+    std::lock_guard setLock(set.mutex);
+    set.unfinished.clear();
+    set.blockingBusy.store(false, std::memory_order_relaxed);
+  }
+
+  static Stream& perThread(Context& context) {
+    Stream& stream = add(context, Stream::Kind::PerThread, CU_STREAM_DEFAULT, streams::kLeastPriority);
+    PerThreadEntry* entry = perThreadEntries;
+    while (entry && entry->stream.load(std::memory_order_relaxed)) entry = entry->next;
+    if (!entry) entry = perThreadEntries = new PerThreadEntry{.next = perThreadEntries};
+    std::lock_guard lock(perThreadMutex);
+    entry->context = context.id();
+    entry->stream.store(&stream, std::memory_order_relaxed);
+    stream.owner_ = entry;
+    return stream;
+  }
+
+  static void endThread(PerThreadEntry* entry) {
+    std::lock_guard lock(perThreadMutex);
+    while (entry) {
+      if (Stream* stream = entry->stream.load(std::memory_order_relaxed)) {
+        stream->owner_ = nullptr;
+        close(*stream);
+      }
+      delete std::exchange(entry, entry->next);
+    }
+  }
+
+  static std::vector<Point> tails(Context& context) {
+    StreamSet& set = context.streams();
+    std::vector<Point> points;
+    std::lock_guard lock(set.mutex);
+    for (const Stream* stream = set.first; stream; stream = stream->next_)
+      if (!stream->tail().done()) points.push_back(stream->tail());
+    for (const StreamSet::Unfinished& left : set.unfinished)
+      if (!left.tail.done()) points.push_back(left.tail);
+    return points;
+  }
+
+  static bool idle(Context& context) {
+    StreamSet& set = context.streams();
+    std::lock_guard lock(set.mutex);
+    for (const Stream* stream = set.first; stream; stream = stream->next_)
+      if (!stream->tail().done()) return false;
+    return std::all_of(set.unfinished.begin(), set.unfinished.end(), [](const auto& left) { return left.tail.done(); });
+  }
+
+ private:
+  static Stream* first(StreamSet& set) {
+    std::lock_guard lock(set.mutex);
+    return set.first;
+  }
+  static void link(StreamSet& set, Stream& stream) {
+    stream.next_ = set.first;
+    if (set.first) set.first->previous_ = &stream;
+    set.first = &stream;
+  }
+  static void unlink(StreamSet& set, Stream& stream) {
+    (stream.previous_ ? stream.previous_->next_ : set.first) = stream.next_;
+    if (stream.next_) stream.next_->previous_ = stream.previous_;
+  }
+};
+
+namespace {
+
+pthread_key_t endKey() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    if (pthread_key_create(&made, [](void*) { StreamRegistry::endThread(std::exchange(perThreadEntries, nullptr)); }))
+      throw std::bad_alloc();
+    return made;
+  }();
+  return key;
+}
+
+}  // namespace
+
+Result<Stream&> resolveStream(CUstream handle, Context* current) {
+  if (insideHostFunction) [[unlikely]]
+    return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not use streams");
+  if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
+    if (!current) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current, so there is no default stream");
+    return handle == CU_STREAM_PER_THREAD ? streams::perThread(*current) : streams::legacy(*current);
+  }
+  Stream* stream = slab.find(handle);
+  if (!stream) [[unlikely]]
+    return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no stream", static_cast<void*>(handle));
+  return *stream;
+}
+
+namespace streams {
+
+Result<CUstream> create(Context& context, unsigned flags, int priority) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not create streams");
+  if (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) return fail(CUDA_ERROR_INVALID_VALUE, "stream flags %#x", flags);
+  VG_CHECK(context.state());
+  priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  return StreamRegistry::add(context, Stream::Kind::Created, flags, priority).handle();
+}
+
+CUresult destroy(CUstream handle) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not destroy streams");
+  Stream* stream = slab.find(handle);
+  if (!stream || stream->kind() != Stream::Kind::Created || !StreamRegistry::close(*stream))
+    return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no stream that can be destroyed", static_cast<void*>(handle));
+  return CUDA_SUCCESS;
+}
+
+CUresult synchronizeAll(Context& context) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not wait for its context");
+  for (const Point& point : StreamRegistry::tails(context)) point.wait();
+  context.device().backend().flushOutput();
+  return context.state();
+}
+
+bool idle(Context& context) { return StreamRegistry::idle(context); }
+
+void destroyAll(Context& context) {
+  for (const Point& point : StreamRegistry::tails(context)) point.wait();
+  StreamRegistry::closeAll(context);
+}
+
+Stream& legacy(Context& context) {
+  if (Stream* stream = context.streams().legacy.load(std::memory_order_acquire)) [[likely]]
+    return *stream;
+  return StreamRegistry::legacy(context);
+}
+
+Stream& perThread(Context& context) {
+  const uint64_t id = context.id();
+  for (PerThreadEntry* entry = perThreadEntries; entry; entry = entry->next)
+    if (entry->context == id)
+      if (Stream* stream = entry->stream.load(std::memory_order_acquire)) return *stream;
+  pthread_setspecific(endKey(), &perThreadEntries);  // any value but null: the key's destructor runs at thread exit
+  return StreamRegistry::perThread(context);
+}
+
+}  // namespace streams
+
+}  // namespace vg::core
