@@ -1,0 +1,125 @@
+// Copies of linear memory: one row, boxes, between devices.
+#include "api/call.h"
+#include "core/memory_copy.h"
+
+namespace vg::handlers {
+namespace {
+
+using core::memory::Form;
+using core::memory::Place;
+
+// The functions without a stream use the default one and return when the copy is done.
+CUresult linear(const Call& call, Place destination, Place source, size_t bytes) {
+  VG_TRY(core::Stream & stream, call.resolve(nullptr));
+  return core::memory::copyLinear(stream, destination, source, bytes, Form::Synchronous);
+}
+
+CUresult linear(const Call& call, Place destination, Place source, size_t bytes, CUstream handle) {
+  VG_TRY(core::Stream & stream, call.resolve(handle));
+  return core::memory::copyLinear(stream, destination, source, bytes, Form::Asynchronous);
+}
+
+template <class Box>
+CUresult box(const Call& call, const Box* pCopy, CUstream handle, Form form) {
+  if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
+  VG_TRY(core::Stream & stream, call.resolve(handle));
+  return core::memory::copyBox(stream, *pCopy, form);
+}
+
+// A synchronous copy between contexts comes after what their default streams have to do.
+CUresult awaitContext(const Call& call, CUcontext handle) {
+  VG_TRY(core::Context & context, core::findContext(handle));
+  return &context == call.context ? CUDA_SUCCESS : context.legacyStream().synchronize();
+}
+
+CUresult checkContexts(CUcontext destination, CUcontext source) {
+  VG_CHECK(core::findContext(destination));
+  VG_CHECK(core::findContext(source));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuMemcpy(const Call& call, CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
+  return linear(call, Place::unified(dst), Place::unified(src), ByteCount);
+}
+
+CUresult cuMemcpyAsync(const Call& call, CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
+  return linear(call, Place::unified(dst), Place::unified(src), ByteCount, hStream);
+}
+
+CUresult cuMemcpyHtoD_v2(const Call& call, CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount) {
+  return linear(call, Place::device(dstDevice), Place::host(srcHost), ByteCount);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(const Call& call, CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount,
+                              CUstream hStream) {
+  return linear(call, Place::device(dstDevice), Place::host(srcHost), ByteCount, hStream);
+}
+
+CUresult cuMemcpyDtoH_v2(const Call& call, void* dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
+  return linear(call, Place::host(dstHost), Place::device(srcDevice), ByteCount);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(const Call& call, void* dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                              CUstream hStream) {
+  return linear(call, Place::host(dstHost), Place::device(srcDevice), ByteCount, hStream);
+}
+
+CUresult cuMemcpyDtoD_v2(const Call& call, CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
+  return linear(call, Place::device(dstDevice), Place::device(srcDevice), ByteCount);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(const Call& call, CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+                              CUstream hStream) {
+  return linear(call, Place::device(dstDevice), Place::device(srcDevice), ByteCount, hStream);
+}
+
+CUresult cuMemcpyPeer(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                      CUcontext srcContext, size_t ByteCount) {
+  VG_CHECK(awaitContext(call, dstContext));
+  VG_CHECK(awaitContext(call, srcContext));
+  return linear(call, Place::device(dstDevice), Place::device(srcDevice), ByteCount);
+}
+
+CUresult cuMemcpyPeerAsync(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                           CUcontext srcContext, size_t ByteCount, CUstream hStream) {
+  VG_CHECK(checkContexts(dstContext, srcContext));
+  return linear(call, Place::device(dstDevice), Place::device(srcDevice), ByteCount, hStream);
+}
+
+CUresult cuMemcpy2D_v2(const Call& call, const CUDA_MEMCPY2D* pCopy) {
+  return box(call, pCopy, nullptr, Form::Synchronous);
+}
+
+// Every pitch is as good as any other here, so the unaligned form is the same function.
+CUresult cuMemcpy2DUnaligned_v2(const Call& call, const CUDA_MEMCPY2D* pCopy) {
+  return box(call, pCopy, nullptr, Form::Synchronous);
+}
+
+CUresult cuMemcpy2DAsync_v2(const Call& call, const CUDA_MEMCPY2D* pCopy, CUstream hStream) {
+  return box(call, pCopy, hStream, Form::Asynchronous);
+}
+
+CUresult cuMemcpy3D_v2(const Call& call, const CUDA_MEMCPY3D* pCopy) {
+  return box(call, pCopy, nullptr, Form::Synchronous);
+}
+
+CUresult cuMemcpy3DAsync_v2(const Call& call, const CUDA_MEMCPY3D* pCopy, CUstream hStream) {
+  return box(call, pCopy, hStream, Form::Asynchronous);
+}
+
+CUresult cuMemcpy3DPeer(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy) {
+  if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
+  VG_CHECK(awaitContext(call, pCopy->dstContext));
+  VG_CHECK(awaitContext(call, pCopy->srcContext));
+  return box(call, pCopy, nullptr, Form::Synchronous);
+}
+
+CUresult cuMemcpy3DPeerAsync(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) {
+  if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
+  VG_CHECK(checkContexts(pCopy->dstContext, pCopy->srcContext));
+  return box(call, pCopy, hStream, Form::Asynchronous);
+}
+
+}  // namespace vg::handlers

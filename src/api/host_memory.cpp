@@ -1,0 +1,52 @@
+// Page-locked host memory: allocated here, or registered by the application.
+#include "api/call.h"
+#include "core/memory.h"
+
+namespace vg::handlers {
+namespace {
+
+CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
+
+}  // namespace
+
+CUresult cuMemHostAlloc(const Call& call, void** pp, size_t bytesize, unsigned int Flags) {
+  if (!pp) return missing("pp");
+  VG_TRY(*pp, core::memory::allocateHost(*call.context, bytesize, Flags));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocHost_v2(const Call& call, void** pp, size_t bytesize) {
+  return cuMemHostAlloc(call, pp, bytesize, 0);
+}
+
+CUresult cuMemAllocHost(const Call& call, void** pp, unsigned int bytesize) {
+  return cuMemHostAlloc(call, pp, bytesize, 0);
+}
+
+CUresult cuMemFreeHost(const Call&, void* p) { return core::memory::releaseHost(p); }
+
+CUresult cuMemHostRegister_v2(const Call& call, void* p, size_t bytesize, unsigned int Flags) {
+  return core::memory::registerHost(*call.context, p, bytesize, Flags);
+}
+
+// Its flags had fewer bits; otherwise the same.
+CUresult cuMemHostRegister(const Call& call, void* p, size_t bytesize, unsigned int Flags) {
+  return core::memory::registerHost(*call.context, p, bytesize, Flags);
+}
+
+CUresult cuMemHostUnregister(const Call&, void* p) { return core::memory::unregisterHost(p); }
+
+CUresult cuMemHostGetDevicePointer_v2(const Call&, CUdeviceptr* pdptr, void* p, unsigned int Flags) {
+  if (!pdptr) return missing("pdptr");
+  if (Flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x are reserved", Flags);
+  VG_TRY(*pdptr, core::memory::deviceAddressOfHost(p));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(const Call&, unsigned int* pFlags, void* p) {
+  if (!pFlags) return missing("pFlags");
+  VG_TRY(*pFlags, core::memory::hostFlags(p));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace vg::handlers

@@ -1,0 +1,107 @@
+// Linear device memory and managed memory.
+#include <algorithm>
+
+#include "api/call.h"
+#include "core/memory.h"
+#include "core/memory_advice.h"
+
+namespace vg::handlers {
+namespace {
+
+CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
+
+}  // namespace
+
+CUresult cuMemAlloc_v2(const Call& call, CUdeviceptr* dptr, size_t bytesize) {
+  if (!dptr) return missing("dptr");
+  VG_TRY(*dptr, core::memory::allocate(*call.context, bytesize));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocPitch_v2(const Call& call, CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes) {
+  if (!dptr || !pPitch) return missing("dptr or pPitch");
+  VG_TRY(const core::memory::Pitched made,
+         core::memory::allocatePitch(*call.context, WidthInBytes, Height, ElementSizeBytes));
+  *dptr = made.address;
+  *pPitch = made.pitch;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocManaged(const Call& call, CUdeviceptr* dptr, size_t bytesize, unsigned int flags) {
+  if (!dptr) return missing("dptr");
+  VG_TRY(*dptr, core::memory::allocateManaged(*call.context, bytesize, flags));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree_v2(const Call&, CUdeviceptr dptr) { return core::memory::release(dptr); }
+
+CUresult cuMemGetInfo_v2(const Call& call, size_t* free, size_t* total) {
+  if (!free || !total) return missing("free or total");
+  const core::memory::Usage usage = core::memory::usage(*call.context);
+  *free = usage.free;
+  *total = usage.total;
+  return CUDA_SUCCESS;
+}
+
+// The form of the 32-bit era: what does not fit its numbers is said as the largest one.
+CUresult cuMemGetInfo(const Call& call, unsigned int* free, unsigned int* total) {
+  if (!free || !total) return missing("free or total");
+  const core::memory::Usage usage = core::memory::usage(*call.context);
+  *free = static_cast<unsigned>(std::min<size_t>(usage.free, UINT32_MAX));
+  *total = static_cast<unsigned>(std::min<size_t>(usage.total, UINT32_MAX));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(const Call&, CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {
+  const alloc::Record* record = core::memory::lookup(dptr);
+  if (!record) return fail(CUDA_ERROR_NOT_FOUND, "%#llx is in no allocation", dptr);
+  if (pbase) *pbase = record->base.load(std::memory_order_relaxed);
+  if (psize) *psize = record->bytes();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAdvise_v2(const Call&, CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location) {
+  return core::memory::advise(devPtr, count, advice, location);
+}
+
+CUresult cuMemAdvise(const Call&, CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
+  return core::memory::advise(devPtr, count, advice, core::memory::locationOf(device));
+}
+
+CUresult cuMemPrefetchAsync_v2(const Call& call, CUdeviceptr devPtr, size_t count, CUmemLocation location,
+                               unsigned int flags, CUstream hStream) {
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x are reserved", flags);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::memory::prefetch(stream, devPtr, count, location);
+}
+
+CUresult cuMemPrefetchAsync(const Call& call, CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::memory::prefetch(stream, devPtr, count, core::memory::locationOf(dstDevice));
+}
+
+CUresult cuMemRangeGetAttribute(const Call&, void* data, size_t dataSize, CUmem_range_attribute attribute,
+                                CUdeviceptr devPtr, size_t count) {
+  if (!data) return missing("data");
+  return core::memory::rangeAttribute(data, dataSize, attribute, devPtr, count);
+}
+
+CUresult cuMemRangeGetAttributes(const Call&, void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
+                                 size_t numAttributes, CUdeviceptr devPtr, size_t count) {
+  if (!data || !dataSizes || !attributes || !numAttributes) return missing("data, dataSizes or attributes");
+  for (size_t i = 0; i < numAttributes; ++i) {
+    if (!data[i]) return missing("an entry of data");
+    VG_CHECK(core::memory::rangeAttribute(data[i], dataSizes[i], attributes[i], devPtr, count));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamAttachMemAsync(const Call& call, CUstream hStream, CUdeviceptr dptr, size_t length,
+                                unsigned int flags) {
+  const bool legacy = hStream == CU_STREAM_LEGACY || (!hStream && call.stream == DefaultStream::Legacy);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::memory::attach(stream, legacy, dptr, length, flags);
+}
+
+}  // namespace vg::handlers

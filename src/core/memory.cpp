@@ -1,0 +1,248 @@
+#include "core/memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <new>
+
+#include "alloc/heap.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory_heaps.h"
+#include "core/memory_pool.h"
+
+namespace vg::core::memory {
+namespace {
+
+constinit alloc::MemoryTable theTable;
+
+constexpr unsigned kMaxWindows = 256;
+constinit std::mutex heapMutex;  // guards the making of heaps
+constinit std::atomic<alloc::Heap*> heaps[kMaxWindows];
+
+unsigned managedWindow() { return static_cast<unsigned>(deviceCount()); }
+unsigned pinnedWindow() { return managedWindow() + 1; }
+
+size_t hostMemory() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Room for twice the largest memory, so that addresses never run out before the memory does.
+CUresult reserveAddresses() {
+  if (theTable.windowBytes()) return CUDA_SUCCESS;
+  size_t largest = hostMemory();
+  for (int i = 0; i < deviceCount(); ++i) largest = std::max<size_t>(largest, deviceAt(i).traits().totalMemory);
+  return theTable.reserve(pinnedWindow() + 1, std::bit_ceil(largest + largest / 2));
+}
+
+// How much released memory a heap may keep.
+size_t cacheFor(unsigned window) {
+  const size_t share = window == pinnedWindow() ? 32 : window == managedWindow() ? 16 : 8;
+  constexpr size_t kLeast = size_t{1} << 30, kMost = size_t{16} << 30;
+  return std::clamp(hostMemory() / share, window < managedWindow() ? kLeast : kLeast / 16, kMost);
+}
+
+Result<alloc::Heap&> makeHeap(unsigned window) {
+  std::lock_guard lock(heapMutex);
+  if (alloc::Heap* made = heaps[window].load(std::memory_order_relaxed)) return *made;
+  if (window >= kMaxWindows) return fail(CUDA_ERROR_OUT_OF_MEMORY, "more than %u memory windows", kMaxWindows);
+  VG_CHECK(reserveAddresses());
+  alloc::Heap* heap;
+  if (window == pinnedWindow()) {
+    heap = new alloc::Heap(theTable, window, pinnedSource(), hostMemory(), cacheFor(window));
+  } else {
+    const bool managed = window == managedWindow();
+    backend::Device& device = deviceAt(managed ? 0 : static_cast<int>(window)).backend();
+    heap = new alloc::Heap(theTable, window, device.memory(), managed ? hostMemory() : device.traits().totalMemory,
+                           cacheFor(window));
+  }
+  heaps[window].store(heap, std::memory_order_release);
+  return *heap;
+}
+
+Result<alloc::Heap&> heapOf(unsigned window) {
+  if (alloc::Heap* heap = heaps[window].load(std::memory_order_acquire)) [[likely]]
+    return *heap;
+  return makeHeap(window);
+}
+
+}  // namespace
+
+alloc::MemoryTable& table() { return theTable; }
+
+Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
+Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
+Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
+
+Context* ownerOf(const alloc::Record& record) {
+  if (record.kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return nullptr;  // owned by a pool
+  return static_cast<Context*>(record.owner.load(std::memory_order_relaxed));
+}
+
+int deviceOf(const alloc::Record& record) {
+  const unsigned window = record.window.load(std::memory_order_relaxed);
+  const bool ours = record.kind.load(std::memory_order_relaxed) != alloc::Kind::Registered;
+  if (ours && window < managedWindow()) return static_cast<int>(window);
+  const Context* owner = ownerOf(record);
+  return owner ? owner->device().ordinal() : 0;
+}
+
+Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment) {
+  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  VG_TRY(alloc::Heap & heap, deviceHeap(context.device()));
+  const alloc::Description description{alloc::Kind::Device, &context, 0, alignment};
+  Result<alloc::Record*> first = heap.allocate(bytes, description);
+  if (first) [[likely]]
+    return first.value()->base.load(std::memory_order_relaxed);
+  collectReleased(true);  // streams may hold what is missing
+  VG_TRY(alloc::Record * record, heap.allocate(bytes, description));
+  return record->base.load(std::memory_order_relaxed);
+}
+
+Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize) {
+  if (elementSize != 4 && elementSize != 8 && elementSize != 16)
+    return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 4, 8 or 16", elementSize);
+  const size_t limit = static_cast<size_t>(context.device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
+  if (!width || !height || width > limit)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes, the largest pitch is %zu", height, width, limit);
+  constexpr size_t kPitchAlignment = 512;  // what the vendor's driver uses for every width and element size
+  const size_t pitch = alloc::roundUp(width, kPitchAlignment);
+  size_t bytes;
+  if (__builtin_mul_overflow(pitch, height, &bytes))
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu rows of %zu bytes", height, pitch);
+  VG_TRY(CUdeviceptr address, allocate(context, bytes));
+  return Pitched{address, pitch};
+}
+
+Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned flags, size_t alignment) {
+  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+    return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x are neither CU_MEM_ATTACH_GLOBAL nor CU_MEM_ATTACH_HOST", flags);
+  if (!context.device().attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY))
+    return unsupported("the device has no managed memory");
+  VG_TRY(alloc::Heap & heap, managedHeap());
+  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Managed, &context, flags, alignment}));
+  return record->base.load(std::memory_order_relaxed);
+}
+
+namespace {
+
+// The allocation that starts at this address and that cuMemFree may end.
+Result<const alloc::Record*> freeable(CUdeviceptr address) {
+  const alloc::Record* record = lookup(address);
+  if (!record || record->base.load(std::memory_order_relaxed) != address)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not the start of a live allocation", address);
+  const alloc::Kind kind = record->kind.load(std::memory_order_relaxed);
+  if (kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is host memory", address);
+  if (record->attributes.load(std::memory_order_relaxed) & kReleased)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx was freed before", address);
+  return record;
+}
+
+CUresult end(CUdeviceptr address, unsigned window, uint64_t id) {
+  VG_TRY(alloc::Heap & heap, heapOf(window));
+  if (!heap.release(address, id)) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is being freed elsewhere", address);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult drain(Context* owner) {
+  if (!owner || !owner->alive() || streams::idle(*owner)) return CUDA_SUCCESS;
+  return streams::synchronizeAll(*owner);
+}
+
+CUresult release(CUdeviceptr address) {
+  if (!address) return CUDA_SUCCESS;
+  VG_TRY(const alloc::Record* record, freeable(address));
+  // Read before waiting: the record may change hands meanwhile.
+  const unsigned window = record->window.load(std::memory_order_relaxed);
+  const uint64_t id = record->id.load(std::memory_order_relaxed);
+  const bool streamOrdered = record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool;
+  if (streamOrdered) accountReleased(*record);
+  const CUresult waited = streamOrdered ? CUDA_SUCCESS : drain(ownerOf(*record));
+  if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
+  VG_CHECK(end(address, window, id));
+  return waited;
+}
+
+CUresult releaseNow(CUdeviceptr address) {
+  VG_TRY(const alloc::Record* record, freeable(address));
+  return end(address, record->window.load(std::memory_order_relaxed), record->id.load(std::memory_order_relaxed));
+}
+
+void releaseAll(Context& context) {
+  unregisterAll(context);
+  collectReleased(true);
+  // Resetting a device ends what its pools have handed out too.
+  const auto owned = [&](const alloc::Record& record) {
+    if (record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool) return ownerOf(record) == &context;
+    if (context.primary()) accountReleased(record);
+    return context.primary();
+  };
+  for (unsigned window : {static_cast<unsigned>(context.device().ordinal()), managedWindow(), pinnedWindow()})
+    if (alloc::Heap* heap = heaps[window].load(std::memory_order_acquire)) heap->releaseIf(owned);
+}
+
+Usage usage(Context& context) {
+  const size_t total = context.device().traits().totalMemory;
+  Result<alloc::Heap&> heap = deviceHeap(context.device());
+  if (!heap) return {0, total};
+  return {heap->capacity() - std::min(heap->capacity(), heap->used()), total};
+}
+
+namespace {
+
+CUresult partlyOutside(const alloc::Record& record, uintptr_t address, size_t bytes) {
+  return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#lx leave the allocation of %zu bytes at %p", bytes, address,
+              record.bytes(), static_cast<void*>(record.data()));
+}
+
+bool holds(const alloc::Record& record, uintptr_t address, size_t bytes) {
+  const size_t offset = address - record.base.load(std::memory_order_relaxed);
+  return bytes <= record.bytes() && offset <= record.bytes() - bytes;
+}
+
+}  // namespace
+
+Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes) {
+  const alloc::Record* record = lookup(address);
+  if (!record) [[unlikely]]
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no allocation", address);
+  if (!holds(*record, address, bytes)) [[unlikely]]
+    return partlyOutside(*record, address, bytes);
+  return record;
+}
+
+Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  const alloc::Record* record = lookup(pointer);
+  if (record) {
+    if (!holds(*record, address, bytes)) [[unlikely]]
+      return partlyOutside(*record, address, bytes);
+    return record;
+  }
+  if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);
+  if (theTable.ours(address) || theTable.ours(address + bytes - 1))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is in no allocation", pointer);
+  if (theTable.ranges().mayOverlap(address, bytes)) [[unlikely]] {
+    if (const alloc::Record* part = theTable.ranges().overlapping(address, bytes))
+      return partlyOutside(*part, address, bytes);
+  }
+  return static_cast<const alloc::Record*>(nullptr);
+}
+
+Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes) {
+  if (bytes) VG_CHECK(deviceRecord(address, bytes));
+  return reinterpret_cast<std::byte*>(address);
+}
+
+Result<std::byte*> unifiedRange(const void* address, size_t bytes) {
+  if (bytes) VG_CHECK(unifiedRecord(address, bytes));
+  return static_cast<std::byte*>(const_cast<void*>(address));
+}
+
+}  // namespace vg::core::memory

@@ -1,0 +1,157 @@
+#include "core/memory_attributes.h"
+
+#include <cstring>
+
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory.h"
+#include "core/memory_heaps.h"
+#include "core/memory_pool.h"
+
+namespace vg::core::memory {
+namespace {
+
+using alloc::Kind;
+
+template <class T>
+CUresult put(void* data, T value) {
+  std::memcpy(data, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+bool hostAccessible(Kind kind) { return kind == Kind::Managed || kind == Kind::Pinned || kind == Kind::Registered; }
+
+CUmemorytype memoryType(Kind kind) {
+  return kind == Kind::Pinned || kind == Kind::Registered ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+unsigned accessFlags(const alloc::Record& record) {
+  const bool readOnly = record.kind.load(std::memory_order_relaxed) == Kind::Registered &&
+                        (record.flags.load(std::memory_order_relaxed) & CU_MEMHOSTREGISTER_READ_ONLY);
+  return readOnly ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
+// False: this memory has no such attribute.
+bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const alloc::Record& record) {
+  const Kind kind = record.kind.load(std::memory_order_relaxed);
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: {
+      Context* owner = kind == Kind::Pool ? nullptr : ownerOf(record);
+      put(data, owner ? owner->handle() : CUcontext{});
+      return true;
+    }
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      put(data, static_cast<unsigned>(memoryType(kind)));
+      return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      put(data, pointer);
+      return true;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!hostAccessible(kind)) return false;
+      put(data, reinterpret_cast<void*>(pointer));
+      return true;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      put(data, static_cast<int>(record.attributes.load(std::memory_order_relaxed) & kSyncMemops ? 1 : 0));
+      return true;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      put(data, static_cast<unsigned long long>(record.id.load(std::memory_order_relaxed)));
+      return true;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      put(data, static_cast<int>(kind == Kind::Managed));
+      return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      put(data, deviceOf(record));
+      return true;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      put(data, static_cast<CUdeviceptr>(record.base.load(std::memory_order_relaxed)));
+      return true;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      put(data, record.bytes());
+      return true;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      put(data, 1);
+      return true;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      put(data, accessFlags(record));
+      return true;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      if (kind != Kind::Pool) return false;
+      put(data, poolOf(record));
+      return true;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      put(data, uint64_t{0});
+      return true;  // nothing can be exported yet
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      put(data, 0);
+      return true;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      break;  // kernel drivers of other devices need them; there are none
+  }
+  return false;
+}
+
+bool exists(CUpointer_attribute which) {
+  return which >= CU_POINTER_ATTRIBUTE_CONTEXT && which <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE;
+}
+
+// What cuPointerGetAttributes says of a pointer that has no such attribute.
+CUresult putNothing(void* data, CUpointer_attribute which) {
+  constexpr int kNoDevice = -2;  // as the vendor's driver answers; the runtime knows unregistered memory by it
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return put(data, kNoDevice);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return put(data, 0u);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      return put(data, 0);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return put(data, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{});
+    default:
+      return put(data, uint64_t{0});  // pointers, handles, sizes and numbers of 64 bits
+  }
+}
+
+}  // namespace
+
+CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
+  const alloc::Record* record = lookup(pointer);
+  if (!record) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no memory that CUDA knows", pointer);
+  if (!known(data, which, pointer, *record))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx has no attribute %d", pointer, static_cast<int>(which));
+  return CUDA_SUCCESS;
+}
+
+CUresult pointerAttributeOrNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
+  if (!exists(which)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no pointer attribute %d", which);
+  const alloc::Record* record = lookup(pointer);
+  return record && known(data, which, pointer, *record) ? CUDA_SUCCESS : putNothing(data, which);
+}
+
+CUresult setPointerAttribute(const void* value, CUpointer_attribute which, CUdeviceptr pointer) {
+  if (which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+    return fail(CUDA_ERROR_INVALID_VALUE, "pointer attribute %d cannot be set", static_cast<int>(which));
+  // The record is ours; find() hands it out as constant because readers outnumber this one writer.
+  auto* record = const_cast<alloc::Record*>(lookup(pointer));
+  if (!record) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no memory that CUDA knows", pointer);
+  unsigned on;
+  std::memcpy(&on, value, sizeof on);
+  if (on) {
+    record->attributes.fetch_or(kSyncMemops, std::memory_order_relaxed);
+  } else {
+    record->attributes.fetch_and(~kSyncMemops, std::memory_order_relaxed);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace vg::core::memory

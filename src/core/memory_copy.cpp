@@ -1,0 +1,207 @@
+#include "core/memory_copy.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory.h"
+
+namespace vg::core::memory {
+namespace {
+
+// What is known of the memory of one side; null: pageable.
+using Known = const alloc::Record*;
+
+Result<Known> find(Place place, size_t bytes) {
+  return place.space == Space::Device ? deviceRecord(place.address, bytes)
+                                      : unifiedRecord(reinterpret_cast<const void*>(place.address), bytes);
+}
+
+bool isDevice(Known record) {
+  if (!record) return false;
+  const alloc::Kind kind = record->kind.load(std::memory_order_relaxed);
+  return kind == alloc::Kind::Device || kind == alloc::Kind::Pool;
+}
+
+bool wantsSynchrony(Known record) {
+  return record && (record->attributes.load(std::memory_order_relaxed) & kSyncMemops);
+}
+
+Completion completionOfCopy(Known destination, Known source, Form form) {
+  if (wantsSynchrony(destination) || wantsSynchrony(source)) return Completion::Host;
+  if (form == Form::Synchronous)
+    return isDevice(destination) && isDevice(source) ? Completion::Async : Completion::Host;
+  return destination && source ? Completion::Async : Completion::Host;
+}
+
+Completion completionOfFill(Known destination, Form form) {
+  if (wantsSynchrony(destination)) return Completion::Host;
+  return form == Form::Synchronous && !isDevice(destination) ? Completion::Host : Completion::Async;
+}
+
+copy::Shape linearShape(uintptr_t destination, uintptr_t source, size_t bytes) {
+  return {{reinterpret_cast<std::byte*>(destination), bytes, bytes},
+          {reinterpret_cast<std::byte*>(source), bytes, bytes},
+          bytes};
+}
+
+// Pageable bytes that a busy stream will need later are set aside, so that the call need not wait for the stream.
+constexpr size_t kStagedBytes = size_t{64} << 10;
+
+CUresult copyStaged(Stream& stream, uintptr_t destination, uintptr_t source, size_t bytes) {
+  void* staged = std::malloc(bytes);
+  if (!staged) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to stage %zu bytes", bytes);
+  std::memcpy(staged, reinterpret_cast<const void*>(source), bytes);
+  const backend::Command commands[] = {
+      backend::CopyCommand{linearShape(destination, reinterpret_cast<uintptr_t>(staged), bytes)},
+      backend::HostCall{[](void* data) { std::free(data); }, staged},
+  };
+  const CUresult submitted = stream.submit(commands, 2);
+  if (submitted != CUDA_SUCCESS) std::free(staged);
+  return submitted;
+}
+
+}  // namespace
+
+CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form) {
+  if (!bytes) return CUDA_SUCCESS;
+  VG_TRY(const Known to, find(destination, bytes));
+  VG_TRY(const Known from, find(source, bytes));
+  const Completion completion = completionOfCopy(to, from, form);
+  if (form == Form::Asynchronous && !from && to && bytes <= kStagedBytes && !stream.idle())
+    return copyStaged(stream, destination.address, source.address, bytes);
+  return stream.copy(linearShape(destination.address, source.address, bytes), completion);
+}
+
+namespace {
+
+// One side of a two- or three-dimensional copy, as the caller gave it.
+struct BoxSide {
+  const char* name;
+  size_t x, y, z, lod;  // x in bytes
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  size_t pitch, height;  // 0: as tight as the box allows
+};
+
+struct Extent {
+  size_t width, height, depth;
+};
+
+Result<Place> placeOf(const BoxSide& side) {
+  switch (side.type) {
+    case CU_MEMORYTYPE_HOST:
+      return Place::host(side.host);
+    case CU_MEMORYTYPE_DEVICE:
+      return Place::device(side.device);
+    case CU_MEMORYTYPE_UNIFIED:
+      return Place::unified(side.device);
+    case CU_MEMORYTYPE_ARRAY:
+      return unimplemented("%s of a copy is an array", side.name);
+  }
+  return fail(CUDA_ERROR_INVALID_VALUE, "%s memory type %d", side.name, static_cast<int>(side.type));
+}
+
+CUresult checkPitch(const BoxSide& side, const Extent& extent, size_t largestPitch) {
+  if (side.lod) return fail(CUDA_ERROR_INVALID_VALUE, "%s level of detail %zu is not 0", side.name, side.lod);
+  if (side.pitch > largestPitch)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s pitch %zu is above %zu", side.name, side.pitch, largestPitch);
+  if (side.pitch && (extent.width > side.pitch || side.x > side.pitch - extent.width))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s pitch %zu is less than x %zu + width %zu", side.name, side.pitch, side.x,
+                extent.width);
+  if (side.height && (extent.height > side.height || side.y > side.height - extent.height))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s height %zu is less than y %zu + height %zu", side.name, side.height,
+                side.y, extent.height);
+  return CUDA_SUCCESS;
+}
+
+// value = a * b + c
+bool multiplyAdd(size_t a, size_t b, size_t c, size_t* value) {
+  return !__builtin_mul_overflow(a, b, value) && !__builtin_add_overflow(*value, c, value);
+}
+
+struct ResolvedSide {
+  copy::Side side;
+  Known record;
+};
+
+Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, size_t largestPitch) {
+  VG_TRY(Place place, placeOf(side));
+  VG_CHECK(checkPitch(side, extent, largestPitch));
+  size_t pitch = 0, height = 0, slice, rows, start, end;
+  const bool tight = multiplyAdd(1, side.x, extent.width, &pitch) && multiplyAdd(1, side.y, extent.height, &height);
+  if (side.pitch) pitch = side.pitch;
+  if (side.height) height = side.height;
+  const bool fits = tight && multiplyAdd(pitch, height, 0, &slice) && multiplyAdd(side.z, height, side.y, &rows) &&
+                    multiplyAdd(rows, pitch, side.x, &start) &&
+                    multiplyAdd(extent.depth - 1, slice, extent.width, &end) &&
+                    multiplyAdd(extent.height - 1, pitch, end, &end) && start + end >= start &&
+                    place.address + start >= place.address;
+  if (!fits)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s box of %zux%zux%zu at pitch %zu is larger than memory", side.name,
+                extent.width, extent.height, extent.depth, pitch);
+  place.address += start;
+  VG_TRY(Known record, find(place, end));
+  return ResolvedSide{{reinterpret_cast<std::byte*>(place.address), pitch, slice}, record};
+}
+
+CUresult copyBox(Stream& stream, const BoxSide& destination, const BoxSide& source, const Extent& extent, Form form) {
+  if (!extent.width || !extent.height || !extent.depth) return CUDA_SUCCESS;
+  const auto largestPitch = static_cast<size_t>(stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
+  VG_TRY(ResolvedSide to, resolve(destination, extent, largestPitch));
+  VG_TRY(ResolvedSide from, resolve(source, extent, largestPitch));
+  return stream.copy({to.side, from.side, extent.width, extent.height, extent.depth},
+                     completionOfCopy(to.record, from.record, form));
+}
+
+template <class Box>
+CUresult copyBox3D(Stream& stream, const Box& box, Form form) {
+  const BoxSide destination{"destination",     box.dstXInBytes, box.dstY,      box.dstZ,     box.dstLOD,
+                            box.dstMemoryType, box.dstHost,     box.dstDevice, box.dstPitch, box.dstHeight};
+  const BoxSide source{"source",          box.srcXInBytes, box.srcY,      box.srcZ,     box.srcLOD,
+                       box.srcMemoryType, box.srcHost,     box.srcDevice, box.srcPitch, box.srcHeight};
+  return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, box.Depth}, form);
+}
+
+}  // namespace
+
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
+  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, 0, box.dstMemoryType,
+                            box.dstHost,   box.dstDevice,   box.dstPitch, 0};
+  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, 0, box.srcMemoryType,
+                       box.srcHost, box.srcDevice,   box.srcPitch, 0};
+  return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, 1}, form);
+}
+
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) { return copyBox3D(stream, box, form); }
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form) { return copyBox3D(stream, box, form); }
+
+CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,
+                    Form form) {
+  if (!count) return CUDA_SUCCESS;
+  return fillRows(stream, destination, 0, value, elementSize, count, 1, form);
+}
+
+CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
+                  size_t width, size_t height, Form form) {
+  if (!width || !height) return CUDA_SUCCESS;
+  size_t rowBytes, bytes;
+  if (__builtin_mul_overflow(width, elementSize, &rowBytes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu elements of %u bytes", width, elementSize);
+  if (height == 1) pitch = rowBytes;
+  const auto largestPitch = static_cast<size_t>(stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
+  if (destination % elementSize || pitch % elementSize)
+    return fail(CUDA_ERROR_INVALID_VALUE, "address %#llx or pitch %zu is not a multiple of %u", destination, pitch,
+                elementSize);
+  if (height > 1 && (pitch < rowBytes || pitch > largestPitch))
+    return fail(CUDA_ERROR_INVALID_VALUE, "pitch %zu for rows of %zu bytes", pitch, rowBytes);
+  if (!multiplyAdd(height - 1, pitch, rowBytes, &bytes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows at pitch %zu", height, pitch);
+  VG_TRY(const Known record, deviceRecord(destination, bytes));
+  return stream.fill({reinterpret_cast<std::byte*>(destination), pitch, rowBytes, height, value, elementSize},
+                     completionOfFill(record, form));
+}
+
+}  // namespace vg::core::memory

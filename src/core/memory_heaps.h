@@ -1,0 +1,33 @@
+// What the files of core/memory*.cpp share: the heaps, one a window, made at the first need and never destroyed.
+#pragma once
+
+#include "alloc/heap.h"
+#include "alloc/memory_source.h"
+#include "base/result.h"
+#include "core/memory.h"
+
+namespace vg::core {
+
+class Context;
+class Device;
+
+namespace memory {
+
+Result<alloc::Heap&> deviceHeap(Device& device);
+Result<alloc::Heap&> managedHeap();
+Result<alloc::Heap&> pinnedHeap();
+
+// Where page-locked memory comes from: memory of the process, near the caller and locked (memory_host.cpp).
+alloc::MemorySource& pinnedSource();
+
+// The context that owns a record, or null. Context objects stay readable for ever.
+Context* ownerOf(const alloc::Record& record);
+
+// Waits for the work of a context that is still alive.
+CUresult drain(Context* owner);
+
+// Ends the registrations that a context made.
+void unregisterAll(Context& context);
+
+}  // namespace memory
+}  // namespace vg::core

@@ -1,0 +1,155 @@
+// Page-locked host memory: our own, and ranges of the application.
+#include <vector>
+
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory.h"
+#include "core/memory_heaps.h"
+#include "host_register/page_locker.h"
+#include "host_register/placement.h"
+
+namespace vg::core::memory {
+namespace {
+
+class PinnedMemory final : public alloc::MemorySource {
+ public:
+  CUresult commit(std::byte* start, size_t bytes) override {
+    VG_CHECK(memory_.commit(start, bytes));
+    host_register::placeNearCaller(start, bytes);
+    if (Result<host_register::LockState> locked = locker_.lock(start, bytes, false); !locked) {
+      memory_.decommit(start, bytes);
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for %zu page-locked bytes", bytes);
+    }
+    return CUDA_SUCCESS;
+  }
+  void decommit(std::byte* start, size_t bytes) override {
+    locker_.unlock(start, bytes);
+    memory_.decommit(start, bytes);
+  }
+
+ private:
+  alloc::ProcessMemory memory_;
+  host_register::SystemPageLocker locker_;
+};
+
+constexpr size_t kHostAlignment = 4096;  // programs hand page-locked memory to system calls that want whole pages
+
+}  // namespace
+
+alloc::MemorySource& pinnedSource() {
+  static PinnedMemory* const source = new PinnedMemory;  // never destroyed: heaps outlive everything
+  return *source;
+}
+
+Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  if (flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags & ~kKnown);
+  VG_TRY(alloc::Heap & heap, pinnedHeap());
+  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Pinned, &context, flags, kHostAlignment}));
+  return static_cast<void*>(record->data());
+}
+
+CUresult releaseHost(void* pointer) {
+  if (!pointer) return CUDA_SUCCESS;
+  const alloc::Record* record = lookup(pointer);
+  if (!record || record->data() != pointer || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pinned)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not the start of page-locked memory", pointer);
+  const uint64_t id = record->id.load(std::memory_order_relaxed);
+  const CUresult waited = drain(ownerOf(*record));
+  if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
+  VG_TRY(alloc::Heap & heap, pinnedHeap());
+  if (!heap.release(reinterpret_cast<uintptr_t>(pointer), id))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is being freed elsewhere", pointer);
+  return waited;
+}
+
+namespace {
+
+CUresult checkRegistration(Context& context, const void* pointer, size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY |
+                              CU_MEMHOSTREGISTER_READ_ONLY;
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!pointer || !bytes || address + bytes < address)
+    return fail(CUDA_ERROR_INVALID_VALUE, "no range: %p + %zu", pointer, bytes);
+  if (flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags & ~kKnown);
+  if (flags & CU_MEMHOSTREGISTER_IOMEMORY) return unsupported("registering memory of another device");
+  if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) &&
+      !context.device().attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
+    return unsupported("the device cannot register read-only memory");
+  if (table().ours(address) || table().ours(address + bytes - 1)) {
+    const alloc::Record* record = lookup(pointer);
+    const bool host = record && record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pinned;
+    return fail(host ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : CUDA_ERROR_INVALID_VALUE,
+                "%p is memory that CUDA allocated", pointer);
+  }
+  if (table().ranges().overlapping(address, bytes))
+    return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p + %zu is registered in part", pointer, bytes);
+  return CUDA_SUCCESS;
+}
+
+void endRegistration(const alloc::Record& record) {
+  const uintptr_t base = record.base.load(std::memory_order_relaxed);
+  const size_t bytes = record.bytes();
+  const Context* owner = ownerOf(record);
+  if (table().ranges().remove(base))
+    owner->device().backend().pageLocker().unlock(reinterpret_cast<void*>(base), bytes);
+}
+
+}  // namespace
+
+CUresult registerHost(Context& context, void* pointer, size_t bytes, unsigned flags) {
+  VG_CHECK(checkRegistration(context, pointer, bytes, flags));
+  host_register::PageLocker& locker = context.device().backend().pageLocker();
+  VG_CHECK(locker.lock(pointer, bytes, flags & CU_MEMHOSTREGISTER_READ_ONLY));
+  alloc::Record prototype;
+  prototype.base = reinterpret_cast<uintptr_t>(pointer);
+  prototype.size = bytes;
+  prototype.id = table().nextId();
+  prototype.owner = &context;
+  prototype.kind = alloc::Kind::Registered;
+  prototype.flags = flags;
+  if (!table().ranges().insert(prototype)) {
+    locker.unlock(pointer, bytes);
+    return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p + %zu is being registered elsewhere", pointer, bytes);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult unregisterHost(void* pointer) {
+  const alloc::Record* record = lookup(pointer);
+  if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Registered)
+    return fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not registered", pointer);
+  if (record->data() != pointer)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is inside the range registered at %p", pointer,
+                static_cast<void*>(record->data()));
+  const CUresult waited = drain(ownerOf(*record));
+  if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
+  endRegistration(*record);
+  return waited;
+}
+
+void unregisterAll(Context& context) {
+  std::vector<const alloc::Record*> owned;
+  table().ranges().forEach([&](const alloc::Record& record) {
+    if (ownerOf(record) == &context) owned.push_back(&record);
+  });
+  for (const alloc::Record* record : owned) endRegistration(*record);
+}
+
+Result<CUdeviceptr> deviceAddressOfHost(void* pointer) {
+  const alloc::Record* record = lookup(pointer);
+  const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
+  if (kind != alloc::Kind::Pinned && kind != alloc::Kind::Registered)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not page-locked host memory", pointer);
+  return reinterpret_cast<CUdeviceptr>(pointer);  // unified addressing: every device uses the host's address
+}
+
+Result<unsigned> hostFlags(void* pointer) {
+  const alloc::Record* record = lookup(pointer);
+  if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pinned)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not page-locked memory that CUDA allocated", pointer);
+  return record->flags.load(std::memory_order_relaxed);
+}
+
+}  // namespace vg::core::memory
