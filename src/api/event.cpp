@@ -1,0 +1,54 @@
+// Events: made, recorded, asked and waited for.
+#include "core/event.h"
+
+#include "api/call.h"
+#include "core/context.h"
+#include "core/stream.h"
+
+namespace vg::handlers {
+
+CUresult cuEventCreate(const Call& call, CUevent* phEvent, unsigned int Flags) {
+  if (!phEvent) return fail(CUDA_ERROR_INVALID_VALUE, "phEvent is null");
+  VG_TRY(*phEvent, core::events::create(*call.context, Flags));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(const Call&, CUevent hEvent) { return core::events::destroy(hEvent); }
+CUresult cuEventDestroy(const Call&, CUevent hEvent) { return core::events::destroy(hEvent); }
+
+CUresult cuEventRecordWithFlags(const Call& call, CUevent hEvent, CUstream hStream, unsigned int flags) {
+  if (flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) return fail(CUDA_ERROR_INVALID_VALUE, "record flags %#x", flags);
+  VG_TRY(core::Event & event, core::events::find(hEvent));
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  // An external record is one that a capture must not swallow.
+  if (flags & CU_EVENT_RECORD_EXTERNAL) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+  return event.record(stream);
+}
+
+CUresult cuEventRecord(const Call& call, CUevent hEvent, CUstream hStream) {
+  return cuEventRecordWithFlags(call, hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
+}
+
+CUresult cuEventQuery(const Call&, CUevent hEvent) {
+  VG_TRY(core::Event & event, core::events::find(hEvent));
+  return event.query();
+}
+
+CUresult cuEventSynchronize(const Call&, CUevent hEvent) {
+  VG_TRY(core::Event & event, core::events::find(hEvent));
+  return event.synchronize();
+}
+
+CUresult cuEventElapsedTime(const Call&, float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  if (!pMilliseconds) return fail(CUDA_ERROR_INVALID_VALUE, "pMilliseconds is null");
+  VG_TRY(core::Event & start, core::events::find(hStart));
+  VG_TRY(core::Event & end, core::events::find(hEnd));
+  VG_TRY(*pMilliseconds, core::Event::elapsed(start, end));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime_v2(const Call& call, float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  return cuEventElapsedTime(call, pMilliseconds, hStart, hEnd);
+}
+
+}  // namespace vg::handlers

@@ -1,0 +1,145 @@
+// Streams: made, asked, waited for, and what is ordered by them alone.
+#include "core/stream.h"
+
+#include "api/call.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/event.h"
+#include "core/host_function.h"
+#include "core/memory.h"
+
+namespace vg::handlers {
+namespace {
+
+CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
+
+}  // namespace
+
+CUresult cuStreamCreateWithPriority(const Call& call, CUstream* phStream, unsigned int flags, int priority) {
+  if (!phStream) return missing("phStream");
+  VG_TRY(*phStream, core::streams::create(*call.context, flags, priority));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(const Call& call, CUstream* phStream, unsigned int Flags) {
+  return cuStreamCreateWithPriority(call, phStream, Flags, core::streams::kLeastPriority);
+}
+
+CUresult cuStreamDestroy_v2(const Call&, CUstream hStream) { return core::streams::destroy(hStream); }
+CUresult cuStreamDestroy(const Call&, CUstream hStream) { return core::streams::destroy(hStream); }
+
+CUresult cuStreamQuery(const Call& call, CUstream hStream) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return stream.query();
+}
+
+CUresult cuStreamSynchronize(const Call& call, CUstream hStream) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return stream.synchronize();
+}
+
+CUresult cuStreamWaitEvent(const Call& call, CUstream hStream, CUevent hEvent, unsigned int Flags) {
+  if (Flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) return fail(CUDA_ERROR_INVALID_VALUE, "wait flags %#x", Flags);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  VG_TRY(core::Event & event, core::events::find(hEvent));
+  if (Flags & CU_EVENT_WAIT_EXTERNAL) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+  return stream.waitFor(event.point());
+}
+
+CUresult cuStreamAddCallback(const Call& call, CUstream hStream, CUstreamCallback callback, void* userData,
+                             unsigned int flags) {
+  if (!callback) return missing("callback");
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "callback flags %#x", flags);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::addCallback(stream, hStream, callback, userData);
+}
+
+CUresult cuLaunchHostFunc(const Call& call, CUstream hStream, CUhostFn fn, void* userData) {
+  if (!fn) return missing("fn");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::launchHostFunction(stream, fn, userData);
+}
+
+CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) {
+  if (!priority) return missing("priority");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *priority = stream.priority();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(const Call& call, CUstream hStream, unsigned int* flags) {
+  if (!flags) return missing("flags");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *flags = stream.flags();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(const Call& call, CUstream hStream, unsigned long long* streamId) {
+  if (!streamId) return missing("streamId");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *streamId = stream.id();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetDevice(const Call& call, CUstream hStream, CUdevice* device) {
+  if (!device) return missing("device");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *device = stream.context().device().handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
+  if (!pctx) return missing("pctx");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *pctx = stream.context().handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx_v2(const Call& call, CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
+  VG_CHECK(cuStreamGetCtx(call, hStream, pCtx));
+  if (pGreenCtx) *pGreenCtx = nullptr;  // no stream belongs to a green context
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetGreenCtx(const Call& call, CUstream hStream, CUgreenCtx* phCtx) {
+  if (!phCtx) return missing("phCtx");
+  VG_CHECK(call.resolve(hStream));
+  *phCtx = nullptr;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue* value) {
+  if (!value) return missing("value");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return stream.attribute(attr, value);
+}
+
+CUresult cuStreamSetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
+  if (!param) return missing("param");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return stream.setAttribute(attr, *param);
+}
+
+CUresult cuStreamCopyAttributes(const Call& call, CUstream dstStream, CUstream srcStream) {
+  VG_TRY(core::Stream & destination, call.resolve(dstStream));
+  VG_TRY(core::Stream & source, call.resolve(srcStream));
+  return destination.copyAttributesFrom(source);
+}
+
+// Managed memory is reachable from every stream and the host at any time, so an association changes nothing.
+CUresult cuStreamAttachMemAsync(const Call& call, CUstream hStream, CUdeviceptr dptr, size_t length,
+                                unsigned int flags) {
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
+    return fail(CUDA_ERROR_INVALID_VALUE, "attach flags %#x", flags);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (flags == CU_MEM_ATTACH_SINGLE && stream.kind() == core::Stream::Kind::Legacy)
+    return fail(CUDA_ERROR_INVALID_VALUE, "memory cannot be attached to the legacy default stream alone");
+  const alloc::Record* record = core::memory::lookup(dptr);
+  if (!record || record->kind != alloc::Kind::Managed || reinterpret_cast<uintptr_t>(record->data()) != dptr)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no managed allocation", dptr);
+  if (length && length != record->bytes())
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes of an allocation of %zu", length, record->bytes());
+  return stream.context().state();
+}
+
+}  // namespace vg::handlers

@@ -1,0 +1,158 @@
+#include "core/memory_operations.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/spin.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory.h"
+
+namespace vg::core {
+namespace {
+
+struct Operation {
+  enum class Kind : uint8_t { Wait32, Wait64, Write32, Write64 };
+  Kind kind;
+  unsigned condition;  // CU_STREAM_WAIT_VALUE_*
+  void* address;
+  uint64_t value;
+};
+
+// In order with kernels and with the host: a write is visible after everything that came before it in the stream.
+template <class Word>
+Word load(const void* address) {
+  return __atomic_load_n(static_cast<const Word*>(address), __ATOMIC_SEQ_CST);
+}
+
+template <class Word>
+bool holds(const Operation& operation) {
+  using Signed = std::make_signed_t<Word>;
+  const Word now = load<Word>(operation.address), wanted = static_cast<Word>(operation.value);
+  switch (operation.condition) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<Signed>(now - wanted) >= 0;  // cyclic, as the manual defines it
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return now == wanted;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (now & wanted) != 0;
+    default:
+      return static_cast<Word>(~(now | wanted)) != 0;
+  }
+}
+
+struct Batch {
+  const Context* context;
+  std::vector<Operation> operations;
+
+  static void call(void* raw) {
+    const std::unique_ptr<Batch> self(static_cast<Batch*>(raw));
+    for (const Operation& operation : self->operations) self->perform(operation);
+  }
+
+  void perform(const Operation& operation) const {
+    switch (operation.kind) {
+      case Operation::Kind::Wait32:
+        return await([&] { return holds<uint32_t>(operation); });
+      case Operation::Kind::Wait64:
+        return await([&] { return holds<uint64_t>(operation); });
+      case Operation::Kind::Write32:
+        return __atomic_store_n(static_cast<uint32_t*>(operation.address), static_cast<uint32_t>(operation.value),
+                                __ATOMIC_SEQ_CST);
+      case Operation::Kind::Write64:
+        return __atomic_store_n(static_cast<uint64_t*>(operation.address), operation.value, __ATOMIC_SEQ_CST);
+    }
+  }
+
+  // The word may be changed by a kernel, the host or another process, none of which tells us: polls, less and less
+  // often.
+  template <class Ready>
+  void await(Ready ready) const {
+    constexpr uint64_t kSpin = 20'000;
+    constexpr long kLongest = 100'000;
+    if (spinUntil(ready, kSpin)) return;
+    for (long pause = 1'000; !ready() && context->alive() && context->state() == CUDA_SUCCESS;) {
+      const timespec time{0, pause};
+      nanosleep(&time, nullptr);
+      if (pause < kLongest) pause *= 2;
+    }
+  }
+};
+
+Result<void*> wordAt(CUdeviceptr address, size_t bytes) {
+  if (address % bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no multiple of %zu", address, bytes);
+  VG_TRY(std::byte* const word, memory::deviceRange(address, bytes));
+  return static_cast<void*>(word);
+}
+
+CUresult require64(const Stream& stream) {
+  if (stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)) return CUDA_SUCCESS;
+  return unsupported("64-bit memory operations in streams, by this device profile");
+}
+
+Result<Operation> describeWait(const Stream& stream, const CUstreamBatchMemOpParams& params, bool wide) {
+  const auto& wait = params.waitValue;
+  const unsigned condition = wait.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
+  const Device& device = stream.context().device();
+  if (condition > CU_STREAM_WAIT_VALUE_NOR) return fail(CUDA_ERROR_INVALID_VALUE, "wait flags %#x", wait.flags);
+  if (condition == CU_STREAM_WAIT_VALUE_NOR && !device.attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR))
+    return unsupported("CU_STREAM_WAIT_VALUE_NOR, by this device profile");
+  if ((wait.flags & CU_STREAM_WAIT_VALUE_FLUSH) && !device.attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES))
+    return unsupported("CU_STREAM_WAIT_VALUE_FLUSH, by this device profile");
+  VG_TRY(void* const word, wordAt(wait.address, wide ? 8 : 4));
+  return Operation{wide ? Operation::Kind::Wait64 : Operation::Kind::Wait32, condition, word,
+                   wide ? wait.value64 : wait.value};
+}
+
+Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide) {
+  const auto& write = params.writeValue;
+  if (write.flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})
+    return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
+  VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4));
+  return Operation{wide ? Operation::Kind::Write64 : Operation::Kind::Write32, 0, word,
+                   wide ? write.value64 : write.value};
+}
+
+CUresult add(std::vector<Operation>& operations, const Stream& stream, const CUstreamBatchMemOpParams& params) {
+  switch (params.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+      VG_CHECK(require64(stream));
+      [[fallthrough]];
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: {
+      VG_TRY(Operation operation, describeWait(stream, params, params.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64));
+      operations.push_back(operation);
+      return CUDA_SUCCESS;
+    }
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      VG_CHECK(require64(stream));
+      [[fallthrough]];
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: {
+      VG_TRY(Operation operation, describeWrite(params, params.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64));
+      operations.push_back(operation);
+      return CUDA_SUCCESS;
+    }
+    case CU_STREAM_MEM_OP_BARRIER:  // every operation is in order with everything already
+      return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+      if (stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES)) return CUDA_SUCCESS;
+      return unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, by this device profile");
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "memory operation %d", int(params.operation));
+  }
+}
+
+}  // namespace
+
+CUresult queueMemoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {
+  auto batch = std::make_unique<Batch>(Batch{&stream.context(), {}});
+  for (unsigned i = 0; i < count; ++i) VG_CHECK(add(batch->operations, stream, operations[i]));
+  if (batch->operations.empty()) return stream.context().state();
+  VG_CHECK(stream.hostCall(Batch::call, batch.get()));
+  (void)batch.release();  // the call frees it
+  return CUDA_SUCCESS;
+}
+
+}  // namespace vg::core
