@@ -127,6 +127,14 @@ Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned fla
   return record->base.load(std::memory_order_relaxed);
 }
 
+Result<CUdeviceptr> allocateProcessManaged(size_t bytes, size_t alignment) {
+  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  VG_TRY(alloc::Heap & heap, managedHeap());
+  VG_TRY(alloc::Record * record,
+         heap.allocate(bytes, {alloc::Kind::Managed, nullptr, CU_MEM_ATTACH_GLOBAL, alignment}));
+  return record->base.load(std::memory_order_relaxed);
+}
+
 namespace {
 
 // The allocation that starts at this address and that cuMemFree may end.
