@@ -1,5 +1,7 @@
 #include "core/managed_variables.h"
 
+#include <cstring>
+
 #include "core/context.h"
 #include "core/memory.h"
 
@@ -23,6 +25,7 @@ Result<backend::ImageSource::Managed> ManagedVariables::resolve(void* self, cons
   VG_TRY(const CUdeviceptr address,
          owner.context_ ? memory::allocateManaged(*owner.context_, size, CU_MEM_ATTACH_GLOBAL, alignment)
                         : memory::allocateProcessManaged(size, alignment));
+  std::memset(reinterpret_cast<void*>(address), 0, size);
   owner.variables_[name] = {address, size};
   return backend::ImageSource::Managed{address, true};
 }
