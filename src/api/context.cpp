@@ -65,6 +65,7 @@ CUresult cuCtxCreate_v4(const Call&, CUcontext* pctx, CUctxCreateParams* ctxCrea
 }
 
 CUresult cuCtxDestroy_v2(const Call&, CUcontext ctx) {
+  if (!ctx) return missing("ctx");
   VG_TRY(core::Context & context, core::findContextOrPrimary(ctx));
   return core::destroyContext(context);
 }
@@ -86,7 +87,8 @@ CUresult cuCtxDetach(const Call&, CUcontext ctx) {
 }
 
 CUresult cuCtxPushCurrent_v2(const Call&, CUcontext ctx) {
-  VG_TRY(core::Context & context, core::findContextOrPrimary(ctx));
+  if (!ctx) return missing("ctx");
+  VG_TRY(core::Context & context, core::findAnyContext(ctx));
   core::pushCurrent(context);
   return CUDA_SUCCESS;
 }
@@ -106,7 +108,7 @@ CUresult cuCtxSetCurrent(const Call&, CUcontext ctx) {
     core::setCurrent(nullptr);
     return CUDA_SUCCESS;
   }
-  VG_TRY(core::Context & context, core::findContextOrPrimary(ctx));
+  VG_TRY(core::Context & context, core::findAnyContext(ctx));
   core::setCurrent(&context);
   return CUDA_SUCCESS;
 }
@@ -133,9 +135,12 @@ CUresult cuCtxGetDevice_v2(const Call& call, CUdevice* device, CUcontext ctx) {
   return CUDA_SUCCESS;
 }
 
+// What applications probe a context with: one that has ended is no context, while a failed one still is.
 CUresult cuCtxGetApiVersion(const Call&, CUcontext ctx, unsigned int* version) {
   if (!version) return missing("version");
-  VG_TRY(core::Context & context, named(ctx));
+  VG_TRY(core::Context & context, ctx ? core::findAnyContext(ctx) : top());
+  if (!context.alive() || (!ctx && context.generation() != core::threadState.generation))
+    return fail(CUDA_ERROR_INVALID_CONTEXT, "the context has ended, or is a primary one that nobody retains");
   *version = context.apiVersion();
   return CUDA_SUCCESS;
 }

@@ -123,7 +123,10 @@ CUresult cuDeviceGetProperties(const Call&, CUdevprop* prop, CUdevice dev) {
 
 CUresult cuDeviceGetPCIBusId(const Call&, char* pciBusId, int len, CUdevice dev) {
   VG_TRY(core::Device & device, core::findDevice(dev));
-  return copyText(pciBusId, len, device.pciBusId());
+  const std::string text = device.pciBusId();
+  if (len <= static_cast<int>(text.size()))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a PCI bus id has %zu characters and an end, not %d", text.size(), len);
+  return copyText(pciBusId, len, text);
 }
 
 CUresult cuDeviceGetByPCIBusId(const Call&, CUdevice* dev, const char* pciBusId) {

@@ -84,7 +84,8 @@ CUresult cuLibraryGetKernel(const Call&, CUkernel* pKernel, CUlibrary library, c
 CUresult cuLibraryGetKernelCount(const Call&, unsigned int* count, CUlibrary lib) {
   if (!count) return missing("count");
   VG_TRY(core::Library & found, core::libraries::find(lib));
-  *count = static_cast<unsigned>(found.description().kernelNames().size());
+  VG_TRY(backend::Image & image, found.description());
+  *count = static_cast<unsigned>(image.kernelNames().size());
   return CUDA_SUCCESS;
 }
 
@@ -176,7 +177,8 @@ CUresult cuKernelSetCacheConfig(const Call&, CUkernel kernel, CUfunc_cache confi
 CUresult cuKernelGetParamInfo(const Call&, CUkernel kernel, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   if (!paramOffset) return missing("paramOffset");
   VG_TRY(core::Kernel & found, core::findKernel(kernel));
-  VG_TRY(backend::Kernel * described, found.library().description().kernel(found.name()));
+  VG_TRY(backend::Image & image, found.library().description());
+  VG_TRY(backend::Kernel * described, image.kernel(found.name()));
   const std::vector<backend::Kernel::Parameter>& parameters = described->parameters();
   if (paramIndex >= parameters.size())
     return fail(CUDA_ERROR_INVALID_VALUE, "%s has %zu parameters", found.name().c_str(), parameters.size());

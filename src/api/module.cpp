@@ -57,7 +57,7 @@ CUresult cuModuleUnload(const Call&, CUmodule hmod) {
 }
 
 CUresult cuModuleGetFunction(const Call&, CUfunction* hfunc, CUmodule hmod, const char* name) {
-  if (!hfunc || !name) return missing("hfunc or name");
+  if (!hfunc || !name || !*name) return missing("hfunc or name");
   VG_TRY(core::Module & module, core::modules::find(hmod));
   VG_TRY(core::Function & function, module.function(name));
   *hfunc = function.handle();

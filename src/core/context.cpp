@@ -117,6 +117,7 @@ void Context::report(CUresult error, const char* reason) noexcept {
   if (!fault_.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return;
   VG_LOG(Error, "context %llu of device %d fails with error %d from now on: %s", static_cast<unsigned long long>(id()),
          device().ordinal(), static_cast<int>(error), reason);
+  device().setFault(error);
   uint64_t word = word_.load(std::memory_order_relaxed);
   while (word && !word_.compare_exchange_weak(word, word | kFaulted, std::memory_order_release)) {
   }
@@ -155,12 +156,16 @@ bool Context::peerEnabled(const Context& peer) const {
   return false;
 }
 
+Result<Context&> findAnyContext(CUcontext handle) {
+  if (Context* context = contexts.find(handle)) return *context;
+  return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", static_cast<void*>(handle));
+}
+
 Result<Context&> findContextOrPrimary(CUcontext handle) {
-  Context* context = contexts.find(handle);
-  if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", static_cast<void*>(handle));
-  if (!context->primary() && !context->alive())
+  VG_TRY(Context & context, findAnyContext(handle));
+  if (!context.primary() && !context.alive())
     return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context %p has been destroyed", static_cast<void*>(handle));
-  return *context;
+  return context;
 }
 
 Result<Context&> findContext(CUcontext handle) {
@@ -191,6 +196,7 @@ CUresult checkContextFlags(unsigned flags) {
 
 Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersion) {
   VG_CHECK(checkContextFlags(flags));
+  if (device.fault()) return fail(device.fault(), "an earlier fault ended the use of device %d", device.ordinal());
   Context& context = ContextLife::make(device, false);
   ContextLife::begin(context, flags, apiVersion);
   pushCurrent(context);

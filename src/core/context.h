@@ -102,8 +102,11 @@ class Context final : public backend::FaultSink {
 // The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,
 // CUDA_ERROR_CONTEXT_IS_DESTROYED for a context that has ended or a primary one that nobody retains.
 Result<Context&> findContext(CUcontext handle);
-// The same for calls that may name a primary context that nobody retains, such as cuCtxSetCurrent.
+// The same for calls that may name a primary context that nobody retains.
 Result<Context&> findContextOrPrimary(CUcontext handle);
+// A context that lives, has ended or is to begin: cuCtxSetCurrent takes them all. CUDA_ERROR_INVALID_CONTEXT for what
+// never was one.
+Result<Context&> findAnyContext(CUcontext handle);
 
 // The current context of the calling thread when it may be used; otherwise CUDA_ERROR_INVALID_CONTEXT (none),
 // CUDA_ERROR_CONTEXT_IS_DESTROYED (ended, or a primary one that nobody retains) or its sticky error.

@@ -71,7 +71,6 @@ CUresult Device::awaitTeardown(std::unique_lock<std::mutex>& lock) {
 }
 
 CUresult Device::endPrimary(std::unique_lock<std::mutex>& lock) {
-  retained_ = 0;
   active_ = false;
   teardownBy_ = std::this_thread::get_id();
   lock.unlock();
@@ -85,6 +84,7 @@ CUresult Device::endPrimary(std::unique_lock<std::mutex>& lock) {
 Result<Context&> Device::retainPrimary() {
   std::unique_lock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
+  if (fault()) return fail(fault(), "an earlier fault ended the use of device %d", ordinal_);
   if (!active_) {
     activatePrimary(*primary_, primaryFlags_);
     active_ = true;
@@ -97,7 +97,7 @@ CUresult Device::releasePrimary() {
   std::unique_lock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
   if (!retained_) return fail(CUDA_ERROR_INVALID_CONTEXT, "nobody retains the primary context of device %d", ordinal_);
-  return --retained_ ? CUDA_SUCCESS : endPrimary(lock);
+  return --retained_ || !active_ ? CUDA_SUCCESS : endPrimary(lock);
 }
 
 CUresult Device::resetPrimary() {

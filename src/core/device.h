@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -31,13 +32,21 @@ class Device {
 
   // The primary context. Its handle exists before anything retains it.
   Context& primary() const { return *primary_; }
-  // Counted: the first makes the context usable, the last release tears it down. Thread-safe.
+  // Counted: the first makes the context usable, the last release takes it apart. Thread-safe.
   Result<Context&> retainPrimary();
   CUresult releasePrimary();
-  // Tears down what the context holds, whoever retains it; the handle and the counts of later retains start anew.
+  // Takes the context apart whoever retains it; the next retain makes it usable again. The count goes on.
   CUresult resetPrimary();
   CUresult setPrimaryFlags(unsigned flags);
   void primaryState(unsigned* flags, bool* active) const;
+
+  // A kernel's fault ends the process's use of the device: no context can be made on it any more, a reset heals
+  // nothing. CUDA_SUCCESS or the first fault.
+  CUresult fault() const { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
+  void setFault(CUresult fault) {
+    int none = CUDA_SUCCESS;
+    fault_.compare_exchange_strong(none, fault, std::memory_order_acq_rel);
+  }
 
  private:
   friend CUresult makeDevices();
@@ -45,6 +54,7 @@ class Device {
   const int ordinal_;
   backend::Device& backend_;
   Context* primary_ = nullptr;
+  std::atomic<int> fault_{CUDA_SUCCESS};
   CUresult endPrimary(std::unique_lock<std::mutex>& lock);
   CUresult awaitTeardown(std::unique_lock<std::mutex>& lock);
 

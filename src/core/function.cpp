@@ -68,7 +68,8 @@ void Kernel::forget(const Context& context) {
 CUresult Kernel::setAttribute(int device, CUfunction_attribute attribute, int value) {
   if (!settable(attribute))
     return fail(CUDA_ERROR_INVALID_VALUE, "function attribute %d cannot be set", static_cast<int>(attribute));
-  VG_TRY(backend::Kernel * described, library_->description().kernel(name_));
+  VG_TRY(backend::Image & image, library_->description());
+  VG_TRY(backend::Kernel * described, image.kernel(name_));
   VG_CHECK(described->setAttribute(attribute, value));
   std::lock_guard lock(mutex_);
   const auto same = [&](const Setting& one) { return one.device == device && one.attribute == attribute; };
@@ -91,7 +92,8 @@ Result<int> Kernel::attribute(int device, CUfunction_attribute attribute) {
     for (const Setting& setting : settings_)
       if (setting.device == device && setting.attribute == attribute) return setting.value;
   }
-  VG_TRY(backend::Kernel * described, library_->description().kernel(name_));
+  VG_TRY(backend::Image & image, library_->description());
+  VG_TRY(backend::Kernel * described, image.kernel(name_));
   return described->attribute(attribute);
 }
 

@@ -21,6 +21,13 @@ constinit std::atomic<unsigned> loaded{0};
 
 using Select = std::function<Result<images::Selected>(const images::SelectOptions&)>;
 
+// Any device with this compute capability. Requires: there is one.
+backend::Device& deviceOf(int capability) {
+  int ordinal = 0;
+  while (deviceAt(ordinal).traits().computeCapability != capability) ++ordinal;
+  return deviceAt(ordinal).backend();
+}
+
 }  // namespace
 
 Library::~Library() {
@@ -48,18 +55,39 @@ Result<Module&> Library::in(Context& context) {
   return module;
 }
 
+Result<backend::Image&> Library::description() {
+  std::lock_guard lock(blueprintMutex_);
+  if (!blueprint_ && refused_ == CUDA_SUCCESS) {
+    const auto& [capability, code] = *selected_.begin();
+    Result<std::unique_ptr<Blueprint>> made = Blueprint::load(deviceOf(capability), code, name_, &managed_, {});
+    if (made)
+      blueprint_ = std::move(*made);
+    else
+      refused_ = made.error();
+  }
+  if (refused_) return refused_;
+  return blueprint_->image();
+}
+
+Result<backend::Global> Library::managed(const std::string& name) {
+  VG_CHECK(description());
+  return managed_.find(name);
+}
+
 Result<Kernel&> Library::kernel(const std::string& name) {
   std::lock_guard lock(kernelsMutex_);
   if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
-  VG_CHECK(description().kernel(name));
+  VG_TRY(backend::Image & image, description());
+  VG_CHECK(image.kernel(name));
   Kernel* made = makeKernel(*this, name);
   kernels_[name] = made;
   return *made;
 }
 
 Result<std::vector<Kernel*>> Library::kernels() {
+  VG_TRY(backend::Image & image, description());
   std::vector<Kernel*> all;
-  for (const std::string& name : description().kernelNames()) {
+  for (const std::string& name : image.kernelNames()) {
     VG_TRY(Kernel & made, kernel(name));
     all.push_back(&made);
   }
@@ -69,26 +97,21 @@ Result<std::vector<Kernel*>> Library::kernels() {
 // The list of all libraries, and the steps of a library's life that touch its insides.
 struct LibraryList {
   // Devices may differ in what they run: the code for each kind is chosen now, while the image is at hand.
-  static CUresult load(Library& library, const Select& select, JitOptions& options) {
+  static CUresult load(Library& library, const Select& select, std::string* log) {
     CUresult refused = CUDA_SUCCESS;
-    backend::Device* described = nullptr;
     for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) {
-      backend::Device& device = deviceAt(ordinal).backend();
+      const backend::Device& device = deviceAt(ordinal).backend();
       const int capability = device.traits().computeCapability;
       if (library.selected_.count(capability)) continue;
-      Result<images::Selected> selected = select(modules::selectOptions(device, &options.errorLog()));
-      if (!selected) {
+      Result<images::Selected> selected = select(modules::selectOptions(device, log));
+      if (selected) {
+        separateLinked(*selected);
+        library.selected_[capability] = std::move(*selected);
+      } else {
         refused = selected.error();
-        continue;
       }
-      separateLinked(*selected);
-      library.selected_[capability] = std::move(*selected);
-      if (!described) described = &device;
     }
-    if (!described) return refused;
-    VG_TRY(library.blueprint_, Blueprint::load(*described, library.selected_[described->traits().computeCapability],
-                                               library.name_, &library.managed_, options.loadOptions()));
-    return CUDA_SUCCESS;
+    return library.selected_.empty() ? refused : CUDA_SUCCESS;
   }
 
   static void add(Library& library) {
@@ -129,7 +152,7 @@ namespace {
 
 Result<Library&> make(std::string name, const Select& select, JitOptions& options) {
   Library* library = slab.create(std::move(name));
-  if (const CUresult result = LibraryList::load(*library, select, options)) {
+  if (const CUresult result = LibraryList::load(*library, select, &options.errorLog())) {
     slab.destroy(library);
     return result;
   }

@@ -1,5 +1,8 @@
 // A library (CUlibrary): an image loaded once for the whole process. Each context gets an instance of the code and
 // fresh variables when it first uses one; managed variables have one address for all.
+//
+// Code is chosen when the library is loaded and read when it is first asked for, as the vendor's driver does: a text
+// with errors loads, and its kernels are refused.
 #pragma once
 
 #include <cuda.h>
@@ -38,9 +41,9 @@ class Library {
   Result<Kernel&> kernel(const std::string& name);  // CUDA_ERROR_NOT_FOUND
   Result<std::vector<Kernel*>> kernels();           // all, by name
   // Works without a context. CUDA_ERROR_NOT_FOUND.
-  Result<backend::Global> managed(const std::string& name) { return managed_.find(name); }
-  // What its kernels are like, without a context.
-  backend::Image& description() const { return blueprint_->image(); }
+  Result<backend::Global> managed(const std::string& name);
+  // What its kernels are like, without a context. The error with which reading the code failed, again each time.
+  Result<backend::Image&> description();
 
  private:
   friend struct LibraryList;
@@ -54,7 +57,9 @@ class Library {
   const std::string name_;
   ManagedVariables managed_;
   std::map<int, images::Selected> selected_;  // by compute capability of the devices; constant after loading
-  std::unique_ptr<Blueprint> blueprint_;      // constant after loading
+  std::mutex blueprintMutex_;                 // guards blueprint_ and refused_
+  std::unique_ptr<Blueprint> blueprint_;      // made at first need
+  CUresult refused_ = CUDA_SUCCESS;           // why there is none
   std::mutex kernelsMutex_;                   // guards kernels_
   std::map<std::string, Kernel*> kernels_;
   std::mutex instancesMutex_;  // guards instances_; held while code is loaded, so that it is loaded once

@@ -8,6 +8,7 @@ namespace vg::core {
 namespace {
 
 constexpr size_t kMaximumStack = size_t{512} << 10;  // of a thread: what CUDA gives it as local memory at most
+constexpr size_t kMinimumPrintf = size_t{512} << 10, kMinimumHeap = size_t{4} << 20;
 constexpr size_t kMaximumGranularity = 128;
 
 CUresult unsupportedLimit(CUlimit which) {
@@ -55,11 +56,11 @@ CUresult Context::setLimit(CUlimit which, size_t value) {
       return CUDA_SUCCESS;
     case CU_LIMIT_PRINTF_FIFO_SIZE:
       if (value > memory) return tooMuch(which, value, memory);
-      kernelLimits_.printfBytes.store(value);
+      kernelLimits_.printfBytes.store(std::max(value, kMinimumPrintf));
       return CUDA_SUCCESS;
     case CU_LIMIT_MALLOC_HEAP_SIZE:
       if (value > memory) return tooMuch(which, value, memory);
-      kernelLimits_.heapBytes.store(value);
+      kernelLimits_.heapBytes.store(std::max(value, kMinimumHeap));
       return CUDA_SUCCESS;
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
       pendingLaunches_.store(value);
