@@ -1,0 +1,83 @@
+// Launching kernels, in the forms that CUDA has had over time.
+#include "core/launch.h"
+
+#include "api/call.h"
+#include "core/legacy_launch.h"
+#include "core/stream.h"
+
+namespace vg::handlers {
+namespace {
+
+core::LaunchRequest requestOf(unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
+                              unsigned blockZ, unsigned shared) {
+  core::LaunchRequest request;
+  request.shape = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, {1, 1, 1}, shared, false};
+  return request;
+}
+
+}  // namespace
+
+CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                        unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
+  const core::LaunchRequest request =
+      requestOf(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::launchKernel(stream, f, request, {kernelParams, extra});
+}
+
+CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunction f, void** kernelParams,
+                          void** extra) {
+  if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "config is null");
+  VG_TRY(const core::LaunchRequest request, core::describeLaunch(*config));
+  VG_TRY(core::Stream & stream, call.resolve(config->hStream));
+  return core::launchKernel(stream, f, request, {kernelParams, extra});
+}
+
+CUresult cuLaunchCooperativeKernel(const Call& call, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                                   unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                                   void** kernelParams) {
+  core::LaunchRequest request =
+      requestOf(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes);
+  request.shape.cooperative = true;
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::launchKernel(stream, f, request, {kernelParams, nullptr});
+}
+
+CUresult cuFuncSetBlockShape(const Call& call, CUfunction hfunc, int x, int y, int z) {
+  return core::legacy::setBlockShape(*call.context, hfunc, x, y, z);
+}
+
+CUresult cuFuncSetSharedSize(const Call& call, CUfunction hfunc, unsigned int bytes) {
+  return core::legacy::setSharedSize(*call.context, hfunc, bytes);
+}
+
+CUresult cuParamSetSize(const Call& call, CUfunction hfunc, unsigned int numbytes) {
+  return core::legacy::setParameterSize(*call.context, hfunc, numbytes);
+}
+
+CUresult cuParamSeti(const Call& call, CUfunction hfunc, int offset, unsigned int value) {
+  return core::legacy::setParameter(*call.context, hfunc, offset, &value, sizeof value);
+}
+
+CUresult cuParamSetf(const Call& call, CUfunction hfunc, int offset, float value) {
+  return core::legacy::setParameter(*call.context, hfunc, offset, &value, sizeof value);
+}
+
+CUresult cuParamSetv(const Call& call, CUfunction hfunc, int offset, void* ptr, unsigned int numbytes) {
+  return core::legacy::setParameter(*call.context, hfunc, offset, ptr, numbytes);
+}
+
+CUresult cuLaunch(const Call& call, CUfunction f) { return cuLaunchGrid(call, f, 1, 1); }
+
+CUresult cuLaunchGrid(const Call& call, CUfunction f, int grid_width, int grid_height) {
+  return cuLaunchGridAsync(call, f, grid_width, grid_height, nullptr);
+}
+
+CUresult cuLaunchGridAsync(const Call& call, CUfunction f, int grid_width, int grid_height, CUstream hStream) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::legacy::launch(stream, f, grid_width, grid_height);
+}
+
+}  // namespace vg::handlers

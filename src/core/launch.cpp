@@ -1,0 +1,208 @@
+#include "core/launch.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "backend/device.h"
+#include "base/settings.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/event.h"
+#include "core/function.h"
+#include "core/stream.h"
+
+namespace vg::core {
+namespace {
+
+constexpr size_t kParametersAlignment = 256;
+constexpr size_t kSmallParameters = 1024;  // bytes; records of at most these are kept for reuse
+constexpr unsigned kKept = 64;
+
+// A record and its parameters in one piece.
+struct alignas(kParametersAlignment) OwnRecord : backend::LaunchRecord {
+  OwnRecord* next = nullptr;
+  bool small = false;
+
+  std::byte* parameterBytes() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+// Small records that were used before. A record is made on one thread and released on another, which is what general
+// allocators are slow at.
+class RecordPool {
+ public:
+  OwnRecord* take(size_t bytes) {
+    const bool small = bytes <= kSmallParameters;
+    if (small && lock()) {
+      OwnRecord* const record = first_;
+      if (record) {
+        first_ = record->next;
+        --kept_;
+      }
+      unlock();
+      if (record) return record;
+    }
+    const size_t size = sizeof(OwnRecord) + (small ? kSmallParameters : (bytes + 255) & ~size_t{255});
+    void* const memory = std::aligned_alloc(kParametersAlignment, size);
+    if (!memory) throw std::bad_alloc();
+    auto* const record = new (memory) OwnRecord;
+    record->small = small;
+    record->parameters = record->parameterBytes();
+    return record;
+  }
+
+  void give(OwnRecord* record) {
+    if (record->small && lock()) {
+      const bool keep = kept_ < kKept;
+      if (keep) {
+        record->next = first_;
+        first_ = record;
+        ++kept_;
+      }
+      unlock();
+      if (keep) return;
+    }
+    std::free(record);
+  }
+
+ private:
+  // Fails rather than waits: then the general allocator serves.
+  bool lock() { return !held_.exchange(true, std::memory_order_acquire); }
+  void unlock() { held_.store(false, std::memory_order_release); }
+
+  std::atomic<bool> held_{false};
+  OwnRecord* first_ = nullptr;
+  unsigned kept_ = 0;
+};
+constinit RecordPool records;
+
+void releaseRecord(backend::LaunchRecord* record) { records.give(static_cast<OwnRecord*>(record)); }
+
+struct Buffer {
+  const void* pointer = nullptr;
+  size_t size = 0;
+};
+
+Result<Buffer> readExtra(void** extra) {
+  Buffer buffer;
+  bool sized = false;
+  for (int i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      buffer.pointer = extra[i + 1];
+    } else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1]) {
+      buffer.size = *static_cast<const size_t*>(extra[i + 1]);
+      sized = true;
+    } else {
+      return fail(CUDA_ERROR_INVALID_VALUE, "extra[%d] is %p", i, extra[i]);
+    }
+  }
+  if (!sized || (buffer.size && !buffer.pointer))
+    return fail(CUDA_ERROR_INVALID_VALUE, "extra names no parameter buffer with its size");
+  return buffer;
+}
+
+CUresult fillParameters(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out) {
+  const char* const name = kernel.name().c_str();
+  if (arguments.values && arguments.extra)
+    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
+  if (arguments.extra) {
+    VG_TRY(const Buffer buffer, readExtra(arguments.extra));
+    if (buffer.size < kernel.parameterBytes())
+      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: parameter buffer of %zu bytes, %u are needed", name,
+                  buffer.size, kernel.parameterBytes());
+    if (kernel.parameterBytes()) std::memcpy(out, buffer.pointer, kernel.parameterBytes());
+    return CUDA_SUCCESS;
+  }
+  const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();
+  if (!parameters.empty() && !arguments.values)
+    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: %zu parameters and no arguments", name, parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!arguments.values[i]) return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: argument %zu is null", name, i);
+    std::memcpy(out + parameters[i].offset, arguments.values[i], parameters[i].size);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& request) {
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      request.shape.cooperative = attribute.value.cooperative != 0;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+      const auto& dimension = attribute.value.clusterDim;
+      if (!dimension.x || !dimension.y || !dimension.z)
+        return fail(CUDA_ERROR_INVALID_VALUE, "cluster of %u x %u x %u blocks", dimension.x, dimension.y, dimension.z);
+      request.shape.cluster[0] = dimension.x;
+      request.shape.cluster[1] = dimension.y;
+      request.shape.cluster[2] = dimension.z;
+      return CUDA_SUCCESS;
+    }
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+      request.completionEvent = attribute.value.programmaticEvent.event;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+      request.completionEvent = attribute.value.launchCompletionEvent.event;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+      return attribute.value.deviceUpdatableKernelNode.deviceUpdatable
+                 ? unsupported("kernel nodes that the device updates")
+                 : CUDA_SUCCESS;
+    // Advice that changes no result. A grid of the emulated device is over when the next in its stream begins, which
+    // is all that programmatic serialisation may rely on.
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+      return CUDA_SUCCESS;
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is not known", attribute.id);
+  }
+}
+
+}  // namespace
+
+Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config) {
+  LaunchRequest request;
+  const unsigned grid[3] = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  const unsigned block[3] = {config.blockDimX, config.blockDimY, config.blockDimZ};
+  std::memcpy(request.shape.grid, grid, sizeof grid);
+  std::memcpy(request.shape.block, block, sizeof block);
+  request.shape.dynamicShared = config.sharedMemBytes;
+  if (config.numAttrs && !config.attrs)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%u launch attributes, and no array of them", config.numAttrs);
+  for (unsigned i = 0; i < config.numAttrs; ++i) VG_CHECK(readAttribute(config.attrs[i], request));
+  return request;
+}
+
+CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
+                      const LaunchArguments& arguments) {
+  Context& context = stream.context();
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
+  Event* completion = nullptr;
+  if (request.completionEvent) {
+    VG_TRY(Event & event, events::find(request.completionEvent));
+    completion = &event;
+  }
+  VG_CHECK(kernel->prepare(request.shape));
+  OwnRecord* const record = records.take(kernel->parameterBytes());
+  if (const CUresult bad = fillParameters(*kernel, arguments, record->parameterBytes())) {
+    records.give(record);
+    return bad;
+  }
+  record->kernel = kernel;
+  record->shape = request.shape;
+  record->release = releaseRecord;
+  context.device().backend().flushOutput();
+  VG_CHECK(stream.launch(record));
+  return completion ? completion->record(stream) : CUDA_SUCCESS;
+}
+
+}  // namespace vg::core

@@ -1,0 +1,81 @@
+#include "core/occupancy.h"
+
+#include <algorithm>
+
+#include "core/context.h"
+#include "core/device.h"
+#include "core/function.h"
+#include "core/launch.h"
+#include "core/module.h"
+
+namespace vg::core::occupancy {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr size_t kSharedUnit = 128;  // bytes; of allocation
+
+const backend::Traits& traitsOf(Function& function) { return function.module().context().device().backend().traits(); }
+
+CUresult checkFlags(unsigned flags) {
+  if (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE))
+    return fail(CUDA_ERROR_INVALID_VALUE, "occupancy flags %#x", flags);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Result<int> activeBlocks(Function& function, int blockSize, size_t dynamicShared, unsigned flags) {
+  VG_CHECK(checkFlags(flags));
+  return function.kernel().occupancy(blockSize, dynamicShared);
+}
+
+Result<Suggestion> bestBlockSize(Function& function, CUoccupancyB2DSize sizeFor, size_t dynamicShared, int limit,
+                                 unsigned flags) {
+  VG_CHECK(checkFlags(flags));
+  if (limit < 0) return fail(CUDA_ERROR_INVALID_VALUE, "block size limit %d", limit);
+  VG_TRY(int most, function.kernel().attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+  if (limit) most = std::min(most, limit);
+  const backend::Traits& traits = traitsOf(function);
+  const int full = traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  int bestThreads = 0, bestBlock = 0, bestCount = 0;
+  // From the largest down; of equally good ones the largest.
+  for (int aligned = (most + kWarp - 1) / kWarp * kWarp; aligned > 0 && bestThreads < full; aligned -= kWarp) {
+    const int block = std::min(aligned, most);
+    const size_t shared = sizeFor ? sizeFor(block) : dynamicShared;
+    VG_TRY(const int count, function.kernel().occupancy(block, shared));
+    if (count * block <= bestThreads) continue;
+    bestThreads = count * block;
+    bestBlock = block;
+    bestCount = count;
+  }
+  return Suggestion{bestCount * traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), bestBlock};
+}
+
+Result<size_t> availableShared(Function& function, int blocks, int blockSize) {
+  if (blocks <= 0 || blockSize <= 0)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%d blocks of %d threads", blocks, blockSize);
+  const backend::Traits& traits = traitsOf(function);
+  VG_TRY(const int fit, function.kernel().occupancy(blockSize, 0));
+  if (blocks > fit) return fail(CUDA_ERROR_INVALID_VALUE, "%d blocks of %d threads do not fit", blocks, blockSize);
+  VG_TRY(const int fixed, function.kernel().attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  const size_t all = static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+  const size_t each = all / static_cast<size_t>(blocks) / kSharedUnit * kSharedUnit;
+  const size_t taken = static_cast<size_t>(fixed) +
+                       static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
+  const size_t most =
+      static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - fixed);
+  return each > taken ? std::min(each - taken, most) : size_t{0};
+}
+
+// A grid of single blocks counts each block as a cluster. Larger clusters cannot run on the emulated device yet.
+Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
+  VG_TRY(const LaunchRequest request, describeLaunch(config));
+  const uint32_t(&cluster)[3] = request.shape.cluster;
+  const uint32_t(&block)[3] = request.shape.block;
+  VG_TRY(const int blocks,
+         function.kernel().occupancy(static_cast<int>(block[0] * block[1] * block[2]), request.shape.dynamicShared));
+  if (uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1) return 0;
+  return blocks * traitsOf(function).attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+}
+
+}  // namespace vg::core::occupancy
