@@ -10,7 +10,11 @@ if(VERDIGRIS_NVCC)
   get_filename_component(VG_CUDART_FOLDER ${VG_CUDART_FOLDER} DIRECTORY)
   set(VG_CUDART_FOLDER ${VG_CUDART_FOLDER}/lib64)
 else()
-  message(STATUS "No nvcc: programs that need it are not built (scripts/toolkit installs one)")
+  get_property(said GLOBAL PROPERTY VG_SAID_NO_NVCC)
+  if(NOT said)
+    message(STATUS "No nvcc: programs that need it are not built (scripts/toolkit installs one)")
+    set_property(GLOBAL PROPERTY VG_SAID_NO_NVCC ON)
+  endif()
 endif()
 
 # tests/apps/run-on-gpu wants the shared runtime beside the programs.
