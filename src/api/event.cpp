@@ -40,7 +40,7 @@ CUresult cuEventSynchronize(const Call&, CUevent hEvent) {
 }
 
 CUresult cuEventElapsedTime(const Call&, float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  if (!pMilliseconds) return fail(CUDA_ERROR_INVALID_VALUE, "pMilliseconds is null");
+  if (!pMilliseconds) return fail(CUDA_ERROR_INVALID_HANDLE, "pMilliseconds is null");  // as the driver answers
   VG_TRY(core::Event & start, core::events::find(hStart));
   VG_TRY(core::Event & end, core::events::find(hEnd));
   VG_TRY(*pMilliseconds, core::Event::elapsed(start, end));

@@ -2,11 +2,13 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <string_view>
 
 #include "api/call.h"
 #include "api/entry_points.h"
 #include "api/trace.h"
 #include "base/log.h"
+#include "core/host_function.h"
 
 namespace vg::handlers {
 namespace {
@@ -38,11 +40,23 @@ namespace {
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: the host is out of memory", symbol);
 }
 
+// Host functions must not call the API. The vendor's driver lets them ask a stream all the same.
+[[gnu::cold, gnu::noinline]] bool refusedInHostFunction(const char* symbol) {
+  return !std::string_view(symbol).starts_with("cuStreamQuery") &&
+         !std::string_view(symbol).starts_with("cuEventQuery");
+}
+[[gnu::cold, gnu::noinline]] CUresult refuseInHostFunction(const char* symbol) {
+  return fail(CUDA_ERROR_NOT_PERMITTED, "%s: host functions must not call the API", symbol);
+}
+
 template <Needs kNeeds, auto kHandler, class... Args>
 CUresult call(const char* symbol, DefaultStream stream, Args... args) {
-  if constexpr (kNeeds != Needs::Nothing)
+  if constexpr (kNeeds != Needs::Nothing) {
     if (core::gate.load(std::memory_order_relaxed) != core::Gate::Open) [[unlikely]]
       return refuseAtGate(symbol);
+    if (core::insideHostFunction && refusedInHostFunction(symbol)) [[unlikely]]
+      return refuseInHostFunction(symbol);
+  }
   core::Context* context = nullptr;
   if constexpr (kNeeds == Needs::Context) {
     context = core::threadState.current;

@@ -4,7 +4,6 @@
 #include "base/spin.h"
 #include "core/context.h"
 #include "core/device.h"
-#include "core/host_function.h"
 #include "core/stream.h"
 
 namespace vg::core {
@@ -139,13 +138,11 @@ CUresult Event::record(Stream& stream) {
 Point Event::point() const { return recorded().point; }
 
 CUresult Event::query() const {
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not query events");
   VG_CHECK(context_->state());
   return point().done() ? context_->state() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult Event::synchronize() const {
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not wait for events");
   point().wait();
   context_->device().backend().flushOutput();
   return context_->state();
@@ -169,7 +166,6 @@ namespace events {
 
 Result<CUevent> create(Context& context, unsigned flags) {
   constexpr unsigned kKnown = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not create events");
   if (flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "event flags %#x", flags);
   if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
     return fail(CUDA_ERROR_INVALID_VALUE, "CU_EVENT_INTERPROCESS needs CU_EVENT_DISABLE_TIMING");
@@ -187,11 +183,11 @@ Result<Event&> find(CUevent handle) {
 }
 
 CUresult destroy(CUevent handle) {
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not destroy events");
   VG_TRY(Event & event, find(handle));
+  const Context& context = event.context();
   if (!EventRegistry::close(event))
     return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no event any more", static_cast<void*>(handle));
-  return CUDA_SUCCESS;
+  return context.state();
 }
 
 void destroyAll(Context& context) { EventRegistry::closeAll(context); }

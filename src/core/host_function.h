@@ -1,5 +1,5 @@
-// Functions of the application that run in stream order. They must not call the API: calls that reach for a stream, an
-// event or a device are answered CUDA_ERROR_NOT_PERMITTED while one runs on the calling thread.
+// Functions of the application that run in stream order. They must not call the API: while one runs, the thunks answer
+// its thread CUDA_ERROR_NOT_PERMITTED, but for the queries that the vendor's driver answers too (api/exports.cpp).
 #pragma once
 
 #include <cuda.h>

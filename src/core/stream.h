@@ -6,7 +6,7 @@
 // may run on the calling thread: whoever moves the tail from the reached value t to t+1 owns the stream until it
 // advances the timeline to t+1.
 //
-// All functions are thread-safe. None may be called from a host function (they answer CUDA_ERROR_NOT_PERMITTED).
+// All functions are thread-safe.
 #pragma once
 
 #include <cuda.h>

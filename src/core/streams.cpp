@@ -169,8 +169,6 @@ pthread_key_t endKey() {
 }  // namespace
 
 Result<Stream&> resolveStream(CUstream handle, Context* current) {
-  if (insideHostFunction) [[unlikely]]
-    return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not use streams");
   if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
     if (!current) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current, so there is no default stream");
     return handle == CU_STREAM_PER_THREAD ? streams::perThread(*current) : streams::legacy(*current);
@@ -184,7 +182,6 @@ Result<Stream&> resolveStream(CUstream handle, Context* current) {
 namespace streams {
 
 Result<CUstream> create(Context& context, unsigned flags, int priority) {
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not create streams");
   if (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) return fail(CUDA_ERROR_INVALID_VALUE, "stream flags %#x", flags);
   VG_CHECK(context.state());
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
@@ -192,11 +189,11 @@ Result<CUstream> create(Context& context, unsigned flags, int priority) {
 }
 
 CUresult destroy(CUstream handle) {
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not destroy streams");
   Stream* stream = slab.find(handle);
+  const Context* context = stream ? &stream->context() : nullptr;
   if (!stream || stream->kind() != Stream::Kind::Created || !StreamRegistry::close(*stream))
     return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no stream that can be destroyed", static_cast<void*>(handle));
-  return CUDA_SUCCESS;
+  return context->state();
 }
 
 CUresult synchronizeAll(Context& context) {
