@@ -6,7 +6,6 @@
 #include "core/device.h"
 #include "core/event.h"
 #include "core/host_function.h"
-#include "core/memory.h"
 
 namespace vg::handlers {
 namespace {
@@ -124,22 +123,6 @@ CUresult cuStreamCopyAttributes(const Call& call, CUstream dstStream, CUstream s
   VG_TRY(core::Stream & destination, call.resolve(dstStream));
   VG_TRY(core::Stream & source, call.resolve(srcStream));
   return destination.copyAttributesFrom(source);
-}
-
-// Managed memory is reachable from every stream and the host at any time, so an association changes nothing.
-CUresult cuStreamAttachMemAsync(const Call& call, CUstream hStream, CUdeviceptr dptr, size_t length,
-                                unsigned int flags) {
-  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
-    return fail(CUDA_ERROR_INVALID_VALUE, "attach flags %#x", flags);
-  VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (flags == CU_MEM_ATTACH_SINGLE && stream.kind() == core::Stream::Kind::Legacy)
-    return fail(CUDA_ERROR_INVALID_VALUE, "memory cannot be attached to the legacy default stream alone");
-  const alloc::Record* record = core::memory::lookup(dptr);
-  if (!record || record->kind != alloc::Kind::Managed || reinterpret_cast<uintptr_t>(record->data()) != dptr)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no managed allocation", dptr);
-  if (length && length != record->bytes())
-    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes of an allocation of %zu", length, record->bytes());
-  return stream.context().state();
 }
 
 }  // namespace vg::handlers
