@@ -180,7 +180,7 @@ void checkResolution(Report& report, const Program& program, const std::vector<P
   const Program* asker = &program;
   std::string how = "is linked with libcuda.so.1";
   if (!program.needs("libcuda.so")) {
-    how = "has the CUDA runtime inside (-cudart static)";
+    how = program.hasFatBinary ? "has the CUDA runtime inside (-cudart static)" : "opens libcuda.so itself";
     for (const Program& library : libraries)
       if (library.soname.rfind("libcudart.so", 0) == 0) {
         asker = &library;

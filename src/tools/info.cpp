@@ -67,11 +67,67 @@ void printDevice(const Driver& driver, int ordinal) {
   row("PCI id", pciId);
 }
 
-// "cuMemAlloc_v2" belongs to cuMem: the prefix up to the second capital letter's word.
+// What the entry points with a prefix are about; the first prefix that fits counts.
+constexpr struct {
+  const char* prefix;
+  const char* family;
+} kFamilies[] = {
+    {"cuDeviceGetDevResource", "green contexts"},
+    {"cuCtxGetDevResource", "green contexts"},
+    {"cuCtxFromGreen", "green contexts"},
+    {"cuGreen", "green contexts"},
+    {"cuDev", "devices"},
+    {"cuCtx", "contexts"},
+    {"cuModule", "modules"},
+    {"cuLibrary", "libraries"},
+    {"cuKernel", "libraries"},
+    {"cuFunc", "modules"},
+    {"cuLink", "linker"},
+    {"cuMemcpy", "copies"},
+    {"cuMemset", "fills"},
+    {"cuMemHost", "page-locked memory"},
+    {"cuMemAllocHost", "page-locked memory"},
+    {"cuMemFreeHost", "page-locked memory"},
+    {"cuMemPool", "memory pools"},
+    {"cuMemAllocAsync", "memory pools"},
+    {"cuMemAllocFromPool", "memory pools"},
+    {"cuMemFreeAsync", "memory pools"},
+    {"cuMem", "memory"},
+    {"cuMulticast", "memory"},
+    {"cuPointer", "memory"},
+    {"cuIpc", "sharing between processes"},
+    {"cuArray", "arrays"},
+    {"cuMipmapped", "arrays"},
+    {"cuTex", "textures and surfaces"},
+    {"cuSurf", "textures and surfaces"},
+    {"cuTensor", "tensor maps"},
+    {"cuStream", "streams"},
+    {"cuEvent", "events"},
+    {"cuLaunch", "launches"},
+    {"cuParam", "launches"},
+    {"cuOccupancy", "occupancy"},
+    {"cuGraphics", "graphics"},
+    {"cuGL", "graphics"},
+    {"cuEGL", "graphics"},
+    {"cuVDPAU", "graphics"},
+    {"cuGraph", "graphs"},
+    {"cuUserObject", "graphs"},
+    {"cuThread", "graphs"},
+    {"cuImportExternal", "external memory"},
+    {"cuExternal", "external memory"},
+    {"cuDestroyExternal", "external memory"},
+    {"cuSignalExternal", "external memory"},
+    {"cuWaitExternal", "external memory"},
+    {"cuCheckpoint", "checkpoint and core dump"},
+    {"cuCoredump", "checkpoint and core dump"},
+    {"cuProfiler", "profiler and logs"},
+    {"cuLogs", "profiler and logs"},
+};
+
 std::string familyOf(const std::string& symbol) {
-  size_t end = 3;
-  while (end < symbol.size() && !(symbol[end] >= 'A' && symbol[end] <= 'Z') && symbol[end] != '_') ++end;
-  return symbol.substr(0, end);
+  for (const auto& [prefix, family] : kFamilies)
+    if (symbol.rfind(prefix, 0) == 0) return family;
+  return "process";
 }
 
 struct Families {
@@ -98,16 +154,8 @@ void printCoverage(const api::PrivateTable& table, bool listStubs) {
         if (!isLive) all.stubs += std::string("    ") + symbol + "\n";
       },
       &families);
-  std::string line;
-  for (const auto& [family, count] : families.counts) {
-    std::string item = family + " " + std::to_string(count.live) + "/" + std::to_string(count.all);
-    if (line.size() + item.size() > 90) {
-      row("", line);
-      line.clear();
-    }
-    line += (line.empty() ? "" : ", ") + item;
-  }
-  row("", line);
+  for (const auto& [family, count] : families.counts)
+    std::printf("    %-26s %3u of %3u\n", family.c_str(), count.live, count.all);
   if (listStubs) std::printf("  not implemented:\n%s", families.stubs.c_str());
 }
 

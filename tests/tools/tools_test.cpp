@@ -1,0 +1,205 @@
+// `verdigris run`, `info` and `doctor` from outside: what they print, what they pass on and how they end.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <regex>
+#include <string>
+
+namespace {
+
+struct Outcome {
+  std::string text;  // both streams
+  int code;
+};
+
+// A clean environment: what the tests' own environment holds must not change the answers.
+Outcome verdigris(const std::string& arguments, const std::string& environment = "") {
+  const std::string command = "env -u LD_LIBRARY_PATH -u LD_PRELOAD -u CUDA_VISIBLE_DEVICES -u VERDIGRIS_DEVICES " +
+                              environment + " " VERDIGRIS " " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* const pipe = popen(command.c_str(), "r");
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, n);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+testing::AssertionResult says(const Outcome& outcome, const std::string& pattern) {
+  if (std::regex_search(outcome.text, std::regex(pattern))) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no \"" << pattern << "\" in\n" << outcome.text;
+}
+
+std::string ourLibrary() {
+  char* const path = realpath(LIBCUDA, nullptr);
+  const std::string result = path ? path : "";
+  std::free(path);
+  return result;
+}
+
+std::string ourFolder() { return ourLibrary().substr(0, ourLibrary().rfind('/')); }
+
+TEST(Help, EverySubcommandExplainsItself) {
+  for (const char* subcommand : {"", "run", "info", "doctor"}) {
+    const Outcome outcome = verdigris(std::string(subcommand) + " --help");
+    EXPECT_EQ(outcome.code, 0) << subcommand;
+    EXPECT_TRUE(says(outcome, "Usage|Options"));
+  }
+  EXPECT_NE(verdigris("").code, 0);
+  EXPECT_NE(verdigris("dance").code, 0);
+}
+
+TEST(Run, TheProgramGetsOurLibraryItsArgumentsAndItsExitCode) {
+  const Outcome outcome = verdigris("run " PROGRAMS "/which_driver one -- --devices two");
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_TRUE(says(outcome, "driver .*libcuda.so.1\nargument one\nargument --\nargument --devices\nargument two\n$"));
+  EXPECT_NE(outcome.text.find("driver " + ourFolder()), std::string::npos) << outcome.text;
+}
+
+TEST(Run, OptionsBecomeSettings) {
+  const Outcome outcome = verdigris(
+      "run --devices cpu:2 --memory 8GiB,4GiB --capability 9.0 --profile h200 --timeout 2.5 --log off --trace -- env");
+  EXPECT_EQ(outcome.code, 0);
+  for (const char* line :
+       {"VERDIGRIS_DEVICES=cpu:2", "VERDIGRIS_MEMORY=8GiB,4GiB", "VERDIGRIS_COMPUTE_CAPABILITY=9.0",
+        "VERDIGRIS_PROFILE=h200", "VERDIGRIS_LAUNCH_TIMEOUT=2.5", "VERDIGRIS_LOG=off", "VERDIGRIS_TRACE=1"})
+    EXPECT_NE(outcome.text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << outcome.text;
+}
+
+TEST(Run, KeepsTheLibraryPathOfTheUserBehindOurs) {
+  const Outcome outcome = verdigris("run env", "LD_LIBRARY_PATH=/mine");
+  EXPECT_NE(outcome.text.find("LD_LIBRARY_PATH=" + ourFolder() + ":/mine\n"), std::string::npos) << outcome.text;
+}
+
+TEST(Run, ARelativeTraceFileIsMeantFromHere) {
+  const Outcome outcome = verdigris("run --trace-file calls.txt env");
+  EXPECT_TRUE(says(outcome, "VERDIGRIS_TRACE=/.*/calls.txt\n"));
+}
+
+TEST(Run, PreloadGoesBeforeAnRpath) {
+  EXPECT_TRUE(says(verdigris("run " PROGRAMS "/with_rpath"), "driver .*/elsewhere/libcuda.so.1"));
+  const Outcome outcome = verdigris("run --preload " PROGRAMS "/with_rpath");
+  EXPECT_NE(outcome.text.find("driver " + ourFolder()), std::string::npos) << outcome.text;
+}
+
+TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
+  EXPECT_TRUE(says(verdigris("run --memory plenty true"), "--memory plenty: expected a size such as 16GiB"));
+  EXPECT_TRUE(says(verdigris("run --capability 12 true"), "--capability 12: expected major.minor"));
+  EXPECT_TRUE(says(verdigris("run --devices :2 true"), "--devices :2: expected a list of kind:count"));
+  EXPECT_TRUE(says(verdigris("run --timeout soon true"), "--timeout soon: expected a number of seconds"));
+  EXPECT_EQ(verdigris("run --timeout soon true").code, 2);
+  EXPECT_EQ(verdigris("run").code, 2);
+  EXPECT_EQ(verdigris("run --library-dir /no/such/folder true").code, 2);
+}
+
+TEST(Run, AProgramThatCannotBeRunIsExplained) {
+  Outcome outcome = verdigris("run no-such-program");
+  EXPECT_EQ(outcome.code, 127);
+  EXPECT_TRUE(says(outcome, "Give its path, such as ./no-such-program"));
+  outcome = verdigris("run /etc/passwd");
+  EXPECT_EQ(outcome.code, 126);
+  EXPECT_TRUE(says(outcome, "execute permission"));
+}
+
+TEST(Info, PrintsEachDeviceAndTheCoverage) {
+  const Outcome outcome = verdigris("info", "VERDIGRIS_DEVICES=cpu:2");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_TRUE(says(outcome, "driver API +13\\.0"));
+  EXPECT_TRUE(says(outcome, "devices +2"));
+  EXPECT_TRUE(says(outcome, "Device 1: .+\n  compute capability +\\d+\\.\\d"));
+  EXPECT_TRUE(says(outcome, "implemented +\\d+ of 575"));
+  EXPECT_TRUE(says(outcome, "UUID +GPU-[0-9a-f]{8}-[0-9a-f]{4}-"));
+}
+
+TEST(Info, ListsStubsAndSettingsOnRequest) {
+  EXPECT_TRUE(says(verdigris("info --settings", "VERDIGRIS_LOG=error"), "\\* VERDIGRIS_LOG .*now: error"));
+  EXPECT_TRUE(says(verdigris("info --stubs"), "not implemented:\n    cu"));
+}
+
+TEST(Info, SaysWhereItLookedForTheLibrary) {
+  const Outcome outcome = verdigris("info --library-dir /no/such/folder");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(says(outcome, "none of these folders:\n  /no/such/folder"));
+}
+
+// Whether `doctor` finds this problem and gives this advice.
+testing::AssertionResult finds(const Outcome& outcome, const std::string& problem, const std::string& advice) {
+  if (outcome.code != 1) return testing::AssertionFailure() << "code " << outcome.code << "\n" << outcome.text;
+  return says(outcome, "FAIL  .*" + problem + "[^\n]*(\n +->[^\n]*)*\n +->[^\n]*" + advice);
+}
+
+TEST(Doctor, FindsNothingWhereAllIsWell) {
+  const Outcome outcome = verdigris("doctor " PROGRAMS "/with_ptx", "LD_LIBRARY_PATH=" + ourFolder());
+  EXPECT_TRUE(says(outcome, "cuInit finds 1 device"));
+  EXPECT_TRUE(says(outcome, "has the CUDA runtime inside"));
+  EXPECT_TRUE(says(outcome, "resolves to ours, through LD_LIBRARY_PATH"));
+  EXPECT_TRUE(says(outcome, "with_ptx: PTX for sm_75; native code \\(not used\\) for sm_90"));
+}
+
+TEST(Doctor, SaysWhichOtherDriverAProgramGets) {
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/with_rpath", "LD_LIBRARY_PATH=" + ourFolder()),
+                    "resolves to .*/elsewhere/libcuda.so.1, through RPATH of", "verdigris run --preload"));
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/which_driver", "LD_LIBRARY_PATH=" PROGRAMS "/elsewhere"),
+                    "resolves to .*/elsewhere/libcuda.so.1, through LD_LIBRARY_PATH", "verdigris run"));
+  EXPECT_TRUE(says(verdigris("doctor " PROGRAMS "/with_rpath", "LD_PRELOAD=" + ourLibrary()),
+                   "resolves to ours, through LD_PRELOAD"));
+}
+
+TEST(Doctor, KnowsProgramsWithoutPtxAndDamagedOnes) {
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/native_only"), "native GPU code only \\(sm_80, sm_90\\)",
+                    "nvcc -gencode arch=compute_75"));
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/damaged"), "its GPU code is damaged", "build or install"));
+}
+
+TEST(Doctor, KnowsProgramsThatCannotLoadALibrary) {
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/static_program"), "linked statically", "without -static"));
+  EXPECT_TRUE(finds(verdigris("doctor no-such-program"), "no-such-program is not there", "./no-such-program"));
+
+  // A copy for another machine: only the machine number of the header differs.
+  const std::string foreign = testing::TempDir() + "foreign-" + std::to_string(getpid());
+  {
+    std::ifstream original(PROGRAMS "/with_ptx", std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(original)), {});
+    ASSERT_GT(bytes.size(), 64u);
+    bytes[18] = static_cast<char>(0xB7);  // AArch64
+    std::ofstream(foreign, std::ios::binary) << bytes;
+  }
+  EXPECT_TRUE(finds(verdigris("doctor " + foreign), "is not for x86-64", "build it for this machine"));
+  unlink(foreign.c_str());
+}
+
+TEST(Doctor, KnowsProgramsForWhichTheLoaderIgnoresTheEnvironment) {
+  if (geteuid() != 0) GTEST_SKIP() << "making a file of another owner setuid needs root";
+  const std::string copy = testing::TempDir() + "setuid-" + std::to_string(getpid());
+  ASSERT_EQ(std::system(("cp " PROGRAMS "/with_ptx " + copy).c_str()), 0);
+  ASSERT_EQ(chown(copy.c_str(), 1, 1), 0);
+  ASSERT_EQ(chmod(copy.c_str(), 04755), 0);
+  EXPECT_TRUE(finds(verdigris("doctor " + copy), "is setuid", "RPATH"));
+  unlink(copy.c_str());
+}
+
+TEST(Doctor, ExplainsScripts) {
+  const std::string script = testing::TempDir() + "script-" + std::to_string(getpid());
+  std::ofstream(script) << "#!/usr/bin/env python3\n";
+  chmod(script.c_str(), 0755);
+  EXPECT_TRUE(says(verdigris("doctor " + script), "is a script for /usr/bin/env python3"));
+  unlink(script.c_str());
+}
+
+TEST(Doctor, ExplainsWhyNoDeviceIsVisible) {
+  EXPECT_TRUE(finds(verdigris("doctor", "CUDA_VISIBLE_DEVICES="), "cuInit answers CUDA_ERROR_NO_DEVICE",
+                    "CUDA_VISIBLE_DEVICES is \"\""));
+  EXPECT_TRUE(
+      finds(verdigris("doctor", "VERDIGRIS_DEVICES=warp:9"), "cuInit answers", "VERDIGRIS_DEVICES is \"warp:9\""));
+}
+
+TEST(Doctor, LooksAtTheCacheAndAtWhatForbidsCompilation) {
+  EXPECT_TRUE(says(verdigris("doctor", "CUDA_CACHE_PATH=/dev/null/nowhere"), "/dev/null/nowhere cannot be written"));
+  EXPECT_TRUE(finds(verdigris("doctor", "CUDA_DISABLE_PTX_JIT=1"), "CUDA_DISABLE_PTX_JIT is set", "unset it"));
+}
+
+}  // namespace
