@@ -27,15 +27,30 @@ CUresult box(const Call& call, const Box* pCopy, CUstream handle, Form form) {
 }
 
 // A synchronous copy between contexts comes after what their default streams have to do.
-CUresult awaitContext(const Call& call, CUcontext handle) {
+CUresult awaitContext(CUcontext handle) {
+  if (!handle) return CUDA_SUCCESS;
   VG_TRY(core::Context & context, core::findContext(handle));
-  return &context == call.context ? CUDA_SUCCESS : context.legacyStream().synchronize();
+  return &context == core::threadState.current ? CUDA_SUCCESS : context.legacyStream().synchronize();
+}
+
+// Addresses say which device is meant, so the contexts matter only for the order; null stands for any.
+CUresult awaitContexts(CUcontext destination, CUcontext source) {
+  VG_CHECK(awaitContext(destination));
+  return awaitContext(source);
 }
 
 CUresult checkContexts(CUcontext destination, CUcontext source) {
-  VG_CHECK(core::findContext(destination));
-  VG_CHECK(core::findContext(source));
+  if (destination) VG_CHECK(core::findContext(destination));
+  if (source) VG_CHECK(core::findContext(source));
   return CUDA_SUCCESS;
+}
+
+// The default stream of the current context, or, when there is none, of one that the caller names.
+Result<core::Stream&> peerStream(const Call& call, CUcontext destination, CUcontext source) {
+  const CUcontext named = destination ? destination : source;
+  if (core::threadState.current || !named) return call.resolve(nullptr);
+  VG_TRY(core::Context & context, core::findContext(named));
+  return context.legacyStream();
 }
 
 }  // namespace
@@ -77,9 +92,10 @@ CUresult cuMemcpyDtoDAsync_v2(const Call& call, CUdeviceptr dstDevice, CUdevicep
 
 CUresult cuMemcpyPeer(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                       CUcontext srcContext, size_t ByteCount) {
-  VG_CHECK(awaitContext(call, dstContext));
-  VG_CHECK(awaitContext(call, srcContext));
-  return linear(call, Place::device(dstDevice), Place::device(srcDevice), ByteCount);
+  VG_CHECK(awaitContexts(dstContext, srcContext));
+  VG_TRY(core::Stream & stream, peerStream(call, dstContext, srcContext));
+  return core::memory::copyLinear(stream, Place::device(dstDevice), Place::device(srcDevice), ByteCount,
+                                  Form::Synchronous);
 }
 
 CUresult cuMemcpyPeerAsync(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
@@ -111,9 +127,9 @@ CUresult cuMemcpy3DAsync_v2(const Call& call, const CUDA_MEMCPY3D* pCopy, CUstre
 
 CUresult cuMemcpy3DPeer(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy) {
   if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
-  VG_CHECK(awaitContext(call, pCopy->dstContext));
-  VG_CHECK(awaitContext(call, pCopy->srcContext));
-  return box(call, pCopy, nullptr, Form::Synchronous);
+  VG_CHECK(awaitContexts(pCopy->dstContext, pCopy->srcContext));
+  VG_TRY(core::Stream & stream, peerStream(call, pCopy->dstContext, pCopy->srcContext));
+  return core::memory::copyBox(stream, *pCopy, Form::Synchronous);
 }
 
 CUresult cuMemcpy3DPeerAsync(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) {

@@ -11,6 +11,8 @@ CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "
 
 CUresult cuMemHostAlloc(const Call& call, void** pp, size_t bytesize, unsigned int Flags) {
   if (!pp) return missing("pp");
+  *pp = nullptr;
+  if (!bytesize) return CUDA_SUCCESS;
   VG_TRY(*pp, core::memory::allocateHost(*call.context, bytesize, Flags));
   return CUDA_SUCCESS;
 }
@@ -23,7 +25,11 @@ CUresult cuMemAllocHost(const Call& call, void** pp, unsigned int bytesize) {
   return cuMemHostAlloc(call, pp, bytesize, 0);
 }
 
-CUresult cuMemFreeHost(const Call&, void* p) { return core::memory::releaseHost(p); }
+// Needs no context, but reports the one that there is.
+CUresult cuMemFreeHost(const Call&, void* p) {
+  if (core::threadState.current) VG_CHECK(core::currentContext());
+  return core::memory::releaseHost(p);
+}
 
 CUresult cuMemHostRegister_v2(const Call& call, void* p, size_t bytesize, unsigned int Flags) {
   return core::memory::registerHost(*call.context, p, bytesize, Flags);

@@ -14,6 +14,7 @@ CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "
 
 CUresult cuMemAlloc_v2(const Call& call, CUdeviceptr* dptr, size_t bytesize) {
   if (!dptr) return missing("dptr");
+  *dptr = 0;  // what a caller finds after a failure
   VG_TRY(*dptr, core::memory::allocate(*call.context, bytesize));
   return CUDA_SUCCESS;
 }
@@ -34,22 +35,24 @@ CUresult cuMemAllocManaged(const Call& call, CUdeviceptr* dptr, size_t bytesize,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemFree_v2(const Call&, CUdeviceptr dptr) { return core::memory::release(dptr); }
+// Needs no context, but reports the one that there is.
+CUresult cuMemFree_v2(const Call&, CUdeviceptr dptr) {
+  if (core::threadState.current) VG_CHECK(core::currentContext());
+  return core::memory::release(dptr);
+}
 
 CUresult cuMemGetInfo_v2(const Call& call, size_t* free, size_t* total) {
-  if (!free || !total) return missing("free or total");
   const core::memory::Usage usage = core::memory::usage(*call.context);
-  *free = usage.free;
-  *total = usage.total;
+  if (free) *free = usage.free;
+  if (total) *total = usage.total;
   return CUDA_SUCCESS;
 }
 
 // The form of the 32-bit era: what does not fit its numbers is said as the largest one.
 CUresult cuMemGetInfo(const Call& call, unsigned int* free, unsigned int* total) {
-  if (!free || !total) return missing("free or total");
   const core::memory::Usage usage = core::memory::usage(*call.context);
-  *free = static_cast<unsigned>(std::min<size_t>(usage.free, UINT32_MAX));
-  *total = static_cast<unsigned>(std::min<size_t>(usage.total, UINT32_MAX));
+  if (free) *free = static_cast<unsigned>(std::min<size_t>(usage.free, UINT32_MAX));
+  if (total) *total = static_cast<unsigned>(std::min<size_t>(usage.total, UINT32_MAX));
   return CUDA_SUCCESS;
 }
 

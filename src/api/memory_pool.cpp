@@ -24,6 +24,7 @@ Result<core::Device&> deviceOf(const CUmemLocation* location, CUmemAllocationTyp
 CUresult cuMemAllocAsync(const Call& call, CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
   if (!dptr) return missing("dptr");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *dptr = 0;
   VG_TRY(*dptr, memory::allocateAsync(stream, bytesize));
   return CUDA_SUCCESS;
 }

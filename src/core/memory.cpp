@@ -104,14 +104,12 @@ Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment) {
 Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize) {
   if (elementSize != 4 && elementSize != 8 && elementSize != 16)
     return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 4, 8 or 16", elementSize);
-  const size_t limit = static_cast<size_t>(context.device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
-  if (!width || !height || width > limit)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes, the largest pitch is %zu", height, width, limit);
+  if (!width || !height) return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, width);
   constexpr size_t kPitchAlignment = 512;  // what the vendor's driver uses for every width and element size
   const size_t pitch = alloc::roundUp(width, kPitchAlignment);
   size_t bytes;
-  if (__builtin_mul_overflow(pitch, height, &bytes))
-    return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu rows of %zu bytes", height, pitch);
+  if (pitch < width || __builtin_mul_overflow(pitch, height, &bytes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, pitch);
   VG_TRY(CUdeviceptr address, allocate(context, bytes));
   return Pitched{address, pitch};
 }
@@ -166,6 +164,7 @@ CUresult drain(Context* owner) {
 CUresult release(CUdeviceptr address) {
   if (!address) return CUDA_SUCCESS;
   VG_TRY(const alloc::Record* record, freeable(address));
+  if (const Context* owner = ownerOf(*record)) VG_CHECK(owner->state());
   // Read before waiting: the record may change hands meanwhile.
   const unsigned window = record->window.load(std::memory_order_relaxed);
   const uint64_t id = record->id.load(std::memory_order_relaxed);

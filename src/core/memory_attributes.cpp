@@ -31,6 +31,25 @@ unsigned accessFlags(const alloc::Record& record) {
   return readOnly ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
 }
 
+// What a record's memory is a piece of: whole granules of ours, or the registered range itself.
+struct Mapping {
+  CUdeviceptr start;
+  size_t bytes;
+};
+
+Mapping mappingOf(const alloc::Record& record) {
+  const uintptr_t base = record.base.load(std::memory_order_relaxed);
+  if (record.kind.load(std::memory_order_relaxed) == Kind::Registered) return {base, record.bytes()};
+  const uintptr_t start = base / alloc::kGranule * alloc::kGranule;
+  return {start, alloc::roundUp(base + record.bytes() - start, alloc::kGranule)};
+}
+
+// Whether the memory is device memory of a device with this attribute.
+int deviceSays(const alloc::Record& record, CUdevice_attribute attribute) {
+  const Kind kind = record.kind.load(std::memory_order_relaxed);
+  return (kind == Kind::Device || kind == Kind::Pool) && deviceAt(deviceOf(record)).attribute(attribute) != 0;
+}
+
 // False: this memory has no such attribute.
 bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const alloc::Record& record) {
   const Kind kind = record.kind.load(std::memory_order_relaxed);
@@ -50,9 +69,11 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       if (!hostAccessible(kind)) return false;
       put(data, reinterpret_cast<void*>(pointer));
       return true;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      put(data, static_cast<int>(record.attributes.load(std::memory_order_relaxed) & kSyncMemops ? 1 : 0));
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: {
+      const bool asked = record.attributes.load(std::memory_order_relaxed) & kSyncMemops;
+      put(data, static_cast<int>(asked || kind == Kind::Managed));
       return true;
+    }
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       put(data, static_cast<unsigned long long>(record.id.load(std::memory_order_relaxed)));
@@ -64,12 +85,16 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, deviceOf(record));
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       put(data, static_cast<CUdeviceptr>(record.base.load(std::memory_order_relaxed)));
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       put(data, record.bytes());
+      return true;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      put(data, mappingOf(record).start);
+      return true;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      put(data, mappingOf(record).bytes);
       return true;
     case CU_POINTER_ATTRIBUTE_MAPPED:
       put(data, 1);
@@ -78,16 +103,19 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, accessFlags(record));
       return true;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      if (kind != Kind::Pool) return false;
-      put(data, poolOf(record));
+      put(data, kind == Kind::Pool ? poolOf(record) : CUmemoryPool{});
       return true;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       put(data, uint64_t{0});
       return true;  // nothing can be exported yet
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED));
+      return true;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED));
+      return true;
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      put(data, 0);
+      put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK));
       return true;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       break;  // kernel drivers of other devices need them; there are none

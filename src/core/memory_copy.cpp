@@ -24,6 +24,10 @@ bool isDevice(Known record) {
   return kind == alloc::Kind::Device || kind == alloc::Kind::Pool;
 }
 
+bool isDeviceLike(Known record) {
+  return isDevice(record) || (record && record->kind.load(std::memory_order_relaxed) == alloc::Kind::Managed);
+}
+
 bool wantsSynchrony(Known record) {
   return record && (record->attributes.load(std::memory_order_relaxed) & kSyncMemops);
 }
@@ -32,7 +36,9 @@ Completion completionOfCopy(Known destination, Known source, Form form) {
   if (wantsSynchrony(destination) || wantsSynchrony(source)) return Completion::Host;
   if (form == Form::Synchronous)
     return isDevice(destination) && isDevice(source) ? Completion::Async : Completion::Host;
-  return destination && source ? Completion::Async : Completion::Host;
+  // Between two host buffers, pinned or not, the call returns when the copy is done.
+  const bool touchesDevice = isDeviceLike(destination) || isDeviceLike(source);
+  return destination && source && touchesDevice ? Completion::Async : Completion::Host;
 }
 
 Completion completionOfFill(Known destination, Form form) {
@@ -79,7 +85,7 @@ namespace {
 // One side of a two- or three-dimensional copy, as the caller gave it.
 struct BoxSide {
   const char* name;
-  size_t x, y, z, lod;  // x in bytes
+  size_t x, y, z;  // x in bytes
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
@@ -104,10 +110,8 @@ Result<Place> placeOf(const BoxSide& side) {
   return fail(CUDA_ERROR_INVALID_VALUE, "%s memory type %d", side.name, static_cast<int>(side.type));
 }
 
-CUresult checkPitch(const BoxSide& side, const Extent& extent, size_t largestPitch) {
-  if (side.lod) return fail(CUDA_ERROR_INVALID_VALUE, "%s level of detail %zu is not 0", side.name, side.lod);
-  if (side.pitch > largestPitch)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%s pitch %zu is above %zu", side.name, side.pitch, largestPitch);
+// The vendor's driver knows no largest pitch for copies, whatever its manual says.
+CUresult checkPitch(const BoxSide& side, const Extent& extent) {
   if (side.pitch && (extent.width > side.pitch || side.x > side.pitch - extent.width))
     return fail(CUDA_ERROR_INVALID_VALUE, "%s pitch %zu is less than x %zu + width %zu", side.name, side.pitch, side.x,
                 extent.width);
@@ -127,9 +131,9 @@ struct ResolvedSide {
   Known record;
 };
 
-Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, size_t largestPitch) {
+Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent) {
   VG_TRY(Place place, placeOf(side));
-  VG_CHECK(checkPitch(side, extent, largestPitch));
+  VG_CHECK(checkPitch(side, extent));
   size_t pitch = 0, height = 0, slice, rows, start, end;
   const bool tight = multiplyAdd(1, side.x, extent.width, &pitch) && multiplyAdd(1, side.y, extent.height, &height);
   if (side.pitch) pitch = side.pitch;
@@ -149,28 +153,27 @@ Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, size_t l
 
 CUresult copyBox(Stream& stream, const BoxSide& destination, const BoxSide& source, const Extent& extent, Form form) {
   if (!extent.width || !extent.height || !extent.depth) return CUDA_SUCCESS;
-  const auto largestPitch = static_cast<size_t>(stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
-  VG_TRY(ResolvedSide to, resolve(destination, extent, largestPitch));
-  VG_TRY(ResolvedSide from, resolve(source, extent, largestPitch));
+  VG_TRY(ResolvedSide to, resolve(destination, extent));
+  VG_TRY(ResolvedSide from, resolve(source, extent));
   return stream.copy({to.side, from.side, extent.width, extent.height, extent.depth},
                      completionOfCopy(to.record, from.record, form));
 }
 
 template <class Box>
 CUresult copyBox3D(Stream& stream, const Box& box, Form form) {
-  const BoxSide destination{"destination",     box.dstXInBytes, box.dstY,      box.dstZ,     box.dstLOD,
-                            box.dstMemoryType, box.dstHost,     box.dstDevice, box.dstPitch, box.dstHeight};
-  const BoxSide source{"source",          box.srcXInBytes, box.srcY,      box.srcZ,     box.srcLOD,
-                       box.srcMemoryType, box.srcHost,     box.srcDevice, box.srcPitch, box.srcHeight};
+  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,     box.dstMemoryType,
+                            box.dstHost,   box.dstDevice,   box.dstPitch, box.dstHeight};
+  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     box.srcZ,     box.srcMemoryType,
+                       box.srcHost, box.srcDevice,   box.srcPitch, box.srcHeight};
   return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, box.Depth}, form);
 }
 
 }  // namespace
 
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
-  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, 0, box.dstMemoryType,
+  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, box.dstMemoryType,
                             box.dstHost,   box.dstDevice,   box.dstPitch, 0};
-  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, 0, box.srcMemoryType,
+  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, box.srcMemoryType,
                        box.srcHost, box.srcDevice,   box.srcPitch, 0};
   return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, 1}, form);
 }

@@ -73,16 +73,13 @@ CUresult checkRegistration(Context& context, const void* pointer, size_t bytes, 
   if (!pointer || !bytes || address + bytes < address)
     return fail(CUDA_ERROR_INVALID_VALUE, "no range: %p + %zu", pointer, bytes);
   if (flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags & ~kKnown);
-  if (flags & CU_MEMHOSTREGISTER_IOMEMORY) return unsupported("registering memory of another device");
+  if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not memory of another device", pointer);
   if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) &&
       !context.device().attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
     return unsupported("the device cannot register read-only memory");
-  if (table().ours(address) || table().ours(address + bytes - 1)) {
-    const alloc::Record* record = lookup(pointer);
-    const bool host = record && record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pinned;
-    return fail(host ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : CUDA_ERROR_INVALID_VALUE,
-                "%p is memory that CUDA allocated", pointer);
-  }
+  if (table().ours(address) || table().ours(address + bytes - 1))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is memory that CUDA allocated", pointer);
   if (table().ranges().overlapping(address, bytes))
     return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p + %zu is registered in part", pointer, bytes);
   return CUDA_SUCCESS;
@@ -117,9 +114,10 @@ CUresult registerHost(Context& context, void* pointer, size_t bytes, unsigned fl
 }
 
 CUresult unregisterHost(void* pointer) {
+  if (!pointer || table().ours(reinterpret_cast<uintptr_t>(pointer)))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is nothing that can be registered", pointer);
   const alloc::Record* record = lookup(pointer);
-  if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Registered)
-    return fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not registered", pointer);
+  if (!record) return fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not registered", pointer);
   if (record->data() != pointer)
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is inside the range registered at %p", pointer,
                 static_cast<void*>(record->data()));
@@ -145,11 +143,14 @@ Result<CUdeviceptr> deviceAddressOfHost(void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);  // unified addressing: every device uses the host's address
 }
 
+// As the vendor's driver answers: all host memory is mapped and portable, which only the former says.
 Result<unsigned> hostFlags(void* pointer) {
   const alloc::Record* record = lookup(pointer);
-  if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pinned)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not page-locked memory that CUDA allocated", pointer);
-  return record->flags.load(std::memory_order_relaxed);
+  const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
+  if (kind == alloc::Kind::Device || kind == alloc::Kind::Pool)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not host memory that CUDA knows", pointer);
+  const unsigned flags = kind == alloc::Kind::Pinned ? record->flags.load(std::memory_order_relaxed) : 0;
+  return (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP;
 }
 
 }  // namespace vg::core::memory

@@ -18,9 +18,17 @@ namespace vg::core::memory {
 
 class Pool {
  public:
-  explicit Pool(Device& device) : device_(device) {}
+  // `limit`: the most bytes it may hand out, 0 for as many as there are.
+  Pool(Device& device, bool ofHost, size_t limit) : device_(device), ofHost_(ofHost), limit_(limit) {}
 
   Device& device() const { return device_; }
+  bool ofHost() const { return ofHost_; }
+  Result<alloc::Heap&> heap() const { return ofHost_ ? pinnedHeap() : deviceHeap(device_); }
+  CUresult checkLimit(size_t bytes) const {
+    const uint64_t used = used_.load(std::memory_order_relaxed);
+    if (!limit_ || (used <= limit_ && bytes <= limit_ - used)) return CUDA_SUCCESS;
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes from a pool of at most %zu", bytes, limit_);
+  }
   CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
 
   void take(size_t bytes) {
@@ -43,6 +51,8 @@ class Pool {
   }
 
   Device& device_;
+  const bool ofHost_;
+  const size_t limit_;
   std::atomic<uint64_t> used_{0}, usedHigh_{0}, reservedHigh_{0}, releaseThreshold_{0};
   std::atomic<int> reuse_[3] = {1, 1, 1};  // by CUmemPool_attribute from 1 on
 };
@@ -126,7 +136,7 @@ std::vector<Released>& releasedList() {
 
 Pool& defaultLocked(Device& device) {
   Pool*& pool = defaults[device.ordinal()];
-  if (!pool) pool = pools.create(device);
+  if (!pool) pool = pools.create(device, false, size_t{0});
   return *pool;
 }
 
@@ -138,7 +148,7 @@ Pool& currentOf(Device& device) {
 
 void giveBack(const Released& released) {
   VG_LOG(Debug, "stream-ordered %#llx is free", released.address);
-  if (Result<alloc::Heap&> heap = deviceHeap(released.pool->device())) heap->release(released.address, released.id);
+  if (Result<alloc::Heap&> heap = released.pool->heap()) heap->release(released.address, released.id);
 }
 
 // Memory of this size that the same stream has freed: in stream order it is free already.
@@ -175,13 +185,14 @@ void collectReleased(bool wait) {
 }
 
 Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool) {
-  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   VG_CHECK(stream.context().state());
+  if (!bytes) return CUdeviceptr{0};
   if (!pool) pool = &currentOf(stream.context().device());
+  VG_CHECK(pool->checkLimit(bytes));
   CUdeviceptr address;
   if (!reuse(stream, *pool, bytes, address)) {
     collectReleased(false);
-    VG_TRY(alloc::Heap & heap, deviceHeap(pool->device()));
+    VG_TRY(alloc::Heap & heap, pool->heap());
     const alloc::Description description{alloc::Kind::Pool, pool, 0, 0};
     Result<alloc::Record*> record = heap.allocate(bytes, description);
     if (!record) {
@@ -234,10 +245,20 @@ Result<Pool&> findPool(CUmemoryPool handle) {
 Result<CUmemoryPool> createPool(const CUmemPoolProps& properties) {
   if (properties.allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
     return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", static_cast<int>(properties.allocType));
-  if (properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE) return unsupported("a pool of host memory");
   if (properties.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return unimplemented("a pool that other processes share");
-  VG_TRY(Device & device, findDevice(properties.location.id));
-  return pools.create(device)->handle();
+  switch (properties.location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: {
+      Result<Device&> device = findDevice(properties.location.id);
+      if (!device) return CUDA_ERROR_INVALID_VALUE;
+      return pools.create(*device, false, properties.maxSize)->handle();
+    }
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+      return pools.create(deviceAt(0), true, properties.maxSize)->handle();
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", static_cast<int>(properties.location.type));
+  }
 }
 
 CUresult destroyPool(CUmemoryPool handle) {
@@ -259,6 +280,7 @@ CUmemoryPool currentPool(Device& device) { return currentOf(device).handle(); }
 
 CUresult setCurrentPool(Device& device, CUmemoryPool handle) {
   VG_TRY(Pool & pool, findPool(handle));
+  if (pool.ofHost()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool is one of host memory");
   if (&pool.device() != &device)
     return fail(CUDA_ERROR_INVALID_VALUE, "the pool belongs to device %d", pool.device().ordinal());
   std::lock_guard lock(mutex);
@@ -277,7 +299,7 @@ CUresult setPoolAttribute(Pool& pool, CUmemPool_attribute which, const void* val
 
 CUresult trimPool(Pool& pool) {
   collectReleased(false);
-  VG_TRY(alloc::Heap & heap, deviceHeap(pool.device()));
+  VG_TRY(alloc::Heap & heap, pool.heap());
   heap.trim();
   return CUDA_SUCCESS;
 }
