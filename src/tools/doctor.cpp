@@ -1,5 +1,6 @@
 #include "tools/doctor.h"
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <filesystem>
 
 #include "base/settings.h"
+#include "ptx/engine.h"
 #include "tools/driver.h"
 #include "tools/installation.h"
 #include "tools/loader.h"
@@ -76,20 +78,35 @@ void checkDevices(Report& report, const Driver& driver) {
   }
 }
 
-void checkInstallation(Report& report, const Installation& installation) {
+void checkCompiler(Report& report, const Installation& installation) {
+  const std::string path = installation.compiler();
+  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  const auto version =
+      library ? reinterpret_cast<ptx::EngineVersion>(dlsym(library, ptx::kEngineVersionSymbol)) : nullptr;
+  if (version && version() == ptx::kEngineVersion) return report.ok("the kernel compiler is there: %s", path.c_str());
+  if (!fileExists(path)) {
+    report.note("%s is not there: kernels are interpreted, which is slow", ptx::kEngineLibrary);
+    return report.advice("build it, or copy it to %s", installation.libraryFolder.c_str());
+  }
+  report.problem("%s cannot be used: %s", path.c_str(), library ? "it is of another version" : dlerror());
+  report.advice("build it together with the library");
+}
+
+// The library's own driver, or null when it cannot be used.
+std::unique_ptr<Driver> checkInstallation(Report& report, const Installation& installation) {
   report.heading("Installation");
   if (installation.libraryFolder.empty()) {
     report.problem("libcuda.so.1 is in none of the folders that belong to this command");
     for (const std::string& folder : installation.searched) report.advice("looked in %s", folder.c_str());
     report.advice("build it, or name its folder with --library-dir");
-    return;
+    return nullptr;
   }
   std::string reason;
-  const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
+  std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
   if (!driver) {
     report.problem("%s cannot be opened: %s", installation.library().c_str(), reason.c_str());
     report.advice("it must be built for this system (x86-64, glibc); build it here");
-    return;
+    return nullptr;
   }
   if (const api::PrivateTable* table = driver->privateTable()) {
     report.ok("%s, Verdigris %s", installation.library().c_str(), table->version);
@@ -98,12 +115,8 @@ void checkInstallation(Report& report, const Installation& installation) {
     report.advice("name the folder of Verdigris's libcuda.so.1 with --library-dir");
   }
   checkDevices(report, *driver);
-  if (fileExists(installation.compiler())) {
-    report.ok("the kernel compiler is there: %s", installation.compiler().c_str());
-  } else {
-    report.problem("libverdigris_ptx.so is not beside the library: kernels cannot be compiled");
-    report.advice("build the target verdigris_ptx, or copy the file to %s", installation.libraryFolder.c_str());
-  }
+  checkCompiler(report, installation);
+  return driver;
 }
 
 // The folder itself may be made later: its nearest ancestor that exists must be writable.
@@ -113,19 +126,13 @@ bool canMake(const std::string& folder) {
   return access(path.c_str(), W_OK | X_OK) == 0;
 }
 
-std::string cacheFolder() {
-  if (!settings().cachePath.empty()) return settings().cachePath;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/verdigris";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/verdigris";
-  return "";
-}
-
-void checkEnvironment(Report& report) {
+void checkEnvironment(Report& report, const Driver* driver) {
   report.heading("Environment");
-  if (truthy(settings().cacheDisable)) {
+  const api::PrivateTable* const table = driver ? driver->privateTable() : nullptr;
+  if (const std::string folder = table ? table->cacheFolder() : ""; truthy(settings().cacheDisable)) {
     report.note("CUDA_CACHE_DISABLE is set: every process compiles its kernels anew");
-  } else if (const std::string folder = cacheFolder(); folder.empty()) {
-    report.note("neither CUDA_CACHE_PATH, XDG_CACHE_HOME nor HOME is set: compiled kernels are not kept");
+  } else if (folder.empty()) {
+    report.note("compiled kernels are not kept: none of CUDA_CACHE_PATH, XDG_CACHE_HOME and HOME names a folder");
     report.advice("set CUDA_CACHE_PATH to a folder that can be written");
   } else if (canMake(folder)) {
     report.ok("compiled kernels are kept in %s", folder.c_str());
@@ -267,8 +274,8 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
 int doctor(const DoctorOptions& options) {
   Report report;
   const Installation installation = findInstallation(options.libraryFolder);
-  checkInstallation(report, installation);
-  checkEnvironment(report);
+  const std::unique_ptr<Driver> driver = checkInstallation(report, installation);
+  checkEnvironment(report, driver.get());
   if (!options.program.empty()) checkProgram(report, options.program, installation);
   const int problems = report.problems();
   std::printf(problems ? "%d problem%s found\n" : "Nothing stands in the way.\n", problems, problems == 1 ? "" : "s");

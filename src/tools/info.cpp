@@ -197,6 +197,8 @@ int info(const InfoOptions& options) {
   row("kernel compiler",
       fileExists(installation.compiler()) ? installation.compiler() : "missing: kernels are interpreted, slowly");
 
+  if (table) row("kernel cache", *table->cacheFolder() ? table->cacheFolder() : "none");
+
   const CUresult started = driver->init(0);
   int count = 0;
   if (started == CUDA_SUCCESS) driver->deviceCount(&count);
