@@ -39,6 +39,7 @@ class LoadedKernel {
  public:
   LoadedKernel() = default;
   explicit LoadedKernel(CodePages pages) : pages_(std::move(pages)) {}
+  virtual ~LoadedKernel() = default;
 
   ptx::KernelEntry entry = nullptr;
   ptx::KernelTraits traits;

@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu_kernel.h"
 #include "backend/cpu/kernel_print.h"
 #include "base/log.h"
+#include "ptx/interpreter.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -120,7 +121,7 @@ CUresult CpuImage::initialise(const ptx::Variable& variable, CUdeviceptr address
     if (reference.kind == ptx::SymbolKind::ModuleVariable) {
       value = addresses_[reference.symbol];
     } else {
-      value = uint64_t{reference.symbol} + 1;  // see kernel_abi.h
+      value = ptx::functionAddress(reference.symbol);
     }
     value = (value + static_cast<uint64_t>(reference.addend)) >> reference.shift;
     std::memcpy(bytes + reference.offset, &value, reference.width);

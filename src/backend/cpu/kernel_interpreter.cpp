@@ -1,9 +1,32 @@
 #include "backend/cpu/kernel_interpreter.h"
 
+#include "base/log.h"
+#include "ptx/interpreter.h"
+
 namespace vg::backend::cpu {
+namespace {
+
+class InterpretedKernel final : public LoadedKernel {
+ public:
+  explicit InterpretedKernel(std::unique_ptr<ptx::InterpreterProgram> made) : program_(std::move(made)) {
+    entry = ptx::interpretWarps;
+    traits = program_->traits();
+    program = program_->code();
+    interpreted = true;
+  }
+
+ private:
+  const std::unique_ptr<ptx::InterpreterProgram> program_;
+};
+
+}  // namespace
 
 Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function) {
-  return unimplemented("kernel %s: there is no interpreter", module.functions[function].name.c_str());
+  VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program, ptx::prepare(module, function));
+  if (!program->gaps().empty())
+    VG_LOG(Warn, "kernel %s has instructions that cannot run: %s", module.functions[function].name.c_str(),
+           program->gaps().c_str());
+  return std::unique_ptr<const LoadedKernel>(std::make_unique<InterpretedKernel>(std::move(program)));
 }
 
 }  // namespace vg::backend::cpu
