@@ -1,7 +1,7 @@
 // Derives the exported functions and the table of entry points from entry_points.inc.
-#include <exception>
 #include <iterator>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 
 #include "api/call.h"
@@ -68,6 +68,8 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
     return kHandler(call, args...);
   } catch (const std::bad_alloc&) {  // nothing may unwind into the caller
     return outOfHostMemory(symbol);
+  } catch (const std::length_error&) {  // a container asked for more than can be addressed
+    return outOfHostMemory(symbol);
   }
 }
 
@@ -84,11 +86,17 @@ template <Needs kNeeds, auto kHandler, class... Args>
   return result;
 }
 
-// The one way in. With the gate open and no trace: no lock, no log, three well-predicted branches.
+// cuInit starts the trace and is its first line.
+template <auto kHandler>
+constexpr bool startsTrace() {
+  if constexpr (std::is_same_v<decltype(kHandler), decltype(&handlers::cuInit)>) return kHandler == &handlers::cuInit;
+  return false;
+}
+
+// The one way in. With the gate open and no trace: no lock, no log, four well-predicted branches.
 template <Needs kNeeds, auto kHandler, class... Args>
 inline CUresult enter(const char* symbol, const char* names, DefaultStream stream, Args... args) {
-  // cuInit starts the trace and is its first line: calls that need nothing look again afterwards.
-  if (kNeeds == Needs::Nothing || api::traceOn.load(std::memory_order_relaxed)) [[unlikely]]
+  if (startsTrace<kHandler>() || api::traceOn.load(std::memory_order_relaxed)) [[unlikely]]
     return callTraced<kNeeds, kHandler>(symbol, names, stream, args...);
   return call<kNeeds, kHandler>(symbol, stream, args...);
 }
