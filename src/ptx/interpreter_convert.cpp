@@ -1,0 +1,230 @@
+// cvt in all its forms.
+#include <algorithm>
+#include <cmath>
+
+#include "ptx/interpreter_impl.h"
+
+namespace vg::ptx::interpreter {
+namespace {
+
+// A real number: a double and the sign of what is missing from it.
+struct Real {
+  double value = 0;
+  int lost = 0;
+};
+
+const FloatFormat* formatOf(Type type) {
+  switch (type) {
+    case Type::F16:
+    case Type::F16x2:
+      return &kHalf;
+    case Type::BF16:
+    case Type::BF16x2:
+      return &kBfloat;
+    case Type::TF32:
+      return &kTf32;
+    case Type::F32:
+      return &kSingle;
+    case Type::E4M3:
+    case Type::E4M3x2:
+      return &kE4M3;
+    case Type::E5M2:
+    case Type::E5M2x2:
+      return &kE5M2;
+    case Type::E2M3x2:
+      return &kE2M3;
+    case Type::E3M2x2:
+      return &kE3M2;
+    case Type::E2M1x2:
+      return &kE2M1;
+    default:
+      return nullptr;
+  }
+}
+
+Real realOf(const Step& s, Type type, uint64_t bits) {
+  switch (type) {
+    case Type::F64:
+      return {asDouble(bits), 0};
+    case Type::F32:
+      return {asFloat(s.ftz ? flush(bits) : bits), 0};
+    case Type::F16:
+      return {doubleOfHalf(static_cast<uint16_t>(bits)), 0};
+    case Type::BF16:
+      return {doubleOfBfloat(static_cast<uint16_t>(bits)), 0};
+    default:
+      break;
+  }
+  // An integer: two exact halves and their rounded sum.
+  const uint32_t width = bitsOf(type);
+  const int64_t whole = isSigned(type) ? signExtend(bits, width) : static_cast<int64_t>(bits & maskOf(width));
+  const double high =
+      isSigned(type) ? static_cast<double>(whole >> 32) : static_cast<double>(static_cast<uint64_t>(whole) >> 32);
+  const double a = high * 0x1p32, b = static_cast<double>(whole & 0xffffffff);
+  const double sum = a + b, rest = b - (sum - a);
+  return {sum, rest > 0 ? 1 : rest < 0 ? -1 : 0};
+}
+
+double adjusted(const Real& real, Rounding rounding) {
+  if (real.lost == 0) return real.value;
+  const bool down = rounding == Rounding::Down || (rounding == Rounding::Zero && real.value > 0);
+  const bool up = rounding == Rounding::Up || (rounding == Rounding::Zero && real.value < 0);
+  if (up && real.lost > 0) return std::nextafter(real.value, HUGE_VAL);
+  if (down && real.lost < 0) return std::nextafter(real.value, -HUGE_VAL);
+  return real.value;
+}
+
+double roundedToInteger(double value, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::Zero:
+      return std::trunc(value);
+    case Rounding::Down:
+      return std::floor(value);
+    case Rounding::Up:
+      return std::ceil(value);
+    default:
+      return std::nearbyint(value);
+  }
+}
+
+// A real number as bits of a float type, with .relu, .sat, .satfinite and .ftz.
+uint64_t floatBits(const Step& s, Type to, Real real) {
+  const Instruction& i = *s.i;
+  if (s.sat) {
+    if (!(real.value > 0))
+      real = {0, 0};
+    else if (real.value >= 1 && !(real.value == 1 && real.lost < 0))
+      real = {1, 0};
+  }
+  if (i.has(Mod::Relu) && real.value <= 0) real = {0, 0};
+  if (to == Type::F64) return bitsOfDouble(adjusted(real, s.rounding));
+  const bool narrow = to != Type::F32 && to != Type::F16 && to != Type::BF16 && to != Type::TF32;
+  const uint64_t bits = roundTo(real.value, real.lost, *formatOf(to), s.rounding,
+                                i.has(Mod::Satfinite) && (narrow || !std::isnan(real.value)));
+  if (to == Type::TF32) return std::isnan(real.value) ? 0x7fffffff : bits << 13;
+  if (to == Type::F32) {
+    if (std::isnan(real.value)) return 0x7fffffff;
+    return s.ftz ? flush(bits) : bits;
+  }
+  return bits;
+}
+
+uint64_t clampInteger(__int128 value, Type to) {
+  const uint32_t width = bitsOf(to);
+  const __int128 one = 1;
+  const __int128 least = isSigned(to) ? -(one << (width - 1)) : 0;
+  const __int128 most = isSigned(to) ? (one << (width - 1)) - 1 : (one << width) - 1;
+  return static_cast<uint64_t>(std::clamp(value, least, most));
+}
+
+void integerToInteger(const Step& s, const uint64_t* in, uint64_t* r) {
+  const Type to = s.i->types[0], from = s.i->types[1];
+  const uint32_t width = bitsOf(from), toWidth = bitsOf(to);
+  const uint64_t value = isSigned(from) ? static_cast<uint64_t>(signExtend(in[0], width)) : in[0] & maskOf(width);
+  if (s.sat) {
+    r[0] = clampInteger(isSigned(from) ? static_cast<__int128>(static_cast<int64_t>(value)) : value, to);
+  } else {
+    r[0] = isSigned(to) ? static_cast<uint64_t>(signExtend(value, toWidth)) : value & maskOf(toWidth);
+  }
+}
+
+void floatToInteger(const Step& s, const uint64_t* in, uint64_t* r) {
+  const Type to = s.i->types[0], from = s.i->types[1];
+  const double value = realOf(s, from, in[0]).value;
+  const uint32_t width = bitsOf(to);
+  if (std::isnan(value)) {
+    r[0] = from == Type::F64 || width == 64 ? uint64_t{1} << (width - 1) : 0;
+    return;
+  }
+  const double whole = roundedToInteger(value, s.rounding);
+  const double bounded = std::clamp(whole, -0x1p64, 0x1p64);
+  r[0] = clampInteger(static_cast<__int128>(bounded), to);
+}
+
+void integerToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
+  r[0] = floatBits(s, s.i->types[0], realOf(s, s.i->types[1], in[0]));
+}
+
+void floatToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
+  Real real = realOf(s, s.i->types[1], in[0]);
+  if (s.number) real.value = roundedToInteger(real.value, s.rounding);
+  if (s.i->types[0] == Type::F64 && std::isnan(real.value) && s.i->types[1] == Type::F64 && !s.sat) {
+    r[0] = in[0];
+    return;
+  }
+  r[0] = floatBits(s, s.i->types[0], real);
+}
+
+// cvt.f16x2.f32 d, a, b: the first source goes to the upper half.
+void pairFromFloats(const Step& s, const uint64_t* in, uint64_t* r) {
+  const Type to = s.i->types[0];
+  const uint32_t width = bitsOf(to) / 2;
+  const uint64_t high = floatBits(s, to, realOf(s, Type::F32, in[0])),
+                 low = floatBits(s, to, realOf(s, Type::F32, in[1]));
+  r[0] = (high & maskOf(width)) << width | (low & maskOf(width));
+}
+
+// Between packed formats, element by element: e4m3x2.f16x2, f16x2.e4m3x2.
+void pairToPair(const Step& s, const uint64_t* in, uint64_t* r) {
+  const Type to = s.i->types[0], from = s.i->types[1];
+  const uint32_t toWidth = bitsOf(to) / 2, fromWidth = bitsOf(from) / 2;
+  r[0] = 0;
+  for (uint32_t k = 0; k < 2; ++k) {
+    const uint64_t element = in[0] >> (k * fromWidth) & maskOf(fromWidth);
+    const Real real{widen(static_cast<uint32_t>(element), *formatOf(from)), 0};
+    r[0] |= (floatBits(s, to, real) & maskOf(toWidth)) << (k * toWidth);
+  }
+}
+
+void packIntegers(const Step& s, const uint64_t* in, uint64_t* r) {
+  const Type to = s.i->types[0];
+  const uint32_t width = bitsOf(to);
+  const auto convert = [&](uint64_t bits) {
+    const __int128 value = isSigned(s.i->types[1]) ? signExtend(bits, 32) : static_cast<__int128>(bits & 0xffffffff);
+    return clampInteger(value, to) & maskOf(width);
+  };
+  r[0] = convert(in[0]) << width | convert(in[1]);
+  if (s.sourceCount == 3) r[0] |= in[2] << (2 * width);
+}
+
+bool isPacked(Type type) {
+  return formatOf(type) && nameOf(type)[std::strlen(nameOf(type)) - 1] == '2' && type != Type::E5M2 &&
+         type != Type::F32 && type != Type::TF32;
+}
+bool isReal(Type type) { return type == Type::F16 || type == Type::BF16 || type == Type::F32 || type == Type::F64; }
+bool isInteger(Type type) { return type >= Type::U8 && type <= Type::S64; }
+
+Rounding roundingOf(const Instruction& i) {
+  if (i.has(Mod::Rz) || i.has(Mod::Rzi)) return Rounding::Zero;
+  if (i.has(Mod::Rm) || i.has(Mod::Rmi)) return Rounding::Down;
+  if (i.has(Mod::Rp) || i.has(Mod::Rpi)) return Rounding::Up;
+  return i.has(Mod::Rna) ? Rounding::NearestAway : Rounding::NearestEven;
+}
+
+}  // namespace
+
+void selectConvert(const Instruction& i, Step& s) {
+  if (i.op != Op::Cvt || i.has(Mod::Rs)) return;
+  const Type to = i.types[0], from = i.types[1];
+  s.sat = i.has(Mod::Sat);
+  s.ftz = i.has(Mod::Ftz);
+  s.rounding = roundingOf(i);
+  s.number = i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);
+  if (i.has(Mod::Pack)) {
+    if (isInteger(to) && isInteger(from) && bitsOf(to) <= 16) s.compute = packIntegers;
+  } else if (isPacked(to) && from == Type::F32) {
+    s.compute = pairFromFloats;
+  } else if (isPacked(to) && isPacked(from)) {
+    s.compute = pairToPair;
+  } else if (isInteger(to) && isInteger(from)) {
+    s.compute = integerToInteger;
+  } else if (isInteger(to) && isReal(from)) {
+    s.compute = floatToInteger;
+  } else if (isReal(to) && isInteger(from)) {
+    s.compute = integerToFloat;
+  } else if ((isReal(to) || to == Type::TF32) && isReal(from)) {
+    s.compute = floatToFloat;
+  }
+}
+
+}  // namespace vg::ptx::interpreter
