@@ -157,7 +157,8 @@ CUresult Stream::submit(const backend::Command& command, Completion completion) 
 CUresult Stream::submit(const backend::Command* commands, size_t count, Completion completion) {
   VG_CHECK(context_->state());
   uint64_t value = 0;
-  return finish(enqueue(commands, count, &value), value, completion);
+  const CUresult submitted = enqueue(commands, count, &value);
+  return finish(submitted, value, completion);
 }
 
 CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
@@ -189,7 +190,8 @@ CUresult Stream::submitLarge(const backend::Command& command, Completion complet
     if (queue_->tryInline(command)) return finishInline(value, completion);
     timeline_->advance(value);
   }
-  return finish(enqueue(&command, 1, &value), value, completion);
+  const CUresult submitted = enqueue(&command, 1, &value);
+  return finish(submitted, value, completion);
 }
 
 CUresult Stream::launch(backend::LaunchRecord* record) {

@@ -1,0 +1,89 @@
+// What the stream tests share: a current primary context, and a gate that keeps a stream busy until it is opened.
+#pragma once
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#define EXPECT_OK(call) EXPECT_EQ(call, CUDA_SUCCESS)
+#define ASSERT_OK(call) ASSERT_EQ(call, CUDA_SUCCESS)
+
+using namespace std::chrono_literals;
+
+// Waits at most ten seconds.
+inline bool eventually(const std::function<bool()>& ready) {
+  for (int i = 0; i < 20000 && !ready(); ++i) std::this_thread::sleep_for(500us);
+  return ready();
+}
+
+// Work that ends when open() is called.
+class Gate {
+ public:
+  explicit Gate(CUstream stream) { EXPECT_OK(cuLaunchHostFunc(stream, &Gate::wait, state_.get())); }
+  ~Gate() { open(); }
+  void open() { state_->open = true; }
+  // True once the stream has got this far.
+  bool entered() const {
+    return eventually([this] { return state_->entered.load(); });
+  }
+
+ private:
+  struct State {
+    std::atomic<bool> open{false}, entered{false};
+  };
+  static void wait(void* raw) {
+    auto& state = *static_cast<State*>(raw);
+    state.entered = true;
+    while (!state.open) std::this_thread::sleep_for(50us);
+  }
+  // Never freed: the host function may still look at it.
+  std::unique_ptr<State, void (*)(State*)> state_{new State, [](State*) {}};
+};
+
+// Says whether a stream has got as far as where it was put.
+class Mark {
+ public:
+  explicit Mark(CUstream stream) {
+    EXPECT_OK(cuLaunchHostFunc(
+        stream, [](void* raw) { *static_cast<std::atomic<bool>*>(raw) = true; }, passed_));
+  }
+  bool passed() const { return *passed_; }
+
+ private:
+  std::atomic<bool>* const passed_ = new std::atomic<bool>{false};
+};
+
+// Long enough that what would run wrongly has run.
+inline void settle() { std::this_thread::sleep_for(10ms); }
+
+class StreamTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(cuInit(0));
+    ASSERT_OK(cuDeviceGet(&device, 0));
+    ASSERT_OK(cuDevicePrimaryCtxRetain(&context, device));
+    ASSERT_OK(cuCtxSetCurrent(context));
+  }
+  void TearDown() override {
+    EXPECT_OK(cuCtxSynchronize());
+    for (CUstream stream : streams) EXPECT_OK(cuStreamDestroy(stream));
+    EXPECT_OK(cuCtxSetCurrent(nullptr));
+    EXPECT_OK(cuDevicePrimaryCtxRelease(device));
+  }
+  CUstream create(unsigned flags = CU_STREAM_DEFAULT) {
+    CUstream stream = nullptr;
+    EXPECT_OK(cuStreamCreate(&stream, flags));
+    streams.push_back(stream);
+    return stream;
+  }
+
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  std::vector<CUstream> streams;
+};
