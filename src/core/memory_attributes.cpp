@@ -115,7 +115,8 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED));
       return true;
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK));
+      // Says that the memory is of the right kind, whether or not the device has an engine for it.
+      put(data, static_cast<int>(kind == Kind::Device || kind == Kind::Pool));
       return true;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       break;  // kernel drivers of other devices need them; there are none
@@ -128,11 +129,13 @@ bool exists(CUpointer_attribute which) {
 }
 
 // What cuPointerGetAttributes says of a pointer that has no such attribute.
-CUresult putNothing(void* data, CUpointer_attribute which) {
+CUresult putNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
   constexpr int kNoDevice = -2;  // as the vendor's driver answers; the runtime knows unregistered memory by it
   switch (which) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return put(data, kNoDevice);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:  // pageable memory has a host address, and it is this one
+      return put(data, lookup(pointer) || table().ours(pointer) ? CUdeviceptr{0} : pointer);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return put(data, 0u);
@@ -163,7 +166,7 @@ CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr poi
 CUresult pointerAttributeOrNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
   if (!exists(which)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no pointer attribute %d", which);
   const alloc::Record* record = lookup(pointer);
-  return record && known(data, which, pointer, *record) ? CUDA_SUCCESS : putNothing(data, which);
+  return record && known(data, which, pointer, *record) ? CUDA_SUCCESS : putNothing(data, which, pointer);
 }
 
 CUresult setPointerAttribute(const void* value, CUpointer_attribute which, CUdeviceptr pointer) {
