@@ -1,0 +1,194 @@
+#include "ptx/llvm/backend.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/BlockFrequencyInfo.h>
+#include <llvm/Analysis/BranchProbabilityInfo.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/MemoryDependenceAnalysis.h>
+#include <llvm/Analysis/MemorySSA.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ProfileSummaryInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/PassInstrumentation.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include <memory>
+#include <mutex>
+
+#include "ptx/llvm/warp_ir.h"
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+}
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+// The analyses that our passes ask for, and no others: a PassBuilder would link all of LLVM.
+struct Analyses {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassInstrumentationCallbacks callbacks;
+
+  explicit Analyses(llvm::TargetMachine& machine) {
+    functions.registerPass([&] { return llvm::PassInstrumentationAnalysis(&callbacks); });
+    loops.registerPass([&] { return llvm::PassInstrumentationAnalysis(&callbacks); });
+    modules.registerPass([&] { return llvm::PassInstrumentationAnalysis(&callbacks); });
+    functions.registerPass([] { return llvm::AssumptionAnalysis(); });
+    functions.registerPass([] { return llvm::DominatorTreeAnalysis(); });
+    functions.registerPass([] { return llvm::PostDominatorTreeAnalysis(); });
+    functions.registerPass([] { return llvm::LoopAnalysis(); });
+    functions.registerPass([] { return llvm::BranchProbabilityAnalysis(); });
+    functions.registerPass([] { return llvm::BlockFrequencyAnalysis(); });
+    functions.registerPass([] { return llvm::MemoryDependenceAnalysis(); });
+    functions.registerPass([] { return llvm::MemorySSAAnalysis(); });
+    functions.registerPass([] { return llvm::ScalarEvolutionAnalysis(); });
+    functions.registerPass([] { return llvm::OptimizationRemarkEmitterAnalysis(); });
+    functions.registerPass([&] { return machine.getTargetIRAnalysis(); });
+    functions.registerPass([] {
+      // No function of the C library may be assumed: kernels call nothing.
+      llvm::TargetLibraryInfoImpl none{llvm::Triple(kTriple)};
+      none.disableAllFunctions();
+      return llvm::TargetLibraryAnalysis(none);
+    });
+    functions.registerPass([] { return llvm::BasicAA(); });
+    functions.registerPass([] {
+      llvm::AAManager manager;
+      manager.registerFunctionAnalysis<llvm::BasicAA>();
+      return manager;
+    });
+    modules.registerPass([] { return llvm::ProfileSummaryAnalysis(); });
+    functions.registerPass([&] { return llvm::ModuleAnalysisManagerFunctionProxy(modules); });
+    functions.registerPass([&] { return llvm::LoopAnalysisManagerFunctionProxy(loops); });
+    loops.registerPass([&] { return llvm::FunctionAnalysisManagerLoopProxy(functions); });
+    modules.registerPass([&] { return llvm::FunctionAnalysisManagerModuleProxy(functions); });
+  }
+};
+
+// The emitter's slots to registers.
+void promoteSlots(llvm::Function& function) {
+  llvm::DominatorTree dominators(function);
+  std::vector<llvm::AllocaInst*> slots;
+  for (llvm::Instruction& i : function.getEntryBlock())
+    if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&i))
+      if (llvm::isAllocaPromotable(slot)) slots.push_back(slot);
+  if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  llvm::InstCombineOptions once;
+  once.setMaxIterations(1);
+  passes.addPass(llvm::InstCombinePass(once));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
+                                                       /*UseMemorySSA=*/true));
+  passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
+  passes.addPass(llvm::InstCombinePass(once));
+  passes.addPass(llvm::SimplifyCFGPass());
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) {
+      promoteSlots(f);
+      passes.run(f, analyses.functions);
+    }
+}
+
+void writeFile(const std::string& path, llvm::StringRef text) {
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) out << text;
+}
+
+void addCodeGenerator(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine, llvm::raw_pwrite_stream& out,
+                      llvm::CodeGenFileType type) {
+  if (machine.addPassesToEmitFile(passes, out, nullptr, type))
+    throw Unsupported{"no code generator for this target", 0};
+}
+
+}  // namespace
+
+void initialiseBackend() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options) {
+  std::string error;
+  const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (!target) throw Unsupported{"no target: " + error, 0};
+  llvm::TargetOptions settings;
+  settings.EmitStackSizeSection = true;
+  settings.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(kTriple, options.cpu, options.features, settings, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(machine->createDataLayout());
+  const bool dump = !options.dumpPrefix.empty();
+  const auto dumpModule = [&](const char* suffix) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.print(stream, nullptr);
+    writeFile(options.dumpPrefix + suffix, text);
+  };
+  if (dump) {
+    dumpModule(".emitted.ll");
+    std::string problems;
+    llvm::raw_string_ostream stream(problems);
+    if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};
+  }
+  optimise(module, *machine);
+  if (dump) {
+    dumpModule(".ll");
+    llvm::SmallVector<char, 0> text;
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    addCodeGenerator(passes, *machine, stream, llvm::CodeGenFileType::AssemblyFile);
+    passes.run(*copy);
+    writeFile(options.dumpPrefix + ".s", llvm::StringRef(text.data(), text.size()));
+  }
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  addCodeGenerator(passes, *machine, stream, llvm::CodeGenFileType::ObjectFile);
+  passes.run(module);
+  return object;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,21 @@
+// LLVM's part after emission: a short pass pipeline and an object file.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+namespace vg::ptx::gen {
+
+struct BackendOptions {
+  std::string cpu, features;
+  std::string dumpPrefix;  // empty, or the path without suffix of .ll and .s files
+};
+
+// Registers the target; safe to call often and from several threads.
+void initialiseBackend();
+// Throws Unsupported when the target does not exist or the module is malformed.
+llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options);
+
+}  // namespace vg::ptx::gen

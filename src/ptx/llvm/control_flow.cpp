@@ -1,0 +1,240 @@
+#include "ptx/llvm/control_flow.h"
+
+#include <algorithm>
+
+namespace vg::ptx::gen {
+namespace {
+
+using Graph = std::vector<std::vector<uint32_t>>;
+
+// Reverse post-order without recursion: kernels may have tens of thousands of blocks in a chain.
+std::vector<uint32_t> reversePostOrder(const Graph& successors, uint32_t start) {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(successors.size(), false);
+  std::vector<std::pair<uint32_t, size_t>> stack{{start, 0}};
+  seen[start] = true;
+  while (!stack.empty()) {
+    auto& [b, next] = stack.back();
+    if (next < successors[b].size()) {
+      // Last successor first: the fall-through path then comes before the target of the branch.
+      const uint32_t s = successors[b][next++];
+      if (!seen[s]) {
+        seen[s] = true;
+        stack.push_back({s, 0});
+      }
+    } else {
+      order.push_back(b);
+      stack.pop_back();
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+// Immediate dominators by positions in `order` (Cooper, Harvey, Kennedy). Result and inputs are positions.
+std::vector<uint32_t> dominators(const Graph& predecessors) {
+  std::vector<uint32_t> idom(predecessors.size(), kNone);
+  idom[0] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t n = 1; n < predecessors.size(); ++n) {
+      uint32_t best = kNone;
+      for (uint32_t p : predecessors[n]) {
+        if (idom[p] == kNone) continue;
+        if (best == kNone) {
+          best = p;
+          continue;
+        }
+        uint32_t a = p, b = best;
+        while (a != b) {
+          while (a > b) a = idom[a];
+          while (b > a) b = idom[b];
+        }
+        best = a;
+      }
+      if (best != kNone && idom[n] != best) {
+        idom[n] = best;
+        changed = true;
+      }
+    }
+  }
+  return idom;
+}
+
+bool dominatesAt(const std::vector<uint32_t>& idom, uint32_t a, uint32_t b) {
+  while (b > a) b = idom[b];
+  return a == b;
+}
+
+struct NaturalLoop {
+  uint32_t header;
+  std::vector<bool> contains;
+  uint32_t size = 0;
+};
+
+// Loops by header in ascending order (outer before inner). Throws when a retreating edge enters a loop in its middle.
+std::vector<NaturalLoop> naturalLoops(const Graph& predecessors, const std::vector<uint32_t>& idom) {
+  std::vector<NaturalLoop> loops;
+  for (uint32_t header = 0; header < predecessors.size(); ++header) {
+    NaturalLoop loop{header, {}, 0};
+    std::vector<uint32_t> work;
+    for (uint32_t p : predecessors[header]) {
+      if (p < header) continue;
+      if (idom[p] == kNone || !dominatesAt(idom, header, p)) unsupportedConstruct(0, "irreducible control flow");
+      if (loop.contains.empty()) {
+        loop.contains.resize(predecessors.size(), false);
+        loop.contains[header] = true;
+        loop.size = 1;
+      }
+      if (!loop.contains[p]) {
+        loop.contains[p] = true;
+        ++loop.size;
+        work.push_back(p);
+      }
+    }
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      for (uint32_t p : predecessors[b])
+        if (!loop.contains[p]) {
+          loop.contains[p] = true;
+          ++loop.size;
+          work.push_back(p);
+        }
+    }
+    if (loop.size) loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+Graph invert(const Graph& successors) {
+  Graph predecessors(successors.size());
+  for (uint32_t b = 0; b < successors.size(); ++b)
+    for (uint32_t s : successors[b]) predecessors[s].push_back(b);
+  return predecessors;
+}
+
+// Keeps the relative order but moves blocks that interrupt a loop behind it.
+void arrange(const std::vector<uint32_t>& in, const std::vector<NaturalLoop>& loops, size_t firstLoop,
+             std::vector<uint32_t>& out) {
+  std::vector<bool> taken(loops.empty() ? 0 : loops[0].contains.size(), false);
+  for (uint32_t b : in) {
+    if (!taken.empty() && taken[b]) continue;
+    size_t loop = firstLoop;
+    while (loop < loops.size() && loops[loop].header != b) ++loop;
+    if (loop == loops.size()) {
+      out.push_back(b);
+      continue;
+    }
+    std::vector<uint32_t> body;
+    for (uint32_t c : in)
+      if (loops[loop].contains[c]) {
+        body.push_back(c);
+        taken[c] = true;
+      }
+    out.push_back(b);
+    body.erase(std::find(body.begin(), body.end(), b));
+    arrange(body, loops, loop + 1, out);
+  }
+}
+
+void findPostDominators(Program& program) {
+  const uint32_t count = static_cast<uint32_t>(program.blocks.size());
+  const BlockId end = endBlock(program);
+  Graph successors(count);
+  const auto fill = [&](BlockId b, bool withExits) {
+    successors[b] = program.blocks[b].successors;
+    if (!withExits && successors[b].size() > 1) {
+      auto kept = successors[b];
+      std::erase(kept, end);
+      if (!kept.empty()) successors[b] = kept;
+    }
+  };
+  for (BlockId b = 0; b < count; ++b) fill(b, false);
+  const auto unreaching = [&] {
+    const Graph predecessors = invert(successors);
+    std::vector<bool> reaches(count, false);
+    std::vector<uint32_t> work{end};
+    reaches[end] = true;
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      for (uint32_t p : predecessors[b])
+        if (!reaches[p]) {
+          reaches[p] = true;
+          work.push_back(p);
+        }
+    }
+    std::vector<BlockId> lost;
+    for (BlockId b = 0; b < count; ++b)
+      if (!reaches[b]) lost.push_back(b);
+    return lost;
+  };
+  for (BlockId b : unreaching()) fill(b, true);
+  for (auto lost = unreaching(); !lost.empty(); lost = unreaching()) successors[lost.back()].push_back(end);
+  // Dominators of the reversed graph, in its own reverse post-order.
+  const Graph predecessors = invert(successors);
+  const std::vector<uint32_t> order = reversePostOrder(predecessors, end);
+  std::vector<uint32_t> position(count, kNone);
+  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
+  Graph reversed(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    for (uint32_t s : successors[order[n]])
+      if (position[s] != kNone) reversed[n].push_back(position[s]);
+  const std::vector<uint32_t> idom = dominators(reversed);
+  program.immediatePostDominator.assign(count, end);
+  for (uint32_t n = 1; n < order.size(); ++n)
+    if (idom[n] != kNone) program.immediatePostDominator[order[n]] = order[idom[n]];
+}
+
+}  // namespace
+
+std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
+  std::vector<uint32_t> order = reversePostOrder(successors, start);
+  std::erase(order, 0u);
+  order.push_back(0);
+  std::vector<uint32_t> position(successors.size(), kNone);
+  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
+  Graph ordered(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    for (uint32_t s : successors[order[n]]) ordered[n].push_back(position[s]);
+  const Graph predecessors = invert(ordered);
+  const std::vector<NaturalLoop> loops = naturalLoops(predecessors, dominators(predecessors));
+  std::vector<uint32_t> all(order.size()), arranged, result;
+  for (uint32_t n = 0; n < all.size(); ++n) all[n] = n;
+  arrange(all, loops, 0, arranged);
+  for (uint32_t n : arranged)
+    if (order[n] != 0) result.push_back(order[n]);
+  result.push_back(0);
+  return result;
+}
+
+void findLoops(Program& program) {
+  Graph predecessors(program.blocks.size());
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) predecessors[b] = program.blocks[b].predecessors;
+  program.immediateDominator = dominators(predecessors);
+  for (const NaturalLoop& natural : naturalLoops(predecessors, program.immediateDominator)) {
+    Loop loop;
+    loop.header = natural.header;
+    loop.parent = program.blocks[natural.header].loop;
+    loop.depth = loop.parent == kNone ? 1 : program.loops[loop.parent].depth + 1;
+    const LoopId id = static_cast<LoopId>(program.loops.size());
+    for (BlockId b = 0; b < program.blocks.size(); ++b)
+      if (natural.contains[b]) {
+        loop.blocks.push_back(b);
+        program.blocks[b].loop = id;
+      }
+    program.loops.push_back(std::move(loop));
+  }
+  findPostDominators(program);
+}
+
+bool Program::inLoop(BlockId block, LoopId loop) const {
+  for (LoopId l = blocks[block].loop; l != kNone; l = loops[l].parent)
+    if (l == loop) return true;
+  return false;
+}
+
+bool Program::dominates(BlockId a, BlockId b) const { return dominatesAt(immediateDominator, a, b); }
+
+}  // namespace vg::ptx::gen

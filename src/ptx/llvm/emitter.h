@@ -1,0 +1,330 @@
+// Warp IR -> LLVM IR. A PTX register becomes one scalar when all lanes agree or differ by a constant step, else K
+// vectors of W lanes (K * W = 32).
+//
+// Blocks are emitted in up to four copies: with all lanes present or only some (Full, Part), and convergent (real
+// branches) or masked (a divergent region in linear order, each block under its own mask). Values that cross blocks
+// which exist in several copies go through stack slots that the first LLVM pass promotes to registers again.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "ptx/engine.h"
+#include "ptx/llvm/warp_ir.h"
+
+namespace vg::ptx::gen {
+
+struct EmitOptions {
+  uint32_t lanes = 16;  // W
+  bool avx512 = false;  // with BW, DQ, VL
+  bool avx2 = false;
+  bool fma = false;
+  bool f16c = false;
+  bool rowsOf32 = false;
+  bool fullWarps = false;
+  std::string cpu, features;
+};
+
+using Chunks = llvm::SmallVector<llvm::Value*, 8>;
+
+// The LLVM form of a value.
+struct Form {
+  Shape shape;
+  llvm::Value* scalar = nullptr;  // uniform: the value; affine: lane 0's
+  llvm::Value* holds = nullptr;   // fragile affine: i1, whether the affine form is right
+  Chunks chunks;                  // varying
+};
+
+struct Mask {
+  bool full = true;  // statically all lanes
+  Chunks chunks;     // <W x i1> unless full
+};
+
+class Emitter {
+ public:
+  Emitter(Program& program, llvm::Module& module, const EmitOptions& options);
+  // Emits the entry function. Throws Unsupported.
+  llvm::Function* run();
+  KernelTraits traits;
+
+ private:
+  enum Version : uint8_t { Full, Part };
+  struct CopyKey {
+    Version version;
+    bool masked;
+    BlockId block;
+    bool operator<(const CopyKey& o) const {
+      return std::tie(version, block, masked) < std::tie(o.version, o.block, o.masked);
+    }
+  };
+  struct Slot {
+    llvm::AllocaInst* scalar = nullptr;
+    llvm::AllocaInst* holds = nullptr;
+    llvm::SmallVector<llvm::AllocaInst*, 8> chunks;
+    bool empty() const { return !scalar && chunks.empty(); }
+  };
+  using Value = llvm::Value;
+  using LType = llvm::Type;
+  using BB = llvm::BasicBlock;
+
+  // --- emit_control.cpp
+  void describeLines();
+  void prepare();
+  void planCopies();
+  void planGo(Version v, BlockId b);
+  void planMasked(Version v, uint32_t component);
+  void planCopy(const CopyKey& key);
+  bool duplicates(uint32_t component, Version v) const;
+  bool isLaneExit(BlockId b) const;
+  void emitPrologue();
+  void emitCopy(const CopyKey& key);
+  void emitConvergentEnd(const CopyKey& key);
+  void emitConvergentBranch(const CopyKey& key);
+  void emitLaneExit(const CopyKey& key);
+  void emitMixed(const CopyKey& key, const Mask& mask, llvm::ArrayRef<Mask> edges);
+  void emitMaskedEnd(const CopyKey& key, BB* tail);
+  void emitTail(const CopyKey& key, BB* tail);
+  void emitComponentExit(Version v, uint32_t component);
+  void edgeMasks(const CopyKey& key, llvm::SmallVectorImpl<Mask>& out);
+  void maskedEdge(const CopyKey& key, BlockId to, size_t edge, const Mask& mask);
+  void storePhis(BlockId from, BlockId to, const Mask* blend, bool alwaysBlend);
+  void startComponent(Version v, uint32_t component);
+  // Branches from the current place to the convergent copy of `to` (or into its component), storing phis.
+  void go(Version v, BlockId from, BlockId to);
+  BB* goBlock(Version v, BlockId from, BlockId to);
+  bool needsLaneTest(BlockId b) const;
+  BB* startOf(Version v, bool masked, BlockId b);
+  size_t edgeIndex(BlockId from, BlockId to) const;
+  // Cheap tests of a predicate by scalars: {all lanes true, no lane true}, null when there is none.
+  std::pair<Value*, Value*> quickTests(ValueId predicate, bool negated, int depth = 0);
+  void emitYield();
+
+  // --- emit_values.cpp
+  Form formOf(ValueId id);
+  void define(ValueId id, Form form);
+  Value* scalarOf(ValueId id);                 // requires a uniform value
+  Value* laneZero(ValueId id);                 // uniform or affine
+  Value* chunkOf(ValueId id, uint32_t chunk);  // vector form of any shape
+  Chunks vectorsOf(ValueId id);
+  Value* chunkOfForm(const Form& form, uint32_t chunk);
+  Slot makeSlot(const vg::ptx::gen::Value& v, const char* name);
+  Form loadSlot(const Slot& slot, const vg::ptx::gen::Value& v);
+  void storeSlot(const Slot& slot, const vg::ptx::gen::Value& v, const Form& form);
+  Form toShape(ValueId id, const vg::ptx::gen::Value& v);
+  Value* constantValue(const vg::ptx::gen::Value& v);
+  Form specialForm(const vg::ptx::gen::Value& v);
+  Value* special(Special s);
+  Form symbolForm(const vg::ptx::gen::Value& v);
+  Value* launchField(size_t offset, LType* type);
+  Value* blockField(size_t offset, LType* type);
+  Value* parameter(int64_t offset, LType* type);
+  llvm::AllocaInst* entryAlloca(LType* type, const char* name, llvm::Align align = llvm::Align(8));
+  llvm::AllocaInst* scratch(uint32_t index);  // 32 lanes of up to 8 bytes
+  Value* threadIndex(uint32_t axis, uint32_t chunk);
+  void markFragileSources();
+
+  // --- Masks
+  Mask currentMask() { return mask_; }
+  Mask guardedMask(const Instruction& i);
+  Chunks chunksOf(const Mask& mask);
+  Mask both(const Mask& a, const Mask& b);
+  Mask without(const Mask& a, const Mask& b);
+  Mask either(const Mask& a, const Mask& b);
+  Mask maskOf(ValueId predicate, bool negated);
+  Mask uniformMask(Value* bit);
+  Value* anyLane(const Mask& mask);
+  Value* allLanes(const Mask& mask);
+  Value* maskBits(const Mask& mask);  // i32
+  Mask maskFromBits(Value* bits);
+  LType* maskSlotType();
+  void storeMask(llvm::ArrayRef<llvm::AllocaInst*> slot, const Mask& mask);
+  Mask loadMask(llvm::ArrayRef<llvm::AllocaInst*> slot);
+  llvm::SmallVector<llvm::AllocaInst*, 8> makeMaskSlot(const char* name);
+  llvm::SmallVector<llvm::AllocaInst*, 8>& maskSlot(Version v, BlockId b);
+
+  // --- Building helpers
+  BB* newBlock(const char* name);
+  llvm::VectorType* vectorOf(LType* element) { return llvm::FixedVectorType::get(element, w_); }
+  LType* elementType(Class c);
+  LType* integerType(uint32_t bits) { return b_.getIntNTy(bits); }
+  LType* like(Value* shape, LType* element);  // element, or a vector of it when shape is one
+  LType* likeType(LType* shape, LType* element);
+  Value* splatLike(Value* shape, Value* scalar);
+  Value* number(Value* shape, LType* element, uint64_t bits);  // a constant of the form of `shape`
+  Value* real(Value* shape, LType* element, double value);
+  Value* asInteger(Value* v, uint32_t bits);  // reinterprets, truncates or zero-extends
+  Value* asType(Value* v, Type type);         // as the LLVM type that instructions of a PTX type compute in
+  Value* asFloat(Value* v, LType* element);
+  Value* iota(uint32_t chunk, LType* element, int64_t stride);
+  Value* extend(Value* v, uint32_t bits, bool isSigned);
+  Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> args);  // overloaded on the first argument's type
+  Value* callIntrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<LType*> types, llvm::ArrayRef<Value*> args);
+  Value* concat(Value* a, Value* b);
+  Value* slice(Value* v, uint32_t first, uint32_t count);
+  Value* whenTrue(Value* condition, LType* type, const std::function<Value*()>& body);
+  void ifTrue(Value* condition, const std::function<void()>& body, bool likely = false);
+  // Runs body once for each lane of the mask, ascending, with the lane number as i32.
+  void forEachLane(const Mask& mask, const std::function<void(Value* lane)>& body);
+  llvm::AllocaInst* spill(uint32_t index, llvm::ArrayRef<Value*> chunks);  // to a scratch array
+  Value* laneAddress(llvm::AllocaInst* array, Value* lane, LType* element);
+  Chunks reload(llvm::AllocaInst* array, LType* element);
+  Value* extractLane(llvm::ArrayRef<Value*> chunks, Value* lane);
+  [[noreturn]] void unsupported(const Instruction& i, const char* why = nullptr);
+  Value* runtimeCall(size_t offset, LType* result, llvm::ArrayRef<Value*> args);
+
+  // --- emit_instruction.cpp
+  void emitInstruction(const Instruction& i);
+  void emitPointwise(const Instruction& i);
+  bool emitAffine(const Instruction& i);
+  // Computes results from sources of one form: all scalars or all vectors of W lanes.
+  void compute(const Instruction& i, llvm::ArrayRef<Value*> sources, llvm::SmallVectorImpl<Value*>& results);
+  void finish(const Instruction& i, size_t result, Form form);
+
+  // --- emit_integer.cpp
+  bool computeInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* multiplyHigh(Value* a, Value* b, uint32_t bits, bool isSigned);
+  Value* multiplyLow(const Instruction& i, Value* a, Value* b);
+  Value* divide(Value* a, Value* b, Type type, bool remainder);
+  Value* divide64Helper(Value* a, Value* b, bool isSigned, bool remainder);
+  Value* shift(const Instruction& i, Value* a, Value* amount);
+  Value* funnelShift(const Instruction& i, Value* a, Value* b, Value* amount);
+  Value* bitFieldExtract(const Instruction& i, Value* a, Value* b, Value* c);
+  Value* bitFieldInsert(const Instruction& i, Value* a, Value* b, Value* c, Value* d);
+  Value* permuteBytes(const Instruction& i, Value* a, Value* b, Value* c);
+  Value* dotProduct(const Instruction& i, Value* a, Value* b, Value* c);
+  Value* lop3(Value* a, Value* b, Value* c, uint32_t table);
+  Value* findLeading(const Instruction& i, Value* a);
+  void carryChain(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  void packedInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* byteDifference(const Instruction& i, llvm::ArrayRef<Value*> s);
+
+  // --- emit_float.cpp
+  bool computeFloat(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* floatOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
+  Value* halfOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
+  Value* flush(Value* x);         // denormals of f32 to zero
+  Value* flushHalf(Value* bits);  // of f16
+  Value* saturate(Value* x);
+  Value* rounded(const Instruction& i, Op op, llvm::ArrayRef<Value*> s);  // .rz .rm .rp
+  Value* minMax(const Instruction& i, Value* a, Value* b, bool isMin);
+  Value* fusedMultiplyAdd(Value* a, Value* b, Value* c);
+  Value* absolute(Value* x);
+  Value* negate(Value* x);
+  Value* exp2Approx(Value* x);
+  Value* log2Approx(Value* x);
+  Value* sinCosApprox(Value* x, bool cosine);
+  Value* tanhApprox(Value* x);
+  Value* polynomial(Value* x, llvm::ArrayRef<double> coefficients);
+  Value* approxReciprocal64(Value* x, bool root);
+  Value* compareFloat(const Instruction& i, Value* a, Value* b);
+  Value* testProperty(const Instruction& i, Value* x);
+
+  // --- emit_convert.cpp
+  void computeConvert(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* convert(const Instruction& i, Value* v, Type to, Type from);
+  Value* halfToFloat(Value* bits, Type type);  // f16 or bf16 bits to float
+  Value* floatToHalf(Value* x, Type type, int rounding);
+  Value* doubleToFloat(Value* x, int rounding);
+  Value* integerToFloat(const Instruction& i, Value* v, Type to, Type from);
+  Value* floatToInteger(const Instruction& i, Value* x, Type to);
+  Value* roundToIntegral(Value* x, int mode);
+  Value* saturateInteger(Value* v, Type to, Type from);
+
+  // --- emit_predicate.cpp
+  bool computePredicate(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* compare(const Instruction& i, Type type, Value* a, Value* b);
+
+  // --- emit_memory.cpp
+  struct Address {
+    Space space = Space::None;
+    Shape shape;
+    Value* scalar = nullptr;  // i64 host address (lane 0's when affine)
+    Value* holds = nullptr;
+    ValueId value = kNone;
+    int64_t offset = 0;
+  };
+  Address addressOf(const Instruction& i, size_t source, Space space);
+  Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
+  Value* addressOffsets32(const Address& a, uint32_t chunk);
+  void emitLoad(const Instruction& i);
+  void emitStore(const Instruction& i);
+  void emitConversionOfArgument(const Instruction& i);
+  using Components = llvm::SmallVector<Chunks, 4>;
+  Components loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  Components loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
+  Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
+  void scatter(Value* addresses, Value* data, uint32_t bits, Value* mask);
+  Value* pointer(Value* address) { return b_.CreateIntToPtr(address, b_.getPtrTy()); }
+  Value* sharedBase();
+  Value* widenLoaded(Value* v, Type type, Class to);
+  Value* repeatMask(Value* mask, uint32_t count, uint32_t part);
+  void copyAsync(const Instruction& i);
+  bool canMaskedAccess(uint32_t bits) const { return options_.avx512 || (options_.avx2 && bits >= 32); }
+
+  // --- emit_atomic.cpp
+  void emitAtomic(const Instruction& i);
+  Value* atomicLane(const Instruction& i, Value* address, llvm::ArrayRef<Value*> operands, bool shared);
+  Value* applyAtomic(const Instruction& i, Value* old, llvm::ArrayRef<Value*> operands);
+  void emitFence(const Instruction& i);
+
+  // --- emit_warp.cpp
+  bool emitWarpOperation(const Instruction& i);
+  void emitShuffle(const Instruction& i);
+  void emitVote(const Instruction& i);
+  void emitMatch(const Instruction& i);
+  void emitRedux(const Instruction& i);
+  void emitElect(const Instruction& i);
+  void emitBarrier(const Instruction& i);
+  void emitSyscall(const Instruction& i);
+  void emitTrap(const Instruction& i);
+  void emitFns(const Instruction& i);
+
+  Program& program_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const EmitOptions options_;
+  llvm::IRBuilder<> b_;
+  const uint32_t w_, k_;
+  llvm::Function* function_ = nullptr;
+  Value *blockArgument_ = nullptr, *launch_ = nullptr, *warp_ = nullptr;
+  BB *entry_ = nullptr, *warpHeader_ = nullptr, *warpStart_ = nullptr, *warpLatch_ = nullptr;
+  llvm::Instruction *launchPoint_ = nullptr, *warpPoint_ = nullptr;  // where launch and warp constants are inserted
+  std::map<CopyKey, BB*> copies_;
+  std::map<CopyKey, bool> planned_;
+  std::vector<CopyKey> planWork_;
+  std::vector<Slot> slots_, phiSlots_;
+  std::vector<std::optional<Form>> direct_;
+  std::map<ValueId, Form> local_;
+  std::map<std::pair<ValueId, uint32_t>, Value*> vectors_;  // vector forms of scalars made in this copy
+  bool caching_ = true;
+  llvm::Instruction* loadPoint_ = nullptr;  // start of the present copy
+  std::map<std::pair<Version, BlockId>, llvm::SmallVector<llvm::AllocaInst*, 8>> maskSlots_;
+  llvm::SmallVector<llvm::AllocaInst*, 8> liveSlot_;
+  Mask mask_;
+  bool onlyPart_ = false;
+  std::map<Special, Value*> specials_;
+  std::map<std::pair<size_t, LType*>, Value*> launchFields_, blockFields_;
+  std::map<std::pair<int64_t, LType*>, Value*> parameters_;
+  std::map<uint32_t, Value*> threadIndices_;
+  std::map<uint32_t, Value*> globals_;
+  llvm::AllocaInst* localArea_ = nullptr;
+  llvm::SmallVector<llvm::AllocaInst*, 8> scratch_;
+  llvm::AllocaInst* dummy_ = nullptr;
+  llvm::AllocaInst* threadSlots_[3] = {};
+  Value* laneThread_[3] = {};
+  llvm::DISubprogram* debugScope_ = nullptr;
+  const Instruction* present_ = nullptr;
+};
+
+}  // namespace vg::ptx::gen

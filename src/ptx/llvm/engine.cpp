@@ -1,0 +1,272 @@
+// The three exported functions: PTX text in, a kernel blob out.
+//
+// A compile runs on a thread of its own, with a stack deep enough for LLVM. A fatal error inside LLVM parks that thread
+// for ever and fails the request; the process lives on.
+#include "ptx/engine.h"
+
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "ptx/kernel_blob.h"
+#include "ptx/llvm/backend.h"
+#include "ptx/llvm/emitter.h"
+#include "ptx/llvm/object_linker.h"
+#include "ptx/parser.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+struct Request {
+  std::vector<std::string> texts;
+  std::string entry, cpu, features, dumpDirectory;
+  BlockShape shape = BlockShape::Other;
+  bool fullWarps = false;
+  uint32_t lanes = 0;
+};
+
+// One compile, shared by the caller and the compiling thread: the latter may never finish.
+struct Job {
+  Request request;
+  std::vector<uint8_t> blob;
+  std::string log;
+  CUresult status = CUDA_ERROR_UNKNOWN;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+
+  void finish() {
+    std::lock_guard lock(mutex);
+    done = true;
+    changed.notify_all();
+  }
+};
+
+thread_local std::shared_ptr<Job>* presentJob = nullptr;
+
+[[noreturn]] void abandon(const char* reason) {
+  if (!presentJob) {
+    std::fprintf(stderr, "verdigris: code generator: %s\n", reason);
+    std::abort();
+  }
+  Job& job = **presentJob;
+  {
+    std::lock_guard lock(job.mutex);
+    job.status = CUDA_ERROR_INVALID_PTX;
+    job.log += std::string("code generator failed: ") + reason + "\n";
+  }
+  job.finish();
+  for (;;) pause();
+}
+
+void onFatalError(void*, const char* reason, bool) { abandon(reason); }
+
+void installErrorHandlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(onFatalError);
+    llvm::install_bad_alloc_error_handler(onFatalError);
+  });
+}
+
+bool hasFeature(const std::string& features, const char* name) {
+  const std::string wanted = std::string("+") + name;
+  for (size_t at = 0; at < features.size();) {
+    size_t end = features.find(',', at);
+    if (end == std::string::npos) end = features.size();
+    if (features.compare(at, end - at, wanted) == 0) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+EmitOptions optionsOf(const Request& request) {
+  EmitOptions options;
+  options.cpu = request.cpu;
+  options.features = request.features;
+  const auto has = [&](const char* name) { return hasFeature(request.features, name); };
+  options.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  options.avx2 = options.avx512 || has("avx2");
+  options.fma = options.avx512 || has("fma");
+  options.f16c = options.avx512 || has("f16c");
+  options.lanes = options.avx512 ? 16 : options.avx2 ? 8 : 4;
+  if (request.lanes == 4 || request.lanes == 8 || request.lanes == 16) options.lanes = request.lanes;
+  if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes
+  options.rowsOf32 = request.shape == BlockShape::RowsOf32;
+  options.fullWarps = request.fullWarps;
+  return options;
+}
+
+// Estimate for CU_FUNC_ATTRIBUTE_NUM_REGS: registers of the entry, as a compiler might pack them.
+uint32_t registersOf(const Function& f) {
+  uint32_t words = 0;
+  for (const Register& r : f.registers) words += r.type == Type::Pred ? 0 : (ptx::bitsOf(r.type) + 31) / 32;
+  uint32_t estimate = std::min(255u, std::max(16u, words / 2 + 8));
+  if (f.maxRegisters) estimate = std::min(estimate, f.maxRegisters);
+  return estimate;
+}
+
+Result<Module> parseAll(const Request& request, std::string& log) {
+  std::vector<Module> modules;
+  for (const std::string& text : request.texts) {
+    Result<Module> module = parse(text, &log);
+    if (!module.ok()) return module.error();
+    modules.push_back(std::move(module).value());
+  }
+  if (modules.size() == 1) return std::move(modules[0]);
+  return link(std::move(modules), &log);
+}
+
+std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
+  if (request.dumpDirectory.empty()) return {};
+  mkdir(request.dumpDirectory.c_str(), 0777);
+  const std::string name = request.entry.substr(0, 100);
+  return request.dumpDirectory + "/" + name + (options.rowsOf32 ? ".rows" : ".other") +
+         (options.fullWarps ? ".full" : ".partial") + ".w" + std::to_string(options.lanes);
+}
+
+void compile(Job& job) {
+  const Request& request = job.request;
+  Result<Module> parsed = parseAll(request, job.log);
+  if (!parsed.ok()) {
+    job.status = parsed.error();
+    return;
+  }
+  const Module& module = *parsed;
+  uint32_t entry = kNone;
+  for (uint32_t n = 0; n < module.functions.size(); ++n)
+    if (module.functions[n].isEntry && module.functions[n].name == request.entry) entry = n;
+  if (entry == kNone) {
+    job.log += "no entry named " + request.entry + "\n";
+    job.status = CUDA_ERROR_NOT_FOUND;
+    return;
+  }
+  EmitOptions options = optionsOf(request);
+  const std::string prefix = dumpPrefixOf(request, options);
+  if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
+
+  Program program = buildProgram(module, entry);
+  ShapeOptions shapes;
+  shapes.rowsOf32 = options.rowsOf32;
+  analyseShapes(program, shapes);
+  if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
+
+  llvm::LLVMContext context;
+  llvm::Module code("kernel", context);
+  KernelBlob blob;
+  Emitter emitter(program, code, options);
+  emitter.run();
+  blob.traits = emitter.traits;
+  blob.traits.registers = registersOf(module.functions[entry]);
+
+  const llvm::SmallVector<char, 0> object = compileModule(code, {options.cpu, options.features, prefix});
+  std::string error;
+  if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
+  job.blob = encode(blob);
+  job.status = CUDA_SUCCESS;
+}
+
+void* compileThread(void* argument) {
+  std::shared_ptr<Job> job = std::move(*static_cast<std::shared_ptr<Job>*>(argument));
+  delete static_cast<std::shared_ptr<Job>*>(argument);
+  presentJob = &job;
+  try {
+    compile(*job);
+  } catch (const Unsupported& gap) {
+    job->status = CUDA_ERROR_NOT_SUPPORTED;
+    job->log += job->request.entry + ": not compiled: " + gap.what;
+    if (gap.line) job->log += " (PTX line " + std::to_string(gap.line) + ")";
+    job->log += "\n";
+  } catch (const std::bad_alloc&) {
+    job->status = CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception& e) {
+    job->status = CUDA_ERROR_NOT_SUPPORTED;
+    job->log += std::string("code generator: ") + e.what() + "\n";
+  }
+  job->finish();
+  presentJob = nullptr;
+  return nullptr;
+}
+
+bool startThread(const std::shared_ptr<Job>& job) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, size_t{64} << 20);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  auto* argument = new std::shared_ptr<Job>(job);
+  pthread_t thread;
+  const int failed = pthread_create(&thread, &attributes, compileThread, argument);
+  pthread_attr_destroy(&attributes);
+  if (failed) delete argument;
+  return !failed;
+}
+
+int compileRequest(const CompileRequest& in, CompileResult& out) {
+  installErrorHandlers();
+  initialiseBackend();
+  auto job = std::make_shared<Job>();
+  for (size_t n = 0; n < in.textCount; ++n) job->request.texts.emplace_back(in.texts[n].text, in.texts[n].size);
+  job->request.entry = in.entry ? in.entry : "";
+  job->request.cpu = in.cpu && *in.cpu ? in.cpu : "x86-64";
+  job->request.features = in.features ? in.features : "";
+  job->request.dumpDirectory = in.dumpDirectory ? in.dumpDirectory : "";
+  job->request.shape = in.shape;
+  job->request.fullWarps = in.fullWarps;
+  job->request.lanes = in.lanesPerVector;
+  if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::unique_lock lock(job->mutex);
+  job->changed.wait(lock, [&] { return job->done; });
+  if (!job->log.empty()) {
+    out.log = static_cast<char*>(std::malloc(job->log.size() + 1));
+    if (out.log) std::memcpy(out.log, job->log.c_str(), job->log.size() + 1);
+  }
+  if (job->status != CUDA_SUCCESS) return job->status;
+  out.blob = static_cast<uint8_t*>(std::malloc(job->blob.size()));
+  if (!out.blob) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::memcpy(out.blob, job->blob.data(), job->blob.size());
+  out.blobSize = job->blob.size();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace vg::ptx::gen
+
+extern "C" {
+
+__attribute__((visibility("default"))) uint32_t vgPtxEngineVersion() { return vg::ptx::kEngineVersion; }
+
+__attribute__((visibility("default"))) int vgPtxCompile(const vg::ptx::CompileRequest* request,
+                                                        vg::ptx::CompileResult* result) {
+  if (!result) return CUDA_ERROR_INVALID_VALUE;
+  *result = {};
+  result->status = CUDA_ERROR_INVALID_VALUE;
+  if (!request || !request->texts || !request->textCount) return result->status;
+  try {
+    result->status = vg::ptx::gen::compileRequest(*request, *result);
+  } catch (const std::bad_alloc&) {
+    result->status = CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  return result->status;
+}
+
+__attribute__((visibility("default"))) void vgPtxRelease(vg::ptx::CompileResult* result) {
+  if (!result) return;
+  std::free(result->blob);
+  std::free(result->log);
+  *result = {};
+}
+}

@@ -1,0 +1,105 @@
+#include "ptx/llvm/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+uint32_t destinationCount(const ptx::Instruction& i) {
+  switch (i.op) {
+    case Op::St:
+    case Op::Red:
+    case Op::Bra:
+    case Op::Brx:
+    case Op::Ret:
+    case Op::Exit:
+    case Op::Trap:
+    case Op::Brkpt:
+    case Op::Pmevent:
+    case Op::Membar:
+    case Op::Fence:
+    case Op::Prefetch:
+    case Op::Prefetchu:
+    case Op::Cp:
+    case Op::Sust:
+    case Op::Sured:
+    case Op::Nanosleep:
+    case Op::Discard:
+    case Op::Applypriority:
+    case Op::Griddepcontrol:
+    case Op::Setmaxnreg:
+    case Op::Stackrestore:
+    case Op::Stmatrix:
+    case Op::Tensormap:
+    case Op::Tcgen05:
+    case Op::Wgmma:
+    case Op::Call:
+      return 0;
+    case Op::Bar:
+    case Op::Barrier:
+      return i.has(Mod::Red) ? 1 : 0;
+    case Op::Wmma:
+      return i.has(Mod::Store) ? 0 : 1;
+    case Op::Mbarrier:
+      return i.has(Mod::Init) || i.has(Mod::Inval) || i.has(Mod::ExpectTx) || i.has(Mod::CompleteTx) ? 0 : 1;
+    default:
+      return i.pair ? 2 : 1;
+  }
+}
+
+Type sourceType(const ptx::Instruction& i, uint32_t source) {
+  switch (i.op) {
+    case Op::Cvt:
+      return i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Set:
+      return i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Slct:
+      return source == 2 && i.typeCount > 1 ? i.types[1] : i.type();
+    default:
+      return i.type();
+  }
+}
+
+Class resultClass(const ptx::Instruction& i, Class reg) {
+  if (i.op == Op::Setp || reg == Class::Pred || i.has(Mod::Wide)) return reg;
+  if (i.type() == Type::F32 && reg == Class::I32) return Class::F32;
+  if (i.type() == Type::F64 && reg == Class::I64) return Class::F64;
+  return reg;
+}
+
+bool readsCarry(Op op) { return op == Op::Addc || op == Op::Subc || op == Op::Madc; }
+
+bool isWideSpecial(Special s) {
+  return s == Special::Clock64 || s == Special::GlobalTimer || s == Special::GridId || s == Special::CurrentGraphExec ||
+         s == Special::ReservedSmemOffset0;
+}
+
+bool isSyscall(std::string_view name) {
+  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
+}
+
+bool readsSharedState(const ptx::Instruction& i) {
+  if (i.op == Op::Atom) return true;
+  return i.op == Op::Ld &&
+         (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
+}
+
+bool needsExactMask(const ptx::Instruction& i) {
+  switch (i.op) {
+    case Op::Atom:
+    case Op::Red:
+    case Op::Bar:
+    case Op::Barrier:
+    case Op::Call:
+    case Op::Trap:
+    case Op::Nanosleep:
+    case Op::Mbarrier:
+    case Op::Membar:
+    case Op::Fence:
+    case Op::Cp:
+    case Op::Match:
+    case Op::Redux:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,25 @@
+// Facts about PTX instructions that the steps of the code generator share.
+#pragma once
+
+#include <string_view>
+
+#include "ptx/llvm/warp_ir.h"
+
+namespace vg::ptx::gen {
+
+// How many operands, counted as written, are destinations.
+uint32_t destinationCount(const ptx::Instruction& i);
+// The type that an immediate at source operand `source` has.
+Type sourceType(const ptx::Instruction& i, uint32_t source);
+// How the emitter keeps the result of an instruction in a register of class `reg`.
+Class resultClass(const ptx::Instruction& i, Class reg);
+bool readsCarry(Op op);
+bool isWideSpecial(Special s);
+// vprintf, malloc and the like: functions that the driver defines.
+bool isSyscall(std::string_view name);
+// Reads memory that others may write meanwhile: volatile, relaxed, acquire, and atomics.
+bool readsSharedState(const ptx::Instruction& i);
+// Exchanges data between lanes, waits, or calls the runtime: needs the exact mask at its place.
+bool needsExactMask(const ptx::Instruction& i);
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,609 @@
+// How values differ between lanes, which branches diverge, and which blocks therefore run under masks. Shapes and
+// divergence depend on each other; both only ever get worse, so the analysis repeats until nothing changes.
+#include <algorithm>
+#include <cstring>
+
+#include "ptx/llvm/control_flow.h"
+#include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/warp_ir.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr Shape kUniform{Shape::Uniform, 0, false};
+constexpr Shape kVarying{Shape::Varying, 0, false};
+
+int64_t normalized(int64_t stride, uint32_t bits) {
+  if (bits >= 64) return stride;
+  const int shift = 64 - static_cast<int>(bits);
+  return static_cast<int64_t>(static_cast<uint64_t>(stride) << shift) >> shift;
+}
+
+Shape affine(int64_t stride, uint32_t bits, bool fragile) {
+  stride = normalized(stride, bits);
+  if (stride == 0 && !fragile) return kUniform;
+  return {Shape::Affine, stride, fragile};
+}
+
+class Analysis {
+ public:
+  Analysis(Program& program, const ShapeOptions& options) : program_(program), options_(options) {}
+
+  void run() {
+    for (Value& v : program_.values) v.shape = initial(v);
+    for (bool changed = true; changed;) {
+      propagate();
+      changed = findDivergence();
+    }
+    formComponents();
+    findPolls();
+  }
+
+ private:
+  Shape initial(const Value& v) const {
+    switch (v.kind) {
+      case Value::Constant:
+      case Value::Undefined:
+        return kUniform;
+      case Value::Special:
+        return special(v.special);
+      case Value::Symbol:
+        if (v.symbolKind == SymbolKind::FunctionVariable &&
+            program_.module->functions[v.function].variables[v.symbol].space == Space::Local)
+          return affine(localLaneStride(program_.localSize), 64, false);
+        return kUniform;
+      default:
+        return {};
+    }
+  }
+
+  Shape special(ptx::Special s) const {
+    switch (s) {
+      case Special::TidX:
+        return options_.rowsOf32 ? affine(1, 32, false) : kVarying;
+      case Special::TidY:
+      case Special::TidZ:
+        return options_.rowsOf32 ? kUniform : kVarying;
+      case Special::LaneId:
+        return affine(1, 32, false);
+      case Special::LanemaskEq:
+      case Special::LanemaskLt:
+      case Special::LanemaskLe:
+      case Special::LanemaskGt:
+      case Special::LanemaskGe:
+        return kVarying;
+      default:
+        return kUniform;
+    }
+  }
+
+  bool raise(ValueId id, Shape to) {
+    if (id == kNone) return false;
+    Shape& shape = program_.values[id].shape;
+    if (to.kind == Shape::Unknown || to == shape) return false;
+    if (shape.affine() && to.affine()) {
+      if (shape.stride != to.stride) to = kVarying;
+      to.fragile |= shape.fragile && to.affine();
+    } else if (to.kind < shape.kind) {
+      return false;
+    }
+    if (to == shape) return false;
+    shape = to;
+    return true;
+  }
+
+  void propagate() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Block& block : program_.blocks) {
+        for (ValueId phi : block.phis) changed |= raise(phi, phiShape(program_.values[phi]));
+        for (uint32_t n : block.instructions) changed |= transfer(program_.instructions[n]);
+      }
+    }
+  }
+
+  Shape meet(Shape a, Shape b) const {
+    if (a.kind == Shape::Unknown) return b;
+    if (b.kind == Shape::Unknown) return a;
+    if (a.uniform() && b.uniform()) return kUniform;
+    if (a.affine() && b.affine() && a.stride == b.stride) return {Shape::Affine, a.stride, a.fragile || b.fragile};
+    return kVarying;
+  }
+
+  Shape phiShape(const Value& phi) const {
+    if (phi.joinsDivergent) return kVarying;
+    Shape shape;
+    for (ValueId in : phi.incoming) {
+      const Value& v = program_.values[in];
+      if (v.kind == Value::Undefined) continue;
+      // A flag that says whether an affine form holds does not travel through phis.
+      if (v.shape.fragile && v.shape.affine()) return kVarying;
+      shape = meet(shape, v.shape);
+    }
+    return shape;
+  }
+
+  Shape of(const Instruction& i, size_t source) const {
+    const ValueId v = i.sources[source];
+    return v == kNone ? kUniform : program_.values[v].shape;
+  }
+
+  bool isConstant(const Instruction& i, size_t source, int64_t& value, uint32_t bits) const {
+    if (source >= i.sources.size() || i.sources[source] == kNone) return false;
+    const Value& v = program_.values[i.sources[source]];
+    if (v.kind != Value::Constant) return false;
+    value = normalized(static_cast<int64_t>(v.bits), bits);
+    return true;
+  }
+
+  bool transfer(const Instruction& i) {
+    bool changed = false;
+    for (size_t r = 0; r < i.results.size(); ++r) {
+      if (i.results[r] == kNone) continue;
+      Shape shape = resultShape(i, r);
+      if (i.guard != kNone && shape.kind != Shape::Unknown && i.old[r] != kNone) {
+        const Shape guard = program_.values[i.guard].shape;
+        const Shape old = program_.values[i.old[r]].shape;
+        if (guard.kind == Shape::Unknown || old.kind == Shape::Unknown) continue;
+        shape = guard.uniform() ? meet(shape, old) : kVarying;
+        if (shape.fragile) shape = kVarying;
+      }
+      changed |= raise(i.results[r], shape);
+    }
+    return changed;
+  }
+
+  // The shape when every source is uniform; Unknown while one is unknown.
+  Shape pointwise(const Instruction& i) const {
+    Shape shape = kUniform;
+    for (size_t s = 0; s < i.sources.size(); ++s) {
+      const Shape source = of(i, s);
+      if (source.kind == Shape::Unknown) return {};
+      if (!source.uniform()) shape = kVarying;
+    }
+    if (i.carryIn != kNone) {
+      const Shape carry = program_.values[i.carryIn].shape;
+      if (carry.kind == Shape::Unknown) return {};
+      if (!carry.uniform()) shape = kVarying;
+    }
+    return shape;
+  }
+
+  Shape sum(Shape a, Shape b, int64_t sign, uint32_t bits) const {
+    if (a.kind == Shape::Unknown || b.kind == Shape::Unknown) return {};
+    if (a.varying() || b.varying()) return kVarying;
+    if (a.uniform() && b.uniform()) return kUniform;
+    return affine(a.stride + sign * b.stride, bits, a.fragile || b.fragile);
+  }
+
+  // Source a times source b, one of them a constant.
+  Shape product(const Instruction& i, size_t a, size_t b, uint32_t bits, bool widens) const {
+    const Shape x = of(i, a), y = of(i, b);
+    if (x.kind == Shape::Unknown || y.kind == Shape::Unknown) return {};
+    if (x.uniform() && y.uniform()) return kUniform;
+    int64_t factor;
+    const uint32_t narrow = widens ? bits / 2 : bits;
+    const bool isSignedType = isSigned(i.ast->type());
+    if (y.affine()) std::swap(a, b);
+    if (!of(i, a).affine() || !isConstant(i, b, factor, narrow)) return kVarying;
+    if (widens && !isSignedType) factor &= (int64_t{1} << narrow) - 1;
+    const Shape s = of(i, a);
+    if (widens && (bits != 64 || s.fragile)) return kVarying;
+    return affine(s.stride * factor, bits, s.fragile || widens);
+  }
+
+  Shape resultShape(const Instruction& i, size_t result) const {
+    const ptx::Instruction& ast = *i.ast;
+    const Shape plain = pointwise(i);
+    const Type type = ast.type();
+    const uint32_t bits = ptx::bitsOf(type);
+    const bool integer = !ptx::isFloat(type) && type != Type::Pred && bits <= 64;
+    switch (ast.op) {
+      case Op::Mov:
+        if (i.sources.size() == 1 && i.results.size() == 1) return i.negated[0] ? plain : of(i, 0);
+        return plain;
+      case Op::Cvta:
+        return of(i, 0);
+      case Op::Add:
+      case Op::Sub:
+        if (integer && !ast.has(Mod::Sat) && !ast.has(Mod::Cc) && ast.typeCount == 1 && bits >= 16 && result == 0 &&
+            type != Type::U16x2 && type != Type::S16x2)
+          return sum(of(i, 0), of(i, 1), ast.op == Op::Add ? 1 : -1, bits);
+        return plain;
+      case Op::Neg:
+        return integer ? sum(kUniform, of(i, 0), -1, bits) : plain;
+      case Op::Not:
+        return integer ? sum(kUniform, of(i, 0), -1, bits) : plain;
+      case Op::Mul:
+        if (!integer || ast.has(Mod::Hi)) return plain;
+        return ast.has(Mod::Wide) ? product(i, 0, 1, bits * 2, true) : product(i, 0, 1, bits, false);
+      case Op::Mad: {
+        if (!integer || ast.has(Mod::Hi) || ast.has(Mod::Cc) || ast.has(Mod::Sat)) return plain;
+        const bool wide = ast.has(Mod::Wide);
+        return sum(product(i, 0, 1, wide ? bits * 2 : bits, wide), of(i, 2), 1, wide ? bits * 2 : bits);
+      }
+      case Op::Shl: {
+        int64_t amount;
+        if (of(i, 0).affine() && isConstant(i, 1, amount, 32) && amount >= 0 && amount < static_cast<int64_t>(bits))
+          return affine(static_cast<int64_t>(static_cast<uint64_t>(of(i, 0).stride) << amount), bits, of(i, 0).fragile);
+        return plain;
+      }
+      case Op::Shr: {
+        int64_t amount;
+        return isRowThread(i, 0) && isConstant(i, 1, amount, 32) && amount == 5 ? kUniform : plain;
+      }
+      case Op::And: {
+        int64_t mask;
+        if (isRowThread(i, 0) && isConstant(i, 1, mask, 32)) {
+          if (mask == 31) return affine(1, 32, false);
+          if ((mask & 31) == 0) return kUniform;
+        }
+        return plain;
+      }
+      case Op::Cvt:
+        return convertShape(i, plain);
+      case Op::Selp: {
+        const Shape p = of(i, 2);
+        if (p.uniform()) {
+          const Shape s = meet(of(i, 0), of(i, 1));
+          return of(i, 0).kind == Shape::Unknown || of(i, 1).kind == Shape::Unknown ? Shape{}
+                 : s.fragile                                                        ? kVarying
+                                                                                    : s;
+        }
+        return p.kind == Shape::Unknown ? Shape{} : kVarying;
+      }
+      case Op::Ld:
+        if (i.sources[0] == kNone) return plain.uniform() || plain.kind == Shape::Unknown ? plain : kVarying;
+        return plain;
+      case Op::Ldu:
+        return plain;
+      case Op::Atom:
+      case Op::Match:
+        if (ast.op == Op::Match && ast.has(Mod::All)) break;
+        return kVarying;
+      case Op::Vote:
+      case Op::Redux: {
+        const Shape mask = of(i, i.sources.size() - 1);
+        return mask.kind == Shape::Unknown ? Shape{} : mask.uniform() ? kUniform : kVarying;
+      }
+      case Op::Activemask:
+      case Op::Bar:
+      case Op::Barrier:
+        return kUniform;
+      case Op::Shfl:
+      case Op::Elect:
+      case Op::Call:
+      case Op::Fns:
+        return kVarying;
+      default:
+        break;
+    }
+    if (ast.op == Op::Match) {
+      const Shape mask = of(i, i.sources.size() - 1);
+      return mask.kind == Shape::Unknown ? Shape{} : mask.uniform() ? kUniform : kVarying;
+    }
+    return plain;
+  }
+
+  // %tid.x of a block whose rows are whole warps, possibly moved: lane 0 holds a multiple of 32.
+  bool isRowThread(const Instruction& i, size_t source) const {
+    if (!options_.rowsOf32) return false;
+    ValueId id = i.sources[source];
+    for (int depth = 0; depth < 4 && id != kNone; ++depth) {
+      const Value& v = program_.values[id];
+      if (v.kind == Value::Special) return v.special == Special::TidX;
+      if (v.kind != Value::Result) return false;
+      const Instruction& from = program_.instructions[v.instruction];
+      if (from.ast->op != Op::Mov || from.guard != kNone || from.sources.size() != 1) return false;
+      id = from.sources[0];
+    }
+    return false;
+  }
+
+  Shape convertShape(const Instruction& i, Shape plain) const {
+    if (i.ast->typeCount != 2) return plain;
+    const Type to = i.ast->types[0], from = i.ast->types[1];
+    const Shape s = of(i, 0);
+    if (!s.affine() || ptx::isFloat(to) || ptx::isFloat(from) || i.ast->has(Mod::Sat)) return plain;
+    const uint32_t toBits = ptx::bitsOf(to), fromBits = ptx::bitsOf(from);
+    if (toBits > 64 || fromBits > 64 || toBits < 16) return plain;
+    const uint32_t held = bitsOf(program_.values[i.sources[0]].type);
+    if (toBits <= fromBits && (toBits <= 32 || !s.fragile)) return affine(s.stride, toBits, false);
+    if (toBits == fromBits) return s;
+    if (fromBits == 32 && toBits == 64 && !(s.fragile && held <= 32)) return affine(s.stride, 64, true);
+    return kVarying;
+  }
+
+  // --- Divergence ----------------------------------------------------------------------------------------------
+
+  bool diverges(const Block& block) const {
+    return block.successors.size() > 1 && !program_.values[block.condition].shape.uniform();
+  }
+
+  bool findDivergence() {
+    bool changed = false;
+    for (BlockId b = 0; b < program_.blocks.size(); ++b) {
+      Block& block = program_.blocks[b];
+      if (!diverges(block)) continue;
+      // Also on later rounds: nothing new comes from a branch that was already known.
+      if (block.divergent) continue;
+      block.divergent = true;
+      changed |= markJoins(b);
+      changed |= markLeavingValues(b);
+    }
+    return changed;
+  }
+
+  bool markPhis(BlockId b, bool onlyFromLoop, LoopId loop) {
+    bool changed = false;
+    for (ValueId phi : program_.blocks[b].phis) {
+      Value& v = program_.values[phi];
+      if (v.joinsDivergent) continue;
+      if (onlyFromLoop) {
+        bool from = false;
+        for (BlockId p : program_.blocks[b].predecessors) from |= program_.inLoop(p, loop);
+        if (!from) continue;
+      }
+      v.joinsDivergent = true;
+      changed = true;
+    }
+    return changed;
+  }
+
+  // Blocks where lanes that took different ways out of branch `b` meet: found by carrying labels of the first block of
+  // each way as far as the place where all meet.
+  bool markJoins(BlockId b) {
+    const BlockId exit = program_.immediatePostDominator[b];
+    std::vector<uint32_t> label(program_.blocks.size(), kNone);
+    std::vector<BlockId> work;
+    std::vector<bool> join(program_.blocks.size(), false);
+    const auto arrive = [&](BlockId s, uint32_t with) {
+      if (label[s] == kNone) {
+        label[s] = with;
+        work.push_back(s);
+      } else if (label[s] != with && label[s] != s) {
+        label[s] = s;
+        join[s] = true;
+        work.push_back(s);
+      } else if (label[s] != with) {
+        join[s] = true;
+      }
+    };
+    // Two edges to one block (after threading) or a way straight to the exit carry a label of the edge.
+    for (size_t n = 0; n < program_.blocks[b].successors.size(); ++n) {
+      const BlockId s = program_.blocks[b].successors[n];
+      arrive(s, static_cast<uint32_t>(program_.blocks.size() + n));
+    }
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      if (at == exit || at == b) continue;
+      for (BlockId s : program_.blocks[at].successors) arrive(s, label[at]);
+    }
+    bool changed = false;
+    for (BlockId s = 0; s < program_.blocks.size(); ++s)
+      if (join[s]) changed |= markPhis(s, false, kNone);
+    return changed;
+  }
+
+  // Lanes leave a loop with a divergent exit at different iterations: what they carry out varies.
+  bool markLeavingValues(BlockId b) {
+    bool changed = false;
+    for (LoopId loop = program_.blocks[b].loop; loop != kNone; loop = program_.loops[loop].parent) {
+      if (!exitsDivergently(b, loop)) continue;
+      for (BlockId inside : program_.loops[loop].blocks)
+        for (BlockId s : program_.blocks[inside].successors)
+          if (!program_.inLoop(s, loop)) changed |= markPhis(s, true, loop);
+    }
+    return changed;
+  }
+
+  // Whether lanes that part at `b` may leave the loop in different iterations: the ways meet outside of it.
+  bool exitsDivergently(BlockId b, LoopId loop) const {
+    return !program_.inLoop(program_.immediatePostDominator[b], loop);
+  }
+
+  // --- Components ------------------------------------------------------------------------------------------------
+
+  void formComponents() {
+    const uint32_t count = static_cast<uint32_t>(program_.blocks.size());
+    const BlockId end = endBlock(program_);
+    std::vector<uint32_t> parent(count);
+    std::vector<bool> member(count, false);
+    for (uint32_t n = 0; n < count; ++n) parent[n] = n;
+    const auto root = [&](uint32_t n) {
+      while (parent[n] != n) n = parent[n] = parent[parent[n]];
+      return n;
+    };
+    std::vector<std::pair<BlockId, BlockId>> exits;  // a member, the place where its lanes meet
+    for (BlockId b = 0; b < count; ++b) {
+      if (!program_.blocks[b].divergent) continue;
+      const BlockId exit = program_.immediatePostDominator[b];
+      std::vector<BlockId> work;
+      BlockId first = kNone;
+      std::vector<bool> seen(count, false);
+      const auto visit = [&](BlockId s) {
+        if (s == exit || s == end || seen[s]) return;
+        seen[s] = member[s] = true;
+        if (first == kNone) {
+          first = s;
+          exits.push_back({s, exit});
+        }
+        parent[root(s)] = root(first);
+        work.push_back(s);
+      };
+      for (BlockId s : program_.blocks[b].successors) visit(s);
+      while (!work.empty()) {
+        const BlockId at = work.back();
+        work.pop_back();
+        for (BlockId s : program_.blocks[at].successors) visit(s);
+      }
+    }
+    std::map<uint32_t, uint32_t> numbers;
+    for (BlockId b = 0; b < count; ++b) {
+      if (!member[b]) continue;
+      auto [at, inserted] = numbers.try_emplace(root(b), static_cast<uint32_t>(program_.components.size()));
+      if (inserted) program_.components.emplace_back();
+      Component& c = program_.components[at->second];
+      c.blocks.push_back(b);
+      c.weight += static_cast<uint32_t>(program_.blocks[b].instructions.size()) + 1;
+      program_.blocks[b].component = at->second;
+    }
+    for (auto [b, exit] : exits) {
+      const uint32_t id = program_.blocks[b].component;
+      if (exit == end || program_.blocks[exit].component != id) program_.components[id].exit = exit;
+    }
+    for (Component& c : program_.components)
+      for (BlockId b : c.blocks)
+        for (BlockId s : program_.blocks[b].successors)
+          if (s == end && c.exit != end) c.hasLaneExits = true;
+  }
+
+  // --- Loops that wait -------------------------------------------------------------------------------------------
+
+  void findPolls() {
+    for (LoopId l = 0; l < program_.loops.size(); ++l) {
+      Loop& loop = program_.loops[l];
+      bool divergentWait = false;
+      for (BlockId b : loop.blocks) {
+        const Block& block = program_.blocks[b];
+        bool leaves = false;
+        for (BlockId s : block.successors) leaves |= !program_.inLoop(s, l);
+        if (!leaves || block.successors.size() < 2) continue;
+        uint32_t line = 0;
+        const Wait wait = waitOf(block.condition, l, line);
+        if (wait == Wait::None) continue;
+        loop.polls = true;
+        if (wait == Wait::Lock && block.divergent && !releasesInside(l)) divergentWait = true;
+        if (divergentWait) unsupportedConstruct(line, "lanes of a warp wait for each other in a loop");
+      }
+    }
+  }
+
+  enum class Wait { None, Poll, Lock };
+
+  // Whether a condition depends on memory that the loop itself does not advance.
+  Wait waitOf(ValueId condition, LoopId loop, uint32_t& line) const {
+    std::vector<ValueId> work{condition};
+    std::vector<bool> seen(program_.values.size(), false);
+    Wait wait = Wait::None;
+    while (!work.empty()) {
+      const ValueId id = work.back();
+      work.pop_back();
+      if (id == kNone || seen[id]) continue;
+      seen[id] = true;
+      const Value& v = program_.values[id];
+      if (v.block == kNone || !program_.inLoop(v.block, loop)) continue;
+      for (ValueId in : v.incoming) work.push_back(in);
+      if (v.kind != Value::Result) continue;
+      const Instruction& i = program_.instructions[v.instruction];
+      for (ValueId s : i.sources) work.push_back(s);
+      for (ValueId s : i.old) work.push_back(s);
+      if (!readsSharedState(*i.ast)) continue;
+      line = i.ast->line;
+      if (i.ast->op == Op::Ld) {
+        wait = std::max(wait, program_.values[i.sources[0]].shape.uniform() ? Wait::Poll : Wait::Lock);
+      } else if (i.ast->has(Mod::Cas)) {
+        // A retry loop compares with what it read last; a lock compares with a constant.
+        const Value& expected = program_.values[i.sources[1]];
+        const bool retries = expected.block != kNone && program_.inLoop(expected.block, loop);
+        wait = std::max(wait, retries ? Wait::None : Wait::Lock);
+      } else if (i.ast->has(Mod::Exch)) {
+        wait = Wait::Lock;
+      } else {
+        // Reading by adding zero and the like polls; a counter that hands out work does not.
+        wait = std::max(wait, Wait::Poll);
+      }
+    }
+    return wait;
+  }
+
+  // A lock taken and released within one iteration makes progress even when lanes run in step.
+  bool releasesInside(LoopId loop) const {
+    uint32_t writes = 0;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const Op op = program_.instructions[n].ast->op;
+        writes += op == Op::St || op == Op::Atom || op == Op::Red;
+      }
+    return writes > 1;
+  }
+
+  Program& program_;
+  const ShapeOptions options_;
+};
+
+}  // namespace
+
+uint32_t localLaneStride(uint32_t localSize) {
+  // An odd multiple of 64 bytes, so that lanes do not share cache sets.
+  const uint32_t lines = (localSize + 63) / 64;
+  return 64 * (lines | 1);
+}
+
+void analyseShapes(Program& program, const ShapeOptions& options) { Analysis(program, options).run(); }
+
+std::string describe(const Program& program) {
+  std::string text;
+  const auto name = [&](ValueId id) -> std::string {
+    if (id == kNone) return "_";
+    const Value& v = program.values[id];
+    char buffer[64];
+    switch (v.kind) {
+      case Value::Constant:
+        snprintf(buffer, sizeof buffer, "0x%llx", static_cast<unsigned long long>(v.bits));
+        break;
+      case Value::Special:
+        snprintf(buffer, sizeof buffer, "special%u", static_cast<unsigned>(v.special));
+        break;
+      case Value::Symbol:
+        snprintf(buffer, sizeof buffer, "symbol%u+%lld", v.symbol, static_cast<long long>(v.offset));
+        break;
+      default:
+        snprintf(buffer, sizeof buffer, "v%u", id);
+    }
+    return buffer;
+  };
+  const auto shaped = [&](ValueId id) -> std::string {
+    if (id == kNone) return "_";
+    const Shape s = program.values[id].shape;
+    std::string out = name(id);
+    if (s.uniform()) out += ":u";
+    if (s.affine()) out += ":a" + std::to_string(s.stride) + (s.fragile ? "?" : "");
+    if (s.varying()) out += ":v";
+    return out;
+  };
+  for (BlockId b = 0; b < program.blocks.size(); ++b) {
+    const Block& block = program.blocks[b];
+    text += "block " + std::to_string(b);
+    if (block.component != kNone) text += " component " + std::to_string(block.component);
+    if (block.loop != kNone) text += " loop " + std::to_string(block.loop);
+    text += " from";
+    for (BlockId p : block.predecessors) text += " " + std::to_string(p);
+    text += "\n";
+    for (ValueId phi : block.phis) {
+      text += "  " + shaped(phi) + " = phi";
+      for (ValueId in : program.values[phi].incoming) text += " " + name(in);
+      text += "\n";
+    }
+    for (uint32_t n : block.instructions) {
+      const Instruction& i = program.instructions[n];
+      text += "  ";
+      for (ValueId r : i.results) text += shaped(r) + " ";
+      if (i.guard != kNone) text += std::string("@") + (i.guardNegated ? "!" : "") + name(i.guard) + " ";
+      text += "= " + std::string(nameOf(i.ast->op)) + "." + nameOf(i.ast->type());
+      for (size_t s = 0; s < i.sources.size(); ++s) {
+        text += " " + name(i.sources[s]);
+        if (i.offsets[s]) text += "+" + std::to_string(i.offsets[s]);
+      }
+      text += "  // line " + std::to_string(i.ast->line) + "\n";
+    }
+    text += block.divergent ? "  divergent" : "  to";
+    if (block.condition != kNone) text += std::string(block.conditionNegated ? " !" : " ") + name(block.condition);
+    for (BlockId s : block.successors) text += " " + std::to_string(s);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,280 @@
+#include "ptx_compiler/harness.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace vg::ptx::test {
+
+std::vector<uint32_t> trapLines;
+
+namespace {
+
+struct Engine {
+  EngineCompile compile = nullptr;
+  EngineRelease release = nullptr;
+};
+
+const Engine& engine() {
+  static const Engine loaded = [] {
+    Engine e;
+    const char* const path = std::getenv("VERDIGRIS_PTX_LIBRARY");
+    void* const library = dlopen(path ? path : VG_PTX_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      std::fprintf(stderr, "%s\n", dlerror());
+      std::exit(2);
+    }
+    e.compile = reinterpret_cast<EngineCompile>(dlsym(library, kEngineCompileSymbol));
+    e.release = reinterpret_cast<EngineRelease>(dlsym(library, kEngineReleaseSymbol));
+    return e;
+  }();
+  return loaded;
+}
+
+// --- A runner -----------------------------------------------------------------------------------------------------
+
+struct Barrier {
+  uint32_t arrived = 0, generation = 0, popc = 0, last = 0;
+  bool all = true, any = false;
+};
+
+struct Warp {
+  ucontext_t context;
+  std::vector<uint8_t> stack;
+  bool done = false;
+};
+
+struct Block {
+  BlockState state{};
+  KernelEntry entry = nullptr;
+  std::vector<Warp> warps;
+  ucontext_t scheduler;
+  Barrier barriers[16];
+  uint32_t present = 0, live = 0;  // threads that have not ended
+  bool trapped = false;
+};
+
+Block* running = nullptr;  // single-threaded by contract
+
+Block& blockOf(BlockState* state) { return *static_cast<Block*>(state->owner); }
+
+void leaveWarp(Block& block) { swapcontext(&block.warps[block.present].context, &block.scheduler); }
+
+uint32_t popcount(uint32_t v) { return static_cast<uint32_t>(__builtin_popcount(v)); }
+
+uint32_t arrive(Block& block, uint32_t id, uint32_t threads, uint32_t mask, uint32_t predicates, bool wait,
+                BarrierReduction operation) {
+  Barrier& b = block.barriers[id & 15];
+  const uint32_t generation = b.generation;
+  b.arrived += popcount(mask);
+  b.popc += popcount(predicates & mask);
+  b.all &= (predicates & mask) == mask;
+  b.any |= (predicates & mask) != 0;
+  for (;;) {
+    const uint32_t expected = threads ? threads : block.live;
+    if (b.generation == generation && b.arrived >= expected) {
+      b.last = operation == BarrierReduction::Popc ? b.popc : operation == BarrierReduction::And ? b.all : b.any;
+      const uint32_t next = b.generation + 1, last = b.last;
+      b = {};
+      b.generation = next;
+      b.last = last;
+    }
+    if (b.generation != generation || !wait) return b.last;
+    leaveWarp(block);
+  }
+}
+
+void callBarrier(BlockState* s, uint32_t, uint32_t id, uint32_t threads, uint32_t mask) {
+  arrive(blockOf(s), id, threads, mask, 0, true, BarrierReduction::Popc);
+}
+void callArrive(BlockState* s, uint32_t, uint32_t id, uint32_t threads, uint32_t mask) {
+  arrive(blockOf(s), id, threads, mask, 0, false, BarrierReduction::Popc);
+}
+uint32_t callReduce(BlockState* s, uint32_t, uint32_t id, uint32_t threads, uint32_t mask, BarrierReduction operation,
+                    uint32_t predicates) {
+  return arrive(blockOf(s), id, threads, mask, predicates, true, operation);
+}
+void callYield(BlockState* s, uint32_t) {
+  if (blockOf(s).warps.size() > 1) leaveWarp(blockOf(s));
+}
+void callSleep(BlockState* s, uint32_t warp, uint32_t) { callYield(s, warp); }
+void callPrint(BlockState*, uint32_t, uint32_t mask, const uint64_t*, const uint64_t*, int32_t* results) {
+  for (uint32_t l = 0; l < 32; ++l)
+    if (mask >> l & 1) results[l] = static_cast<int32_t>(l);
+}
+void callAssert(BlockState* s, uint32_t, uint32_t, const uint64_t*, const uint64_t*, const uint32_t*, const uint64_t*) {
+  blockOf(s).trapped = true;
+  setcontext(&blockOf(s).scheduler);
+}
+void callTrap(BlockState* s, uint32_t, uint32_t, TrapReason, uint32_t line) {
+  trapLines.push_back(line);
+  blockOf(s).trapped = true;
+  setcontext(&blockOf(s).scheduler);
+}
+void callAllocate(BlockState*, uint32_t, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
+  for (uint32_t l = 0; l < 32; ++l)
+    if (mask >> l & 1) results[l] = reinterpret_cast<uint64_t>(std::malloc(sizes[l]));
+}
+void callRelease(BlockState*, uint32_t, uint32_t mask, const uint64_t* addresses) {
+  for (uint32_t l = 0; l < 32; ++l)
+    if (mask >> l & 1) std::free(reinterpret_cast<void*>(addresses[l]));
+}
+uint64_t callClock(BlockState*) {
+  static uint64_t now = 0;
+  return now += 100;
+}
+
+const RuntimeCalls kCalls = {callBarrier, callArrive, callReduce,   callYield,   callSleep, callPrint,
+                             callAssert,  callTrap,   callAllocate, callRelease, callClock, callClock};
+
+void warpMain() {
+  Block& block = *running;
+  const uint32_t warp = block.present;
+  block.entry(&block.state, warp, warp + 1);
+  block.warps[warp].done = true;
+  const uint32_t threads = block.state.launch->threadsPerBlock;
+  block.live -= std::min(32u, threads - 32 * warp);
+  setcontext(&block.scheduler);
+}
+
+bool runBlock(Block& block, const KernelTraits& traits) {
+  const KernelLaunch& launch = *block.state.launch;
+  running = &block;
+  block.live = launch.threadsPerBlock;
+  block.warps.resize(launch.warpsPerBlock);
+  if (!traits.waits) {
+    // One stack for all; a trap comes back here.
+    block.warps.resize(1);
+    volatile bool started = false;
+    getcontext(&block.scheduler);
+    if (block.trapped) return false;
+    if (!started) {
+      started = true;
+      block.entry(&block.state, 0, launch.warpsPerBlock);
+    }
+    return true;
+  }
+  for (Warp& w : block.warps) {
+    w.stack.resize(size_t{1} << 20);
+    getcontext(&w.context);
+    w.context.uc_stack.ss_sp = w.stack.data();
+    w.context.uc_stack.ss_size = w.stack.size();
+    w.context.uc_link = nullptr;
+    makecontext(&w.context, warpMain, 0);
+  }
+  for (uint64_t round = 0; round < 1000000; ++round) {
+    bool some = false;
+    for (uint32_t n = 0; n < block.warps.size(); ++n) {
+      if (block.warps[n].done) continue;
+      some = true;
+      block.present = n;
+      swapcontext(&block.scheduler, &block.warps[n].context);
+      if (block.trapped) return false;
+    }
+    if (!some) return true;
+  }
+  std::fprintf(stderr, "kernel does not end\n");
+  return false;
+}
+
+}  // namespace
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> list = [] {
+    std::vector<Target> out;
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+      out.push_back({"avx512", "x86-64-v4",
+                     "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt",
+                     16});
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      out.push_back({"avx2", "x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe", 8});
+    out.push_back({"baseline", "x86-64-v2", "+sse4.2,+popcnt", 4});
+    return out;
+  }();
+  return list;
+}
+
+CompiledKernel::~CompiledKernel() {
+  if (memory_) munmap(memory_, size_);
+}
+
+int CompiledKernel::compile(const std::string& text, const std::string& entry, const Target& target,
+                            const Shape3& block, std::string* log, const char* dumpDirectory) {
+  const EngineText source{text.data(), text.size()};
+  CompileRequest request{};
+  request.texts = &source;
+  request.textCount = 1;
+  request.entry = entry.c_str();
+  request.shape = blockShapeOf(block.x, block.y, block.z);
+  request.fullWarps = block.count() % 32 == 0;
+  request.cpu = target.cpu;
+  request.features = target.features;
+  request.lanesPerVector = target.lanes;
+  request.dumpDirectory = dumpDirectory ? dumpDirectory : std::getenv("VERDIGRIS_DUMP");
+  CompileResult result{};
+  const int status = engine().compile(&request, &result);
+  if (log) *log = result.log ? result.log : "";
+  if (status == CUDA_SUCCESS) {
+    Result<KernelBlob> decoded = decode(result.blob, result.blobSize);
+    if (!decoded.ok()) {
+      if (log) *log += "blob does not decode";
+      engine().release(&result);
+      return decoded.error();
+    }
+    blob = std::move(decoded).value();
+    size_ = (blob.code.size() + 4095) & ~size_t{4095};
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(memory_, blob.code.data(), blob.code.size());
+    mprotect(memory_, size_, PROT_READ | PROT_EXEC);
+  }
+  engine().release(&result);
+  return status;
+}
+
+bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, const LaunchSpec& spec) {
+  alignas(256) static std::byte parameters[32768];
+  std::memcpy(parameters, spec.parameters.data(), spec.parameters.size());
+  std::vector<std::byte> shared(traits.dynamicSharedOffset + traits.staticShared + spec.dynamicShared + 8192);
+  std::byte* const base =
+      reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(shared.data()) + 1023) & ~uintptr_t{1023});
+  KernelLaunch launch{};
+  launch.parameters = parameters;
+  launch.globals = spec.globals.data();
+  const uint32_t grid[3] = {spec.grid.x, spec.grid.y, spec.grid.z},
+                 size[3] = {spec.block.x, spec.block.y, spec.block.z};
+  std::memcpy(launch.gridSize, grid, sizeof grid);
+  std::memcpy(launch.blockSize, size, sizeof size);
+  launch.threadsPerBlock = spec.block.count();
+  launch.warpsPerBlock = (launch.threadsPerBlock + 31) / 32;
+  launch.staticShared = traits.staticShared;
+  launch.dynamicShared = spec.dynamicShared;
+  launch.dynamicSharedOffset = traits.dynamicSharedOffset;
+  launch.workers = 1;
+  launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
+  launch.calls = &kCalls;
+  launch.code = code;
+  uint64_t number = 0;
+  for (uint32_t z = 0; z < spec.grid.z; ++z)
+    for (uint32_t y = 0; y < spec.grid.y; ++y)
+      for (uint32_t x = 0; x < spec.grid.x; ++x) {
+        Block block;
+        block.entry = entry;
+        block.state.launch = &launch;
+        block.state.blockIndex[0] = x;
+        block.state.blockIndex[1] = y;
+        block.state.blockIndex[2] = z;
+        block.state.shared = base;
+        block.state.blockNumber = number++;
+        block.state.sharedLimit =
+            static_cast<uint32_t>(traits.dynamicSharedOffset + traits.staticShared + spec.dynamicShared);
+        block.state.owner = &block;
+        std::memset(base, 0, block.state.sharedLimit);
+        if (!runBlock(block, traits)) return false;
+      }
+  return true;
+}
+
+}  // namespace vg::ptx::test

@@ -1,0 +1,69 @@
+// Compiles PTX with libverdigris_ptx.so and runs the blob, or the same kernel in the interpreter, one block after
+// another on this thread. Blocks whose warps may wait run on fibres made of ucontext: slow, and independent of the real
+// runner.
+#pragma once
+
+#include <cuda.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptx/engine.h"
+#include "ptx/interpreter.h"
+#include "ptx/kernel_blob.h"
+#include "ptx/parser.h"
+
+namespace vg::ptx::test {
+
+// What a compile is for.
+struct Target {
+  const char* name;
+  const char* cpu;
+  const char* features;
+  uint32_t lanes;
+};
+const std::vector<Target>& targets();  // those that this machine can run, widest first
+
+struct Shape3 {
+  uint32_t x = 1, y = 1, z = 1;
+  uint32_t count() const { return x * y * z; }
+};
+
+struct LaunchSpec {
+  Shape3 grid, block;
+  std::vector<uint8_t> parameters;
+  std::vector<uint64_t> globals;
+  uint32_t dynamicShared = 0;
+};
+
+// Code of a kernel in executable memory.
+class CompiledKernel {
+ public:
+  CompiledKernel() = default;
+  CompiledKernel(CompiledKernel&& other) noexcept {
+    std::swap(memory_, other.memory_), std::swap(size_, other.size_), std::swap(blob, other.blob);
+  }
+  ~CompiledKernel();
+  // The CUresult of the engine; `log` gets what it said.
+  int compile(const std::string& text, const std::string& entry, const Target& target, const Shape3& block,
+              std::string* log, const char* dumpDirectory = nullptr);
+  KernelEntry entry() const { return reinterpret_cast<KernelEntry>(static_cast<uint8_t*>(memory_) + blob.entryOffset); }
+  KernelBlob blob;
+
+ private:
+  void* memory_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Runs a grid. `code` is null for compiled kernels. Returns false when the kernel trapped.
+bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, const LaunchSpec& spec);
+// What vprintf printed during the last runGrid, as format addresses; traps' PTX lines.
+extern std::vector<uint32_t> trapLines;
+
+}  // namespace vg::ptx::test

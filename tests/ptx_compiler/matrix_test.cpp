@@ -1,0 +1,101 @@
+// The opcode matrix in compiled code, for every vector width that this machine runs, against what a GPU answered.
+// Arguments: RECORD [substring of case names [target]].
+#include <zstd.h>
+
+#include <cinttypes>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "ptx_compiler/harness.h"
+#include "unit/ptx/opcode_record.h"
+
+namespace vg::ptx::test {
+namespace {
+
+using namespace matrix;
+
+std::string unpack(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string packed((std::istreambuf_iterator<char>(file)), {});
+  std::string plain(ZSTD_getFrameContentSize(packed.data(), packed.size()), '\0');
+  ZSTD_decompress(plain.data(), plain.size(), packed.data(), packed.size());
+  char name[] = "/tmp/matrix.XXXXXX";
+  const int fd = mkstemp(name);
+  if (fd >= 0) close(fd);
+  std::ofstream(name, std::ios::binary) << plain;
+  return name;
+}
+
+struct Tally {
+  uint32_t agree = 0, differ = 0, refused = 0;
+};
+
+void report(const Case& c, const char* target, const Record& expected, const Record& actual, Tally& tally) {
+  uint32_t thread = 0;
+  size_t result = 0;
+  const uint32_t count = differences(c, expected, actual, &thread, &result);
+  if (!count) {
+    ++tally.agree;
+    return;
+  }
+  ++tally.differ;
+  const std::vector<uint64_t> in = inputsOf(c);
+  std::printf("%-9s%-36s %4u lanes; thread %u:", target, c.name.c_str(), count, thread);
+  for (size_t k = 0; k < c.operands.size(); ++k) std::printf(" %" PRIx64, in[size_t{thread} * kOperands + k]);
+  std::printf(" -> %c %" PRIx64 ", not %" PRIx64 "\n", static_cast<char>('x' + result), actual.results[result][thread],
+              expected.results[result][thread]);
+}
+
+int run(int argc, char** argv) {
+  const std::vector<Case> cases = allCases();
+  const std::string plain = unpack(argv[1]);
+  const auto records = readRecords(plain.c_str(), cases);
+  std::remove(plain.c_str());
+  if (records.empty()) return std::printf("no record in %s\n", argv[1]), 2;
+  const char* const wanted = argc > 2 ? argv[2] : "";
+  bool failed = false;
+  for (const Target& target : targets()) {
+    if (argc > 3 && std::string(argv[3]) != target.name) continue;
+    Tally tally;
+    for (const Case& c : cases) {
+      const auto expected = records.find(c.name);
+      if (c.name.find(wanted) == std::string::npos || expected == records.end() || expected->second.status) continue;
+      CompiledKernel kernel;
+      std::string log;
+      const Shape3 block{kBlock, 1, 1};
+      const int status = kernel.compile(kHeader + kernelText(c, "matrix"), "matrix", target, block, &log);
+      if (status == CUDA_ERROR_NOT_SUPPORTED) {
+        ++tally.refused;
+        if (argc > 2) std::printf("%-9s%-36s %s", target.name, c.name.c_str(), log.c_str());
+        continue;
+      }
+      if (status != CUDA_SUCCESS) {
+        std::printf("%-9s%-36s error %d: %s\n", target.name, c.name.c_str(), status, log.c_str());
+        ++tally.differ;
+        continue;
+      }
+      const std::vector<uint64_t> in = inputsOf(c);
+      std::vector<uint64_t> out(size_t{kThreads} * kResults, 0);
+      LaunchSpec spec;
+      spec.grid = {kThreads / kBlock, 1, 1};
+      spec.block = block;
+      const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(out.data())};
+      spec.parameters.resize(16);
+      std::memcpy(spec.parameters.data(), pointers, 16);
+      runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec);
+      report(c, target.name, expected->second, recordOf(c, out), tally);
+    }
+    std::printf("%s: %u agree, %u differ, %u not compiled\n", target.name, tally.agree, tally.differ, tally.refused);
+    failed |= tally.differ != 0;
+  }
+  return failed;
+}
+
+}  // namespace
+}  // namespace vg::ptx::test
+
+int main(int argc, char** argv) {
+  if (argc < 2) return std::fprintf(stderr, "usage: %s RECORD [CASE [TARGET]]\n", argv[0]), 2;
+  return vg::ptx::test::run(argc, argv);
+}
