@@ -332,6 +332,10 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
     } while (in_.take(','));
   }
   if (!expect(';')) return false;
+  if (!scratchPending_.empty() && i.op != Op::Bra && i.op != Op::Brx && i.op != Op::Call) {
+    const std::string_view name = names_.text(scratchPending_[0].name);
+    return errorAt(i.line, "'%.*s' is not defined", length(name), name.data());
+  }
   commitOperands(i);
   if (const char* why = validate(i, *f_)) {
     return errorAt(i.line, "%.*s: %s", length(mnemonic), mnemonic.data(), why);
