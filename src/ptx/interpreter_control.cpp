@@ -325,6 +325,7 @@ uint32_t Warp::pick() {
     if (better) best = static_cast<int>(lane);
   }
   if (best < 0) return 0;
+  turn_ = unfair_;
   unfair_ = false;
   uint32_t mask = 0;
   ++clock_;
@@ -413,7 +414,7 @@ void Warp::runGroup(uint32_t mask) {
         }
       }
       meet = meetingPoint(mask, step);
-      if (othersAt(mask, step)) return moveTo(mask, step);
+      if (othersAt(mask, step) || (!turn_ && othersBehind(mask, step))) return moveTo(mask, step);
       continue;
     }
     moveTo(mask, step + 1);
@@ -422,15 +423,22 @@ void Warp::runGroup(uint32_t mask) {
   }
 }
 
-bool Warp::othersAt(uint32_t mask, uint32_t step) const {
+template <class Relation>
+bool Warp::others(uint32_t mask, Relation relation) const {
   const Lane& first = lanes[std::countr_zero(mask)];
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     const Lane& l = lanes[lane];
-    if (!(mask >> lane & 1) && l.state == State::Ready && l.step == step && l.frames.size() == first.frames.size() &&
-        l.frames.back().code == first.frames.back().code)
+    if (!(mask >> lane & 1) && l.state == State::Ready && l.frames.size() == first.frames.size() &&
+        l.frames.back().code == first.frames.back().code && relation(l.step))
       return true;
   }
   return false;
+}
+bool Warp::othersAt(uint32_t mask, uint32_t step) const {
+  return others(mask, [&](uint32_t other) { return other == step; });
+}
+bool Warp::othersBehind(uint32_t mask, uint32_t step) const {
+  return others(mask, [&](uint32_t other) { return other < step; });
 }
 
 // Everything that is not straight-line: the lanes' steps are already behind the instruction at `step`.

@@ -217,7 +217,10 @@ class Warp {
   void runGroup(uint32_t mask);
   bool together(uint32_t a, uint32_t b) const;
   uint32_t meetingPoint(uint32_t mask, uint32_t step) const;
+  template <class Relation>
+  bool others(uint32_t mask, Relation relation) const;
   bool othersAt(uint32_t mask, uint32_t step) const;
+  bool othersBehind(uint32_t mask, uint32_t step) const;
   void moveTo(uint32_t mask, uint32_t step);
   uint32_t guarded(const Step& s, uint32_t mask) const;
   void execute(const Step& s, uint32_t mask);
@@ -238,6 +241,7 @@ class Warp {
 
   uint64_t clock_ = 0;
   bool unfair_ = false;  // the next pick goes by waiting time
+  bool turn_ = false;    // the running group was picked so
 };
 
 }  // namespace vg::ptx::interpreter

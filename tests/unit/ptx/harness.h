@@ -168,11 +168,10 @@ class Runner {
     ++b.generation;
   }
 
-  // A barrier counts whole warps, whatever lanes are named.
-  static uint32_t arriving(BlockState* block, uint32_t warp, uint32_t mask) {
-    (void)block;
-    (void)warp;
-    return static_cast<uint32_t>(std::popcount(mask));
+  // A barrier counts whole warps, whatever lanes are named, except for odd counts of threads.
+  static uint32_t arriving(BlockState* block, uint32_t warp, uint32_t threads, uint32_t mask) {
+    if (threads == 0) return std::min(block->launch->threadsPerBlock - warp * kWarpSize, kWarpSize);
+    return threads % kWarpSize ? static_cast<uint32_t>(std::popcount(mask)) : kWarpSize;
   }
 
   void arrive(uint32_t id, uint32_t threads, uint32_t count) {
@@ -186,11 +185,11 @@ class Runner {
   static void barrier(BlockState* block, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
     Runner& r = of(block);
     const uint64_t generation = r.barriers_[id].generation;
-    r.arrive(id, threads, arriving(block, warp, mask));
+    r.arrive(id, threads, arriving(block, warp, threads, mask));
     while (r.barriers_[id].generation == generation) r.pause();
   }
   static void barrierArrive(BlockState* block, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-    of(block).arrive(id, threads, arriving(block, warp, mask));
+    of(block).arrive(id, threads, arriving(block, warp, threads, mask));
   }
   static uint32_t barrierReduce(BlockState* block, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
                                 BarrierReduction operation, uint32_t predicates) {
