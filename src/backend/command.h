@@ -19,7 +19,7 @@ struct LaunchShape {
   uint32_t grid[3] = {1, 1, 1};   // blocks
   uint32_t block[3] = {1, 1, 1};  // threads
   uint32_t cluster[3] = {1, 1, 1};
-  uint32_t dynamicShared = 0;     // bytes
+  uint32_t dynamicShared = 0;  // bytes
   bool cooperative = false;
 };
 

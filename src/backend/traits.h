@@ -12,9 +12,9 @@ namespace vg::backend {
 struct Traits {
   std::string name;
   CUuuid uuid{};
-  uint64_t totalMemory = 0;      // bytes
-  int computeCapability = 0;     // 10 * major + minor
-  uint32_t workers = 0;          // threads that run blocks (cpu)
+  uint64_t totalMemory = 0;   // bytes
+  int computeCapability = 0;  // 10 * major + minor
+  uint32_t workers = 0;       // threads that run blocks (cpu)
   // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE).
   std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};
   std::array<bool, CU_DEVICE_ATTRIBUTE_MAX> known{};

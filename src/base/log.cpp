@@ -91,12 +91,12 @@ void open(const char* path) {
 
 namespace vg {
 
-#define VG_WRITE_LIST(level)                    \
-  if (log::enabled(level)) {                    \
-    va_list args;                               \
-    va_start(args, reason);                     \
-    log::writeList(level, reason, args);        \
-    va_end(args);                               \
+#define VG_WRITE_LIST(level)             \
+  if (log::enabled(level)) {             \
+    va_list args;                        \
+    va_start(args, reason);              \
+    log::writeList(level, reason, args); \
+    va_end(args);                        \
   }
 
 CUresult fail(CUresult code, const char* reason, ...) {

@@ -24,7 +24,7 @@ void open(const char* path);
 
 }  // namespace vg::log
 
-#define VG_LOG(level, ...)                                                                     \
-  do {                                                                                         \
+#define VG_LOG(level, ...)                                                                                   \
+  do {                                                                                                       \
     if (::vg::log::enabled(::vg::log::Level::level)) ::vg::log::write(::vg::log::Level::level, __VA_ARGS__); \
   } while (0)

@@ -66,10 +66,10 @@ class [[nodiscard]] Result<T&> {
 // Logs the reason and returns `code`. Bad input and refusals: level info.
 [[gnu::cold, gnu::format(printf, 2, 3)]] CUresult fail(CUresult code, const char* reason, ...);
 
-// The three words for gaps. unsupported: the caller asked for what we do not claim. unimplemented: we claim it and it is
-// missing. unreachable: a bug of ours. Level warn, error and critical.
-[[gnu::cold, gnu::format(printf, 1, 2)]] CUresult unsupported(const char* what, ...);      // CUDA_ERROR_NOT_SUPPORTED
-[[gnu::cold, gnu::format(printf, 1, 2)]] CUresult unimplemented(const char* what, ...);    // CUDA_ERROR_NOT_SUPPORTED
+// The three words for gaps. unsupported: the caller asked for what we do not claim. unimplemented: we claim it and it
+// is missing. unreachable: a bug of ours. Level warn, error and critical.
+[[gnu::cold, gnu::format(printf, 1, 2)]] CUresult unsupported(const char* what, ...);        // CUDA_ERROR_NOT_SUPPORTED
+[[gnu::cold, gnu::format(printf, 1, 2)]] CUresult unimplemented(const char* what, ...);      // CUDA_ERROR_NOT_SUPPORTED
 [[noreturn, gnu::cold, gnu::format(printf, 1, 2)]] void unreachable(const char* what, ...);  // aborts
 
 namespace detail {
@@ -92,15 +92,16 @@ decltype(auto) valueOf(Result<T>& r) {
 #define VG_CONCAT(a, b) VG_CONCAT_(a, b)
 // VG_TRY(auto x, f()): declares or assigns x from a Result, or returns its error from the enclosing function.
 #define VG_TRY(target, expression) VG_TRY_(VG_CONCAT(vgResult, __LINE__), target, expression)
-#define VG_TRY_(result, target, expression)                    \
-  auto result = (expression);                                  \
-  if (!result.ok()) [[unlikely]] return result.error();        \
+#define VG_TRY_(result, target, expression) \
+  auto result = (expression);               \
+  if (!result.ok()) [[unlikely]]            \
+    return result.error();                  \
   target = ::vg::detail::valueOf(result)
 // VG_CHECK(f()): returns the error of a CUresult or Result expression from the enclosing function.
-#define VG_CHECK(expression)                                                                            \
-  do {                                                                                                  \
-    if (CUresult vgError = ::vg::detail::errorOf(expression); vgError != CUDA_SUCCESS) [[unlikely]]     \
-      return vgError;                                                                                   \
+#define VG_CHECK(expression)                                                                        \
+  do {                                                                                              \
+    if (CUresult vgError = ::vg::detail::errorOf(expression); vgError != CUDA_SUCCESS) [[unlikely]] \
+      return vgError;                                                                               \
   } while (0)
 
 }  // namespace vg

@@ -1,8 +1,8 @@
 #include "base/settings.h"
 
+#include <strings.h>
 #include <cctype>
 #include <cstdlib>
-#include <strings.h>
 
 namespace vg {
 namespace {
@@ -40,11 +40,20 @@ unsigned long long parseBytes(const std::string& text) {
   int shift = 0;
   if (!suffix.empty() && !(suffix == "B" || suffix == "b")) {
     switch (std::tolower(static_cast<unsigned char>(suffix[0]))) {
-      case 'k': shift = 10; break;
-      case 'm': shift = 20; break;
-      case 'g': shift = 30; break;
-      case 't': shift = 40; break;
-      default: return 0;
+      case 'k':
+        shift = 10;
+        break;
+      case 'm':
+        shift = 20;
+        break;
+      case 'g':
+        shift = 30;
+        break;
+      case 't':
+        shift = 40;
+        break;
+      default:
+        return 0;
     }
     const std::string unit = suffix.substr(1);
     if (!unit.empty() && strcasecmp(unit.c_str(), "iB") != 0 && strcasecmp(unit.c_str(), "B") != 0) return 0;

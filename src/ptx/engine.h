@@ -1,5 +1,5 @@
-// The C interface of libverdigris_ptx.so, the only way into the code generator. The library is opened with RTLD_LOCAL on
-// the first kernel that the disk cache does not hold. Callable from several threads at once.
+// The C interface of libverdigris_ptx.so, the only way into the code generator. The library is opened with RTLD_LOCAL
+// on the first kernel that the disk cache does not hold. Callable from several threads at once.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +17,23 @@ struct EngineText {
 };
 
 struct CompileRequest {
-  const EngineText* texts;     // one module, or several relocatable ones to link
+  const EngineText* texts;  // one module, or several relocatable ones to link
   size_t textCount;
-  const char* entry;           // mangled kernel name
+  const char* entry;  // mangled kernel name
   BlockShape shape;
-  bool fullWarps;              // threads per block is a multiple of 32
-  const char* cpu;             // LLVM CPU name and features ("+avx2,-avx512f"), explicit; from hostCpu()
+  bool fullWarps;   // threads per block is a multiple of 32
+  const char* cpu;  // LLVM CPU name and features ("+avx2,-avx512f"), explicit; from hostCpu()
   const char* features;
-  uint32_t lanesPerVector;     // W: 32-bit lanes of a native vector; 0 = the generator's choice for the features
-  const char* dumpDirectory;   // null, or where PTX, LLVM IR and assembly go
-  uint32_t flags;              // 0
+  uint32_t lanesPerVector;    // W: 32-bit lanes of a native vector; 0 = the generator's choice for the features
+  const char* dumpDirectory;  // null, or where PTX, LLVM IR and assembly go
+  uint32_t flags;             // 0
 };
 
 struct CompileResult {
-  uint8_t* blob;               // native code in the format of kernel_blob.h; released with vgPtxRelease
+  uint8_t* blob;  // native code in the format of kernel_blob.h; released with vgPtxRelease
   size_t blobSize;
-  char* log;                   // null, or NUL-terminated text for humans
-  int status;                  // CUresult
+  char* log;   // null, or NUL-terminated text for humans
+  int status;  // CUresult
 };
 
 using EngineVersion = uint32_t (*)();

@@ -3,8 +3,8 @@
 // here; change kKernelAbiVersion with any of them.
 //
 // Addresses: global, const, local and param addresses are host virtual addresses. A shared address is the byte offset
-// from BlockState::shared (it fits 32 bits); cvta.shared adds the base. Local memory lives in the running function's own
-// stack frame. Lanes are numbered by linear thread index within the block: warp w holds threads 32w .. 32w+31, the
+// from BlockState::shared (it fits 32 bits); cvta.shared adds the base. Local memory lives in the running function's
+// own stack frame. Lanes are numbered by linear thread index within the block: warp w holds threads 32w .. 32w+31, the
 // last warp may be partial.
 #pragma once
 
@@ -20,11 +20,11 @@ struct BlockState;
 struct KernelLaunch;
 
 enum class TrapReason : uint32_t {
-  Trap,               // trap instruction: CUDA_ERROR_LAUNCH_FAILED
-  IllegalInstruction, // reached an instruction we cannot run: CUDA_ERROR_ILLEGAL_INSTRUCTION, logged by name
-  MisalignedAddress,  // CUDA_ERROR_MISALIGNED_ADDRESS
-  SharedOutOfRange,   // CUDA_ERROR_ILLEGAL_ADDRESS
-  StackOverflow,      // CUDA_ERROR_LAUNCH_FAILED
+  Trap,                // trap instruction: CUDA_ERROR_LAUNCH_FAILED
+  IllegalInstruction,  // reached an instruction we cannot run: CUDA_ERROR_ILLEGAL_INSTRUCTION, logged by name
+  MisalignedAddress,   // CUDA_ERROR_MISALIGNED_ADDRESS
+  SharedOutOfRange,    // CUDA_ERROR_ILLEGAL_ADDRESS
+  StackOverflow,       // CUDA_ERROR_LAUNCH_FAILED
 };
 enum class BarrierReduction : uint32_t { Popc, And, Or };
 
@@ -41,8 +41,8 @@ struct RuntimeCalls {
   // Called on back edges of loops that poll memory, and by nanosleep: lets other warps and blocks run.
   void (*yield)(BlockState*, uint32_t warp);
   void (*nanosleep)(BlockState*, uint32_t warp, uint32_t nanoseconds);
-  // vprintf for each lane of mask in lane order; formats[lane] and arguments[lane] are addresses; results[lane] gets the
-  // number of arguments or -1. Does not switch.
+  // vprintf for each lane of mask in lane order; formats[lane] and arguments[lane] are addresses; results[lane] gets
+  // the number of arguments or -1. Does not switch.
   void (*print)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
                 int32_t* results);
   // __assertfail: prints CUDA's message for each lane, then ends the launch with CUDA_ERROR_ASSERT.
@@ -59,10 +59,10 @@ struct RuntimeCalls {
 
 // One a launch, shared by all workers, constant while it runs.
 struct KernelLaunch {
-  const std::byte* parameters;   // the parameter buffer, C layout (layout.h), 256-byte aligned
-  const uint64_t* globals;       // addresses, in the order of KernelReferences::globals
-  uint32_t gridSize[3];          // blocks
-  uint32_t blockSize[3];         // threads
+  const std::byte* parameters;  // the parameter buffer, C layout (layout.h), 256-byte aligned
+  const uint64_t* globals;      // addresses, in the order of KernelReferences::globals
+  uint32_t gridSize[3];         // blocks
+  uint32_t blockSize[3];        // threads
   uint32_t threadsPerBlock;
   uint32_t warpsPerBlock;
   uint32_t staticShared;         // bytes
@@ -70,24 +70,24 @@ struct KernelLaunch {
   uint32_t dynamicSharedOffset;  // bytes from BlockState::shared
   uint32_t workers;              // %nsmid
   uint64_t gridId;
-  uint64_t cooperativeWorkspace; // %envreg1:%envreg2; 0 unless cooperative
-  uint32_t clusterSize[3];       // blocks; 1,1,1 without clusters
+  uint64_t cooperativeWorkspace;  // %envreg1:%envreg2; 0 unless cooperative
+  uint32_t clusterSize[3];        // blocks; 1,1,1 without clusters
   uint32_t flags;
   const RuntimeCalls* calls;
-  const void* code;              // the interpreter's program; unused by native code
-  void* owner;                   // the runner's own
+  const void* code;  // the interpreter's program; unused by native code
+  void* owner;       // the runner's own
 };
 
 // One a running block; belongs to one worker thread.
 struct BlockState {
   const KernelLaunch* launch;
   uint32_t blockIndex[3];
-  uint32_t worker;               // %smid
-  std::byte* shared;             // base of the block's shared memory, 1 KiB aligned, staticShared + dynamicShared long
-  uint64_t blockNumber;          // linear
-  uint32_t sharedLimit;          // bytes accessible from `shared`
+  uint32_t worker;       // %smid
+  std::byte* shared;     // base of the block's shared memory, 1 KiB aligned, staticShared + dynamicShared long
+  uint64_t blockNumber;  // linear
+  uint32_t sharedLimit;  // bytes accessible from `shared`
   uint32_t reserved;
-  void* owner;                   // the runner's own
+  void* owner;  // the runner's own
 };
 
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
@@ -109,8 +109,8 @@ struct KernelTraits {
 
 // Which blocks a variant of the native code is valid for.
 enum class BlockShape : uint32_t {
-  RowsOf32,   // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
-  PowerOfTwo, // blockDim.x is 1, 2, 4, 8 or 16, whole rows fit a warp
+  RowsOf32,    // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
+  PowerOfTwo,  // blockDim.x is 1, 2, 4, 8 or 16, whole rows fit a warp
   Other,
 };
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);

@@ -19,9 +19,9 @@ struct LineEntry {
 
 struct KernelBlob {
   KernelTraits traits;
-  std::vector<uint8_t> code;    // text and constants, loaded at a 64-byte aligned address
-  uint32_t textSize = 0;        // the first textSize bytes of code are instructions
-  uint32_t entryOffset = 0;     // of the KernelEntry function in code
+  std::vector<uint8_t> code;  // text and constants, loaded at a 64-byte aligned address
+  uint32_t textSize = 0;      // the first textSize bytes of code are instructions
+  uint32_t entryOffset = 0;   // of the KernelEntry function in code
   std::vector<LineEntry> lines;
 };
 

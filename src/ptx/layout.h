@@ -20,9 +20,9 @@ std::vector<ParameterSlot> parameterLayout(const Function& entry);
 struct SharedLayout {
   struct Slot {
     bool moduleScope = false;
-    uint32_t function = 0;   // index into Module::functions when not moduleScope
-    uint32_t variable = 0;   // index into Module::variables or Function::variables
-    uint32_t offset = 0;     // bytes from the shared base
+    uint32_t function = 0;  // index into Module::functions when not moduleScope
+    uint32_t variable = 0;  // index into Module::variables or Function::variables
+    uint32_t offset = 0;    // bytes from the shared base
   };
   std::vector<Slot> slots;
   uint32_t staticSize = 0;     // bytes

@@ -30,12 +30,12 @@ const struct Container container = {0xBA55ED50,
 #if defined(FAT_DAMAGED)
                                     1u << 20,
 #else
-                                     sizeof(struct Entry) * 2,
+                                    sizeof(struct Entry) * 2,
 #endif
 #if defined(FAT_PTX)
                                     {ENTRY(2, 90), ENTRY(1, 75)}};
 #else
-                                     {ENTRY(2, 80), ENTRY(2, 90)}};
+                                    {ENTRY(2, 80), ENTRY(2, 90)}};
 #endif
 
 /* What the CUDA runtime linked into a program has in it. */
