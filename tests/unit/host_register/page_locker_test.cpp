@@ -1,0 +1,95 @@
+#include "host_register/page_locker.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace vg::host_register {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// Bytes that the kernel counts as locked in this process.
+size_t lockedBytes() {
+  size_t kilobytes = 0;
+  FILE* status = std::fopen("/proc/self/status", "r");
+  char line[256];
+  while (std::fgets(line, sizeof line, status))
+    if (std::sscanf(line, "VmLck: %zu kB", &kilobytes) == 1) break;
+  std::fclose(status);
+  return kilobytes << 10;
+}
+
+class PageLockerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    pages =
+        static_cast<char*>(mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    before = lockedBytes();
+  }
+  void TearDown() override { munmap(pages, kPages * kPage); }
+  size_t lockedPages() const { return (lockedBytes() - before) / kPage; }
+  // False where the system lets nobody lock so much.
+  bool lock(size_t offset, size_t bytes) {
+    Result<LockState> state = locker.lock(pages + offset, bytes, false);
+    EXPECT_TRUE(state);
+    return state && state.value() == LockState::Locked;
+  }
+
+  static constexpr size_t kPages = 16;
+  SystemPageLocker locker;
+  char* pages = nullptr;
+  size_t before = 0;
+};
+
+TEST_F(PageLockerTest, PagesAreLockedAndUnlocked) {
+  if (!lock(kPage, 3 * kPage)) GTEST_SKIP() << "locking is not permitted";
+  EXPECT_EQ(lockedPages(), 3u);
+  locker.unlock(pages + kPage, 3 * kPage);
+  EXPECT_EQ(lockedPages(), 0u);
+}
+
+TEST_F(PageLockerTest, APageStaysLockedWhileAnyRangeNeedsIt) {
+  if (!lock(100, 5000) || !lock(5200, 100) || !lock(5400, 3000)) GTEST_SKIP() << "locking is not permitted";
+  EXPECT_EQ(lockedPages(), 3u);
+  locker.unlock(pages + 100, 5000);
+  EXPECT_EQ(lockedPages(), 2u);
+  locker.unlock(pages + 5400, 3000);
+  EXPECT_EQ(lockedPages(), 1u);
+  locker.unlock(pages + 5200, 100);
+  EXPECT_EQ(lockedPages(), 0u);
+}
+
+TEST_F(PageLockerTest, WhatIsNotAllMappedIsInvalid) {
+  munmap(pages + 2 * kPage, kPage);
+  EXPECT_EQ(locker.lock(pages, 4 * kPage, false).error(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(locker.lock(reinterpret_cast<void*>(kPage), kPage, false).error(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(lockedPages(), 0u);
+}
+
+TEST_F(PageLockerTest, ReadOnlyPagesNeedToBeAskedForAsSuch) {
+  mprotect(pages, 2 * kPage, PROT_READ);
+  EXPECT_EQ(locker.lock(pages, kPage, false).error(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(locker.lock(pages, kPage, true));
+  locker.unlock(pages, kPage);
+}
+
+TEST_F(PageLockerTest, BeyondTheSystemsLimitTheRangeWorksUnlocked) {
+  rlimit old;
+  getrlimit(RLIMIT_MEMLOCK, &old);
+  const rlimit none{0, old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+  Result<LockState> state = locker.lock(pages, 4 * kPage, false);
+  setrlimit(RLIMIT_MEMLOCK, &old);
+  ASSERT_TRUE(state);  // a privileged process has no limit
+  EXPECT_TRUE(state.value() == LockState::Locked || lockedPages() == 0);
+  std::memset(pages, 1, 4 * kPage);
+  locker.unlock(pages, 4 * kPage);
+  EXPECT_EQ(lockedPages(), 0u);
+}
+
+}  // namespace
+}  // namespace vg::host_register
