@@ -12,17 +12,17 @@ int main() {
   DeviceArray<int> value(1);
   value.clear();
   increment<<<1, 1025>>>(value);
-  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   increment<<<1, dim3(32, 33)>>>(value);
-  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   increment<<<1, dim3(1, 1, 65)>>>(value);
-  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   increment<<<0, 32>>>(value);
-  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   increment<<<32, 0>>>(value);
-  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   increment<<<dim3(1, 65536), 1>>>(value);
-  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   needsShared<<<1, 32, 60 * 1024>>>(value);
   EXPECT_CODE(cudaGetLastError(), cudaErrorInvalidValue);
   EXPECT_CODE(cudaFuncSetAttribute(needsShared, cudaFuncAttributeMaxDynamicSharedMemorySize, 10 << 20),

@@ -98,7 +98,7 @@ static void legacyOrder() {
   CHECK(cudaStreamCreate(&blocking));
   for (int i = 0; i < 15; ++i) {
     addOne<<<4, 128, 0, blocking>>>(a, kSize);
-    multiply<<<4, 128>>>(a, b, kSize, 3);
+    multiply<<<4, 128, 0, cudaStreamLegacy>>>(a, b, kSize, 3);
     multiply<<<4, 128, 0, blocking>>>(b, a, kSize, 1);
   }
   CHECK_LAUNCH();
