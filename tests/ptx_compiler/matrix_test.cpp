@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
       if (c.name.find(wanted) == std::string::npos || expected == records.end() || expected->second.status) continue;
       CompiledKernel kernel;
       std::string log;
+      if (std::getenv("VERBOSE")) std::fprintf(stderr, "%s\n", c.name.c_str());
       const Shape3 block{kBlock, 1, 1};
       const int status = kernel.compile(kHeader + kernelText(c, "matrix"), "matrix", target, block, &log);
       if (status == CUDA_ERROR_NOT_SUPPORTED) {

@@ -45,7 +45,11 @@ llvm::Value* Emitter::applyAtomic(const Instruction& i, Value* old, ArrayRef<Val
   if (ptx::isFloat(type)) {
     LType* const element = bits == 32 ? b_.getFloatTy() : b_.getDoubleTy();
     Value *x = asFloat(old, element), *y = asFloat(a, element);
-    if (ast.has(Mod::Add)) return asInteger(b_.CreateFAdd(x, y), bits);
+    if (ast.has(Mod::Add)) {
+      // Adding f32 in global memory flushes denormals; in shared memory it does not.
+      const bool flushes = bits == 32 && ast.space != Space::Shared && ast.space != Space::SharedCluster;
+      return asInteger(flushes ? flush(b_.CreateFAdd(flush(x), flush(y))) : b_.CreateFAdd(x, y), bits);
+    }
     if (isMin || ast.has(Mod::Max)) return asInteger(minMax(i, x, y, isMin), bits);
     unsupported(i, "operation");
   }

@@ -95,7 +95,7 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     if (ast.has(Mod::Relu) || ast.has(Mod::Satfinite)) unsupported(i, "modifier");
     Value* const special = b_.CreateFCmpUEQ(absolute(x), real(x, b_.getFloatTy(), HUGE_VAL));
     Value* const nan = b_.CreateFCmpUNO(x, x);
-    return b_.CreateSelect(nan, n32(0x7fffffff), b_.CreateSelect(special, bits, out));
+    return b_.CreateSelect(nan, mode == Away ? bits : n32(0x7fffffff), b_.CreateSelect(special, bits, out));
   }
   if (!known(to) || !known(from) || ast.has(Mod::Satfinite)) unsupported(i, "format");
   const bool toFloat = ptx::isFloat(to), fromFloat = ptx::isFloat(from);
@@ -118,7 +118,7 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     if (ftz && from == Type::F32) x = flush(x);
   }
   const bool integral = ast.has(Mod::Rni) || ast.has(Mod::Rzi) || ast.has(Mod::Rmi) || ast.has(Mod::Rpi);
-  if (!toFloat) return floatToInteger(i, roundToIntegral(x, roundingOf(ast)), to);
+  if (!toFloat) return floatToInteger(roundToIntegral(x, roundingOf(ast)), to, from);
   if (integral) x = roundToIntegral(x, roundingOf(ast));
   const auto finishFloat = [&](Value* y) {
     if (ast.has(Mod::Sat)) y = saturate(y);
@@ -310,15 +310,14 @@ llvm::Value* Emitter::roundToIntegral(Value* x, int mode) {
   }
 }
 
-llvm::Value* Emitter::floatToInteger(const Instruction& i, Value* x, Type to) {
-  (void)i;
+// Saturates. NaN gives zero, or where 64 bits are involved the top bit.
+llvm::Value* Emitter::floatToInteger(Value* x, Type to, Type from) {
   const uint32_t bits = ptx::bitsOf(to);
-  const bool isSignedType = isSigned(to);
   LType* const target = like(x, integerType(bits));
-  // Saturates, and NaN gives zero... except that narrow types saturate through 32 bits as well: the same thing.
   Value* const out =
-      callIntrinsic(isSignedType ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {target, x->getType()}, {x});
-  return out;
+      callIntrinsic(isSigned(to) ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {target, x->getType()}, {x});
+  if (bits != 64 && from != Type::F64) return out;
+  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), number(out, integerType(bits), uint64_t{1} << (bits - 1)), out);
 }
 
 llvm::Value* Emitter::saturateInteger(Value* v, Type to, Type from) {

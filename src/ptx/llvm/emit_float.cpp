@@ -141,6 +141,7 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   llvm::SmallVector<Value*, 3> s(in.begin(), in.end());
   // Mixed precision: add.f32.bf16 and the like widen the narrow operand.
   if (ast.typeCount > 1 && isHalf(ast.types[1]) && ast.op != Op::Cvt) unsupported(i, "mixed precision");
+  if (ast.has(Mod::Oob)) unsupported(i, "oob");
   if (ftz && ast.op != Op::Copysign)
     for (Value*& v : s)
       if (v) v = flush(v);
@@ -234,6 +235,16 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   }
   if (ast.has(Mod::Sat)) out = saturate(out);
   if (ftz && ast.op != Op::Copysign) out = flush(out);
+  if (ftz && directed && !ast.has(Mod::Rz)) {
+    // What is too small before rounding is zero, even when rounding would lift it to the smallest normal number.
+    Value* const low = number(out, b_.getInt32Ty(), 0x00800000);
+    Value* const magnitude = b_.CreateAnd(asInteger(out, 32), number(out, b_.getInt32Ty(), 0x7fffffff));
+    Value* const cut = asInteger(directedOperation(i, s, 11), 32);
+    Value* const tiny = b_.CreateICmpULT(b_.CreateAnd(cut, number(out, b_.getInt32Ty(), 0x7fffffff)), low);
+    Value* const lifted = b_.CreateAnd(b_.CreateICmpEQ(magnitude, low), tiny);
+    Value* const zero = b_.CreateAnd(asInteger(out, 32), number(out, b_.getInt32Ty(), 0x80000000u));
+    out = asFloat(b_.CreateSelect(lifted, zero, asInteger(out, 32)), element);
+  }
   return out;
 }
 
@@ -256,8 +267,15 @@ llvm::Value* Emitter::approxReciprocal64(Value* x, bool root) {
 
 // --- Directed rounding ---------------------------------------------------------------------------------------------
 
-llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s) {
-  const int mode = i.ast->has(Mod::Rm) ? 9 : i.ast->has(Mod::Rp) ? 10 : 11;
+// The operation of an instruction in another rounding than its own; for what has a rounding at all.
+llvm::Value* Emitter::directedOperation(const Instruction& i, ArrayRef<Value*> s, int mode) {
+  const Op op = i.ast->op == Op::Mad ? Op::Fma : i.ast->op;
+  if (op == Op::Rcp) return rounded(i, Op::Div, {real(s[0], s[0]->getType()->getScalarType(), 1.0), s[0]}, mode);
+  return rounded(i, op, s, mode);
+}
+
+llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s, int mode) {
+  if (!mode) mode = i.ast->has(Mod::Rm) ? 9 : i.ast->has(Mod::Rp) ? 10 : 11;
   LType* const element = s[0]->getType()->getScalarType();
   const bool single = element->isFloatTy();
   if (options_.avx512) {
@@ -392,6 +410,7 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
   const ptx::Instruction& ast = *i.ast;
   const bool f16 = type == Type::F16;
   const bool ftz = ast.has(Mod::Ftz) && f16;
+  if (ast.has(Mod::Oob)) unsupported(i, "oob");
   llvm::SmallVector<Value*, 3> s;
   for (Value* v : in) {
     Value* const bits = asInteger(v, 16);
@@ -566,7 +585,8 @@ llvm::Value* Emitter::testProperty(const Instruction& i, Value* x) {
   if (ast.has(Mod::Number)) return b_.CreateFCmpORD(x, x);
   if (ast.has(Mod::Notanumber)) return b_.CreateFCmpUNO(x, x);
   if (ast.has(Mod::Normal))
-    return b_.CreateAnd(b_.CreateFCmpOGE(magnitude, smallest), b_.CreateFCmpOLT(magnitude, infinity));
+    return b_.CreateAnd(b_.CreateOr(b_.CreateFCmpOGE(magnitude, smallest), b_.CreateFCmpOEQ(magnitude, zero)),
+                        b_.CreateFCmpOLT(magnitude, infinity));
   if (ast.has(Mod::Subnormal))
     return b_.CreateAnd(b_.CreateFCmpOLT(magnitude, smallest), b_.CreateFCmpOGT(magnitude, zero));
   unsupported(i, "property");

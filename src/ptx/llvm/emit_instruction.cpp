@@ -132,7 +132,9 @@ void Emitter::finish(const Instruction& i, size_t result, Form form) {
     return extend(asInteger(x, have), bits, isSigned(i.ast->type()));
   };
   if (v.shape.varying() && form.chunks.empty()) {
-    for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(chunkOfForm(form, c));
+    Chunks chunks;
+    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(chunkOfForm(form, c));
+    form.chunks = std::move(chunks);
     form.scalar = nullptr;
   }
   form.shape = v.shape;
@@ -165,7 +167,9 @@ void Emitter::compute(const Instruction& i, llvm::ArrayRef<Value*> sourcesIn, ll
   for (size_t n = 0; n < i.negated.size(); ++n)
     if (i.negated[n] && s[n]) s[n] = b_.CreateNot(asType(s[n], Type::Pred));
   if (i.ast->op == Op::Cvt) return computeConvert(i, s, results);
-  if (computePredicate(i, s, results) || computeFloat(i, s, results) || computeInteger(i, s, results)) return;
+  if (computePredicate(i, s, results) || computeMove(i, s, results) || computeFloat(i, s, results) ||
+      computeInteger(i, s, results))
+    return;
   unsupported(i);
 }
 

@@ -10,15 +10,13 @@ using llvm::ArrayRef;
 using llvm::SmallVectorImpl;
 namespace Intrinsic = llvm::Intrinsic;
 
-bool Emitter::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
+bool Emitter::computeMove(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
-  const bool isSignedType = isSigned(type);
   const auto in = [&](size_t n) { return asInteger(s[n], bits); };
   const auto in32 = [&](size_t n) { return asInteger(s[n], 32); };
   const auto zero = [&](Value* shape) { return llvm::Constant::getNullValue(shape->getType()); };
-  const bool packed = type == Type::U16x2 || type == Type::S16x2;
   switch (ast.op) {
     case Op::Mov: {
       if (i.results.size() > 1 && s.size() == 1) {  // unpack
@@ -104,8 +102,19 @@ bool Emitter::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVect
       return true;
     }
     default:
-      break;
+      return false;
   }
+}
+
+bool Emitter::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
+  const ptx::Instruction& ast = *i.ast;
+  const Type type = ast.type();
+  const uint32_t bits = ptx::bitsOf(type);
+  const bool isSignedType = isSigned(type);
+  const auto in = [&](size_t n) { return asInteger(s[n], bits); };
+  const auto in32 = [&](size_t n) { return asInteger(s[n], 32); };
+  const auto zero = [&](Value* shape) { return llvm::Constant::getNullValue(shape->getType()); };
+  const bool packed = type == Type::U16x2 || type == Type::S16x2;
   if (ptx::isFloat(type)) return false;
   switch (ast.op) {
     case Op::Add:
@@ -197,11 +206,19 @@ bool Emitter::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVect
     case Op::Not:
       r.push_back(b_.CreateNot(in(0)));
       return true;
+    case Op::Cnot:
+      r.push_back(b_.CreateZExt(b_.CreateICmpEQ(in(0), zero(in(0))), in(0)->getType()));
+      return true;
     case Op::Lop3: {
       const auto& table = program_.values[i.sources[3]];
       if (table.kind != vg::ptx::gen::Value::Constant) unsupported(i, "table that is not a constant");
-      if (i.results.size() > 1) unsupported(i, "predicate result");
-      r.push_back(lop3(in(0), in(1), in(2), static_cast<uint32_t>(table.bits)));
+      Value* const out = lop3(in(0), in(1), in(2), static_cast<uint32_t>(table.bits));
+      r.push_back(out);
+      if (i.results.size() > 1) {
+        Value* const any = b_.CreateICmpNE(out, zero(out));
+        Value* const p = asType(s[4], Type::Pred);
+        r.push_back(ast.has(Mod::And) ? b_.CreateAnd(any, p) : b_.CreateOr(any, p));
+      }
       return true;
     }
     case Op::Shl:
@@ -384,7 +401,7 @@ llvm::Value* Emitter::divide64Helper(Value* a, Value* b, bool isSignedType, bool
   return b_.CreateCall(f, {a, b});
 }
 
-// Never traps: a division by zero gives all ones (the remainder then is the dividend), the most negative number divided
+// Never traps: a division by zero gives all ones, as does its remainder; the most negative number divided
 // by -1 gives itself.
 llvm::Value* Emitter::divide(Value* a, Value* b, Type type, bool remainder) {
   const uint32_t bits = ptx::bitsOf(type);
@@ -425,7 +442,7 @@ llvm::Value* Emitter::divide(Value* a, Value* b, Type type, bool remainder) {
       q = remainder ? b_.CreateURem(dividend, safe) : b_.CreateUDiv(dividend, safe);
     }
     if (negates && !remainder) q = b_.CreateSelect(negates, b_.CreateNeg(a), q);
-    return b_.CreateSelect(byZero, remainder ? a : ones, q);
+    return b_.CreateSelect(byZero, ones, q);
   }
   // 16 and 32 bits by way of doubles: the quotient truncates exactly.
   Value *x = a, *y = b, *sign = nullptr, *dividendSign = nullptr;
@@ -452,7 +469,7 @@ llvm::Value* Emitter::divide(Value* a, Value* b, Type type, bool remainder) {
     out = b_.CreateSub(b_.CreateXor(out, sign), sign);
   }
   out = asInteger(out, bits);
-  return b_.CreateSelect(byZero, remainder ? a : ones, out);
+  return b_.CreateSelect(byZero, ones, out);
 }
 
 // --- Shifts and fields -----------------------------------------------------------------------------------------------
@@ -505,8 +522,9 @@ llvm::Value* Emitter::bitFieldExtract(const Instruction& i, Value* a, Value* pos
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   LType* const type = a->getType();
   LType* const word = b_.getInt32Ty();
-  Value* const pos = b_.CreateAnd(position, number(position, word, 0xff));
-  Value* const len = b_.CreateAnd(length, number(length, word, 0xff));
+  // Fields of 32 bits take eight bits of position and length; those of 64 bits are made of shifts that take all.
+  Value* const pos = bits == 64 ? position : b_.CreateAnd(position, number(position, word, 0xff));
+  Value* const len = bits == 64 ? length : b_.CreateAnd(length, number(length, word, 0xff));
   Value* const posInRange = b_.CreateICmpULT(pos, number(pos, word, bits));
   Value* const zero = llvm::Constant::getNullValue(type);
   Value* const safe = b_.CreateSelect(posInRange, asInteger(pos, bits), zero);
@@ -517,7 +535,7 @@ llvm::Value* Emitter::bitFieldExtract(const Instruction& i, Value* a, Value* pos
   Value* const value = b_.CreateAnd(shifted, field);
   if (!isSigned(i.ast->type())) return value;
   // The sign is the field's last bit, or the value's when the field goes beyond it.
-  Value* const last = b_.CreateSub(b_.CreateAdd(pos, len), number(pos, word, 1));
+  Value* const last = b_.CreateSub(intrinsic(Intrinsic::uadd_sat, {pos, len}), number(pos, word, 1));
   Value* const at = intrinsic(Intrinsic::umin, {last, number(last, word, bits - 1)});
   Value* const bit = b_.CreateTrunc(b_.CreateLShr(a, asInteger(at, bits)), like(a, b_.getInt1Ty()));
   Value* const sign = b_.CreateAnd(bit, b_.CreateICmpNE(len, number(len, word, 0)));
@@ -528,8 +546,9 @@ llvm::Value* Emitter::bitFieldInsert(const Instruction& i, Value* a, Value* b, V
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   LType* const type = a->getType();
   LType* const word = b_.getInt32Ty();
-  Value* const pos = b_.CreateAnd(position, number(position, word, 0xff));
-  Value* const len = b_.CreateAnd(length, number(length, word, 0xff));
+  // Fields of 32 bits take eight bits of position and length; those of 64 bits are made of shifts that take all.
+  Value* const pos = bits == 64 ? position : b_.CreateAnd(position, number(position, word, 0xff));
+  Value* const len = bits == 64 ? length : b_.CreateAnd(length, number(length, word, 0xff));
   Value* const inRange = b_.CreateICmpULT(pos, number(pos, word, bits));
   Value* const zero = llvm::Constant::getNullValue(type);
   Value* const safe = b_.CreateSelect(inRange, asInteger(pos, bits), zero);

@@ -428,15 +428,13 @@ void Emitter::copyAsync(const Instruction& i) {
     source.shape = {Shape::Varying, 0, false};
   }
   Components data;
-  const bool sized = i.sources.size() > 3 && program_.values[i.sources[3]].type != Class::I64;
-  if (!sized && i.sources.size() == 3) {
+  const size_t operands = i.sources.size() - i.ast->has(Mod::L2CacheHint);
+  if (operands == 3) {
     data = loadLanes(source, bits, count, mask, false);
   } else {
     // Bytes beyond the source size are zero; a true ignore-src predicate reads nothing.
     const ValueId limit = i.sources[3];
     const bool isPredicate = program_.values[limit].type == Class::Pred;
-    if (program_.values[limit].kind == vg::ptx::gen::Value::Constant && i.sources.size() > 4)
-      unsupported(i, "cache policy");
     data.resize(count);
     const Chunks lanes = chunksOf(mask);
     for (uint32_t c = 0; c < k_; ++c) {

@@ -187,6 +187,7 @@ class Emitter {
   void finish(const Instruction& i, size_t result, Form form);
 
   // --- emit_integer.cpp
+  bool computeMove(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   bool computeInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* multiplyHigh(Value* a, Value* b, uint32_t bits, bool isSigned);
   Value* multiplyLow(const Instruction& i, Value* a, Value* b);
@@ -211,7 +212,8 @@ class Emitter {
   Value* flush(Value* x);         // denormals of f32 to zero
   Value* flushHalf(Value* bits);  // of f16
   Value* saturate(Value* x);
-  Value* rounded(const Instruction& i, Op op, llvm::ArrayRef<Value*> s);  // .rz .rm .rp
+  Value* rounded(const Instruction& i, Op op, llvm::ArrayRef<Value*> s, int mode = 0);
+  Value* directedOperation(const Instruction& i, llvm::ArrayRef<Value*> s, int mode);  // .rz .rm .rp
   Value* minMax(const Instruction& i, Value* a, Value* b, bool isMin);
   Value* fusedMultiplyAdd(Value* a, Value* b, Value* c);
   Value* absolute(Value* x);
@@ -232,7 +234,7 @@ class Emitter {
   Value* floatToHalf(Value* x, Type type, int rounding);
   Value* doubleToFloat(Value* x, int rounding);
   Value* integerToFloat(const Instruction& i, Value* v, Type to, Type from);
-  Value* floatToInteger(const Instruction& i, Value* x, Type to);
+  Value* floatToInteger(Value* x, Type to, Type from);
   Value* roundToIntegral(Value* x, int mode);
   Value* saturateInteger(Value* v, Type to, Type from);
 

@@ -52,6 +52,10 @@ Type sourceType(const ptx::Instruction& i, uint32_t source) {
       return i.typeCount > 1 ? i.types[1] : i.type();
     case Op::Slct:
       return source == 2 && i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Vote:
+    case Op::Bar:
+    case Op::Barrier:
+      return Type::B32;
     default:
       return i.type();
   }
