@@ -282,6 +282,7 @@ void selectAtomic(const Instruction& i, Step& s) {
   const uint32_t bytes = bitsOf(i.type()) / 8;
   if (bytes != 2 && bytes != 4 && bytes != 8) return;
   if (i.has(Mod::Async)) return;
+  if (i.vectorWidth > 1 && s.vectorSources.size() != i.vectorWidth) return;
   for (const Row& row : kRows)
     if (i.has(row.mod)) {
       s.number2 = static_cast<uint8_t>(row.operation);

@@ -279,6 +279,7 @@ class Preparation {
       default:
         break;
     }
+    if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return;
     operands(i, s);
     switch (i.op) {
       case Op::Brx:

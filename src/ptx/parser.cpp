@@ -206,6 +206,7 @@ bool ParserImpl::functionDirectives(Function& f) {
   while (in_.peek() == '.') {
     const std::string_view word = in_.dotWord();
     uint32_t values[3];
+    if (word.empty()) return error("directive expected");
     if (word == "maxntid") {
       if (!dimensions(f.maxThreads)) return false;
     } else if (word == "reqntid") {

@@ -285,7 +285,9 @@ bool ParserImpl::callPrototype(std::string_view name) {
   if (in_.identifier().empty()) return error("'_' expected");
   if (in_.peek() == '(' && !parameterList(prototype.parameters, nullptr, SymbolKind::None)) return false;
   while (in_.peek() == '.') {  // .noreturn, .abi_preserve n
-    prototype.noreturn |= in_.dotWord() == "noreturn";
+    const std::string_view word = in_.dotWord();
+    if (word.empty()) return error("directive expected");
+    prototype.noreturn |= word == "noreturn";
     while (isDigit(in_.peek())) in_.advance(1);
   }
   f_->prototypes.push_back(std::move(prototype));
