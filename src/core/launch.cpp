@@ -1,5 +1,6 @@
 #include "core/launch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -108,10 +109,10 @@ CUresult fillParameters(const backend::Kernel& kernel, const LaunchArguments& ar
     return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
   if (arguments.extra) {
     VG_TRY(const Buffer buffer, readExtra(arguments.extra));
-    if (buffer.size < kernel.parameterBytes())
-      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: parameter buffer of %zu bytes, %u are needed", name,
-                  buffer.size, kernel.parameterBytes());
-    if (kernel.parameterBytes()) std::memcpy(out, buffer.pointer, kernel.parameterBytes());
+    // A shorter buffer is no error, as recorded from the driver: the parameters that it lacks are zero.
+    const size_t given = std::min<size_t>(buffer.size, kernel.parameterBytes());
+    if (given) std::memcpy(out, buffer.pointer, given);
+    std::memset(out + given, 0, kernel.parameterBytes() - given);
     return CUDA_SUCCESS;
   }
   const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();

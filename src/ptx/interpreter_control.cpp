@@ -489,9 +489,12 @@ void Warp::transfer(const Step& s, uint32_t mask, uint32_t step) {
 }
 
 void Warp::yieldIfPolling() {
-  if (!polled) return;
+  // Now and then in any loop: a launch that has ended must be able to stop it.
+  constexpr uint32_t kTurnsBetween = 1 << 16;
+  const bool due = ++turns % kTurnsBetween == 0;
+  if (!polled && !due) return;
   polled = false;
-  if (program->traits().polls) calls().yield(block, index);
+  if (program->traits().polls || due) calls().yield(block, index);
 }
 
 // Calls -------------------------------------------------------------------------------------------------------------

@@ -210,6 +210,7 @@ class Warp {
   uint32_t index = 0;
   uint32_t lanemask = 0;  // lanes that exist
   bool polled = false;    // an access that may be a poll since the last yield
+  uint32_t turns = 0;     // jumps backwards
   Lane lanes[kWarpSize];
 
  private:

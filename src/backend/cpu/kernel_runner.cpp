@@ -22,18 +22,20 @@ namespace {
 constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
 constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
 constexpr uint64_t kFewWarps = 8;              // of a grid that is over before another thread wakes up
-constexpr int kPatientRounds = 64;             // of giving the processor away before sleeping
+constexpr uint64_t kBusyRounds = 64;           // of running what can run before giving the processor away
+constexpr uint64_t kPatientRounds = 1 << 17;   // before sleeping instead
 constexpr long kNap = 20'000;                  // ns
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
 uint32_t warpsOf(uint32_t threads) { return (threads + ptx::kWarpSize - 1) / ptx::kWarpSize; }
 
-// Waits a little for what other threads do.
+// Waits a little for what other threads do. A warp that yields may be getting on, so most rounds cost nothing.
 class Patience {
  public:
   void wait() {
-    if (++rounds_ < kPatientRounds) {
+    if (++rounds_ % kBusyRounds) return;
+    if (rounds_ < kPatientRounds) {
       sched_yield();
       return;
     }
@@ -43,7 +45,7 @@ class Patience {
   void reset() { rounds_ = 0; }
 
  private:
-  int rounds_ = 0;
+  uint64_t rounds_ = 0;
 };
 
 const char* wordFor(const KernelFault& fault) {

@@ -1,0 +1,167 @@
+#include <cstdlib>
+
+#include "kernels/fixture.h"
+
+namespace kernels {
+namespace {
+
+// Loads from the address p0 and stores what it found there.
+std::string touch() {
+  return module(
+      entry("kernel", {".u64"}, "ld.param.u64 %rd1, [p0];\nld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1], %r1;\n"));
+}
+
+// A fault ends a process's use of its device, so each case has a process of its own.
+class FaultTest : public KernelTest {
+ protected:
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    KernelTest::SetUp();
+  }
+
+  // Launches and expects `error`, now and from every later call that needs the device; the process goes on.
+  template <class... Arguments>
+  void expectSticky(CUresult error, const std::string& text, unsigned blocks, unsigned threads, const char* said,
+                    Arguments... arguments) {
+    const auto body = [&] {
+      const CUfunction kernel = function(text);
+      EXPECT_EQ(launch(kernel, blocks, threads, arguments...), CUDA_SUCCESS);
+      EXPECT_EQ(cuCtxSynchronize(), error);
+      EXPECT_EQ(cuCtxSynchronize(), error);
+      CUdeviceptr pointer = 0;
+      EXPECT_EQ(cuMemAlloc(&pointer, 16), error);
+      EXPECT_EQ(launch(kernel, blocks, threads, arguments...), error);
+      int value = 0;
+      EXPECT_EQ(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, device_), CUDA_SUCCESS);
+      EXPECT_EQ(cuDevicePrimaryCtxReset(device_), CUDA_SUCCESS);
+      CUcontext context = nullptr;
+      EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, device_), error);
+      std::exit(HasFailure());
+    };
+    EXPECT_EXIT(body(), ::testing::ExitedWithCode(0), said);
+  }
+};
+
+TEST_F(FaultTest, AWildAccessIsAnIllegalAddress) {
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 4, 64, "illegal address in block", CUdeviceptr{0x10});
+}
+
+TEST_F(FaultTest, DeviceMemoryThatNobodyAllocatedIsNotReachable) {
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 1, "", allocate(64 << 20) + (size_t{512} << 20));
+}
+
+TEST_F(FaultTest, ANullPointerIsAnIllegalAddress) {
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 32, "", CUdeviceptr{0});
+}
+
+TEST_F(FaultTest, ANonCanonicalAddressIsAnIllegalAddress) {
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 32, "", CUdeviceptr{0x8000'0000'0000'0000});
+}
+
+TEST_F(FaultTest, AMisalignedAddressSaysSo) {
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, touch(), 1, 32, "misaligned", allocate(64) + 2);
+}
+
+TEST_F(FaultTest, ATrapIsALaunchFailure) {
+  expectSticky(CUDA_ERROR_LAUNCH_FAILED, module(entry("kernel", {}, "trap;")), 2, 64, "trap");
+}
+
+TEST_F(FaultTest, AnEndlessKernelTimesOut) {
+  expectSticky(CUDA_ERROR_LAUNCH_TIMEOUT,
+               module(entry("kernel", {}, "mov.u32 %r1, 0;\nL:\nadd.u32 %r1, %r1, 1;\nbra L;\n")), 8, 64,
+               "VERDIGRIS_LAUNCH_TIMEOUT");
+}
+
+TEST_F(FaultTest, AnEndlessWaitForMemoryTimesOut) {
+  expectSticky(CUDA_ERROR_LAUNCH_TIMEOUT,
+               module(entry("kernel", {".u64"},
+                            "ld.param.u64 %rd1, [p0];\nL:\nld.volatile.global.u32 %r1, [%rd1];\n"
+                            "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n")),
+               8, 64, "VERDIGRIS_LAUNCH_TIMEOUT", allocate(4));
+}
+
+TEST_F(FaultTest, AnEndlessChainOfBarriersTimesOut) {
+  expectSticky(CUDA_ERROR_LAUNCH_TIMEOUT, module(entry("kernel", {}, "L:\nbar.sync 0;\nbra L;\n")), 2, 128,
+               "VERDIGRIS_LAUNCH_TIMEOUT");
+}
+
+std::string withCall(const std::string& declaration, const std::string& data, const std::string& body) {
+  return module(declaration + data + entry("kernel", {".u64"}, body));
+}
+
+TEST_F(FaultTest, AFailedAssertionSaysWhere) {
+  const std::string text = withCall(
+      ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n",
+      ".global .align 1 .b8 message[6] = {120, 32, 62, 32, 48, 0};\n"
+      ".global .align 1 .b8 file[8] = {102, 105, 108, 101, 46, 99, 117, 0};\n"
+      ".global .align 1 .b8 name[5] = {115, 104, 111, 119, 0};\n",
+      "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 33;\n@%p1 bra DONE;\n"
+      "{\n.param .b64 a0; .param .b64 a1; .param .b32 a2; .param .b64 a3; .param .b64 a4;\n"
+      "mov.u64 %rd2, message;\nst.param.b64 [a0], %rd2;\nmov.u64 %rd3, file;\nst.param.b64 [a1], %rd3;\n"
+      "mov.u32 %r2, 42;\nst.param.b32 [a2], %r2;\nmov.u64 %rd4, name;\nst.param.b64 [a3], %rd4;\n"
+      "mov.u64 %rd5, 1;\nst.param.b64 [a4], %rd5;\ncall __assertfail, (a0, a1, a2, a3, a4);\n}\nDONE:\n");
+  expectSticky(CUDA_ERROR_ASSERT, text, 1, 64,
+               "file.cu:42: show: block: \\[0,0,0\\], thread: \\[33,0,0\\] Assertion `x > 0` failed.", CUdeviceptr{0});
+}
+
+class PrintTest : public KernelTest {
+ protected:
+  // A kernel that prints "<thread> x\n" for each thread of block 0.
+  CUfunction printer() {
+    return function(withCall(
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n",
+        ".global .align 1 .b8 text[7] = {37, 100, 32, 37, 99, 10, 0};\n",
+        ".local .align 8 .b8 depot[8];\n.reg .b64 %SP;\nmov.u64 %rd7, depot;\ncvta.local.u64 %SP, %rd7;\n"
+        "mov.u32 %r1, %tid.x;\nst.u32 [%SP], %r1;\nmov.u32 %r2, 120;\nst.u32 [%SP+4], %r2;\n"
+        "{\n.param .b64 a0; .param .b64 a1; .param .b32 back;\nmov.u64 %rd2, text;\ncvta.global.u64 %rd3, %rd2;\n"
+        "st.param.b64 [a0], %rd3;\nst.param.b64 [a1], %SP;\ncall (back), vprintf, (a0, a1);\n"
+        "ld.param.b32 %r3, [back];\n}\nld.param.u64 %rd1, [p0];\nst.global.u32 [%rd1], %r3;\n"));
+  }
+};
+
+TEST_F(PrintTest, KernelsPrintInLaneOrderWhenTheHostSynchronises) {
+  const CUfunction print = printer();
+  const CUdeviceptr out = allocate(4);
+  ::testing::internal::CaptureStdout();
+  ASSERT_EQ(launch(print, 1, 40, out), CUDA_SUCCESS);
+  std::printf("host\n");
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  std::fflush(stdout);
+  std::string expected = "host\n";
+  for (int i = 0; i < 40; ++i) expected += std::to_string(i) + " x\n";
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), expected);
+  EXPECT_EQ(read(out, 1)[0], 2u);
+}
+
+TEST_F(PrintTest, AFullQueueKeepsTheLatestOutput) {
+  ASSERT_EQ(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1), CUDA_SUCCESS);
+  size_t limit = 0;
+  ASSERT_EQ(cuCtxGetLimit(&limit, CU_LIMIT_PRINTF_FIFO_SIZE), CUDA_SUCCESS);
+  const CUfunction print = printer();
+  const CUdeviceptr out = allocate(4);
+  const unsigned blocks = static_cast<unsigned>(limit / (1024 * 5)) + 2;  // each prints more than 5 KiB
+  ::testing::internal::CaptureStdout();
+  ASSERT_EQ(run(print, blocks, 1024, out), CUDA_SUCCESS);
+  std::fflush(stdout);
+  const std::string said = ::testing::internal::GetCapturedStdout();
+  EXPECT_LE(said.size(), limit);
+  EXPECT_GT(said.size(), limit / 2);
+}
+
+TEST_F(KernelTest, BadPtxIsRefusedWithALog) {
+  char log[1024] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  CUmodule loaded = nullptr;
+  const std::string bad = module(entry("kernel", {}, "add.u32 %r1, %nonsense;"));
+  EXPECT_EQ(cuModuleLoadDataEx(&loaded, bad.c_str(), 2, options, values), CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::string(log).find("line "), std::string::npos) << log;
+  EXPECT_EQ(cuModuleLoadData(&loaded, ".version 99.0\n.target sm_75\n.address_size 64\n"),
+            CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  EXPECT_NE(cuModuleLoadData(&loaded, module(entry("kernel", {}, ""), "sm_999").c_str()), CUDA_SUCCESS);
+  EXPECT_NE(cuModuleLoadData(&loaded, "not PTX at all"), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleLoadData(&loaded, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace kernels
