@@ -28,4 +28,9 @@ CUresult cuGetErrorString(const Call&, CUresult error, const char** pStr) {
   return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// Programs mark what a profiler should look at. None can attach to this library, so there is nothing to start or stop.
+CUresult cuProfilerStart(const Call&) { return CUDA_SUCCESS; }
+
+CUresult cuProfilerStop(const Call&) { return CUDA_SUCCESS; }
+
 }  // namespace vg::handlers

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "core/function.h"
 
 namespace vg::api {
 
@@ -90,6 +91,15 @@ void TraceLine::append(const char* format, ...) {
   va_end(arguments);
   if (added > 0)
     length_ += static_cast<size_t>(added) < kLimit - length_ ? static_cast<size_t>(added) : kLimit - length_ - 1;
+}
+
+void TraceLine::print(CUfunction function) {
+  append("%p", static_cast<void*>(function));
+  if (result_ != CUDA_SUCCESS) return;  // it need not be a function
+  if (const auto found = core::findFunction(function); found.ok()) {
+    append(" ");
+    appendString(found.value().kernel().name().c_str());
+  }
 }
 
 void TraceLine::appendString(const char* address) {

@@ -46,6 +46,7 @@ class TraceLine {
   void print(T value);
   template <class T>
   void printPointer(T* pointer);
+  void print(CUfunction function);  // with the kernel's name
 
   void nextName();
   [[gnu::format(printf, 2, 3)]] void append(const char* format, ...);
