@@ -130,7 +130,6 @@ CUresult Context::setFlags(unsigned flags) {
 }
 
 CUresult Context::enablePeer(Context& peer) {
-  if (&peer == this) return fail(CUDA_ERROR_INVALID_CONTEXT, "a context is no peer of its own");
   if (&peer.device() == &device())
     return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "both contexts are on device %d", device().ordinal());
   if (peerEnabled(peer)) return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");

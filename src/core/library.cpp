@@ -1,6 +1,7 @@
 #include "core/library.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 
 #include "base/slab.h"
@@ -160,12 +161,23 @@ Result<Library&> make(std::string name, const Select& select, JitOptions& option
   return *library;
 }
 
+// What is no binary is text, however little it looks like PTX: it is read when it is first asked for.
+Result<images::Selected> selectLazily(const void* image, const images::SelectOptions& options) {
+  Result<images::Selected> selected = images::select(image, images::kUnknownSize, options);
+  if (selected || selected.error() != CUDA_ERROR_INVALID_IMAGE) return selected;
+  const char* text = static_cast<const char*>(image);
+  if (!std::isprint(static_cast<unsigned char>(*text))) return selected;
+  images::Selected asText;
+  asText.ptx.emplace_back(text);
+  return asText;
+}
+
 }  // namespace
 
 Result<Library&> load(const void* image, JitOptions& options) {
   return make(
       "library " + std::to_string(loaded.fetch_add(1) + 1),
-      [image](const images::SelectOptions& how) { return images::select(image, images::kUnknownSize, how); }, options);
+      [image](const images::SelectOptions& how) { return selectLazily(image, how); }, options);
 }
 
 Result<Library&> loadFile(const std::string& path, JitOptions& options) {

@@ -1,0 +1,272 @@
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "kernels.h"
+
+namespace {
+
+class Modules : public PrimaryTest {
+ protected:
+  void SetUp() override {
+    PrimaryTest::SetUp();
+    OK(cuMemAlloc(&out, 64));
+  }
+  // One thread of `function` with `out` and, where it takes one, a number; what it wrote.
+  unsigned run(CUfunction function, unsigned number = 0) {
+    void* parameters[] = {&out, &number};
+    unsigned value = 0;
+    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemcpyDtoH(&value, out, sizeof value), CUDA_SUCCESS);
+    return value;
+  }
+  CUdeviceptr out = 0;
+};
+
+TEST_F(Modules, HaveFunctionsAndVariables) {
+  CUmodule module = nullptr, owner = nullptr;
+  CUfunction add = nullptr, read = nullptr, again = nullptr;
+  CUdeviceptr counter = 0;
+  size_t bytes = 0;
+  unsigned count = 0, value = 0;
+  OK(cuModuleLoadData(&module, kCounterText));
+  OK(cuModuleGetFunction(&add, module, "add"));
+  OK(cuModuleGetFunction(&read, module, "read"));
+  OK(cuModuleGetFunction(&again, module, "add"));
+  EXPECT_EQ(add, again);
+  EXPECT_EQ(cuModuleGetFunction(&again, module, "subtract"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(cuModuleGetFunction(&again, module, ""), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleGetFunction(&again, module, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleGetFunction(&again, nullptr, "add"), CUDA_ERROR_INVALID_HANDLE);
+  OK(cuModuleGetFunctionCount(&count, module));
+  EXPECT_EQ(count, 2u);
+  std::vector<CUfunction> all(2);
+  OK(cuModuleEnumerateFunctions(all.data(), 2, module));
+  EXPECT_TRUE((all[0] == add && all[1] == read) || (all[0] == read && all[1] == add));
+  OK(cuFuncGetModule(&owner, add));
+  EXPECT_EQ(owner, module);
+  const char* name = nullptr;
+  OK(cuFuncGetName(&name, add));
+  EXPECT_STREQ(name, "add");
+
+  OK(cuModuleGetGlobal(&counter, &bytes, module, "counter"));
+  EXPECT_EQ(bytes, 4u);
+  OK(cuMemcpyDtoH(&value, counter, 4));
+  EXPECT_EQ(value, 100u);
+  EXPECT_EQ(run(add, 2), 110u);
+  EXPECT_EQ(run(read), 110u);
+  value = 7;
+  OK(cuMemcpyHtoD(counter, &value, 4));
+  EXPECT_EQ(run(read), 7u);
+  OK(cuModuleGetGlobal(nullptr, &bytes, module, "step"));
+  OK(cuModuleGetGlobal(&counter, nullptr, module, "step"));
+  EXPECT_EQ(cuModuleGetGlobal(&counter, nullptr, module, "other"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(cuModuleGetGlobal(nullptr, nullptr, module, "step"), CUDA_ERROR_INVALID_VALUE);
+  OK(cuModuleUnload(module));
+  EXPECT_EQ(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuFuncGetName(&name, add), CUDA_ERROR_INVALID_HANDLE);
+  void* parameters[] = {&out};
+  EXPECT_EQ(cuLaunchKernel(read, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(Modules, LoadedTwiceShareNothing) {
+  CUmodule modules[2];
+  CUfunction add[2];
+  for (int i = 0; i < 2; ++i) {
+    OK(cuModuleLoadData(&modules[i], kCounterText));
+    OK(cuModuleGetFunction(&add[i], modules[i], "add"));
+  }
+  EXPECT_EQ(run(add[0], 1), 105u);
+  EXPECT_EQ(run(add[0], 1), 110u);
+  EXPECT_EQ(run(add[1], 1), 105u);
+  for (CUmodule module : modules) OK(cuModuleUnload(module));
+}
+
+TEST_F(Modules, BelongToTheirContext) {
+  CUcontext other = nullptr;
+  CUmodule module = nullptr;
+  CUfunction read = nullptr;
+  const char* name = nullptr;
+  OK(cuCtxCreate(&other, nullptr, 0, 0));
+  OK(cuModuleLoadData(&module, kCounterText));
+  OK(cuModuleGetFunction(&read, module, "read"));
+  OK(cuCtxPopCurrent(nullptr));
+  void* parameters[] = {&out};
+  EXPECT_EQ(cuLaunchKernel(read, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  OK(cuCtxDestroy(other));
+  EXPECT_EQ(cuFuncGetName(&name, read), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(Modules, DescribeTheirParameters) {
+  CUmodule module = nullptr;
+  CUfunction add = nullptr;
+  size_t offset = 9, size = 9;
+  int value = -1;
+  OK(cuModuleLoadData(&module, kCounterText));
+  OK(cuModuleGetFunction(&add, module, "add"));
+  OK(cuFuncGetParamInfo(add, 0, &offset, &size));
+  EXPECT_EQ(offset, 0u);
+  EXPECT_EQ(size, 8u);
+  OK(cuFuncGetParamInfo(add, 1, &offset, nullptr));
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(cuFuncGetParamInfo(add, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+  OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, add));
+  EXPECT_EQ(value, 1024);
+  OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, add));
+  EXPECT_EQ(value, 0);
+  EXPECT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX, add), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_NUM_REGS, 3), CUDA_ERROR_INVALID_VALUE);
+  OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 4096));
+  OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, add));
+  EXPECT_EQ(value, 4096);
+  CUfunctionLoadingState state;
+  OK(cuFuncLoad(add));
+  OK(cuFuncIsLoaded(&state, add));
+  EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
+  OK(cuModuleUnload(module));
+}
+
+TEST_F(Modules, SayWhatIsWrongInTheErrorLog) {
+  CUmodule module = nullptr;
+  char error[512] = "x", info[64] = "x";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
+                            CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME};
+  void* values[] = {error, reinterpret_cast<void*>(sizeof error), info, reinterpret_cast<void*>(sizeof info), nullptr};
+  const std::string bad = std::string(kCounterText) + "\n.visible .bogus directive;\n";
+  EXPECT_EQ(cuModuleLoadDataEx(&module, bad.c_str(), 5, options, values), CUDA_ERROR_INVALID_PTX);
+  EXPECT_GT(reinterpret_cast<uintptr_t>(values[1]), 0u);
+  EXPECT_EQ(std::strlen(error), reinterpret_cast<uintptr_t>(values[1]));
+  float milliseconds = -1;
+  std::memcpy(&milliseconds, &values[4], sizeof milliseconds);
+  EXPECT_GE(milliseconds, 0);
+
+  values[1] = reinterpret_cast<void*>(4);  // no more than fits
+  error[4] = '#';
+  EXPECT_EQ(cuModuleLoadDataEx(&module, bad.c_str(), 2, options, values), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(std::strlen(error), 3u);
+  EXPECT_EQ(error[4], '#');
+  EXPECT_EQ(cuModuleLoadDataEx(&module, kCounterText, 1, nullptr, values), CUDA_ERROR_INVALID_VALUE);
+  CUjit_option unknown = static_cast<CUjit_option>(1000);
+  EXPECT_EQ(cuModuleLoadDataEx(&module, kCounterText, 1, &unknown, values), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Modules, BadImagesAreRefusedWithTheDriversCodes) {
+  CUmodule module = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleLoadData(nullptr, kCounterText), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleLoadData(&module, ""), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(cuModuleLoadData(&module, "words that are no code"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(cuModuleLoadData(&module, ".version 99.0\n.target sm_50\n.address_size 64\n"),
+            CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  EXPECT_EQ(cuModuleLoadData(&module, ".version 8.0\n.target sm_250\n.address_size 64\n"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(cuModuleLoad(&module, "/nowhere/module.ptx"), CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_EQ(cuModuleLoad(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Modules, LoadFromFiles) {
+  const std::string path = testing::TempDir() + "counter_module.ptx";
+  FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs(kCounterText, file);
+  std::fclose(file);
+  CUmodule module = nullptr;
+  CUfunction add = nullptr;
+  OK(cuModuleLoad(&module, path.c_str()));
+  OK(cuModuleGetFunction(&add, module, "add"));
+  EXPECT_EQ(run(add, 3), 115u);
+  OK(cuModuleUnload(module));
+  std::remove(path.c_str());
+}
+
+TEST_F(Modules, ManagedVariablesAreSeenByTheHost) {
+  CUmodule module = nullptr;
+  CUfunction bump = nullptr;
+  CUdeviceptr address = 0;
+  OK(cuModuleLoadData(&module, kManagedText));
+  OK(cuModuleGetFunction(&bump, module, "bump"));
+  OK(cuModuleGetGlobal(&address, nullptr, module, "shared_value"));
+  volatile unsigned& value = *reinterpret_cast<unsigned*>(address);
+  EXPECT_EQ(value, 41u);
+  OK(cuLaunchKernel(bump, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
+  OK(cuCtxSynchronize());
+  EXPECT_EQ(value, 42u);
+  OK(cuModuleUnload(module));
+}
+
+TEST_F(Modules, UnloadingWaitsForTheirKernels) {
+  for (int round = 0; round < 20; ++round) {
+    CUmodule module = nullptr;
+    CUfunction add = nullptr;
+    CUstream stream = nullptr;
+    unsigned number = 1, value = 0;
+    void* parameters[] = {&out, &number};
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuModuleLoadData(&module, kCounterText));
+    OK(cuModuleGetFunction(&add, module, "add"));
+    for (int i = 0; i < 50; ++i) OK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+    OK(cuModuleUnload(module));
+    OK(cuMemcpyDtoH(&value, out, 4));
+    EXPECT_EQ(value, 350u);
+    OK(cuStreamDestroy(stream));
+  }
+}
+
+TEST_F(Modules, AreLoadedFromManyThreads) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([this] {
+      EXPECT_EQ(cuCtxSetCurrent(primary), CUDA_SUCCESS);
+      for (int round = 0; round < 20; ++round) {
+        CUmodule module = nullptr;
+        CUfunction read = nullptr;
+        EXPECT_EQ(cuModuleLoadData(&module, kCounterText), CUDA_SUCCESS);
+        EXPECT_EQ(cuModuleGetFunction(&read, module, "read"), CUDA_SUCCESS);
+        EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Modules, AreLinkedFromSeveralTexts) {
+  CUlinkState link = nullptr;
+  void* image = nullptr;
+  size_t size = 0;
+  OK(cuLinkCreate(0, nullptr, nullptr, &link));
+  OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(kCallerText), sizeof kCallerText, "caller", 0, nullptr,
+                   nullptr));
+  OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(kCalleeText), sizeof kCalleeText, "callee", 0, nullptr,
+                   nullptr));
+  OK(cuLinkComplete(link, &image, &size));
+  ASSERT_NE(image, nullptr);
+  const std::vector<char> kept(static_cast<char*>(image), static_cast<char*>(image) + size);
+  OK(cuLinkDestroy(link));
+  EXPECT_EQ(cuLinkDestroy(link), CUDA_ERROR_INVALID_HANDLE);
+  CUmodule module = nullptr;
+  CUfunction work = nullptr;
+  OK(cuModuleLoadData(&module, kept.data()));  // the application may keep a copy
+  OK(cuModuleGetFunction(&work, module, "work"));
+  EXPECT_EQ(run(work, 14), 42u);
+  OK(cuModuleUnload(module));
+}
+
+TEST_F(Modules, LinksRefuseWhatTheyCannotTake) {
+  CUlinkState link = nullptr;
+  void* image = nullptr;
+  size_t size = 0;
+  char native[] = "\177ELF";
+  OK(cuLinkCreate(0, nullptr, nullptr, &link));
+  EXPECT_EQ(cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_CUBIN, native, sizeof native, "n", 0, nullptr, nullptr),
+            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuLinkAddData(link, static_cast<CUjitInputType>(77), native, sizeof native, "n", 0, nullptr, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLinkAddFile(link, CU_JIT_INPUT_PTX, "/nowhere/file.ptx", 0, nullptr, nullptr), CUDA_ERROR_FILE_NOT_FOUND);
+  OK(cuLinkDestroy(link));
+  EXPECT_EQ(cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_HANDLE);
+}
+
+}  // namespace
