@@ -136,10 +136,11 @@ TEST_F(Modules, SayWhatIsWrongInTheErrorLog) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
                             CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME};
   void* values[] = {error, reinterpret_cast<void*>(sizeof error), info, reinterpret_cast<void*>(sizeof info), nullptr};
-  const std::string bad = std::string(kCounterText) + "\n.visible .bogus directive;\n";
+  const std::string bad = std::string(kCounterText) + "\n.visible .entry third() { mov.u32 %nowhere, 1; ret; }\n";
   EXPECT_EQ(cuModuleLoadDataEx(&module, bad.c_str(), 5, options, values), CUDA_ERROR_INVALID_PTX);
   EXPECT_GT(reinterpret_cast<uintptr_t>(values[1]), 0u);
   EXPECT_EQ(std::strlen(error), reinterpret_cast<uintptr_t>(values[1]));
+  EXPECT_NE(std::strstr(error, "%nowhere"), nullptr) << error;
   float milliseconds = -1;
   std::memcpy(&milliseconds, &values[4], sizeof milliseconds);
   EXPECT_GE(milliseconds, 0);
