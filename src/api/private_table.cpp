@@ -1,7 +1,6 @@
 #include "api/private_table.h"
 
 #include "api/entry_points.h"
-#include "backend/cpu/kernel_cache.h"
 #include "base/settings.h"
 
 namespace vg::api {
@@ -22,10 +21,8 @@ void visitSettings(void (*visit)(void*, const char*, const char*, const char*, c
   for (const SettingRow& row : settingRows()) visit(state, row.variable, row.fallback, row.meaning, row.value.c_str());
 }
 
-const char* cacheFolder() { return backend::cpu::KernelCache::shared().folder().c_str(); }
-
-constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints,
-                                 visitEntryPoints,     visitSettings,     cacheFolder};
+constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints, visitEntryPoints,
+                                 visitSettings};
 
 }  // namespace
 

@@ -24,8 +24,6 @@ struct PrivateTable {
   void (*settings)(void (*visit)(void* state, const char* variable, const char* fallback, const char* meaning,
                                  const char* value),
                    void* state);
-  // Where compiled kernels are kept; "" when they are not. Lives as long as the process.
-  const char* (*cacheFolder)();
 };
 
 const PrivateTable& privateTable();

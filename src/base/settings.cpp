@@ -32,6 +32,15 @@ std::vector<SettingRow> settingRows() {
   };
 }
 
+std::string kernelCacheFolder() {
+  if (truthy(settings().cacheDisable)) return "";
+  if (!settings().cachePath.empty()) return settings().cachePath;
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && *cache == '/') return std::string(cache) + "/verdigris";
+  const char* const home = std::getenv("HOME");
+  return home && *home == '/' ? std::string(home) + "/.cache/verdigris" : "";
+}
+
 unsigned long long parseBytes(const std::string& text) {
   char* end = nullptr;
   if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) return 0;

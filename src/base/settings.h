@@ -55,6 +55,9 @@ const Settings& settings();
 // Name, default, meaning and present value of each, in table order.
 std::vector<SettingRow> settingRows();
 
+// Where compiled kernels are kept, by CUDA_CACHE_PATH, CUDA_CACHE_DISABLE and the user's folders; "" when they are not.
+std::string kernelCacheFolder();
+
 // "16GiB", "512M", "4096" -> bytes; 0 when the text is not a size. Suffixes are powers of 1024.
 unsigned long long parseBytes(const std::string& text);
 // "a,b,c" -> {"a","b","c"}; an empty text gives an empty list.

@@ -92,21 +92,20 @@ void checkCompiler(Report& report, const Installation& installation) {
   report.advice("build it together with the library");
 }
 
-// The library's own driver, or null when it cannot be used.
-std::unique_ptr<Driver> checkInstallation(Report& report, const Installation& installation) {
+void checkInstallation(Report& report, const Installation& installation) {
   report.heading("Installation");
   if (installation.libraryFolder.empty()) {
     report.problem("libcuda.so.1 is in none of the folders that belong to this command");
     for (const std::string& folder : installation.searched) report.advice("looked in %s", folder.c_str());
     report.advice("build it, or name its folder with --library-dir");
-    return nullptr;
+    return;
   }
   std::string reason;
-  std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
+  const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
   if (!driver) {
     report.problem("%s cannot be opened: %s", installation.library().c_str(), reason.c_str());
     report.advice("it must be built for this system (x86-64, glibc); build it here");
-    return nullptr;
+    return;
   }
   if (const api::PrivateTable* table = driver->privateTable()) {
     report.ok("%s, Verdigris %s", installation.library().c_str(), table->version);
@@ -116,7 +115,6 @@ std::unique_ptr<Driver> checkInstallation(Report& report, const Installation& in
   }
   checkDevices(report, *driver);
   checkCompiler(report, installation);
-  return driver;
 }
 
 // The folder itself may be made later: its nearest ancestor that exists must be writable.
@@ -126,10 +124,9 @@ bool canMake(const std::string& folder) {
   return access(path.c_str(), W_OK | X_OK) == 0;
 }
 
-void checkEnvironment(Report& report, const Driver* driver) {
+void checkEnvironment(Report& report) {
   report.heading("Environment");
-  const api::PrivateTable* const table = driver ? driver->privateTable() : nullptr;
-  if (const std::string folder = table ? table->cacheFolder() : ""; truthy(settings().cacheDisable)) {
+  if (const std::string folder = kernelCacheFolder(); truthy(settings().cacheDisable)) {
     report.note("CUDA_CACHE_DISABLE is set: every process compiles its kernels anew");
   } else if (folder.empty()) {
     report.note("compiled kernels are not kept: none of CUDA_CACHE_PATH, XDG_CACHE_HOME and HOME names a folder");
@@ -274,8 +271,8 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
 int doctor(const DoctorOptions& options) {
   Report report;
   const Installation installation = findInstallation(options.libraryFolder);
-  const std::unique_ptr<Driver> driver = checkInstallation(report, installation);
-  checkEnvironment(report, driver.get());
+  checkInstallation(report, installation);
+  checkEnvironment(report);
   if (!options.program.empty()) checkProgram(report, options.program, installation);
   const int problems = report.problems();
   std::printf(problems ? "%d problem%s found\n" : "Nothing stands in the way.\n", problems, problems == 1 ? "" : "s");

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/settings.h"
 #include "tools/driver.h"
 #include "tools/installation.h"
 
@@ -197,7 +198,7 @@ int info(const InfoOptions& options) {
   row("kernel compiler",
       fileExists(installation.compiler()) ? installation.compiler() : "missing: kernels are interpreted, slowly");
 
-  if (table) row("kernel cache", *table->cacheFolder() ? table->cacheFolder() : "none");
+  row("kernel cache", kernelCacheFolder().empty() ? "none" : kernelCacheFolder());
 
   const CUresult started = driver->init(0);
   int count = 0;

@@ -64,21 +64,12 @@ bool makeFolders(const std::string& path) {
   return true;
 }
 
-std::string chooseFolder() {
-  if (truthy(settings().cacheDisable)) return "";
-  if (!settings().cachePath.empty()) return settings().cachePath;
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache == '/') return std::string(cache) + "/verdigris";
-  const char* const home = std::getenv("HOME");
-  return home && *home == '/' ? std::string(home) + "/.cache/verdigris" : "";
-}
-
 }  // namespace
 
 KernelCache& KernelCache::shared() {
   static KernelCache* const instance = [] {
     const uint64_t limit = parseBytes(settings().cacheMaxSize);
-    return new KernelCache(chooseFolder(), limit ? limit : kDefaultLimit);
+    return new KernelCache(vg::kernelCacheFolder(), limit ? limit : kDefaultLimit);
   }();
   return *instance;
 }
