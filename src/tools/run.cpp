@@ -106,6 +106,7 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_PROFILE", options.profile);
   set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
   set("VERDIGRIS_LOG", options.log);
+  setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 
   std::vector<char*> arguments;
