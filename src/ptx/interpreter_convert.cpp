@@ -101,7 +101,7 @@ uint64_t floatBits(const Step& s, Type to, Real real) {
   const bool narrow = to != Type::F32 && to != Type::F16 && to != Type::BF16 && to != Type::TF32;
   const uint64_t bits = roundTo(real.value, real.lost, *formatOf(to), s.rounding,
                                 i.has(Mod::Satfinite) && (narrow || !std::isnan(real.value)));
-  if (to == Type::TF32) return std::isnan(real.value) ? 0x7fffffff : bits << 13;
+  if (to == Type::TF32) return bits << 13;
   if (to == Type::F32) {
     if (std::isnan(real.value)) return 0x7fffffff;
     return s.ftz ? flush(bits) : bits;
@@ -133,7 +133,8 @@ void floatToInteger(const Step& s, const uint64_t* in, uint64_t* r) {
   const double value = realOf(s, from, in[0]).value;
   const uint32_t width = bitsOf(to);
   if (std::isnan(value)) {
-    r[0] = from == Type::F64 || width == 64 ? uint64_t{1} << (width - 1) : 0;
+    const uint64_t top = uint64_t{1} << (width - 1);
+    r[0] = from != Type::F64 && width != 64 ? 0 : isSigned(to) ? 0 - top : top;
     return;
   }
   const double whole = roundedToInteger(value, s.rounding);
@@ -148,6 +149,10 @@ void integerToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
 void floatToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
   Real real = realOf(s, s.i->types[1], in[0]);
   if (s.number) real.value = roundedToInteger(real.value, s.rounding);
+  if (s.i->types[0] == Type::TF32 && std::isnan(real.value)) {
+    r[0] = in[0] & 0xffffe000;
+    return;
+  }
   if (s.i->types[0] == Type::F64 && std::isnan(real.value) && s.i->types[1] == Type::F64 && !s.sat) {
     r[0] = in[0];
     return;

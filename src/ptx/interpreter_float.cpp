@@ -43,17 +43,29 @@ uint64_t out32(const Step& s, float value) {
   return s.ftz ? flush(bits) : bits;
 }
 
-#define VG_F32(name, nearest, directed)                                            \
-  void name(const Step& s, const uint64_t* in, uint64_t* r) {                      \
-    const float a = in32(s, in[0]);                                                \
-    [[maybe_unused]] const float b = in32(s, in[1]), c = in32(s, in[2]);           \
-    r[0] = out32(s, s.rounding == Rounding::NearestEven ? (nearest) : (directed)); \
+// With .ftz what is too small before rounding is zero, even where rounding lifts it to the smallest normal number.
+uint64_t flushedEarly(const Step& s, float rounded, float cut) {
+  const uint64_t bits = out32(s, rounded);
+  return std::fabs(cut) < 0x1p-126f ? bits & 0x80000000 : bits;
+}
+
+#define VG_F32(name, nearest, directed)                                     \
+  void name(const Step& s, const uint64_t* in, uint64_t* r) {               \
+    const float a = in32(s, in[0]);                                         \
+    [[maybe_unused]] const float b = in32(s, in[1]), c = in32(s, in[2]);    \
+    const auto towards = [&](Rounding rounding) { return directed; };       \
+    if (s.rounding == Rounding::NearestEven)                                \
+      r[0] = out32(s, nearest);                                             \
+    else if (!s.ftz)                                                        \
+      r[0] = out32(s, towards(s.rounding));                                 \
+    else                                                                    \
+      r[0] = flushedEarly(s, towards(s.rounding), towards(Rounding::Zero)); \
   }
 
-VG_F32(add32, a + b, roundedSum(a, b, s.rounding))
-VG_F32(sub32, a - b, roundedSum(a, -static_cast<double>(b), s.rounding))
-VG_F32(mul32, a* b, roundedSingle(static_cast<double>(a) * b, 0, s.rounding))
-VG_F32(fma32, std::fma(a, b, c), roundedSum(static_cast<double>(a) * b, c, s.rounding))
+VG_F32(add32, a + b, roundedSum(a, b, rounding))
+VG_F32(sub32, a - b, roundedSum(a, -static_cast<double>(b), rounding))
+VG_F32(mul32, a* b, roundedSingle(static_cast<double>(a) * b, 0, rounding))
+VG_F32(fma32, std::fma(a, b, c), roundedSum(static_cast<double>(a) * b, c, rounding))
 
 float directedQuotient(float a, float b, Rounding rounding) {
   const double q = static_cast<double>(a) / b;
@@ -65,9 +77,9 @@ float directedRoot(float a, Rounding rounding) {
   const double rest = std::isfinite(q) ? std::fma(-q, q, static_cast<double>(a)) : 0;
   return roundedSingle(q, signOf(rest), rounding);
 }
-VG_F32(div32, a / b, directedQuotient(a, b, s.rounding))
-VG_F32(rcp32, 1.0f / a, directedQuotient(1.0f, a, s.rounding))
-VG_F32(sqrt32, std::sqrt(a), directedRoot(a, s.rounding))
+VG_F32(div32, a / b, directedQuotient(a, b, rounding))
+VG_F32(rcp32, 1.0f / a, directedQuotient(1.0f, a, rounding))
+VG_F32(sqrt32, std::sqrt(a), directedRoot(a, rounding))
 
 #define VG_APPROX(name, expression)                           \
   void name(const Step& s, const uint64_t* in, uint64_t* r) { \
@@ -175,10 +187,12 @@ uint64_t upper(double value) {
   if ((bits >> 52 & 0x7ff) == 0) return bits & 1ull << 63;
   return bits & 0xffffffff'00000000ull;
 }
-void rcpApprox64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = upper(1.0 / asDouble(upper(asDouble(in[0])))); }
-void rsqrtApprox64(const Step&, const uint64_t* in, uint64_t* r) {
-  r[0] = upper(1.0 / std::sqrt(asDouble(upper(asDouble(in[0])))));
+double upperSource(uint64_t bits) {
+  const bool zero = (bits >> 52 & 0x7ff) == 0;
+  return asDouble(bits & (zero ? 1ull << 63 : 0xffffffff'00000000ull));
 }
+void rcpApprox64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = upper(1.0 / upperSource(in[0])); }
+void rsqrtApprox64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = upper(1.0 / std::sqrt(upperSource(in[0]))); }
 
 void copySign32(const Step&, const uint64_t* in, uint64_t* r) { r[0] = (in[0] & 0x80000000) | (in[1] & 0x7fffffff); }
 void copySign64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = (in[0] & 1ull << 63) | (in[1] & ~(1ull << 63)); }

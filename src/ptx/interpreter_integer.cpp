@@ -68,7 +68,7 @@ VG_INTEGER(MulHi, (static_cast<Wide<T>>(a) * b) >> (8 * sizeof(T)))
 VG_INTEGER(MadLo, static_cast<Wide<U>>(U(a)) * U(b) + U(c))
 VG_INTEGER(Sad, U(a < b ? U(b) - U(a) : U(a) - U(b)) + U(c))
 VG_INTEGER(Div, b == 0 ? T(-1) : std::is_signed_v<T> && b == T(-1) ? T(U(0) - U(a)) : T(a / b))
-VG_INTEGER(Rem, b == 0 ? a : std::is_signed_v<T> && b == T(-1) ? T(0) : T(a % b))
+VG_INTEGER(Rem, b == 0 ? T(-1) : std::is_signed_v<T> && b == T(-1) ? T(0) : T(a % b))
 VG_INTEGER(Min, s.number ? std::max<T>(std::min(a, b), 0) : std::min(a, b))
 VG_INTEGER(Max, s.number ? std::max<T>(std::max(a, b), 0) : std::max(a, b))
 VG_INTEGER(Abs, a < 0 ? T(U(0) - U(a)) : a)
@@ -179,10 +179,17 @@ uint64_t reverse(uint64_t value, int width) {
 VG_PLAIN(reverse32, reverse(in[0], 32))
 VG_PLAIN(reverse64, reverse(in[0], 64))
 
+// Positions and lengths count 8 bits in the 32-bit forms and are limited to the width in the 64-bit ones.
+template <uint32_t width>
+uint32_t fieldNumber(uint64_t value) {
+  return width == 64 ? static_cast<uint32_t>(std::min<uint64_t>(value & 0xffffffff, 64)) : value & 0xff;
+}
+
 template <class T>
 struct BitFieldExtract {
   static void run(const Step&, const uint64_t* in, uint64_t* r) {
-    const uint32_t width = 8 * sizeof(T), position = in[1] & 0xff, length = in[2] & 0xff;
+    constexpr uint32_t width = 8 * sizeof(T);
+    const uint32_t position = fieldNumber<width>(in[1]), length = fieldNumber<width>(in[2]);
     const uint64_t a = in[0] & maskOf(width);
     if (length == 0) {
       r[0] = 0;
@@ -197,7 +204,7 @@ struct BitFieldExtract {
 };
 template <uint32_t width>
 void bitFieldInsert(const Step&, const uint64_t* in, uint64_t* r) {
-  const uint32_t position = in[2] & 0xff, length = in[3] & 0xff;
+  const uint32_t position = fieldNumber<width>(in[2]), length = fieldNumber<width>(in[3]);
   uint64_t result = in[1];
   if (position < width) {
     const uint64_t field = maskOf(std::min(length, width - position)) << position;
@@ -224,8 +231,8 @@ struct FindHighest {
 void findNth(const Step&, const uint64_t* in, uint64_t* r) {
   const uint32_t mask = static_cast<uint32_t>(in[0]), base = static_cast<uint32_t>(in[1]);
   const int32_t offset = static_cast<int32_t>(in[2]);
-  r[0] = 0xffffffff;
-  if (base > 31) return;
+  r[0] = offset == INT32_MIN ? 0 : 0xffffffff;  // the one offset that has no opposite finds lane 0
+  if (base > 31 || offset == INT32_MIN) return;
   if (offset == 0) {
     if (mask >> base & 1) r[0] = base;
     return;

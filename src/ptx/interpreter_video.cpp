@@ -135,7 +135,7 @@ void simd(const Step& s, const uint64_t* in, uint64_t* r) {
     const int64_t b = picked(s.sources[1], in, k, parts, isSigned(bType), true);
     int64_t value = isSet ? relation(i, a, b) : operate(s, a, b);
     if (s.sat) value = limit(value, width, toSigned);
-    if (i.has(Mod::Add)) sum += typed(static_cast<uint64_t>(value), width, !isSet && toSigned);
+    if (i.has(Mod::Add)) sum += value;
     out = (out & ~(maskOf(width) << (width * k))) | (static_cast<uint64_t>(value) & maskOf(width)) << (width * k);
   }
   r[0] = i.has(Mod::Add) ? static_cast<uint64_t>(sum) : out;
