@@ -1,5 +1,6 @@
 // What may be asked about capture while no stream can capture.
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/stream.h"
 
 namespace vg::handlers {
@@ -35,7 +36,8 @@ CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph
 
 CUresult cuThreadExchangeStreamCaptureMode(const Call&, CUstreamCaptureMode* mode) {
   if (!mode) return fail(CUDA_ERROR_INVALID_VALUE, "mode is null");
-  if (*mode > CU_STREAM_CAPTURE_MODE_RELAXED) return fail(CUDA_ERROR_INVALID_VALUE, "capture mode %d", int(*mode));
+  if (const int wanted = rawValue(*mode); wanted < 0 || wanted > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "capture mode %d", wanted);
   *mode = std::exchange(core::threadState.captureMode, *mode);
   return CUDA_SUCCESS;
 }

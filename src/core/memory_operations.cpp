@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/raw_enum.h"
 #include "base/spin.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -117,21 +118,21 @@ Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wid
 }
 
 CUresult add(std::vector<Operation>& operations, const Stream& stream, const CUstreamBatchMemOpParams& params) {
-  switch (params.operation) {
+  switch (const int operation = rawValue(params.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
       VG_CHECK(require64(stream));
       [[fallthrough]];
     case CU_STREAM_MEM_OP_WAIT_VALUE_32: {
-      VG_TRY(Operation operation, describeWait(stream, params, params.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64));
-      operations.push_back(operation);
+      VG_TRY(Operation described, describeWait(stream, params, operation == CU_STREAM_MEM_OP_WAIT_VALUE_64));
+      operations.push_back(described);
       return CUDA_SUCCESS;
     }
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
       VG_CHECK(require64(stream));
       [[fallthrough]];
     case CU_STREAM_MEM_OP_WRITE_VALUE_32: {
-      VG_TRY(Operation operation, describeWrite(params, params.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64));
-      operations.push_back(operation);
+      VG_TRY(Operation described, describeWrite(params, operation == CU_STREAM_MEM_OP_WRITE_VALUE_64));
+      operations.push_back(described);
       return CUDA_SUCCESS;
     }
     case CU_STREAM_MEM_OP_BARRIER:  // every operation is in order with everything already
@@ -140,7 +141,7 @@ CUresult add(std::vector<Operation>& operations, const Stream& stream, const CUs
       if (stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES)) return CUDA_SUCCESS;
       return unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, by this device profile");
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "memory operation %d", int(params.operation));
+      return fail(CUDA_ERROR_INVALID_VALUE, "memory operation %d", operation);
   }
 }
 

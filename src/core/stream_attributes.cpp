@@ -1,3 +1,4 @@
+#include "base/raw_enum.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/stream.h"
@@ -6,13 +7,12 @@ namespace vg::core {
 namespace {
 
 CUresult check(const CUaccessPolicyWindow& window, const Device& device) {
-  const auto known = [](CUaccessProperty p) {
-    return p >= CU_ACCESS_PROPERTY_NORMAL && p <= CU_ACCESS_PROPERTY_PERSISTING;
-  };
+  const auto known = [](int p) { return p >= CU_ACCESS_PROPERTY_NORMAL && p <= CU_ACCESS_PROPERTY_PERSISTING; };
+  const int hit = rawValue(window.hitProp), miss = rawValue(window.missProp);
   if (!(window.hitRatio >= 0 && window.hitRatio <= 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "hit ratio %g is not in 0 .. 1", double(window.hitRatio));
-  if (!known(window.hitProp) || !known(window.missProp) || window.missProp == CU_ACCESS_PROPERTY_PERSISTING)
-    return fail(CUDA_ERROR_INVALID_VALUE, "access properties %d, %d", int(window.hitProp), int(window.missProp));
+  if (!known(hit) || !known(miss) || miss == CU_ACCESS_PROPERTY_PERSISTING)
+    return fail(CUDA_ERROR_INVALID_VALUE, "access properties %d, %d", hit, miss);
   const auto most = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE));
   if (window.num_bytes > most)
     return fail(CUDA_ERROR_INVALID_VALUE, "a window of %zu bytes; the device allows %zu", window.num_bytes, most);
@@ -52,8 +52,9 @@ CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& val
       attributes_.accessPolicy = value.accessPolicyWindow;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      if (value.syncPolicy < CU_SYNC_POLICY_AUTO || value.syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)
-        return fail(CUDA_ERROR_INVALID_VALUE, "synchronization policy %d", int(value.syncPolicy));
+      if (const int policy = rawValue(value.syncPolicy);
+          policy < CU_SYNC_POLICY_AUTO || policy > CU_SYNC_POLICY_BLOCKING_SYNC)
+        return fail(CUDA_ERROR_INVALID_VALUE, "synchronization policy %d", policy);
       attributes_.synchronizationPolicy = value.syncPolicy;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
@@ -63,9 +64,9 @@ CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& val
       attributes_.memSyncDomainMap = value.memSyncDomainMap;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      if (value.memSyncDomain != CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT &&
-          value.memSyncDomain != CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
-        return fail(CUDA_ERROR_INVALID_VALUE, "memory synchronisation domain %d", int(value.memSyncDomain));
+      if (const int domain = rawValue(value.memSyncDomain);
+          domain != CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT && domain != CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
+        return fail(CUDA_ERROR_INVALID_VALUE, "memory synchronisation domain %d", domain);
       attributes_.memSyncDomain = value.memSyncDomain;
       return CUDA_SUCCESS;
     default:

@@ -22,10 +22,29 @@ inline bool eventually(const std::function<bool()>& ready) {
   return ready();
 }
 
+// Queues function(state); the state lives as long as the caller or the queue needs it.
+template <class State>
+void enqueue(CUstream stream, const std::shared_ptr<State>& state, void (*function)(State&)) {
+  struct Call {
+    std::shared_ptr<State> state;
+    void (*function)(State&);
+  };
+  const auto run = [](void* raw) {
+    const std::unique_ptr<Call> call(static_cast<Call*>(raw));
+    call->function(*call->state);
+  };
+  EXPECT_OK(cuLaunchHostFunc(stream, run, new Call{state, function}));
+}
+
 // Work that ends when open() is called.
 class Gate {
  public:
-  explicit Gate(CUstream stream) { EXPECT_OK(cuLaunchHostFunc(stream, &Gate::wait, state_.get())); }
+  explicit Gate(CUstream stream) {
+    enqueue<State>(stream, state_, [](State& state) {
+      state.entered = true;
+      while (!state.open) std::this_thread::sleep_for(50us);
+    });
+  }
   ~Gate() { open(); }
   void open() { state_->open = true; }
   // True once the stream has got this far.
@@ -37,26 +56,19 @@ class Gate {
   struct State {
     std::atomic<bool> open{false}, entered{false};
   };
-  static void wait(void* raw) {
-    auto& state = *static_cast<State*>(raw);
-    state.entered = true;
-    while (!state.open) std::this_thread::sleep_for(50us);
-  }
-  // Never freed: the host function may still look at it.
-  std::unique_ptr<State, void (*)(State*)> state_{new State, [](State*) {}};
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 // Says whether a stream has got as far as where it was put.
 class Mark {
  public:
   explicit Mark(CUstream stream) {
-    EXPECT_OK(cuLaunchHostFunc(
-        stream, [](void* raw) { *static_cast<std::atomic<bool>*>(raw) = true; }, passed_));
+    enqueue<std::atomic<bool>>(stream, passed_, [](std::atomic<bool>& passed) { passed = true; });
   }
   bool passed() const { return *passed_; }
 
  private:
-  std::atomic<bool>* const passed_ = new std::atomic<bool>{false};
+  const std::shared_ptr<std::atomic<bool>> passed_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 // Long enough that what would run wrongly has run.
