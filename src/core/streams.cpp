@@ -92,7 +92,7 @@ class StreamRegistry {
       close(*stream);
     }
     std::lock_guard setLock(set.mutex);
-    set.unfinished.clear();
+    std::vector<StreamSet::Unfinished>().swap(set.unfinished);
     set.blockingBusy.store(false, std::memory_order_relaxed);
   }
 
