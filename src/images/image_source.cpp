@@ -56,6 +56,12 @@ bool startsWith(const std::byte* bytes, size_t available, const unsigned char (&
   return true;
 }
 
+// Requires: a container that was read before.
+bool emptyContainer(const std::byte* bytes) {
+  const Result<std::vector<Entry>> entries = readContainer(bytes, containerSize(bytes, kContainerHeaderSize));
+  return entries.ok() && entries.value().empty();
+}
+
 class Selector {
  public:
   explicit Selector(const SelectOptions& options) : options_(options) {}
@@ -115,7 +121,11 @@ Result<Selected> Selector::wrapper(const std::byte* bytes, size_t available) {
     if (!selected.ptx.empty()) return selected;
   }
   if (!wrapper.container) return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary wrapper without a container");
-  return container(wrapper.container, kUnknownSize);
+  auto selected = container(wrapper.container, kUnknownSize);
+  // What the driver says of a wrapper around nothing, though it says NO_BINARY_FOR_GPU of nothing itself.
+  if (!selected.ok() && selected.error() == CUDA_ERROR_NO_BINARY_FOR_GPU && emptyContainer(wrapper.container))
+    return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary wrapper around an empty container");
+  return selected;
 }
 
 // Programs of nvcc -rdc=true carry PTX here only. A container without PTX for this device may be one that the program

@@ -31,6 +31,8 @@ Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t ca
     VG_TRY(ptx::Module module, ptx::parse(text, log, options));
     modules.push_back(std::move(module));
   }
+  // A text by itself may leave externs open, as recorded from the driver; using one is an illegal address.
+  if (modules.size() == 1) return std::move(modules[0]);
   return ptx::link(std::move(modules), log);
 }
 

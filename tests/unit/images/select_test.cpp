@@ -70,6 +70,9 @@ TEST(Select, WrapperOfVersionOneLeadsToItsContainer) {
   wrapper.container = image.data();
   const SelectOptions options{121, false, nullptr};
   EXPECT_TRUE(mentions(select(&wrapper, kUnknownSize, options), "mark"));
+  const Bytes empty = container({});
+  wrapper.container = empty.data();
+  EXPECT_EQ(select(&wrapper, kUnknownSize, options).error(), CUDA_ERROR_INVALID_IMAGE);
   wrapper.version = 7;
   EXPECT_EQ(select(&wrapper, kUnknownSize, options).error(), CUDA_ERROR_INVALID_IMAGE);
 }
