@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/memory.h"
 #include "core/memory_advice.h"
 
@@ -87,7 +88,7 @@ CUresult cuMemPrefetchAsync(const Call& call, CUdeviceptr devPtr, size_t count, 
 CUresult cuMemRangeGetAttribute(const Call&, void* data, size_t dataSize, CUmem_range_attribute attribute,
                                 CUdeviceptr devPtr, size_t count) {
   if (!data) return missing("data");
-  return core::memory::rangeAttribute(data, dataSize, attribute, devPtr, count);
+  return core::memory::rangeAttribute(data, dataSize, rawValue(attribute), devPtr, count);
 }
 
 CUresult cuMemRangeGetAttributes(const Call&, void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
@@ -95,7 +96,7 @@ CUresult cuMemRangeGetAttributes(const Call&, void** data, size_t* dataSizes, CU
   if (!data || !dataSizes || !attributes || !numAttributes) return missing("data, dataSizes or attributes");
   for (size_t i = 0; i < numAttributes; ++i) {
     if (!data[i]) return missing("an entry of data");
-    VG_CHECK(core::memory::rangeAttribute(data[i], dataSizes[i], attributes[i], devPtr, count));
+    VG_CHECK(core::memory::rangeAttribute(data[i], dataSizes[i], rawValue(attributes[i]), devPtr, count));
   }
   return CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 // Stream-ordered allocation and memory pools.
 #include "core/memory_pool.h"
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/device.h"
 
 namespace vg::handlers {
@@ -13,9 +14,9 @@ CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "
 // The device of a location that a device pool may be asked for.
 Result<core::Device&> deviceOf(const CUmemLocation* location, CUmemAllocationType type) {
   if (!location) return missing("location");
-  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
-    return unsupported("a pool of location type %d and allocation type %d", static_cast<int>(location->type),
-                       static_cast<int>(type));
+  if (const int kind = rawValue(location->type);
+      kind != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+    return unsupported("a pool of location type %d and allocation type %d", kind, static_cast<int>(type));
   return core::findDevice(location->id);
 }
 
@@ -74,8 +75,8 @@ CUresult cuMemPoolSetAccess(const Call&, CUmemoryPool pool, const CUmemAccessDes
   if (!map && count) return missing("map");
   VG_CHECK(memory::findPool(pool));
   for (size_t i = 0; i < count; ++i) {
-    if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", static_cast<int>(map[i].location.type));
+    if (const int type = rawValue(map[i].location.type); type != CU_MEM_LOCATION_TYPE_DEVICE)
+      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
     VG_CHECK(core::findDevice(map[i].location.id));
   }
   return CUDA_SUCCESS;

@@ -1,5 +1,6 @@
 // What a pointer is.
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/memory_attributes.h"
 
 namespace vg::handlers {
@@ -16,7 +17,7 @@ CUresult cuPointerGetAttributes(const Call&, unsigned int numAttributes, CUpoint
                 static_cast<void*>(data));
   for (unsigned i = 0; i < numAttributes; ++i) {
     if (!data[i]) return fail(CUDA_ERROR_INVALID_VALUE, "data[%u] is null", i);
-    VG_CHECK(core::memory::pointerAttributeOrNothing(data[i], attributes[i], ptr));
+    VG_CHECK(core::memory::pointerAttributeOrNothing(data[i], rawValue(attributes[i]), ptr));
   }
   return CUDA_SUCCESS;
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/raw_enum.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -18,7 +19,7 @@ constexpr unsigned kAccessors = 32 - kAccessorShift;
 
 // 0: none or unknown.
 Result<uint32_t> placeCode(CUmemLocation location) {
-  switch (location.type) {
+  switch (const int type = rawValue(location.type)) {
     case CU_MEM_LOCATION_TYPE_DEVICE: {
       VG_TRY(Device & device, findDevice(location.id));
       return static_cast<uint32_t>(device.ordinal() + 2);
@@ -28,7 +29,7 @@ Result<uint32_t> placeCode(CUmemLocation location) {
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
       return 1u;
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", static_cast<int>(location.type));
+      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
   }
 }
 
@@ -122,7 +123,7 @@ CUresult putAccessors(void* data, size_t size, uint32_t advice) {
 
 }  // namespace
 
-CUresult rangeAttribute(void* data, size_t dataSize, CUmem_range_attribute which, CUdeviceptr pointer, size_t bytes) {
+CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr pointer, size_t bytes) {
   VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
   const uint32_t advice = record->advice.load(std::memory_order_relaxed);
   const uint32_t preferred = advice >> kPreferredShift & kByte, prefetched = advice >> kPrefetchShift & kByte;
@@ -145,7 +146,7 @@ CUresult rangeAttribute(void* data, size_t dataSize, CUmem_range_attribute which
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
       return putInt(data, dataSize, id(prefetched));
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "there is no range attribute %d", static_cast<int>(which));
+      return fail(CUDA_ERROR_INVALID_VALUE, "there is no range attribute %d", which);
   }
 }
 

@@ -12,7 +12,7 @@ namespace vg::core::memory {
 
 CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location);
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination);
-CUresult rangeAttribute(void* data, size_t dataSize, CUmem_range_attribute which, CUdeviceptr pointer, size_t bytes);
+CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr pointer, size_t bytes);
 // `byNullStream`: the caller named the null stream.
 CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags);
 

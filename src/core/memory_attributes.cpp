@@ -124,7 +124,7 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
   return false;
 }
 
-bool exists(CUpointer_attribute which) {
+bool exists(int which) {
   return which >= CU_POINTER_ATTRIBUTE_CONTEXT && which <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE;
 }
 
@@ -163,8 +163,9 @@ CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr poi
   return CUDA_SUCCESS;
 }
 
-CUresult pointerAttributeOrNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
-  if (!exists(which)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no pointer attribute %d", which);
+CUresult pointerAttributeOrNothing(void* data, int number, CUdeviceptr pointer) {
+  if (!exists(number)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no pointer attribute %d", number);
+  const auto which = static_cast<CUpointer_attribute>(number);
   const alloc::Record* record = lookup(pointer);
   return record && known(data, which, pointer, *record) ? CUDA_SUCCESS : putNothing(data, which, pointer);
 }

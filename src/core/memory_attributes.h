@@ -13,7 +13,7 @@ CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr poi
 
 // The same for cuPointerGetAttributes: what a pointer does not have becomes the attribute's empty value; only an
 // attribute that does not exist is an error.
-CUresult pointerAttributeOrNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer);
+CUresult pointerAttributeOrNothing(void* data, int which, CUdeviceptr pointer);
 
 // Only CU_POINTER_ATTRIBUTE_SYNC_MEMOPS may be set.
 CUresult setPointerAttribute(const void* value, CUpointer_attribute which, CUdeviceptr pointer);

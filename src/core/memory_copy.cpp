@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/raw_enum.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -86,7 +87,7 @@ namespace {
 struct BoxSide {
   const char* name;
   size_t x, y, z;  // x in bytes
-  CUmemorytype type;
+  int type;        // CUmemorytype
   const void* host;
   CUdeviceptr device;
   size_t pitch, height;  // 0: as tight as the box allows
@@ -107,7 +108,7 @@ Result<Place> placeOf(const BoxSide& side) {
     case CU_MEMORYTYPE_ARRAY:
       return unimplemented("%s of a copy is an array", side.name);
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, "%s memory type %d", side.name, static_cast<int>(side.type));
+  return fail(CUDA_ERROR_INVALID_VALUE, "%s memory type %d", side.name, side.type);
 }
 
 // The vendor's driver knows no largest pitch for copies, whatever its manual says.
@@ -161,9 +162,9 @@ CUresult copyBox(Stream& stream, const BoxSide& destination, const BoxSide& sour
 
 template <class Box>
 CUresult copyBox3D(Stream& stream, const Box& box, Form form) {
-  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,     box.dstMemoryType,
+  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,     rawValue(box.dstMemoryType),
                             box.dstHost,   box.dstDevice,   box.dstPitch, box.dstHeight};
-  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     box.srcZ,     box.srcMemoryType,
+  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     box.srcZ,     rawValue(box.srcMemoryType),
                        box.srcHost, box.srcDevice,   box.srcPitch, box.srcHeight};
   return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, box.Depth}, form);
 }
@@ -171,9 +172,9 @@ CUresult copyBox3D(Stream& stream, const Box& box, Form form) {
 }  // namespace
 
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
-  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, box.dstMemoryType,
+  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, rawValue(box.dstMemoryType),
                             box.dstHost,   box.dstDevice,   box.dstPitch, 0};
-  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, box.srcMemoryType,
+  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, rawValue(box.srcMemoryType),
                        box.srcHost, box.srcDevice,   box.srcPitch, 0};
   return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, 1}, form);
 }

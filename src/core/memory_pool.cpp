@@ -8,6 +8,7 @@
 
 #include "alloc/heap.h"
 #include "base/log.h"
+#include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -243,10 +244,11 @@ Result<Pool&> findPool(CUmemoryPool handle) {
 }
 
 Result<CUmemoryPool> createPool(const CUmemPoolProps& properties) {
-  if (properties.allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
-    return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", static_cast<int>(properties.allocType));
-  if (properties.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return unimplemented("a pool that other processes share");
-  switch (properties.location.type) {
+  if (const int type = rawValue(properties.allocType); type != CU_MEM_ALLOCATION_TYPE_PINNED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", type);
+  if (rawValue(properties.handleTypes) != CU_MEM_HANDLE_TYPE_NONE)
+    return unimplemented("a pool that other processes share");
+  switch (const int type = rawValue(properties.location.type)) {
     case CU_MEM_LOCATION_TYPE_DEVICE: {
       Result<Device&> device = findDevice(properties.location.id);
       if (!device) return CUDA_ERROR_INVALID_VALUE;
@@ -257,7 +259,7 @@ Result<CUmemoryPool> createPool(const CUmemPoolProps& properties) {
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
       return pools.create(deviceAt(0), true, properties.maxSize)->handle();
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", static_cast<int>(properties.location.type));
+      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
   }
 }
 
