@@ -19,7 +19,9 @@ struct Target {
   volatile int* address;
 };
 
-void writeTo(BlockState* block, uint32_t, uint32_t) { *parametersOf<Target>(block).address = 1; }
+[[gnu::no_sanitize_undefined]] void writeTo(BlockState* block, uint32_t, uint32_t) {
+  *parametersOf<Target>(block).address = 1;
+}
 
 volatile int* unmapped() {
   static void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
