@@ -206,7 +206,8 @@ template <class... Args>
 void attack(const char* name, CUresult (*)(Args...)) {
   auto* const function = find<CUresult(Args...)>(name);
   static auto* const resultName = FIND(cuGetErrorName);
-  world.movesMemory = !std::strncmp(name, "cuMemcpy", 8) || !std::strncmp(name, "cuMemset", 8);
+  for (const char* writer : {"cuMemcpy", "cuMemset", "cuMemRangeGet"})
+    if ((world.movesMemory = !std::strncmp(name, writer, std::strlen(writer)))) break;
   std::tuple<Args...> arguments{Draw<Args>::value()...};
   const CUresult result = std::apply(function, arguments);
   world.succeeded += result == CUDA_SUCCESS;
