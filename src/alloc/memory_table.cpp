@@ -23,10 +23,19 @@ std::byte* reserveAligned(size_t bytes) {
 }  // namespace
 
 CUresult MemoryTable::reserve(unsigned windows, size_t bytes) {
+  bool limited = false;
   for (windowBytes_ = bytes; windowBytes_ >= kGranule; windowBytes_ /= 2) {
     const size_t span = windowBytes_ * windows;
     std::byte* base = reserveAligned(span);
-    if (!base) continue;
+    if (!base) {
+      limited = true;
+      continue;
+    }
+    if (limited) {  // leave as much to the program
+      munmap(base, span);
+      limited = false;
+      continue;
+    }
     const size_t words = (span >> kGranuleShift) * sizeof(std::atomic<uintptr_t>);
     void* granules = reserveRange(words, PROT_READ | PROT_WRITE);  // zero pages: every granule is empty
     if (!granules) {

@@ -36,8 +36,9 @@ struct PageTable {
 
 class MemoryTable {
  public:
-  // Reserves addresses for `windows` windows of `bytes` each (a power of two). Halves `bytes` until the system agrees;
-  // CUDA_ERROR_OUT_OF_MEMORY when it does not even for one granule. Call once, before anything else but find().
+  // Reserves addresses for `windows` windows of `bytes` each (a power of two). Where the system limits them, takes at
+  // most half of what there is; CUDA_ERROR_OUT_OF_MEMORY when not even a granule each is left. Call once, before
+  // anything else but find().
   CUresult reserve(unsigned windows, size_t bytes);
 
   // The record of the live allocation that contains `address`, or null.
