@@ -12,11 +12,19 @@ namespace {
 
 CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
 
+// The current context. When it cannot be used, the vendor's driver leaves a null handle behind.
+Result<core::Context&> creationContext(CUstream* made) {
+  auto context = core::currentContext();
+  if (!context.ok() && made) *made = nullptr;
+  return context;
+}
+
 }  // namespace
 
-CUresult cuStreamCreateWithPriority(const Call& call, CUstream* phStream, unsigned int flags, int priority) {
+CUresult cuStreamCreateWithPriority(const Call&, CUstream* phStream, unsigned int flags, int priority) {
+  VG_TRY(core::Context & context, creationContext(phStream));
   if (!phStream) return missing("phStream");
-  VG_TRY(*phStream, core::streams::create(*call.context, flags, priority));
+  VG_TRY(*phStream, core::streams::create(context, flags, priority));
   return CUDA_SUCCESS;
 }
 

@@ -86,8 +86,9 @@ TEST_F(HandleTest, WithoutAContextThereIsNoDefaultStream) {
   ASSERT_OK(cuCtxSetCurrent(nullptr));
   EXPECT_EQ(cuStreamQuery(nullptr), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cuStreamSynchronize(CU_STREAM_PER_THREAD), CUDA_ERROR_INVALID_CONTEXT);
-  CUstream made = nullptr;
+  CUstream made = stream;
   EXPECT_EQ(cuStreamCreate(&made, 0), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(made, nullptr);
   EXPECT_OK(cuStreamQuery(stream));
   EXPECT_OK(cuStreamSynchronize(stream));
   ASSERT_OK(cuCtxSetCurrent(context));
