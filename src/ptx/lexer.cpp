@@ -93,6 +93,19 @@ std::string_view Lexer::dotWord() {
   return {start, static_cast<size_t>(at_ - start)};
 }
 
+bool Lexer::plainNumber(uint64_t& value) {
+  skipSpace();
+  const char* p = at_;
+  const char* const limit = end_ - p > 18 ? p + 18 : end_;
+  uint64_t number = 0;
+  if (p < limit && *p == '0' && limit - p > 1 && is(p[1], kNameBit)) return false;  // octal, hexadecimal, float
+  while (p < limit && is(*p, kDigitBit)) number = number * 10 + static_cast<uint64_t>(*p++ - '0');
+  if (p == at_ || p == end_ || (*p != ',' && *p != ';' && *p != '}' && *p != ']')) return false;
+  value = number;
+  at_ = p;
+  return true;
+}
+
 bool Lexer::string(std::string_view& text) {
   if (peek() != '"') return false;
   const char* const start = ++at_;

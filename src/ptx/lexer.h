@@ -40,6 +40,9 @@ class Lexer {
   // The text of a quoted string; false when it is not one or not closed.
   bool string(std::string_view& text);
 
+  // A plain decimal number below 10^18 that no operator, letter or parenthesis follows; else nothing is read.
+  bool plainNumber(uint64_t& value);
+
   // Skips to the end of the line.
   void skipLine();
   // Skips a balanced {...} that starts here; false when it never closes.

@@ -41,6 +41,10 @@ bool ParserImpl::operand(Operand& o) {
 }
 
 bool ParserImpl::immediate(Operand& o) {
+  if (in_.plainNumber(o.bits)) {
+    o.kind = Operand::Kind::Immediate;
+    return true;
+  }
   Constant value;
   const char* why = nullptr;
   if (!parseExpression(in_, value, &why)) return error("%s", why);

@@ -231,6 +231,12 @@ bool ParserImpl::storeConstant(Variable& v, uint64_t offset, uint64_t bits, uint
 // A constant, an address, or mask(address).
 bool ParserImpl::initialiserItem(Variable& v, uint64_t& offset) {
   const uint32_t bytes = std::max(bitsOf(v.type) / 8, 1u);
+  Constant value;
+  if (!isFloat(v.type) && in_.plainNumber(value.bits)) {
+    if (!storeConstant(v, offset, value.bits, std::min(bytes, 8u))) return false;
+    offset += bytes;
+    return true;
+  }
   const char c = in_.peek();
   const bool isName = !isDigit(c) && c != '-' && c != '+' && c != '~' && c != '(' && c != '!';
   if (isName) {
@@ -239,7 +245,6 @@ bool ParserImpl::initialiserItem(Variable& v, uint64_t& offset) {
     offset += bytes;
     return true;
   }
-  Constant value;
   const char* why = nullptr;
   if (!parseExpression(in_, value, &why)) return error("%s", why);
   if (in_.peek() == '(') {  // 0xFF00(name)
