@@ -121,7 +121,18 @@ void Emitter::planGo(Version v, BlockId b) {
 }
 
 void Emitter::planMasked(Version v, uint32_t component) {
-  for (BlockId b : program_.components[component].blocks) planCopy({v, true, b});
+  for (BlockId b : program_.components[component].blocks) {
+    planCopy({v, true, b});
+    if (duplicates(component, v) && joinsInside(b)) planCopy({v, false, b});
+  }
+}
+
+// Whether the ways of a divergent branch meet in a block that itself belongs to a divergent region.
+bool Emitter::joinsInside(BlockId b) const {
+  if (program_.blocks[b].component == kNone) return false;
+  for (BlockId from = 0; from < program_.blocks.size(); ++from)
+    if (program_.blocks[from].divergent && program_.immediatePostDominator[from] == b) return true;
+  return false;
 }
 
 void Emitter::planCopies() {
@@ -286,6 +297,12 @@ void Emitter::emitCopy(const CopyKey& key) {
     for (uint32_t c = 0; c < k_; ++c) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
     storeMask(slot, none);
     tail = newBlock("tail");
+    if (key.version == Full && joinsInside(key.block) && duplicates(program_.blocks[key.block].component, Full)) {
+      // All lanes are together again: on with convergent code.
+      BB* const some = newBlock("some");
+      b_.CreateCondBr(allLanes(mask_), copies_.at({Full, false, key.block}), some);
+      b_.SetInsertPoint(some);
+    }
     if (needsLaneTest(key.block)) {
       BB* const body = newBlock("body");
       b_.CreateCondBr(anyLane(mask_), body, tail);
@@ -362,17 +379,14 @@ static bool severalWaysIn(const Program& program, BlockId from, BlockId to) {
   return loop != kNone && !program.inLoop(to, loop);
 }
 
-void Emitter::maskedEdge(const CopyKey& key, BlockId to, size_t, const Mask& mask) {
-  const uint32_t component = program_.blocks[to].component;
-  const BlockId end = endBlock(program_);
-  // The component in whose linear order we are, or into which we go.
-  const uint32_t own = key.masked ? program_.blocks[key.block].component : component;
-  if (to == end) {
-    if (own == kNone || program_.components[own].exit != end) storeMask(liveSlot_, without(loadMask(liveSlot_), mask));
+// `running` is the component in whose linear order we are, or which the edge enters.
+void Emitter::maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const Mask& mask) {
+  if (to == endBlock(program_)) {
+    if (program_.components[running].exit != to) storeMask(liveSlot_, without(loadMask(liveSlot_), mask));
     return;
   }
   storePhis(key.block, to, &mask, severalWaysIn(program_, key.block, to) || !key.masked);
-  if (component != kNone && component == own && (key.masked || to != program_.immediatePostDominator[key.block])) {
+  if (program_.blocks[to].component == running) {
     auto& slot = maskSlot(key.version, to);
     storeMask(slot, either(loadMask(slot), mask));
   }
@@ -545,21 +559,20 @@ void Emitter::emitMixed(const CopyKey& key, const Mask&, ArrayRef<Mask> edges) {
   const Block& block = program_.blocks[key.block];
   const BlockId exit = program_.immediatePostDominator[key.block];
   const BlockId end = endBlock(program_);
-  uint32_t component = kNone;
+  // A block of a component branches within it, also to the join of its branch; one before it branches into it.
+  uint32_t component = block.component;
   for (BlockId s : block.successors)
-    if (s != exit && s != end) component = program_.blocks[s].component;
-  if (component == kNone) {  // every way leads to the same place
+    if (component == kNone && s != exit && s != end) component = program_.blocks[s].component;
+  BlockId first = kNone;
+  for (BlockId s : block.successors)
+    if (s != end && component != kNone && program_.blocks[s].component == component) first = std::min(first, s);
+  if (first == kNone) {  // every way leads to the same place
     for (size_t n = 0; n < edges.size(); ++n) storePhis(key.block, exit, &edges[n], n > 0);
     b_.CreateBr(startOf(key.version, false, exit));
     return;
   }
   startComponent(key.version, component);
-  BlockId first = kNone;
-  for (size_t n = 0; n < edges.size(); ++n) {
-    const BlockId s = block.successors[n];
-    maskedEdge(key, s, n, edges[n]);
-    if (s != exit && s != end) first = std::min(first, s);
-  }
+  for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], component, edges[n]);
   b_.CreateBr(copies_.at({key.version, true, first}));
 }
 
@@ -632,7 +645,7 @@ void Emitter::emitMaskedEnd(const CopyKey& key, BB* tail) {
   const Block& block = program_.blocks[key.block];
   llvm::SmallVector<Mask, 4> edges;
   edgeMasks(key, edges);
-  for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], n, edges[n]);
+  for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], block.component, edges[n]);
   b_.CreateBr(tail);
 }
 

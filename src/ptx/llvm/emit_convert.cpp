@@ -95,7 +95,8 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     if (ast.has(Mod::Relu) || ast.has(Mod::Satfinite)) unsupported(i, "modifier");
     Value* const special = b_.CreateFCmpUEQ(absolute(x), real(x, b_.getFloatTy(), HUGE_VAL));
     Value* const nan = b_.CreateFCmpUNO(x, x);
-    return b_.CreateSelect(nan, mode == Away ? bits : n32(0x7fffffff), b_.CreateSelect(special, bits, out));
+    return b_.CreateSelect(nan, mode == Away ? b_.CreateAnd(bits, n32(0xffffe000u)) : n32(0x7fffffff),
+                           b_.CreateSelect(special, bits, out));
   }
   if (!known(to) || !known(from) || ast.has(Mod::Satfinite)) unsupported(i, "format");
   const bool toFloat = ptx::isFloat(to), fromFloat = ptx::isFloat(from);

@@ -94,7 +94,27 @@ llvm::Value* Emitter::saturate(Value* x) {
 
 llvm::Value* Emitter::fusedMultiplyAdd(Value* a, Value* b, Value* c) {
   if (options_.fma) return intrinsic(Intrinsic::fma, {a, b, c});
-  throw Unsupported{"fma on a processor without it", present_ ? present_->ast->line : 0};
+  if (!a->getType()->getScalarType()->isFloatTy())
+    throw Unsupported{"f64 fma on a processor without it", present_ ? present_->ast->line : 0};
+  // The product is exact in f64; the sum is rounded to odd, so that rounding it again is harmless.
+  LType* const wide = like(a, b_.getDoubleTy());
+  Value* const product = b_.CreateFMul(b_.CreateFPExt(a, wide), b_.CreateFPExt(b, wide));
+  return b_.CreateFPTrunc(oddSum(product, b_.CreateFPExt(c, wide)), a->getType());
+}
+
+// a + b in f64, rounded to odd when it is not exact.
+llvm::Value* Emitter::oddSum(Value* a, Value* b) {
+  Value* const sum = b_.CreateFAdd(a, b);
+  Value* const part = b_.CreateFSub(sum, a);
+  Value* const error = b_.CreateFAdd(b_.CreateFSub(a, b_.CreateFSub(sum, part)), b_.CreateFSub(b, part));
+  Value* const zero = real(sum, b_.getDoubleTy(), 0.0);
+  Value* const bits = asInteger(sum, 64);
+  const auto n64 = [&](uint64_t v) { return number(bits, b_.getInt64Ty(), v); };
+  Value* const even = b_.CreateICmpEQ(b_.CreateAnd(bits, n64(1)), n64(0));
+  Value* const inexact = b_.CreateAnd(b_.CreateFCmpONE(error, zero), even);
+  Value* const outward = b_.CreateICmpEQ(b_.CreateFCmpOGT(error, zero), b_.CreateFCmpOGT(sum, zero));
+  Value* const odd = b_.CreateSelect(outward, b_.CreateAdd(bits, n64(1)), b_.CreateSub(bits, n64(1)));
+  return asFloat(b_.CreateSelect(inexact, odd, bits), b_.getDoubleTy());
 }
 
 llvm::Value* Emitter::minMax(const Instruction& i, Value* a, Value* b, bool isMin) {
@@ -487,18 +507,7 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
       // The product is exact in f64; the sum is rounded to odd, so that rounding again is harmless.
       LType* const wide = like(x[0], b_.getDoubleTy());
       Value* const product = b_.CreateFMul(b_.CreateFPExt(x[0], wide), b_.CreateFPExt(x[1], wide));
-      Value* const c = b_.CreateFPExt(x[2], wide);
-      Value* const sum = b_.CreateFAdd(product, c);
-      Value* const part = b_.CreateFSub(sum, product);
-      Value* const error = b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, part)), b_.CreateFSub(c, part));
-      Value* const zero = real(sum, b_.getDoubleTy(), 0.0);
-      Value* const bits = asInteger(sum, 64);
-      const auto n64 = [&](uint64_t v) { return number(bits, b_.getInt64Ty(), v); };
-      Value* const inexact =
-          b_.CreateAnd(b_.CreateFCmpONE(error, zero), b_.CreateICmpEQ(b_.CreateAnd(bits, n64(1)), n64(0)));
-      Value* const outward = b_.CreateICmpEQ(b_.CreateFCmpOGT(error, zero), b_.CreateFCmpOGT(sum, zero));
-      Value* const odd = b_.CreateSelect(outward, b_.CreateAdd(bits, n64(1)), b_.CreateSub(bits, n64(1)));
-      Value* const exact = asFloat(b_.CreateSelect(inexact, odd, bits), b_.getDoubleTy());
+      Value* const exact = oddSum(product, b_.CreateFPExt(x[2], wide));
       out = doubleToFloat(exact, 4);
       break;
     }

@@ -92,7 +92,8 @@ class Emitter {
   void emitTail(const CopyKey& key, BB* tail);
   void emitComponentExit(Version v, uint32_t component);
   void edgeMasks(const CopyKey& key, llvm::SmallVectorImpl<Mask>& out);
-  void maskedEdge(const CopyKey& key, BlockId to, size_t edge, const Mask& mask);
+  void maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const Mask& mask);
+  bool joinsInside(BlockId b) const;
   void storePhis(BlockId from, BlockId to, const Mask* blend, bool alwaysBlend);
   void startComponent(Version v, uint32_t component);
   // Branches from the current place to the convergent copy of `to` (or into its component), storing phis.
@@ -216,6 +217,7 @@ class Emitter {
   Value* directedOperation(const Instruction& i, llvm::ArrayRef<Value*> s, int mode);  // .rz .rm .rp
   Value* minMax(const Instruction& i, Value* a, Value* b, bool isMin);
   Value* fusedMultiplyAdd(Value* a, Value* b, Value* c);
+  Value* oddSum(Value* a, Value* b);
   Value* absolute(Value* x);
   Value* negate(Value* x);
   Value* exp2Approx(Value* x);
