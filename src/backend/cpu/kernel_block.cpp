@@ -65,8 +65,8 @@ void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t block
   live_ = ready_ = whole_ ? 1 : lowBits(launch.abi.warpsPerBlock);
   yielded_ = 0;
   current_ = 0;
-  for (uint32_t used = barriersUsed_; used; used &= used - 1) barriers_[std::countr_zero(used)] = Barrier();
-  barriersUsed_ = 0;
+  for (uint32_t left = occupied_; left; left &= left - 1) barriers_[std::countr_zero(left)] = Barrier();
+  occupied_ = 0;
 }
 
 void ResidentBlock::beginSpan(RunningLaunch& launch, uint32_t worker, uint64_t first, uint64_t end) {
@@ -125,7 +125,7 @@ void ResidentBlock::leaveForGood() {
 void ResidentBlock::switchAway() {
   const uint32_t candidates = ready_ & ~yielded_;
   if (!candidates) return switchToBase();
-  const uint32_t after = candidates & ~lowBits(current_ + 1);
+  const uint32_t after = candidates & (~1u << current_);
   const uint32_t next = std::countr_zero(after ? after : candidates);
   if (next == current_) return;
   Fibre& from = fibres_[current_].fibre;
@@ -138,8 +138,8 @@ void ResidentBlock::warpEnded() {
   live_ &= ~bit;
   ready_ &= ~bit;
   // A barrier for all threads waits no longer for those that are gone.
-  for (uint32_t used = barriersUsed_; used; used &= used - 1) {
-    Barrier& barrier = barriers_[std::countr_zero(used)];
+  for (uint32_t left = occupied_; left; left &= left - 1) {
+    Barrier& barrier = barriers_[std::countr_zero(left)];
     if (barrier.waiting && complete(barrier)) open(barrier);
   }
   switchAway();
@@ -151,9 +151,13 @@ uint32_t ResidentBlock::lanesOf(uint32_t warp) const {
 }
 
 // PTX counts whole warps: a partial one counts as 32 threads. Only a count that is no multiple of 32 means threads.
-void ResidentBlock::arrive(Barrier& barrier, uint32_t warp, uint32_t threads, uint32_t mask) {
+ResidentBlock::Barrier& ResidentBlock::arrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
+  const uint32_t number = id % kBarriers;
+  occupied_ |= 1u << number;
+  Barrier& barrier = barriers_[number];
   barrier.expected = threads;
-  barrier.arrived += threads % ptx::kWarpSize ? std::popcount(mask & lanesOf(warp)) : ptx::kWarpSize;
+  if (threads) barrier.arrived += threads % ptx::kWarpSize ? std::popcount(mask & lanesOf(warp)) : ptx::kWarpSize;
+  return barrier;
 }
 
 bool ResidentBlock::complete(const Barrier& barrier) const {
@@ -168,6 +172,7 @@ void ResidentBlock::open(Barrier& barrier) {
     for (uint32_t left = barrier.waiting; left; left &= left - 1)
       reduced_[std::countr_zero(left)] = {barrier.count, barrier.all, barrier.any};
   barrier = Barrier();
+  occupied_ &= ~(1u << (&barrier - barriers_));
 }
 
 void ResidentBlock::waitAt(Barrier& barrier, uint32_t warp) {
@@ -178,22 +183,17 @@ void ResidentBlock::waitAt(Barrier& barrier, uint32_t warp) {
 }
 
 void ResidentBlock::barrier(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  Barrier& barrier = barriers_[id % kBarriers];
-  barriersUsed_ |= 1u << id % kBarriers;
-  arrive(barrier, warp, threads, mask);
-  waitAt(barrier, warp);
+  waitAt(arrive(warp, id, threads, mask), warp);
 }
 
 uint32_t ResidentBlock::barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
                                       ptx::BarrierReduction operation, uint32_t predicates) {
-  Barrier& barrier = barriers_[id % kBarriers];
-  barriersUsed_ |= 1u << id % kBarriers;
+  Barrier& barrier = arrive(warp, id, threads, mask);
   const uint32_t lanes = mask & lanesOf(warp);
   barrier.reduces = true;
   barrier.count += std::popcount(predicates & lanes);
   barrier.all = barrier.all && (predicates & lanes) == lanes;
   barrier.any = barrier.any || (predicates & lanes) != 0;
-  arrive(barrier, warp, threads, mask);
   waitAt(barrier, warp);
   switch (operation) {
     case ptx::BarrierReduction::Popc:
@@ -207,9 +207,7 @@ uint32_t ResidentBlock::barrierReduce(uint32_t warp, uint32_t id, uint32_t threa
 }
 
 void ResidentBlock::barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  Barrier& barrier = barriers_[id % kBarriers];
-  barriersUsed_ |= 1u << id % kBarriers;
-  arrive(barrier, warp, threads, mask);
+  Barrier& barrier = arrive(warp, id, threads, mask);
   if (barrier.expected && complete(barrier)) open(barrier);
 }
 

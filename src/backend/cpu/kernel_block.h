@@ -76,7 +76,7 @@ class ResidentBlock {
   void runSpan();
   void warpEnded();
   uint32_t lanesOf(uint32_t warp) const;
-  void arrive(Barrier& barrier, uint32_t warp, uint32_t threads, uint32_t mask);
+  Barrier& arrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
   bool complete(const Barrier& barrier) const;
   void open(Barrier& barrier);
   void waitAt(Barrier& barrier, uint32_t warp);
@@ -98,7 +98,7 @@ class ResidentBlock {
   uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
   uint32_t current_ = 0;  // the warp that runs
   Barrier barriers_[kBarriers];
-  uint32_t barriersUsed_ = 0;
+  uint32_t occupied_ = 0;  // barriers that somebody came to since they opened last
   struct Reduced {
     uint32_t count;
     bool all, any;

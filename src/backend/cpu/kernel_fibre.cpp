@@ -25,8 +25,6 @@
 #endif
 
 extern "C" {
-// Saves the callee-saved registers and the stack pointer in *from, takes those of `to`.
-void vgFibreSwitch(void** from, void* to);
 // The second half: continues where the stack in rsi left off.
 void vgFibreResume();
 // Where a new fibre begins: rbx holds the argument, r12 the function.
@@ -155,7 +153,7 @@ void Fibre::adoptThread() {
 #if defined(__SANITIZE_THREAD__)
 __attribute__((no_sanitize("thread")))
 #endif
-void Fibre::switchTo(Fibre& to) {
+void Fibre::switchAnnotated(Fibre& to) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&sanitizer_, to.stackLow_, to.stackBytes_);
 #elif defined(__SANITIZE_THREAD__)

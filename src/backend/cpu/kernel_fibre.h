@@ -8,6 +8,20 @@
 #include <cstddef>
 #include <cstdint>
 
+// Sanitizers must be told of every switch.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define VG_FIBRES_ANNOTATED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define VG_FIBRES_ANNOTATED 1
+#endif
+#endif
+
+extern "C" {
+// Saves the callee-saved registers and the stack pointer in *from, takes those of `to`.
+void vgFibreSwitch(void** from, void* to);
+}
+
 namespace vg::backend::cpu {
 
 // A piece of address space for stacks: each with a gap below that faults.
@@ -46,13 +60,20 @@ class Fibre {
   void adoptThread();
 
   // Leaves `this`, which is running, for `to`; returns when somebody switches back.
-  void switchTo(Fibre& to);
+  void switchTo(Fibre& to) {
+#if defined(VG_FIBRES_ANNOTATED)
+    switchAnnotated(to);
+#else
+    vgFibreSwitch(&stackPointer_, to.stackPointer_);
+#endif
+  }
   // For a signal handler: the interrupted thread will go on in `to`; the fibre it was
   // in must be prepared anew.
   static void abandon(void* signalContext, Fibre& to);
 
  private:
   static void begin(void* fibre);
+  void switchAnnotated(Fibre& to);
   void arrived();
 
   void* stackPointer_ = nullptr;
