@@ -122,6 +122,9 @@ class Device {
   // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
   // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
   virtual void flushOutput() noexcept {}
+  // For the end of the process: drops queued work and waits a little for what runs, because the application's memory
+  // goes away now.
+  virtual void quiesce() noexcept {}
 };
 
 }  // namespace vg::backend

@@ -22,7 +22,8 @@ constinit std::atomic<bool> underWay{false};
 
 void onExit() {
   Gate open = Gate::Open;
-  gate.compare_exchange_strong(open, Gate::Exiting);
+  if (!gate.compare_exchange_strong(open, Gate::Exiting)) return;
+  for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().quiesce();
 }
 
 void onForkInChild() {

@@ -294,6 +294,43 @@ void exitFromAnotherThread() {
   EXPECT(!"the stream cannot have ended");
 }
 
+void* goingAway = nullptr;
+constexpr size_t kGoingAway = size_t{64} << 20;
+
+// What an application's destructors free while its last copies are still queued.
+void exitFreesMemoryUnderWork() {
+  std::atexit([] {
+    EXPECT(munmap(goingAway, kGoingAway) == 0);
+    pause(100);
+  });
+  goingAway = mmap(nullptr, kGoingAway, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  driver.open();
+  driver.start();
+  CUdeviceptr memory = 0;
+  CUstream stream = nullptr;
+  EXPECT_OK(driver.cuMemAlloc_v2(&memory, kGoingAway));
+  EXPECT_OK(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  (void)driver.cuMemHostRegister_v2(goingAway, kGoingAway, 0);  // refused where little may be locked
+  for (int round = 0; round < 200; ++round)
+    EXPECT_OK(driver.cuMemcpyDtoHAsync_v2(goingAway, memory, kGoingAway, stream));
+  std::exit(0);
+}
+
+// A thread that waits for the device is joined while the process exits: it must not wait for ever.
+void exitJoinsAWaitingThread() {
+  static std::thread waiting;
+  std::atexit([] { waiting.join(); });
+  driver.open();
+  CUcontext context = driver.start();
+  startWork(size_t{256} << 20);
+  waiting = std::thread([context] {
+    (void)driver.cuCtxSetCurrent(context);
+    (void)driver.cuCtxSynchronize();
+  });
+  pause(5);
+  std::exit(0);
+}
+
 void quickExit() {
   driver.open();
   driver.start();
@@ -492,6 +529,8 @@ constexpr Case kCases[] = {
     {"exit_with_work", exitWithWork},
     {"exit_while_a_host_function_runs", exitWhileAHostFunctionRuns},
     {"exit_from_another_thread", exitFromAnotherThread},
+    {"exit_frees_memory_under_work", exitFreesMemoryUnderWork},
+    {"exit_joins_a_waiting_thread", exitJoinsAWaitingThread},
     {"quick_exit", quickExit},
     {"calls_in_exit_handlers", callsInExitHandlers},
     {"calls_in_static_destructors", callsInStaticDestructors},

@@ -27,4 +27,9 @@ uint64_t CpuDevice::timestamp() const { return monotonicNanoseconds(); }
 
 void CpuDevice::flushOutput() noexcept { flushKernelOutput(); }
 
+void CpuDevice::quiesce() noexcept {
+  constexpr uint64_t kPatience = 250'000'000;  // ns: longer kernels end with the process
+  Executor::shared().close(kPatience);
+}
+
 }  // namespace vg::backend::cpu

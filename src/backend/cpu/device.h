@@ -29,6 +29,7 @@ class CpuDevice final : public Device {
   bool hostAddressable() const override { return true; }
   uint64_t timestamp() const override;
   void flushOutput() noexcept override;
+  void quiesce() noexcept override;
 
  private:
   const int ordinal_;

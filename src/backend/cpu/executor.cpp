@@ -1,5 +1,7 @@
 #include "backend/cpu/executor.h"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "backend/cpu/workers.h"
@@ -32,6 +34,16 @@ void Executor::schedule(Task& task, unsigned urgency) {
   list.last = &task;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
   rouse();
+}
+
+void Executor::close(uint64_t nanoseconds) {
+  if (closing_.exchange(true)) return;  // several devices share the executor
+  const uint64_t limit = monotonicNanoseconds() + nanoseconds;
+  for (std::unique_lock lock(mutex_); running_ && monotonicNanoseconds() < limit; lock.lock()) {
+    lock.unlock();
+    const timespec pause{0, 100'000};
+    nanosleep(&pause, nullptr);
+  }
 }
 
 // Sees to it that somebody looks at the lists. Requires: mutex_ is held. A thread that polls or is about to sleep takes

@@ -40,6 +40,11 @@ class Executor {
   // True when tasks wait for a thread: a long task should step aside.
   bool congested() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
+  // For the end of the process: tasks are to drop their work from now on; waits until none is in the middle of any,
+  // at most `nanoseconds`.
+  void close(uint64_t nanoseconds);
+  bool closing() const { return closing_.load(std::memory_order_relaxed); }
+
   // Marks the calling task as blocked while it lives.
   class Blocking {
    public:
@@ -64,7 +69,8 @@ class Executor {
   void rouse();
 
   const uint32_t concurrency_;
-  std::atomic<uint32_t> waiting_{0};   // tasks in the lists
+  std::atomic<uint32_t> waiting_{0};  // tasks in the lists
+  std::atomic<bool> closing_{false};
   std::atomic<bool> spinning_{false};  // one idle thread polls waiting_
   std::atomic<uint32_t> signal_{0};    // futex word of sleeping threads
   std::mutex mutex_;                   // guards what follows

@@ -128,7 +128,7 @@ class CpuQueue::Work final : public Executor::Task, private Continuation {
         SpinGuard guard(lock_);
         ring_.pop();
       }
-      execute(entry.command);
+      if (!executor_.closing()) execute(entry.command);
       if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);
     }
     unreference();
