@@ -19,7 +19,7 @@ struct Target {
   volatile int* address;
 };
 
-[[gnu::no_sanitize_undefined]] void writeTo(BlockState* block, uint32_t, uint32_t) {
+__attribute__((no_sanitize("undefined"), no_sanitize("thread"))) void writeTo(BlockState* block, uint32_t, uint32_t) {
   *parametersOf<Target>(block).address = 1;
 }
 
