@@ -192,6 +192,8 @@ const std::vector<Target>& targets() {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       out.push_back({"avx2", "x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe", 8});
     out.push_back({"baseline", "x86-64-v2", "+sse4.2,+popcnt", 4});
+    if (const char* only = std::getenv("VERDIGRIS_TEST_TARGET"))
+      std::erase_if(out, [&](const Target& t) { return std::strcmp(t.name, only); });
     return out;
   }();
   return list;

@@ -1,0 +1,233 @@
+// Code quality of compiled kernels on one core, without the rest of the library, next to the plain loop that a C++
+// compiler makes of the same work. The kernels are bench/kernels/cuda_kernels.cu as nvcc compiled them.
+// Run it next to libverdigris_ptx.so, or name the library in VERDIGRIS_PTX_LIBRARY.
+#include <benchmark/benchmark.h>
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ptx/engine.h"
+#include "ptx/kernel_blob.h"
+
+namespace {
+
+using namespace vg::ptx;
+
+std::string featuresOfThisMachine() {
+  __builtin_cpu_init();
+  std::string features = "+sse4.2,+popcnt";
+  if (__builtin_cpu_supports("avx2")) features += ",+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt";
+  if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+    features += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd";
+  return features;
+}
+
+struct Kernel {
+  KernelEntry entry = nullptr;
+  std::string problem;
+};
+
+Kernel compile(const char* name, BlockShape shape, bool fullWarps) {
+  Kernel kernel;
+  const char* const path = std::getenv("VERDIGRIS_PTX_LIBRARY");
+  void* const library = dlopen(path ? path : "lib/libverdigris_ptx.so", RTLD_NOW);
+  if (!library) return kernel.problem = "no libverdigris_ptx.so", kernel;
+  const auto engine = reinterpret_cast<EngineCompile>(dlsym(library, kEngineCompileSymbol));
+  std::ifstream file(VG_BENCH_DATA "/codegen_kernels.ptx");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const EngineText source{text.data(), text.size()};
+  const std::string features = featuresOfThisMachine();
+  CompileRequest request{};
+  request.texts = &source;
+  request.textCount = 1;
+  request.entry = name;
+  request.shape = shape;
+  request.fullWarps = fullWarps;
+  request.cpu = features.find("avx512") != std::string::npos ? "x86-64-v4" : "x86-64-v3";
+  request.features = features.c_str();
+  request.dumpDirectory = std::getenv("VERDIGRIS_DUMP");
+  CompileResult result{};
+  if (engine(&request, &result) != CUDA_SUCCESS) return kernel.problem = result.log ? result.log : "?", kernel;
+  auto blob = decode(result.blob, result.blobSize);
+  const size_t size = (blob->code.size() + 4095) & ~size_t{4095};
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(memory, blob->code.data(), blob->code.size());
+  mprotect(memory, size, PROT_READ | PROT_EXEC);
+  kernel.entry = reinterpret_cast<KernelEntry>(static_cast<uint8_t*>(memory) + blob->entryOffset);
+  return kernel;
+}
+
+struct Dim {
+  uint32_t x = 1, y = 1;
+};
+
+void runGrid(const Kernel& kernel, Dim grid, Dim block, const void* parameters) {
+  static const RuntimeCalls calls{};
+  KernelLaunch launch{};
+  launch.parameters = static_cast<const std::byte*>(parameters);
+  launch.gridSize[0] = grid.x, launch.gridSize[1] = grid.y, launch.gridSize[2] = 1;
+  launch.blockSize[0] = block.x, launch.blockSize[1] = block.y, launch.blockSize[2] = 1;
+  launch.threadsPerBlock = block.x * block.y;
+  launch.warpsPerBlock = (launch.threadsPerBlock + 31) / 32;
+  launch.calls = &calls;
+  alignas(1024) static std::byte shared[65536];
+  BlockState state{};
+  state.launch = &launch;
+  state.shared = shared;
+  state.sharedLimit = sizeof shared;
+  for (uint32_t y = 0; y < grid.y; ++y)
+    for (uint32_t x = 0; x < grid.x; ++x) {
+      state.blockIndex[0] = x, state.blockIndex[1] = y;
+      kernel.entry(&state, 0, launch.warpsPerBlock);
+    }
+}
+
+std::vector<float> randomFloats(size_t n, float low, float high) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> distribution(low, high);
+  std::vector<float> out(n);
+  for (float& v : out) v = distribution(random);
+  return out;
+}
+
+constexpr int kElements = 1 << 18;
+
+template <class Body>
+void measure(benchmark::State& state, double work, const char* unit, Body&& body) {
+  for (auto _ : state) {
+    body();
+    benchmark::ClobberMemory();
+  }
+  state.counters[unit] =
+      benchmark::Counter(work * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+#define VG_PAIR(name)                                  \
+  BENCHMARK_CAPTURE(name, kernel, true)->MinTime(0.3); \
+  BENCHMARK_CAPTURE(name, loop, false)->MinTime(0.3)
+
+void vectorAdd(benchmark::State& state, bool compiled) {
+  const auto a = randomFloats(kElements, -1, 1), b = randomFloats(kElements, -1, 1);
+  std::vector<float> c(kElements);
+  const double bytes = 12.0 * kElements;
+  if (!compiled)
+    return measure(state, bytes, "bytes/s", [&] {
+      for (int i = 0; i < kElements; ++i) c[i] = a[i] + b[i];
+    });
+  const Kernel kernel = compile("_Z9vectorAddPKfS0_Pfi", BlockShape::RowsOf32, true);
+  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
+  struct {
+    const float *a, *b;
+    float* c;
+    int n;
+  } p{a.data(), b.data(), c.data(), kElements};
+  measure(state, bytes, "bytes/s", [&] { runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p); });
+}
+VG_PAIR(vectorAdd);
+
+void saxpyPositive(benchmark::State& state, bool compiled) {
+  const auto x = randomFloats(kElements, -1, 1);
+  std::vector<float> y(kElements, 1.0f);
+  if (!compiled)
+    return measure(state, kElements, "elements/s", [&] {
+      for (int i = 0; i < kElements; ++i)
+        if (x[i] > 0) y[i] = 1e-3f * x[i] + y[i];
+    });
+  const Kernel kernel = compile("_Z13saxpyPositivePKfPffi", BlockShape::RowsOf32, true);
+  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
+  struct {
+    const float* x;
+    float *y, a;
+    int n;
+  } p{x.data(), y.data(), 1e-3f, kElements};
+  measure(state, kElements, "elements/s", [&] { runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p); });
+}
+VG_PAIR(saxpyPositive);
+
+void stencil(benchmark::State& state, bool compiled) {
+  constexpr int n = 512;
+  const auto in = randomFloats(n * n, -1, 1);
+  std::vector<float> out(n * n);
+  const double cells = double{n} * n;
+  if (!compiled)
+    return measure(state, cells, "cells/s", [&] {
+      for (int y = 1; y < n - 1; ++y)
+        for (int x = 1; x < n - 1; ++x) {
+          const float* const p = &in[y * n + x];
+          out[y * n + x] = 0.2f * (p[0] + p[-1] + p[1] + p[-n] + p[n]);
+        }
+    });
+  const Kernel kernel = compile("_Z7stencilPKfPfi", BlockShape::RowsOf32, true);
+  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
+  struct {
+    const float* in;
+    float* out;
+    int n;
+  } p{in.data(), out.data(), n};
+  measure(state, cells, "cells/s", [&] { runGrid(kernel, {n / 32, n / 8}, {32, 8}, &p); });
+}
+VG_PAIR(stencil);
+
+void gather(benchmark::State& state, bool compiled) {
+  const auto table = randomFloats(kElements, -1, 1);
+  std::vector<unsigned> index(kElements);
+  std::iota(index.begin(), index.end(), 0u);
+  std::shuffle(index.begin(), index.end(), std::mt19937(3));
+  std::vector<float> out(kElements);
+  if (!compiled)
+    return measure(state, kElements, "elements/s", [&] {
+      for (int i = 0; i < kElements; ++i) out[i] = table[index[i]];
+    });
+  const Kernel kernel = compile("_Z6gatherPKfPKjPfi", BlockShape::RowsOf32, true);
+  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
+  struct {
+    const float* table;
+    const unsigned* index;
+    float* out;
+    int n;
+  } p{table.data(), index.data(), out.data(), kElements};
+  measure(state, kElements, "elements/s", [&] { runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p); });
+}
+VG_PAIR(gather);
+
+void mandelbrot(benchmark::State& state, bool compiled) {
+  constexpr int side = 256, limit = 256;
+  std::vector<int> out(side * side);
+  if (!compiled)
+    return measure(state, side * side, "pixels/s", [&] {
+      for (int y = 0; y < side; ++y)
+        for (int x = 0; x < side; ++x) {
+          const float cx = -2.0f + x * (3.0f / side), cy = -1.5f + y * (3.0f / side);
+          float zx = 0, zy = 0;
+          int k = 0;
+          while (k < limit && zx * zx + zy * zy <= 4.0f) {
+            const float t = zx * zx - zy * zy + cx;
+            zy = 2 * zx * zy + cy;
+            zx = t;
+            ++k;
+          }
+          out[y * side + x] = k;
+        }
+    });
+  const Kernel kernel = compile("_Z10mandelbrotPiii", BlockShape::RowsOf32, true);
+  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
+  struct {
+    int *out, side, limit;
+  } p{out.data(), side, limit};
+  measure(state, side * side, "pixels/s", [&] { runGrid(kernel, {side / 32, side / 8}, {32, 8}, &p); });
+}
+VG_PAIR(mandelbrot);
+
+}  // namespace
+
+BENCHMARK_MAIN();
