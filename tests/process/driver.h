@@ -27,16 +27,17 @@
 
 struct Driver {
   void* library = nullptr;
-#define FOR_EACH_CALL(X)                                                                                        \
-  X(cuInit)                                                                                                     \
-  X(cuDriverGetVersion)                                                                                         \
-  X(cuDeviceGetCount)                                                                                           \
-  X(cuDeviceGet) X(cuDeviceGetName) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2)                 \
-      X(cuDevicePrimaryCtxReset_v2) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) X(cuCtxCreate_v2) \
-          X(cuCtxDestroy_v2) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuMemAlloc_v2) X(cuMemFree_v2)      \
-              X(cuMemsetD8_v2) X(cuMemsetD8Async) X(cuMemcpyDtoH_v2) X(cuStreamCreate) X(cuStreamSynchronize)   \
-                  X(cuStreamDestroy_v2) X(cuLaunchHostFunc) X(cuGetErrorString) X(cuGetExportTable)             \
-                      X(cuMemHostRegister_v2) X(cuMemcpyDtoHAsync_v2) X(cuModuleLoadData) X(cuLibraryUnload)
+#define FOR_EACH_CALL(X)                                                                                           \
+  X(cuInit)                                                                                                        \
+  X(cuDriverGetVersion)                                                                                            \
+  X(cuDeviceGetCount)                                                                                              \
+  X(cuDeviceGet)                                                                                                   \
+  X(cuDeviceGetName) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) X(cuDevicePrimaryCtxReset_v2)     \
+      X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) X(cuCtxCreate_v2) X(cuCtxDestroy_v2)               \
+          X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemsetD8_v2)           \
+              X(cuMemsetD8Async) X(cuMemcpyDtoH_v2) X(cuStreamCreate) X(cuStreamSynchronize) X(cuStreamDestroy_v2) \
+                  X(cuLaunchHostFunc) X(cuGetErrorString) X(cuGetExportTable) X(cuMemHostRegister_v2)              \
+                      X(cuMemcpyDtoHAsync_v2) X(cuModuleLoadData) X(cuLibraryUnload)
 #define DECLARE(name) decltype(&::name) name = nullptr;
   FOR_EACH_CALL(DECLARE)
 #undef DECLARE
