@@ -81,8 +81,8 @@ class Fibre {
   size_t stackBytes_ = 0;
   Main main_ = nullptr;
   void* argument_ = nullptr;
-  void* sanitizer_ = nullptr;  // ASan's fake stack, or TSan's fibre
-  bool abandoned_ = false;     // the switch to this fibre came from a signal handler
+  [[maybe_unused]] void* sanitizer_ = nullptr;  // ASan's fake stack, or TSan's fibre
+  bool abandoned_ = false;                      // the switch to this fibre came from a signal handler
 };
 
 }  // namespace vg::backend::cpu
