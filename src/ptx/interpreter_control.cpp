@@ -157,10 +157,11 @@ uint64_t Warp::read(uint32_t lane, const Source& s) const {
   return 0;
 }
 
-std::byte* Warp::address(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, Space space) {
+std::byte* Warp::range(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, uint64_t alignment,
+                       Space space) {
   uint64_t at = read(lane, base);
   if (base.kind == Source::Kind::Register) at += base.value;
-  if (at & (bytes - 1)) trap(1u << lane, TrapReason::MisalignedAddress, s);
+  if (at & (alignment - 1)) trap(1u << lane, TrapReason::MisalignedAddress, s);
   if (space != Space::Shared && space != Space::SharedCluster) return reinterpret_cast<std::byte*>(at);
   at &= 0xffffffff;
   if (at + bytes > block->sharedLimit) trap(1u << lane, TrapReason::SharedOutOfRange, s);

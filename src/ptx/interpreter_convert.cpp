@@ -160,12 +160,29 @@ void floatToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
   r[0] = floatBits(s, s.i->types[0], real);
 }
 
+// ue8m0: the exponent of a positive power of two, biased by 127; 0xff is NaN.
+uint64_t exponentBits(const Step& s, double value) {
+  if (std::isnan(value)) return 0xff;
+  value = std::fabs(value);
+  if (std::isinf(value)) return s.i->has(Mod::Satfinite) ? 0xfe : 0xff;
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
+  if (fraction == 0.5 || s.rounding != Rounding::Up) --exponent;
+  return static_cast<uint64_t>(std::clamp(exponent, -127, 127) + 127);
+}
+double powerOf(uint64_t bits) { return bits == 0xff ? NAN : std::ldexp(1.0, static_cast<int>(bits) - 127); }
+
+uint64_t narrowed(const Step& s, Type to, Real real) {
+  return to == Type::UE8M0x2 ? exponentBits(s, real.value) : floatBits(s, to, real);
+}
+
 // cvt.f16x2.f32 d, a, b: the first source goes to the upper half.
 void pairFromFloats(const Step& s, const uint64_t* in, uint64_t* r) {
   const Type to = s.i->types[0];
   const uint32_t width = bitsOf(to) / 2;
-  const uint64_t high = floatBits(s, to, realOf(s, Type::F32, in[0])),
-                 low = floatBits(s, to, realOf(s, Type::F32, in[1]));
+  const uint64_t high = narrowed(s, to, realOf(s, Type::F32, in[0])),
+                 low = narrowed(s, to, realOf(s, Type::F32, in[1]));
   r[0] = (high & maskOf(width)) << width | (low & maskOf(width));
 }
 
@@ -176,8 +193,10 @@ void pairToPair(const Step& s, const uint64_t* in, uint64_t* r) {
   r[0] = 0;
   for (uint32_t k = 0; k < 2; ++k) {
     const uint64_t element = in[0] >> (k * fromWidth) & maskOf(fromWidth);
-    const Real real{widen(static_cast<uint32_t>(element), *formatOf(from)), 0};
-    r[0] |= (floatBits(s, to, real) & maskOf(toWidth)) << (k * toWidth);
+    const double value =
+        from == Type::UE8M0x2 ? powerOf(element) : widen(static_cast<uint32_t>(element), *formatOf(from));
+    const Real real{value, 0};
+    r[0] |= (narrowed(s, to, real) & maskOf(toWidth)) << (k * toWidth);
   }
 }
 
@@ -193,8 +212,19 @@ void packIntegers(const Step& s, const uint64_t* in, uint64_t* r) {
 }
 
 bool isPacked(Type type) {
-  return formatOf(type) && nameOf(type)[std::strlen(nameOf(type)) - 1] == '2' && type != Type::E5M2 &&
-         type != Type::F32 && type != Type::TF32;
+  switch (type) {
+    case Type::F16x2:
+    case Type::BF16x2:
+    case Type::E4M3x2:
+    case Type::E5M2x2:
+    case Type::E2M3x2:
+    case Type::E3M2x2:
+    case Type::E2M1x2:
+    case Type::UE8M0x2:
+      return true;
+    default:
+      return false;
+  }
 }
 bool isReal(Type type) { return type == Type::F16 || type == Type::BF16 || type == Type::F32 || type == Type::F64; }
 bool isInteger(Type type) { return type >= Type::U8 && type <= Type::S64; }
@@ -216,7 +246,8 @@ void selectConvert(const Instruction& i, Step& s) {
   s.rounding = roundingOf(i);
   s.number = i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);
   if (i.has(Mod::Pack)) {
-    if (isInteger(to) && isInteger(from) && bitsOf(to) <= 16) s.compute = packIntegers;
+    const bool isNarrow = to == Type::S4 || to == Type::U4 || (isInteger(to) && bitsOf(to) <= 16);
+    if (isNarrow && isInteger(from)) s.compute = packIntegers;
   } else if (isPacked(to) && from == Type::F32) {
     s.compute = pairFromFloats;
   } else if (isPacked(to) && isPacked(from)) {

@@ -147,6 +147,8 @@ void selectConvert(const Instruction& i, Step& s);
 // Set s.execute or s.flow.
 void selectMemory(const Instruction& i, Step& s);
 void selectWarp(const Instruction& i, Step& s);
+void selectBarrierObject(const Instruction& i, Step& s);  // mbarrier, and the copies that report to one
+void selectWide(const Instruction& i, Step& s);           // 128-bit values
 
 inline uint64_t maskOf(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 inline int64_t signExtend(uint64_t value, uint32_t bits) {
@@ -203,7 +205,11 @@ class Warp {
   [[noreturn]] void trap(uint32_t mask, TrapReason reason, const Step& s) const;
   std::byte* reserve(uint32_t lane, size_t bytes);  // from the lane's stack, zeroed; null when it is exhausted
   // The host address of an access of `bytes` by the lane, checked.
-  std::byte* address(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, Space space);
+  std::byte* address(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, Space space) {
+    return range(lane, s, base, bytes, bytes, space);
+  }
+  // The same for many bytes with an alignment of their own, a power of two.
+  std::byte* range(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, uint64_t alignment, Space space);
 
   BlockState* block = nullptr;
   const Program* program = nullptr;

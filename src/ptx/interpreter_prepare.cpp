@@ -232,6 +232,9 @@ class Preparation {
       case Op::Bar:
       case Op::Barrier:
         return i.has(Mod::Red);
+      case Op::Mbarrier:
+        return i.has(Mod::Arrive) || i.has(Mod::ArriveDrop) || i.has(Mod::TestWait) || i.has(Mod::TryWait) ||
+               i.has(Mod::PendingCount);
       default:
         return true;
     }
@@ -279,8 +282,8 @@ class Preparation {
       default:
         break;
     }
-    if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return;
     operands(i, s);
+    if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return selectWide(i, s);
     switch (i.op) {
       case Op::Brx:
         if (f_->operands[i.first + 1].symbolKind == SymbolKind::BranchTable) {
@@ -307,6 +310,7 @@ class Preparation {
         break;
     }
     selectMemory(i, s);
+    if (!s.execute) selectBarrierObject(i, s);
     if (!s.execute) selectWarp(i, s);
     if (s.execute || s.flow != Flow::None) return;
     if (i.op == Op::Mov) {

@@ -107,6 +107,24 @@ void reduce(Warp& w, const Step& s, uint32_t mask) {
   eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], result); });
 }
 
+// redux.f32: min and max of numbers; with .NaN any NaN wins, with .abs magnitudes count.
+void reduceFloats(Warp& w, const Step& s, uint32_t mask) {
+  const bool isMax = s.i->has(Mod::Max);
+  uint64_t result = 0;
+  bool first = true, unordered = false;
+  eachLane(mask, [&](uint32_t lane) {
+    uint64_t bits = w.read(lane, s.sources[0]) & 0xffffffff;
+    if (s.i->has(Mod::Abs)) bits &= 0x7fffffff;
+    const float value = asFloat(bits), best = asFloat(result);
+    unordered |= value != value;
+    const bool better = value == best ? (bits >> 31 != 0) != isMax : isMax ? value > best : value < best;
+    if (first || best != best || better) result = bits;
+    first = false;
+  });
+  if ((unordered && s.i->has(Mod::NaN)) || asFloat(result) != asFloat(result)) result = 0x7fffffff;
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], result); });
+}
+
 void elect(Warp& w, const Step& s, uint32_t mask) {
   const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask));
   eachLane(mask, [&](uint32_t lane) {
@@ -141,8 +159,8 @@ void selectWarp(const Instruction& i, Step& s) {
       s.destination = 1;
       break;
     case Op::Redux:
-      if (isFloat(i.type())) return;
-      s.execute = reduce;
+      if (isFloat(i.type()) && i.type() != Type::F32) return;
+      s.execute = i.type() == Type::F32 ? reduceFloats : reduce;
       s.destination = 1;
       break;
     case Op::Elect:

@@ -256,6 +256,51 @@ TEST(Interpreter, AsynchronousCopiesFillWithZeros) {
   EXPECT_EQ(ran.out[0], 2u);
 }
 
+TEST(Interpreter, WideValuesKeepBothHalves) {
+  const Ran ran =
+      run(".global .align 16 .b64 source[2] = {1, 2};\n.global .align 16 .b64 target[2];\n" +
+              kernel(".reg .b128 %q<4>; mov.u64 %rd3, source; mov.u64 %rd4, target; ld.global.b128 %q1, [%rd3]; "
+                     "st.global.b128 [%rd4], %q1;\n"
+                     "ld.global.v2.u64 {%rd5, %rd6}, [%rd4]; mov.b128 %q2, {%rd6, %rd5}; mov.b128 %q0, %q2;\n"
+                     "atom.global.exch.b128 %q3, [%rd4], %q2; atom.global.cas.b128 %q1, [%rd4], %q2, %q3; mov.b128 "
+                     "{%rd7, %rd8}, %q0;\n"
+                     "add.u64 %rd5, %rd5, %rd5; add.u64 %rd7, %rd7, %rd5; cvt.u32.u64 %r2, %rd7; mad.lo.u32 %r2, %r2, "
+                     "10, 0; cvt.u32.u64 %r3, %rd8;\n"
+                     "add.u32 %r2, %r2, %r3; st.global.u32 [%rd1], %r2;"),
+          1);
+  EXPECT_EQ(ran.out[0], 41u);
+}
+
+TEST(Interpreter, BarrierObjectsEndTheirPhaseWhenAllArrived) {
+  const Ran ran = run(
+      ".shared .align 8 .b64 object;\n.shared .b32 buffer[64];\n" +
+          kernel("mov.u32 %r2, object; mov.u32 %r3, buffer; setp.eq.u32 %p1, %r1, 0; @%p1 "
+                 "mbarrier.init.shared::cta.b64 [%r2], 64; bar.sync 0;\n"
+                 "mad.lo.u32 %r4, %r1, 4, %r3; st.shared.u32 [%r4], %r1; mbarrier.arrive.shared::cta.b64 %rd3, [%r2];\n"
+                 "W: mbarrier.try_wait.shared::cta.b64 %p2, [%r2], %rd3; @!%p2 bra W; xor.b32 %r5, %r1, 63; mad.lo.u32 "
+                 "%r4, %r5, 4, %r3;\n"
+                 "ld.shared.u32 %r6, [%r4]; mbarrier.test_wait.parity.shared::cta.b64 %p3, [%r2], 1; @%p3 add.u32 %r6, "
+                 "%r6, 1000;\n"
+                 "st.global.u32 [%rd1], %r6;"),
+      64);
+  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(ran.out[t], (t ^ 63));
+}
+
+TEST(Interpreter, BulkCopiesReportToTheirBarrier) {
+  const Ran ran =
+      run(".global .align 16 .b32 source[4] = {1, 2, 3, 4};\n.shared .align 16 .b32 target[4];\n.shared .align 8 .b64 "
+          "object;\n" +
+              kernel("mov.u32 %r2, object; mov.u64 %rd3, source; mbarrier.init.shared.b64 [%r2], 1; "
+                     "mbarrier.arrive.expect_tx.shared.b64 %rd4, [%r2], 16;\n"
+                     "mbarrier.test_wait.shared.b64 %p1, [%r2], %rd4; selp.u32 %r3, 100, 0, %p1; mov.u32 %r4, target;\n"
+                     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd3], 16, [%r2];\n"
+                     "mbarrier.test_wait.shared.b64 %p1, [%r2], %rd4; selp.u32 %r5, 10, 0, %p1; add.u32 %r3, %r3, %r5; "
+                     "ld.shared.u32 %r6, [target+12];\n"
+                     "add.u32 %r3, %r3, %r6; st.global.u32 [%rd1], %r3;"),
+          1);
+  EXPECT_EQ(ran.out[0], 14u);
+}
+
 TEST(Interpreter, TraitsSayWhatTheRunnerMustKnow) {
   Interpreted kernels(
       std::string(kTop) + ".extern .shared .b8 d[];\n.shared .b32 s[5];\n" +

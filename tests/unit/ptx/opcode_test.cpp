@@ -159,6 +159,7 @@ const Row kRows[] = {
     {"cvt.rn.satfinite.e5m2x2.f32 x, a, b;", {I32, I32}, 16, {0x7fc00000, 0xc7700000}, 0x7ffb},
     {"cvt.rna.tf32.f32 x, a;", {I32}, 32, {0x3f801000}, 0x3f802000},
     {"cvt.pack.sat.u8.s32.b32 x, a, b, c;", {I32, I32, I32}, 32, {300, 0xffffffff, 0x1234}, 0x1234ff00},
+    {"cvt.pack.sat.s4.s32.b32 x, a, b, c;", {I32, I32, I32}, 32, {100, static_cast<uint32_t>(-100), 0x12}, 0x1278},
     // Halves.
     {"fma.rn.f16 x, a, b, c;", {I16, I16, I16}, 16, {0x3c01, 0x3c01, 0x0001}, 0x3c02},
     {"add.f16x2 x, a, b;", {I32, I32}, 32, {0x7bff3c00, 0x7bff3c00}, 0x7c004000},
