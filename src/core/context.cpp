@@ -42,7 +42,7 @@ struct ContextLife {
       context = contexts.create(madeCount, primary);
       ++madeCount;
     }
-    context->device_ = &device;
+    context->device_.store(&device, std::memory_order_relaxed);
     context->nextDead_ = nullptr;
     context->attached_ = 1;
     context->generation_.store(nextId(), std::memory_order_relaxed);
@@ -53,7 +53,7 @@ struct ContextLife {
     const Device& device = context.device();
     const auto processors = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     context.flags_.store(flags, std::memory_order_relaxed);
-    context.apiVersion_ = apiVersion;
+    context.apiVersion_.store(apiVersion, std::memory_order_relaxed);
     context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
     context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
     context.sharedConfig_.store(CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE, std::memory_order_relaxed);

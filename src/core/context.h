@@ -30,14 +30,14 @@ class Context final : public backend::FaultSink {
   Context(const Context&) = delete;
 
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
-  Device& device() const { return *device_; }
+  Device& device() const { return *device_.load(std::memory_order_relaxed); }
   bool primary() const { return primary_; }
   // Unique in the process for this life of the context: a primary context gets a new one after a reset.
   uint64_t id() const { return id_.load(std::memory_order_acquire); }
   // A small number that no other living context has.
   unsigned index() const { return index_; }
   unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
-  unsigned apiVersion() const { return apiVersion_; }
+  unsigned apiVersion() const { return apiVersion_.load(std::memory_order_relaxed); }
 
   // One load and compare: alive, the one that was meant, and without a sticky error.
   bool usable(uint64_t generation) const { return word_.load(std::memory_order_relaxed) == generation; }
@@ -84,9 +84,9 @@ class Context final : public backend::FaultSink {
   std::atomic<int> fault_{0};
   const unsigned index_;
   const bool primary_;
-  Device* device_ = nullptr;
+  std::atomic<Device*> device_{nullptr};  // atomic: a stale handle may be asked while a new context begins
   std::atomic<unsigned> flags_{0};
-  unsigned apiVersion_ = 0;
+  std::atomic<unsigned> apiVersion_{0};
   unsigned attached_ = 0;  // cuCtxAttach, guarded by the life mutex
   Context* nextDead_ = nullptr;
 

@@ -38,8 +38,13 @@ bool settable(CUfunction_attribute attribute) {
 
 Result<Function&> Kernel::in(Context& context) {
   const Cached& cached = cached_[context.index() % kCached];
-  if (cached.context.load(std::memory_order_acquire) == context.id()) [[likely]]
-    return *cached.function.load(std::memory_order_relaxed);
+  const uint64_t id = context.id();
+  if (cached.context.load(std::memory_order_acquire) == id) [[likely]] {
+    Function* function = cached.function.load(std::memory_order_acquire);
+    // Seen again: another context may have taken the place between the two loads.
+    if (cached.context.load(std::memory_order_relaxed) == id) [[likely]]
+      return *function;
+  }
   return load(context);
 }
 

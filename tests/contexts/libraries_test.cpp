@@ -213,4 +213,23 @@ TEST_F(Libraries, AreUsedFirstByManyThreadsAtOnce) {
   OK(cuCtxDestroy(context));
 }
 
+// More contexts than a kernel remembers functions for, each with a thread of its own: every launch must meet the
+// variables of its own context.
+TEST_F(Libraries, ManyContextsLaunchTheSameKernel) {
+  CUlibrary library = nullptr;
+  CUkernel add = nullptr;
+  OK(loadLibrary(&library, kCounterText));
+  OK(cuLibraryGetKernel(&add, library, "add"));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 24; ++i)
+    threads.emplace_back([&, i] {
+      CUcontext context = nullptr;
+      EXPECT_EQ(cuCtxCreate(&context, nullptr, 0, i % 2), CUDA_SUCCESS);
+      for (unsigned round = 1; round <= 40; ++round) EXPECT_EQ(run(add, 1), 100 + 5 * round);
+      EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+    });
+  for (std::thread& thread : threads) thread.join();
+  OK(cuLibraryUnload(library));
+}
+
 }  // namespace
