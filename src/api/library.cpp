@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/device.h"
 #include "core/function.h"
 #include "core/module.h"
@@ -18,9 +19,10 @@ CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "
 CUresult checkLibraryOptions(unsigned count, const CUlibraryOption* options, void** values) {
   if (count && !options) return fail(CUDA_ERROR_INVALID_VALUE, "%u library options, but no array of them", count);
   for (unsigned i = 0; i < count; ++i) {
-    if (options[i] < 0 || options[i] >= CU_LIBRARY_NUM_OPTIONS)
-      return fail(CUDA_ERROR_INVALID_VALUE, "there is no library option %d", static_cast<int>(options[i]));
-    if (options[i] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE && values && values[i])
+    const int option = rawValue(options[i]);
+    if (option < 0 || option >= CU_LIBRARY_NUM_OPTIONS)
+      return fail(CUDA_ERROR_INVALID_VALUE, "there is no library option %d", option);
+    if (option == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE && values && values[i])
       return unsupported("tables of functions for host and device");
   }
   return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/raw_enum.h"
 
 namespace vg::core {
 namespace {
@@ -20,7 +21,8 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
   if (count && (!options || !values))
     return fail(CUDA_ERROR_INVALID_VALUE, "%u options, but no array of options or values", count);
   for (unsigned i = 0; i < count; ++i) {
-    switch (options[i]) {
+    const int option = rawValue(options[i]);
+    switch (option) {
       case CU_JIT_INFO_LOG_BUFFER:
         info_.text = static_cast<char*>(values[i]);
         break;
@@ -29,7 +31,7 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
         break;
       case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
       case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: {
-        Buffer& buffer = options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ? info_ : error_;
+        Buffer& buffer = option == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ? info_ : error_;
         buffer.size = static_cast<unsigned>(reinterpret_cast<uintptr_t>(values[i]));  // an unsigned int in a pointer
         buffer.written = &values[i];
         break;
@@ -40,12 +42,11 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
       case CU_JIT_GLOBAL_SYMBOL_NAMES:
       case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
       case CU_JIT_GLOBAL_SYMBOL_COUNT:
-        VG_LOG(Warn, "JIT option %d: host addresses for external symbols are not supported",
-               static_cast<int>(options[i]));
+        VG_LOG(Warn, "JIT option %d: host addresses for external symbols are not supported", option);
         break;
       default:
-        if (options[i] < 0 || options[i] >= CU_JIT_NUM_OPTIONS)
-          return fail(CUDA_ERROR_INVALID_VALUE, "there is no JIT option %d", static_cast<int>(options[i]));
+        if (option < 0 || option >= CU_JIT_NUM_OPTIONS)
+          return fail(CUDA_ERROR_INVALID_VALUE, "there is no JIT option %d", option);
     }
   }
   return CUDA_SUCCESS;
