@@ -17,9 +17,15 @@ struct Header {
   uint32_t abiVersion = kKernelAbiVersion;
   uint32_t engineVersion = kEngineVersion;
   uint32_t traitsSize = sizeof(KernelTraits);
-  uint64_t checksum = 0;  // XXH3 of everything behind the header
+  uint64_t checksum = 0;  // checksumOf(the header with 0 here, what follows it)
   uint32_t codeSize = 0, textSize = 0, entryOffset = 0, lineCount = 0;
 };
+
+// Of the header's fields and of everything behind it.
+uint64_t checksumOf(Header header, const uint8_t* bytes, size_t size) {
+  header.checksum = 0;
+  return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(&header, sizeof header));
+}
 
 }  // namespace
 
@@ -50,7 +56,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   if (lineBytes) std::memcpy(at, blob.lines.data(), lineBytes);
   at += lineBytes;
   if (!blob.code.empty()) std::memcpy(at, blob.code.data(), blob.code.size());
-  header.checksum = XXH3_64bits(bytes.data() + sizeof header, bytes.size() - sizeof header);
+  header.checksum = checksumOf(header, bytes.data() + sizeof header, bytes.size() - sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }
@@ -68,7 +74,7 @@ Result<KernelBlob> decode(const uint8_t* bytes, size_t size) {
   if (sizeof header + sizeof(KernelTraits) + lineBytes + header.codeSize != size || header.textSize > header.codeSize ||
       header.entryOffset >= header.textSize)
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob of %zu bytes with wrong sizes", size);
-  if (XXH3_64bits(bytes + sizeof header, size - sizeof header) != header.checksum)
+  if (checksumOf(header, bytes + sizeof header, size - sizeof header) != header.checksum)
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob with a wrong checksum");
   KernelBlob blob;
   const uint8_t* at = bytes + sizeof header;
