@@ -35,7 +35,7 @@ class WorkerParallel final : public copy::Parallel {
   Workers& workers_;
 };
 
-// Commands in a ring that grows and never shrinks.
+// Commands in a ring that grows; trim() gives back what a burst left behind.
 class Ring {
  public:
   struct Entry {
@@ -58,6 +58,11 @@ class Ring {
     entries_.swap(larger);
     first_ = 0;
     end_ = used;
+  }
+  // Requires: empty().
+  void trim() {
+    constexpr size_t kKept = 4096;  // entries
+    if (entries_.size() > kKept) std::vector<Entry>().swap(entries_);
   }
 
  private:
@@ -118,6 +123,7 @@ class CpuQueue::Work final : public Executor::Task, private Continuation {
       {
         SpinGuard guard(lock_);
         if (ring_.empty()) {
+          ring_.trim();
           scheduled_.store(false, std::memory_order_release);
           break;
         }

@@ -58,6 +58,22 @@ TEST(CpuQueue, RunsCommandsInOrder) {
   EXPECT_EQ(last, 1000);
 }
 
+TEST(CpuQueue, WorksOnAfterABurst) {
+  TestQueue q;
+  Timeline* gate = Timeline::create();
+  const Point opened{gate, gate->value() + 1};
+  std::atomic<int> calls{0};
+  uint64_t time = 0;
+  for (int round = 0; round < 3; ++round) {
+    q.submit(Wait{{gate, opened.value + round}});
+    for (int i = 0; i < 20000; ++i) q.submit(Timestamp{&time});
+    q.submit(call(calls));
+    gate->advance(opened.value + round);
+    q.finish();
+  }
+  EXPECT_EQ(calls, 3);
+}
+
 TEST(CpuQueue, AdvancesDoneOnlyAfterTheLastCommand) {
   TestQueue q;
   std::atomic<int> calls{0};
