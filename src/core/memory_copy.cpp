@@ -33,18 +33,26 @@ bool wantsSynchrony(Known record) {
   return record && (record->attributes.load(std::memory_order_relaxed) & kSyncMemops);
 }
 
-Completion completionOfCopy(Known destination, Known source, Form form) {
+// A synchronous call inside device memory returns at once when it would have to wait for earlier work, as the vendor's
+// driver does. On an idle stream the caller runs large work itself: handing it over costs more than a few MiB take.
+Completion completionInDevice(const Stream& stream, size_t bytes) {
+  constexpr size_t kLarge = size_t{16} << 10;  // less than this the stream runs in place anyway
+  return bytes > kLarge && stream.idle() ? Completion::Host : Completion::Async;
+}
+
+Completion completionOfCopy(const Stream& stream, Known destination, Known source, size_t bytes, Form form) {
   if (wantsSynchrony(destination) || wantsSynchrony(source)) return Completion::Host;
   if (form == Form::Synchronous)
-    return isDevice(destination) && isDevice(source) ? Completion::Async : Completion::Host;
+    return isDevice(destination) && isDevice(source) ? completionInDevice(stream, bytes) : Completion::Host;
   // Between two host buffers, pinned or not, the call returns when the copy is done.
   const bool touchesDevice = isDeviceLike(destination) || isDeviceLike(source);
   return destination && source && touchesDevice ? Completion::Async : Completion::Host;
 }
 
-Completion completionOfFill(Known destination, Form form) {
+Completion completionOfFill(const Stream& stream, Known destination, size_t bytes, Form form) {
   if (wantsSynchrony(destination)) return Completion::Host;
-  return form == Form::Synchronous && !isDevice(destination) ? Completion::Host : Completion::Async;
+  if (form == Form::Asynchronous) return Completion::Async;
+  return isDevice(destination) ? completionInDevice(stream, bytes) : Completion::Host;
 }
 
 copy::Shape linearShape(uintptr_t destination, uintptr_t source, size_t bytes) {
@@ -75,7 +83,7 @@ CUresult copyLinear(Stream& stream, Place destination, Place source, size_t byte
   if (!bytes) return CUDA_SUCCESS;
   VG_TRY(const Known to, find(destination, bytes));
   VG_TRY(const Known from, find(source, bytes));
-  const Completion completion = completionOfCopy(to, from, form);
+  const Completion completion = completionOfCopy(stream, to, from, bytes, form);
   if (form == Form::Asynchronous && !from && to && bytes <= kStagedBytes && !stream.idle())
     return copyStaged(stream, destination.address, source.address, bytes);
   return stream.copy(linearShape(destination.address, source.address, bytes), completion);
@@ -156,8 +164,8 @@ CUresult copyBox(Stream& stream, const BoxSide& destination, const BoxSide& sour
   if (!extent.width || !extent.height || !extent.depth) return CUDA_SUCCESS;
   VG_TRY(ResolvedSide to, resolve(destination, extent));
   VG_TRY(ResolvedSide from, resolve(source, extent));
-  return stream.copy({to.side, from.side, extent.width, extent.height, extent.depth},
-                     completionOfCopy(to.record, from.record, form));
+  const copy::Shape shape{to.side, from.side, extent.width, extent.height, extent.depth};
+  return stream.copy(shape, completionOfCopy(stream, to.record, from.record, shape.bytes(), form));
 }
 
 template <class Box>
@@ -205,7 +213,7 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows at pitch %zu", height, pitch);
   VG_TRY(const Known record, deviceRecord(destination, bytes));
   return stream.fill({reinterpret_cast<std::byte*>(destination), pitch, rowBytes, height, value, elementSize},
-                     completionOfFill(record, form));
+                     completionOfFill(stream, record, bytes, form));
 }
 
 }  // namespace vg::core::memory
