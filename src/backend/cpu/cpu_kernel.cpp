@@ -10,8 +10,9 @@ namespace vg::backend::cpu {
 namespace {
 
 constexpr int64_t kDefaultShared = 48 * 1024;  // bytes a block may have without asking for more
-constexpr uint64_t kInlineWarps = 16;          // of a grid that is not worth handing to another thread
-constexpr uint64_t kInlineInterpretedWarps = 2;
+// A grid that is not worth handing to another thread: as known from earlier launches, or by its size.
+constexpr uint64_t kInlineNanoseconds = 10'000;
+constexpr uint64_t kInlineWarps = 16, kInlineInterpretedWarps = 2;
 constexpr uint32_t kMostRegisters = 255;
 
 uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
@@ -223,11 +224,12 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape) {
 bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   const uint64_t threads = product(shape.block);
   const uint64_t warps = product(shape.grid) * ((threads + ptx::kWarpSize - 1) / ptx::kWarpSize);
-  if (warps > kInlineWarps || shape.cooperative) return false;
+  if (shape.cooperative) return false;
   const LoadedKernel* const code = program_.readyVariant(
       ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]), threads % ptx::kWarpSize == 0);
   if (!code || code->traits.polls || code->traits.loops) return false;
-  return !code->interpreted || warps <= kInlineInterpretedWarps;
+  if (const uint64_t expected = code->expected(warps)) return expected <= kInlineNanoseconds;
+  return warps <= (code->interpreted ? kInlineInterpretedWarps : kInlineWarps);
 }
 
 NativeOnlyKernel::NativeOnlyKernel(const Device& device, images::NativeKernel description)

@@ -104,6 +104,16 @@ Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob b
   return std::unique_ptr<const LoadedKernel>(std::move(kernel));
 }
 
+uint64_t LoadedKernel::expected(uint64_t warps) const {
+  return traits.loops || traits.polls ? 0 : warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
+}
+
+// A running mean, so that one launch that was interrupted does not decide.
+void LoadedKernel::learn(uint64_t warps, uint64_t nanoseconds) const {
+  const uint64_t now = nanoseconds * 1000 / warps + 1, before = picosecondsPerWarp_.load(std::memory_order_relaxed);
+  picosecondsPerWarp_.store(before ? (before * 3 + now) / 4 : now, std::memory_order_relaxed);
+}
+
 uint32_t LoadedKernel::lineAt(const void* codeAddress) const {
   const size_t offset = static_cast<const std::byte*>(codeAddress) - pages_.base();
   if (!pages_.base() || offset >= textSize_) return 0;

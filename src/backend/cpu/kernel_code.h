@@ -4,6 +4,7 @@
 // written first and executable afterwards, never both.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,8 @@ class CodePages {
   size_t bytes_ = 0;
 };
 
-// One variant of a kernel, ready to run: native, or the interpreter's program. Constant.
+// One variant of a kernel, ready to run: native, or the interpreter's program. Constant but for what it has learnt
+// about its speed.
 class LoadedKernel {
  public:
   LoadedKernel() = default;
@@ -46,6 +48,12 @@ class LoadedKernel {
   const void* program = nullptr;  // KernelLaunch::code; the interpreter's
   bool interpreted = false;
 
+  // Nanoseconds that a grid of so many warps is likely to take on one thread; 0 when that cannot be told: never run, or
+  // with loops, whose length depends on data.
+  uint64_t expected(uint64_t warps) const;
+  // Tells that a grid of so many warps took so long on one thread.
+  void learn(uint64_t warps, uint64_t nanoseconds) const;
+
   // Makes a blob runnable.
   static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob);
   // The PTX line that an address in the code belongs to; 0 when unknown.
@@ -53,6 +61,7 @@ class LoadedKernel {
 
  private:
   CodePages pages_;
+  mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
   size_t textSize_ = 0;
   std::vector<ptx::LineEntry> lines_;
 };

@@ -133,7 +133,10 @@ Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* by
                 result.log ? result.log : "no reason given");
   if (result.log && *result.log) VG_LOG(Info, "kernel %s: %s", request.entry->c_str(), result.log);
   bytes->assign(result.blob, result.blob + result.blobSize);
-  return ptx::decode(bytes->data(), bytes->size());
+  Result<ptx::KernelBlob> blob = ptx::decode(bytes->data(), bytes->size());
+  if (blob.ok()) return std::move(blob).value();
+  VG_LOG(Error, "the code generator is not of the same build as this library: kernel %s", request.entry->c_str());
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace vg::backend::cpu::engine

@@ -28,6 +28,7 @@ struct RunningLaunch {
   bool fibrePerWarp = false;
   bool cooperative = false;
   std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for each other
+  std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together
   std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
 
   bool cancelled() const { return ended.load(std::memory_order_relaxed) != CUDA_SUCCESS; }

@@ -21,12 +21,18 @@ namespace {
 
 constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
 constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
-constexpr uint64_t kFewWarps = 8;              // of a grid that is over before another thread wakes up
+constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
 constexpr uint64_t kBusyRounds = 64;           // of running what can run before giving the processor away
 constexpr uint64_t kPatientRounds = 1 << 17;   // before sleeping instead
 constexpr long kNap = 20'000;                  // ns
 
 constinit std::atomic<uint64_t> lastGrid{0};
+
+uint64_t nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
 uint32_t warpsOf(uint32_t threads) { return (threads + ptx::kWarpSize - 1) / ptx::kWarpSize; }
 
@@ -117,12 +123,7 @@ ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, size_t numb
   return block;
 }
 
-// Runs consecutive blocks, one after another.
-void runBlocks(void* state, uint32_t worker, uint64_t first, uint64_t end) {
-  RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
-  if (launch.cancelled()) return;
-  KernelThread& thread = KernelThread::current();
-  const KernelThread::Inside inside(thread, launch, worker);
+void runEach(RunningLaunch& launch, KernelThread& thread, uint32_t worker, uint64_t first, uint64_t end) {
   ResidentBlock* const block = blockFor(launch, thread, 0);
   if (!block) return;
   if (!launch.fibrePerWarp) {
@@ -134,6 +135,17 @@ void runBlocks(void* state, uint32_t worker, uint64_t first, uint64_t end) {
     block->begin(launch, worker, number);
     if (!finish(launch, thread, *block)) return;
   }
+}
+
+// Runs consecutive blocks, one after another.
+void runBlocks(void* state, uint32_t worker, uint64_t first, uint64_t end) {
+  RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
+  if (launch.cancelled()) return;
+  KernelThread& thread = KernelThread::current();
+  const KernelThread::Inside inside(thread, launch, worker);
+  const uint64_t begin = nanoseconds();
+  runEach(launch, thread, worker, first, end);
+  launch.busy.fetch_add(nanoseconds() - begin, std::memory_order_relaxed);
 }
 
 // Runs blocks that may wait for each other: when all that this thread has begun only spin, it begins another one.
@@ -245,9 +257,9 @@ void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& r
 
 uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
   if (launch.blocks == 1) return 1;
-  const bool brief =
-      launch.blocks * launch.abi.warpsPerBlock <= kFewWarps && !launch.code->traits.loops && !launch.code->interpreted;
-  return brief && !launch.cooperative ? 1 : static_cast<uint32_t>(std::min<uint64_t>(workers.count(), launch.blocks));
+  const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
+  if (expected && expected <= kShort && !launch.cooperative) return 1;
+  return static_cast<uint32_t>(std::min<uint64_t>(workers.count(), launch.blocks));
 }
 
 }  // namespace
@@ -271,6 +283,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
     workers.runGrid(count, count, runResidents, &launch, 1);
   } else {
     workers.runGrid(launch.blocks, count, runBlocks, &launch);
+    ready.code->learn(launch.blocks * launch.abi.warpsPerBlock, launch.busy.load(std::memory_order_relaxed));
   }
   return static_cast<CUresult>(launch.ended.load(std::memory_order_acquire));
 }
