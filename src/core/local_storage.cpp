@@ -2,6 +2,14 @@
 
 namespace vg::core {
 
+LocalStorage::~LocalStorage() {
+  for (Chunk* chunk = first_.next.load(std::memory_order_relaxed); chunk;) {
+    Chunk* const next = chunk->next.load(std::memory_order_relaxed);
+    delete chunk;
+    chunk = next;
+  }
+}
+
 LocalStorage::Entry* LocalStorage::find(void* key) {
   for (Chunk* chunk = &first_; chunk; chunk = chunk->next.load(std::memory_order_relaxed))
     for (Entry& entry : chunk->entries)

@@ -20,6 +20,7 @@ class LocalStorage {
 
   LocalStorage() = default;
   LocalStorage(const LocalStorage&) = delete;
+  ~LocalStorage();  // calls no destructor of a value
 
   // Adds or replaces.
   void put(void* key, void* value, Destructor destructor);
