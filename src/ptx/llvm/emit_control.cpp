@@ -81,9 +81,6 @@ void Emitter::prepare() {
       case Op::Nanosleep:
         traits.waits = true;
         break;
-      case Op::Ld:
-        if (i.sources[0] != kNone && !program_.values[i.sources[0]].shape.uniform()) ++gatherSites_;
-        break;
       default:
         break;
     }

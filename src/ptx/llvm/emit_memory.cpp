@@ -83,7 +83,9 @@ llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool 
         {llvm::Constant::getNullValue(type), llvm::ConstantPointerNull::get(b_.getPtrTy()), addresses, mask,
          b_.getInt32(1)});
   }
-  Value* const safe = b_.CreateSelect(mask, addresses, nowhere());
+  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
+  Value* const nowhere = b_.CreateVectorSplat(lanes, b_.CreatePtrToInt(dummy_, b_.getInt64Ty()));
+  Value* const safe = b_.CreateSelect(mask, addresses, nowhere);
   Value* out = llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), lanes));
   for (uint32_t l = 0; l < lanes; ++l) {
     auto* load = b_.CreateAlignedLoad(integerType(bits), pointer(b_.CreateExtractElement(safe, l)),
@@ -126,73 +128,20 @@ Emitter::Components Emitter::loadRow(const Address& a, uint32_t bits, uint32_t c
   return out;
 }
 
-// A function of the module that loads one element for each of 32 addresses: long kernels would not be compiled in
-// reasonable time with 32 loads and inserts in line at every place.
-llvm::Function* Emitter::gatherFunction(uint32_t bits, bool isVolatile) {
-  const std::string name = "vg_gather" + std::to_string(bits) + (isVolatile ? "v" : "");
-  if (llvm::Function* const known = module_.getFunction(name)) return known;
-  LType* const pointerType = b_.getPtrTy();
-  auto* f = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {pointerType, pointerType}, false),
-                                   llvm::GlobalValue::InternalLinkage, name, module_);
-  f->copyAttributesFrom(function_);
-  f->addFnAttr(llvm::Attribute::NoInline);
-  llvm::IRBuilderBase::InsertPointGuard guard(b_);
-  BB* const entry = BB::Create(context_, "entry", f);
-  BB* const loop = BB::Create(context_, "loop", f);
-  BB* const done = BB::Create(context_, "done", f);
-  b_.SetCurrentDebugLocation(llvm::DebugLoc());
-  b_.SetInsertPoint(entry);
-  b_.CreateBr(loop);
-  b_.SetInsertPoint(loop);
-  auto* lane = b_.CreatePHI(b_.getInt64Ty(), 2);
-  lane->addIncoming(b_.getInt64(0), entry);
-  constexpr uint32_t kAtOnce = 8;
-  for (uint32_t n = 0; n < kAtOnce; ++n) {
-    Value* const at = b_.CreateAdd(lane, b_.getInt64(n));
-    Value* const address = b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), f->getArg(0), at));
-    Value* const v = b_.CreateAlignedLoad(integerType(bits), pointer(address), llvm::Align(bits / 8), isVolatile);
-    b_.CreateStore(v, b_.CreateInBoundsGEP(integerType(bits), f->getArg(1), at));
-  }
-  Value* const next = b_.CreateAdd(lane, b_.getInt64(kAtOnce));
-  lane->addIncoming(next, loop);
-  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(kWarpSize)), loop, done);
-  b_.SetInsertPoint(done);
-  b_.CreateRetVoid();
-  return f;
-}
-
 Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
                                       bool isVolatile) {
   Components out(count);
   const Chunks lanes = chunksOf(mask);
-  const bool byProcessor = options_.avx512 && w_ >= 8 && bits >= 32 && !isVolatile;
-  const bool inLine = byProcessor || (bits >= 32 && !isVolatile && !a.holds && gatherSites_ <= kGathersInLine);
-  Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
-  for (uint32_t n = 0; n < count; ++n) {
-    Chunks at;
-    for (uint32_t c = 0; c < k_; ++c)
-      at.push_back(n == 0 ? addresses[c]
-                          : b_.CreateAdd(addresses[c],
-                                         llvm::ConstantInt::get(addresses[c]->getType(), uint64_t{n} * (bits / 8))));
-    if (inLine) {
-      for (uint32_t c = 0; c < k_; ++c) out[n].push_back(gather(at[c], bits, lanes[c], isVolatile));
-      continue;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const addresses = addressChunk(a, c);
+    for (uint32_t n = 0; n < count; ++n) {
+      Value* const at =
+          n == 0 ? addresses
+                 : b_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), uint64_t{n} * (bits / 8)));
+      out[n].push_back(gather(at, bits, lanes[c], isVolatile));
     }
-    if (!mask.full)
-      for (uint32_t c = 0; c < k_; ++c) at[c] = b_.CreateSelect(lanes[c], at[c], nowhere());
-    auto* const from = spill(0, at);
-    auto* const to = scratch(1);
-    b_.CreateCall(gatherFunction(bits, isVolatile), {from, to});
-    out[n] = reload(to, integerType(bits));
   }
   return out;
-}
-
-// Addresses that lanes which are off may read.
-llvm::Value* Emitter::nowhere() {
-  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
-  return b_.CreateVectorSplat(w_, b_.CreatePtrToInt(dummy_, b_.getInt64Ty()));
 }
 
 Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
@@ -213,7 +162,7 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
   BB* const fast = newBlock("row");
   BB* const slow = newBlock("each");
   BB* const after = newBlock("after");
-  b_.CreateCondBr(b_.CreateFreeze(test), fast, slow, row ? likely() : nullptr);
+  b_.CreateCondBr(b_.CreateFreeze(test), fast, slow);
   const bool caching = std::exchange(caching_, false);
   b_.SetInsertPoint(fast);
   const Components quick = loadRow(straight, bits, count, mask, isVolatile);
@@ -406,7 +355,7 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
   BB* const fast = newBlock("row");
   BB* const slow = newBlock("each");
   BB* const after = newBlock("after");
-  b_.CreateCondBr(b_.CreateFreeze(test), fast, slow, row ? likely() : nullptr);
+  b_.CreateCondBr(b_.CreateFreeze(test), fast, slow);
   const bool caching = std::exchange(caching_, false);
   b_.SetInsertPoint(fast);
   storeRow(straight, bits, data, mask, isVolatile);

@@ -9,7 +9,6 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <functional>
@@ -152,7 +151,6 @@ class Emitter {
 
   // --- Building helpers
   BB* newBlock(const char* name);
-  llvm::MDNode* likely() { return llvm::MDBuilder(context_).createBranchWeights(1000, 1); }
   llvm::VectorType* vectorOf(LType* element) { return llvm::FixedVectorType::get(element, w_); }
   LType* elementType(Class c);
   LType* integerType(uint32_t bits) { return b_.getIntNTy(bits); }
@@ -269,8 +267,6 @@ class Emitter {
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
-  llvm::Function* gatherFunction(uint32_t bits, bool isVolatile);
-  Value* nowhere();
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
   void scatter(Value* addresses, Value* data, uint32_t bits, Value* mask);
   Value* pointer(Value* address) { return b_.CreateIntToPtr(address, b_.getPtrTy()); }
@@ -321,8 +317,6 @@ class Emitter {
   llvm::SmallVector<llvm::AllocaInst*, 8> liveSlot_;
   Mask mask_;
   bool onlyPart_ = false;
-  static constexpr uint32_t kGathersInLine = 8;
-  uint32_t gatherSites_ = 0;  // loads that may need one access a lane
   std::map<Special, Value*> specials_;
   std::map<std::pair<size_t, LType*>, Value*> launchFields_, blockFields_;
   std::map<std::pair<int64_t, LType*>, Value*> parameters_;
