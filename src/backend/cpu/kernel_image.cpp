@@ -113,7 +113,7 @@ CUresult CpuImage::placeVariables() {
 
 CUresult CpuImage::initialise(const ptx::Variable& variable, CUdeviceptr address) const {
   auto* const bytes = reinterpret_cast<std::byte*>(address);
-  std::memcpy(bytes, variable.initial.data(), std::min<size_t>(variable.initial.size(), variable.size));
+  std::copy_n(variable.initial.begin(), std::min<size_t>(variable.initial.size(), variable.size), bytes);
   for (const ptx::Variable::Reference& reference : variable.references) {
     if (reference.width > 8 || reference.offset > variable.size || reference.width > variable.size - reference.offset)
       return fail(CUDA_ERROR_INVALID_PTX, "variable %s: initialiser beyond its end", variable.name.c_str());
