@@ -1,7 +1,6 @@
 #include "copy/copy.h"
 
 #include <cpuid.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -22,10 +21,22 @@ bool hasFastRepMove() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 9));  // enhanced rep movsb/stosb
 }
 
+// The bytes of the last cache, as the processor says: sysconf multiplies it by cores that a virtual machine may not
+// have.
+size_t lastCache() {
+  constexpr unsigned kIntelLeaf = 4, kAmdLeaf = 0x8000001D, kLevel3 = 3;
+  for (unsigned leaf : {kIntelLeaf, kAmdLeaf}) {
+    unsigned a, b, c, d;
+    for (unsigned index = 0; __get_cpuid_count(leaf, index, &a, &b, &c, &d) && (a & 31); ++index)
+      if ((a >> 5 & 7) == kLevel3)
+        return size_t{(b >> 22) + 1} * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (size_t{c} + 1);
+  }
+  return size_t{16} << 20;
+}
+
 Limits measureLimits() {
-  const long level3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const size_t cache = level3 > 0 ? static_cast<size_t>(level3) : size_t{16} << 20;
-  return {hasFastRepMove() ? size_t{32} << 10 : SIZE_MAX, cache * 3 / 4, cache * 2};
+  const size_t cache = lastCache();
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 4, cache * 2};
 }
 
 const Limits& limits() {
@@ -82,6 +93,8 @@ size_t span(const Side& side, const Shape& shape) {
   return side.slicePitch * (shape.depth - 1) + side.rowPitch * (shape.height - 1) + shape.width;
 }
 
+constexpr size_t kStreamedRow = 1024;  // shorter rows have too many partial lines for streaming stores
+
 bool boxesOverlap(const Shape& shape) {
   const std::byte *to = shape.destination.base, *from = shape.source.base;
   return to < from + span(shape.source, shape) && from < to + span(shape.destination, shape);
@@ -90,7 +103,8 @@ bool boxesOverlap(const Shape& shape) {
 void copyPitched(const Shape& shape, Parallel* parallel) {
   const size_t rows = shape.height * shape.depth;
   const bool overlapping = boxesOverlap(shape);
-  const RowCopier copier{.streaming = !overlapping && shape.width >= 4096 && shape.bytes() >= limits().streamCopy};
+  const RowCopier copier{.streaming =
+                             !overlapping && shape.width >= kStreamedRow && shape.bytes() >= limits().streamCopy};
   if (overlapping) {
     // Equal pitches: a row is overwritten only by rows on the far side of it.
     if (shape.destination.base <= shape.source.base) return copyRows(shape, copier, 0, rows);

@@ -92,9 +92,9 @@ void move(std::byte* destination, const std::byte* source, size_t bytes) {
 void stream(std::byte* destination, const std::byte* source, size_t bytes) {
   constexpr size_t kAhead = 1024, kLine = 64;
   if (bytes < 2 * kBlockBytes + kLine) return move(destination, source, bytes);
-  std::byte* to = Isa::alignUp(destination);
-  const size_t before = static_cast<size_t>(to - destination);
+  const size_t before = -reinterpret_cast<uintptr_t>(destination) % kLine;
   move(destination, source, before);
+  std::byte* to = destination + before;
   const std::byte* from = source + before;
   std::byte* const end = to + (bytes - before) / kBlockBytes * kBlockBytes;
   Isa::Vector block[4];
@@ -104,7 +104,11 @@ void stream(std::byte* destination, const std::byte* source, size_t bytes) {
     loadBlock(block, from);
     for (int i = 0; i < 4; ++i) Isa::storeStreaming(to + i * Isa::kBytes, block[i]);
   }
-  move(to, from, (bytes - before) % kBlockBytes);
+  // The rest in whole lines as well: ordinary stores beside streamed lines are slow.
+  size_t left = (bytes - before) % kBlockBytes;
+  for (; left >= kLine; left -= kLine, to += kLine, from += kLine)
+    for (size_t at = 0; at < kLine; at += Isa::kBytes) Isa::storeStreaming(to + at, Isa::load(from + at));
+  move(to, from, left);
 }
 
 }  // namespace
