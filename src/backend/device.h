@@ -47,6 +47,8 @@ struct KernelLimits {
 struct ImageSource {
   std::vector<std::string> ptx;  // one module, or several relocatable ones to link
   std::string name;              // for the log: file or "module 3"
+  bool ownText = false;          // PTX text of the application: an unknown instruction refuses it; one in a fat binary
+                                 // only fails the launch of its kernel
   // Managed variables have one address in every context: core says by name and size where one lives. Who is answered
   // `fresh` writes the initial value (the memory is zero); nobody else touches the bytes.
   struct Managed {

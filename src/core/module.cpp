@@ -59,6 +59,7 @@ struct ModuleList {
     source.ptx = selected.ptx;
     source.nativeKernels = selected.nativeKernels;
     source.name = name;
+    source.ownText = selected.target == 0;
     source.resolveManaged = ManagedVariables::resolve;
     source.resolveOwner = managed ? managed : &module.managed_;
     source.allocate = allocateVariables;

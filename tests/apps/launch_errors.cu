@@ -36,7 +36,7 @@ int main() {
   EXPECT_CODE(cudaSetDevice(1000), cudaErrorInvalidDevice);
   void* nothing = nullptr;
   EXPECT_CODE(cudaMalloc(&nothing, size_t(1) << 60), cudaErrorMemoryAllocation);
-  EXPECT_CODE(cudaLaunchKernel((const void*)main, 1, 1, nullptr, 0, nullptr), cudaErrorInvalidDeviceFunction);
+  EXPECT_CODE(cudaLaunchKernel((const void*)main, 1, 1, nullptr, 0, nullptr), cudaErrorInvalidResourceHandle);
   cudaGetLastError();
 
   increment<<<7, 32>>>(value);

@@ -20,7 +20,7 @@ int main() {
   useFromDevice(mapped, device, kSize);
   unsigned flags = 0;
   CHECK(cudaHostGetFlags(&flags, mapped));
-  EXPECT(flags == cudaHostAllocMapped);  // under unified addressing the driver keeps no other bit but WriteCombined
+  EXPECT(flags & cudaHostAllocMapped);  // which other bits the driver keeps depends on how the context was made
   cudaPointerAttributes attributes;
   CHECK(cudaPointerGetAttributes(&attributes, mapped + 10));
   EXPECT(attributes.type == cudaMemoryTypeHost && attributes.hostPointer == mapped + 10);

@@ -27,6 +27,7 @@
 
 struct Driver {
   void* library = nullptr;
+// clang-format off
 #define FOR_EACH_CALL(X)                                                                                           \
   X(cuInit)                                                                                                        \
   X(cuDriverGetVersion)                                                                                            \
@@ -38,6 +39,7 @@ struct Driver {
               X(cuMemsetD8Async) X(cuMemcpyDtoH_v2) X(cuStreamCreate) X(cuStreamSynchronize) X(cuStreamDestroy_v2) \
                   X(cuLaunchHostFunc) X(cuGetErrorString) X(cuGetExportTable) X(cuMemHostRegister_v2)              \
                       X(cuMemcpyDtoHAsync_v2) X(cuModuleLoadData) X(cuLibraryUnload)
+// clang-format on
 #define DECLARE(name) decltype(&::name) name = nullptr;
   FOR_EACH_CALL(DECLARE)
 #undef DECLARE

@@ -49,6 +49,7 @@ class CpuImage final : public Image {
   static ImageSource keep(const ImageSource& source) {
     ImageSource kept;
     kept.name = source.name;
+    kept.ownText = source.ownText;
     kept.resolveManaged = source.resolveManaged;
     kept.resolveOwner = source.resolveOwner;
     kept.allocate = source.allocate;
@@ -133,6 +134,13 @@ CUresult CpuImage::loadPtx(const std::vector<std::string>& texts, const LoadOpti
   const Traits& traits = device_.traits();
   context_ = KernelContext::of(source_.limits);
   VG_TRY(program_, Program::of(texts, static_cast<uint32_t>(traits.computeCapability), options.errorLog));
+  if (source_.ownText && !program_->module().unknowns.empty()) {
+    const ptx::Module::Unknown& first = program_->module().unknowns.front();
+    if (options.errorLog && options.errorLog->empty())
+      *options.errorLog = "line " + std::to_string(first.line) + ": unknown instruction '" + first.text + "'\n";
+    return fail(CUDA_ERROR_INVALID_PTX, "%s: line %u: unknown instruction %s", source_.name.c_str(), first.line,
+                first.text.c_str());
+  }
   VG_CHECK(placeVariables());
   for (const auto& [name, kernel] : program_->kernels())
     kernels_[name] = std::make_unique<PtxKernel>(device_, *kernel, addresses_, *context_, program_->module().target);

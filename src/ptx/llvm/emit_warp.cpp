@@ -329,6 +329,8 @@ void Emitter::emitFns(const Instruction& i) {
     Value* const safe = b_.CreateAnd(base, n32(31));
     Value* const baseBit = b_.CreateICmpNE(b_.CreateAnd(b_.CreateLShr(mask, safe), n32(1)), n32(0));
     out = b_.CreateSelect(b_.CreateICmpULT(base, n32(32)), out, n32(0xffffffffu));
+    // The one offset that has no opposite finds lane 0, as recorded from an H100.
+    out = b_.CreateSelect(b_.CreateICmpEQ(offset, n32(0x80000000u)), n32(0), out);
     Value* const atBase =
         b_.CreateSelect(b_.CreateAnd(baseBit, b_.CreateICmpULT(base, n32(32))), base, n32(0xffffffffu));
     form.chunks.push_back(b_.CreateSelect(isZero, atBase, out));

@@ -31,7 +31,10 @@ KERNEL nested_if(ARGS) {
     r = v * 3;
     if (v & 2) {
       r ^= 0x1234;
-      if (v & 4) r += in[(i * 7) % n]; else r -= 9;
+      if (v & 4)
+        r += in[(i * 7) % n];
+      else
+        r -= 9;
     } else {
       r = r * r;
     }
@@ -107,14 +110,28 @@ KERNEL switch_cases(ARGS) {
   const unsigned v = in[i % n];
   unsigned r;
   switch (v % 9) {
-    case 0: r = v + 1; break;
-    case 1: r = v * 2;  // falls through
-    case 2: r = v * 3 + 1; break;
-    case 3: r = in[(v >> 3) % n]; break;
-    case 4: r = ~v; break;
-    case 6: r = v << 3; break;
-    case 7: r = __popc(v); break;
-    default: r = 99;
+    case 0:
+      r = v + 1;
+      break;
+    case 1:
+      r = v * 2;  // falls through
+    case 2:
+      r = v * 3 + 1;
+      break;
+    case 3:
+      r = in[(v >> 3) % n];
+      break;
+    case 4:
+      r = ~v;
+      break;
+    case 6:
+      r = v << 3;
+      break;
+    case 7:
+      r = __popc(v);
+      break;
+    default:
+      r = 99;
   }
   out[8 * i] = r;
 }
@@ -339,7 +356,7 @@ KERNEL dynamic_shared(ARGS) {
   pool[t] = in[linear() % n];
   fixed[t & 63] = t;
   __syncthreads();
-  out[8 * linear()] = pool[t ^ (t > 0)] ;
+  out[8 * linear()] = pool[t ^ (t > 0)];
 }
 __constant__ unsigned table[16] = {1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47};
 __device__ unsigned counter[4] = {10, 20, 30, 40};
@@ -364,19 +381,24 @@ KERNEL carry_chain(ARGS) {
   const unsigned a = in[i % n], b = in[(i + 3) % n], c = in[(i + 5) % n];
   unsigned lo, mid, hi;
   asm("add.cc.u32 %0, %3, %4; addc.cc.u32 %1, %4, %5; addc.u32 %2, %5, %3;"
-      : "=r"(lo), "=r"(mid), "=r"(hi) : "r"(a), "r"(b), "r"(c));
+      : "=r"(lo), "=r"(mid), "=r"(hi)
+      : "r"(a), "r"(b), "r"(c));
   out[8 * i] = lo;
   out[8 * i + 1] = mid;
   out[8 * i + 2] = hi;
   out[8 * i + 3] = __umulhi(a, b);
-  reinterpret_cast<unsigned long long*>(out)[4 * i + 2] = __umul64hi((unsigned long long)a << 29 | b, (unsigned long long)c << 31 | a);
+  reinterpret_cast<unsigned long long*>(out)[4 * i + 2] =
+      __umul64hi((unsigned long long)a << 29 | b, (unsigned long long)c << 31 | a);
 }
 KERNEL guarded_operations(ARGS) {
   const int i = linear();
   const unsigned v = in[i % n];
   unsigned r = 11;
-  asm volatile("{ .reg .pred p, q; setp.gt.u32 p, %1, 0x40000000; setp.lt.and.u32 q, %1, 0xc0000000, p;\n"
-      "@p add.u32 %0, %0, 5; @!p mul.lo.u32 %0, %0, 3; @q xor.b32 %0, %0, 0xff; @q ld.global.u32 %0, [%2]; @!q st.global.u32 [%3], %0; }"
-      : "+r"(r) : "r"(v), "l"(in + (v % n)), "l"(out + 8 * i + 1));
+  asm volatile(
+      "{ .reg .pred p, q; setp.gt.u32 p, %1, 0x40000000; setp.lt.and.u32 q, %1, 0xc0000000, p;\n"
+      "@p add.u32 %0, %0, 5; @!p mul.lo.u32 %0, %0, 3; @q xor.b32 %0, %0, 0xff; @q ld.global.u32 %0, [%2]; @!q "
+      "st.global.u32 [%3], %0; }"
+      : "+r"(r)
+      : "r"(v), "l"(in + (v % n)), "l"(out + 8 * i + 1));
   out[8 * i] = r;
 }
