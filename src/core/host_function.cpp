@@ -10,11 +10,6 @@ constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]
 
 namespace {
 
-struct Inside {
-  Inside() { insideHostFunction = true; }
-  ~Inside() { insideHostFunction = false; }
-};
-
 struct HostFunction {
   Context* context;
   CUhostFn function;
@@ -23,7 +18,7 @@ struct HostFunction {
   static void call(void* raw) {
     const std::unique_ptr<HostFunction> self(static_cast<HostFunction*>(raw));
     if (self->context->state() != CUDA_SUCCESS) return;
-    Inside inside;
+    const InsideHostFunction inside;
     self->function(self->data);
   }
 };
@@ -36,7 +31,7 @@ struct Callback {
 
   static void call(void* raw) {
     const std::unique_ptr<Callback> self(static_cast<Callback*>(raw));
-    Inside inside;
+    const InsideHostFunction inside;
     self->function(self->stream, self->context->state(), self->data);
   }
 };

@@ -11,6 +11,17 @@ namespace vg::core {
 // True on a thread that is inside a host function or a stream callback.
 extern constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]];
 
+// The time that a thread spends in a function of the application.
+class InsideHostFunction {
+ public:
+  InsideHostFunction() : before_(insideHostFunction) { insideHostFunction = true; }
+  ~InsideHostFunction() { insideHostFunction = before_; }
+  InsideHostFunction(const InsideHostFunction&) = delete;
+
+ private:
+  const bool before_;
+};
+
 // cuLaunchHostFunc. Not called when the context has failed by then.
 CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data);
 // cuStreamAddCallback: called in any case, with `handle` and the context's state.

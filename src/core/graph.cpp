@@ -1,0 +1,240 @@
+#include "core/graph.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "base/slab.h"
+#include "core/user_object.h"
+
+namespace vg::core {
+namespace {
+
+constinit std::mutex mutex;
+constinit Slab<Graph> graphSlab;
+constinit Slab<GraphNode, size_t{1} << 22> nodeSlab;
+constinit uint64_t lastId = 0;  // guarded by the mutex
+
+uint64_t nextId() { return ++lastId; }
+
+bool sameData(const CUgraphEdgeData& a, const CUgraphEdgeData& b) {
+  return a.from_port == b.from_port && a.to_port == b.to_port && a.type == b.type;
+}
+
+auto findEnd(std::vector<Dependency>& edges, const GraphNode& node) {
+  return std::find_if(edges.begin(), edges.end(), [&](const Dependency& edge) { return edge.node == &node; });
+}
+
+// Graphs that a node owns.
+template <class Visit>
+void forOwned(const NodeParams& params, Visit visit) {
+  if (const auto* child = std::get_if<ChildNode>(&params); child && child->graph) visit(*child->graph);
+  if (const auto* conditional = std::get_if<ConditionalNode>(&params))
+    for (Graph* body : conditional->bodies) visit(*body);
+}
+
+}  // namespace
+
+struct GraphLife {
+  static void setOrigin(Graph& graph, uint64_t origin) { graph.origin_ = origin; }
+  static void destroyNode(GraphNode* node) {
+    forOwned(node->params, [](Graph& graph) { graphs::destroy(graph); });
+    nodeSlab.destroy(node);
+  }
+};
+
+Graph::~Graph() {
+  for (GraphNode* node : nodes_) GraphLife::destroyNode(node);
+  for (auto [object, count] : userObjects) object->letGo(count);
+}
+
+Result<GraphNode&> Graph::add(NodeParams params, std::span<const Dependency> dependencies) {
+  for (const Dependency& before : dependencies)
+    if (&before.node->graph() != this)
+      return fail(CUDA_ERROR_INVALID_VALUE, "a dependency on node %p of another graph",
+                  static_cast<void*>(before.node));
+  nodes_.reserve(nodes_.size() + 1);
+  GraphNode& node = *nodeSlab.create(*this, nextId(), std::move(params));
+  forOwned(node.params, [&](Graph& graph) { graph.setOwner(&node); });
+  nodes_.push_back(&node);
+  for (const Dependency& before : dependencies) {
+    if (findEnd(node.dependencies_, *before.node) != node.dependencies_.end()) continue;
+    node.dependencies_.push_back(before);
+    before.node->dependents_.push_back({&node, before.data});
+  }
+  return node;
+}
+
+void Graph::remove(GraphNode& node) {
+  for (const Dependency& before : node.dependencies_)
+    before.node->dependents_.erase(findEnd(before.node->dependents_, node));
+  for (const Dependency& after : node.dependents_)
+    after.node->dependencies_.erase(findEnd(after.node->dependencies_, node));
+  nodes_.erase(std::find(nodes_.begin(), nodes_.end(), &node));
+  GraphLife::destroyNode(&node);
+}
+
+CUresult Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+  if (&from.graph() != this || &to.graph() != this || &from == &to)
+    return fail(CUDA_ERROR_INVALID_VALUE, "an edge between %p and %p, which are not two nodes of the graph",
+                static_cast<void*>(&from), static_cast<void*>(&to));
+  if (findEdge(from, to)) return fail(CUDA_ERROR_INVALID_VALUE, "the edge exists");
+  to.dependencies_.push_back({&from, data});
+  from.dependents_.push_back({&to, data});
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+  const bool ours = &from.graph() == this && &to.graph() == this;
+  const Dependency* edge = ours ? findEdge(from, to) : nullptr;
+  if (!edge || !sameData(edge->data, data)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no such edge");
+  to.dependencies_.erase(findEnd(to.dependencies_, from));
+  from.dependents_.erase(findEnd(from.dependents_, to));
+  return CUDA_SUCCESS;
+}
+
+const Dependency* Graph::findEdge(const GraphNode& from, const GraphNode& to) const {
+  for (const Dependency& edge : to.dependencies_)
+    if (edge.node == &from) return &edge;
+  return nullptr;
+}
+
+size_t Graph::edgeCount() const {
+  size_t count = 0;
+  for (const GraphNode* node : nodes_) count += node->dependencies_.size();
+  return count;
+}
+
+std::vector<GraphNode*> Graph::sorted() const {
+  const auto later = [](const GraphNode* a, const GraphNode* b) { return a->id() > b->id(); };
+  std::priority_queue<GraphNode*, std::vector<GraphNode*>, decltype(later)> ready(later);
+  for (GraphNode* node : nodes_)
+    if (!(node->open_ = node->dependencies_.size())) ready.push(node);
+  std::vector<GraphNode*> order;
+  order.reserve(nodes_.size());
+  while (!ready.empty()) {
+    GraphNode* const node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    for (const Dependency& after : node->dependents_)
+      if (!--after.node->open_) ready.push(after.node);
+  }
+  if (order.size() != nodes_.size()) order.clear();
+  return order;
+}
+
+GraphNode* Graph::findClone(uint64_t origin) const {
+  for (GraphNode* node : nodes_)
+    if (node->origin_ == origin) return node;
+  return nullptr;
+}
+
+bool Graph::hasMemoryNodes() const {
+  for (const GraphNode* node : nodes_) {
+    if (node->as<MemAllocNode>() || node->as<MemFreeNode>()) return true;
+    bool inside = false;
+    forOwned(node->params, [&](const Graph& graph) { inside |= graph.hasMemoryNodes(); });
+    if (inside) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// The parameters with copies of the graphs that they own.
+NodeParams cloneParams(const NodeParams& source) {
+  NodeParams params = source;
+  if (auto* child = std::get_if<ChildNode>(&params); child && child->graph)
+    child->graph = &graphs::clone(*child->graph);
+  if (auto* conditional = std::get_if<ConditionalNode>(&params))
+    for (Graph*& body : conditional->bodies) body = &graphs::clone(*body);
+  if (auto* kernel = std::get_if<KernelNode>(&params)) kernel->argumentAddresses.clear();
+  return params;
+}
+
+}  // namespace
+
+void Graph::copyFrom(const Graph& source) {
+  std::unordered_map<const GraphNode*, GraphNode*> copies;
+  for (const GraphNode* node : source.nodes_) {
+    GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params));
+    forOwned(copy.params, [&](Graph& graph) { graph.setOwner(&copy); });
+    copy.origin_ = node->id();
+    nodes_.push_back(&copy);
+    copies.emplace(node, &copy);
+  }
+  const auto translate = [&](std::vector<Dependency> edges) {
+    for (Dependency& edge : edges) edge.node = copies.at(edge.node);
+    return edges;
+  };
+  for (const GraphNode* node : source.nodes_) {
+    GraphNode& copy = *copies.at(node);
+    copy.dependencies_ = translate(node->dependencies_);
+    copy.dependents_ = translate(node->dependents_);
+  }
+  for (auto [object, count] : source.userObjects) {
+    (void)object->hold(count, false);
+    userObjects[object] += count;
+  }
+  conditionalHandles = source.conditionalHandles;
+}
+
+namespace graphs {
+
+Lock::Lock() { mutex.lock(); }
+Lock::~Lock() {
+  UserObject* const ended = user_objects::takeEnded();
+  mutex.unlock();
+  if (ended) user_objects::finish(ended);
+}
+
+Graph& create() { return *graphSlab.create(nextId()); }
+
+Result<Graph&> find(CUgraph handle) {
+  if (Graph* graph = graphSlab.find(handle)) return *graph;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p is no graph", static_cast<void*>(handle));
+}
+
+Result<GraphNode&> findNode(CUgraphNode handle) {
+  if (GraphNode* node = nodeSlab.find(handle)) return *node;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p is no node of a graph", static_cast<void*>(handle));
+}
+
+void destroy(Graph& graph) { graphSlab.destroy(&graph); }
+
+Graph& clone(const Graph& source) {
+  Graph& copy = create();
+  try {
+    copy.copyFrom(source);
+  } catch (...) {
+    destroy(copy);
+    throw;
+  }
+  GraphLife::setOrigin(copy, source.id());
+  return copy;
+}
+
+bool isDefault(const CUgraphEdgeData& data) { return sameData(data, {}); }
+
+CUresult checkEdgeData(const CUgraphEdgeData& data) {
+  const bool reserved = std::any_of(std::begin(data.reserved), std::end(data.reserved), [](auto b) { return b; });
+  const bool known = data.type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && !data.to_port &&
+                     data.from_port <= CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER;
+  if (reserved || !known)
+    return fail(CUDA_ERROR_INVALID_VALUE, "edge data: ports %u and %u, type %u", data.from_port, data.to_port,
+                data.type);
+  return CUDA_SUCCESS;
+}
+
+Result<std::vector<Dependency>> dependencies(const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count) {
+  if (count && !nodes) return fail(CUDA_ERROR_INVALID_VALUE, "%zu dependencies, and no array of them", count);
+  std::vector<Dependency> found;
+  for (size_t i = 0; i < count; ++i) {
+    VG_TRY(GraphNode & node, findNode(nodes[i]));
+    if (data) VG_CHECK(checkEdgeData(data[i]));
+    found.push_back({&node, data ? data[i] : CUgraphEdgeData{}});
+  }
+  return found;
+}
+
+}  // namespace graphs
+}  // namespace vg::core
