@@ -22,8 +22,14 @@ std::byte* reserveAligned(size_t bytes) {
 
 }  // namespace
 
-CUresult MemoryTable::reserve(unsigned windows, size_t bytes) {
+CUresult MemoryTable::reserve(unsigned windows, size_t bytes, unsigned spare) {
   bool limited = false;
+  if (spare) {
+    windowBytes_ = bytes;
+    if (std::byte* base = reserveAligned(bytes * (windows + spare))) {
+      if (adopt(base, windows + spare)) return CUDA_SUCCESS;
+    }
+  }
   for (windowBytes_ = bytes; windowBytes_ >= kGranule; windowBytes_ /= 2) {
     const size_t span = windowBytes_ * windows;
     std::byte* base = reserveAligned(span);
@@ -36,18 +42,24 @@ CUresult MemoryTable::reserve(unsigned windows, size_t bytes) {
       limited = false;
       continue;
     }
-    const size_t words = (span >> kGranuleShift) * sizeof(std::atomic<uintptr_t>);
-    void* granules = reserveRange(words, PROT_READ | PROT_WRITE);  // zero pages: every granule is empty
-    if (!granules) {
-      munmap(base, span);
-      continue;
-    }
-    granules_ = static_cast<std::atomic<uintptr_t>*>(granules);
-    base_.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
-    span_.store(span, std::memory_order_release);
-    return CUDA_SUCCESS;
+    if (adopt(base, windows)) return CUDA_SUCCESS;
   }
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses for %u windows of device memory", windows);
+}
+
+// Takes over a reservation, or gives it back when there is no room for its words.
+bool MemoryTable::adopt(std::byte* base, unsigned windows) {
+  const size_t span = windowBytes_ * windows;
+  const size_t words = (span >> kGranuleShift) * sizeof(std::atomic<uintptr_t>);
+  void* granules = reserveRange(words, PROT_READ | PROT_WRITE);  // zero pages: every granule is empty
+  if (!granules) {
+    munmap(base, span);
+    return false;
+  }
+  granules_ = static_cast<std::atomic<uintptr_t>*>(granules);
+  base_.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
+  span_.store(span, std::memory_order_release);
+  return true;
 }
 
 void MemoryTable::unreserve() {

@@ -1,7 +1,8 @@
 // From an address to the record of the allocation that contains it, without a lock.
 //
 // One range of addresses is reserved for the whole process and cut into windows of equal size: one for each device, one
-// for managed and one for page-locked memory. Inside it a lookup takes at most three acquire loads (granule, page,
+// for managed and one for page-locked memory, the rest for what is mapped at addresses of its own
+// (alloc/address_space.h). Inside it a lookup takes at most three acquire loads (granule, page,
 // slot). Host ranges that are not ours live in a sorted index beside it.
 //
 // Invariants:
@@ -38,8 +39,9 @@ class MemoryTable {
  public:
   // Reserves addresses for `windows` windows of `bytes` each (a power of two). Where the system limits them, takes at
   // most half of what there is; CUDA_ERROR_OUT_OF_MEMORY when not even a granule each is left. Call once, before
-  // anything else but find().
-  CUresult reserve(unsigned windows, size_t bytes);
+  // anything else but find(). `spare` more windows are reserved behind them if the system has that many addresses.
+  CUresult reserve(unsigned windows, size_t bytes, unsigned spare = 0);
+  unsigned windows() const { return static_cast<unsigned>(span_.load(std::memory_order_acquire) / windowBytes_); }
 
   // The record of the live allocation that contains `address`, or null.
   const Record* find(const void* address) const { return find(reinterpret_cast<uintptr_t>(address)); }
@@ -70,6 +72,7 @@ class MemoryTable {
   void unreserve();
 
  private:
+  bool adopt(std::byte* base, unsigned windows);
   const Record* recordAt(uintptr_t offset) const {
     const uintptr_t granule = granules_[offset >> kGranuleShift].load(std::memory_order_acquire);
     if (!(granule & 1)) return reinterpret_cast<const Record*>(granule);

@@ -24,17 +24,31 @@ constinit std::atomic<alloc::Heap*> heaps[kMaxWindows];
 
 unsigned managedWindow() { return static_cast<unsigned>(deviceCount()); }
 unsigned pinnedWindow() { return managedWindow() + 1; }
+unsigned mappedWindow() { return pinnedWindow() + 1; }  // the first of those for mappings and imports
 
 size_t hostMemory() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
+
+// Programs reserve far more addresses than there is memory, as allocators with growing segments do.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+constexpr size_t kMappedAddresses = size_t{128} << 30;  // the sanitizer leaves little more
+#else
+constexpr size_t kMappedAddresses = size_t{16} << 40;
+#endif
 
 // Room for twice the largest memory, so that addresses never run out before the memory does.
 CUresult reserveAddresses() {
   if (theTable.windowBytes()) return CUDA_SUCCESS;
   size_t largest = hostMemory();
   for (int i = 0; i < deviceCount(); ++i) largest = std::max<size_t>(largest, deviceAt(i).traits().totalMemory);
-  return theTable.reserve(pinnedWindow() + 1, std::bit_ceil(largest + largest / 2));
+  const size_t window = std::bit_ceil(largest + largest / 2);
+  return theTable.reserve(mappedWindow() + 1, window, static_cast<unsigned>(kMappedAddresses / window));
 }
 
 // How much released memory a heap may keep.
@@ -68,7 +82,25 @@ Result<alloc::Heap&> heapOf(unsigned window) {
   return makeHeap(window);
 }
 
+constinit std::atomic<alloc::AddressSpace*> theSpace{nullptr};
+
+Result<alloc::AddressSpace&> makeAddressSpace() {
+  std::lock_guard lock(heapMutex);
+  if (alloc::AddressSpace* made = theSpace.load(std::memory_order_relaxed)) return *made;
+  VG_CHECK(reserveAddresses());
+  const unsigned first = mappedWindow();
+  auto* space = new alloc::AddressSpace(theTable, first, theTable.windows() - first);
+  theSpace.store(space, std::memory_order_release);
+  return *space;
+}
+
 }  // namespace
+
+Result<alloc::AddressSpace&> addressSpace() {
+  if (alloc::AddressSpace* space = theSpace.load(std::memory_order_acquire)) [[likely]]
+    return *space;
+  return makeAddressSpace();
+}
 
 alloc::MemoryTable& table() { return theTable; }
 
@@ -77,8 +109,15 @@ Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
 Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
 
 Context* ownerOf(const alloc::Record& record) {
-  if (record.kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return nullptr;  // owned by a pool
+  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
+  if (kind == alloc::Kind::Pool || kind == alloc::Kind::Mapped) return nullptr;  // owned by a pool, by nobody
   return static_cast<Context*>(record.owner.load(std::memory_order_relaxed));
+}
+
+bool onDevice(const alloc::Record& record) {
+  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
+  if (kind != alloc::Kind::Mapped) return alwaysOfDevice(kind);
+  return record.window.load(std::memory_order_relaxed) < managedWindow();
 }
 
 int deviceOf(const alloc::Record& record) {
@@ -143,6 +182,8 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
   const alloc::Kind kind = record->kind.load(std::memory_order_relaxed);
   if (kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is host memory", address);
+  if (kind == alloc::Kind::Mapped || kind == alloc::Kind::Imported)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is a mapping, which cuMemFree does not end", address);
   if (record->attributes.load(std::memory_order_relaxed) & kReleased)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx was freed before", address);
   return record;

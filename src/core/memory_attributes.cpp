@@ -46,8 +46,7 @@ Mapping mappingOf(const alloc::Record& record) {
 
 // Whether the memory is device memory of a device with this attribute.
 int deviceSays(const alloc::Record& record, CUdevice_attribute attribute) {
-  const Kind kind = record.kind.load(std::memory_order_relaxed);
-  return (kind == Kind::Device || kind == Kind::Pool) && deviceAt(deviceOf(record)).attribute(attribute) != 0;
+  return onDevice(record) && deviceAt(deviceOf(record)).attribute(attribute) != 0;
 }
 
 // False: this memory has no such attribute.

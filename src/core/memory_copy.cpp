@@ -21,8 +21,7 @@ Result<Known> find(Place place, size_t bytes) {
 
 bool isDevice(Known record) {
   if (!record) return false;
-  const alloc::Kind kind = record->kind.load(std::memory_order_relaxed);
-  return kind == alloc::Kind::Device || kind == alloc::Kind::Pool;
+  return onDevice(*record);
 }
 
 bool isDeviceLike(Known record) {

@@ -1,6 +1,7 @@
 // What the files of core/memory*.cpp share: the heaps, one a window, made at the first need and never destroyed.
 #pragma once
 
+#include "alloc/address_space.h"
 #include "alloc/heap.h"
 #include "alloc/memory_source.h"
 #include "base/result.h"
@@ -16,6 +17,9 @@ namespace memory {
 Result<alloc::Heap&> deviceHeap(Device& device);
 Result<alloc::Heap&> managedHeap();
 Result<alloc::Heap&> pinnedHeap();
+
+// Where mappings and imports get their addresses.
+Result<alloc::AddressSpace&> addressSpace();
 
 // Where page-locked memory comes from: memory of the process, near the caller and locked (memory_host.cpp).
 alloc::MemorySource& pinnedSource();

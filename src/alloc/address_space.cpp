@@ -1,0 +1,128 @@
+#include "alloc/address_space.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace vg::alloc {
+
+AddressSpace::AddressSpace(MemoryTable& table, unsigned firstWindow, unsigned windows)
+    : table_(table),
+      start_(reinterpret_cast<uintptr_t>(table.windowStart(firstWindow))),
+      bytes_(table.windowBytes() * windows),
+      words_(table.granules(firstWindow)) {
+  free_[start_] = bytes_;
+}
+
+Result<uintptr_t> AddressSpace::reserve(size_t bytes, size_t alignment, uintptr_t wanted) {
+  alignment = std::max(alignment, kGranule);
+  std::lock_guard lock(mutex_);
+  if (wanted % alignment == 0 && wanted - start_ < bytes_) {
+    auto piece = free_.upper_bound(wanted);
+    if (piece != free_.begin() && Range{(--piece)->first, piece->second}.contains(wanted, bytes))
+      return takeAt(piece, wanted, bytes);
+  }
+  for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+    const uintptr_t start = roundUp(piece->first, alignment);
+    if (start >= piece->first && Range{piece->first, piece->second}.contains(start, bytes))
+      return takeAt(piece, start, bytes);
+  }
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu free addresses of %zu", bytes, bytes_);
+}
+
+// Requires: the piece is free and holds the range.
+uintptr_t AddressSpace::takeAt(std::map<uintptr_t, size_t>::iterator piece, uintptr_t start, size_t bytes) {
+  const auto [first, length] = *piece;
+  reserved_[start] = bytes;
+  if (start == first) {
+    free_.erase(piece);
+  } else {
+    piece->second = start - first;
+  }
+  const uintptr_t end = start + bytes;
+  if (first + length != end) free_[end] = first + length - end;
+  return start;
+}
+
+bool AddressSpace::free(uintptr_t start, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto found = reserved_.find(start);
+  if (found == reserved_.end() || found->second != bytes) return false;
+  reserved_.erase(found);
+  const uintptr_t end = start + bytes;
+  auto next = free_.lower_bound(start);
+  if (next != free_.end() && next->first == end) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    if (auto previous = std::prev(next); previous->first + previous->second == start) {
+      previous->second += bytes;
+      return true;
+    }
+  }
+  free_[start] = bytes;
+  return true;
+}
+
+AddressSpace::Range AddressSpace::reservationAt(uintptr_t address) const {
+  std::lock_guard lock(mutex_);
+  auto found = reserved_.upper_bound(address);
+  if (found == reserved_.begin()) return {};
+  --found;
+  const Range range{found->first, found->second};
+  return range.contains(address, 1) ? range : Range{};
+}
+
+Record* AddressSpace::publish(const Record& prototype) {
+  std::lock_guard lock(mutex_);
+  Record* record = newRecord();
+  const uint64_t id = prototype.id.load(std::memory_order_relaxed);
+  record->base.store(prototype.base.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record->size.store(prototype.bytes(), std::memory_order_relaxed);
+  record->id.store(id ? id : table_.nextId(), std::memory_order_relaxed);
+  record->owner.store(prototype.owner.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record->kind.store(prototype.kind.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record->window.store(prototype.window.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record->flags.store(prototype.flags.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record->attributes.store(prototype.attributes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record->advice.store(0, std::memory_order_relaxed);
+  record->state.store(State::Live, std::memory_order_release);
+  setWords(*record, reinterpret_cast<uintptr_t>(record));
+  return record;
+}
+
+void AddressSpace::withdraw(Record* record) {
+  std::lock_guard lock(mutex_);
+  setWords(*record, 0);
+  record->state.store(State::Free, std::memory_order_release);
+  record->owner.store(freeRecords_, std::memory_order_relaxed);
+  freeRecords_ = record;
+}
+
+void AddressSpace::setWords(const Record& record, uintptr_t word) {
+  const size_t first = (record.base.load(std::memory_order_relaxed) - start_) >> kGranuleShift;
+  const size_t count = roundUp(record.bytes(), kGranule) >> kGranuleShift;
+  for (size_t granule = first; granule < first + count; ++granule)
+    words_[granule].store(word, std::memory_order_release);
+}
+
+// Straight from the system and never given back: readers may be slow.
+Record* AddressSpace::newRecord() {
+  if (!freeRecords_) {
+    constexpr size_t kChunk = size_t{64} << 10;
+    void* chunk = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED) throw std::bad_alloc();
+    for (size_t i = 0; i < kChunk / sizeof(Record); ++i) {
+      auto* record = new (static_cast<std::byte*>(chunk) + i * sizeof(Record)) Record;
+      record->owner.store(freeRecords_, std::memory_order_relaxed);
+      freeRecords_ = record;
+    }
+  }
+  Record* record = freeRecords_;
+  freeRecords_ = static_cast<Record*>(record->owner.load(std::memory_order_relaxed));
+  return record;
+}
+
+}  // namespace vg::alloc
