@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <string>
 
 namespace vg::bench {
@@ -57,16 +56,5 @@ inline CUcontext start() {
   check(DRIVER(cuCtxSetCurrent)(context), "cuCtxSetCurrent");
   return context;
 }
-
-// Prints every run and remembers the medians, in nanoseconds by name.
-class MedianReporter : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs)
-      if (run.aggregate_name == "median") medians[run.run_name.str()] = run.GetAdjustedRealTime();
-    ConsoleReporter::ReportRuns(runs);
-  }
-  std::map<std::string, double> medians;
-};
 
 }  // namespace vg::bench

@@ -1,4 +1,5 @@
-// Pointer lookup, allocation and small copies through the exported functions, and the tables below them.
+// Pointer lookup, allocation and small copies through the exported functions, and the tables below
+// them. Their limits stand in targets.tsv.
 //
 //   build/release/bin/memory_bench
 #include <cstring>
@@ -210,27 +211,6 @@ void addAll() {
   add("submit/cuMemcpyHtoDAsync/64", submitCopy);
 }
 
-void printTable(const std::map<std::string, double>& medians) {
-  const auto median = [&](const std::string& start) {
-    for (const auto& [name, value] : medians)
-      if (name.rfind(start, 0) == 0) return value;
-    return 0.0;
-  };
-  std::printf("\n");
-  const auto line = [&](const std::string& what, const std::string& start, double limit) {
-    if (const double value = median(start))
-      std::printf("%-52s %9.1f ns   limit %7.1f   %s\n", what.c_str(), value, limit, value <= limit ? "met" : "MISSED");
-  };
-  line("pointer lookup, 10,000 live allocations", "lookup/cuPointerGetAttribute/MEMORY_TYPE", 30);
-  for (const char* size : {"256", "65536", "1048576", "16777216", "1073741824"})
-    line(std::string("cuMemAlloc + cuMemFree, ") + size + " bytes",
-         std::string("allocate/cuMemAlloc+cuMemFree/") + size, 300);
-  const double bound = median("copy/memcpy/64") + 40;
-  for (const char* way : {"cuMemcpyHtoD", "cuMemcpyDtoH", "cuMemcpyDtoD"})
-    line(std::string(way) + " of 64 bytes (memcpy + 40 ns)", std::string("copy/") + way + "/64", bound);
-  line("asynchronous submit of a small copy", "submit/cuMemcpyHtoDAsync/64", 1000);
-}
-
 }  // namespace
 }  // namespace vg::bench
 
@@ -239,7 +219,5 @@ int main(int count, char** arguments) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
   vg::bench::start();
   vg::bench::addAll();
-  vg::bench::MedianReporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
-  vg::bench::printTable(reporter.medians);
+  benchmark::RunSpecifiedBenchmarks();
 }
