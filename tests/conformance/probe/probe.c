@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   libraryPath = argv[1];
-  const Group* const tables[] = {kMemoryGroups, kHostGroups,  kCopyGroups, kLaunchGroups,
-                                 kLifeGroups,   kArrayGroups, kPoolGroups};
+  const Group* const tables[] = {kMemoryGroups, kHostGroups, kCopyGroups,      kLaunchGroups,  kLifeGroups,
+                                 kArrayGroups,  kPoolGroups, kCapturingGroups, kBatchingGroups};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Group* g = tables[t]; g->name; ++g) {
       bool wanted = argc == 2;

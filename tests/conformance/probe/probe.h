@@ -45,4 +45,4 @@ typedef struct {
   void (*run)(void);
 } Group;
 extern const Group kMemoryGroups[], kHostGroups[], kCopyGroups[], kLaunchGroups[], kLifeGroups[], kArrayGroups[],
-    kPoolGroups[];
+    kPoolGroups[], kCapturingGroups[], kBatchingGroups[];
