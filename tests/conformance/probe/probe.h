@@ -46,3 +46,4 @@ typedef struct {
 } Group;
 extern const Group kMemoryGroups[], kHostGroups[], kCopyGroups[], kLaunchGroups[], kLifeGroups[], kArrayGroups[],
     kPoolGroups[], kCapturingGroups[], kBatchingGroups[];
+extern const Group kPoolRuleGroups[], kManagedGroups[], kPinnedGroups[];
