@@ -120,7 +120,7 @@ static void mipmaps(void) {
 
 static void planes(void) {
   start();
-  CUarray a, p;
+  CUarray a = NULL, p;
   RESULT("NV12", make2D(&a, 64, 64, CU_AD_FORMAT_NV12, 3));
   describe("NV12 described", a);
   for (unsigned i = 0; i < 4; ++i) {

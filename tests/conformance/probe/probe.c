@@ -140,9 +140,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   libraryPath = argv[1];
-  const Group* const tables[] = {kMemoryGroups,   kHostGroups,     kCopyGroups,    kLaunchGroups,
-                                 kLifeGroups,     kArrayGroups,    kPoolGroups,    kCapturingGroups,
-                                 kBatchingGroups, kPoolRuleGroups, kManagedGroups, kPinnedGroups};
+  const Group* const tables[] = {kMemoryGroups,  kHostGroups,   kCopyGroups,        kLaunchGroups,   kLifeGroups,
+                                 kArrayGroups,   kPoolGroups,   kCapturingGroups,   kBatchingGroups, kPoolRuleGroups,
+                                 kManagedGroups, kPinnedGroups, kArrayMatrixGroups, kArrayCopyGroups};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Group* g = tables[t]; g->name; ++g) {
       bool wanted = argc == 2;

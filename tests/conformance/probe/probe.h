@@ -45,5 +45,5 @@ typedef struct {
   void (*run)(void);
 } Group;
 extern const Group kMemoryGroups[], kHostGroups[], kCopyGroups[], kLaunchGroups[], kLifeGroups[], kArrayGroups[],
-    kPoolGroups[], kCapturingGroups[], kBatchingGroups[];
-extern const Group kPoolRuleGroups[], kManagedGroups[], kPinnedGroups[];
+    kPoolGroups[], kCapturingGroups[], kBatchingGroups[], kPoolRuleGroups[], kManagedGroups[], kPinnedGroups[],
+    kArrayMatrixGroups[], kArrayCopyGroups[];
