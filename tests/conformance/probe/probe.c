@@ -140,9 +140,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   libraryPath = argv[1];
-  const Group* const tables[] = {kMemoryGroups,  kHostGroups,   kCopyGroups,        kLaunchGroups,   kLifeGroups,
-                                 kArrayGroups,   kPoolGroups,   kCapturingGroups,   kBatchingGroups, kPoolRuleGroups,
-                                 kManagedGroups, kPinnedGroups, kArrayMatrixGroups, kArrayCopyGroups};
+  static const Group* const tables[] = {
+#define TABLE(name) name,
+#include "tables.inc"
+#undef TABLE
+  };
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Group* g = tables[t]; g->name; ++g) {
       bool wanted = argc == 2;

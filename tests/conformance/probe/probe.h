@@ -44,6 +44,6 @@ typedef struct {
   const char* name;
   void (*run)(void);
 } Group;
-extern const Group kMemoryGroups[], kHostGroups[], kCopyGroups[], kLaunchGroups[], kLifeGroups[], kArrayGroups[],
-    kPoolGroups[], kCapturingGroups[], kBatchingGroups[], kPoolRuleGroups[], kManagedGroups[], kPinnedGroups[],
-    kArrayMatrixGroups[], kArrayCopyGroups[];
+#define TABLE(name) extern const Group name[];
+#include "tables.inc"
+#undef TABLE
