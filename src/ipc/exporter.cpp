@@ -1,0 +1,206 @@
+#include "ipc/exporter.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/spin.h"
+
+namespace vg::ipc {
+namespace {
+
+struct Entry {
+  Random secret;
+  std::shared_ptr<const Offer> offer;
+};
+using Table = std::map<std::pair<Subject, uint64_t>, Entry>;
+
+constinit std::mutex mutex;  // guards what follows
+constinit Address ourAddress;
+constinit int listener = -1;
+constinit Table* table = nullptr;  // never destroyed
+constinit size_t sweepAt = 64;     // entries
+
+// Takes as long for any two secrets.
+bool equal(const Random& a, const Random& b) {
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+// What the bytes of a request name, or null.
+std::shared_ptr<const Offer> find(const void* request) {
+  Result<Handle> decoded = Handle::decode(request);
+  if (!decoded) return nullptr;
+  const Handle& handle = *decoded;
+  std::lock_guard lock(mutex);
+  if (handle.exporter != ourAddress) return nullptr;
+  const auto entry = table->find({handle.subject, handle.id});
+  if (entry == table->end() || !equal(entry->second.secret, handle.secret)) return nullptr;
+  return entry->second.offer;
+}
+
+void answer(int client) {
+  unsigned char request[kHandleBytes + 1];
+  if (recv(client, request, sizeof request, MSG_DONTWAIT) != static_cast<ssize_t>(kHandleBytes)) return;
+  const std::shared_ptr<const Offer> offer = find(request);
+  if (!offer) return (void)sendAnswer(client, {Verdict::Unknown, 0, {}}, -1);
+  Result<int> descriptor = offer->descriptor();
+  if (!descriptor) {
+    const bool gone = descriptor.error() == CUDA_ERROR_INVALID_VALUE;
+    return (void)sendAnswer(client, {gone ? Verdict::Unknown : Verdict::Exhausted, 0, {}}, -1);
+  }
+  sendAnswer(client, {Verdict::Granted, 0, offer->note()}, *descriptor);
+  close(*descriptor);
+}
+
+// The listening socket and those who have connected but not asked yet. Used by the one thread only.
+class Service {
+ public:
+  explicit Service(int listening) { polled_[0] = {listening, POLLIN, 0}; }
+
+  void run() {
+    for (;;) {
+      // When no more can be taken the queue of the socket holds the rest.
+      polled_[0].events = count_ < kMost && !resting() ? POLLIN : 0;
+      const int ready = poll(polled_, count_ + 1, count_ || resting() ? kTick : -1);
+      if (ready < 0 && errno != EINTR) rest();
+      if (ready > 0) serve();
+      dropLate();
+    }
+  }
+
+ private:
+  static constexpr unsigned kMost = 64;
+  static constexpr int kTick = 50;                      // ms
+  static constexpr uint64_t kPatience = 500'000'000;    // ns a client may take to ask
+  static constexpr uint64_t kRestPeriod = 100'000'000;  // ns without new clients when there was no descriptor
+
+  bool resting() const { return restUntil_ && monotonicNanoseconds() < restUntil_; }
+  void rest() { restUntil_ = monotonicNanoseconds() + kRestPeriod; }
+
+  void serve() {
+    for (unsigned i = count_; i > 0; --i) {
+      if (!polled_[i].revents) continue;
+      if (polled_[i].revents & POLLIN) answer(polled_[i].fd);
+      drop(i);
+    }
+    if (polled_[0].revents & POLLIN) take();
+  }
+
+  void take() {
+    const int client = accept4(polled_[0].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client < 0) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) rest();
+      return;
+    }
+    if (!peerIsOurUser(client)) {
+      VG_LOG(Warn, "a process of another user asked for what this one shares, and was refused");
+      close(client);
+      return;
+    }
+    ++count_;
+    polled_[count_] = {client, POLLIN, 0};
+    until_[count_] = monotonicNanoseconds() + kPatience;
+  }
+
+  void drop(unsigned i) {
+    close(polled_[i].fd);
+    polled_[i] = polled_[count_];
+    until_[i] = until_[count_];
+    --count_;
+  }
+
+  void dropLate() {
+    if (!count_) return;
+    const uint64_t now = monotonicNanoseconds();
+    for (unsigned i = count_; i > 0; --i)
+      if (now > until_[i]) drop(i);
+  }
+
+  pollfd polled_[kMost + 1] = {};  // [0] listens
+  uint64_t until_[kMost + 1] = {};
+  unsigned count_ = 0;
+  uint64_t restUntil_ = 0;
+};
+
+void threadMain(void* listening) {
+  Service service(static_cast<int>(reinterpret_cast<intptr_t>(listening)));
+  service.run();
+}
+
+// A child that keeps the socket open would keep the name alive after we are gone.
+void lockForFork() { mutex.lock(); }
+void unlockInParent() { mutex.unlock(); }
+void closeInChild() {
+  if (listener >= 0) close(listener);
+  listener = -1;
+  ourAddress = {};
+  mutex.unlock();
+}
+
+// Requires: mutex is held.
+CUresult startLocked() {
+  if (listener >= 0) return CUDA_SUCCESS;
+  if (!table) {
+    table = new Table;
+    pthread_atfork(lockForFork, unlockInParent, closeInChild);
+  }
+  Address address;
+  VG_CHECK(fillRandom(address.bytes));
+  const int made = listenAt(address);
+  if (made < 0) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no socket to share with other processes: %s", strerror(errno));
+  if (!os::startThread("vg-ipc", threadMain, reinterpret_cast<void*>(static_cast<intptr_t>(made)))) {
+    close(made);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  listener = made;
+  ourAddress = address;
+  return CUDA_SUCCESS;
+}
+
+// Forgets offers whose objects have ended, now and then. Requires: mutex is held.
+void sweepLocked() {
+  if (table->size() < sweepAt) return;
+  std::erase_if(*table, [](const auto& row) { return !row.second.offer->lives(); });
+  sweepAt = table->size() * 2 + 64;
+}
+
+}  // namespace
+
+Result<Address> listen() {
+  std::lock_guard lock(mutex);
+  VG_CHECK(startLocked());
+  return ourAddress;
+}
+
+bool isOurs(const Address& address) {
+  std::lock_guard lock(mutex);
+  return address && address == ourAddress;
+}
+
+Result<Handle> publish(Subject subject, uint64_t id, std::shared_ptr<const Offer> offer) {
+  std::lock_guard lock(mutex);
+  VG_CHECK(startLocked());
+  sweepLocked();
+  Entry& entry = (*table)[{subject, id}];
+  if (!entry.offer || !entry.offer->lives()) {
+    Random secret;
+    if (const CUresult none = fillRandom(secret)) {
+      table->erase({subject, id});
+      return none;
+    }
+    entry = {secret, std::move(offer)};
+  }
+  return Handle{subject, ourAddress, entry.secret, id};
+}
+
+}  // namespace vg::ipc
