@@ -1,5 +1,6 @@
 // Copies of linear memory: one row, boxes, between devices.
 #include "api/call.h"
+#include "core/memory_batch.h"
 #include "core/memory_copy.h"
 
 namespace vg::handlers {
@@ -51,6 +52,14 @@ Result<core::Stream&> peerStream(const Call& call, CUcontext destination, CUcont
   if (core::threadState.current || !named) return call.resolve(nullptr);
   VG_TRY(core::Context & context, core::findContext(named));
   return context.legacyStream();
+}
+
+CUresult batch(const Call& call, const core::memory::LinearBatch& batch, size_t* failIdx, CUstream handle) {
+  VG_TRY(core::Stream & stream, call.resolve(handle));
+  size_t culprit = core::memory::kWholeBatch;
+  const CUresult result = core::memory::copyBatch(stream, batch, culprit);
+  if (result != CUDA_SUCCESS && failIdx) *failIdx = culprit;
+  return result;
 }
 
 }  // namespace
@@ -136,6 +145,17 @@ CUresult cuMemcpy3DPeerAsync(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy, 
   if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
   VG_CHECK(checkContexts(pCopy->dstContext, pCopy->srcContext));
   return box(call, pCopy, hStream, Form::Asynchronous);
+}
+
+CUresult cuMemcpyBatchAsync(const Call& call, CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                            CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, size_t* failIdx,
+                            CUstream hStream) {
+  return batch(call, {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs}, failIdx, hStream);
+}
+
+CUresult cuMemcpyBatchAsync_v2(const Call& call, CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, CUstream hStream) {
+  return batch(call, {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs}, nullptr, hStream);
 }
 
 }  // namespace vg::handlers

@@ -65,6 +65,17 @@ class Stream {
   // Calls `function(data)` in stream order on a thread that may block; see core/host_function.h for what it may do.
   CUresult hostCall(void (*function)(void* data), void* data);
 
+  // Runs `work()` on the calling thread, as the stream's next piece of work, when the stream is idle and the host
+  // reaches the device's memory; false, with nothing done, otherwise. `work` is short and waits for nothing.
+  template <class Work>
+  bool runInPlace(Work work) {
+    uint64_t value = 0;
+    if (!inlineAllowed_ || !claim(&value)) return false;
+    work();
+    timeline_->advance(value);
+    return true;
+  }
+
   // Later work waits for the point; other streams' points too.
   CUresult waitFor(Point point);
   // CUDA_SUCCESS, CUDA_ERROR_NOT_READY or the sticky error. For the legacy stream: of all blocking streams too.
