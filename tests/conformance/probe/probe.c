@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
 #define TABLE(name) name,
 #include "tables.inc"
 #undef TABLE
-      , kIpcGroups};
+  };
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Group* g = tables[t]; g->name; ++g) {
       bool wanted = argc == 2;
