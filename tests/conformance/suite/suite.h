@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "device_fixture.h"
+#include "documented.h"
 #include "evidence.h"
 #include "kernels.h"
 #include "library.h"
