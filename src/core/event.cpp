@@ -135,6 +135,20 @@ CUresult Event::record(Stream& stream) {
   return CUDA_SUCCESS;
 }
 
+uint64_t* Event::recordAt(Point point) {
+  std::lock_guard lock(mutex_);
+  if (!timing()) {
+    store({point, nullptr, true});
+    return nullptr;
+  }
+  EventStamp* stamp = stamps.take();
+  stamp->written = point;
+  store({point, &stamp->nanoseconds, true});
+  if (stamp_) stamps.giveBack(stamp_);
+  stamp_ = stamp;
+  return &stamp->nanoseconds;
+}
+
 Point Event::point() const { return recorded().point; }
 
 CUresult Event::query() const {

@@ -30,6 +30,9 @@ class Event {
   // Captures what `stream` has to do by now. CUDA_ERROR_INVALID_HANDLE when the stream is of another context. When it
   // fails, what was recorded before stays.
   CUresult record(Stream& stream);
+  // The event will be reached at `point`, to which whoever calls advances. Where to write the device's time just
+  // before; null without timing.
+  uint64_t* recordAt(Point point);
   // The point last recorded; done at once when never recorded.
   Point point() const;
   CUresult query() const;

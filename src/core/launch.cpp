@@ -103,28 +103,6 @@ Result<Buffer> readExtra(void** extra) {
   return buffer;
 }
 
-CUresult fillParameters(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out) {
-  const char* const name = kernel.name().c_str();
-  if (arguments.values && arguments.extra)
-    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
-  if (arguments.extra) {
-    VG_TRY(const Buffer buffer, readExtra(arguments.extra));
-    // A shorter buffer is no error, as recorded from the driver: the parameters that it lacks are zero.
-    const size_t given = std::min<size_t>(buffer.size, kernel.parameterBytes());
-    if (given) std::memcpy(out, buffer.pointer, given);
-    std::memset(out + given, 0, kernel.parameterBytes() - given);
-    return CUDA_SUCCESS;
-  }
-  const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();
-  if (!parameters.empty() && !arguments.values)
-    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: %zu parameters and no arguments", name, parameters.size());
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!arguments.values[i]) return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: argument %zu is null", name, i);
-    std::memcpy(out + parameters[i].offset, arguments.values[i], parameters[i].size);
-  }
-  return CUDA_SUCCESS;
-}
-
 CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& request) {
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -170,6 +148,28 @@ CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& reques
 
 }  // namespace
 
+CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out) {
+  const char* const name = kernel.name().c_str();
+  if (arguments.values && arguments.extra)
+    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
+  if (arguments.extra) {
+    VG_TRY(const Buffer buffer, readExtra(arguments.extra));
+    // A shorter buffer is no error, as recorded from the driver: the parameters that it lacks are zero.
+    const size_t given = std::min<size_t>(buffer.size, kernel.parameterBytes());
+    if (given) std::memcpy(out, buffer.pointer, given);
+    std::memset(out + given, 0, kernel.parameterBytes() - given);
+    return CUDA_SUCCESS;
+  }
+  const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();
+  if (!parameters.empty() && !arguments.values)
+    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: %zu parameters and no arguments", name, parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!arguments.values[i]) return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: argument %zu is null", name, i);
+    std::memcpy(out + parameters[i].offset, arguments.values[i], parameters[i].size);
+  }
+  return CUDA_SUCCESS;
+}
+
 Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config) {
   LaunchRequest request;
   const unsigned grid[3] = {config.gridDimX, config.gridDimY, config.gridDimZ};
@@ -194,7 +194,7 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   }
   VG_CHECK(kernel->prepare(request.shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
-  if (const CUresult bad = fillParameters(*kernel, arguments, record->parameterBytes())) {
+  if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
     records.give(record);
     return bad;
   }

@@ -26,6 +26,9 @@ struct LaunchRequest {
   CUevent completionEvent = nullptr;  // recorded after the kernel
 };
 
+// Copies the arguments to `out`, kernel.parameterBytes() bytes in the layout of the parameter buffer.
+CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out);
+
 // Reads CUlaunchConfig: shape and attributes. Those that only give advice are accepted.
 Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config);
 

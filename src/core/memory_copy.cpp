@@ -159,35 +159,46 @@ Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent) {
   return ResolvedSide{{reinterpret_cast<std::byte*>(place.address), pitch, slice}, record};
 }
 
-CUresult copyBox(Stream& stream, const BoxSide& destination, const BoxSide& source, const Extent& extent, Form form) {
-  if (!extent.width || !extent.height || !extent.depth) return CUDA_SUCCESS;
+Result<DescribedCopy> describe(const BoxSide& destination, const BoxSide& source, const Extent& extent) {
+  if (!extent.width || !extent.height || !extent.depth) return DescribedCopy{};
   VG_TRY(ResolvedSide to, resolve(destination, extent));
   VG_TRY(ResolvedSide from, resolve(source, extent));
-  const copy::Shape shape{to.side, from.side, extent.width, extent.height, extent.depth};
-  return stream.copy(shape, completionOfCopy(stream, to.record, from.record, shape.bytes(), form));
+  return DescribedCopy{{to.side, from.side, extent.width, extent.height, extent.depth}, to.record, from.record};
 }
 
 template <class Box>
-CUresult copyBox3D(Stream& stream, const Box& box, Form form) {
+Result<DescribedCopy> describe3D(const Box& box) {
   const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,     rawValue(box.dstMemoryType),
                             box.dstHost,   box.dstDevice,   box.dstPitch, box.dstHeight};
   const BoxSide source{"source",    box.srcXInBytes, box.srcY,     box.srcZ,     rawValue(box.srcMemoryType),
                        box.srcHost, box.srcDevice,   box.srcPitch, box.srcHeight};
-  return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, box.Depth}, form);
+  return describe(destination, source, {box.WidthInBytes, box.Height, box.Depth});
+}
+
+CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) {
+  if (!described.ok()) return described.error();
+  const DescribedCopy& copy = described.value();
+  const size_t bytes = copy.shape.bytes();
+  if (!bytes) return CUDA_SUCCESS;
+  return stream.copy(copy.shape, completionOfCopy(stream, copy.destination, copy.source, bytes, form));
 }
 
 }  // namespace
+
+Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) { return describe3D(box); }
 
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
   const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, rawValue(box.dstMemoryType),
                             box.dstHost,   box.dstDevice,   box.dstPitch, 0};
   const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, rawValue(box.srcMemoryType),
                        box.srcHost, box.srcDevice,   box.srcPitch, 0};
-  return copyBox(stream, destination, source, {box.WidthInBytes, box.Height, 1}, form);
+  return run(stream, describe(destination, source, {box.WidthInBytes, box.Height, 1}), form);
 }
 
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) { return copyBox3D(stream, box, form); }
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form) { return copyBox3D(stream, box, form); }
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) { return run(stream, describe3D(box), form); }
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form) {
+  return run(stream, describe3D(box), form);
+}
 
 CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,
                     Form form) {
@@ -195,14 +206,14 @@ CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uin
   return fillRows(stream, destination, 0, value, elementSize, count, 1, form);
 }
 
-CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
-                  size_t width, size_t height, Form form) {
-  if (!width || !height) return CUDA_SUCCESS;
+Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
+                                   uint32_t elementSize, size_t width, size_t height) {
+  if (!width || !height) return DescribedFill{};
   size_t rowBytes, bytes;
   if (__builtin_mul_overflow(width, elementSize, &rowBytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu elements of %u bytes", width, elementSize);
   if (height == 1) pitch = rowBytes;
-  const auto largestPitch = static_cast<size_t>(stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
+  const auto largestPitch = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
   if (destination % elementSize || pitch % elementSize)
     return fail(CUDA_ERROR_INVALID_VALUE, "address %#llx or pitch %zu is not a multiple of %u", destination, pitch,
                 elementSize);
@@ -211,8 +222,17 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
   if (!multiplyAdd(height - 1, pitch, rowBytes, &bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows at pitch %zu", height, pitch);
   VG_TRY(const Known record, deviceRecord(destination, bytes));
-  return stream.fill({reinterpret_cast<std::byte*>(destination), pitch, rowBytes, height, value, elementSize},
-                     completionOfFill(stream, record, bytes, form));
+  return DescribedFill{{reinterpret_cast<std::byte*>(destination), pitch, rowBytes, height, value, elementSize},
+                       record};
+}
+
+CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
+                  size_t width, size_t height, Form form) {
+  VG_TRY(const DescribedFill described,
+         describeFill(stream.context().device(), destination, pitch, value, elementSize, width, height));
+  const size_t bytes = described.fill.width * described.fill.height;
+  if (!bytes) return CUDA_SUCCESS;
+  return stream.fill(described.fill, completionOfFill(stream, described.destination, bytes, form));
 }
 
 }  // namespace vg::core::memory

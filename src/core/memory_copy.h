@@ -10,6 +10,13 @@
 #include "copy/shape.h"
 #include "core/stream.h"
 
+namespace vg::alloc {
+struct Record;
+}
+namespace vg::core {
+class Device;
+}
+
 namespace vg::core::memory {
 
 // How the caller names a side: Device must be memory that CUDA knows, Unified and Host may be pageable too.
@@ -32,6 +39,21 @@ CUresult copyLinear(Stream& stream, Place destination, Place source, size_t byte
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form);
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form);
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form);
+
+// A copy or fill that has been checked and is to run later, perhaps often: as graphs do it. The records say what memory
+// it was checked against; null: pageable.
+struct DescribedCopy {
+  copy::Shape shape;  // no bytes: nothing to do
+  const alloc::Record* destination = nullptr;
+  const alloc::Record* source = nullptr;
+};
+struct DescribedFill {
+  copy::Fill fill;  // no bytes: nothing to do
+  const alloc::Record* destination = nullptr;
+};
+Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box);
+Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
+                                   uint32_t elementSize, size_t width, size_t height);
 
 // `count` elements of `elementSize` bytes, or rows of them.
 CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,

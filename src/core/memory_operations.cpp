@@ -45,13 +45,15 @@ bool holds(const Operation& operation) {
   }
 }
 
-struct Batch {
+}  // namespace
+
+struct MemoryOperations {
   const Context* context;
   std::vector<Operation> operations;
 
   static void call(void* raw) {
-    const std::unique_ptr<Batch> self(static_cast<Batch*>(raw));
-    for (const Operation& operation : self->operations) self->perform(operation);
+    const OwnMemoryOperations self(static_cast<MemoryOperations*>(raw));
+    vg::core::perform(*self);
   }
 
   void perform(const Operation& operation) const {
@@ -83,21 +85,23 @@ struct Batch {
   }
 };
 
+namespace {
+
 Result<void*> wordAt(CUdeviceptr address, size_t bytes) {
   if (address % bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no multiple of %zu", address, bytes);
   VG_TRY(std::byte* const word, memory::deviceRange(address, bytes));
   return static_cast<void*>(word);
 }
 
-CUresult require64(const Stream& stream) {
-  if (stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)) return CUDA_SUCCESS;
+CUresult require64(const Context& context) {
+  if (context.device().attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)) return CUDA_SUCCESS;
   return unsupported("64-bit memory operations in streams, by this device profile");
 }
 
-Result<Operation> describeWait(const Stream& stream, const CUstreamBatchMemOpParams& params, bool wide) {
+Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpParams& params, bool wide) {
   const auto& wait = params.waitValue;
   const unsigned condition = wait.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
-  const Device& device = stream.context().device();
+  const Device& device = context.device();
   if (condition > CU_STREAM_WAIT_VALUE_NOR) return fail(CUDA_ERROR_INVALID_VALUE, "wait flags %#x", wait.flags);
   if (condition == CU_STREAM_WAIT_VALUE_NOR && !device.attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR))
     return unsupported("CU_STREAM_WAIT_VALUE_NOR, by this device profile");
@@ -117,18 +121,18 @@ Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wid
                    wide ? write.value64 : write.value};
 }
 
-CUresult add(std::vector<Operation>& operations, const Stream& stream, const CUstreamBatchMemOpParams& params) {
+CUresult add(std::vector<Operation>& operations, const Context& context, const CUstreamBatchMemOpParams& params) {
   switch (const int operation = rawValue(params.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-      VG_CHECK(require64(stream));
+      VG_CHECK(require64(context));
       [[fallthrough]];
     case CU_STREAM_MEM_OP_WAIT_VALUE_32: {
-      VG_TRY(Operation described, describeWait(stream, params, operation == CU_STREAM_MEM_OP_WAIT_VALUE_64));
+      VG_TRY(Operation described, describeWait(context, params, operation == CU_STREAM_MEM_OP_WAIT_VALUE_64));
       operations.push_back(described);
       return CUDA_SUCCESS;
     }
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-      VG_CHECK(require64(stream));
+      VG_CHECK(require64(context));
       [[fallthrough]];
     case CU_STREAM_MEM_OP_WRITE_VALUE_32: {
       VG_TRY(Operation described, describeWrite(params, operation == CU_STREAM_MEM_OP_WRITE_VALUE_64));
@@ -138,7 +142,7 @@ CUresult add(std::vector<Operation>& operations, const Stream& stream, const CUs
     case CU_STREAM_MEM_OP_BARRIER:  // every operation is in order with everything already
       return CUDA_SUCCESS;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-      if (stream.context().device().attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES)) return CUDA_SUCCESS;
+      if (context.device().attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES)) return CUDA_SUCCESS;
       return unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, by this device profile");
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "memory operation %d", operation);
@@ -147,11 +151,29 @@ CUresult add(std::vector<Operation>& operations, const Stream& stream, const CUs
 
 }  // namespace
 
+void EndMemoryOperations::operator()(MemoryOperations* operations) const { delete operations; }
+
+Result<OwnMemoryOperations> describeMemoryOperations(const Context& context, const CUstreamBatchMemOpParams* operations,
+                                                     unsigned count) {
+  OwnMemoryOperations described(new MemoryOperations{&context, {}});
+  for (unsigned i = 0; i < count; ++i) VG_CHECK(add(described->operations, context, operations[i]));
+  return described;
+}
+
+void perform(const MemoryOperations& operations) {
+  for (const Operation& operation : operations.operations) operations.perform(operation);
+}
+
+bool waits(const MemoryOperations& operations) {
+  for (const Operation& operation : operations.operations)
+    if (operation.kind == Operation::Kind::Wait32 || operation.kind == Operation::Kind::Wait64) return true;
+  return false;
+}
+
 CUresult queueMemoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {
-  auto batch = std::make_unique<Batch>(Batch{&stream.context(), {}});
-  for (unsigned i = 0; i < count; ++i) VG_CHECK(add(batch->operations, stream, operations[i]));
+  VG_TRY(OwnMemoryOperations batch, describeMemoryOperations(stream.context(), operations, count));
   if (batch->operations.empty()) return stream.context().state();
-  VG_CHECK(stream.hostCall(Batch::call, batch.get()));
+  VG_CHECK(stream.hostCall(MemoryOperations::call, batch.get()));
   (void)batch.release();  // the call frees it
   return CUDA_SUCCESS;
 }

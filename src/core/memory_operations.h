@@ -4,9 +4,24 @@
 
 #include <cuda.h>
 
+#include <memory>
+
 #include "core/stream.h"
 
 namespace vg::core {
+
+struct MemoryOperations;  // checked ones, to be run any number of times
+struct EndMemoryOperations {
+  void operator()(MemoryOperations* operations) const;
+};
+using OwnMemoryOperations = std::unique_ptr<MemoryOperations, EndMemoryOperations>;
+
+// Checks operations of `context` that are to run later. Errors as of queueMemoryOperations.
+Result<OwnMemoryOperations> describeMemoryOperations(const Context& context, const CUstreamBatchMemOpParams* operations,
+                                                     unsigned count);
+// Performs them on the calling thread, which may wait long.
+void perform(const MemoryOperations& operations);
+bool waits(const MemoryOperations& operations);
 
 // Checks all operations, then queues them as one piece of work. An operation on memory that is no device, managed,
 // pinned or registered memory, on a misaligned address or with unknown flags: CUDA_ERROR_INVALID_VALUE. A wait ends
