@@ -103,8 +103,8 @@ void AddressSpace::withdraw(Record* record) {
 
 void AddressSpace::setWords(const Record& record, uintptr_t word) {
   const size_t first = (record.base.load(std::memory_order_relaxed) - start_) >> kGranuleShift;
-  const size_t count = roundUp(record.bytes(), kGranule) >> kGranuleShift;
-  for (size_t granule = first; granule < first + count; ++granule)
+  const uintptr_t last = record.base.load(std::memory_order_relaxed) + record.bytes() - 1;
+  for (size_t granule = first; granule <= (last - start_) >> kGranuleShift; ++granule)
     words_[granule].store(word, std::memory_order_release);
 }
 

@@ -41,8 +41,8 @@ class AddressSpace {
   Range reservationAt(uintptr_t address) const;
 
   // Makes a live record with the members of `prototype` known for [base, base + size). Its id is a new one unless the
-  // prototype has one. Throws std::bad_alloc. Requires: base is a multiple of kGranule inside a reservation, and
-  // nothing is published in the granules it touches.
+  // prototype has one. Throws std::bad_alloc. Requires: the range is inside a reservation, and nothing is published in
+  // the granules it touches.
   Record* publish(const Record& prototype);
   // Ends a published record: lookups do not find it any more. The memory of records is never given back.
   void withdraw(Record* record);

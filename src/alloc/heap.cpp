@@ -39,6 +39,7 @@ void begin(MemoryTable& table, Record& record, uintptr_t base, size_t bytes, uns
   record.flags.store(description.flags, std::memory_order_relaxed);
   record.attributes.store(0, std::memory_order_relaxed);
   record.advice.store(0, std::memory_order_relaxed);
+  record.shared.store(false, std::memory_order_relaxed);
   record.state.store(State::Live, std::memory_order_release);
 }
 
@@ -92,15 +93,18 @@ bool Heap::release(uintptr_t base, uint64_t id) {
   Record* record = find(base, id, slab, run);
   if (!record) return false;
   record->state.store(State::Free, std::memory_order_release);
-  if (slab) {
+  if (record->shared.load(std::memory_order_relaxed)) shares_.erase(id);
+  if (slab ? slab->shared : run->shared) {
+    releaseShared(slab, run);
+  } else if (slab) {
     releaseSlot(*slab, *record);
-  } else if (run->granule) {
-    releasePages(*run);
   } else {
-    releaseGranules(*run);
+    releaseRun(*run);
   }
   return true;
 }
+
+void Heap::releaseRun(Run& run) { run.granule ? releasePages(run) : releaseGranules(run); }
 
 // The live record that starts at `base`, and the slab or run it belongs to.
 Record* Heap::find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run) {
@@ -188,8 +192,19 @@ Heap::Slab* Heap::newSlab(unsigned sizeClass) {
 
 // Requires: nothing lives in the slab and it is in partial_.
 void Heap::endSlab(Slab& slab) {
+  unlistSlab(slab);
+  retireSlab(slab);
+}
+
+// Requires: the slab is in partial_.
+void Heap::unlistSlab(Slab& slab) {
   (slab.previous ? slab.previous->next : partial_[slab.sizeClass]) = slab.next;
   if (slab.next) slab.next->previous = slab.previous;
+  slab.next = slab.previous = nullptr;
+}
+
+// Requires: nothing lives in the slab and it is not in partial_.
+void Heap::retireSlab(Slab& slab) {
   slab.granule->pages[slab.page].store(0, std::memory_order_release);
   givePages(*slab.granule, slab.page, 1);
   slab.previous = nullptr;

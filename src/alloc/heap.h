@@ -5,13 +5,19 @@
 // bound the oldest goes back to the system and faults when it is touched. `capacity` counts granules with something
 // live in them, as the vendor's driver does, so that a window that is all released has all its capacity free.
 //
+// An allocation can be shared with other processes. Its pages then hold nothing that is allocated later, and are
+// replaced by fresh memory before anybody gets them again: what others have mapped stays theirs.
+//
 // All functions are thread-safe; one lock a heap, held for some tens of nanoseconds unless memory has to be committed.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "alloc/memory_source.h"
@@ -49,6 +55,17 @@ class Heap {
     for (auto [base, id] : found) released += release(base, id);
     return released;
   }
+  // An allocation as other processes can map it. The object exists until the allocation ends.
+  struct Share {
+    PhysicalRef memory;
+    size_t offset;  // of the allocation's first byte
+    size_t bytes;
+  };
+  // The allocation that starts at `base` and has this id, the same object each time. CUDA_ERROR_INVALID_VALUE when it
+  // is not there (any more), CUDA_ERROR_OUT_OF_MEMORY when the system has no memory or descriptor left. Allocating and
+  // releasing go on meanwhile.
+  Result<std::shared_ptr<const Share>> share(uintptr_t base, uint64_t id);
+
   // Calls visit(const Record&) for every live allocation, under the heap's lock.
   template <class Visit>
   void forEach(Visit visit);
@@ -67,11 +84,19 @@ class Heap {
   static constexpr unsigned kUnitsOfClass[kClasses] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 42, 64};
 
   struct PagedGranule;
+  // What a run or a slab that is or becomes shared memory has besides.
+  struct SharedState {
+    SharedMemory shared;
+    unsigned users = 0;   // threads that are about to share something in it: it may not end meanwhile
+    bool moving = false;  // one of them moves it, without the lock
+    bool ended = false;   // a run that was released
+  };
   // A run of pages or granules; also a granule run while it is cached.
   struct Run : Record {
     uint32_t position = 0;                           // first page of the granule, or first granule of the window
     uint32_t extent = 0;                             // pages or granules
     PagedGranule* granule = nullptr;                 // page runs
+    SharedState* shared = nullptr;                   // while it lives
     Run *binNext = nullptr, *binPrevious = nullptr;  // cached: same extent, newest first
     Run *ageNext = nullptr, *agePrevious = nullptr;  // cached: oldest first
   };
@@ -79,6 +104,7 @@ class Heap {
     uint64_t freeSlots[2] = {};
     uint32_t live = 0, slots = 0, page = 0, sizeClass = 0;
     PagedGranule* granule = nullptr;
+    SharedState* shared = nullptr;              // then no slot is given out any more
     Slab *next = nullptr, *previous = nullptr;  // in partial_, while a slot is free
   };
   struct PagedGranule : PageTable {
@@ -98,6 +124,20 @@ class Heap {
 
   Slab* newSlab(unsigned sizeClass);
   void endSlab(Slab& slab);
+  void unlistSlab(Slab& slab);
+  void retireSlab(Slab& slab);
+
+  struct SharedRange {
+    std::byte* start;
+    size_t bytes;
+    SharedState*& state;
+  };
+  SharedRange rangeOf(Slab* slab, Run* run);
+  CUresult move(std::unique_lock<std::mutex>& lock, const SharedRange& range);
+  std::shared_ptr<const Share> shareOf(Record& record, const SharedRange& range);
+  void releaseShared(Slab* slab, Run* run);
+  void endSharedIfEmpty(Slab* slab, Run* run);
+  void releaseRun(Run& run);
   PagedGranule* granuleWithPages(uint32_t count);
   uint32_t takePages(PagedGranule& granule, uint32_t count);
   void givePages(PagedGranule& granule, uint32_t first, uint32_t count);
@@ -142,6 +182,8 @@ class Heap {
   Run* freeRuns_ = nullptr;
   Slab* freeSlabs_[kClasses] = {};
   PagedGranule* freeGranules_ = nullptr;
+  std::unordered_map<uint64_t, std::shared_ptr<const Share>> shares_;  // by id
+  std::condition_variable moved_;
   std::byte *metadataAt_ = nullptr, *metadataEnd_ = nullptr;
   std::vector<std::pair<void*, size_t>> metadataChunks_;
 };

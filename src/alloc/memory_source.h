@@ -4,9 +4,16 @@
 
 #include <cstddef>
 
+#include "alloc/physical_memory.h"
 #include "base/result.h"
 
 namespace vg::alloc {
+
+// A range of committed memory as other processes can map it.
+struct SharedMemory {
+  PhysicalRef memory;  // shows the range from offset 0 on
+  size_t moved = 0;    // bytes of the range that are in it so far
+};
 
 class MemorySource {
  public:
@@ -17,15 +24,27 @@ class MemorySource {
   // Gives the memory back; any access faults from now on. Requires: committed.
   virtual void decommit(std::byte* start, size_t bytes) = 0;
 
+  // Makes the range memory that other processes can map, at the same addresses and with the same content, while the
+  // device and the host go on using it: no store is lost and no load sees anything else. When it fails nothing has
+  // happened that a user of the range could see, and it may be called again with the same `shared`. Requires: whole
+  // pages (kPage), committed, never shared since.
+  virtual CUresult share(std::byte* start, size_t bytes, SharedMemory& shared);
+  // Makes the range memory of this process alone again, its content unspecified; others keep what they have mapped.
+  // Requires: share() was called for this range.
+  virtual CUresult unshare(std::byte* start, size_t bytes);
+
  protected:
   ~MemorySource() = default;
 };
 
 // Memory of the process itself, in huge pages where the system has them.
-class ProcessMemory final : public MemorySource {
+class ProcessMemory : public MemorySource {
  public:
   CUresult commit(std::byte* start, size_t bytes) override;
   void decommit(std::byte* start, size_t bytes) override;
+  // Requires: faults are passed to awaitMove (alloc/memory_move.h).
+  CUresult share(std::byte* start, size_t bytes, SharedMemory& shared) override;
+  CUresult unshare(std::byte* start, size_t bytes) override;
 };
 
 }  // namespace vg::alloc

@@ -142,6 +142,15 @@ void PhysicalMemory::unmap(std::byte* address, size_t bytes) {
   mprotect(address, bytes, PROT_NONE);
 }
 
+CUresult PhysicalMemory::write(size_t offset, const std::byte* source, size_t bytes) const {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t wrote = pwrite(file_, source + done, bytes - done, static_cast<off_t>(offset_ + offset + done));
+    if (wrote <= 0 && errno != EINTR) return noMemory("pages", bytes);
+    if (wrote > 0) done += static_cast<size_t>(wrote);
+  }
+  return CUDA_SUCCESS;
+}
+
 Result<int> PhysicalMemory::duplicate() const {
   const int copy = fcntl(file_, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return noMemory("a descriptor", bytes_);

@@ -6,8 +6,8 @@
 // released shortly before is handed out again without a system call (its content is what the process left in it).
 // In huge pages where the system has them for shared memory.
 //
-// Reference-counted: mappings that somebody made stay valid only as long as a reference is held. All functions are
-// thread-safe.
+// Reference-counted: mappings that somebody made stay valid only as long as a reference is held, except those of
+// shareable objects, which stay for themselves. All functions are thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -63,6 +63,10 @@ class PhysicalMemory {
   static CUresult protect(std::byte* address, size_t bytes, Protection protection);
   // Makes the addresses inaccessible again, still reserved.
   static void unmap(std::byte* address, size_t bytes);
+
+  // Writes bytes without mapping them. CUDA_ERROR_OUT_OF_MEMORY when the system has no pages. Requires: inside the
+  // object.
+  CUresult write(size_t offset, const std::byte* source, size_t bytes) const;
 
   // A new descriptor of the object, O_CLOEXEC, that the caller owns. CUDA_ERROR_OUT_OF_MEMORY when the process has no
   // descriptor left. Requires: shareable().

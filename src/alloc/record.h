@@ -37,6 +37,7 @@ struct alignas(64) Record {
   std::atomic<uint32_t> flags{0};       // of the call that made it
   std::atomic<uint32_t> attributes{0};  // changes while Live: core/memory.h says which bits
   std::atomic<uint32_t> advice{0};      // changes while Live: managed memory only, core/memory_advice.cpp
+  std::atomic<bool> shared{false};      // changes while Live: the heap has shared it (heap_share.cpp)
 
   bool live() const { return state.load(std::memory_order_acquire) == State::Live; }
   std::byte* data() const { return reinterpret_cast<std::byte*>(base.load(std::memory_order_relaxed)); }

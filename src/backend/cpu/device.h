@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "alloc/memory_source.h"
+#include "backend/cpu/memory.h"
 #include "backend/cpu/workers.h"
 #include "backend/device.h"
 #include "host_register/page_locker.h"
@@ -35,7 +35,7 @@ class CpuDevice final : public Device {
   const int ordinal_;
   Workers& workers_;
   const Traits traits_;
-  alloc::ProcessMemory memory_;
+  CpuMemory memory_;
   host_register::SystemPageLocker pageLocker_;
 };
 

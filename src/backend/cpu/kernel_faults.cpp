@@ -7,6 +7,7 @@
 #include <csignal>
 #include <mutex>
 
+#include "alloc/memory_move.h"
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_thread.h"
 
@@ -103,7 +104,8 @@ void passOn(int signal, siginfo_t* info, void* context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
   const int savedError = errno;
-  if (!throwOut(signal, *info, context)) passOn(signal, info, context);
+  const bool moved = signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr);
+  if (!moved && !throwOut(signal, *info, context)) passOn(signal, info, context);
   errno = savedError;
 }
 
