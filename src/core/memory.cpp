@@ -10,6 +10,7 @@
 #include "alloc/heap.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/ipc_memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
 
@@ -224,6 +225,7 @@ CUresult releaseNow(CUdeviceptr address) {
 
 void releaseAll(Context& context) {
   unregisterAll(context);
+  ipc_memory::closeAll(context);
   collectReleased(true);
   // Resetting a device ends what its pools have handed out too.
   const auto owned = [&](const alloc::Record& record) {
