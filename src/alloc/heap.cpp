@@ -106,6 +106,19 @@ bool Heap::release(uintptr_t base, uint64_t id) {
 
 void Heap::releaseRun(Run& run) { run.granule ? releasePages(run) : releaseGranules(run); }
 
+bool Heap::charge(size_t bytes) {
+  const size_t granules = bytes / kGranule + (bytes % kGranule != 0);
+  std::lock_guard lock(mutex_);
+  if (granules > capacityGranules_ - usedGranules_.load(std::memory_order_relaxed)) return false;
+  usedGranules_.fetch_add(granules, std::memory_order_relaxed);
+  return true;
+}
+
+void Heap::uncharge(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  usedGranules_.fetch_sub(bytes / kGranule + (bytes % kGranule != 0), std::memory_order_relaxed);
+}
+
 // The live record that starts at `base`, and the slab or run it belongs to.
 Record* Heap::find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run) {
   const size_t offset = base - reinterpret_cast<uintptr_t>(start_);

@@ -66,6 +66,9 @@ class Heap {
   // releasing go on meanwhile.
   Result<std::shared_ptr<const Share>> share(uintptr_t base, uint64_t id);
 
+  // Takes capacity for memory that lies elsewhere; false when there is not that much. In whole granules.
+  bool charge(size_t bytes);
+  void uncharge(size_t bytes);
   // Calls visit(const Record&) for every live allocation, under the heap's lock.
   template <class Visit>
   void forEach(Visit visit);

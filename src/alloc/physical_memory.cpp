@@ -74,10 +74,10 @@ bool cannotShrink(int file) {
 
 }  // namespace
 
-Result<PhysicalRef> PhysicalMemory::create(size_t bytes, Sharing sharing) {
+Result<PhysicalRef> PhysicalMemory::create(size_t bytes, Sharing sharing, const char* label) {
   const size_t whole = roundUp(bytes, pageBytes());
   if (whole < bytes) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of memory", bytes);
-  return sharing == Sharing::Private ? createPrivate(whole) : createShareable(whole);
+  return sharing == Sharing::Private ? createPrivate(whole) : createShareable(whole, label);
 }
 
 Result<PhysicalRef> PhysicalMemory::createPrivate(size_t bytes) {
@@ -86,8 +86,8 @@ Result<PhysicalRef> PhysicalMemory::createPrivate(size_t bytes) {
   return PhysicalRef(new PhysicalMemory(from.file(), offset, bytes, Sharing::Private, from.device(), from.inode()));
 }
 
-Result<PhysicalRef> PhysicalMemory::createShareable(size_t bytes) {
-  Descriptor file(memfd_create("verdigris shared", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+Result<PhysicalRef> PhysicalMemory::createShareable(size_t bytes, const char* label) {
+  Descriptor file(memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   struct stat status {};
   if (!file || fstat(file.get(), &status) || ftruncate(file.get(), static_cast<off_t>(bytes)) ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
@@ -112,6 +112,19 @@ Result<PhysicalRef> PhysicalMemory::fromDescriptor(int descriptor, size_t bytes)
   auto* made = new PhysicalMemory(own.get(), 0, wanted, Sharing::Shareable, status.st_dev, status.st_ino);
   own.release();
   return PhysicalRef(made);
+}
+
+std::string PhysicalMemory::labelOf(int descriptor) {
+  constexpr char kBefore[] = "/memfd:", kAfter[] = " (deleted)";
+  char link[64], target[512];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const ssize_t length = readlink(link, target, sizeof target);
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof target)) return "";
+  std::string label(target, static_cast<size_t>(length));
+  if (label.rfind(kBefore, 0) != 0) return "";
+  label.erase(0, sizeof kBefore - 1);
+  if (const size_t end = label.rfind(kAfter); end != std::string::npos) label.resize(end);
+  return label;
 }
 
 PhysicalMemory::~PhysicalMemory() {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 
@@ -34,11 +35,15 @@ class PhysicalMemory {
  public:
   // Zero bytes of a new object; pages are taken when they are touched. CUDA_ERROR_OUT_OF_MEMORY when the system has no
   // descriptor or no memory left. Requires: bytes > 0.
-  static Result<PhysicalRef> create(size_t bytes, Sharing sharing);
+  // A shareable object carries `label` (at most 240 characters) wherever its descriptor goes: labelOf().
+  static Result<PhysicalRef> create(size_t bytes, Sharing sharing, const char* label = "verdigris");
   // The object behind a descriptor that another process (or another library) made; the caller keeps `descriptor`.
   // `bytes` of it from the start, 0 for all. CUDA_ERROR_INVALID_VALUE when it is no memory, is smaller than that or
   // could be made smaller by its owner.
   static Result<PhysicalRef> fromDescriptor(int descriptor, size_t bytes = 0);
+
+  // The label that the maker of a descriptor's memory gave it; empty when it is no memory.
+  static std::string labelOf(int descriptor);
 
   ~PhysicalMemory();
   PhysicalMemory(const PhysicalMemory&) = delete;
@@ -79,7 +84,7 @@ class PhysicalMemory {
   PhysicalMemory(int file, size_t offset, size_t bytes, Sharing sharing, dev_t device, ino_t inode)
       : file_(file), sharing_(sharing), offset_(offset), bytes_(bytes), device_(device), inode_(inode) {}
   static Result<PhysicalRef> createPrivate(size_t bytes);
-  static Result<PhysicalRef> createShareable(size_t bytes);
+  static Result<PhysicalRef> createShareable(size_t bytes, const char* label);
 
   const int file_;
   const Sharing sharing_;

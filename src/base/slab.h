@@ -54,6 +54,14 @@ class Slab {
     return reinterpret_cast<T*>(slot->storage);
   }
 
+  // Calls visit(T&) for every object that lives. Requires: none of them can be recycled meanwhile.
+  template <class Visit>
+  void forEach(Visit visit) const {
+    const size_t count = limit_.load(std::memory_order_acquire) / sizeof(Slot);
+    for (Slot* slot = slots(); slot != slots() + count; ++slot)
+      if (slot->state.load(std::memory_order_acquire) == kAlive) visit(*reinterpret_cast<T*>(slot->storage));
+  }
+
   // Ends the handle's life: find() no longer knows it. True for exactly one caller, who must recycle() later.
   bool retire(T* object) {
     uint32_t expected = kAlive;

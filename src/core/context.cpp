@@ -112,6 +112,16 @@ struct ContextLife {
   }
 };
 
+std::vector<Point> pendingEverywhere() {
+  std::vector<Point> points;
+  contexts.forEach([&](Context& context) {
+    if (!context.alive() || streams::idle(context)) return;
+    const std::vector<Point> here = streams::pending(context);
+    points.insert(points.end(), here.begin(), here.end());
+  });
+  return points;
+}
+
 void Context::report(CUresult error, const char* reason) noexcept {
   int none = CUDA_SUCCESS;
   if (!fault_.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return;

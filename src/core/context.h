@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "backend/command.h"
 #include "backend/device.h"
@@ -120,6 +121,9 @@ inline Result<Context&> currentContext() {
     return currentContextRefusal();
   return *context;
 }
+
+// The ends of all work that is queued in any context now.
+std::vector<Point> pendingEverywhere();
 
 // cuCtxCreate and cuCtxDestroy. Destroying waits for the context's work, ends its streams, modules, allocations and
 // stored values, and takes it off the calling thread's stack. A primary context cannot be destroyed so.

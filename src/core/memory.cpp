@@ -13,6 +13,7 @@
 #include "core/ipc_memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
+#include "core/virtual_memory.h"
 
 namespace vg::core::memory {
 namespace {
@@ -256,21 +257,42 @@ bool holds(const alloc::Record& record, uintptr_t address, size_t bytes) {
   return bytes <= record.bytes() && offset <= record.bytes() - bytes;
 }
 
+// A range that starts in a mapping of cuMemMap and may go on in the mappings behind it.
+Result<const alloc::Record*> acrossMappings(const alloc::Record& first, uintptr_t address, size_t bytes,
+                                            Access access) {
+  const uintptr_t end = address + bytes;
+  if (end < address) return partlyOutside(first, address, bytes);
+  for (const alloc::Record* record = &first;;) {
+    if (!mappedForAny(*record, access))
+      return fail(CUDA_ERROR_INVALID_VALUE, "%p is mapped without access to %s it", static_cast<void*>(record->data()),
+                  access == Access::Read ? "read" : "write");
+    const uintptr_t next = reinterpret_cast<uintptr_t>(record->data()) + record->bytes();
+    if (next >= end) return &first;
+    record = lookup(static_cast<CUdeviceptr>(next));
+    if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped)
+      return partlyOutside(first, address, bytes);
+  }
+}
+
 }  // namespace
 
-Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes) {
+Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Access access) {
   const alloc::Record* record = lookup(address);
   if (!record) [[unlikely]]
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no allocation", address);
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
+    return acrossMappings(*record, address, bytes, access);
   if (!holds(*record, address, bytes)) [[unlikely]]
     return partlyOutside(*record, address, bytes);
   return record;
 }
 
-Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes) {
+Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Access access) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const alloc::Record* record = lookup(pointer);
   if (record) {
+    if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
+      return acrossMappings(*record, address, bytes, access);
     if (!holds(*record, address, bytes)) [[unlikely]]
       return partlyOutside(*record, address, bytes);
     return record;
@@ -285,13 +307,13 @@ Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes) {
   return static_cast<const alloc::Record*>(nullptr);
 }
 
-Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes) {
-  if (bytes) VG_CHECK(deviceRecord(address, bytes));
+Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes, Access access) {
+  if (bytes) VG_CHECK(deviceRecord(address, bytes, access));
   return reinterpret_cast<std::byte*>(address);
 }
 
-Result<std::byte*> unifiedRange(const void* address, size_t bytes) {
-  if (bytes) VG_CHECK(unifiedRecord(address, bytes));
+Result<std::byte*> unifiedRange(const void* address, size_t bytes, Access access) {
+  if (bytes) VG_CHECK(unifiedRecord(address, bytes, access));
   return static_cast<std::byte*>(const_cast<void*>(address));
 }
 

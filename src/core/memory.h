@@ -69,15 +69,18 @@ int deviceOf(const alloc::Record& record);
 inline constexpr uint32_t kSyncMemops = 1;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 inline constexpr uint32_t kReleased = 2;    // freed in a stream that has not got there yet
 
+enum class Access : uint8_t { Read, Write };
+
 // The first byte of a range that a copy or fill may touch.
 // deviceRange: inside one device, managed, pinned or registered allocation; CUDA_ERROR_INVALID_VALUE otherwise.
 // unifiedRange: that, or host memory wholly unknown to us. A range that is known only in part:
 // CUDA_ERROR_INVALID_VALUE.
 // The Record forms say what the range is in (null: pageable host memory). Requires of those: bytes > 0.
-Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes);
-Result<std::byte*> unifiedRange(const void* address, size_t bytes);
-Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes);
-Result<const alloc::Record*> unifiedRecord(const void* address, size_t bytes);
+// A range may cross from one mapping of cuMemMap into the next; each must allow `access` to somebody.
+Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes, Access access = Access::Read);
+Result<std::byte*> unifiedRange(const void* address, size_t bytes, Access access = Access::Read);
+Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Access access = Access::Read);
+Result<const alloc::Record*> unifiedRecord(const void* address, size_t bytes, Access access = Access::Read);
 // True when the address is host memory that the device cannot reach on its own: pageable.
 inline bool pageable(const void* address) { return !lookup(address); }
 

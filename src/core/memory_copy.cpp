@@ -14,9 +14,9 @@ namespace {
 // What is known of the memory of one side; null: pageable.
 using Known = const alloc::Record*;
 
-Result<Known> find(Place place, size_t bytes) {
-  return place.space == Space::Device ? deviceRecord(place.address, bytes)
-                                      : unifiedRecord(reinterpret_cast<const void*>(place.address), bytes);
+Result<Known> find(Place place, size_t bytes, Access access) {
+  return place.space == Space::Device ? deviceRecord(place.address, bytes, access)
+                                      : unifiedRecord(reinterpret_cast<const void*>(place.address), bytes, access);
 }
 
 bool isDevice(Known record) {
@@ -80,8 +80,8 @@ CUresult copyStaged(Stream& stream, uintptr_t destination, uintptr_t source, siz
 
 CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form) {
   if (!bytes) return CUDA_SUCCESS;
-  VG_TRY(const Known to, find(destination, bytes));
-  VG_TRY(const Known from, find(source, bytes));
+  VG_TRY(const Known to, find(destination, bytes, Access::Write));
+  VG_TRY(const Known from, find(source, bytes, Access::Read));
   const Completion completion = completionOfCopy(stream, to, from, bytes, form);
   if (form == Form::Asynchronous && !from && to && bytes <= kStagedBytes && !stream.idle())
     return copyStaged(stream, destination.address, source.address, bytes);
@@ -139,7 +139,7 @@ struct ResolvedSide {
   Known record;
 };
 
-Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent) {
+Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, Access access) {
   VG_TRY(Place place, placeOf(side));
   VG_CHECK(checkPitch(side, extent));
   size_t pitch = 0, height = 0, slice, rows, start, end;
@@ -155,14 +155,14 @@ Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent) {
     return fail(CUDA_ERROR_INVALID_VALUE, "%s box of %zux%zux%zu at pitch %zu is larger than memory", side.name,
                 extent.width, extent.height, extent.depth, pitch);
   place.address += start;
-  VG_TRY(Known record, find(place, end));
+  VG_TRY(Known record, find(place, end, access));
   return ResolvedSide{{reinterpret_cast<std::byte*>(place.address), pitch, slice}, record};
 }
 
 Result<DescribedCopy> describe(const BoxSide& destination, const BoxSide& source, const Extent& extent) {
   if (!extent.width || !extent.height || !extent.depth) return DescribedCopy{};
-  VG_TRY(ResolvedSide to, resolve(destination, extent));
-  VG_TRY(ResolvedSide from, resolve(source, extent));
+  VG_TRY(ResolvedSide to, resolve(destination, extent, Access::Write));
+  VG_TRY(ResolvedSide from, resolve(source, extent, Access::Read));
   return DescribedCopy{{to.side, from.side, extent.width, extent.height, extent.depth}, to.record, from.record};
 }
 
@@ -221,7 +221,7 @@ Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination
     return fail(CUDA_ERROR_INVALID_VALUE, "pitch %zu for rows of %zu bytes", pitch, rowBytes);
   if (!multiplyAdd(height - 1, pitch, rowBytes, &bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows at pitch %zu", height, pitch);
-  VG_TRY(const Known record, deviceRecord(destination, bytes));
+  VG_TRY(const Known record, deviceRecord(destination, bytes, Access::Write));
   return DescribedFill{{reinterpret_cast<std::byte*>(destination), pitch, rowBytes, height, value, elementSize},
                        record};
 }

@@ -87,9 +87,9 @@ struct MemoryOperations {
 
 namespace {
 
-Result<void*> wordAt(CUdeviceptr address, size_t bytes) {
+Result<void*> wordAt(CUdeviceptr address, size_t bytes, memory::Access access) {
   if (address % bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no multiple of %zu", address, bytes);
-  VG_TRY(std::byte* const word, memory::deviceRange(address, bytes));
+  VG_TRY(std::byte* const word, memory::deviceRange(address, bytes, access));
   return static_cast<void*>(word);
 }
 
@@ -107,7 +107,7 @@ Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpP
     return unsupported("CU_STREAM_WAIT_VALUE_NOR, by this device profile");
   if ((wait.flags & CU_STREAM_WAIT_VALUE_FLUSH) && !device.attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES))
     return unsupported("CU_STREAM_WAIT_VALUE_FLUSH, by this device profile");
-  VG_TRY(void* const word, wordAt(wait.address, wide ? 8 : 4));
+  VG_TRY(void* const word, wordAt(wait.address, wide ? 8 : 4, memory::Access::Read));
   return Operation{wide ? Operation::Kind::Wait64 : Operation::Kind::Wait32, condition, word,
                    wide ? wait.value64 : wait.value};
 }
@@ -116,7 +116,7 @@ Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wid
   const auto& write = params.writeValue;
   if (write.flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})
     return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
-  VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4));
+  VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4, memory::Access::Write));
   return Operation{wide ? Operation::Kind::Write64 : Operation::Kind::Write32, 0, word,
                    wide ? write.value64 : write.value};
 }

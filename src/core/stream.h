@@ -154,6 +154,8 @@ Result<CUstream> create(Context& context, unsigned flags, int priority);
 CUresult destroy(CUstream handle);
 // What cuCtxSynchronize does: waits for all work of the context; then its sticky error, if any.
 CUresult synchronizeAll(Context& context);
+// The ends of all work that is queued in the context now.
+std::vector<Point> pending(Context& context);
 // True when no stream of the context has work left.
 bool idle(Context& context);
 // Waits for all work, then ends all streams of the context. Requires: nobody uses the context any more.

@@ -203,6 +203,8 @@ CUresult synchronizeAll(Context& context) {
   return context.state();
 }
 
+std::vector<Point> pending(Context& context) { return StreamRegistry::tails(context); }
+
 bool idle(Context& context) { return StreamRegistry::idle(context); }
 
 void destroyAll(Context& context) {

@@ -1,0 +1,38 @@
+// Pages that the application has unmapped while work that may still touch them was queued.
+//
+// Unmapping waits for nothing, as on a GPU, where such work would fault. Here it may be a copy on a thread of the
+// process, which must not: the pages stay until the work that was queued then is done, or until the addresses are
+// mapped anew. New work is refused at once, because lookups do not find the memory any more.
+//
+// Not thread-safe: guarded by the lock of whoever owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "alloc/physical_memory.h"
+#include "base/timeline.h"
+
+namespace vg::core::memory {
+
+class LingeringPages {
+ public:
+  // Ends the mapping now if `pending` is empty, later otherwise.
+  void unmap(uintptr_t start, size_t bytes, alloc::PhysicalRef memory, std::vector<Point> pending);
+  // The addresses are about to be mapped anew: whatever lingers there is forgotten.
+  void replace(uintptr_t start, size_t bytes);
+  // Unmaps what nothing can be using any more.
+  void sweep();
+
+ private:
+  struct Pages {
+    uintptr_t start;
+    size_t bytes;
+    alloc::PhysicalRef memory;
+    std::vector<Point> pending;
+  };
+  std::vector<Pages> pages_;
+};
+
+}  // namespace vg::core::memory

@@ -1,0 +1,195 @@
+// Who may touch what is mapped.
+#include <algorithm>
+
+#include "base/raw_enum.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/virtual_memory.h"
+#include "core/virtual_state.h"
+#include "host_register/placement.h"
+
+namespace vg::core::memory {
+namespace {
+
+using alloc::Protection;
+
+// What a record says of its access, for readers without the lock: two bits a place in Record::advice, the first
+// devices by themselves, then all others and the host together.
+constexpr int kOwnSlots = 15;
+unsigned slotOf(int place) { return static_cast<unsigned>(place >= 0 && place < kOwnSlots ? place : kOwnSlots); }
+
+uint32_t adviceOf(const std::vector<Grant>& grants) {
+  uint32_t advice = 0;
+  for (const Grant& grant : grants) advice |= static_cast<uint32_t>(grant.flags) << 2 * slotOf(grant.place);
+  return advice;
+}
+
+uint32_t maskOf(Access access) { return access == Access::Write ? 2 : 1; }
+
+Result<int> placeOf(const CUmemLocation& location) {
+  switch (rawValue(location.type)) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: {
+      VG_TRY(const Device& device, findDevice(location.id));
+      return device.ordinal();
+    }
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+      return int{Allocation::kHost};
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      if (host_register::nodeExists(location.id)) return int{Allocation::kHost};
+      return fail(CUDA_ERROR_INVALID_VALUE, "the machine has no memory node %d", location.id);
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", rawValue(location.type));
+  }
+}
+
+Result<Grant> grantOf(const CUmemAccessDesc& asked) {
+  VG_TRY(const int place, placeOf(asked.location));
+  const int flags = rawValue(asked.flags);
+  if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+      flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+    return fail(CUDA_ERROR_INVALID_VALUE, "access flags %#x", flags);
+  return Grant{place, static_cast<CUmemAccess_flags>(flags)};
+}
+
+// The host reaches memory of a device by copies only.
+CUresult checkReach(const Grant& grant, const Allocation& allocation) {
+  if (grant.place != Allocation::kHost || allocation.place() == Allocation::kHost) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "memory of device %d cannot be made accessible to the host",
+              allocation.place());
+}
+
+// The grants of a mapping after a call that asked for `asked`; the last one for a place counts.
+std::vector<Grant> merged(std::vector<Grant> grants, const std::vector<Grant>& asked) {
+  for (const Grant& grant : asked) {
+    std::erase_if(grants, [&](const Grant& other) { return other.place == grant.place; });
+    if (grant.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) grants.push_back(grant);
+  }
+  return grants;
+}
+
+// The mappings of a range that is mapped from end to end.
+Result<Section> coveredBy(Mappings& mappings, uintptr_t start, size_t bytes) {
+  VG_TRY(const Section section, wholeMappings(mappings, start, bytes));
+  uintptr_t end = start;
+  for (auto mapping = section.first; mapping != section.last && mapping->first == end; ++mapping)
+    end += mapping->second.bytes;
+  if (end == start + bytes) return section;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is not mapped", end);
+}
+
+// A mapping and what its access is to be.
+struct Change {
+  Mappings::iterator mapping;
+  std::vector<Grant> grants;
+  Protection before;
+};
+
+// Widens the pages of all mappings or of none.
+CUresult widenAll(std::vector<Change>& changes, LingeringPages& lingering) {
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const auto& [start, mapping] = *changes[i].mapping;
+    const Protection wanted = std::max(widest(changes[i].grants), mapping.pages);
+    const CUresult applied = applyPages(start, changes[i].mapping->second, wanted, lingering);
+    if (applied == CUDA_SUCCESS) continue;
+    while (i--) (void)applyPages(changes[i].mapping->first, changes[i].mapping->second, changes[i].before, lingering);
+    return applied;
+  }
+  return CUDA_SUCCESS;
+}
+
+void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Point>& pending) {
+  auto& [start, what] = *mapping;
+  if (widest(what.grants) == what.pages) return;
+  if (pending.empty()) return (void)applyPages(start, what, widest(what.grants), all.lingering);
+  all.late.push_back({start, what.record->id.load(std::memory_order_relaxed), pending});
+}
+
+}  // namespace
+
+Protection widest(const std::vector<Grant>& grants) {
+  unsigned flags = 0;
+  for (const Grant& grant : grants) flags |= static_cast<unsigned>(grant.flags);
+  return flags == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? Protection::None
+         : flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? Protection::Read
+                                                  : Protection::ReadWrite;
+}
+
+CUresult applyPages(uintptr_t start, Mapping& mapping, Protection wanted, LingeringPages& lingering) {
+  auto* const address = reinterpret_cast<std::byte*>(start);
+  const Allocation& allocation = *mapping.allocation;
+  if (wanted == mapping.pages) return CUDA_SUCCESS;
+  if (wanted == Protection::None) {
+    alloc::PhysicalMemory::unmap(address, mapping.bytes);
+  } else if (mapping.pages == Protection::None) {
+    VG_CHECK(allocation.memory()->map(address, mapping.offset, mapping.bytes, wanted));
+    lingering.replace(start, mapping.bytes);
+    const CUmemLocation& home = allocation.properties().location;
+    if (home.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) host_register::placeOnNode(address, mapping.bytes, home.id);
+  } else {
+    VG_CHECK(alloc::PhysicalMemory::protect(address, mapping.bytes, wanted));
+  }
+  mapping.pages = wanted;
+  return CUDA_SUCCESS;
+}
+
+CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grants, size_t count) {
+  VG_CHECK(checkRange(start, bytes));
+  std::vector<Grant> asked;
+  for (size_t i = 0; i < count; ++i) {
+    VG_TRY(const Grant grant, grantOf(grants[i]));
+    asked.push_back(grant);
+  }
+  VirtualState& all = virtualState();
+  std::lock_guard lock(all.mutex);
+  all.sweep();
+  VG_TRY(const Section section, coveredBy(all.mappings, start, bytes));
+  std::vector<Change> changes;
+  for (auto mapping = section.first; mapping != section.last; ++mapping) {
+    for (const Grant& grant : asked) VG_CHECK(checkReach(grant, *mapping->second.allocation));
+    changes.push_back({mapping, merged(mapping->second.grants, asked), mapping->second.pages});
+  }
+  VG_CHECK(widenAll(changes, all.lingering));
+  for (Change& change : changes) {
+    change.mapping->second.grants = std::move(change.grants);
+    change.mapping->second.record->advice.store(adviceOf(change.mapping->second.grants), std::memory_order_release);
+  }
+  // Read once no copy is accepted any more that the narrower access forbids.
+  const std::vector<Point> pending = pendingEverywhere();
+  for (const Change& change : changes) narrow(all, change.mapping, pending);
+  return CUDA_SUCCESS;
+}
+
+Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr address) {
+  VG_TRY(const int place, placeOf(location));
+  VirtualState& all = virtualState();
+  std::lock_guard lock(all.mutex);
+  const auto mapping = firstBehind(all.mappings, address);
+  if (mapping == all.mappings.end() || mapping->first > address)
+    return fail(CUDA_ERROR_INVALID_VALUE, "nothing is mapped at %#llx", address);
+  for (const Grant& grant : mapping->second.grants)
+    if (grant.place == place) return CUmemAccess_flags{grant.flags};
+  return CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+void VirtualState::sweep() {
+  lingering.sweep();
+  std::erase_if(late, [this](const Late& narrowed) {
+    if (!std::all_of(narrowed.pending.begin(), narrowed.pending.end(), [](Point point) { return point.done(); }))
+      return false;
+    const auto mapping = mappings.find(narrowed.start);
+    if (mapping != mappings.end() && mapping->second.record->id.load(std::memory_order_relaxed) == narrowed.id)
+      (void)applyPages(mapping->first, mapping->second, widest(mapping->second.grants), lingering);
+    return true;
+  });
+}
+
+bool mappedFor(const alloc::Record& record, int device, Access access) {
+  return record.advice.load(std::memory_order_acquire) >> 2 * slotOf(device) & maskOf(access);
+}
+
+bool mappedForAny(const alloc::Record& record, Access access) {
+  return record.advice.load(std::memory_order_acquire) & 0x55555555u * maskOf(access);
+}
+
+}  // namespace vg::core::memory
