@@ -1,6 +1,8 @@
 // Linear device memory: cuMemAlloc, cuMemFree, cuMemGetAddressRange, cuMemGetInfo.
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "suite.h"
 
@@ -270,6 +272,25 @@ TEST_F(MemoryInfo, AllThatIsFreeNeedNotBeAllocatable) {
     EXPECT_LT(freeNow(), free);
     EXPECT_OK(cuMemFree(p));
   }
+}
+
+// The values may be stale at once; they must not be nonsense.
+TEST_F(MemoryInfo, StaysPlausibleWhileOthersAllocate) {
+  PROVES("MEMGETINFO-004");
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    EXPECT_OK(cuCtxSetCurrent(context));
+    while (!stop) const DeviceBuffer buffer(8 * kMiB);
+  });
+  const size_t before = freeNow();
+  for (int i = 0; i < 200; ++i) {
+    size_t free = 0, total = 0;
+    EXPECT_OK(cuMemGetInfo(&free, &total));
+    EXPECT_LE(free, total);
+    EXPECT_GE(free + 64 * kMiB, before);
+  }
+  stop = true;
+  other.join();
 }
 
 TEST_F(MemoryInfo, EitherAnswerMayBeLeftOut) {
