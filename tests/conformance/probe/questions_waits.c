@@ -50,6 +50,44 @@ static void pageable(void) {
   RESULT("Q20: cuStreamQuery after cuMemcpyDtoHAsync to pageable memory", D(cuStreamQuery)(blocking));
 }
 
+// How much of a pageable source is copied aside, and whether more of it may be waiting.
+static void staging(void) {
+  prepare();
+  CUdeviceptr q = deviceBytes(64 << 20);
+  char* m = hostPages(16384);
+  char name[96], back[4];
+  const int mebibytes[] = {1, 2, 3, 4, 6, 8, 12, 16, 32};
+  for (int i = 0; i < 9; ++i) {
+    snprintf(name, sizeof name, "Q19: cuMemcpyHtoDAsync of %d MiB of pageable memory behind work", mebibytes[i]);
+    WAITS(name, blocking, D(cuMemcpyHtoDAsync_v2)(q, m, (size_t)mebibytes[i] << 20, blocking));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const int times[] = {8, 32, 128};
+    busy(blocking, kBusy);
+    const double t = now();
+    for (int k = 0; k < times[i]; ++k) D(cuMemcpyHtoDAsync_v2)(q, m, 1 << 20, blocking);
+    snprintf(name, sizeof name, "Q19: %d times 1 MiB of pageable memory behind work", times[i]);
+    fact(name, "%s", waited(t, kBusy));
+    D(cuCtxSynchronize)();
+  }
+  memset(m, 1, 1 << 20);
+  busy(blocking, kBusy);
+  D(cuMemcpyHtoDAsync_v2)(q, m, 1 << 20, blocking);
+  memset(m, 2, 1 << 20);
+  D(cuMemcpyDtoH_v2)(back, q + (1 << 20) - 4, 4);
+  fact("Q19: source overwritten after return, the last of 1 MiB that arrive", "%s", back[0] == 1 ? "old" : "new");
+  const size_t sizes[] = {4, 4096, 65536, 1 << 20, 16 << 20};
+  for (int i = 0; i < 5; ++i) {
+    bool busyOnce = false;
+    for (int k = 0; k < 200; ++k) {
+      D(cuMemcpyHtoD_v2)(q, m, sizes[i]);
+      busyOnce = busyOnce || D(cuStreamQuery)(0) != CUDA_SUCCESS;
+    }
+    snprintf(name, sizeof name, "Q18: legacy stream ever busy after cuMemcpyHtoD of %zu pageable bytes", sizes[i]);
+    fact(name, "%s", YES(busyOnce));
+  }
+}
+
 static void synchronous(void) {
   prepare();
   CUdeviceptr v;
@@ -213,8 +251,12 @@ static void arrayWaits(void) {
   RESULT("Q157: its stream", D(cuStreamSynchronize)(blocking));
 }
 
-const Group kQuestionWaitGroups[] = {
-    {"questions.waits.pageable", pageable},    {"questions.waits.synchronous", synchronous},
-    {"questions.waits.per-thread", perThread}, {"questions.waits.pairs", pairs},
-    {"questions.waits.boxes", boxPairs},       {"questions.waits.host-boxes", hostBoxes},
-    {"questions.waits.arrays", arrayWaits},    {NULL, NULL}};
+const Group kQuestionWaitGroups[] = {{"questions.waits.pageable", pageable},
+                                     {"questions.staging", staging},
+                                     {"questions.waits.synchronous", synchronous},
+                                     {"questions.waits.per-thread", perThread},
+                                     {"questions.waits.pairs", pairs},
+                                     {"questions.waits.boxes", boxPairs},
+                                     {"questions.waits.host-boxes", hostBoxes},
+                                     {"questions.waits.arrays", arrayWaits},
+                                     {NULL, NULL}};

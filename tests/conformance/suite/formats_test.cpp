@@ -97,8 +97,7 @@ Taken channelsTaken(int format) {
 
 }  // namespace
 
-// Differs from nothing in the manual, which does not say what is accepted: the video formats need interoperation with a
-// video codec, so plain creation refuses them.
+// The manual does not say what is accepted: the driver makes the video formats only with the flag for a video codec.
 TEST_P(ArrayFormat, HasItsValueAndTheSameChannelsInAllThreeFunctions) {
   const FormatRule& rule = GetParam();
   PROVES(rule.rule);

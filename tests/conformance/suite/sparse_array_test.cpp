@@ -157,11 +157,84 @@ TEST_F(SparseArrayTest, DeferredMipmappedArraysSayWhatTheyNeed) {
   EXPECT_EQ(r.size % r.alignment, 0u);
 }
 
-TEST_F(SparseArrayTest, PlanesNeedAPlanarArray) {
+TEST_F(SparseArrayTest, RequirementsAreAskedOfTheArrayOnly) {
+  PROVES("ARRMEMREQ-005", "MIPMEMREQ-005");
+  Array array(arrayOf(1000, 700, 0, kDeferred));
+  CUDA_ARRAY_MEMORY_REQUIREMENTS right{}, wrong{};
+  EXPECT_OK(cuArrayGetMemoryRequirements(&right, array, device));
+  EXPECT_OK(cuArrayGetMemoryRequirements(&wrong, array, 99));
+  EXPECT_EQ(wrong.size, right.size);
+}
+
+using PlaneTest = Device;
+
+namespace {
+
+// The driver makes multi-planar arrays only for a video codec.
+CUDA_ARRAY3D_DESCRIPTOR video(CUarray_format format, size_t width = 64, size_t height = 48) {
+  return arrayOf(width, height, 0, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, format, 3);
+}
+
+CUDA_ARRAY3D_DESCRIPTOR plane(CUarray array, unsigned index) {
+  CUarray handle = nullptr;
+  EXPECT_OK(cuArrayGetPlane(&handle, array, index));
+  return describe(handle);
+}
+
+}  // namespace
+
+TEST_F(PlaneTest, OfNv12AreAWholeAndAHalf) {
+  PROVES("ARRPLANE-001", "ARRPLANE-004", "ARRPLANE-005", "ARRPLANE-006", "ARRPLANE-007");
+  Array array(video(CU_AD_FORMAT_NV12));
+  constexpr unsigned kVideo = CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
+  EXPECT_EQ(plane(array, 0), arrayOf(64, 48, 0, kVideo, CU_AD_FORMAT_UNSIGNED_INT8, 1));
+  EXPECT_EQ(plane(array, 1), arrayOf(32, 24, 0, kVideo, CU_AD_FORMAT_UNSIGNED_INT8, 2));
+}
+
+TEST_F(PlaneTest, OfOtherFormatsFollowTheirSampling) {
+  PROVES("ARRPLANE-001");
+  const struct {
+    CUarray_format format;
+    unsigned planes;
+    size_t width, height;  // of the second plane
+    CUarray_format component;
+    unsigned channels;
+  } cases[] = {{CU_AD_FORMAT_P010, 2, 32, 24, CU_AD_FORMAT_UNSIGNED_INT16, 2},
+               {CU_AD_FORMAT_NV16, 2, 32, 48, CU_AD_FORMAT_UNSIGNED_INT8, 2},
+               {CU_AD_FORMAT_P216, 2, 32, 48, CU_AD_FORMAT_UNSIGNED_INT16, 2},
+               {CU_AD_FORMAT_Y444_PLANAR8, 3, 64, 48, CU_AD_FORMAT_UNSIGNED_INT8, 1},
+               {CU_AD_FORMAT_YUV444_16bit_SemiPlanar, 2, 64, 48, CU_AD_FORMAT_UNSIGNED_INT16, 2}};
+  for (const auto& c : cases) {
+    Array array(video(c.format));
+    const CUDA_ARRAY3D_DESCRIPTOR second = plane(array, 1);
+    EXPECT_EQ(second, arrayOf(c.width, c.height, 0, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, c.component, c.channels));
+    CUarray none = nullptr;
+    EXPECT_INVALID_VALUE(cuArrayGetPlane(&none, array, c.planes));
+  }
+}
+
+TEST_F(PlaneTest, AreWrittenAndReadOnTheirOwn) {
+  PROVES("ARRPLANE-001");
+  Array array(video(CU_AD_FORMAT_NV12));
+  CUarray luma = nullptr, chroma = nullptr;
+  ASSERT_OK(cuArrayGetPlane(&luma, array, 0));
+  ASSERT_OK(cuArrayGetPlane(&chroma, array, 1));
+  const Box whole{64, 48}, half{64, 24};
+  EXPECT_OK(write(luma, whole, pattern(whole.bytes(), 1)));
+  EXPECT_OK(write(chroma, half, pattern(half.bytes(), 2)));
+  EXPECT_EQ(read(luma, whole), pattern(whole.bytes(), 1));
+  EXPECT_EQ(read(chroma, half), pattern(half.bytes(), 2));
+}
+
+TEST_F(PlaneTest, NeedAPlanarArrayAndAnIndexBelowTheirNumber) {
   PROVES("ARRPLANE-002", "ARRPLANE-003", "ARRPLANE-008");
-  CUarray plane = nullptr;
-  Array array(arrayOf(64, 64));
-  EXPECT_INVALID_VALUE(cuArrayGetPlane(&plane, array, 0));
-  EXPECT_INVALID_VALUE(cuArrayGetPlane(&plane, array, 1));
-  EXPECT_INVALID_VALUE(cuArrayGetPlane(nullptr, array, 0));
+  CUarray none = nullptr;
+  Array plain(arrayOf(64, 64)), planar(video(CU_AD_FORMAT_NV12));
+  EXPECT_INVALID_VALUE(cuArrayGetPlane(&none, planar, 2));
+  EXPECT_INVALID_VALUE(cuArrayGetPlane(&none, planar, 3));
+  EXPECT_INVALID_VALUE(cuArrayGetPlane(&none, plain, 0));
+  EXPECT_INVALID_VALUE(cuArrayGetPlane(&none, plain, 1));
+  EXPECT_INVALID_VALUE(cuArrayGetPlane(nullptr, planar, 0));
+  EXPECT_EQ(cuArrayGetPlane(&none, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_INVALID_VALUE(creation(video(CU_AD_FORMAT_NV12, 5, 5)));
 }
