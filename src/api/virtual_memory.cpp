@@ -15,13 +15,6 @@ CUresult checkFlags(unsigned long long flags) {
   return flags ? fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags) : CUDA_SUCCESS;
 }
 
-CUresult checkDescriptorType(int type) {
-  if (type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_SUCCESS;
-  if (type == CU_MEM_HANDLE_TYPE_FABRIC)
-    return fail(CUDA_ERROR_NOT_PERMITTED, "there is no fabric to share memory over");
-  return fail(CUDA_ERROR_INVALID_VALUE, "handle type %d", type);
-}
-
 }  // namespace
 
 CUresult cuMemAddressReserve(const Call&, CUdeviceptr* ptr, size_t size, size_t alignment, CUdeviceptr addr,
@@ -81,16 +74,17 @@ CUresult cuMemSetAccess(const Call&, CUdeviceptr ptr, size_t size, const CUmemAc
 
 CUresult cuMemGetAccess(const Call&, unsigned long long* flags, const CUmemLocation* location, CUdeviceptr ptr) {
   if (!flags || !location) return missing("flags or location");
-  VG_TRY(const CUmemAccess_flags found, memory::accessOf(*location, ptr));
-  *flags = static_cast<unsigned long long>(found);
-  return CUDA_SUCCESS;
+  Result<CUmemAccess_flags> found = memory::accessOf(*location, ptr);
+  if (found.error() != CUDA_ERROR_INVALID_DEVICE) *flags = found ? static_cast<unsigned long long>(*found) : 0;
+  return found.error();
 }
 
 CUresult cuMemExportToShareableHandle(const Call&, void* shareableHandle, CUmemGenericAllocationHandle handle,
                                       CUmemAllocationHandleType handleType, unsigned long long flags) {
   if (!shareableHandle) return missing("shareableHandle");
   VG_CHECK(checkFlags(flags));
-  VG_CHECK(checkDescriptorType(rawValue(handleType)));
+  if (const int type = rawValue(handleType); type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return fail(CUDA_ERROR_INVALID_VALUE, "no allocation can be exported as handle type %d", type);
   VG_TRY(const int descriptor, memory::exportAllocation(handle));
   *static_cast<int*>(shareableHandle) = descriptor;
   return CUDA_SUCCESS;
@@ -100,7 +94,10 @@ CUresult cuMemExportToShareableHandle(const Call&, void* shareableHandle, CUmemG
 CUresult cuMemImportFromShareableHandle(const Call&, CUmemGenericAllocationHandle* handle, void* osHandle,
                                         CUmemAllocationHandleType shHandleType) {
   if (!handle) return missing("handle");
-  VG_CHECK(checkDescriptorType(rawValue(shHandleType)));
+  const int type = rawValue(shHandleType);
+  if (type == CU_MEM_HANDLE_TYPE_WIN32 || type == CU_MEM_HANDLE_TYPE_WIN32_KMT || type == CU_MEM_HANDLE_TYPE_FABRIC)
+    return unsupported("importing memory by handle type %d on this system", type);
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return fail(CUDA_ERROR_INVALID_VALUE, "handle type %d", type);
   const auto descriptor = static_cast<int>(reinterpret_cast<intptr_t>(osHandle));
   VG_TRY(*handle, memory::importAllocation(descriptor));
   return CUDA_SUCCESS;

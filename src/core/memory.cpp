@@ -116,6 +116,10 @@ Context* ownerOf(const alloc::Record& record) {
   return static_cast<Context*>(record.owner.load(std::memory_order_relaxed));
 }
 
+bool accessible(const alloc::Record& record) {
+  return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped || mappedForAny(record, Access::Read);
+}
+
 bool onDevice(const alloc::Record& record) {
   const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
   if (kind != alloc::Kind::Mapped) return alwaysOfDevice(kind);

@@ -60,6 +60,8 @@ alloc::MemoryTable& table();
 // The record of the live allocation or registered range that contains the address, or null.
 inline const alloc::Record* lookup(const void* address) { return table().find(address); }
 inline const alloc::Record* lookup(CUdeviceptr address) { return table().find(static_cast<uintptr_t>(address)); }
+// False for what cuMemMap has mapped and no device may read.
+bool accessible(const alloc::Record& record);
 // Whether this is memory of a device, not of the host or managed.
 bool onDevice(const alloc::Record& record);
 // The device whose memory this is (its CUdevice number); for memory of no device, that of its owner's context.

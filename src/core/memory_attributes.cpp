@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
+#include "core/virtual_memory.h"
 
 namespace vg::core::memory {
 namespace {
@@ -46,12 +47,16 @@ Mapping mappingOf(const alloc::Record& record) {
 
 // Whether the memory is device memory of a device with this attribute.
 int deviceSays(const alloc::Record& record, CUdevice_attribute attribute) {
-  return onDevice(record) && deviceAt(deviceOf(record)).attribute(attribute) != 0;
+  const Kind kind = record.kind.load(std::memory_order_relaxed);
+  return (kind == Kind::Device || kind == Kind::Pool) && deviceAt(deviceOf(record)).attribute(attribute) != 0;
 }
 
 // False: this memory has no such attribute.
 bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const alloc::Record& record) {
   const Kind kind = record.kind.load(std::memory_order_relaxed);
+  if (kind == Kind::Mapped)
+    if (const Answer answer = attributeOfMapping(data, which, pointer, record); answer != Answer::AsUsual)
+      return answer == Answer::Given;
   switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
       Context* owner = kind == Kind::Pool ? nullptr : ownerOf(record);
@@ -177,6 +182,8 @@ CUresult setPointerAttribute(const void* value, CUpointer_attribute which, CUdev
   if (!record) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no memory that CUDA knows", pointer);
   unsigned on;
   std::memcpy(&on, value, sizeof on);
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
+    return unsupported("CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of memory that cuMemMap has mapped");
   if (on) {
     record->attributes.fetch_or(kSyncMemops, std::memory_order_relaxed);
   } else {

@@ -147,8 +147,7 @@ Result<CUdeviceptr> deviceAddressOfHost(void* pointer) {
 Result<unsigned> hostFlags(void* pointer) {
   const alloc::Record* record = lookup(pointer);
   const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
-  if (alwaysOfDevice(kind) || kind == alloc::Kind::Mapped)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not host memory that CUDA knows", pointer);
+  if (alwaysOfDevice(kind)) return fail(CUDA_ERROR_INVALID_VALUE, "%p is not host memory that CUDA knows", pointer);
   const unsigned flags = kind == alloc::Kind::Pinned ? record->flags.load(std::memory_order_relaxed) : 0;
   return (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP;
 }

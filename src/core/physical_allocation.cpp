@@ -26,7 +26,6 @@ CUresult checkLocation(const CUmemLocation& location) {
       return unsupported("virtual memory management, by this device profile");
     }
     case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
       return CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
       if (host_register::nodeExists(location.id)) return CUDA_SUCCESS;
@@ -36,13 +35,14 @@ CUresult checkLocation(const CUmemLocation& location) {
   }
 }
 
-CUresult checkHandleTypes(int types) {
-  constexpr int kKnown = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_WIN32 |
-                         CU_MEM_HANDLE_TYPE_WIN32_KMT | CU_MEM_HANDLE_TYPE_FABRIC;
-  if (types & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "handle types %#x", types);
+// Bits that nobody knows are passed over, as the vendor's driver does.
+CUresult checkHandleTypes(int types, int location) {
   if (types & CU_MEM_HANDLE_TYPE_FABRIC)
     return fail(CUDA_ERROR_NOT_PERMITTED, "there is no fabric to share memory over");
-  if (types & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return unsupported("handle types %#x on this system", types);
+  if (types & (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT))
+    return fail(CUDA_ERROR_INVALID_VALUE, "handle types %#x on this system", types);
+  if (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && location == CU_MEM_LOCATION_TYPE_HOST)
+    return fail(CUDA_ERROR_INVALID_VALUE, "host memory of no node in particular cannot be exported");
   return CUDA_SUCCESS;
 }
 
@@ -50,7 +50,17 @@ CUresult checkProperties(const CUmemAllocationProp& properties) {
   if (const int type = rawValue(properties.type); type != CU_MEM_ALLOCATION_TYPE_PINNED)
     return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", type);
   VG_CHECK(checkLocation(properties.location));
-  return checkHandleTypes(rawValue(properties.requestedHandleTypes));
+  VG_CHECK(checkHandleTypes(rawValue(properties.requestedHandleTypes), rawValue(properties.location.type)));
+  const auto& flags = properties.allocFlags;
+  const bool reserved = flags.reserved[0] || flags.reserved[1] || flags.reserved[2] || flags.reserved[3];
+  if (properties.win32HandleMetaData || flags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC || reserved)
+    return fail(CUDA_ERROR_INVALID_VALUE, "compression type %u, or members set that are reserved",
+                flags.compressionType);
+  return CUDA_SUCCESS;
+}
+
+bool shareable(const CUmemAllocationProp& properties) {
+  return rawValue(properties.requestedHandleTypes) & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 }
 
 // Takes `bytes` of the capacity of the place; streams may hold what is missing.
@@ -70,8 +80,7 @@ struct AllocationCounts {
   static Result<AllocationRef> use(CUmemGenericAllocationHandle handle) {
     std::lock_guard lock(countMutex);
     Allocation* allocation = slab.find(reinterpret_cast<const void*>(handle));
-    if (!allocation || !allocation->handles_)
-      return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no handle of an allocation", handle);
+    if (!allocation) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no handle of an allocation", handle);
     ++allocation->uses_;
     return AllocationRef(allocation);
   }
@@ -128,12 +137,13 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of %zu", bytes, kGranularity);
   VG_CHECK(checkProperties(asked));
   CUmemAllocationProp properties = asked;
-  properties.win32HandleMetaData = nullptr;
+  if (properties.location.type == CU_MEM_LOCATION_TYPE_HOST)  // what the vendor's driver makes of it
+    properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, host_register::currentNode()};
   VG_TRY(alloc::Heap & heap, charge(properties.location, bytes));
-  const bool shareable = properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE;
   Result<alloc::PhysicalRef> memory =
-      alloc::PhysicalMemory::create(bytes, shareable ? alloc::Sharing::Shareable : alloc::Sharing::Private,
-                                    shareable ? labelFor(properties).c_str() : "");
+      shareable(properties)
+          ? alloc::PhysicalMemory::create(bytes, alloc::Sharing::Shareable, labelFor(properties).c_str())
+          : alloc::PhysicalMemory::create(bytes, alloc::Sharing::Private);
   if (!memory) {
     heap.uncharge(bytes);
     return memory.error();
@@ -143,18 +153,24 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
 
 Result<int> exportAllocation(CUmemGenericAllocationHandle handle) {
   VG_TRY(const AllocationRef allocation, useAllocation(handle));
-  if (!(allocation->properties().requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+  if (!shareable(allocation->properties()))
     return fail(CUDA_ERROR_INVALID_VALUE, "the allocation was not made to be exported as a descriptor");
   return allocation->memory()->duplicate();
 }
 
+// An import cannot be exported again. CUDA_ERROR_UNKNOWN is what the vendor's driver says to foreign descriptors.
 Result<CUmemGenericAllocationHandle> importAllocation(int descriptor) {
-  VG_TRY(const CUmemAllocationProp properties, propertiesOf(alloc::PhysicalMemory::labelOf(descriptor)));
-  VG_CHECK(checkProperties(properties));
-  VG_TRY(alloc::PhysicalRef memory, alloc::PhysicalMemory::fromDescriptor(descriptor));
-  if (memory->bytes() % kGranularity)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a descriptor of %zu bytes was not made here", memory->bytes());
-  return slab.create(properties, std::move(memory), nullptr)->handle();
+  Result<CUmemAllocationProp> properties = propertiesOf(alloc::PhysicalMemory::labelOf(descriptor));
+  if (!properties || checkProperties(properties.value()) != CUDA_SUCCESS)
+    return fail(CUDA_ERROR_UNKNOWN, "descriptor %d is no exported allocation", descriptor);
+  Result<alloc::PhysicalRef> memory = alloc::PhysicalMemory::fromDescriptor(descriptor);
+  if (!memory && memory.error() != CUDA_ERROR_OUT_OF_MEMORY)
+    return fail(CUDA_ERROR_UNKNOWN, "descriptor %d is no exported allocation", descriptor);
+  VG_CHECK(memory);
+  if (memory.value()->bytes() % kGranularity)
+    return fail(CUDA_ERROR_UNKNOWN, "a descriptor of %zu bytes was not made here", memory.value()->bytes());
+  properties.value().requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  return slab.create(properties.value(), std::move(memory).value(), nullptr)->handle();
 }
 
 }  // namespace vg::core::memory

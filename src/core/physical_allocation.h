@@ -74,7 +74,7 @@ inline constexpr size_t kGranularity = alloc::kGranule;
 Result<size_t> granularity(const CUmemAllocationProp& properties, int option);
 Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemAllocationProp& properties);
 CUresult releaseAllocation(CUmemGenericAllocationHandle handle);
-// CUDA_ERROR_INVALID_VALUE for what is no living handle.
+// A handle is good as long as its allocation lives, released or not. CUDA_ERROR_INVALID_VALUE for what is none.
 Result<AllocationRef> useAllocation(CUmemGenericAllocationHandle handle);
 
 // A new descriptor for another process, and memory behind such a descriptor, which stays the caller's.

@@ -14,9 +14,11 @@ namespace {
 using alloc::Protection;
 
 // What a record says of its access, for readers without the lock: two bits a place in Record::advice, the first
-// devices by themselves, then all others and the host together.
-constexpr int kOwnSlots = 15;
-unsigned slotOf(int place) { return static_cast<unsigned>(place >= 0 && place < kOwnSlots ? place : kOwnSlots); }
+// devices by themselves, then all other devices together, then the host.
+constexpr int kOtherDevices = 14, kHostSlot = 15;
+unsigned slotOf(int place) {
+  return static_cast<unsigned>(place == Allocation::kHost ? kHostSlot : std::min(place, kOtherDevices));
+}
 
 uint32_t adviceOf(const std::vector<Grant>& grants) {
   uint32_t advice = 0;
@@ -26,6 +28,7 @@ uint32_t adviceOf(const std::vector<Grant>& grants) {
 
 uint32_t maskOf(Access access) { return access == Access::Write ? 2 : 1; }
 
+// CUDA_ERROR_INVALID_DEVICE for what is no place.
 Result<int> placeOf(const CUmemLocation& location) {
   switch (rawValue(location.type)) {
     case CU_MEM_LOCATION_TYPE_DEVICE: {
@@ -33,38 +36,35 @@ Result<int> placeOf(const CUmemLocation& location) {
       return device.ordinal();
     }
     case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
       return int{Allocation::kHost};
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
       if (host_register::nodeExists(location.id)) return int{Allocation::kHost};
-      return fail(CUDA_ERROR_INVALID_VALUE, "the machine has no memory node %d", location.id);
+      return fail(CUDA_ERROR_INVALID_DEVICE, "the machine has no memory node %d", location.id);
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", rawValue(location.type));
+      return fail(CUDA_ERROR_INVALID_DEVICE, "location type %d", rawValue(location.type));
   }
 }
 
 Result<Grant> grantOf(const CUmemAccessDesc& asked) {
-  VG_TRY(const int place, placeOf(asked.location));
+  Result<int> place = placeOf(asked.location);
+  if (!place) return CUDA_ERROR_INVALID_VALUE;
   const int flags = rawValue(asked.flags);
   if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
       flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
     return fail(CUDA_ERROR_INVALID_VALUE, "access flags %#x", flags);
-  return Grant{place, static_cast<CUmemAccess_flags>(flags)};
+  return Grant{place.value(), static_cast<CUmemAccess_flags>(flags)};
 }
 
 // The host reaches memory of a device by copies only.
 CUresult checkReach(const Grant& grant, const Allocation& allocation) {
   if (grant.place != Allocation::kHost || allocation.place() == Allocation::kHost) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "memory of device %d cannot be made accessible to the host",
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "memory of device %d cannot be made accessible to the host",
               allocation.place());
 }
 
-// The grants of a mapping after a call that asked for `asked`; the last one for a place counts.
-std::vector<Grant> merged(std::vector<Grant> grants, const std::vector<Grant>& asked) {
-  for (const Grant& grant : asked) {
-    std::erase_if(grants, [&](const Grant& other) { return other.place == grant.place; });
-    if (grant.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) grants.push_back(grant);
-  }
+std::vector<Grant> with(std::vector<Grant> grants, const Grant& asked) {
+  std::erase_if(grants, [&](const Grant& other) { return other.place == asked.place; });
+  if (asked.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) grants.push_back(asked);
   return grants;
 }
 
@@ -103,6 +103,28 @@ void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Poi
   if (widest(what.grants) == what.pages) return;
   if (pending.empty()) return (void)applyPages(start, what, widest(what.grants), all.lingering);
   all.late.push_back({start, what.record->id.load(std::memory_order_relaxed), pending});
+}
+
+// To all mappings of a section or to none.
+CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) {
+  std::vector<Change> changes;
+  for (auto mapping = section.first; mapping != section.last; ++mapping) {
+    VG_CHECK(checkReach(grant, *mapping->second.allocation));
+    changes.push_back({mapping, with(mapping->second.grants, grant), mapping->second.pages});
+  }
+  VG_CHECK(widenAll(changes, all.lingering));
+  bool narrower = false;
+  for (Change& change : changes) {
+    Mapping& mapping = change.mapping->second;
+    mapping.grants = std::move(change.grants);
+    mapping.record->advice.store(adviceOf(mapping.grants), std::memory_order_release);
+    narrower |= widest(mapping.grants) != mapping.pages;
+  }
+  if (!narrower) return CUDA_SUCCESS;
+  // Read once no copy is accepted any more that the narrower access forbids.
+  const std::vector<Point> pending = pendingEverywhere();
+  for (const Change& change : changes) narrow(all, change.mapping, pending);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -144,19 +166,8 @@ CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grant
   std::lock_guard lock(all.mutex);
   all.sweep();
   VG_TRY(const Section section, coveredBy(all.mappings, start, bytes));
-  std::vector<Change> changes;
-  for (auto mapping = section.first; mapping != section.last; ++mapping) {
-    for (const Grant& grant : asked) VG_CHECK(checkReach(grant, *mapping->second.allocation));
-    changes.push_back({mapping, merged(mapping->second.grants, asked), mapping->second.pages});
-  }
-  VG_CHECK(widenAll(changes, all.lingering));
-  for (Change& change : changes) {
-    change.mapping->second.grants = std::move(change.grants);
-    change.mapping->second.record->advice.store(adviceOf(change.mapping->second.grants), std::memory_order_release);
-  }
-  // Read once no copy is accepted any more that the narrower access forbids.
-  const std::vector<Point> pending = pendingEverywhere();
-  for (const Change& change : changes) narrow(all, change.mapping, pending);
+  // One after the other, as the vendor's driver does: those before a refused one count.
+  for (const Grant& grant : asked) VG_CHECK(grantTo(all, section, grant));
   return CUDA_SUCCESS;
 }
 
@@ -165,8 +176,10 @@ Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr ad
   VirtualState& all = virtualState();
   std::lock_guard lock(all.mutex);
   const auto mapping = firstBehind(all.mappings, address);
-  if (mapping == all.mappings.end() || mapping->first > address)
+  if (mapping == all.mappings.end() || mapping->first > address) {
+    if (lookup(address)) return CU_MEM_ACCESS_FLAGS_PROT_NONE;  // other memory of ours, whatever may touch it
     return fail(CUDA_ERROR_INVALID_VALUE, "nothing is mapped at %#llx", address);
+  }
   for (const Grant& grant : mapping->second.grants)
     if (grant.place == place) return CUmemAccess_flags{grant.flags};
   return CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -184,12 +197,9 @@ void VirtualState::sweep() {
   });
 }
 
-bool mappedFor(const alloc::Record& record, int device, Access access) {
-  return record.advice.load(std::memory_order_acquire) >> 2 * slotOf(device) & maskOf(access);
-}
-
 bool mappedForAny(const alloc::Record& record, Access access) {
-  return record.advice.load(std::memory_order_acquire) & 0x55555555u * maskOf(access);
+  constexpr uint32_t kDevices = 0x15555555;
+  return record.advice.load(std::memory_order_acquire) & kDevices * maskOf(access);
 }
 
 }  // namespace vg::core::memory

@@ -56,7 +56,8 @@ bool anyIn(Mappings& mappings, uintptr_t start, size_t bytes) {
 Result<CUdeviceptr> reserveAddresses(size_t bytes, size_t alignment, CUdeviceptr wanted) {
   if (!bytes || bytes % kGranularity)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of %zu", bytes, kGranularity);
-  if (alignment & (alignment - 1)) return fail(CUDA_ERROR_INVALID_VALUE, "alignment %zu", alignment);
+  if (alignment & (alignment - 1) || wanted % kGranularity)
+    return fail(CUDA_ERROR_INVALID_VALUE, "alignment %zu, wanted address %#llx", alignment, wanted);
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VG_TRY(const uintptr_t start, space.reserve(bytes, alignment, wanted));
   return static_cast<CUdeviceptr>(start);
@@ -78,10 +79,12 @@ CUresult freeAddresses(CUdeviceptr start, size_t bytes) {
 
 namespace {
 
-CUresult checkMapping(size_t bytes, size_t offset, const Allocation& allocation) {
-  if (offset) return unsupported("mapping from offset %zu of an allocation", offset);
-  if (bytes > allocation.bytes())
-    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes of an allocation of %zu", bytes, allocation.bytes());
+// Only whole allocations can be mapped, whatever the manual says of parts.
+CUresult checkMapping(CUdeviceptr start, size_t bytes, size_t offset, const Allocation& allocation) {
+  if (!bytes || start % kGranularity) return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx", bytes, start);
+  if (offset || bytes != allocation.bytes())
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "%zu bytes from offset %zu of an allocation of %zu", bytes, offset,
+                allocation.bytes());
   return CUDA_SUCCESS;
 }
 
@@ -97,9 +100,8 @@ alloc::Record* publish(alloc::AddressSpace& space, CUdeviceptr start, size_t byt
 }  // namespace
 
 CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle) {
-  VG_CHECK(checkRange(start, bytes));
   VG_TRY(AllocationRef allocation, useAllocation(handle));
-  VG_CHECK(checkMapping(bytes, offset, *allocation));
+  VG_CHECK(checkMapping(start, bytes, offset, *allocation));
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
   std::lock_guard lock(all.mutex);
@@ -108,6 +110,9 @@ CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGene
   if (anyIn(all.mappings, start, bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "something is mapped in %#llx + %zu already", start, bytes);
   const auto made = all.mappings.emplace(start, Mapping{bytes, offset, std::move(allocation)}).first;
+  // The host reaches its own memory at once.
+  if (made->second.allocation->place() == Allocation::kHost)
+    made->second.grants.push_back({Allocation::kHost, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
   try {
     made->second.record = publish(space, start, bytes, *made->second.allocation);
   } catch (...) {
@@ -117,13 +122,14 @@ CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGene
   return CUDA_SUCCESS;
 }
 
+// Holes are passed over, and so is what lies behind the reservation.
 CUresult unmapAllocations(CUdeviceptr start, size_t bytes) {
-  VG_CHECK(checkRange(start, bytes));
+  if (!bytes || start + bytes < start) return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx", bytes, start);
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
   std::lock_guard lock(all.mutex);
   all.sweep();
-  VG_CHECK(checkReserved(space, start, bytes));
+  if (!space.reservationAt(start).bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not reserved", start);
   VG_TRY(const Section section, wholeMappings(all.mappings, start, bytes));
   for (auto mapping = section.first; mapping != section.last; ++mapping) space.withdraw(mapping->second.record);
   // Read once nobody can find the memory any more.
@@ -132,6 +138,11 @@ CUresult unmapAllocations(CUdeviceptr start, size_t bytes) {
     if (mapping->second.pages != alloc::Protection::None)
       all.lingering.unmap(mapping->first, mapping->second.bytes, mapping->second.allocation->memory(), pending);
   return CUDA_SUCCESS;
+}
+
+alloc::AddressSpace::Range reservationAt(CUdeviceptr address) {
+  Result<alloc::AddressSpace&> space = addressSpace();
+  return space ? space->reservationAt(address) : alloc::AddressSpace::Range{};
 }
 
 Result<AllocationRef> allocationAt(CUdeviceptr address) {
