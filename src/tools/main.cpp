@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tools/conform.h"
 #include "tools/doctor.h"
 #include "tools/info.h"
 #include "tools/run.h"
@@ -43,12 +44,23 @@ int main(int argc, char** argv) {
   doctor->add_option("program", doctorOptions.program, "the program or library to look at");
   doctor->add_option("--library-dir", doctorOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
 
+  ConformOptions conformOptions;
+  CLI::App* const conform = app.add_subcommand("conform", "run the conformance suite on a libcuda.so.1");
+  conform->add_option("--library", conformOptions.library, "the libcuda.so.1 under test (default: Verdigris's)");
+  conform->add_option("--compare", conformOptions.compare, "a record of another driver to compare with");
+  conform->add_option("--html", conformOptions.html, "write a report to this file");
+  conform->add_option("--record", conformOptions.record, "keep this run's record in this file");
+  conform->add_option("--filter", conformOptions.filter, "run these tests only: Suite.Name patterns");
+  conform->add_option("--library-dir", conformOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
+  conform->footer("Exit status: 0 no rule differs, 1 some do, 2 the suite or the library cannot be used.");
+
   // "--" ends our options; what follows belongs to the program word for word.
   char** const separator =
       std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
   CLI11_PARSE(app, static_cast<int>(separator - argv), argv);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);
+  if (*conform) return vg::tools::conform(conformOptions);
   if (*traceFile) runOptions.trace = traceFileName;
   if (traceToStderr) runOptions.trace = "";
   runOptions.program = run->remaining();

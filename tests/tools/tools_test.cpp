@@ -44,7 +44,7 @@ std::string ourLibrary() {
 std::string ourFolder() { return ourLibrary().substr(0, ourLibrary().rfind('/')); }
 
 TEST(Help, EverySubcommandExplainsItself) {
-  for (const char* subcommand : {"", "run", "info", "doctor"}) {
+  for (const char* subcommand : {"", "run", "info", "doctor", "conform"}) {
     const Outcome outcome = verdigris(std::string(subcommand) + " --help");
     EXPECT_EQ(outcome.code, 0) << subcommand;
     EXPECT_TRUE(says(outcome, "Usage|Options"));
@@ -202,6 +202,41 @@ TEST(Doctor, ExplainsWhyNoDeviceIsVisible) {
 TEST(Doctor, LooksAtTheCacheAndAtWhatForbidsCompilation) {
   EXPECT_TRUE(says(verdigris("doctor", "CUDA_CACHE_PATH=/dev/null/nowhere"), "/dev/null/nowhere cannot be written"));
   EXPECT_TRUE(finds(verdigris("doctor", "CUDA_DISABLE_PTX_JIT=1"), "CUDA_DISABLE_PTX_JIT is set", "unset it"));
+}
+
+std::string scratch(const char* name) { return testing::TempDir() + name; }
+
+std::string contentOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(Conform, EndsWithATableByFunctionAndAReport) {
+  const std::string record = scratch("conform.tsv"), page = scratch("conform.html");
+  const std::string command = "conform --filter 'MemoryLayouts.*' ";
+  const Outcome outcome = verdigris(command + "--record " + record + " --html " + page);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_TRUE(says(outcome, "CUmemorytype +4 +4 +0 +0"));
+  EXPECT_TRUE(says(outcome, "cuMemAlloc +6 +0 +0 +6"));
+  EXPECT_NE(contentOf(record).find("MemoryLayouts.MemoryTypesHaveTheirValues\tMEMTYPE-001"), std::string::npos);
+  EXPECT_NE(contentOf(page).find("MEMTYPE-004"), std::string::npos);
+  EXPECT_EQ(verdigris(command + "--compare " + record).code, 0) << "the same again";
+}
+
+TEST(Conform, AnotherResultThanTheRecordedOneDiffers) {
+  const std::string record = scratch("other.tsv");
+  std::ofstream(record)
+      << "# device\tX\n# driver\tY\nMemoryLayouts.MemoryTypesHaveTheirValues\tMEMTYPE-001\tfail\t\tno\n";
+  const Outcome outcome = verdigris("conform --filter 'MemoryLayouts.*' --compare " + record);
+  EXPECT_EQ(outcome.code, 1) << outcome.text;
+  EXPECT_TRUE(says(outcome, "CUmemorytype +4 +3 +1 +0"));
+}
+
+TEST(Conform, WhatCannotBeUsedIsSaid) {
+  EXPECT_EQ(verdigris("conform --compare /dev/null").code, 2);
+  const Outcome outcome = verdigris("conform --library " PROGRAMS "/no/libcuda.so.1");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(says(outcome, "no/libcuda.so.1"));
 }
 
 }  // namespace

@@ -271,7 +271,12 @@ const std::vector<MemoryCall> kMemoryCalls = {
            const auto box = peerSlices(w);
            return cuMemcpy3DPeer(&box);
          },
-     .bad = [](MemoryWorld&) { return cuMemcpy3DPeer(nullptr); },
+     .bad =
+         [](MemoryWorld& w) {
+           auto box = peerSlices(w);
+           box.srcDevice = 0; /* the driver crashes on a null pointer */
+           return cuMemcpy3DPeer(&box);
+         },
      .needsContext = false},
     {.name = "cuMemcpy3DPeerAsync",
      .resultsRule = "MEMCPY3DPEERASYNC-005",
@@ -281,7 +286,12 @@ const std::vector<MemoryCall> kMemoryCalls = {
            const auto box = peerSlices(w);
            return cuMemcpy3DPeerAsync(&box, w.stream);
          },
-     .bad = [](MemoryWorld& w) { return cuMemcpy3DPeerAsync(nullptr, w.stream); },
+     .bad =
+         [](MemoryWorld& w) {
+           auto box = peerSlices(w);
+           box.srcDevice = 0; /* the driver crashes on a null pointer */
+           return cuMemcpy3DPeerAsync(&box, w.stream);
+         },
      .needsContext = false},
     {.name = "cuMemsetD8",
      .resultsRule = "MEMSETD8-004",

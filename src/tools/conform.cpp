@@ -1,0 +1,150 @@
+#include "tools/conform.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "tools/conform_html.h"
+#include "tools/conform_record.h"
+#include "tools/conform_report.h"
+#include "tools/installation.h"
+
+namespace vg::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that goes away with the command.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "verdigris-conform-XXXXXX").string();
+    if (mkdtemp(name.data())) path_ = name;
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  std::string file(const char* name) const { return path_ + "/" + name; }
+  bool made() const { return !path_.empty(); }
+
+ private:
+  std::string path_;
+};
+
+// Beside the command, in a build folder as in an installation.
+std::string suiteBesideUs() {
+  return (fs::path(canonical("/proc/self/exe")).parent_path() / "conformance_suite").string();
+}
+
+// "[12/400] pass Suite.Name (3 ms): detail" as it comes; on a terminal one line that changes, and failures that stay.
+class Progress {
+ public:
+  void take(const std::string& line) {
+    const bool isTest = !line.empty() && line[0] == '[';
+    const bool good = line.find("] pass ") != std::string::npos || line.find("] skip ") != std::string::npos;
+    if (terminal_) fprintf(stderr, "\r\033[K");
+    if (isTest && good) {
+      if (terminal_) fprintf(stderr, "%.*s", 78, line.c_str());
+    } else if (isTest || terminal_) {
+      fprintf(stderr, "%.*s\n", 400, line.c_str());
+    }
+    last_ = line;
+  }
+  void end() const {
+    if (terminal_) fprintf(stderr, "\r\033[K");
+  }
+  const std::string& last() const { return last_; }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::string last_;
+};
+
+// Runs a command whose standard error goes to `progress`, its output to `output`; its exit status, 127 when it cannot
+// run.
+int runCommand(const std::vector<std::string>& words, const std::string& output, Progress& progress) {
+  int ends[2];
+  if (pipe(ends) != 0) return 127;
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    if (!freopen(output.c_str(), "w", stdout)) _exit(127);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  FILE* const lines = fdopen(ends[0], "r");
+  std::string line;
+  for (int c; (c = fgetc(lines)) != EOF;) {
+    if (c != '\n') {
+      line += static_cast<char>(c);
+    } else {
+      progress.take(line);
+      line.clear();
+    }
+  }
+  fclose(lines);
+  progress.end();
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+int unusable(const std::string& why) {
+  fprintf(stderr, "verdigris conform: %s\n", why.c_str());
+  return 2;
+}
+
+std::string libraryOf(const ConformOptions& options) {
+  if (!options.library.empty()) return options.library;
+  const Installation installation = findInstallation(options.libraryFolder);
+  return installation.libraryFolder.empty() ? "libcuda.so.1" : installation.library();
+}
+
+bool writeFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
+
+}  // namespace
+
+int conform(const ConformOptions& options) {
+  const std::string suite = suiteBesideUs();
+  if (!fileExists(suite)) return unusable("the suite is not installed: no " + suite);
+  ConformRecord there;
+  if (!options.compare.empty() && (there = readRecord(options.compare)).tests.empty())
+    return unusable(options.compare + " is no record of the suite");
+  const ScratchFolder scratch;
+  if (!scratch.made()) return unusable("no temporary folder can be made");
+
+  Progress progress;
+  const std::string record = options.record.empty() ? scratch.file("record") : options.record;
+  std::vector<std::string> command = {suite, "--library", libraryOf(options), "--record", record, "--progress"};
+  if (!options.filter.empty()) command.insert(command.end(), {"--filter", options.filter});
+  if (runCommand(command, "/dev/null", progress) > 1) return unusable(progress.last());
+  if (runCommand({suite, "--rules"}, scratch.file("rules"), progress) != 0) return unusable(progress.last());
+
+  const ConformReport report =
+      makeReport(parseRules(readCells(scratch.file("rules"))), readRecord(record), there, !options.compare.empty());
+  printf("%s, driver %s", report.here.device.c_str(), report.here.driver.c_str());
+  if (report.compares) printf("; compared with %s, driver %s", there.device.c_str(), there.driver.c_str());
+  printf("\n\n");
+  printReport(report);
+  if (!options.html.empty() && !writeFile(options.html, htmlOf(report)))
+    return unusable(options.html + " cannot be written");
+  return report.count(RuleState::Differs) ? 1 : 0;
+}
+
+}  // namespace vg::tools
