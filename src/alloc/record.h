@@ -15,12 +15,13 @@ enum class Kind : uint8_t {
   Pinned,      // cuMemHostAlloc: host memory of ours
   Registered,  // cuMemHostRegister: host memory of the application
   Mapped,      // cuMemMap; `owner` is core's mapping (core/virtual_memory.h), `window` the device whose memory it is
+  Graph,       // of a memory node of a graph (core/graph_memory.h); no owner
   Imported,    // memory of another process or library that was mapped here; `window` is its device
 };
 
 // Whether memory of this kind belongs to a device and not to the host. Mapped memory may be either: its flags say so.
 constexpr bool alwaysOfDevice(Kind kind) {
-  return kind == Kind::Device || kind == Kind::Pool || kind == Kind::Imported;
+  return kind == Kind::Device || kind == Kind::Pool || kind == Kind::Graph || kind == Kind::Imported;
 }
 
 enum class State : uint8_t { Free, Live };

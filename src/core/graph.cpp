@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "base/slab.h"
+#include "core/graph_conditional.h"
 #include "core/user_object.h"
 
 namespace vg::core {
@@ -12,7 +13,7 @@ namespace {
 constinit std::mutex mutex;
 constinit Slab<Graph> graphSlab;
 constinit Slab<GraphNode, size_t{1} << 22> nodeSlab;
-constinit uint64_t lastId = 0;  // guarded by the mutex
+constinit uint64_t lastId = 0, lastGraph = 0;  // guarded by the mutex
 
 uint64_t nextId() { return ++lastId; }
 
@@ -43,21 +44,37 @@ struct GraphLife {
 };
 
 Graph::~Graph() {
+  graphs::dropConditions(*this);
   for (GraphNode* node : nodes_) GraphLife::destroyNode(node);
   for (auto [object, count] : userObjects) object->letGo(count);
 }
 
-Result<GraphNode&> Graph::add(NodeParams params, std::span<const Dependency> dependencies) {
-  for (const Dependency& before : dependencies)
+// Programmatic edges lead from kernels to kernels; the other end is looked at where it is known.
+CUresult checkFrom(const Dependency& edge) {
+  if (graphs::isDefault(edge.data) || edge.node->as<KernelNode>()) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge from a node of type %d", edge.node->type());
+}
+
+CUresult Graph::checkDependencies(std::span<const Dependency> dependencies) const {
+  for (size_t i = 0; i < dependencies.size(); ++i) {
+    const Dependency& before = dependencies[i];
     if (&before.node->graph() != this)
       return fail(CUDA_ERROR_INVALID_VALUE, "a dependency on node %p of another graph",
                   static_cast<void*>(before.node));
+    VG_CHECK(checkFrom(before));
+    for (size_t j = 0; j < i; ++j)
+      if (dependencies[j].node == before.node) return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is named twice");
+  }
+  return CUDA_SUCCESS;
+}
+
+Result<GraphNode&> Graph::add(NodeParams params, std::span<const Dependency> dependencies) {
+  VG_CHECK(checkDependencies(dependencies));
   nodes_.reserve(nodes_.size() + 1);
   GraphNode& node = *nodeSlab.create(*this, nextId(), std::move(params));
   forOwned(node.params, [&](Graph& graph) { graph.setOwner(&node); });
   nodes_.push_back(&node);
   for (const Dependency& before : dependencies) {
-    if (findEnd(node.dependencies_, *before.node) != node.dependencies_.end()) continue;
     node.dependencies_.push_back(before);
     before.node->dependents_.push_back({&node, before.data});
   }
@@ -77,16 +94,18 @@ CUresult Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& d
   if (&from.graph() != this || &to.graph() != this || &from == &to)
     return fail(CUDA_ERROR_INVALID_VALUE, "an edge between %p and %p, which are not two nodes of the graph",
                 static_cast<void*>(&from), static_cast<void*>(&to));
+  VG_CHECK(checkFrom({&from, data}));
+  if (!graphs::isDefault(data) && !to.as<KernelNode>())
+    return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge to a node of type %d", to.type());
   if (findEdge(from, to)) return fail(CUDA_ERROR_INVALID_VALUE, "the edge exists");
   to.dependencies_.push_back({&from, data});
   from.dependents_.push_back({&to, data});
   return CUDA_SUCCESS;
 }
 
-CUresult Graph::disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+CUresult Graph::disconnect(GraphNode& from, GraphNode& to) {
   const bool ours = &from.graph() == this && &to.graph() == this;
-  const Dependency* edge = ours ? findEdge(from, to) : nullptr;
-  if (!edge || !sameData(edge->data, data)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no such edge");
+  if (!ours || !findEdge(from, to)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no such edge");
   to.dependencies_.erase(findEnd(to.dependencies_, from));
   from.dependents_.erase(findEnd(from.dependents_, to));
   return CUDA_SUCCESS;
@@ -105,7 +124,11 @@ size_t Graph::edgeCount() const {
 }
 
 std::vector<GraphNode*> Graph::sorted() const {
-  const auto later = [](const GraphNode* a, const GraphNode* b) { return a->id() > b->id(); };
+  // What waits for an event or a word of memory may wait for something that a node beside it does.
+  const auto waits = [](const GraphNode* node) { return node->as<EventWaitNode>() || node->as<BatchNode>(); };
+  const auto later = [&](const GraphNode* a, const GraphNode* b) {
+    return std::pair(waits(a), a->id()) > std::pair(waits(b), b->id());
+  };
   std::priority_queue<GraphNode*, std::vector<GraphNode*>, decltype(later)> ready(later);
   for (GraphNode* node : nodes_)
     if (!(node->open_ = node->dependencies_.size())) ready.push(node);
@@ -118,7 +141,6 @@ std::vector<GraphNode*> Graph::sorted() const {
     for (const Dependency& after : node->dependents_)
       if (!--after.node->open_) ready.push(after.node);
   }
-  if (order.size() != nodes_.size()) order.clear();
   return order;
 }
 
@@ -136,6 +158,10 @@ bool Graph::hasMemoryNodes() const {
     if (inside) return true;
   }
   return false;
+}
+
+bool Graph::hasConditionals() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const GraphNode* node) { return node->as<ConditionalNode>(); });
 }
 
 namespace {
@@ -172,10 +198,9 @@ void Graph::copyFrom(const Graph& source) {
     copy.dependents_ = translate(node->dependents_);
   }
   for (auto [object, count] : source.userObjects) {
-    (void)object->hold(count, false);
+    object->hold(count, false);
     userObjects[object] += count;
   }
-  conditionalHandles = source.conditionalHandles;
 }
 
 namespace graphs {
@@ -187,7 +212,7 @@ Lock::~Lock() {
   if (ended) user_objects::finish(ended);
 }
 
-Graph& create() { return *graphSlab.create(nextId()); }
+Graph& create() { return *graphSlab.create(nextId(), ++lastGraph); }
 
 Result<Graph&> find(CUgraph handle) {
   if (Graph* graph = graphSlab.find(handle)) return *graph;
@@ -217,8 +242,10 @@ bool isDefault(const CUgraphEdgeData& data) { return sameData(data, {}); }
 
 CUresult checkEdgeData(const CUgraphEdgeData& data) {
   const bool reserved = std::any_of(std::begin(data.reserved), std::end(data.reserved), [](auto b) { return b; });
-  const bool known = data.type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && !data.to_port &&
-                     data.from_port <= CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER;
+  const bool programmatic =
+      data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+                                                             data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+  const bool known = !data.to_port && (programmatic || isDefault(data));
   if (reserved || !known)
     return fail(CUDA_ERROR_INVALID_VALUE, "edge data: ports %u and %u, type %u", data.from_port, data.to_port,
                 data.type);

@@ -26,31 +26,35 @@ class UserObject;
 // All functions require graphs::Lock.
 class Graph {
  public:
-  explicit Graph(uint64_t id) : id_(id) {}
+  Graph(uint64_t id, uint64_t number) : id_(id), number_(number) {}
   Graph(const Graph&) = delete;
   ~Graph();
 
   CUgraph handle() { return reinterpret_cast<CUgraph>(this); }
   uint64_t id() const { return id_; }          // unique in the process
+  uint64_t number() const { return number_; }  // counts graphs from 1, for DOT files
   uint64_t origin() const { return origin_; }  // in a clone: the id of the original
 
-  // Appends a node that comes after `dependencies`; duplicates among them are one edge. CUDA_ERROR_INVALID_VALUE for a
-  // dependency on a node of another graph. The parameters are taken as they are: who calls has checked them.
+  // Appends a node that comes after `dependencies`. CUDA_ERROR_INVALID_VALUE as of checkDependencies. The parameters
+  // are taken as they are: who calls has checked them.
   Result<GraphNode&> add(NodeParams params, std::span<const Dependency> dependencies);
+  // CUDA_ERROR_INVALID_VALUE for a node of another graph, for one that is named twice, and for edge data that does not
+  // go with the node.
+  CUresult checkDependencies(std::span<const Dependency> dependencies) const;
   // Takes a node and its edges away; a child graph of it ends too. Requires: the node is of this graph.
   void remove(GraphNode& node);
 
   // Adds the edge from -> to. CUDA_ERROR_INVALID_VALUE when it exists, when both are one node, or when a node is not of
   // this graph.
   CUresult connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data = {});
-  // Takes the edge away. CUDA_ERROR_INVALID_VALUE when there is none with this data.
-  CUresult disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data = {});
+  // Takes the edge away, whatever its data. CUDA_ERROR_INVALID_VALUE when there is none.
+  CUresult disconnect(GraphNode& from, GraphNode& to);
   const Dependency* findEdge(const GraphNode& from, const GraphNode& to) const;
 
   const std::vector<GraphNode*>& nodes() const { return nodes_; }  // in the order in which they were added
   size_t edgeCount() const;
-  // Nodes so that every node comes after those it depends on; among equals in the order of adding. Empty when there is
-  // a cycle (and a node).
+  // Nodes so that every node comes after those it depends on; among equals in the order of adding, but those that wait
+  // for something outside as late as may be. Fewer than all when there is a cycle.
   std::vector<GraphNode*> sorted() const;
   // The node that was copied from the one with this id, or null.
   GraphNode* findClone(uint64_t origin) const;
@@ -65,19 +69,19 @@ class Graph {
 
   // True when it or a child graph has nodes that allocate or free.
   bool hasMemoryNodes() const;
+  bool hasConditionals() const;
 
   // Copies nodes and edges of `source` into this empty graph, child graphs too; user objects are referenced again.
   void copyFrom(const Graph& source);
 
   // References to user objects (core/user_object.h).
   std::unordered_map<UserObject*, uint64_t> userObjects;
-  // How many conditional handles were made, and how many executable graphs were made while it holds memory nodes.
-  uint64_t conditionalHandles = 0;
-  uint64_t memoryInstances = 0;
+  // How many executable graphs there are of it while it holds memory nodes: at most one.
+  unsigned memoryInstances = 0;
 
  private:
   friend struct GraphLife;
-  const uint64_t id_;
+  const uint64_t id_, number_;
   uint64_t origin_ = 0;
   std::vector<GraphNode*> nodes_;
   GraphNode* owner_ = nullptr;

@@ -94,6 +94,7 @@ struct BatchNode {
 struct ConditionalNode {
   CUDA_CONDITIONAL_NODE_PARAMS params{};  // phGraph_out is set by who hands it out
   std::vector<Graph*> bodies;             // owned by the node
+  mutable std::vector<CUgraph> handles;   // of the bodies, as phGraph_out shows them
 };
 
 using NodeParams =

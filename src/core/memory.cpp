@@ -10,6 +10,7 @@
 #include "alloc/heap.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/graph_memory.h"
 #include "core/ipc_memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
@@ -112,7 +113,8 @@ Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
 
 Context* ownerOf(const alloc::Record& record) {
   const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
-  if (kind == alloc::Kind::Pool || kind == alloc::Kind::Mapped) return nullptr;  // owned by a pool, by nobody
+  if (kind == alloc::Kind::Pool || kind == alloc::Kind::Mapped || kind == alloc::Kind::Graph)
+    return nullptr;  // owned by a pool, by nobody
   return static_cast<Context*>(record.owner.load(std::memory_order_relaxed));
 }
 
@@ -211,6 +213,7 @@ CUresult drain(Context* owner) {
 CUresult release(CUdeviceptr address) {
   if (!address) return CUDA_SUCCESS;
   VG_TRY(const alloc::Record* record, freeable(address));
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Graph) return graphs::releaseByUser(address);
   if (const Context* owner = ownerOf(*record)) VG_CHECK(owner->state());
   // Read before waiting: the record may change hands meanwhile.
   const unsigned window = record->window.load(std::memory_order_relaxed);

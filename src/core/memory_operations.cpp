@@ -87,8 +87,9 @@ struct MemoryOperations {
 
 namespace {
 
-Result<void*> wordAt(CUdeviceptr address, size_t bytes, memory::Access access) {
+Result<void*> wordAt(CUdeviceptr address, size_t bytes, memory::Access access, Addresses addresses) {
   if (address % bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no multiple of %zu", address, bytes);
+  if (addresses == Addresses::Any) return reinterpret_cast<void*>(address);
   VG_TRY(std::byte* const word, memory::deviceRange(address, bytes, access));
   return static_cast<void*>(word);
 }
@@ -98,7 +99,8 @@ CUresult require64(const Context& context) {
   return unsupported("64-bit memory operations in streams, by this device profile");
 }
 
-Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpParams& params, bool wide) {
+Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpParams& params, bool wide,
+                               Addresses addresses) {
   const auto& wait = params.waitValue;
   const unsigned condition = wait.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
   const Device& device = context.device();
@@ -107,27 +109,29 @@ Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpP
     return unsupported("CU_STREAM_WAIT_VALUE_NOR, by this device profile");
   if ((wait.flags & CU_STREAM_WAIT_VALUE_FLUSH) && !device.attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES))
     return unsupported("CU_STREAM_WAIT_VALUE_FLUSH, by this device profile");
-  VG_TRY(void* const word, wordAt(wait.address, wide ? 8 : 4, memory::Access::Read));
+  VG_TRY(void* const word, wordAt(wait.address, wide ? 8 : 4, memory::Access::Read, addresses));
   return Operation{wide ? Operation::Kind::Wait64 : Operation::Kind::Wait32, condition, word,
                    wide ? wait.value64 : wait.value};
 }
 
-Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide) {
+Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide, Addresses addresses) {
   const auto& write = params.writeValue;
   if (write.flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})
     return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
-  VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4, memory::Access::Write));
+  VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4, memory::Access::Write, addresses));
   return Operation{wide ? Operation::Kind::Write64 : Operation::Kind::Write32, 0, word,
                    wide ? write.value64 : write.value};
 }
 
-CUresult add(std::vector<Operation>& operations, const Context& context, const CUstreamBatchMemOpParams& params) {
+CUresult add(std::vector<Operation>& operations, const Context& context, const CUstreamBatchMemOpParams& params,
+             Addresses addresses) {
   switch (const int operation = rawValue(params.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
       VG_CHECK(require64(context));
       [[fallthrough]];
     case CU_STREAM_MEM_OP_WAIT_VALUE_32: {
-      VG_TRY(Operation described, describeWait(context, params, operation == CU_STREAM_MEM_OP_WAIT_VALUE_64));
+      VG_TRY(Operation described,
+             describeWait(context, params, operation == CU_STREAM_MEM_OP_WAIT_VALUE_64, addresses));
       operations.push_back(described);
       return CUDA_SUCCESS;
     }
@@ -135,7 +139,7 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
       VG_CHECK(require64(context));
       [[fallthrough]];
     case CU_STREAM_MEM_OP_WRITE_VALUE_32: {
-      VG_TRY(Operation described, describeWrite(params, operation == CU_STREAM_MEM_OP_WRITE_VALUE_64));
+      VG_TRY(Operation described, describeWrite(params, operation == CU_STREAM_MEM_OP_WRITE_VALUE_64, addresses));
       operations.push_back(described);
       return CUDA_SUCCESS;
     }
@@ -154,9 +158,9 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
 void EndMemoryOperations::operator()(MemoryOperations* operations) const { delete operations; }
 
 Result<OwnMemoryOperations> describeMemoryOperations(const Context& context, const CUstreamBatchMemOpParams* operations,
-                                                     unsigned count) {
+                                                     unsigned count, Addresses addresses) {
   OwnMemoryOperations described(new MemoryOperations{&context, {}});
-  for (unsigned i = 0; i < count; ++i) VG_CHECK(add(described->operations, context, operations[i]));
+  for (unsigned i = 0; i < count; ++i) VG_CHECK(add(described->operations, context, operations[i], addresses));
   return described;
 }
 

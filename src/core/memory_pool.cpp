@@ -12,6 +12,7 @@
 #include "base/slab.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/graph_memory.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 
@@ -216,6 +217,10 @@ CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   if (kind == alloc::Kind::Device) {  // allowed, and synchronises as cuMemFree does
     VG_CHECK(stream.synchronize());
     return release(address);
+  }
+  if (kind == alloc::Kind::Graph) {
+    VG_CHECK(stream.context().state());
+    return graphs::releaseByUser(address);
   }
   if (kind != alloc::Kind::Pool) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not stream-ordered memory", address);
   VG_CHECK(stream.context().state());

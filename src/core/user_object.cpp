@@ -1,5 +1,7 @@
 #include "core/user_object.h"
 
+#include <algorithm>
+
 #include "base/slab.h"
 #include "core/host_function.h"
 
@@ -22,28 +24,19 @@ struct UserObjectLife {
 
 void UserObject::drop(uint64_t count) {
   references_ -= count;
-  if (!references_) UserObjectLife::end(*this);
+  if (count && !references_) UserObjectLife::end(*this);
 }
 
-CUresult UserObject::release(uint64_t count) {
-  if (count > owned_)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%llu references to release of %llu", static_cast<unsigned long long>(count),
-                static_cast<unsigned long long>(owned_));
+void UserObject::release(uint64_t count) {
+  count = std::min(count, owned_);
   owned_ -= count;
   drop(count);
-  return CUDA_SUCCESS;
 }
 
-CUresult UserObject::hold(uint64_t count, bool moved) {
-  if (!moved) {
-    references_ += count;
-    return CUDA_SUCCESS;
-  }
-  if (count > owned_)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%llu references to move of %llu", static_cast<unsigned long long>(count),
-                static_cast<unsigned long long>(owned_));
-  owned_ -= count;
-  return CUDA_SUCCESS;
+void UserObject::hold(uint64_t count, bool moved) {
+  const uint64_t from = moved ? std::min(count, owned_) : 0;
+  owned_ -= from;
+  references_ += count - from;
 }
 
 void UserObject::letGo(uint64_t count) { drop(count); }

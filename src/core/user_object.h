@@ -21,11 +21,12 @@ class UserObject {
   // References that the application holds itself, not through a graph.
   uint64_t owned() const { return owned_; }
 
-  // By the application.
+  // By the application. Releasing or moving more references than it holds is no error to the vendor's driver; here it
+  // ends those that there are.
   void retain(uint64_t count) { references_ += count, owned_ += count; }
-  CUresult release(uint64_t count);
+  void release(uint64_t count);
   // By a graph or an executable one. `moved`: out of those that the application holds.
-  CUresult hold(uint64_t count, bool moved);
+  void hold(uint64_t count, bool moved);
   void letGo(uint64_t count);
 
  private:

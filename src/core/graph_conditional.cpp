@@ -1,0 +1,67 @@
+#include "core/graph_conditional.h"
+
+#include <map>
+
+#include "base/raw_enum.h"
+#include "core/graph_describe.h"
+
+namespace vg::core::graphs {
+namespace {
+
+std::map<CUgraphConditionalHandle, Condition>& conditions() {
+  static auto* const map = new std::map<CUgraphConditionalHandle, Condition>;  // never destroyed
+  return *map;
+}
+constinit CUgraphConditionalHandle lastHandle = 0;
+
+bool sizeFits(int type, unsigned size) {
+  switch (type) {
+    case CU_GRAPH_COND_TYPE_IF:
+      return size == 1 || size == 2;  // the second body is the other branch
+    case CU_GRAPH_COND_TYPE_WHILE:
+      return size == 1;
+    case CU_GRAPH_COND_TYPE_SWITCH:
+      return size >= 1;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+CUgraphConditionalHandle createCondition(Graph& graph, unsigned initial, unsigned flags) {
+  conditions().emplace(++lastHandle, Condition{graph.id(), initial, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0});
+  return lastHandle;
+}
+
+const Condition* findCondition(CUgraphConditionalHandle handle) {
+  const auto found = conditions().find(handle);
+  return found == conditions().end() ? nullptr : &found->second;
+}
+
+bool hasUnusedCondition(const Graph& graph) {
+  for (const auto& [handle, condition] : conditions())
+    if (condition.graph == graph.id() && !condition.used) return true;
+  return false;
+}
+
+void dropConditions(const Graph& graph) {
+  std::erase_if(conditions(), [&](const auto& entry) { return entry.second.graph == graph.id(); });
+}
+
+Result<NodeParams> describeConditional(Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params) {
+  constexpr unsigned kMost = 4096;  // bodies
+  const int type = rawValue(params.type);
+  if (!sizeFits(type, params.size) || params.size > kMost)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a conditional node of type %d with %u bodies", type, params.size);
+  const auto found = conditions().find(params.handle);
+  if (found == conditions().end() || found->second.used || found->second.graph != graph.id())
+    return fail(CUDA_ERROR_INVALID_VALUE, "the conditional handle is used already or of another graph");
+  VG_CHECK(contextOf(params.ctx));
+  ConditionalNode node{params, {}};
+  for (unsigned i = 0; i < params.size; ++i) node.bodies.push_back(&create());
+  found->second.used = true;
+  return NodeParams(std::move(node));
+}
+
+}  // namespace vg::core::graphs

@@ -1,0 +1,30 @@
+// Conditional nodes: graphs that run, or run again, depending on a value that is set for each launch. The value is the
+// default of its handle; kernels cannot set it here, since the call that does is not in the table of kernel calls.
+//
+// All functions require graphs::Lock.
+#pragma once
+
+#include <cuda.h>
+
+#include "core/graph.h"
+
+namespace vg::core::graphs {
+
+struct Condition {
+  uint64_t graph;     // id of the graph it was made for
+  unsigned initial;   // at launch, with `assigned`
+  bool assigned;      // CU_GRAPH_COND_ASSIGN_DEFAULT
+  bool used = false;  // a node has it
+};
+
+CUgraphConditionalHandle createCondition(Graph& graph, unsigned initial, unsigned flags);
+// Null for what is no handle.
+const Condition* findCondition(CUgraphConditionalHandle handle);
+// True when a handle of the graph has no node: such a graph cannot be instantiated.
+bool hasUnusedCondition(const Graph& graph);
+void dropConditions(const Graph& graph);
+
+// A node with empty bodies.
+Result<NodeParams> describeConditional(Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params);
+
+}  // namespace vg::core::graphs

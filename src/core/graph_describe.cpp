@@ -1,0 +1,295 @@
+#include "core/graph_describe.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/raw_enum.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/event.h"
+#include "core/function.h"
+#include "core/graph_conditional.h"
+#include "core/graph_memory.h"
+#include "core/launch.h"
+#include "core/memory_copy.h"
+#include "core/memory_operations.h"
+#include "core/module.h"
+
+namespace vg::core::graphs {
+namespace {
+
+CUresult isNull(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", what); }
+
+backend::LaunchShape shapeOf(const CUDA_KERNEL_NODE_PARAMS_v2& params) {
+  return {{params.gridDimX, params.gridDimY, params.gridDimZ},
+          {params.blockDimX, params.blockDimY, params.blockDimZ},
+          {1, 1, 1},
+          params.sharedMemBytes,
+          false};
+}
+
+// In a launch a buffer that is too long does no harm; in a node the driver refuses it.
+CUresult checkExtra(const backend::Kernel& kernel, void** extra) {
+  for (int i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (extra[i] != CU_LAUNCH_PARAM_BUFFER_SIZE || !extra[i + 1]) continue;
+    const size_t size = *static_cast<const size_t*>(extra[i + 1]);
+    if (size > kernel.parameterBytes())
+      return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes of arguments for %u", size, kernel.parameterBytes());
+  }
+  return CUDA_SUCCESS;
+}
+
+// Copies and fills say by their addresses what they mean: the context may be missing until they are instantiated.
+Result<ContextReference> optionalContext(CUcontext handle) {
+  if (handle) return contextOf(handle);
+  Context* const current = threadState.current;
+  return current ? ContextReference{current, current->generation()} : ContextReference{};
+}
+
+}  // namespace
+
+Result<ContextReference> contextOf(CUcontext handle) {
+  if (!handle) {
+    VG_TRY(Context & current, currentContext());
+    return ContextReference{&current, current.generation()};
+  }
+  VG_TRY(Context & context, findContext(handle));
+  return ContextReference{&context, context.generation()};
+}
+
+Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
+  if (!params) return isNull("nodeParams");
+  KernelNode node{.params = *params, .context = {}, .arguments = {}, .attributes = {}, .argumentAddresses = {}};
+  const CUfunction function = params->func ? params->func : reinterpret_cast<CUfunction>(params->kern);
+  if (!function) return fail(CUDA_ERROR_INVALID_HANDLE, "func is null");
+  CUcontext owner = params->ctx;
+  if (!owner && params->func)
+    if (Result<Function&> found = findFunction(params->func)) owner = found->module().context().handle();
+  VG_TRY(node.context, contextOf(owner));
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(function, *node.context.context));
+  VG_CHECK(kernel->prepare(shapeOf(*params)));
+  node.arguments.resize(kernel->parameterBytes());
+  if (params->extra) VG_CHECK(checkExtra(*kernel, params->extra));
+  VG_CHECK(copyArguments(*kernel, {params->kernelParams, params->extra}, node.arguments.data()));
+  node.params.ctx = node.context.context->handle();
+  node.params.kernelParams = node.params.extra = nullptr;
+  return NodeParams(std::move(node));
+}
+
+CUDA_KERNEL_NODE_PARAMS_v2 kernelParams(const KernelNode& node) {
+  CUDA_KERNEL_NODE_PARAMS_v2 params = node.params;
+  const CUfunction function = params.func ? params.func : reinterpret_cast<CUfunction>(params.kern);
+  auto kernel = resolveKernel(function, *node.context.context);
+  if (!kernel.ok()) return params;
+  if (node.argumentAddresses.empty())
+    for (const backend::Kernel::Parameter& parameter : kernel.value()->parameters())
+      node.argumentAddresses.push_back(const_cast<std::byte*>(node.arguments.data()) + parameter.offset);
+  if (!node.argumentAddresses.empty()) params.kernelParams = node.argumentAddresses.data();
+  return params;
+}
+
+Result<NodeParams> describe(const CUDA_MEMCPY3D* copy, CUcontext context) {
+  if (!copy) return isNull("copyParams");
+  MemcpyNode node{*copy, {}};
+  VG_TRY(node.context, optionalContext(context));
+  if (!copy->WidthInBytes || !copy->Height || !copy->Depth)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a copy of %zu x %zu x %zu", copy->WidthInBytes, copy->Height, copy->Depth);
+  for (const auto& [type, host] : {std::pair(rawValue(copy->srcMemoryType), copy->srcHost),
+                                   std::pair(rawValue(copy->dstMemoryType), static_cast<const void*>(copy->dstHost))})
+    if (type == CU_MEMORYTYPE_HOST && !host) return isNull("a host address");
+  VG_CHECK(memory::describe(*copy));
+  return NodeParams(std::move(node));
+}
+
+Result<NodeParams> describe(const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
+  if (!fill) return isNull("memsetParams");
+  MemsetNode node{{fill->dst, fill->pitch, fill->value, fill->elementSize, fill->width, fill->height, context}, {}};
+  VG_TRY(node.context, optionalContext(context));
+  if (!fill->width || !fill->height)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a fill of %zu x %zu", fill->width, fill->height);
+  if (fill->elementSize != 1 && fill->elementSize != 2 && fill->elementSize != 4)
+    return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 1, 2 or 4", fill->elementSize);
+  VG_CHECK(memory::describeFill(node.context.context ? node.context.context->device() : deviceAt(0), fill->dst,
+                                fill->pitch, fill->value, fill->elementSize, fill->width, fill->height));
+  return NodeParams(std::move(node));
+}
+
+Result<NodeParams> describe(const CUDA_HOST_NODE_PARAMS* params) {
+  if (!params) return isNull("nodeParams");
+  if (!params->fn) return isNull("fn");
+  return NodeParams(HostNode{*params});
+}
+
+Result<NodeParams> describe(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  constexpr unsigned kMost = 256;
+  if (!params) return isNull("nodeParams");
+  if (!params->paramArray && params->count) return isNull("paramArray");
+  if (!params->ctx) return isNull("ctx");
+  if (params->count > kMost || params->flags)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%u memory operations, flags %#x", params->count, params->flags);
+  BatchNode node{params->ctx, {}, params->flags, {}};
+  VG_TRY(node.context, contextOf(params->ctx));
+  VG_CHECK(describeMemoryOperations(*node.context.context, params->paramArray, params->count, Addresses::Any));
+  node.operations.assign(params->paramArray, params->paramArray + params->count);
+  return NodeParams(std::move(node));
+}
+
+namespace {
+
+template <class Node, class Params>
+Result<NodeParams> describeSemaphores(const Params* params) {
+  if (!params) return isNull("nodeParams");
+  if (params->numExtSems && (!params->extSemArray || !params->paramsArray))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%u semaphores without their arrays", params->numExtSems);
+  if (!params->numExtSems) return NodeParams(Node{});
+  // No call can make a semaphore yet, so whatever it is, it is none.
+  return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no semaphore", static_cast<void*>(params->extSemArray[0]));
+}
+
+}  // namespace
+
+Result<NodeParams> describe(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* params) {
+  return describeSemaphores<SemaphoreSignalNode>(params);
+}
+Result<NodeParams> describe(const CUDA_EXT_SEM_WAIT_NODE_PARAMS* params) {
+  return describeSemaphores<SemaphoreWaitNode>(params);
+}
+
+Result<NodeParams> describeRecord(CUevent event) {
+  if (!event) return isNull("event");
+  VG_CHECK(events::find(event));
+  return NodeParams(EventRecordNode{event, 0});
+}
+
+Result<NodeParams> describeWait(CUevent event) {
+  if (!event) return isNull("event");
+  VG_CHECK(events::find(event));
+  return NodeParams(EventWaitNode{event, 0});
+}
+
+Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
+  VG_TRY(Graph & child, find(handle));
+  if (&child == &parent) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot be its own child");
+  if (moved && child.owner()) return fail(CUDA_ERROR_INVALID_VALUE, "the graph belongs to a node already");
+  if (!moved && child.hasMemoryNodes()) return unsupported("a child graph with memory nodes that is cloned");
+  return NodeParams(ChildNode{moved ? &child : &clone(child), moved});
+}
+
+namespace {
+
+CUresult checkReserved(const CUgraphNodeParams& params) {
+  const auto reserved = [&](auto& words) {
+    return std::any_of(std::begin(words), std::end(words), [](auto word) { return word != 0; });
+  };
+  if (reserved(params.reserved0) || params.reserved2)
+    return fail(CUDA_ERROR_INVALID_VALUE, "reserved members of the node's parameters are set");
+  // What follows the longest structure in use.
+  constexpr size_t kUsed = sizeof(CUDA_MEMCPY_NODE_PARAMS);
+  const auto* words = reinterpret_cast<const std::byte*>(&params.reserved1);
+  if (std::any_of(words + kUsed, words + sizeof params.reserved1, [](std::byte b) { return b != std::byte{}; }))
+    return fail(CUDA_ERROR_INVALID_VALUE, "reserved members of the node's parameters are set");
+  return CUDA_SUCCESS;
+}
+
+// All types that need no graph.
+Result<NodeParams> describePlain(const CUgraphNodeParams& params) {
+  switch (const int type = rawValue(params.type)) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+      CUDA_KERNEL_NODE_PARAMS_v2 kernel;
+      std::memcpy(&kernel, &params.kernel, sizeof kernel);
+      return describe(&kernel);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      if (params.memcpy.flags || params.memcpy.reserved)
+        return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", params.memcpy.flags);
+      return describe(&params.memcpy.copyParams, params.memcpy.copyCtx);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+      CUDA_MEMSET_NODE_PARAMS fill;
+      std::memcpy(&fill, &params.memset, sizeof fill);
+      return describe(&fill, params.memset.ctx);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: {
+      const CUDA_HOST_NODE_PARAMS host{params.host.fn, params.host.userData};
+      return describe(&host);
+    }
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+      return NodeParams(EmptyNode{});
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+      return describeWait(params.eventWait.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      return describeRecord(params.eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: {
+      const auto& s = params.extSemSignal;
+      const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{s.extSemArray, s.paramsArray, s.numExtSems};
+      return describe(&signal);
+    }
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: {
+      const auto& s = params.extSemWait;
+      const CUDA_EXT_SEM_WAIT_NODE_PARAMS wait{s.extSemArray, s.paramsArray, s.numExtSems};
+      return describe(&wait);
+    }
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
+      const auto& b = params.memOp;
+      const CUDA_BATCH_MEM_OP_NODE_PARAMS batch{b.ctx, b.count, b.paramArray, b.flags};
+      return describe(&batch);
+    }
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "node type %d", type);
+  }
+}
+
+}  // namespace
+
+Result<NodeParams> describe(CUgraphNodeParams& params, Graph& parent, const std::vector<Dependency>& dependencies) {
+  VG_CHECK(checkReserved(params));
+  switch (rawValue(params.type)) {
+    case CU_GRAPH_NODE_TYPE_GRAPH: {
+      const int ownership = rawValue(params.graph.ownership);
+      if (ownership < 0 || ownership > CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+        return fail(CUDA_ERROR_INVALID_VALUE, "ownership %d", ownership);
+      return describeChild(parent, params.graph.graph, ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+    }
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+      return describeAlloc(parent, reinterpret_cast<CUDA_MEM_ALLOC_NODE_PARAMS*>(&params.alloc), dependencies);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+      return describeFree(parent, params.free.dptr, dependencies);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return describeConditional(parent, params.conditional);
+    default:
+      return describePlain(params);
+  }
+}
+
+Result<NodeParams> describeForSet(const CUgraphNodeParams& params, const GraphNode& node) {
+  VG_CHECK(checkReserved(params));
+  if (const int type = rawValue(params.type); type != node.type())
+    return fail(CUDA_ERROR_INVALID_VALUE, "parameters of type %d for a node of type %d", type, node.type());
+  switch (node.type()) {
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      return describeChild(node.graph(), params.graph.graph);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return unsupported("setting the parameters of a node of type %d", node.type());
+    default:
+      return describePlain(params);
+  }
+}
+
+void giveBack(const GraphNode& node, CUgraphNodeParams& params) {
+  const auto* conditional = node.as<ConditionalNode>();
+  if (!conditional) return;
+  conditional->handles.clear();
+  for (Graph* body : conditional->bodies) conditional->handles.push_back(body->handle());
+  params.conditional.phGraph_out = conditional->handles.data();
+}
+
+void replace(GraphNode& node, NodeParams params) {
+  if (auto* kernel = std::get_if<KernelNode>(&params)) kernel->attributes = node.as<KernelNode>()->attributes;
+  if (auto* child = std::get_if<ChildNode>(&params)) child->graph->setOwner(&node);
+  Graph* const ended = node.as<ChildNode>() ? node.as<ChildNode>()->graph : nullptr;
+  node.params = std::move(params);
+  if (ended) destroy(*ended);
+}
+
+}  // namespace vg::core::graphs

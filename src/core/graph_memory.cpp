@@ -1,0 +1,218 @@
+#include "core/graph_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "base/raw_enum.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory.h"
+#include "core/memory_heaps.h"
+
+namespace vg::core {
+namespace {
+
+constexpr uint64_t kChunk = uint64_t{32} << 20;  // the vendor's driver sets memory aside in such pieces
+constexpr int kMaxDevices = 254;
+
+// Guarded by graphs::Lock.
+struct Account {
+  uint64_t live = 0;                   // bytes
+  uint64_t reserved = 0, highest = 0;  // bytes; used and reserved are the same to the vendor's driver
+};
+constinit Account accounts[kMaxDevices] = {};
+
+std::map<CUdeviceptr, std::weak_ptr<GraphMemory>>& known() {
+  static auto* const map = new std::map<CUdeviceptr, std::weak_ptr<GraphMemory>>;  // never destroyed
+  return *map;
+}
+// Live memory outlives its graphs.
+std::map<CUdeviceptr, std::shared_ptr<GraphMemory>>& alive() {
+  static auto* const map = new std::map<CUdeviceptr, std::shared_ptr<GraphMemory>>;  // never destroyed
+  return *map;
+}
+
+Account& accountOf(const Device& device) { return accounts[device.ordinal()]; }
+
+}  // namespace
+
+struct GraphMemoryLife {
+  static void set(GraphMemory& memory, bool live) { memory.live_ = live; }
+};
+
+GraphMemory::~GraphMemory() {
+  known().erase(address_);
+  if (Result<alloc::Heap&> heap = memory::deviceHeap(device_)) (void)heap->release(address_, id_);
+}
+
+namespace graphs {
+namespace {
+
+CUresult checkProperties(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+  const CUmemPoolProps& pool = params.poolProps;
+  if (!params.bytesize) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  if (rawValue(pool.allocType) != CU_MEM_ALLOCATION_TYPE_PINNED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", rawValue(pool.allocType));
+  if (rawValue(pool.handleTypes) != CU_MEM_HANDLE_TYPE_NONE) return unsupported("memory of a graph that is shared");
+  if (rawValue(pool.location.type) != CU_MEM_LOCATION_TYPE_DEVICE)
+    return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", rawValue(pool.location.type));
+  if (params.accessDescCount && !params.accessDescs)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu access descriptions, and no array of them", params.accessDescCount);
+  for (size_t i = 0; i < params.accessDescCount; ++i) {
+    const CUmemAccessDesc& access = params.accessDescs[i];
+    const bool device = rawValue(access.location.type) == CU_MEM_LOCATION_TYPE_DEVICE;
+    if (!device || !findDevice(access.location.id).ok()) return fail(CUDA_ERROR_INVALID_VALUE, "access %zu", i);
+  }
+  return CUDA_SUCCESS;
+}
+
+// All nodes that come before one with these dependencies.
+std::unordered_set<const GraphNode*> nodesBefore(const std::vector<Dependency>& dependencies) {
+  std::unordered_set<const GraphNode*> before;
+  std::vector<Dependency> next = dependencies;
+  while (!next.empty()) {
+    const GraphNode* node = next.back().node;
+    next.pop_back();
+    if (before.insert(node).second) next.insert(next.end(), node->dependencies().begin(), node->dependencies().end());
+  }
+  return before;
+}
+
+bool frees(const GraphNode& node, CUdeviceptr address) {
+  const auto* free = node.as<MemFreeNode>();
+  return free && free->address == address;
+}
+
+// Memory of this graph that is free again by then and that nobody has taken over.
+std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const std::vector<Dependency>& dependencies) {
+  const auto before = nodesBefore(dependencies);
+  for (const GraphNode* node : before) {
+    const auto* free = node->as<MemFreeNode>();
+    const auto memory = free ? findMemory(free->address) : nullptr;
+    if (!memory || memory->bytes() != bytes) continue;
+    // The allocations and frees of the memory must all lie before, as many of the one as of the other.
+    int open = 0;
+    bool all = true;
+    for (const GraphNode* other : graph.nodes()) {
+      const auto* alloc = other->as<MemAllocNode>();
+      const bool allocates = alloc && alloc->memory == memory, ends = frees(*other, memory->address());
+      if (!allocates && !ends) continue;
+      all = all && before.contains(other);
+      open += allocates ? 1 : -1;
+    }
+    if (all && !open) return memory;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
+  VG_TRY(alloc::Heap & heap, memory::deviceHeap(device));
+  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Graph, nullptr, 0, 0}));
+  const CUdeviceptr address = record->base.load(std::memory_order_relaxed);
+  auto memory = std::make_shared<GraphMemory>(device, address, record->id.load(std::memory_order_relaxed), bytes);
+  known()[address] = memory;
+  return memory;
+}
+
+}  // namespace
+
+Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* params,
+                                 const std::vector<Dependency>& dependencies) {
+  if (!params) return fail(CUDA_ERROR_INVALID_VALUE, "nodeParams is null");
+  VG_CHECK(checkProperties(*params));
+  Result<Device&> device = findDevice(params->poolProps.location.id);
+  if (!device) return CUDA_ERROR_INVALID_VALUE;
+  MemAllocNode node{*params, {}, reusable(graph, params->bytesize, dependencies)};
+  node.access.assign(params->accessDescs, params->accessDescs + params->accessDescCount);
+  if (!node.memory) {
+    VG_TRY(node.memory, allocate(*device, params->bytesize));
+  }
+  node.params.dptr = params->dptr = node.memory->address();
+  node.params.accessDescs = nullptr;
+  return NodeParams(std::move(node));
+}
+
+Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>& dependencies) {
+  const auto memory = findMemory(address);
+  if (!memory) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory of a graph", address);
+  const auto before = nodesBefore(dependencies);
+  int open = 0;
+  bool ours = false, after = true;
+  for (const GraphNode* node : graph.nodes()) {
+    const auto* alloc = node->as<MemAllocNode>();
+    const bool allocates = alloc && alloc->memory == memory, ends = frees(*node, address);
+    if (allocates) after = after && before.contains(node);
+    ours = ours || allocates;
+    open += allocates ? 1 : ends ? -1 : 0;
+  }
+  if (ours && (open <= 0 || !after))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already, or not allocated before this node", address);
+  if (!ours && open < 0) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already", address);
+  return NodeParams(MemFreeNode{address});
+}
+
+std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address) {
+  const auto found = known().find(address);
+  return found == known().end() ? nullptr : found->second.lock();
+}
+
+void setLive(const std::shared_ptr<GraphMemory>& memory, bool live) {
+  if (memory->live() == live) return;
+  const std::shared_ptr<GraphMemory> kept = memory;  // `memory` may be the entry that goes away
+  GraphMemoryLife::set(*kept, live);
+  Account& account = accountOf(kept->device());
+  account.live += live ? kept->bytes() : -kept->bytes();
+  if (live) {
+    alive()[kept->address()] = kept;
+    accountLaunch(kept->device());
+  } else {
+    alive().erase(kept->address());
+  }
+}
+
+void accountLaunch(Device& device) {
+  Account& account = accountOf(device);
+  account.reserved = std::max(account.reserved, alloc::roundUp(account.live, kChunk));
+  account.highest = std::max(account.highest, account.reserved);
+}
+
+CUresult releaseByUser(CUdeviceptr address) {
+  const Lock lock;
+  const auto memory = findMemory(address);
+  if (!memory || !memory->live()) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx of a graph is not live", address);
+  setLive(memory, false);
+  return CUDA_SUCCESS;
+}
+
+Result<uint64_t> memoryAttribute(Device& device, CUgraphMem_attribute which) {
+  const Account& account = accountOf(device);
+  switch (rawValue(which)) {
+    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+      return account.reserved;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+      return account.highest;
+  }
+  return fail(CUDA_ERROR_INVALID_VALUE, "there is no graph memory attribute %d", rawValue(which));
+}
+
+CUresult setMemoryAttribute(Device& device, CUgraphMem_attribute which, uint64_t value) {
+  const int attribute = rawValue(which);
+  const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+  if (!high || value)
+    return fail(CUDA_ERROR_INVALID_VALUE, "graph memory attribute %d cannot be set to %llu", attribute,
+                static_cast<unsigned long long>(value));
+  Account& account = accountOf(device);
+  account.highest = account.reserved;
+  return CUDA_SUCCESS;
+}
+
+void trimMemory(Device& device) {
+  Account& account = accountOf(device);
+  account.reserved = alloc::roundUp(account.live, kChunk);
+}
+
+}  // namespace graphs
+}  // namespace vg::core
