@@ -1,5 +1,6 @@
 // Contexts: making and ending them, the thread's stack, and what a context is asked and told.
 #include "core/context.h"
+#include "core/capture.h"
 
 #include "api/call.h"
 #include "core/device.h"
@@ -160,10 +161,14 @@ CUresult cuCtxGetFlags(const Call& call, unsigned int* flags) {
 
 CUresult cuCtxSetFlags(const Call& call, unsigned int flags) { return call.context->setFlags(flags); }
 
-CUresult cuCtxSynchronize(const Call& call) { return call.context->synchronize(); }
+CUresult cuCtxSynchronize(const Call& call) {
+  VG_CHECK(core::capture::permitContextWait(*call.context));
+  return call.context->synchronize();
+}
 
 CUresult cuCtxSynchronize_v2(const Call&, CUcontext ctx) {
   VG_TRY(core::Context & context, named(ctx));
+  VG_CHECK(core::capture::permitContextWait(context));
   return context.synchronize();
 }
 

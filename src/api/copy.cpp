@@ -1,5 +1,6 @@
 // Copies of linear memory: one row, boxes, between devices.
 #include "api/call.h"
+#include "core/capture.h"
 #include "core/memory_batch.h"
 #include "core/memory_copy.h"
 
@@ -110,7 +111,10 @@ CUresult cuMemcpyPeer(const Call& call, CUdeviceptr dstDevice, CUcontext dstCont
 CUresult cuMemcpyPeerAsync(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                            CUcontext srcContext, size_t ByteCount, CUstream hStream) {
   VG_CHECK(checkContexts(dstContext, srcContext));
-  return linear(call, Place::device(dstDevice), Place::device(srcDevice), ByteCount, hStream);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.captured()) return core::capture::refuse(stream, "cuMemcpyPeerAsync");
+  return core::memory::copyLinear(stream, Place::device(dstDevice), Place::device(srcDevice), ByteCount,
+                                  Form::Asynchronous);
 }
 
 CUresult cuMemcpy2D_v2(const Call& call, const CUDA_MEMCPY2D* pCopy) {

@@ -2,6 +2,7 @@
 #include "core/event.h"
 
 #include "api/call.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/stream.h"
 
@@ -20,8 +21,10 @@ CUresult cuEventRecordWithFlags(const Call& call, CUevent hEvent, CUstream hStre
   if (flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) return fail(CUDA_ERROR_INVALID_VALUE, "record flags %#x", flags);
   VG_TRY(core::Event & event, core::events::find(hEvent));
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  // An external record is one that a capture must not swallow.
-  if (flags & CU_EVENT_RECORD_EXTERNAL) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+  if (flags & CU_EVENT_RECORD_EXTERNAL) {  // a node of its own instead of an edge of the capture
+    if (!stream.captured()) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+    return core::capture::recordExternal(event, stream, flags);
+  }
   return event.record(stream);
 }
 
@@ -31,11 +34,13 @@ CUresult cuEventRecord(const Call& call, CUevent hEvent, CUstream hStream) {
 
 CUresult cuEventQuery(const Call&, CUevent hEvent) {
   VG_TRY(core::Event & event, core::events::find(hEvent));
+  if (!event.captured()) VG_CHECK(core::capture::permitUnsafe());
   return event.query();
 }
 
 CUresult cuEventSynchronize(const Call&, CUevent hEvent) {
   VG_TRY(core::Event & event, core::events::find(hEvent));
+  if (!event.captured()) VG_CHECK(core::capture::permitUnsafe());
   return event.synchronize();
 }
 

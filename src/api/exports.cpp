@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "api/call.h"
+#include "api/capture_rules.h"
 #include "api/entry_points.h"
 #include "api/trace.h"
 #include "base/log.h"
+#include "core/capture.h"
 #include "core/host_function.h"
 
 namespace vg::handlers {
@@ -62,6 +64,9 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
     context = core::threadState.current;
     if (!context || !context->usable(core::threadState.generation)) [[unlikely]]
       return core::currentContextRefusal();
+  }
+  if constexpr (api::isUnsafeForCapture<kHandler>()) {
+    if (const CUresult refused = core::capture::permitUnsafe()) return refused;
   }
   const Call call{context, stream};
   try {

@@ -2,6 +2,7 @@
 #include "core/stream.h"
 
 #include "api/call.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/event.h"
@@ -37,11 +38,13 @@ CUresult cuStreamDestroy(const Call&, CUstream hStream) { return core::streams::
 
 CUresult cuStreamQuery(const Call& call, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (!stream.captured()) VG_CHECK(core::capture::permitUnsafe());
   return stream.query();
 }
 
 CUresult cuStreamSynchronize(const Call& call, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (!stream.captured()) VG_CHECK(core::capture::permitUnsafe());
   return stream.synchronize();
 }
 
@@ -49,7 +52,12 @@ CUresult cuStreamWaitEvent(const Call& call, CUstream hStream, CUevent hEvent, u
   if (Flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) return fail(CUDA_ERROR_INVALID_VALUE, "wait flags %#x", Flags);
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_TRY(core::Event & event, core::events::find(hEvent));
-  if (Flags & CU_EVENT_WAIT_EXTERNAL) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+  if (Flags & CU_EVENT_WAIT_EXTERNAL) {
+    if (!stream.captured()) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+    return core::capture::waitExternal(stream, event, Flags);
+  }
+  if (stream.captured() || event.captured()) [[unlikely]]
+    return core::capture::wait(stream, event);
   return stream.waitFor(event.point());
 }
 
@@ -77,6 +85,7 @@ CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) 
 CUresult cuStreamGetFlags(const Call& call, CUstream hStream, unsigned int* flags) {
   if (!flags) return missing("flags");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.captured()) return core::capture::refuse(stream, "cuStreamGetFlags");  // as the driver does
   *flags = stream.flags();
   return CUDA_SUCCESS;
 }

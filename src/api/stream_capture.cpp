@@ -1,37 +1,109 @@
-// What may be asked about capture while no stream can capture.
+// Stream capture: begun, ended, asked and steered.
+#include "core/capture.h"
+
 #include "api/call.h"
 #include "base/raw_enum.h"
+#include "core/graph.h"
 #include "core/stream.h"
 
 namespace vg::handlers {
+namespace {
 
-CUresult cuStreamIsCapturing(const Call& call, CUstream hStream, CUstreamCaptureStatus* captureStatus) {
-  if (!captureStatus) return fail(CUDA_ERROR_INVALID_VALUE, "captureStatus is null");
-  VG_CHECK(call.resolve(hStream));
-  *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
+template <class Out, class Value>
+void put(Out* out, Value value) {
+  if (out) *out = value;
+}
+
+// What all versions of cuStreamGetCaptureInfo tell: the outputs of a stream that does not capture stay as they are.
+struct InfoOutputs {
+  CUstreamCaptureStatus* status;
+  cuuint64_t* id;
+  CUgraph* graph = nullptr;
+  const CUgraphNode** nodes = nullptr;
+  const CUgraphEdgeData** edges = nullptr;
+  size_t* count = nullptr;
+};
+
+CUresult tell(const Call& call, CUstream handle, const InfoOutputs& out) {
+  if (!out.status) return fail(CUDA_ERROR_INVALID_VALUE, "captureStatus_out is null");
+  VG_TRY(core::Stream & stream, call.resolve(handle));
+  VG_TRY(const core::capture::Info info, core::capture::info(stream));
+  *out.status = info.status;
+  if (info.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
+  put(out.id, info.id);
+  if (info.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return CUDA_SUCCESS;
+  if (info.lossy && out.nodes && !out.edges)
+    return fail(CUDA_ERROR_LOSSY_QUERY, "the edges say something that was not asked for");
+  put(out.graph, info.graph);
+  put(out.nodes, info.nodes);
+  put(out.edges, info.edges);
+  put(out.count, info.count);
   return CUDA_SUCCESS;
 }
 
+}  // namespace
+
+CUresult cuStreamBeginCapture_v2(const Call& call, CUstream hStream, CUstreamCaptureMode mode) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::capture::begin(stream, mode);
+}
+
+CUresult cuStreamBeginCapture(const Call& call, CUstream hStream) {
+  return cuStreamBeginCapture_v2(call, hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+CUresult cuStreamBeginCaptureToGraph(const Call& call, CUstream hStream, CUgraph hGraph,
+                                     const CUgraphNode* dependencies, const CUgraphEdgeData* dependencyData,
+                                     size_t numDependencies, CUstreamCaptureMode mode) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::capture::begin(stream, mode, hGraph, dependencies, dependencyData, numDependencies);
+}
+
+// Without phGraph the graph is lost, as with the vendor's driver.
+CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  put(phGraph, CUgraph{});
+  VG_TRY(const CUgraph graph, core::capture::end(stream));
+  put(phGraph, graph);
+  if (phGraph) return CUDA_SUCCESS;
+  const core::graphs::Lock lock;
+  VG_TRY(core::Graph & lost, core::graphs::find(graph));
+  core::graphs::destroy(lost);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(const Call& call, CUstream hStream, CUstreamCaptureStatus* captureStatus) {
+  return tell(call, hStream, {captureStatus, nullptr});
+}
+
 CUresult cuStreamGetCaptureInfo(const Call& call, CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                cuuint64_t*) {
-  return cuStreamIsCapturing(call, hStream, captureStatus_out);
+                                cuuint64_t* id_out) {
+  return tell(call, hStream, {captureStatus_out, id_out});
 }
 
 CUresult cuStreamGetCaptureInfo_v2(const Call& call, CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                   cuuint64_t*, CUgraph*, const CUgraphNode**, size_t*) {
-  return cuStreamIsCapturing(call, hStream, captureStatus_out);
+                                   cuuint64_t* id_out, CUgraph* graph_out, const CUgraphNode** dependencies_out,
+                                   size_t* numDependencies_out) {
+  return tell(call, hStream, {captureStatus_out, id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
 }
 
 CUresult cuStreamGetCaptureInfo_v3(const Call& call, CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                   cuuint64_t*, CUgraph*, const CUgraphNode**, const CUgraphEdgeData**, size_t*) {
-  return cuStreamIsCapturing(call, hStream, captureStatus_out);
+                                   cuuint64_t* id_out, CUgraph* graph_out, const CUgraphNode** dependencies_out,
+                                   const CUgraphEdgeData** edgeData_out, size_t* numDependencies_out) {
+  return tell(call, hStream,
+              {captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out});
 }
 
-CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph) {
-  if (!phGraph) return fail(CUDA_ERROR_INVALID_VALUE, "phGraph is null");
-  VG_CHECK(call.resolve(hStream));
-  *phGraph = nullptr;
-  return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
+CUresult cuStreamUpdateCaptureDependencies_v2(const Call& call, CUstream hStream, CUgraphNode* dependencies,
+                                              const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                                              unsigned int flags) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::capture::updateDependencies(stream, dependencies, dependencyData, numDependencies, flags);
+}
+
+CUresult cuStreamUpdateCaptureDependencies(const Call& call, CUstream hStream, CUgraphNode* dependencies,
+                                           size_t numDependencies, unsigned int flags) {
+  return cuStreamUpdateCaptureDependencies_v2(call, hStream, dependencies, nullptr, numDependencies, flags);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(const Call&, CUstreamCaptureMode* mode) {

@@ -2,6 +2,7 @@
 
 #include "base/slab.h"
 #include "base/spin.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/stream.h"
@@ -84,6 +85,7 @@ constinit Event* EventRegistry::first = nullptr;
 Event::Event(Context& context, unsigned flags) : context_(&context), flags_(flags) {}
 
 Event::~Event() {
+  if (captured()) capture::forget(*this);
   if (stamp_) stamps.giveBack(stamp_);
 }
 
@@ -115,7 +117,11 @@ void Event::store(const Recorded& r) {
 CUresult Event::record(Stream& stream) {
   if (&stream.context() != context_)
     return fail(CUDA_ERROR_INVALID_HANDLE, "the event and the stream belong to different contexts");
+  if (stream.captured()) [[unlikely]]
+    return capture::record(*this, stream);
   std::lock_guard lock(mutex_);
+  if (captured()) [[unlikely]]
+    capture::forget(*this);
   if (!timing()) {
     VG_TRY(const Point point, stream.mark(nullptr));
     store({point, nullptr, true});
@@ -137,6 +143,8 @@ CUresult Event::record(Stream& stream) {
 
 uint64_t* Event::recordAt(Point point) {
   std::lock_guard lock(mutex_);
+  if (captured()) [[unlikely]]
+    capture::forget(*this);
   if (!timing()) {
     store({point, nullptr, true});
     return nullptr;
@@ -152,11 +160,15 @@ uint64_t* Event::recordAt(Point point) {
 Point Event::point() const { return recorded().point; }
 
 CUresult Event::query() const {
+  if (captured()) [[unlikely]]
+    return capture::refuse(*this);
   VG_CHECK(context_->state());
   return point().done() ? context_->state() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult Event::synchronize() const {
+  if (captured()) [[unlikely]]
+    return capture::refuse(*this);
   point().wait();
   context_->device().backend().flushOutput();
   return context_->state();
@@ -167,6 +179,8 @@ Result<float> Event::elapsed(const Event& start, const Event& end) {
     return fail(CUDA_ERROR_INVALID_HANDLE, "an event without timing (CU_EVENT_DISABLE_TIMING)");
   if (&start.context().device() != &end.context().device())
     return fail(CUDA_ERROR_INVALID_HANDLE, "the events belong to different devices");
+  if (start.captured() || end.captured()) [[unlikely]]
+    return fail(CUDA_ERROR_CAPTURED_EVENT, "an event that was recorded in a capturing stream");
   const Recorded from = start.recorded(), to = end.recorded();
   if (!from.valid || !to.valid) return fail(CUDA_ERROR_INVALID_HANDLE, "an event that was never recorded");
   VG_CHECK(start.context().state());

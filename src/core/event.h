@@ -16,6 +16,7 @@ namespace vg::core {
 
 class Context;
 class Stream;
+struct EventCapture;
 
 class Event {
  public:
@@ -33,6 +34,8 @@ class Event {
   // The event will be reached at `point`, to which whoever calls advances. Where to write the device's time just
   // before; null without timing.
   uint64_t* recordAt(Point point);
+  // True when it was last recorded in a capturing stream.
+  bool captured() const { return capture_.load(std::memory_order_acquire); }
   // The point last recorded; done at once when never recorded.
   Point point() const;
   CUresult query() const;
@@ -42,6 +45,7 @@ class Event {
 
  private:
   friend class EventRegistry;
+  friend struct CaptureAccess;
   struct Recorded {
     Point point;
     const uint64_t* nanoseconds = nullptr;
@@ -62,6 +66,7 @@ class Event {
   std::atomic<uint64_t> value_{0};
   std::atomic<const uint64_t*> nanoseconds_{nullptr};
   std::atomic<bool> valid_{false};
+  std::atomic<EventCapture*> capture_{nullptr};
 };
 
 namespace events {

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "core/capture.h"
+#include "core/capture_nodes.h"
 #include "core/context.h"
 
 namespace vg::core {
@@ -46,10 +48,14 @@ CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
 }  // namespace
 
 CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {
+  if (stream.captured()) [[unlikely]]
+    return capture::launchHostFunction(stream, function, data);
   return enqueue(stream, std::make_unique<HostFunction>(HostFunction{&stream.context(), function, data}));
 }
 
 CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data) {
+  if (stream.captured()) [[unlikely]]
+    return capture::refuse(stream, "cuStreamAddCallback");
   return enqueue(stream, std::make_unique<Callback>(Callback{&stream.context(), handle, callback, data}));
 }
 

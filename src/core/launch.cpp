@@ -8,6 +8,7 @@
 
 #include "backend/device.h"
 #include "base/settings.h"
+#include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/event.h"
@@ -185,6 +186,8 @@ Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config) {
 
 CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
                       const LaunchArguments& arguments) {
+  if (stream.captured()) [[unlikely]]
+    return capture::launchKernel(stream, function, request, arguments);
   Context& context = stream.context();
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
   Event* completion = nullptr;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/raw_enum.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -95,6 +96,7 @@ CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLoc
 }
 
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
+  if (stream.captured()) return capture::refuse(stream, "cuMemPrefetchAsync");
   VG_TRY(alloc::Record * record, managedRecord(pointer, bytes));
   VG_TRY(const uint32_t code, placeCode(destination));
   VG_CHECK(stream.context().state());
@@ -151,6 +153,7 @@ CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr poin
 }
 
 CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
+  if (stream.captured()) return capture::refuse(stream, "cuStreamAttachMemAsync");
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   if (flags == CU_MEM_ATTACH_SINGLE && byNullStream)

@@ -170,6 +170,7 @@ CUresult enqueue(Stream& stream, const LinearBatch& batch, const Survey& survey)
 
 // A batch may not be given to the legacy stream, as the manual says and the driver does.
 CUresult checkStream(const Stream& stream) {
+  if (stream.captured()) return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a batch of copies cannot be captured");
   if (stream.kind() == Stream::Kind::Legacy)
     return fail(CUDA_ERROR_INVALID_VALUE, "a batch of copies in the legacy stream");
   return CUDA_SUCCESS;

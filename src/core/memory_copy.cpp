@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/raw_enum.h"
+#include "core/capture.h"
+#include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -79,6 +81,8 @@ CUresult copyStaged(Stream& stream, uintptr_t destination, uintptr_t source, siz
 }  // namespace
 
 CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form) {
+  if (stream.captured()) [[unlikely]]
+    return capture::copyLinear(stream, destination, source, bytes, form);
   if (!bytes) return CUDA_SUCCESS;
   VG_TRY(const Known to, find(destination, bytes, Access::Write));
   VG_TRY(const Known from, find(source, bytes, Access::Read));
@@ -188,6 +192,8 @@ CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) 
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) { return describe3D(box); }
 
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
+  if (stream.captured()) [[unlikely]]
+    return capture::copyBox(stream, box, form);
   const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, rawValue(box.dstMemoryType),
                             box.dstHost,   box.dstDevice,   box.dstPitch, 0};
   const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, rawValue(box.srcMemoryType),
@@ -195,14 +201,19 @@ CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
   return run(stream, describe(destination, source, {box.WidthInBytes, box.Height, 1}), form);
 }
 
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) { return run(stream, describe3D(box), form); }
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) {
+  if (stream.captured()) [[unlikely]]
+    return capture::copyBox(stream, box, form);
+  return run(stream, describe3D(box), form);
+}
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form) {
+  if (stream.captured()) [[unlikely]]
+    return capture::refuse(stream, "a copy between contexts");
   return run(stream, describe3D(box), form);
 }
 
 CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,
                     Form form) {
-  if (!count) return CUDA_SUCCESS;
   return fillRows(stream, destination, 0, value, elementSize, count, 1, form);
 }
 
@@ -228,6 +239,8 @@ Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination
 
 CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
                   size_t width, size_t height, Form form) {
+  if (stream.captured()) [[unlikely]]
+    return capture::fillRows(stream, destination, pitch, value, elementSize, width, height, form);
   VG_TRY(const DescribedFill described,
          describeFill(stream.context().device(), destination, pitch, value, elementSize, width, height));
   const size_t bytes = described.fill.width * described.fill.height;

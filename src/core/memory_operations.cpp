@@ -8,6 +8,7 @@
 
 #include "base/raw_enum.h"
 #include "base/spin.h"
+#include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -175,6 +176,8 @@ bool waits(const MemoryOperations& operations) {
 }
 
 CUresult queueMemoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {
+  if (stream.captured()) [[unlikely]]
+    return capture::memoryOperations(stream, operations, count);
   VG_TRY(OwnMemoryOperations batch, describeMemoryOperations(stream.context(), operations, count));
   if (batch->operations.empty()) return stream.context().state();
   VG_CHECK(stream.hostCall(MemoryOperations::call, batch.get()));

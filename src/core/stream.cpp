@@ -3,6 +3,7 @@
 #include "backend/device.h"
 #include "base/settings.h"
 #include "copy/copy.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/host_function.h"
@@ -47,6 +48,13 @@ CUstream Stream::handle() const {
       break;
   }
   return reinterpret_cast<CUstream>(const_cast<Stream*>(this));
+}
+
+// Whether work may run now: not in a stream that captures, nor after a sticky error.
+CUresult Stream::admit() const {
+  if (captured()) [[unlikely]]
+    return capture::refuse(*this, "this work");
+  return context_->state();
 }
 
 // Calls visit(point) for the tail of every other blocking stream that is not done; false when there was one.
@@ -155,14 +163,14 @@ CUresult Stream::submit(const backend::Command& command, Completion completion) 
 }
 
 CUresult Stream::submit(const backend::Command* commands, size_t count, Completion completion) {
-  VG_CHECK(context_->state());
+  VG_CHECK(admit());
   uint64_t value = 0;
   const CUresult submitted = enqueue(commands, count, &value);
   return finish(submitted, value, completion);
 }
 
 CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
-  VG_CHECK(context_->state());
+  VG_CHECK(admit());
   const size_t bytes = shape.bytes();
   uint64_t value = 0;
   if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
@@ -173,7 +181,7 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
 }
 
 CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
-  VG_CHECK(context_->state());
+  VG_CHECK(admit());
   uint64_t value = 0;
   if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
     copy::fill(fill);
@@ -195,7 +203,7 @@ CUresult Stream::submitLarge(const backend::Command& command, Completion complet
 }
 
 CUresult Stream::launch(backend::LaunchRecord* record) {
-  CUresult result = context_->state();
+  CUresult result = admit();
   uint64_t value = 0;
   const Completion completion = launchBlocking() ? Completion::Host : Completion::Async;
   if (result == CUDA_SUCCESS) {
@@ -216,7 +224,7 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
 CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(backend::HostCall{function, data}); }
 
 CUresult Stream::waitFor(Point point) {
-  VG_CHECK(context_->state());
+  VG_CHECK(admit());
   if (point.done() || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
   const backend::Command wait = backend::Wait{point};
   uint64_t value = 0;
@@ -224,13 +232,15 @@ CUresult Stream::waitFor(Point point) {
 }
 
 CUresult Stream::query() {
-  VG_CHECK(context_->state());
+  VG_CHECK(admit());
   if (!tail().done()) return CUDA_ERROR_NOT_READY;
   if (kind_ == Kind::Legacy && !othersDone()) return CUDA_ERROR_NOT_READY;
   return context_->state();  // what has just ended may have failed
 }
 
 CUresult Stream::synchronize() {
+  if (captured()) [[unlikely]]
+    return capture::refuse(*this, "cuStreamSynchronize");
   tail().wait();
   if (kind_ == Kind::Legacy && !othersDone()) {
     std::vector<Point> points;
@@ -242,7 +252,7 @@ CUresult Stream::synchronize() {
 }
 
 Result<Point> Stream::mark(uint64_t* nanoseconds) {
-  VG_CHECK(context_->state());
+  VG_CHECK(admit());
   const Point last = tail();
   const bool done = last.done();
   if (done && othersDone()) [[likely]] {

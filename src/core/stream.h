@@ -25,6 +25,7 @@ namespace vg::core {
 
 class Context;
 class Stream;
+struct StreamCapture;
 
 // Async: may return before the work is done. Host: returns when it is done.
 enum class Completion { Async, Host };
@@ -54,6 +55,10 @@ class Stream {
   // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
   CUstream handle() const;
 
+  // True when work given to the stream does not run: it captures, or it is the legacy stream and blocking streams of
+  // the context capture. Verbs that can become nodes of a graph ask first (core/capture.h).
+  bool captured() const { return capture_.load(std::memory_order_acquire); }
+
   // Each of these returns the context's sticky error when there is one; with Completion::Host also the error that the
   // work caused. Work on an idle stream may run on the calling thread when it is small or is to be waited for anyway.
   CUresult submit(const backend::Command& command, Completion completion = Completion::Async);
@@ -70,7 +75,7 @@ class Stream {
   template <class Work>
   bool runInPlace(Work work) {
     uint64_t value = 0;
-    if (!inlineAllowed_ || !claim(&value)) return false;
+    if (!inlineAllowed_ || captured() || !claim(&value)) return false;
     work();
     timeline_->advance(value);
     return true;
@@ -109,8 +114,10 @@ class Stream {
 
  private:
   friend class StreamRegistry;
+  friend struct CaptureAccess;
 
   bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
+  CUresult admit() const;
   bool othersDone() const;
   bool claim(uint64_t* value);
   CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value);
@@ -126,6 +133,7 @@ class Stream {
   std::atomic<uint64_t> tail_;
   const Kind kind_;
   const bool inlineAllowed_;  // the host reaches device memory
+  std::atomic<StreamCapture*> capture_{nullptr};
   const unsigned flags_;
   const int priority_;
   const uint64_t id_;

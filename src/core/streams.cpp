@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/slab.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/host_function.h"
@@ -70,6 +71,7 @@ class StreamRegistry {
   // Ends a stream; its work goes on. False when somebody else has ended it.
   static bool close(Stream& stream) {
     if (!slab.retire(&stream)) return false;
+    if (stream.captured()) capture::forget(stream);
     const Point last = stream.tail();
     StreamSet& set = stream.context().streams();
     {

@@ -1,0 +1,453 @@
+#include "core/capture.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_set>
+
+#include "base/raw_enum.h"
+#include "core/context.h"
+#include "core/event.h"
+#include "core/graph.h"
+#include "core/stream.h"
+#include "core/thread_state.h"
+
+namespace vg::core {
+namespace {
+
+// Nodes that later work comes after.
+struct Tail {
+  std::vector<CUgraphNode> nodes;
+  std::vector<CUgraphEdgeData> edges;  // as many
+
+  void set(CUgraphNode node) {
+    nodes.assign(1, node);
+    edges.assign(1, {});
+  }
+  void add(CUgraphNode node, const CUgraphEdgeData& edge) {
+    if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return;
+    nodes.push_back(node);
+    edges.push_back(edge);
+  }
+};
+
+const void* thisThread() { return &threadState; }
+
+}  // namespace
+
+// One capture: a graph that grows, and the streams that feed it.
+struct Capture {
+  uint64_t id;
+  CUgraph graph;
+  CUstreamCaptureMode mode;
+  const void* thread;  // that began it
+  Stream* origin;
+  std::vector<Stream*> streams;
+  std::vector<CUgraphNode> orphans;  // last nodes of streams that were destroyed meanwhile
+  bool ended = false;
+  bool invalidated = false;
+};
+
+struct StreamCapture {
+  std::shared_ptr<Capture> capture;  // null: the mark of a legacy stream beside captures
+  Tail tail;
+};
+
+struct EventCapture {
+  std::shared_ptr<Capture> capture;
+  Tail tail;
+};
+
+// What captures may do with streams and events. All of it requires captureMutex.
+struct CaptureAccess {
+  static StreamCapture* of(const Stream& stream) { return stream.capture_.load(std::memory_order_relaxed); }
+  static void set(Stream& stream, StreamCapture* state) { stream.capture_.store(state, std::memory_order_release); }
+  static EventCapture* of(const Event& event) { return event.capture_.load(std::memory_order_relaxed); }
+  static void set(Event& event, EventCapture* state) {
+    delete event.capture_.exchange(state, std::memory_order_acq_rel);
+  }
+  static bool blocking(const Stream& stream) { return stream.blocking(); }
+};
+
+namespace capture {
+
+constinit std::atomic<uint32_t> guarded{0};
+
+namespace {
+
+constinit std::mutex captureMutex;
+constinit std::atomic<uint32_t> running{0};  // captures that have not ended
+constinit uint64_t lastId = 0;
+constinit StreamCapture* legacyMark = nullptr;  // never destroyed
+
+std::vector<std::shared_ptr<Capture>>& captures() {
+  static auto* const list = new std::vector<std::shared_ptr<Capture>>;  // never destroyed
+  return *list;
+}
+
+bool isLegacyMark(const StreamCapture* state) { return state && !state->capture; }
+
+void invalidate(Capture& capture) { capture.invalidated = true; }
+
+CUresult invalidated() {
+  return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was invalidated by an earlier call");
+}
+
+// Keeps the legacy stream's mark: set while a blocking stream of the context captures.
+void markLegacy(Context& context) {
+  bool any = false;
+  for (const auto& capture : captures())
+    for (const Stream* stream : capture->streams)
+      any |= &stream->context() == &context && CaptureAccess::blocking(*stream);
+  if (!legacyMark) legacyMark = new StreamCapture;
+  if (Stream* legacy = context.streams().legacy.load(std::memory_order_acquire))
+    CaptureAccess::set(*legacy, any ? legacyMark : nullptr);
+}
+
+void join(const std::shared_ptr<Capture>& capture, Stream& stream, Tail tail) {
+  capture->streams.push_back(&stream);
+  CaptureAccess::set(stream, new StreamCapture{capture, std::move(tail)});
+  (void)streams::legacy(stream.context());  // exists, to be marked
+  markLegacy(stream.context());
+}
+
+void leave(Stream& stream) {
+  const std::unique_ptr<StreamCapture> state(CaptureAccess::of(stream));
+  std::erase(state->capture->streams, &stream);
+  CaptureAccess::set(stream, nullptr);
+  markLegacy(stream.context());
+}
+
+// Takes the capture apart; what becomes of its graph is the caller's.
+void finish(const std::shared_ptr<Capture>& capture) {
+  while (!capture->streams.empty()) leave(*capture->streams.back());
+  capture->ended = true;
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_sub(1, std::memory_order_relaxed);
+  running.fetch_sub(1, std::memory_order_relaxed);
+  std::erase(captures(), capture);
+  const graphs::Lock lock;
+  if (auto graph = graphs::find(capture->graph)) graph->setCapturing(false);
+}
+
+// As the vendor's driver does it, a graph of the application goes too.
+void dropGraph(const Capture& capture) {
+  const graphs::Lock lock;
+  if (auto graph = graphs::find(capture.graph)) graphs::destroy(*graph);
+}
+
+// Every blocking capture of the context is over: somebody used the legacy stream.
+CUresult refuseLegacy(const Context& context, const char* what) {
+  for (const auto& capture : captures())
+    for (const Stream* stream : capture->streams)
+      if (&stream->context() == &context && CaptureAccess::blocking(*stream)) invalidate(*capture);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "%s in the legacy stream while a blocking stream captures", what);
+}
+
+// The state of a stream that captures and may go on.
+Result<StreamCapture&> active(const Stream& stream, const char* what) {
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture any more");
+  if (isLegacyMark(state)) return refuseLegacy(stream.context(), what);
+  if (state->capture->invalidated) return invalidated();
+  return *state;
+}
+
+CUresult addLocked(StreamCapture& state, NodeParams params) {
+  const graphs::Lock lock;
+  VG_TRY(Graph & graph, graphs::find(state.capture->graph));
+  VG_TRY(const std::vector<Dependency> dependencies,
+         graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
+  VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
+  state.tail.set(node.handle());
+  return CUDA_SUCCESS;
+}
+
+CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUgraph> given, Tail tail) {
+  if (stream.kind() == Stream::Kind::Legacy)
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot capture");
+  if (CaptureAccess::of(stream)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
+  CUgraph graph = nullptr;
+  {
+    const graphs::Lock lock;
+    if (given) {
+      VG_TRY(Graph & target, graphs::find(*given));
+      if (target.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "another stream captures into this graph");
+      VG_TRY(const auto dependencies, graphs::dependencies(tail.nodes.data(), tail.edges.data(), tail.nodes.size()));
+      for (const Dependency& dependency : dependencies)
+        if (&dependency.node->graph() != &target)
+          return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is a node of another graph");
+      target.setCapturing(true);
+      graph = target.handle();
+    } else {
+      Graph& made = graphs::create();
+      made.setCapturing(true);
+      graph = made.handle();
+    }
+  }
+  auto capture = std::make_shared<Capture>(Capture{++lastId, graph, mode, thisThread(), &stream, {}});
+  captures().push_back(capture);
+  running.fetch_add(1, std::memory_order_relaxed);
+  if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_add(1, std::memory_order_relaxed);
+  join(capture, stream, std::move(tail));
+  return CUDA_SUCCESS;
+}
+
+CUresult checkMode(CUstreamCaptureMode mode) {
+  if (const int raw = rawValue(mode); raw < 0 || raw > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "capture mode %d", raw);
+  return CUDA_SUCCESS;
+}
+
+Result<Tail> tailOf(const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count) {
+  if (count && !nodes) return fail(CUDA_ERROR_INVALID_VALUE, "%zu dependencies, and no array of them", count);
+  Tail tail;
+  for (size_t i = 0; i < count; ++i) tail.add(nodes[i], edges ? edges[i] : CUgraphEdgeData{});
+  return tail;
+}
+
+// True when each stream's last work comes before the origin's.
+bool joined(const Capture& capture) {
+  const graphs::Lock lock;
+  std::unordered_set<const GraphNode*> before;
+  std::vector<const GraphNode*> open;
+  const auto visit = [&](const GraphNode* node) {
+    if (before.insert(node).second) open.push_back(node);
+  };
+  for (CUgraphNode handle : CaptureAccess::of(*capture.origin)->tail.nodes)
+    if (auto node = graphs::findNode(handle)) visit(&*node);
+  while (!open.empty()) {
+    const GraphNode* const node = open.back();
+    open.pop_back();
+    for (const Dependency& dependency : node->dependencies()) visit(dependency.node);
+  }
+  std::vector<CUgraphNode> last = capture.orphans;
+  for (const Stream* stream : capture.streams) {
+    const Tail& tail = CaptureAccess::of(*stream)->tail;
+    last.insert(last.end(), tail.nodes.begin(), tail.nodes.end());
+  }
+  return std::all_of(last.begin(), last.end(), [&](CUgraphNode handle) {
+    const auto node = graphs::findNode(handle);
+    return !node.ok() || before.count(&node.value());
+  });
+}
+
+// Why the capture cannot end with a graph, or CUDA_SUCCESS.
+CUresult problemOf(const Capture& capture) {
+  if (capture.invalidated) return invalidated();
+  if (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thisThread())
+    return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
+  if (!joined(capture))
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of a forked stream was not joined to the origin");
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult begin(Stream& stream, CUstreamCaptureMode mode) {
+  VG_CHECK(checkMode(mode));
+  const std::lock_guard lock(captureMutex);
+  return beginLocked(stream, mode, std::nullopt, {});
+}
+
+CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CUgraphNode* nodes,
+               const CUgraphEdgeData* edges, size_t count) {
+  VG_CHECK(checkMode(mode));
+  VG_TRY(Tail tail, tailOf(nodes, edges, count));
+  const std::lock_guard lock(captureMutex);
+  return beginLocked(stream, mode, graph, std::move(tail));
+}
+
+Result<CUgraph> end(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  const std::shared_ptr<Capture> capture = state->capture;
+  if (capture->origin != &stream) {
+    invalidate(*capture);
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture was begun in another stream");
+  }
+  const CUresult problem = problemOf(*capture);
+  finish(capture);
+  if (problem == CUDA_SUCCESS) return capture->graph;
+  dropGraph(*capture);
+  return problem;
+}
+
+Result<Info> info(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  const StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return Info{};
+  if (isLegacyMark(state))
+    return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy stream, while a blocking stream captures");
+  const Capture& capture = *state->capture;
+  if (capture.invalidated) return Info{CU_STREAM_CAPTURE_STATUS_INVALIDATED, capture.id};
+  const Tail& tail = state->tail;
+  Info info{CU_STREAM_CAPTURE_STATUS_ACTIVE, capture.id, capture.graph};
+  if ((info.count = tail.nodes.size())) {
+    info.nodes = tail.nodes.data();
+    info.edges = tail.edges.data();
+  }
+  info.lossy = !std::all_of(tail.edges.begin(), tail.edges.end(), graphs::isDefault);
+  return info;
+}
+
+CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count,
+                            unsigned flags) {
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (state->capture->invalidated) return invalidated();
+  VG_TRY(const Tail named, tailOf(nodes, edges, count));
+  {
+    const graphs::Lock graphsLock;
+    VG_TRY(const auto dependencies, graphs::dependencies(nodes, edges, count));
+    for (const Dependency& dependency : dependencies)
+      if (dependency.node->graph().handle() != state->capture->graph)
+        return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is a node of another graph");
+  }
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+    state->tail = named;
+  } else {
+    for (size_t i = 0; i < named.nodes.size(); ++i) state->tail.add(named.nodes[i], named.edges[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult add(Stream& stream, NodeParams params) {
+  const std::lock_guard lock(captureMutex);
+  VG_TRY(StreamCapture & state, active(stream, "work"));
+  return addLocked(state, std::move(params));
+}
+
+CUresult ready(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  VG_CHECK(active(stream, "work"));
+  return CUDA_SUCCESS;
+}
+
+CUresult refuse(const Stream& stream, const char* what) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return CUDA_SUCCESS;
+  if (isLegacyMark(state)) return refuseLegacy(stream.context(), what);
+  invalidate(*state->capture);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be captured", what);
+}
+
+CUresult record(Event& event, Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  VG_TRY(StreamCapture & state, active(stream, "cuEventRecord"));
+  CaptureAccess::set(event, new EventCapture{state.capture, state.tail});
+  return CUDA_SUCCESS;
+}
+
+CUresult wait(Stream& stream, Event& event) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  const EventCapture* const recorded = CaptureAccess::of(event);
+  const bool live = recorded && !recorded->capture->ended;
+  if (stream.kind() == Stream::Kind::Legacy) {
+    if (live) invalidate(*recorded->capture);
+    return refuseLegacy(stream.context(), "cuStreamWaitEvent");
+  }
+  if (state && state->capture->invalidated) return invalidated();
+  if (!recorded) {
+    if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "neither the stream nor the event captures any more");
+    invalidate(*state->capture);
+    return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "a capturing stream waits for an event from outside");
+  }
+  if (!live || recorded->capture->invalidated) {
+    if (state) invalidate(*state->capture);
+    return fail(CUDA_ERROR_INVALID_VALUE, "the event belongs to a capture that is over");
+  }
+  const std::shared_ptr<Capture>& capture = recorded->capture;
+  if (!state) {
+    join(capture, stream, recorded->tail);
+    return CUDA_SUCCESS;
+  }
+  if (state->capture != capture) {
+    invalidate(*capture);
+    invalidate(*state->capture);
+    return fail(CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event belongs to another capture than the stream");
+  }
+  for (size_t i = 0; i < recorded->tail.nodes.size(); ++i)
+    state->tail.add(recorded->tail.nodes[i], recorded->tail.edges[i]);
+  return CUDA_SUCCESS;
+}
+
+CUresult recordExternal(Event& event, Stream& stream, unsigned flags) {
+  return add(stream, EventRecordNode{event.handle(), flags});
+}
+
+CUresult waitExternal(Stream& stream, Event& event, unsigned flags) {
+  return add(stream, EventWaitNode{event.handle(), flags});
+}
+
+CUresult refuse(const Event& event) {
+  const std::lock_guard lock(captureMutex);
+  const EventCapture* const recorded = CaptureAccess::of(event);
+  if (!recorded || recorded->capture->ended)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the event belongs to a capture that is over");
+  invalidate(*recorded->capture);
+  return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capturing stream");
+}
+
+void spoil(const Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  const StreamCapture* const state = CaptureAccess::of(stream);
+  if (state && !isLegacyMark(state)) invalidate(*state->capture);
+}
+
+void forget(Event& event) {
+  const std::lock_guard lock(captureMutex);
+  CaptureAccess::set(event, nullptr);
+}
+
+void forget(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state || isLegacyMark(state)) return;
+  const std::shared_ptr<Capture> capture = state->capture;
+  if (capture->origin != &stream) {
+    capture->orphans.insert(capture->orphans.end(), state->tail.nodes.begin(), state->tail.nodes.end());
+    return leave(stream);
+  }
+  finish(capture);
+  dropGraph(*capture);
+}
+
+CUresult permitUnsafeSlowly() {
+  if (threadState.captureMode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  const std::lock_guard lock(captureMutex);
+  bool forbidden = false;
+  for (const auto& capture : captures()) {
+    if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+    const bool mine = capture->thread == thisThread();
+    const bool theirs =
+        threadState.captureMode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!mine && !theirs) continue;
+    invalidate(*capture);
+    forbidden = true;
+  }
+  if (!forbidden) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a call that is forbidden while a stream captures");
+}
+
+CUresult permitContextWait(Context& context) {
+  if (!running.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
+  const std::lock_guard lock(captureMutex);
+  bool capturing = false;
+  for (const auto& capture : captures())
+    for (const Stream* stream : capture->streams)
+      if (&stream->context() == &context) {
+        invalidate(*capture);
+        capturing = true;
+      }
+  if (!capturing) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a stream of the context captures");
+}
+
+}  // namespace capture
+}  // namespace vg::core

@@ -1,0 +1,161 @@
+#include "core/capture_nodes.h"
+
+#include "core/capture.h"
+#include "core/context.h"
+#include "core/event.h"
+#include "core/function.h"
+#include "core/memory_operations.h"
+
+namespace vg::core::capture {
+namespace {
+
+using memory::Form;
+using memory::Place;
+using memory::Space;
+
+ContextReference referenceTo(const Stream& stream) { return {&stream.context(), stream.context().generation()}; }
+
+// A call that returns when its work is done cannot be captured.
+CUresult admit(Stream& stream, Form form) {
+  return form == Form::Synchronous ? refuse(stream, "a call that waits") : ready(stream);
+}
+
+CUmemorytype typeOf(Space space) {
+  switch (space) {
+    case Space::Host:
+      return CU_MEMORYTYPE_HOST;
+    case Space::Device:
+      return CU_MEMORYTYPE_DEVICE;
+    case Space::Unified:
+      break;
+  }
+  return CU_MEMORYTYPE_UNIFIED;
+}
+
+CUresult addCopy(Stream& stream, const CUDA_MEMCPY3D& box) {
+  VG_CHECK(memory::describe(box));
+  if (!box.WidthInBytes || !box.Height || !box.Depth) return CUDA_SUCCESS;
+  return add(stream, MemcpyNode{box, referenceTo(stream)});
+}
+
+}  // namespace
+
+CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form) {
+  VG_CHECK(admit(stream, form));
+  CUDA_MEMCPY3D box{};
+  box.srcMemoryType = typeOf(source.space);
+  box.dstMemoryType = typeOf(destination.space);
+  if (source.space == Space::Host) box.srcHost = reinterpret_cast<const void*>(source.address);
+  if (source.space != Space::Host) box.srcDevice = source.address;
+  if (destination.space == Space::Host) box.dstHost = reinterpret_cast<void*>(destination.address);
+  if (destination.space != Space::Host) box.dstDevice = destination.address;
+  box.WidthInBytes = bytes;
+  box.Height = box.Depth = 1;
+  return addCopy(stream, box);
+}
+
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) {
+  VG_CHECK(admit(stream, form));
+  return addCopy(stream, box);
+}
+
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& flat, Form form) {
+  VG_CHECK(admit(stream, form));
+  CUDA_MEMCPY3D box{};
+  box.srcXInBytes = flat.srcXInBytes;
+  box.srcY = flat.srcY;
+  box.srcMemoryType = flat.srcMemoryType;
+  box.srcHost = flat.srcHost;
+  box.srcDevice = flat.srcDevice;
+  box.srcArray = flat.srcArray;
+  box.srcPitch = flat.srcPitch;
+  box.dstXInBytes = flat.dstXInBytes;
+  box.dstY = flat.dstY;
+  box.dstMemoryType = flat.dstMemoryType;
+  box.dstHost = flat.dstHost;
+  box.dstDevice = flat.dstDevice;
+  box.dstArray = flat.dstArray;
+  box.dstPitch = flat.dstPitch;
+  box.WidthInBytes = flat.WidthInBytes;
+  box.Height = flat.Height;
+  box.Depth = 1;
+  return addCopy(stream, box);
+}
+
+CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
+                  size_t width, size_t height, Form form) {
+  VG_CHECK(admit(stream, form));
+  if (!width || !height) return CUDA_SUCCESS;
+  Context& context = stream.context();
+  VG_CHECK(memory::describeFill(context.device(), destination, pitch, value, elementSize, width, height));
+  MemsetNode node{{destination, pitch, value, elementSize, width, height, context.handle()}, referenceTo(stream)};
+  return add(stream, std::move(node));
+}
+
+namespace {
+
+Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const LaunchRequest& request,
+                                  const LaunchArguments& arguments) {
+  Context& context = stream.context();
+  if (request.completionEvent) return unimplemented("a launch with a completion event in a capture");
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
+  VG_CHECK(kernel->prepare(request.shape));
+  KernelNode node;
+  const backend::LaunchShape& shape = request.shape;
+  node.params = {.func = function,
+                 .gridDimX = shape.grid[0],
+                 .gridDimY = shape.grid[1],
+                 .gridDimZ = shape.grid[2],
+                 .blockDimX = shape.block[0],
+                 .blockDimY = shape.block[1],
+                 .blockDimZ = shape.block[2],
+                 .sharedMemBytes = shape.dynamicShared,
+                 .kernelParams = nullptr,
+                 .extra = nullptr,
+                 .kern = nullptr,
+                 .ctx = context.handle()};
+  node.context = referenceTo(stream);
+  node.arguments.resize(kernel->parameterBytes());
+  VG_CHECK(copyArguments(*kernel, arguments, node.arguments.data()));
+  if (shape.cooperative) {
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+    node.attributes.push_back(attribute);
+  }
+  if (shape.cluster[0] * shape.cluster[1] * shape.cluster[2] != 1) {
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = shape.cluster[0];
+    attribute.value.clusterDim.y = shape.cluster[1];
+    attribute.value.clusterDim.z = shape.cluster[2];
+    node.attributes.push_back(attribute);
+  }
+  return NodeParams(std::move(node));
+}
+
+}  // namespace
+
+CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
+                      const LaunchArguments& arguments) {
+  VG_CHECK(ready(stream));
+  auto node = describeLaunch(stream, function, request, arguments);
+  if (!node.ok()) {
+    spoil(stream);
+    return node.error();
+  }
+  return add(stream, std::move(node.value()));
+}
+
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {
+  return add(stream, HostNode{{function, data}});
+}
+
+CUresult memoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {
+  VG_CHECK(ready(stream));
+  VG_CHECK(describeMemoryOperations(stream.context(), operations, count));
+  if (!count) return CUDA_SUCCESS;
+  return add(stream, BatchNode{stream.context().handle(), referenceTo(stream), 0, {operations, operations + count}});
+}
+
+}  // namespace vg::core::capture
