@@ -87,7 +87,7 @@ CUresult copyLinear(Stream& stream, Place destination, Place source, size_t byte
   VG_TRY(const Known to, find(destination, bytes, Access::Write));
   VG_TRY(const Known from, find(source, bytes, Access::Read));
   const Completion completion = completionOfCopy(stream, to, from, bytes, form);
-  if (form == Form::Asynchronous && !from && to && bytes <= kStagedBytes && !stream.idle())
+  if (form == Form::Asynchronous && !from && isDeviceLike(to) && bytes <= kStagedBytes && !stream.idle())
     return copyStaged(stream, destination.address, source.address, bytes);
   return stream.copy(linearShape(destination.address, source.address, bytes), completion);
 }
