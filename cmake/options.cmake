@@ -38,7 +38,8 @@ if(VERDIGRIS_SANITIZE)
     target_compile_options(vg_options INTERFACE -Wno-tsan) # fences, which it does not follow, are used beside atomics only
   endif()
   if(VERDIGRIS_SANITIZE MATCHES "undefined")
-    target_compile_options(vg_options INTERFACE -fno-sanitize-recover=undefined)
+    # An application may put any number into an enum of the C API; neither compiler assumes otherwise.
+    target_compile_options(vg_options INTERFACE -fno-sanitize-recover=undefined -fno-sanitize=enum)
   endif()
 endif()
 if(VERDIGRIS_COVERAGE)

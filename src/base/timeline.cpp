@@ -21,7 +21,9 @@ constexpr size_t kChunk = 256;      // timelines made together
 
 struct Pool {
   std::mutex mutex;
-  Timeline* free = nullptr;  // guarded by mutex
+  Timeline* free = nullptr;    // guarded by mutex
+  Timeline* chunks = nullptr;  // guarded by mutex: the first of each chunk is never handed out and links them, so that
+                               // leak checkers find them
 };
 constinit Pool pool;
 
@@ -33,8 +35,9 @@ Timeline* Timeline::create() {
     auto* chunk = static_cast<Timeline*>(::operator new (kChunk * sizeof(Timeline), std::align_val_t{64}));
     for (size_t i = kChunk; i-- > 0;) {
       Timeline* timeline = new (chunk + i) Timeline;
-      timeline->nextFree_ = pool.free;
-      pool.free = timeline;
+      Timeline*& list = i ? pool.free : pool.chunks;
+      timeline->nextFree_ = list;
+      list = timeline;
     }
   }
   Timeline* timeline = pool.free;

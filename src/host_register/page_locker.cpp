@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <vector>
+#include <algorithm>
 
 #include "base/log.h"
 
@@ -18,8 +18,11 @@ constexpr size_t kPageBytes = size_t{1} << kPageShift;
 std::byte* pageAddress(size_t page) { return reinterpret_cast<std::byte*>(page << kPageShift); }
 
 bool mapped(std::byte* start, size_t bytes) {
-  std::vector<unsigned char> resident(bytes >> kPageShift);
-  return mincore(start, bytes, resident.data()) == 0;
+  constexpr size_t kStep = 4096;  // pages asked for at once: a range may be absurdly long
+  unsigned char resident[kStep];
+  for (size_t done = 0; done < bytes; done += kStep << kPageShift)
+    if (mincore(start + done, std::min(bytes - done, kStep << kPageShift), resident)) return false;
+  return true;
 }
 
 bool populate(std::byte* start, size_t bytes, int advice) {
