@@ -1,8 +1,21 @@
 // Memory and events between processes.
 #include "api/call.h"
+#include "core/event.h"
+#include "core/ipc_event.h"
 #include "core/ipc_memory.h"
 
 namespace vg::handlers {
+namespace {
+
+CUresult open(const Call& call, CUdeviceptr* pdptr, const CUipcMemHandle& handle, unsigned flags,
+              core::ipc_memory::Again again) {
+  if (!pdptr) return fail(CUDA_ERROR_INVALID_VALUE, "pdptr is null");
+  if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
+  VG_TRY(*pdptr, core::ipc_memory::open(*call.context, handle, again));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
 
 CUresult cuIpcGetMemHandle(const Call&, CUipcMemHandle* pHandle, CUdeviceptr dptr) {
   if (!pHandle) return fail(CUDA_ERROR_INVALID_VALUE, "pHandle is null");
@@ -11,16 +24,27 @@ CUresult cuIpcGetMemHandle(const Call&, CUipcMemHandle* pHandle, CUdeviceptr dpt
 }
 
 CUresult cuIpcOpenMemHandle_v2(const Call& call, CUdeviceptr* pdptr, CUipcMemHandle handle, unsigned int Flags) {
-  if (!pdptr) return fail(CUDA_ERROR_INVALID_VALUE, "pdptr is null");
-  if (Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", Flags);
-  VG_TRY(*pdptr, core::ipc_memory::open(*call.context, handle));
-  return CUDA_SUCCESS;
+  return open(call, pdptr, handle, Flags, core::ipc_memory::Again::Count);
 }
 
+// The older one does not count: it refuses what is open already.
 CUresult cuIpcOpenMemHandle(const Call& call, CUdeviceptr* pdptr, CUipcMemHandle handle, unsigned int Flags) {
-  return cuIpcOpenMemHandle_v2(call, pdptr, handle, Flags);
+  return open(call, pdptr, handle, Flags, core::ipc_memory::Again::Refuse);
 }
 
 CUresult cuIpcCloseMemHandle(const Call&, CUdeviceptr dptr) { return core::ipc_memory::close(dptr); }
+
+CUresult cuIpcGetEventHandle(const Call&, CUipcEventHandle* pHandle, CUevent event) {
+  if (!pHandle || !event) return fail(CUDA_ERROR_INVALID_VALUE, "pHandle or event is null");
+  VG_TRY(core::Event & found, core::events::find(event));
+  VG_TRY(*pHandle, core::ipc_event::handleOf(found));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenEventHandle(const Call& call, CUevent* phEvent, CUipcEventHandle handle) {
+  if (!phEvent) return fail(CUDA_ERROR_INVALID_VALUE, "phEvent is null");
+  VG_TRY(*phEvent, core::ipc_event::open(*call.context, handle));
+  return CUDA_SUCCESS;
+}
 
 }  // namespace vg::handlers

@@ -5,7 +5,9 @@
 #include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/ipc_event.h"
 #include "core/stream.h"
+#include "ipc/shared_event.h"
 
 namespace vg::core {
 
@@ -123,6 +125,7 @@ CUresult Event::record(Stream& stream) {
   if (captured()) [[unlikely]]
     capture::forget(*this);
   if (!timing()) {
+    if (sharing_) return recordShared(stream);
     VG_TRY(const Point point, stream.mark(nullptr));
     store({point, nullptr, true});
     return CUDA_SUCCESS;
@@ -141,12 +144,27 @@ CUresult Event::record(Stream& stream) {
   return CUDA_SUCCESS;
 }
 
+// Requires: mutex_ is held.
+CUresult Event::recordShared(Stream& stream) {
+  VG_TRY(const uint64_t ticket, sharing_->reserve());
+  Result<Point> point = stream.mark(nullptr);
+  if (!point) {
+    sharing_->abandon(ticket);
+    return point.error();
+  }
+  store({*point, nullptr, true});
+  sharing_->recorded(ticket, *point);
+  return CUDA_SUCCESS;
+}
+
 uint64_t* Event::recordAt(Point point) {
   std::lock_guard lock(mutex_);
   if (captured()) [[unlikely]]
     capture::forget(*this);
   if (!timing()) {
     store({point, nullptr, true});
+    if (sharing_)
+      if (Result<uint64_t> ticket = sharing_->reserve()) sharing_->recorded(*ticket, point);
     return nullptr;
   }
   EventStamp* stamp = stamps.take();
@@ -157,21 +175,62 @@ uint64_t* Event::recordAt(Point point) {
   return &stamp->nanoseconds;
 }
 
-Point Event::point() const { return recorded().point; }
+std::shared_ptr<EventSharing> Event::sharing() const {
+  if (!isShared_.load(std::memory_order_acquire)) [[likely]]
+    return nullptr;
+  std::lock_guard lock(mutex_);
+  return sharing_;
+}
+
+Result<std::shared_ptr<EventSharing>> Event::share() {
+  std::lock_guard lock(mutex_);
+  if (sharing_) return sharing_;
+  VG_TRY(std::shared_ptr<ipc::SharedEvent> shared, ipc::SharedEvent::create());
+  auto sharing = std::make_shared<EventSharing>(std::move(shared), false);
+  if (const Point own = recorded().point; !own.done()) {
+    VG_TRY(const uint64_t ticket, sharing->reserve());
+    sharing->recorded(ticket, own);
+  }
+  sharing_ = std::move(sharing);
+  isShared_.store(true, std::memory_order_release);
+  return sharing_;
+}
+
+void Event::join(std::shared_ptr<EventSharing> sharing) {
+  std::lock_guard lock(mutex_);
+  sharing_ = std::move(sharing);
+  isShared_.store(true, std::memory_order_release);
+}
+
+Point Event::point() const {
+  if (const auto shared = sharing()) [[unlikely]]
+    return shared->point(recorded().point);
+  return recorded().point;
+}
 
 CUresult Event::query() const {
   if (captured()) [[unlikely]]
     return capture::refuse(*this);
   VG_CHECK(context_->state());
+  if (const auto shared = sharing()) [[unlikely]] {
+    const CUresult result = shared->query(recorded().point);
+    return result == CUDA_SUCCESS ? context_->state() : result;
+  }
   return point().done() ? context_->state() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult Event::synchronize() const {
   if (captured()) [[unlikely]]
     return capture::refuse(*this);
-  point().wait();
+  CUresult result = CUDA_SUCCESS;
+  if (const auto shared = sharing()) [[unlikely]] {
+    result = shared->wait(recorded().point);
+  } else {
+    point().wait();
+  }
   context_->device().backend().flushOutput();
-  return context_->state();
+  VG_CHECK(context_->state());
+  return result;
 }
 
 Result<float> Event::elapsed(const Event& start, const Event& end) {

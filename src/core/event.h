@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "base/result.h"
@@ -15,6 +16,7 @@
 namespace vg::core {
 
 class Context;
+class EventSharing;
 class Stream;
 struct EventCapture;
 
@@ -38,10 +40,16 @@ class Event {
   bool captured() const { return capture_.load(std::memory_order_acquire); }
   // The point last recorded; done at once when never recorded.
   Point point() const;
+  // CUDA_ERROR_EXTERNAL_DEVICE when the process that recorded it last has ended before it was reached.
   CUresult query() const;
   CUresult synchronize() const;
   // Milliseconds from start to end.
   static Result<float> elapsed(const Event& start, const Event& end);
+
+  // For core/ipc_event.h. share() makes an event with CU_EVENT_INTERPROCESS one that other processes may see, once;
+  // join() makes a new event one of a shared one.
+  Result<std::shared_ptr<EventSharing>> share();
+  void join(std::shared_ptr<EventSharing> sharing);
 
  private:
   friend class EventRegistry;
@@ -51,13 +59,16 @@ class Event {
     const uint64_t* nanoseconds = nullptr;
     bool valid = false;  // recorded at least once
   };
+  // Null for nearly all events, which costs one load.
+  std::shared_ptr<EventSharing> sharing() const;
+  CUresult recordShared(Stream& stream);
   Recorded recorded() const;
   void store(const Recorded& recorded);
 
   Context* const context_;
   const unsigned flags_;
-  std::mutex mutex_;       // one record at a time; guards stamp_
-  Event* next_ = nullptr;  // all events, for destroyAll
+  mutable std::mutex mutex_;  // one record at a time; guards stamp_ and sharing_
+  Event* next_ = nullptr;     // all events, for destroyAll
   Event* previous_ = nullptr;
   struct EventStamp* stamp_ = nullptr;
   // What was recorded last, readable without a lock: odd while it is being written.
@@ -67,6 +78,8 @@ class Event {
   std::atomic<const uint64_t*> nanoseconds_{nullptr};
   std::atomic<bool> valid_{false};
   std::atomic<EventCapture*> capture_{nullptr};
+  std::shared_ptr<EventSharing> sharing_;  // set once
+  std::atomic<bool> isShared_{false};      // then sharing_ is set
 };
 
 namespace events {

@@ -61,6 +61,8 @@ struct Mapping {
 
 struct Import {
   Context* context;
+  ipc::Address exporter;
+  int device = 0;       // whose memory it is
   unsigned opened = 0;  // 0: a thread is asking the exporter
   Mapping mapping;
 };
@@ -112,6 +114,18 @@ Result<Mapping> mapObject(Context& context, const alloc::PhysicalMemory& object,
   return mapping;
 }
 
+int deviceOf(const Mapping& mapping) { return mapping.record->window.load(std::memory_order_relaxed); }
+
+// Memory of one device of another process may be open in one context of each device of ours, the driver's rule.
+// Requires: the lock is held.
+bool onlyContext(const Imports& all, const Context& context, const Import& fresh, const Mapping& mapping) {
+  for (const auto& [key, other] : all.byHandle)
+    if (other.opened && other.context != &context && &other.context->device() == &context.device() &&
+        other.exporter == fresh.exporter && other.device == deviceOf(mapping))
+      return false;
+  return true;
+}
+
 void unmap(const Mapping& mapping) {
   Result<alloc::AddressSpace&> space = memory::addressSpace();
   space->withdraw(mapping.record);
@@ -139,9 +153,10 @@ Result<Mapping> fetchOrNothing(Context& context, const ipc::Handle& handle) try 
 }
 
 // Requires: the lock is held and the import is open.
-Result<CUdeviceptr> openAgain(Import& import, const Context& context) {
+Result<CUdeviceptr> openAgain(Import& import, const Context& context, Again again) {
   if (import.context != &context)
     return fail(CUDA_ERROR_INVALID_HANDLE, "another context of this process has the handle open");
+  if (again == Again::Refuse) return fail(CUDA_ERROR_ALREADY_MAPPED, "the context has the handle open");
   ++import.opened;
   return static_cast<CUdeviceptr>(import.mapping.record->base.load(std::memory_order_relaxed));
 }
@@ -166,7 +181,7 @@ Result<CUipcMemHandle> handleOf(CUdeviceptr address) {
   return bytes;
 }
 
-Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& bytes) {
+Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& bytes, Again again) {
   VG_TRY(const ipc::Handle handle, ipc::Handle::decode(&bytes));
   if (handle.subject != ipc::Subject::Memory) return fail(CUDA_ERROR_INVALID_VALUE, "the handle is not one of memory");
   if (ipc::isOurs(handle.exporter)) return fail(CUDA_ERROR_INVALID_CONTEXT, "the handle is one of this process");
@@ -176,9 +191,9 @@ Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& bytes) {
   Imports& all = imports();
   std::unique_lock lock(all.mutex);
   for (;;) {
-    const auto [place, fresh] = all.byHandle.try_emplace(key, Import{&context});
+    const auto [place, fresh] = all.byHandle.try_emplace(key, Import{&context, handle.exporter});
     if (fresh) break;
-    if (place->second.opened) return openAgain(place->second, context);
+    if (place->second.opened) return openAgain(place->second, context, again);
     all.settled.wait(lock);  // another thread is opening it, and may fail
   }
   lock.unlock();
@@ -186,10 +201,14 @@ Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& bytes) {
   lock.lock();
   all.settled.notify_all();
   const auto place = all.byHandle.find(key);
-  if (!mapping) {
+  if (!mapping || !onlyContext(all, context, place->second, *mapping)) {
     all.byHandle.erase(place);
-    return mapping.error();
+    lock.unlock();
+    if (!mapping) return mapping.error();
+    unmap(*mapping);
+    return fail(CUDA_ERROR_INVALID_HANDLE, "another context of the device has memory of that exporter's device open");
   }
+  place->second.device = deviceOf(*mapping);
   place->second.mapping = *mapping;
   place->second.opened = 1;
   const auto address = static_cast<CUdeviceptr>(mapping->record->base.load(std::memory_order_relaxed));

@@ -19,9 +19,12 @@ namespace ipc_memory {
 // that is not of cuMemAlloc's making.
 Result<CUipcMemHandle> handleOf(CUdeviceptr address);
 
-// CUDA_ERROR_INVALID_CONTEXT in the exporting process, CUDA_ERROR_INVALID_HANDLE when another context has it open,
-// CUDA_ERROR_INVALID_VALUE for what is no handle (any more).
-Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& handle);
+// What the vendor's driver answers: CUDA_ERROR_INVALID_CONTEXT in the exporting process, CUDA_ERROR_INVALID_VALUE for
+// what is no handle, CUDA_ERROR_INVALID_HANDLE when the exporter is gone or another context of the same device has
+// memory of the exporter's device open, CUDA_ERROR_NOT_PERMITTED when the memory was freed. `again`: what to do about a
+// handle that this context has open.
+enum class Again { Count, Refuse };  // Refuse: CUDA_ERROR_ALREADY_MAPPED
+Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& handle, Again again = Again::Count);
 
 // The last close waits for the work of the importing context. CUDA_ERROR_INVALID_VALUE for what open() did not return.
 CUresult close(CUdeviceptr address);

@@ -113,7 +113,7 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, uint64_t{0});
       return true;  // nothing can be exported yet
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED));
+      put(data, kind != Kind::Imported ? deviceSays(record, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) : 0);
       return true;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED));

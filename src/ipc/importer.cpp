@@ -10,7 +10,7 @@ namespace vg::ipc {
 namespace {
 
 Result<Grant> ask(int socket, const Handle& handle) {
-  if (!peerIsOurUser(socket)) return fail(CUDA_ERROR_INVALID_VALUE, "the exporter belongs to another user");
+  if (!peerIsOurUser(socket)) return fail(CUDA_ERROR_NOT_PERMITTED, "the exporter belongs to another user");
   unsigned char bytes[kHandleBytes];
   handle.encode(bytes);
   Answer answer{};
@@ -18,10 +18,10 @@ Result<Grant> ask(int socket, const Handle& handle) {
   if (send(socket, bytes, sizeof bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof bytes) ||
       !receiveAnswer(socket, answer, grant.descriptor)) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return fail(CUDA_ERROR_MAP_FAILED, "the exporter does not answer");
-    return fail(CUDA_ERROR_INVALID_VALUE, "the exporter has ended or refuses to talk");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "the exporter has ended or refuses to talk");
   }
   if (answer.verdict == Verdict::Unknown)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the exporter knows no such object (any more)");
+    return fail(CUDA_ERROR_NOT_PERMITTED, "the exporter knows no such object (any more)");
   if (answer.verdict != Verdict::Granted) return fail(CUDA_ERROR_MAP_FAILED, "the exporter is out of descriptors");
   // The system drops a descriptor for which the receiver has no room.
   if (grant.descriptor < 0) return fail(CUDA_ERROR_MAP_FAILED, "this process has no descriptor left");
@@ -35,7 +35,7 @@ Result<Grant> request(const Handle& handle) {
   const int socket = connectTo(handle.exporter, 0);
   if (socket < 0) {
     const bool nobody = errno == ECONNREFUSED || errno == ENOENT;
-    return fail(nobody ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_MAP_FAILED, "no way to the exporter: %s",
+    return fail(nobody ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_MAP_FAILED, "no way to the exporter: %s",
                 strerror(errno));
   }
   Result<Grant> grant = ask(socket, handle);

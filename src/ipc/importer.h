@@ -11,8 +11,9 @@ struct Grant {
   Note note;
 };
 
-// CUDA_ERROR_INVALID_VALUE when there is no such process (any more), it belongs to another user, or it knows no such
-// object; CUDA_ERROR_MAP_FAILED when one of the two sides has no descriptor left or the exporter does not answer.
+// CUDA_ERROR_INVALID_HANDLE when there is no such process (any more), CUDA_ERROR_NOT_PERMITTED when it belongs to
+// another user or knows no such object (any more), as the vendor's driver answers about memory; CUDA_ERROR_MAP_FAILED
+// when one of the two sides has no descriptor left or the exporter does not answer.
 Result<Grant> request(const Handle& handle);
 
 // Whether the process that listened there still exists. True when that cannot be told.
