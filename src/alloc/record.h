@@ -10,6 +10,7 @@ namespace vg::alloc {
 
 enum class Kind : uint8_t {
   Device,      // cuMemAlloc
+  Array,       // cuArrayCreate: no pointer of an application names it
   Pool,        // cuMemAllocAsync
   Managed,     // cuMemAllocManaged, __managed__ variables
   Pinned,      // cuMemHostAlloc: host memory of ours
@@ -21,7 +22,8 @@ enum class Kind : uint8_t {
 
 // Whether memory of this kind belongs to a device and not to the host. Mapped memory may be either: its flags say so.
 constexpr bool alwaysOfDevice(Kind kind) {
-  return kind == Kind::Device || kind == Kind::Pool || kind == Kind::Graph || kind == Kind::Imported;
+  return kind == Kind::Device || kind == Kind::Array || kind == Kind::Pool || kind == Kind::Graph ||
+         kind == Kind::Imported;
 }
 
 enum class State : uint8_t { Free, Live };

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "alloc/heap.h"
+#include "core/array.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/graph_memory.h"
@@ -136,16 +137,34 @@ int deviceOf(const alloc::Record& record) {
   return owner ? owner->device().ordinal() : 0;
 }
 
-Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment) {
-  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+namespace {
+
+Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kind kind, size_t alignment) {
   VG_TRY(alloc::Heap & heap, deviceHeap(context.device()));
-  const alloc::Description description{alloc::Kind::Device, &context, 0, alignment};
+  const alloc::Description description{kind, &context, 0, alignment};
   Result<alloc::Record*> first = heap.allocate(bytes, description);
   if (first) [[likely]]
-    return first.value()->base.load(std::memory_order_relaxed);
+    return first.value();
   collectReleased(true);  // streams may hold what is missing
-  VG_TRY(alloc::Record * record, heap.allocate(bytes, description));
+  return heap.allocate(bytes, description);
+}
+
+}  // namespace
+
+Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment) {
+  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  VG_TRY(const alloc::Record* record, allocateRecord(context, bytes, alloc::Kind::Device, alignment));
   return record->base.load(std::memory_order_relaxed);
+}
+
+Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes) {
+  VG_TRY(const alloc::Record* record, allocateRecord(context, bytes, alloc::Kind::Array, 0));
+  return record;
+}
+
+void releaseOfArray(const alloc::Record& record, uint64_t id) {
+  Result<alloc::Heap&> heap = heapOf(record.window.load(std::memory_order_relaxed));
+  if (heap) heap->release(record.base.load(std::memory_order_relaxed), id);
 }
 
 Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize) {
@@ -190,6 +209,7 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
   const alloc::Kind kind = record->kind.load(std::memory_order_relaxed);
   if (kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is host memory", address);
+  if (kind == alloc::Kind::Array) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is an array's", address);
   if (kind == alloc::Kind::Mapped || kind == alloc::Kind::Imported)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is a mapping, which cuMemFree does not end", address);
   if (record->attributes.load(std::memory_order_relaxed) & kReleased)
@@ -232,6 +252,7 @@ CUresult releaseNow(CUdeviceptr address) {
 }
 
 void releaseAll(Context& context) {
+  releaseArrays(context);
   unregisterAll(context);
   ipc_memory::closeAll(context);
   collectReleased(true);

@@ -2,8 +2,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
+#include "arrays/pages.h"
 #include "base/raw_enum.h"
+#include "core/array.h"
+#include "core/array_storage.h"
 #include "core/capture.h"
 #include "core/capture_nodes.h"
 #include "core/context.h"
@@ -101,6 +105,8 @@ struct BoxSide {
   int type;        // CUmemorytype
   const void* host;
   CUdeviceptr device;
+  CUarray array;
+  size_t lod;            // of arrays only
   size_t pitch, height;  // 0: as tight as the box allows
 };
 
@@ -116,8 +122,6 @@ Result<Place> placeOf(const BoxSide& side) {
       return Place::device(side.device);
     case CU_MEMORYTYPE_UNIFIED:
       return Place::unified(side.device);
-    case CU_MEMORYTYPE_ARRAY:
-      return unimplemented("%s of a copy is an array", side.name);
   }
   return fail(CUDA_ERROR_INVALID_VALUE, "%s memory type %d", side.name, side.type);
 }
@@ -138,12 +142,15 @@ bool multiplyAdd(size_t a, size_t b, size_t c, size_t* value) {
   return !__builtin_mul_overflow(a, b, value) && !__builtin_add_overflow(*value, c, value);
 }
 
+// A side that was checked: where its box lies.
 struct ResolvedSide {
   copy::Side side;
   Known record;
+  std::shared_ptr<arrays::Pages> pages = nullptr;  // of an array whose memory the application maps
+  const arrays::Level* level = nullptr;
 };
 
-Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, Access access) {
+Result<ResolvedSide> resolveMemory(const BoxSide& side, const Extent& extent, Access access) {
   VG_TRY(Place place, placeOf(side));
   VG_CHECK(checkPitch(side, extent));
   size_t pitch = 0, height = 0, slice, rows, start, end;
@@ -163,20 +170,81 @@ Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, Access a
   return ResolvedSide{{reinterpret_cast<std::byte*>(place.address), pitch, slice}, record};
 }
 
+// Stands for the memory of arrays that the application maps: some device's.
+constinit alloc::Record pagedRecord{.kind = alloc::Kind::Array};
+
+bool inside(size_t start, size_t count, size_t end) { return count <= end && start <= end - count; }
+
+// Rows of compressed formats are rows of blocks; layers are slices.
+CUresult checkInside(const BoxSide& side, const Extent& extent, const Array& array) {
+  const arrays::Level& level = array.level;
+  if (!inside(side.x, extent.width, level.rowBytes) || !inside(side.y, extent.height, level.rows) ||
+      !inside(side.z, extent.depth, level.slices))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s box of %zux%zux%zu at %zu, %zu, %zu leaves the array of %zux%zux%zu",
+                side.name, extent.width, extent.height, extent.depth, side.x, side.y, side.z, level.rowBytes,
+                level.rows, level.slices);
+  // Plain elements may be cut, as the vendor's driver does it; blocks may not.
+  if (array.unit.edge > 1 && (side.x % array.unit.bytes || extent.width % array.unit.bytes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s x %zu or width %zu cuts blocks of %u bytes", side.name, side.x,
+                extent.width, array.unit.bytes);
+  return CUDA_SUCCESS;
+}
+
+Result<ResolvedSide> resolveArray(const BoxSide& side, const Extent& extent) {
+  if (!side.array || side.lod) return fail(CUDA_ERROR_INVALID_VALUE, "%s array is null or its LOD not 0", side.name);
+  VG_TRY(const Array& array, findArray(side.array));
+  VG_CHECK(checkInside(side, extent, array));
+  if (array.base) {
+    std::byte* start = array.base + array.level.span(side.x, side.y, side.z).offset;
+    return ResolvedSide{{start, array.level.rowPitch, array.level.slicePitch}, array.record};
+  }
+  const std::shared_ptr<ArrayStorage> storage = storageOf(array);
+  if (!storage) return fail(CUDA_ERROR_INVALID_HANDLE, "the array is destroyed meanwhile");
+  return ResolvedSide{{}, &pagedRecord, {storage, storage->pages.get()}, &array.level};
+}
+
+Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, Access access) {
+  return side.type == CU_MEMORYTYPE_ARRAY ? resolveArray(side, extent) : resolveMemory(side, extent, access);
+}
+
+arrays::PagedSide pagedSide(const ResolvedSide& resolved, const BoxSide& asked) {
+  if (!resolved.pages) return {nullptr, {}, 0, 0, 0, resolved.side};
+  return {resolved.pages, *resolved.level, asked.x, asked.y, asked.z, {}};
+}
+
 Result<DescribedCopy> describe(const BoxSide& destination, const BoxSide& source, const Extent& extent) {
   if (!extent.width || !extent.height || !extent.depth) return DescribedCopy{};
   VG_TRY(ResolvedSide to, resolve(destination, extent, Access::Write));
   VG_TRY(ResolvedSide from, resolve(source, extent, Access::Read));
-  return DescribedCopy{{to.side, from.side, extent.width, extent.height, extent.depth}, to.record, from.record};
+  DescribedCopy copy{{to.side, from.side, extent.width, extent.height, extent.depth}, to.record, from.record, nullptr};
+  if (to.pages || from.pages)
+    copy.paged = std::make_shared<const arrays::PagedCopy>(pagedSide(to, destination), pagedSide(from, source),
+                                                           extent.width, extent.height, extent.depth);
+  return copy;
 }
 
 template <class Box>
 Result<DescribedCopy> describe3D(const Box& box) {
-  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,     rawValue(box.dstMemoryType),
-                            box.dstHost,   box.dstDevice,   box.dstPitch, box.dstHeight};
-  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     box.srcZ,     rawValue(box.srcMemoryType),
-                       box.srcHost, box.srcDevice,   box.srcPitch, box.srcHeight};
+  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,   rawValue(box.dstMemoryType),
+                            box.dstHost,   box.dstDevice,   box.dstArray, box.dstLOD, box.dstPitch,
+                            box.dstHeight};
+  const BoxSide source{"source",     box.srcXInBytes, box.srcY,     box.srcZ,   rawValue(box.srcMemoryType),
+                       box.srcHost,  box.srcDevice,   box.srcArray, box.srcLOD, box.srcPitch,
+                       box.srcHeight};
   return describe(destination, source, {box.WidthInBytes, box.Height, box.Depth});
+}
+
+// Memory that the application maps is looked up when the copy runs: mappings change in stream order.
+CUresult runPaged(Stream& stream, const std::shared_ptr<const arrays::PagedCopy>& copy, Completion completion) {
+  auto held = std::make_unique<std::shared_ptr<const arrays::PagedCopy>>(copy);
+  const auto run = [](void* data) {
+    const std::unique_ptr<std::shared_ptr<const arrays::PagedCopy>> c(
+        static_cast<std::shared_ptr<const arrays::PagedCopy>*>(data));
+    arrays::copyPaged(**c);
+  };
+  const CUresult submitted = stream.submit(backend::HostCall{run, held.get()}, completion);
+  if (submitted == CUDA_SUCCESS) (void)held.release();
+  return submitted;
 }
 
 CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) {
@@ -184,20 +252,64 @@ CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) 
   const DescribedCopy& copy = described.value();
   const size_t bytes = copy.shape.bytes();
   if (!bytes) return CUDA_SUCCESS;
-  return stream.copy(copy.shape, completionOfCopy(stream, copy.destination, copy.source, bytes, form));
+  const Completion completion = completionOfCopy(stream, copy.destination, copy.source, bytes, form);
+  if (copy.paged) [[unlikely]]
+    return runPaged(stream, copy.paged, completion);
+  return stream.copy(copy.shape, completion);
+}
+
+BoxSide sideOf(const char* name, ArrayPlace place) {
+  return {name, place.offset, 0, 0, CU_MEMORYTYPE_ARRAY, nullptr, 0, place.array, 0, 0, 0};
+}
+
+BoxSide sideOf(const char* name, Place place) {
+  const int type = place.space == Space::Host     ? CU_MEMORYTYPE_HOST
+                   : place.space == Space::Device ? CU_MEMORYTYPE_DEVICE
+                                                  : CU_MEMORYTYPE_UNIFIED;
+  return {name, 0, 0, 0, type, reinterpret_cast<const void*>(place.address), place.address, nullptr, 0, 0, 0};
+}
+
+template <class To, class From>
+CUresult copyRow(Stream& stream, To destination, From source, size_t bytes, Form form) {
+  Result<DescribedCopy> row = describe(sideOf("destination", destination), sideOf("source", source), {bytes, 1, 1});
+  const bool fromPageable = row.ok() && bytes && !row->source && !row->paged && row->destination;
+  if (form == Form::Asynchronous && fromPageable && bytes <= kStagedBytes && !stream.idle())
+    return copyStaged(stream, reinterpret_cast<uintptr_t>(row->shape.destination.base),
+                      reinterpret_cast<uintptr_t>(row->shape.source.base), bytes);
+  return run(stream, row, form);
 }
 
 }  // namespace
 
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) { return describe3D(box); }
 
+CUresult copyLinear(Stream& stream, Place destination, ArrayPlace source, size_t bytes, Form form) {
+  return copyRow(stream, destination, source, bytes, form);
+}
+CUresult copyLinear(Stream& stream, ArrayPlace destination, Place source, size_t bytes, Form form) {
+  return copyRow(stream, destination, source, bytes, form);
+}
+CUresult copyLinear(Stream& stream, ArrayPlace destination, ArrayPlace source, size_t bytes, Form form) {
+  return copyRow(stream, destination, source, bytes, form);
+}
+
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
   if (stream.captured()) [[unlikely]]
     return capture::copyBox(stream, box, form);
-  const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     0, rawValue(box.dstMemoryType),
-                            box.dstHost,   box.dstDevice,   box.dstPitch, 0};
-  const BoxSide source{"source",    box.srcXInBytes, box.srcY,     0, rawValue(box.srcMemoryType),
-                       box.srcHost, box.srcDevice,   box.srcPitch, 0};
+  const BoxSide destination{"destination",
+                            box.dstXInBytes,
+                            box.dstY,
+                            0,
+                            rawValue(box.dstMemoryType),
+                            box.dstHost,
+                            box.dstDevice,
+                            box.dstArray,
+                            0,
+                            box.dstPitch,
+                            0};
+  const BoxSide source{
+      "source", box.srcXInBytes, box.srcY, 0, rawValue(box.srcMemoryType), box.srcHost, box.srcDevice, box.srcArray,
+      0,        box.srcPitch,    0};
   return run(stream, describe(destination, source, {box.WidthInBytes, box.Height, 1}), form);
 }
 

@@ -6,6 +6,9 @@
 
 #include <cuda.h>
 
+#include <memory>
+
+#include "arrays/pages.h"
 #include "base/result.h"
 #include "copy/shape.h"
 #include "core/stream.h"
@@ -30,12 +33,21 @@ struct Place {
   static Place host(const void* p) { return {reinterpret_cast<uintptr_t>(p), Space::Host}; }
 };
 
+// A byte of the first row of an array: what cuMemcpyAtoD and its like copy from and to.
+struct ArrayPlace {
+  CUarray array;
+  size_t offset;  // bytes
+};
+
 // Whether the caller asked for a function that returns when its work is done, or for the Async form. Either promise may
 // be kept by doing more: an asynchronous copy of pageable memory returns when that memory is no longer needed, and a
 // synchronous one inside device memory may return early, as the vendor's driver does.
 enum class Form : uint8_t { Synchronous, Asynchronous };
 
 CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form);
+CUresult copyLinear(Stream& stream, Place destination, ArrayPlace source, size_t bytes, Form form);
+CUresult copyLinear(Stream& stream, ArrayPlace destination, Place source, size_t bytes, Form form);
+CUresult copyLinear(Stream& stream, ArrayPlace destination, ArrayPlace source, size_t bytes, Form form);
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form);
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form);
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form);
@@ -46,6 +58,8 @@ struct DescribedCopy {
   copy::Shape shape;  // no bytes: nothing to do
   const alloc::Record* destination = nullptr;
   const alloc::Record* source = nullptr;
+  // Set when a side is an array that the application maps: arrays::copyPaged() runs it, and `shape` has no addresses.
+  std::shared_ptr<const arrays::PagedCopy> paged = nullptr;
 };
 struct DescribedFill {
   copy::Fill fill;  // no bytes: nothing to do

@@ -27,6 +27,10 @@ alloc::MemorySource& pinnedSource();
 // The context that owns a record, or null. Context objects stay readable for ever.
 Context* ownerOf(const alloc::Record& record);
 
+// Device memory for a CUDA array, as allocate(); and its end, which waits for nothing.
+Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes);
+void releaseOfArray(const alloc::Record& record, uint64_t id);
+
 // Waits for the work of a context that is still alive.
 CUresult drain(Context* owner);
 

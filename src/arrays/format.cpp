@@ -1,0 +1,55 @@
+#include "arrays/format.h"
+
+namespace vg::arrays {
+namespace {
+
+struct Format {
+  int first, last;       // CUarray_format
+  unsigned channels;     // the only number of channels; 0: 1, 2 or 4
+  unsigned bytes, edge;  // of a unit; of one channel when the number of channels is free
+};
+
+// The YUV formats of the header are missing: no driver makes arrays of them for an application, they come from video
+// engines and graphics only.
+constexpr Format kFormats[] = {
+    {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT8, 0, 1, 1},
+    {CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT16, 0, 2, 1},
+    {CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_UNSIGNED_INT32, 0, 4, 1},
+    {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT8, 0, 1, 1},
+    {CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16, 0, 2, 1},
+    {CU_AD_FORMAT_SIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32, 0, 4, 1},
+    {CU_AD_FORMAT_HALF, CU_AD_FORMAT_HALF, 0, 2, 1},
+    {CU_AD_FORMAT_FLOAT, CU_AD_FORMAT_FLOAT, 0, 4, 1},
+    {CU_AD_FORMAT_UNORM_INT_101010_2, CU_AD_FORMAT_UNORM_INT_101010_2, 4, 4, 1},
+    {CU_AD_FORMAT_BC1_UNORM, CU_AD_FORMAT_BC1_UNORM_SRGB, 4, 8, 4},
+    {CU_AD_FORMAT_BC2_UNORM, CU_AD_FORMAT_BC3_UNORM_SRGB, 4, 16, 4},
+    {CU_AD_FORMAT_BC4_UNORM, CU_AD_FORMAT_BC4_SNORM, 1, 8, 4},
+    {CU_AD_FORMAT_BC5_UNORM, CU_AD_FORMAT_BC5_SNORM, 2, 16, 4},
+    {CU_AD_FORMAT_BC6H_UF16, CU_AD_FORMAT_BC6H_SF16, 3, 16, 4},
+    {CU_AD_FORMAT_BC7_UNORM, CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 16, 4},
+    {CU_AD_FORMAT_UNORM_INT8X1, CU_AD_FORMAT_UNORM_INT8X1, 1, 1, 1},
+    {CU_AD_FORMAT_UNORM_INT8X2, CU_AD_FORMAT_UNORM_INT8X2, 2, 2, 1},
+    {CU_AD_FORMAT_UNORM_INT8X4, CU_AD_FORMAT_UNORM_INT8X4, 4, 4, 1},
+    {CU_AD_FORMAT_UNORM_INT16X1, CU_AD_FORMAT_UNORM_INT16X1, 1, 2, 1},
+    {CU_AD_FORMAT_UNORM_INT16X2, CU_AD_FORMAT_UNORM_INT16X2, 2, 4, 1},
+    {CU_AD_FORMAT_UNORM_INT16X4, CU_AD_FORMAT_UNORM_INT16X4, 4, 8, 1},
+    {CU_AD_FORMAT_SNORM_INT8X1, CU_AD_FORMAT_SNORM_INT8X1, 1, 1, 1},
+    {CU_AD_FORMAT_SNORM_INT8X2, CU_AD_FORMAT_SNORM_INT8X2, 2, 2, 1},
+    {CU_AD_FORMAT_SNORM_INT8X4, CU_AD_FORMAT_SNORM_INT8X4, 4, 4, 1},
+    {CU_AD_FORMAT_SNORM_INT16X1, CU_AD_FORMAT_SNORM_INT16X1, 1, 2, 1},
+    {CU_AD_FORMAT_SNORM_INT16X2, CU_AD_FORMAT_SNORM_INT16X2, 2, 4, 1},
+    {CU_AD_FORMAT_SNORM_INT16X4, CU_AD_FORMAT_SNORM_INT16X4, 4, 8, 1},
+};
+
+}  // namespace
+
+Unit unitOf(int format, unsigned channels) {
+  for (const Format& f : kFormats) {
+    if (format < f.first || format > f.last) continue;
+    if (f.channels) return channels == f.channels ? Unit{f.bytes, f.edge} : Unit{};
+    return channels == 1 || channels == 2 || channels == 4 ? Unit{f.bytes * channels, 1} : Unit{};
+  }
+  return {};
+}
+
+}  // namespace vg::arrays

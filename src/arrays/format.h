@@ -1,0 +1,23 @@
+// What the elements of a CUDA array are: how many channels a format takes and how many bytes an element has.
+//
+// Storage is counted in units: an element, or for block-compressed formats a block of 4 x 4 elements.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace vg::arrays {
+
+struct Unit {
+  unsigned bytes = 0;  // a power of two, 1 to 16
+  unsigned edge = 1;   // elements along each side of a unit: 1, or 4 for block-compressed formats
+
+  size_t across(size_t elements) const { return (elements + edge - 1) / edge; }
+};
+
+// The unit of a format with this many channels; bytes 0 when there is no such array. `format` is the raw number of a
+// CUarray_format, which the application may have made up.
+Unit unitOf(int format, unsigned channels);
+
+}  // namespace vg::arrays

@@ -1,0 +1,104 @@
+#include "arrays/layout.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/raw_enum.h"
+
+namespace vg::arrays {
+namespace {
+
+constexpr size_t kRowAlignment = 64;  // a cache line, and what vectors like
+
+size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+Level measure(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, const Unit& unit, unsigned level) {
+  Level made;
+  made.extent = extentOfLevel(descriptor, level);
+  made.rowBytes = unit.across(made.extent.width) * unit.bytes;
+  made.rows = std::max<size_t>(unit.across(made.extent.height), 1);
+  made.slices = std::max<size_t>(made.extent.depth, 1);
+  return made;
+}
+
+// Places a level at `offset`; returns the bytes up to its end.
+size_t placeLinear(Level& level, size_t offset) {
+  level.offset = offset;
+  level.rowPitch = roundUp(level.rowBytes, kRowAlignment);
+  level.slicePitch = level.rowPitch * level.rows;
+  return offset + level.slicePitch * level.slices;
+}
+
+size_t placeTiled(Level& level, const Layout& layout, size_t offset) {
+  level.offset = offset;
+  level.tileRowBytes = size_t{layout.tile.width} / layout.unit.edge * layout.unit.bytes;
+  level.tileRows = layout.tile.height / layout.unit.edge;
+  level.tileSlices = layout.tile.depth;
+  level.tilesAcross = (level.rowBytes + level.tileRowBytes - 1) / level.tileRowBytes;
+  level.tilesDown = (level.rows + level.tileRows - 1) / level.tileRows;
+  const size_t deep = (level.slices + level.tileSlices - 1) / level.tileSlices;
+  return offset + level.tilesAcross * level.tilesDown * deep * kTileBytes;
+}
+
+bool smallerThanTile(const Extent& extent, const TileExtent& tile, Kind kind) {
+  return extent.width < tile.width || extent.height < tile.height || (kind == Kind::Box && extent.depth < tile.depth);
+}
+
+// The levels of one tail, packed. Each layer has a tail of its own.
+void placeTail(Layout& layout) {
+  size_t used = 0;
+  const bool layers = layered(layout.kind);
+  for (size_t i = layout.firstTailLevel; i < layout.levels.size(); ++i) {
+    Level& level = layout.levels[i];
+    const size_t end = placeLinear(level, used);
+    used = layers ? used + level.slicePitch : end;
+  }
+  layout.tailBytes = roundUp(used, kTileBytes);
+  for (size_t i = layout.firstTailLevel; i < layout.levels.size(); ++i) {
+    layout.levels[i].offset += layout.tailOffset;
+    if (layers) layout.levels[i].slicePitch = layout.tailBytes;
+  }
+  layout.bytes += layout.tailBytes * (layers ? layout.levels[0].slices : 1);
+}
+
+Layout measured(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+  Layout layout;
+  layout.unit = unitOf(rawValue(descriptor.Format), descriptor.NumChannels);
+  layout.kind = kindOf(descriptor);
+  for (unsigned i = 0; i < levels; ++i) layout.levels.push_back(measure(descriptor, layout.unit, i));
+  return layout;
+}
+
+}  // namespace
+
+// 2^n units a tile: as nearly a square or a cube as powers of two can be, first wider, then higher.
+TileExtent tileExtentOf(const Unit& unit, bool box) {
+  const auto n = static_cast<unsigned>(std::countr_zero(kTileBytes / unit.bytes));
+  const unsigned width = box ? (n + 2) / 3 : (n + 1) / 2;
+  const unsigned height = box ? (n - width + 1) / 2 : n - width;
+  return {unit.edge << width, unit.edge << height, 1u << (n - width - height)};
+}
+
+Layout linearLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+  Layout layout = measured(descriptor, levels);
+  for (Level& level : layout.levels) layout.bytes = placeLinear(level, layout.bytes);
+  return layout;
+}
+
+Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+  Layout layout = measured(descriptor, levels);
+  layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
+  layout.firstTailLevel = levels;
+  for (unsigned i = 0; i < levels; ++i) {
+    if (levels > 1 && smallerThanTile(layout.levels[i].extent, layout.tile, layout.kind)) {
+      layout.firstTailLevel = i;
+      break;
+    }
+    layout.bytes = placeTiled(layout.levels[i], layout, layout.bytes);
+  }
+  layout.tailOffset = layout.bytes;
+  if (layout.firstTailLevel < levels) placeTail(layout);
+  return layout;
+}
+
+}  // namespace vg::arrays

@@ -1,0 +1,65 @@
+// Where the bytes of an array lie in its storage: the face that copies use and that textures and surfaces will read
+// through.
+//
+// Two layouts. Linear: rows of units one after another at a pitch, slices (or layers) after each other, levels after
+// each other; copies of rows run at the speed of memory and a whole array is often one run of bytes. Tiled, for sparse
+// arrays: tiles of 64 KiB, each a small linear box, so that a tile can be any page of memory; small levels form a
+// linear tail.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "arrays/descriptor.h"
+#include "arrays/format.h"
+
+namespace vg::arrays {
+
+inline constexpr size_t kTileBytes = size_t{64} << 10;
+
+// One level. Rows, slices and tiles are counted in units (format.h).
+struct Level {
+  Extent extent;                              // elements, as a descriptor says them
+  size_t rowBytes = 0, rows = 0, slices = 0;  // what copies may address; slices are layers where there are layers
+  size_t offset = 0;                          // of the first byte in the storage
+  size_t rowPitch = 0, slicePitch = 0;        // linear
+  size_t tileRowBytes = 0, tileRows = 0, tileSlices = 0;  // tiled; 0: linear
+  size_t tilesAcross = 0, tilesDown = 0;
+
+  struct Span {
+    size_t offset, bytes;  // in the storage, and how many bytes of the row follow there
+  };
+  // Requires: inside the level; x in bytes.
+  Span span(size_t x, size_t row, size_t slice) const {
+    if (!tileRowBytes) return {offset + slice * slicePitch + row * rowPitch + x, rowBytes - x};
+    const size_t tile = (slice / tileSlices * tilesDown + row / tileRows) * tilesAcross + x / tileRowBytes;
+    const size_t inTile = (slice % tileSlices * tileRows + row % tileRows) * tileRowBytes + x % tileRowBytes;
+    const size_t rest = tileRowBytes - x % tileRowBytes;
+    return {offset + tile * kTileBytes + inTile, rest < rowBytes - x ? rest : rowBytes - x};
+  }
+};
+
+// A tile of a sparse array in elements.
+struct TileExtent {
+  unsigned width, height, depth;
+};
+TileExtent tileExtentOf(const Unit& unit, bool box);
+
+struct Layout {
+  Unit unit;
+  Kind kind = Kind::Line;
+  std::vector<Level> levels;
+  size_t bytes = 0;  // of all storage
+  // Sparse arrays. The tail holds levels from firstTailLevel on; one for all layers, or one a layer.
+  TileExtent tile{};
+  unsigned firstTailLevel = 0;
+  size_t tailOffset = 0, tailBytes = 0;  // tailBytes of one tail, 0: no tail
+};
+
+// Require: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
+Layout linearLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+
+}  // namespace vg::arrays

@@ -1,0 +1,59 @@
+#include "arrays/pages.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "copy/copy.h"
+
+namespace vg::arrays {
+
+Result<std::shared_ptr<Pages>> Pages::create(size_t bytes) {
+  const size_t count = (bytes + kPage - 1) / kPage;
+  auto* table = static_cast<std::byte**>(std::calloc(count, sizeof(std::byte*)));  // null is nothing
+  if (!table) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a table of %zu pages", count);
+  return std::make_shared<Pages>(table, count);
+}
+
+Pages::~Pages() { std::free(table_); }
+
+namespace {
+
+using Run = Pages::Run;
+
+Run runAt(const PagedSide& side, size_t x, size_t row, size_t slice) {
+  if (!side.pages) return {side.plain.base + slice * side.plain.slicePitch + row * side.plain.rowPitch + x, SIZE_MAX};
+  const Level::Span span = side.level.span(side.x + x, side.row + row, side.slice + slice);
+  const Run run = side.pages->at(span.offset);
+  return {run.memory, std::min(run.bytes, span.bytes)};
+}
+
+void copyRow(const PagedSide& destination, const PagedSide& source, size_t width, size_t row, size_t slice) {
+  for (size_t x = 0; x < width;) {
+    const Run to = runAt(destination, x, row, slice), from = runAt(source, x, row, slice);
+    const size_t bytes = std::min({to.bytes, from.bytes, width - x});
+    if (to.memory && from.memory)
+      copy::copyBytes(to.memory, from.memory, bytes);
+    else if (to.memory)
+      std::memset(to.memory, 0, bytes);
+    x += bytes;
+  }
+}
+
+std::shared_lock<std::shared_mutex> lockShared(const Pages* pages) {
+  return pages ? std::shared_lock(pages->mutex()) : std::shared_lock<std::shared_mutex>();
+}
+
+}  // namespace
+
+void copyPaged(const PagedCopy& copy) {
+  // In the order of addresses, and one lock once: a writer may wait between two.
+  const Pages *first = copy.destination.pages.get(), *second = copy.source.pages.get();
+  if (first == second) second = nullptr;
+  if (second && second < first) std::swap(first, second);
+  const auto firstLock = lockShared(first), secondLock = lockShared(second);
+  for (size_t slice = 0; slice < copy.depth; ++slice)
+    for (size_t row = 0; row < copy.height; ++row) copyRow(copy.destination, copy.source, copy.width, row, slice);
+}
+
+}  // namespace vg::arrays

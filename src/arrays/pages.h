@@ -1,0 +1,69 @@
+// The storage of arrays whose memory the application maps: sparse ones and those of deferred mapping.
+//
+// Storage is a row of pages of 64 KiB, each some memory of somebody else's or nothing. What is read from nothing is
+// zero, what is written to it vanishes. Whoever copies holds the lock shared, whoever maps holds it alone.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <shared_mutex>
+#include <utility>
+
+#include "arrays/layout.h"
+#include "base/result.h"
+#include "copy/shape.h"
+
+namespace vg::arrays {
+
+class Pages {
+ public:
+  static constexpr size_t kPage = kTileBytes;
+
+  // CUDA_ERROR_OUT_OF_MEMORY when there is no room for the table.
+  static Result<std::shared_ptr<Pages>> create(size_t bytes);
+  Pages(std::byte** table, size_t count) : table_(table), count_(count) {}
+  ~Pages();
+  Pages(const Pages&) = delete;
+
+  size_t count() const { return count_; }
+  std::shared_mutex& mutex() const { return mutex_; }
+
+  // Require: the lock. Setting requires it alone; null: nothing.
+  void set(size_t page, std::byte* memory) { table_[page] = memory; }
+  std::byte* get(size_t page) const { return table_[page]; }
+  // The memory at an offset, and how much of its page follows.
+  struct Run {
+    std::byte* memory;
+    size_t bytes;
+  };
+  Run at(size_t offset) const {
+    std::byte* page = table_[offset / kPage];
+    const size_t within = offset % kPage;
+    return {page ? page + within : nullptr, kPage - within};
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::byte** const table_;  // guarded by mutex_
+  const size_t count_;
+};
+
+// One side of a copy that has such storage on a side: pages and a position in a level, or plain memory.
+struct PagedSide {
+  std::shared_ptr<Pages> pages;  // null: `plain`
+  Level level;
+  size_t x = 0, row = 0, slice = 0;  // x in bytes
+  copy::Side plain;
+};
+
+struct PagedCopy {
+  PagedCopy(PagedSide to, PagedSide from, size_t bytes, size_t rows, size_t slices)
+      : destination(std::move(to)), source(std::move(from)), width(bytes), height(rows), depth(slices) {}
+  PagedSide destination, source;
+  size_t width, height, depth;  // bytes, rows, slices
+};
+
+// Requires: the box lies inside both sides. Takes the locks. Rows that overlap are copied in no special order.
+void copyPaged(const PagedCopy& copy);
+
+}  // namespace vg::arrays

@@ -1,0 +1,219 @@
+#include "core/array.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "alloc/record.h"
+#include "arrays/requirements.h"
+#include "base/slab.h"
+#include "core/array_storage.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/memory_heaps.h"
+
+namespace vg::core {
+
+struct MipmappedArray {
+  explicit MipmappedArray(const std::shared_ptr<ArrayStorage>& whole) : context(whole->context), storage(whole) {}
+
+  static constexpr unsigned kMostLevels = 20;
+  Context& context;
+  std::shared_ptr<ArrayStorage> storage;
+  Array* levels[kMostLevels] = {};  // made at the first need, guarded by the lock
+  MipmappedArray *next = nullptr, *previous = nullptr;
+};
+
+Array::Array(const std::shared_ptr<ArrayStorage>& whole, unsigned number, MipmappedArray* mipmapped)
+    : context(whole->context),
+      descriptor(whole->descriptor),
+      unit(whole->layout.unit),
+      level(whole->layout.levels[number]),
+      base(whole->record ? whole->record->data() : nullptr),
+      record(whole->record),
+      storage(whole),
+      parent(mipmapped) {
+  descriptor.Width = level.extent.width;
+  descriptor.Height = level.extent.height;
+  descriptor.Depth = level.extent.depth;
+}
+
+namespace {
+
+constinit Slab<Array> arraySlab;
+constinit Slab<MipmappedArray> mipmappedSlab;
+
+// Guards the lists of what applications own, the levels of mipmapped arrays and the ends of objects.
+constinit std::mutex objectsMutex;
+constinit Array* firstArray = nullptr;
+constinit MipmappedArray* firstMipmapped = nullptr;
+
+template <class Object>
+void link(Object*& first, Object& object) {
+  object.next = first;
+  if (first) first->previous = &object;
+  first = &object;
+}
+
+template <class Object>
+void unlink(Object*& first, Object& object) {
+  (object.previous ? object.previous->next : first) = object.next;
+  if (object.next) object.next->previous = object.previous;
+}
+
+CUarray handleOf(Array* array) { return reinterpret_cast<CUarray>(array); }
+
+int attributeOf(const void* device, CUdevice_attribute which) {
+  return static_cast<const Device*>(device)->attribute(which);
+}
+
+CUresult check(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool mipmapped) {
+  return checkDescriptor(descriptor, arrays::limitsFrom(attributeOf, &context.device()), mipmapped);
+}
+
+// What an object leaves behind when it is gone from the handles: freed outside the lock.
+using Leftover = std::shared_ptr<ArrayStorage>;
+
+Leftover end(Array& array) {
+  arraySlab.retire(&array);
+  Leftover storage = std::move(array.storage);
+  arraySlab.recycle(&array);
+  return storage;
+}
+
+Leftover endOwned(Array& array) {
+  unlink(firstArray, array);
+  return end(array);
+}
+
+Leftover end(MipmappedArray& mipmapped) {
+  for (Array* level : mipmapped.levels)
+    if (level) end(*level);
+  unlink(firstMipmapped, mipmapped);
+  mipmappedSlab.retire(&mipmapped);
+  Leftover storage = std::move(mipmapped.storage);
+  mipmappedSlab.recycle(&mipmapped);
+  return storage;
+}
+
+}  // namespace
+
+Result<CUarray> createArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
+  VG_CHECK(check(context, descriptor, false));
+  VG_TRY(const std::shared_ptr<ArrayStorage> storage, ArrayStorage::create(context, descriptor, 1));
+  Array* array = arraySlab.create(storage, 0u, nullptr);
+  std::lock_guard lock(objectsMutex);
+  link(firstArray, *array);
+  return handleOf(array);
+}
+
+Result<CUmipmappedArray> createMipmappedArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                                              unsigned levels) {
+  VG_CHECK(check(context, descriptor, true));
+  levels = std::clamp(levels, 1u, arrays::mostLevels(descriptor));
+  VG_TRY(const std::shared_ptr<ArrayStorage> storage, ArrayStorage::create(context, descriptor, levels));
+  MipmappedArray* mipmapped = mipmappedSlab.create(storage);
+  std::lock_guard lock(objectsMutex);
+  link(firstMipmapped, *mipmapped);
+  return reinterpret_cast<CUmipmappedArray>(mipmapped);
+}
+
+Result<Array&> findArray(CUarray handle) {
+  if (Array* array = arraySlab.find(handle)) return *array;
+  return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no array", static_cast<void*>(handle));
+}
+
+Result<MipmappedArray&> findMipmappedArray(CUmipmappedArray handle) {
+  if (MipmappedArray* mipmapped = mipmappedSlab.find(handle)) return *mipmapped;
+  return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no mipmapped array", static_cast<void*>(handle));
+}
+
+std::shared_ptr<ArrayStorage> storageOf(const Array& array) {
+  std::lock_guard lock(objectsMutex);
+  return arraySlab.find(&array) ? array.storage : nullptr;
+}
+
+CUresult destroyArray(CUarray handle) {
+  VG_TRY(Array & array, findArray(handle));
+  if (array.parent) return CUDA_SUCCESS;
+  const CUresult waited = memory::drain(&array.context);
+  if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
+  Leftover storage;
+  std::lock_guard lock(objectsMutex);
+  if (arraySlab.find(handle) != &array)
+    return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys array %p", static_cast<void*>(handle));
+  storage = endOwned(array);
+  return waited;
+}
+
+CUresult destroyMipmappedArray(CUmipmappedArray handle) {
+  VG_TRY(MipmappedArray & mipmapped, findMipmappedArray(handle));
+  const CUresult waited = memory::drain(&mipmapped.context);
+  if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
+  Leftover storage;
+  std::lock_guard lock(objectsMutex);
+  if (mipmappedSlab.find(handle) != &mipmapped)
+    return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys mipmapped array %p", static_cast<void*>(handle));
+  storage = end(mipmapped);
+  return waited;
+}
+
+void releaseArrays(Context& context) {
+  std::lock_guard lock(objectsMutex);
+  for (Array *array = firstArray, *next; array; array = next) {
+    next = array->next;
+    if (&array->context == &context) endOwned(*array);
+  }
+  for (MipmappedArray *mipmapped = firstMipmapped, *next; mipmapped; mipmapped = next) {
+    next = mipmapped->next;
+    if (&mipmapped->context == &context) end(*mipmapped);
+  }
+}
+
+Result<CUarray> arrayOfLevel(MipmappedArray& mipmapped, unsigned level) {
+  std::lock_guard lock(objectsMutex);
+  if (!mipmappedSlab.find(&mipmapped)) return CUDA_ERROR_INVALID_HANDLE;
+  const size_t levels = mipmapped.storage->layout.levels.size();
+  if (level >= levels) return fail(CUDA_ERROR_INVALID_VALUE, "level %u of %zu", level, levels);
+  Array*& made = mipmapped.levels[level];
+  if (!made) made = arraySlab.create(mipmapped.storage, level, &mipmapped);
+  return handleOf(made);
+}
+
+namespace {
+
+Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> requirementsOf(const ArrayStorage& storage) {
+  if (!storage.deferred()) return fail(CUDA_ERROR_INVALID_VALUE, "the array has no deferred mapping");
+  CUDA_ARRAY_MEMORY_REQUIREMENTS requirements{};
+  requirements.size = storage.layout.bytes;
+  requirements.alignment = arrays::kTileBytes;
+  return requirements;
+}
+
+Result<CUDA_ARRAY_SPARSE_PROPERTIES> propertiesOf(const ArrayStorage& storage) {
+  if (!storage.sparse()) return fail(CUDA_ERROR_INVALID_VALUE, "the array is not sparse");
+  const arrays::Layout& layout = storage.layout;
+  CUDA_ARRAY_SPARSE_PROPERTIES properties{};
+  properties.tileExtent = {layout.tile.width, layout.tile.height, layout.tile.depth};
+  properties.miptailFirstLevel = layout.tailBytes ? layout.firstTailLevel : 0;
+  properties.miptailSize = layout.tailBytes;
+  return properties;
+}
+
+}  // namespace
+
+Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const Array& array) {
+  if (array.parent) return fail(CUDA_ERROR_INVALID_VALUE, "a level has no requirements of its own");
+  return requirementsOf(*array.storage);
+}
+Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const MipmappedArray& mipmapped) {
+  return requirementsOf(*mipmapped.storage);
+}
+Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const Array& array) {
+  if (array.parent) return fail(CUDA_ERROR_INVALID_VALUE, "a level has no sparse properties of its own");
+  return propertiesOf(*array.storage);
+}
+Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const MipmappedArray& mipmapped) {
+  return propertiesOf(*mipmapped.storage);
+}
+
+}  // namespace vg::core

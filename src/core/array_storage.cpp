@@ -1,0 +1,37 @@
+#include "core/array_storage.h"
+
+#include <sys/mman.h>
+
+#include "alloc/physical_memory.h"
+#include "alloc/record.h"
+#include "arrays/requirements.h"
+#include "core/memory_heaps.h"
+
+namespace vg::core {
+
+Result<std::shared_ptr<ArrayStorage>> ArrayStorage::create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                                                           unsigned levels) {
+  auto storage = std::make_shared<ArrayStorage>(context, descriptor);
+  storage->layout = storage->sparse() ? arrays::tiledLayout(descriptor, levels)  //
+                                      : arrays::linearLayout(descriptor, levels);
+  if (storage->deferred()) storage->layout.bytes = arrays::requiredBytes(descriptor, levels);
+  VG_CHECK(storage->allocate());
+  return storage;
+}
+
+CUresult ArrayStorage::allocate() {
+  if (sparse() || deferred()) {
+    VG_TRY(pages, arrays::Pages::create(layout.bytes));
+    return CUDA_SUCCESS;
+  }
+  VG_TRY(record, memory::allocateForArray(context, layout.bytes));
+  recordId_ = record->id.load(std::memory_order_relaxed);
+  return CUDA_SUCCESS;
+}
+
+ArrayStorage::~ArrayStorage() {
+  if (record) memory::releaseOfArray(*record, recordId_);
+  for (const auto& [memory, view] : views) munmap(view.start, memory->bytes());
+}
+
+}  // namespace vg::core

@@ -1,0 +1,54 @@
+// The memory behind an array with all its levels.
+#pragma once
+
+#include <cuda.h>
+
+#include <map>
+#include <memory>
+
+#include "arrays/layout.h"
+#include "arrays/pages.h"
+#include "base/result.h"
+
+namespace vg::alloc {
+class PhysicalMemory;
+struct Record;
+}  // namespace vg::alloc
+
+namespace vg::core {
+
+class Context;
+
+class ArrayStorage {
+ public:
+  // Requires: the descriptor was checked. CUDA_ERROR_OUT_OF_MEMORY.
+  static Result<std::shared_ptr<ArrayStorage>> create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                                                      unsigned levels);
+  ArrayStorage(Context& owner, const CUDA_ARRAY3D_DESCRIPTOR& described) : context(owner), descriptor(described) {}
+  ~ArrayStorage();
+  ArrayStorage(const ArrayStorage&) = delete;
+
+  bool sparse() const { return descriptor.Flags & CUDA_ARRAY3D_SPARSE; }
+  bool deferred() const { return descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING; }
+
+  // All constant after create().
+  Context& context;
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor;
+  arrays::Layout layout;
+  const alloc::Record* record = nullptr;  // of the device's heap; null: paged
+  std::shared_ptr<arrays::Pages> pages;   // null: memory of the heap
+
+  // The memory that pages lie in, each object mapped once as a whole. Guarded by the lock of `pages`.
+  struct View {
+    std::shared_ptr<const alloc::PhysicalMemory> memory;
+    std::byte* start;
+    size_t pages;  // of this array that lie in it
+  };
+  std::map<const alloc::PhysicalMemory*, View> views;
+
+ private:
+  CUresult allocate();
+  uint64_t recordId_ = 0;
+};
+
+}  // namespace vg::core

@@ -1,0 +1,139 @@
+// Formats, descriptors and layouts: every byte of an array has one place, tiles are as the devices make them.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "arrays/descriptor.h"
+#include "arrays/format.h"
+#include "arrays/layout.h"
+#include "arrays/requirements.h"
+
+namespace vg::arrays {
+namespace {
+
+CUDA_ARRAY3D_DESCRIPTOR describe(size_t width, size_t height, size_t depth, unsigned flags = 0,
+                                 CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT32, unsigned channels = 1) {
+  return {width, height, depth, format, channels, flags};
+}
+
+TEST(Formats, PlainOnesTakeOneTwoOrFourChannels) {
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_HALF, 1).bytes, 2u);
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_HALF, 4).bytes, 8u);
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_FLOAT, 4).bytes, 16u);
+  for (unsigned channels : {0u, 3u, 5u, 8u, 0x80000001u}) EXPECT_EQ(unitOf(CU_AD_FORMAT_FLOAT, channels).bytes, 0u);
+}
+
+TEST(Formats, OthersHaveTheirChannelsInTheirName) {
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_UNORM_INT8X2, 2).bytes, 2u);
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_UNORM_INT8X2, 1).bytes, 0u);
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_SNORM_INT16X4, 4).bytes, 8u);
+  EXPECT_EQ(unitOf(CU_AD_FORMAT_UNORM_INT_101010_2, 4).bytes, 4u);
+}
+
+TEST(Formats, BlocksAreFourByFour) {
+  for (int format = CU_AD_FORMAT_BC1_UNORM; format <= CU_AD_FORMAT_BC7_UNORM_SRGB; ++format) {
+    int found = 0;
+    for (unsigned channels = 1; channels <= 4; ++channels) {
+      const Unit unit = unitOf(format, channels);
+      if (!unit.bytes) continue;
+      ++found;
+      EXPECT_EQ(unit.edge, 4u);
+      EXPECT_TRUE(unit.bytes == 8 || unit.bytes == 16);
+      EXPECT_EQ(unit.across(5), 2u);
+    }
+    EXPECT_EQ(found, 1) << format;
+  }
+}
+
+TEST(Formats, UnknownNumbersHaveNoUnit) {
+  for (int format : {0, 4, 0x7fffffff, -1, 0x90}) EXPECT_EQ(unitOf(format, 1).bytes, 0u) << format;
+}
+
+TEST(Levels, HalveDownToOneAndLayersStay) {
+  const auto box = describe(65, 33, 17);
+  EXPECT_EQ(mostLevels(box), 7u);
+  EXPECT_EQ(extentOfLevel(box, 3).width, 8u);
+  EXPECT_EQ(extentOfLevel(box, 3).depth, 2u);
+  EXPECT_EQ(extentOfLevel(box, 6).height, 1u);
+  const auto layers = describe(4, 4, 64, CUDA_ARRAY3D_LAYERED);
+  EXPECT_EQ(mostLevels(layers), 3u);
+  EXPECT_EQ(extentOfLevel(layers, 2).depth, 64u);
+  EXPECT_EQ(extentOfLevel(describe(8, 0, 0), 3).height, 0u);
+}
+
+// Visits the span of every row; fails when two rows share a byte or leave the storage.
+void expectDistinctBytes(const Layout& layout) {
+  std::set<size_t> used;
+  size_t bytes = 0;
+  for (const Level& level : layout.levels)
+    for (size_t slice = 0; slice < level.slices; ++slice)
+      for (size_t row = 0; row < level.rows; ++row)
+        for (size_t x = 0; x < level.rowBytes;) {
+          const Level::Span span = level.span(x, row, slice);
+          ASSERT_GT(span.bytes, 0u);
+          ASSERT_LE(x + span.bytes, level.rowBytes);
+          ASSERT_LE(span.offset + span.bytes, layout.bytes);
+          for (size_t i = 0; i < span.bytes; ++i) ASSERT_TRUE(used.insert(span.offset + i).second);
+          x += span.bytes;
+          bytes += span.bytes;
+        }
+  EXPECT_EQ(used.size(), bytes);
+}
+
+TEST(LinearLayout, GivesEveryByteAPlaceOfItsOwn) {
+  for (unsigned flags : {0u, static_cast<unsigned>(CUDA_ARRAY3D_LAYERED)}) {
+    const auto d = describe(37, 11, 6, flags);
+    for (unsigned levels = 1; levels <= mostLevels(d); ++levels) expectDistinctBytes(linearLayout(d, levels));
+  }
+  expectDistinctBytes(linearLayout(describe(37, 0, 0), 3));
+  expectDistinctBytes(linearLayout(describe(37, 0, 5, CUDA_ARRAY3D_LAYERED), 3));
+  expectDistinctBytes(linearLayout(describe(37, 35, 4, 0, CU_AD_FORMAT_BC7_UNORM, 4), 6));
+}
+
+TEST(TiledLayout, GivesEveryByteAPlaceOfItsOwn) {
+  expectDistinctBytes(tiledLayout(describe(200, 300, 0), 1));
+  expectDistinctBytes(tiledLayout(describe(200, 300, 0), 8));
+  expectDistinctBytes(tiledLayout(describe(200, 130, 3, CUDA_ARRAY3D_LAYERED), 8));
+  expectDistinctBytes(tiledLayout(describe(40, 70, 33), 6));
+  expectDistinctBytes(tiledLayout(describe(600, 270, 0, 0, CU_AD_FORMAT_BC1_UNORM, 4), 3));
+}
+
+TEST(TiledLayout, TilesArePages) {
+  const Layout layout = tiledLayout(describe(256, 256, 2, CUDA_ARRAY3D_LAYERED), 1);
+  EXPECT_EQ(layout.bytes, 8 * kTileBytes);
+  const Level& level = layout.levels[0];
+  EXPECT_EQ(level.span(128 * 4, 0, 0).offset, kTileBytes);
+  EXPECT_EQ(level.span(0, 128, 0).offset, 2 * kTileBytes);
+  EXPECT_EQ(level.span(0, 0, 1).offset, 4 * kTileBytes);
+  EXPECT_EQ(level.span(4, 1, 0).offset, 512u + 4);
+}
+
+TEST(TiledLayout, TilesHoldSixtyFourKibibytes) {
+  for (unsigned bytes = 1; bytes <= 16; bytes *= 2)
+    for (unsigned edge : {1u, 4u})
+      for (bool box : {false, true}) {
+        const TileExtent tile = tileExtentOf({bytes, edge}, box);
+        EXPECT_EQ(size_t{tile.width} / edge * (tile.height / edge) * tile.depth * bytes, kTileBytes);
+        EXPECT_EQ(box, tile.depth > 1);
+        EXPECT_GE(tile.width, tile.height);
+      }
+}
+
+TEST(Requirements, HoldWhatTheLinearLayoutTakes) {
+  for (size_t width : {1u, 15u, 64u, 1000u})
+    for (size_t height : {0u, 1u, 7u, 129u})
+      for (size_t depth : {0u, 1u, 5u, 40u}) {
+        const unsigned flags = !height && depth ? CUDA_ARRAY3D_LAYERED : 0;
+        for (unsigned channels : {1u, 4u}) {
+          const auto d = describe(width, height, depth, flags, CU_AD_FORMAT_UNSIGNED_INT16, channels);
+          for (unsigned levels = 1; levels <= mostLevels(d); ++levels) {
+            const size_t bytes = requiredBytes(d, levels);
+            EXPECT_GE(bytes, linearLayout(d, levels).bytes) << width << "x" << height << "x" << depth;
+            EXPECT_EQ(bytes % kTileBytes, 0u);
+          }
+        }
+      }
+}
+
+}  // namespace
+}  // namespace vg::arrays
