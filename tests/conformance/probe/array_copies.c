@@ -81,6 +81,10 @@ static void boxes(void) {
     put(NAME("last slice"), a, 0, 0, d - 1, w, h, 1);
     put(NAME("a slice beyond"), a, 0, 0, d, w, h, 1);
     put(NAME("x 3 of 5 bytes"), a, 3, 0, 0, 5, 1, 1);
+    put(NAME("x 3 of 8 bytes"), a, 3, 0, 0, 8, 1, 1);
+    put(NAME("x 8 of 8 bytes"), a, 8, 0, 0, 8, 1, 1);
+    put(NAME("x 0 of 5 bytes"), a, 0, 0, 0, 5, 1, 1);
+    put(NAME("x 0 of 8 bytes"), a, 0, 0, 0, 8, 1, 1);
     put(NAME("huge x"), a, (size_t)-4, 0, 0, 8, 1, 1);
     put(NAME("huge y"), a, 0, (size_t)-1, 0, 4, 2, 1);
     put(NAME("huge z"), a, 0, 0, (size_t)-1, 4, 1, 2);
@@ -178,6 +182,8 @@ static void parameters(void) {
   TRY("plain", (void)0);
   TRY("source LOD 1", c.srcLOD = 1);
   TRY("destination LOD 1", c.dstLOD = 1);
+  TRY("source LOD 1, source an array", (c.srcLOD = 1, c.srcMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = a));
+  TRY("destination LOD 1, both arrays", (c.dstLOD = 1, c.srcMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = a));
   TRY("reserved0", c.reserved0 = &c);
   TRY("reserved1", c.reserved1 = &c);
   TRY("destination pitch and height nonsense", (c.dstPitch = 1, c.dstHeight = 1));
@@ -263,10 +269,9 @@ static void handles(void) {
   CUDA_ARRAY3D_DESCRIPTOR_v2 large = {4096, 4096, 0, CU_AD_FORMAT_FLOAT, 4, 0};
   D(cuArray3DCreate_v2)(&a, &large);
   D(cuMemGetInfo_v2)(&after, &total);
-  fact("256 MiB array takes", "%zu MiB", (before - after) >> 20);
+  fact("256 MiB array takes 250 MiB at least", "%s", YES(before - after >= (size_t)250 << 20));
   D(cuArrayDestroy)(a);
-  D(cuMemGetInfo_v2)(&after, &total);
-  fact("and gives back", "%s", YES(before == after));
+  D(cuMemGetInfo_v2)(&before, &total);
   large.Flags = CUDA_ARRAY3D_SPARSE;
   D(cuArray3DCreate_v2)(&a, &large);
   D(cuMemGetInfo_v2)(&after, &total);
@@ -384,6 +389,24 @@ static void old(void) {
   box.Depth = 4;
   RESULT("cuMemcpy3D", D(cuMemcpy3D)(&box));
   RESULT("cuMemcpy3DAsync", D(cuMemcpy3DAsync)(&box, NULL));
+}
+
+// The same with a context of those times.
+static void oldContext(void) {
+  start();
+  CUcontext oldOne = NULL;
+  RESULT("cuCtxCreate", D(cuCtxCreate)(&oldOne, 0, device));
+  CUarray a = NULL;
+  CUDA_ARRAY_DESCRIPTOR_v1 d = {64, 32, CU_AD_FORMAT_FLOAT, 1};
+  CUDA_ARRAY_DESCRIPTOR_v2 d2 = {64, 32, CU_AD_FORMAT_FLOAT, 1};
+  unsigned char row[64] = {1, 2, 3};
+  RESULT("cuArrayCreate", D(cuArrayCreate)(&a, &d));
+  RESULT("cuArrayGetDescriptor", D(cuArrayGetDescriptor)(&d, a));
+  RESULT("cuArrayGetDescriptor_v2", D(cuArrayGetDescriptor_v2)(&d2, a));
+  RESULT("cuMemcpyHtoA", D(cuMemcpyHtoA)(a, 0, row, 64));
+  RESULT("cuMemcpyHtoA_v2", D(cuMemcpyHtoA_v2)(a, 0, row, 64));
+  RESULT("cuArrayCreate_v2", D(cuArrayCreate_v2)(&a, &d2));
+  RESULT("cuMemcpyAtoH_v2", D(cuMemcpyAtoH_v2)(row, a, 0, 64));
 }
 
 enum { kBusy = 60 };
@@ -537,7 +560,6 @@ static void tiles(void) {
   MAP("operation 0", i.memOperationType = (CUmemOperationType)0);
   MAP("operation 3", i.memOperationType = (CUmemOperationType)3);
   MAP("handle type 1", i.memHandleType = (CUmemHandleType)1);
-  MAP("handle 0", i.memHandle.memHandle = 0);
   MAP("offset 4096", i.offset = 4096);
   MAP("offset at the end", i.offset = 2 << 20);
   MAP("device mask 0", i.deviceBitMask = 0);
@@ -571,6 +593,11 @@ static void tiles(void) {
   MAP("unmap with no handle", (i.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP, i.memHandle.memHandle = 0));
   D(cuStreamSynchronize)(s);
   fact("read after unmap", "%d", readPixel(a, 5, 6));
+  CUarrayMapInfo two[2] = {tileOf(a, h, 128, 128), tileOf(a, h, 100, 128)};
+  RESULT("a good one and a bad one", D(cuMemMapArrayAsync)(two, 2, s));
+  D(cuStreamSynchronize)(s);
+  writePixel(a, 5, 6, 55);
+  fact("the good one was done", "%s", YES(readPixel(a, 5, 6) == 55));
   MAP("unmap again", i.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP);
   MAP("beyond the memory", (i.offset = (2 << 20) - 65536, i.subresource.sparseLevel.extentWidth = 256));
   RESULT("release the memory while mapped", D(cuMemRelease)(h));
@@ -627,6 +654,18 @@ static void edgeTiles(void) {
   D(cuMipmappedArrayGetLevel)(&l, m, 5);
   writePixel(l, 1, 1, 77);
   fact("in the tail", "%d", readPixel(l, 1, 1));
+  RESULT("create small", make(&a, 64, 64, 3, 0x03, 1, CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_LAYERED));
+  CUDA_ARRAY_SPARSE_PROPERTIES whole;
+  memset(&whole, 0, sizeof whole);
+  D(cuArrayGetSparseProperties)(&whole, a);
+  fact("its tail", "%llu bytes, flags %u", whole.miptailSize, whole.flags);
+  MAP("its level 0", (i.subresource.sparseLevel.extentWidth = 64, i.subresource.sparseLevel.extentHeight = 64));
+  MAP("its tail of layer 0",
+      (i.subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL, memset(&i.subresource, 0, sizeof i.subresource),
+       i.subresource.miptail.size = whole.miptailSize));
+  MAP("its tail of layer 1",
+      (i.subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL, memset(&i.subresource, 0, sizeof i.subresource),
+       i.subresource.miptail.size = whole.miptailSize, i.subresource.miptail.layer = 1));
   D(cuMipmappedArrayGetLevel)(&l, m, 0);
   MAP("a level's handle", (i.resourceType = CU_RESOURCE_TYPE_ARRAY, i.resource.array = l));
 }
@@ -636,7 +675,7 @@ static void deferred(void) {
   CUarray a;
   CUstream s;
   D(cuStreamCreate)(&s, 0);
-  CUmemGenericAllocationHandle h = pool(2 << 20, 0), small = pool(2 << 20, 0), tilePool = pool(2 << 20, 1);
+  CUmemGenericAllocationHandle h = pool(2 << 20, 0), small = pool(2 << 20, 1), tilePool = pool(2 << 20, 1);
   CUarrayMapInfo i;
   RESULT("create 512 x 512", make(&a, 512, 512, 0, 0x03, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
   CUDA_ARRAY_MEMORY_REQUIREMENTS r;
@@ -647,20 +686,56 @@ static void deferred(void) {
   MAP("one tile", (void)0);
   MAP("offset 4096", (WHOLE, i.offset = 4096));
   MAP("offset too far", (WHOLE, i.offset = (2 << 20) - 65536));
-  MAP("tile pool memory", (WHOLE, i.memHandle.memHandle = tilePool));
+  MAP("memory without the tile pool usage", WHOLE);
+  h = tilePool;
+  MAP("tile pool, one tile", (void)0);
+  MAP("tile pool, offset 4096", (WHOLE, i.offset = 4096));
+  MAP("tile pool, offset too far", (WHOLE, i.offset = (2 << 20) - 65536));
   MAP("flags 1", (WHOLE, i.flags = 1));
+  MAP("layer 1", (WHOLE, i.subresource.sparseLevel.layer = 1));
+  MAP("device mask 0", (WHOLE, i.deviceBitMask = 0));
   MAP("as tail", (WHOLE, i.subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL));
-  MAP("whole", (WHOLE, i.offset = 65536));
+  MAP("as tail of its size",
+      (WHOLE, i.subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL, i.subresource.miptail.size = r.size));
+  MAP("extents of the array",
+      (WHOLE, i.subresource.sparseLevel.extentWidth = 512, i.subresource.sparseLevel.extentHeight = 512,
+       i.subresource.sparseLevel.extentDepth = 1));
+  MAP("whole at 65536", (WHOLE, i.offset = 65536));
   RESULT("synchronise", D(cuStreamSynchronize)(s));
   RESULT("write", writePixel(a, 5, 6, 42));
   fact("read", "%d", readPixel(a, 5, 6));
   MAP("again elsewhere", (WHOLE, i.memHandle.memHandle = small));
   RESULT("synchronise", D(cuStreamSynchronize)(s));
+  fact("read elsewhere", "%d", readPixel(a, 5, 6));
   MAP("back", (WHOLE, i.offset = 65536));
   RESULT("synchronise", D(cuStreamSynchronize)(s));
   fact("read again", "%d", readPixel(a, 5, 6));
   MAP("unmap", (WHOLE, i.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP, i.memHandle.memHandle = 0));
   RESULT("synchronise", D(cuStreamSynchronize)(s));
+}
+
+static void deferredUnmapTwice(void) {
+  start();
+  CUarray a;
+  CUstream s;
+  D(cuStreamCreate)(&s, 0);
+  CUmemGenericAllocationHandle h = pool(2 << 20, 1);
+  CUarrayMapInfo i;
+  make(&a, 512, 512, 0, 0x03, 1, CUDA_ARRAY3D_DEFERRED_MAPPING);
+  MAP("unmap what was never mapped", (WHOLE, i.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP));
+  MAP("map", WHOLE);
+  MAP("unmap", (WHOLE, i.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP));
+  RESULT("synchronise", D(cuStreamSynchronize)(s));
+  CUmipmappedArray m = NULL;
+  CUDA_ARRAY3D_DESCRIPTOR_v2 d = {256, 256, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, CUDA_ARRAY3D_DEFERRED_MAPPING};
+  RESULT("create mipmapped", D(cuMipmappedArrayCreate)(&m, &d, 4));
+  MAP("map mipmapped", (WHOLE, MIPMAPPED));
+  RESULT("synchronise mipmapped", D(cuStreamSynchronize)(s));
+  CUarray l;
+  D(cuMipmappedArrayGetLevel)(&l, m, 2);
+  RESULT("write to a level", writePixel(l, 1, 1, 77));
+  fact("read it", "%d", readPixel(l, 1, 1));
+  MAP("map a level", (WHOLE, i.resource.array = l));
 }
 
 static void deferredUnmapped(void) {
@@ -690,10 +765,12 @@ const Group kArrayCopyGroups[] = {{"arrays.boxes", boxes},
                                   {"arrays.after-context", afterContext},
                                   {"arrays.without-context", withoutContext},
                                   {"arrays.old", old},
+                                  {"arrays.old-context", oldContext},
                                   {"arrays.waits", waits},
                                   {"arrays.tiles", tiles},
                                   {"arrays.edge-tiles", edgeTiles},
                                   {"arrays.deferred", deferred},
+                                  {"arrays.deferred-twice", deferredUnmapTwice},
                                   {"arrays.deferred-unmapped", deferredUnmapped},
                                   {"arrays.sparse-unmapped", sparseUnmapped},
                                   {NULL, NULL}};

@@ -353,36 +353,161 @@ static void sparse(void) {
   RESULT("plain mipmapped array", D(cuMipmappedArrayGetSparseProperties)(&p, m));
 }
 
-// Every format with more than one plane, with the first descriptor that is accepted.
-static void planesOfEvery(void) {
+static const unsigned kVideoFormats[] = {0x9f, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7,
+                                         0xa8, 0xa9, 0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5};
+enum { kVideoFormatCount = sizeof kVideoFormats / sizeof *kVideoFormats };
+
+// Video formats take one number of channels each.
+static CUresult makeVideo(CUarray* a, unsigned* channels, size_t width, size_t height, size_t depth, unsigned format,
+                          unsigned flags) {
+  CUresult r = CUDA_SUCCESS;
+  for (*channels = 1; *channels <= 4; ++*channels)
+    if (!(r = make(a, width, height, depth, format, *channels, flags | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE))) break;
+  return r;
+}
+
+static bool copies(CUarray a, size_t width, size_t height, size_t depth) {
+  static char* room;
+  if (!room) room = calloc(1, 1 << 20);
+  CUDA_MEMCPY3D_v2 c;
+  memset(&c, 0, sizeof c);
+  c.srcMemoryType = CU_MEMORYTYPE_HOST;
+  c.srcHost = room;
+  c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  c.dstArray = a;
+  c.WidthInBytes = width;
+  c.Height = height;
+  c.Depth = depth;
+  return !D(cuMemcpy3D_v2)(&c);
+}
+
+// The largest box that a copy may have, in bytes, rows and slices.
+static void largestCopy(const char* name, CUarray a) {
+  size_t width = 0, height = 0, depth = 0;
+  for (size_t w = 1; w <= 1024; ++w) width = copies(a, w, 1, 1) ? w : width;
+  for (size_t h = 1; h <= 256; ++h) height = copies(a, 1, h, 1) || copies(a, 16, h, 1) ? h : height;
+  for (size_t d = 1; d <= 8; ++d) depth = copies(a, 1, 1, d) || copies(a, 16, 1, d) ? d : depth;
+  fact(name, "%zu bytes x %zu x %zu, one byte %s, three bytes %s", width, height, depth, YES(copies(a, 1, 1, 1)),
+       YES(copies(a, 3, 1, 1)));
+}
+
+static void describeArray(const char* name, CUarray a) {
+  CUDA_ARRAY3D_DESCRIPTOR_v2 d;
+  CUresult r = D(cuArray3DGetDescriptor_v2)(&d, a);
+  if (r)
+    RESULT(name, r);
+  else
+    fact(name, "%zu %zu %zu format 0x%x channels %u flags 0x%x", d.Width, d.Height, d.Depth, d.Format, d.NumChannels,
+         d.Flags);
+}
+
+// Every video format: its planes, its extents, its storage.
+static void video(void) {
   start();
-  int found = 0;
-  for (int f = 0; f < kFormatCount; ++f)
-    for (unsigned channels = 1; channels <= 4; ++channels)
-      for (unsigned bits = 0; bits < 128; ++bits)
-        for (int odd = 0; odd < 2; ++odd) {
-          CUarray a = NULL, p = NULL;
-          const size_t extent = odd ? 5 : 64;
-          if (make(&a, extent, extent, 0, kFormats[f], channels, flagsOf(bits))) continue;
-          for (unsigned plane = 0; plane < 4; ++plane) {
-            CUDA_ARRAY3D_DESCRIPTOR_v2 d;
-            CUresult r = D(cuArrayGetPlane)(&p, a, plane);
-            if (r) {
-              if (plane == 0) break;
-              continue;
-            }
-            if (!r) r = D(cuArray3DGetDescriptor_v2)(&d, p);
-            char name[96];
-            snprintf(name, sizeof name, "0x%02x x%u flags 0x%x extent %zu plane %u", kFormats[f], channels,
-                     flagsOf(bits), extent, plane);
-            if (!r && bits < 2)
-              fact(name, "%zu %zu %zu format 0x%x channels %u flags 0x%x", d.Width, d.Height, d.Depth, d.Format,
-                   d.NumChannels, d.Flags);
-            ++found;
-          }
+  char name[96];
+  for (int f = 0; f < kVideoFormatCount; ++f) {
+    CUarray a = NULL, p = NULL;
+    unsigned channels;
+#define NAME(...) (snprintf(name, sizeof name, "0x%02x " __VA_ARGS__), name)
+    const unsigned format = kVideoFormats[f];
+    CUresult r = makeVideo(&a, &channels, 64, 32, 0, format, 0);
+    if (r) {
+      RESULT(NAME("64x32", format), r);
+      continue;
+    }
+    describeArray(NAME("64x32", format), a);
+    largestCopy(NAME("copy", format), a);
+    for (unsigned plane = 0; plane < 4; ++plane) {
+      r = D(cuArrayGetPlane)(&p, a, plane);
+      if (r) {
+        RESULT(NAME("plane %u", format, plane), r);
+        continue;
+      }
+      describeArray(NAME("plane %u", format, plane), p);
+      largestCopy(NAME("plane %u copy", format, plane), p);
+    }
+    D(cuArrayDestroy)(a);
+    // A bit an extent, widths 1 to 8 in the digits of one height, heights 1 to 8.
+    unsigned accepted[8] = {0};
+    for (size_t h = 1; h <= 8; ++h)
+      for (size_t w = 1; w <= 8; ++w)
+        if (!makeVideo(&a, &channels, w, h, 0, format, 0)) {
+          accepted[h - 1] |= 1u << (w - 1);
           D(cuArrayDestroy)(a);
         }
-  fact("planes found", "%d", found);
+    fact(NAME("extents to 8x8", format), "%02x %02x %02x %02x %02x %02x %02x %02x", accepted[0], accepted[1],
+         accepted[2], accepted[3], accepted[4], accepted[5], accepted[6], accepted[7]);
+    begin();
+    for (size_t w = 64; w <= 1024; w *= 2)
+      add(units(w, 64, 0, format, channels, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, 0, kTile));
+    for (size_t h = 2; h <= 512; h *= 2)
+      add(units(4096, h, 0, format, channels, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, 0, kTile));
+    add(units(1024, 768, 3, format, channels, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE | CUDA_ARRAY3D_LAYERED, 0, kTile));
+    fact(NAME("deferred, 64 to 1024 wide, 2 to 512 high, 3 layers", format), "%s", list);
+    CUDA_ARRAY_SPARSE_PROPERTIES sp;
+    memset(&sp, 0, sizeof sp);
+    r = makeVideo(&a, &channels, 1024, 1024, 0, format, CUDA_ARRAY3D_SPARSE);
+    if (!r) r = D(cuArrayGetSparseProperties)(&sp, a);
+    describeSparse(NAME("sparse 1024x1024", format), r, &sp);
+    memset(&sp, 0, sizeof sp);
+    r = makeVideo(&a, &channels, 64, 64, 0, format, CUDA_ARRAY3D_SPARSE);
+    if (!r) r = D(cuArrayGetSparseProperties)(&sp, a);
+    describeSparse(NAME("sparse 64x64", format), r, &sp);
+    r = makeVideo(&a, &channels, 64, 32, 2, format, CUDA_ARRAY3D_LAYERED);
+    if (r) {
+      RESULT(NAME("layered", format), r);
+    } else {
+      largestCopy(NAME("layered copy", format), a);
+      if (!D(cuArrayGetPlane)(&p, a, 1)) describeArray(NAME("layered plane 1", format), p);
+    }
+    RESULT(NAME("131072 wide", format), makeVideo(&a, &channels, 131072, 16, 0, format, CUDA_ARRAY3D_DEFERRED_MAPPING));
+    RESULT(NAME("131074 wide", format), makeVideo(&a, &channels, 131074, 16, 0, format, CUDA_ARRAY3D_DEFERRED_MAPPING));
+  }
+}
+
+// Planes share the memory of their array and are the same each time.
+static void planesInUse(void) {
+  start();
+  CUarray a = NULL, y = NULL, uv = NULL, again = NULL;
+  RESULT("create", make(&a, 64, 32, 0, CU_AD_FORMAT_NV12, 3, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE));
+  D(cuArrayGetPlane)(&y, a, 0);
+  D(cuArrayGetPlane)(&uv, a, 1);
+  D(cuArrayGetPlane)(&again, a, 1);
+  fact("same handle for one plane", "%s", YES(uv == again));
+  unsigned char pattern[64], back[64] = {0};
+  for (int i = 0; i < 64; ++i) pattern[i] = (unsigned char)(i + 1);
+  RESULT("to the first row of plane 0", D(cuMemcpyHtoA_v2)(y, 0, pattern, 64));
+  RESULT("to the first row of plane 1", D(cuMemcpyHtoA_v2)(uv, 0, pattern, 64));
+  RESULT("from the array", D(cuMemcpyAtoH_v2)(back, a, 0, 64));
+  fact("the array shows plane 0", "%s", YES(!memcmp(back, pattern, 64)));
+  RESULT("plane of a plane", D(cuArrayGetPlane)(&again, uv, 0));
+  RESULT("destroy a plane", D(cuArrayDestroy)(uv));
+  RESULT("get it again", D(cuArrayGetPlane)(&again, a, 1));
+  describeArray("described again", again);
+  RESULT("destroy", D(cuArrayDestroy)(a));
+}
+
+// Which combinations of flags a block-compressed format refuses as not supported.
+static void blockFlags(void) {
+  start();
+  for (int mipmapped = 0; mipmapped < 2; ++mipmapped)
+    for (int k = 0; k < kKindCount; ++k)
+      for (unsigned channels = 3; channels <= 4; ++channels) {
+        uint16_t refused[8] = {0};
+        for (unsigned bits = 0; bits < 128; ++bits)
+          if (tryOne(&kKinds[k], 0x91, channels, flagsOf(bits), mipmapped) == CUDA_ERROR_NOT_SUPPORTED)
+            refused[bits / 16] |= (uint16_t)(1u << bits % 16);
+        char name[96];
+        snprintf(name, sizeof name, "BC1 x%u %s%s", channels, kKinds[k].name, mipmapped ? " mipmapped" : "");
+        fact(name, "%04x %04x %04x %04x %04x %04x %04x %04x", refused[0], refused[1], refused[2], refused[3],
+             refused[4], refused[5], refused[6], refused[7]);
+      }
+  CUarray a;
+  RESULT("width 0 and surface", make(&a, 0, 64, 0, 0x91, 4, 2));
+  RESULT("too wide and surface", make(&a, 1 << 20, 64, 0, 0x91, 4, 2));
+  RESULT("height 0, depth 4 and surface", make(&a, 64, 0, 4, 0x91, 4, 2));
+  RESULT("unknown flag and surface", make(&a, 64, 64, 0, 0x91, 4, 0x202));
+  RESULT("cubemap not square and surface", make(&a, 64, 32, 6, 0x91, 4, 6));
 }
 
 const Group kArrayMatrixGroups[] = {{"arrays.matrix", plainMatrix},
@@ -390,5 +515,7 @@ const Group kArrayMatrixGroups[] = {{"arrays.matrix", plainMatrix},
                                     {"arrays.limits", limits},
                                     {"arrays.requirements", requirements},
                                     {"arrays.sparse", sparse},
-                                    {"arrays.every-plane", planesOfEvery},
+                                    {"arrays.video", video},
+                                    {"arrays.planes-in-use", planesInUse},
+                                    {"arrays.block-flags", blockFlags},
                                     {NULL, NULL}};
