@@ -2,8 +2,6 @@
 #include "core/array.h"
 
 #include "api/call.h"
-#include "core/array_storage.h"
-#include "core/device.h"
 
 namespace vg::handlers {
 namespace {
@@ -18,6 +16,12 @@ CUresult create(const Call& call, CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR
   if (!handle) return missing("pHandle");
   VG_TRY(*handle, core::createArray(*call.context, descriptor));
   return CUDA_SUCCESS;
+}
+
+template <class Object>
+Result<Object&> asValue(Result<Object&> found) {
+  if (!found) return CUDA_ERROR_INVALID_VALUE;
+  return found.value();
 }
 
 Result<const CUDA_ARRAY3D_DESCRIPTOR&> describe(const void* result, CUarray handle) {
@@ -88,18 +92,18 @@ CUresult cuArrayGetPlane(const Call&, CUarray* pPlaneArray, CUarray hArray, unsi
               static_cast<unsigned>(array.descriptor.Format));
 }
 
+// The vendor's driver looks at no device here, and calls a bad handle a bad value in the four functions that follow.
 CUresult cuArrayGetMemoryRequirements(const Call&, CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements, CUarray array,
-                                      CUdevice device) {
+                                      CUdevice) {
   if (!memoryRequirements) return missing("memoryRequirements");
-  VG_CHECK(core::findDevice(device));
-  VG_TRY(const core::Array& found, core::findArray(array));
+  VG_TRY(const core::Array& found, asValue(core::findArray(array)));
   VG_TRY(*memoryRequirements, core::memoryRequirements(found));
   return CUDA_SUCCESS;
 }
 
 CUresult cuArrayGetSparseProperties(const Call&, CUDA_ARRAY_SPARSE_PROPERTIES* sparseProperties, CUarray array) {
   if (!sparseProperties) return missing("sparseProperties");
-  VG_TRY(const core::Array& found, core::findArray(array));
+  VG_TRY(const core::Array& found, asValue(core::findArray(array)));
   VG_TRY(*sparseProperties, core::sparseProperties(found));
   return CUDA_SUCCESS;
 }
@@ -124,10 +128,9 @@ CUresult cuMipmappedArrayGetLevel(const Call&, CUarray* pLevelArray, CUmipmapped
 }
 
 CUresult cuMipmappedArrayGetMemoryRequirements(const Call&, CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements,
-                                               CUmipmappedArray mipmap, CUdevice device) {
+                                               CUmipmappedArray mipmap, CUdevice) {
   if (!memoryRequirements) return missing("memoryRequirements");
-  VG_CHECK(core::findDevice(device));
-  VG_TRY(const core::MipmappedArray& found, core::findMipmappedArray(mipmap));
+  VG_TRY(const core::MipmappedArray& found, asValue(core::findMipmappedArray(mipmap)));
   VG_TRY(*memoryRequirements, core::memoryRequirements(found));
   return CUDA_SUCCESS;
 }
@@ -135,7 +138,7 @@ CUresult cuMipmappedArrayGetMemoryRequirements(const Call&, CUDA_ARRAY_MEMORY_RE
 CUresult cuMipmappedArrayGetSparseProperties(const Call&, CUDA_ARRAY_SPARSE_PROPERTIES* sparseProperties,
                                              CUmipmappedArray mipmap) {
   if (!sparseProperties) return missing("sparseProperties");
-  VG_TRY(const core::MipmappedArray& found, core::findMipmappedArray(mipmap));
+  VG_TRY(const core::MipmappedArray& found, asValue(core::findMipmappedArray(mipmap)));
   VG_TRY(*sparseProperties, core::sparseProperties(found));
   return CUDA_SUCCESS;
 }

@@ -55,17 +55,38 @@ bool withinLimits(Kind kind, const Extent& e, const Limits& l, unsigned flags, b
   return false;
 }
 
-// What the flags allow besides each other. The vendor's drivers refuse them so.
-CUresult checkUse(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind, const Unit& unit, const Limits& limits) {
-  if ((d.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && kind != Kind::Plane)
+// What the vendor's drivers make, of all that flags, formats and kinds could mean together.
+CUresult checkUse(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind) {
+  const bool surface = d.Flags & CUDA_ARRAY3D_SURFACE_LDST, deferred = d.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING;
+  const bool plane = kind == Kind::Plane, planes = plane || kind == Kind::PlaneLayers;
+  if (d.Flags & (CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT))
+    return fail(CUDA_ERROR_INVALID_VALUE, "array flags %#x: depth and colour buffers come from graphics", d.Flags);
+  if ((d.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && !plane)
     return fail(CUDA_ERROR_INVALID_VALUE, "texture gather of an array that is not two-dimensional");
-  if (d.Flags & CUDA_ARRAY3D_DEPTH_TEXTURE) return fail(CUDA_ERROR_INVALID_VALUE, "depth textures come from graphics");
-  const bool line = kind == Kind::Line || kind == Kind::LineLayers;
-  if (unit.edge > 1 && line) return fail(CUDA_ERROR_INVALID_VALUE, "a one-dimensional array of compressed blocks");
-  if ((d.Flags & CUDA_ARRAY3D_SPARSE) && !limits.sparse)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the device has no sparse arrays");
-  if ((d.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) && !limits.deferred)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the device has no arrays of deferred mapping");
+  if ((d.Flags & CUDA_ARRAY3D_SPARSE) && (surface || deferred || !(planes || kind == Kind::Box)))
+    return fail(CUDA_ERROR_INVALID_VALUE, "no sparse array has flags %#x and extents %zux%zux%zu", d.Flags, d.Width,
+                d.Height, d.Depth);
+  return CUDA_SUCCESS;
+}
+
+// What a format asks of its array.
+CUresult checkFormat(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind, bool mipmapped) {
+  const int format = rawValue(d.Format);
+  const Unit unit = unitOf(format, d.NumChannels);
+  if (!unit.bytes)
+    return fail(CUDA_ERROR_INVALID_VALUE, "no array has format %#x with %u channels", static_cast<unsigned>(format),
+                d.NumChannels);
+  if (unit.edge > 1) {
+    if (d.Flags & CUDA_ARRAY3D_SURFACE_LDST) return fail(CUDA_ERROR_NOT_SUPPORTED, "a surface of compressed blocks");
+    if (kind == Kind::Line || kind == Kind::LineLayers)
+      return fail(CUDA_ERROR_INVALID_VALUE, "a one-dimensional array of compressed blocks");
+  }
+  if (isVideo(format)) {
+    if (!(d.Flags & CUDA_ARRAY3D_VIDEO_ENCODE_DECODE) || mipmapped ||
+        (kind != Kind::Plane && kind != Kind::PlaneLayers))
+      return fail(CUDA_ERROR_INVALID_VALUE, "video format %#x wants a flag of its own and two dimensions",
+                  static_cast<unsigned>(format));
+  }
   return CUDA_SUCCESS;
 }
 
@@ -99,8 +120,6 @@ Limits limitsFrom(int (*attribute)(const void* device, CUdevice_attribute which)
   l.cubeLayersSurface = {VG_LIMIT(SURFACECUBEMAP_LAYERED_WIDTH), VG_LIMIT(SURFACECUBEMAP_LAYERED_WIDTH),
                          VG_LIMIT(SURFACECUBEMAP_LAYERED_LAYERS)};
 #undef VG_LIMIT
-  l.sparse = of(CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED);
-  l.deferred = of(CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED);
   return l;
 }
 
@@ -114,12 +133,9 @@ Kind kindOf(const CUDA_ARRAY3D_DESCRIPTOR& d) {
 
 CUresult checkDescriptor(const CUDA_ARRAY3D_DESCRIPTOR& d, const Limits& limits, bool mipmapped) {
   VG_CHECK(checkShape(d));
-  const Unit unit = unitOf(rawValue(d.Format), d.NumChannels);
-  if (!unit.bytes)
-    return fail(CUDA_ERROR_INVALID_VALUE, "no array has format %#x with %u channels",
-                static_cast<unsigned>(rawValue(d.Format)), d.NumChannels);
   const Kind kind = kindOf(d);
-  VG_CHECK(checkUse(d, kind, unit, limits));
+  VG_CHECK(checkFormat(d, kind, mipmapped));
+  VG_CHECK(checkUse(d, kind));
   if (!withinLimits(kind, {d.Width, d.Height, d.Depth}, limits, d.Flags, mipmapped))
     return fail(CUDA_ERROR_INVALID_VALUE, "an array of %zux%zux%zu with flags %#x is larger than the device allows",
                 d.Width, d.Height, d.Depth, d.Flags);

@@ -25,7 +25,6 @@ struct Limits {
   Extent planeLayers, planeLayersSurface;
   Extent cube, cubeSurface;
   Extent cubeLayers, cubeLayersSurface;
-  bool sparse = false, deferred = false;  // whether there are such arrays
 };
 // `attribute(which)` answers a CU_DEVICE_ATTRIBUTE_*.
 Limits limitsFrom(int (*attribute)(const void* device, CUdevice_attribute which), const void* device);

@@ -9,8 +9,6 @@ struct Format {
   unsigned bytes, edge;  // of a unit; of one channel when the number of channels is free
 };
 
-// The YUV formats of the header are missing: no driver makes arrays of them for an application, they come from video
-// engines and graphics only.
 constexpr Format kFormats[] = {
     {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT8, 0, 1, 1},
     {CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT16, 0, 2, 1},
@@ -27,6 +25,21 @@ constexpr Format kFormats[] = {
     {CU_AD_FORMAT_BC5_UNORM, CU_AD_FORMAT_BC5_SNORM, 2, 16, 4},
     {CU_AD_FORMAT_BC6H_UF16, CU_AD_FORMAT_BC6H_SF16, 3, 16, 4},
     {CU_AD_FORMAT_BC7_UNORM, CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 16, 4},
+    // Video: as the channels that are recorded, units of the first plane.
+    {CU_AD_FORMAT_P010, CU_AD_FORMAT_P010, 3, 2, 1},
+    {CU_AD_FORMAT_P016, CU_AD_FORMAT_P016, 3, 2, 1},
+    {CU_AD_FORMAT_NV16, CU_AD_FORMAT_NV16, 3, 1, 1},
+    {CU_AD_FORMAT_P210, CU_AD_FORMAT_P216, 3, 2, 1},
+    {CU_AD_FORMAT_YUY2, CU_AD_FORMAT_YUY2, 4, 2, 1},
+    {CU_AD_FORMAT_Y210, CU_AD_FORMAT_Y216, 2, 4, 1},
+    {CU_AD_FORMAT_AYUV, CU_AD_FORMAT_AYUV, 4, 4, 1},
+    {CU_AD_FORMAT_Y410, CU_AD_FORMAT_Y410, 1, 4, 1},
+    {CU_AD_FORMAT_NV12, CU_AD_FORMAT_NV12, 3, 1, 1},
+    {CU_AD_FORMAT_Y416, CU_AD_FORMAT_Y416, 4, 8, 1},
+    {CU_AD_FORMAT_Y444_PLANAR8, CU_AD_FORMAT_Y444_PLANAR8, 3, 1, 1},
+    {CU_AD_FORMAT_Y444_PLANAR10, CU_AD_FORMAT_Y444_PLANAR10, 3, 2, 1},
+    {CU_AD_FORMAT_YUV444_8bit_SemiPlanar, CU_AD_FORMAT_YUV444_8bit_SemiPlanar, 3, 1, 1},
+    {CU_AD_FORMAT_YUV444_16bit_SemiPlanar, CU_AD_FORMAT_YUV444_16bit_SemiPlanar, 3, 2, 1},
     {CU_AD_FORMAT_UNORM_INT8X1, CU_AD_FORMAT_UNORM_INT8X1, 1, 1, 1},
     {CU_AD_FORMAT_UNORM_INT8X2, CU_AD_FORMAT_UNORM_INT8X2, 2, 2, 1},
     {CU_AD_FORMAT_UNORM_INT8X4, CU_AD_FORMAT_UNORM_INT8X4, 4, 4, 1},
@@ -51,5 +64,7 @@ Unit unitOf(int format, unsigned channels) {
   }
   return {};
 }
+
+bool isVideo(int format) { return format >= CU_AD_FORMAT_P010 && format <= CU_AD_FORMAT_YUV444_16bit_SemiPlanar; }
 
 }  // namespace vg::arrays

@@ -19,5 +19,7 @@ struct Unit {
 // The unit of a format with this many channels; bytes 0 when there is no such array. `format` is the raw number of a
 // CUarray_format, which the application may have made up.
 Unit unitOf(int format, unsigned channels);
+// Whether arrays of this format exist for video engines only (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE).
+bool isVideo(int format);
 
 }  // namespace vg::arrays

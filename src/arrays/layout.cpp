@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "arrays/requirements.h"
 #include "base/raw_enum.h"
 
 namespace vg::arrays {
@@ -45,20 +46,18 @@ bool smallerThanTile(const Extent& extent, const TileExtent& tile, Kind kind) {
 }
 
 // The levels of one tail, packed. Each layer has a tail of its own.
-void placeTail(Layout& layout) {
+void placeTails(Layout& layout) {
   size_t used = 0;
-  const bool layers = layered(layout.kind);
   for (size_t i = layout.firstTailLevel; i < layout.levels.size(); ++i) {
     Level& level = layout.levels[i];
     const size_t end = placeLinear(level, used);
-    used = layers ? used + level.slicePitch : end;
+    used = layered(layout.kind) ? used + level.slicePitch : end;
+    level.offset += layout.tailOffset;
   }
-  layout.tailBytes = roundUp(used, kTileBytes);
-  for (size_t i = layout.firstTailLevel; i < layout.levels.size(); ++i) {
-    layout.levels[i].offset += layout.tailOffset;
-    if (layers) layout.levels[i].slicePitch = layout.tailBytes;
-  }
-  layout.bytes += layout.tailBytes * (layers ? layout.levels[0].slices : 1);
+  layout.tailBytes = requiredBytes(layout, layout.firstTailLevel, 1);
+  for (size_t i = layout.firstTailLevel; layered(layout.kind) && i < layout.levels.size(); ++i)
+    layout.levels[i].slicePitch = layout.tailBytes;
+  layout.bytes += layout.tailBytes * layout.layers();
 }
 
 Layout measured(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
@@ -85,19 +84,31 @@ Layout linearLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) 
   return layout;
 }
 
+Layout deferredLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+  Layout layout = linearLayout(descriptor, levels);
+  layout.bytes = requiredBytes(layout, 0, layout.layers());
+  return layout;
+}
+
 Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
   Layout layout = measured(descriptor, levels);
   layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
-  layout.firstTailLevel = levels;
-  for (unsigned i = 0; i < levels; ++i) {
-    if (levels > 1 && smallerThanTile(layout.levels[i].extent, layout.tile, layout.kind)) {
-      layout.firstTailLevel = i;
-      break;
-    }
-    layout.bytes = placeTiled(layout.levels[i], layout, layout.bytes);
+  if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
+    const TileExtent tile = layout.tile;
+    layout = deferredLayout(descriptor, levels);
+    layout.tile = tile;
+    layout.tailBytes = layout.bytes;
+    layout.singleTail = true;
+    return layout;
+  }
+  while (layout.firstTailLevel < levels) {
+    Level& level = layout.levels[layout.firstTailLevel];
+    if (smallerThanTile(level.extent, layout.tile, layout.kind)) break;
+    layout.bytes = placeTiled(level, layout, layout.bytes);
+    ++layout.firstTailLevel;
   }
   layout.tailOffset = layout.bytes;
-  if (layout.firstTailLevel < levels) placeTail(layout);
+  if (layout.firstTailLevel < levels) placeTails(layout);
   return layout;
 }
 

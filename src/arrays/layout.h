@@ -52,14 +52,20 @@ struct Layout {
   Kind kind = Kind::Line;
   std::vector<Level> levels;
   size_t bytes = 0;  // of all storage
-  // Sparse arrays. The tail holds levels from firstTailLevel on; one for all layers, or one a layer.
+  // Sparse arrays. The tail holds the levels from firstTailLevel on, for each layer one after another. Where even the
+  // first level is smaller than a tile there is a single tail for everything.
   TileExtent tile{};
   unsigned firstTailLevel = 0;
   size_t tailOffset = 0, tailBytes = 0;  // tailBytes of one tail, 0: no tail
+  bool singleTail = false;
+
+  size_t layers() const { return layered(kind) ? levels[0].slices : 1; }
 };
 
 // Require: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
 Layout linearLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+// The same with room for all that the vendor's devices take: for memory that the application brings.
+Layout deferredLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
 Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
 
 }  // namespace vg::arrays

@@ -3,30 +3,35 @@
 #include <algorithm>
 #include <bit>
 
-#include "arrays/layout.h"
-
 namespace vg::arrays {
 namespace {
 
 size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-constexpr size_t kBlockWidth = 64, kBlockRows = 8;  // bytes and rows of the smallest block
+constexpr size_t kBlockWidth = 64, kBlockRows = 8;        // bytes and rows of the smallest block
+constexpr size_t kMostBlockRows = 128, kMostSlices = 16;  // of the largest
 
-// The largest block that is not more than what is to be stored, in rows.
-size_t blockRows(size_t rows, size_t most) { return std::min(most, std::max(kBlockRows, std::bit_ceil(rows))); }
+// Blocks grow with what they hold, in planes by rows, in boxes by slices.
+size_t blockRows(const Level& level, Kind kind) {
+  if (kind == Kind::Box) return kBlockRows;
+  return std::clamp(std::bit_ceil(level.rows), kBlockRows, kMostBlockRows);
+}
+size_t blockSlices(const Level& level) { return std::min(std::bit_ceil(level.slices), kMostSlices); }
+
+// One layer of a level.
+size_t bytesOf(const Level& level, Kind kind) {
+  const size_t slices = kind == Kind::Box ? roundUp(level.slices, blockSlices(level)) : 1;
+  return roundUp(level.rowBytes, kBlockWidth) * roundUp(level.rows, blockRows(level, kind)) * slices;
+}
 
 }  // namespace
 
-size_t requiredBytes(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
-  const Layout layout = linearLayout(descriptor, levels);
-  const bool box = layout.kind == Kind::Box;
+size_t requiredBytes(const Layout& layout, size_t first, size_t layers) {
   size_t bytes = 0;
-  for (const Level& level : layout.levels) {
-    const size_t rows = roundUp(level.rows, blockRows(level.rows, box ? 16 : 128));
-    const size_t slices = box ? roundUp(level.slices, std::min<size_t>(16, std::bit_ceil(level.slices))) : level.slices;
-    bytes += roundUp(level.rowBytes, kBlockWidth) * rows * slices;
-  }
-  return roundUp(bytes, kTileBytes);
+  for (size_t i = first; i < layout.levels.size(); ++i) bytes += bytesOf(layout.levels[i], layout.kind);
+  // Each layer begins with a block of its first level.
+  if (layered(layout.kind)) bytes = roundUp(bytes, kBlockWidth * blockRows(layout.levels[first], layout.kind));
+  return roundUp(bytes * layers, kTileBytes);
 }
 
 }  // namespace vg::arrays

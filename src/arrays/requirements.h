@@ -1,15 +1,15 @@
-// How many bytes of memory an array of deferred mapping asks for.
+// How many bytes the vendor's devices take for levels: their storage is cut into blocks of 64 bytes by 8 rows and
+// larger. Arrays of deferred mapping and mip tails ask for as much, so that programs find the sizes that they know.
 #pragma once
-
-#include <cuda.h>
 
 #include <cstddef>
 
+#include "arrays/layout.h"
+
 namespace vg::arrays {
 
-// As the vendor's devices say: their storage is cut into blocks of 64 bytes by 8 rows and larger. Never less than
-// linearLayout() takes; a multiple of 64 KiB, which is the alignment too.
-// Requires: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
-size_t requiredBytes(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+// The levels from `first` on, of `layers` layers (1 where there are none). Never less than they take when they are
+// linear; a multiple of 64 KiB. Requires: first < layout.levels.size().
+size_t requiredBytes(const Layout& layout, size_t first, size_t layers);
 
 }  // namespace vg::arrays

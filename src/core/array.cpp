@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "alloc/record.h"
-#include "arrays/requirements.h"
 #include "base/slab.h"
 #include "core/array_storage.h"
 #include "core/context.h"
@@ -194,8 +193,9 @@ Result<CUDA_ARRAY_SPARSE_PROPERTIES> propertiesOf(const ArrayStorage& storage) {
   const arrays::Layout& layout = storage.layout;
   CUDA_ARRAY_SPARSE_PROPERTIES properties{};
   properties.tileExtent = {layout.tile.width, layout.tile.height, layout.tile.depth};
-  properties.miptailFirstLevel = layout.tailBytes ? layout.firstTailLevel : 0;
+  properties.miptailFirstLevel = layout.firstTailLevel;
   properties.miptailSize = layout.tailBytes;
+  if (layout.singleTail) properties.flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
   return properties;
 }
 
@@ -210,7 +210,9 @@ Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const MipmappedArray& 
 }
 Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const Array& array) {
   if (array.parent) return fail(CUDA_ERROR_INVALID_VALUE, "a level has no sparse properties of its own");
-  return propertiesOf(*array.storage);
+  VG_TRY(CUDA_ARRAY_SPARSE_PROPERTIES properties, propertiesOf(*array.storage));
+  properties.miptailFirstLevel = 0;  // no level but one, in tiles or in the tail
+  return properties;
 }
 Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const MipmappedArray& mipmapped) {
   return propertiesOf(*mipmapped.storage);

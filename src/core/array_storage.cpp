@@ -4,7 +4,6 @@
 
 #include "alloc/physical_memory.h"
 #include "alloc/record.h"
-#include "arrays/requirements.h"
 #include "core/memory_heaps.h"
 
 namespace vg::core {
@@ -12,9 +11,9 @@ namespace vg::core {
 Result<std::shared_ptr<ArrayStorage>> ArrayStorage::create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
                                                            unsigned levels) {
   auto storage = std::make_shared<ArrayStorage>(context, descriptor);
-  storage->layout = storage->sparse() ? arrays::tiledLayout(descriptor, levels)  //
-                                      : arrays::linearLayout(descriptor, levels);
-  if (storage->deferred()) storage->layout.bytes = arrays::requiredBytes(descriptor, levels);
+  storage->layout = storage->sparse()     ? arrays::tiledLayout(descriptor, levels)
+                    : storage->deferred() ? arrays::deferredLayout(descriptor, levels)
+                                          : arrays::linearLayout(descriptor, levels);
   VG_CHECK(storage->allocate());
   return storage;
 }
