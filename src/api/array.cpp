@@ -2,6 +2,7 @@
 #include "core/array.h"
 
 #include "api/call.h"
+#include "api/era.h"
 
 namespace vg::handlers {
 namespace {
@@ -39,6 +40,7 @@ CUresult cuArrayCreate_v2(const Call& call, CUarray* pHandle, const CUDA_ARRAY_D
 }
 
 CUresult cuArrayCreate(const Call& call, CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR_v1* pAllocateArray) {
+  VG_CHECK(checkEra(call));
   if (!pAllocateArray) return missing("pAllocateArray");
   const CUDA_ARRAY_DESCRIPTOR_v1& d = *pAllocateArray;
   return create(call, pHandle, {d.Width, d.Height, 0, d.Format, d.NumChannels, 0});
@@ -50,6 +52,7 @@ CUresult cuArray3DCreate_v2(const Call& call, CUarray* pHandle, const CUDA_ARRAY
 }
 
 CUresult cuArray3DCreate(const Call& call, CUarray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v1* pAllocateArray) {
+  VG_CHECK(checkEra(call));
   if (!pAllocateArray) return missing("pAllocateArray");
   return create(call, pHandle, widened(*pAllocateArray));
 }

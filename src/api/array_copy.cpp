@@ -1,5 +1,6 @@
 // Copies of one row from and to arrays.
 #include "api/call.h"
+#include "api/era.h"
 #include "core/memory_copy.h"
 
 namespace vg::handlers {
@@ -60,36 +61,43 @@ CUresult cuMemcpyHtoAAsync_v2(const Call& call, CUarray dstArray, size_t dstOffs
 
 CUresult cuMemcpyAtoA(const Call& call, CUarray dstArray, unsigned int dstOffset, CUarray srcArray,
                       unsigned int srcOffset, unsigned int ByteCount) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyAtoA_v2(call, dstArray, dstOffset, srcArray, srcOffset, ByteCount);
 }
 
 CUresult cuMemcpyAtoD(const Call& call, CUdeviceptr_v1 dstDevice, CUarray srcArray, unsigned int srcOffset,
                       unsigned int ByteCount) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyAtoD_v2(call, dstDevice, srcArray, srcOffset, ByteCount);
 }
 
 CUresult cuMemcpyDtoA(const Call& call, CUarray dstArray, unsigned int dstOffset, CUdeviceptr_v1 srcDevice,
                       unsigned int ByteCount) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyDtoA_v2(call, dstArray, dstOffset, srcDevice, ByteCount);
 }
 
 CUresult cuMemcpyAtoH(const Call& call, void* dstHost, CUarray srcArray, unsigned int srcOffset,
                       unsigned int ByteCount) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyAtoH_v2(call, dstHost, srcArray, srcOffset, ByteCount);
 }
 
 CUresult cuMemcpyHtoA(const Call& call, CUarray dstArray, unsigned int dstOffset, const void* srcHost,
                       unsigned int ByteCount) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyHtoA_v2(call, dstArray, dstOffset, srcHost, ByteCount);
 }
 
 CUresult cuMemcpyAtoHAsync(const Call& call, void* dstHost, CUarray srcArray, unsigned int srcOffset,
                            unsigned int ByteCount, CUstream hStream) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyAtoHAsync_v2(call, dstHost, srcArray, srcOffset, ByteCount, hStream);
 }
 
 CUresult cuMemcpyHtoAAsync(const Call& call, CUarray dstArray, unsigned int dstOffset, const void* srcHost,
                            unsigned int ByteCount, CUstream hStream) {
+  VG_CHECK(checkEra(call));
   return cuMemcpyHtoAAsync_v2(call, dstArray, dstOffset, srcHost, ByteCount, hStream);
 }
 

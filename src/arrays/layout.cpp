@@ -94,10 +94,8 @@ Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
   Layout layout = measured(descriptor, levels);
   layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
   if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
-    const TileExtent tile = layout.tile;
-    layout = deferredLayout(descriptor, levels);
-    layout.tile = tile;
-    layout.tailBytes = layout.bytes;
+    for (Level& level : layout.levels) layout.bytes = placeLinear(level, layout.bytes);
+    layout.bytes = layout.tailBytes = requiredBytes(layout, 0, layout.layers());
     layout.singleTail = true;
     return layout;
   }

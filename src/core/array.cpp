@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "alloc/record.h"
 #include "base/slab.h"
@@ -45,6 +46,10 @@ constinit Slab<MipmappedArray> mipmappedSlab;
 constinit std::mutex objectsMutex;
 constinit Array* firstArray = nullptr;
 constinit MipmappedArray* firstMipmapped = nullptr;
+// Handles of arrays that ended with their context are known as such for a while, the oldest first forgotten.
+constexpr unsigned kMostOrphans = 1024;
+constinit Array *oldestOrphan = nullptr, *newestOrphan = nullptr;
+constinit unsigned orphans = 0;
 
 template <class Object>
 void link(Object*& first, Object& object) {
@@ -84,6 +89,19 @@ Leftover endOwned(Array& array) {
   return end(array);
 }
 
+void orphan(Array& array) {
+  unlink(firstArray, array);
+  array.orphaned.store(true, std::memory_order_release);
+  array.storage.reset();
+  array.next = nullptr;
+  (newestOrphan ? newestOrphan->next : oldestOrphan) = &array;
+  newestOrphan = &array;
+  if (orphans++ < kMostOrphans) return;
+  Array& forgotten = *std::exchange(oldestOrphan, oldestOrphan->next);
+  --orphans;
+  end(forgotten);
+}
+
 Leftover end(MipmappedArray& mipmapped) {
   for (Array* level : mipmapped.levels)
     if (level) end(*level);
@@ -117,7 +135,11 @@ Result<CUmipmappedArray> createMipmappedArray(Context& context, const CUDA_ARRAY
 }
 
 Result<Array&> findArray(CUarray handle) {
-  if (Array* array = arraySlab.find(handle)) return *array;
+  if (Array* array = arraySlab.find(handle)) {
+    if (!array->orphaned.load(std::memory_order_acquire)) [[likely]]
+      return *array;
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "array %p ended with its context", static_cast<void*>(handle));
+  }
   return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no array", static_cast<void*>(handle));
 }
 
@@ -128,7 +150,7 @@ Result<MipmappedArray&> findMipmappedArray(CUmipmappedArray handle) {
 
 std::shared_ptr<ArrayStorage> storageOf(const Array& array) {
   std::lock_guard lock(objectsMutex);
-  return arraySlab.find(&array) ? array.storage : nullptr;
+  return arraySlab.find(&array) ? array.storage : nullptr;  // null for an orphan
 }
 
 CUresult destroyArray(CUarray handle) {
@@ -138,7 +160,7 @@ CUresult destroyArray(CUarray handle) {
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
   Leftover storage;
   std::lock_guard lock(objectsMutex);
-  if (arraySlab.find(handle) != &array)
+  if (arraySlab.find(handle) != &array || array.orphaned.load(std::memory_order_relaxed))
     return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys array %p", static_cast<void*>(handle));
   storage = endOwned(array);
   return waited;
@@ -160,7 +182,7 @@ void releaseArrays(Context& context) {
   std::lock_guard lock(objectsMutex);
   for (Array *array = firstArray, *next; array; array = next) {
     next = array->next;
-    if (&array->context == &context) endOwned(*array);
+    if (&array->context == &context) orphan(*array);
   }
   for (MipmappedArray *mipmapped = firstMipmapped, *next; mipmapped; mipmapped = next) {
     next = mipmapped->next;

@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
 
 #include "arrays/descriptor.h"
@@ -37,6 +38,7 @@ struct Array {
   const alloc::Record* record;                 // of the memory; null: it is paged
   std::shared_ptr<ArrayStorage> storage;       // of the whole array that this one is part of
   MipmappedArray* parent;                      // of a level
+  std::atomic<bool> orphaned{false};           // its context has ended: only the handle is left
   Array *next = nullptr, *previous = nullptr;  // owned arrays, guarded by the lock of array.cpp
 };
 
@@ -46,7 +48,8 @@ Result<CUarray> createArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& des
 Result<CUmipmappedArray> createMipmappedArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
                                               unsigned levels);
 
-// CUDA_ERROR_INVALID_HANDLE for what is no living array.
+// CUDA_ERROR_INVALID_HANDLE for what is no living array, CUDA_ERROR_CONTEXT_IS_DESTROYED for one that ended with its
+// context.
 Result<Array&> findArray(CUarray handle);
 Result<MipmappedArray&> findMipmappedArray(CUmipmappedArray handle);
 
