@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/era.h"
+#include "core/array_mapping.h"
 
 namespace vg::handlers {
 namespace {
@@ -144,6 +145,11 @@ CUresult cuMipmappedArrayGetSparseProperties(const Call&, CUDA_ARRAY_SPARSE_PROP
   VG_TRY(const core::MipmappedArray& found, asValue(core::findMipmappedArray(mipmap)));
   VG_TRY(*sparseProperties, core::sparseProperties(found));
   return CUDA_SUCCESS;
+}
+
+CUresult cuMemMapArrayAsync(const Call& call, CUarrayMapInfo* mapInfoList, unsigned int count, CUstream hStream) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::mapArrays(stream, mapInfoList, count);
 }
 
 }  // namespace vg::handlers

@@ -64,6 +64,7 @@ struct PagedCopy {
 };
 
 // Requires: the box lies inside both sides. Takes the locks. Rows that overlap are copied in no special order.
-void copyPaged(const PagedCopy& copy);
+// False when a side had no memory somewhere.
+bool copyPaged(const PagedCopy& copy);
 
 }  // namespace vg::arrays

@@ -153,6 +153,11 @@ std::shared_ptr<ArrayStorage> storageOf(const Array& array) {
   return arraySlab.find(&array) ? array.storage : nullptr;  // null for an orphan
 }
 
+std::shared_ptr<ArrayStorage> storageOf(const MipmappedArray& mipmapped) {
+  std::lock_guard lock(objectsMutex);
+  return mipmappedSlab.find(&mipmapped) ? mipmapped.storage : nullptr;
+}
+
 CUresult destroyArray(CUarray handle) {
   VG_TRY(Array & array, findArray(handle));
   if (array.parent) return CUDA_SUCCESS;

@@ -69,5 +69,6 @@ Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const MipmappedArray& mipm
 
 // The storage of a living array, or null when the handle's life ended meanwhile.
 std::shared_ptr<ArrayStorage> storageOf(const Array& array);
+std::shared_ptr<ArrayStorage> storageOf(const MipmappedArray& mipmapped);
 
 }  // namespace vg::core

@@ -148,6 +148,7 @@ struct ResolvedSide {
   Known record;
   std::shared_ptr<arrays::Pages> pages = nullptr;  // of an array whose memory the application maps
   const arrays::Level* level = nullptr;
+  bool mustBeMapped = false;
 };
 
 Result<ResolvedSide> resolveMemory(const BoxSide& side, const Extent& extent, Access access) {
@@ -200,7 +201,7 @@ Result<ResolvedSide> resolveArray(const BoxSide& side, const Extent& extent) {
   }
   const std::shared_ptr<ArrayStorage> storage = storageOf(array);
   if (!storage) return fail(CUDA_ERROR_INVALID_HANDLE, "the array is destroyed meanwhile");
-  return ResolvedSide{{}, &pagedRecord, {storage, storage->pages.get()}, &array.level};
+  return ResolvedSide{{}, &pagedRecord, {storage, storage->pages.get()}, &array.level, storage->deferred()};
 }
 
 Result<ResolvedSide> resolve(const BoxSide& side, const Extent& extent, Access access) {
@@ -220,6 +221,7 @@ Result<DescribedCopy> describe(const BoxSide& destination, const BoxSide& source
   if (to.pages || from.pages)
     copy.paged = std::make_shared<const arrays::PagedCopy>(pagedSide(to, destination), pagedSide(from, source),
                                                            extent.width, extent.height, extent.depth);
+  copy.mustBeMapped = to.mustBeMapped || from.mustBeMapped;
   return copy;
 }
 
@@ -235,15 +237,18 @@ Result<DescribedCopy> describe3D(const Box& box) {
 }
 
 // Memory that the application maps is looked up when the copy runs: mappings change in stream order.
-CUresult runPaged(Stream& stream, const std::shared_ptr<const arrays::PagedCopy>& copy, Completion completion) {
-  auto held = std::make_unique<std::shared_ptr<const arrays::PagedCopy>>(copy);
-  const auto run = [](void* data) {
-    const std::unique_ptr<std::shared_ptr<const arrays::PagedCopy>> c(
-        static_cast<std::shared_ptr<const arrays::PagedCopy>*>(data));
-    arrays::copyPaged(**c);
+CUresult queuePaged(Stream& stream, const DescribedCopy& copy, Completion completion) {
+  struct Work {
+    DescribedCopy copy;
+    Context& context;
   };
-  const CUresult submitted = stream.submit(backend::HostCall{run, held.get()}, completion);
-  if (submitted == CUDA_SUCCESS) (void)held.release();
+  auto work = std::make_unique<Work>(Work{copy, stream.context()});
+  const auto run = [](void* data) {
+    const std::unique_ptr<Work> w(static_cast<Work*>(data));
+    runPaged(w->copy, w->context);
+  };
+  const CUresult submitted = stream.submit(backend::HostCall{run, work.get()}, completion);
+  if (submitted == CUDA_SUCCESS) (void)work.release();
   return submitted;
 }
 
@@ -254,7 +259,7 @@ CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) 
   if (!bytes) return CUDA_SUCCESS;
   const Completion completion = completionOfCopy(stream, copy.destination, copy.source, bytes, form);
   if (copy.paged) [[unlikely]]
-    return runPaged(stream, copy.paged, completion);
+    return queuePaged(stream, copy, completion);
   return stream.copy(copy.shape, completion);
 }
 
@@ -269,8 +274,28 @@ BoxSide sideOf(const char* name, Place place) {
   return {name, 0, 0, 0, type, reinterpret_cast<const void*>(place.address), place.address, nullptr, 0, 0, 0};
 }
 
+// A row as the structure that captures know.
+CUDA_MEMCPY3D boxOf(const BoxSide& destination, const BoxSide& source, size_t bytes) {
+  CUDA_MEMCPY3D box{};
+  box.srcXInBytes = source.x;
+  box.srcMemoryType = static_cast<CUmemorytype>(source.type);
+  box.srcHost = source.host;
+  box.srcDevice = source.device;
+  box.srcArray = source.array;
+  box.dstXInBytes = destination.x;
+  box.dstMemoryType = static_cast<CUmemorytype>(destination.type);
+  box.dstHost = const_cast<void*>(destination.host);
+  box.dstDevice = destination.device;
+  box.dstArray = destination.array;
+  box.WidthInBytes = bytes;
+  box.Height = box.Depth = 1;
+  return box;
+}
+
 template <class To, class From>
 CUresult copyRow(Stream& stream, To destination, From source, size_t bytes, Form form) {
+  if (stream.captured()) [[unlikely]]
+    return capture::copyBox(stream, boxOf(sideOf("destination", destination), sideOf("source", source), bytes), form);
   Result<DescribedCopy> row = describe(sideOf("destination", destination), sideOf("source", source), {bytes, 1, 1});
   const bool fromPageable = row.ok() && bytes && !row->source && !row->paged && row->destination;
   if (form == Form::Asynchronous && fromPageable && bytes <= kStagedBytes && !stream.idle())
@@ -282,6 +307,11 @@ CUresult copyRow(Stream& stream, To destination, From source, size_t bytes, Form
 }  // namespace
 
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) { return describe3D(box); }
+
+void runPaged(const DescribedCopy& copy, backend::FaultSink& faults) {
+  if (!arrays::copyPaged(*copy.paged) && copy.mustBeMapped)
+    faults.report(CUDA_ERROR_LAUNCH_FAILED, "a copy touches an array of deferred mapping where nothing is mapped");
+}
 
 CUresult copyLinear(Stream& stream, Place destination, ArrayPlace source, size_t bytes, Form form) {
   return copyRow(stream, destination, source, bytes, form);

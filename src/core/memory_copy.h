@@ -58,14 +58,17 @@ struct DescribedCopy {
   copy::Shape shape;  // no bytes: nothing to do
   const alloc::Record* destination = nullptr;
   const alloc::Record* source = nullptr;
-  // Set when a side is an array that the application maps: arrays::copyPaged() runs it, and `shape` has no addresses.
+  // Set when a side is an array that the application maps: runPaged() runs it, and `shape` has no addresses.
   std::shared_ptr<const arrays::PagedCopy> paged = nullptr;
+  bool mustBeMapped = false;  // an array of deferred mapping: touching it unmapped is a fault
 };
 struct DescribedFill {
   copy::Fill fill;  // no bytes: nothing to do
   const alloc::Record* destination = nullptr;
 };
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box);
+// Runs such a copy on the calling thread.
+void runPaged(const DescribedCopy& copy, backend::FaultSink& faults);
 Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
                                    uint32_t elementSize, size_t width, size_t height);
 
