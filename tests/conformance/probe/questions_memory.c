@@ -303,7 +303,7 @@ const Group kQuestionMemoryGroups[] = {{"questions.memory.past-the-end", pastThe
                                        {"questions.memory.part-pages", partPages},
                                        {"questions.memory.mappings", mappings},
                                        {"questions.memory.changed-mappings", changedMappings},
-                                       {"questions.memory.protected-mapping", protectedMapping},
+                                       {"questions.protected-mapping", protectedMapping},
                                        {"questions.memory.read-only-store", readOnlyStore},
                                        {"questions.memory.locked-limit", lockedLimit},
                                        {NULL, NULL}};
