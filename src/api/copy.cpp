@@ -47,14 +47,6 @@ CUresult checkContexts(CUcontext destination, CUcontext source) {
   return CUDA_SUCCESS;
 }
 
-// The default stream of the current context, or, when there is none, of one that the caller names.
-Result<core::Stream&> peerStream(const Call& call, CUcontext destination, CUcontext source) {
-  const CUcontext named = destination ? destination : source;
-  if (core::threadState.current || !named) return call.resolve(nullptr);
-  VG_TRY(core::Context & context, core::findContext(named));
-  return context.legacyStream();
-}
-
 CUresult batch(const Call& call, const core::memory::LinearBatch& batch, size_t* failIdx, CUstream handle) {
   VG_TRY(core::Stream & stream, call.resolve(handle));
   size_t culprit = core::memory::kWholeBatch;
@@ -103,7 +95,7 @@ CUresult cuMemcpyDtoDAsync_v2(const Call& call, CUdeviceptr dstDevice, CUdevicep
 CUresult cuMemcpyPeer(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                       CUcontext srcContext, size_t ByteCount) {
   VG_CHECK(awaitContexts(dstContext, srcContext));
-  VG_TRY(core::Stream & stream, peerStream(call, dstContext, srcContext));
+  VG_TRY(core::Stream & stream, call.resolve(nullptr));
   return core::memory::copyLinear(stream, Place::device(dstDevice), Place::device(srcDevice), ByteCount,
                                   Form::Synchronous);
 }
@@ -141,7 +133,7 @@ CUresult cuMemcpy3DAsync_v2(const Call& call, const CUDA_MEMCPY3D* pCopy, CUstre
 CUresult cuMemcpy3DPeer(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy) {
   if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
   VG_CHECK(awaitContexts(pCopy->dstContext, pCopy->srcContext));
-  VG_TRY(core::Stream & stream, peerStream(call, pCopy->dstContext, pCopy->srcContext));
+  VG_TRY(core::Stream & stream, call.resolve(nullptr));
   return core::memory::copyBox(stream, *pCopy, Form::Synchronous);
 }
 

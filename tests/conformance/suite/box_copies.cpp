@@ -105,6 +105,7 @@ void BoxMemory::transfer(CUDA_MEMCPY3D box) const {
   box.Height = size_.height;
   box.Depth = size_.depth;
   EXPECT_OK(cuMemcpy3D(&box));
+  EXPECT_OK(cuStreamSynchronize(nullptr));  // pageable bytes may still be on their way when the copy returns
 }
 
 void BoxMemory::describeSource(CUDA_MEMCPY3D& box) const {

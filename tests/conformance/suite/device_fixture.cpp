@@ -6,8 +6,9 @@
 namespace suite {
 namespace {
 
-// Modules, stacks and the driver's own tables come and go with the first use of a feature; a leak of a test is larger.
-constexpr size_t kSlack = size_t{64} << 20;
+// Modules, stacks and the driver's own tables come and go with the first use of a feature, and the driver keeps what
+// managed memory was moved to for a while; only a leak that is larger shows.
+constexpr size_t kSlack = size_t{512} << 20;
 
 size_t freeMemory() {
   size_t free = 0, total = 0;

@@ -64,6 +64,7 @@ int runTests(const std::vector<std::string>& tests, int eventPipe) {
   std::string filter;
   for (const std::string& test : tests) filter += (filter.empty() ? "" : ":") + test;
   testing::GTEST_FLAG(filter) = filter;
+  testing::GTEST_FLAG(also_run_disabled_tests) = true;  // the list says which
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   if (pipe >= 0) delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new Reporter);

@@ -133,7 +133,7 @@ TEST_P(RowFills, ThatLeaveTheAllocationAreRefused) {
   PROVES(fill.rule(1));
   const DeviceBuffer buffer(pattern(4096));
   EXPECT_INVALID_VALUE(row(buffer, 4096 / fill.element + 1));
-  EXPECT_INVALID_VALUE(row(buffer, SIZE_MAX / fill.element));
+  EXPECT_INVALID_VALUE(row(buffer, size_t{1} << 40));
   EXPECT_INVALID_VALUE(row(0, 1));
   EXPECT_EQ(buffer.read(), pattern(4096));
 }

@@ -1,6 +1,9 @@
 // The suite's own promises: what a test of the rules may rely on.
 #include "suite.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
 
@@ -64,4 +67,26 @@ TEST_F(FrameFault, ATrapStaysInItsProcess) {
 TEST(FrameIsolated, NothingIsInitialised) {
   CUdeviceptr p = 0;
   EXPECT_EQ(cuMemAlloc(&p, 64), CUDA_ERROR_NOT_INITIALIZED);
+}
+
+// What tests may do to the run, for conformance.frame: run only when asked for by name.
+TEST(DISABLED_SelfTest, First) { PROVES("MEMALLOC-001"); }
+TEST(DISABLED_SelfTest, SecondCrashes) {
+  PROVES("MEMALLOC-002");
+  raise(SIGSEGV);
+}
+TEST(DISABLED_SelfTest, ThirdHangs) { pause(); }
+TEST(DISABLED_SelfTest, FourthNamesNoRule) { PROVES("MEMALLOC-999"); }
+TEST(DISABLED_SelfTest, FifthIsSkipped) { GTEST_SKIP() << "for a reason"; }
+TEST(DISABLED_SelfTest, SixthEndsItsProcess) { _exit(3); }
+TEST(DISABLED_SelfTest, SeventhFails) { EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, CUDA_SUCCESS); }
+TEST(DISABLED_SelfTest, LastDiffers) { DIFFERS("MEMALLOC-003", "something\telse"); }
+
+using DISABLED_SelfTestOnDevice = Device;
+
+TEST_F(DISABLED_SelfTestOnDevice, AnErrorThatIsLeftBehind) { launchStore(nullptr, 0, 1); }
+TEST_F(DISABLED_SelfTestOnDevice, DoesNotReachTheNextTest) { const DeviceBuffer buffer(64); }
+TEST_F(DISABLED_SelfTestOnDevice, MemoryThatIsLeftBehind) {
+  CUdeviceptr p = 0;
+  EXPECT_OK(cuMemAlloc(&p, size_t{1} << 30));
 }

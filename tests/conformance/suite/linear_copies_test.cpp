@@ -347,12 +347,13 @@ TEST_F(TwoContexts, MayBeNamedTheWrongWayRound) {
   expectCopied();
 }
 
-TEST_F(TwoContexts, NeedNotBeCurrent) {
+TEST_F(TwoContexts, NeedOneOfThemCurrent) {
   PROVES("MEMCPYPEER-001");
-  ASSERT_OK(cuCtxSetCurrent(nullptr));
-  const CUresult result = cuMemcpyPeer(there, other, here, context, 4096);
+  ASSERT_OK(cuCtxPopCurrent(nullptr));
+  EXPECT_EQ(cuMemcpyPeer(there, other, here, context, 4096), CUDA_ERROR_INVALID_CONTEXT);
+  ASSERT_OK(cuCtxPushCurrent(other));
+  EXPECT_OK(cuMemcpyPeer(there, other, here, context, 4096));
   ASSERT_OK(cuCtxSetCurrent(context));
-  EXPECT_OK(result);
   expectCopied();
 }
 

@@ -7,6 +7,7 @@
 // --filter PATTERNS  as --gtest_filter: Suite.Name patterns with colons between them, then -patterns to leave out
 // --record FILE      writes the results as tab-separated text ("-": standard output)
 // --progress         a line for each test on standard error, not only for those that fail
+// --timeout SECONDS  after which the process of a test that does not end is killed (30)
 // --in-process       runs the tests in this process, for a debugger; no isolation, no record
 // Exit status: 0 all passed or skipped, 1 some failed, 2 the library could not be used.
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ struct Arguments {
 int usage() {
   fprintf(stderr,
           "usage: conformance_suite [--library PATH] [--filter PATTERNS] [--record FILE] [--progress] [--verbose]\n"
-          "                         [--in-process] | --list | --rules\n");
+          "                         [--timeout SECONDS] [--in-process] | --list | --rules\n");
   return 2;
 }
 
@@ -61,6 +62,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.filter = argv[++i];
     else if (word == "--record" && left >= 1)
       arguments.record = argv[++i];
+    else if (word == "--timeout" && left >= 1)
+      arguments.run.secondsForOneTest = std::atoi(argv[++i]);
     else if (word == "--child" && left >= 2) {
       arguments.testsFile = std::atoi(argv[++i]);
       arguments.events = std::atoi(argv[++i]);

@@ -24,6 +24,7 @@ Bytes readDevice(CUdeviceptr address, size_t count) {
 
 void writeDevice(CUdeviceptr address, const Bytes& content) {
   EXPECT_OK(cuMemcpyHtoD(address, content.data(), content.size()));
+  EXPECT_OK(cuStreamSynchronize(nullptr));  // pageable bytes may still be on their way when the copy returns
 }
 
 DeviceBuffer::DeviceBuffer(size_t size) : size_(size) { EXPECT_OK(cuMemAlloc(&address_, size)); }

@@ -20,7 +20,7 @@ struct Outcome {
   long milliseconds = 0;
 };
 
-// Every test of the executable that `filter` (as --gtest_filter) selects, in order.
+// Every test of the executable that `filter` (as --gtest_filter) selects, in order; disabled ones only when it says so.
 std::vector<std::string> listTests(const std::string& filter);
 
 struct RunOptions {
