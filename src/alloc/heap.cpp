@@ -46,14 +46,18 @@ void begin(MemoryTable& table, Record& record, uintptr_t base, size_t bytes, uns
 }  // namespace
 
 Heap::Heap(MemoryTable& table, unsigned window, MemorySource& source, size_t capacity, size_t cacheBytes)
+    : Heap(table, {reinterpret_cast<uintptr_t>(table.windowStart(window)), table.windowBytes(), window}, source,
+           capacity, cacheBytes) {}
+
+Heap::Heap(MemoryTable& table, const HeapRange& range, MemorySource& source, size_t capacity, size_t cacheBytes)
     : table_(table),
       source_(source),
-      start_(table.windowStart(window)),
-      words_(table.granules(window)),
-      window_(window),
-      capacity_(std::min(capacity, table.windowBytes())),
+      start_(reinterpret_cast<std::byte*>(range.start)),
+      words_(table.granules(0) + ((start_ - table.windowStart(0)) >> kGranuleShift)),
+      window_(range.window),
+      capacity_(std::min(capacity, range.bytes)),
       capacityGranules_(static_cast<uint32_t>(capacity_ >> kGranuleShift)),
-      windowGranules_(static_cast<uint32_t>(table.windowBytes() >> kGranuleShift)),
+      windowGranules_(static_cast<uint32_t>(range.bytes >> kGranuleShift)),
       cacheGranules_(static_cast<uint32_t>(std::min<size_t>(cacheBytes >> kGranuleShift, UINT32_MAX))),
       bins_(kBins),
       binPresent_(kBins / 64) {
@@ -122,7 +126,7 @@ void Heap::uncharge(size_t bytes) {
 // The live record that starts at `base`, and the slab or run it belongs to.
 Record* Heap::find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run) {
   const size_t offset = base - reinterpret_cast<uintptr_t>(start_);
-  if (offset >= table_.windowBytes()) return nullptr;
+  if (offset >= size_t{windowGranules_} << kGranuleShift) return nullptr;
   uintptr_t word = words_[offset >> kGranuleShift].load(std::memory_order_relaxed);
   Record* record;
   if (word & 1) {
@@ -136,8 +140,8 @@ Record* Heap::find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run) {
     record = reinterpret_cast<Record*>(word);
     run = static_cast<Run*>(record);
   }
-  if (!record || !record->live() || record->base.load(std::memory_order_relaxed) != base ||
-      record->id.load(std::memory_order_relaxed) != id)
+  if (!record || record->state.load(std::memory_order_acquire) == State::Free ||
+      record->base.load(std::memory_order_relaxed) != base || record->id.load(std::memory_order_relaxed) != id)
     return nullptr;
   return record;
 }

@@ -33,16 +33,25 @@ struct Description {
   size_t alignment = 0;  // a power of two up to kGranule; 0 and small ones mean kUnit
 };
 
+// The addresses of a heap: a whole window, or a part of one that was reserved for it.
+struct HeapRange {
+  uintptr_t start = 0;
+  size_t bytes = 0;     // both multiples of kGranule
+  unsigned window = 0;  // what records say of themselves
+};
+
 class Heap {
  public:
   // Requires: the table is reserved; no other heap uses this window. `cacheBytes` bounds what is kept committed.
   Heap(MemoryTable& table, unsigned window, MemorySource& source, size_t capacity, size_t cacheBytes);
+  // Requires: nobody else hands out addresses of the range or publishes there.
+  Heap(MemoryTable& table, const HeapRange& range, MemorySource& source, size_t capacity, size_t cacheBytes);
   ~Heap();
   Heap(const Heap&) = delete;
 
   // CUDA_ERROR_OUT_OF_MEMORY beyond the capacity or when the source has no more. Requires: bytes > 0.
   Result<Record*> allocate(size_t bytes, const Description& description);
-  // Ends the allocation that starts at `base` and has this id; false when it is not there (any more).
+  // Ends the allocation (live or released) that starts at `base` and has this id; false when it is not there.
   bool release(uintptr_t base, uint64_t id);
   // Ends all allocations for which match(record) says so; returns how many.
   template <class Match>
@@ -73,6 +82,7 @@ class Heap {
   template <class Visit>
   void forEach(Visit visit);
 
+  unsigned window() const { return window_; }
   size_t capacity() const { return capacity_; }
   // Bytes of granules with something live in them.
   size_t used() const { return usedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }

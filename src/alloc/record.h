@@ -26,7 +26,8 @@ constexpr bool alwaysOfDevice(Kind kind) {
          kind == Kind::Imported;
 }
 
-enum class State : uint8_t { Free, Live };
+// Released: freed in the order of a stream; lookups do not find it, but its memory has not gone back to its heap.
+enum class State : uint8_t { Free, Live, Released };
 
 // All members are written before `state` becomes Live and stay constant until it becomes Free, except where said.
 struct alignas(64) Record {

@@ -11,13 +11,11 @@ namespace memory = core::memory;
 
 CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
 
-// The device of a location that a device pool may be asked for.
-Result<core::Device&> deviceOf(const CUmemLocation* location, CUmemAllocationType type) {
-  if (!location) return missing("location");
-  if (const int kind = rawValue(location->type);
-      kind != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
-    return unsupported("a pool of location type %d and allocation type %d", kind, static_cast<int>(type));
-  return core::findDevice(location->id);
+// The code of these calls for a device that there is not.
+Result<core::Device&> deviceOf(CUdevice number) {
+  Result<core::Device&> device = core::findDevice(number);
+  if (!device) return CUDA_ERROR_INVALID_VALUE;
+  return *device;
 }
 
 }  // namespace
@@ -65,68 +63,91 @@ CUresult cuMemPoolSetAttribute(const Call&, CUmemoryPool pool, CUmemPool_attribu
   return memory::setPoolAttribute(found, attr, value);
 }
 
-CUresult cuMemPoolTrimTo(const Call&, CUmemoryPool pool, size_t) {
+CUresult cuMemPoolTrimTo(const Call&, CUmemoryPool pool, size_t minBytesToKeep) {
   VG_TRY(memory::Pool & found, memory::findPool(pool));
-  return memory::trimPool(found);
+  return memory::trimPool(found, minBytesToKeep);
 }
 
-// Every device of an emulated machine reaches every pool.
 CUresult cuMemPoolSetAccess(const Call&, CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
   if (!map && count) return missing("map");
-  VG_CHECK(memory::findPool(pool));
-  for (size_t i = 0; i < count; ++i) {
-    if (const int type = rawValue(map[i].location.type); type != CU_MEM_LOCATION_TYPE_DEVICE)
-      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
-    VG_CHECK(core::findDevice(map[i].location.id));
-  }
-  return CUDA_SUCCESS;
+  VG_TRY(memory::Pool & found, memory::findPool(pool));
+  return memory::setPoolAccess(found, map, count);
 }
 
 CUresult cuMemPoolGetAccess(const Call&, CUmemAccess_flags* flags, CUmemoryPool memPool, CUmemLocation* location) {
   if (!flags || !location) return missing("flags or location");
-  VG_CHECK(memory::findPool(memPool));
-  VG_CHECK(deviceOf(location, CU_MEM_ALLOCATION_TYPE_PINNED));
-  *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  VG_TRY(memory::Pool & found, memory::findPool(memPool));
+  VG_TRY(*flags, memory::poolAccess(found, *location));
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetDefaultMemPool(const Call&, CUmemoryPool* pool_out, CUdevice dev) {
   if (!pool_out) return missing("pool_out");
   VG_TRY(core::Device & device, core::findDevice(dev));
-  *pool_out = memory::defaultPool(device);
+  VG_TRY(*pool_out, memory::defaultPool(memory::placeOf(device)));
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetMemPool(const Call&, CUmemoryPool* pool, CUdevice dev) {
   if (!pool) return missing("pool");
-  VG_TRY(core::Device & device, core::findDevice(dev));
-  *pool = memory::currentPool(device);
+  VG_TRY(core::Device & device, deviceOf(dev));
+  VG_TRY(*pool, memory::currentPool(memory::placeOf(device)));
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceSetMemPool(const Call&, CUdevice dev, CUmemoryPool pool) {
-  VG_TRY(core::Device & device, core::findDevice(dev));
-  return memory::setCurrentPool(device, pool);
+  VG_TRY(core::Device & device, deviceOf(dev));
+  return memory::setCurrentPool(memory::placeOf(device), pool);
 }
 
 CUresult cuMemGetDefaultMemPool(const Call&, CUmemoryPool* pool_out, CUmemLocation* location,
                                 CUmemAllocationType type) {
-  if (!pool_out) return missing("pool_out");
-  VG_TRY(core::Device & device, deviceOf(location, type));
-  *pool_out = memory::defaultPool(device);
+  if (!pool_out || !location) return missing("pool_out or location");
+  VG_TRY(*pool_out, memory::defaultPool({*location, type}));
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetMemPool(const Call&, CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  if (!pool) return missing("pool");
-  VG_TRY(core::Device & device, deviceOf(location, type));
-  *pool = memory::currentPool(device);
+  if (!pool || !location) return missing("pool or location");
+  VG_TRY(*pool, memory::currentPool({*location, type}));
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemSetMemPool(const Call&, CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
-  VG_TRY(core::Device & device, deviceOf(location, type));
-  return memory::setCurrentPool(device, pool);
+  if (!location) return missing("location");
+  return memory::setCurrentPool({*location, type}, pool);
+}
+
+CUresult cuMemPoolExportToShareableHandle(const Call&, void* handle_out, CUmemoryPool pool,
+                                          CUmemAllocationHandleType handleType, unsigned long long flags) {
+  if (!handle_out) return missing("handle_out");
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags);
+  VG_TRY(memory::Pool & found, memory::findPool(pool));
+  VG_TRY(*static_cast<int*>(handle_out), memory::exportPool(found, handleType));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(const Call&, CUmemoryPool* pool_out, void* handle,
+                                            CUmemAllocationHandleType handleType, unsigned long long flags) {
+  if (!pool_out) return missing("pool_out");
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags);
+  const int descriptor = static_cast<int>(reinterpret_cast<intptr_t>(handle));
+  VG_TRY(*pool_out, memory::importPool(descriptor, handleType));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(const Call&, CUmemPoolPtrExportData* shareData_out, CUdeviceptr ptr) {
+  if (!shareData_out) return missing("shareData_out");
+  VG_TRY(*shareData_out, memory::exportPoolPointer(ptr));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportPointer(const Call&, CUdeviceptr* ptr_out, CUmemoryPool pool,
+                                CUmemPoolPtrExportData* shareData) {
+  if (!ptr_out || !shareData) return missing("ptr_out or shareData");
+  VG_TRY(memory::Pool & found, memory::findPool(pool));
+  VG_TRY(*ptr_out, memory::importPoolPointer(found, *shareData));
+  return CUDA_SUCCESS;
 }
 
 }  // namespace vg::handlers

@@ -228,6 +228,7 @@ CUresult Event::synchronize() const {
   } else {
     point().wait();
   }
+  noteHostWait();
   context_->device().backend().flushOutput();
   VG_CHECK(context_->state());
   return result;

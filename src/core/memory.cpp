@@ -28,7 +28,8 @@ constinit std::atomic<alloc::Heap*> heaps[kMaxWindows];
 
 unsigned managedWindow() { return static_cast<unsigned>(deviceCount()); }
 unsigned pinnedWindow() { return managedWindow() + 1; }
-unsigned mappedWindow() { return pinnedWindow() + 1; }  // the first of those for mappings and imports
+unsigned poolWindow(unsigned device) { return pinnedWindow() + 1 + device; }
+unsigned mappedWindow() { return poolWindow(managedWindow()); }  // the first of those for mappings and imports
 
 size_t hostMemory() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -70,6 +71,12 @@ Result<alloc::Heap&> makeHeap(unsigned window) {
   alloc::Heap* heap;
   if (window == pinnedWindow()) {
     heap = new alloc::Heap(theTable, window, pinnedSource(), hostMemory(), cacheFor(window));
+  } else if (window > pinnedWindow()) {
+    const unsigned ordinal = window - poolWindow(0);
+    backend::Device& device = deviceAt(static_cast<int>(ordinal)).backend();
+    const alloc::HeapRange range{reinterpret_cast<uintptr_t>(theTable.windowStart(window)), theTable.windowBytes(),
+                                 ordinal};
+    heap = new alloc::Heap(theTable, range, device.memory(), device.traits().totalMemory, cacheFor(managedWindow()));
   } else {
     const bool managed = window == managedWindow();
     backend::Device& device = deviceAt(managed ? 0 : static_cast<int>(window)).backend();
@@ -111,6 +118,7 @@ alloc::MemoryTable& table() { return theTable; }
 Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
 Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
 Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
+Result<alloc::Heap&> poolHeap(Device& device) { return heapOf(poolWindow(static_cast<unsigned>(device.ordinal()))); }
 
 Context* ownerOf(const alloc::Record& record) {
   const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
@@ -125,7 +133,7 @@ bool accessible(const alloc::Record& record) {
 
 bool onDevice(const alloc::Record& record) {
   const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
-  if (kind != alloc::Kind::Mapped) return alwaysOfDevice(kind);
+  if (kind != alloc::Kind::Mapped && kind != alloc::Kind::Pool) return alwaysOfDevice(kind);
   return record.window.load(std::memory_order_relaxed) < managedWindow();
 }
 
@@ -212,8 +220,6 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
   if (kind == alloc::Kind::Array) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is an array's", address);
   if (kind == alloc::Kind::Mapped || kind == alloc::Kind::Imported)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is a mapping, which cuMemFree does not end", address);
-  if (record->attributes.load(std::memory_order_relaxed) & kReleased)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx was freed before", address);
   return record;
 }
 
@@ -238,9 +244,8 @@ CUresult release(CUdeviceptr address) {
   // Read before waiting: the record may change hands meanwhile.
   const unsigned window = record->window.load(std::memory_order_relaxed);
   const uint64_t id = record->id.load(std::memory_order_relaxed);
-  const bool streamOrdered = record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool;
-  if (streamOrdered) accountReleased(*record);
-  const CUresult waited = streamOrdered ? CUDA_SUCCESS : drain(ownerOf(*record));
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return releasePooled(*record);
+  const CUresult waited = drain(ownerOf(*record));
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
   VG_CHECK(end(address, window, id));
   return waited;
@@ -257,12 +262,11 @@ void releaseAll(Context& context) {
   ipc_memory::closeAll(context);
   collectReleased(true);
   // Resetting a device ends what its pools have handed out too.
+  if (context.primary()) releasePooled(context.device());
   const auto owned = [&](const alloc::Record& record) {
-    if (record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool) return ownerOf(record) == &context;
-    if (context.primary()) accountReleased(record);
-    return context.primary();
+    return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool && ownerOf(record) == &context;
   };
-  for (unsigned window : {static_cast<unsigned>(context.device().ordinal()), managedWindow(), pinnedWindow()})
+  for (const unsigned window : {static_cast<unsigned>(context.device().ordinal()), managedWindow(), pinnedWindow()})
     if (alloc::Heap* heap = heaps[window].load(std::memory_order_acquire)) heap->releaseIf(owned);
 }
 
@@ -270,6 +274,7 @@ Usage usage(Context& context) {
   const size_t total = context.device().traits().totalMemory;
   Result<alloc::Heap&> heap = deviceHeap(context.device());
   if (!heap) return {0, total};
+  collectReleased(false);
   return {heap->capacity() - std::min(heap->capacity(), heap->used()), total};
 }
 
@@ -278,6 +283,19 @@ namespace {
 CUresult partlyOutside(const alloc::Record& record, uintptr_t address, size_t bytes) {
   return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#lx leave the allocation of %zu bytes at %p", bytes, address,
               record.bytes(), static_cast<void*>(record.data()));
+}
+
+// Memory of the host that a pool handed out is closed to devices until the pool is told otherwise.
+bool closed(const alloc::Record& record) {
+  if (record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool) [[likely]]
+    return false;
+  if (record.window.load(std::memory_order_relaxed) < managedWindow()) return false;
+  const Context* context = threadState.current;
+  return !deviceReaches(record, context ? context->device().ordinal() : 0);
+}
+
+CUresult isClosed(uintptr_t address) {
+  return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is memory of a host's pool that the device has no access to", address);
 }
 
 bool holds(const alloc::Record& record, uintptr_t address, size_t bytes) {
@@ -312,6 +330,8 @@ Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Acc
     return acrossMappings(*record, address, bytes, access);
   if (!holds(*record, address, bytes)) [[unlikely]]
     return partlyOutside(*record, address, bytes);
+  if (closed(*record)) [[unlikely]]
+    return isClosed(address);
   return record;
 }
 
@@ -323,6 +343,8 @@ Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Ac
       return acrossMappings(*record, address, bytes, access);
     if (!holds(*record, address, bytes)) [[unlikely]]
       return partlyOutside(*record, address, bytes);
+    if (closed(*record)) [[unlikely]]
+      return isClosed(address);
     return record;
   }
   if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);

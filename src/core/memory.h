@@ -68,8 +68,13 @@ bool onDevice(const alloc::Record& record);
 int deviceOf(const alloc::Record& record);
 
 // Bits of Record::attributes.
-inline constexpr uint32_t kSyncMemops = 1;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-inline constexpr uint32_t kReleased = 2;    // freed in a stream that has not got there yet
+// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is not what it was at first: on for managed memory, off for other.
+inline constexpr uint32_t kSyncMemopsChanged = 1;
+// Whether the application has asked that calls which touch this memory return when the work is done.
+inline bool asksForSynchrony(const alloc::Record& record) {
+  return (record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged) &&
+         record.kind.load(std::memory_order_relaxed) != alloc::Kind::Managed;
+}
 
 enum class Access : uint8_t { Read, Write };
 

@@ -20,6 +20,14 @@ CUresult put(void* data, T value) {
   return CUDA_SUCCESS;
 }
 
+// What a record's memory is, whoever handed it out.
+Kind kindOf(const alloc::Record& record) {
+  const Kind kind = record.kind.load(std::memory_order_relaxed);
+  if (kind != Kind::Pool) return kind;
+  const PooledKind pooled = pooledKind(record);
+  return pooled == PooledKind::Managed ? Kind::Managed : pooled == PooledKind::Host ? Kind::Pinned : Kind::Pool;
+}
+
 bool hostAccessible(Kind kind) { return kind == Kind::Managed || kind == Kind::Pinned || kind == Kind::Registered; }
 
 CUmemorytype memoryType(Kind kind) {
@@ -41,25 +49,31 @@ struct Mapping {
 Mapping mappingOf(const alloc::Record& record) {
   const uintptr_t base = record.base.load(std::memory_order_relaxed);
   if (record.kind.load(std::memory_order_relaxed) == Kind::Registered) return {base, record.bytes()};
-  const uintptr_t start = base / alloc::kGranule * alloc::kGranule;
-  return {start, alloc::roundUp(base + record.bytes() - start, alloc::kGranule)};
+  // Pools of the vendor's driver take 32 MiB at a time.
+  const bool pooled = record.kind.load(std::memory_order_relaxed) == Kind::Pool;
+  const size_t step = pooled ? size_t{32} << 20 : alloc::kGranule;
+  const uintptr_t start = base / step * step;
+  return {start, alloc::roundUp(base + record.bytes() - start, step)};
 }
 
 // Whether the memory is device memory of a device with this attribute.
 int deviceSays(const alloc::Record& record, CUdevice_attribute attribute) {
-  const Kind kind = record.kind.load(std::memory_order_relaxed);
-  return (kind == Kind::Device || kind == Kind::Pool) && deviceAt(deviceOf(record)).attribute(attribute) != 0;
+  // Pools have none of this.
+  return record.kind.load(std::memory_order_relaxed) == Kind::Device &&
+         deviceAt(deviceOf(record)).attribute(attribute) != 0;
 }
 
 // False: this memory has no such attribute.
 bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const alloc::Record& record) {
-  const Kind kind = record.kind.load(std::memory_order_relaxed);
+  const Kind kind = kindOf(record);
   if (kind == Kind::Mapped)
     if (const Answer answer = attributeOfMapping(data, which, pointer, record); answer != Answer::AsUsual)
       return answer == Answer::Given;
+  const bool pooled = record.kind.load(std::memory_order_relaxed) == Kind::Pool;
+  const bool closed = pooled && !deviceReaches(record, deviceOf(record));
   switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      Context* owner = kind == Kind::Pool ? nullptr : ownerOf(record);
+      Context* owner = ownerOf(record);
       put(data, owner ? owner->handle() : CUcontext{});
       return true;
     }
@@ -67,6 +81,7 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, static_cast<unsigned>(memoryType(kind)));
       return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      if (closed) return false;
       put(data, pointer);
       return true;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -74,8 +89,8 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, reinterpret_cast<void*>(pointer));
       return true;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: {
-      const bool asked = record.attributes.load(std::memory_order_relaxed) & kSyncMemops;
-      put(data, static_cast<int>(asked || kind == Kind::Managed));
+      const bool changed = record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged;
+      put(data, static_cast<int>(changed != (kind == Kind::Managed)));
       return true;
     }
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -89,7 +104,7 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, deviceOf(record));
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      put(data, static_cast<CUdeviceptr>(record.base.load(std::memory_order_relaxed)));
+      put(data, closed ? CUdeviceptr{0} : static_cast<CUdeviceptr>(record.base.load(std::memory_order_relaxed)));
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
       put(data, record.bytes());
@@ -107,11 +122,11 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, accessFlags(record));
       return true;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      put(data, kind == Kind::Pool ? poolOf(record) : CUmemoryPool{});
+      put(data, pooled ? poolOf(record) : CUmemoryPool{});
       return true;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      put(data, uint64_t{0});
-      return true;  // nothing can be exported yet
+      put(data, pooled ? uint64_t{poolHandleTypes(record)} : uint64_t{0});
+      return true;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       put(data, kind != Kind::Imported ? deviceSays(record, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) : 0);
       return true;
@@ -120,10 +135,13 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       return true;
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       // Says that the memory is of the right kind, whether or not the device has an engine for it.
-      put(data, static_cast<int>(kind == Kind::Device || kind == Kind::Pool));
+      put(data, static_cast<int>(pooled ? poolDecompresses(record) : kind == Kind::Device));
       return true;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-      break;  // kernel drivers of other devices need them; there are none
+      // For kernel drivers of other devices; there are none here, so the numbers only have to be the memory's own.
+      if (memoryType(kind) == CU_MEMORYTYPE_HOST) return false;
+      put(data, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{record.id.load(std::memory_order_relaxed), 1});
+      return true;
   }
   return false;
 }
@@ -168,7 +186,8 @@ CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr poi
 }
 
 CUresult pointerAttributeOrNothing(void* data, int number, CUdeviceptr pointer) {
-  if (!exists(number)) return fail(CUDA_ERROR_INVALID_VALUE, "there is no pointer attribute %d", number);
+  if (!exists(number) || number == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
+    return fail(CUDA_ERROR_INVALID_VALUE, "no pointer attribute %d can be asked in a list", number);
   const auto which = static_cast<CUpointer_attribute>(number);
   const alloc::Record* record = lookup(pointer);
   return record && known(data, which, pointer, *record) ? CUDA_SUCCESS : putNothing(data, which, pointer);
@@ -184,10 +203,10 @@ CUresult setPointerAttribute(const void* value, CUpointer_attribute which, CUdev
   std::memcpy(&on, value, sizeof on);
   if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
     return unsupported("CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of memory that cuMemMap has mapped");
-  if (on) {
-    record->attributes.fetch_or(kSyncMemops, std::memory_order_relaxed);
+  if ((on != 0) != (kindOf(*record) == Kind::Managed)) {
+    record->attributes.fetch_or(kSyncMemopsChanged, std::memory_order_relaxed);
   } else {
-    record->attributes.fetch_and(~kSyncMemops, std::memory_order_relaxed);
+    record->attributes.fetch_and(~kSyncMemopsChanged, std::memory_order_relaxed);
   }
   return CUDA_SUCCESS;
 }

@@ -51,9 +51,7 @@ struct Survey {
   bool mustRead = false;  // sources that have to be read before the call returns
 };
 
-bool wantsSynchrony(Known record) {
-  return record && (record->attributes.load(std::memory_order_relaxed) & kSyncMemops);
-}
+bool wantsSynchrony(Known record) { return record && asksForSynchrony(*record); }
 
 const void* pointer(CUdeviceptr address) { return reinterpret_cast<const void*>(address); }
 

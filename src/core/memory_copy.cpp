@@ -34,9 +34,7 @@ bool isDeviceLike(Known record) {
   return isDevice(record) || (record && record->kind.load(std::memory_order_relaxed) == alloc::Kind::Managed);
 }
 
-bool wantsSynchrony(Known record) {
-  return record && (record->attributes.load(std::memory_order_relaxed) & kSyncMemops);
-}
+bool wantsSynchrony(Known record) { return record && asksForSynchrony(*record); }
 
 // A synchronous call inside device memory returns at once when it would have to wait for earlier work, as the vendor's
 // driver does. On an idle stream the caller runs large work itself: handing it over costs more than a few MiB take.

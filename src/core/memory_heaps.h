@@ -17,6 +17,8 @@ namespace memory {
 Result<alloc::Heap&> deviceHeap(Device& device);
 Result<alloc::Heap&> managedHeap();
 Result<alloc::Heap&> pinnedHeap();
+// What the pools of a device share; they count what they have reserved against the device's heap.
+Result<alloc::Heap&> poolHeap(Device& device);
 
 // Where mappings and imports get their addresses.
 Result<alloc::AddressSpace&> addressSpace();

@@ -2,6 +2,7 @@
 
 #include "backend/device.h"
 #include "base/settings.h"
+#include "base/spin.h"
 #include "copy/copy.h"
 #include "core/capture.h"
 #include "core/context.h"
@@ -225,10 +226,22 @@ CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(b
 
 CUresult Stream::waitFor(Point point) {
   VG_CHECK(admit());
-  if (point.done() || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
+  if (!point.timeline || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
+  {
+    SpinGuard guard(followedLock_);
+    followed_[followedNext_++ % kFollowed] = point;
+  }
+  if (point.done()) return CUDA_SUCCESS;
   const backend::Command wait = backend::Wait{point};
   uint64_t value = 0;
   return enqueue(&wait, 1, &value);
+}
+
+bool Stream::follows(Point point) const {
+  SpinGuard guard(followedLock_);
+  for (const Point& followed : followed_)
+    if (followed.timeline == point.timeline && followed.value >= point.value) return true;
+  return false;
 }
 
 CUresult Stream::query() {
@@ -247,6 +260,7 @@ CUresult Stream::synchronize() {
     allBlocking([&](Point point) { points.push_back(point); });
     for (const Point& point : points) point.wait();
   }
+  noteHostWait();
   context_->device().backend().flushOutput();
   return context_->state();
 }

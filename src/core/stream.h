@@ -27,6 +27,10 @@ class Context;
 class Stream;
 struct StreamCapture;
 
+// How often the host has waited for a stream, an event or a context: memory that streams freed goes back after that.
+inline constinit std::atomic<uint64_t> hostWaits{0};
+inline void noteHostWait() { hostWaits.fetch_add(1, std::memory_order_release); }
+
 // Async: may return before the work is done. Host: returns when it is done.
 enum class Completion { Async, Host };
 
@@ -87,6 +91,8 @@ class Stream {
   CUresult query();
   CUresult synchronize();
 
+  // Whether the stream was told to wait for this point, or for a later one of the same timeline.
+  bool follows(Point point) const;
   // A point that is reached when everything submitted so far is done. For the legacy stream only its own work: use
   // mark() for an event.
   Point tail() const { return {timeline_, tail_.load(std::memory_order_acquire)}; }
@@ -141,6 +147,10 @@ class Stream {
   std::mutex order_;         // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
   uint64_t lastQueued_ = 0;  // the last value given to the queue
   uint64_t lastLegacy_ = 0;  // the legacy stream's value that the queue waits for already
+  static constexpr unsigned kFollowed = 8;
+  mutable std::atomic<uint32_t> followedLock_{0};  // guards what follows
+  Point followed_[kFollowed];                      // the latest points that it was told to wait for
+  unsigned followedNext_ = 0;
   mutable std::mutex attributesMutex_;
   Attributes attributes_;   // guarded by attributesMutex_
   Stream* next_ = nullptr;  // in StreamSet, guarded by its mutex

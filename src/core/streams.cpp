@@ -201,6 +201,7 @@ CUresult destroy(CUstream handle) {
 CUresult synchronizeAll(Context& context) {
   if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not wait for its context");
   for (const Point& point : StreamRegistry::tails(context)) point.wait();
+  noteHostWait();
   context.device().backend().flushOutput();
   return context.state();
 }

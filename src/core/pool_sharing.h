@@ -1,0 +1,20 @@
+// Pools between processes: a pool travels as a descriptor of its file, an allocation as 64 bytes that name a piece of
+// it. What is imported is mapped where it lies in the importer's own addresses.
+#pragma once
+
+#include "alloc/record.h"
+#include "base/result.h"
+#include "base/timeline.h"
+
+namespace vg::core::memory {
+class Pool;
+
+namespace pool_sharing {
+
+// One import of the pool fewer: true when it was the last. Requires: the pool is imported.
+bool dropImport(Pool& pool);
+// Ends an imported allocation when the point is reached. Requires: its pool is imported.
+CUresult release(alloc::Record& record, Point point);
+
+}  // namespace pool_sharing
+}  // namespace vg::core::memory

@@ -1,0 +1,86 @@
+#include "core/pool_source.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "alloc/address_space.h"
+#include "core/memory_heaps.h"
+#include "host_register/placement.h"
+
+namespace vg::core::memory {
+namespace {
+
+// A range of addresses of the wanted length, or of half of it as often as that is not to be had.
+Result<size_t> reserveUpTo(size_t bytes, uintptr_t* start) {
+  constexpr size_t kLeast = size_t{64} << 20;
+  VG_TRY(alloc::AddressSpace & space, addressSpace());
+  for (;; bytes = alloc::roundUp(bytes / 2, alloc::kGranule)) {
+    if (Result<uintptr_t> range = space.reserve(bytes)) {
+      *start = *range;
+      return bytes;
+    }
+    if (bytes <= kLeast) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes of addresses for a pool", bytes);
+  }
+}
+
+CUresult writeFacts(const alloc::PhysicalMemory& file, PoolFacts facts, size_t capacity) {
+  facts.magic = PoolFacts::kMagic;
+  facts.capacity = capacity;
+  VG_TRY(const int descriptor, file.duplicate());
+  const bool written = pwrite(descriptor, &facts, sizeof facts, static_cast<off_t>(capacity)) == sizeof facts;
+  const int error = errno;
+  close(descriptor);
+  if (!written) return fail(CUDA_ERROR_OUT_OF_MEMORY, "the facts of a pool: %s", strerror(error));
+  return CUDA_SUCCESS;
+}
+
+void freeRange(uintptr_t start, size_t bytes) {
+  if (Result<alloc::AddressSpace&> space = addressSpace()) space->free(start, bytes);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node, const PoolFacts& facts) {
+  uintptr_t start = 0;
+  VG_TRY(const size_t bytes, reserveUpTo(alloc::roundUp(capacity, alloc::kGranule), &start));
+  Result<alloc::PhysicalRef> file = alloc::PhysicalMemory::create(bytes + sizeof(PoolFacts), alloc::Sharing::Shareable);
+  if (const CUresult result = file ? writeFacts(**file, facts, bytes) : file.error(); result != CUDA_SUCCESS) {
+    freeRange(start, bytes);
+    return result;
+  }
+  return std::unique_ptr<PoolSource>(new PoolSource(std::move(*file), start, bytes, node));
+}
+
+PoolSource::~PoolSource() {
+  alloc::PhysicalMemory::unmap(reinterpret_cast<std::byte*>(start_), capacity_);
+  freeRange(start_, capacity_);
+}
+
+CUresult PoolSource::commit(std::byte* start, size_t bytes) {
+  const size_t offset = reinterpret_cast<uintptr_t>(start) - start_;
+  VG_CHECK(file_->map(start, offset, bytes, alloc::Protection::ReadWrite));
+  if (node_ >= 0) host_register::placeOnNode(start, bytes, node_);
+  return CUDA_SUCCESS;
+}
+
+void PoolSource::decommit(std::byte* start, size_t bytes) {
+  madvise(start, bytes, MADV_REMOVE);  // the file gives the pages back, for importers too
+  alloc::PhysicalMemory::unmap(start, bytes);
+}
+
+Result<PoolFacts> readPoolFacts(const alloc::PhysicalMemory& file) {
+  // The facts lie in the last page that the file has.
+  const size_t size = file.bytes();
+  PoolFacts facts{};
+  VG_TRY(const int descriptor, file.duplicate());
+  const size_t at = size / alloc::kGranule * alloc::kGranule;
+  const bool read = pread(descriptor, &facts, sizeof facts, static_cast<off_t>(at)) == sizeof facts;
+  close(descriptor);
+  if (!read || facts.magic != PoolFacts::kMagic || facts.capacity != at)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the descriptor is no memory pool");
+  return facts;
+}
+
+}  // namespace vg::core::memory

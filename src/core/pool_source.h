@@ -1,0 +1,59 @@
+// Memory of a pool that is not simply its device's: a file of its own, which other processes can be given, placed on a
+// node of the host where the pool says so.
+//
+// The file has a page of facts behind the memory, by which an importer knows it (`PoolFacts`); offsets in the file are
+// offsets in the pool's range of addresses.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+
+#include "alloc/geometry.h"
+#include "alloc/memory_source.h"
+#include "alloc/physical_memory.h"
+#include "base/result.h"
+
+namespace vg::core {
+
+class Device;
+
+namespace memory {
+
+struct PoolFacts {
+  static constexpr uint64_t kMagic = 0x5645524447504F4Cu;
+  uint64_t magic;
+  uint64_t capacity;  // bytes of memory, a multiple of alloc::kGranule; the facts lie behind it
+  CUmemLocation location;
+  uint32_t handleTypes;
+};
+
+class PoolSource final : public alloc::MemorySource {
+ public:
+  // Addresses for `capacity` bytes, less where the process has not so many left. `node`: of the host, -1 for any.
+  static Result<std::unique_ptr<PoolSource>> create(size_t capacity, int node, const PoolFacts& facts);
+  ~PoolSource();
+  PoolSource(const PoolSource&) = delete;
+
+  CUresult commit(std::byte* start, size_t bytes) override;
+  void decommit(std::byte* start, size_t bytes) override;
+
+  uintptr_t start() const { return start_; }
+  size_t capacity() const { return capacity_; }
+  const alloc::PhysicalMemory& file() const { return *file_; }
+
+ private:
+  PoolSource(alloc::PhysicalRef file, uintptr_t start, size_t capacity, int node)
+      : file_(std::move(file)), start_(start), capacity_(capacity), node_(node) {}
+
+  const alloc::PhysicalRef file_;
+  const uintptr_t start_;
+  const size_t capacity_;
+  const int node_;
+};
+
+// The facts of a file that a pool made; CUDA_ERROR_INVALID_VALUE for any other.
+Result<PoolFacts> readPoolFacts(const alloc::PhysicalMemory& file);
+
+}  // namespace memory
+}  // namespace vg::core
