@@ -36,7 +36,7 @@ size_t lastCache() {
 
 Limits measureLimits() {
   const size_t cache = lastCache();
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 4, cache * 2};
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 4, cache * 3 / 4};
 }
 
 const Limits& limits() {
@@ -69,8 +69,13 @@ struct RowCopier {
   }
 };
 
-// Pieces of about a MiB: small enough to even out, large enough to hide the hand-over.
-constexpr size_t kPieceBytes = size_t{1} << 20;
+// Bytes a thread takes at once: several pieces a thread, so that one that comes late holds nobody up, of at most a MiB
+// and large enough to hide the hand-over.
+size_t pieceBytes(size_t bytes, const Parallel& parallel) {
+  constexpr size_t kPiecesOfThread = 8, kLeast = size_t{64} << 10, kMost = size_t{1} << 20;
+  const size_t even = bytes / (parallel.width() * kPiecesOfThread);
+  return std::clamp(even, kLeast, kMost) & ~size_t{4095};
+}
 
 struct RowPieces {
   const Shape& shape;
@@ -116,7 +121,7 @@ void copyPitched(const Shape& shape, Parallel* parallel) {
     if (copier.streaming) streamFence();
     return;
   }
-  RowPieces pieces{shape, copier, std::max<size_t>(1, kPieceBytes / shape.width)};
+  RowPieces pieces{shape, copier, std::max<size_t>(1, pieceBytes(shape.bytes(), *parallel) / shape.width)};
   parallel->run((rows + pieces.rowsOfPiece - 1) / pieces.rowsOfPiece,
                 [](void* state, size_t chunk) {
                   const auto& p = *static_cast<RowPieces*>(state);
@@ -130,7 +135,7 @@ void copyPitched(const Shape& shape, Parallel* parallel) {
 struct LinearPieces {
   std::byte* destination;
   const std::byte* source;
-  size_t bytes;
+  size_t bytes, pieceBytes;
   const RowCopier& copier;
 };
 
@@ -143,12 +148,13 @@ void copyLinear(std::byte* destination, const std::byte* source, size_t bytes, P
     if (copier.streaming) streamFence();
     return;
   }
-  LinearPieces pieces{destination, source, bytes, copier};
-  parallel->run((bytes + kPieceBytes - 1) / kPieceBytes,
+  const size_t piece = pieceBytes(bytes, *parallel);
+  LinearPieces pieces{destination, source, bytes, piece, copier};
+  parallel->run((bytes + piece - 1) / piece,
                 [](void* state, size_t chunk) {
                   const auto& p = *static_cast<LinearPieces*>(state);
-                  const size_t at = chunk * kPieceBytes;
-                  p.copier(p.destination + at, p.source + at, std::min(kPieceBytes, p.bytes - at));
+                  const size_t at = chunk * p.pieceBytes;
+                  p.copier(p.destination + at, p.source + at, std::min(p.pieceBytes, p.bytes - at));
                   if (p.copier.streaming) streamFence();
                 },
                 &pieces);
@@ -169,7 +175,7 @@ struct FillPieces {
   const Fill& fill;
   uint32_t pattern;
   void (*row)(std::byte*, size_t, uint32_t);
-  size_t rowsOfPiece;
+  size_t bytesOfPiece, rowsOfPiece;
 };
 
 void fillRows(const FillPieces& work, size_t first, size_t end) {
@@ -204,24 +210,25 @@ void fill(const Fill& fill, Parallel* parallel) {
   const Engines& engine = engines();
   const size_t bytes = fill.width * fill.height;
   const bool streaming = fill.width >= 4096 && bytes >= limits().streamFill;
-  FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, 0};
+  FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, 0, 0};
   if (!parallel || bytes < kParallelBytes) {
     fillRows(work, 0, fill.height);
     if (streaming) streamFence();
     return;
   }
+  work.bytesOfPiece = pieceBytes(bytes, *parallel);
   if (fill.height == 1) {
-    parallel->run((bytes + kPieceBytes - 1) / kPieceBytes,
+    parallel->run((bytes + work.bytesOfPiece - 1) / work.bytesOfPiece,
                   [](void* state, size_t chunk) {
                     const auto& w = *static_cast<FillPieces*>(state);
-                    const size_t at = chunk * kPieceBytes;
-                    w.row(w.fill.base + at, std::min(kPieceBytes, w.fill.width - at), w.pattern);
+                    const size_t at = chunk * w.bytesOfPiece;
+                    w.row(w.fill.base + at, std::min(w.bytesOfPiece, w.fill.width - at), w.pattern);
                     streamFence();
                   },
                   &work);
     return;
   }
-  work.rowsOfPiece = std::max<size_t>(1, kPieceBytes / fill.width);
+  work.rowsOfPiece = std::max<size_t>(1, work.bytesOfPiece / fill.width);
   parallel->run((fill.height + work.rowsOfPiece - 1) / work.rowsOfPiece,
                 [](void* state, size_t chunk) {
                   const auto& w = *static_cast<FillPieces*>(state);
