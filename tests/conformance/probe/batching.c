@@ -482,8 +482,7 @@ static void decompression(void) {
 }
 
 static volatile int notified;
-static CUresult insideAlloc = CUDA_ERROR_UNKNOWN, insideRegister = CUDA_ERROR_UNKNOWN,
-                insideUnregister = CUDA_ERROR_UNKNOWN;
+static CUresult insideRegister = CUDA_ERROR_UNKNOWN, insideUnregister = CUDA_ERROR_UNKNOWN;
 static CUcontext insideContext = (CUcontext)(intptr_t)7;
 static pthread_t mainThread;
 static bool sameThread;
@@ -664,6 +663,53 @@ static void firstApi(void) {
        small.guard == 0x22222222u ? "kept" : "overwritten", bytes);
 }
 
+// The same in a context of their own time.
+static void firstContext(void) {
+  D(cuInit)(0);
+  D(cuDeviceGet)(&device, 0);
+  CUcontext old = NULL;
+  RESULT("cuCtxCreate", D(cuCtxCreate)(&old, 0, device));
+  unsigned version = 7;
+  RESULT("cuCtxGetApiVersion", D(cuCtxGetApiVersion)(old, &version));
+  fact("version", "%u", version);
+  CUdeviceptr wide = 0;
+  RESULT("cuMemAlloc_v2", D(cuMemAlloc_v2)(&wide, 64));
+  struct {
+    CUdeviceptr_v1 address, guard;
+  } small = {0x11111111u, 0x22222222u};
+  CUresult result = D(cuMemAlloc)(&small.address, 64);
+  fact("cuMemAlloc", "%s, address %s, guard %s", resultName(result),
+       small.address == 0x11111111u ? "kept"
+       : small.address              ? "set"
+                                    : "0",
+       small.guard == 0x22222222u ? "kept" : "overwritten");
+  unsigned freeBytes = 1, total = 1;
+  RESULT("cuMemGetInfo", D(cuMemGetInfo)(&freeBytes, &total));
+  fact("total", "%u", total);
+  CUarray array = NULL;
+  CUDA_ARRAY_DESCRIPTOR_v1 descriptor = {64, 4, CU_AD_FORMAT_FLOAT, 1};
+  RESULT("cuArrayCreate", D(cuArrayCreate)(&array, &descriptor));
+  RESULT("cuMemsetD8", D(cuMemsetD8)(0, 1, 4));
+  RESULT("cuMemFree 0", D(cuMemFree)(0));
+  CUstream t;
+  RESULT("cuStreamCreate", D(cuStreamCreate)(&t, 0));
+}
+static void firstPrimary(void) {
+  D(cuInit)(0);
+  D(cuDeviceGet)(&device, 0);
+  CUcontext primary = NULL;
+  D(cuDevicePrimaryCtxRetain)(&primary, device);
+  D(cuCtxSetCurrent)(primary);
+  unsigned version = 7;
+  RESULT("cuCtxGetApiVersion", D(cuCtxGetApiVersion)(primary, &version));
+  fact("version", "%u", version);
+  CUdeviceptr_v1 address = 7;
+  RESULT("cuMemAlloc", D(cuMemAlloc)(&address, 64));
+  D(cuCtxSetCurrent)(NULL);
+  RESULT("cuMemAlloc without a context", D(cuMemAlloc)(&address, 64));
+  RESULT("cuMemFree without a context", D(cuMemFree)(0));
+}
+
 static int logCalls;
 static CUlogLevel logLevel;
 static char logText[512];
@@ -682,7 +728,6 @@ static void logs(void) {
   CUlogIterator from = 77, later = 77;
   int seen = 0, seen2 = 0;
   RESULT("callback NULL", D(cuLogsRegisterCallback)(NULL, NULL, &k));
-  RESULT("handle NULL", D(cuLogsRegisterCallback)(onLog, &seen, NULL));
   RESULT("current NULL", D(cuLogsCurrent)(NULL, 0));
   RESULT("current flags 1", D(cuLogsCurrent)(&from, 1));
   RESULT("current", D(cuLogsCurrent)(&from, 0));
@@ -697,8 +742,19 @@ static void logs(void) {
   seen = 0;
   RESULT("another failing call", D(cuMemFree_v2)(0x1234));
   fact("callbacks of it", "%d", seen);
+  CUstream waiting;
+  D(cuStreamCreate)(&waiting, 0);
+  busy(waiting, 50);
   seen = 0;
-  RESULT("a bad handle", D(cuStreamSynchronize)((CUstream)(intptr_t)0x1230));
+  RESULT("a busy stream", D(cuStreamQuery)(waiting));
+  fact("callbacks of it", "%d", seen);
+  D(cuStreamSynchronize)(waiting);
+  seen = 0;
+  RESULT("an attribute of host memory",
+         D(cuPointerGetAttribute)(&(int){0}, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at(&seen)));
+  fact("callbacks of it", "%d", seen);
+  seen = 0;
+  RESULT("a device that is not there", D(cuDeviceGet)(&(CUdevice){0}, 77));
   fact("callbacks of it", "%d", seen);
   seen = 0;
   RESULT("a bad launch", D(cuLaunchKernel)(kernel("nop"), 1, 1, 1, 5000, 1, 1, 0, NULL, NULL, NULL));
@@ -885,6 +941,8 @@ const Group kBatchingGroups[] = {{"copy-batches.arguments", arguments},
                                  {"notification.null", notificationNull},
                                  {"notification.garbage", notificationGarbage},
                                  {"first-api", firstApi},
+                                 {"first-api-context", firstContext},
+                                 {"first-api-primary", firstPrimary},
                                  {"logs", logs},
                                  {"log-words", logWords},
                                  {"logs.before-init", logsBeforeInit},

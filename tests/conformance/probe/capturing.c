@@ -817,6 +817,133 @@ static void allocations(void) {
   RESULT("its stream", D(cuStreamSynchronize)(s));
 }
 
+// The same without a call that ends the capture.
+static void allocationsKept(void) {
+  prepare();
+  CUgraph graph = NULL;
+  CUgraphExec exec = NULL, second = NULL;
+  CUdeviceptr p = 0, base = 0, other1 = 0;
+  size_t size = 0;
+  unsigned out = 0;
+  BEGIN(s);
+  D(cuMemAllocAsync)(&p, 1000, s);
+  D(cuMemsetD32Async)(p, 0x12345678, 16, s);
+  RESULT("free in another stream", D(cuMemFreeAsync)(p, nonBlocking));
+  fact("status", "%s", statusOf(s));
+  D(cuStreamEndCapture)(s, &graph);
+  fact("shape", "%s", shape(graph));
+  RESULT("range before a launch", D(cuMemGetAddressRange_v2)(&base, &size, p));
+  RESULT("instantiate", D(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+  RESULT("launch", D(cuGraphLaunch)(exec, s));
+  D(cuStreamSynchronize)(s);
+  RESULT("copy from it", D(cuMemcpyDtoH_v2)(&out, p, 4));
+  fact("what the graph wrote", "%s", YES(out == 0x12345678));
+  RESULT("range after it", D(cuMemGetAddressRange_v2)(&base, &size, p));
+  fact("size", "%zu", size);
+  RESULT("launch again without freeing", D(cuGraphLaunch)(exec, s));
+  RESULT("free in the stream", D(cuMemFreeAsync)(p, s));
+  RESULT("launch after freeing", D(cuGraphLaunch)(exec, s));
+  D(cuStreamSynchronize)(s);
+  RESULT("cuMemFree of it", D(cuMemFree_v2)(p));
+  RESULT("a second executable of it", D(cuGraphInstantiateWithFlags)(&second, graph, 0));
+  BEGIN(s);
+  D(cuMemAllocAsync)(&other1, 1000, s);
+  fact("another address", "%s", YES(other1 != p));
+  RESULT("free of the first graph's memory", D(cuMemFreeAsync)(p, s));
+  fact("end", "%s", finish(s));
+}
+
+CALL(getPriority, D(cuStreamGetPriority)(s, &(int){0}))
+CALL(getId, D(cuStreamGetId)(s, &(unsigned long long){0}))
+CALL(getContext, D(cuStreamGetCtx)(s, &(CUcontext){0}))
+CALL(getDevice, D(cuStreamGetDevice)(s, &(CUdevice){0}))
+CALL(getAttribute, D(cuStreamGetAttribute)(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &(CUstreamAttrValue){0}))
+CALL(getFlagsOther, D(cuStreamGetFlags)(other, &(unsigned){0}))
+CALL(getFlagsLegacy, D(cuStreamGetFlags)(0, &(unsigned){0}))
+CALL(getPriorityLegacy, D(cuStreamGetPriority)(0, &(int){0}))
+static CUresult waitFresh(void) {
+  CUevent fresh;
+  CUresult result = D(cuEventCreate)(&fresh, 0);
+  return result ? result : D(cuStreamWaitEvent)(s, fresh, 0);
+}
+CALL(freeOther, D(cuMemFreeAsync)(0x123456789000ull, other))
+CALL(freeHost, D(cuMemFreeHost)(pinned))
+CALL(freeHostNull, D(cuMemFreeHost)(NULL))
+CALL(freeNothing, D(cuMemFreeAsync)(0, s))
+CALL(copyPeerLegacy, D(cuMemcpyPeerAsync)(memory, context, memory + 4096, context, 64, other))
+static CUresult copyPeerBox(void) {
+  CUDA_MEMCPY3D_PEER box;
+  memset(&box, 0, sizeof box);
+  box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  box.srcDevice = memory + 65536;
+  box.dstDevice = memory;
+  box.srcContext = box.dstContext = context;
+  box.WidthInBytes = 64;
+  box.Height = box.Depth = 1;
+  return D(cuMemcpy3DPeerAsync)(&box, s);
+}
+CALL(launchWild, D(cuLaunchKernel)(NULL, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL))
+CALL(hostNull, D(cuLaunchHostFunc)(s, NULL, NULL))
+CALL(fillBad, D(cuMemsetD8Async)(0x123456789000ull, 1, 64, s))
+CALL(writeBad, D(cuStreamWriteValue32_v2)(s, 0x123456789000ull, 1, 0))
+CALL(recordForeign, D(cuEventRecord)((CUevent)NULL, s))
+CALL(poolCreate,
+     D(cuMemPoolCreate)(&(CUmemoryPool){0},
+                        &(CUmemPoolProps){CU_MEM_ALLOCATION_TYPE_PINNED, 0, {CU_MEM_LOCATION_TYPE_DEVICE, 0}}))
+CALL(registerNothing, D(cuMemHostRegister_v2)(NULL, 0, 0))
+CALL(instantiate, D(cuGraphInstantiateWithFlags)(&(CUgraphExec){0}, NULL, 0))
+CALL(contextSynchronize2, D(cuCtxSynchronize_v2)(context))
+static CUresult launchAttributes(void) {
+  CUlaunchAttribute attributes[2];
+  memset(attributes, 0, sizeof attributes);
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+  attributes[0].value.priority = 0;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attributes[1].value.cooperative = 1;
+  CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, s, attributes, 2};
+  return D(cuLaunchKernelEx)(&config, kernel("nop"), NULL, NULL);
+}
+
+static void askMore(void) {
+  prepare();
+  static const Question more[] = {ASK("cuStreamGetPriority", getPriority),
+                                  ASK("cuStreamGetId", getId),
+                                  ASK("cuStreamGetCtx", getContext),
+                                  ASK("cuStreamGetDevice", getDevice),
+                                  ASK("cuStreamGetAttribute", getAttribute),
+                                  ASK("cuStreamGetFlags of other", getFlagsOther),
+                                  ASK("cuStreamGetFlags of legacy", getFlagsLegacy),
+                                  ASK("cuStreamGetPriority of legacy", getPriorityLegacy),
+                                  ASK("wait for what was never recorded", waitFresh),
+                                  ASK("cuMemFreeAsync on other", freeOther),
+                                  ASK("cuMemFreeHost NULL", freeHostNull),
+                                  ASK("cuMemFreeAsync 0", freeNothing),
+                                  ASK("cuMemcpyPeerAsync on other", copyPeerLegacy),
+                                  ASK("cuMemcpy3DPeerAsync", copyPeerBox),
+                                  ASK("cuLaunchKernel NULL", launchWild),
+                                  ASK("cuLaunchHostFunc NULL", hostNull),
+                                  ASK("cuMemsetD8Async wild", fillBad),
+                                  ASK("cuStreamWriteValue32 wild", writeBad),
+                                  ASK("cuEventRecord NULL", recordForeign),
+                                  ASK("cuMemPoolCreate", poolCreate),
+                                  ASK("cuMemHostRegister NULL", registerNothing),
+                                  ASK("cuGraphInstantiate NULL", instantiate),
+                                  ASK("cuCtxSynchronize_v2", contextSynchronize2),
+                                  ASK("cuLaunchKernelEx with attributes", launchAttributes),
+                                  ASK("cuMemFreeHost", freeHost)};
+  for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
+    if (D(cuStreamBeginCapture_v2)(s, CU_STREAM_CAPTURE_MODE_GLOBAL)) continue;
+    char answer[64];
+    snprintf(answer, sizeof answer, "%s", resultName(more[i].call()));
+    const char* status = statusOf(s);
+    fact(more[i].name, "%s, %s, %s", answer, status, finish(s));
+  }
+  D(cuStreamBeginCapture_v2)(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED);
+  RESULT("cuMemcpy_ptds beside its own capture", copyPlainPerThread());
+  fact("status", "%s", statusOf(CU_STREAM_PER_THREAD));
+  fact("end", "%s", finish(CU_STREAM_PER_THREAD));
+}
+
 // What becomes of parameters: the nodes of captured copies and fills.
 static void nodes(void) {
   prepare();
@@ -892,6 +1019,8 @@ const Group kCapturingGroups[] = {{"capturing.global", askGlobal},
                                   {"capturing.graph-destroyed", capturedGraphDestroyed},
                                   {"capturing.threads", threads},
                                   {"capturing.allocations", allocations},
+                                  {"capturing.allocations-kept", allocationsKept},
+                                  {"capturing.more", askMore},
                                   {"capturing.nodes", nodes},
                                   {"capturing.pageable", pageableSource},
                                   {NULL, NULL}};
