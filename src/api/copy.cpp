@@ -47,12 +47,29 @@ CUresult checkContexts(CUcontext destination, CUcontext source) {
   return CUDA_SUCCESS;
 }
 
-CUresult batch(const Call& call, const core::memory::LinearBatch& batch, size_t* failIdx, CUstream handle) {
+// Runs copy(stream, culprit). What goes wrong before it leaves failIdx alone.
+template <class Copy>
+CUresult batch(const Call& call, CUstream handle, size_t* failIdx, Copy copy) {
+  if (!core::threadState.current) return fail(CUDA_ERROR_INVALID_VALUE, "a batch of copies without a context");
   VG_TRY(core::Stream & stream, call.resolve(handle));
+  VG_CHECK(core::memory::checkBatchStream(stream));
   size_t culprit = core::memory::kWholeBatch;
-  const CUresult result = core::memory::copyBatch(stream, batch, culprit);
-  if (result != CUDA_SUCCESS && failIdx) *failIdx = culprit;
+  const CUresult result = copy(stream, culprit);
+  if (failIdx) *failIdx = culprit;
   return result;
+}
+
+CUresult linearBatch(const Call& call, const core::memory::LinearBatch& copies, size_t* failIdx, CUstream handle) {
+  return batch(call, handle, failIdx,
+               [&](core::Stream& stream, size_t& culprit) { return core::memory::copyBatch(stream, copies, culprit); });
+}
+
+CUresult boxBatch(const Call& call, size_t count, const CUDA_MEMCPY3D_BATCH_OP* boxes, size_t* failIdx,
+                  unsigned long long flags, CUstream handle) {
+  return batch(call, handle, failIdx, [&](core::Stream& stream, size_t& culprit) {
+    if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags);
+    return core::memory::copyBatch(stream, boxes, count, culprit);
+  });
 }
 
 }  // namespace
@@ -146,12 +163,22 @@ CUresult cuMemcpy3DPeerAsync(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy, 
 CUresult cuMemcpyBatchAsync(const Call& call, CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                             CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, size_t* failIdx,
                             CUstream hStream) {
-  return batch(call, {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs}, failIdx, hStream);
+  return linearBatch(call, {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs}, failIdx, hStream);
 }
 
 CUresult cuMemcpyBatchAsync_v2(const Call& call, CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, CUstream hStream) {
-  return batch(call, {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs}, nullptr, hStream);
+  return linearBatch(call, {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs}, nullptr, hStream);
+}
+
+CUresult cuMemcpy3DBatchAsync(const Call& call, size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, size_t* failIdx,
+                              unsigned long long flags, CUstream hStream) {
+  return boxBatch(call, numOps, opList, failIdx, flags, hStream);
+}
+
+CUresult cuMemcpy3DBatchAsync_v2(const Call& call, size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList,
+                                 unsigned long long flags, CUstream hStream) {
+  return boxBatch(call, numOps, opList, nullptr, flags, hStream);
 }
 
 }  // namespace vg::handlers

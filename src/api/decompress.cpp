@@ -7,6 +7,7 @@ namespace vg::handlers {
 
 CUresult cuMemBatchDecompressAsync(const Call& call, CUmemDecompressParams* paramsArray, size_t count,
                                    unsigned int flags, size_t* errorIndex, CUstream stream) {
+  VG_CHECK(core::memory::requireDecompression(core::threadState.current));
   if (errorIndex) *errorIndex = SIZE_MAX;
   VG_TRY(core::Stream & queue, call.resolve(stream));
   if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x are reserved", flags);

@@ -7,8 +7,10 @@
 #include "api/call.h"
 #include "api/capture_rules.h"
 #include "api/entry_points.h"
+#include "api/enum_names.h"
 #include "api/trace.h"
 #include "base/log.h"
+#include "base/log_history.h"
 #include "core/capture.h"
 #include "core/host_function.h"
 
@@ -78,11 +80,19 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
   }
 }
 
+// For the log that programs may read. That work is not done yet is no failure.
+[[gnu::cold, gnu::noinline]] void noteFailure(const char* symbol, CUresult result) {
+  if (result == CUDA_ERROR_NOT_READY) return;
+  const char* const name = api::enumName(result);
+  log::callFailed(symbol, result, name ? name : "?");
+}
+
 template <Needs kNeeds, auto kHandler, class... Args>
 [[gnu::cold, gnu::noinline]] CUresult callTraced(const char* symbol, const char* names, DefaultStream stream,
                                                  Args... args) {
   const uint64_t start = api::traceClock();
   const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
+  if (result != CUDA_SUCCESS) noteFailure(symbol, result);
   if (!api::traceOn.load(std::memory_order_relaxed)) return result;
   const uint64_t duration = api::traceClock() - start;
   api::TraceLine line(symbol, names, result);
@@ -103,7 +113,10 @@ template <Needs kNeeds, auto kHandler, class... Args>
 inline CUresult enter(const char* symbol, const char* names, DefaultStream stream, Args... args) {
   if (startsTrace<kHandler>() || api::traceOn.load(std::memory_order_relaxed)) [[unlikely]]
     return callTraced<kNeeds, kHandler>(symbol, names, stream, args...);
-  return call<kNeeds, kHandler>(symbol, stream, args...);
+  const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    noteFailure(symbol, result);
+  return result;
 }
 
 }  // namespace

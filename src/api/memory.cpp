@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "api/era.h"
 #include "base/raw_enum.h"
 #include "core/memory.h"
 #include "core/memory_advice.h"
@@ -51,6 +52,9 @@ CUresult cuMemGetInfo_v2(const Call& call, size_t* free, size_t* total) {
 
 // The form of the 32-bit era: what does not fit its numbers is said as the largest one.
 CUresult cuMemGetInfo(const Call& call, unsigned int* free, unsigned int* total) {
+  if (free) *free = 0;
+  if (total) *total = 0;
+  VG_CHECK(checkEra(call));
   const core::memory::Usage usage = core::memory::usage(*call.context);
   if (free) *free = static_cast<unsigned>(std::min<size_t>(usage.free, UINT32_MAX));
   if (total) *total = static_cast<unsigned>(std::min<size_t>(usage.total, UINT32_MAX));

@@ -2,6 +2,8 @@
 #include "core/memory_pool.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
+#include "core/capture.h"
+#include "core/capture_nodes.h"
 #include "core/device.h"
 
 namespace vg::handlers {
@@ -24,6 +26,11 @@ CUresult cuMemAllocAsync(const Call& call, CUdeviceptr* dptr, size_t bytesize, C
   if (!dptr) return missing("dptr");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   *dptr = 0;
+  if (stream.captured()) [[unlikely]] {
+    VG_TRY(*dptr, core::capture::allocate(stream, bytesize, nullptr));
+    return CUDA_SUCCESS;
+  }
+  VG_CHECK(core::capture::permitUnsafe());
   VG_TRY(*dptr, memory::allocateAsync(stream, bytesize));
   return CUDA_SUCCESS;
 }
@@ -32,6 +39,11 @@ CUresult cuMemAllocFromPoolAsync(const Call& call, CUdeviceptr* dptr, size_t byt
                                  CUstream hStream) {
   if (!dptr) return missing("dptr");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.captured()) [[unlikely]] {
+    VG_TRY(*dptr, core::capture::allocate(stream, bytesize, pool));
+    return CUDA_SUCCESS;
+  }
+  VG_CHECK(core::capture::permitUnsafe());
   VG_TRY(memory::Pool & from, memory::findPool(pool));
   VG_TRY(*dptr, memory::allocateAsync(stream, bytesize, &from));
   return CUDA_SUCCESS;
@@ -39,6 +51,8 @@ CUresult cuMemAllocFromPoolAsync(const Call& call, CUdeviceptr* dptr, size_t byt
 
 CUresult cuMemFreeAsync(const Call& call, CUdeviceptr dptr, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.captured()) [[unlikely]]
+    return core::capture::release(stream, dptr);
   if (!dptr) return CUDA_SUCCESS;
   return memory::releaseAsync(stream, dptr);
 }

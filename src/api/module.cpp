@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "api/era.h"
 #include "base/settings.h"
 #include "core/function.h"
 
@@ -92,6 +93,9 @@ CUresult cuModuleGetGlobal_v2(const Call&, CUdeviceptr* dptr, size_t* bytes, CUm
 // The first version's addresses have 32 bits, which no variable here has.
 CUresult cuModuleGetGlobal(const Call& call, CUdeviceptr_v1* dptr, unsigned int* bytes, CUmodule hmod,
                            const char* name) {
+  if (dptr) *dptr = 0;
+  if (bytes) *bytes = 0;
+  VG_CHECK(checkEra(call));
   CUdeviceptr address = 0;
   size_t size = 0;
   VG_CHECK(cuModuleGetGlobal_v2(call, &address, &size, hmod, name));

@@ -29,6 +29,11 @@ CUresult cuGetErrorString(const Call&, CUresult error, const char** pStr) {
 }
 
 // Programs mark what a profiler should look at. None can attach to this library, so there is nothing to start or stop.
+// The vendor's driver answers so whatever the arguments.
+CUresult cuProfilerInitialize(const Call&, const char*, const char*, CUoutput_mode) {
+  return unsupported("cuProfilerInitialize");
+}
+
 CUresult cuProfilerStart(const Call&) { return CUDA_SUCCESS; }
 
 CUresult cuProfilerStop(const Call&) { return CUDA_SUCCESS; }

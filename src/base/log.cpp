@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/log_history.h"
 #include "base/result.h"
 
 namespace vg::log {
@@ -99,18 +100,30 @@ namespace vg {
     va_end(args);                        \
   }
 
+// What a program can read with cuLogsDumpToMemory.
+#define VG_REMEMBER                                    \
+  {                                                    \
+    va_list args;                                      \
+    va_start(args, reason);                            \
+    log::remember(log::Severity::Error, reason, args); \
+    va_end(args);                                      \
+  }
+
 CUresult fail(CUresult code, const char* reason, ...) {
   VG_WRITE_LIST(log::Level::Info)
+  VG_REMEMBER
   return code;
 }
 
 CUresult unsupported(const char* reason, ...) {
   VG_WRITE_LIST(log::Level::Warn)
+  VG_REMEMBER
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult unimplemented(const char* reason, ...) {
   VG_WRITE_LIST(log::Level::Error)
+  VG_REMEMBER
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -153,11 +153,12 @@ Result<StreamCapture&> active(const Stream& stream, const char* what) {
   return *state;
 }
 
-CUresult addLocked(StreamCapture& state, NodeParams params) {
+CUresult addLocked(StreamCapture& state, const Describe& describe) {
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(state.capture->graph));
   VG_TRY(const std::vector<Dependency> dependencies,
          graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
+  VG_TRY(NodeParams params, describe(graph, dependencies));
   VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
   state.tail.set(node.handle());
   return CUDA_SUCCESS;
@@ -316,9 +317,13 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
 }
 
 CUresult add(Stream& stream, NodeParams params) {
+  return add(stream, [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); });
+}
+
+CUresult add(Stream& stream, const Describe& describe) {
   const std::lock_guard lock(captureMutex);
   VG_TRY(StreamCapture & state, active(stream, "work"));
-  return addLocked(state, std::move(params));
+  return addLocked(state, describe);
 }
 
 CUresult ready(Stream& stream) {

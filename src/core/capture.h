@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -52,8 +53,11 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
 
 // The rest are for work in a stream that says captured().
 
-// Makes a node of the work, after what the stream has captured so far.
+// Makes a node of the work, after what the stream has captured so far. `describe` is called with the graph and those
+// nodes, under graphs::Lock, and must not add to the graph itself.
 CUresult add(Stream& stream, NodeParams params);
+using Describe = std::function<Result<NodeParams>(Graph& graph, const std::vector<Dependency>& before)>;
+CUresult add(Stream& stream, const Describe& describe);
 // Refuses work that cannot be captured, and ends what it could have been part of:
 // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _IMPLICIT for the legacy stream.
 [[gnu::cold]] CUresult refuse(const Stream& stream, const char* what);

@@ -2,9 +2,12 @@
 
 #include "core/capture.h"
 #include "core/context.h"
+#include "core/device.h"
 #include "core/event.h"
 #include "core/function.h"
+#include "core/graph_memory.h"
 #include "core/memory_operations.h"
+#include "core/memory_pool.h"
 
 namespace vg::core::capture {
 namespace {
@@ -149,6 +152,26 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
 
 CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {
   return add(stream, HostNode{{function, data}});
+}
+
+Result<CUdeviceptr> allocate(Stream& stream, size_t bytes, CUmemoryPool pool) {
+  VG_CHECK(ready(stream));
+  if (!bytes) return CUdeviceptr{0};
+  if (pool) VG_CHECK(memory::findPool(pool));
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, stream.context().device().handle()};
+  params.bytesize = bytes;
+  VG_CHECK(add(stream, [&](Graph& graph, const std::vector<Dependency>& before) {
+    return graphs::describeAlloc(graph, &params, before);
+  }));
+  return params.dptr;
+}
+
+CUresult release(Stream& stream, CUdeviceptr address) {
+  return add(stream, [&](Graph& graph, const std::vector<Dependency>& before) {
+    return graphs::describeFree(graph, address, before);
+  });
 }
 
 CUresult memoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {

@@ -23,6 +23,9 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
 CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
                       const LaunchArguments& arguments);
 CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data);
+// As memory::allocateAsync and releaseAsync; the memory is the graph's. `pool`: the pool that was asked for, or null.
+Result<CUdeviceptr> allocate(Stream& stream, size_t bytes, CUmemoryPool pool);
+CUresult release(Stream& stream, CUdeviceptr address);
 // As queueMemoryOperations.
 CUresult memoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count);
 

@@ -3,15 +3,21 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/raw_enum.h"
 #include "copy/copy.h"
+#include "core/array.h"
 #include "core/context.h"
+#include "core/device.h"
 #include "core/memory.h"
+#include "core/memory_copy.h"
 
 namespace vg::core::memory {
 namespace {
@@ -20,8 +26,16 @@ using Known = const alloc::Record*;  // null: pageable
 
 // Up to this many bytes an idle stream copies a batch on the calling thread: some microseconds.
 constexpr size_t kInPlaceBytes = size_t{256} << 10;
-// A busy stream gets a copy of pageable sources up to this size; larger ones are waited for.
-constexpr size_t kStagedBytes = size_t{1} << 20;
+
+// Where memory should be copied to or from: advice, and all memory of emulated devices is in one place.
+CUresult checkHint(const CUmemLocation& hint) {
+  const int type = rawValue(hint.type);
+  if (type < CU_MEM_LOCATION_TYPE_INVALID || type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
+    return fail(CUDA_ERROR_INVALID_VALUE, "location hint of type %d", type);
+  if (type == CU_MEM_LOCATION_TYPE_DEVICE && !findDevice(hint.id))
+    return fail(CUDA_ERROR_INVALID_VALUE, "location hint: device %d", hint.id);
+  return CUDA_SUCCESS;
+}
 
 CUresult checkAttributes(const CUmemcpyAttributes& attributes) {
   const int order = rawValue(attributes.srcAccessOrder);
@@ -29,7 +43,8 @@ CUresult checkAttributes(const CUmemcpyAttributes& attributes) {
     return fail(CUDA_ERROR_INVALID_VALUE, "source access order %d", order);
   if (attributes.flags & ~unsigned{CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE})
     return fail(CUDA_ERROR_INVALID_VALUE, "copy flags %#x", attributes.flags);
-  return CUDA_SUCCESS;
+  VG_CHECK(checkHint(attributes.srcLocHint));
+  return checkHint(attributes.dstLocHint);
 }
 
 CUresult checkStarts(const LinearBatch& batch) {
@@ -46,9 +61,10 @@ CUresult checkStarts(const LinearBatch& batch) {
 
 // What the copies of a batch have in common, found while they are checked.
 struct Survey {
-  size_t bytes = 0;
-  bool mustWait = false;  // pageable destinations, memory that asks for synchrony
-  bool mustRead = false;  // sources that have to be read before the call returns
+  size_t copies = 0;  // that were found to be right, from the first on
+  size_t bytes = 0;   // of those
+  size_t staged = 0;  // bytes that have to be read before the call returns, from pageable memory
+  bool mustWait = false;
 };
 
 bool wantsSynchrony(Known record) { return record && asksForSynchrony(*record); }
@@ -92,34 +108,57 @@ class Reachable {
 };
 constinit std::atomic<uintptr_t> Reachable::pages[kSeen]{};
 
+// As the vendor's driver orders the reads: a pageable source is read when the stream gets there, and the call waits for
+// that, unless the order says otherwise; then it is put aside. Other memory is read in the stream's order, and the call
+// waits if it has to be read during the call.
+void surveyOrder(Survey& survey, Known from, int order, size_t bytes) {
+  const bool duringCall = order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+  if (from) {
+    survey.mustWait |= duringCall;
+  } else if (order == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) {
+    survey.mustWait = true;
+  } else {
+    survey.staged += bytes;
+  }
+}
+
 CUresult surveyCopy(const LinearBatch& batch, size_t i, int order, Survey& survey, Reachable& reachable) {
   const size_t bytes = batch.sizes[i];
   if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "copy %zu of a batch has no bytes", i);
-  VG_TRY(const Known to, unifiedRecord(pointer(batch.destinations[i]), bytes, Access::Write));
+  VG_TRY(const Known to, unifiedRecord(pointer(batch.destinations[i]), bytes));
   VG_TRY(const Known from, unifiedRecord(pointer(batch.sources[i]), bytes));
   if (!to) [[unlikely]]
     VG_CHECK(reachable.add(batch.destinations[i], bytes));
   if (!from) [[unlikely]]
     VG_CHECK(reachable.add(batch.sources[i], bytes));
   survey.bytes += bytes;
-  survey.mustWait |= !to || wantsSynchrony(to) || wantsSynchrony(from);
-  survey.mustRead |= !from || order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+  survey.mustWait |= wantsSynchrony(to) || wantsSynchrony(from);
+  surveyOrder(survey, from, order, bytes);
+  ++survey.copies;
   return CUDA_SUCCESS;
 }
 
-Result<Survey> surveyBatch(const LinearBatch& batch, size_t& culprit) {
-  Survey survey;
-  Reachable reachable;
-  for (size_t k = 0; k < batch.attributeCount; ++k) {
-    culprit = batch.starts[k];
-    VG_CHECK(checkAttributes(batch.attributes[k]));
+// Calls visit(copy, order) for each copy until it fails.
+template <class Visit>
+CUresult forEach(const LinearBatch& batch, size_t copies, Visit visit) {
+  size_t i = 0;
+  for (size_t k = 0; k < batch.attributeCount && i < copies; ++k) {
     const int order = rawValue(batch.attributes[k].srcAccessOrder);
-    const size_t end = k + 1 < batch.attributeCount ? batch.starts[k + 1] : batch.count;
-    for (; culprit < end; ++culprit) VG_CHECK(surveyCopy(batch, culprit, order, survey, reachable));
+    const size_t end = std::min(copies, k + 1 < batch.attributeCount ? batch.starts[k + 1] : batch.count);
+    for (; i < end; ++i) VG_CHECK(visit(i, order));
   }
-  culprit = kWholeBatch;
-  VG_CHECK(reachable.check());
-  return survey;
+  return CUDA_SUCCESS;
+}
+
+CUresult surveyBatch(const LinearBatch& batch, Survey& survey) {
+  Reachable reachable;
+  const CUresult result =
+      forEach(batch, batch.count, [&](size_t i, int order) { return surveyCopy(batch, i, order, survey, reachable); });
+  if (const CUresult unreachable = reachable.check()) {
+    survey = {};
+    return unreachable;
+  }
+  return result;
 }
 
 copy::Shape shapeOf(CUdeviceptr destination, const void* source, size_t bytes) {
@@ -128,66 +167,175 @@ copy::Shape shapeOf(CUdeviceptr destination, const void* source, size_t bytes) {
           bytes};
 }
 
-// The batch as commands. Sources that have to be read now are copied to `staged`, in their order.
-std::vector<backend::Command> commandsOf(const LinearBatch& batch, std::byte* staged) {
+// The first copies of the batch as commands. Sources that have to be read now are put at `staged`, one after the other.
+std::vector<backend::Command> commandsOf(const LinearBatch& batch, size_t copies, std::byte* staged) {
   std::vector<backend::Command> commands;
-  commands.reserve(batch.count + 1);
-  for (size_t i = 0; i < batch.count; ++i) {
+  commands.reserve(copies + 1);
+  (void)forEach(batch, copies, [&](size_t i, int order) {
     const size_t bytes = batch.sizes[i];
     const void* source = pointer(batch.sources[i]);
-    if (staged) {
+    if (staged && order != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && pageable(source)) {
       copy::copyBytes(staged, source, bytes);
       source = staged;
       staged += bytes;
     }
     commands.push_back(backend::CopyCommand{shapeOf(batch.destinations[i], source, bytes)});
-  }
+    return CUDA_SUCCESS;
+  });
   return commands;
 }
 
-CUresult enqueue(Stream& stream, const LinearBatch& batch, const Survey& survey) {
-  const bool wait = survey.mustWait || (survey.mustRead && survey.bytes > kStagedBytes);
-  if (wait || !survey.mustRead) {
-    const std::vector<backend::Command> commands = commandsOf(batch, nullptr);
-    return stream.submit(commands.data(), commands.size(), wait ? Completion::Host : Completion::Async);
-  }
-  auto* const staged = static_cast<std::byte*>(std::malloc(survey.bytes));
-  if (!staged) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to stage %zu bytes", survey.bytes);
-  CUresult submitted;
-  try {
-    std::vector<backend::Command> commands = commandsOf(batch, staged);
-    commands.push_back(backend::HostCall{[](void* data) { std::free(data); }, staged});
-    submitted = stream.submit(commands.data(), commands.size());
-  } catch (...) {
-    std::free(staged);
-    throw;
-  }
-  if (submitted != CUDA_SUCCESS) std::free(staged);
-  return submitted;
+// Gives the stream commands after which `staged` (may be null) is freed.
+CUresult submit(Stream& stream, std::vector<backend::Command> commands, std::byte* staged, bool wait) {
+  if (staged) commands.push_back(backend::HostCall{[](void* data) { std::free(data); }, staged});
+  return stream.submit(commands.data(), commands.size(), wait ? Completion::Host : Completion::Async);
 }
 
-// A batch may not be given to the legacy stream, as the manual says and the driver does.
-CUresult checkStream(const Stream& stream) {
-  if (stream.captured()) return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a batch of copies cannot be captured");
-  if (stream.kind() == Stream::Kind::Legacy)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a batch of copies in the legacy stream");
+CUresult enqueue(Stream& stream, const LinearBatch& batch, const Survey& survey) {
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> staged;
+  if (survey.staged && !survey.mustWait) {
+    staged.reset(static_cast<std::byte*>(std::malloc(survey.staged)));
+    if (!staged) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to stage %zu bytes", survey.staged);
+  }
+  VG_CHECK(submit(stream, commandsOf(batch, survey.copies, staged.get()), staged.get(), survey.mustWait));
+  (void)staged.release();  // the last command frees it
   return CUDA_SUCCESS;
 }
 
-}  // namespace
-
-CUresult copyBatch(Stream& stream, const LinearBatch& batch, size_t& culprit) {
-  culprit = kWholeBatch;
-  VG_CHECK(checkStream(stream));
-  VG_CHECK(checkStarts(batch));
-  VG_TRY(const Survey survey, surveyBatch(batch, culprit));
-  VG_CHECK(stream.context().state());
+CUresult run(Stream& stream, const LinearBatch& batch, const Survey& survey) {
+  if (!survey.copies) return CUDA_SUCCESS;
   const auto copyAll = [&] {
-    for (size_t i = 0; i < batch.count; ++i)
+    for (size_t i = 0; i < survey.copies; ++i)
       copy::copyBytes(reinterpret_cast<void*>(batch.destinations[i]), pointer(batch.sources[i]), batch.sizes[i]);
   };
   if (survey.bytes <= kInPlaceBytes && stream.runInPlace(copyAll)) return CUDA_SUCCESS;
   return enqueue(stream, batch, survey);
+}
+
+}  // namespace
+
+CUresult checkBatchStream(const Stream& stream) {
+  if (stream.captured()) return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a batch of copies cannot be captured");
+  if (stream.kind() == Stream::Kind::Legacy)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a batch of copies in the legacy stream");
+  return stream.context().state();
+}
+
+CUresult copyBatch(Stream& stream, const LinearBatch& batch, size_t& culprit) {
+  culprit = kWholeBatch;
+  VG_CHECK(checkStarts(batch));
+  for (size_t k = 0; k < batch.attributeCount; ++k) VG_CHECK(checkAttributes(batch.attributes[k]));
+  Survey survey;
+  const CUresult surveyed = surveyBatch(batch, survey);
+  if (surveyed != CUDA_SUCCESS && survey.bytes) culprit = survey.copies;
+  const CUresult result = run(stream, batch, survey);
+  return surveyed != CUDA_SUCCESS ? surveyed : result;
+}
+
+namespace {
+
+// An operand of a box in the words of CUDA_MEMCPY3D, whose x and pitch count bytes.
+struct Operand {
+  int type;
+  CUdeviceptr pointer;
+  CUarray array;
+  CUoffset3D offset;  // x in bytes
+  size_t pitch, height;
+};
+
+Result<size_t> arrayElementBytes(CUarray handle) {
+  const auto array = findArray(handle);
+  if (!array.ok()) return fail(CUDA_ERROR_INVALID_VALUE, "%p is no array", static_cast<void*>(handle));
+  return size_t{array.value().unit.bytes};
+}
+
+Result<size_t> elementOf(const CUmemcpy3DOperand& operand) {
+  switch (const int type = rawValue(operand.type)) {
+    case CU_MEMCPY_OPERAND_TYPE_POINTER:
+      return size_t{0};
+    case CU_MEMCPY_OPERAND_TYPE_ARRAY:
+      return arrayElementBytes(operand.op.array.array);
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "operand type %d", type);
+  }
+}
+
+// The bytes of an element that both operands agree on; 1 between pointers.
+Result<size_t> elementOf(const CUDA_MEMCPY3D_BATCH_OP& op) {
+  VG_TRY(const size_t from, elementOf(op.src));
+  VG_TRY(const size_t to, elementOf(op.dst));
+  if (from && to && from != to)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a copy from elements of %zu bytes to elements of %zu", from, to);
+  return std::max({from, to, size_t{1}});
+}
+
+Result<Operand> operandOf(const CUmemcpy3DOperand& given, const CUextent3D& extent, size_t element) {
+  if (rawValue(given.type) == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const auto& array = given.op.array;
+    return Operand{CU_MEMORYTYPE_ARRAY, 0, array.array, {array.offset.x * element, array.offset.y, array.offset.z}};
+  }
+  const auto& side = given.op.ptr;
+  const size_t row = side.rowLength ? side.rowLength : extent.width;
+  const size_t layer = side.layerHeight ? side.layerHeight : extent.height;
+  size_t pitch;
+  if (row < extent.width || layer < extent.height || __builtin_mul_overflow(row, element, &pitch))
+    return fail(CUDA_ERROR_INVALID_VALUE, "rows of %zu and layers of %zu for a box of %zu x %zu", row, layer,
+                extent.width, extent.height);
+  return Operand{CU_MEMORYTYPE_UNIFIED, side.ptr, nullptr, {}, pitch, layer};
+}
+
+Result<CUDA_MEMCPY3D> boxOf(const CUDA_MEMCPY3D_BATCH_OP& op) {
+  CUmemcpyAttributes attributes{};
+  std::memcpy(&attributes.srcAccessOrder, &op.srcAccessOrder, sizeof op.srcAccessOrder);
+  attributes.flags = op.flags;
+  VG_CHECK(checkAttributes(attributes));
+  if (!op.extent.width || !op.extent.height || !op.extent.depth)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a box of %zu x %zu x %zu", op.extent.width, op.extent.height,
+                op.extent.depth);
+  VG_TRY(const size_t element, elementOf(op));
+  VG_TRY(const Operand from, operandOf(op.src, op.extent, element));
+  VG_TRY(const Operand to, operandOf(op.dst, op.extent, element));
+  CUDA_MEMCPY3D box{};
+  box.srcMemoryType = static_cast<CUmemorytype>(from.type);
+  box.dstMemoryType = static_cast<CUmemorytype>(to.type);
+  box.srcDevice = from.pointer;
+  box.dstDevice = to.pointer;
+  box.srcArray = from.array;
+  box.dstArray = to.array;
+  box.srcXInBytes = from.offset.x;
+  box.dstXInBytes = to.offset.x;
+  box.srcY = from.offset.y;
+  box.dstY = to.offset.y;
+  box.srcZ = from.offset.z;
+  box.dstZ = to.offset.z;
+  box.srcPitch = from.pitch;
+  box.dstPitch = to.pitch;
+  box.srcHeight = from.height;
+  box.dstHeight = to.height;
+  if (__builtin_mul_overflow(op.extent.width, element, &box.WidthInBytes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "rows of %zu elements", op.extent.width);
+  box.Height = op.extent.height;
+  box.Depth = op.extent.depth;
+  return box;
+}
+
+}  // namespace
+
+CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t count, size_t& culprit) {
+  culprit = kWholeBatch;
+  if (!ops || !count)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a batch of %zu boxes at %p", count, static_cast<const void*>(ops));
+  for (size_t i = 0; i < count; ++i) {
+    culprit = i;
+    VG_TRY(const CUDA_MEMCPY3D box, boxOf(ops[i]));
+    const bool duringCall = rawValue(ops[i].srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    VG_CHECK(copyBox(stream, box, duringCall ? Form::Synchronous : Form::Asynchronous));
+  }
+  culprit = kWholeBatch;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace vg::core::memory

@@ -1,5 +1,6 @@
-// Batches of copies: cuMemcpyBatchAsync and cuMemcpy3DBatchAsync. A batch is one piece of work of its stream. All of it
-// is checked before any of it is queued. Thread-safe.
+// Batches of copies: cuMemcpyBatchAsync and cuMemcpy3DBatchAsync. The attributes of a
+// batch are checked first; a bad copy is found on its turn, and those before it are made, as by the vendor's driver.
+// Thread-safe.
 #pragma once
 
 #include <cuda.h>
@@ -23,7 +24,10 @@ struct LinearBatch {
 // What a failed batch is about: an entry of it, or the whole.
 inline constexpr size_t kWholeBatch = SIZE_MAX;
 
-// `culprit` receives the entry that failed, or kWholeBatch.
+// Batches go to any stream but the legacy one, and cannot be captured.
+CUresult checkBatchStream(const Stream& stream);
+// `culprit` receives the entry that failed, or kWholeBatch. Require: checkBatchStream().
 CUresult copyBatch(Stream& stream, const LinearBatch& batch, size_t& culprit);
+CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t count, size_t& culprit);
 
 }  // namespace vg::core::memory

@@ -85,11 +85,15 @@ Result<Operation> describe(const Device& device, const CUmemDecompressParams& pa
 
 }  // namespace
 
+CUresult requireDecompression(const Context* context) {
+  const Device& device = context ? context->device() : deviceAt(0);
+  if (device.attribute(CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK)) return CUDA_SUCCESS;
+  return unsupported("decompression, by this device profile");
+}
+
 CUresult decompressBatch(Stream& stream, const CUmemDecompressParams* operations, size_t count, size_t& culprit) {
   culprit = SIZE_MAX;
   const Device& device = stream.context().device();
-  if (!device.attribute(CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK))
-    return unsupported("decompression, by this device profile");
   auto batch = std::make_unique<Batch>(Batch{&stream.context(), {}});
   batch->operations.reserve(count);
   for (size_t i = 0; i < count; ++i) {

@@ -9,8 +9,12 @@
 
 namespace vg::core::memory {
 
+// CUDA_ERROR_NOT_SUPPORTED when the context's device has no engine, which the vendor's driver says before it looks at
+// anything else; without a context the first device is meant.
+CUresult requireDecompression(const Context* context);
+
 // Checks all operations, then queues them as one piece of work. `culprit` receives the operation that a failure is
-// about, or SIZE_MAX. CUDA_ERROR_NOT_SUPPORTED on a device without an engine; CUDA_ERROR_INVALID_VALUE for unknown
+// about, or SIZE_MAX. CUDA_ERROR_INVALID_VALUE for unknown
 // algorithms, operations longer than the engine takes, and memory that is not the device's. Damaged input writes 0 to
 // its *dstActBytes and a line to the log; the other operations go on.
 CUresult decompressBatch(Stream& stream, const CUmemDecompressParams* operations, size_t count, size_t& culprit);

@@ -174,6 +174,10 @@ CUresult destroy(CUstream handle);
 CUresult synchronizeAll(Context& context);
 // The ends of all work that is queued in the context now.
 std::vector<Point> pending(Context& context);
+// Points that are reached when all streams of the context have done what they have to do by now.
+std::vector<Point> unfinished(Context& context);
+// The streams that the context has now, but for other threads' default streams.
+std::vector<CUstream> all(Context& context);
 // True when no stream of the context has work left.
 bool idle(Context& context);
 // Waits for all work, then ends all streams of the context. Requires: nobody uses the context any more.

@@ -132,6 +132,14 @@ class StreamRegistry {
     return points;
   }
 
+  static std::vector<CUstream> all(Context& context) {
+    StreamSet& set = context.streams();
+    std::vector<CUstream> handles;
+    std::lock_guard lock(set.mutex);
+    for (const Stream* stream = set.first; stream; stream = stream->next_) handles.push_back(stream->handle());
+    return handles;
+  }
+
   static bool idle(Context& context) {
     StreamSet& set = context.streams();
     std::lock_guard lock(set.mutex);
@@ -207,6 +215,10 @@ CUresult synchronizeAll(Context& context) {
 }
 
 std::vector<Point> pending(Context& context) { return StreamRegistry::tails(context); }
+
+std::vector<Point> unfinished(Context& context) { return StreamRegistry::tails(context); }
+
+std::vector<CUstream> all(Context& context) { return StreamRegistry::all(context); }
 
 bool idle(Context& context) { return StreamRegistry::idle(context); }
 
