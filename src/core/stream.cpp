@@ -224,6 +224,14 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
 
 CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(backend::HostCall{function, data}); }
 
+bool Stream::tryInline(void (*function)(void*), void* data) {
+  uint64_t value = 0;
+  if (!inlineAllowed_ || context_->state() != CUDA_SUCCESS || !claim(&value)) return false;
+  function(data);
+  (void)finishInline(value, Completion::Async);
+  return true;
+}
+
 CUresult Stream::waitFor(Point point) {
   VG_CHECK(admit());
   if (!point.timeline || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself

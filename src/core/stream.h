@@ -85,6 +85,10 @@ class Stream {
     return true;
   }
 
+  // Runs function(data), which is short and waits for nobody, on the calling thread; false, with nothing done, when the
+  // stream is not idle.
+  bool tryInline(void (*function)(void* data), void* data);
+
   // Later work waits for the point; other streams' points too.
   CUresult waitFor(Point point);
   // CUDA_SUCCESS, CUDA_ERROR_NOT_READY or the sticky error. For the legacy stream: of all blocking streams too.

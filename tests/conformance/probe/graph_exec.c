@@ -128,8 +128,13 @@ static void instantiation(void) {
   RESULT("launch without a context", D(cuGraphLaunch)(e, 0));
   RESULT("launch without a context in a stream", D(cuGraphLaunch)(e, s));
   D(cuCtxPushCurrent_v2)(c);
+  RESULT("instantiate with it", D(cuGraphInstantiateWithFlags)(&e, g, 0));
   CUcontext second;
   CUstream s2;
+  D(cuCtxPopCurrent_v2)(&c);
+  RESULT("launch a living one without a context in a stream", D(cuGraphLaunch)(e, s));
+  D(cuCtxPushCurrent_v2)(c);
+  D(cuStreamSynchronize)(s);
   D(cuCtxCreate_v2)(&second, 0, device);
   D(cuStreamCreate)(&s2, 0);
   RESULT("launch in a stream of another context", D(cuGraphLaunch)(e, s2));
@@ -393,6 +398,37 @@ static void updates(void) {
   RESULT("the first form", D(cuGraphExecUpdate)(e, two1, &errorNode, &result));
   fact("the first form: result", "%d", (int)result);
   fact("the first form: error node", "%s", errorNode == (CUgraphNode)-1 ? "untouched" : errorNode ? "set" : "NULL");
+  static const char* const olds[] = {"the first form, another type", "the first form, another edge",
+                                     "the first form, a copy from the host"};
+  for (int i = 0; i < 3; ++i) {
+    u = newGraph();
+    a = addFill(u, NULL, p, 1, 64);
+    b = i == 0 ? addFill(u, a, q, 1, 64) : i == 1 ? addCopy(u, NULL, q, p, 64) : NULL;
+    if (i == 2) D(cuGraphAddMemcpyNode)(&b, u, &a, 1, &c, context);
+    k = addKernel(u, b, "store", arguments), h = addHost(u, k, nothing, NULL), m = emptyAfter(u, h);
+    result = (CUgraphExecUpdateResult)-1, errorNode = (CUgraphNode)-1;
+    RESULT(olds[i], D(cuGraphExecUpdate)(e, u, &errorNode, &result));
+    fact(olds[i], "%d %s", (int)result, errorNode == (CUgraphNode)-1 ? "untouched" : nameOf(errorNode, u));
+  }
+  u = newGraph();
+  a = addFill(u, NULL, p, 1, 64), b = emptyAfter(u, a), k = emptyAfter(u, a), h = emptyAfter(u, k);
+  m = emptyAfter(u, NULL);
+  tryUpdate("three ends for one", e, u);
+  u = newGraph();
+  a = addFill(u, NULL, p, 1, 64), b = emptyAfter(u, NULL), k = emptyAfter(u, NULL), h = emptyAfter(u, NULL);
+  m = emptyAfter(u, NULL);
+  tryUpdate("no edges", e, u);
+  u = newGraph();
+  a = addFill(u, NULL, p, 1, 64), b = addCopy(u, a, q, p, 64), k = addKernel(u, a, "store", arguments),
+  h = addHost(u, k, nothing, NULL), m = emptyAfter(u, h);
+  tryUpdate("the copy at an end", e, u);
+  u = newGraph();
+  CUDA_MEMSET_NODE_PARAMS rows = byteFill(p, 1, 16);
+  rows.height = 2, rows.pitch = 64;
+  D(cuGraphAddMemsetNode)(&a, u, NULL, 0, &rows, context);
+  b = addCopy(u, a, q, p, 64), k = addKernel(u, b, "store", arguments), h = addHost(u, k, nothing, NULL),
+  m = emptyAfter(u, h);
+  tryUpdate("a fill of rows", e, u);
   RESULT("after an update that failed: launch", D(cuGraphLaunch)(e, 0));
   RESULT("synchronize", D(cuCtxSynchronize)());
   // Attributes, child graphs, events.
@@ -545,7 +581,6 @@ static void memoryNodes(void) {
   RESULT("alloc with a handle type", D(cuGraphAddMemAllocNode)(&n, g, NULL, 0, &params));
   params.poolProps.handleTypes = 0;
   params.accessDescCount = 1;
-  RESULT("alloc, access NULL", D(cuGraphAddMemAllocNode)(&n, g, NULL, 0, &params));
   CUmemAccessDesc access;
   memset(&access, 0, sizeof access);
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE, access.location.id = device;
@@ -640,6 +675,13 @@ static void memoryNodes(void) {
   RESULT("destroy the executable", D(cuGraphExecDestroy)(e));
   fact("the memory at the end", "%u", byteAt(p));
   RESULT("free it at the end", D(cuMemFree_v2)(p));
+  catchCrashes();
+  memset(&params, 0, sizeof params);
+  params.bytesize = 64, params.accessDescCount = 1;
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  params.poolProps.location.id = device;
+  RISKY("alloc, access NULL", D(cuGraphAddMemAllocNode)(&n, newGraph(), NULL, 0, &params));
 }
 
 static void memoryAttributes(void) {

@@ -98,18 +98,18 @@ static void kernels(void) {
   old.func = nop, old.gridDimX = old.gridDimY = old.gridDimZ = old.blockDimX = old.blockDimY = old.blockDimZ = 1;
   RESULT("the old form", D(cuGraphAddKernelNode)(&n, g, NULL, 0, &old));
   RESULT("the old get", D(cuGraphKernelNodeGetParams)(n, &old));
-  CUcontext c;
-  D(cuCtxPopCurrent_v2)(&c);
+  CUcontext c, second;
   k = kernelNode(nop, NULL);
-  RESULT("without a context", D(cuGraphAddKernelNode_v2)(&n, g, NULL, 0, &k));
-  D(cuCtxPushCurrent_v2)(c);
-  CUcontext second;
   D(cuCtxCreate_v2)(&second, 0, device);
   RESULT("function of a context that is not current", D(cuGraphAddKernelNode_v2)(&n, g, NULL, 0, &k));
   k.ctx = second;
   RESULT("function with another context", D(cuGraphAddKernelNode_v2)(&n, g, NULL, 0, &k));
   D(cuCtxPopCurrent_v2)(&c);
   catchCrashes();
+  D(cuCtxPopCurrent_v2)(&c);
+  k = kernelNode(nop, NULL);
+  RISKY("without a context", D(cuGraphAddKernelNode_v2)(&n, g, NULL, 0, &k));
+  D(cuCtxPushCurrent_v2)(c);
   void* broken[] = {&p, NULL};
   k = kernelNode(store, broken);
   RISKY("an argument NULL", D(cuGraphAddKernelNode_v2)(&n, g, NULL, 0, &k));
@@ -156,8 +156,6 @@ static void attributes(void) {
   RESULT("copy to an empty node", D(cuGraphKernelNodeCopyAttributes)(a, n));
   RESULT("copy from NULL", D(cuGraphKernelNodeCopyAttributes)(m, NULL));
   RESULT("get of an empty node", D(cuGraphKernelNodeGetAttribute)(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
-  RESULT("get into NULL", D(cuGraphKernelNodeGetAttribute)(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL));
-  RESULT("set NULL", D(cuGraphKernelNodeSetAttribute)(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL));
   RESULT("get 99", D(cuGraphKernelNodeGetAttribute)(n, (CUkernelNodeAttrID)99, &v));
   RESULT("get -1", D(cuGraphKernelNodeGetAttribute)(n, (CUkernelNodeAttrID)-1, &v));
   memset(&v, 0, sizeof v);
@@ -165,6 +163,9 @@ static void attributes(void) {
   RESULT("cluster 2 on a grid of 1", D(cuGraphKernelNodeSetAttribute)(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &v));
   v.accessPolicyWindow.hitRatio = 2.0f;
   RESULT("hit ratio 2", D(cuGraphKernelNodeSetAttribute)(n, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
+  catchCrashes();
+  RISKY("get into NULL", D(cuGraphKernelNodeGetAttribute)(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL));
+  RISKY("set NULL", D(cuGraphKernelNodeSetAttribute)(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL));
 }
 
 static void copies(void) {
@@ -372,16 +373,16 @@ static void others(void) {
   memset(&signal, 0, sizeof signal);
   RESULT("semaphore: params NULL", D(cuGraphAddExternalSemaphoresSignalNode)(&n, g, NULL, 0, NULL));
   RESULT("semaphore: none", D(cuGraphAddExternalSemaphoresSignalNode)(&n, g, NULL, 0, &signal));
-  signal.numExtSems = 1;
-  RESULT("semaphore: arrays NULL", D(cuGraphAddExternalSemaphoresSignalNode)(&n, g, NULL, 0, &signal));
   CUDA_EXT_SEM_WAIT_NODE_PARAMS wait;
   memset(&wait, 0, sizeof wait);
   RESULT("semaphore wait: none", D(cuGraphAddExternalSemaphoresWaitNode)(&n, g, NULL, 0, &wait));
   CUexternalSemaphore semaphore = NULL;
   CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signalParams;
   memset(&signalParams, 0, sizeof signalParams);
-  signal.extSemArray = &semaphore, signal.paramsArray = &signalParams;
   catchCrashes();
+  signal.numExtSems = 1;
+  RISKY("semaphore: arrays NULL", D(cuGraphAddExternalSemaphoresSignalNode)(&n, g, NULL, 0, &signal));
+  signal.extSemArray = &semaphore, signal.paramsArray = &signalParams;
   RISKY("semaphore: NULL handle", D(cuGraphAddExternalSemaphoresSignalNode)(&n, g, NULL, 0, &signal));
   RISKY("record: garbage event", D(cuGraphAddEventRecordNode)(&n, g, NULL, 0, (CUevent)(uintptr_t)0x1000));
   D(cuEventDestroy_v2)(ipc);

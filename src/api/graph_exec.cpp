@@ -1,0 +1,233 @@
+// Executable graphs: made, launched, changed.
+#include "core/graph_exec.h"
+
+#include <cstring>
+
+#include "api/call.h"
+#include "core/device.h"
+#include "core/graph_describe.h"
+
+namespace vg::handlers {
+namespace {
+
+using namespace core;
+
+constexpr uint64_t kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                            CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+
+CUresult isNull(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", what); }
+
+CUresult instantiate(CUgraphExec* out, CUgraph handle, uint64_t flags) {
+  if (!out) return isNull("phGraphExec");
+  if (flags & ~(kFlags & ~uint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD}))
+    return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(flags));
+  const graphs::Lock lock;
+  VG_TRY(Graph & graph, graphs::find(handle));
+  const graph_execs::Instantiated made = graph_execs::instantiate(graph, flags);
+  if (made.exec) *out = made.exec->handle();
+  return made.error;
+}
+
+struct Found {
+  GraphExec* exec;
+  GraphNode* node;  // of its image
+};
+Result<Found> find(CUgraphExec exec, CUgraphNode node) {
+  VG_TRY(GraphExec & found, graph_execs::find(exec));
+  VG_TRY(GraphNode & original, graphs::findNode(node));
+  VG_TRY(GraphNode & mine, found.find(original));
+  return Found{&found, &mine};
+}
+
+// describe(node): the new parameters.
+template <class Kind, class Describe>
+CUresult set(CUgraphExec exec, CUgraphNode handle, Describe describe) {
+  const graphs::Lock lock;
+  VG_TRY(const Found found, find(exec, handle));
+  if (!found.node->as<Kind>()) return fail(CUDA_ERROR_INVALID_VALUE, "the node is of type %d", found.node->type());
+  VG_TRY(NodeParams params, describe(*found.node));
+  return found.exec->set(*found.node, std::move(params));
+}
+
+}  // namespace
+
+CUresult cuGraphInstantiateWithFlags(const Call&, CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
+  return instantiate(phGraphExec, hGraph, flags);
+}
+
+CUresult cuGraphInstantiate_v2(const Call&, CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
+                               char* logBuffer, size_t bufferSize) {
+  if (!phGraphExec) return isNull("phGraphExec");
+  if (logBuffer && bufferSize) *logBuffer = '\0';
+  if (phErrorNode) *phErrorNode = nullptr;
+  const graphs::Lock lock;
+  VG_TRY(Graph & graph, graphs::find(hGraph));
+  const graph_execs::Instantiated made = graph_execs::instantiate(graph, 0);
+  if (made.exec) *phGraphExec = made.exec->handle();
+  if (phErrorNode && made.culprit) *phErrorNode = made.culprit->handle();
+  return made.error;
+}
+
+CUresult cuGraphInstantiate(const Call& call, CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
+                            char* logBuffer, size_t bufferSize) {
+  return cuGraphInstantiate_v2(call, phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+CUresult cuGraphInstantiateWithParams(const Call& call, CUgraphExec* phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams) {
+  if (!instantiateParams) return isNull("instantiateParams");
+  instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+  instantiateParams->hErrNode_out = nullptr;
+  if (!phGraphExec) return isNull("phGraphExec");
+  if (instantiateParams->flags & ~kFlags)
+    return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(instantiateParams->flags));
+  if (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+    VG_CHECK(call.resolve(instantiateParams->hUploadStream));
+  const graphs::Lock lock;
+  VG_TRY(Graph & graph, graphs::find(hGraph));
+  const graph_execs::Instantiated made = graph_execs::instantiate(graph, instantiateParams->flags);
+  instantiateParams->result_out = made.result;
+  if (made.culprit) instantiateParams->hErrNode_out = made.culprit->handle();
+  if (made.exec) *phGraphExec = made.exec->handle();
+  return made.error;
+}
+
+CUresult cuGraphExecDestroy(const Call&, CUgraphExec hGraphExec) {
+  const graphs::Lock lock;
+  VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
+  graph_execs::destroy(exec);
+  return CUDA_SUCCESS;
+}
+
+// The driver keeps the priorities of nodes to itself.
+CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* flags) {
+  if (!flags) return isNull("flags");
+  const graphs::Lock lock;
+  VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
+  *flags = exec.flags() & ~uint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD};
+  return CUDA_SUCCESS;
+}
+
+// Everything is where it is needed already.
+CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
+  VG_TRY(Stream & stream, call.resolve(hStream));
+  const graphs::Lock lock;
+  VG_CHECK(graph_execs::find(hGraph));
+  return stream.context().state();
+}
+
+CUresult cuGraphLaunch(const Call& call, CUgraphExec hGraph, CUstream hStream) {
+  VG_TRY(Stream & stream, call.resolve(hStream));
+  const graphs::Lock lock;
+  VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
+  return exec.launch(stream);
+}
+
+CUresult cuGraphExecUpdate_v2(const Call&, CUgraphExec hGraphExec, CUgraph hGraph,
+                              CUgraphExecUpdateResultInfo* resultInfo) {
+  const graphs::Lock lock;
+  if (resultInfo) *resultInfo = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+  VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
+  VG_TRY(Graph & graph, graphs::find(hGraph));
+  const graph_update::Verdict verdict = exec.update(graph);
+  if (resultInfo) {
+    resultInfo->result = verdict.result;
+    resultInfo->errorNode = verdict.node ? verdict.node->handle() : nullptr;
+  }
+  if (verdict.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph does not fit: result %d", verdict.result);
+}
+
+CUresult cuGraphExecUpdate(const Call& call, CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* hErrorNode_out,
+                           CUgraphExecUpdateResult* updateResult_out) {
+  CUgraphExecUpdateResultInfo info{};
+  const CUresult result = cuGraphExecUpdate_v2(call, hGraphExec, hGraph, &info);
+  if (hErrorNode_out) *hErrorNode_out = info.errorNode;
+  if (updateResult_out) *updateResult_out = info.result;
+  return result;
+}
+
+CUresult cuGraphNodeGetEnabled(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled) {
+  if (!isEnabled) return isNull("isEnabled");
+  const graphs::Lock lock;
+  VG_TRY(const Found found, find(hGraphExec, hNode));
+  if (!GraphExec::canDisable(*found.node))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a node of type %d is always enabled", found.node->type());
+  *isEnabled = found.exec->enabled(*found.node);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeSetEnabled(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
+  const graphs::Lock lock;
+  VG_TRY(const Found found, find(hGraphExec, hNode));
+  return found.exec->setEnabled(*found.node, isEnabled != 0);
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                           const CUDA_KERNEL_NODE_PARAMS* nodeParams) {
+  return set<KernelNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+}
+
+CUresult cuGraphExecKernelNodeSetParams(const Call& call, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
+  if (!nodeParams) return isNull("nodeParams");
+  CUDA_KERNEL_NODE_PARAMS params{};
+  std::memcpy(&params, nodeParams, sizeof *nodeParams);
+  return cuGraphExecKernelNodeSetParams_v2(call, hGraphExec, hNode, &params);
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMCPY3D* copyParams, CUcontext ctx) {
+  return set<MemcpyNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(copyParams, ctx); });
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx) {
+  return set<MemsetNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(memsetParams, ctx); });
+}
+
+CUresult cuGraphExecHostNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      const CUDA_HOST_NODE_PARAMS* nodeParams) {
+  return set<HostNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            CUgraph childGraph) {
+  return set<ChildNode>(hGraphExec, hNode,
+                        [&](GraphNode& node) { return graphs::describeChild(node.graph(), childGraph); });
+}
+
+CUresult cuGraphExecEventRecordNodeSetEvent(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+  return set<EventRecordNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describeRecord(event); });
+}
+
+CUresult cuGraphExecEventWaitNodeSetEvent(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+  return set<EventWaitNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describeWait(event); });
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
+  return set<BatchNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+}
+
+CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                          const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* nodeParams) {
+  return set<SemaphoreSignalNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+}
+
+CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                        const CUDA_EXT_SEM_WAIT_NODE_PARAMS* nodeParams) {
+  return set<SemaphoreWaitNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+}
+
+CUresult cuGraphExecNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
+                                  CUgraphNodeParams* nodeParams) {
+  if (!nodeParams) return isNull("nodeParams");
+  const graphs::Lock lock;
+  VG_TRY(const Found found, find(hGraphExec, hNode));
+  if (found.node->as<EmptyNode>()) return fail(CUDA_ERROR_INVALID_VALUE, "an empty node has no parameters");
+  VG_TRY(NodeParams params, graphs::describeForSet(*nodeParams, *found.node));
+  return found.exec->set(*found.node, std::move(params));
+}
+
+}  // namespace vg::handlers

@@ -1,0 +1,242 @@
+#include "core/graph_exec.h"
+
+#include <algorithm>
+
+#include "base/slab.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/graph_conditional.h"
+#include "core/graph_memory.h"
+#include "core/graph_update.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<GraphExec> slab;
+
+}  // namespace
+
+GraphExec::GraphExec(Graph& image, uint64_t flags) : image_(image), flags_(flags) {
+  if (Result<Context&> current = currentContext()) context_ = {&*current, current->generation()};
+  index(image);
+}
+
+bool GraphExec::canDisable(const GraphNode& node) {
+  return node.as<KernelNode>() || node.as<MemcpyNode>() || node.as<MemsetNode>();
+}
+
+GraphExec::~GraphExec() {
+  discardPlan();
+  graphs::destroy(image_);
+  if (!origin_) return;
+  Result<Graph&> origin = graphs::find(origin_);
+  if (origin && origin->id() == originId_) --origin->memoryInstances;
+}
+
+void GraphExec::index(Graph& graph) {
+  for (GraphNode* node : graph.nodes()) {
+    nodes_.emplace(node->origin(), node);
+    if (auto* child = node->as<ChildNode>()) index(*child->graph);
+    if (auto* conditional = node->as<ConditionalNode>())
+      for (Graph* body : conditional->bodies) index(*body);
+  }
+}
+
+Result<GraphNode&> GraphExec::find(const GraphNode& original) {
+  const auto found = nodes_.find(original.id());
+  if (found == nodes_.end())
+    return fail(CUDA_ERROR_INVALID_VALUE, "the node was not in the graph when it was instantiated");
+  return *found->second;
+}
+
+void GraphExec::discardPlan() {
+  if (plan_) plan_->drop();
+  plan_ = nullptr;
+}
+
+// In place when no launch is under way, else in a new plan.
+void GraphExec::changed(const GraphNode& node) {
+  if (plan_ && !plan_->shared() && plan_->patch(node, !enabled(node)) == CUDA_SUCCESS) return;
+  discardPlan();
+}
+
+namespace {
+
+GraphNode* findNode(const Graph& graph, uint64_t id) {
+  for (GraphNode* node : graph.nodes()) {
+    if (node->id() == id) return node;
+    const auto* child = node->as<ChildNode>();
+    if (GraphNode* inside = child ? findNode(*child->graph, id) : nullptr) return inside;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CUresult GraphExec::prepare(const Graph& original, GraphNode** culprit) {
+  GraphNode* node = nullptr;
+  auto plan = GraphPlan::make(image_, *context_.context, disabled_, &node);
+  if (!plan.ok()) {
+    *culprit = node ? findNode(original, node->origin()) : nullptr;
+    return plan.error();
+  }
+  plan_ = plan.value();
+  return CUDA_SUCCESS;
+}
+
+void GraphExec::claimMemory(Graph& original) {
+  origin_ = original.handle();
+  originId_ = original.id();
+  ++original.memoryInstances;
+}
+
+CUresult GraphExec::set(GraphNode& node, NodeParams params) {
+  if (params.index() != static_cast<size_t>(node.type()))
+    return fail(CUDA_ERROR_INVALID_VALUE, "parameters of another type");
+  if (auto* child = std::get_if<ChildNode>(&params)) {
+    const graph_update::Verdict result = graph_update::check(*node.as<ChildNode>()->graph, *child->graph);
+    if (result.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) graph_update::apply(*node.as<ChildNode>()->graph, *child->graph);
+    graphs::destroy(*child->graph);
+    if (result.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+      return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the child graph has another shape");
+    discardPlan();
+    return CUDA_SUCCESS;
+  }
+  if (graph_update::compare(node.params, params) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the node may not change in this way");
+  graph_update::take(node.params, std::move(params));
+  changed(node);
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::setEnabled(GraphNode& node, bool on) {
+  if (!canDisable(node)) return fail(CUDA_ERROR_INVALID_VALUE, "a node of type %d is always enabled", node.type());
+  if (enabled(node) == on) return CUDA_SUCCESS;
+  if (on)
+    disabled_.erase(node.id());
+  else
+    disabled_.emplace(node.id(), true);
+  changed(node);
+  return CUDA_SUCCESS;
+}
+
+graph_update::Verdict GraphExec::update(const Graph& graph) {
+  const graph_update::Verdict result = graph_update::check(image_, graph);
+  if (result.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
+  graph_update::apply(image_, graph);
+  discardPlan();
+  return result;
+}
+
+// Allocation nodes make their memory live, free nodes end that. Checked whole before anything changes.
+CUresult GraphExec::takeMemory() {
+  if (!plan_->hasMemory()) return CUDA_SUCCESS;
+  std::vector<std::pair<std::shared_ptr<GraphMemory>, bool>> states;  // after the launch
+  const auto stateOf = [&](const std::shared_ptr<GraphMemory>& memory) -> bool& {
+    for (auto& [known, live] : states)
+      if (known == memory) return live;
+    const bool ends = flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    const bool ours = std::any_of(plan_->steps().begin(), plan_->steps().end(), [&](const Step& step) {
+      const auto* alloc = std::get_if<AllocStep>(&step);
+      return alloc && alloc->memory == memory;
+    });
+    states.emplace_back(memory, memory->live() && !(ends && ours));
+    return states.back().second;
+  };
+  for (const Step& step : plan_->steps()) {
+    if (const auto* alloc = std::get_if<AllocStep>(&step)) {
+      bool& live = stateOf(alloc->memory);
+      if (live) return fail(CUDA_ERROR_INVALID_VALUE, "memory of the last launch has not been freed");
+      live = true;
+    } else if (const auto* free = std::get_if<FreeStep>(&step)) {
+      const auto memory = graphs::findMemory(free->address);
+      if (!memory || !stateOf(memory))
+        return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not live when it is to be freed", free->address);
+      stateOf(memory) = false;
+    }
+  }
+  for (const auto& [memory, live] : states) {
+    graphs::setLive(memory, true);  // at some time of the launch
+    if (!live) graphs::setLive(memory, false);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::launch(Stream& stream) {
+  VG_CHECK(stream.context().state());
+  if (!plan_) {
+    GraphNode* culprit = nullptr;
+    VG_TRY(plan_, GraphPlan::make(image_, *context_.context, disabled_, &culprit));
+  }
+  VG_CHECK(takeMemory());
+  stream.context().device().backend().flushOutput();
+  VG_CHECK(plan_->submit(stream, last_));
+  last_ = stream.tail();
+  return CUDA_SUCCESS;
+}
+
+namespace graph_execs {
+namespace {
+
+Instantiated refused(CUgraphInstantiateResult result, GraphNode* culprit, CUresult error, const char* why) {
+  return {nullptr, result, culprit, fail(error, "%s", why)};
+}
+
+// A node of a cycle, in the graph or a child of it; null when there is none.
+GraphNode* cyclic(const Graph& graph) {
+  const std::vector<GraphNode*> order = graph.sorted();
+  if (order.size() != graph.nodes().size()) {
+    GraphNode* last = nullptr;
+    for (GraphNode* node : graph.nodes())
+      if (std::find(order.begin(), order.end(), node) == order.end()) last = node;
+    return last;
+  }
+  for (GraphNode* node : graph.nodes())
+    if (const auto* child = node->as<ChildNode>())
+      if (GraphNode* inside = cyclic(*child->graph)) return inside;
+  return nullptr;
+}
+
+bool hasUnusedCondition(const Graph& graph) {
+  if (graphs::hasUnusedCondition(graph)) return true;
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const GraphNode* node) {
+    const auto* child = node->as<ChildNode>();
+    return child && hasUnusedCondition(*child->graph);
+  });
+}
+
+}  // namespace
+
+Instantiated instantiate(Graph& graph, uint64_t flags) {
+  if (auto current = currentContext(); !current.ok())
+    return {nullptr, CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, current.error()};
+  if (graph.capturing())
+    return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the graph");
+  if (GraphNode* node = cyclic(graph))
+    return refused(CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node, CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
+  if (hasUnusedCondition(graph))
+    return refused(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, nullptr, CUDA_ERROR_INVALID_VALUE,
+                   "a conditional handle has no node");
+  const bool memory = graph.hasMemoryNodes();
+  if (memory && graph.memoryInstances)
+    return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,
+                   "a graph with memory nodes is instantiated already");
+  GraphExec* const exec = slab.create(graphs::clone(graph), flags);
+  GraphNode* culprit = nullptr;
+  if (const CUresult bad = exec->prepare(graph, &culprit)) {
+    slab.destroy(exec);
+    return {nullptr, CUDA_GRAPH_INSTANTIATE_ERROR, culprit, bad};
+  }
+  if (memory) exec->claimMemory(graph);
+  return {exec};
+}
+
+Result<GraphExec&> find(CUgraphExec handle) {
+  if (GraphExec* exec = slab.find(handle)) return *exec;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p is no executable graph", static_cast<void*>(handle));
+}
+
+void destroy(GraphExec& exec) { slab.destroy(&exec); }
+
+}  // namespace graph_execs
+}  // namespace vg::core

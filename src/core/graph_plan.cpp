@@ -1,0 +1,355 @@
+#include "core/graph_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backend/device.h"
+#include "base/raw_enum.h"
+#include "copy/copy.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/event.h"
+#include "core/function.h"
+#include "core/graph_conditional.h"
+#include "core/graph_memory.h"
+#include "core/host_function.h"
+#include "core/memory.h"
+
+namespace vg::core {
+namespace {
+
+// Longer copies and fills are commands of their own, so that the device's threads share them.
+constexpr size_t kLong = size_t{256} << 10;
+// A plan of copies and fills with no more than this runs on the launching thread when the stream is idle.
+constexpr size_t kInlineBytes = size_t{64} << 10, kInlineSteps = 4096;
+
+Remembered remember(const alloc::Record* record) {
+  return {record, record ? record->id.load(std::memory_order_relaxed) : 0};
+}
+
+// A step with commands of its own; the others are run through by one thread.
+bool alone(const Step& step) {
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > kLong;
+  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > kLong;
+  return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
+         std::holds_alternative<WaitStep>(step);
+}
+
+backend::LaunchShape shapeOf(const KernelNode& node) {
+  const CUDA_KERNEL_NODE_PARAMS_v2& p = node.params;
+  backend::LaunchShape shape{{p.gridDimX, p.gridDimY, p.gridDimZ},
+                             {p.blockDimX, p.blockDimY, p.blockDimZ},
+                             {1, 1, 1},
+                             p.sharedMemBytes,
+                             false};
+  for (const CUlaunchAttribute& attribute : node.attributes) {
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) shape.cooperative = attribute.value.cooperative != 0;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION || !attribute.value.clusterDim.x) continue;
+    shape.cluster[0] = attribute.value.clusterDim.x;
+    shape.cluster[1] = attribute.value.clusterDim.y;
+    shape.cluster[2] = attribute.value.clusterDim.z;
+  }
+  return shape;
+}
+
+}  // namespace
+
+bool Remembered::there() const {
+  return !record || (record->live() && record->id.load(std::memory_order_relaxed) == id);
+}
+
+void KernelStep::Free::operator()(void* memory) const { std::free(memory); }
+
+Result<GraphPlan*> GraphPlan::make(const Graph& graph, Context& context,
+                                   const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit) {
+  auto* const plan = new GraphPlan(context);
+  if (const CUresult bad = plan->append(graph, disabled, culprit)) {
+    delete plan;
+    return bad;
+  }
+  return plan;
+}
+
+GraphPlan::~GraphPlan() {
+  for (Step& step : steps_) {
+    if (auto* record = std::get_if<RecordStep>(&step)) Timeline::destroy(record->timeline);
+    auto* branch = std::get_if<BranchStep>(&step);
+    if (!branch) continue;
+    for (GraphPlan* body : branch->bodies) delete body;
+    (void)streams::destroy(branch->stream);
+  }
+}
+
+void GraphPlan::drop() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+void GraphPlan::unreference() {
+  uint32_t references = references_.load(std::memory_order_relaxed);
+  while (references > 1)
+    if (references_.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel)) return;
+  const graphs::Lock lock;
+  drop();
+}
+
+CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
+                           GraphNode** culprit) {
+  for (GraphNode* node : graph.sorted()) {
+    if (const auto* child = node->as<ChildNode>()) {
+      VG_CHECK(append(*child->graph, disabled, culprit));
+      continue;
+    }
+    auto step = compile(*node);
+    if (!step.ok()) {
+      *culprit = node;
+      return step.error();
+    }
+    stepOf_.emplace(node->id(), steps_.size());
+    memory_ = memory_ || node->as<MemAllocNode>() || node->as<MemFreeNode>();
+    steps_.push_back(disabled.contains(node->id()) ? Step(NoStep{}) : std::move(step).value());
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
+  Step& place = steps_[stepOf_.at(node.id())];
+  if (auto* record = std::get_if<RecordStep>(&place)) {  // its timeline stays
+    record->event = node.as<EventRecordNode>()->event;
+    return CUDA_SUCCESS;
+  }
+  VG_TRY(Step step, compile(node));
+  place = disabled ? Step(NoStep{}) : std::move(step);
+  cut_ = false;
+  return CUDA_SUCCESS;
+}
+
+Result<Step> GraphPlan::compile(const GraphNode& node) {
+  if (const auto* copy = node.as<MemcpyNode>()) {
+    VG_TRY(const memory::DescribedCopy described, memory::describe(copy->copy));
+    return Step(CopyStep{described.shape, remember(described.destination), remember(described.source)});
+  }
+  if (const auto* set = node.as<MemsetNode>()) {
+    const CUDA_MEMSET_NODE_PARAMS_v2& f = set->fill;
+    VG_TRY(const memory::DescribedFill described,
+           memory::describeFill(context_.device(), f.dst, f.pitch, f.value, f.elementSize, f.width, f.height));
+    return Step(FillStep{described.fill, remember(described.destination)});
+  }
+  if (const auto* host = node.as<HostNode>()) return Step(HostStep{host->params});
+  if (const auto* batch = node.as<BatchNode>()) {
+    VG_TRY(OwnMemoryOperations operations, describeMemoryOperations(context_, batch->operations.data(),
+                                                                    static_cast<unsigned>(batch->operations.size())));
+    return Step(MemoryStep{std::move(operations)});
+  }
+  if (const auto* kernel = node.as<KernelNode>()) return compileKernel(*kernel);
+  if (const auto* record = node.as<EventRecordNode>()) {
+    Timeline* const timeline = Timeline::create();
+    return Step(RecordStep{record->event, timeline, timeline->value()});
+  }
+  if (const auto* wait = node.as<EventWaitNode>()) return Step(WaitStep{wait->event});
+  if (const auto* alloc = node.as<MemAllocNode>()) return Step(AllocStep{alloc->memory});
+  if (const auto* free = node.as<MemFreeNode>()) return Step(FreeStep{free->address});
+  if (const auto* conditional = node.as<ConditionalNode>()) return compileBranch(*conditional);
+  return Step(NoStep{});
+}
+
+Result<Step> GraphPlan::compileKernel(const KernelNode& node) {
+  const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
+  KernelStep step{function, node.context, {}, nullptr};
+  VG_TRY(step.record.kernel, resolveKernel(function, *node.context.context));
+  step.record.shape = shapeOf(node);
+  VG_CHECK(step.record.kernel->prepare(step.record.shape));
+  constexpr size_t kAlignment = 256;
+  const size_t size = (std::max<size_t>(node.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
+  step.parameters.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
+  if (!step.parameters) throw std::bad_alloc();
+  if (!node.arguments.empty()) std::memcpy(step.parameters.get(), node.arguments.data(), node.arguments.size());
+  step.record.parameters = step.parameters.get();
+  return Step(std::move(step));
+}
+
+Result<Step> GraphPlan::compileBranch(const ConditionalNode& node) {
+  const graphs::Condition* const condition = graphs::findCondition(node.params.handle);
+  BranchStep step{
+      node.params.type, node.params.handle, condition && condition->assigned ? condition->initial : 0, {}, nullptr};
+  VG_TRY(step.stream, streams::create(context_, CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
+  for (const Graph* body : node.bodies) {
+    GraphNode* culprit = nullptr;
+    auto plan = make(*body, context_, {}, &culprit);
+    if (!plan.ok()) {
+      for (GraphPlan* made : step.bodies) delete made;
+      (void)streams::destroy(step.stream);
+      return plan.error();
+    }
+    step.bodies.push_back(plan.value());
+  }
+  return Step(std::move(step));
+}
+
+void GraphPlan::cut() {
+  pieces_.clear();
+  bytes_ = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) bytes_ += copy->shape.bytes();
+    if (const auto* fill = std::get_if<FillStep>(&steps_[i])) bytes_ += fill->fill.width * fill->fill.height;
+    const bool together = !alone(steps_[i]);
+    if (together && !pieces_.empty() && pieces_.back().together)
+      ++pieces_.back().last;
+    else
+      pieces_.push_back({this, i, i + 1, together});
+  }
+  cut_ = true;
+}
+
+// Only copies and fills, and not many bytes: sure to end soon.
+bool GraphPlan::small() const {
+  if (bytes_ > kInlineBytes || steps_.size() > kInlineSteps || pieces_.size() > 1) return false;
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step) ||
+           std::holds_alternative<NoStep>(step) || std::holds_alternative<AllocStep>(step) ||
+           std::holds_alternative<FreeStep>(step);
+  });
+}
+
+// The module may have been unloaded since.
+CUresult GraphPlan::refresh(KernelStep& step) {
+  if (!step.context.context->usable(step.context.generation))
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a kernel node's context has ended");
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(step.function, *step.context.context));
+  return kernel == step.record.kernel ? CUDA_SUCCESS
+                                      : fail(CUDA_ERROR_INVALID_HANDLE, "a kernel node's function has changed");
+}
+
+// A kernel of another device: the queue's thread launches it there and waits.
+CUresult GraphPlan::foreign(KernelStep& step, std::vector<backend::Command>& commands) {
+  commands.push_back(backend::HostCall{
+      [](void* data) {
+        auto& kernel = *static_cast<KernelStep*>(data);
+        const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
+        (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
+      },
+      &step});
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands) {
+  if (auto* kernel = std::get_if<KernelStep>(&step)) {
+    VG_CHECK(refresh(*kernel));
+    if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
+    commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context});
+    return CUDA_SUCCESS;
+  }
+  if (auto* record = std::get_if<RecordStep>(&step)) {
+    VG_TRY(Event & event, events::find(record->event));
+    const Point point{record->timeline, ++record->recorded};
+    if (uint64_t* nanoseconds = event.recordAt(point)) commands.push_back(backend::Timestamp{nanoseconds});
+    commands.push_back(backend::Write{point.timeline, point.value});
+    return CUDA_SUCCESS;
+  }
+  if (const auto* wait = std::get_if<WaitStep>(&step)) {
+    VG_TRY(Event & event, events::find(wait->event));
+    if (const Point point = event.point(); point.timeline) commands.push_back(backend::Wait{point});
+    return CUDA_SUCCESS;
+  }
+  if (const auto* copy = std::get_if<CopyStep>(&step)) {
+    if (copy->destination.there() && copy->source.there()) {
+      commands.push_back(backend::CopyCommand{copy->shape});
+      return CUDA_SUCCESS;
+    }
+  } else if (const auto* fill = std::get_if<FillStep>(&step); fill && fill->destination.there()) {
+    commands.push_back(backend::FillCommand{fill->fill});
+    return CUDA_SUCCESS;
+  }
+  commands.push_back(backend::HostCall{[](void* data) {
+                                         static_cast<Context*>(data)->report(CUDA_ERROR_LAUNCH_FAILED,
+                                                                             "memory of a graph's node was freed");
+                                       },
+                                       &context_});
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::submit(Stream& stream, Point after) {
+  if (!cut_) cut();
+  const bool free = after.done() || after.timeline == stream.tail().timeline;
+  const auto runAll = [](void* data) {
+    auto* const plan = static_cast<GraphPlan*>(data);
+    plan->run(0, plan->steps_.size());
+  };
+  if (free && small() && stream.tryInline(runAll, this)) return CUDA_SUCCESS;
+
+  std::vector<backend::Command> commands;
+  commands.reserve(pieces_.size() + 3);
+  if (!free) commands.push_back(backend::Wait{after});
+  const auto runPiece = [](void* data) {
+    const Piece& piece = *static_cast<Piece*>(data);
+    piece.plan->run(piece.first, piece.last);
+  };
+  for (Piece& piece : pieces_) {
+    if (piece.together)
+      commands.push_back(backend::HostCall{runPiece, &piece});
+    else
+      VG_CHECK(addCommands(steps_[piece.first], stream, commands));
+  }
+  commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->unreference(); }, this});
+  reference();
+  const CUresult submitted = stream.submit(commands.data(), commands.size());
+  if (submitted == CUDA_SUCCESS) return CUDA_SUCCESS;
+  references_.fetch_sub(1, std::memory_order_relaxed);
+  for (const backend::Command& command : commands)  // nobody else will
+    if (const auto* write = std::get_if<backend::Write>(&command)) write->timeline->advance(write->value);
+  return submitted;
+}
+
+void GraphPlan::run(size_t first, size_t last) const {
+  for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step); }, steps_[i]);
+}
+
+void GraphPlan::runStep(const CopyStep& step) const {
+  if (step.destination.there() && step.source.there()) [[likely]]
+    copy::copy(step.shape);
+  else
+    context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's copy was freed");
+}
+
+void GraphPlan::runStep(const FillStep& step) const {
+  if (step.destination.there()) [[likely]]
+    copy::fill(step.fill);
+  else
+    context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's fill was freed");
+}
+
+void GraphPlan::runStep(const HostStep& step) const {
+  if (context_.state() != CUDA_SUCCESS) return;
+  const InsideHostFunction inside;
+  step.call.fn(step.call.userData);
+}
+
+void GraphPlan::runStep(const MemoryStep& step) const { perform(*step.operations); }
+
+// Which body runs next; null when none does.
+static GraphPlan* chosen(const BranchStep& step) {
+  switch (rawValue(step.type)) {
+    case CU_GRAPH_COND_TYPE_IF:
+      if (step.value) return step.bodies[0];
+      return step.bodies.size() > 1 ? step.bodies[1] : nullptr;
+    case CU_GRAPH_COND_TYPE_WHILE:
+      return step.value ? step.bodies[0] : nullptr;
+    default:
+      return step.value < step.bodies.size() ? step.bodies[step.value] : nullptr;
+  }
+}
+
+void GraphPlan::runStep(const BranchStep& step) const {
+  GraphPlan* const body = chosen(step);
+  while (body && context_.alive() && context_.state() == CUDA_SUCCESS) {
+    Result<Stream&> stream = resolveStream(step.stream, nullptr);
+    if (!stream) return;
+    {
+      const graphs::Lock lock;
+      if (body->submit(*stream, {}) != CUDA_SUCCESS) return;
+    }
+    if (stream->synchronize() != CUDA_SUCCESS || step.type != CU_GRAPH_COND_TYPE_WHILE) return;
+  }
+}
+
+}  // namespace vg::core

@@ -1,0 +1,148 @@
+// What an executable graph does when it is launched: its nodes as a flat list of steps in an order that keeps every
+// edge, child graphs in line.
+//
+// Launching turns the steps into commands for the stream's queue: neighbouring small steps are one command that a
+// thread of the device runs through (tens of nanoseconds a node), kernels and long copies are commands of their own. A
+// plan is constant while a launch of it is under way: who changes a step then works on a new plan. References keep it
+// alive.
+//
+// All functions require graphs::Lock unless said otherwise.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "backend/command.h"
+#include "core/graph.h"
+#include "core/memory_copy.h"
+#include "core/memory_operations.h"
+#include "core/stream.h"
+
+namespace vg::core {
+
+class Event;
+
+// The memory that a step was checked against; it may be gone when the step runs.
+struct Remembered {
+  const alloc::Record* record = nullptr;  // null: pageable
+  uint64_t id = 0;
+  bool there() const;
+};
+
+struct CopyStep {
+  copy::Shape shape;
+  Remembered destination, source;
+};
+struct FillStep {
+  copy::Fill fill;
+  Remembered destination;
+};
+// The record's parameters are owned here, 256-byte aligned.
+struct KernelStep {
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  CUfunction function;
+  ContextReference context;
+  backend::LaunchRecord record;
+  std::unique_ptr<std::byte, Free> parameters;
+};
+struct HostStep {
+  CUDA_HOST_NODE_PARAMS call;
+};
+struct MemoryStep {
+  OwnMemoryOperations operations;
+};
+// Each launch takes the timeline one further.
+struct RecordStep {
+  CUevent event;
+  Timeline* timeline;
+  uint64_t recorded = 0;
+};
+struct WaitStep {
+  CUevent event;
+};
+struct AllocStep {
+  std::shared_ptr<GraphMemory> memory;
+};
+struct FreeStep {
+  CUdeviceptr address;
+};
+class GraphPlan;
+struct BranchStep {
+  CUgraphConditionalNodeType type;
+  CUgraphConditionalHandle handle;
+  unsigned value;
+  std::vector<GraphPlan*> bodies;
+  CUstream stream;  // in which the bodies run
+};
+struct NoStep {};
+
+using Step = std::variant<NoStep, CopyStep, FillStep, HostStep, MemoryStep, KernelStep, RecordStep, WaitStep, AllocStep,
+                          FreeStep, BranchStep>;
+
+class GraphPlan {
+ public:
+  // `disabled`: ids of nodes that do nothing. On failure `culprit` is the node that could not be done.
+  static Result<GraphPlan*> make(const Graph& graph, Context& context,
+                                 const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit);
+  GraphPlan(const GraphPlan&) = delete;
+
+  void reference() { references_.fetch_add(1, std::memory_order_relaxed); }
+  // Gives a reference up; the last one ends the plan. unreference() is for who does not hold the lock.
+  void drop();
+  void unreference();
+  bool shared() const { return references_.load(std::memory_order_acquire) > 1; }
+
+  // Makes the step of this node anew. Requires: !shared().
+  CUresult patch(const GraphNode& node, bool disabled);
+  // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for.
+  CUresult submit(Stream& stream, Point after);
+
+  bool hasMemory() const { return memory_; }
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  explicit GraphPlan(Context& context) : context_(context) {}
+  ~GraphPlan();
+  // Steps that one thread runs through, [first, last); or a single step with commands of its own.
+  struct Piece {
+    GraphPlan* plan;
+    size_t first, last;
+    bool together;
+  };
+
+  CUresult append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit);
+  Result<Step> compile(const GraphNode& node);
+  Result<Step> compileKernel(const KernelNode& node);
+  Result<Step> compileBranch(const ConditionalNode& node);
+  void cut();
+  CUresult refresh(KernelStep& step);
+  CUresult addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands);
+  CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
+  bool small() const;
+
+  void run(size_t first, size_t last) const;
+  void runStep(const CopyStep& step) const;
+  void runStep(const FillStep& step) const;
+  void runStep(const HostStep& step) const;
+  void runStep(const MemoryStep& step) const;
+  void runStep(const BranchStep& step) const;
+  template <class Other>
+  void runStep(const Other&) const {}
+
+  Context& context_;
+  std::atomic<uint32_t> references_{1};
+  std::vector<Step> steps_;
+  std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
+  std::vector<Piece> pieces_;
+  bool cut_ = false, memory_ = false;
+  size_t bytes_ = 0;  // that copies and fills move
+};
+
+}  // namespace vg::core
