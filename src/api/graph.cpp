@@ -2,8 +2,10 @@
 #include "core/graph.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "api/call.h"
+#include "core/graph_dot.h"
 
 namespace vg::handlers {
 namespace {
@@ -196,8 +198,6 @@ CUresult cuGraphAddDependencies_v2(const Call&, CUgraph hGraph, const CUgraphNod
   VG_TRY(Graph & graph, graphs::find(hGraph));
   VG_TRY(const std::vector<Dependency> before, graphs::dependencies(from, edgeData, numDependencies));
   VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
-  if (numDependencies && graph.hasMemoryNodes())
-    return unsupported("edges of a graph with memory nodes cannot be changed");
   for (size_t i = 0; i < numDependencies; ++i)
     if (const CUresult refused = graph.connect(*before[i].node, *after[i].node, before[i].data)) {
       while (i-- > 0) (void)graph.disconnect(*before[i].node, *after[i].node);
@@ -218,7 +218,7 @@ CUresult cuGraphRemoveDependencies_v2(const Call&, CUgraph hGraph, const CUgraph
   VG_TRY(const std::vector<Dependency> before, graphs::dependencies(from, edgeData, numDependencies));
   VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
   if (numDependencies && graph.hasMemoryNodes())
-    return unsupported("edges of a graph with memory nodes cannot be changed");
+    return unsupported("edges of a graph with memory nodes cannot be removed");
   // Unlike adding, this stops at the first edge that is not there, as the driver does.
   for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.disconnect(*before[i].node, *after[i].node));
   return CUDA_SUCCESS;
@@ -227,6 +227,21 @@ CUresult cuGraphRemoveDependencies_v2(const Call&, CUgraph hGraph, const CUgraph
 CUresult cuGraphRemoveDependencies(const Call& call, CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
                                    size_t numDependencies) {
   return cuGraphRemoveDependencies_v2(call, hGraph, from, to, nullptr, numDependencies);
+}
+
+CUresult cuGraphDebugDotPrint(const Call&, CUgraph hGraph, const char* path, unsigned int flags) {
+  if (!path) return isNull("path");
+  std::string text;
+  {
+    const graphs::Lock lock;
+    VG_TRY(Graph & graph, graphs::find(hGraph));
+    text = graphs::dot(graph, flags);
+  }
+  std::FILE* const file = std::fopen(path, "we");
+  if (!file) return fail(CUDA_ERROR_OPERATING_SYSTEM, "cannot write %s", path);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  return written && closed ? CUDA_SUCCESS : fail(CUDA_ERROR_OPERATING_SYSTEM, "cannot write all of %s", path);
 }
 
 }  // namespace vg::handlers

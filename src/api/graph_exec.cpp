@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/call.h"
+#include "core/capture.h"
 #include "core/device.h"
 #include "core/graph_describe.h"
 
@@ -47,6 +48,24 @@ CUresult set(CUgraphExec exec, CUgraphNode handle, Describe describe) {
   if (!found.node->as<Kind>()) return fail(CUDA_ERROR_INVALID_VALUE, "the node is of type %d", found.node->type());
   VG_TRY(NodeParams params, describe(*found.node));
   return found.exec->set(*found.node, std::move(params));
+}
+
+// Under capture a launch becomes a child graph.
+CUresult capture(Stream& stream, CUgraphExec handle) {
+  VG_CHECK(core::capture::ready(stream));
+  Graph* child;
+  {
+    const graphs::Lock lock;
+    VG_TRY(GraphExec & exec, graph_execs::find(handle));
+    if (exec.image().hasMemoryNodes()) return unsupported("a captured launch of a graph with memory nodes");
+    child = &graphs::clone(exec.image());
+  }
+  const CUresult added = core::capture::add(stream, ChildNode{child, false});
+  if (added != CUDA_SUCCESS) {
+    const graphs::Lock lock;
+    graphs::destroy(*child);
+  }
+  return added;
 }
 
 }  // namespace
@@ -118,6 +137,8 @@ CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
 
 CUresult cuGraphLaunch(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
+  if (stream.captured()) [[unlikely]]
+    return capture(stream, hGraph);
   const graphs::Lock lock;
   VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
   return exec.launch(stream);
@@ -143,7 +164,9 @@ CUresult cuGraphExecUpdate(const Call& call, CUgraphExec hGraphExec, CUgraph hGr
   CUgraphExecUpdateResultInfo info{};
   const CUresult result = cuGraphExecUpdate_v2(call, hGraphExec, hGraph, &info);
   if (hErrorNode_out) *hErrorNode_out = info.errorNode;
-  if (updateResult_out) *updateResult_out = info.result;
+  // The first form's name for graphs of different sizes.
+  const bool sizes = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode;
+  if (updateResult_out) *updateResult_out = sizes ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : info.result;
   return result;
 }
 

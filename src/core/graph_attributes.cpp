@@ -57,6 +57,14 @@ CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, const CU
     const float ratio = given.accessPolicyWindow.hitRatio;
     if (!(ratio >= 0.0F && ratio <= 1.0F)) return fail(CUDA_ERROR_INVALID_VALUE, "hit ratio %g", double{ratio});
   }
+  if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+    const auto& c = given.clusterDim;
+    const auto fits = [](unsigned grid, unsigned cluster) { return cluster && grid % cluster == 0; };
+    const bool none = !c.x && !c.y && !c.z;
+    const auto& p = node.params;
+    if (!none && !(fits(p.gridDimX, c.x) && fits(p.gridDimY, c.y) && fits(p.gridDimZ, c.z)))
+      return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %u x %u x %u blocks", c.x, c.y, c.z);
+  }
   const auto found = find(node.attributes, id);
   if (found != node.attributes.end())
     *found = attribute;

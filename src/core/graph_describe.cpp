@@ -62,9 +62,13 @@ Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
   KernelNode node{.params = *params, .context = {}, .arguments = {}, .attributes = {}, .argumentAddresses = {}};
   const CUfunction function = params->func ? params->func : reinterpret_cast<CUfunction>(params->kern);
   if (!function) return fail(CUDA_ERROR_INVALID_HANDLE, "func is null");
+  // A function has its context; the one that is given counts for kernels of libraries.
   CUcontext owner = params->ctx;
-  if (!owner && params->func)
-    if (Result<Function&> found = findFunction(params->func)) owner = found->module().context().handle();
+  const bool kernelHandle = !params->func || findKernel(reinterpret_cast<CUkernel>(params->func)).ok();
+  if (!kernelHandle) {
+    VG_TRY(Function & found, findFunction(params->func));
+    owner = found.module().context().handle();
+  }
   VG_TRY(node.context, contextOf(owner));
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, *node.context.context));
   VG_CHECK(kernel->prepare(shapeOf(*params)));
@@ -170,7 +174,7 @@ Result<NodeParams> describeWait(CUevent event) {
 Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
   VG_TRY(Graph & child, find(handle));
   if (&child == &parent) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot be its own child");
-  if (moved && child.owner()) return fail(CUDA_ERROR_INVALID_VALUE, "the graph belongs to a node already");
+  if (child.owner()) return unsupported("a graph of a node as the child of another");
   if (!moved && child.hasMemoryNodes()) return unsupported("a child graph with memory nodes that is cloned");
   return NodeParams(ChildNode{moved ? &child : &clone(child), moved});
 }
@@ -244,9 +248,7 @@ Result<NodeParams> describe(CUgraphNodeParams& params, Graph& parent, const std:
   VG_CHECK(checkReserved(params));
   switch (rawValue(params.type)) {
     case CU_GRAPH_NODE_TYPE_GRAPH: {
-      const int ownership = rawValue(params.graph.ownership);
-      if (ownership < 0 || ownership > CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
-        return fail(CUDA_ERROR_INVALID_VALUE, "ownership %d", ownership);
+      const int ownership = rawValue(params.graph.ownership);  // others than MOVE are as good as CLONE to the driver
       return describeChild(parent, params.graph.graph, ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
     }
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:

@@ -210,6 +210,8 @@ bool hasUnusedCondition(const Graph& graph) {
 Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (auto current = currentContext(); !current.ok())
     return {nullptr, CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, current.error()};
+  if (graph.owner())
+    return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED, "the graph belongs to a node");
   if (graph.capturing())
     return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the graph");
   if (GraphNode* node = cyclic(graph))

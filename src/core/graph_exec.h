@@ -23,6 +23,7 @@ class GraphExec {
 
   CUgraphExec handle() { return reinterpret_cast<CUgraphExec>(this); }
   uint64_t flags() const { return flags_; }
+  const Graph& image() const { return image_; }
 
   // Makes the plan, so that launching need not. On failure `culprit` is the node of the original that could not be
   // done.

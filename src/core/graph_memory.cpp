@@ -38,7 +38,14 @@ Account& accountOf(const Device& device) { return accounts[device.ordinal()]; }
 }  // namespace
 
 struct GraphMemoryLife {
-  static void set(GraphMemory& memory, bool live) { memory.live_ = live; }
+  static void set(GraphMemory& memory, bool live) {
+    memory.live_ = live;
+    auto* const record = const_cast<alloc::Record*>(memory::lookup(memory.address()));
+    if (live)
+      record->attributes.fetch_and(~memory::kDormant, std::memory_order_relaxed);
+    else
+      record->attributes.fetch_or(memory::kDormant, std::memory_order_relaxed);
+  }
 };
 
 GraphMemory::~GraphMemory() {
@@ -112,6 +119,7 @@ Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
   const CUdeviceptr address = record->base.load(std::memory_order_relaxed);
   auto memory = std::make_shared<GraphMemory>(device, address, record->id.load(std::memory_order_relaxed), bytes);
   known()[address] = memory;
+  GraphMemoryLife::set(*memory, false);
   return memory;
 }
 
@@ -133,22 +141,18 @@ Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* param
   return NodeParams(std::move(node));
 }
 
-Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>& dependencies) {
+Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>&) {
   const auto memory = findMemory(address);
   if (!memory) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory of a graph", address);
-  const auto before = nodesBefore(dependencies);
   int open = 0;
-  bool ours = false, after = true;
+  bool ours = false;
   for (const GraphNode* node : graph.nodes()) {
     const auto* alloc = node->as<MemAllocNode>();
     const bool allocates = alloc && alloc->memory == memory, ends = frees(*node, address);
-    if (allocates) after = after && before.contains(node);
     ours = ours || allocates;
     open += allocates ? 1 : ends ? -1 : 0;
   }
-  if (ours && (open <= 0 || !after))
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already, or not allocated before this node", address);
-  if (!ours && open < 0) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already", address);
+  if (ours ? open <= 0 : open < 0) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already", address);
   return NodeParams(MemFreeNode{address});
 }
 

@@ -1,8 +1,8 @@
 // Memory of graphs: an allocation node has its address from the moment it is added, for as long as its graph or an
 // executable graph of it lives; launching makes the memory live, a free node or the application ends that again.
 //
-// Here the memory is there all the time: "live" decides only what may be launched and freed. A later allocation of the
-// same graph takes over the address of one that is freed before it.
+// Here the memory is there all the time: "live" decides only what may be launched, freed, and named by other calls. A
+// later allocation of the same graph takes over the address of one that is freed before it.
 //
 // All functions require graphs::Lock, but releaseByUser, which takes it.
 #pragma once
@@ -45,7 +45,8 @@ namespace graphs {
 // CUDA_ERROR_NOT_SUPPORTED for memory that is to be shared.
 Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* params,
                                  const std::vector<Dependency>& dependencies);
-// cuGraphAddMemFreeNode: memory of an allocation node that comes before, or of another graph.
+// cuGraphAddMemFreeNode: memory of an allocation node of this graph or of another one. What the node comes after is not
+// asked, as with the vendor's driver.
 Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>& dependencies);
 
 // The memory of graphs that starts at the address, or null.

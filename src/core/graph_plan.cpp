@@ -127,6 +127,7 @@ CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
 Result<Step> GraphPlan::compile(const GraphNode& node) {
   if (const auto* copy = node.as<MemcpyNode>()) {
     VG_TRY(const memory::DescribedCopy described, memory::describe(copy->copy));
+    if (described.paged) return Step(PagedStep{described});
     return Step(CopyStep{described.shape, remember(described.destination), remember(described.source)});
   }
   if (const auto* set = node.as<MemsetNode>()) {
@@ -310,6 +311,8 @@ void GraphPlan::runStep(const CopyStep& step) const {
   else
     context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's copy was freed");
 }
+
+void GraphPlan::runStep(const PagedStep& step) const { memory::runPaged(step.copy, context_); }
 
 void GraphPlan::runStep(const FillStep& step) const {
   if (step.destination.there()) [[likely]]

@@ -38,6 +38,10 @@ struct CopyStep {
   copy::Shape shape;
   Remembered destination, source;
 };
+// A side is an array that the application maps.
+struct PagedStep {
+  memory::DescribedCopy copy;
+};
 struct FillStep {
   copy::Fill fill;
   Remembered destination;
@@ -83,8 +87,8 @@ struct BranchStep {
 };
 struct NoStep {};
 
-using Step = std::variant<NoStep, CopyStep, FillStep, HostStep, MemoryStep, KernelStep, RecordStep, WaitStep, AllocStep,
-                          FreeStep, BranchStep>;
+using Step = std::variant<NoStep, CopyStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep, RecordStep, WaitStep,
+                          AllocStep, FreeStep, BranchStep>;
 
 class GraphPlan {
  public:
@@ -129,6 +133,7 @@ class GraphPlan {
 
   void run(size_t first, size_t last) const;
   void runStep(const CopyStep& step) const;
+  void runStep(const PagedStep& step) const;
   void runStep(const FillStep& step) const;
   void runStep(const HostStep& step) const;
   void runStep(const MemoryStep& step) const;

@@ -59,7 +59,8 @@ Pairing pairUp(const Graph& mine, const Graph& other) {
   }
   const std::vector<GraphNode*> ours = ends(mine), theirs = ends(other);
   if (ours.size() != theirs.size()) {
-    pairing.refuse(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, theirs.empty() ? nullptr : theirs.back());
+    pairing.refuse(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+                   theirs.size() > ours.size() ? theirs[ours.size()] : nullptr);
     return pairing;
   }
   for (size_t i = 0; i < ours.size(); ++i)

@@ -70,10 +70,16 @@ int deviceOf(const alloc::Record& record);
 // Bits of Record::attributes.
 // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is not what it was at first: on for managed memory, off for other.
 inline constexpr uint32_t kSyncMemopsChanged = 1;
+inline constexpr uint32_t kDormant = 4;  // of a graph that has not allocated it: only nodes may name it
+
 // Whether the application has asked that calls which touch this memory return when the work is done.
 inline bool asksForSynchrony(const alloc::Record& record) {
   return (record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged) &&
          record.kind.load(std::memory_order_relaxed) != alloc::Kind::Managed;
+}
+
+inline bool dormant(const alloc::Record* record) {
+  return record && (record->attributes.load(std::memory_order_relaxed) & kDormant);
 }
 
 enum class Access : uint8_t { Read, Write };

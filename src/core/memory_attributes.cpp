@@ -175,10 +175,15 @@ CUresult putNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) 
   }
 }
 
+const alloc::Record* awake(CUdeviceptr pointer) {
+  const alloc::Record* const record = lookup(pointer);
+  return dormant(record) ? nullptr : record;
+}
+
 }  // namespace
 
 CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
-  const alloc::Record* record = lookup(pointer);
+  const alloc::Record* record = awake(pointer);
   if (!record) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no memory that CUDA knows", pointer);
   if (!known(data, which, pointer, *record))
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx has no attribute %d", pointer, static_cast<int>(which));
@@ -189,7 +194,7 @@ CUresult pointerAttributeOrNothing(void* data, int number, CUdeviceptr pointer) 
   if (!exists(number) || number == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
     return fail(CUDA_ERROR_INVALID_VALUE, "no pointer attribute %d can be asked in a list", number);
   const auto which = static_cast<CUpointer_attribute>(number);
-  const alloc::Record* record = lookup(pointer);
+  const alloc::Record* record = awake(pointer);
   return record && known(data, which, pointer, *record) ? CUDA_SUCCESS : putNothing(data, which, pointer);
 }
 

@@ -36,6 +36,12 @@ bool isDeviceLike(Known record) {
 
 bool wantsSynchrony(Known record) { return record && asksForSynchrony(*record); }
 
+CUresult refuseDormant(Known destination, Known source) {
+  if (!dormant(destination) && !dormant(source)) [[likely]]
+    return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "memory of a graph that has not allocated it");
+}
+
 // A synchronous call inside device memory returns at once when it would have to wait for earlier work, as the vendor's
 // driver does. On an idle stream the caller runs large work itself: handing it over costs more than a few MiB take.
 Completion completionInDevice(const Stream& stream, size_t bytes) {
@@ -88,6 +94,7 @@ CUresult copyLinear(Stream& stream, Place destination, Place source, size_t byte
   if (!bytes) return CUDA_SUCCESS;
   VG_TRY(const Known to, find(destination, bytes, Access::Write));
   VG_TRY(const Known from, find(source, bytes, Access::Read));
+  VG_CHECK(refuseDormant(to, from));
   const Completion completion = completionOfCopy(stream, to, from, bytes, form);
   if (form == Form::Asynchronous && !from && isDeviceLike(to) && bytes <= kStagedBytes && !stream.idle())
     return copyStaged(stream, destination.address, source.address, bytes);
@@ -255,6 +262,7 @@ CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) 
   const DescribedCopy& copy = described.value();
   const size_t bytes = copy.shape.bytes();
   if (!bytes) return CUDA_SUCCESS;
+  VG_CHECK(refuseDormant(copy.destination, copy.source));
   const Completion completion = completionOfCopy(stream, copy.destination, copy.source, bytes, form);
   if (copy.paged) [[unlikely]]
     return queuePaged(stream, copy, completion);
@@ -385,6 +393,7 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
          describeFill(stream.context().device(), destination, pitch, value, elementSize, width, height));
   const size_t bytes = described.fill.width * described.fill.height;
   if (!bytes) return CUDA_SUCCESS;
+  VG_CHECK(refuseDormant(described.destination, nullptr));
   return stream.fill(described.fill, completionOfFill(stream, described.destination, bytes, form));
 }
 

@@ -66,6 +66,11 @@ World world;
   }
 #define FIND(name) find<decltype(::name)>(#name)
 
+template <class Return, class... Args>
+Return callback(Args...) {
+  return Return();
+}
+
 void makeWorld() {
   world.scratch = static_cast<std::byte*>(
       mmap(nullptr, kScratchBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -102,7 +107,27 @@ void makeWorld() {
   MUST(FIND(cuMemFree_v2)(freed));
   MUST(FIND(cuMemAllocManaged)(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
   MUST(FIND(cuMemHostAlloc)(&pinned, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CUgraph graph, deadGraph;
+  CUgraphNode node, deadNode;
+  CUgraphExec executable, deadExecutable;
+  CUuserObject userObject;
+  MUST(FIND(cuGraphCreate)(&graph, 0));
+  MUST(FIND(cuGraphAddEmptyNode)(&node, graph, nullptr, 0));
+  MUST(FIND(cuGraphInstantiateWithFlags)(&executable, graph, 0));
+  MUST(FIND(cuGraphCreate)(&deadGraph, 0));
+  MUST(FIND(cuGraphAddEmptyNode)(&deadNode, deadGraph, nullptr, 0));
+  MUST(FIND(cuGraphInstantiateWithFlags)(&deadExecutable, deadGraph, 0));
+  MUST(FIND(cuGraphExecDestroy)(deadExecutable));
+  MUST(FIND(cuGraphDestroy)(deadGraph));
+  MUST(FIND(cuUserObjectCreate)(&userObject, nullptr, &callback<void, void*>, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
   world.handles = {nullptr,
+                   graph,
+                   deadGraph,
+                   node,
+                   deadNode,
+                   executable,
+                   deadExecutable,
+                   userObject,
                    primary,
                    created,
                    stream,
@@ -141,11 +166,6 @@ template <class T>
 concept Complete = requires {
   sizeof(T);
 };
-
-template <class Return, class... Args>
-Return callback(Args...) {
-  return Return();
-}
 
 // An argument of type T.
 template <class T>
