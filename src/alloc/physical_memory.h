@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -76,6 +77,16 @@ class PhysicalMemory {
   // A new descriptor of the object, O_CLOEXEC, that the caller owns. CUDA_ERROR_OUT_OF_MEMORY when the process has no
   // descriptor left. Requires: shareable().
   Result<int> duplicate() const;
+
+  // A part of some object's bytes.
+  struct Part {
+    PhysicalRef memory;
+    size_t offset, bytes;
+  };
+  // A descriptor that the caller owns of exactly these parts in a row, as a dma-buf. CUDA_ERROR_NOT_SUPPORTED where the
+  // system has no /dev/udmabuf for this process, unless it is one part of a shareable object: then a descriptor of that
+  // object, which is no dma-buf, whose position is the part's first byte; the log says so. Requires: whole pages.
+  static Result<int> dmaBuf(const std::vector<Part>& parts);
 
   // Gives back what is kept for reuse.
   static void trim();

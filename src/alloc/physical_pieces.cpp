@@ -95,9 +95,9 @@ Result<size_t> PhysicalPieces::grow(size_t bytes) {
 
 CUresult PhysicalPieces::open() {
   if (file_ >= 0) return CUDA_SUCCESS;
-  const int file = memfd_create("verdigris", MFD_CLOEXEC);
+  const int file = memfd_create("verdigris", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   struct stat status {};
-  if (file < 0 || fstat(file, &status)) {
+  if (file < 0 || fstat(file, &status) || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK)) {
     const int error = errno;
     if (file >= 0) close(file);
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "no file for memory: %s", strerror(error));

@@ -11,6 +11,7 @@
 #include "core/array.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/external_memory.h"
 #include "core/graph_memory.h"
 #include "core/ipc_memory.h"
 #include "core/memory_heaps.h"
@@ -218,14 +219,20 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
   if (kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is host memory", address);
   if (kind == alloc::Kind::Array) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is an array's", address);
-  if (kind == alloc::Kind::Mapped || kind == alloc::Kind::Imported)
+  if (kind == alloc::Kind::Mapped || (kind == alloc::Kind::Imported && !isExternalBuffer(*record)))
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is a mapping, which cuMemFree does not end", address);
   return record;
 }
 
-CUresult end(CUdeviceptr address, unsigned window, uint64_t id) {
-  VG_TRY(alloc::Heap & heap, heapOf(window));
-  if (!heap.release(address, id)) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is being freed elsewhere", address);
+CUresult end(CUdeviceptr address, unsigned window, uint64_t id, bool external) {
+  bool ended;
+  if (external) {
+    ended = freeExternalBuffer(address, id);
+  } else {
+    VG_TRY(alloc::Heap & heap, heapOf(window));
+    ended = heap.release(address, id);
+  }
+  if (!ended) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is being freed elsewhere", address);
   return CUDA_SUCCESS;
 }
 
@@ -244,21 +251,24 @@ CUresult release(CUdeviceptr address) {
   // Read before waiting: the record may change hands meanwhile.
   const unsigned window = record->window.load(std::memory_order_relaxed);
   const uint64_t id = record->id.load(std::memory_order_relaxed);
+  const bool external = isExternalBuffer(*record);
   if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return releasePooled(*record);
   const CUresult waited = drain(ownerOf(*record));
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
-  VG_CHECK(end(address, window, id));
+  VG_CHECK(end(address, window, id, external));
   return waited;
 }
 
 CUresult releaseNow(CUdeviceptr address) {
   VG_TRY(const alloc::Record* record, freeable(address));
-  return end(address, record->window.load(std::memory_order_relaxed), record->id.load(std::memory_order_relaxed));
+  return end(address, record->window.load(std::memory_order_relaxed), record->id.load(std::memory_order_relaxed),
+             isExternalBuffer(*record));
 }
 
 void releaseAll(Context& context) {
   releaseArrays(context);
   unregisterAll(context);
+  releaseExternal(context);
   ipc_memory::closeAll(context);
   collectReleased(true);
   // Resetting a device ends what its pools have handed out too.
