@@ -19,18 +19,21 @@ CUresult copyText(char* to, int size, const std::string& text) {
   return CUDA_SUCCESS;
 }
 
-// "[domain]:[bus]:[device].[function]", domain and function optional, all hexadecimal.
-bool parsePciBusId(const char* text, unsigned* domain, unsigned* bus, unsigned* device) {
-  unsigned function = 0;
+struct PciBusId {
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+};
+
+// "[domain]:[bus]:[device].[function]", domain or function optional, all hexadecimal.
+bool parsePciBusId(const char* text, PciBusId* id) {
   int used = 0;
-  const auto whole = [&] { return text[used] == 0 && function == 0; };
-  if (std::sscanf(text, "%x:%x:%x.%x%n", domain, bus, device, &function, &used) == 4 && whole()) return true;
-  function = 0;
-  if (std::sscanf(text, "%x:%x:%x%n", domain, bus, device, &used) == 3 && whole()) return true;
-  *domain = 0;
-  if (std::sscanf(text, "%x:%x.%x%n", bus, device, &function, &used) == 3 && whole()) return true;
-  function = 0;
-  return std::sscanf(text, "%x:%x%n", bus, device, &used) == 2 && whole();
+  const auto whole = [&] { return text[used] == 0; };
+  *id = {};
+  if (std::sscanf(text, "%x:%x:%x.%x%n", &id->domain, &id->bus, &id->device, &id->function, &used) == 4 && whole())
+    return true;
+  *id = {};
+  if (std::sscanf(text, "%x:%x:%x%n", &id->domain, &id->bus, &id->device, &used) == 3 && whole()) return true;
+  *id = {};
+  return std::sscanf(text, "%x:%x.%x%n", &id->bus, &id->device, &id->function, &used) == 3 && whole();
 }
 
 }  // namespace
@@ -131,16 +134,16 @@ CUresult cuDeviceGetPCIBusId(const Call&, char* pciBusId, int len, CUdevice dev)
 
 CUresult cuDeviceGetByPCIBusId(const Call&, CUdevice* dev, const char* pciBusId) {
   if (!dev || !pciBusId) return missing("dev or pciBusId");
-  unsigned domain = 0, bus = 0, number = 0;
-  if (!parsePciBusId(pciBusId, &domain, &bus, &number))
+  PciBusId id;
+  if (!parsePciBusId(pciBusId, &id))
     return fail(CUDA_ERROR_INVALID_VALUE, "\"%s\" is no PCI bus id such as 0000:01:00.0", pciBusId);
   for (int ordinal = 0; ordinal < core::deviceCount(); ++ordinal) {
     core::Device& device = core::deviceAt(ordinal);
     const auto is = [&](CUdevice_attribute which, unsigned value) {
       return static_cast<unsigned>(device.attribute(which)) == value;
     };
-    if (is(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, domain) && is(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, bus) &&
-        is(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, number)) {
+    if (is(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, id.domain) && is(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, id.bus) &&
+        is(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, id.device) && id.function == 0) {
       *dev = device.handle();
       return CUDA_SUCCESS;
     }
