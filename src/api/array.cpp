@@ -88,12 +88,11 @@ CUresult cuArray3DGetDescriptor(const Call&, CUDA_ARRAY3D_DESCRIPTOR_v1* pArrayD
   return CUDA_SUCCESS;
 }
 
-// No format that an application can ask for has planes (arrays/format.cpp).
 CUresult cuArrayGetPlane(const Call&, CUarray* pPlaneArray, CUarray hArray, unsigned int planeIdx) {
   if (!pPlaneArray) return missing("pPlaneArray");
-  VG_TRY(const core::Array& array, core::findArray(hArray));
-  return fail(CUDA_ERROR_INVALID_VALUE, "plane %u of an array of format %#x, which has no planes", planeIdx,
-              static_cast<unsigned>(array.descriptor.Format));
+  VG_TRY(core::Array & array, core::findArray(hArray));
+  VG_TRY(*pPlaneArray, core::arrayOfPlane(array, planeIdx));
+  return CUDA_SUCCESS;
 }
 
 // The vendor's driver looks at no device here, and calls a bad handle a bad value in the four functions that follow.

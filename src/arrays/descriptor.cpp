@@ -55,17 +55,32 @@ bool withinLimits(Kind kind, const Extent& e, const Limits& l, unsigned flags, b
   return false;
 }
 
-// What the vendor's drivers make, of all that flags, formats and kinds could mean together.
-CUresult checkUse(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind) {
-  const bool surface = d.Flags & CUDA_ARRAY3D_SURFACE_LDST, deferred = d.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING;
-  const bool plane = kind == Kind::Plane, planes = plane || kind == Kind::PlaneLayers;
+bool flat(Kind kind) { return kind == Kind::Plane || kind == Kind::PlaneLayers; }
+
+// Flags that exclude each other.
+CUresult checkFlags(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind) {
   if (d.Flags & (CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT))
     return fail(CUDA_ERROR_INVALID_VALUE, "array flags %#x: depth and colour buffers come from graphics", d.Flags);
-  if ((d.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && !plane)
-    return fail(CUDA_ERROR_INVALID_VALUE, "texture gather of an array that is not two-dimensional");
-  if ((d.Flags & CUDA_ARRAY3D_SPARSE) && (surface || deferred || !(planes || kind == Kind::Box)))
+  const bool others = d.Flags & (CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_DEFERRED_MAPPING);
+  if ((d.Flags & CUDA_ARRAY3D_SPARSE) && (others || !(flat(kind) || kind == Kind::Box)))
     return fail(CUDA_ERROR_INVALID_VALUE, "no sparse array has flags %#x and extents %zux%zux%zu", d.Flags, d.Width,
                 d.Height, d.Depth);
+  return CUDA_SUCCESS;
+}
+
+CUresult checkBlocks(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind) {
+  if (d.Flags & CUDA_ARRAY3D_SURFACE_LDST) return fail(CUDA_ERROR_NOT_SUPPORTED, "a surface of compressed blocks");
+  if (kind == Kind::Line || kind == Kind::LineLayers)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a one-dimensional array of compressed blocks");
+  return CUDA_SUCCESS;
+}
+
+CUresult checkVideo(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind, bool mipmapped) {
+  if (!(d.Flags & CUDA_ARRAY3D_VIDEO_ENCODE_DECODE) || mipmapped || !flat(kind))
+    return fail(CUDA_ERROR_INVALID_VALUE, "video format %#x wants CUDA_ARRAY3D_VIDEO_ENCODE_DECODE and two dimensions",
+                static_cast<unsigned>(rawValue(d.Format)));
+  if (d.Width % 2 || d.Height % 2)
+    return fail(CUDA_ERROR_INVALID_VALUE, "video of %zux%zu: the extents must be even", d.Width, d.Height);
   return CUDA_SUCCESS;
 }
 
@@ -76,17 +91,10 @@ CUresult checkFormat(const CUDA_ARRAY3D_DESCRIPTOR& d, Kind kind, bool mipmapped
   if (!unit.bytes)
     return fail(CUDA_ERROR_INVALID_VALUE, "no array has format %#x with %u channels", static_cast<unsigned>(format),
                 d.NumChannels);
-  if (unit.edge > 1) {
-    if (d.Flags & CUDA_ARRAY3D_SURFACE_LDST) return fail(CUDA_ERROR_NOT_SUPPORTED, "a surface of compressed blocks");
-    if (kind == Kind::Line || kind == Kind::LineLayers)
-      return fail(CUDA_ERROR_INVALID_VALUE, "a one-dimensional array of compressed blocks");
-  }
-  if (isVideo(format)) {
-    if (!(d.Flags & CUDA_ARRAY3D_VIDEO_ENCODE_DECODE) || mipmapped ||
-        (kind != Kind::Plane && kind != Kind::PlaneLayers))
-      return fail(CUDA_ERROR_INVALID_VALUE, "video format %#x wants a flag of its own and two dimensions",
-                  static_cast<unsigned>(format));
-  }
+  if (unit.edge > 1) VG_CHECK(checkBlocks(d, kind));
+  if (isVideo(format)) VG_CHECK(checkVideo(d, kind, mipmapped));
+  if ((d.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && kind != Kind::Plane)
+    return fail(CUDA_ERROR_INVALID_VALUE, "texture gather of an array that is not two-dimensional");
   return CUDA_SUCCESS;
 }
 
@@ -134,8 +142,8 @@ Kind kindOf(const CUDA_ARRAY3D_DESCRIPTOR& d) {
 CUresult checkDescriptor(const CUDA_ARRAY3D_DESCRIPTOR& d, const Limits& limits, bool mipmapped) {
   VG_CHECK(checkShape(d));
   const Kind kind = kindOf(d);
+  VG_CHECK(checkFlags(d, kind));
   VG_CHECK(checkFormat(d, kind, mipmapped));
-  VG_CHECK(checkUse(d, kind));
   if (!withinLimits(kind, {d.Width, d.Height, d.Depth}, limits, d.Flags, mipmapped))
     return fail(CUDA_ERROR_INVALID_VALUE, "an array of %zux%zux%zu with flags %#x is larger than the device allows",
                 d.Width, d.Height, d.Depth, d.Flags);

@@ -25,12 +25,12 @@ constexpr Format kFormats[] = {
     {CU_AD_FORMAT_BC5_UNORM, CU_AD_FORMAT_BC5_SNORM, 2, 16, 4},
     {CU_AD_FORMAT_BC6H_UF16, CU_AD_FORMAT_BC6H_SF16, 3, 16, 4},
     {CU_AD_FORMAT_BC7_UNORM, CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 16, 4},
-    // Video: as the channels that are recorded, units of the first plane.
+    // Video: where there are planes, the unit is that of the first.
     {CU_AD_FORMAT_P010, CU_AD_FORMAT_P010, 3, 2, 1},
     {CU_AD_FORMAT_P016, CU_AD_FORMAT_P016, 3, 2, 1},
     {CU_AD_FORMAT_NV16, CU_AD_FORMAT_NV16, 3, 1, 1},
     {CU_AD_FORMAT_P210, CU_AD_FORMAT_P216, 3, 2, 1},
-    {CU_AD_FORMAT_YUY2, CU_AD_FORMAT_YUY2, 4, 2, 1},
+    {CU_AD_FORMAT_YUY2, CU_AD_FORMAT_YUY2, 4, 4, 1},
     {CU_AD_FORMAT_Y210, CU_AD_FORMAT_Y216, 2, 4, 1},
     {CU_AD_FORMAT_AYUV, CU_AD_FORMAT_AYUV, 4, 4, 1},
     {CU_AD_FORMAT_Y410, CU_AD_FORMAT_Y410, 1, 4, 1},
@@ -66,5 +66,42 @@ Unit unitOf(int format, unsigned channels) {
 }
 
 bool isVideo(int format) { return format >= CU_AD_FORMAT_P010 && format <= CU_AD_FORMAT_YUV444_16bit_SemiPlanar; }
+
+namespace {
+
+constexpr auto k8 = CU_AD_FORMAT_UNSIGNED_INT8, k16 = CU_AD_FORMAT_UNSIGNED_INT16;
+// Colour for each square of four pixels, for each pair of a row, for each pixel; in one array of pairs or in two.
+constexpr Plane kSquare8[] = {{k8, 1, 0, 0}, {k8, 2, 1, 1}}, kSquare16[] = {{k16, 1, 0, 0}, {k16, 2, 1, 1}};
+constexpr Plane kPair8[] = {{k8, 1, 0, 0}, {k8, 2, 1, 0}}, kPair16[] = {{k16, 1, 0, 0}, {k16, 2, 1, 0}};
+constexpr Plane kFull8[] = {{k8, 1, 0, 0}, {k8, 2, 0, 0}}, kFull16[] = {{k16, 1, 0, 0}, {k16, 2, 0, 0}};
+constexpr Plane kThree8[] = {{k8, 1, 0, 0}, {k8, 1, 0, 0}, {k8, 1, 0, 0}};
+constexpr Plane kThree16[] = {{k16, 1, 0, 0}, {k16, 1, 0, 0}, {k16, 1, 0, 0}};
+
+}  // namespace
+
+std::span<const Plane> planesOf(int format) {
+  switch (format) {
+    case CU_AD_FORMAT_NV12:
+      return kSquare8;
+    case CU_AD_FORMAT_P010:
+    case CU_AD_FORMAT_P016:
+      return kSquare16;
+    case CU_AD_FORMAT_NV16:
+      return kPair8;
+    case CU_AD_FORMAT_P210:
+    case CU_AD_FORMAT_P216:
+      return kPair16;
+    case CU_AD_FORMAT_YUV444_8bit_SemiPlanar:
+      return kFull8;
+    case CU_AD_FORMAT_YUV444_16bit_SemiPlanar:
+      return kFull16;
+    case CU_AD_FORMAT_Y444_PLANAR8:
+      return kThree8;
+    case CU_AD_FORMAT_Y444_PLANAR10:
+      return kThree16;
+    default:
+      return {};
+  }
+}
 
 }  // namespace vg::arrays

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <span>
 
 namespace vg::arrays {
 
@@ -21,5 +22,14 @@ struct Unit {
 Unit unitOf(int format, unsigned channels);
 // Whether arrays of this format exist for video engines only (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE).
 bool isVideo(int format);
+
+// One plane of a video format whose samples lie in several arrays: brightness in one, colour in the others.
+struct Plane {
+  CUarray_format format;
+  unsigned channels;
+  unsigned widthShift, heightShift;  // its extents are those of the array, shifted right
+};
+// The planes of a format; none when the format keeps all in one array.
+std::span<const Plane> planesOf(int format);
 
 }  // namespace vg::arrays

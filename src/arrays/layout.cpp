@@ -64,6 +64,7 @@ Layout measured(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
   Layout layout;
   layout.unit = unitOf(rawValue(descriptor.Format), descriptor.NumChannels);
   layout.kind = kindOf(descriptor);
+  layout.video = descriptor.Flags & CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
   for (unsigned i = 0; i < levels; ++i) layout.levels.push_back(measure(descriptor, layout.unit, i));
   return layout;
 }
@@ -78,36 +79,72 @@ TileExtent tileExtentOf(const Unit& unit, bool box) {
   return {unit.edge << width, unit.edge << height, 1u << (n - width - height)};
 }
 
-Layout linearLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
-  Layout layout = measured(descriptor, levels);
+namespace {
+
+void makeLinear(Layout& layout) {
   for (Level& level : layout.levels) layout.bytes = placeLinear(level, layout.bytes);
-  return layout;
 }
 
-Layout deferredLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
-  Layout layout = linearLayout(descriptor, levels);
+void makeDeferred(Layout& layout) {
+  makeLinear(layout);
   layout.bytes = requiredBytes(layout, 0, layout.layers());
-  return layout;
 }
 
-Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
-  Layout layout = measured(descriptor, levels);
+void makeTiled(Layout& layout) {
   layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
   if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
-    for (Level& level : layout.levels) layout.bytes = placeLinear(level, layout.bytes);
-    layout.bytes = layout.tailBytes = requiredBytes(layout, 0, layout.layers());
+    makeDeferred(layout);
+    layout.tailBytes = layout.bytes;
     layout.singleTail = true;
-    return layout;
+    return;
   }
-  while (layout.firstTailLevel < levels) {
+  while (layout.firstTailLevel < layout.levels.size()) {
     Level& level = layout.levels[layout.firstTailLevel];
     if (smallerThanTile(level.extent, layout.tile, layout.kind)) break;
     layout.bytes = placeTiled(level, layout, layout.bytes);
     ++layout.firstTailLevel;
   }
   layout.tailOffset = layout.bytes;
-  if (layout.firstTailLevel < levels) placeTails(layout);
+  if (layout.firstTailLevel < layout.levels.size()) placeTails(layout);
+}
+
+Layout onePlane(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+  Layout layout = measured(descriptor, levels);
+  if (descriptor.Flags & CUDA_ARRAY3D_SPARSE)
+    makeTiled(layout);
+  else if (descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING)
+    makeDeferred(layout);
+  else
+    makeLinear(layout);
   return layout;
+}
+
+CUDA_ARRAY3D_DESCRIPTOR describePlane(CUDA_ARRAY3D_DESCRIPTOR descriptor, const Plane& plane) {
+  descriptor.Width >>= plane.widthShift;
+  descriptor.Height >>= plane.heightShift;
+  descriptor.Format = plane.format;
+  descriptor.NumChannels = plane.channels;
+  return descriptor;
+}
+
+}  // namespace
+
+Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+  const std::span<const Plane> planes = planesOf(rawValue(descriptor.Format));
+  if (planes.empty()) return onePlane(descriptor, levels);
+  Layout whole = onePlane(describePlane(descriptor, planes[0]), levels);
+  whole.bytes = 0;
+  for (const Plane& plane : planes) {
+    const CUDA_ARRAY3D_DESCRIPTOR described = describePlane(descriptor, plane);
+    Layout one = onePlane(described, levels);
+    one.levels[0].offset += whole.bytes;
+    whole.bytes += roundUp(one.bytes, kRowAlignment);
+    whole.planes.push_back({described, one.levels[0]});
+  }
+  if (whole.singleTail) whole.tailBytes = whole.bytes;
+  Level& level = whole.levels[0];
+  level.rowBytes = level.rows = level.slices = 0;
+  return whole;
 }
 
 }  // namespace vg::arrays

@@ -58,14 +58,20 @@ struct Layout {
   unsigned firstTailLevel = 0;
   size_t tailOffset = 0, tailBytes = 0;  // tailBytes of one tail, 0: no tail
   bool singleTail = false;
+  bool video = false;  // of a video format
+  // Of a format with planes: each with its descriptor and its place. Then levels[0] has no bytes that copies may
+  // address.
+  struct PlanePlace {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor;
+    Level level;
+  };
+  std::vector<PlanePlace> planes;
 
   size_t layers() const { return layered(kind) ? levels[0].slices : 1; }
 };
 
-// Require: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
-Layout linearLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
-// The same with room for all that the vendor's devices take: for memory that the application brings.
-Layout deferredLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
-Layout tiledLayout(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+// As the flags say: tiled for sparse arrays, linear for others; with room for all that the vendor's devices take where
+// the application brings the memory. Requires: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
+Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
 
 }  // namespace vg::arrays

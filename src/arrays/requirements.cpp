@@ -10,10 +10,12 @@ size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / 
 
 constexpr size_t kBlockWidth = 64, kBlockRows = 8;        // bytes and rows of the smallest block
 constexpr size_t kMostBlockRows = 128, kMostSlices = 16;  // of the largest
+constexpr size_t kVideoBlockRows = 32;                    // of every block that video engines use
 
 // Blocks grow with what they hold, in planes by rows, in boxes by slices; in sparse arrays not beyond a tile.
 size_t blockRows(const Level& level, const Layout& layout) {
   if (layout.kind == Kind::Box) return kBlockRows;
+  if (layout.video) return kVideoBlockRows;
   const size_t tileRows = layout.tile.height / layout.unit.edge;
   const size_t most = tileRows ? std::min(tileRows, kMostBlockRows) : kMostBlockRows;
   return std::clamp(std::bit_ceil(level.rows), kBlockRows, most);

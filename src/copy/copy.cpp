@@ -83,14 +83,35 @@ struct RowPieces {
   size_t rowsOfPiece;
 };
 
-void copyRow(const Shape& shape, const RowCopier& copier, size_t row) {
-  const size_t slice = row / shape.height, y = row % shape.height;
-  copier(shape.destination.base + slice * shape.destination.slicePitch + y * shape.destination.rowPitch,
-         shape.source.base + slice * shape.source.slicePitch + y * shape.source.rowPitch, shape.width);
+std::byte* rowOf(const Side& side, size_t slice, size_t y) {
+  return side.base + slice * side.slicePitch + y * side.rowPitch;
 }
 
-void copyRows(const Shape& shape, const RowCopier& copier, size_t first, size_t end) {
-  for (size_t row = first; row < end; ++row) copyRow(shape, copier, row);
+void copyRow(const Shape& shape, const RowCopier& copier, size_t row) {
+  const size_t slice = row / shape.height, y = row % shape.height;
+  copier(rowOf(shape.destination, slice, y), rowOf(shape.source, slice, y), shape.width);
+}
+
+// Rows of one slice.
+void copySliceRows(const Shape& shape, const RowCopier& copier, size_t slice, size_t first, size_t end) {
+  std::byte* to = rowOf(shape.destination, slice, first);
+  const std::byte* from = rowOf(shape.source, slice, first);
+  for (size_t y = first; y < end; ++y, to += shape.destination.rowPitch, from += shape.source.rowPitch)
+    copier(to, from, shape.width);
+}
+
+// Requires: no overlap, or an order of rows upwards that is right.
+void copyRows(const Shape& shape, const RowCopier& copier, size_t first, size_t end, bool apart) {
+  while (first < end) {
+    const size_t slice = first / shape.height, y = first % shape.height;
+    const size_t rows = std::min(shape.height - y, end - first);
+    if (apart && shape.width <= kShortRow)
+      copier.engine.moveShortRows(rowOf(shape.destination, slice, y), shape.destination.rowPitch,
+                                  rowOf(shape.source, slice, y), shape.source.rowPitch, shape.width, rows);
+    else
+      copySliceRows(shape, copier, slice, y, y + rows);
+    first += rows;
+  }
 }
 
 // How far a side reaches.
@@ -98,6 +119,7 @@ size_t span(const Side& side, const Shape& shape) {
   return side.slicePitch * (shape.depth - 1) + side.rowPitch * (shape.height - 1) + shape.width;
 }
 
+constexpr size_t kLineCost = 64;
 constexpr size_t kStreamedRow = 1024;  // shorter rows have too many partial lines for streaming stores
 
 bool boxesOverlap(const Shape& shape) {
@@ -112,21 +134,23 @@ void copyPitched(const Shape& shape, Parallel* parallel) {
                              !overlapping && shape.width >= kStreamedRow && shape.bytes() >= limits().streamCopy};
   if (overlapping) {
     // Equal pitches: a row is overwritten only by rows on the far side of it.
-    if (shape.destination.base <= shape.source.base) return copyRows(shape, copier, 0, rows);
+    if (shape.destination.base <= shape.source.base) return copyRows(shape, copier, 0, rows, false);
     for (size_t row = rows; row-- > 0;) copyRow(shape, copier, row);
     return;
   }
-  if (!parallel || rows < 2 || shape.bytes() < kParallelBytes) {
-    copyRows(shape, copier, 0, rows);
+  // A short row costs as much as the lines it lies in.
+  const size_t cost = std::max(shape.width, kLineCost);
+  if (!parallel || rows < 2 || cost * rows < kParallelBytes) {
+    copyRows(shape, copier, 0, rows, true);
     if (copier.streaming) streamFence();
     return;
   }
-  RowPieces pieces{shape, copier, std::max<size_t>(1, pieceBytes(shape.bytes(), *parallel) / shape.width)};
+  RowPieces pieces{shape, copier, std::max<size_t>(1, pieceBytes(cost * rows, *parallel) / cost)};
   parallel->run((rows + pieces.rowsOfPiece - 1) / pieces.rowsOfPiece,
                 [](void* state, size_t chunk) {
                   const auto& p = *static_cast<RowPieces*>(state);
                   const size_t first = chunk * p.rowsOfPiece, rows = p.shape.height * p.shape.depth;
-                  copyRows(p.shape, p.copier, first, std::min(first + p.rowsOfPiece, rows));
+                  copyRows(p.shape, p.copier, first, std::min(first + p.rowsOfPiece, rows), true);
                   if (p.copier.streaming) streamFence();
                 },
                 &pieces);

@@ -7,6 +7,8 @@
 
 namespace vg::copy {
 
+inline constexpr size_t kShortRow = 64;
+
 struct Engines {
   const char* name;
   bool (*supported)();
@@ -14,6 +16,9 @@ struct Engines {
   void (*move)(std::byte* destination, const std::byte* source, size_t bytes);
   // memcpy past the caches; whoever calls it ends with streamFence(). Requires: no overlap.
   void (*stream)(std::byte* destination, const std::byte* source, size_t bytes);
+  // memcpy of `rows` rows of up to kShortRow bytes each. Requires: no overlap between the sides.
+  void (*moveShortRows)(std::byte* destination, size_t destinationPitch, const std::byte* source, size_t sourcePitch,
+                        size_t bytes, size_t rows);
   // Repeats the 4 bytes of `pattern`. Requires: `destination` and `bytes` are multiples of the element that the pattern
   // repeats, so that every 4-byte boundary has the same phase.
   void (*fill)(std::byte* destination, size_t bytes, uint32_t pattern);

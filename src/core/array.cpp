@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "alloc/record.h"
+#include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/array_storage.h"
 #include "core/context.h"
@@ -23,19 +24,16 @@ struct MipmappedArray {
   MipmappedArray *next = nullptr, *previous = nullptr;
 };
 
-Array::Array(const std::shared_ptr<ArrayStorage>& whole, unsigned number, MipmappedArray* mipmapped)
+Array::Array(const std::shared_ptr<ArrayStorage>& whole, const CUDA_ARRAY3D_DESCRIPTOR& described,
+             const arrays::Level& place, bool isPart)
     : context(whole->context),
-      descriptor(whole->descriptor),
-      unit(whole->layout.unit),
-      level(whole->layout.levels[number]),
+      descriptor(described),
+      unit(arrays::unitOf(rawValue(described.Format), described.NumChannels)),
+      level(place),
       base(whole->record ? whole->record->data() : nullptr),
       record(whole->record),
       storage(whole),
-      parent(mipmapped) {
-  descriptor.Width = level.extent.width;
-  descriptor.Height = level.extent.height;
-  descriptor.Depth = level.extent.depth;
-}
+      part(isPart) {}
 
 namespace {
 
@@ -74,10 +72,22 @@ CUresult check(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool
   return checkDescriptor(descriptor, arrays::limitsFrom(attributeOf, &context.device()), mipmapped);
 }
 
+// A level is described as the whole, with extents of its own.
+Array* makeLevel(const std::shared_ptr<ArrayStorage>& storage, unsigned number) {
+  const arrays::Level& level = storage->layout.levels[number];
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = storage->descriptor;
+  descriptor.Width = level.extent.width;
+  descriptor.Height = level.extent.height;
+  descriptor.Depth = level.extent.depth;
+  return arraySlab.create(storage, descriptor, level, true);
+}
+
 // What an object leaves behind when it is gone from the handles: freed outside the lock.
 using Leftover = std::shared_ptr<ArrayStorage>;
 
 Leftover end(Array& array) {
+  for (Array* plane : array.planes)
+    if (plane) end(*plane);
   arraySlab.retire(&array);
   Leftover storage = std::move(array.storage);
   arraySlab.recycle(&array);
@@ -92,6 +102,8 @@ Leftover endOwned(Array& array) {
 void orphan(Array& array) {
   unlink(firstArray, array);
   array.orphaned.store(true, std::memory_order_release);
+  for (Array*& plane : array.planes)
+    if (plane) end(*std::exchange(plane, nullptr));
   array.storage.reset();
   array.next = nullptr;
   (newestOrphan ? newestOrphan->next : oldestOrphan) = &array;
@@ -117,7 +129,7 @@ Leftover end(MipmappedArray& mipmapped) {
 Result<CUarray> createArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
   VG_CHECK(check(context, descriptor, false));
   VG_TRY(const std::shared_ptr<ArrayStorage> storage, ArrayStorage::create(context, descriptor, 1));
-  Array* array = arraySlab.create(storage, 0u, nullptr);
+  Array* array = arraySlab.create(storage, descriptor, storage->layout.levels[0], false);
   std::lock_guard lock(objectsMutex);
   link(firstArray, *array);
   return handleOf(array);
@@ -160,7 +172,7 @@ std::shared_ptr<ArrayStorage> storageOf(const MipmappedArray& mipmapped) {
 
 CUresult destroyArray(CUarray handle) {
   VG_TRY(Array & array, findArray(handle));
-  if (array.parent) return CUDA_SUCCESS;
+  if (array.part) return CUDA_SUCCESS;
   const CUresult waited = memory::drain(&array.context);
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
   Leftover storage;
@@ -201,7 +213,18 @@ Result<CUarray> arrayOfLevel(MipmappedArray& mipmapped, unsigned level) {
   const size_t levels = mipmapped.storage->layout.levels.size();
   if (level >= levels) return fail(CUDA_ERROR_INVALID_VALUE, "level %u of %zu", level, levels);
   Array*& made = mipmapped.levels[level];
-  if (!made) made = arraySlab.create(mipmapped.storage, level, &mipmapped);
+  if (!made) made = makeLevel(mipmapped.storage, level);
+  return handleOf(made);
+}
+
+Result<CUarray> arrayOfPlane(Array& array, unsigned plane) {
+  std::lock_guard lock(objectsMutex);
+  if (!arraySlab.find(&array) || !array.storage) return CUDA_ERROR_INVALID_HANDLE;
+  const auto& planes = array.storage->layout.planes;
+  if (array.part || plane >= planes.size())
+    return fail(CUDA_ERROR_INVALID_VALUE, "plane %u of an array that has %zu", plane, array.part ? 0 : planes.size());
+  Array*& made = array.planes[plane];
+  if (!made) made = arraySlab.create(array.storage, planes[plane].descriptor, planes[plane].level, true);
   return handleOf(made);
 }
 
@@ -229,14 +252,14 @@ Result<CUDA_ARRAY_SPARSE_PROPERTIES> propertiesOf(const ArrayStorage& storage) {
 }  // namespace
 
 Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const Array& array) {
-  if (array.parent) return fail(CUDA_ERROR_INVALID_VALUE, "a level has no requirements of its own");
+  if (array.part) return fail(CUDA_ERROR_INVALID_VALUE, "a level or plane has no requirements of its own");
   return requirementsOf(*array.storage);
 }
 Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> memoryRequirements(const MipmappedArray& mipmapped) {
   return requirementsOf(*mipmapped.storage);
 }
 Result<CUDA_ARRAY_SPARSE_PROPERTIES> sparseProperties(const Array& array) {
-  if (array.parent) return fail(CUDA_ERROR_INVALID_VALUE, "a level has no sparse properties of its own");
+  if (array.part) return fail(CUDA_ERROR_INVALID_VALUE, "a level or plane has no sparse properties of its own");
   VG_TRY(CUDA_ARRAY_SPARSE_PROPERTIES properties, propertiesOf(*array.storage));
   properties.miptailFirstLevel = 0;  // no level but one, in tiles or in the tail
   return properties;

@@ -36,7 +36,7 @@ Result<std::shared_ptr<ArrayStorage>> storageOf(const CUarrayMapInfo& entry) {
   switch (rawValue(entry.resourceType)) {
     case CU_RESOURCE_TYPE_ARRAY: {
       Result<Array&> array = findArray(entry.resource.array);
-      if (!array || array->parent) return refuse("no array, or a level of one");
+      if (!array || array->part) return refuse("no array, or a part of one");
       storage = core::storageOf(array.value());
       break;
     }
@@ -97,18 +97,11 @@ CUresult addTail(const ArrayStorage& storage, const CUarrayMapInfo& entry, std::
   return CUDA_SUCCESS;
 }
 
-// An array of deferred mapping is mapped whole: its subresource says nothing.
-CUresult addWhole(const ArrayStorage& storage, const CUarrayMapInfo& entry, std::vector<size_t>& pages) {
-  const auto& at = entry.subresource.sparseLevel;
-  if (rawValue(entry.subresourceType) != CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL || at.level || at.layer ||
-      at.offsetX || at.offsetY || at.offsetZ || at.extentWidth || at.extentHeight || at.extentDepth)
-    return refuse("arrays of deferred mapping have no parts");
-  addRange(pages, 0, storage.layout.bytes);
-  return CUDA_SUCCESS;
-}
-
 CUresult addPages(const ArrayStorage& storage, const CUarrayMapInfo& entry, std::vector<size_t>& pages) {
-  if (storage.deferred()) return addWhole(storage, entry, pages);
+  if (storage.deferred()) {  // mapped whole: its subresource says nothing
+    addRange(pages, 0, storage.layout.bytes);
+    return CUDA_SUCCESS;
+  }
   switch (rawValue(entry.subresourceType)) {
     case CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL:
       return addTiles(storage, entry, pages);

@@ -11,9 +11,7 @@ namespace vg::core {
 Result<std::shared_ptr<ArrayStorage>> ArrayStorage::create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
                                                            unsigned levels) {
   auto storage = std::make_shared<ArrayStorage>(context, descriptor);
-  storage->layout = storage->sparse()     ? arrays::tiledLayout(descriptor, levels)
-                    : storage->deferred() ? arrays::deferredLayout(descriptor, levels)
-                                          : arrays::linearLayout(descriptor, levels);
+  storage->layout = arrays::layoutOf(descriptor, levels);
   VG_CHECK(storage->allocate());
   return storage;
 }

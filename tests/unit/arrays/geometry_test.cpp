@@ -15,6 +15,11 @@ CUDA_ARRAY3D_DESCRIPTOR describe(size_t width, size_t height, size_t depth, unsi
   return {width, height, depth, format, channels, flags};
 }
 
+CUDA_ARRAY3D_DESCRIPTOR sparse(CUDA_ARRAY3D_DESCRIPTOR descriptor) {
+  descriptor.Flags |= CUDA_ARRAY3D_SPARSE;
+  return descriptor;
+}
+
 TEST(Formats, PlainOnesTakeOneTwoOrFourChannels) {
   EXPECT_EQ(unitOf(CU_AD_FORMAT_HALF, 1).bytes, 2u);
   EXPECT_EQ(unitOf(CU_AD_FORMAT_HALF, 4).bytes, 8u);
@@ -82,23 +87,23 @@ void expectDistinctBytes(const Layout& layout) {
 TEST(LinearLayout, GivesEveryByteAPlaceOfItsOwn) {
   for (unsigned flags : {0u, static_cast<unsigned>(CUDA_ARRAY3D_LAYERED)}) {
     const auto d = describe(37, 11, 6, flags);
-    for (unsigned levels = 1; levels <= mostLevels(d); ++levels) expectDistinctBytes(linearLayout(d, levels));
+    for (unsigned levels = 1; levels <= mostLevels(d); ++levels) expectDistinctBytes(layoutOf(d, levels));
   }
-  expectDistinctBytes(linearLayout(describe(37, 0, 0), 3));
-  expectDistinctBytes(linearLayout(describe(37, 0, 5, CUDA_ARRAY3D_LAYERED), 3));
-  expectDistinctBytes(linearLayout(describe(37, 35, 4, 0, CU_AD_FORMAT_BC7_UNORM, 4), 6));
+  expectDistinctBytes(layoutOf(describe(37, 0, 0), 3));
+  expectDistinctBytes(layoutOf(describe(37, 0, 5, CUDA_ARRAY3D_LAYERED), 3));
+  expectDistinctBytes(layoutOf(describe(37, 35, 4, 0, CU_AD_FORMAT_BC7_UNORM, 4), 6));
 }
 
 TEST(TiledLayout, GivesEveryByteAPlaceOfItsOwn) {
-  expectDistinctBytes(tiledLayout(describe(200, 300, 0), 1));
-  expectDistinctBytes(tiledLayout(describe(200, 300, 0), 8));
-  expectDistinctBytes(tiledLayout(describe(200, 130, 3, CUDA_ARRAY3D_LAYERED), 8));
-  expectDistinctBytes(tiledLayout(describe(40, 70, 33), 6));
-  expectDistinctBytes(tiledLayout(describe(600, 270, 0, 0, CU_AD_FORMAT_BC1_UNORM, 4), 3));
+  expectDistinctBytes(layoutOf(sparse(describe(200, 300, 0)), 1));
+  expectDistinctBytes(layoutOf(sparse(describe(200, 300, 0)), 8));
+  expectDistinctBytes(layoutOf(sparse(describe(200, 130, 3, CUDA_ARRAY3D_LAYERED)), 8));
+  expectDistinctBytes(layoutOf(sparse(describe(40, 70, 33)), 6));
+  expectDistinctBytes(layoutOf(sparse(describe(600, 270, 0, 0, CU_AD_FORMAT_BC1_UNORM, 4)), 3));
 }
 
 TEST(TiledLayout, TilesArePages) {
-  const Layout layout = tiledLayout(describe(256, 256, 2, CUDA_ARRAY3D_LAYERED), 1);
+  const Layout layout = layoutOf(sparse(describe(256, 256, 2, CUDA_ARRAY3D_LAYERED)), 1);
   EXPECT_EQ(layout.bytes, 8 * kTileBytes);
   const Level& level = layout.levels[0];
   EXPECT_EQ(level.span(128 * 4, 0, 0).offset, kTileBytes);
@@ -118,6 +123,25 @@ TEST(TiledLayout, TilesHoldSixtyFourKibibytes) {
       }
 }
 
+TEST(Planes, LieBesideEachOther) {
+  const auto d = describe(64, 32, 0, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, CU_AD_FORMAT_NV12, 3);
+  const Layout layout = layoutOf(d, 1);
+  ASSERT_EQ(layout.planes.size(), 2u);
+  EXPECT_EQ(layout.planes[1].descriptor.Width, 32u);
+  EXPECT_EQ(layout.planes[1].descriptor.Height, 16u);
+  EXPECT_EQ(layout.planes[1].level.rowBytes, 64u);
+  EXPECT_GE(layout.planes[1].level.offset, 64u * 32);
+  EXPECT_GE(layout.bytes, layout.planes[1].level.offset + 64u * 16);
+  EXPECT_EQ(layout.levels[0].rowBytes, 0u);
+}
+
+TEST(Planes, OfSparseArraysBeginAtPages) {
+  const Layout layout =
+      layoutOf(sparse(describe(512, 256, 0, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, CU_AD_FORMAT_P010, 3)), 1);
+  EXPECT_EQ(layout.planes[1].level.offset, 4 * kTileBytes);
+  EXPECT_EQ(layout.bytes % kTileBytes, 0u);
+}
+
 TEST(Requirements, HoldWhatTheLinearLayoutTakes) {
   for (size_t width : {1u, 15u, 64u, 1000u})
     for (size_t height : {0u, 1u, 7u, 129u})
@@ -126,8 +150,10 @@ TEST(Requirements, HoldWhatTheLinearLayoutTakes) {
         for (unsigned channels : {1u, 4u}) {
           const auto d = describe(width, height, depth, flags, CU_AD_FORMAT_UNSIGNED_INT16, channels);
           for (unsigned levels = 1; levels <= mostLevels(d); ++levels) {
-            const size_t bytes = deferredLayout(d, levels).bytes;
-            EXPECT_GE(bytes, linearLayout(d, levels).bytes) << width << "x" << height << "x" << depth;
+            auto deferred = d;
+            deferred.Flags |= CUDA_ARRAY3D_DEFERRED_MAPPING;
+            const size_t bytes = layoutOf(deferred, levels).bytes;
+            EXPECT_GE(bytes, layoutOf(d, levels).bytes) << width << "x" << height << "x" << depth;
             EXPECT_EQ(bytes % kTileBytes, 0u);
           }
         }

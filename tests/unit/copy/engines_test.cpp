@@ -47,6 +47,20 @@ TEST_P(EnginesTest, MoveIsMemmoveWhateverTheOverlap) {
   }
 }
 
+TEST_P(EnginesTest, ShortRowsAreCopiedAndTheirGapsKept) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 3000; ++round) {
+    const size_t bytes = random() % (kShortRow + 1), rows = random() % 70;
+    const size_t toPitch = bytes + random() % 100, fromPitch = random() % 4 ? bytes + random() % 9 : 0;
+    const std::vector<std::byte> source = noise(fromPitch * rows + bytes + 80, random);
+    std::vector<std::byte> actual = noise(toPitch * rows + bytes + 200, random), expected = actual;
+    for (size_t row = 0; row < rows; ++row)
+      std::memcpy(expected.data() + 64 + row * toPitch, source.data() + 7 + row * fromPitch, bytes);
+    GetParam()->moveShortRows(actual.data() + 64, toPitch, source.data() + 7, fromPitch, bytes, rows);
+    ASSERT_EQ(actual, expected) << "bytes " << bytes << " rows " << rows << " pitches " << toPitch << ' ' << fromPitch;
+  }
+}
+
 TEST_P(EnginesTest, StreamCopiesAndTouchesNothingElse) {
   std::mt19937 random(2);
   for (int round = 0; round < 20000; ++round) {
