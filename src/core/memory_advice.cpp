@@ -3,157 +3,228 @@
 #include <cstring>
 
 #include "base/raw_enum.h"
-#include "core/capture.h"
+#include "core/advice_table.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
+#include "core/memory_pool.h"
+#include "host_register/placement.h"
 
 namespace vg::core::memory {
 namespace {
 
-// Record::advice: a bit for read-mostly; a byte each for the preferred location and for the last prefetch (0: none,
-// 1: the host, n + 2: device n); bits 17.. for who has access advised (the host, then devices).
-constexpr uint32_t kReadMostly = 1;
-constexpr unsigned kPreferredShift = 1, kPrefetchShift = 9, kAccessorShift = 17;
-constexpr uint32_t kByte = 0xFF;
-constexpr unsigned kAccessors = 32 - kAccessorShift;
-
-// 0: none or unknown.
-Result<uint32_t> placeCode(CUmemLocation location) {
-  switch (const int type = rawValue(location.type)) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: {
-      VG_TRY(Device & device, findDevice(location.id));
-      return static_cast<uint32_t>(device.ordinal() + 2);
-    }
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-      return 1u;
-    default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
-  }
+bool managed(const alloc::Record& record) {
+  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
+  return kind == alloc::Kind::Managed || (kind == alloc::Kind::Pool && pooledKind(record) == PooledKind::Managed);
 }
 
-int deviceNumber(uint32_t code) {
-  return code == 0 ? CU_DEVICE_INVALID : code == 1 ? CU_DEVICE_CPU : static_cast<int>(code) - 2;
-}
-
-CUmemLocationType locationType(uint32_t code) {
-  return code == 0 ? CU_MEM_LOCATION_TYPE_INVALID : code == 1 ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
-}
-
-Result<alloc::Record*> managedRecord(CUdeviceptr pointer, size_t bytes) {
+Result<const alloc::Record*> managedRecord(CUdeviceptr pointer, size_t bytes) {
   if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "a range of 0 bytes");
   VG_TRY(const alloc::Record* record, deviceRecord(pointer, bytes));
-  if (record->kind.load(std::memory_order_relaxed) != alloc::Kind::Managed)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not managed memory", pointer);
-  return const_cast<alloc::Record*>(record);
+  if (!managed(*record)) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not managed memory", pointer);
+  return record;
 }
 
-void replaceBits(alloc::Record& record, uint32_t mask, uint32_t bits) {
-  uint32_t old = record.advice.load(std::memory_order_relaxed);
-  while (!record.advice.compare_exchange_weak(old, (old & ~mask) | bits, std::memory_order_relaxed)) {
-  }
+CUresult checkKnownType(CUmemLocation location) {
+  const int type = rawValue(location.type);
+  if (type >= CU_MEM_LOCATION_TYPE_DEVICE && type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
 }
 
-}  // namespace
+// That the place exists; `noDevice`: the code for a device that there is not.
+CUresult checkPlace(CUmemLocation location, CUresult noDevice) {
+  VG_CHECK(checkKnownType(location));
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !findDevice(location.id)) return noDevice;
+  if (location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && !host_register::nodeExists(location.id))
+    return fail(CUDA_ERROR_INVALID_VALUE, "the host has no memory node %d", location.id);
+  return CUDA_SUCCESS;
+}
 
 CUmemLocation locationOf(CUdevice device) {
   CUmemLocation location{};
   location.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
-  location.id = device == CU_DEVICE_CPU ? 0 : device;
+  location.id = device;
   return location;
 }
 
+Result<uint64_t> accessorOf(CUmemLocation location) {
+  if (location.type == CU_MEM_LOCATION_TYPE_HOST) return uint64_t{RangeAdvice::kHostAccessor};
+  if (location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+    return fail(CUDA_ERROR_INVALID_VALUE, "location type %d accesses nothing", rawValue(location.type));
+  if (!findDevice(location.id)) return CUDA_ERROR_INVALID_VALUE;
+  return uint64_t{1} << location.id % 63;
+}
+
+// A node of the host is the host, as the vendor's driver answers.
+void setPreferred(RangeAdvice& advice, CUmemLocation location) {
+  const bool device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  advice.preferredType = device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST;
+  advice.preferredId = device ? location.id : CU_DEVICE_CPU;
+}
+
+}  // namespace
+
 CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location) {
-  VG_TRY(alloc::Record * record, managedRecord(pointer, bytes));
-  switch (advice) {
+  VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
+  VG_CHECK(checkKnownType(location));
+  const auto update = [&](auto change) {
+    advice::update(*record, pointer, bytes, change);
+    return CUDA_SUCCESS;
+  };
+  switch (const int number = rawValue(advice)) {
     case CU_MEM_ADVISE_SET_READ_MOSTLY:
-      replaceBits(*record, kReadMostly, kReadMostly);
-      return CUDA_SUCCESS;
     case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
-      replaceBits(*record, kReadMostly, 0);
-      return CUDA_SUCCESS;
+      return update([&](RangeAdvice& range) { range.readMostly = number == CU_MEM_ADVISE_SET_READ_MOSTLY; });
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+      VG_CHECK(checkPlace(location, CUDA_ERROR_INVALID_VALUE));
+      return update([&](RangeAdvice& range) { setPreferred(range, location); });
     case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-      replaceBits(*record, kByte << kPreferredShift, 0);
-      return CUDA_SUCCESS;
-    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: {
-      VG_TRY(const uint32_t code, placeCode(location));
-      replaceBits(*record, kByte << kPreferredShift, code << kPreferredShift);
-      return CUDA_SUCCESS;
-    }
+      return update([](RangeAdvice& range) {
+        range.preferredType = CU_MEM_LOCATION_TYPE_INVALID;
+        range.preferredId = CU_DEVICE_INVALID;
+      });
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY: {
-      VG_TRY(const uint32_t code, placeCode(location));
-      if (code > kAccessors) return CUDA_SUCCESS;  // advice: forgetting it is allowed
-      const uint32_t bit = 1u << (kAccessorShift + code - 1);
-      replaceBits(*record, bit, advice == CU_MEM_ADVISE_SET_ACCESSED_BY ? bit : 0);
-      return CUDA_SUCCESS;
+      VG_TRY(const uint64_t bit, accessorOf(location));
+      const bool on = number == CU_MEM_ADVISE_SET_ACCESSED_BY;
+      return update([&](RangeAdvice& range) { range.accessors = on ? range.accessors | bit : range.accessors & ~bit; });
     }
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "advice %d", static_cast<int>(advice));
+      return fail(CUDA_ERROR_INVALID_VALUE, "advice %d", number);
   }
 }
 
-CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
-  if (stream.captured()) return capture::refuse(stream, "cuMemPrefetchAsync");
-  VG_TRY(alloc::Record * record, managedRecord(pointer, bytes));
-  VG_TRY(const uint32_t code, placeCode(destination));
-  VG_CHECK(stream.context().state());
-  replaceBits(*record, kByte << kPrefetchShift, code << kPrefetchShift);
-  return CUDA_SUCCESS;
+CUresult adviseDevice(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUdevice device) {
+  const int number = rawValue(advice);
+  const bool asksForDevice = number == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
+                             number == CU_MEM_ADVISE_SET_ACCESSED_BY || number == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+  if (asksForDevice && device != CU_DEVICE_CPU) VG_CHECK(findDevice(device));
+  return advise(pointer, bytes, advice, locationOf(device));
 }
 
 namespace {
 
-CUresult putInt(void* data, size_t size, int value) {
-  if (size != sizeof value) return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes for an attribute of 4", size);
-  std::memcpy(data, &value, sizeof value);
-  return CUDA_SUCCESS;
-}
-
-// The devices that have access advised, filled up with CU_DEVICE_INVALID.
-CUresult putAccessors(void* data, size_t size, uint32_t advice) {
-  if (!size || size % sizeof(int)) return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes are no list of devices", size);
-  auto* out = static_cast<int*>(data);
-  int* const end = out + size / sizeof(int);
-  for (uint32_t code = 1; code <= kAccessors && out < end; ++code)
-    if (advice >> (kAccessorShift + code - 1) & 1) *out++ = deviceNumber(code);
-  while (out < end) *out++ = CU_DEVICE_INVALID;
+CUresult prefetchRange(CUdeviceptr pointer, size_t bytes, CUmemLocationType type, int id) {
+  VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
+  advice::update(*record, pointer, bytes, [&](RangeAdvice& range) {
+    range.prefetchType = type;
+    range.prefetchId = id;
+  });
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
+CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
+  VG_CHECK(managedRecord(pointer, bytes));
+  VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
+  VG_CHECK(stream.context().state());
+  const bool host = destination.type == CU_MEM_LOCATION_TYPE_HOST;
+  return prefetchRange(pointer, bytes, destination.type, host ? CU_DEVICE_CPU : destination.id);
+}
+
+CUresult prefetchToDevice(Stream& stream, CUdeviceptr pointer, size_t bytes, CUdevice device) {
+  return prefetch(stream, pointer, bytes, locationOf(device));
+}
+
+namespace {
+
+CUresult checkRanges(const RangeBatch& ranges) {
+  if (!ranges.pointers || !ranges.bytes || !ranges.count)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu ranges without pointers or sizes", ranges.count);
+  for (size_t i = 0; i < ranges.count; ++i) VG_CHECK(managedRecord(ranges.pointers[i], ranges.bytes[i]));
+  return CUDA_SUCCESS;
+}
+
+CUresult checkPlaces(const RangeBatch& ranges, const CUmemLocation* places, const size_t* firsts, size_t count) {
+  if (!places || !firsts || !count || count > ranges.count)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu locations for %zu ranges", count, ranges.count);
+  if (firsts[0]) return fail(CUDA_ERROR_INVALID_VALUE, "the first location is for range %zu on", firsts[0]);
+  for (size_t i = 0; i < count; ++i) {
+    if (firsts[i] >= ranges.count || (i && firsts[i] < firsts[i - 1]))
+      return fail(CUDA_ERROR_INVALID_VALUE, "location %zu is for range %zu on, of %zu", i, firsts[i], ranges.count);
+    VG_CHECK(checkPlace(places[i], CUDA_ERROR_INVALID_VALUE));
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLocation* places, const size_t* firsts,
+                       size_t placeCount) {
+  VG_CHECK(checkRanges(ranges));
+  VG_CHECK(checkPlaces(ranges, places, firsts, placeCount));
+  VG_CHECK(stream.context().state());
+  for (size_t i = 0, place = 0; i < ranges.count; ++i) {
+    while (place + 1 < placeCount && firsts[place + 1] <= i) ++place;
+    VG_CHECK(prefetchRange(ranges.pointers[i], ranges.bytes[i], places[place].type, places[place].id));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult discardBatch(Stream& stream, const RangeBatch& ranges) {
+  VG_CHECK(checkRanges(ranges));
+  return stream.context().state();
+}
+
+namespace {
+
+CUresult put(void* data, int value) {
+  std::memcpy(data, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+// Devices, then the host; filled up with CU_DEVICE_INVALID.
+CUresult putAccessors(void* data, size_t size, uint64_t accessors) {
+  auto* out = static_cast<int*>(data);
+  int* const end = out + size / sizeof(int);
+  for (int device = 0; device < 63 && out < end; ++device)
+    if (accessors >> device & 1) *out++ = device;
+  if ((accessors & RangeAdvice::kHostAccessor) && out < end) *out++ = CU_DEVICE_CPU;
+  while (out < end) *out++ = CU_DEVICE_INVALID;
+  return CUDA_SUCCESS;
+}
+
+int deviceNumber(CUmemLocationType type, int id) {
+  if (type == CU_MEM_LOCATION_TYPE_INVALID) return CU_DEVICE_INVALID;
+  return type == CU_MEM_LOCATION_TYPE_DEVICE ? id : CU_DEVICE_CPU;
+}
+
+}  // namespace
+
+CUresult checkRangeQuery(int which, size_t dataSize) {
+  if (which < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || which > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID)
+    return fail(CUDA_ERROR_INVALID_VALUE, "there is no range attribute %d", which);
+  const bool list = which == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+  if (!dataSize || dataSize % sizeof(int) || (!list && dataSize != sizeof(int)))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes for range attribute %d", dataSize, which);
+  return CUDA_SUCCESS;
+}
+
 CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr pointer, size_t bytes) {
   VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
-  const uint32_t advice = record->advice.load(std::memory_order_relaxed);
-  const uint32_t preferred = advice >> kPreferredShift & kByte, prefetched = advice >> kPrefetchShift & kByte;
-  const auto id = [](uint32_t code) { return code >= 2 ? static_cast<int>(code) - 2 : 0; };
+  const RangeAdvice said = advice::common(*record, pointer, bytes);
   switch (which) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
-      return putInt(data, dataSize, advice & kReadMostly ? 1 : 0);
+      return put(data, said.readMostly);
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
-      return putInt(data, dataSize, deviceNumber(preferred));
+      return put(data, deviceNumber(said.preferredType, said.preferredId));
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
-      return putAccessors(data, dataSize, advice);
+      return putAccessors(data, dataSize, said.accessors);
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-      return putInt(data, dataSize, deviceNumber(prefetched));
+      return put(data, deviceNumber(said.prefetchType, said.prefetchId));
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
-      return putInt(data, dataSize, locationType(preferred));
+      return put(data, said.preferredType);
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
-      return putInt(data, dataSize, id(preferred));
+      return put(data, said.preferredId);
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
-      return putInt(data, dataSize, locationType(prefetched));
-    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
-      return putInt(data, dataSize, id(prefetched));
+      return put(data, said.prefetchType);
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "there is no range attribute %d", which);
+      return put(data, said.prefetchId);
   }
 }
 
 CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
-  if (stream.captured()) return capture::refuse(stream, "cuStreamAttachMemAsync");
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   if (flags == CU_MEM_ATTACH_SINGLE && byNullStream)
@@ -164,8 +235,7 @@ CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t b
     if (reachable && pointer && bytes) return CUDA_SUCCESS;
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not managed memory", pointer);
   }
-  if (record->kind.load(std::memory_order_relaxed) != alloc::Kind::Managed)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not managed memory", pointer);
+  if (!managed(*record)) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not managed memory", pointer);
   if (record->base.load(std::memory_order_relaxed) != pointer || (bytes && bytes != record->bytes()))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx are only a part of the allocation", bytes, pointer);
   return stream.context().state();

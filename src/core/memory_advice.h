@@ -1,6 +1,6 @@
-// Advice about managed memory: cuMemAdvise, cuMemPrefetchAsync, cuStreamAttachMemAsync and the queries of it. The
-// memory of emulated devices is the host's, so advice moves nothing; it is validated, remembered for whole allocations
-// and answered. Thread-safe.
+// Advice about managed memory: cuMemAdvise, cuMemPrefetchAsync, cuStreamAttachMemAsync, their batches and the queries of
+// it. The memory of emulated devices is the host's, so advice moves nothing; it is validated, remembered for the pages
+// that it names (core/advice_table.h) and answered. Thread-safe.
 #pragma once
 
 #include <cuda.h>
@@ -10,13 +10,31 @@
 
 namespace vg::core::memory {
 
+// The older functions name a device, or CU_DEVICE_CPU for the host: CUDA_ERROR_INVALID_DEVICE where it is neither and
+// the advice asks for one.
 CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location);
+CUresult adviseDevice(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUdevice device);
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination);
+CUresult prefetchToDevice(Stream& stream, CUdeviceptr pointer, size_t bytes, CUdevice device);
+
+// Ranges of a batch. `places` has one entry for the ranges from firsts[i] up to the next; firsts[0] is 0 and they do
+// not fall. All ranges or, with an error, none.
+struct RangeBatch {
+  const CUdeviceptr* pointers;
+  const size_t* bytes;
+  size_t count;
+};
+CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLocation* places, const size_t* firsts,
+                       size_t placeCount);
+// The content becomes undefined; here it stays what it was.
+CUresult discardBatch(Stream& stream, const RangeBatch& ranges);
+
+// Checks the attribute and the size of its answer.
+CUresult checkRangeQuery(int which, size_t dataSize);
+// What holds for the whole range. Requires: checkRangeQuery.
 CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr pointer, size_t bytes);
+
 // `byNullStream`: the caller named the null stream.
 CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags);
-
-// The older functions name a device, or CU_DEVICE_CPU for the host.
-CUmemLocation locationOf(CUdevice device);
 
 }  // namespace vg::core::memory
