@@ -75,7 +75,7 @@ CUresult cuMemAdvise_v2(const Call&, CUdeviceptr devPtr, size_t count, CUmem_adv
 }
 
 CUresult cuMemAdvise(const Call&, CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
-  return core::memory::advise(devPtr, count, advice, core::memory::locationOf(device));
+  return core::memory::adviseDevice(devPtr, count, advice, device);
 }
 
 CUresult cuMemPrefetchAsync_v2(const Call& call, CUdeviceptr devPtr, size_t count, CUmemLocation location,
@@ -87,30 +87,67 @@ CUresult cuMemPrefetchAsync_v2(const Call& call, CUdeviceptr devPtr, size_t coun
 
 CUresult cuMemPrefetchAsync(const Call& call, CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::memory::prefetch(stream, devPtr, count, core::memory::locationOf(dstDevice));
+  return core::memory::prefetchToDevice(stream, devPtr, count, dstDevice);
+}
+
+namespace {
+
+// The stream of a batch about managed memory: no reserved flags, and not the legacy stream.
+Result<core::Stream&> streamOfBatch(const Call& call, unsigned long long flags, CUstream hStream) {
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.kind() == core::Stream::Kind::Legacy)
+    return fail(CUDA_ERROR_INVALID_VALUE, "batches do not run in the legacy stream");
+  return stream;
+}
+
+}  // namespace
+
+CUresult cuMemPrefetchBatchAsync(const Call& call, CUdeviceptr* dptrs, size_t* sizes, size_t count,
+                                 CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs, size_t numPrefetchLocs,
+                                 unsigned long long flags, CUstream hStream) {
+  VG_TRY(core::Stream & stream, streamOfBatch(call, flags, hStream));
+  return core::memory::prefetchBatch(stream, {dptrs, sizes, count}, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
+}
+
+CUresult cuMemDiscardBatchAsync(const Call& call, CUdeviceptr* dptrs, size_t* sizes, size_t count,
+                                unsigned long long flags, CUstream hStream) {
+  VG_TRY(core::Stream & stream, streamOfBatch(call, flags, hStream));
+  return core::memory::discardBatch(stream, {dptrs, sizes, count});
+}
+
+// What is discarded stays what it was, so that only the prefetch is left.
+CUresult cuMemDiscardAndPrefetchBatchAsync(const Call& call, CUdeviceptr* dptrs, size_t* sizes, size_t count,
+                                           CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs, size_t numPrefetchLocs,
+                                           unsigned long long flags, CUstream hStream) {
+  return cuMemPrefetchBatchAsync(call, dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags,
+                                 hStream);
 }
 
 CUresult cuMemRangeGetAttribute(const Call&, void* data, size_t dataSize, CUmem_range_attribute attribute,
                                 CUdeviceptr devPtr, size_t count) {
   if (!data) return missing("data");
+  VG_CHECK(core::memory::checkRangeQuery(rawValue(attribute), dataSize));
   return core::memory::rangeAttribute(data, dataSize, rawValue(attribute), devPtr, count);
 }
 
+// Nothing is written unless everything can be.
 CUresult cuMemRangeGetAttributes(const Call&, void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
                                  size_t numAttributes, CUdeviceptr devPtr, size_t count) {
   if (!data || !dataSizes || !attributes || !numAttributes) return missing("data, dataSizes or attributes");
   for (size_t i = 0; i < numAttributes; ++i) {
     if (!data[i]) return missing("an entry of data");
-    VG_CHECK(core::memory::rangeAttribute(data[i], dataSizes[i], rawValue(attributes[i]), devPtr, count));
+    VG_CHECK(core::memory::checkRangeQuery(rawValue(attributes[i]), dataSizes[i]));
   }
+  for (size_t i = 0; i < numAttributes; ++i)
+    VG_CHECK(core::memory::rangeAttribute(data[i], dataSizes[i], rawValue(attributes[i]), devPtr, count));
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamAttachMemAsync(const Call& call, CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags) {
-  const bool legacy = hStream == CU_STREAM_LEGACY || (!hStream && call.stream == DefaultStream::Legacy);
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::memory::attach(stream, legacy, dptr, length, flags);
+  return core::memory::attach(stream, dptr, length, flags);
 }
 
 }  // namespace vg::handlers

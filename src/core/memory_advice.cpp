@@ -4,6 +4,7 @@
 
 #include "base/raw_enum.h"
 #include "core/advice_table.h"
+#include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -116,6 +117,7 @@ CUresult prefetchRange(CUdeviceptr pointer, size_t bytes, CUmemLocationType type
 }  // namespace
 
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
+  if (stream.captured()) return capture::refuse(stream, "a prefetch");
   VG_CHECK(managedRecord(pointer, bytes));
   VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
   VG_CHECK(stream.context().state());
@@ -152,6 +154,7 @@ CUresult checkPlaces(const RangeBatch& ranges, const CUmemLocation* places, cons
 
 CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLocation* places, const size_t* firsts,
                        size_t placeCount) {
+  if (stream.captured()) return capture::refuse(stream, "a batch of prefetches");
   VG_CHECK(checkRanges(ranges));
   VG_CHECK(checkPlaces(ranges, places, firsts, placeCount));
   VG_CHECK(stream.context().state());
@@ -163,6 +166,7 @@ CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLoca
 }
 
 CUresult discardBatch(Stream& stream, const RangeBatch& ranges) {
+  if (stream.captured()) return capture::refuse(stream, "a batch of discards");
   VG_CHECK(checkRanges(ranges));
   return stream.context().state();
 }
@@ -224,10 +228,11 @@ CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr poin
   }
 }
 
-CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
+CUresult attach(Stream& stream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
+  if (stream.captured()) return capture::refuse(stream, "cuStreamAttachMemAsync");
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
-  if (flags == CU_MEM_ATTACH_SINGLE && byNullStream)
+  if (flags == CU_MEM_ATTACH_SINGLE && stream.kind() == Stream::Kind::Legacy)
     return fail(CUDA_ERROR_INVALID_VALUE, "memory cannot be attached to the null stream alone");
   const alloc::Record* record = lookup(pointer);
   if (!record) {

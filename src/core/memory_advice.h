@@ -34,7 +34,7 @@ CUresult checkRangeQuery(int which, size_t dataSize);
 // What holds for the whole range. Requires: checkRangeQuery.
 CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr pointer, size_t bytes);
 
-// `byNullStream`: the caller named the null stream.
-CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags);
+// CU_MEM_ATTACH_SINGLE to the legacy stream: CUDA_ERROR_INVALID_VALUE.
+CUresult attach(Stream& stream, CUdeviceptr pointer, size_t bytes, unsigned flags);
 
 }  // namespace vg::core::memory

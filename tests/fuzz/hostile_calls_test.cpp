@@ -21,6 +21,7 @@
 #include "api/interop.h"
 
 // Of cudaProfiler.h.
+extern "C" CUresult cuProfilerInitialize(const char* configFile, const char* outputFile, CUoutput_mode outputMode);
 extern "C" CUresult cuProfilerStart();
 extern "C" CUresult cuProfilerStop();
 

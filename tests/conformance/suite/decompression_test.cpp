@@ -1,6 +1,8 @@
 // cuMemBatchDecompressAsync. Devices without the engine answer CUDA_ERROR_NOT_SUPPORTED before they look at anything,
 // the recorded ones among them; what an engine does is asserted where there is one.
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "documented.h"
 #include "suite.h"
@@ -11,24 +13,19 @@ namespace {
 const char kPlain[] = "abcabcabcabc!";
 constexpr size_t kPlainBytes = 13;
 
+Bytes followedBy(std::initializer_list<uint8_t> head, const char* text, size_t length) {
+  Bytes all(head.size() + length);
+  std::copy(head.begin(), head.end(), all.begin());
+  std::copy(text, text + length, all.begin() + static_cast<ptrdiff_t>(head.size()));
+  return all;
+}
+
 Bytes deflated() {
-  Bytes stored{1, kPlainBytes, 0, static_cast<uint8_t>(~kPlainBytes), 0xff};
-  stored.insert(stored.end(), kPlain, kPlain + kPlainBytes);
-  return stored;
+  return followedBy({1, kPlainBytes, 0, static_cast<uint8_t>(~kPlainBytes), 0xff}, kPlain, kPlainBytes);
 }
-Bytes snapped() {
-  Bytes block{kPlainBytes, static_cast<uint8_t>((kPlainBytes - 1) << 2)};
-  block.insert(block.end(), kPlain, kPlain + kPlainBytes);
-  return block;
-}
-// Three literals, a match of nine at distance three, then... the end needs literals: "abc" + 4 matched + "bcabc!".
-Bytes lz4() {
-  Bytes block{0x30, 'a', 'b', 'c', 3, 0};
-  const char rest[] = "bcabc!";
-  block.push_back(0x60);
-  block.insert(block.end(), rest, rest + 6);
-  return block;
-}
+Bytes snapped() { return followedBy({kPlainBytes, (kPlainBytes - 1) << 2}, kPlain, kPlainBytes); }
+// A literal "abc", a match of four at distance three, and the literal that has to be last.
+Bytes lz4() { return followedBy({0x30, 'a', 'b', 'c', 3, 0, 0x60}, "bcabc!", 6); }
 
 class Decompression : public Device {
  protected:
