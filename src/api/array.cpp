@@ -29,6 +29,7 @@ Result<Object&> asValue(Result<Object&> found) {
 Result<const CUDA_ARRAY3D_DESCRIPTOR&> describe(const void* result, CUarray handle) {
   VG_TRY(const core::Array& array, core::findArray(handle));
   if (!result) return missing("pArrayDescriptor");
+  VG_CHECK(array.context.state());
   return array.descriptor;
 }
 

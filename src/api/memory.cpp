@@ -147,7 +147,7 @@ CUresult cuMemRangeGetAttributes(const Call&, void** data, size_t* dataSizes, CU
 CUresult cuStreamAttachMemAsync(const Call& call, CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::memory::attach(stream, dptr, length, flags);
+  return core::memory::attach(stream, !hStream && call.stream == DefaultStream::Legacy, dptr, length, flags);
 }
 
 }  // namespace vg::handlers

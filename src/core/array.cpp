@@ -179,8 +179,9 @@ CUresult destroyArray(CUarray handle) {
   std::lock_guard lock(objectsMutex);
   if (arraySlab.find(handle) != &array || array.orphaned.load(std::memory_order_relaxed))
     return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys array %p", static_cast<void*>(handle));
+  const CUresult fault = array.context.state();
   storage = endOwned(array);
-  return waited;
+  return waited == CUDA_SUCCESS ? fault : waited;
 }
 
 CUresult destroyMipmappedArray(CUmipmappedArray handle) {
@@ -191,8 +192,9 @@ CUresult destroyMipmappedArray(CUmipmappedArray handle) {
   std::lock_guard lock(objectsMutex);
   if (mipmappedSlab.find(handle) != &mipmapped)
     return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys mipmapped array %p", static_cast<void*>(handle));
+  const CUresult fault = mipmapped.context.state();
   storage = end(mipmapped);
-  return waited;
+  return waited == CUDA_SUCCESS ? fault : waited;
 }
 
 void releaseArrays(Context& context) {
@@ -210,6 +212,7 @@ void releaseArrays(Context& context) {
 Result<CUarray> arrayOfLevel(MipmappedArray& mipmapped, unsigned level) {
   std::lock_guard lock(objectsMutex);
   if (!mipmappedSlab.find(&mipmapped)) return CUDA_ERROR_INVALID_HANDLE;
+  VG_CHECK(mipmapped.context.state());
   const size_t levels = mipmapped.storage->layout.levels.size();
   if (level >= levels) return fail(CUDA_ERROR_INVALID_VALUE, "level %u of %zu", level, levels);
   Array*& made = mipmapped.levels[level];
@@ -220,6 +223,7 @@ Result<CUarray> arrayOfLevel(MipmappedArray& mipmapped, unsigned level) {
 Result<CUarray> arrayOfPlane(Array& array, unsigned plane) {
   std::lock_guard lock(objectsMutex);
   if (!arraySlab.find(&array) || !array.storage) return CUDA_ERROR_INVALID_HANDLE;
+  VG_CHECK(array.context.state());
   const auto& planes = array.storage->layout.planes;
   if (array.part || plane >= planes.size())
     return fail(CUDA_ERROR_INVALID_VALUE, "plane %u of an array that has %zu", plane, array.part ? 0 : planes.size());
@@ -232,6 +236,8 @@ namespace {
 
 Result<CUDA_ARRAY_MEMORY_REQUIREMENTS> requirementsOf(const ArrayStorage& storage) {
   if (!storage.deferred()) return fail(CUDA_ERROR_INVALID_VALUE, "the array has no deferred mapping");
+  if (storage.context.state() != CUDA_SUCCESS)  // not the fault itself, as in other queries
+    return fail(CUDA_ERROR_INVALID_VALUE, "earlier work of the context has failed");
   CUDA_ARRAY_MEMORY_REQUIREMENTS requirements{};
   requirements.size = storage.layout.bytes;
   requirements.alignment = arrays::kTileBytes;

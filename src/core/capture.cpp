@@ -201,7 +201,10 @@ CUresult checkMode(CUstreamCaptureMode mode) {
 }
 
 Result<Tail> tailOf(const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count) {
-  if (count && !nodes) return fail(CUDA_ERROR_INVALID_VALUE, "%zu dependencies, and no array of them", count);
+  {
+    const graphs::Lock lock;
+    VG_CHECK(graphs::dependencies(nodes, edges, count));
+  }
   Tail tail;
   for (size_t i = 0; i < count; ++i) tail.add(nodes[i], edges ? edges[i] : CUgraphEdgeData{});
   return tail;

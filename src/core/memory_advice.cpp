@@ -228,11 +228,11 @@ CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr poin
   }
 }
 
-CUresult attach(Stream& stream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
+CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
   if (stream.captured()) return capture::refuse(stream, "cuStreamAttachMemAsync");
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
-  if (flags == CU_MEM_ATTACH_SINGLE && stream.kind() == Stream::Kind::Legacy)
+  if (flags == CU_MEM_ATTACH_SINGLE && byNullStream)
     return fail(CUDA_ERROR_INVALID_VALUE, "memory cannot be attached to the null stream alone");
   const alloc::Record* record = lookup(pointer);
   if (!record) {

@@ -1,6 +1,6 @@
-// Advice about managed memory: cuMemAdvise, cuMemPrefetchAsync, cuStreamAttachMemAsync, their batches and the queries of
-// it. The memory of emulated devices is the host's, so advice moves nothing; it is validated, remembered for the pages
-// that it names (core/advice_table.h) and answered. Thread-safe.
+// Advice about managed memory: cuMemAdvise, cuMemPrefetchAsync, cuStreamAttachMemAsync, their batches and the queries
+// of it. The memory of emulated devices is the host's, so advice moves nothing; it is validated, remembered for the
+// pages that it names (core/advice_table.h) and answered. Thread-safe.
 #pragma once
 
 #include <cuda.h>
@@ -34,7 +34,8 @@ CUresult checkRangeQuery(int which, size_t dataSize);
 // What holds for the whole range. Requires: checkRangeQuery.
 CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr pointer, size_t bytes);
 
-// CU_MEM_ATTACH_SINGLE to the legacy stream: CUDA_ERROR_INVALID_VALUE.
-CUresult attach(Stream& stream, CUdeviceptr pointer, size_t bytes, unsigned flags);
+// `byNullStream`: the caller said NULL for the legacy stream, and then CU_MEM_ATTACH_SINGLE is
+// CUDA_ERROR_INVALID_VALUE. CU_STREAM_LEGACY is as good as any stream to the driver.
+CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags);
 
 }  // namespace vg::core::memory
