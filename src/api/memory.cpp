@@ -63,7 +63,7 @@ CUresult cuMemGetInfo(const Call& call, unsigned int* free, unsigned int* total)
 
 CUresult cuMemGetAddressRange_v2(const Call&, CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {
   const alloc::Record* record = core::memory::lookup(dptr);
-  if (!record || !core::memory::accessible(*record))
+  if (!record || !core::memory::accessible(*record) || core::memory::dormant(record))
     return fail(CUDA_ERROR_NOT_FOUND, "%#llx is in no allocation", dptr);
   if (pbase) *pbase = record->base.load(std::memory_order_relaxed);
   if (psize) *psize = record->bytes();

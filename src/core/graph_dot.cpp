@@ -193,9 +193,9 @@ class Writer {
     const int from = rawValue(c.srcMemoryType), to = rawValue(c.dstMemoryType);
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS)) {
       out += "[style=\"solid\" shape=\"trapezium\"label=\"" + id(n) + "\nMEMCPY\n";
+      out += handleLine(n);
       out += format("(%cto%c,%zu)\n", letter(resolved(from, c.srcDevice)), letter(resolved(to, c.dstDevice)),
                     c.WidthInBytes * c.Height * c.Depth);
-      out += handleLine(n);
       return;
     }
     const std::string columns = "MemoryType | Array | Host | Device | XInBytes | Y | Z | Pitch | Height | LOD";
@@ -214,8 +214,8 @@ class Writer {
   void describe(const GraphNode& n, const MemsetNode& node) {
     const CUDA_MEMSET_NODE_PARAMS_v2& f = node.fill;
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS)) {
-      out += "[style=\"solid\" shape=\"invtrapezium\"label=\"" + id(n) + "\nMEMSET\n" +
-             format("(%u,%zu)\n", f.value, f.width * f.height * f.elementSize) + handleLine(n);
+      out += "[style=\"solid\" shape=\"invtrapezium\"label=\"" + id(n) + "\nMEMSET\n" + handleLine(n) +
+             format("(%u,%zu)\n", f.value, f.width * f.height * f.elementSize);
       return;
     }
     out += "[style=\"solid\" style=\"solid\" shape=\"record\" label=\"{MEMSET\n" +

@@ -98,15 +98,15 @@ std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const st
     const auto* free = node->as<MemFreeNode>();
     const auto memory = free ? findMemory(free->address) : nullptr;
     if (!memory || memory->bytes() != bytes) continue;
-    // The allocations and frees of the memory must all lie before, as many of the one as of the other.
+    // The frees of the memory must all lie before, and be as many as its allocations. Whether those come before their
+    // frees is the application's to say.
     int open = 0;
     bool all = true;
     for (const GraphNode* other : graph.nodes()) {
       const auto* alloc = other->as<MemAllocNode>();
       const bool allocates = alloc && alloc->memory == memory, ends = frees(*other, memory->address());
-      if (!allocates && !ends) continue;
-      all = all && before.contains(other);
-      open += allocates ? 1 : -1;
+      all = all && (!ends || before.contains(other));
+      open += allocates ? 1 : ends ? -1 : 0;
     }
     if (all && !open) return memory;
   }
