@@ -138,11 +138,11 @@ TEST_F(Decompression, TheDefaultStreamTakesItToo) {
 TEST_F(Decompression, MemoryOfADeviceIsCapableAndHostMemoryIsNot) {
   PROVES("MEMDECOMP-012");
   const PinnedBuffer pinned(64);
-  bool capable = false;
+  int capable = 0;
   ASSERT_OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, source_));
-  EXPECT_TRUE(capable) << "whether or not there is an engine";
+  EXPECT_EQ(capable, 1) << "whether or not there is an engine";
   ASSERT_OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, pinned));
-  EXPECT_FALSE(capable);
+  EXPECT_EQ(capable, 0);
 }
 
 TEST_F(Decompression, ResultsAreTheDocumentedOnesWhereThereIsAnEngine) {
