@@ -50,22 +50,16 @@ CUresult set(CUgraphExec exec, CUgraphNode handle, Describe describe) {
   return found.exec->set(*found.node, std::move(params));
 }
 
-// Under capture a launch becomes a child graph.
-CUresult capture(Stream& stream, CUgraphExec handle) {
-  VG_CHECK(core::capture::ready(stream));
-  Graph* child;
-  {
-    const graphs::Lock lock;
-    VG_TRY(GraphExec & exec, graph_execs::find(handle));
-    if (exec.image().hasMemoryNodes()) return unsupported("a captured launch of a graph with memory nodes");
-    child = &graphs::clone(exec.image());
-  }
-  const CUresult added = core::capture::add(stream, ChildNode{child, false});
-  if (added != CUDA_SUCCESS) {
-    const graphs::Lock lock;
-    graphs::destroy(*child);
-  }
-  return added;
+CUresult checkExec(CUgraphExec handle) {
+  const graphs::Lock lock;
+  VG_CHECK(graph_execs::find(handle));
+  return CUDA_SUCCESS;
+}
+
+// The vendor's driver makes no child graph of a launch that is captured, but ends the capture.
+[[gnu::cold]] CUresult refuseCapture(const Stream& stream, CUgraphExec handle) {
+  VG_CHECK(checkExec(handle));
+  return core::capture::refuse(stream, "cuGraphLaunch");
 }
 
 }  // namespace
@@ -130,15 +124,16 @@ CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* fl
 // Everything is where it is needed already.
 CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
-  const graphs::Lock lock;
-  VG_CHECK(graph_execs::find(hGraph));
+  VG_CHECK(checkExec(hGraph));
+  if (stream.captured()) [[unlikely]]
+    return core::capture::refuse(stream, "cuGraphUpload");
   return stream.context().state();
 }
 
 CUresult cuGraphLaunch(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
   if (stream.captured()) [[unlikely]]
-    return capture(stream, hGraph);
+    return refuseCapture(stream, hGraph);
   const graphs::Lock lock;
   VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
   return exec.launch(stream);

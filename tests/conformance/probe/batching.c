@@ -835,6 +835,13 @@ static void logsNull(void) {
   start();
   RESULT("unregister NULL", D(cuLogsUnregisterCallback)(NULL));
 }
+static void logsNoHandle(void) {
+  start();
+  int seen = 0;
+  RESULT("register", D(cuLogsRegisterCallback)(onLog, &seen, NULL));
+  D(cuMemAlloc_v2)(&(CUdeviceptr){0}, 0);
+  fact("called", "%s", YES(seen));
+}
 
 CUresult cuProfilerInitialize(const char* configuration, const char* output, int mode);  // of cudaProfiler.h
 
@@ -948,6 +955,7 @@ const Group kBatchingGroups[] = {{"copy-batches.arguments", arguments},
                                  {"logs.before-init", logsBeforeInit},
                                  {"logs.twice", logsTwice},
                                  {"logs.null", logsNull},
+                                 {"logs.no-handle", logsNoHandle},
                                  {"small-calls", small},
                                  {"atomic-capabilities", atomics},
                                  {NULL, NULL}};

@@ -1007,6 +1007,36 @@ static void pageableSource(void) {
   }
 }
 
+// Launches of graphs that do something, and of what is none, in a capturing stream.
+static void launches(void) {
+  prepare();
+  CUgraph graph;
+  CUgraphNode node;
+  CUgraphExec exec = NULL;
+  CUDA_MEMSET_NODE_PARAMS fillOfMemory = {memory, 0, 1, 1, 64, 1};
+  D(cuGraphCreate)(&graph, 0);
+  D(cuGraphAddMemsetNode)(&node, graph, NULL, 0, &fillOfMemory, context);
+  D(cuGraphInstantiateWithFlags)(&exec, graph, 0);
+#define CAPTURED(name, call)                                 \
+  do {                                                       \
+    char answer[64];                                         \
+    BEGIN(s);                                                \
+    fill(s);                                                 \
+    snprintf(answer, sizeof answer, "%s", resultName(call)); \
+    const char* status = statusOf(s);                        \
+    fact(name, "%s, %s, %s", answer, status, finish(s));     \
+  } while (0)
+  CAPTURED("a graph with a fill", D(cuGraphLaunch)(exec, s));
+  CAPTURED("upload of it", D(cuGraphUpload)(exec, s));
+  CAPTURED("launch NULL", D(cuGraphLaunch)(NULL, s));
+  CAPTURED("upload NULL", D(cuGraphUpload)(NULL, s));
+  CAPTURED("launch in the legacy stream", D(cuGraphLaunch)(exec, 0));
+  CAPTURED("upload in the legacy stream", D(cuGraphUpload)(exec, 0));
+  CAPTURED("update", D(cuGraphExecUpdate_v2)(exec, graph, &(CUgraphExecUpdateResultInfo){0}));
+  CAPTURED("instantiate", D(cuGraphInstantiateWithFlags)(&(CUgraphExec){0}, graph, 0));
+  CAPTURED("destroy", D(cuGraphExecDestroy)(exec));
+}
+
 const Group kCapturingGroups[] = {{"capturing.global", askGlobal},
                                   {"capturing.thread-local", askThreadLocal},
                                   {"capturing.relaxed", askRelaxed},
@@ -1023,4 +1053,5 @@ const Group kCapturingGroups[] = {{"capturing.global", askGlobal},
                                   {"capturing.more", askMore},
                                   {"capturing.nodes", nodes},
                                   {"capturing.pageable", pageableSource},
+                                  {"capturing.launches", launches},
                                   {NULL, NULL}};
