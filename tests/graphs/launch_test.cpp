@@ -1,0 +1,181 @@
+// Executable graphs at work: order, repetition, changes, memory, kernels, events.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "fixture.h"
+
+namespace {
+
+class GraphLaunch : public GraphTest {};
+
+const char kStore[] =
+    ".version 6.5\n.target sm_50\n.address_size 64\n"
+    ".visible .entry store(.param .u64 where, .param .u32 what) {\n"
+    "  .reg .u64 %a; .reg .u32 %v;\n"
+    "  ld.param.u64 %a, [where]; ld.param.u32 %v, [what]; st.global.u32 [%a], %v; ret; }\n";
+
+TEST_F(GraphLaunch, ChainsOfEveryKindOfNodeRunInOrder) {
+  const CUdeviceptr a = allocate(4096), b = allocate(4096);
+  CUmodule module;
+  CUfunction store;
+  ASSERT_OK(cuModuleLoadData(&module, kStore));
+  ASSERT_OK(cuModuleGetFunction(&store, module, "store"));
+  uint32_t what = 0x04030201;
+  void* arguments[] = {const_cast<CUdeviceptr*>(&a), &what};
+  CUDA_KERNEL_NODE_PARAMS kernel{};
+  kernel.func = store;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+  kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = arguments;
+  std::vector<uint8_t> host(16, 0), seen(16, 0);
+
+  CUgraphNode node = addFill(graph, {}, fillOf(a, 9, 4096));
+  CUgraphNode k;
+  ASSERT_OK(cuGraphAddKernelNode(&k, graph, &node, 1, &kernel));
+  what = 0;  // the node has a copy
+  node = addCopy(graph, {k}, copyOf(b, a, 4096));
+  CUDA_MEMCPY3D down = copyOf(0, b, 16);
+  down.dstMemoryType = CU_MEMORYTYPE_HOST;
+  down.dstHost = host.data();
+  node = addCopy(graph, {node}, down);
+  struct Look {
+    std::vector<uint8_t>*from, *to;
+  } look{&host, &seen};
+  addHost(
+      graph, {node}, [](void* data) { *static_cast<Look*>(data)->to = *static_cast<Look*>(data)->from; }, &look);
+
+  CUgraphExec exec = instantiate(graph);
+  for (int round = 0; round < 3; ++round) {
+    host.assign(16, 0), seen.assign(16, 0);
+    run(exec);
+    EXPECT_EQ(seen, (std::vector<uint8_t>{1, 2, 3, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}));
+  }
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_OK(cuModuleUnload(module));
+}
+
+TEST_F(GraphLaunch, LaunchesOfOneExecutableFollowEachOtherWhateverTheirStreams) {
+  struct Counter {
+    std::atomic<int> inside{0}, most{0}, calls{0};
+  } counter;
+  addHost(
+      graph, {},
+      [](void* data) {
+        auto& c = *static_cast<Counter*>(data);
+        const int now = ++c.inside;
+        if (now > c.most) c.most = now;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        --c.inside, ++c.calls;
+      },
+      &counter);
+  CUgraphExec exec = instantiate(graph);
+  CUstream streams[4];
+  for (CUstream& s : streams) ASSERT_OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+  for (int round = 0; round < 5; ++round)
+    for (CUstream s : streams) EXPECT_OK(cuGraphLaunch(exec, s));
+  EXPECT_OK(cuCtxSynchronize());
+  EXPECT_EQ(counter.calls, 20);
+  EXPECT_EQ(counter.most, 1);
+  for (CUstream s : streams) EXPECT_OK(cuStreamDestroy(s));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+TEST_F(GraphLaunch, WhatIsQueuedRunsAsItWasWhenLaunched) {
+  const CUdeviceptr a = allocate(64);
+  std::atomic<bool> open{false};
+  const auto wait = [](void* data) {
+    while (!*static_cast<std::atomic<bool>*>(data)) std::this_thread::yield();
+  };
+  CUgraphNode fill = addFill(graph, {}, fillOf(a, 1, 64));
+  CUgraphExec exec = instantiate(graph);
+  ASSERT_OK(cuLaunchHostFunc(stream, wait, &open));
+  ASSERT_OK(cuGraphLaunch(exec, stream));
+  CUDA_MEMSET_NODE_PARAMS other = fillOf(a, 2, 32);
+  EXPECT_OK(cuGraphExecMemsetNodeSetParams(exec, fill, &other, context));
+  ASSERT_OK(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuGraphNodeSetEnabled(exec, fill, 0));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  open = true;
+  ASSERT_OK(cuStreamSynchronize(stream));
+  EXPECT_EQ(read(a, 1)[0], 2);
+  EXPECT_EQ(read(a + 32, 1)[0], 1);
+}
+
+TEST_F(GraphLaunch, EventsOfAGraphAreReachedWhenItsNodeRuns) {
+  CUevent event;
+  ASSERT_OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+  std::atomic<bool> open{false};
+  CUgraphNode host = addHost(
+      graph, {},
+      [](void* data) {
+        while (!*static_cast<std::atomic<bool>*>(data)) std::this_thread::yield();
+      },
+      &open);
+  CUgraphNode record;
+  ASSERT_OK(cuGraphAddEventRecordNode(&record, graph, &host, 1, event));
+  CUgraphExec exec = instantiate(graph);
+  for (int round = 0; round < 3; ++round) {
+    open = false;
+    ASSERT_OK(cuGraphLaunch(exec, stream));
+    EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    open = true;
+    EXPECT_OK(cuEventSynchronize(event));
+    EXPECT_OK(cuEventQuery(event));
+  }
+  EXPECT_OK(cuStreamSynchronize(stream));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_OK(cuEventDestroy(event));
+}
+
+TEST_F(GraphLaunch, MemoryOfGraphsLivesUntilItIsFreed) {
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  params.bytesize = 1000;
+  CUgraphNode alloc;
+  ASSERT_OK(cuGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &params));
+  addFill(graph, {alloc}, fillOf(params.dptr, 7, 1000));
+  CUgraphExec exec = instantiate(graph);
+  EXPECT_INVALID(cuMemFree(params.dptr));
+  run(exec);
+  EXPECT_EQ(read(params.dptr, 1000), std::vector<uint8_t>(1000, 7));
+  EXPECT_INVALID(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuMemFreeAsync(params.dptr, stream));
+  run(exec);
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  ASSERT_OK(cuGraphInstantiate(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+  run(exec);
+  run(exec);
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_EQ(read(params.dptr, 1000), std::vector<uint8_t>(1000, 7));
+  EXPECT_OK(cuMemFree(params.dptr));
+}
+
+TEST_F(GraphLaunch, ManyThreadsLaunchAndChangeWithoutHarm) {
+  const CUdeviceptr a = allocate(1 << 16);
+  CUgraphNode fill = addFill(graph, {}, fillOf(a, 1, 1 << 12));
+  for (int i = 0; i < 20; ++i) addFill(graph, {fill}, fillOf(a + (1 << 12), 2, 64));
+  CUgraphExec exec = instantiate(graph);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      EXPECT_OK(cuCtxSetCurrent(context));
+      CUstream mine;
+      EXPECT_OK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
+      for (int i = 0; i < 200; ++i) {
+        CUDA_MEMSET_NODE_PARAMS other = fillOf(a, static_cast<unsigned>(t), 1 + static_cast<size_t>(i));
+        EXPECT_OK(cuGraphExecMemsetNodeSetParams(exec, fill, &other, context));
+        EXPECT_OK(cuGraphLaunch(exec, mine));
+        CUgraphExec copy = instantiate(graph);
+        EXPECT_OK(cuGraphLaunch(copy, mine));
+        EXPECT_OK(cuGraphExecDestroy(copy));
+      }
+      EXPECT_OK(cuStreamDestroy(mine));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_OK(cuCtxSynchronize());
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+}  // namespace
