@@ -12,7 +12,6 @@ CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "
 CUresult cuMemHostAlloc(const Call& call, void** pp, size_t bytesize, unsigned int Flags) {
   if (!pp) return missing("pp");
   *pp = nullptr;
-  if (!bytesize) return CUDA_SUCCESS;
   VG_TRY(*pp, core::memory::allocateHost(*call.context, bytesize, Flags));
   return CUDA_SUCCESS;
 }

@@ -32,10 +32,6 @@ unsigned pinnedWindow() { return managedWindow() + 1; }
 unsigned poolWindow(unsigned device) { return pinnedWindow() + 1 + device; }
 unsigned mappedWindow() { return poolWindow(managedWindow()); }  // the first of those for mappings and imports
 
-size_t hostMemory() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
 // Programs reserve far more addresses than there is memory, as allocators with growing segments do.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -115,6 +111,10 @@ Result<alloc::AddressSpace&> addressSpace() {
 }
 
 alloc::MemoryTable& table() { return theTable; }
+
+size_t hostMemory() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
 
 Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
 Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
@@ -295,16 +295,16 @@ CUresult partlyOutside(const alloc::Record& record, uintptr_t address, size_t by
               record.bytes(), static_cast<void*>(record.data()));
 }
 
-// Memory of the host that a pool handed out is closed to devices until the pool is told otherwise.
-bool closed(const alloc::Record& record) {
-  if (record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool) [[likely]]
-    return false;
-  if (record.window.load(std::memory_order_relaxed) < managedWindow()) return false;
+// Memory of the host that a pool handed out is closed to devices until the pool is told otherwise; registered memory
+// may be read-only.
+CUresult checkAccess(const alloc::Record& record, uintptr_t address, Access access) {
+  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
+  if (kind == alloc::Kind::Registered && access == Access::Write &&
+      (record.flags.load(std::memory_order_relaxed) & CU_MEMHOSTREGISTER_READ_ONLY))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is host memory that was registered read-only", address);
+  if (kind != alloc::Kind::Pool || record.window.load(std::memory_order_relaxed) < managedWindow()) return CUDA_SUCCESS;
   const Context* context = threadState.current;
-  return !deviceReaches(record, context ? context->device().ordinal() : 0);
-}
-
-CUresult isClosed(uintptr_t address) {
+  if (deviceReaches(record, context ? context->device().ordinal() : 0)) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is memory of a host's pool that the device has no access to", address);
 }
 
@@ -340,8 +340,7 @@ Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Acc
     return acrossMappings(*record, address, bytes, access);
   if (!holds(*record, address, bytes)) [[unlikely]]
     return partlyOutside(*record, address, bytes);
-  if (closed(*record)) [[unlikely]]
-    return isClosed(address);
+  VG_CHECK(checkAccess(*record, address, access));
   return record;
 }
 
@@ -353,8 +352,7 @@ Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Ac
       return acrossMappings(*record, address, bytes, access);
     if (!holds(*record, address, bytes)) [[unlikely]]
       return partlyOutside(*record, address, bytes);
-    if (closed(*record)) [[unlikely]]
-      return isClosed(address);
+    VG_CHECK(checkAccess(*record, address, access));
     return record;
   }
   if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);

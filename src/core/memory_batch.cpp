@@ -125,7 +125,7 @@ void surveyOrder(Survey& survey, Known from, int order, size_t bytes) {
 CUresult surveyCopy(const LinearBatch& batch, size_t i, int order, Survey& survey, Reachable& reachable) {
   const size_t bytes = batch.sizes[i];
   if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "copy %zu of a batch has no bytes", i);
-  VG_TRY(const Known to, unifiedRecord(pointer(batch.destinations[i]), bytes));
+  VG_TRY(const Known to, unifiedRecord(pointer(batch.destinations[i]), bytes, Access::Write));
   VG_TRY(const Known from, unifiedRecord(pointer(batch.sources[i]), bytes));
   if (!to) [[unlikely]]
     VG_CHECK(reachable.add(batch.destinations[i], bytes));

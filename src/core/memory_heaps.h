@@ -33,6 +33,9 @@ Context* ownerOf(const alloc::Record& record);
 Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes);
 void releaseOfArray(const alloc::Record& record, uint64_t id);
 
+// Bytes of memory of this machine.
+size_t hostMemory();
+
 // Waits for the work of a context that is still alive.
 CUresult drain(Context* owner);
 

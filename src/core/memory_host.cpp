@@ -32,7 +32,8 @@ class PinnedMemory final : public alloc::MemorySource {
   host_register::SystemPageLocker locker_;
 };
 
-constexpr size_t kHostAlignment = 4096;  // programs hand page-locked memory to system calls that want whole pages
+// Programs hand page-locked memory to system calls that want whole pages.
+constexpr size_t kHostPage = 4096;
 
 }  // namespace
 
@@ -43,10 +44,11 @@ alloc::MemorySource& pinnedSource() {
 
 Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   if (flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags & ~kKnown);
+  if (!bytes) return static_cast<void*>(nullptr);
   VG_TRY(alloc::Heap & heap, pinnedHeap());
-  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Pinned, &context, flags, kHostAlignment}));
+  const size_t alignment = bytes < kHostPage ? 0 : kHostPage;
+  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Pinned, &context, flags, alignment}));
   return static_cast<void*>(record->data());
 }
 
@@ -70,11 +72,12 @@ CUresult checkRegistration(Context& context, const void* pointer, size_t bytes, 
   constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY |
                               CU_MEMHOSTREGISTER_READ_ONLY;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  if (!pointer || !bytes || address + bytes < address)
+  if (!pointer || !bytes || address + (bytes - 1) < address)
     return fail(CUDA_ERROR_INVALID_VALUE, "no range: %p + %zu", pointer, bytes);
   if (flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags & ~kKnown);
-  if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not memory of another device", pointer);
+  if (static_cast<intptr_t>(address) < 0) return unsupported("an address of the kernel");
+  if (bytes > hostMemory())
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of the %zu of this machine", bytes, hostMemory());
   if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) &&
       !context.device().attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
     return unsupported("the device cannot register read-only memory");
@@ -82,6 +85,8 @@ CUresult checkRegistration(Context& context, const void* pointer, size_t bytes, 
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is memory that CUDA allocated", pointer);
   if (table().ranges().overlapping(address, bytes))
     return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p + %zu is registered in part", pointer, bytes);
+  if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%p is not memory of another device", pointer);
   return CUDA_SUCCESS;
 }
 
@@ -143,13 +148,16 @@ Result<CUdeviceptr> deviceAddressOfHost(void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);  // unified addressing: every device uses the host's address
 }
 
-// As the vendor's driver answers: all host memory is mapped and portable, which only the former says.
+// As the vendor's driver answers: all host memory is mapped and portable; only what was registered so says the latter.
 Result<unsigned> hostFlags(void* pointer) {
   const alloc::Record* record = lookup(pointer);
   const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
   if (alwaysOfDevice(kind)) return fail(CUDA_ERROR_INVALID_VALUE, "%p is not host memory that CUDA knows", pointer);
-  const unsigned flags = kind == alloc::Kind::Pinned ? record->flags.load(std::memory_order_relaxed) : 0;
-  return (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP;
+  const unsigned flags = record->flags.load(std::memory_order_relaxed);
+  const unsigned told = kind == alloc::Kind::Pinned       ? flags & CU_MEMHOSTALLOC_WRITECOMBINED
+                        : kind == alloc::Kind::Registered ? flags & CU_MEMHOSTREGISTER_PORTABLE
+                                                          : 0;
+  return told | CU_MEMHOSTALLOC_DEVICEMAP;
 }
 
 }  // namespace vg::core::memory

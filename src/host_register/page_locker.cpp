@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/log.h"
+#include "host_register/mappings.h"
 
 namespace vg::host_register {
 namespace {
@@ -17,14 +19,6 @@ constexpr size_t kPageBytes = size_t{1} << kPageShift;
 
 std::byte* pageAddress(size_t page) { return reinterpret_cast<std::byte*>(page << kPageShift); }
 
-bool mapped(std::byte* start, size_t bytes) {
-  constexpr size_t kStep = 4096;  // pages asked for at once: a range may be absurdly long
-  unsigned char resident[kStep];
-  for (size_t done = 0; done < bytes; done += kStep << kPageShift)
-    if (mincore(start + done, std::min(bytes - done, kStep << kPageShift), resident)) return false;
-  return true;
-}
-
 bool populate(std::byte* start, size_t bytes, int advice) {
   int result;
   do result = madvise(start, bytes, advice);
@@ -32,17 +26,30 @@ bool populate(std::byte* start, size_t bytes, int advice) {
   return result == 0;
 }
 
+// Kernels before 5.14 know no population; there pages come with the lock or the first access.
+bool knowsPopulation() { return madvise(nullptr, 0, MADV_POPULATE_READ) == 0; }
+
+CUresult refuse(std::byte* start, size_t bytes, const char* why) {
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu is not all accessible memory: %s", static_cast<void*>(start), bytes,
+              why);
+}
+
+CUresult checkMapping(std::byte* start, size_t bytes, bool readOnly) {
+  const std::optional<Mapped> mapped = mappedAs(start, bytes);
+  if (!mapped) return CUDA_SUCCESS;
+  if (!mapped->everywhere || !mapped->accessible) return refuse(start, bytes, "it has holes or cannot be accessed");
+  if (!mapped->writable && !readOnly)
+    return refuse(start, bytes, "it is mapped read-only: CU_MEMHOSTREGISTER_READ_ONLY is needed");
+  if (!mapped->lasting && !readOnly) return refuse(start, bytes, "it is a shared mapping of a file on a disk");
+  return CUDA_SUCCESS;
+}
+
 // Brings the pages into memory as the device is going to use them.
 CUresult touch(std::byte* start, size_t bytes, bool readOnly) {
   if (populate(start, bytes, readOnly ? MADV_POPULATE_READ : MADV_POPULATE_WRITE)) return CUDA_SUCCESS;
   const int error = errno;
-  if (error == EINVAL && !readOnly && populate(start, bytes, MADV_POPULATE_READ))
-    return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu is mapped read-only: CU_MEMHOSTREGISTER_READ_ONLY is needed",
-                static_cast<void*>(start), bytes);
-  // A kernel older than 5.14 knows no population; its pages come with the lock or the first access.
-  if (error == EINVAL && mapped(start, bytes)) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu is not all accessible memory: %s", static_cast<void*>(start), bytes,
-              strerror(error));
+  if (error != EINVAL || knowsPopulation()) return refuse(start, bytes, strerror(error));
+  return CUDA_SUCCESS;
 }
 
 struct Pages {
@@ -60,6 +67,7 @@ Result<LockState> SystemPageLocker::lock(void* start, size_t bytes, bool readOnl
   const Pages pages = pagesOf(start, bytes);
   std::byte* const first = pageAddress(pages.first);
   const size_t length = (pages.end - pages.first) << kPageShift;
+  VG_CHECK(checkMapping(first, length, readOnly));
   VG_CHECK(touch(first, length, readOnly));
   std::lock_guard guard(mutex_);
   if (mlock(first, length)) {

@@ -17,7 +17,8 @@ enum class LockState {
 class PageLocker {
  public:
   // Populates and locks the pages that [start, start + bytes) touches. CUDA_ERROR_INVALID_VALUE when a part is not
-  // mapped, or is mapped without write access and `readOnly` is false.
+  // mapped or cannot be read, and when `readOnly` is false and a part cannot be written or is a shared mapping of a
+  // file on a disk.
   virtual Result<LockState> lock(void* start, size_t bytes, bool readOnly) = 0;
   // Undoes one lock() of exactly this range; pages that another locked range shares stay locked.
   virtual void unlock(void* start, size_t bytes) = 0;
