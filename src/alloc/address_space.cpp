@@ -77,17 +77,8 @@ AddressSpace::Range AddressSpace::reservationAt(uintptr_t address) const {
 
 Record* AddressSpace::publish(const Record& prototype) {
   std::lock_guard lock(mutex_);
-  Record* record = newRecord();
   const uint64_t id = prototype.id.load(std::memory_order_relaxed);
-  record->base.store(prototype.base.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record->size.store(prototype.bytes(), std::memory_order_relaxed);
-  record->id.store(id ? id : table_.nextId(), std::memory_order_relaxed);
-  record->owner.store(prototype.owner.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record->kind.store(prototype.kind.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record->window.store(prototype.window.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record->flags.store(prototype.flags.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record->attributes.store(prototype.attributes.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record->advice.store(0, std::memory_order_relaxed);
+  Record* record = records_.take(prototype, id ? id : table_.nextId());
   record->state.store(State::Live, std::memory_order_release);
   setWords(*record, reinterpret_cast<uintptr_t>(record));
   return record;
@@ -96,9 +87,7 @@ Record* AddressSpace::publish(const Record& prototype) {
 void AddressSpace::withdraw(Record* record) {
   std::lock_guard lock(mutex_);
   setWords(*record, 0);
-  record->state.store(State::Free, std::memory_order_release);
-  record->owner.store(freeRecords_, std::memory_order_relaxed);
-  freeRecords_ = record;
+  records_.give(record);
 }
 
 void AddressSpace::setWords(const Record& record, uintptr_t word) {
@@ -106,23 +95,6 @@ void AddressSpace::setWords(const Record& record, uintptr_t word) {
   const uintptr_t last = record.base.load(std::memory_order_relaxed) + record.bytes() - 1;
   for (size_t granule = first; granule <= (last - start_) >> kGranuleShift; ++granule)
     words_[granule].store(word, std::memory_order_release);
-}
-
-// Straight from the system and never given back: readers may be slow.
-Record* AddressSpace::newRecord() {
-  if (!freeRecords_) {
-    constexpr size_t kChunk = size_t{64} << 10;
-    void* chunk = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED) throw std::bad_alloc();
-    for (size_t i = 0; i < kChunk / sizeof(Record); ++i) {
-      auto* record = new (static_cast<std::byte*>(chunk) + i * sizeof(Record)) Record;
-      record->owner.store(freeRecords_, std::memory_order_relaxed);
-      freeRecords_ = record;
-    }
-  }
-  Record* record = freeRecords_;
-  freeRecords_ = static_cast<Record*>(record->owner.load(std::memory_order_relaxed));
-  return record;
 }
 
 }  // namespace vg::alloc

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "alloc/memory_table.h"
+#include "alloc/record_pool.h"
 
 namespace vg::alloc {
 
@@ -49,7 +50,6 @@ class AddressSpace {
 
  private:
   void setWords(const Record& record, uintptr_t word);
-  Record* newRecord();
   uintptr_t takeAt(std::map<uintptr_t, size_t>::iterator piece, uintptr_t start, size_t bytes);
 
   MemoryTable& table_;
@@ -58,7 +58,7 @@ class AddressSpace {
   std::atomic<uintptr_t>* const words_;
   mutable std::mutex mutex_;  // guards what follows, and the words
   std::map<uintptr_t, size_t> free_, reserved_;
-  Record* freeRecords_ = nullptr;  // linked through `owner`
+  RecordPool records_;
 };
 
 }  // namespace vg::alloc

@@ -38,7 +38,7 @@ void begin(MemoryTable& table, Record& record, uintptr_t base, size_t bytes, uns
   record.window.store(static_cast<uint16_t>(window), std::memory_order_relaxed);
   record.flags.store(description.flags, std::memory_order_relaxed);
   record.attributes.store(0, std::memory_order_relaxed);
-  record.advice.store(0, std::memory_order_relaxed);
+  record.access.store(0, std::memory_order_relaxed);
   record.shared.store(false, std::memory_order_relaxed);
   record.state.store(State::Live, std::memory_order_release);
 }

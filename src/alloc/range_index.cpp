@@ -62,20 +62,11 @@ Record* RangeIndex::insert(const Record& prototype) {
   if (overlappingLocked(base, prototype.bytes())) return nullptr;
   const size_t count = count_.load(std::memory_order_relaxed);
   if (Array* array = array_.load(std::memory_order_relaxed); !array || array->capacity == count) grow();
-  Record* record = newRecord();
+  Record* record = records_.take(prototype, prototype.id.load(std::memory_order_relaxed));
   Array& array = *array_.load(std::memory_order_relaxed);
   const size_t at = upperBound(array, count, base);
 
   sequence_.fetch_add(1, std::memory_order_acq_rel);
-  record->base.store(base, std::memory_order_release);
-  record->size.store(prototype.bytes(), std::memory_order_release);
-  record->id.store(prototype.id.load(std::memory_order_relaxed), std::memory_order_release);
-  record->owner.store(prototype.owner.load(std::memory_order_relaxed), std::memory_order_release);
-  record->kind.store(prototype.kind.load(std::memory_order_relaxed), std::memory_order_release);
-  record->window.store(prototype.window.load(std::memory_order_relaxed), std::memory_order_release);
-  record->flags.store(prototype.flags.load(std::memory_order_relaxed), std::memory_order_release);
-  record->attributes.store(prototype.attributes.load(std::memory_order_relaxed), std::memory_order_release);
-  record->advice.store(0, std::memory_order_release);
   record->state.store(State::Live, std::memory_order_release);
   for (size_t i = count; i > at; --i)
     array.records[i].store(array.records[i - 1].load(std::memory_order_relaxed), std::memory_order_release);
@@ -99,30 +90,12 @@ bool RangeIndex::remove(uintptr_t base) {
   for (size_t i = above; i < count; ++i)
     array->records[i - 1].store(array->records[i].load(std::memory_order_relaxed), std::memory_order_release);
   count_.store(count - 1, std::memory_order_release);
-  record->state.store(State::Free, std::memory_order_release);
-  record->owner.store(freeRecords_, std::memory_order_release);
-  freeRecords_ = record;
+  records_.give(record);
   sequence_.fetch_add(1, std::memory_order_acq_rel);
   return true;
 }
 
-// Records and arrays come straight from the system and are never given back: readers may be slow.
-Record* RangeIndex::newRecord() {
-  if (!freeRecords_) {
-    constexpr size_t kChunk = size_t{64} << 10;
-    void* chunk = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED) throw std::bad_alloc();
-    for (size_t i = 0; i < kChunk / sizeof(Record); ++i) {
-      auto* record = new (static_cast<std::byte*>(chunk) + i * sizeof(Record)) Record;
-      record->owner.store(freeRecords_, std::memory_order_relaxed);
-      freeRecords_ = record;
-    }
-  }
-  Record* record = freeRecords_;
-  freeRecords_ = static_cast<Record*>(record->owner.load(std::memory_order_relaxed));
-  return record;
-}
-
+// Arrays come straight from the system and are never given back: readers may be slow.
 void RangeIndex::grow() {
   const Array* old = array_.load(std::memory_order_relaxed);
   const size_t capacity = old ? old->capacity * 2 : 510;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "alloc/record.h"
+#include "alloc/record_pool.h"
 
 namespace vg::alloc {
 
@@ -53,7 +53,6 @@ class RangeIndex {
   const Record* overlappingLocked(uintptr_t address, size_t bytes) const;
   // The number of records that start at or below the address.
   static size_t upperBound(const Array& array, size_t count, uintptr_t address);
-  Record* newRecord();
   void grow();
   void widenBounds(uintptr_t base, size_t bytes);
 
@@ -65,7 +64,7 @@ class RangeIndex {
   std::atomic<uintptr_t> lowest_{UINTPTR_MAX};
   std::atomic<uintptr_t> highest_{0};
   mutable std::mutex mutex_;
-  Record* freeRecords_ = nullptr;  // linked through `owner`
+  RecordPool records_;
 };
 
 }  // namespace vg::alloc

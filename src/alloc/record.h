@@ -40,7 +40,7 @@ struct alignas(64) Record {
   std::atomic<uint16_t> window{0};      // number of the window in the memory table
   std::atomic<uint32_t> flags{0};       // of the call that made it
   std::atomic<uint32_t> attributes{0};  // changes while Live: core/memory.h says which bits
-  std::atomic<uint32_t> advice{0};      // changes while Live: managed memory only, core/memory_advice.cpp
+  std::atomic<uint32_t> access{0};      // changes while Live: who may touch mapped memory, core/virtual_access.cpp
   std::atomic<bool> shared{false};      // changes while Live: the heap has shared it (heap_share.cpp)
 
   bool live() const { return state.load(std::memory_order_acquire) == State::Live; }

@@ -64,7 +64,7 @@ Result<CUdeviceptr> Pool::begin(alloc::Record& record, size_t bytes) {
   record.size.store(bytes, std::memory_order_relaxed);
   record.id.store(table().nextId(), std::memory_order_relaxed);
   record.attributes.store(0, std::memory_order_relaxed);
-  record.advice.store(0, std::memory_order_relaxed);
+  record.access.store(0, std::memory_order_relaxed);
   record.state.store(alloc::State::Live, std::memory_order_release);
   return CUdeviceptr{record.base.load(std::memory_order_relaxed)};
 }

@@ -13,17 +13,17 @@ namespace {
 
 using alloc::Protection;
 
-// What a record says of its access, for readers without the lock: two bits a place in Record::advice, the first
+// What a record says of its access, for readers without the lock: two bits a place in Record::access, the first
 // devices by themselves, then all other devices together, then the host.
 constexpr int kOtherDevices = 14, kHostSlot = 15;
 unsigned slotOf(int place) {
   return static_cast<unsigned>(place == Allocation::kHost ? kHostSlot : std::min(place, kOtherDevices));
 }
 
-uint32_t adviceOf(const std::vector<Grant>& grants) {
-  uint32_t advice = 0;
-  for (const Grant& grant : grants) advice |= static_cast<uint32_t>(grant.flags) << 2 * slotOf(grant.place);
-  return advice;
+uint32_t accessOf(const std::vector<Grant>& grants) {
+  uint32_t access = 0;
+  for (const Grant& grant : grants) access |= static_cast<uint32_t>(grant.flags) << 2 * slotOf(grant.place);
+  return access;
 }
 
 uint32_t maskOf(Access access) { return access == Access::Write ? 2 : 1; }
@@ -117,7 +117,7 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
   for (Change& change : changes) {
     Mapping& mapping = change.mapping->second;
     mapping.grants = std::move(change.grants);
-    mapping.record->advice.store(adviceOf(mapping.grants), std::memory_order_release);
+    mapping.record->access.store(accessOf(mapping.grants), std::memory_order_release);
     narrower |= widest(mapping.grants) != mapping.pages;
   }
   if (!narrower) return CUDA_SUCCESS;
@@ -199,7 +199,7 @@ void VirtualState::sweep() {
 
 bool mappedForAny(const alloc::Record& record, Access access) {
   constexpr uint32_t kDevices = 0x15555555;
-  return record.advice.load(std::memory_order_acquire) & kDevices * maskOf(access);
+  return record.access.load(std::memory_order_acquire) & kDevices * maskOf(access);
 }
 
 }  // namespace vg::core::memory
