@@ -20,10 +20,6 @@ CUresult load(core::Context& context, CUmodule* module, const void* image, core:
   return CUDA_SUCCESS;
 }
 
-CUresult absent(const char* kind, const char* name) {
-  return fail(CUDA_ERROR_NOT_FOUND, "the module has no %s %s", kind, name);
-}
-
 }  // namespace
 
 CUresult cuModuleLoad(const Call& call, CUmodule* module, const char* fname) {
@@ -103,19 +99,6 @@ CUresult cuModuleGetGlobal(const Call& call, CUdeviceptr_v1* dptr, unsigned int*
   if (dptr) *dptr = static_cast<CUdeviceptr_v1>(address);
   if (bytes) *bytes = static_cast<unsigned>(size);
   return CUDA_SUCCESS;
-}
-
-// PTX made for the devices of today declares no texture or surface references.
-CUresult cuModuleGetTexRef(const Call&, CUtexref* pTexRef, CUmodule hmod, const char* name) {
-  if (!pTexRef || !name) return missing("pTexRef or name");
-  VG_CHECK(core::modules::find(hmod));
-  return absent("texture reference", name);
-}
-
-CUresult cuModuleGetSurfRef(const Call&, CUsurfref* pSurfRef, CUmodule hmod, const char* name) {
-  if (!pSurfRef || !name) return missing("pSurfRef or name");
-  VG_CHECK(core::modules::find(hmod));
-  return absent("surface reference", name);
 }
 
 CUresult cuModuleGetLoadingMode(const Call&, CUmoduleLoadingMode* mode) {

@@ -21,6 +21,9 @@
 namespace vg::alloc {
 class MemorySource;
 }
+namespace vg::arrays {
+struct TextureView;
+}
 namespace vg::host_register {
 class PageLocker;
 }
@@ -101,6 +104,10 @@ class Image {
   virtual Result<Kernel*> kernel(const std::string& name) = 0;  // CUDA_ERROR_NOT_FOUND
   virtual Result<Global> global(const std::string& name) = 0;   // CUDA_ERROR_NOT_FOUND
   virtual std::vector<std::string> kernelNames() const = 0;
+  // A variable of an opaque type, which no pointer of the application names: 8 bytes that hold the handle of a texture
+  // or surface. CUDA_ERROR_NOT_FOUND.
+  enum class Reference : unsigned char { Texture, Surface };
+  virtual Result<Global> reference(Reference, const std::string&) { return CUDA_ERROR_NOT_FOUND; }
 };
 
 struct LoadOptions {
@@ -117,6 +124,13 @@ class Device {
   virtual host_register::PageLocker& pageLocker() = 0;
   virtual std::unique_ptr<Queue> createQueue(int priority) = 0;
   virtual Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) = 0;
+  // Textures and surfaces by the number that kernels are given, never 0 and never used twice in a row. `owner` is the
+  // caller's own. The view is copied. Removing requires that nobody else removes the same.
+  virtual Result<uint64_t> addTexture(const arrays::TextureView&, void* /*owner*/) {
+    return unsupported("textures on this device");
+  }
+  virtual void* textureOwner(uint64_t /*handle*/) const { return nullptr; }  // null: no living texture
+  virtual void removeTexture(uint64_t /*handle*/) noexcept {}
   // True when the host may access device memory directly, so that core may run small copies inline.
   virtual bool hostAddressable() const = 0;
   // Nanoseconds of the device's own clock, for event timing.

@@ -8,6 +8,8 @@
 #include "core/library.h"
 #include "core/memory.h"
 #include "core/module.h"
+#include "core/texture.h"
+#include "core/texture_reference.h"
 
 namespace vg::core {
 namespace {
@@ -76,6 +78,8 @@ struct ContextLife {
     context.device().backend().flushOutput();
     context.localStorage_.clear(context.handle());
     libraries::forgetAll(context);
+    references::releaseAll(context);
+    textures::releaseAll(context);
     modules::releaseAll(context);
     events::destroyAll(context);
     streams::destroyAll(context);

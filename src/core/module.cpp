@@ -8,6 +8,7 @@
 #include "core/host_function.h"
 #include "core/link.h"
 #include "core/memory.h"
+#include "core/texture_reference.h"
 
 namespace vg::core {
 namespace {
@@ -145,6 +146,7 @@ void end(Module& module) {
   if (!slab.retire(&module)) return;  // another thread unloads it
   module.context().device().backend().flushOutput();
   ModuleList::remove(module);
+  references::releaseAll(module);
   slab.recycle(&module);
 }
 

@@ -6,6 +6,7 @@
 #include "backend/cpu/kernel_image.h"
 #include "backend/cpu/profile.h"
 #include "backend/cpu/queue.h"
+#include "backend/cpu/texture_table.h"
 #include "base/spin.h"
 
 namespace vg::backend::cpu {
@@ -22,6 +23,17 @@ std::unique_ptr<Queue> CpuDevice::createQueue(int priority) {
 Result<std::unique_ptr<Image>> CpuDevice::load(const ImageSource& source, const LoadOptions& options) {
   return loadImage(*this, source, options);
 }
+
+Result<uint64_t> CpuDevice::addTexture(const arrays::TextureView& view, void* owner) {
+  return textures::add(view, owner);
+}
+
+void* CpuDevice::textureOwner(uint64_t handle) const {
+  const textures::Texture* texture = textures::find(handle);
+  return texture ? texture->owner : nullptr;
+}
+
+void CpuDevice::removeTexture(uint64_t handle) noexcept { textures::remove(handle); }
 
 uint64_t CpuDevice::timestamp() const { return monotonicNanoseconds(); }
 

@@ -26,6 +26,9 @@ class CpuDevice final : public Device {
   host_register::PageLocker& pageLocker() override { return pageLocker_; }
   std::unique_ptr<Queue> createQueue(int priority) override;
   Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
+  Result<uint64_t> addTexture(const arrays::TextureView& view, void* owner) override;
+  void* textureOwner(uint64_t handle) const override;
+  void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return true; }
   uint64_t timestamp() const override;
   void flushOutput() noexcept override;

@@ -34,9 +34,20 @@ class CpuImage final : public Image {
     if (program_) {
       const std::vector<ptx::Variable>& variables = program_->module().variables;
       for (size_t i = 0; i < variables.size(); ++i)
-        if (variables[i].name == name && addresses_[i]) return Global{addresses_[i], variables[i].size};
+        if (variables[i].name == name && addresses_[i] && !opaque(variables[i]))
+          return Global{addresses_[i], variables[i].size};
     }
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no variable %s", source_.name.c_str(), name.c_str());
+  }
+  Result<Global> reference(Reference kind, const std::string& name) override {
+    const ptx::Type type = kind == Reference::Texture ? ptx::Type::TexRef : ptx::Type::SurfRef;
+    if (program_) {
+      const std::vector<ptx::Variable>& variables = program_->module().variables;
+      for (size_t i = 0; i < variables.size(); ++i)
+        if (variables[i].name == name && variables[i].type == type && addresses_[i])
+          return Global{addresses_[i], variables[i].size};
+    }
+    return fail(CUDA_ERROR_NOT_FOUND, "%s: no %s reference %s", source_.name.c_str(), ptx::nameOf(type), name.c_str());
   }
   std::vector<std::string> kernelNames() const override {
     std::vector<std::string> names;
@@ -57,6 +68,10 @@ class CpuImage final : public Image {
     kept.memoryOwner = source.memoryOwner;
     kept.limits = source.limits;
     return kept;
+  }
+  static bool opaque(const ptx::Variable& variable) {
+    return variable.type == ptx::Type::TexRef || variable.type == ptx::Type::SamplerRef ||
+           variable.type == ptx::Type::SurfRef;
   }
   static bool inMemory(const ptx::Variable& variable) {
     return (variable.space == ptx::Space::Global || variable.space == ptx::Space::Const) &&

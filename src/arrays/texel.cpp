@@ -1,0 +1,223 @@
+#include "arrays/texel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "arrays/block_codec.h"
+
+namespace vg::arrays {
+namespace {
+
+// How the channels of a format are stored.
+enum class Storage : uint8_t { None, Unsigned, Signed, Half, Float, Unorm, Snorm, Packed1010102, Blocks };
+
+struct Channel {
+  Storage storage = Storage::None;
+  unsigned bytes = 0;
+};
+
+Channel channelOf(int format) {
+  switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+      return {Storage::Unsigned, 1};
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+      return {Storage::Unsigned, 2};
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+      return {Storage::Unsigned, 4};
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return {Storage::Signed, 1};
+    case CU_AD_FORMAT_SIGNED_INT16:
+      return {Storage::Signed, 2};
+    case CU_AD_FORMAT_SIGNED_INT32:
+      return {Storage::Signed, 4};
+    case CU_AD_FORMAT_HALF:
+      return {Storage::Half, 2};
+    case CU_AD_FORMAT_FLOAT:
+      return {Storage::Float, 4};
+    case CU_AD_FORMAT_UNORM_INT8X1:
+    case CU_AD_FORMAT_UNORM_INT8X2:
+    case CU_AD_FORMAT_UNORM_INT8X4:
+      return {Storage::Unorm, 1};
+    case CU_AD_FORMAT_UNORM_INT16X1:
+    case CU_AD_FORMAT_UNORM_INT16X2:
+    case CU_AD_FORMAT_UNORM_INT16X4:
+      return {Storage::Unorm, 2};
+    case CU_AD_FORMAT_SNORM_INT8X1:
+    case CU_AD_FORMAT_SNORM_INT8X2:
+    case CU_AD_FORMAT_SNORM_INT8X4:
+      return {Storage::Snorm, 1};
+    case CU_AD_FORMAT_SNORM_INT16X1:
+    case CU_AD_FORMAT_SNORM_INT16X2:
+    case CU_AD_FORMAT_SNORM_INT16X4:
+      return {Storage::Snorm, 2};
+    case CU_AD_FORMAT_UNORM_INT_101010_2:
+      return {Storage::Packed1010102, 4};
+    default:
+      return {hasCodec(format) ? Storage::Blocks : Storage::None, 0};
+  }
+}
+
+uint32_t wordOf(float value) { return std::bit_cast<uint32_t>(value); }
+float floatOf(uint32_t word) { return std::bit_cast<float>(word); }
+
+uint32_t load(const std::byte* at, unsigned bytes) {
+  uint32_t value = 0;
+  std::memcpy(&value, at, bytes);
+  return value;
+}
+
+int32_t extended(uint32_t value, unsigned bytes) {
+  const unsigned shift = 32 - 8 * bytes;
+  return static_cast<int32_t>(value << shift) >> shift;
+}
+
+float unorm(uint32_t value, unsigned bits) {
+  return static_cast<float>(value) / static_cast<float>((uint64_t{1} << bits) - 1);
+}
+float snorm(int32_t value, unsigned bits) {
+  return std::max(static_cast<float>(value) / static_cast<float>((1 << (bits - 1)) - 1), -1.0f);
+}
+
+float linearOf(float encoded) {
+  return encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
+}
+
+uint32_t decodeChannel(const std::byte* at, Channel channel, bool asIntegers) {
+  const uint32_t raw = load(at, channel.bytes);
+  switch (channel.storage) {
+    case Storage::Unsigned:
+      return asIntegers || channel.bytes == 4 ? raw : wordOf(unorm(raw, 8 * channel.bytes));
+    case Storage::Signed: {
+      const int32_t value = extended(raw, channel.bytes);
+      if (asIntegers || channel.bytes == 4) return static_cast<uint32_t>(value);
+      return wordOf(snorm(value, 8 * channel.bytes));
+    }
+    case Storage::Half:
+      return wordOf(floatOfHalf(static_cast<uint16_t>(raw)));
+    case Storage::Unorm:
+      return wordOf(unorm(raw, 8 * channel.bytes));
+    case Storage::Snorm:
+      return wordOf(snorm(extended(raw, channel.bytes), 8 * channel.bytes));
+    default:
+      return raw;
+  }
+}
+
+void unpack1010102(const std::byte* bytes, Texel& texel) {
+  const uint32_t raw = load(bytes, 4);
+  for (unsigned c = 0; c < 3; ++c) texel.words[c] = wordOf(unorm(raw >> (10 * c) & 0x3ff, 10));
+  texel.words[3] = wordOf(unorm(raw >> 30, 2));
+}
+
+bool isSrgbFormat(int format) {
+  return format == CU_AD_FORMAT_BC1_UNORM_SRGB || format == CU_AD_FORMAT_BC2_UNORM_SRGB ||
+         format == CU_AD_FORMAT_BC3_UNORM_SRGB || format == CU_AD_FORMAT_BC7_UNORM_SRGB;
+}
+
+void decodeBlock(const std::byte* bytes, int format, unsigned x, unsigned y, Texel& texel) {
+  float values[4] = {0, 0, 0, 1};
+  decodeBlockElement(bytes, format, x, y, values);
+  for (unsigned c = 0; c < 4; ++c) texel.words[c] = wordOf(values[c]);
+}
+
+int64_t clamped(float value, int64_t lowest, int64_t highest) {
+  if (!(value > static_cast<float>(lowest))) return value != value ? 0 : lowest;
+  if (value >= static_cast<float>(highest)) return highest;
+  return std::llrint(value);
+}
+
+// One channel as it is stored, in the low bytes.
+uint32_t encodeChannel(uint32_t word, Channel channel) {
+  const unsigned bits = 8 * channel.bytes;
+  switch (channel.storage) {
+    case Storage::Unsigned:
+      return bits == 32 ? word : std::min(word, (1u << bits) - 1);
+    case Storage::Signed: {
+      const int64_t most = (int64_t{1} << (bits - 1)) - 1, value = static_cast<int32_t>(word);
+      return static_cast<uint32_t>(std::clamp(value, -most - 1, most));
+    }
+    case Storage::Half:
+      return halfOfFloat(floatOf(word));
+    case Storage::Unorm: {
+      const int64_t most = (int64_t{1} << bits) - 1;
+      return static_cast<uint32_t>(clamped(floatOf(word) * static_cast<float>(most), 0, most));
+    }
+    case Storage::Snorm: {
+      const int64_t most = (int64_t{1} << (bits - 1)) - 1;
+      return static_cast<uint32_t>(clamped(floatOf(word) * static_cast<float>(most), -most, most));
+    }
+    default:
+      return word;
+  }
+}
+
+}  // namespace
+
+Channels channelsOf(int format, bool asIntegers) {
+  const Channel channel = channelOf(format);
+  if (channel.storage == Storage::Unsigned && (asIntegers || channel.bytes == 4)) return Channels::Unsigned;
+  if (channel.storage == Storage::Signed && (asIntegers || channel.bytes == 4)) return Channels::Signed;
+  return Channels::Float;
+}
+
+bool readable(int format) { return channelOf(format).storage != Storage::None; }
+
+Texel decode(const std::byte* bytes, int format, unsigned channels, bool asIntegers, bool srgb, unsigned x,
+             unsigned y) {
+  const Channel channel = channelOf(format);
+  const uint32_t one = channelsOf(format, asIntegers) == Channels::Float ? wordOf(1) : 1;
+  Texel texel{{0, 0, 0, one}};
+  if (channel.storage == Storage::Blocks)
+    decodeBlock(bytes, format, x, y, texel);
+  else if (channel.storage == Storage::Packed1010102)
+    unpack1010102(bytes, texel);
+  else
+    for (unsigned c = 0; c < channels; ++c)
+      texel.words[c] = decodeChannel(bytes + c * channel.bytes, channel, asIntegers);
+  const bool narrow = channel.bytes == 1 && channelsOf(format, asIntegers) == Channels::Float;
+  if ((srgb && narrow) || isSrgbFormat(format))
+    for (unsigned c = 0; c < 3; ++c) texel.words[c] = wordOf(linearOf(floatOf(texel.words[c])));
+  return texel;
+}
+
+void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels) {
+  const Channel channel = channelOf(format);
+  if (channel.storage == Storage::Packed1010102) {
+    uint32_t packed = 0;
+    for (unsigned c = 0; c < 4; ++c) {
+      const int64_t most = c < 3 ? 1023 : 3;
+      packed |= static_cast<uint32_t>(clamped(floatOf(texel.words[c]) * static_cast<float>(most), 0, most)) << (10 * c);
+    }
+    std::memcpy(bytes, &packed, sizeof packed);
+    return;
+  }
+  for (unsigned c = 0; c < channels; ++c) {
+    const uint32_t raw = encodeChannel(texel.words[c], channel);
+    std::memcpy(bytes + c * channel.bytes, &raw, channel.bytes);
+  }
+}
+
+float floatOfHalf(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
+  if (exponent == 31) return floatOf(sign | 0x7f800000 | fraction << 13);
+  if (exponent) return floatOf(sign | (exponent + 112) << 23 | fraction << 13);
+  const float small = static_cast<float>(fraction) * 0x1p-24f;
+  return sign ? -small : small;
+}
+
+uint16_t halfOfFloat(float value) {
+  const uint32_t bits = wordOf(value), magnitude = bits & 0x7fffffff;
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  if (magnitude > 0x7f800000) return 0x7fff;
+  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds beyond the largest
+  if (magnitude < 0x38800000) {  // subnormal: adding this puts the rounding where it belongs
+    const float shifted = floatOf(magnitude) + 0x1p-1f;
+    return static_cast<uint16_t>(sign | (wordOf(shifted) - wordOf(0x1p-1f)));
+  }
+  const uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+  return static_cast<uint16_t>(sign | (rounded - 0x38000000) >> 13);
+}
+
+}  // namespace vg::arrays
