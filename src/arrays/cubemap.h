@@ -1,0 +1,22 @@
+// The six faces of a cubemap: +x, -x, +y, -y, +z, -z.
+#pragma once
+
+#include <cstdint>
+
+namespace vg::arrays {
+
+struct FacePoint {
+  unsigned face;
+  float s, t;  // 0 to 1
+};
+// Where a direction meets the cube. The null vector is in the middle of the first face.
+FacePoint faceOf(const float (&direction)[3]);
+
+struct FaceElement {
+  unsigned face;
+  int64_t x, y;
+};
+// The element beside a face of `edge` elements: x or y, not both, is outside by one or more.
+FaceElement acrossEdge(unsigned face, int64_t x, int64_t y, int64_t edge);
+
+}  // namespace vg::arrays

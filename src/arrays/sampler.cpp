@@ -1,0 +1,269 @@
+#include "arrays/sampler.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "arrays/cubemap.h"
+#include "arrays/element.h"
+
+namespace vg::arrays {
+namespace {
+
+constexpr int64_t kFraction = 256;          // steps between two elements
+constexpr float kFarthest = 1073741824.0f;  // coordinates beyond are as far outside
+
+float floatOf(uint32_t word) { return std::bit_cast<float>(word); }
+uint32_t wordOf(float value) { return std::bit_cast<uint32_t>(value); }
+
+int axesOf(Kind kind) {
+  if (kind == Kind::Line || kind == Kind::LineLayers) return 1;
+  return kind == Kind::Box ? 3 : 2;
+}
+
+int64_t modulo(int64_t value, int64_t size) {
+  const int64_t rest = value % size;
+  return rest < 0 ? rest + size : rest;
+}
+
+// Inside 0 .. size-1, or -1: the border.
+int64_t resolve(int64_t at, int64_t size, Addressing addressing) {
+  if (at >= 0 && at < size) [[likely]]
+    return at;
+  switch (addressing) {
+    case Addressing::Wrap:
+      return modulo(at, size);
+    case Addressing::Mirror: {
+      const int64_t twice = modulo(at, 2 * size);
+      return twice < size ? twice : 2 * size - 1 - twice;
+    }
+    case Addressing::Clamp:
+      return std::clamp<int64_t>(at, 0, size - 1);
+    default:
+      return -1;
+  }
+}
+
+Texel borderOf(const TextureView& view, const SamplerState& sampler) {
+  Texel texel{};
+  if (view.buffer) return texel;
+  const bool isFloat = channelsOf(view.format, view.asIntegers) == Channels::Float;
+  for (int c = 0; c < 4; ++c)
+    texel.words[c] =
+        isFloat ? wordOf(sampler.border[c]) : static_cast<uint32_t>(static_cast<int64_t>(sampler.border[c]));
+  return texel;
+}
+
+// Reads of one level by whole coordinates that may lie outside.
+class LevelReader {
+ public:
+  LevelReader(const TextureView& view, const SamplerState& sampler, size_t level)
+      : view_(view), sampler_(sampler), level_(view.levels[level]) {
+    size_[0] = static_cast<int64_t>(level_.extent.width);
+    size_[1] = static_cast<int64_t>(std::max<size_t>(level_.extent.height, 1));
+    size_[2] = view.kind == Kind::Box ? static_cast<int64_t>(std::max<size_t>(level_.extent.depth, 1)) : 1;
+  }
+
+  int64_t size(int axis) const { return size_[axis]; }
+
+  Texel at(const int64_t (&position)[3], size_t layer) const {
+    int64_t inside[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      const Addressing how = view_.buffer ? Addressing::Border : sampler_.addressing[axis];
+      inside[axis] = resolve(position[axis], size_[axis], how);
+      if (inside[axis] < 0) return borderOf(view_, sampler_);
+    }
+    return element(inside[0], inside[1], view_.kind == Kind::Box ? static_cast<size_t>(inside[2]) : layer);
+  }
+
+  // Of a face: edges clamp, or go on at the neighbour.
+  Texel onFace(unsigned face, int64_t x, int64_t y, size_t cube) const {
+    const int64_t edge = size_[0], cx = std::clamp<int64_t>(x, 0, edge - 1), cy = std::clamp<int64_t>(y, 0, edge - 1);
+    if (!view_.seamless || (cx == x && cy == y)) return element(cx, cy, cube + face);
+    if (cx != x && cy != y) return corner(face, x, y, cx, cy, cube);
+    const FaceElement beyond = acrossEdge(face, x, y, edge);
+    return element(beyond.x, beyond.y, cube + beyond.face);
+  }
+
+ private:
+  Texel element(int64_t x, int64_t y, size_t slice) const {
+    return decodeElement(view_, level_, static_cast<size_t>(x), static_cast<size_t>(y), slice);
+  }
+
+  // Only three elements meet at a corner of the cube: the fourth is their mean.
+  Texel corner(unsigned face, int64_t x, int64_t y, int64_t cx, int64_t cy, size_t cube) const {
+    const Texel near[3] = {onFace(face, cx, cy, cube), onFace(face, x, cy, cube), onFace(face, cx, y, cube)};
+    Texel mean;
+    for (int c = 0; c < 4; ++c)
+      mean.words[c] =
+          wordOf((floatOf(near[0].words[c]) + floatOf(near[1].words[c]) + floatOf(near[2].words[c])) / 3.0f);
+    return mean;
+  }
+
+  const TextureView& view_;
+  const SamplerState& sampler_;
+  const Level& level_;
+  int64_t size_[3];
+};
+
+// A coordinate in elements, from what the kernel gave.
+float scaled(const SamplerState& sampler, float position, int64_t size, int axis) {
+  if (position != position) return 0;
+  if (!sampler.normalized) return std::clamp(position, -kFarthest, kFarthest);
+  if (sampler.addressing[axis] == Addressing::Wrap) position -= std::floor(position);
+  return std::clamp(position * static_cast<float>(size), -kFarthest, kFarthest);
+}
+
+// The first of two neighbours and the share of the second, in 1/256.
+struct Between {
+  int64_t first;
+  float share;
+};
+Between between(float position) {
+  const auto fixed = static_cast<int64_t>(std::floor((position - 0.5f) * static_cast<float>(kFraction) + 0.5f));
+  return {fixed >> 8, static_cast<float>(fixed & (kFraction - 1)) / static_cast<float>(kFraction)};
+}
+
+// The sum of elements by weights.
+struct Mixture {
+  float sums[4] = {0, 0, 0, 0};
+  void add(const Texel& texel, float weight) {
+    for (int c = 0; c < 4; ++c) sums[c] += weight * floatOf(texel.words[c]);
+  }
+  Texel texel() const { return {{wordOf(sums[0]), wordOf(sums[1]), wordOf(sums[2]), wordOf(sums[3])}}; }
+};
+
+size_t layerOf(const TextureView& view, int64_t layer, unsigned slicesEach) {
+  if (!layered(view.kind) || view.layers == 0) return 0;
+  const auto count = static_cast<int64_t>(std::max<size_t>(view.layers / slicesEach, 1));
+  return view.firstLayer + static_cast<size_t>(std::clamp<int64_t>(layer, 0, count - 1)) * slicesEach;
+}
+
+constexpr unsigned kFaces = 6;
+
+// The position on a level, in elements, and the slice or the first face.
+struct Place {
+  float at[3];
+  unsigned face = 0;
+  size_t layer = 0;
+};
+
+Place placeOf(const TextureView& view, const SamplerState& sampler, const SamplePoint& point,
+              const LevelReader& level) {
+  Place place{};
+  if (point.cube) {
+    const FacePoint onFace = faceOf(point.position);
+    place = {{onFace.s * static_cast<float>(level.size(0)), onFace.t * static_cast<float>(level.size(0)), 0},
+             onFace.face,
+             layerOf(view, point.layer, kFaces)};
+    return place;
+  }
+  for (int axis = 0; axis < axesOf(view.kind); ++axis)
+    place.at[axis] =
+        scaled(sampler, point.position[axis], level.size(axis), axis) + static_cast<float>(point.offset[axis]);
+  place.layer = layerOf(view, point.layer, 1);
+  return place;
+}
+
+bool isCube(const TextureView& view) { return view.kind == Kind::Cube || view.kind == Kind::CubeLayers; }
+
+Texel read(const LevelReader& level, const Place& place, bool cube, const int64_t (&at)[3]) {
+  return cube ? level.onFace(place.face, at[0], at[1], place.layer) : level.at(at, place.layer);
+}
+
+Texel nearest(const LevelReader& level, const Place& place, bool cube) {
+  int64_t at[3];
+  for (int axis = 0; axis < 3; ++axis) at[axis] = static_cast<int64_t>(std::floor(place.at[axis]));
+  return read(level, place, cube, at);
+}
+
+Texel filtered(const LevelReader& level, const Place& place, bool cube, int axes) {
+  Between along[3] = {{0, 0}, {0, 0}, {0, 0}};
+  for (int axis = 0; axis < axes; ++axis) along[axis] = between(place.at[axis]);
+  Mixture mixture;
+  for (int corner = 0; corner < 1 << axes; ++corner) {
+    float weight = 1;
+    int64_t at[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool second = corner >> axis & 1;
+      at[axis] = along[axis].first + second;
+      if (axis < axes) weight *= second ? along[axis].share : 1 - along[axis].share;
+    }
+    if (weight != 0) mixture.add(read(level, place, cube, at), weight);  // infinities beside do not count
+  }
+  return mixture.texel();
+}
+
+Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number) {
+  const LevelReader level(view, sampler, number);
+  SamplePoint here = point;
+  here.cube = point.cube && isCube(view);
+  const Place place = placeOf(view, sampler, here, level);
+  const bool mixes = sampler.linear && channelsOf(view.format, view.asIntegers) == Channels::Float && !view.buffer;
+  return mixes ? filtered(level, place, here.cube, axesOf(view.kind)) : nearest(level, place, here.cube);
+}
+
+// The level as a number between the first and the last.
+float levelOf(const TextureView& view, const SamplerState& sampler, float asked) {
+  const auto last = static_cast<float>(view.levels.size() - 1);
+  float level = asked + sampler.bias;
+  if (level != level) level = 0;
+  level = std::min(std::max(level, sampler.minLevel), sampler.maxLevel);
+  return std::clamp(level, 0.0f, last);
+}
+
+}  // namespace
+
+Texel sample(const TextureView& view, const SamplerState& sampler, const SamplePoint& point) {
+  if (!view.whole || view.levels.size() == 1) return sampleLevel(view, sampler, point, 0);
+  const float level = levelOf(view, sampler, point.level);
+  if (!sampler.linearLevels) return sampleLevel(view, sampler, point, static_cast<size_t>(std::floor(level + 0.5f)));
+  const auto fixed = static_cast<size_t>(std::floor(level * static_cast<float>(kFraction) + 0.5f));
+  const size_t first = fixed / kFraction;
+  const float share = static_cast<float>(fixed % kFraction) / static_cast<float>(kFraction);
+  const Texel a = sampleLevel(view, sampler, point, first);
+  if (share == 0 || channelsOf(view.format, view.asIntegers) != Channels::Float) return a;
+  Mixture mixture;
+  mixture.add(a, 1 - share);
+  mixture.add(sampleLevel(view, sampler, point, first + 1), share);
+  return mixture.texel();
+}
+
+Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel) {
+  static constexpr int kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+  const LevelReader level(view, sampler, 0);
+  SamplePoint here = point;
+  here.cube = point.cube && isCube(view);
+  const Place place = placeOf(view, sampler, here, level);
+  const int64_t x = between(place.at[0]).first, y = between(place.at[1]).first;
+  Texel gathered;
+  for (int i = 0; i < 4; ++i)
+    gathered.words[i] = read(level, place, here.cube, {x + kOrder[i][0], y + kOrder[i][1], 0}).words[channel];
+  return gathered;
+}
+
+Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point) {
+  const auto last = static_cast<int64_t>(view.levels.size()) - 1;
+  const LevelReader level(view, sampler, static_cast<size_t>(std::clamp<int64_t>(point.level, 0, last)));
+  int64_t at[3] = {0, 0, 0};
+  for (int axis = 0; axis < axesOf(view.kind); ++axis) at[axis] = point.position[axis];
+  return level.at(at, layerOf(view, point.layer, 1));
+}
+
+float levelOfGradients(const TextureView& view, const SamplerState& sampler, const float (&dx)[3],
+                       const float (&dy)[3]) {
+  const Extent& extent = view.levels[0].extent;
+  const size_t sizes[3] = {extent.width, extent.height, extent.depth};
+  float longest = 0;
+  for (const auto& gradient : {dx, dy}) {
+    float square = 0;
+    for (int axis = 0; axis < axesOf(view.kind); ++axis) {
+      const float step = sampler.normalized ? gradient[axis] * static_cast<float>(sizes[axis]) : gradient[axis];
+      square += step * step;
+    }
+    longest = std::max(longest, square);
+  }
+  return longest > 0 ? 0.5f * std::log2(longest) : -kFarthest;
+}
+
+}  // namespace vg::arrays

@@ -1,0 +1,40 @@
+// Reading a texture: coordinates, addressing, filtering, levels, cubemaps, gathers.
+//
+// Linear filtering weighs with 8 bits of fraction, as the texture units do: a coordinate is rounded to 1/256 of an
+// element first. Anisotropic filtering is not done; gradients choose a level.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arrays/texel.h"
+#include "arrays/texture.h"
+
+namespace vg::arrays {
+
+struct SamplePoint {
+  float position[3] = {0, 0, 0};  // in elements, or 0 to 1; a direction for cubemaps
+  int64_t layer = 0;              // of layered textures, clamped; cubemaps: of 6 faces each
+  float level = 0;
+  int offset[3] = {0, 0, 0};  // elements
+  bool cube = false;
+};
+
+Texel sample(const TextureView& view, const SamplerState& sampler, const SamplePoint& point);
+// One channel of the four elements that linear filtering would mix: (0,1), (1,1), (1,0), (0,0).
+Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel);
+
+// A read by whole coordinates: no filtering, and no normalised coordinates. `level` is clamped.
+struct FetchPoint {
+  int64_t position[3] = {0, 0, 0};
+  int64_t layer = 0;
+  int64_t level = 0;
+  bool cube = false;  // position[2] is no coordinate
+};
+Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point);
+
+// The level for coordinates that change by dx and dy from pixel to pixel.
+float levelOfGradients(const TextureView& view, const SamplerState& sampler, const float (&dx)[3],
+                       const float (&dy)[3]);
+
+}  // namespace vg::arrays
