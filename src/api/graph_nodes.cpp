@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/context.h"
 #include "core/graph_conditional.h"
 #include "core/graph_describe.h"
@@ -25,18 +26,18 @@ struct Where {
 
 using Dependencies = std::vector<Dependency>;
 
-// Adds the node that describe(graph, dependencies) yields.
+// Adds the node that describe(graph, dependencies) yields; `type` is what it is going to be.
 template <class Describe>
-CUresult add(const Where& where, Describe describe) {
+CUresult add(const Where& where, Describe describe, int type = CU_GRAPH_NODE_TYPE_EMPTY) {
   if (!where.node) return isNull("phGraphNode");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(where.graph));
   VG_TRY(const std::vector<Dependency> dependencies, graphs::dependencies(where.dependencies, where.data, where.count));
   VG_CHECK(graph.checkDependencies(dependencies));
-  VG_TRY(NodeParams params, describe(graph, dependencies));
   for (const Dependency& before : dependencies)
-    if (!graphs::isDefault(before.data) && !std::holds_alternative<KernelNode>(params))
+    if (!graphs::isDefault(before.data) && type != CU_GRAPH_NODE_TYPE_KERNEL)
       return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge to a node that is no kernel");
+  VG_TRY(NodeParams params, describe(graph, dependencies));
   VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
   *where.node = node.handle();
   return CUDA_SUCCESS;
@@ -333,8 +334,11 @@ CUresult cuGraphAddNode_v2(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph
                            const CUgraphEdgeData* dependencyData, size_t numDependencies,
                            CUgraphNodeParams* nodeParams) {
   if (!nodeParams) return isNull("nodeParams");
-  VG_CHECK(add({phGraphNode, hGraph, dependencies, numDependencies, dependencyData},
-               [&](Graph& graph, const Dependencies& before) { return graphs::describe(*nodeParams, graph, before); }));
+  const auto describe = [&](Graph& graph, const Dependencies& before) {
+    return graphs::describe(*nodeParams, graph, before);
+  };
+  VG_CHECK(
+      add({phGraphNode, hGraph, dependencies, numDependencies, dependencyData}, describe, rawValue(nodeParams->type)));
   const graphs::Lock lock;
   Result<GraphNode&> node = graphs::findNode(*phGraphNode);
   if (node) graphs::giveBack(*node, *nodeParams);

@@ -25,6 +25,12 @@ auto findEnd(std::vector<Dependency>& edges, const GraphNode& node) {
   return std::find_if(edges.begin(), edges.end(), [&](const Dependency& edge) { return edge.node == &node; });
 }
 
+// For one more, growing as push_back does.
+template <class Item>
+void makeRoom(std::vector<Item>& items) {
+  if (items.size() == items.capacity()) items.reserve(std::max<size_t>(4, 2 * items.size()));
+}
+
 // Graphs that a node owns.
 template <class Visit>
 void forOwned(const NodeParams& params, Visit visit) {
@@ -56,28 +62,31 @@ CUresult checkFrom(const Dependency& edge) {
 }
 
 CUresult Graph::checkDependencies(std::span<const Dependency> dependencies) const {
-  for (size_t i = 0; i < dependencies.size(); ++i) {
-    const Dependency& before = dependencies[i];
+  for (const Dependency& before : dependencies) {
     if (&before.node->graph() != this)
       return fail(CUDA_ERROR_INVALID_VALUE, "a dependency on node %p of another graph",
                   static_cast<void*>(before.node));
     VG_CHECK(checkFrom(before));
-    for (size_t j = 0; j < i; ++j)
-      if (dependencies[j].node == before.node) return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is named twice");
   }
+  std::vector<const GraphNode*> named;
+  for (const Dependency& before : dependencies) named.push_back(before.node);
+  std::sort(named.begin(), named.end());
+  if (std::adjacent_find(named.begin(), named.end()) != named.end())
+    return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is named twice");
   return CUDA_SUCCESS;
 }
 
 Result<GraphNode&> Graph::add(NodeParams params, std::span<const Dependency> dependencies) {
   VG_CHECK(checkDependencies(dependencies));
-  nodes_.reserve(nodes_.size() + 1);
+  // All room first: nothing may fail once the node is known to others.
+  makeRoom(nodes_);
+  for (const Dependency& before : dependencies) makeRoom(before.node->dependents_);
+  std::vector<Dependency> own(dependencies.begin(), dependencies.end());
   GraphNode& node = *nodeSlab.create(*this, nextId(), std::move(params));
   forOwned(node.params, [&](Graph& graph) { graph.setOwner(&node); });
   nodes_.push_back(&node);
-  for (const Dependency& before : dependencies) {
-    node.dependencies_.push_back(before);
-    before.node->dependents_.push_back({&node, before.data});
-  }
+  node.dependencies_ = std::move(own);
+  for (const Dependency& before : dependencies) before.node->dependents_.push_back({&node, before.data});
   return node;
 }
 
@@ -98,6 +107,7 @@ CUresult Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& d
   if (!graphs::isDefault(data) && !to.as<KernelNode>())
     return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge to a node of type %d", to.type());
   if (findEdge(from, to)) return fail(CUDA_ERROR_INVALID_VALUE, "the edge exists");
+  makeRoom(from.dependents_);
   to.dependencies_.push_back({&from, data});
   from.dependents_.push_back({&to, data});
   return CUDA_SUCCESS;
@@ -160,6 +170,18 @@ bool Graph::hasMemoryNodes() const {
   return false;
 }
 
+bool Graph::isInside(const Graph& other) const {
+  for (const Graph* graph = this; graph; graph = graph->owner_ ? &graph->owner_->graph() : nullptr)
+    if (graph == &other) return true;
+  return false;
+}
+
+bool Graph::insideConditional() const {
+  for (const GraphNode* node = owner_; node; node = node->graph().owner_)
+    if (node->as<ConditionalNode>()) return true;
+  return false;
+}
+
 bool Graph::hasConditionals() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const GraphNode* node) { return node->as<ConditionalNode>(); });
 }
@@ -181,6 +203,8 @@ NodeParams cloneParams(const NodeParams& source) {
 
 void Graph::copyFrom(const Graph& source) {
   std::unordered_map<const GraphNode*, GraphNode*> copies;
+  copies.reserve(source.nodes_.size());
+  nodes_.reserve(source.nodes_.size());
   for (const GraphNode* node : source.nodes_) {
     GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params));
     forOwned(copy.params, [&](Graph& graph) { graph.setOwner(&copy); });

@@ -62,6 +62,9 @@ class Graph {
   // The node that owns this graph, as a child or as the body of a conditional; null for a graph of the application.
   GraphNode* owner() const { return owner_; }
   void setOwner(GraphNode* node) { owner_ = node; }
+  // Whether this is the other graph or one that nodes of it own, at any depth.
+  bool isInside(const Graph& other) const;
+  bool insideConditional() const;
 
   // While a stream captures into the graph it must not be destroyed or instantiated.
   bool capturing() const { return capturing_; }

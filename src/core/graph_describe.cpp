@@ -175,6 +175,8 @@ Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
   VG_TRY(Graph & child, find(handle));
   if (&child == &parent) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot be its own child");
   if (child.owner()) return unsupported("a graph of a node as the child of another");
+  if (moved && parent.isInside(child)) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot move into itself");
+  if (moved && child.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the child graph");
   if (!moved && child.hasMemoryNodes()) return unsupported("a child graph with memory nodes that is cloned");
   return NodeParams(ChildNode{moved ? &child : &clone(child), moved});
 }

@@ -128,38 +128,28 @@ graph_update::Verdict GraphExec::update(const Graph& graph) {
   return result;
 }
 
-// Allocation nodes make their memory live, free nodes end that. Checked whole before anything changes.
-CUresult GraphExec::takeMemory() {
-  if (!plan_->hasMemory()) return CUDA_SUCCESS;
-  std::vector<std::pair<std::shared_ptr<GraphMemory>, bool>> states;  // after the launch
-  const auto stateOf = [&](const std::shared_ptr<GraphMemory>& memory) -> bool& {
-    for (auto& [known, live] : states)
-      if (known == memory) return live;
-    const bool ends = flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    const bool ours = std::any_of(plan_->steps().begin(), plan_->steps().end(), [&](const Step& step) {
-      const auto* alloc = std::get_if<AllocStep>(&step);
-      return alloc && alloc->memory == memory;
-    });
-    states.emplace_back(memory, memory->live() && !(ends && ours));
-    return states.back().second;
+// What memory nodes do to the memory of graphs: checked whole before anything changes. Memory that is live for part of
+// the launch only counts as used by it.
+Result<std::vector<GraphExec::MemoryChange>> GraphExec::memoryChanges() const {
+  std::vector<MemoryChange> changes;
+  std::unordered_map<const GraphMemory*, size_t> known;
+  const auto changeOf = [&](const std::shared_ptr<GraphMemory>& memory) -> MemoryChange& {
+    const auto [found, fresh] = known.emplace(memory.get(), changes.size());
+    if (fresh) changes.push_back({memory, memory->live()});
+    return changes[found->second];
   };
-  for (const Step& step : plan_->steps()) {
-    if (const auto* alloc = std::get_if<AllocStep>(&step)) {
-      bool& live = stateOf(alloc->memory);
-      if (live) return fail(CUDA_ERROR_INVALID_VALUE, "memory of the last launch has not been freed");
-      live = true;
-    } else if (const auto* free = std::get_if<FreeStep>(&step)) {
-      const auto memory = graphs::findMemory(free->address);
-      if (!memory || !stateOf(memory))
-        return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not live when it is to be freed", free->address);
-      stateOf(memory) = false;
-    }
+  if (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+    for (const MemoryEnd& end : plan_->memoryEnds())
+      if (end.memory) changeOf(end.memory).live = false;
+  for (const MemoryEnd& end : plan_->memoryEnds()) {
+    const auto memory = end.memory ? end.memory : graphs::findMemory(end.address);
+    if (end.memory && changeOf(memory).live)
+      return fail(CUDA_ERROR_INVALID_VALUE, "memory of the last launch has not been freed");
+    if (!end.memory && (!memory || !changeOf(memory).live))
+      return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not live when it is to be freed", end.address);
+    changeOf(memory).live = !changeOf(memory).live;
   }
-  for (const auto& [memory, live] : states) {
-    graphs::setLive(memory, true);  // at some time of the launch
-    if (!live) graphs::setLive(memory, false);
-  }
-  return CUDA_SUCCESS;
+  return changes;
 }
 
 CUresult GraphExec::launch(Stream& stream) {
@@ -168,10 +158,14 @@ CUresult GraphExec::launch(Stream& stream) {
     GraphNode* culprit = nullptr;
     VG_TRY(plan_, GraphPlan::make(image_, *context_.context, disabled_, &culprit));
   }
-  VG_CHECK(takeMemory());
+  VG_TRY(const std::vector<MemoryChange> changes, memoryChanges());
   stream.context().device().backend().flushOutput();
   VG_CHECK(plan_->submit(stream, last_));
   last_ = stream.tail();
+  for (const MemoryChange& change : changes) {
+    graphs::setLive(change.memory, true, {});  // at some time of the launch
+    if (!change.live) graphs::setLive(change.memory, false, last_);
+  }
   return CUDA_SUCCESS;
 }
 

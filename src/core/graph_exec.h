@@ -48,7 +48,11 @@ class GraphExec {
  private:
   void changed(const GraphNode& node);
   void discardPlan();
-  CUresult takeMemory();
+  struct MemoryChange {
+    std::shared_ptr<GraphMemory> memory;
+    bool live;  // after the launch
+  };
+  Result<std::vector<MemoryChange>> memoryChanges() const;
   void index(Graph& graph);
 
   Graph& image_;

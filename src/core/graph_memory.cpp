@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/raw_enum.h"
@@ -38,8 +39,9 @@ Account& accountOf(const Device& device) { return accounts[device.ordinal()]; }
 }  // namespace
 
 struct GraphMemoryLife {
-  static void set(GraphMemory& memory, bool live) {
+  static void set(GraphMemory& memory, bool live, Point inUse = {}) {
     memory.live_ = live;
+    memory.inUse_ = inUse;
     auto* const record = const_cast<alloc::Record*>(memory::lookup(memory.address()));
     if (live)
       record->attributes.fetch_and(~memory::kDormant, std::memory_order_relaxed);
@@ -50,7 +52,7 @@ struct GraphMemoryLife {
 
 GraphMemory::~GraphMemory() {
   known().erase(address_);
-  if (Result<alloc::Heap&> heap = memory::deviceHeap(device_)) (void)heap->release(address_, id_);
+  if (Result<alloc::Heap&> heap = memory::deviceHeap(device_)) memory::releaseAt(*heap, address_, id_, inUse_);
 }
 
 namespace graphs {
@@ -91,26 +93,36 @@ bool frees(const GraphNode& node, CUdeviceptr address) {
   return free && free->address == address;
 }
 
-// Memory of this graph that is free again by then and that nobody has taken over.
+// Allocations and frees of one piece of memory in a graph.
+struct Uses {
+  int open = 0;           // allocations that no free has ended
+  bool allBefore = true;  // every free comes before the node in question
+};
+
+// Memory of this graph that is free again by then and that nobody has taken over: its frees all come before, and are as
+// many as its allocations. Whether those come before their frees is the application's to say. The latest is the
+// warmest.
 std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const std::vector<Dependency>& dependencies) {
-  const auto before = nodesBefore(dependencies);
-  for (const GraphNode* node : before) {
-    const auto* free = node->as<MemFreeNode>();
-    const auto memory = free ? findMemory(free->address) : nullptr;
-    if (!memory || memory->bytes() != bytes) continue;
-    // The frees of the memory must all lie before, and be as many as its allocations. Whether those come before their
-    // frees is the application's to say.
-    int open = 0;
-    bool all = true;
-    for (const GraphNode* other : graph.nodes()) {
-      const auto* alloc = other->as<MemAllocNode>();
-      const bool allocates = alloc && alloc->memory == memory, ends = frees(*other, memory->address());
-      all = all && (!ends || before.contains(other));
-      open += allocates ? 1 : ends ? -1 : 0;
-    }
-    if (all && !open) return memory;
+  if (dependencies.empty()) return nullptr;
+  std::unordered_map<CUdeviceptr, Uses> uses;
+  for (const GraphNode* node : graph.nodes()) {
+    if (const auto* alloc = node->as<MemAllocNode>(); alloc && alloc->params.bytesize == bytes)
+      ++uses[alloc->memory->address()].open;
   }
-  return nullptr;
+  if (uses.empty()) return nullptr;
+  const auto before = nodesBefore(dependencies);
+  std::vector<CUdeviceptr> freed;
+  for (const GraphNode* node : graph.nodes()) {
+    const auto* free = node->as<MemFreeNode>();
+    const auto found = free ? uses.find(free->address) : uses.end();
+    if (found == uses.end()) continue;
+    --found->second.open;
+    found->second.allBefore &= before.contains(node);
+    freed.push_back(free->address);
+  }
+  const auto free = [&](CUdeviceptr address) { return !uses[address].open && uses[address].allBefore; };
+  const auto latest = std::find_if(freed.rbegin(), freed.rend(), free);
+  return latest == freed.rend() ? nullptr : findMemory(*latest);
 }
 
 Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
@@ -128,6 +140,7 @@ Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
 Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* params,
                                  const std::vector<Dependency>& dependencies) {
   if (!params) return fail(CUDA_ERROR_INVALID_VALUE, "nodeParams is null");
+  if (graph.insideConditional()) return unsupported("an allocation in the body of a conditional node");
   VG_CHECK(checkProperties(*params));
   Result<Device&> device = findDevice(params->poolProps.location.id);
   if (!device) return CUDA_ERROR_INVALID_VALUE;
@@ -142,6 +155,7 @@ Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* param
 }
 
 Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>&) {
+  if (graph.insideConditional()) return unsupported("a free in the body of a conditional node");
   const auto memory = findMemory(address);
   if (!memory) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory of a graph", address);
   int open = 0;
@@ -161,10 +175,10 @@ std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address) {
   return found == known().end() ? nullptr : found->second.lock();
 }
 
-void setLive(const std::shared_ptr<GraphMemory>& memory, bool live) {
+void setLive(const std::shared_ptr<GraphMemory>& memory, bool live, Point inUse) {
   if (memory->live() == live) return;
   const std::shared_ptr<GraphMemory> kept = memory;  // `memory` may be the entry that goes away
-  GraphMemoryLife::set(*kept, live);
+  GraphMemoryLife::set(*kept, live, inUse);
   Account& account = accountOf(kept->device());
   account.live += live ? kept->bytes() : -kept->bytes();
   if (live) {
@@ -181,11 +195,11 @@ void accountLaunch(Device& device) {
   account.highest = std::max(account.highest, account.reserved);
 }
 
-CUresult releaseByUser(CUdeviceptr address) {
+CUresult releaseByUser(CUdeviceptr address, Point inUse) {
   const Lock lock;
   const auto memory = findMemory(address);
   if (!memory || !memory->live()) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx of a graph is not live", address);
-  setLive(memory, false);
+  setLive(memory, false, inUse);
   return CUDA_SUCCESS;
 }
 

@@ -2,7 +2,8 @@
 // executable graph of it lives; launching makes the memory live, a free node or the application ends that again.
 //
 // Here the memory is there all the time: "live" decides only what may be launched, freed, and named by other calls. A
-// later allocation of the same graph takes over the address of one that is freed before it.
+// later allocation of the same graph takes over the address of one that is freed before it. Memory that no graph has
+// any more goes back when it is not live and the work that came before its last free is done.
 //
 // All functions require graphs::Lock, but releaseByUser, which takes it.
 #pragma once
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/timeline.h"
 #include "core/graph.h"
 
 namespace vg::core {
@@ -37,6 +39,7 @@ class GraphMemory {
   const uint64_t id_;  // of its record
   const size_t bytes_;
   bool live_ = false;
+  Point inUse_;  // work before it may use the memory, which is not live any more
 };
 
 namespace graphs {
@@ -51,12 +54,14 @@ Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::ve
 
 // The memory of graphs that starts at the address, or null.
 std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address);
-void setLive(const std::shared_ptr<GraphMemory>& memory, bool live);
+// `inUse`: when memory that ends is free of work.
+void setLive(const std::shared_ptr<GraphMemory>& memory, bool live, Point inUse);
 // For a launch that has just been made: what the device has set aside for graphs grows to what is live.
 void accountLaunch(Device& device);
 
-// cuMemFree and cuMemFreeAsync of such memory. CUDA_ERROR_INVALID_VALUE when it is not live.
-CUresult releaseByUser(CUdeviceptr address);
+// cuMemFree and cuMemFreeAsync of such memory, which work may use until `inUse`. CUDA_ERROR_INVALID_VALUE when it is
+// not live.
+CUresult releaseByUser(CUdeviceptr address, Point inUse);
 
 // cuDeviceGetGraphMemAttribute and its kin.
 Result<uint64_t> memoryAttribute(Device& device, CUgraphMem_attribute which);

@@ -100,31 +100,34 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
       VG_CHECK(append(*child->graph, disabled, culprit));
       continue;
     }
-    auto step = compile(*node);
+    auto step = compile(*node, disabled);
     if (!step.ok()) {
       *culprit = node;
       return step.error();
     }
+    if (const auto* alloc = node->as<MemAllocNode>()) memoryEnds_.push_back({alloc->memory, 0});
+    if (const auto* free = node->as<MemFreeNode>()) memoryEnds_.push_back({nullptr, free->address});
     stepOf_.emplace(node->id(), steps_.size());
-    memory_ = memory_ || node->as<MemAllocNode>() || node->as<MemFreeNode>();
     steps_.push_back(disabled.contains(node->id()) ? Step(NoStep{}) : std::move(step).value());
   }
   return CUDA_SUCCESS;
 }
 
 CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
-  Step& place = steps_[stepOf_.at(node.id())];
+  const auto found = stepOf_.find(node.id());
+  if (found == stepOf_.end()) return CUDA_ERROR_NOT_FOUND;
+  Step& place = steps_[found->second];
   if (auto* record = std::get_if<RecordStep>(&place)) {  // its timeline stays
     record->event = node.as<EventRecordNode>()->event;
     return CUDA_SUCCESS;
   }
-  VG_TRY(Step step, compile(node));
+  VG_TRY(Step step, compile(node, {}));
   place = disabled ? Step(NoStep{}) : std::move(step);
   cut_ = false;
   return CUDA_SUCCESS;
 }
 
-Result<Step> GraphPlan::compile(const GraphNode& node) {
+Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled) {
   if (const auto* copy = node.as<MemcpyNode>()) {
     VG_TRY(const memory::DescribedCopy described, memory::describe(copy->copy));
     if (described.paged) return Step(PagedStep{described});
@@ -148,9 +151,7 @@ Result<Step> GraphPlan::compile(const GraphNode& node) {
     return Step(RecordStep{record->event, timeline, timeline->value()});
   }
   if (const auto* wait = node.as<EventWaitNode>()) return Step(WaitStep{wait->event});
-  if (const auto* alloc = node.as<MemAllocNode>()) return Step(AllocStep{alloc->memory});
-  if (const auto* free = node.as<MemFreeNode>()) return Step(FreeStep{free->address});
-  if (const auto* conditional = node.as<ConditionalNode>()) return compileBranch(*conditional);
+  if (const auto* conditional = node.as<ConditionalNode>()) return compileBranch(*conditional, disabled);
   return Step(NoStep{});
 }
 
@@ -169,14 +170,14 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node) {
   return Step(std::move(step));
 }
 
-Result<Step> GraphPlan::compileBranch(const ConditionalNode& node) {
+Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disabled& disabled) {
   const graphs::Condition* const condition = graphs::findCondition(node.params.handle);
   BranchStep step{
       node.params.type, node.params.handle, condition && condition->assigned ? condition->initial : 0, {}, nullptr};
   VG_TRY(step.stream, streams::create(context_, CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
   for (const Graph* body : node.bodies) {
     GraphNode* culprit = nullptr;
-    auto plan = make(*body, context_, {}, &culprit);
+    auto plan = make(*body, context_, disabled, &culprit);
     if (!plan.ok()) {
       for (GraphPlan* made : step.bodies) delete made;
       (void)streams::destroy(step.stream);
@@ -207,13 +208,23 @@ bool GraphPlan::small() const {
   if (bytes_ > kInlineBytes || steps_.size() > kInlineSteps || pieces_.size() > 1) return false;
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step) ||
-           std::holds_alternative<NoStep>(step) || std::holds_alternative<AllocStep>(step) ||
-           std::holds_alternative<FreeStep>(step);
+           std::holds_alternative<NoStep>(step);
   });
 }
 
-// The module may have been unloaded since.
-CUresult GraphPlan::refresh(KernelStep& step) {
+// What steps name may be gone since: modules, events. Looked at before anything is recorded or queued.
+CUresult GraphPlan::checkSteps() const {
+  for (const Piece& piece : pieces_) {
+    if (piece.together) continue;
+    const Step& step = steps_[piece.first];
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) VG_CHECK(check(*kernel));
+    if (const auto* record = std::get_if<RecordStep>(&step)) VG_CHECK(events::find(record->event));
+    if (const auto* wait = std::get_if<WaitStep>(&step)) VG_CHECK(events::find(wait->event));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::check(const KernelStep& step) {
   if (!step.context.context->usable(step.context.generation))
     return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a kernel node's context has ended");
   VG_TRY(backend::Kernel* const kernel, resolveKernel(step.function, *step.context.context));
@@ -235,7 +246,6 @@ CUresult GraphPlan::foreign(KernelStep& step, std::vector<backend::Command>& com
 
 CUresult GraphPlan::addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands) {
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
-    VG_CHECK(refresh(*kernel));
     if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
     commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context});
     return CUDA_SUCCESS;
@@ -278,27 +288,29 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
   };
   if (free && small() && stream.tryInline(runAll, this)) return CUDA_SUCCESS;
 
+  VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
-  commands.reserve(pieces_.size() + 3);
+  commands.reserve(2 * pieces_.size() + 2);  // a record may be two
   if (!free) commands.push_back(backend::Wait{after});
   const auto runPiece = [](void* data) {
     const Piece& piece = *static_cast<Piece*>(data);
     piece.plan->run(piece.first, piece.last);
   };
-  for (Piece& piece : pieces_) {
-    if (piece.together)
-      commands.push_back(backend::HostCall{runPiece, &piece});
+  CUresult result = CUDA_SUCCESS;
+  for (size_t i = 0; i < pieces_.size() && result == CUDA_SUCCESS; ++i) {
+    if (pieces_[i].together)
+      commands.push_back(backend::HostCall{runPiece, &pieces_[i]});
     else
-      VG_CHECK(addCommands(steps_[piece.first], stream, commands));
+      result = addCommands(steps_[pieces_[i].first], stream, commands);
   }
   commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->unreference(); }, this});
   reference();
-  const CUresult submitted = stream.submit(commands.data(), commands.size());
-  if (submitted == CUDA_SUCCESS) return CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS) result = stream.submit(commands.data(), commands.size());
+  if (result == CUDA_SUCCESS) return CUDA_SUCCESS;
   references_.fetch_sub(1, std::memory_order_relaxed);
-  for (const backend::Command& command : commands)  // nobody else will
+  for (const backend::Command& command : commands)  // events were recorded already, and nobody else will
     if (const auto* write = std::get_if<backend::Write>(&command)) write->timeline->advance(write->value);
-  return submitted;
+  return result;
 }
 
 void GraphPlan::run(size_t first, size_t last) const {

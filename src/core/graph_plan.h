@@ -71,11 +71,10 @@ struct RecordStep {
 struct WaitStep {
   CUevent event;
 };
-struct AllocStep {
+// An allocation (`memory`) or a free (`address`); nothing is left of them in the steps.
+struct MemoryEnd {
   std::shared_ptr<GraphMemory> memory;
-};
-struct FreeStep {
-  CUdeviceptr address;
+  CUdeviceptr address = 0;
 };
 class GraphPlan;
 struct BranchStep {
@@ -88,7 +87,7 @@ struct BranchStep {
 struct NoStep {};
 
 using Step = std::variant<NoStep, CopyStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep, RecordStep, WaitStep,
-                          AllocStep, FreeStep, BranchStep>;
+                          BranchStep>;
 
 class GraphPlan {
  public:
@@ -103,13 +102,14 @@ class GraphPlan {
   void unreference();
   bool shared() const { return references_.load(std::memory_order_acquire) > 1; }
 
-  // Makes the step of this node anew. Requires: !shared().
+  // Makes the step of this node anew; an error, with nothing done, for nodes in the bodies of conditional ones.
+  // Requires: !shared().
   CUresult patch(const GraphNode& node, bool disabled);
   // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for.
   CUresult submit(Stream& stream, Point after);
 
-  bool hasMemory() const { return memory_; }
-  const std::vector<Step>& steps() const { return steps_; }
+  // The allocations and frees among the steps, in their order.
+  const std::vector<MemoryEnd>& memoryEnds() const { return memoryEnds_; }
 
  private:
   explicit GraphPlan(Context& context) : context_(context) {}
@@ -122,11 +122,13 @@ class GraphPlan {
   };
 
   CUresult append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit);
-  Result<Step> compile(const GraphNode& node);
+  using Disabled = std::unordered_map<uint64_t, bool>;
+  Result<Step> compile(const GraphNode& node, const Disabled& disabled);
   Result<Step> compileKernel(const KernelNode& node);
-  Result<Step> compileBranch(const ConditionalNode& node);
+  Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
   void cut();
-  CUresult refresh(KernelStep& step);
+  CUresult checkSteps() const;
+  static CUresult check(const KernelStep& step);
   CUresult addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands);
   CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
@@ -146,7 +148,8 @@ class GraphPlan {
   std::vector<Step> steps_;
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;
-  bool cut_ = false, memory_ = false;
+  std::vector<MemoryEnd> memoryEnds_;
+  bool cut_ = false;
   size_t bytes_ = 0;  // that copies and fills move
 };
 

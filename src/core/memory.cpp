@@ -246,7 +246,7 @@ CUresult drain(Context* owner) {
 CUresult release(CUdeviceptr address) {
   if (!address) return CUDA_SUCCESS;
   VG_TRY(const alloc::Record* record, freeable(address));
-  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Graph) return graphs::releaseByUser(address);
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Graph) return graphs::releaseByUser(address, {});
   if (const Context* owner = ownerOf(*record)) VG_CHECK(owner->state());
   // Read before waiting: the record may change hands meanwhile.
   const unsigned window = record->window.load(std::memory_order_relaxed);

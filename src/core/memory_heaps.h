@@ -5,6 +5,7 @@
 #include "alloc/heap.h"
 #include "alloc/memory_source.h"
 #include "base/result.h"
+#include "base/timeline.h"
 #include "core/memory.h"
 
 namespace vg::core {
@@ -19,6 +20,9 @@ Result<alloc::Heap&> managedHeap();
 Result<alloc::Heap&> pinnedHeap();
 // What the pools of a device share; they count what they have reserved against the device's heap.
 Result<alloc::Heap&> poolHeap(Device& device);
+
+// Gives an allocation back to its heap when the point is reached; without memory to note that down it stays.
+void releaseAt(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point);
 
 // Where mappings and imports get their addresses.
 Result<alloc::AddressSpace&> addressSpace();

@@ -42,9 +42,16 @@ struct Ending : Continuation {
   uintptr_t base;
   uint64_t id;
 
+  Ending(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point) : heap(&heap), base(base), id(id) {
+    value = point.value;
+    run = [](Continuation* self) { static_cast<Ending*>(self)->finish(); };
+  }
   void finish() {
     heap->release(base, id);
     delete this;
+  }
+  void finishAt(Point point) {
+    if (point.done() || !point.timeline->whenReached(this)) finish();
   }
 };
 
@@ -53,23 +60,27 @@ CUresult releaseAfter(Stream& stream, alloc::Record& record) {
   VG_CHECK(stream.context().state());
   VG_TRY(alloc::Heap & heap, deviceHeap(deviceAt(deviceOf(record))));
   VG_TRY(const Point point, pointOf(stream));
-  auto* ending = new Ending;
-  ending->heap = &heap;
-  ending->base = record.base.load(std::memory_order_relaxed);
-  ending->id = record.id.load(std::memory_order_relaxed);
-  ending->value = point.value;
-  ending->run = [](Continuation* self) { static_cast<Ending*>(self)->finish(); };
+  auto* ending =
+      new Ending(heap, record.base.load(std::memory_order_relaxed), record.id.load(std::memory_order_relaxed), point);
   alloc::State live = alloc::State::Live;
   if (!record.state.compare_exchange_strong(live, alloc::State::Released, std::memory_order_acq_rel)) {
     const uintptr_t base = ending->base;
     delete ending;
     return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is being freed elsewhere", base);
   }
-  if (point.done() || !point.timeline->whenReached(ending)) ending->finish();
+  ending->finishAt(point);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
+
+void releaseAt(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point) {
+  if (point.done()) {
+    heap.release(base, id);
+  } else if (auto* ending = new (std::nothrow) Ending(heap, base, id, point)) {
+    ending->finishAt(point);
+  }
+}
 
 CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   auto* record = const_cast<alloc::Record*>(lookup(address));
@@ -79,7 +90,8 @@ CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   if (kind == alloc::Kind::Device) return releaseAfter(stream, *record);  // allowed
   if (kind == alloc::Kind::Graph) {
     VG_CHECK(stream.context().state());
-    return graphs::releaseByUser(address);
+    VG_TRY(const Point inUse, pointOf(stream));
+    return graphs::releaseByUser(address, inUse);
   }
   if (kind == alloc::Kind::Managed) return unsupported("freeing managed memory in stream order");
   if (kind != alloc::Kind::Pool) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not stream-ordered memory", address);
