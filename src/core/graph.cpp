@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "base/slab.h"
 #include "core/graph_conditional.h"
@@ -13,7 +14,7 @@ namespace {
 constinit std::mutex mutex;
 constinit Slab<Graph> graphSlab;
 constinit Slab<GraphNode, size_t{1} << 22> nodeSlab;
-constinit uint64_t lastId = 0, lastGraph = 0;  // guarded by the mutex
+constinit uint64_t lastId = 0, lastGraph = 0, lastMark = 0;  // guarded by the mutex
 
 uint64_t nextId() { return ++lastId; }
 
@@ -153,6 +154,22 @@ std::vector<GraphNode*> Graph::sorted() const {
   }
   return order;
 }
+
+void Graph::markBefore(std::span<const Dependency> dependencies) {
+  ++lastMark;
+  std::vector<const GraphNode*> next;
+  const auto visit = [&](const Dependency& before) {
+    if (std::exchange(before.node->mark_, lastMark) != lastMark) next.push_back(before.node);
+  };
+  std::for_each(dependencies.begin(), dependencies.end(), visit);
+  while (!next.empty()) {
+    const GraphNode* const node = next.back();
+    next.pop_back();
+    std::for_each(node->dependencies_.begin(), node->dependencies_.end(), visit);
+  }
+}
+
+bool GraphNode::marked() const { return mark_ == lastMark; }
 
 GraphNode* Graph::findClone(uint64_t origin) const {
   for (GraphNode* node : nodes_)

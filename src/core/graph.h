@@ -56,6 +56,8 @@ class Graph {
   // Nodes so that every node comes after those it depends on; among equals in the order of adding, but those that wait
   // for something outside as late as may be. Fewer than all when there is a cycle.
   std::vector<GraphNode*> sorted() const;
+  // Marks all nodes that come before one with these dependencies, until the next call (GraphNode::marked()).
+  static void markBefore(std::span<const Dependency> dependencies);
   // The node that was copied from the one with this id, or null.
   GraphNode* findClone(uint64_t origin) const;
 

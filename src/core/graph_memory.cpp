@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/raw_enum.h"
 #include "core/context.h"
@@ -76,18 +75,6 @@ CUresult checkProperties(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   return CUDA_SUCCESS;
 }
 
-// All nodes that come before one with these dependencies.
-std::unordered_set<const GraphNode*> nodesBefore(const std::vector<Dependency>& dependencies) {
-  std::unordered_set<const GraphNode*> before;
-  std::vector<Dependency> next = dependencies;
-  while (!next.empty()) {
-    const GraphNode* node = next.back().node;
-    next.pop_back();
-    if (before.insert(node).second) next.insert(next.end(), node->dependencies().begin(), node->dependencies().end());
-  }
-  return before;
-}
-
 bool frees(const GraphNode& node, CUdeviceptr address) {
   const auto* free = node.as<MemFreeNode>();
   return free && free->address == address;
@@ -110,14 +97,14 @@ std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const st
       ++uses[alloc->memory->address()].open;
   }
   if (uses.empty()) return nullptr;
-  const auto before = nodesBefore(dependencies);
+  graph.markBefore(dependencies);
   std::vector<CUdeviceptr> freed;
   for (const GraphNode* node : graph.nodes()) {
     const auto* free = node->as<MemFreeNode>();
     const auto found = free ? uses.find(free->address) : uses.end();
     if (found == uses.end()) continue;
     --found->second.open;
-    found->second.allBefore &= before.contains(node);
+    found->second.allBefore &= node->marked();
     freed.push_back(free->address);
   }
   const auto free = [&](CUdeviceptr address) { return !uses[address].open && uses[address].allBefore; };

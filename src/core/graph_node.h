@@ -133,6 +133,8 @@ class GraphNode {
   // In a clone: the id of the node that this one was copied from; 0 otherwise.
   uint64_t origin() const { return origin_; }
 
+  bool marked() const;  // by Graph::markBefore
+
   const std::vector<Dependency>& dependencies() const { return dependencies_; }  // nodes that come before
   const std::vector<Dependency>& dependents() const { return dependents_; }      // nodes that come after
 
@@ -143,7 +145,8 @@ class GraphNode {
   const uint64_t id_;
   uint64_t origin_ = 0;
   std::vector<Dependency> dependencies_, dependents_;
-  mutable size_t open_ = 0;  // dependencies not seen yet, while nodes are being sorted
+  mutable size_t open_ = 0;    // dependencies not seen yet, while nodes are being sorted
+  mutable uint64_t mark_ = 0;  // the last round of markBefore() that met it
 
  public:
   NodeParams params;
