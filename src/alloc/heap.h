@@ -192,6 +192,7 @@ class Heap {
   std::vector<uint64_t> binPresent_;
   Run *oldest_ = nullptr, *newest_ = nullptr;
   std::map<uint32_t, uint32_t> freeSpace_;  // uncommitted: first granule -> count
+  uint32_t usedUpTo_ = 0;                   // no granule from here on has ever been committed
   Run* freeRuns_ = nullptr;
   Slab* freeSlabs_[kClasses] = {};
   PagedGranule* freeGranules_ = nullptr;
@@ -217,7 +218,7 @@ void Heap::forEach(Visit visit) {
     if (run.position == page) visitLive(run);
   };
   std::lock_guard lock(mutex_);
-  for (uint32_t granule = 0; granule < windowGranules_; ++granule) {
+  for (uint32_t granule = 0; granule < usedUpTo_; ++granule) {
     const uintptr_t word = words_[granule].load(std::memory_order_relaxed);
     if (word & 1) {
       const auto& pages = *reinterpret_cast<const PageTable*>(word - 1);

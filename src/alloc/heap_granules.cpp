@@ -55,6 +55,7 @@ Heap::Run* Heap::fromFreeSpace(uint32_t count) {
     if (source_.commit(start, size_t{count} << kGranuleShift) != CUDA_SUCCESS) return nullptr;
     Run* run = newRun();
     freeSpace_.erase(piece);
+    usedUpTo_ = std::max(usedUpTo_, first + count);
     if (length > count) freeSpace_[first + count] = length - count;
     run->position = first;
     run->extent = count;

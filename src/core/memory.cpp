@@ -1,11 +1,6 @@
 #include "core/memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <bit>
-#include <mutex>
-#include <new>
 
 #include "alloc/heap.h"
 #include "core/array.h"
@@ -19,107 +14,6 @@
 #include "core/virtual_memory.h"
 
 namespace vg::core::memory {
-namespace {
-
-constinit alloc::MemoryTable theTable;
-
-constexpr unsigned kMaxWindows = 256;
-constinit std::mutex heapMutex;  // guards the making of heaps
-constinit std::atomic<alloc::Heap*> heaps[kMaxWindows];
-
-unsigned managedWindow() { return static_cast<unsigned>(deviceCount()); }
-unsigned pinnedWindow() { return managedWindow() + 1; }
-unsigned poolWindow(unsigned device) { return pinnedWindow() + 1 + device; }
-unsigned mappedWindow() { return poolWindow(managedWindow()); }  // the first of those for mappings and imports
-
-// Programs reserve far more addresses than there is memory, as allocators with growing segments do.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-constexpr size_t kMappedAddresses = size_t{128} << 30;  // the sanitizer leaves little more
-#else
-constexpr size_t kMappedAddresses = size_t{16} << 40;
-#endif
-
-// Room for twice the largest memory, so that addresses never run out before the memory does.
-CUresult reserveAddresses() {
-  if (theTable.windowBytes()) return CUDA_SUCCESS;
-  size_t largest = hostMemory();
-  for (int i = 0; i < deviceCount(); ++i) largest = std::max<size_t>(largest, deviceAt(i).traits().totalMemory);
-  const size_t window = std::bit_ceil(largest + largest / 2);
-  return theTable.reserve(mappedWindow() + 1, window, static_cast<unsigned>(kMappedAddresses / window));
-}
-
-// How much released memory a heap may keep.
-size_t cacheFor(unsigned window) {
-  const size_t share = window == pinnedWindow() ? 32 : window == managedWindow() ? 16 : 8;
-  constexpr size_t kLeast = size_t{1} << 30, kMost = size_t{16} << 30;
-  return std::clamp(hostMemory() / share, window < managedWindow() ? kLeast : kLeast / 16, kMost);
-}
-
-Result<alloc::Heap&> makeHeap(unsigned window) {
-  std::lock_guard lock(heapMutex);
-  if (alloc::Heap* made = heaps[window].load(std::memory_order_relaxed)) return *made;
-  if (window >= kMaxWindows) return fail(CUDA_ERROR_OUT_OF_MEMORY, "more than %u memory windows", kMaxWindows);
-  VG_CHECK(reserveAddresses());
-  alloc::Heap* heap;
-  if (window == pinnedWindow()) {
-    heap = new alloc::Heap(theTable, window, pinnedSource(), hostMemory(), cacheFor(window));
-  } else if (window > pinnedWindow()) {
-    const unsigned ordinal = window - poolWindow(0);
-    backend::Device& device = deviceAt(static_cast<int>(ordinal)).backend();
-    const alloc::HeapRange range{reinterpret_cast<uintptr_t>(theTable.windowStart(window)), theTable.windowBytes(),
-                                 ordinal};
-    heap = new alloc::Heap(theTable, range, device.memory(), device.traits().totalMemory, cacheFor(managedWindow()));
-  } else {
-    const bool managed = window == managedWindow();
-    backend::Device& device = deviceAt(managed ? 0 : static_cast<int>(window)).backend();
-    heap = new alloc::Heap(theTable, window, device.memory(), managed ? hostMemory() : device.traits().totalMemory,
-                           cacheFor(window));
-  }
-  heaps[window].store(heap, std::memory_order_release);
-  return *heap;
-}
-
-Result<alloc::Heap&> heapOf(unsigned window) {
-  if (alloc::Heap* heap = heaps[window].load(std::memory_order_acquire)) [[likely]]
-    return *heap;
-  return makeHeap(window);
-}
-
-constinit std::atomic<alloc::AddressSpace*> theSpace{nullptr};
-
-Result<alloc::AddressSpace&> makeAddressSpace() {
-  std::lock_guard lock(heapMutex);
-  if (alloc::AddressSpace* made = theSpace.load(std::memory_order_relaxed)) return *made;
-  VG_CHECK(reserveAddresses());
-  const unsigned first = mappedWindow();
-  auto* space = new alloc::AddressSpace(theTable, first, theTable.windows() - first);
-  theSpace.store(space, std::memory_order_release);
-  return *space;
-}
-
-}  // namespace
-
-Result<alloc::AddressSpace&> addressSpace() {
-  if (alloc::AddressSpace* space = theSpace.load(std::memory_order_acquire)) [[likely]]
-    return *space;
-  return makeAddressSpace();
-}
-
-alloc::MemoryTable& table() { return theTable; }
-
-size_t hostMemory() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
-Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
-Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
-Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
-Result<alloc::Heap&> poolHeap(Device& device) { return heapOf(poolWindow(static_cast<unsigned>(device.ordinal()))); }
 
 Context* ownerOf(const alloc::Record& record) {
   const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
@@ -277,7 +171,7 @@ void releaseAll(Context& context) {
     return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool && ownerOf(record) == &context;
   };
   for (const unsigned window : {static_cast<unsigned>(context.device().ordinal()), managedWindow(), pinnedWindow()})
-    if (alloc::Heap* heap = heaps[window].load(std::memory_order_acquire)) heap->releaseIf(owned);
+    if (alloc::Heap* heap = heapMadeOf(window)) heap->releaseIf(owned);
 }
 
 Usage usage(Context& context) {
@@ -356,10 +250,10 @@ Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Ac
     return record;
   }
   if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);
-  if (theTable.ours(address) || theTable.ours(address + bytes - 1))
+  if (table().ours(address) || table().ours(address + bytes - 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is in no allocation", pointer);
-  if (theTable.ranges().mayOverlap(address, bytes)) [[unlikely]] {
-    if (const alloc::Record* part = theTable.ranges().overlapping(address, bytes))
+  if (table().ranges().mayOverlap(address, bytes)) [[unlikely]] {
+    if (const alloc::Record* part = table().ranges().overlapping(address, bytes))
       return partlyOutside(*part, address, bytes);
   }
   return static_cast<const alloc::Record*>(nullptr);

@@ -56,7 +56,8 @@ Result<CUdeviceptr> deviceAddressOfHost(void* pointer);
 Result<unsigned> hostFlags(void* pointer);
 
 // The one table of the process. find() works before anything is allocated.
-alloc::MemoryTable& table();
+extern constinit alloc::MemoryTable theTable;
+inline alloc::MemoryTable& table() { return theTable; }
 // The record of the live allocation or registered range that contains the address, or null.
 inline const alloc::Record* lookup(const void* address) { return table().find(address); }
 inline const alloc::Record* lookup(CUdeviceptr address) { return table().find(static_cast<uintptr_t>(address)); }

@@ -15,6 +15,14 @@ class Device;
 
 namespace memory {
 
+// The windows of records: those of the devices, by their numbers, then managed and page-locked memory, then pools.
+unsigned managedWindow();
+unsigned pinnedWindow();
+// CUDA_ERROR_OUT_OF_MEMORY where the system has no addresses for it, or too many devices are in use.
+Result<alloc::Heap&> heapOf(unsigned window);
+// Null before the first allocation in the window.
+alloc::Heap* heapMadeOf(unsigned window);
+
 Result<alloc::Heap&> deviceHeap(Device& device);
 Result<alloc::Heap&> managedHeap();
 Result<alloc::Heap&> pinnedHeap();

@@ -1,0 +1,138 @@
+// The windows of the process's addresses and the heap of each.
+#include "core/memory_heaps.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <new>
+
+#include "core/device.h"
+
+namespace vg::core::memory {
+
+constinit alloc::MemoryTable theTable;
+
+namespace {
+
+constexpr unsigned kMaxWindows = 256;
+constinit std::mutex heapMutex;  // guards the making of heaps
+constinit std::atomic<alloc::Heap*> heaps[kMaxWindows];
+
+unsigned poolWindow(unsigned device) { return pinnedWindow() + 1 + device; }
+unsigned spareWindow() { return poolWindow(managedWindow()); }  // the first of those for vast managed memory
+// Managed memory is promised, not had: programs allocate more than there is, and use a part. A quarter of the spare
+// addresses is for that; its own window serves where the system has no addresses to spare.
+unsigned spareOfManaged() { return (theTable.windows() - spareWindow()) / 4; }
+unsigned mappedWindow() { return spareWindow() + spareOfManaged(); }  // the first of those for mappings and imports
+
+// Programs reserve far more addresses than there is memory, as allocators with growing segments do.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+constexpr size_t kSpareAddresses = size_t{128} << 30;  // the sanitizer leaves little more
+#else
+constexpr size_t kSpareAddresses = size_t{16} << 40;
+#endif
+
+// Room for twice the largest memory, so that addresses never run out before the memory does.
+CUresult reserveAddresses() {
+  if (theTable.windowBytes()) return CUDA_SUCCESS;
+  size_t largest = hostMemory();
+  for (int i = 0; i < deviceCount(); ++i) largest = std::max<size_t>(largest, deviceAt(i).traits().totalMemory);
+  const size_t window = std::bit_ceil(largest + largest / 2);
+  return theTable.reserve(spareWindow() + 1, window, static_cast<unsigned>(kSpareAddresses / window));
+}
+
+// How much released memory a heap may keep.
+size_t cacheFor(unsigned window) {
+  const size_t share = window == pinnedWindow() ? 32 : window == managedWindow() ? 16 : 8;
+  constexpr size_t kLeast = size_t{1} << 30, kMost = size_t{16} << 30;
+  return std::clamp(hostMemory() / share, window < managedWindow() ? kLeast : kLeast / 16, kMost);
+}
+
+// `recordedAs`: the window that records name; the addresses may be those of others.
+alloc::HeapRange windowsFrom(unsigned first, size_t count, unsigned recordedAs) {
+  return {reinterpret_cast<uintptr_t>(theTable.windowStart(first)), count * theTable.windowBytes(), recordedAs};
+}
+
+alloc::HeapRange managedRange() {
+  const unsigned spare = spareOfManaged();
+  return spare ? windowsFrom(spareWindow(), spare, managedWindow()) : windowsFrom(managedWindow(), 1, managedWindow());
+}
+
+// The heap of a device's memory, or of its pools.
+alloc::Heap* newDeviceHeap(unsigned window, unsigned device, size_t cacheBytes) {
+  backend::Device& owner = deviceAt(static_cast<int>(device)).backend();
+  return new alloc::Heap(theTable, windowsFrom(window, 1, device), owner.memory(), owner.traits().totalMemory,
+                         cacheBytes);
+}
+
+alloc::Heap* newHeap(unsigned window) {
+  if (window == pinnedWindow())
+    return new alloc::Heap(theTable, window, pinnedSource(), hostMemory(), cacheFor(window));
+  if (window == managedWindow()) {
+    const alloc::HeapRange range = managedRange();
+    return new alloc::Heap(theTable, range, deviceAt(0).backend().memory(), range.bytes, cacheFor(window));
+  }
+  if (window < managedWindow()) return newDeviceHeap(window, window, cacheFor(window));
+  return newDeviceHeap(window, window - poolWindow(0), cacheFor(managedWindow()));
+}
+
+Result<alloc::Heap&> makeHeap(unsigned window) {
+  std::lock_guard lock(heapMutex);
+  if (window >= kMaxWindows) return fail(CUDA_ERROR_OUT_OF_MEMORY, "more than %u memory windows", kMaxWindows);
+  if (alloc::Heap* made = heaps[window].load(std::memory_order_relaxed)) return *made;
+  VG_CHECK(reserveAddresses());
+  alloc::Heap* heap = newHeap(window);
+  heaps[window].store(heap, std::memory_order_release);
+  return *heap;
+}
+
+constinit std::atomic<alloc::AddressSpace*> theSpace{nullptr};
+
+Result<alloc::AddressSpace&> makeAddressSpace() {
+  std::lock_guard lock(heapMutex);
+  if (alloc::AddressSpace* made = theSpace.load(std::memory_order_relaxed)) return *made;
+  VG_CHECK(reserveAddresses());
+  const unsigned first = mappedWindow();
+  auto* space = new alloc::AddressSpace(theTable, first, theTable.windows() - first);
+  theSpace.store(space, std::memory_order_release);
+  return *space;
+}
+
+}  // namespace
+
+unsigned managedWindow() { return static_cast<unsigned>(deviceCount()); }
+unsigned pinnedWindow() { return managedWindow() + 1; }
+
+Result<alloc::Heap&> heapOf(unsigned window) {
+  if (alloc::Heap* heap = heapMadeOf(window)) [[likely]]
+    return *heap;
+  return makeHeap(window);
+}
+
+alloc::Heap* heapMadeOf(unsigned window) {
+  return window < kMaxWindows ? heaps[window].load(std::memory_order_acquire) : nullptr;
+}
+
+Result<alloc::AddressSpace&> addressSpace() {
+  if (alloc::AddressSpace* space = theSpace.load(std::memory_order_acquire)) [[likely]]
+    return *space;
+  return makeAddressSpace();
+}
+
+size_t hostMemory() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
+Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
+Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
+Result<alloc::Heap&> poolHeap(Device& device) { return heapOf(poolWindow(static_cast<unsigned>(device.ordinal()))); }
+
+}  // namespace vg::core::memory
