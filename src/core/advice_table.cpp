@@ -1,5 +1,7 @@
 #include "core/advice_table.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -11,7 +13,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// From the first page on which something holds to what holds there; ends where the next begins.
+// From the first page on which something holds to what holds there; ends where the next begins. Never empty.
 using Pages = std::map<size_t, RangeAdvice>;
 
 struct Entry {
@@ -19,7 +21,7 @@ struct Entry {
   Pages pages;
 };
 
-constinit std::mutex mutex;
+constinit std::mutex mutex;                       // guards what follows
 std::unordered_map<uint64_t, Entry>& entries() {  // by Record::id, which is never used twice
   static auto* const all = new std::unordered_map<uint64_t, Entry>;
   return *all;
@@ -36,20 +38,25 @@ void sweep() {
   sweepAt = std::max<size_t>(64, entries().size() * 2);
 }
 
+// Pages of one allocation. A record can change hands between the caller's lookup and here: the range may lie outside.
+struct Span {
+  uintptr_t base;
+  size_t first, end;  // pages; first == end: no such range
+};
+
+Span spanOf(const alloc::Record& record, uintptr_t address, size_t bytes) {
+  const uintptr_t base = record.base.load(std::memory_order_relaxed);
+  const size_t offset = address - base, size = record.bytes();
+  if (offset > size || bytes > size - offset) return {base, 0, 0};
+  return {base, offset / kPage, (offset + bytes + kPage - 1) / kPage};
+}
+
 // Makes a piece begin at this page.
 Pages::iterator cut(Pages& pages, size_t page) {
   const auto after = pages.upper_bound(page);
   const auto at = std::prev(after);
   if (at->first == page) return at;
   return pages.emplace_hint(after, page, at->second);
-}
-
-struct Span {
-  size_t first, end;  // pages
-};
-
-Span spanOf(uintptr_t base, uintptr_t address, size_t bytes) {
-  return {(address - base) / kPage, (address - base + bytes + kPage - 1) / kPage};
 }
 
 void join(Pages& pages) {
@@ -70,32 +77,43 @@ void meet(RangeAdvice& all, const RangeAdvice& piece) {
   }
 }
 
+Entry& entryOf(uint64_t id, uintptr_t base) {
+  return entries().try_emplace(id, Entry{base, Pages{{0, RangeAdvice{}}}}).first->second;
+}
+
 }  // namespace
 
 void detail::update(const alloc::Record& record, uintptr_t address, size_t bytes,
                     void (*change)(RangeAdvice& advice, void* data), void* data) {
-  const uintptr_t base = record.base.load(std::memory_order_relaxed);
-  const Span span = spanOf(base, address, bytes);
+  const Span span = spanOf(record, address, bytes);
+  if (span.first == span.end) return;
   std::lock_guard lock(mutex);
   sweep();
-  Entry& entry = entries()[record.id.load(std::memory_order_relaxed)];
-  entry.base = base;
-  if (entry.pages.empty()) entry.pages[0] = {};
-  cut(entry.pages, span.end);
-  for (auto piece = cut(entry.pages, span.first); piece->first < span.end; ++piece) change(piece->second, data);
-  join(entry.pages);
+  const uint64_t id = record.id.load(std::memory_order_relaxed);
+  Pages& pages = entryOf(id, span.base).pages;
+  cut(pages, span.end);
+  for (auto piece = cut(pages, span.first); piece->first < span.end; ++piece) change(piece->second, data);
+  join(pages);
+  if (pages.size() == 1 && pages.begin()->second == RangeAdvice{}) entries().erase(id);
 }
 
 RangeAdvice common(const alloc::Record& record, uintptr_t address, size_t bytes) {
-  const Span span = spanOf(record.base.load(std::memory_order_relaxed), address, bytes);
+  const Span span = spanOf(record, address, bytes);
   std::lock_guard lock(mutex);
   const auto entry = entries().find(record.id.load(std::memory_order_relaxed));
-  if (entry == entries().end()) return {};
+  if (entry == entries().end() || span.first == span.end) return {};
   const Pages& pages = entry->second.pages;
   auto piece = std::prev(pages.upper_bound(span.first));
   RangeAdvice all = piece->second;
   while (++piece != pages.end() && piece->first < span.end) meet(all, piece->second);
   return all;
+}
+
+Size size() {
+  std::lock_guard lock(mutex);
+  size_t pieces = 0;
+  for (const auto& entry : entries()) pieces += entry.second.pages.size();
+  return {entries().size(), pieces};
 }
 
 }  // namespace vg::core::memory::advice

@@ -48,12 +48,12 @@ CUmemLocation locationOf(CUdevice device) {
   return location;
 }
 
-Result<uint64_t> accessorOf(CUmemLocation location) {
-  if (location.type == CU_MEM_LOCATION_TYPE_HOST) return uint64_t{RangeAdvice::kHostAccessor};
+Result<unsigned> accessorOf(CUmemLocation location) {
+  if (location.type == CU_MEM_LOCATION_TYPE_HOST) return unsigned{Accessors::kHost};
   if (location.type != CU_MEM_LOCATION_TYPE_DEVICE)
     return fail(CUDA_ERROR_INVALID_VALUE, "location type %d accesses nothing", rawValue(location.type));
   if (!findDevice(location.id)) return CUDA_ERROR_INVALID_VALUE;
-  return uint64_t{1} << location.id % 63;
+  return static_cast<unsigned>(location.id);
 }
 
 // A node of the host is the host, as the vendor's driver answers.
@@ -86,9 +86,9 @@ CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLoc
       });
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY: {
-      VG_TRY(const uint64_t bit, accessorOf(location));
+      VG_TRY(const unsigned accessor, accessorOf(location));
       const bool on = number == CU_MEM_ADVISE_SET_ACCESSED_BY;
-      return update([&](RangeAdvice& range) { range.accessors = on ? range.accessors | bit : range.accessors & ~bit; });
+      return update([&](RangeAdvice& range) { range.accessors.set(accessor, on); });
     }
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "advice %d", number);
@@ -179,13 +179,18 @@ CUresult put(void* data, int value) {
 }
 
 // Devices, then the host; filled up with CU_DEVICE_INVALID.
-CUresult putAccessors(void* data, size_t size, uint64_t accessors) {
-  auto* out = static_cast<int*>(data);
-  int* const end = out + size / sizeof(int);
-  for (int device = 0; device < 63 && out < end; ++device)
-    if (accessors >> device & 1) *out++ = device;
-  if ((accessors & RangeAdvice::kHostAccessor) && out < end) *out++ = CU_DEVICE_CPU;
-  while (out < end) *out++ = CU_DEVICE_INVALID;
+CUresult putAccessors(void* data, size_t size, const Accessors& accessors) {
+  auto* out = static_cast<char*>(data);
+  const char* const end = out + size;
+  const auto append = [&](int device) {
+    if (out == end) return;
+    put(out, device);
+    out += sizeof device;
+  };
+  for (unsigned device = 0; device < Accessors::kHost; ++device)
+    if (accessors.has(device)) append(static_cast<int>(device));
+  if (accessors.has(Accessors::kHost)) append(CU_DEVICE_CPU);
+  while (out != end) append(CU_DEVICE_INVALID);
   return CUDA_SUCCESS;
 }
 

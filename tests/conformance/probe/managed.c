@@ -252,6 +252,32 @@ static void batches(void) {
   RESULT("stream", D(cuStreamSynchronize)(s));
 }
 
+// Which location counts where an index repeats, and what a refused batch has done to the ranges before the bad one.
+static void batchOrder(void) {
+  start();
+  CUdeviceptr v, w, d;
+  CUstream s;
+  const size_t half = 4 << 20;
+  D(cuStreamCreate)(&s, 0);
+  D(cuMemAllocManaged)(&v, half, 1);
+  D(cuMemAllocManaged)(&w, half, 1);
+  D(cuMemAlloc_v2)(&d, half);
+  CUdeviceptr both[2] = {v, w}, wrong[2] = {v, d};
+  size_t sizes[2] = {half, half}, none[2] = {half, 0}, same[2] = {0, 0}, index[2] = {0, 1};
+  CUmemLocation places[2] = {place(1, 0), place(2, 0)}, bad[2] = {place(1, 0), place(0, 0)};
+  RESULT("the same index twice", D(cuMemPrefetchBatchAsync)(both, sizes, 2, places, same, 2, 0, s));
+  ranges("first", v, half);
+  ranges("second", w, half);
+  D(cuMemPrefetchAsync_v2)(v, half, places[1], 0, s);
+  RESULT("device memory behind it", D(cuMemPrefetchBatchAsync)(wrong, sizes, 2, places, same, 1, 0, s));
+  ranges("first", v, half);
+  RESULT("0 bytes behind it", D(cuMemPrefetchBatchAsync)(both, none, 2, places, same, 1, 0, s));
+  ranges("first", v, half);
+  RESULT("no place behind it", D(cuMemPrefetchBatchAsync)(both, sizes, 2, bad, index, 2, 0, s));
+  ranges("first", v, half);
+  D(cuStreamSynchronize)(s);
+}
+
 static void* touch(void* p) {
   *(volatile int*)p = 5;
   return NULL;
@@ -390,6 +416,7 @@ const Group kManagedGroups[] = {{"managed.advice", advice},
                                 {"managed.queries", queries},
                                 {"managed.prefetches", prefetches},
                                 {"managed.batches", batches},
+                                {"managed.batch-order", batchOrder},
                                 {"managed.attachment", attachment},
                                 {"managed.sizes", sizes},
                                 {"managed.vast", vast},
