@@ -15,6 +15,10 @@
 #include "ptx/layout.h"
 #include "ptx/system_calls.h"
 
+namespace vg::ptx {
+struct TextureShape;
+}
+
 namespace vg::ptx::interpreter {
 
 class Warp;
@@ -78,6 +82,8 @@ struct Step {
   std::vector<Target> vectorTargets;  // ld.v4, mov unpack
   std::vector<Source> vectorSources;  // st.v4, mov pack
   const struct CallSite* call = nullptr;
+  // Texture and surface instructions: vectorSources and vectorTargets are all operands and destinations, flattened.
+  std::shared_ptr<const TextureShape> texture;
 };
 
 struct CallSite {
@@ -149,6 +155,7 @@ void selectMemory(const Instruction& i, Step& s);
 void selectWarp(const Instruction& i, Step& s);
 void selectBarrierObject(const Instruction& i, Step& s);  // mbarrier, and the copies that report to one
 void selectWide(const Instruction& i, Step& s);           // 128-bit values
+void selectTexture(const Instruction& i, const Function& f, Step& s);
 
 inline uint64_t maskOf(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 inline int64_t signExtend(uint64_t value, uint32_t bits) {

@@ -3,6 +3,7 @@
 
 #include "ptx/expression.h"
 #include "ptx/interpreter_impl.h"
+#include "ptx/texture_form.h"
 
 namespace vg::ptx::interpreter {
 
@@ -263,6 +264,24 @@ class Preparation {
     }
   }
 
+  // Every operand by itself. Constants are whole numbers unless they are written as floats.
+  void flattened(const Instruction& i, Step& s) const {
+    const uint32_t destinations = i.op == Op::Sust || i.op == Op::Sured ? 0 : i.pair ? 2 : 1;
+    const auto add = [&](const Operand& o, bool destination) {
+      const bool whole = o.literal == Operand::Literal::Integer;
+      if (destination)
+        s.vectorTargets.push_back(target(o));
+      else
+        s.vectorSources.push_back(source(o, whole ? Type::B64 : Type::F32));
+    };
+    for (uint32_t k = 0; k < i.count; ++k) {
+      const Operand& o = f_->operands[i.first + k];
+      if (o.kind != Operand::Kind::Vector) add(o, k < destinations);
+      for (uint32_t e = 0; o.kind == Operand::Kind::Vector && e < o.count; ++e)
+        add(f_->operands[o.first + e], k < destinations);
+    }
+  }
+
   void step(const Instruction& i, Step& s) {
     s.i = &i;
     s.guard = i.guard < 0 ? -1 : static_cast<int32_t>(code_->registerSlots[i.guard]);
@@ -281,6 +300,10 @@ class Preparation {
         return;
       default:
         break;
+    }
+    if (isTextureOp(i.op)) {
+      flattened(i, s);
+      return selectTexture(i, *f_, s);
     }
     operands(i, s);
     if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return selectWide(i, s);

@@ -13,7 +13,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 1;
+inline constexpr uint32_t kKernelAbiVersion = 2;
 inline constexpr uint32_t kWarpSize = 32;
 
 struct BlockState;
@@ -25,6 +25,8 @@ enum class TrapReason : uint32_t {
   MisalignedAddress,   // CUDA_ERROR_MISALIGNED_ADDRESS
   SharedOutOfRange,    // CUDA_ERROR_ILLEGAL_ADDRESS
   StackOverflow,       // CUDA_ERROR_LAUNCH_FAILED
+  NoTexture,           // CUDA_ERROR_ILLEGAL_ADDRESS: the handle of no living texture or surface
+  SurfaceOutOfRange,   // CUDA_ERROR_LAUNCH_FAILED: outside of a surface, with .trap
 };
 enum class BarrierReduction : uint32_t { Popc, And, Or };
 
@@ -55,6 +57,9 @@ struct RuntimeCalls {
   void (*release)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* addresses);
   uint64_t (*clock)(BlockState*);        // at the reported clock rate; always advances
   uint64_t (*globalTimer)(BlockState*);  // nanoseconds
+  // A texture or surface instruction (texture_form.h) for each lane of mask. `lanes` is kTextureSlots slots of 32
+  // values; results take the place of operands. Does not switch; a handle that names nothing ends the launch.
+  void (*texture)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes);
 };
 
 // One a launch, shared by all workers, constant while it runs.

@@ -61,6 +61,7 @@ class ParserImpl {
   bool parameterList(std::vector<Variable>& into, Function* f, SymbolKind kind);
   bool arrayBounds(Variable& v, std::vector<uint64_t>& bounds);
   bool initialiser(Variable& v, const std::vector<uint64_t>& bounds);
+  bool opaqueInitialiser(Variable& v);
   bool initialiserList(Variable& v, const std::vector<uint64_t>& bounds, size_t level, uint64_t& offset);
   bool initialiserItem(Variable& v, uint64_t& offset);
   bool initialiserAddress(Variable& v, uint64_t offset, uint8_t width, uint8_t shift);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ptx/parser_impl.h"
+#include "ptx/texture_form.h"
 
 namespace vg::ptx {
 namespace {
@@ -177,7 +178,45 @@ bool ParserImpl::parameterList(std::vector<Variable>& into, Function* f, SymbolK
   return expect(')');
 }
 
+// { addr_mode_0 = clamp_to_border, filter_mode = nearest } of a sampler, as the bits of texture_form.h. Of textures and
+// surfaces the host says everything: their fields are read over.
+bool ParserImpl::opaqueInitialiser(Variable& v) {
+  static constexpr struct {
+    std::string_view word;
+    uint64_t value;
+  } kWords[] = {{"wrap", 0},
+                {"mirror", 1},
+                {"clamp_ogl", 2},
+                {"clamp_to_edge", 3},
+                {"clamp_to_border", 4},
+                {"nearest", 0},
+                {"linear", kSamplerLinear}};
+  if (!expect('{')) return false;
+  uint64_t bits = kSamplerSet;
+  do {
+    if (in_.peek() == '}') break;
+    const std::string_view field = in_.identifier();
+    if (field.empty() || !expect('=')) return error("field of a sampler or texture expected");
+    uint64_t value = 0;
+    if (!in_.plainNumber(value)) {
+      const std::string_view word = in_.identifier();
+      if (word.empty()) return error("value of '%.*s' expected", length(field), field.data());
+      for (const auto& known : kWords)
+        if (known.word == word) value = known.value;
+    }
+    if (field.starts_with("addr_mode_") && field.size() == 11 && field[10] >= '0' && field[10] <= '2')
+      bits |= (value & 7) << (static_cast<unsigned>(field[10] - '0') * kSamplerAddressBits);
+    else if (field == "filter_mode")
+      bits |= value;
+    else if (field == "force_unnormalized_coords" && value)
+      bits |= kSamplerUnnormalized;
+  } while (in_.take(','));
+  if (v.type == Type::SamplerRef && !storeConstant(v, 0, bits, sizeof bits)) return false;
+  return expect('}');
+}
+
 bool ParserImpl::initialiser(Variable& v, const std::vector<uint64_t>& bounds) {
+  if (v.type == Type::SamplerRef || v.type == Type::TexRef || v.type == Type::SurfRef) return opaqueInitialiser(v);
   uint64_t offset = 0;
   if (in_.peek() == '"') {
     std::string_view text;

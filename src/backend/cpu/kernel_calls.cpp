@@ -9,6 +9,7 @@
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_print.h"
+#include "backend/cpu/kernel_textures.h"
 #include "backend/cpu/kernel_thread.h"
 
 namespace vg::backend::cpu {
@@ -133,6 +134,12 @@ void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reaso
       fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "stack overflow";
       fault.stackOverflow = true;
       break;
+    case ptx::TrapReason::NoTexture:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "a handle that is no living texture or surface";
+      break;
+    case ptx::TrapReason::SurfaceOutOfRange:
+      fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "access outside of a surface";
+      break;
   }
   giveUp(ResidentBlock::of(state), fault);
 }
@@ -187,6 +194,7 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .release = release,
     .clock = clock,
     .globalTimer = globalTimer,
+    .texture = accessTexture,
 };
 
 }  // namespace vg::backend::cpu

@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/texture_form.h"
 
 namespace vg::ptx::gen {
 
@@ -20,7 +21,7 @@ static bool mayFault(Op op) {
     case Op::Barrier:
       return true;
     default:
-      return false;
+      return isTextureOp(op);
   }
 }
 
@@ -49,7 +50,10 @@ void Emitter::emitInstruction(const Instruction& i) {
       copyAsync(i);
       break;
     default:
-      if (!emitWarpOperation(i)) emitPointwise(i);
+      if (isTextureOp(i.ast->op))
+        emitTexture(i);
+      else if (!emitWarpOperation(i))
+        emitPointwise(i);
   }
   b_.SetCurrentDebugLocation(llvm::DebugLoc());
 }

@@ -282,6 +282,9 @@ class Emitter {
   Value* applyAtomic(const Instruction& i, Value* old, llvm::ArrayRef<Value*> operands);
   void emitFence(const Instruction& i);
 
+  // --- emit_texture.cpp
+  void emitTexture(const Instruction& i);
+
   // --- emit_warp.cpp
   bool emitWarpOperation(const Instruction& i);
   void emitShuffle(const Instruction& i);
@@ -325,6 +328,7 @@ class Emitter {
   llvm::AllocaInst* localArea_ = nullptr;
   llvm::SmallVector<llvm::AllocaInst*, 8> scratch_;
   llvm::AllocaInst* dummy_ = nullptr;
+  llvm::AllocaInst* textureLanes_ = nullptr;  // operands and results of texture instructions
   llvm::AllocaInst* threadSlots_[3] = {};
   Value* laneThread_[3] = {};
   llvm::DISubprogram* debugScope_ = nullptr;

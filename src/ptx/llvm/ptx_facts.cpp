@@ -56,6 +56,9 @@ Type sourceType(const ptx::Instruction& i, uint32_t source) {
     case Op::Bar:
     case Op::Barrier:
       return Type::B32;
+    case Op::Tex:  // coordinates that are constants
+    case Op::Tld4:
+      return i.typeCount > 1 ? i.types[1] : i.type();
     default:
       return i.type();
   }
@@ -100,6 +103,14 @@ bool needsExactMask(const ptx::Instruction& i) {
     case Op::Cp:
     case Op::Match:
     case Op::Redux:
+    case Op::Tex:
+    case Op::Tld4:
+    case Op::Txq:
+    case Op::Suld:
+    case Op::Sust:
+    case Op::Sured:
+    case Op::Suq:
+    case Op::Istypep:
       return true;
     default:
       return false;

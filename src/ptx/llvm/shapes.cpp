@@ -274,6 +274,12 @@ class Analysis {
       case Op::Elect:
       case Op::Call:
       case Op::Fns:
+      case Op::Tex:
+      case Op::Tld4:
+      case Op::Txq:
+      case Op::Suld:
+      case Op::Suq:
+      case Op::Istypep:
         return kVarying;
       default:
         break;

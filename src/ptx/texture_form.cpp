@@ -1,0 +1,216 @@
+#include "ptx/texture_form.h"
+
+#include <algorithm>
+
+namespace vg::ptx {
+namespace {
+
+template <class Value>
+struct Row {
+  Mod mod;
+  Value value;
+};
+
+constexpr Row<TextureGeometry> kGeometries[] = {
+    {Mod::D1, TextureGeometry::Line},         {Mod::D2, TextureGeometry::Plane},
+    {Mod::D3, TextureGeometry::Box},          {Mod::A1d, TextureGeometry::LineLayers},
+    {Mod::A2d, TextureGeometry::PlaneLayers}, {Mod::Cube, TextureGeometry::Cube},
+    {Mod::Acube, TextureGeometry::CubeLayers}};
+constexpr Row<uint8_t> kChannels[] = {{Mod::R, 0}, {Mod::G, 1}, {Mod::B, 2}, {Mod::A, 3}};
+constexpr Row<TextureEdge> kEdges[] = {
+    {Mod::Trap, TextureEdge::Trap}, {Mod::Clamp, TextureEdge::Clamp}, {Mod::Zero, TextureEdge::Zero}};
+constexpr Row<SurfaceReduction> kReductions[] = {{Mod::Add, SurfaceReduction::Add},
+                                                 {Mod::Min, SurfaceReduction::Min},
+                                                 {Mod::Max, SurfaceReduction::Max},
+                                                 {Mod::And, SurfaceReduction::And},
+                                                 {Mod::Or, SurfaceReduction::Or}};
+constexpr Row<TextureQuery> kQueries[] = {{Mod::Width, TextureQuery::Width},
+                                          {Mod::Height, TextureQuery::Height},
+                                          {Mod::Depth, TextureQuery::Depth},
+                                          {Mod::NumMipmapLevels, TextureQuery::Levels},
+                                          {Mod::ChannelDataType, TextureQuery::ChannelDataType},
+                                          {Mod::ChannelOrder, TextureQuery::ChannelOrder},
+                                          {Mod::NormalizedCoords, TextureQuery::NormalizedCoordinates},
+                                          {Mod::ArraySize, TextureQuery::ArraySize},
+                                          {Mod::NumSamples, TextureQuery::Samples},
+                                          {Mod::FilterMode, TextureQuery::FilterMode},
+                                          {Mod::AddrMode0, TextureQuery::AddressMode0},
+                                          {Mod::AddrMode1, TextureQuery::AddressMode1},
+                                          {Mod::AddrMode2, TextureQuery::AddressMode2},
+                                          {Mod::ForceUnnormalizedCoords, TextureQuery::ForceUnnormalized},
+                                          {Mod::MemoryLayout, TextureQuery::MemoryLayout}};
+
+// Sets `to` to what the first row says that the instruction has; false when it has none.
+template <class Value, size_t kCount, class To>
+bool choose(const Instruction& i, const Row<Value> (&rows)[kCount], To& to) {
+  for (const Row<Value>& row : rows)
+    if (i.has(row.mod)) {
+      to = static_cast<To>(row.value);
+      return true;
+    }
+  return false;
+}
+
+bool stores(Op op) { return op == Op::Sust || op == Op::Sured; }
+
+// Reads the operands from left to right and gives each its slots.
+class Operands {
+ public:
+  Operands(const Instruction& i, const Function& f, TextureShape& shape) : i_(i), f_(f), shape_(shape) {
+    if (stores(i.op)) return;
+    results(next(), 0);
+    if (i.pair) results(next(), kTextureResident);
+  }
+
+  bool any() const { return at_ < i_.count; }
+  const Operand& peek() const { return f_.operands[i_.first + at_]; }
+
+  // The next operand, in consecutive slots; false when there is none or it does not fit.
+  bool take(uint32_t slot, uint32_t most = 1) {
+    if (!any()) return false;
+    const Operand& operand = next();
+    const uint32_t count = operand.kind == Operand::Kind::Vector ? operand.count : 1;
+    if (count == 0 || count > most) return false;
+    for (uint32_t k = 0; k < count; ++k) shape_.slots.push_back(static_cast<uint8_t>(slot + k));
+    return true;
+  }
+
+  // A sampler is a name or a register of 64 bits; coordinates have 32.
+  bool atSampler() const {
+    if (!any()) return false;
+    if (peek().kind == Operand::Kind::Symbol) return true;
+    return peek().kind == Operand::Kind::Register && bitsOf(f_.registers[peek().reg].type) == 64;
+  }
+
+ private:
+  const Operand& next() { return f_.operands[i_.first + at_++]; }
+  void results(const Operand& operand, uint32_t slot) {
+    const uint32_t count = operand.kind == Operand::Kind::Vector ? operand.count : 1;
+    for (uint32_t k = 0; k < std::min(count, 4u); ++k) shape_.results.push_back(static_cast<uint8_t>(slot + k));
+  }
+
+  const Instruction& i_;
+  const Function& f_;
+  TextureShape& shape_;
+  uint32_t at_ = 0;
+};
+
+// The texture, perhaps a sampler, and the coordinates.
+bool places(Operands& operands, TextureForm& form) {
+  if (!operands.take(kTextureHandle)) return false;
+  if (operands.atSampler()) {
+    form.flags |= kSampler;
+    if (!operands.take(kTextureSampler)) return false;
+  }
+  return operands.take(kTextureCoordinates, 4);
+}
+
+// What may follow: offsets. (Comparisons are for depth textures, which no array is.)
+bool trailing(Operands& operands, TextureForm& form) {
+  if (!operands.any()) return true;
+  form.flags |= kOffsets;
+  return operands.peek().kind == Operand::Kind::Vector && operands.take(kTextureOffset, 4) && !operands.any();
+}
+
+bool sampleForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  if (!choose(i, kGeometries, form.geometry) || !places(operands, form)) return false;
+  if (i.types[1] == Type::S32) form.flags |= kWholeCoordinates;
+  if (i.type() == Type::F16) form.flags |= kHalves;
+  if (i.type() == Type::F16x2) form.flags |= kPackedHalves;
+  if (i.has(Mod::Level)) {
+    form.levels = TextureLevels::Given;
+    if (!operands.take(kTextureLevel)) return false;
+  } else if (i.has(Mod::Grad)) {
+    form.levels = TextureLevels::Gradients;
+    if (!operands.take(kTextureGradientX, 4) || !operands.take(kTextureGradientY, 4)) return false;
+  }
+  form.operation = TextureOperation::Sample;
+  return trailing(operands, form);
+}
+
+bool gatherForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  form.operation = TextureOperation::Gather;
+  return choose(i, kGeometries, form.geometry) && choose(i, kChannels, form.detail) && places(operands, form) &&
+         trailing(operands, form);
+}
+
+bool queryForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  form.operation = TextureOperation::Query;
+  if (!choose(i, kQueries, form.detail) || !operands.take(kTextureHandle)) return false;
+  if (i.has(Mod::Level)) {
+    form.levels = TextureLevels::Given;
+    if (!operands.take(kTextureLevel)) return false;
+  }
+  return !operands.any();
+}
+
+bool surfaceForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  (void)choose(i, kEdges, form.edge);  // without a word: trap
+  form.flags |= kWholeCoordinates | (i.has(Mod::P) ? kElements : 0);
+  form.bits = static_cast<uint8_t>(bitsOf(i.type()));
+  form.components = i.vectorWidth;
+  if (!choose(i, kGeometries, form.geometry) || !operands.take(kTextureHandle) ||
+      !operands.take(kTextureCoordinates, 4))
+    return false;
+  if (i.op == Op::Suld) {
+    form.operation = TextureOperation::Load;
+    return !operands.any() && !i.has(Mod::P);
+  }
+  form.operation = i.has(Mod::P) ? TextureOperation::StoreFormatted : TextureOperation::Store;
+  if (i.op == Op::Sured) {
+    form.operation = TextureOperation::Reduce;
+    if (isSigned(i.type())) form.flags |= kSigned;
+    if (!choose(i, kReductions, form.detail)) return false;
+  }
+  return operands.take(kTextureData, 4) && !operands.any();
+}
+
+bool typeForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  form.operation = TextureOperation::IsType;
+  form.detail = i.type() == Type::SamplerRef;
+  if (i.type() == Type::SurfRef) form.flags |= kOfSurface;
+  return operands.take(kTextureHandle) && !operands.any();
+}
+
+}  // namespace
+
+bool isTextureOp(Op op) {
+  switch (op) {
+    case Op::Tex:
+    case Op::Tld4:
+    case Op::Txq:
+    case Op::Suld:
+    case Op::Sust:
+    case Op::Sured:
+    case Op::Suq:
+    case Op::Istypep:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<TextureShape> describeTexture(const Instruction& i, const Function& f) {
+  if (i.count == 0) return {};
+  TextureShape shape;
+  Operands operands(i, f, shape);
+  const auto known = [&] {
+    switch (i.op) {
+      case Op::Tex:
+        return sampleForm(i, operands, shape.form);
+      case Op::Tld4:
+        return gatherForm(i, operands, shape.form);
+      case Op::Txq:
+      case Op::Suq:
+        return queryForm(i, operands, shape.form);
+      case Op::Istypep:
+        return typeForm(i, operands, shape.form);
+      default:
+        return surfaceForm(i, operands, shape.form);
+    }
+  };
+  if (!known()) return {};
+  return shape;
+}
+
+}  // namespace vg::ptx

@@ -1,0 +1,364 @@
+// Textures in kernels, against a model of our own in double arithmetic.
+#include <cmath>
+#include <random>
+
+#include "kernels/texture_fixture.h"
+
+namespace kernels {
+namespace {
+
+constexpr char kPlane[] = "tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}];";
+constexpr int kWidth = 13, kHeight = 7;
+
+std::vector<float> image() {
+  std::mt19937 random(7);
+  std::vector<float> elements(kWidth * kHeight);
+  for (float& e : elements) e = static_cast<float>(random() % 1000) / 8;
+  return elements;
+}
+
+// The element at a whole position that may lie outside; the border is 5.
+constexpr float kBorder = 5;
+int inside(int i, int n, CUaddress_mode mode) {
+  if (i >= 0 && i < n) return i;
+  if (mode == CU_TR_ADDRESS_MODE_CLAMP) return i < 0 ? 0 : n - 1;
+  if (mode == CU_TR_ADDRESS_MODE_BORDER) return -1;
+  const int period = mode == CU_TR_ADDRESS_MODE_WRAP ? n : 2 * n;
+  const int rest = ((i % period) + period) % period;
+  return rest < n ? rest : period - 1 - rest;
+}
+double element(const std::vector<float>& image, int x, int y, CUaddress_mode mode) {
+  const int ix = inside(x, kWidth, mode), iy = inside(y, kHeight, mode);
+  return ix < 0 || iy < 0 ? kBorder : image[iy * kWidth + ix];
+}
+
+double pointModel(const std::vector<float>& image, double x, double y, CUaddress_mode mode) {
+  return element(image, static_cast<int>(std::floor(x)), static_cast<int>(std::floor(y)), mode);
+}
+double linearModel(const std::vector<float>& image, double x, double y, CUaddress_mode mode) {
+  const double fx = std::floor((x - 0.5) * 256 + 0.5) / 256, fy = std::floor((y - 0.5) * 256 + 0.5) / 256;
+  const int ix = static_cast<int>(std::floor(fx)), iy = static_cast<int>(std::floor(fy));
+  const double a = fx - ix, b = fy - iy;
+  return (1 - a) * (1 - b) * element(image, ix, iy, mode) + a * (1 - b) * element(image, ix + 1, iy, mode) +
+         (1 - a) * b * element(image, ix, iy + 1, mode) + a * b * element(image, ix + 1, iy + 1, mode);
+}
+
+// Positions whose products with the extents are exact.
+std::vector<Coordinates> around(float width, float height) {
+  std::mt19937 random(3);
+  std::vector<Coordinates> points;
+  for (int i = 0; i < 500; ++i)
+    points.push_back(at(width * (static_cast<float>(random() % 12288) / 4096 - 1),
+                        height * (static_cast<float>(random() % 12288) / 4096 - 1)));
+  return points;
+}
+
+TEST_F(TextureTest, EveryAddressingAndFilterIsAsTheModel) {
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  for (const CUaddress_mode mode :
+       {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR, CU_TR_ADDRESS_MODE_BORDER})
+    for (const CUfilter_mode filter : {CU_TR_FILTER_MODE_POINT, CU_TR_FILTER_MODE_LINEAR}) {
+      CUDA_TEXTURE_DESC d = sampling(mode, filter, CU_TRSF_NORMALIZED_COORDINATES);
+      for (float& c : d.borderColor) c = kBorder;
+      const CUtexObject texture = textureOf(resourceOf(array), d);
+      const std::vector<Coordinates> points = around(1, 1);
+      const std::vector<Four> found = access(kPlane, texture, points);
+      for (size_t i = 0; i < points.size(); ++i) {
+        const double x = std::bit_cast<float>(points[i].words[0]) * double{kWidth};
+        const double y = std::bit_cast<float>(points[i].words[1]) * double{kHeight};
+        const double model =
+            filter == CU_TR_FILTER_MODE_POINT ? pointModel(elements, x, y, mode) : linearModel(elements, x, y, mode);
+        ASSERT_NEAR(found[i].real(0), model, 1e-3) << x << ", " << y << " mode " << mode << " filter " << filter;
+      }
+      EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
+    }
+}
+
+TEST_F(TextureTest, WithoutNormalisedCoordinatesWrappingClamps) {
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_LINEAR, 0));
+  const std::vector<Coordinates> points = around(kWidth, kHeight);
+  const std::vector<Four> found = access(kPlane, texture, points);
+  for (size_t i = 0; i < points.size(); ++i)
+    ASSERT_NEAR(found[i].real(0),
+                linearModel(elements, std::bit_cast<float>(points[i].words[0]),
+                            std::bit_cast<float>(points[i].words[1]), CU_TR_ADDRESS_MODE_CLAMP),
+                1e-3);
+}
+
+TEST_F(TextureTest, BytesAreIntegersOrFractions) {
+  const std::vector<uint32_t> elements = {0xff804000u, 0x01020304u};
+  const CUarray array = arrayOf(described(2, 0, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4), elements);
+  const char line[] = "tex.1d.v4.u32.s32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11}];";
+  const CUtexObject whole = textureOf(
+      resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, CU_TRSF_READ_AS_INTEGER));
+  const std::vector<Four> integers = access(line, whole, {atWhole(0), atWhole(1)});
+  EXPECT_EQ(integers[0].words[1], 0x40u);
+  EXPECT_EQ(integers[0].words[3], 0xffu);
+  EXPECT_EQ(integers[1].words[0], 4u);
+  const CUtexObject fractions =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const std::vector<Four> reals = access(line, fractions, {atWhole(0)});
+  EXPECT_FLOAT_EQ(reals[0].real(2), 128 / 255.0f);
+  EXPECT_EQ(reals[0].real(3), 1);
+  const CUtexObject eye =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, CU_TRSF_SRGB));
+  EXPECT_NEAR(access(line, eye, {atWhole(0)})[0].real(2), 0.2158605f, 1e-5);
+}
+
+TEST_F(TextureTest, SignedAndHalfChannels) {
+  const std::vector<int16_t> numbers = {-32768, 32767, 16384, -1};
+  const CUarray array = arrayOf(described(4, 0, 0, CU_AD_FORMAT_SIGNED_INT16, 1), numbers);
+  const char line[] = "tex.1d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1}];";
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const std::vector<Four> found = access(line, texture, {at(0.5f), at(1.5f), at(2.5f)});
+  EXPECT_EQ(found[0].real(0), -1);
+  EXPECT_EQ(found[1].real(0), 1);
+  EXPECT_FLOAT_EQ(found[2].real(0), 16384 / 32767.0f);
+  const std::vector<uint16_t> halves = {0x3c00, 0xc000, 0x3555, 0x0001};
+  const CUarray second = arrayOf(described(4, 0, 0, CU_AD_FORMAT_HALF, 1), halves);
+  const CUtexObject ofHalves =
+      textureOf(resourceOf(second), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const std::vector<Four> reals = access(line, ofHalves, {at(0), at(1), at(2), at(3)});
+  EXPECT_EQ(reals[0].real(0), 1);
+  EXPECT_EQ(reals[1].real(0), -2);
+  EXPECT_EQ(reals[3].real(0), 0x1p-24f);
+  const std::vector<Four> narrow =
+      access(".reg .b16 %h<5>;\ntex.1d.v4.f16.f32 {%h1, %h2, %h3, %h4}, [%rd10, {%f1}];\nmov.b32 %r21, {%h1, %h2};",
+             ofHalves, {at(2)});
+  EXPECT_EQ(narrow[0].words[0] & 0xffff, 0x3555u);
+}
+
+TEST_F(TextureTest, LevelsMixBetweenThem) {
+  const CUDA_ARRAY3D_DESCRIPTOR d = described(16, 16, 0, CU_AD_FORMAT_FLOAT, 1);
+  CUmipmappedArray array = nullptr;
+  ASSERT_EQ(cuMipmappedArrayCreate(&array, &d, 5), CUDA_SUCCESS);
+  for (unsigned l = 0; l < 5; ++l) {
+    CUarray level = nullptr;
+    ASSERT_EQ(cuMipmappedArrayGetLevel(&level, array, l), CUDA_SUCCESS);
+    const std::vector<float> constant(256 >> (2 * l), static_cast<float>(10 * l));
+    fill(level, described(16 >> l, 16 >> l, 0, CU_AD_FORMAT_FLOAT, 1), constant.data(), 4);
+  }
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  resource.res.mipmap.hMipmappedArray = array;
+  CUDA_TEXTURE_DESC t = sampling(CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
+  t.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
+  t.maxMipmapLevelClamp = 3;
+  const char level[] = "tex.level.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], %f3;";
+  const std::vector<Coordinates> points = {at(.5f, .5f, 0),    at(.5f, .5f, 0.5f), at(.5f, .5f, 1.25f),
+                                           at(.5f, .5f, 2.6f), at(.5f, .5f, 9),    at(.5f, .5f, -3)};
+  const float mixed[] = {0, 5, 12.5f, 26, 30, 0}, near[] = {0, 10, 10, 30, 30, 0};
+  const std::vector<Four> found = access(level, textureOf(resource, t), points);
+  for (size_t i = 0; i < points.size(); ++i) EXPECT_NEAR(found[i].real(0), mixed[i], 0.04) << i;
+  t.mipmapFilterMode = CU_TR_FILTER_MODE_POINT;
+  const std::vector<Four> whole = access(level, textureOf(resource, t), points);
+  for (size_t i = 0; i < points.size(); ++i) EXPECT_EQ(whole[i].real(0), near[i]) << i;
+  t.mipmapLevelBias = 1;
+  EXPECT_EQ(access(level, textureOf(resource, t), points)[0].real(0), 10);
+  // A step of 4 elements a pixel is level 2.
+  const char gradient[] =
+      "tex.grad.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], {%f3, %f4}, {%f4, %f3};";
+  t.mipmapLevelBias = 0;
+  EXPECT_EQ(access(gradient, textureOf(resource, t), {at(.5f, .5f, 0.25f, 0)})[0].real(0), 20);
+  const char queries[] =
+      "txq.width.b32 %r21, [%rd10];\ntxq.num_mipmap_levels.b32 %r22, [%rd10];\n"
+      "txq.level.height.b32 %r23, [%rd10], %r11;";
+  const std::vector<Four> asked = access(queries, textureOf(resource, t), {atWhole(2)});
+  EXPECT_EQ(asked[0].words[0], 16u);
+  EXPECT_EQ(asked[0].words[1], 5u);
+  EXPECT_EQ(asked[0].words[2], 4u);
+}
+
+TEST_F(TextureTest, LayersBoxesAndFaces) {
+  std::vector<float> elements(4 * 4 * 6);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  const CUDA_TEXTURE_DESC point = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  const CUarray layers = arrayOf(described(4, 4, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED), elements);
+  const std::vector<Four> layered =
+      access("tex.a2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11, %f2, %f3, %f4}];",
+             textureOf(resourceOf(layers), point),
+             {{{2, std::bit_cast<uint32_t>(1.5f), std::bit_cast<uint32_t>(3.5f), 0}},
+              {{9, std::bit_cast<uint32_t>(0.5f), 0, 0}}});
+  EXPECT_EQ(layered[0].real(0), 2 * 16 + 3 * 4 + 1);
+  EXPECT_EQ(layered[1].real(0), 5 * 16);
+  const CUarray box = arrayOf(described(4, 4, 6, CU_AD_FORMAT_FLOAT, 1), elements);
+  const CUDA_TEXTURE_DESC linear = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, 0);
+  const std::vector<Four> inBox = access("tex.3d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2, %f3, %f4}];",
+                                         textureOf(resourceOf(box), linear), {at(2, 1.5f, 3), at(0.5f, 0.5f, 5.5f)});
+  EXPECT_FLOAT_EQ(inBox[0].real(0), 1.5f + 4 + 2.5f * 16);
+  EXPECT_FLOAT_EQ(inBox[1].real(0), 80);
+  const CUarray faces = arrayOf(described(4, 4, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP), elements);
+  const CUDA_TEXTURE_DESC normalized =
+      sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
+  const std::vector<Four> onFaces =
+      access("tex.cube.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2, %f3, %f4}];",
+             textureOf(resourceOf(faces), normalized),
+             {at(1, .1f, .1f), at(-1, .1f, .1f), at(.1f, 1, .1f), at(.1f, -1, .1f), at(.1f, .1f, 1), at(.1f, .1f, -1)});
+  // s, t of (1, .1, .1) are below a half: column 1, row 1; and so on by the table of the programming guide.
+  const float corners[] = {5, 16 + 6, 32 + 10, 48 + 6, 64 + 6, 80 + 5};
+  for (int f = 0; f < 6; ++f) EXPECT_EQ(onFaces[f].real(0), corners[f]) << f;
+}
+
+TEST_F(TextureTest, SeamlessCubemapsGoOnBeyondTheEdge) {
+  std::vector<float> elements(4 * 4 * 6);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i / 16);
+  const CUarray faces = arrayOf(described(4, 4, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP), elements);
+  const char cube[] = "tex.cube.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2, %f3, %f4}];";
+  const unsigned flags = CU_TRSF_NORMALIZED_COORDINATES;
+  const Coordinates edge = at(1, 0, 0.9999f);  // of +x, where +z begins
+  const CUDA_TEXTURE_DESC apart = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, flags);
+  EXPECT_EQ(access(cube, textureOf(resourceOf(faces), apart), {edge})[0].real(0), 0);
+  const CUDA_TEXTURE_DESC joined =
+      sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, flags | CU_TRSF_SEAMLESS_CUBEMAP);
+  EXPECT_NEAR(access(cube, textureOf(resourceOf(faces), joined), {edge})[0].real(0), 2, 0.02);
+}
+
+TEST_F(TextureTest, LinearMemoryIsZeroBeyondItsEnd) {
+  const CUdeviceptr memory = allocate(4096);
+  std::vector<float> elements(100);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i) + 1;
+  ASSERT_EQ(cuMemcpyHtoD(memory, elements.data(), 400), CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear = {memory, CU_AD_FORMAT_FLOAT, 1, 400};
+  const CUtexObject texture = textureOf(resource, sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const std::vector<Four> found = access("tex.1d.v4.f32.s32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11}];", texture,
+                                         {atWhole(0), atWhole(99), atWhole(100), atWhole(-1), atWhole(0x7fffffff)});
+  EXPECT_EQ(found[0].real(0), 1);
+  EXPECT_EQ(found[1].real(0), 100);
+  for (int i : {2, 3, 4}) EXPECT_EQ(found[i].words[0], 0u);
+}
+
+TEST_F(TextureTest, PitchedMemoryAndOffsets) {
+  const CUdeviceptr memory = allocate(8 * 64);
+  std::vector<float> elements(8 * 16);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  ASSERT_EQ(cuMemcpyHtoD(memory, elements.data(), 8 * 64), CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_PITCH2D;
+  resource.res.pitch2D = {memory, CU_AD_FORMAT_FLOAT, 1, 10, 8, 64};
+  const CUtexObject texture = textureOf(resource, sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  EXPECT_EQ(access(kPlane, texture, {at(9.5f, 7.5f)})[0].real(0), 7 * 16 + 9);
+  EXPECT_EQ(access(kPlane, texture, {at(20, 7.5f)})[0].real(0), 7 * 16 + 9);
+  EXPECT_EQ(access("tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], {%r13, %r14};", texture,
+                   {{{std::bit_cast<uint32_t>(4.5f), std::bit_cast<uint32_t>(4.5f), static_cast<uint32_t>(-2), 1}}})[0]
+                .real(0),
+            5 * 16 + 2);
+}
+
+TEST_F(TextureTest, GathersGiveFourNeighbours) {
+  std::vector<float> elements(8 * 8 * 2);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  struct Pair {
+    float a, b;
+  };
+  std::vector<Pair> pairs(64);
+  std::memcpy(pairs.data(), elements.data(), sizeof(Pair) * 64);
+  const CUarray array = arrayOf(described(8, 8, 0, CU_AD_FORMAT_FLOAT, 2, CUDA_ARRAY3D_TEXTURE_GATHER), pairs);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const Four found =
+      access("tld4.g.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}];", texture, {at(3.2f, 5.9f)})[0];
+  const auto second = [&](int x, int y) { return pairs[y * 8 + x].b; };
+  EXPECT_EQ(found.real(0), second(2, 6));
+  EXPECT_EQ(found.real(1), second(3, 6));
+  EXPECT_EQ(found.real(2), second(3, 5));
+  EXPECT_EQ(found.real(3), second(2, 5));
+}
+
+TEST_F(TextureTest, BlocksAreDecoded) {
+  // BC1: red and blue, and what lies between; BC4: a ramp.
+  const std::vector<uint64_t> block = {0xe4e4e4e4'001ff800ull};
+  CUDA_ARRAY3D_DESCRIPTOR d = described(4, 4, 0, CU_AD_FORMAT_BC1_UNORM, 4);
+  CUarray array = nullptr;
+  ASSERT_EQ(cuArray3DCreate(&array, &d), CUDA_SUCCESS);
+  fill(array, described(1, 1, 0, CU_AD_FORMAT_BC1_UNORM, 4), block.data(), 8);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const std::vector<Four> found = access(kPlane, texture, {at(0, 0), at(1, 0), at(2, 0), at(3, 3)});
+  EXPECT_EQ(found[0].real(0), 1);
+  EXPECT_EQ(found[0].real(2), 0);
+  EXPECT_EQ(found[1].real(2), 1);
+  EXPECT_NEAR(found[2].real(0), 2.0 / 3, 1e-6);
+  EXPECT_NEAR(found[3].real(2), 2.0 / 3, 1e-6);
+  EXPECT_EQ(found[3].real(3), 1);
+}
+
+TEST_F(TextureTest, TexturesDivergeLaneByLane) {
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  std::vector<Coordinates> points;
+  for (int i = 0; i < 77; ++i) points.push_back(at(static_cast<float>(i % kWidth), static_cast<float>(i % kHeight)));
+  const std::vector<Four> found = access(
+      "and.b32 %r30, %r2, 1;\nsetp.eq.u32 %p1, %r30, 0;\nmov.u32 %r21, 77;\n"
+      "@%p1 tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}];",
+      texture, points);
+  for (int i = 0; i < 77; ++i) {
+    if (i % 2)
+      EXPECT_EQ(found[i].words[0], 77u);
+    else
+      EXPECT_EQ(found[i].real(0), elements[i % kHeight * kWidth + i % kWidth]);
+  }
+}
+
+TEST_F(TextureTest, ReferencesAreReadByName) {
+  const std::string text = textureModule("tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [picture, {%f1, %f2}];",
+                                         ".visible .global .texref picture;\n");
+  const CUmodule loaded = load(text);
+  CUtexref reference = nullptr, absent = nullptr;
+  ASSERT_EQ(cuModuleGetTexRef(&reference, loaded, "picture"), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleGetTexRef(&absent, loaded, "paint"), CUDA_ERROR_NOT_FOUND);
+  CUdeviceptr pointer = 0;
+  EXPECT_EQ(cuModuleGetGlobal(&pointer, nullptr, loaded, "picture"), CUDA_ERROR_NOT_FOUND);
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  ASSERT_EQ(cuTexRefSetArray(reference, array, CU_TRSA_OVERRIDE_FORMAT), CUDA_SUCCESS);
+  CUfunction kernel = nullptr;
+  ASSERT_EQ(cuModuleGetFunction(&kernel, loaded, "kernel"), CUDA_SUCCESS);
+  std::vector<Four> found;
+  ASSERT_EQ(tryAccess(kernel, 0, {at(3, 4)}, found), CUDA_SUCCESS);
+  EXPECT_EQ(found[0].real(0), elements[4 * kWidth + 3]);
+  ASSERT_EQ(cuTexRefSetFlags(reference, CU_TRSF_NORMALIZED_COORDINATES), CUDA_SUCCESS);
+  ASSERT_EQ(tryAccess(kernel, 0, {at(0.999f, 0.999f)}, found), CUDA_SUCCESS);
+  EXPECT_EQ(found[0].real(0), elements.back());
+  EXPECT_EQ(cuModuleUnload(loaded), CUDA_SUCCESS);
+  EXPECT_EQ(cuTexRefSetFlags(reference, 0), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(TextureTest, SamplersOfTheirOwn) {
+  const std::string text = textureModule("tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, smooth, {%f1, %f2}];",
+                                         ".global .samplerref smooth = { addr_mode_0 = clamp_to_edge, addr_mode_1 = "
+                                         "clamp_to_edge, filter_mode = linear };\n",
+                                         "sm_75, texmode_independent");
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_POINT, 0));
+  std::vector<Four> found;
+  ASSERT_EQ(tryAccess(function(text), texture, {at(4.25f, 2.75f), at(-3, 0.5f)}, found), CUDA_SUCCESS);
+  EXPECT_NEAR(found[0].real(0), linearModel(elements, 4.25, 2.75, CU_TR_ADDRESS_MODE_CLAMP), 1e-3);
+  EXPECT_EQ(found[1].real(0), elements[0]);
+}
+
+TEST_F(TextureTest, MadeUpHandlesAreFaultsOfTheContext) {
+  for (const unsigned long long handle : {0ull, 12345ull, 0x10ull, ~0ull, 0x1234567890ull})
+    expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, kPlane, handle, at(0, 0));
+}
+
+TEST_F(TextureTest, HandlesOfDestroyedTexturesAreFaultsToo) {
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), image());
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  ASSERT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
+  expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, kPlane, texture, at(0, 0));
+}
+
+}  // namespace
+}  // namespace kernels
