@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "copy/copy.h"
+#include "copy/guard.h"
 
 namespace vg::arrays {
 
@@ -28,19 +29,22 @@ Run runAt(const PagedSide& side, size_t x, size_t row, size_t slice) {
   return {run.memory, std::min(run.bytes, span.bytes)};
 }
 
-bool copyRow(const PagedSide& destination, const PagedSide& source, size_t width, size_t row, size_t slice) {
-  bool complete = true;
+bool zero(std::byte* memory, size_t bytes) {
+  return copy::guarded([=] { std::memset(memory, 0, bytes); });
+}
+
+void copyRow(const PagedSide& destination, const PagedSide& source, size_t width, size_t row, size_t slice,
+             Paging& paging) {
   for (size_t x = 0; x < width;) {
     const Run to = runAt(destination, x, row, slice), from = runAt(source, x, row, slice);
     const size_t bytes = std::min({to.bytes, from.bytes, width - x});
     if (to.memory && from.memory)
-      copy::copyBytes(to.memory, from.memory, bytes);
+      paging.faulted |= !copy::copyBytes(to.memory, from.memory, bytes);
     else if (to.memory)
-      std::memset(to.memory, 0, bytes);
-    complete = complete && to.memory && from.memory;
+      paging.faulted |= !zero(to.memory, bytes);
+    paging.complete &= to.memory && from.memory;
     x += bytes;
   }
-  return complete;
 }
 
 std::shared_lock<std::shared_mutex> lockShared(const Pages* pages) {
@@ -49,17 +53,17 @@ std::shared_lock<std::shared_mutex> lockShared(const Pages* pages) {
 
 }  // namespace
 
-bool copyPaged(const PagedCopy& copy) {
+Paging copyPaged(const PagedCopy& copy) {
   // In the order of addresses, and one lock once: a writer may wait between two.
   const Pages *first = copy.destination.pages.get(), *second = copy.source.pages.get();
   if (first == second) second = nullptr;
   if (second && second < first) std::swap(first, second);
   const auto firstLock = lockShared(first), secondLock = lockShared(second);
-  bool complete = true;
+  Paging paging;
   for (size_t slice = 0; slice < copy.depth; ++slice)
     for (size_t row = 0; row < copy.height; ++row)
-      complete &= copyRow(copy.destination, copy.source, copy.width, row, slice);
-  return complete;
+      copyRow(copy.destination, copy.source, copy.width, row, slice, paging);
+  return paging;
 }
 
 }  // namespace vg::arrays

@@ -63,8 +63,13 @@ struct PagedCopy {
   size_t width, height, depth;  // bytes, rows, slices
 };
 
+// What a copy met.
+struct Paging {
+  bool complete = true;  // both sides had memory everywhere
+  bool faulted = false;  // plain memory was not there or could not be written
+};
+
 // Requires: the box lies inside both sides. Takes the locks. Rows that overlap are copied in no special order.
-// False when a side had no memory somewhere.
-bool copyPaged(const PagedCopy& copy);
+[[nodiscard]] Paging copyPaged(const PagedCopy& copy);
 
 }  // namespace vg::arrays

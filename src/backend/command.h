@@ -41,11 +41,14 @@ struct FaultSink {
   ~FaultSink() = default;
 };
 
+// What touches memory that is not there is reported as CUDA_ERROR_ILLEGAL_ADDRESS, when somebody wants to know.
 struct CopyCommand {
   copy::Shape shape;
+  FaultSink* faults = nullptr;
 };
 struct FillCommand {
   copy::Fill fill;
+  FaultSink* faults = nullptr;
 };
 struct LaunchCommand {
   LaunchRecord* record;

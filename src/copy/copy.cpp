@@ -3,8 +3,12 @@
 #include <cpuid.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/log.h"
 #include "copy/engines.h"
+#include "copy/guard.h"
+#include "copy/protected.h"
 
 namespace vg::copy {
 namespace {
@@ -77,10 +81,23 @@ size_t pieceBytes(size_t bytes, const Parallel& parallel) {
   return std::clamp(even, kLeast, kMost) & ~size_t{4095};
 }
 
+// Whether all pieces of work arrived.
+class Outcome {
+ public:
+  void add(bool arrived) {
+    if (!arrived) arrived_.store(false, std::memory_order_relaxed);
+  }
+  bool arrived() const { return arrived_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> arrived_{true};
+};
+
 struct RowPieces {
   const Shape& shape;
   const RowCopier& copier;
   size_t rowsOfPiece;
+  Outcome outcome{};
 };
 
 std::byte* rowOf(const Side& side, size_t slice, size_t y) {
@@ -127,61 +144,72 @@ bool boxesOverlap(const Shape& shape) {
   return to < from + span(shape.source, shape) && from < to + span(shape.destination, shape);
 }
 
-void copyPitched(const Shape& shape, Parallel* parallel) {
+// Equal pitches: a row is overwritten only by rows on the far side of it.
+void copyOverlapping(const Shape& shape, const RowCopier& copier) {
+  const size_t rows = shape.height * shape.depth;
+  if (shape.destination.base <= shape.source.base) return copyRows(shape, copier, 0, rows, false);
+  for (size_t row = rows; row-- > 0;) copyRow(shape, copier, row);
+}
+
+void copyApart(const Shape& shape, const RowCopier& copier, size_t first, size_t end) {
+  copyRows(shape, copier, first, end, true);
+  if (copier.streaming) streamFence();
+}
+
+bool copyPitched(const Shape& shape, Parallel* parallel) {
   const size_t rows = shape.height * shape.depth;
   const bool overlapping = boxesOverlap(shape);
   const RowCopier copier{.streaming =
                              !overlapping && shape.width >= kStreamedRow && shape.bytes() >= limits().streamCopy};
-  if (overlapping) {
-    // Equal pitches: a row is overwritten only by rows on the far side of it.
-    if (shape.destination.base <= shape.source.base) return copyRows(shape, copier, 0, rows, false);
-    for (size_t row = rows; row-- > 0;) copyRow(shape, copier, row);
-    return;
-  }
+  if (overlapping) return guarded([&] { copyOverlapping(shape, copier); });
   // A short row costs as much as the lines it lies in.
   const size_t cost = std::max(shape.width, kLineCost);
-  if (!parallel || rows < 2 || cost * rows < kParallelBytes) {
-    copyRows(shape, copier, 0, rows, true);
-    if (copier.streaming) streamFence();
-    return;
-  }
+  if (!parallel || rows < 2 || cost * rows < kParallelBytes) return guarded([&] { copyApart(shape, copier, 0, rows); });
   RowPieces pieces{shape, copier, std::max<size_t>(1, pieceBytes(cost * rows, *parallel) / cost)};
   parallel->run((rows + pieces.rowsOfPiece - 1) / pieces.rowsOfPiece,
                 [](void* state, size_t chunk) {
-                  const auto& p = *static_cast<RowPieces*>(state);
+                  auto& p = *static_cast<RowPieces*>(state);
                   const size_t first = chunk * p.rowsOfPiece, rows = p.shape.height * p.shape.depth;
-                  copyRows(p.shape, p.copier, first, std::min(first + p.rowsOfPiece, rows), true);
-                  if (p.copier.streaming) streamFence();
+                  const size_t end = std::min(first + p.rowsOfPiece, rows);
+                  p.outcome.add(guarded([&] { copyApart(p.shape, p.copier, first, end); }));
                 },
                 &pieces);
+  return pieces.outcome.arrived();
 }
+
+constexpr size_t kSmall = 2048;  // where nothing but a plain move comes into question
 
 struct LinearPieces {
   std::byte* destination;
   const std::byte* source;
   size_t bytes, pieceBytes;
   const RowCopier& copier;
+  Outcome outcome{};
 };
 
-void copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel) {
-  if (destination == source) return;
+void copyStretch(const RowCopier& copier, std::byte* destination, const std::byte* source, size_t bytes) {
+  copier(destination, source, bytes);
+  if (copier.streaming) streamFence();
+}
+
+bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel) {
+  if (bytes < kSmall) [[likely]]
+    return guarded(engines().move, destination, source, bytes);
+  if (destination == source) return true;
   const bool overlapping = RowCopier::overlap(destination, source, bytes);
   const RowCopier copier{.streaming = !overlapping && bytes >= limits().streamCopy};
-  if (!parallel || overlapping || bytes < kParallelBytes) {
-    copier(destination, source, bytes);
-    if (copier.streaming) streamFence();
-    return;
-  }
+  if (!parallel || overlapping || bytes < kParallelBytes)
+    return guarded([&] { copyStretch(copier, destination, source, bytes); });
   const size_t piece = pieceBytes(bytes, *parallel);
   LinearPieces pieces{destination, source, bytes, piece, copier};
   parallel->run((bytes + piece - 1) / piece,
                 [](void* state, size_t chunk) {
-                  const auto& p = *static_cast<LinearPieces*>(state);
-                  const size_t at = chunk * p.pieceBytes;
-                  p.copier(p.destination + at, p.source + at, std::min(p.pieceBytes, p.bytes - at));
-                  if (p.copier.streaming) streamFence();
+                  auto& p = *static_cast<LinearPieces*>(state);
+                  const size_t at = chunk * p.pieceBytes, part = std::min(p.pieceBytes, p.bytes - at);
+                  p.outcome.add(guarded([&] { copyStretch(p.copier, p.destination + at, p.source + at, part); }));
                 },
                 &pieces);
+  return pieces.outcome.arrived();
 }
 
 uint32_t repeated(const Fill& fill) {
@@ -199,32 +227,87 @@ struct FillPieces {
   const Fill& fill;
   uint32_t pattern;
   void (*row)(std::byte*, size_t, uint32_t);
-  size_t bytesOfPiece, rowsOfPiece;
+  bool streaming;
+  size_t bytesOfPiece = 0, rowsOfPiece = 0;
+  Outcome outcome{};
+
+  bool rows(size_t first, size_t end) const {
+    if (fill.height == 1 && !streaming) return guarded(row, fill.base, fill.width, pattern);
+    return guarded([&] {
+      for (size_t y = first; y < end; ++y) row(fill.base + y * fill.pitch, fill.width, pattern);
+      if (streaming) streamFence();
+    });
+  }
+  bool stretch(size_t at, size_t bytes) const {
+    return guarded([&] {
+      row(fill.base + at, bytes, pattern);
+      if (streaming) streamFence();
+    });
+  }
 };
 
-void fillRows(const FillPieces& work, size_t first, size_t end) {
-  for (size_t row = first; row < end; ++row)
-    work.row(work.fill.base + row * work.fill.pitch, work.fill.width, work.pattern);
+bool fillInPieces(FillPieces& work, Parallel& parallel) {
+  const Fill& fill = work.fill;
+  work.bytesOfPiece = pieceBytes(fill.width * fill.height, parallel);
+  if (fill.height == 1) {
+    parallel.run((fill.width + work.bytesOfPiece - 1) / work.bytesOfPiece,
+                 [](void* state, size_t chunk) {
+                   auto& w = *static_cast<FillPieces*>(state);
+                   const size_t at = chunk * w.bytesOfPiece;
+                   w.outcome.add(w.stretch(at, std::min(w.bytesOfPiece, w.fill.width - at)));
+                 },
+                 &work);
+    return work.outcome.arrived();
+  }
+  work.rowsOfPiece = std::max<size_t>(1, work.bytesOfPiece / fill.width);
+  parallel.run((fill.height + work.rowsOfPiece - 1) / work.rowsOfPiece,
+               [](void* state, size_t chunk) {
+                 auto& w = *static_cast<FillPieces*>(state);
+                 const size_t first = chunk * w.rowsOfPiece;
+                 w.outcome.add(w.rows(first, std::min(first + w.rowsOfPiece, w.fill.height)));
+               },
+               &work);
+  return work.outcome.arrived();
 }
 
-}  // namespace
-
-void copy(const Shape& shape, Parallel* parallel) {
-  if (!shape.width || !shape.height || !shape.depth) return;
+bool copyByEngines(const Shape& shape, Parallel* parallel) {
   const bool oneSlice = shape.depth == 1 || (shape.destination.slicePitch == shape.width * shape.height &&
                                              shape.source.slicePitch == shape.width * shape.height);
   const bool oneRow = (shape.height == 1 && shape.depth == 1) ||
                       (shape.destination.rowPitch == shape.width && shape.source.rowPitch == shape.width);
   if (oneSlice && oneRow) return copyLinear(shape.destination.base, shape.source.base, shape.bytes(), parallel);
-  copyPitched(shape, parallel);
+  return copyPitched(shape, parallel);
 }
 
-void copyBytes(void* destination, const void* source, size_t bytes) {
-  copyLinear(static_cast<std::byte*>(destination), static_cast<const std::byte*>(source), bytes, nullptr);
+[[gnu::cold]] bool copyAfterFault(const Shape& shape) {
+  if (shape.locked && copyProtected(shape)) return true;
+  VG_LOG(Info, "a copy of %zu bytes from %p to %p touched memory that is not there", shape.bytes(),
+         static_cast<const void*>(shape.source.base), static_cast<void*>(shape.destination.base));
+  return false;
 }
 
-void fill(const Fill& fill, Parallel* parallel) {
-  if (!fill.width || !fill.height) return;
+[[gnu::cold]] bool fillAfterFault(const Fill& fill) {
+  if (fillProtected(fill, repeated(fill))) return true;
+  VG_LOG(Info, "a fill of %zu bytes at %p touched memory that is not there", fill.width * fill.height,
+         static_cast<void*>(fill.base));
+  return false;
+}
+
+}  // namespace
+
+bool copy(const Shape& shape, Parallel* parallel) {
+  if (!shape.width || !shape.height || !shape.depth) return true;
+  if (copyByEngines(shape, parallel)) [[likely]]
+    return true;
+  return copyAfterFault(shape);
+}
+
+bool copyBytes(void* destination, const void* source, size_t bytes) {
+  return copyLinear(static_cast<std::byte*>(destination), static_cast<const std::byte*>(source), bytes, nullptr);
+}
+
+bool fill(const Fill& fill, Parallel* parallel) {
+  if (!fill.width || !fill.height) return true;
   if (fill.height > 1 && fill.pitch == fill.width) {  // no gaps: one long row
     Fill row = fill;
     row.width *= row.height;
@@ -234,32 +317,9 @@ void fill(const Fill& fill, Parallel* parallel) {
   const Engines& engine = engines();
   const size_t bytes = fill.width * fill.height;
   const bool streaming = fill.width >= 4096 && bytes >= limits().streamFill;
-  FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, 0, 0};
-  if (!parallel || bytes < kParallelBytes) {
-    fillRows(work, 0, fill.height);
-    if (streaming) streamFence();
-    return;
-  }
-  work.bytesOfPiece = pieceBytes(bytes, *parallel);
-  if (fill.height == 1) {
-    parallel->run((bytes + work.bytesOfPiece - 1) / work.bytesOfPiece,
-                  [](void* state, size_t chunk) {
-                    const auto& w = *static_cast<FillPieces*>(state);
-                    const size_t at = chunk * w.bytesOfPiece;
-                    w.row(w.fill.base + at, std::min(w.bytesOfPiece, w.fill.width - at), w.pattern);
-                    streamFence();
-                  },
-                  &work);
-    return;
-  }
-  work.rowsOfPiece = std::max<size_t>(1, work.bytesOfPiece / fill.width);
-  parallel->run((fill.height + work.rowsOfPiece - 1) / work.rowsOfPiece,
-                [](void* state, size_t chunk) {
-                  const auto& w = *static_cast<FillPieces*>(state);
-                  fillRows(w, chunk * w.rowsOfPiece, std::min((chunk + 1) * w.rowsOfPiece, w.fill.height));
-                  streamFence();
-                },
-                &work);
+  FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, streaming};
+  const bool filled = parallel && bytes >= kParallelBytes ? fillInPieces(work, *parallel) : work.rows(0, fill.height);
+  return filled || fillAfterFault(fill);
 }
 
 }  // namespace vg::copy

@@ -19,6 +19,7 @@ struct Shape {
   size_t width = 0;          // bytes in a row
   size_t height = 1;         // rows in a slice
   size_t depth = 1;          // slices
+  bool locked = false;       // no side is pageable: the host's protection does not stop a device (copy/protected.h)
   size_t bytes() const { return width * height * depth; }
 };
 

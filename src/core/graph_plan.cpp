@@ -264,11 +264,11 @@ CUresult GraphPlan::addCommands(Step& step, Stream& stream, std::vector<backend:
   }
   if (const auto* copy = std::get_if<CopyStep>(&step)) {
     if (copy->destination.there() && copy->source.there()) {
-      commands.push_back(backend::CopyCommand{copy->shape});
+      commands.push_back(backend::CopyCommand{copy->shape, &context_});
       return CUDA_SUCCESS;
     }
   } else if (const auto* fill = std::get_if<FillStep>(&step); fill && fill->destination.there()) {
-    commands.push_back(backend::FillCommand{fill->fill});
+    commands.push_back(backend::FillCommand{fill->fill, &context_});
     return CUDA_SUCCESS;
   }
   commands.push_back(backend::HostCall{[](void* data) {
@@ -318,19 +318,19 @@ void GraphPlan::run(size_t first, size_t last) const {
 }
 
 void GraphPlan::runStep(const CopyStep& step) const {
-  if (step.destination.there() && step.source.there()) [[likely]]
-    copy::copy(step.shape);
-  else
-    context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's copy was freed");
+  if (!step.destination.there() || !step.source.there()) [[unlikely]]
+    return context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's copy was freed");
+  if (!copy::copy(step.shape)) [[unlikely]]
+    context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
 }
 
 void GraphPlan::runStep(const PagedStep& step) const { memory::runPaged(step.copy, context_); }
 
 void GraphPlan::runStep(const FillStep& step) const {
-  if (step.destination.there()) [[likely]]
-    copy::fill(step.fill);
-  else
-    context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's fill was freed");
+  if (!step.destination.there()) [[unlikely]]
+    return context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's fill was freed");
+  if (!copy::fill(step.fill)) [[unlikely]]
+    context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
 }
 
 void GraphPlan::runStep(const HostStep& step) const {

@@ -16,6 +16,7 @@
 #include "core/array.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/host_fault.h"
 #include "core/memory.h"
 #include "core/memory_copy.h"
 
@@ -161,27 +162,34 @@ CUresult surveyBatch(const LinearBatch& batch, Survey& survey) {
   return result;
 }
 
-copy::Shape shapeOf(CUdeviceptr destination, const void* source, size_t bytes) {
+copy::Shape shapeOf(CUdeviceptr destination, const void* source, size_t bytes, bool locked) {
   return {{reinterpret_cast<std::byte*>(destination), bytes, bytes},
           {static_cast<std::byte*>(const_cast<void*>(source)), bytes, bytes},
-          bytes};
+          bytes,
+          1,
+          1,
+          locked};
 }
 
 // The first copies of the batch as commands. Sources that have to be read now are put at `staged`, one after the other.
-std::vector<backend::Command> commandsOf(const LinearBatch& batch, size_t copies, std::byte* staged) {
+Result<std::vector<backend::Command>> commandsOf(const LinearBatch& batch, size_t copies, std::byte* staged,
+                                                 backend::FaultSink& faults) {
   std::vector<backend::Command> commands;
   commands.reserve(copies + 1);
-  (void)forEach(batch, copies, [&](size_t i, int order) {
+  VG_CHECK(forEach(batch, copies, [&](size_t i, int order) {
     const size_t bytes = batch.sizes[i];
     const void* source = pointer(batch.sources[i]);
-    if (staged && order != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && pageable(source)) {
-      copy::copyBytes(staged, source, bytes);
+    bool locked = !pageable(source);
+    if (staged && order != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && !locked) {
+      if (!copy::copyBytes(staged, source, bytes)) return HostFault::refusal();
       source = staged;
       staged += bytes;
+      locked = true;
     }
-    commands.push_back(backend::CopyCommand{shapeOf(batch.destinations[i], source, bytes)});
+    locked = locked && !pageable(pointer(batch.destinations[i]));
+    commands.push_back(backend::CopyCommand{shapeOf(batch.destinations[i], source, bytes, locked), &faults});
     return CUDA_SUCCESS;
-  });
+  }));
   return commands;
 }
 
@@ -200,18 +208,30 @@ CUresult enqueue(Stream& stream, const LinearBatch& batch, const Survey& survey)
     staged.reset(static_cast<std::byte*>(std::malloc(survey.staged)));
     if (!staged) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to stage %zu bytes", survey.staged);
   }
-  VG_CHECK(submit(stream, commandsOf(batch, survey.copies, staged.get()), staged.get(), survey.mustWait));
+  HostFault fault(stream.context());
+  backend::FaultSink& faults = survey.mustWait ? static_cast<backend::FaultSink&>(fault) : stream.context();
+  VG_TRY(std::vector<backend::Command> commands, commandsOf(batch, survey.copies, staged.get(), faults));
+  VG_CHECK(submit(stream, std::move(commands), staged.get(), survey.mustWait));
   (void)staged.release();  // the last command frees it
-  return CUDA_SUCCESS;
+  return fault.state();
+}
+
+// The likely copy first; what faults there is looked at again.
+bool copyNow(const LinearBatch& batch, size_t i) {
+  const void* const source = pointer(batch.sources[i]);
+  const CUdeviceptr destination = batch.destinations[i];
+  if (copy::copyBytes(reinterpret_cast<void*>(destination), source, batch.sizes[i])) [[likely]]
+    return true;
+  return copy::copy(shapeOf(destination, source, batch.sizes[i], !pageable(source) && !pageable(pointer(destination))));
 }
 
 CUresult run(Stream& stream, const LinearBatch& batch, const Survey& survey) {
   if (!survey.copies) return CUDA_SUCCESS;
+  bool copied = true;
   const auto copyAll = [&] {
-    for (size_t i = 0; i < survey.copies; ++i)
-      copy::copyBytes(reinterpret_cast<void*>(batch.destinations[i]), pointer(batch.sources[i]), batch.sizes[i]);
+    for (size_t i = 0; i < survey.copies; ++i) copied &= copyNow(batch, i);
   };
-  if (survey.bytes <= kInPlaceBytes && stream.runInPlace(copyAll)) return CUDA_SUCCESS;
+  if (survey.bytes <= kInPlaceBytes && stream.runInPlace(copyAll)) return copied ? CUDA_SUCCESS : HostFault::refusal();
   return enqueue(stream, batch, survey);
 }
 

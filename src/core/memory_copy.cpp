@@ -14,6 +14,7 @@
 #include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/host_fault.h"
 #include "core/memory.h"
 
 namespace vg::core::memory {
@@ -66,10 +67,13 @@ Completion completionOfFill(const Stream& stream, Known destination, size_t byte
   return isDevice(destination) ? completionInDevice(stream, bytes) : Completion::Host;
 }
 
-copy::Shape linearShape(uintptr_t destination, uintptr_t source, size_t bytes) {
+copy::Shape linearShape(uintptr_t destination, uintptr_t source, size_t bytes, bool locked) {
   return {{reinterpret_cast<std::byte*>(destination), bytes, bytes},
           {reinterpret_cast<std::byte*>(source), bytes, bytes},
-          bytes};
+          bytes,
+          1,
+          1,
+          locked};
 }
 
 // Pageable bytes that a busy stream will need later are set aside, so that the call need not wait for the stream: up to
@@ -89,25 +93,27 @@ struct alignas(64) Staged {
 };
 
 // Null: there is no room, the call has to wait.
-Staged* stage(const copy::Shape& shape) {
+Result<Staged*> stage(const copy::Shape& shape) {
   const size_t bytes = shape.bytes();
   if (stagedNow.fetch_add(bytes, std::memory_order_relaxed) + bytes > kStagedTogether) {
     stagedNow.fetch_sub(bytes, std::memory_order_relaxed);
-    return nullptr;
+    return static_cast<Staged*>(nullptr);
   }
   auto* const staged =
       static_cast<Staged*>(std::aligned_alloc(alignof(Staged), (sizeof(Staged) + bytes + 63) & ~size_t{63}));
   if (!staged) {
     stagedNow.fetch_sub(bytes, std::memory_order_relaxed);
-    return nullptr;
+    return static_cast<Staged*>(nullptr);
   }
   staged->bytes = bytes;
-  copy::copy({{staged->data(), shape.width, shape.width * shape.height},
-              shape.source,
-              shape.width,
-              shape.height,
-              shape.depth});
-  return staged;
+  if (copy::copy({{staged->data(), shape.width, shape.width * shape.height},
+                  shape.source,
+                  shape.width,
+                  shape.height,
+                  shape.depth}))
+    return staged;
+  Staged::end(staged);
+  return HostFault::refusal();
 }
 
 bool wantsStaging(const Stream& stream, Known destination, Known source, size_t bytes, Form form) {
@@ -116,11 +122,13 @@ bool wantsStaging(const Stream& stream, Known destination, Known source, size_t 
 
 // Runs the copy from a copy of its source; when there is no room, as any other.
 CUresult copyStaged(Stream& stream, const copy::Shape& shape, Completion otherwise) {
-  Staged* const staged = stage(shape);
+  VG_TRY(Staged* const staged, stage(shape));
   if (!staged) return stream.copy(shape, otherwise);
   copy::Shape later = shape;
   later.source = {staged->data(), shape.width, shape.width * shape.height};
-  const backend::Command commands[] = {backend::CopyCommand{later}, backend::HostCall{Staged::end, staged}};
+  later.locked = true;
+  const backend::Command commands[] = {backend::CopyCommand{later, &stream.context()},
+                                       backend::HostCall{Staged::end, staged}};
   const CUresult submitted = stream.submit(commands, 2);
   if (submitted != CUDA_SUCCESS) Staged::end(staged);
   return submitted;
@@ -136,7 +144,7 @@ CUresult copyLinear(Stream& stream, Place destination, Place source, size_t byte
   VG_TRY(const Known from, find(source, bytes, Access::Read));
   VG_CHECK(refuseDormant(to, from));
   const Completion completion = completionOfCopy(stream, to, from, bytes, form);
-  const copy::Shape shape = linearShape(destination.address, source.address, bytes);
+  const copy::Shape shape = linearShape(destination.address, source.address, bytes, to && from);
   if (wantsStaging(stream, to, from, bytes, form)) return copyStaged(stream, shape, completion);
   return stream.copy(shape, completion);
 }
@@ -262,7 +270,8 @@ Result<DescribedCopy> describe(const BoxSide& destination, const BoxSide& source
   if (!extent.width || !extent.height || !extent.depth) return DescribedCopy{};
   VG_TRY(ResolvedSide to, resolve(destination, extent, Access::Write));
   VG_TRY(ResolvedSide from, resolve(source, extent, Access::Read));
-  DescribedCopy copy{{to.side, from.side, extent.width, extent.height, extent.depth}, to.record, from.record, nullptr};
+  const bool locked = to.record && from.record;
+  DescribedCopy copy{{to.side, from.side, extent.width, extent.height, extent.depth, locked}, to.record, from.record};
   if (to.pages || from.pages)
     copy.paged = std::make_shared<const arrays::PagedCopy>(pagedSide(to, destination), pagedSide(from, source),
                                                            extent.width, extent.height, extent.depth);
@@ -285,16 +294,23 @@ Result<DescribedCopy> describe3D(const Box& box) {
 CUresult queuePaged(Stream& stream, const DescribedCopy& copy, Completion completion) {
   struct Work {
     DescribedCopy copy;
-    Context& context;
+    backend::FaultSink& faults;
+    static void run(void* data) { runPaged(static_cast<Work*>(data)->copy, static_cast<Work*>(data)->faults); }
+    static void runAndEnd(void* data) {
+      const std::unique_ptr<Work> own(static_cast<Work*>(data));
+      run(data);
+    }
   };
+  if (completion == Completion::Host) {
+    HostFault fault(stream.context());
+    Work work{copy, copy.shape.locked ? stream.context() : static_cast<backend::FaultSink&>(fault)};
+    VG_CHECK(stream.submit(backend::HostCall{Work::run, &work}, completion));
+    return fault.state();
+  }
   auto work = std::make_unique<Work>(Work{copy, stream.context()});
-  const auto run = [](void* data) {
-    const std::unique_ptr<Work> w(static_cast<Work*>(data));
-    runPaged(w->copy, w->context);
-  };
-  const CUresult submitted = stream.submit(backend::HostCall{run, work.get()}, completion);
-  if (submitted == CUDA_SUCCESS) (void)work.release();
-  return submitted;
+  VG_CHECK(stream.submit(backend::HostCall{Work::runAndEnd, work.get()}, completion));
+  (void)work.release();
+  return CUDA_SUCCESS;
 }
 
 CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) {
@@ -354,7 +370,9 @@ CUresult copyRow(Stream& stream, To destination, From source, size_t bytes, Form
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) { return describe3D(box); }
 
 void runPaged(const DescribedCopy& copy, backend::FaultSink& faults) {
-  if (!arrays::copyPaged(*copy.paged) && copy.mustBeMapped)
+  const arrays::Paging paging = arrays::copyPaged(*copy.paged);
+  if (paging.faulted) faults.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+  if (!paging.complete && copy.mustBeMapped)
     faults.report(CUDA_ERROR_LAUNCH_FAILED, "a copy touches an array of deferred mapping where nothing is mapped");
 }
 

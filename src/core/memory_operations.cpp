@@ -8,6 +8,7 @@
 
 #include "base/raw_enum.h"
 #include "base/spin.h"
+#include "copy/guard.h"
 #include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -24,16 +25,26 @@ struct Operation {
   uint64_t value;
 };
 
-// In order with kernels and with the host: a write is visible after everything that came before it in the stream.
+// The word may be the application's, registered and unmapped since: it is touched under guard.
 template <class Word>
-Word load(const void* address) {
-  return __atomic_load_n(static_cast<const Word*>(address), __ATOMIC_SEQ_CST);
+bool store(const Operation& operation) {
+  const auto value = static_cast<Word>(operation.value);
+  return copy::guarded([&] { __atomic_store_n(static_cast<Word*>(operation.address), value, __ATOMIC_SEQ_CST); });
 }
 
+// In order with kernels and with the host: a write is visible after everything that came before it in the stream.
 template <class Word>
-bool holds(const Operation& operation) {
+bool load(const void* address, Word& value) {
+  return copy::guarded([&] { value = __atomic_load_n(static_cast<const Word*>(address), __ATOMIC_SEQ_CST); });
+}
+
+// Sets `gone`, and holds, when the word is not there.
+template <class Word>
+bool holds(const Operation& operation, bool& gone) {
   using Signed = std::make_signed_t<Word>;
-  const Word now = load<Word>(operation.address), wanted = static_cast<Word>(operation.value);
+  const Word wanted = static_cast<Word>(operation.value);
+  Word now = 0;
+  if (!load<Word>(operation.address, now)) return gone = true;
   switch (operation.condition) {
     case CU_STREAM_WAIT_VALUE_GEQ:
       return static_cast<Signed>(now - wanted) >= 0;  // cyclic, as the manual defines it
@@ -49,7 +60,7 @@ bool holds(const Operation& operation) {
 }  // namespace
 
 struct MemoryOperations {
-  const Context* context;
+  Context* context;
   std::vector<Operation> operations;
 
   static void call(void* raw) {
@@ -57,32 +68,36 @@ struct MemoryOperations {
     vg::core::perform(*self);
   }
 
-  void perform(const Operation& operation) const {
+  // False when the word is not there.
+  bool perform(const Operation& operation) const {
     switch (operation.kind) {
       case Operation::Kind::Wait32:
-        return await([&] { return holds<uint32_t>(operation); });
+        return await([&](bool& gone) { return holds<uint32_t>(operation, gone); });
       case Operation::Kind::Wait64:
-        return await([&] { return holds<uint64_t>(operation); });
+        return await([&](bool& gone) { return holds<uint64_t>(operation, gone); });
       case Operation::Kind::Write32:
-        return __atomic_store_n(static_cast<uint32_t*>(operation.address), static_cast<uint32_t>(operation.value),
-                                __ATOMIC_SEQ_CST);
+        return store<uint32_t>(operation);
       case Operation::Kind::Write64:
-        return __atomic_store_n(static_cast<uint64_t*>(operation.address), operation.value, __ATOMIC_SEQ_CST);
+        return store<uint64_t>(operation);
     }
+    return true;
   }
 
   // The word may be changed by a kernel, the host or another process, none of which tells us: polls, less and less
   // often.
-  template <class Ready>
-  void await(Ready ready) const {
+  template <class Holds>
+  bool await(Holds holds) const {
     constexpr uint64_t kSpin = 20'000;
     constexpr long kLongest = 100'000;
-    if (spinUntil(ready, kSpin)) return;
+    bool gone = false;
+    const auto ready = [&] { return holds(gone); };
+    if (spinUntil(ready, kSpin)) return !gone;
     for (long pause = 1'000; !ready() && context->alive() && context->state() == CUDA_SUCCESS;) {
       const timespec time{0, pause};
       nanosleep(&time, nullptr);
       if (pause < kLongest) pause *= 2;
     }
+    return !gone;
   }
 };
 
@@ -158,7 +173,7 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
 
 void EndMemoryOperations::operator()(MemoryOperations* operations) const { delete operations; }
 
-Result<OwnMemoryOperations> describeMemoryOperations(const Context& context, const CUstreamBatchMemOpParams* operations,
+Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUstreamBatchMemOpParams* operations,
                                                      unsigned count, Addresses addresses) {
   OwnMemoryOperations described(new MemoryOperations{&context, {}});
   for (unsigned i = 0; i < count; ++i) VG_CHECK(add(described->operations, context, operations[i], addresses));
@@ -166,7 +181,9 @@ Result<OwnMemoryOperations> describeMemoryOperations(const Context& context, con
 }
 
 void perform(const MemoryOperations& operations) {
-  for (const Operation& operation : operations.operations) operations.perform(operation);
+  for (const Operation& operation : operations.operations)
+    if (!operations.perform(operation))
+      operations.context->report(CUDA_ERROR_ILLEGAL_ADDRESS, "a word that a stream waits for or writes is not there");
 }
 
 bool waits(const MemoryOperations& operations) {

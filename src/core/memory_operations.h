@@ -20,7 +20,7 @@ using OwnMemoryOperations = std::unique_ptr<MemoryOperations, EndMemoryOperation
 enum class Addresses { Known, Any };
 
 // Checks operations of `context` that are to run later. Errors as of queueMemoryOperations.
-Result<OwnMemoryOperations> describeMemoryOperations(const Context& context, const CUstreamBatchMemOpParams* operations,
+Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUstreamBatchMemOpParams* operations,
                                                      unsigned count, Addresses addresses = Addresses::Known);
 // Performs them on the calling thread, which may wait long.
 void perform(const MemoryOperations& operations);

@@ -7,6 +7,7 @@
 #include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/host_fault.h"
 #include "core/host_function.h"
 
 // Why two streams never wait for each other: whoever enqueues work reads the tails that the work must wait for first
@@ -155,8 +156,16 @@ CUresult Stream::finish(CUresult submitted, uint64_t value, Completion completio
 
 CUresult Stream::finishInline(uint64_t value, Completion completion) {
   timeline_->advance(value);
-  if (completion == Completion::Host) context_->device().backend().flushOutput();
-  return CUDA_SUCCESS;
+  if (completion == Completion::Async) return CUDA_SUCCESS;
+  context_->device().backend().flushOutput();
+  return context_->state();
+}
+
+// A copy or fill on the calling thread met memory that is not there.
+CUresult Stream::finishFaulted(uint64_t value, bool locked) {
+  if (locked) context_->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+  timeline_->advance(value);
+  return locked ? context_->state() : HostFault::refusal();
 }
 
 CUresult Stream::submit(const backend::Command& command, Completion completion) {
@@ -175,20 +184,26 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
   const size_t bytes = shape.bytes();
   uint64_t value = 0;
   if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
-    copy::copy(shape);
-    return finishInline(value, completion);
+    if (copy::copy(shape)) [[likely]]
+      return finishInline(value, completion);
+    return finishFaulted(value, shape.locked);
   }
-  return submitLarge(backend::CopyCommand{shape}, completion);
+  if (shape.locked || completion == Completion::Async)
+    return submitLarge(backend::CopyCommand{shape, context_}, completion);
+  HostFault fault(*context_);
+  VG_CHECK(submitLarge(backend::CopyCommand{shape, &fault}, completion));
+  return fault.state();
 }
 
 CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
   VG_CHECK(admit());
   uint64_t value = 0;
   if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
-    copy::fill(fill);
-    return finishInline(value, completion);
+    if (copy::fill(fill)) [[likely]]
+      return finishInline(value, completion);
+    return finishFaulted(value, true);
   }
-  return submitLarge(backend::FillCommand{fill}, completion);
+  return submitLarge(backend::FillCommand{fill, context_}, completion);
 }
 
 // A copy or fill that is too long for an asynchronous call; a waiting caller may as well do it itself.

@@ -135,6 +135,7 @@ class Stream {
   CUresult submitLarge(const backend::Command& command, Completion completion);
   CUresult finish(CUresult submitted, uint64_t value, Completion completion);
   CUresult finishInline(uint64_t value, Completion completion);
+  CUresult finishFaulted(uint64_t value, bool locked);
   template <class Visit>
   bool allBlocking(Visit visit) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/executor.h"
+#include "backend/cpu/kernel_faults.h"
 #include "backend/cpu/kernel_image.h"
 #include "backend/cpu/profile.h"
 #include "backend/cpu/queue.h"
@@ -16,6 +17,7 @@ CpuDevice::CpuDevice(int ordinal, Workers& workers)
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> CpuDevice::createQueue(int priority) {
+  faults::arm();  // copies touch memory of the application
   const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
   return std::make_unique<CpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
 }

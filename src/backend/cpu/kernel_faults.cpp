@@ -10,6 +10,7 @@
 #include "alloc/memory_move.h"
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_thread.h"
+#include "copy/guard.h"
 
 namespace vg::backend::cpu::faults {
 namespace {
@@ -105,7 +106,9 @@ void passOn(int signal, siginfo_t* info, void* context) {
 void handle(int signal, siginfo_t* info, void* context) {
   const int savedError = errno;
   const bool moved = signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr);
-  if (!moved && !throwOut(signal, *info, context)) passOn(signal, info, context);
+  const bool copying =
+      !moved && (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && copy::throwOut(context);
+  if (!moved && !copying && !throwOut(signal, *info, context)) passOn(signal, info, context);
   errno = savedError;
 }
 

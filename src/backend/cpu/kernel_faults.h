@@ -1,9 +1,9 @@
-// Faults of kernels: the signals that become CUDA errors instead of ending the process.
+// Faults of kernels and copies: the signals that become CUDA errors instead of ending the process.
 //
-// SIGSEGV, SIGBUS, SIGFPE and SIGILL that happen while a thread runs a kernel throw the thread out of it; all others go
-// to whoever handled the signal before, except those of stores to memory that is being shared with other processes
-// (alloc/memory_move.h), which run again. SIGURG, which is ignored by default, interrupts threads whose launch has
-// ended.
+// SIGSEGV, SIGBUS, SIGFPE and SIGILL that happen while a thread runs a kernel throw the thread out of it, the first two
+// also out of a copy (copy/guard.h); all others go to whoever handled the signal before, except those of stores to
+// memory that is being shared with other processes (alloc/memory_move.h), which run again. SIGURG, which is ignored by
+// default, interrupts threads whose launch has ended.
 #pragma once
 
 #include <pthread.h>

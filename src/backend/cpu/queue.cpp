@@ -157,11 +157,11 @@ class CpuQueue::Work final : public Executor::Task, private Continuation {
   }
   void perform(const CopyCommand& c) {
     WorkerParallel parallel(device_.workers());
-    copy::copy(c.shape, &parallel);
+    if (!copy::copy(c.shape, &parallel) && c.faults) c.faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
   }
   void perform(const FillCommand& c) {
     WorkerParallel parallel(device_.workers());
-    copy::fill(c.fill, &parallel);
+    if (!copy::fill(c.fill, &parallel) && c.faults) c.faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
   }
   // After a device fault the context's kernels do not run any more.
   void perform(const LaunchCommand& c) {
