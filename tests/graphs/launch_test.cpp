@@ -178,4 +178,59 @@ TEST_F(GraphLaunch, ManyThreadsLaunchAndChangeWithoutHarm) {
   EXPECT_OK(cuGraphExecDestroy(exec));
 }
 
+// A chain, a fan and their joins: nothing may take more than linear time.
+TEST_F(GraphLaunch, LargeGraphsAreMadeAndRunInLinearTime) {
+  constexpr size_t kNodes = 20000;
+  const CUdeviceptr a = allocate(kNodes), out = allocate(kNodes);
+  Nodes fan;
+  CUgraphNode root = addFill(graph, {}, fillOf(a, 1, kNodes));
+  for (size_t i = 0; i < kNodes; ++i) fan.push_back(addFill(graph, {root}, fillOf(a + i, static_cast<unsigned>(i), 1)));
+  CUgraphNode last = addFill(graph, fan, fillOf(a, 9, 1));
+  for (size_t i = 0; i < kNodes; ++i) last = addCopy(graph, {last}, copyOf(out + i, a + i, 1));
+  CUgraphExec exec = instantiate(graph);
+  run(exec);
+  std::vector<uint8_t> expected(kNodes);
+  for (size_t i = 0; i < kNodes; ++i) expected[i] = static_cast<uint8_t>(i);
+  expected[0] = 9;
+  EXPECT_EQ(read(out, kNodes), expected);
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+TEST_F(GraphLaunch, KernelsOfAnotherDeviceRunThereInTheirPlace) {
+  CUcontext second;
+  CUdevice other;
+  if (cuDeviceGet(&other, 1) != CUDA_SUCCESS) GTEST_SKIP() << "needs two devices";
+  ASSERT_OK(cuDevicePrimaryCtxRetain(&second, other));
+  ASSERT_OK(cuCtxPushCurrent(second));
+  CUmodule module;
+  CUfunction store;
+  CUdeviceptr there = 0;
+  ASSERT_OK(cuModuleLoadData(&module, kStore));
+  ASSERT_OK(cuModuleGetFunction(&store, module, "store"));
+  ASSERT_OK(cuMemAlloc(&there, 8));
+  ASSERT_OK(cuCtxPopCurrent(nullptr));
+  const CUdeviceptr here = allocate(8);
+  uint32_t what = 0x01020304;
+  void* arguments[] = {&there, &what};
+  CUDA_KERNEL_NODE_PARAMS kernel{};
+  kernel.func = store;
+  kernel.ctx = second;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = arguments;
+  CUgraphNode node = addFill(graph, {}, fillOf(there, 7, 8));
+  CUgraphNode launched;
+  ASSERT_OK(cuGraphAddKernelNode(&launched, graph, &node, 1, &kernel));
+  addCopy(graph, {launched}, copyOf(here, there, 8));
+  CUgraphExec exec = instantiate(graph);
+  for (int round = 0; round < 10; ++round) {
+    ASSERT_OK(cuMemsetD8(here, 0, 8));
+    run(exec);
+    EXPECT_EQ(read(here, 8), (std::vector<uint8_t>{4, 3, 2, 1, 7, 7, 7, 7}));
+  }
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_OK(cuMemFree(there));
+  EXPECT_OK(cuModuleUnload(module));
+  EXPECT_OK(cuDevicePrimaryCtxRelease(other));
+}
+
 }  // namespace
