@@ -1,0 +1,201 @@
+// Sampling against a scalar model, and every format there and back.
+#include "arrays/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "arrays/cubemap.h"
+#include "arrays/surface.h"
+
+namespace vg::arrays {
+namespace {
+
+// A texture of floats in memory of its own.
+struct Image {
+  Image(Kind kind, size_t width, size_t height, size_t slices)
+      : elements(width * std::max<size_t>(height, 1) * slices) {
+    Level level;
+    level.extent = {width, height, kind == Kind::Line || kind == Kind::Plane ? 0 : slices};
+    level.rowBytes = level.rowPitch = 4 * width;
+    level.rows = std::max<size_t>(height, 1);
+    level.slices = slices;
+    level.slicePitch = level.rowPitch * level.rows;
+    view.kind = kind;
+    view.format = CU_AD_FORMAT_FLOAT;
+    view.unit = unitOf(view.format, 1);
+    view.base = reinterpret_cast<std::byte*>(elements.data());
+    view.levels = {level};
+    view.layers = layered(kind) ? slices : 1;
+  }
+  std::vector<float> elements;
+  TextureView view;
+};
+
+float value(const Texel& texel) { return std::bit_cast<float>(texel.words[0]); }
+
+TEST(Sampler, LinesMixByTheNearest256th) {
+  Image line(Kind::Line, 16, 0, 1);
+  std::mt19937 random(1);
+  for (float& e : line.elements) e = static_cast<float>(random() % 4096);
+  SamplerState state;
+  state.linear = true;
+  for (int round = 0; round < 5000; ++round) {
+    SamplePoint point;
+    point.position[0] = static_cast<float>(random() % 20000) / 1024 - 1;
+    const double at = std::floor((double{point.position[0]} - 0.5) * 256 + 0.5) / 256;
+    const int first = static_cast<int>(std::floor(at));
+    const double share = at - first;
+    const auto element = [&](int i) { return double{line.elements[static_cast<size_t>(std::clamp(i, 0, 15))]}; };
+    EXPECT_NEAR(value(sample(line.view, state, point)), (1 - share) * element(first) + share * element(first + 1),
+                1e-2);
+  }
+}
+
+TEST(Sampler, BoxesMixEightElements) {
+  Image box(Kind::Box, 5, 4, 3);
+  std::mt19937 random(2);
+  for (float& e : box.elements) e = static_cast<float>(random() % 256);
+  SamplerState state;
+  state.linear = true;
+  for (Addressing& a : state.addressing) a = Addressing::Border;
+  state.border[0] = 7;
+  const auto element = [&](int x, int y, int z) -> double {
+    if (x < 0 || y < 0 || z < 0 || x >= 5 || y >= 4 || z >= 3) return 7;
+    return box.elements[static_cast<size_t>((z * 4 + y) * 5 + x)];
+  };
+  for (int round = 0; round < 5000; ++round) {
+    SamplePoint point;
+    double at[3], share[3];
+    int first[3];
+    for (int a = 0; a < 3; ++a) {
+      point.position[a] = static_cast<float>(random() % 2048) / 256 - 1;
+      at[a] = point.position[a] - 0.5;
+      first[a] = static_cast<int>(std::floor(at[a]));
+      share[a] = at[a] - first[a];
+    }
+    double model = 0;
+    for (int corner = 0; corner < 8; ++corner) {
+      double weight = 1;
+      for (int a = 0; a < 3; ++a) weight *= corner >> a & 1 ? share[a] : 1 - share[a];
+      model += weight * element(first[0] + (corner & 1), first[1] + (corner >> 1 & 1), first[2] + (corner >> 2));
+    }
+    EXPECT_NEAR(value(sample(box.view, state, point)), model, 1e-3);
+  }
+}
+
+TEST(Sampler, CoordinatesThatAreNoNumbersStayInside) {
+  Image plane(Kind::Plane, 4, 4, 1);
+  for (const float odd : {NAN, INFINITY, -INFINITY, 1e30f, -1e30f})
+    for (const bool linear : {false, true})
+      for (const bool normalized : {false, true})
+        for (const Addressing mode : {Addressing::Wrap, Addressing::Clamp, Addressing::Mirror, Addressing::Border}) {
+          SamplerState state;
+          state.linear = linear, state.normalized = normalized;
+          for (Addressing& a : state.addressing) a = mode;
+          SamplePoint point;
+          point.position[0] = point.position[1] = odd;
+          point.level = odd;
+          EXPECT_EQ(value(sample(plane.view, state, point)), 0) << odd;
+          EXPECT_EQ(value(gather(plane.view, state, point, 0)), 0) << odd;
+        }
+}
+
+TEST(Cubemap, TheElementsOfAFaceAreWhereTheirDirectionsPoint) {
+  for (const float s : {-0.9f, -0.3f, 0.4f, 0.8f})
+    for (const float t : {-0.7f, 0.2f, 0.95f}) {
+      const float directions[6][3] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t}, {s, -1, -t}, {s, -t, 1}, {-s, -t, -1}};
+      for (unsigned face = 0; face < 6; ++face) {
+        const FacePoint point = faceOf(directions[face]);
+        EXPECT_EQ(point.face, face);
+        EXPECT_NEAR(point.s, (s + 1) / 2, 1e-6);
+        EXPECT_NEAR(point.t, (t + 1) / 2, 1e-6);
+      }
+    }
+}
+
+TEST(Cubemap, CrossingAnEdgeLandsAtAnEdgeOfANeighbour) {
+  constexpr int64_t kEdge = 8;
+  for (unsigned face = 0; face < 6; ++face)
+    for (int64_t along = 0; along < kEdge; ++along)
+      for (const auto& [x, y] : {std::pair{int64_t{-1}, along}, {kEdge, along}, {along, int64_t{-1}}, {along, kEdge}}) {
+        const FaceElement beyond = acrossEdge(face, x, y, kEdge);
+        EXPECT_NE(beyond.face, face);
+        EXPECT_TRUE(beyond.x == 0 || beyond.x == kEdge - 1 || beyond.y == 0 || beyond.y == kEdge - 1);
+      }
+}
+
+TEST(Texel, HalvesAndBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float wide = floatOfHalf(static_cast<uint16_t>(bits));
+    if (wide != wide) continue;
+    EXPECT_EQ(halfOfFloat(wide), bits);
+  }
+  EXPECT_EQ(halfOfFloat(65519.9f), 0x7bff);
+  EXPECT_EQ(halfOfFloat(65520.0f), 0x7c00);
+  EXPECT_EQ(halfOfFloat(0x1p-25f), 0);
+  EXPECT_EQ(halfOfFloat(0x1.8p-25f), 1);
+  EXPECT_EQ(halfOfFloat(1 + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(halfOfFloat(1 + 0x1.8p-10f), 0x3c02);
+}
+
+TEST(Texel, EncodingIsUndoneByDecoding) {
+  const int formats[] = {CU_AD_FORMAT_UNSIGNED_INT8,
+                         CU_AD_FORMAT_SIGNED_INT8,
+                         CU_AD_FORMAT_UNSIGNED_INT16,
+                         CU_AD_FORMAT_SIGNED_INT16,
+                         CU_AD_FORMAT_UNSIGNED_INT32,
+                         CU_AD_FORMAT_SIGNED_INT32,
+                         CU_AD_FORMAT_HALF,
+                         CU_AD_FORMAT_FLOAT,
+                         CU_AD_FORMAT_UNORM_INT8X4,
+                         CU_AD_FORMAT_SNORM_INT16X4,
+                         CU_AD_FORMAT_UNORM_INT_101010_2};
+  std::mt19937 random(5);
+  for (const int format : formats)
+    for (int round = 0; round < 1000; ++round) {
+      std::byte element[16], again[16];
+      const Unit unit = unitOf(format, 4);
+      ASSERT_NE(unit.bytes, 0u) << format;
+      for (unsigned i = 0; i < unit.bytes; ++i) element[i] = static_cast<std::byte>(random() % 120);  // no NaN, no -128
+      const Texel texel = decode(element, format, 4, true, false, 0, 0);
+      encode(texel, again, format, 4);
+      ASSERT_EQ(std::memcmp(element, again, unit.bytes), 0) << format;
+    }
+}
+
+TEST(Texel, StoresSaturate) {
+  std::byte bytes[4];
+  encode({{300, static_cast<uint32_t>(-5), 7, 255}}, bytes, CU_AD_FORMAT_UNSIGNED_INT8, 4);
+  EXPECT_EQ(static_cast<int>(bytes[0]), 255);
+  EXPECT_EQ(static_cast<int>(bytes[2]), 7);
+  encode({{300, static_cast<uint32_t>(-500), 7, 0}}, bytes, CU_AD_FORMAT_SIGNED_INT8, 4);
+  EXPECT_EQ(static_cast<int8_t>(bytes[0]), 127);
+  EXPECT_EQ(static_cast<int8_t>(bytes[1]), -128);
+  const auto word = [](float f) { return std::bit_cast<uint32_t>(f); };
+  encode({{word(2), word(-1), word(0.5f), word(NAN)}}, bytes, CU_AD_FORMAT_UNORM_INT8X4, 4);
+  EXPECT_EQ(static_cast<int>(bytes[0]), 255);
+  EXPECT_EQ(static_cast<int>(bytes[1]), 0);
+  EXPECT_EQ(static_cast<int>(bytes[2]), 128);
+  EXPECT_EQ(static_cast<int>(bytes[3]), 0);
+}
+
+TEST(Surface, EdgesTrapClampOrVanish) {
+  Image plane(Kind::Plane, 4, 3, 1);
+  plane.view.surface = true;
+  const auto where = [&](int64_t x, int64_t y, Edge edge) { return locate(plane.view, {x, y, 0}, 4, edge); };
+  using Is = SurfaceBytes::Is;
+  EXPECT_EQ(where(12, 2, Edge::Trap).memory, plane.view.base + 2 * 16 + 12);
+  EXPECT_EQ(where(16, 2, Edge::Trap).is, Is::Outside);
+  EXPECT_EQ(where(0, -1, Edge::Zero).is, Is::Nothing);
+  EXPECT_EQ(where(400, -7, Edge::Clamp).memory, plane.view.base + 12);
+  EXPECT_EQ(where(2, 0, Edge::Clamp).is, Is::Misaligned);
+}
+
+}  // namespace
+}  // namespace vg::arrays
