@@ -369,6 +369,25 @@ static void vast(void) {
   if (v) D(cuMemFree_v2)(v);
 }
 
+// What the calls of managed memory say when the context is in error.
+static void fault(void) {
+  CUdeviceptr v, nowhere = 0;
+  CUstream s;
+  unsigned what = 1;
+  int value;
+  void* arguments[] = {&nowhere, &what};
+  start();
+  D(cuStreamCreate)(&s, 0);
+  D(cuMemAllocManaged)(&v, 4096, 1);
+  launch(kernel("store"), s, arguments);
+  RESULT("cuCtxSynchronize", D(cuCtxSynchronize)());
+  RESULT("cuStreamAttachMemAsync", D(cuStreamAttachMemAsync)(s, v, 0, CU_MEM_ATTACH_SINGLE));
+  RESULT("cuMemAdvise", advise(v, 4096, 1, 1, 0));
+  RESULT("cuMemPrefetchAsync", D(cuMemPrefetchAsync_v2)(v, 4096, place(1, 0), 0, s));
+  RESULT("cuMemRangeGetAttribute", D(cuMemRangeGetAttribute)(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, v, 4096));
+  RESULT("cuMemAllocManaged", D(cuMemAllocManaged)(&v, 4096, 1));
+}
+
 // Calls that a driver may not survive, each in a process of its own.
 static void nullRanges(void) {
   CUmemLocation where = place(1, 0);
@@ -420,6 +439,7 @@ const Group kManagedGroups[] = {{"managed.advice", advice},
                                 {"managed.attachment", attachment},
                                 {"managed.sizes", sizes},
                                 {"managed.vast", vast},
+                                {"managed.fault", fault},
                                 {"managed.null-ranges", nullRanges},
                                 {"managed.null-sizes", nullSizes},
                                 {"managed.null-discard", nullDiscard},
