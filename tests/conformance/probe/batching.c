@@ -955,7 +955,7 @@ const Group kBatchingGroups[] = {{"copy-batches.arguments", arguments},
                                  {"logs.before-init", logsBeforeInit},
                                  {"logs.twice", logsTwice},
                                  {"logs.null", logsNull},
-                                 {"logs.no-handle", logsNoHandle},
+                                 {"log-handles", logsNoHandle},
                                  {"small-calls", small},
                                  {"atomic-capabilities", atomics},
                                  {NULL, NULL}};

@@ -1053,5 +1053,5 @@ const Group kCapturingGroups[] = {{"capturing.global", askGlobal},
                                   {"capturing.more", askMore},
                                   {"capturing.nodes", nodes},
                                   {"capturing.pageable", pageableSource},
-                                  {"capturing.launches", launches},
+                                  {"graph-captures", launches},
                                   {NULL, NULL}};
