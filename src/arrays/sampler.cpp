@@ -173,7 +173,10 @@ Texel read(const LevelReader& level, const Place& place, bool cube, const int64_
 
 Texel nearest(const LevelReader& level, const Place& place, bool cube) {
   int64_t at[3];
-  for (int axis = 0; axis < 3; ++axis) at[axis] = static_cast<int64_t>(std::floor(place.at[axis]));
+  for (int axis = 0; axis < 3; ++axis) {
+    at[axis] = static_cast<int64_t>(std::floor(place.at[axis]));
+    if (cube) at[axis] = std::min(at[axis], level.size(0) - 1);  // the far edge of a face belongs to it
+  }
   return read(level, place, cube, at);
 }
 
