@@ -1,7 +1,10 @@
 #include "api/private_table.h"
 
+#include <cstdio>
+
 #include "api/entry_points.h"
 #include "base/settings.h"
+#include "host_register/page_locker.h"
 
 namespace vg::api {
 
@@ -21,8 +24,12 @@ void visitSettings(void (*visit)(void*, const char*, const char*, const char*, c
   for (const SettingRow& row : settingRows()) visit(state, row.variable, row.fallback, row.meaning, row.value.c_str());
 }
 
-constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints, visitEntryPoints,
-                                 visitSettings};
+void tellHostLocking(char* text, size_t size) {
+  std::snprintf(text, size, "%s", host_register::lockingMethod().c_str());
+}
+
+constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints,
+                                 visitEntryPoints,     visitSettings,     tellHostLocking};
 
 }  // namespace
 

@@ -24,6 +24,8 @@ struct PrivateTable {
   void (*settings)(void (*visit)(void* state, const char* variable, const char* fallback, const char* meaning,
                                  const char* value),
                    void* state);
+  // How page-locked host memory is kept in memory, in words. Writes at most `size` bytes, a zero among them.
+  void (*hostLocking)(char* text, size_t size);
 };
 
 const PrivateTable& privateTable();

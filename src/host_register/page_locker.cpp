@@ -63,14 +63,51 @@ Pages pagesOf(void* start, size_t bytes) {
 
 }  // namespace
 
+std::string lockingMethod() {
+  const int error = RingPins::shared().error();
+  if (!error) return "io_uring registered buffers (mlock for read-only memory)";
+  return std::string("mlock, because io_uring answers: ") + strerror(error);
+}
+
 Result<LockState> SystemPageLocker::lock(void* start, size_t bytes, bool readOnly) {
   const Pages pages = pagesOf(start, bytes);
   std::byte* const first = pageAddress(pages.first);
   const size_t length = (pages.end - pages.first) << kPageShift;
+  // A ring pins for writing alone, and finds out by itself what cannot be pinned; then we look for the reason.
+  if (!readOnly && pin(first, length)) return LockState::Locked;
   VG_CHECK(checkMapping(first, length, readOnly));
   VG_CHECK(touch(first, length, readOnly));
+  return lockByMlock(first, length);
+}
+
+void SystemPageLocker::unlock(void* start, size_t bytes) {
+  const Pages pages = pagesOf(start, bytes);
   std::lock_guard guard(mutex_);
-  if (mlock(first, length)) {
+  if (!unpin(pages.first, pages.end)) unlockByMlock(pages.first, pages.end);
+}
+
+bool SystemPageLocker::pin(std::byte* start, size_t bytes) {
+  RingPins::Places places;
+  if (!ring_ || ring_->pin(start, bytes, places)) return false;
+  const size_t first = reinterpret_cast<uintptr_t>(start) >> kPageShift;
+  std::lock_guard guard(mutex_);
+  pinned_.emplace(first, Pinned{first + (bytes >> kPageShift), std::move(places)});
+  return true;
+}
+
+// Requires: the lock.
+bool SystemPageLocker::unpin(size_t first, size_t end) {
+  const auto [begin, stop] = pinned_.equal_range(first);
+  const auto own = std::find_if(begin, stop, [&](const auto& range) { return range.second.end == end; });
+  if (own == stop) return false;
+  ring_->unpin(own->second.places);
+  pinned_.erase(own);
+  return true;
+}
+
+LockState SystemPageLocker::lockByMlock(std::byte* start, size_t bytes) {
+  std::lock_guard guard(mutex_);
+  if (mlock(start, bytes)) {
     const int error = errno;
     const log::Level level = warned_ ? log::Level::Info : log::Level::Warn;
     if (log::enabled(level))
@@ -79,34 +116,33 @@ Result<LockState> SystemPageLocker::lock(void* start, size_t bytes, bool readOnl
     warned_ = true;
     return LockState::Degraded;
   }
-  ranges_.emplace(pages.first, pages.end);
+  const size_t first = reinterpret_cast<uintptr_t>(start) >> kPageShift;
+  ranges_.emplace(first, first + (bytes >> kPageShift));
   return LockState::Locked;
 }
 
-// Locked ranges are disjoint, so only the first and the last page can belong to another one too.
-void SystemPageLocker::unlock(void* start, size_t bytes) {
-  Pages pages = pagesOf(start, bytes);
-  std::lock_guard guard(mutex_);
-  auto own = ranges_.lower_bound(pages.first);
-  while (own != ranges_.end() && own->first == pages.first && own->second != pages.end) ++own;
-  if (own == ranges_.end() || own->first != pages.first) return;  // was degraded
+// Locked ranges are disjoint, so only the first and the last page can belong to another one too. Requires: the lock.
+void SystemPageLocker::unlockByMlock(size_t first, size_t end) {
+  auto own = ranges_.lower_bound(first);
+  while (own != ranges_.end() && own->first == first && own->second != end) ++own;
+  if (own == ranges_.end() || own->first != first) return;  // was degraded
   ranges_.erase(own);
 
-  auto next = ranges_.lower_bound(pages.first);
-  bool firstShared = next != ranges_.end() && next->first == pages.first;
+  auto next = ranges_.lower_bound(first);
+  bool firstShared = next != ranges_.end() && next->first == first;
   if (next != ranges_.begin()) {
     auto before = std::prev(next);
     const size_t key = before->first;
     for (;; --before) {
       if (before->first != key) break;
-      firstShared |= before->second > pages.first;
+      firstShared |= before->second > first;
       if (before == ranges_.begin()) break;
     }
   }
-  const bool lastShared = ranges_.count(pages.end - 1) != 0;
-  if (firstShared) ++pages.first;
-  if (lastShared && pages.end > pages.first) --pages.end;
-  if (pages.first < pages.end) munlock(pageAddress(pages.first), (pages.end - pages.first) << kPageShift);
+  const bool lastShared = ranges_.count(end - 1) != 0;
+  if (firstShared) ++first;
+  if (lastShared && end > first) --end;
+  if (first < end) munlock(pageAddress(first), (end - first) << kPageShift);
 }
 
 }  // namespace vg::host_register

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "base/result.h"
+#include "host_register/ring_pins.h"
 
 namespace vg::host_register {
 
@@ -27,15 +29,32 @@ class PageLocker {
   ~PageLocker() = default;
 };
 
-// mlock, within RLIMIT_MEMLOCK. Thread-safe.
+// How this process keeps pages in memory, in words: io_uring or mlock, and why not the former.
+std::string lockingMethod();
+
+// Registered buffers of an io_uring where the system permits it, mlock otherwise; both within RLIMIT_MEMLOCK.
+// Thread-safe.
 class SystemPageLocker final : public PageLocker {
  public:
+  // `ring` null: by mlock alone.
+  explicit SystemPageLocker(RingPins* ring = &RingPins::shared()) : ring_(ring) {}
   Result<LockState> lock(void* start, size_t bytes, bool readOnly) override;
   void unlock(void* start, size_t bytes) override;
 
  private:
+  bool pin(std::byte* start, size_t bytes);
+  bool unpin(size_t first, size_t end);
+  LockState lockByMlock(std::byte* start, size_t bytes);
+  void unlockByMlock(size_t first, size_t end);
+
+  struct Pinned {
+    size_t end;
+    RingPins::Places places;
+  };
+  RingPins* const ring_;
   std::mutex mutex_;
-  std::multimap<size_t, size_t> ranges_;  // first page number -> page number behind the last; guarded by mutex_
+  std::multimap<size_t, Pinned> pinned_;  // first page number -> a range that the ring holds; guarded by mutex_
+  std::multimap<size_t, size_t> ranges_;  // of mlock: first page number -> that behind the last; guarded by mutex_
   bool warned_ = false;                   // guarded by mutex_
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -114,6 +115,12 @@ void checkInstallation(Report& report, const Installation& installation) {
     report.advice("name the folder of Verdigris's libcuda.so.1 with --library-dir");
   }
   checkDevices(report, *driver);
+  if (const api::PrivateTable* table = driver->privateTable();
+      table && table->size > offsetof(api::PrivateTable, hostLocking)) {
+    char how[256];
+    table->hostLocking(how, sizeof how);
+    report.ok("page-locked host memory is kept by %s", how);
+  }
   checkCompiler(report, installation);
 }
 

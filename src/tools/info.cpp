@@ -1,5 +1,6 @@
 #include "tools/info.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -11,6 +12,12 @@
 namespace vg::tools {
 
 namespace {
+
+std::string hostLockingOf(const api::PrivateTable& table) {
+  char text[256] = "unknown";
+  if (table.size > offsetof(api::PrivateTable, hostLocking)) table.hostLocking(text, sizeof text);
+  return text;
+}
 
 void row(const char* label, const std::string& value) { std::printf("  %-20s %s\n", label, value.c_str()); }
 
@@ -199,6 +206,7 @@ int info(const InfoOptions& options) {
       fileExists(installation.compiler()) ? installation.compiler() : "missing: kernels are interpreted, slowly");
 
   row("kernel cache", kernelCacheFolder().empty() ? "none" : kernelCacheFolder());
+  if (table) row("page-locked by", hostLockingOf(*table));
 
   const CUresult started = driver->init(0);
   int count = 0;

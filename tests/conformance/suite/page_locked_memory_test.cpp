@@ -1,6 +1,5 @@
 // Page-locked host memory: cuMemHostAlloc, cuMemAllocHost, cuMemFreeHost, and what cuMemHostGetDevicePointer and
 // cuMemHostGetFlags tell of it.
-
 #include "page_locked.h"
 #include "suite.h"
 

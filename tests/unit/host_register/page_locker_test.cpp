@@ -43,7 +43,7 @@ class PageLockerTest : public testing::Test {
   }
 
   static constexpr size_t kPages = 16;
-  SystemPageLocker locker;
+  SystemPageLocker locker{nullptr};
   char* pages = nullptr;
   size_t before = 0;
 };

@@ -1,0 +1,43 @@
+// Pages pinned as registered buffers of an io_uring: as a device pins them, whole huge pages at once, and they stay
+// the same pages whatever the application does with their mapping.
+//
+// One ring for the process, opened at the first need, never used for input or output and never closed. Thread-safe.
+#pragma once
+
+#include <liburing.h>
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace vg::host_register {
+
+class RingPins {
+ public:
+  static RingPins& shared();
+
+  // What a range took: places in the ring's table, one a GiB.
+  using Places = std::vector<unsigned>;
+  // Pins whole pages for writing. 0, or an error number: of the system, which may forbid rings (EPERM, ENOSYS), limit
+  // what is locked (ENOMEM), or find pages that cannot be written or cannot be pinned for long (EFAULT).
+  int pin(std::byte* start, size_t bytes, Places& places);
+  void unpin(const Places& places);
+  // 0 when rings may be used, else why not.
+  int error();
+
+ private:
+  static constexpr unsigned kPlaces = 1u << 14;  // the most that the system allows
+
+  int open();  // Requires: the lock, as all below
+  int update(unsigned place, std::byte* start, size_t bytes);
+  void forget(const Places& places);
+
+  std::mutex mutex_;
+  io_uring ring_{};             // guarded by mutex_, as all members
+  bool opened_ = false;         // the ring is there
+  int refused_ = 0;             // why it will never be
+  std::vector<unsigned> free_;  // places that were used and are not now
+  unsigned used_ = 0;           // places that ever were
+};
+
+}  // namespace vg::host_register
