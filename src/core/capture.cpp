@@ -59,12 +59,23 @@ struct EventCapture {
   Tail tail;
 };
 
-// What captures may do with streams and events. All of it requires captureMutex.
+namespace {
+// What events know of captures; a lock of its own, under all others, because events are recorded under graphs::Lock
+// too.
+constinit std::mutex eventMutex;
+}  // namespace
+
+// What captures may do with streams and events. What is about streams requires captureMutex.
 struct CaptureAccess {
   static StreamCapture* of(const Stream& stream) { return stream.capture_.load(std::memory_order_relaxed); }
   static void set(Stream& stream, StreamCapture* state) { stream.capture_.store(state, std::memory_order_release); }
-  static EventCapture* of(const Event& event) { return event.capture_.load(std::memory_order_relaxed); }
+  static std::optional<EventCapture> of(const Event& event) {
+    const std::lock_guard lock(eventMutex);
+    const EventCapture* const known = event.capture_.load(std::memory_order_relaxed);
+    return known ? std::optional(*known) : std::nullopt;
+  }
   static void set(Event& event, EventCapture* state) {
+    const std::lock_guard lock(eventMutex);
     delete event.capture_.exchange(state, std::memory_order_acq_rel);
   }
   static bool blocking(const Stream& stream) { return stream.blocking(); }
@@ -354,7 +365,7 @@ CUresult record(Event& event, Stream& stream) {
 CUresult wait(Stream& stream, Event& event) {
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
-  const EventCapture* const recorded = CaptureAccess::of(event);
+  const std::optional<EventCapture> recorded = CaptureAccess::of(event);
   const bool live = recorded && !recorded->capture->ended;
   if (stream.kind() == Stream::Kind::Legacy) {
     if (live) invalidate(*recorded->capture);
@@ -395,7 +406,7 @@ CUresult waitExternal(Stream& stream, Event& event, unsigned flags) {
 
 CUresult refuse(const Event& event) {
   const std::lock_guard lock(captureMutex);
-  const EventCapture* const recorded = CaptureAccess::of(event);
+  const std::optional<EventCapture> recorded = CaptureAccess::of(event);
   if (!recorded || recorded->capture->ended)
     return fail(CUDA_ERROR_INVALID_VALUE, "the event belongs to a capture that is over");
   invalidate(*recorded->capture);
@@ -408,10 +419,7 @@ void spoil(const Stream& stream) {
   if (state && !isLegacyMark(state)) invalidate(*state->capture);
 }
 
-void forget(Event& event) {
-  const std::lock_guard lock(captureMutex);
-  CaptureAccess::set(event, nullptr);
-}
+void forget(Event& event) { CaptureAccess::set(event, nullptr); }
 
 void forget(Stream& stream) {
   const std::lock_guard lock(captureMutex);

@@ -75,7 +75,7 @@ CUresult waitExternal(Stream& stream, Event& event, unsigned flags);
 // An event of a capture was asked or waited for by the host: CUDA_ERROR_CAPTURED_EVENT, and the capture is invalidated;
 // CUDA_ERROR_INVALID_VALUE when the capture has ended.
 [[gnu::cold]] CUresult refuse(const Event& event);
-// The event was recorded plainly, or ends.
+// The event was recorded plainly, or ends. May be called under any lock.
 [[gnu::cold]] void forget(Event& event);
 // The stream ends.
 [[gnu::cold]] void forget(Stream& stream);

@@ -161,4 +161,32 @@ TEST_F(GraphThreads, EachThreadHasItsCapture) {
   });
 }
 
+// Events that graphs record while others record them in captures: the locks of captures, graphs and events meet.
+TEST_F(GraphThreads, GraphsRecordEventsThatCapturesKnow) {
+  CUevent event;
+  ASSERT_OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+  CUgraphNode record;
+  ASSERT_OK(cuGraphAddEventRecordNode(&record, graph, nullptr, 0, event));
+  CUgraphExec exec = instantiate(graph);
+  inThreads([&](unsigned t, CUstream mine) {
+    for (int i = 0; i < 300; ++i) {
+      if (t % 2) {
+        EXPECT_OK(cuGraphLaunch(exec, mine));
+        (void)cuEventRecord(event, mine);
+        continue;
+      }
+      CUgraph captured = nullptr;
+      EXPECT_OK(cuStreamBeginCapture(mine, CU_STREAM_CAPTURE_MODE_RELAXED));
+      EXPECT_OK(cuEventRecord(event, mine));
+      EXPECT_OK(cuStreamEndCapture(mine, &captured));
+      EXPECT_OK(cuGraphDestroy(captured));
+    }
+  });
+  EXPECT_OK(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuEventSynchronize(event));
+  EXPECT_OK(cuStreamSynchronize(stream));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_OK(cuEventDestroy(event));
+}
+
 }  // namespace
