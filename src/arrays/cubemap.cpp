@@ -42,8 +42,9 @@ FacePoint faceOf(const float (&direction)[3]) {
   } else {
     face = 4 + (z < 0), m = az, s = z < 0 ? -x : x, t = -y;
   }
-  if (!(m > 0)) return {0, 0.5f, 0.5f};
-  return {face, (s / m + 1) / 2, (t / m + 1) / 2};
+  const FacePoint point{face, (s / m + 1) / 2, (t / m + 1) / 2};
+  if (point.s != point.s || point.t != point.t) return {face, 0.5f, 0.5f};  // no direction at all, or an endless one
+  return point;
 }
 
 FaceElement acrossEdge(unsigned face, int64_t x, int64_t y, int64_t edge) {

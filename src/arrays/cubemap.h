@@ -9,7 +9,7 @@ struct FacePoint {
   unsigned face;
   float s, t;  // 0 to 1
 };
-// Where a direction meets the cube. The null vector is in the middle of the first face.
+// Where a direction meets the cube. What is no direction meets the middle of a face.
 FacePoint faceOf(const float (&direction)[3]);
 
 struct FaceElement {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "arrays/cubemap.h"
 #include "arrays/element.h"
@@ -15,6 +16,16 @@ constexpr float kFarthest = 1073741824.0f;  // coordinates beyond are as far out
 
 float floatOf(uint32_t word) { return std::bit_cast<float>(word); }
 uint32_t wordOf(float value) { return std::bit_cast<uint32_t>(value); }
+
+// Rounded down. Requires: |value| < 2^62.
+int64_t wholeOf(float value) {
+  const auto towardsZero = static_cast<int64_t>(value);
+  return towardsZero - (value < static_cast<float>(towardsZero));
+}
+
+bool ofFloats(const TextureView& view) {
+  return view.format == CU_AD_FORMAT_FLOAT || channelsOf(view.format, view.asIntegers) == Channels::Float;
+}
 
 int axesOf(Kind kind) {
   if (kind == Kind::Line || kind == Kind::LineLayers) return 1;
@@ -47,7 +58,7 @@ int64_t resolve(int64_t at, int64_t size, Addressing addressing) {
 Texel borderOf(const TextureView& view, const SamplerState& sampler) {
   Texel texel{};
   if (view.buffer) return texel;
-  const bool isFloat = channelsOf(view.format, view.asIntegers) == Channels::Float;
+  const bool isFloat = ofFloats(view);
   for (int c = 0; c < 4; ++c)
     texel.words[c] =
         isFloat ? wordOf(sampler.border[c]) : static_cast<uint32_t>(static_cast<int64_t>(sampler.border[c]));
@@ -62,6 +73,7 @@ class LevelReader {
     size_[0] = static_cast<int64_t>(level_.extent.width);
     size_[1] = static_cast<int64_t>(std::max<size_t>(level_.extent.height, 1));
     size_[2] = view.kind == Kind::Box ? static_cast<int64_t>(std::max<size_t>(level_.extent.depth, 1)) : 1;
+    if (view.format == CU_AD_FORMAT_FLOAT && view.base && !level_.tileRowBytes) floats_ = view.base + level_.offset;
   }
 
   int64_t size(int axis) const { return size_[axis]; }
@@ -87,7 +99,22 @@ class LevelReader {
 
  private:
   Texel element(int64_t x, int64_t y, size_t slice) const {
+    if (floats_) return plain(x, y, slice);
     return decodeElement(view_, level_, static_cast<size_t>(x), static_cast<size_t>(y), slice);
+  }
+
+  // What needs no decoding.
+  Texel plain(int64_t x, int64_t y, size_t slice) const {
+    Texel texel{{0, 0, 0, std::bit_cast<uint32_t>(1.0f)}};
+    const std::byte* at = floats_ + slice * level_.slicePitch + static_cast<size_t>(y) * level_.rowPitch +
+                          static_cast<size_t>(x) * view_.unit.bytes;
+    if (view_.channels == 1)
+      std::memcpy(texel.words, at, 4);
+    else if (view_.channels == 2)
+      std::memcpy(texel.words, at, 8);
+    else
+      std::memcpy(texel.words, at, 16);
+    return texel;
   }
 
   // Only three elements meet at a corner of the cube: the fourth is their mean.
@@ -103,6 +130,7 @@ class LevelReader {
   const TextureView& view_;
   const SamplerState& sampler_;
   const Level& level_;
+  const std::byte* floats_ = nullptr;  // of elements that are floats one after another
   int64_t size_[3];
 };
 
@@ -120,7 +148,7 @@ struct Between {
   float share;
 };
 Between between(float position) {
-  const auto fixed = static_cast<int64_t>(std::floor((position - 0.5f) * static_cast<float>(kFraction) + 0.5f));
+  const int64_t fixed = wholeOf((position - 0.5f) * static_cast<float>(kFraction) + 0.5f);
   return {fixed >> 8, static_cast<float>(fixed & (kFraction - 1)) / static_cast<float>(kFraction)};
 }
 
@@ -174,7 +202,7 @@ Texel read(const LevelReader& level, const Place& place, bool cube, const int64_
 Texel nearest(const LevelReader& level, const Place& place, bool cube) {
   int64_t at[3];
   for (int axis = 0; axis < 3; ++axis) {
-    at[axis] = static_cast<int64_t>(std::floor(place.at[axis]));
+    at[axis] = wholeOf(place.at[axis]);
     if (cube) at[axis] = std::min(at[axis], level.size(0) - 1);  // the far edge of a face belongs to it
   }
   return read(level, place, cube, at);
@@ -202,7 +230,7 @@ Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const Sa
   SamplePoint here = point;
   here.cube = point.cube && isCube(view);
   const Place place = placeOf(view, sampler, here, level);
-  const bool mixes = sampler.linear && channelsOf(view.format, view.asIntegers) == Channels::Float && !view.buffer;
+  const bool mixes = sampler.linear && ofFloats(view) && !view.buffer;
   return mixes ? filtered(level, place, here.cube, axesOf(view.kind)) : nearest(level, place, here.cube);
 }
 
@@ -225,7 +253,7 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
   const size_t first = fixed / kFraction;
   const float share = static_cast<float>(fixed % kFraction) / static_cast<float>(kFraction);
   const Texel a = sampleLevel(view, sampler, point, first);
-  if (share == 0 || channelsOf(view.format, view.asIntegers) != Channels::Float) return a;
+  if (share == 0 || !ofFloats(view)) return a;
   Mixture mixture;
   mixture.add(a, 1 - share);
   mixture.add(sampleLevel(view, sampler, point, first + 1), share);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "arrays/element.h"
-
 namespace vg::arrays {
 namespace {
 
@@ -27,9 +25,12 @@ SurfaceBytes locate(const TextureView& view, const SurfacePoint& point, size_t b
   const bool inside = bring(x, static_cast<int64_t>(level.rowBytes) / step * step - step, edge) &&
                       bring(y, static_cast<int64_t>(level.rows) - 1, edge) && bring(z, slices - 1, edge);
   if (!inside) return {edge == Edge::Trap ? Is::Outside : Is::Nothing, nullptr};
-  std::byte* memory = bytesAt(view, level, static_cast<size_t>(x), static_cast<size_t>(y),
-                              static_cast<size_t>(z) + (layered(view.kind) ? view.firstLayer : 0));
-  return {memory ? Is::Memory : Is::Nothing, memory};
+  const size_t slice = static_cast<size_t>(z) + (layered(view.kind) ? view.firstLayer : 0);
+  const size_t offset = level.span(static_cast<size_t>(x), static_cast<size_t>(y), slice).offset;
+  if (view.base) return {Is::Memory, view.base + offset};
+  const Pages::Run run = view.pages->at(offset);
+  // Rows of short elements may begin anywhere: a wide access that meets the end of a page finds nothing.
+  return {run.memory && run.bytes >= bytes ? Is::Memory : Is::Nothing, run.memory};
 }
 
 }  // namespace vg::arrays

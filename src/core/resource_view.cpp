@@ -51,6 +51,8 @@ constexpr ViewFormat kFormats[] = {
 };
 static_assert(std::size(kFormats) == CU_RES_VIEW_FORMAT_UNSIGNED_BC7 + 1);
 
+constexpr unsigned kFaces = 6;
+
 // Blocks of 4 x 4 elements in place of single large ones, or the other way round: extents change with the edge.
 CUresult changeFormat(arrays::TextureView& view, int number) {
   if (number < 0 || number >= static_cast<int>(std::size(kFormats)))
@@ -86,9 +88,11 @@ CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) 
                 view.levels.size());
   const std::vector<arrays::Level> all = std::move(view.levels);
   view.levels.assign(all.begin() + seen.firstMipmapLevel, all.begin() + seen.lastMipmapLevel + 1);
-  if (!arrays::layered(view.kind)) return CUDA_SUCCESS;
+  if (!arrays::layered(view.kind) || view.kind == arrays::Kind::Cube) return CUDA_SUCCESS;
   if (seen.firstLayer > seen.lastLayer || seen.lastLayer >= view.layers)
     return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u of %zu", seen.firstLayer, seen.lastLayer, view.layers);
+  if (view.kind == arrays::Kind::CubeLayers && (seen.firstLayer % kFaces || (seen.lastLayer + 1) % kFaces))
+    return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u are no whole cubemaps", seen.firstLayer, seen.lastLayer);
   view.firstLayer = seen.firstLayer;
   view.layers = size_t{seen.lastLayer} - seen.firstLayer + 1;
   return CUDA_SUCCESS;

@@ -220,7 +220,7 @@ std::byte* bytesOf(const Caller& caller, const Lane& lane, const TextureForm& fo
   const arrays::SurfaceBytes found = arrays::locate(view, point, bytes, static_cast<arrays::Edge>(form.edge));
   if (found.is == arrays::SurfaceBytes::Is::Outside) caller.fault(ptx::TrapReason::SurfaceOutOfRange);
   if (found.is == arrays::SurfaceBytes::Is::Misaligned) caller.fault(ptx::TrapReason::MisalignedAddress);
-  return found.memory;
+  return found.is == arrays::SurfaceBytes::Is::Memory ? found.memory : nullptr;
 }
 
 void load(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view) {

@@ -106,6 +106,21 @@ TEST(Sampler, CoordinatesThatAreNoNumbersStayInside) {
         }
 }
 
+TEST(Cubemap, DirectionsThatAreNoneStayInside) {
+  Image cube(Kind::Cube, 4, 4, 6);
+  for (const float odd : {0.0f, NAN, INFINITY, -INFINITY})
+    for (const bool linear : {false, true})
+      for (const float other : {0.0f, odd, 1e38f}) {
+        SamplerState state;
+        state.linear = linear;
+        cube.view.seamless = linear;
+        SamplePoint point;
+        point.cube = true;
+        point.position[0] = odd, point.position[1] = other, point.position[2] = -other;
+        EXPECT_EQ(value(sample(cube.view, state, point)), 0);
+      }
+}
+
 TEST(Cubemap, TheElementsOfAFaceAreWhereTheirDirectionsPoint) {
   for (const float s : {-0.9f, -0.3f, 0.4f, 0.8f})
     for (const float t : {-0.7f, 0.2f, 0.95f}) {
