@@ -34,6 +34,7 @@ GraphExec::~GraphExec() {
 }
 
 void GraphExec::index(Graph& graph) {
+  nodes_.reserve(nodes_.size() + graph.nodes().size());
   for (GraphNode* node : graph.nodes()) {
     nodes_.emplace(node->origin(), node);
     if (auto* child = node->as<ChildNode>()) index(*child->graph);

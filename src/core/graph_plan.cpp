@@ -95,6 +95,8 @@ void GraphPlan::unreference() {
 
 CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
                            GraphNode** culprit) {
+  steps_.reserve(steps_.size() + graph.nodes().size());
+  stepOf_.reserve(stepOf_.size() + graph.nodes().size());
   for (GraphNode* node : graph.sorted()) {
     if (const auto* child = node->as<ChildNode>()) {
       VG_CHECK(append(*child->graph, disabled, culprit));
