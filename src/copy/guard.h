@@ -22,6 +22,9 @@ extern "C" {
 bool vgGuardedCall(const void* first, const void* second, size_t third, void* body, void** stack);
 }
 
+// Tells sanitizers that the frames below are gone.
+void forgetFrames(const Guard& guard);
+
 // Runs body(first, second, third); false when it touched memory that cannot be touched that way. Then it stopped there,
 // no destructor ran and what it held it holds for ever: the body must have nothing to undo.
 template <class First, class Second, class Third>
@@ -31,6 +34,8 @@ template <class First, class Second, class Third>
   const bool done = vgGuardedCall(first, reinterpret_cast<const void*>(second), static_cast<size_t>(third),
                                   reinterpret_cast<void*>(body), &guard.stack);
   innermostGuard = guard.outer;
+  if (!done) [[unlikely]]
+    forgetFrames(guard);
   return done;
 }
 

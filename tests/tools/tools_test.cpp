@@ -116,6 +116,11 @@ TEST(Info, PrintsEachDeviceAndTheCoverage) {
   EXPECT_TRUE(says(outcome, "UUID +GPU-[0-9a-f]{8}-[0-9a-f]{4}-"));
 }
 
+TEST(Info, AndDoctorSayHowHostMemoryIsPageLocked) {
+  EXPECT_TRUE(says(verdigris("info", "VERDIGRIS_DEVICES=cpu:1"), "page-locked by +(io_uring|mlock)"));
+  EXPECT_TRUE(says(verdigris("doctor"), "page-locked host memory is kept by (io_uring|mlock)"));
+}
+
 TEST(Info, ListsStubsAndSettingsOnRequest) {
   EXPECT_TRUE(says(verdigris("info --settings", "VERDIGRIS_LOG=error"), "\\* VERDIGRIS_LOG .*now: error"));
   EXPECT_TRUE(says(verdigris("info --stubs"), "not implemented:\n    cu"));

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace vg::host_register {
 namespace {
@@ -78,6 +81,40 @@ TEST_F(PageLockerTest, ReadOnlyPagesNeedToBeAskedForAsSuch) {
   EXPECT_EQ(locker.lock(pages, kPage, false).error(), CUDA_ERROR_INVALID_VALUE);
   EXPECT_TRUE(locker.lock(pages, kPage, true));
   locker.unlock(pages, kPage);
+}
+
+TEST_F(PageLockerTest, EveryKindOfMemoryIsLockedByMlockToo) {
+  char path[] = "/var/tmp/locker-XXXXXX";
+  const int file = mkstemp(path), memory = memfd_create("test", MFD_CLOEXEC);
+  unlink(path);
+  ASSERT_EQ(ftruncate(file, 2 * kPage) | ftruncate(memory, 2 * kPage), 0);
+  const auto map = [](int protection, int flags, int descriptor) {
+    return mmap(nullptr, 2 * kPage, protection, flags, descriptor, 0);
+  };
+  constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+  std::vector<char> heap(2 * kPage);
+  char stack[2 * kPage];
+  const struct {
+    const char* name;
+    void* start;
+    bool readOnly, taken;
+  } kinds[] = {{"heap", heap.data(), false, true},
+               {"stack", stack, false, true},
+               {"private file mapping", map(kReadWrite, MAP_PRIVATE, file), false, true},
+               {"read-only private file mapping", map(PROT_READ, MAP_PRIVATE, file), false, false},
+               {"read-only private file mapping, as such", map(PROT_READ, MAP_PRIVATE, file), true, true},
+               {"read-only shared file mapping, as such", map(PROT_READ, MAP_SHARED, file), true, true},
+               {"memory file", map(kReadWrite, MAP_SHARED, memory), false, true},
+               {"shared memory", map(kReadWrite, MAP_SHARED | MAP_ANONYMOUS, -1), false, true},
+               {"inaccessible", map(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1), true, false}};
+  for (const auto& kind : kinds) {
+    Result<LockState> state = locker.lock(kind.start, 2 * kPage, kind.readOnly);
+    EXPECT_EQ(state.ok(), kind.taken) << kind.name;
+    if (state) locker.unlock(kind.start, 2 * kPage);
+    EXPECT_EQ(lockedPages(), 0u) << kind.name;
+  }
+  close(file);
+  close(memory);
 }
 
 TEST_F(PageLockerTest, BeyondTheSystemsLimitTheRangeWorksUnlocked) {
