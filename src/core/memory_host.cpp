@@ -16,11 +16,9 @@ class PinnedMemory final : public alloc::MemorySource {
   CUresult commit(std::byte* start, size_t bytes) override {
     VG_CHECK(memory_.commit(start, bytes));
     host_register::placeNearCaller(start, bytes);
-    if (Result<host_register::LockState> locked = locker_.lock(start, bytes, false); !locked) {
-      memory_.decommit(start, bytes);
-      return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for %zu page-locked bytes", bytes);
-    }
-    return CUDA_SUCCESS;
+    const Result<host_register::LockState> locked = locker_.lockOwn(start, bytes);
+    if (!locked) memory_.decommit(start, bytes);
+    return locked.error();
   }
   void decommit(std::byte* start, size_t bytes) override {
     locker_.unlock(start, bytes);
@@ -29,7 +27,7 @@ class PinnedMemory final : public alloc::MemorySource {
 
  private:
   alloc::ProcessMemory memory_;
-  host_register::SystemPageLocker locker_;
+  host_register::SystemPageLocker locker_{nullptr};
 };
 
 // Programs hand page-locked memory to system calls that want whole pages.

@@ -65,7 +65,7 @@ Pages pagesOf(void* start, size_t bytes) {
 
 std::string lockingMethod() {
   const int error = RingPins::shared().error();
-  if (!error) return "io_uring registered buffers (mlock for read-only memory)";
+  if (!error) return "io_uring registered buffers (read-only memory and the library's own by mlock)";
   return std::string("mlock, because io_uring answers: ") + strerror(error);
 }
 
@@ -78,6 +78,12 @@ Result<LockState> SystemPageLocker::lock(void* start, size_t bytes, bool readOnl
   VG_CHECK(checkMapping(first, length, readOnly));
   VG_CHECK(touch(first, length, readOnly));
   return lockByMlock(first, length);
+}
+
+Result<LockState> SystemPageLocker::lockOwn(std::byte* start, size_t bytes) {
+  if (!populate(start, bytes, MADV_POPULATE_WRITE) && (errno != EINVAL || knowsPopulation()))
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no pages for %zu bytes: %s", bytes, strerror(errno));
+  return lockByMlock(start, bytes);
 }
 
 void SystemPageLocker::unlock(void* start, size_t bytes) {

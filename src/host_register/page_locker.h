@@ -40,6 +40,9 @@ class SystemPageLocker final : public PageLocker {
   explicit SystemPageLocker(RingPins* ring = &RingPins::shared()) : ring_(ring) {}
   Result<LockState> lock(void* start, size_t bytes, bool readOnly) override;
   void unlock(void* start, size_t bytes) override;
+  // lock() for whole pages of this library's own private memory: nothing to look at, and by mlock, because a fork would
+  // have to copy what a ring pins. CUDA_ERROR_OUT_OF_MEMORY when there are no pages.
+  Result<LockState> lockOwn(std::byte* start, size_t bytes);
 
  private:
   bool pin(std::byte* start, size_t bytes);
