@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "arrays/block_codec_bc6h.h"
+#include "arrays/block_codec_bc7.h"
+
 namespace vg::arrays {
 namespace {
 
@@ -61,7 +64,7 @@ float gradient(const std::byte* block, unsigned element, bool isSigned) {
 
 }  // namespace
 
-bool hasCodec(int format) { return format >= CU_AD_FORMAT_BC1_UNORM && format <= CU_AD_FORMAT_BC5_SNORM; }
+bool hasCodec(int format) { return format >= CU_AD_FORMAT_BC1_UNORM && format <= CU_AD_FORMAT_BC7_UNORM_SRGB; }
 
 void decodeBlockElement(const std::byte* block, int format, unsigned x, unsigned y, float (&values)[4]) {
   const unsigned element = 4 * y + x;
@@ -81,6 +84,12 @@ void decodeBlockElement(const std::byte* block, int format, unsigned x, unsigned
     case CU_AD_FORMAT_BC4_SNORM:
       values[0] = gradient(block, element, format == CU_AD_FORMAT_BC4_SNORM);
       return;
+    case CU_AD_FORMAT_BC6H_UF16:
+    case CU_AD_FORMAT_BC6H_SF16:
+      return decodeBc6h(block, element, format == CU_AD_FORMAT_BC6H_SF16, values);
+    case CU_AD_FORMAT_BC7_UNORM:
+    case CU_AD_FORMAT_BC7_UNORM_SRGB:
+      return decodeBc7(block, element, values);
     default:
       values[0] = gradient(block, element, format == CU_AD_FORMAT_BC5_SNORM);
       values[1] = gradient(block + 8, element, format == CU_AD_FORMAT_BC5_SNORM);
