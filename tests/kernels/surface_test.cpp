@@ -58,6 +58,33 @@ TEST_F(SurfaceTest, StoresAndReductionsChangeTheArray) {
   EXPECT_EQ(contents(array, 8, 4), expected);
 }
 
+TEST_F(SurfaceTest, ReductionsOfSixtyFourBits) {
+  const CUarray array = arrayOf(described(4, 1, 0, CU_AD_FORMAT_UNSIGNED_INT32, 2, kSurface), std::vector<uint64_t>(4));
+  const CUsurfObject surface = surfaceOf(array);
+  access("mov.b64 %rd11, {%r13, %r14};\nsured.b.min.2d.s64.trap [%rd10, {%r11, %r12}], %rd11;", surface,
+         {atWhole(8, 0, -5, -1), atWhole(8, 0, 7, 0)});
+  access("mov.b64 %rd11, {%r13, %r14};\nsured.b.or.2d.b64.trap [%rd10, {%r11, %r12}], %rd11;", surface,
+         {atWhole(16, 0, 0, 1), atWhole(16, 0, 2, 0)});
+  const Four low = access("suld.b.2d.v2.b32.trap {%r21, %r22}, [%rd10, {%r11, %r12}];", surface, {atWhole(8, 0)})[0];
+  EXPECT_EQ(low.words[0], static_cast<uint32_t>(-5));
+  EXPECT_EQ(low.words[1], ~0u);
+  const Four both = access("suld.b.2d.v2.b32.trap {%r21, %r22}, [%rd10, {%r11, %r12}];", surface, {atWhole(16, 0)})[0];
+  EXPECT_EQ(both.words[0], 2u);
+  EXPECT_EQ(both.words[1], 1u);
+}
+
+TEST_F(SurfaceTest, BytesAndHalvesOfRegisters) {
+  const CUarray array = arrayOf(described(8, 1, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, kSurface), std::vector<uint32_t>(8));
+  const CUsurfObject surface = surfaceOf(array);
+  access(
+      ".reg .b16 %h<4>;\ncvt.u16.u32 %h1, %r13;\nsust.b.2d.b8.trap [%rd10, {%r11, %r12}], %h1;\n"
+      "sust.b.2d.v2.b16.trap [%rd10, {%r14, %r12}], {%h1, %h1};",
+      surface, {atWhole(1, 0, 0x1ab, 4)});
+  const std::vector<uint32_t> stored = contents(array, 8, 1);
+  EXPECT_EQ(stored[0], 0xab00u);
+  EXPECT_EQ(stored[1], 0x01ab01abu);
+}
+
 TEST_F(SurfaceTest, FormattedStoresConvert) {
   const CUarray array = arrayOf(described(4, 1, 0, CU_AD_FORMAT_HALF, 2, kSurface), std::vector<uint32_t>(4));
   access("sust.p.2d.v2.b32.trap [%rd10, {0, 0}], {%f1, %f2};", surfaceOf(array), {at(1.0f, -2.0f)});

@@ -347,6 +347,86 @@ TEST_F(TextureTest, SamplersOfTheirOwn) {
   EXPECT_EQ(found[1].real(0), elements[0]);
 }
 
+TEST_F(TextureTest, LinesInLayersAndCubesInLayers) {
+  std::vector<float> elements(4 * 4 * 12);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  const std::vector<float> lines(elements.begin(), elements.begin() + 32);
+  const CUarray layers = arrayOf(described(8, 0, 4, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED), lines);
+  const CUDA_TEXTURE_DESC point = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  EXPECT_EQ(access("tex.a1d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11, %f2}];",
+                   textureOf(resourceOf(layers), point), {{{3, std::bit_cast<uint32_t>(5.5f), 0, 0}}})[0]
+                .real(0),
+            3 * 8 + 5);
+  const CUarray cubes =
+      arrayOf(described(4, 4, 12, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP), elements);
+  const CUDA_TEXTURE_DESC normalized =
+      sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
+  const uint32_t one = std::bit_cast<uint32_t>(1.0f), little = std::bit_cast<uint32_t>(0.1f);
+  EXPECT_EQ(access("tex.acube.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11, %f2, %f3, %f4}];",
+                   textureOf(resourceOf(cubes), normalized), {{{1, one, little, little}}})[0]
+                .real(0),
+            6 * 16 + 5);
+}
+
+TEST_F(TextureTest, ViewsShowOtherFormatsLevelsAndLayers) {
+  const CUDA_ARRAY3D_DESCRIPTOR d = described(4, 4, 3, CU_AD_FORMAT_UNSIGNED_INT32, 1, CUDA_ARRAY3D_LAYERED);
+  std::vector<uint32_t> elements(48);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<uint32_t>(i) << 16 | 0x3f;
+  const CUDA_RESOURCE_DESC resource = resourceOf(arrayOf(d, elements));
+  const CUDA_TEXTURE_DESC whole = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, CU_TRSF_READ_AS_INTEGER);
+  CUDA_RESOURCE_VIEW_DESC view{};
+  view.format = CU_RES_VIEW_FORMAT_UINT_2X16;
+  view.width = view.height = 4;
+  view.depth = 3;
+  view.firstLayer = 1, view.lastLayer = 2;
+  CUtexObject texture = 0;
+  ASSERT_EQ(cuTexObjectCreate(&texture, &resource, &whole, &view), CUDA_SUCCESS);
+  const std::vector<Four> found = access("tex.a2d.v4.u32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11, %f2, %f3, %f4}];",
+                                         texture, {{{0, std::bit_cast<uint32_t>(2.5f), 0, 0}}, {{7, 0, 0, 0}}});
+  EXPECT_EQ(found[0].words[0], 0x3fu);
+  EXPECT_EQ(found[0].words[1], 16u + 2);
+  EXPECT_EQ(found[1].words[1], 32u);
+}
+
+TEST_F(TextureTest, SparseArraysAreZeroWhereNothingIsMapped) {
+  CUDA_ARRAY3D_DESCRIPTOR d = described(512, 512, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE);
+  CUarray array = nullptr;
+  ASSERT_EQ(cuArray3DCreate(&array, &d), CUDA_SUCCESS);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, 0));
+  EXPECT_EQ(access(kPlane, texture, {at(100, 300)})[0].real(0), 0);
+  const CUsurfObject surface = surfaceOf(array);
+  access("sust.b.2d.b32.trap [%rd10, {%r11, %r12}], %r13;", surface, {atWhole(8, 300, 5)});
+  EXPECT_EQ(access("suld.b.2d.b32.trap %r21, [%rd10, {%r11, %r12}];", surface, {atWhole(8, 300)})[0].words[0], 0u);
+}
+
+TEST_F(TextureTest, HandlesGoThroughCallsAndLoops) {
+  const std::string text = module(
+      ".func (.param .b32 out) read(.param .b64 handle, .param .f32 where)\n{\n.reg .b64 %h;\n.reg .f32 %w;\n"
+      ".reg .f32 %v<4>;\nld.param.b64 %h, [handle];\nld.param.f32 %w, [where];\n"
+      "tex.1d.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%h, {%w}];\nst.param.f32 [out], %v0;\nret;\n}\n" +
+      entry("kernel", {".u64", ".u64"},
+            std::string(kIndices) +
+                "ld.param.u64 %rd10, [p1];\nmov.f32 %f1, 0f00000000;\nmov.u32 %r6, 0;\ncvt.rn.f32.u32 %f2, %r2;\n"
+                "LOOP:\n{\n.param .b64 a;\n.param .f32 b;\n.param .b32 c;\nst.param.b64 [a], %rd10;\n"
+                "st.param.f32 [b], %f2;\ncall.uni (c), read, (a, b);\nld.param.f32 %f3, [c];\n}\n"
+                "add.f32 %f1, %f1, %f3;\nadd.f32 %f2, %f2, 0f3F800000;\nadd.u32 %r6, %r6, 1;\n"
+                "setp.le.u32 %p1, %r6, %r2;\n@%p1 bra LOOP;\nmov.b32 %r5, %f1;\n" +
+                kStore));
+  std::vector<float> elements(64);
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);
+  const CUtexObject texture = textureOf(resourceOf(arrayOf(described(64, 0, 0, CU_AD_FORMAT_FLOAT, 1), elements)),
+                                        sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const CUdeviceptr out = allocate(20 * 4);
+  ASSERT_EQ(run(function(text), 1, 20, out, texture), CUDA_SUCCESS);
+  const std::vector<uint32_t> sums = read(out, 20);
+  for (uint32_t t = 0; t < 20; ++t) {  // t + (t + 1) + ... + 2 t
+    float sum = 0;
+    for (uint32_t i = t; i <= 2 * t; ++i) sum += static_cast<float>(i);
+    EXPECT_EQ(std::bit_cast<float>(sums[t]), sum) << t;
+  }
+}
+
 TEST_F(TextureTest, MadeUpHandlesAreFaultsOfTheContext) {
   for (const unsigned long long handle : {0ull, 12345ull, 0x10ull, ~0ull, 0x1234567890ull})
     expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, kPlane, handle, at(0, 0));
