@@ -153,11 +153,23 @@ Result<std::vector<GraphExec::MemoryChange>> GraphExec::memoryChanges() const {
   return changes;
 }
 
+// As on a GPU, nodes fault that name memory which is gone.
+CUresult GraphExec::failLater(Stream& stream) {
+  const auto report = [](void* data) {
+    static_cast<Context*>(data)->report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's node was freed");
+  };
+  return stream.hostCall(report, &stream.context());
+}
+
 CUresult GraphExec::launch(Stream& stream) {
   VG_CHECK(stream.context().state());
+  const bool stale = plan_ && !plan_->intact();
+  if (stale) discardPlan();  // other memory may have taken the addresses over, which is as good
   if (!plan_) {
     GraphNode* culprit = nullptr;
-    VG_TRY(plan_, GraphPlan::make(image_, *context_.context, disabled_, &culprit));
+    Result<GraphPlan*> plan = GraphPlan::make(image_, *context_.context, disabled_, &culprit);
+    if (!plan.ok() && stale) return failLater(stream);
+    VG_TRY(plan_, std::move(plan));
   }
   VG_TRY(const std::vector<MemoryChange> changes, memoryChanges());
   stream.context().device().backend().flushOutput();

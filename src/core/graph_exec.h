@@ -46,6 +46,7 @@ class GraphExec {
   graph_update::Verdict update(const Graph& graph);
 
  private:
+  static CUresult failLater(Stream& stream);
   void changed(const GraphNode& node);
   void discardPlan();
   struct MemoryChange {

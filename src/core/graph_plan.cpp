@@ -264,21 +264,19 @@ CUresult GraphPlan::addCommands(Step& step, Stream& stream, std::vector<backend:
     if (const Point point = event.point(); point.timeline) commands.push_back(backend::Wait{point});
     return CUDA_SUCCESS;
   }
-  if (const auto* copy = std::get_if<CopyStep>(&step)) {
-    if (copy->destination.there() && copy->source.there()) {
-      commands.push_back(backend::CopyCommand{copy->shape, &context_});
-      return CUDA_SUCCESS;
-    }
-  } else if (const auto* fill = std::get_if<FillStep>(&step); fill && fill->destination.there()) {
-    commands.push_back(backend::FillCommand{fill->fill, &context_});
-    return CUDA_SUCCESS;
-  }
-  commands.push_back(backend::HostCall{[](void* data) {
-                                         static_cast<Context*>(data)->report(CUDA_ERROR_LAUNCH_FAILED,
-                                                                             "memory of a graph's node was freed");
-                                       },
-                                       &context_});
+  if (const auto* copy = std::get_if<CopyStep>(&step)) commands.push_back(backend::CopyCommand{copy->shape, &context_});
+  if (const auto* fill = std::get_if<FillStep>(&step)) commands.push_back(backend::FillCommand{fill->fill, &context_});
   return CUDA_SUCCESS;
+}
+
+bool GraphPlan::intact() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->destination.there() && copy->source.there();
+    if (const auto* fill = std::get_if<FillStep>(&step)) return fill->destination.there();
+    const auto* branch = std::get_if<BranchStep>(&step);
+    return !branch ||
+           std::all_of(branch->bodies.begin(), branch->bodies.end(), [](auto* body) { return body->intact(); });
+  });
 }
 
 CUresult GraphPlan::submit(Stream& stream, Point after) {
@@ -320,8 +318,6 @@ void GraphPlan::run(size_t first, size_t last) const {
 }
 
 void GraphPlan::runStep(const CopyStep& step) const {
-  if (!step.destination.there() || !step.source.there()) [[unlikely]]
-    return context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's copy was freed");
   if (!copy::copy(step.shape)) [[unlikely]]
     context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
 }
@@ -329,8 +325,6 @@ void GraphPlan::runStep(const CopyStep& step) const {
 void GraphPlan::runStep(const PagedStep& step) const { memory::runPaged(step.copy, context_); }
 
 void GraphPlan::runStep(const FillStep& step) const {
-  if (!step.destination.there()) [[unlikely]]
-    return context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's fill was freed");
   if (!copy::fill(step.fill)) [[unlikely]]
     context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
 }

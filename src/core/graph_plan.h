@@ -27,7 +27,8 @@ namespace vg::core {
 
 class Event;
 
-// The memory that a step was checked against; it may be gone when the step runs.
+// The memory that a step was checked against; it may be gone when the plan is launched. What is queued has its memory:
+// freeing waits for it, or comes after it in the stream's order.
 struct Remembered {
   const alloc::Record* record = nullptr;  // null: pageable
   uint64_t id = 0;
@@ -105,7 +106,10 @@ class GraphPlan {
   // Makes the step of this node anew; an error, with nothing done, for nodes in the bodies of conditional ones.
   // Requires: !shared().
   CUresult patch(const GraphNode& node, bool disabled);
-  // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for.
+  // Whether all memory is there that the steps were checked against.
+  bool intact() const;
+  // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for. Requires:
+  // intact().
   CUresult submit(Stream& stream, Point after);
 
   // The allocations and frees among the steps, in their order.

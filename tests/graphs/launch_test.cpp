@@ -178,6 +178,55 @@ TEST_F(GraphLaunch, ManyThreadsLaunchAndChangeWithoutHarm) {
   EXPECT_OK(cuGraphExecDestroy(exec));
 }
 
+// Freed in stream order behind the launches, though the calls come before these have run; and handed out again.
+TEST_F(GraphLaunch, MemoryMayBeFreedInStreamOrderBehindALaunch) {
+  std::atomic<bool> open{false};
+  const auto wait = [](void* data) {
+    while (!*static_cast<std::atomic<bool>*>(data)) std::this_thread::yield();
+  };
+  const CUdeviceptr out = allocate(64);
+  CUdeviceptr pooled = 0, plain = 0, again = 0;
+  ASSERT_OK(cuMemAllocAsync(&pooled, 4096, stream));
+  ASSERT_OK(cuStreamSynchronize(stream));
+  ASSERT_OK(cuMemAlloc(&plain, 4096));
+  CUgraphNode node = addFill(graph, {}, fillOf(pooled, 4, 64));
+  node = addFill(graph, {node}, fillOf(plain, 5, 64));
+  node = addCopy(graph, {node}, copyOf(out, pooled, 32));
+  addCopy(graph, {node}, copyOf(out + 32, plain, 32));
+  CUgraphExec exec = instantiate(graph);
+  ASSERT_OK(cuLaunchHostFunc(stream, wait, &open));
+  EXPECT_OK(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuMemFreeAsync(pooled, stream));
+  EXPECT_OK(cuMemFreeAsync(plain, stream));
+  EXPECT_OK(cuMemAllocAsync(&again, 4096, stream));
+  EXPECT_OK(cuMemsetD8Async(again, 9, 4096, stream));
+  open = true;
+  ASSERT_OK(cuStreamSynchronize(stream));
+  std::vector<uint8_t> expected(64, 4);
+  std::fill(expected.begin() + 32, expected.end(), 5);
+  EXPECT_EQ(read(out, 64), expected);
+  EXPECT_EQ(read(again, 1)[0], 9);
+  EXPECT_OK(cuMemFreeAsync(again, stream));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+// A node names an address: whoever has it when the graph is launched is meant.
+TEST_F(GraphLaunch, AddressesThatWereHandedOutAgainAreAsGood) {
+  CUdeviceptr first = 0, second = 0;
+  ASSERT_OK(cuMemAllocAsync(&first, 4096, stream));
+  addFill(graph, {}, fillOf(first, 4, 64));
+  CUgraphExec exec = instantiate(graph);
+  run(exec);
+  EXPECT_OK(cuMemFreeAsync(first, stream));
+  ASSERT_OK(cuMemAllocAsync(&second, 4096, stream));
+  ASSERT_EQ(second, first);
+  EXPECT_OK(cuMemsetD8Async(second, 0, 4096, stream));
+  run(exec);
+  EXPECT_EQ(read(second, 64), std::vector<uint8_t>(64, 4));
+  EXPECT_OK(cuMemFreeAsync(second, stream));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
 // A chain, a fan and their joins: nothing may take more than linear time.
 TEST_F(GraphLaunch, LargeGraphsAreMadeAndRunInLinearTime) {
   constexpr size_t kNodes = 20000;
