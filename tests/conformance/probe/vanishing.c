@@ -53,9 +53,12 @@ static void fromShortFile(void) { start(), copyFrom(shortFile(), kSmall, false);
 static void toShortFile(void) { start(), copyTo(shortFile(), kSmall, false); }
 
 static char* goneRegistered(size_t bytes) {
-  deviceBytes(64);  // whatever addresses the library takes are taken before some become free
   char* m = hostPages(bytes / 4096);
   D(cuMemHostRegister_v2)(m, bytes, 0);
+  // Whatever addresses and threads the library needs for a copy it has before the range becomes free.
+  D(cuMemcpyDtoH_v2)(m, deviceBytes(bytes), bytes);
+  D(cuMemcpyDtoHAsync_v2)(m, deviceBytes(bytes), bytes, 0);
+  D(cuCtxSynchronize)();
   munmap(m, bytes);
   return m;
 }
