@@ -86,13 +86,15 @@ T* space(size_t count) {
 }
 
 double wrapped(const std::vector<float>& image, double u, double v) {
-  const double x = std::floor((u * kWidth - 0.5) * 256 + 0.5) / 256, y = std::floor((v * kHeight - 0.5) * 256 + 0.5) / 256;
+  const double x = std::floor((u * kWidth - 0.5) * 256 + 0.5) / 256,
+               y = std::floor((v * kHeight - 0.5) * 256 + 0.5) / 256;
   const int ix = int(std::floor(x)), iy = int(std::floor(y));
   const double a = x - ix, b = y - iy;
   const auto at = [&](int px, int py) {
     return double(image[((py % kHeight + kHeight) % kHeight) * kWidth + (px % kWidth + kWidth) % kWidth]);
   };
-  return (1 - b) * ((1 - a) * at(ix, iy) + a * at(ix + 1, iy)) + b * ((1 - a) * at(ix, iy + 1) + a * at(ix + 1, iy + 1));
+  return (1 - b) * ((1 - a) * at(ix, iy) + a * at(ix + 1, iy)) +
+         b * ((1 - a) * at(ix, iy + 1) + a * at(ix + 1, iy + 1));
 }
 
 void rotation() {
@@ -111,7 +113,8 @@ void rotation() {
   for (int y = 0; y < kHeight; ++y)
     for (int x = 0; x < kWidth; ++x) {
       const float u = x / float(kWidth) - 0.5f, v = y / float(kHeight) - 0.5f;
-      const double wanted = wrapped(image, u * cosf(angle) - v * sinf(angle) + 0.5f, v * cosf(angle) + u * sinf(angle) + 0.5f);
+      const double wanted =
+          wrapped(image, u * cosf(angle) - v * sinf(angle) + 0.5f, v * cosf(angle) + u * sinf(angle) + 0.5f);
       // A coordinate may round to the next 1/256 of an element.
       EXPECT(std::fabs(found[y * kWidth + x] - wanted) < 0.01);
     }

@@ -1,7 +1,8 @@
 #include "texture_probe.h"
 
 static const char kHead[] =
-    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry go(.param .u64 out, .param .u64 in, .param .u64 h)\n{\n"
+    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry go(.param .u64 out, .param .u64 in, .param .u64 "
+    "h)\n{\n"
     ".reg .b32 %r<20>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<8>;\n.reg .b16 %h<8>;\n.reg .pred %p<4>;\n"
     "ld.param.u64 %rd2, [in];\nld.param.u64 %rd1, [h];\nld.param.u64 %rd3, [out];\n"
     "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd2];\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\n"
@@ -73,8 +74,8 @@ CUtexObject textureOf(CUarray a, CUaddress_mode mode, CUfilter_mode filter, unsi
   return object;
 }
 
-CUarray filledArray(size_t width, size_t height, size_t depth, CUarray_format format, unsigned channels,
-                    unsigned flags, const void* data, size_t elementBytes) {
+CUarray filledArray(size_t width, size_t height, size_t depth, CUarray_format format, unsigned channels, unsigned flags,
+                    const void* data, size_t elementBytes) {
   CUarray a = NULL;
   makeArray(&a, width, height, depth, format, channels, flags);
   CUDA_MEMCPY3D_v2 copy;

@@ -17,5 +17,5 @@ CUDA_RESOURCE_DESC arrayResource(CUarray a);
 CUDA_TEXTURE_DESC sampling(CUaddress_mode mode, CUfilter_mode filter, unsigned flags);
 CUtexObject textureOf(CUarray a, CUaddress_mode mode, CUfilter_mode filter, unsigned flags);
 // An array of these extents, filled from `data` of `elementBytes` an element.
-CUarray filledArray(size_t width, size_t height, size_t depth, CUarray_format format, unsigned channels,
-                    unsigned flags, const void* data, size_t elementBytes);
+CUarray filledArray(size_t width, size_t height, size_t depth, CUarray_format format, unsigned channels, unsigned flags,
+                    const void* data, size_t elementBytes);

@@ -22,17 +22,18 @@ static void filtering(void) {
   Point steps[24];
   for (int i = 0; i < 24; ++i) steps[i] = (Point){10.5f + (float)i / 2048, 0, 0, 0};
   sampled("linear by 1/2048", kLine, t, steps, 24);
-  const Point edges[] = {{0, 0, 0, 0}, {0.25f, 0, 0, 0}, {63.75f, 0, 0, 0}, {64, 0, 0, 0}, {-5, 0, 0, 0}, {99, 0, 0, 0}};
+  const Point edges[] = {{0, 0, 0, 0},  {0.25f, 0, 0, 0}, {63.75f, 0, 0, 0},
+                         {64, 0, 0, 0}, {-5, 0, 0, 0},    {99, 0, 0, 0}};
   sampled("linear at the edges", kLine, t, edges, 6);
   t = textureOf(line, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
-  const Point points[] = {{0.999f, 0, 0, 0},     {1, 0, 0, 0},         {1.001f, 0, 0, 0}, {0.9990234f, 0, 0, 0},
+  const Point points[] = {{0.999f, 0, 0, 0},      {1, 0, 0, 0},          {1.001f, 0, 0, 0}, {0.9990234f, 0, 0, 0},
                           {0.99951171f, 0, 0, 0}, {0.9999999f, 0, 0, 0}, {-0.001f, 0, 0, 0}};
   sampled("point", kLine, t, points, 7);
   CUarray plane = filledArray(8, 8, 0, FLOAT_, 1, 0, image, 4);
   const CUaddress_mode modes[] = {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR,
                                   CU_TR_ADDRESS_MODE_BORDER};
-  const Point around[] = {{-0.3f, 0.2f, 0, 0}, {1.3f, -1.6f, 0, 0}, {0.01f, 0.99f, 0, 0}, {2.51f, 3.1f, 0, 0},
-                          {-7.03f, 0.5f, 0, 0}};
+  const Point around[] = {
+      {-0.3f, 0.2f, 0, 0}, {1.3f, -1.6f, 0, 0}, {0.01f, 0.99f, 0, 0}, {2.51f, 3.1f, 0, 0}, {-7.03f, 0.5f, 0, 0}};
   char name[64];
   for (int m = 0; m < 4; ++m)
     for (int f = 0; f < 2; ++f)
@@ -61,11 +62,11 @@ static void formats(void) {
     const char* name;
     CUarray_format format;
     unsigned channels, bytes;
-  } kinds[] = {{"u8 x 1", CU_AD_FORMAT_UNSIGNED_INT8, 1, 1},   {"u8 x 4", CU_AD_FORMAT_UNSIGNED_INT8, 4, 4},
-               {"s8 x 2", CU_AD_FORMAT_SIGNED_INT8, 2, 2},     {"u16 x 1", CU_AD_FORMAT_UNSIGNED_INT16, 1, 2},
-               {"s16 x 4", CU_AD_FORMAT_SIGNED_INT16, 4, 8},   {"u32 x 2", CU_AD_FORMAT_UNSIGNED_INT32, 2, 8},
-               {"s32 x 1", CU_AD_FORMAT_SIGNED_INT32, 1, 4},   {"half x 2", CU_AD_FORMAT_HALF, 2, 4},
-               {"float x 1", CU_AD_FORMAT_FLOAT, 1, 4},        {"unorm8 x 4", CU_AD_FORMAT_UNORM_INT8X4, 4, 4},
+  } kinds[] = {{"u8 x 1", CU_AD_FORMAT_UNSIGNED_INT8, 1, 1},      {"u8 x 4", CU_AD_FORMAT_UNSIGNED_INT8, 4, 4},
+               {"s8 x 2", CU_AD_FORMAT_SIGNED_INT8, 2, 2},        {"u16 x 1", CU_AD_FORMAT_UNSIGNED_INT16, 1, 2},
+               {"s16 x 4", CU_AD_FORMAT_SIGNED_INT16, 4, 8},      {"u32 x 2", CU_AD_FORMAT_UNSIGNED_INT32, 2, 8},
+               {"s32 x 1", CU_AD_FORMAT_SIGNED_INT32, 1, 4},      {"half x 2", CU_AD_FORMAT_HALF, 2, 4},
+               {"float x 1", CU_AD_FORMAT_FLOAT, 1, 4},           {"unorm8 x 4", CU_AD_FORMAT_UNORM_INT8X4, 4, 4},
                {"snorm16 x 2", CU_AD_FORMAT_SNORM_INT16X2, 2, 4}, {"1010102", CU_AD_FORMAT_UNORM_INT_101010_2, 4, 4}};
   unsigned char bytes[64];
   for (int i = 0; i < 64; ++i) bytes[i] = (unsigned char)(i * 37 + 5);
@@ -151,13 +152,14 @@ static void levels(void) {
   memset(&r, 0, sizeof r);
   r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
   r.res.mipmap.hMipmappedArray = m;
-  const Point lods[] = {{.5f, .5f, 0, 0},    {.5f, .5f, .3f, 0},  {.5f, .5f, .5f, 0}, {.5f, .5f, .51f, 0},
-                        {.5f, .5f, 1.77f, 0}, {.5f, .5f, 9, 0},    {.5f, .5f, -2, 0},  {.5f, .5f, 2.001f, 0}};
-  const Point slopes[] = {{.5f, .5f, .0625f, 0}, {.5f, .5f, .125f, 0}, {.5f, .5f, .25f, .125f}, {.5f, .5f, .1f, .03f},
-                          {.5f, .5f, 0, 0}};
+  const Point lods[] = {{.5f, .5f, 0, 0},     {.5f, .5f, .3f, 0}, {.5f, .5f, .5f, 0}, {.5f, .5f, .51f, 0},
+                        {.5f, .5f, 1.77f, 0}, {.5f, .5f, 9, 0},   {.5f, .5f, -2, 0},  {.5f, .5f, 2.001f, 0}};
+  const Point slopes[] = {
+      {.5f, .5f, .0625f, 0}, {.5f, .5f, .125f, 0}, {.5f, .5f, .25f, .125f}, {.5f, .5f, .1f, .03f}, {.5f, .5f, 0, 0}};
   for (int filter = 0; filter < 2; ++filter)
     for (int setting = 0; setting < 3; ++setting) {
-      CUDA_TEXTURE_DESC d = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
+      CUDA_TEXTURE_DESC d =
+          sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
       d.mipmapFilterMode = filter ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
       d.maxMipmapLevelClamp = setting == 2 ? 2.5f : 10;
       d.minMipmapLevelClamp = setting == 2 ? 0.75f : 0;
@@ -182,14 +184,18 @@ static void surfaces(void) {
   CUDA_RESOURCE_DESC r = arrayResource(a);
   CUsurfObject s = 0;
   D(cuSurfObjectCreate)(&s, &r);
-  const Point outside[] = {{WHOLE(28), WHOLE(3), 0, 0}, {WHOLE(32), WHOLE(0), 0, 0}, {WHOLE(-4), WHOLE(2), 0, 0},
-                           {WHOLE(8), WHOLE(4), 0, 0},  {WHOLE(8), WHOLE(-1), 0, 0}};
+  const Point outside[] = {{WHOLE(28), WHOLE(3), 0, 0},
+                           {WHOLE(32), WHOLE(0), 0, 0},
+                           {WHOLE(-4), WHOLE(2), 0, 0},
+                           {WHOLE(8), WHOLE(4), 0, 0},
+                           {WHOLE(8), WHOLE(-1), 0, 0}};
   sampled("load, zero", "suld.b.2d.b32.zero %r5, [%rd1, {%r1, %r2}];", s, outside, 5);
   sampled("load, clamp", "suld.b.2d.b32.clamp %r5, [%rd1, {%r1, %r2}];", s, outside, 5);
   const Point store[] = {{WHOLE(4), WHOLE(1), WHOLE(7), 0}};
-  sampled("store and load", "sust.b.2d.b32.zero [%rd1, {%r1, %r2}], %r3;\nsuld.b.2d.b32.zero %r5, [%rd1, {%r1, %r2}];", s,
-          store, 1);
-  sampled("queries", "suq.width.b32 %r5, [%rd1];\nsuq.height.b32 %r6, [%rd1];\nsuq.depth.b32 %r7, [%rd1];", s, store, 1);
+  sampled("store and load", "sust.b.2d.b32.zero [%rd1, {%r1, %r2}], %r3;\nsuld.b.2d.b32.zero %r5, [%rd1, {%r1, %r2}];",
+          s, store, 1);
+  sampled("queries", "suq.width.b32 %r5, [%rd1];\nsuq.height.b32 %r6, [%rd1];\nsuq.depth.b32 %r7, [%rd1];", s, store,
+          1);
 }
 
 static void faultOf(const char* name, const char* instruction, int x) {

@@ -22,7 +22,7 @@ static void objects(void) {
   RESULT("NULL object", D(cuTexObjectCreate)(NULL, &r, &t, NULL));
   wrong.flags = 1;
   tried("resource flags 1", &wrong, &t, NULL);
-  wrong = r, *(int*)&wrong.resType = 9;
+  wrong = r, *(int*)& wrong.resType = 9;
   tried("resource type 9", &wrong, &t, NULL);
   wrong = r, wrong.res.array.hArray = NULL;
   tried("array NULL", &wrong, &t, NULL);
@@ -32,9 +32,9 @@ static void objects(void) {
   tried("address mode 4", &r, &odd, NULL);
   odd = t, *(int*)&odd.addressMode[2] = 4;
   tried("address mode 4 of an unused dimension", &r, &odd, NULL);
-  odd = t, *(int*)&odd.filterMode = 2;
+  odd = t, *(int*)& odd.filterMode = 2;
   tried("filter mode 2", &r, &odd, NULL);
-  odd = t, *(int*)&odd.mipmapFilterMode = 2;
+  odd = t, *(int*)& odd.mipmapFilterMode = 2;
   tried("mipmap filter mode 2", &r, &odd, NULL);
   odd = t, odd.flags = 0x80;
   tried("texture flags 0x80", &r, &odd, NULL);
@@ -82,9 +82,14 @@ static void linear(void) {
     const char* name;
     size_t offset, bytes;
     unsigned channels;
-  } lines[] = {{"line", 0, 4096, 1},         {"line at 16", 16, 4096, 1},  {"line at 256", 256, 4096, 1},
-               {"line at 512", 512, 4096, 1}, {"line of 0 bytes", 0, 0, 1}, {"line of 3 bytes", 0, 3, 1},
-               {"line of 4098 bytes", 0, 4098, 1}, {"line of 3 channels", 0, 4096, 3},
+  } lines[] = {{"line", 0, 4096, 1},
+               {"line at 16", 16, 4096, 1},
+               {"line at 256", 256, 4096, 1},
+               {"line at 512", 512, 4096, 1},
+               {"line of 0 bytes", 0, 0, 1},
+               {"line of 3 bytes", 0, 3, 1},
+               {"line of 4098 bytes", 0, 4098, 1},
+               {"line of 3 channels", 0, 4096, 3},
                {"line past the end", 0, 1 << 24, 1}};
   CUDA_RESOURCE_DESC r;
   memset(&r, 0, sizeof r);
@@ -101,9 +106,12 @@ static void linear(void) {
   const struct {
     const char* name;
     size_t offset, width, height, pitch;
-  } planes[] = {{"plane", 0, 100, 10, 512},          {"plane at 32", 32, 100, 10, 512},
-                {"plane of pitch 416", 0, 100, 10, 416}, {"plane of pitch 400", 0, 100, 10, 400},
-                {"plane of pitch 384", 0, 100, 10, 384}, {"plane of width 0", 0, 0, 10, 512},
+  } planes[] = {{"plane", 0, 100, 10, 512},
+                {"plane at 32", 32, 100, 10, 512},
+                {"plane of pitch 416", 0, 100, 10, 416},
+                {"plane of pitch 400", 0, 100, 10, 400},
+                {"plane of pitch 384", 0, 100, 10, 384},
+                {"plane of width 0", 0, 0, 10, 512},
                 {"plane of height 0", 0, 100, 0, 512}};
   memset(&r, 0, sizeof r);
   r.resType = CU_RESOURCE_TYPE_PITCH2D;
