@@ -10,6 +10,7 @@ namespace vg::alloc {
 namespace {
 
 constexpr uint8_t kNoClass = 0xFF;
+constexpr size_t kLine = 64;                     // of the processor's caches
 constexpr size_t kSlotLimit = size_t{32} << 10;  // larger allocations take pages
 
 // From units to the smallest size class that holds them.
@@ -190,8 +191,9 @@ Heap::Slab* Heap::newSlab(unsigned sizeClass) {
   } else {
     // One record more than slots where they do not fill the page: a lookup in the remainder lands there.
     const unsigned units = kUnitsOfClass[sizeClass], records = (kUnitsPerPage + units - 1) / units;
-    slab = new (metadata(sizeof(Slab))) Slab;
-    slab->records = reinterpret_cast<Record*>(metadata(records * sizeof(Record)));
+    slab = new (metadata(sizeof(Slab), alignof(Slab))) Slab;
+    slab->records =
+        reinterpret_cast<Record*>(metadata(records * sizeof(Record), records > 8 ? kLine : alignof(Record)));
     for (unsigned i = 0; i < records; ++i) new (slab->records + i) Record;
     slab->reciprocal = 65536 / units + 1;
     slab->slots = kUnitsPerPage / units;
@@ -229,16 +231,29 @@ void Heap::retireSlab(Slab& slab) {
   freeSlabs_[slab.sizeClass] = &slab;
 }
 
+namespace {
+
+// Where there is much metadata, huge pages spare lookups of many allocations a miss of the address translation each.
+std::pair<void*, size_t> metadataChunk(size_t made) {
+  constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS;
+  constexpr size_t kFirst = size_t{1} << 20, kFew = 4;
+  const size_t bytes = made < kFew ? kFirst : 2 * kGranule;
+  void* chunk = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFresh, -1, 0);
+  if (chunk == MAP_FAILED) throw std::bad_alloc();
+  if (made >= kFew) madvise(chunk, bytes, MADV_HUGEPAGE);
+  return {chunk, bytes};
+}
+
+}  // namespace
+
 // Metadata is never given back while the heap exists: lookups that lost a race may still read it.
-std::byte* Heap::metadata(size_t bytes) {
-  constexpr size_t kChunk = size_t{1} << 20;
-  bytes = roundUp(bytes, alignof(Record));
-  if (static_cast<size_t>(metadataEnd_ - metadataAt_) < bytes) {
-    void* chunk = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED) throw std::bad_alloc();
-    metadataChunks_.emplace_back(chunk, kChunk);
+std::byte* Heap::metadata(size_t bytes, size_t alignment) {
+  metadataAt_ += -reinterpret_cast<uintptr_t>(metadataAt_) % alignment;
+  if (metadataEnd_ < metadataAt_ || static_cast<size_t>(metadataEnd_ - metadataAt_) < bytes) {
+    metadataChunks_.reserve(metadataChunks_.size() + 1);  // first what may fail
+    const auto [chunk, size] = metadataChunks_.emplace_back(metadataChunk(metadataChunks_.size()));
     metadataAt_ = static_cast<std::byte*>(chunk);
-    metadataEnd_ = metadataAt_ + kChunk;
+    metadataEnd_ = metadataAt_ + size;
   }
   std::byte* taken = metadataAt_;
   metadataAt_ += bytes;

@@ -172,7 +172,7 @@ class Heap {
 
   Run* newRun();
   void endRun(Run& run);
-  std::byte* metadata(size_t bytes);
+  std::byte* metadata(size_t bytes, size_t alignment);
   Record* find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run);
 
   MemoryTable& table_;

@@ -131,7 +131,7 @@ void Heap::setWords(uint32_t first, uint32_t count, uintptr_t word) {
 
 Heap::Run* Heap::newRun() {
   Run* run = freeRuns_;
-  if (!run) return new (metadata(sizeof(Run))) Run;
+  if (!run) return new (metadata(sizeof(Run), alignof(Run))) Run;
   freeRuns_ = run->binNext;
   run->binNext = nullptr;
   return run;

@@ -66,7 +66,7 @@ Heap::PagedGranule* Heap::granuleWithPages(uint32_t count) {
     freeGranules_ = granule->next;
     granule->next = nullptr;
   } else {
-    granule = new (metadata(sizeof(PagedGranule))) PagedGranule;
+    granule = new (metadata(sizeof(PagedGranule), alignof(PagedGranule))) PagedGranule;
   }
   granule->run = run;
   granule->list = 0;

@@ -29,8 +29,11 @@ constexpr bool alwaysOfDevice(Kind kind) {
 // Released: freed in the order of a stream; lookups do not find it, but its memory has not gone back to its heap.
 enum class State : uint8_t { Free, Live, Released };
 
+// 16 bytes of alignment, not a cache line's: what heaps add to a record (alloc/heap.h) begins in its last bytes, so
+// that no allocation costs more than 128 bytes.
+//
 // All members are written before `state` becomes Live and stay constant until it becomes Free, except where said.
-struct alignas(64) Record {
+struct alignas(16) Record {
   std::atomic<uintptr_t> base{0};
   std::atomic<size_t> size{0};        // bytes asked for
   std::atomic<uint64_t> id{0};        // unique in the process, never used twice (CU_POINTER_ATTRIBUTE_BUFFER_ID)
