@@ -144,7 +144,16 @@ bool queryForm(const Instruction& i, Operands& operands, TextureForm& form) {
   return !operands.any();
 }
 
+// What a surface instruction may move: at most 16 bytes, and for reductions a whole word.
+bool movable(const Instruction& i) {
+  const uint32_t bits = bitsOf(i.type()), components = i.vectorWidth;
+  if (i.op == Op::Sured) return components == 1 && (bits == 32 || bits == 64);
+  const bool known = bits == 8 || bits == 16 || bits == 32 || bits == 64;
+  return known && (components == 1 || components == 2 || components == 4) && bits * components <= 128;
+}
+
 bool surfaceForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  if (!movable(i)) return false;
   (void)choose(i, kEdges, form.edge);  // without a word: trap
   form.flags |= kWholeCoordinates | (i.has(Mod::P) ? kElements : 0);
   form.bits = static_cast<uint8_t>(bitsOf(i.type()));

@@ -112,6 +112,15 @@ TEST_F(SurfaceTest, LayersBoxesAndQueries) {
   EXPECT_EQ(asked.words[3], 1u);
 }
 
+TEST_F(SurfaceTest, FormsThatDoNotExistAreIllegalInstructions) {
+  const CUsurfObject surface =
+      surfaceOf(arrayOf(described(8, 4, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, kSurface), counting(32)));
+  for (const char* instruction : {"suld.b.2d.v8.b64.trap {%rd11, %rd12, %rd13, %rd14, %rd15, %rd16, %rd17, %rd18}, "
+                                  "[%rd10, {%r11, %r12}];",
+                                  "sured.b.add.2d.b16.trap [%rd10, {%r11, %r12}], %r13;"})
+    expectFault(CUDA_ERROR_ILLEGAL_INSTRUCTION, instruction, surface, atWhole(0, 0));
+}
+
 TEST_F(SurfaceTest, WhatASurfaceStoresATextureReads) {
   const CUarray array = arrayOf(described(8, 8, 0, CU_AD_FORMAT_FLOAT, 1, kSurface), std::vector<float>(64));
   access("shl.b32 %r15, %r11, 2;\nsust.b.2d.b32.trap [%rd10, {%r15, %r12}], %f3;", surfaceOf(array),

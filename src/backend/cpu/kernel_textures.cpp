@@ -77,10 +77,13 @@ arrays::SamplerState settingsOf(uint64_t address, const arrays::SamplerState& ow
   const uint64_t word = *reinterpret_cast<const volatile uint64_t*>(address);
   arrays::SamplerState state = own;
   if (!(word & ptx::kSamplerSet)) return state;
-  for (unsigned axis = 0; axis < 3; ++axis)
-    state.addressing[axis] = kModes[std::min<uint64_t>(word >> (axis * ptx::kSamplerAddressBits) & 7, 4)];
-  state.linear = word & ptx::kSamplerLinear;
   if (word & ptx::kSamplerUnnormalized) state.normalized = false;
+  state.linear = word & ptx::kSamplerLinear;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const arrays::Addressing mode = kModes[std::min<uint64_t>(word >> (axis * ptx::kSamplerAddressBits) & 7, 4)];
+    const bool clamps = !state.normalized && mode != arrays::Addressing::Border;  // wrapping is for normalised ones
+    state.addressing[axis] = clamps ? arrays::Addressing::Clamp : mode;
+  }
   return state;
 }
 
@@ -245,7 +248,7 @@ void storeFormatted(const Caller& caller, const Lane& lane, const TextureForm& f
   if (!memory) return;
   Texel texel{};
   for (uint32_t c = 0; c < form.components; ++c) texel.words[c] = lane.word(ptx::kTextureData + c);
-  std::byte element[16];
+  std::byte element[16] = {};
   arrays::encode(texel, element, view.format, view.channels);
   std::memcpy(memory, element, view.unit.bytes);
 }
