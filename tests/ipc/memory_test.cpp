@@ -120,7 +120,7 @@ TEST_F(IpcMemory, ExportersKilledAtAnyMomentLoseNothingAndLeaveNothing) {
     std::vector<CUdeviceptr> memory;
     std::thread killer([&] {
       std::this_thread::sleep_until(deadline);
-      exporter.end(SIGKILL);
+      exporter.signal(SIGKILL);
     });
     const Link link = exporter.link();
     CUipcMemHandle handle;
@@ -133,6 +133,7 @@ TEST_F(IpcMemory, ExportersKilledAtAnyMomentLoseNothingAndLeaveNothing) {
           << result;
     }
     killer.join();
+    exporter.end(SIGKILL);
     for (const CUdeviceptr address : memory) {
       EXPECT_EQ(wordAt(address), 7u);
       EXPECT_EQ(wordAt(address + (300 << 10) - 4), 7u);

@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -54,6 +55,8 @@ class Peer {
   Peer(Peer&& other) noexcept : process_(std::exchange(other.process_, -1)), link_(other.link_) {}
   ~Peer();
   const Link& link() const { return link_; }
+  // Only sends it.
+  void signal(int number) const { kill(process_, number); }
   // Sends a signal and waits for the end.
   void end(int signal);
   // Waits for an orderly end.
