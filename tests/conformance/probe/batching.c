@@ -428,11 +428,11 @@ static void decompression(void) {
   fact("mask", "%d", value);
   RESULT("maximum length", D(cuDeviceGetAttribute)(&value, CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH, device));
   fact("maximum", "%d", value);
-  bool capable = true;
+  int capable = 1;
   RESULT("cuMemAlloc memory capable",
          D(cuPointerGetAttribute)(&capable, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, p));
   fact("is", "%s", YES(capable));
-  capable = true;
+  capable = 1;
   RESULT("pinned memory capable",
          D(cuPointerGetAttribute)(&capable, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, at(h)));
   fact("is", "%s", YES(capable));
