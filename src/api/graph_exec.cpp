@@ -56,12 +56,6 @@ CUresult checkExec(CUgraphExec handle) {
   return CUDA_SUCCESS;
 }
 
-// The vendor's driver makes no child graph of a launch that is captured, but ends the capture.
-[[gnu::cold]] CUresult refuseCapture(const Stream& stream, CUgraphExec handle) {
-  VG_CHECK(checkExec(handle));
-  return core::capture::refuse(stream, "cuGraphLaunch");
-}
-
 }  // namespace
 
 CUresult cuGraphInstantiateWithFlags(const Call&, CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
@@ -124,16 +118,17 @@ CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* fl
 // Everything is where it is needed already.
 CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
-  VG_CHECK(checkExec(hGraph));
   if (stream.captured()) [[unlikely]]
     return core::capture::refuse(stream, "cuGraphUpload");
+  VG_CHECK(checkExec(hGraph));
   return stream.context().state();
 }
 
+// The vendor's driver makes no child graph of a launch that is captured, but ends the capture, whatever is launched.
 CUresult cuGraphLaunch(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
   if (stream.captured()) [[unlikely]]
-    return refuseCapture(stream, hGraph);
+    return core::capture::refuse(stream, "cuGraphLaunch");
   const graphs::Lock lock;
   VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
   return exec.launch(stream);

@@ -40,7 +40,9 @@ CUresult cuLogsCurrent(const Call&, CUlogIterator* iterator_out, unsigned int) {
 CUresult cuLogsDumpToMemory(const Call&, CUlogIterator* iterator, char* buffer, size_t* size, unsigned int) {
   if (!buffer || !size || !*size) return missing("buffer or size");
   uint32_t from = startOf(iterator);
+  const uint32_t end = log::position();
   *size = log::dump(from, buffer, *size);
+  if (!*size && from < end) return fail(CUDA_ERROR_INVALID_VALUE, "the buffer is too small for one line");
   if (iterator) *iterator = from;
   return CUDA_SUCCESS;
 }

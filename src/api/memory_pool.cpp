@@ -53,6 +53,7 @@ CUresult cuMemFreeAsync(const Call& call, CUdeviceptr dptr, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   if (stream.captured()) [[unlikely]]
     return core::capture::release(stream, dptr);
+  VG_CHECK(core::capture::permitUnsafe());
   if (!dptr) return CUDA_SUCCESS;
   return memory::releaseAsync(stream, dptr);
 }

@@ -78,6 +78,8 @@ CUresult cuLaunchHostFunc(const Call& call, CUstream hStream, CUhostFn fn, void*
 CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) {
   if (!priority) return missing("priority");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.kind() == core::Stream::Kind::Legacy && stream.captured())
+    return core::capture::refuse(stream, "cuStreamGetPriority");
   *priority = stream.priority();
   return CUDA_SUCCESS;
 }
@@ -93,6 +95,7 @@ CUresult cuStreamGetFlags(const Call& call, CUstream hStream, unsigned int* flag
 CUresult cuStreamGetId(const Call& call, CUstream hStream, unsigned long long* streamId) {
   if (!streamId) return missing("streamId");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.captured()) return core::capture::refuse(stream, "cuStreamGetId");  // as the driver does
   *streamId = stream.id();
   return CUDA_SUCCESS;
 }
@@ -100,6 +103,7 @@ CUresult cuStreamGetId(const Call& call, CUstream hStream, unsigned long long* s
 CUresult cuStreamGetDevice(const Call& call, CUstream hStream, CUdevice* device) {
   if (!device) return missing("device");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.captured()) return core::capture::refuse(stream, "cuStreamGetDevice");  // as the driver does
   *device = stream.context().device().handle();
   return CUDA_SUCCESS;
 }

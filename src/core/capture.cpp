@@ -78,6 +78,7 @@ struct CaptureAccess {
     const std::lock_guard lock(eventMutex);
     delete event.capture_.exchange(state, std::memory_order_acq_rel);
   }
+  static bool everRecorded(const Event& event) { return event.sharing() || event.recorded().valid; }
   static bool blocking(const Stream& stream) { return stream.blocking(); }
 };
 
@@ -374,6 +375,7 @@ CUresult wait(Stream& stream, Event& event) {
   if (state && state->capture->invalidated) return invalidated();
   if (!recorded) {
     if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "neither the stream nor the event captures any more");
+    if (!CaptureAccess::everRecorded(event)) return CUDA_SUCCESS;  // never recorded: nothing to wait for
     invalidate(*state->capture);
     return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "a capturing stream waits for an event from outside");
   }

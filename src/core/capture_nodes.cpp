@@ -90,7 +90,8 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
   VG_CHECK(admit(stream, form));
   if (!width || !height) return CUDA_SUCCESS;
   Context& context = stream.context();
-  VG_CHECK(memory::describeFill(context.device(), destination, pitch, value, elementSize, width, height));
+  VG_CHECK(memory::describeFill(context.device(), destination, pitch, value, elementSize, width, height,
+                                memory::Addresses::Any));
   MemsetNode node{{destination, pitch, value, elementSize, width, height, context.handle()}, referenceTo(stream)};
   return add(stream, std::move(node));
 }
@@ -142,6 +143,7 @@ Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const Lau
 CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
                       const LaunchArguments& arguments) {
   VG_CHECK(ready(stream));
+  VG_CHECK(resolveKernel(function, stream.context()));  // what is no kernel leaves the capture alone
   auto node = describeLaunch(stream, function, request, arguments);
   if (!node.ok()) {
     spoil(stream);
@@ -169,6 +171,7 @@ Result<CUdeviceptr> allocate(Stream& stream, size_t bytes, CUmemoryPool pool) {
 }
 
 CUresult release(Stream& stream, CUdeviceptr address) {
+  if (!address) return ready(stream);
   return add(stream, [&](Graph& graph, const std::vector<Dependency>& before) {
     return graphs::describeFree(graph, address, before);
   });
@@ -176,7 +179,7 @@ CUresult release(Stream& stream, CUdeviceptr address) {
 
 CUresult memoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {
   VG_CHECK(ready(stream));
-  VG_CHECK(describeMemoryOperations(stream.context(), operations, count));
+  VG_CHECK(describeMemoryOperations(stream.context(), operations, count, memory::Addresses::Any));
   if (!count) return CUDA_SUCCESS;
   return add(stream, BatchNode{stream.context().handle(), referenceTo(stream), 0, {operations, operations + count}});
 }

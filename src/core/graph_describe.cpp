@@ -133,7 +133,7 @@ Result<NodeParams> describe(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
     return fail(CUDA_ERROR_INVALID_VALUE, "%u memory operations, flags %#x", params->count, params->flags);
   BatchNode node{params->ctx, {}, params->flags, {}};
   VG_TRY(node.context, contextOf(params->ctx));
-  VG_CHECK(describeMemoryOperations(*node.context.context, params->paramArray, params->count, Addresses::Any));
+  VG_CHECK(describeMemoryOperations(*node.context.context, params->paramArray, params->count, memory::Addresses::Any));
   node.operations.assign(params->paramArray, params->paramArray + params->count);
   return NodeParams(std::move(node));
 }

@@ -131,9 +131,13 @@ CUresult prefetchToDevice(Stream& stream, CUdeviceptr pointer, size_t bytes, CUd
 
 namespace {
 
+CUresult checkArrays(const RangeBatch& ranges) {
+  if (ranges.pointers && ranges.bytes && ranges.count) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%zu ranges without pointers or sizes", ranges.count);
+}
+
 CUresult checkRanges(const RangeBatch& ranges) {
-  if (!ranges.pointers || !ranges.bytes || !ranges.count)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%zu ranges without pointers or sizes", ranges.count);
+  VG_CHECK(checkArrays(ranges));
   for (size_t i = 0; i < ranges.count; ++i) VG_CHECK(managedRecord(ranges.pointers[i], ranges.bytes[i]));
   return CUDA_SUCCESS;
 }
@@ -150,16 +154,24 @@ CUresult checkPlaces(const RangeBatch& ranges, const CUmemLocation* places, cons
   return CUDA_SUCCESS;
 }
 
+// Which location range `range` goes to, where the one before went to `place`: the first of those whose index it is.
+size_t nextPlace(const size_t* firsts, size_t count, size_t place, size_t range) {
+  for (size_t next = place + 1; next < count && firsts[next] <= range; ++next)
+    if (firsts[next] > firsts[place]) return next;
+  return place;
+}
+
 }  // namespace
 
+// As the vendor's driver does it, the ranges before one that is refused have been prefetched.
 CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLocation* places, const size_t* firsts,
                        size_t placeCount) {
   if (stream.captured()) return capture::refuse(stream, "a batch of prefetches");
-  VG_CHECK(checkRanges(ranges));
+  VG_CHECK(checkArrays(ranges));
   VG_CHECK(checkPlaces(ranges, places, firsts, placeCount));
   VG_CHECK(stream.context().state());
   for (size_t i = 0, place = 0; i < ranges.count; ++i) {
-    while (place + 1 < placeCount && firsts[place + 1] <= i) ++place;
+    place = nextPlace(firsts, placeCount, place, i);
     VG_CHECK(prefetchRange(ranges.pointers[i], ranges.bytes[i], places[place].type, places[place].id));
   }
   return CUDA_SUCCESS;

@@ -423,7 +423,7 @@ CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uin
 }
 
 Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
-                                   uint32_t elementSize, size_t width, size_t height) {
+                                   uint32_t elementSize, size_t width, size_t height, Addresses addresses) {
   if (!width || !height) return DescribedFill{};
   size_t rowBytes, bytes;
   if (__builtin_mul_overflow(width, elementSize, &rowBytes))
@@ -437,6 +437,7 @@ Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination
     return fail(CUDA_ERROR_INVALID_VALUE, "pitch %zu for rows of %zu bytes", pitch, rowBytes);
   if (!multiplyAdd(height - 1, pitch, rowBytes, &bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows at pitch %zu", height, pitch);
+  if (addresses == Addresses::Any) return DescribedFill{};
   VG_TRY(const Known record, deviceRecord(destination, bytes, Access::Write));
   return DescribedFill{{reinterpret_cast<std::byte*>(destination), pitch, rowBytes, height, value, elementSize},
                        record};

@@ -66,11 +66,14 @@ struct DescribedFill {
   copy::Fill fill;  // no bytes: nothing to do
   const alloc::Record* destination = nullptr;
 };
+// Any: addresses are looked at by whoever runs the work, with describe called again; nothing is described.
+enum class Addresses : uint8_t { Known, Any };
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box);
 // Runs such a copy on the calling thread.
 void runPaged(const DescribedCopy& copy, backend::FaultSink& faults);
 Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
-                                   uint32_t elementSize, size_t width, size_t height);
+                                   uint32_t elementSize, size_t width, size_t height,
+                                   Addresses addresses = Addresses::Known);
 
 // `count` elements of `elementSize` bytes, or rows of them.
 CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,

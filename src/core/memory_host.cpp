@@ -124,10 +124,11 @@ CUresult unregisterHost(void* pointer) {
   if (record->data() != pointer)
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is inside the range registered at %p", pointer,
                 static_cast<void*>(record->data()));
-  const CUresult waited = drain(ownerOf(*record));
+  Context* const owner = ownerOf(*record);
+  const CUresult waited = drain(owner);
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
   endRegistration(*record);
-  return waited;
+  return waited == CUDA_SUCCESS && owner && owner->alive() ? owner->state() : waited;
 }
 
 void unregisterAll(Context& context) {

@@ -103,9 +103,9 @@ struct MemoryOperations {
 
 namespace {
 
-Result<void*> wordAt(CUdeviceptr address, size_t bytes, memory::Access access, Addresses addresses) {
+Result<void*> wordAt(CUdeviceptr address, size_t bytes, memory::Access access, memory::Addresses addresses) {
   if (address % bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no multiple of %zu", address, bytes);
-  if (addresses == Addresses::Any) return reinterpret_cast<void*>(address);
+  if (addresses == memory::Addresses::Any) return reinterpret_cast<void*>(address);
   VG_TRY(std::byte* const word, memory::deviceRange(address, bytes, access));
   return static_cast<void*>(word);
 }
@@ -116,7 +116,7 @@ CUresult require64(const Context& context) {
 }
 
 Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpParams& params, bool wide,
-                               Addresses addresses) {
+                               memory::Addresses addresses) {
   const auto& wait = params.waitValue;
   const unsigned condition = wait.flags & ~unsigned{CU_STREAM_WAIT_VALUE_FLUSH};
   const Device& device = context.device();
@@ -130,7 +130,7 @@ Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpP
                    wide ? wait.value64 : wait.value};
 }
 
-Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide, Addresses addresses) {
+Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide, memory::Addresses addresses) {
   const auto& write = params.writeValue;
   if (write.flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})
     return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
@@ -140,7 +140,7 @@ Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wid
 }
 
 CUresult add(std::vector<Operation>& operations, const Context& context, const CUstreamBatchMemOpParams& params,
-             Addresses addresses) {
+             memory::Addresses addresses) {
   switch (const int operation = rawValue(params.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
       VG_CHECK(require64(context));
@@ -174,7 +174,7 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
 void EndMemoryOperations::operator()(MemoryOperations* operations) const { delete operations; }
 
 Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUstreamBatchMemOpParams* operations,
-                                                     unsigned count, Addresses addresses) {
+                                                     unsigned count, memory::Addresses addresses) {
   OwnMemoryOperations described(new MemoryOperations{&context, {}});
   for (unsigned i = 0; i < count; ++i) VG_CHECK(add(described->operations, context, operations[i], addresses));
   return described;

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "core/memory_copy.h"
 #include "core/stream.h"
 
 namespace vg::core {
@@ -16,12 +17,10 @@ struct EndMemoryOperations {
 };
 using OwnMemoryOperations = std::unique_ptr<MemoryOperations, EndMemoryOperations>;
 
-// Any: addresses are looked at by whoever runs the operations, with describe called again.
-enum class Addresses { Known, Any };
-
 // Checks operations of `context` that are to run later. Errors as of queueMemoryOperations.
 Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUstreamBatchMemOpParams* operations,
-                                                     unsigned count, Addresses addresses = Addresses::Known);
+                                                     unsigned count,
+                                                     memory::Addresses addresses = memory::Addresses::Known);
 // Performs them on the calling thread, which may wait long.
 void perform(const MemoryOperations& operations);
 bool waits(const MemoryOperations& operations);
