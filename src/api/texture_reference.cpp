@@ -35,10 +35,14 @@ CUresult tell(Value* to, const char* name, CUtexref reference, Read read) {
   return read(state, *to);
 }
 
-CUresult checkFilter(CUfilter_mode mode) {
+// The driver takes modes that are none; here they change nothing.
+bool isFilter(CUfilter_mode mode) {
   const int raw = rawValue(mode);
-  if (raw == CU_TR_FILTER_MODE_POINT || raw == CU_TR_FILTER_MODE_LINEAR) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "filter mode %d", raw);
+  return raw == CU_TR_FILTER_MODE_POINT || raw == CU_TR_FILTER_MODE_LINEAR;
+}
+bool isAddressing(CUaddress_mode mode) {
+  const int raw = rawValue(mode);
+  return raw >= CU_TR_ADDRESS_MODE_WRAP && raw <= CU_TR_ADDRESS_MODE_BORDER;
 }
 
 CUresult unbound(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "the texture reference has no %s", what); }
@@ -83,9 +87,14 @@ CUresult bindPlane(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR& described, C
   });
 }
 
+void takeFormat(TextureState& state, const core::Array& array) {
+  state.format = array.descriptor.Format;
+  state.channels = static_cast<int>(array.descriptor.NumChannels);
+}
+
 CUresult checkOverride(unsigned flags) {
-  if (flags == CU_TRSA_OVERRIDE_FORMAT) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x: CU_TRSA_OVERRIDE_FORMAT is the only choice", flags);
+  if (!(flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT})) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x: CU_TRSA_OVERRIDE_FORMAT is the only one", flags);
 }
 
 }  // namespace
@@ -116,8 +125,7 @@ CUresult cuTexRefSetArray(const Call&, CUtexref hTexRef, CUarray hArray, unsigne
   VG_CHECK(checkOverride(Flags));
   VG_TRY(const core::Array& array, core::findArray(hArray));
   return change(hTexRef, [&](TextureState& state) {
-    state.format = array.descriptor.Format;
-    state.channels = static_cast<int>(array.descriptor.NumChannels);
+    if (Flags & CU_TRSA_OVERRIDE_FORMAT) takeFormat(state, array);
     state.resource = {};
     state.resource.resType = CU_RESOURCE_TYPE_ARRAY;
     state.resource.res.array.hArray = hArray;
@@ -133,8 +141,7 @@ CUresult cuTexRefSetMipmappedArray(const Call&, CUtexref hTexRef, CUmipmappedArr
   VG_TRY(const CUarray first, core::arrayOfLevel(mipmapped, 0));
   VG_TRY(const core::Array& array, core::findArray(first));
   return change(hTexRef, [&](TextureState& state) {
-    state.format = array.descriptor.Format;
-    state.channels = static_cast<int>(array.descriptor.NumChannels);
+    if (Flags & CU_TRSA_OVERRIDE_FORMAT) takeFormat(state, array);
     state.resource = {};
     state.resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     state.resource.res.mipmap.hMipmappedArray = hMipmappedArray;
@@ -194,27 +201,23 @@ CUresult cuTexRefSetFormat(const Call&, CUtexref hTexRef, CUarray_format fmt, in
 }
 
 CUresult cuTexRefSetAddressMode(const Call&, CUtexref hTexRef, int dim, CUaddress_mode am) {
-  const int mode = rawValue(am);
-  if (dim < 0 || dim >= kDimensions || mode < CU_TR_ADDRESS_MODE_WRAP || mode > CU_TR_ADDRESS_MODE_BORDER)
-    return fail(CUDA_ERROR_INVALID_VALUE, "address mode %d of dimension %d", mode, dim);
+  if (dim < 0 || dim >= kDimensions) return fail(CUDA_ERROR_INVALID_VALUE, "dimension %d", dim);
   return change(hTexRef, [&](TextureState& state) {
-    state.sampling.addressMode[dim] = am;
+    if (isAddressing(am)) state.sampling.addressMode[dim] = am;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuTexRefSetFilterMode(const Call&, CUtexref hTexRef, CUfilter_mode fm) {
-  VG_CHECK(checkFilter(fm));
   return change(hTexRef, [&](TextureState& state) {
-    state.sampling.filterMode = fm;
+    if (isFilter(fm)) state.sampling.filterMode = fm;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuTexRefSetMipmapFilterMode(const Call&, CUtexref hTexRef, CUfilter_mode fm) {
-  VG_CHECK(checkFilter(fm));
   return change(hTexRef, [&](TextureState& state) {
-    state.sampling.mipmapFilterMode = fm;
+    if (isFilter(fm)) state.sampling.mipmapFilterMode = fm;
     return CUDA_SUCCESS;
   });
 }

@@ -35,9 +35,9 @@ FacePoint faceOf(const float (&direction)[3]) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   unsigned face = 0;
   float m = ax, s = 0, t = 0;
-  if (ax >= ay && ax >= az) {
+  if (ax > ay && ax > az) {
     face = x < 0, s = x < 0 ? z : -z, t = -y;
-  } else if (ay >= az) {
+  } else if (ay > az) {
     face = 2 + (y < 0), m = ay, s = x, t = y < 0 ? -z : z;
   } else {
     face = 4 + (z < 0), m = az, s = z < 0 ? -x : x, t = -y;

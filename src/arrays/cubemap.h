@@ -9,7 +9,8 @@ struct FacePoint {
   unsigned face;
   float s, t;  // 0 to 1
 };
-// Where a direction meets the cube. What is no direction meets the middle of a face.
+// Where a direction meets the cube; on an edge z goes before y, and y before x. What is no direction meets the middle
+// of a face.
 FacePoint faceOf(const float (&direction)[3]);
 
 struct FaceElement {

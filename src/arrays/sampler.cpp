@@ -37,10 +37,11 @@ int64_t modulo(int64_t value, int64_t size) {
   return rest < 0 ? rest + size : rest;
 }
 
-// Inside 0 .. size-1, or -1: the border.
+// Inside 0 .. size-1, or -1: the border, which is all there is of no elements.
 int64_t resolve(int64_t at, int64_t size, Addressing addressing) {
   if (at >= 0 && at < size) [[likely]]
     return at;
+  if (size == 0) return -1;
   switch (addressing) {
     case Addressing::Wrap:
       return modulo(at, size);
@@ -105,7 +106,7 @@ class LevelReader {
 
   // What needs no decoding.
   Texel plain(int64_t x, int64_t y, size_t slice) const {
-    Texel texel{{0, 0, 0, std::bit_cast<uint32_t>(1.0f)}};
+    Texel texel{};
     const std::byte* at = floats_ + slice * level_.slicePitch + static_cast<size_t>(y) * level_.rowPitch +
                           static_cast<size_t>(x) * view_.unit.bytes;
     if (view_.channels == 1)
@@ -237,7 +238,7 @@ Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const Sa
 // The level as a number between the first and the last.
 float levelOf(const TextureView& view, const SamplerState& sampler, float asked) {
   const auto last = static_cast<float>(view.levels.size() - 1);
-  float level = asked + sampler.bias;
+  float level = asked;
   if (level != level) level = 0;
   level = std::min(std::max(level, sampler.minLevel), sampler.maxLevel);
   return std::clamp(level, 0.0f, last);
@@ -247,9 +248,9 @@ float levelOf(const TextureView& view, const SamplerState& sampler, float asked)
 
 Texel sample(const TextureView& view, const SamplerState& sampler, const SamplePoint& point) {
   if (!view.whole || view.levels.size() == 1) return sampleLevel(view, sampler, point, 0);
-  const float level = levelOf(view, sampler, point.level);
+  const float level = levelOf(view, sampler, point.biased ? point.level + sampler.bias : point.level);
   if (!sampler.linearLevels) return sampleLevel(view, sampler, point, static_cast<size_t>(std::floor(level + 0.5f)));
-  const auto fixed = static_cast<size_t>(std::floor(level * static_cast<float>(kFraction) + 0.5f));
+  const auto fixed = static_cast<size_t>(level * static_cast<float>(kFraction));
   const size_t first = fixed / kFraction;
   const float share = static_cast<float>(fixed % kFraction) / static_cast<float>(kFraction);
   const Texel a = sampleLevel(view, sampler, point, first);

@@ -16,6 +16,7 @@ struct SamplePoint {
   float position[3] = {0, 0, 0};  // in elements, or 0 to 1; a direction for cubemaps
   int64_t layer = 0;              // of layered textures, clamped; cubemaps: of 6 faces each
   float level = 0;
+  bool biased = true;         // the sampler's bias is added to the level
   int offset[3] = {0, 0, 0};  // elements
   bool cube = false;
 };

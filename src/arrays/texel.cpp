@@ -167,8 +167,7 @@ bool readable(int format) { return channelOf(format).storage != Storage::None; }
 Texel decode(const std::byte* bytes, int format, unsigned channels, bool asIntegers, bool srgb, unsigned x,
              unsigned y) {
   const Channel channel = channelOf(format);
-  const uint32_t one = channelsOf(format, asIntegers) == Channels::Float ? wordOf(1) : 1;
-  Texel texel{{0, 0, 0, one}};
+  Texel texel{};
   if (channel.storage == Storage::Blocks)
     decodeBlock(bytes, format, x, y, texel);
   else if (channel.storage == Storage::Packed1010102)

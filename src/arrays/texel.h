@@ -11,7 +11,8 @@ namespace vg::arrays {
 // What kernels get of an element: floats, or integers as they are.
 enum class Channels : uint8_t { Float, Unsigned, Signed };
 
-// Four channels as 32-bit words: floats, or integers extended to 32 bits. What a format lacks is 0, and 1 in the last.
+// Four channels as 32-bit words: floats, or integers extended to 32 bits. What a format lacks is 0, alpha too; blocks
+// without alpha give 1.
 struct Texel {
   uint32_t words[4];
 };

@@ -102,7 +102,7 @@ class Image {
  public:
   virtual ~Image() = default;                                   // frees the variables
   virtual Result<Kernel*> kernel(const std::string& name) = 0;  // CUDA_ERROR_NOT_FOUND
-  virtual Result<Global> global(const std::string& name) = 0;   // CUDA_ERROR_NOT_FOUND
+  virtual Result<Global> global(const std::string& name) = 0;   // CUDA_ERROR_NOT_FOUND; INVALID_VALUE: a reference
   virtual std::vector<std::string> kernelNames() const = 0;
   // A variable of an opaque type, which no pointer of the application names: 8 bytes that hold the handle of a texture
   // or surface. CUDA_ERROR_NOT_FOUND.

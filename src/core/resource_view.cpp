@@ -55,9 +55,8 @@ constexpr unsigned kFaces = 6;
 
 // Blocks of 4 x 4 elements in place of single large ones, or the other way round: extents change with the edge.
 CUresult changeFormat(arrays::TextureView& view, int number) {
-  if (number < 0 || number >= static_cast<int>(std::size(kFormats)))
+  if (number <= CU_RES_VIEW_FORMAT_NONE || number >= static_cast<int>(std::size(kFormats)))
     return fail(CUDA_ERROR_INVALID_VALUE, "resource view format %#x", static_cast<unsigned>(number));
-  if (number == CU_RES_VIEW_FORMAT_NONE) return CUDA_SUCCESS;
   const ViewFormat& to = kFormats[number];
   const arrays::Unit unit = arrays::unitOf(to.format, to.channels);
   if (unit.bytes != view.unit.bytes)
@@ -75,20 +74,29 @@ CUresult changeFormat(arrays::TextureView& view, int number) {
 
 CUresult checkExtents(const arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) {
   const arrays::Extent& have = view.levels[0].extent;
-  const bool depthCounts = view.kind == arrays::Kind::Box;
+  const bool depthCounts = !arrays::layered(view.kind);
   if (seen.width == have.width && seen.height == have.height && (!depthCounts || seen.depth == have.depth))
     return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE, "a view of %zu x %zu x %zu of a resource of %zu x %zu x %zu", seen.width,
               seen.height, seen.depth, have.width, have.height, have.depth);
 }
 
+CUresult checkNoLayers(const CUDA_RESOURCE_VIEW_DESC& seen) {
+  if (!seen.firstLayer && !seen.lastLayer) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u of an array without", seen.firstLayer, seen.lastLayer);
+}
+
+// Levels beyond the last of a mipmapped array are asked for and not there.
 CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) {
-  if (seen.firstMipmapLevel > seen.lastMipmapLevel || seen.lastMipmapLevel >= view.levels.size())
+  const auto most = static_cast<unsigned>(view.levels.size() - 1);
+  const unsigned last = view.whole ? std::min(seen.lastMipmapLevel, most) : seen.lastMipmapLevel;
+  if (seen.firstMipmapLevel > last || last > most)
     return fail(CUDA_ERROR_INVALID_VALUE, "levels %u to %u of %zu", seen.firstMipmapLevel, seen.lastMipmapLevel,
                 view.levels.size());
   const std::vector<arrays::Level> all = std::move(view.levels);
-  view.levels.assign(all.begin() + seen.firstMipmapLevel, all.begin() + seen.lastMipmapLevel + 1);
-  if (!arrays::layered(view.kind) || view.kind == arrays::Kind::Cube) return CUDA_SUCCESS;
+  view.levels.assign(all.begin() + seen.firstMipmapLevel, all.begin() + last + 1);
+  if (view.kind == arrays::Kind::Cube) return CUDA_SUCCESS;
+  if (!arrays::layered(view.kind)) return checkNoLayers(seen);
   if (seen.firstLayer > seen.lastLayer || seen.lastLayer >= view.layers)
     return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u of %zu", seen.firstLayer, seen.lastLayer, view.layers);
   if (view.kind == arrays::Kind::CubeLayers && (seen.firstLayer % kFaces || (seen.lastLayer + 1) % kFaces))
@@ -104,6 +112,8 @@ CUresult seeAs(arrays::TextureView& view, const CUDA_RESOURCE_DESC& resource, co
   const int type = rawValue(resource.resType);
   if (type != CU_RESOURCE_TYPE_ARRAY && type != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
     return fail(CUDA_ERROR_INVALID_VALUE, "a view of a resource that is no array");
+  if (std::any_of(std::begin(seen.reserved), std::end(seen.reserved), [](unsigned word) { return word != 0; }))
+    return fail(CUDA_ERROR_INVALID_VALUE, "reserved words of a resource view are not zero");
   VG_CHECK(changeFormat(view, rawValue(seen.format)));
   VG_CHECK(checkExtents(view, seen));
   return choose(view, seen);

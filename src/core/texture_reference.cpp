@@ -113,8 +113,7 @@ Result<CUtexref> create(Context& context) {
 CUresult destroy(CUtexref handle) {
   const std::lock_guard lock(mutex());
   VG_TRY(Reference & reference, find(handle, false));
-  if (reference.module) return fail(CUDA_ERROR_INVALID_VALUE, "the reference belongs to a module and ends with it");
-  end(reference);
+  if (!reference.module) end(reference);
   return CUDA_SUCCESS;
 }
 

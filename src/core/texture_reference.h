@@ -19,15 +19,15 @@ namespace references {
 // The same handle each time. CUDA_ERROR_NOT_FOUND.
 Result<CUtexref> texture(Module& module, const char* name);
 Result<CUsurfref> surface(Module& module, const char* name);
-// A reference of no module, and its end.
+// A reference of no module, and its end. Those of modules stay until their module ends: destroying changes nothing.
 Result<CUtexref> create(Context& context);
 CUresult destroy(CUtexref reference);
 
 // What a texture reference is set to. Requires valid enumerators where the type is an enum.
 struct TextureState {
-  CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8;
+  CUarray_format format = CU_AD_FORMAT_FLOAT;
   int channels = 1;
-  CUDA_TEXTURE_DESC sampling{};
+  CUDA_TEXTURE_DESC sampling{{CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP}};
   CUDA_RESOURCE_DESC resource{};
   bool bound = false;
 };

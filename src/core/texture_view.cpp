@@ -34,6 +34,7 @@ arrays::TextureView viewOfStorage(const ArrayStorage& storage, const CUDA_ARRAY3
 }
 
 Result<arrays::TextureView> ofArray(CUarray handle) {
+  if (!handle) return fail(CUDA_ERROR_INVALID_VALUE, "a resource without an array");
   VG_TRY(const Array& array, findArray(handle));
   const std::shared_ptr<ArrayStorage> storage = storageOf(array);
   if (!storage) return fail(CUDA_ERROR_INVALID_HANDLE, "the array has ended");
@@ -44,6 +45,7 @@ Result<arrays::TextureView> ofArray(CUarray handle) {
 }
 
 Result<arrays::TextureView> ofMipmapped(CUmipmappedArray handle) {
+  if (!handle) return fail(CUDA_ERROR_INVALID_VALUE, "a resource without a mipmapped array");
   VG_TRY(const MipmappedArray& mipmapped, findMipmappedArray(handle));
   const std::shared_ptr<ArrayStorage> storage = storageOf(mipmapped);
   if (!storage) return fail(CUDA_ERROR_INVALID_HANDLE, "the mipmapped array has ended");
@@ -66,8 +68,8 @@ arrays::Level rows(const arrays::Unit& unit, size_t width, size_t height, size_t
   return level;
 }
 
-Result<arrays::TextureView> ofMemory(Context& context, CUdeviceptr address, CUarray_format format, unsigned channels,
-                                     size_t bytes) {
+// Only where the memory begins is checked, as the driver does: a kernel that reads beyond an allocation faults.
+Result<arrays::TextureView> ofMemory(Context& context, CUdeviceptr address, CUarray_format format, unsigned channels) {
   arrays::TextureView view;
   view.format = rawValue(format);
   view.channels = channels;
@@ -79,19 +81,17 @@ Result<arrays::TextureView> ofMemory(Context& context, CUdeviceptr address, CUar
   if (!address || address % alignment)
     return fail(CUDA_ERROR_INVALID_VALUE, "texture memory at %#llx: the alignment is %zu",
                 static_cast<unsigned long long>(address), alignment);
-  if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "a texture of no bytes");
-  VG_TRY(view.base, memory::deviceRange(address, bytes));
+  VG_TRY(view.base, memory::deviceRange(address, 1));
   view.layers = 1;
   return view;
 }
 
 Result<arrays::TextureView> ofLine(Context& context, const CUDA_RESOURCE_DESC& resource) {
   const auto& linear = resource.res.linear;
-  VG_TRY(arrays::TextureView view,
-         ofMemory(context, linear.devPtr, linear.format, linear.numChannels, linear.sizeInBytes));
+  VG_TRY(arrays::TextureView view, ofMemory(context, linear.devPtr, linear.format, linear.numChannels));
   const size_t width = linear.sizeInBytes / view.unit.bytes;
   const size_t most = limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH);
-  if (!width || width > most) return fail(CUDA_ERROR_INVALID_VALUE, "a linear texture of %zu elements", width);
+  if (width > most) return fail(CUDA_ERROR_INVALID_VALUE, "a linear texture of %zu elements", width);
   view.kind = arrays::Kind::Line;
   view.buffer = true;
   view.levels = {rows(view.unit, width, 0, width * view.unit.bytes)};
@@ -100,18 +100,17 @@ Result<arrays::TextureView> ofLine(Context& context, const CUDA_RESOURCE_DESC& r
 
 Result<arrays::TextureView> ofPitched(Context& context, const CUDA_RESOURCE_DESC& resource) {
   const auto& plane = resource.res.pitch2D;
-  const arrays::Unit unit = arrays::unitOf(rawValue(plane.format), plane.numChannels);
-  if (!plane.width || plane.width > limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH) ||
-      !plane.height || plane.height > limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT))
+  if (plane.width > limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH) ||
+      plane.height > limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT))
     return fail(CUDA_ERROR_INVALID_VALUE, "a pitched texture of %zu x %zu elements", plane.width, plane.height);
   const size_t step = limit(context, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
-  if (plane.pitchInBytes % step || plane.pitchInBytes < plane.width * unit.bytes ||
+  if (plane.pitchInBytes % step ||
       plane.pitchInBytes > limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH))
     return fail(CUDA_ERROR_INVALID_VALUE, "a pitched texture with a pitch of %zu bytes", plane.pitchInBytes);
-  VG_TRY(arrays::TextureView view, ofMemory(context, plane.devPtr, plane.format, plane.numChannels,
-                                            plane.pitchInBytes * (plane.height - 1) + plane.width * unit.bytes));
+  VG_TRY(arrays::TextureView view, ofMemory(context, plane.devPtr, plane.format, plane.numChannels));
   view.kind = arrays::Kind::Plane;
-  view.levels = {rows(view.unit, plane.width, plane.height, plane.pitchInBytes)};
+  const size_t width = plane.height ? plane.width : 0;  // no rows have no elements
+  view.levels = {rows(view.unit, width, plane.height, plane.pitchInBytes)};
   return view;
 }
 
@@ -178,8 +177,6 @@ Result<arrays::TextureView> textureView(Context& context, const CUDA_RESOURCE_DE
   VG_TRY(const arrays::SamplerState state, sampler(texture));
   VG_TRY(arrays::TextureView view, ofResource(context, resource));
   view.sampler = state;
-  if (view.whole && !state.normalized)
-    return fail(CUDA_ERROR_INVALID_VALUE, "textures of mipmapped arrays take normalised coordinates");
   if (seen) VG_CHECK(seeAs(view, resource, *seen));
   view.asIntegers = texture.flags & CU_TRSF_READ_AS_INTEGER;
   view.srgb = texture.flags & CU_TRSF_SRGB;

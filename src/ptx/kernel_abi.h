@@ -26,7 +26,7 @@ enum class TrapReason : uint32_t {
   SharedOutOfRange,    // CUDA_ERROR_ILLEGAL_ADDRESS
   StackOverflow,       // CUDA_ERROR_LAUNCH_FAILED
   NoTexture,           // CUDA_ERROR_ILLEGAL_ADDRESS: the handle of no living texture or surface
-  SurfaceOutOfRange,   // CUDA_ERROR_LAUNCH_FAILED: outside of a surface, with .trap
+  SurfaceOutOfRange,   // CUDA_ERROR_ILLEGAL_ADDRESS: outside of a surface, with .trap
 };
 enum class BarrierReduction : uint32_t { Popc, And, Or };
 

@@ -152,7 +152,7 @@ TEST_F(SurfaceTest, ReferencesAreReadByName) {
 TEST_F(SurfaceTest, AccessOutsideTrapsAndSticks) {
   const CUarray array = arrayOf(described(8, 4, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, kSurface), counting(32));
   const CUsurfObject surface = surfaceOf(array);
-  expectFault(CUDA_ERROR_LAUNCH_FAILED, "suld.b.2d.b32.trap %r21, [%rd10, {%r11, %r12}];", surface, atWhole(32, 0));
+  expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, "suld.b.2d.b32.trap %r21, [%rd10, {%r11, %r12}];", surface, atWhole(32, 0));
   expectFault(CUDA_ERROR_MISALIGNED_ADDRESS, "suld.b.2d.b32.zero %r21, [%rd10, {%r11, %r12}];", surface, atWhole(2, 0));
 }
 

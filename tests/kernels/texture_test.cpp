@@ -234,6 +234,27 @@ TEST_F(TextureTest, LinearMemoryIsZeroBeyondItsEnd) {
   for (int i : {2, 3, 4}) EXPECT_EQ(found[i].words[0], 0u);
 }
 
+TEST_F(TextureTest, LinearMemoryMayBeNothingOrLongerThanItsAllocation) {
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear = {allocate(4096), CU_AD_FORMAT_FLOAT, 1, 0};
+  const CUDA_TEXTURE_DESC plain = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  const char kWhole[] = "tex.1d.v4.f32.s32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11}];";
+  EXPECT_EQ(access(kWhole, textureOf(resource, plain), {atWhole(0)})[0].words[0], 0u);
+  CUDA_RESOURCE_DESC plane{};
+  plane.resType = CU_RESOURCE_TYPE_PITCH2D;
+  const size_t extents[][2] = {{0, 4}, {4, 0}};
+  for (const CUaddress_mode mode : {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR})
+    for (const auto& [width, height] : extents)
+      for (const unsigned flags : {0u, unsigned{CU_TRSF_NORMALIZED_COORDINATES}}) {
+        plane.res.pitch2D = {allocate(4096), CU_AD_FORMAT_FLOAT, 1, width, height, 64};
+        const CUtexObject texture = textureOf(plane, sampling(mode, CU_TR_FILTER_MODE_LINEAR, flags));
+        EXPECT_EQ(access(kPlane, texture, {at(0.5f, 0.5f)})[0].words[0], 0u);
+      }
+  resource.res.linear.sizeInBytes = size_t{1} << 29;
+  expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, kWhole, textureOf(resource, plain), atWhole(1 << 26));
+}
+
 TEST_F(TextureTest, PitchedMemoryAndOffsets) {
   const CUdeviceptr memory = allocate(8 * 64);
   std::vector<float> elements(8 * 16);
@@ -316,7 +337,7 @@ TEST_F(TextureTest, ReferencesAreReadByName) {
   ASSERT_EQ(cuModuleGetTexRef(&reference, loaded, "picture"), CUDA_SUCCESS);
   EXPECT_EQ(cuModuleGetTexRef(&absent, loaded, "paint"), CUDA_ERROR_NOT_FOUND);
   CUdeviceptr pointer = 0;
-  EXPECT_EQ(cuModuleGetGlobal(&pointer, nullptr, loaded, "picture"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(cuModuleGetGlobal(&pointer, nullptr, loaded, "picture"), CUDA_ERROR_INVALID_VALUE);
   const std::vector<float> elements = image();
   const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
   ASSERT_EQ(cuTexRefSetArray(reference, array, CU_TRSA_OVERRIDE_FORMAT), CUDA_SUCCESS);
@@ -428,8 +449,13 @@ TEST_F(TextureTest, HandlesGoThroughCallsAndLoops) {
 }
 
 TEST_F(TextureTest, MadeUpHandlesAreFaultsOfTheContext) {
-  for (const unsigned long long handle : {0ull, 12345ull, 0x10ull, ~0ull, 0x1234567890ull})
+  for (const unsigned long long handle : {12345ull, 0x10ull, ~0ull, 0x1234567890ull})
     expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, kPlane, handle, at(0, 0));
+}
+
+TEST_F(TextureTest, TextureZeroReadsZeros) {
+  const Four zeros = access(kPlane, 0, {at(0, 0)})[0];
+  for (const uint32_t word : zeros.words) EXPECT_EQ(word, 0u);
 }
 
 TEST_F(TextureTest, HandlesOfDestroyedTexturesAreFaultsToo) {

@@ -138,7 +138,7 @@ void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reaso
       fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "a handle that is no living texture or surface";
       break;
     case ptx::TrapReason::SurfaceOutOfRange:
-      fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "access outside of a surface";
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access outside of a surface";
       break;
   }
   giveUp(ResidentBlock::of(state), fault);

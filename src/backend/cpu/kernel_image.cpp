@@ -34,8 +34,10 @@ class CpuImage final : public Image {
     if (program_) {
       const std::vector<ptx::Variable>& variables = program_->module().variables;
       for (size_t i = 0; i < variables.size(); ++i)
-        if (variables[i].name == name && addresses_[i] && !opaque(variables[i]))
-          return Global{addresses_[i], variables[i].size};
+        if (variables[i].name == name && addresses_[i]) {
+          if (!opaque(variables[i])) return Global{addresses_[i], variables[i].size};
+          return fail(CUDA_ERROR_INVALID_VALUE, "%s is a texture, surface or sampler reference", name.c_str());
+        }
     }
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no variable %s", source_.name.c_str(), name.c_str());
   }

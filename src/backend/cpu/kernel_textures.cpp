@@ -156,6 +156,7 @@ void read(const Lane& lane, const TextureForm& form, const TextureView& view) {
   if (form.operation == TextureOperation::Gather)
     return giveTexel(lane, form, view, arrays::gather(view, *sampler, point, form.detail));
   point.level = levelOf(lane, form, view, *sampler);
+  point.biased = form.levels != ptx::TextureLevels::Base;
   giveTexel(lane, form, view, arrays::sample(view, *sampler, point));
 }
 
@@ -299,6 +300,16 @@ bool isType(const TextureForm& form, const textures::Texture* texture) {
   return texture && form.detail == 0 && texture->view.surface == form.has(ptx::kOfSurface);
 }
 
+bool reads(const TextureForm& form) {
+  return form.operation == TextureOperation::Sample || form.operation == TextureOperation::Gather;
+}
+
+// What texture 0 reads as.
+void giveNothing(const Lane& lane) {
+  for (uint32_t c = 0; c < 4; ++c) lane.set(c, 0);
+  lane.set(ptx::kTextureResident, 0);
+}
+
 bool ofSurface(const TextureForm& form) {
   return form.operation == TextureOperation::Load || form.operation == TextureOperation::Store ||
          form.operation == TextureOperation::StoreFormatted || form.operation == TextureOperation::Reduce;
@@ -342,6 +353,10 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
     }
     if (form.operation == TextureOperation::IsType) {
       lane.set(0, isType(form, texture));
+      continue;
+    }
+    if (!number && reads(form)) {
+      giveNothing(lane);
       continue;
     }
     const bool fits =
