@@ -83,8 +83,12 @@ CUresult cuMemAllocPitch(const Call& call, CUdeviceptr_v1* dptr, unsigned int* p
   return narrowed;
 }
 
+// Without a context it does what its successor does.
 CUresult cuMemFree(const Call& call, CUdeviceptr_v1 dptr) {
-  VG_CHECK(checkEra(call));
+  if (core::threadState.current) {
+    VG_TRY(core::Context & current, core::currentContext());
+    VG_CHECK(checkEra({&current, call.stream}));
+  }
   return cuMemFree_v2(call, dptr);
 }
 

@@ -193,12 +193,6 @@ bool Graph::isInside(const Graph& other) const {
   return false;
 }
 
-bool Graph::insideConditional() const {
-  for (const GraphNode* node = owner_; node; node = node->graph().owner_)
-    if (node->as<ConditionalNode>()) return true;
-  return false;
-}
-
 bool Graph::hasConditionals() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const GraphNode* node) { return node->as<ConditionalNode>(); });
 }

@@ -66,7 +66,6 @@ class Graph {
   void setOwner(GraphNode* node) { owner_ = node; }
   // Whether this is the other graph or one that nodes of it own, at any depth.
   bool isInside(const Graph& other) const;
-  bool insideConditional() const;
 
   // While a stream captures into the graph it must not be destroyed or instantiated.
   bool capturing() const { return capturing_; }

@@ -226,6 +226,9 @@ Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (hasUnusedCondition(graph))
     return refused(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, nullptr, CUDA_ERROR_INVALID_VALUE,
                    "a conditional handle has no node");
+  if (GraphNode* node = graphs::unbalancedBody(graph))
+    return refused(CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node, CUDA_ERROR_INVALID_VALUE,
+                   "the body of a conditional node does not free what it allocates, or frees other memory");
   const bool memory = graph.hasMemoryNodes();
   if (memory && graph.memoryInstances)
     return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,

@@ -82,13 +82,13 @@ bool frees(const GraphNode& node, CUdeviceptr address) {
 
 // Allocations and frees of one piece of memory in a graph.
 struct Uses {
-  int open = 0;           // allocations that no free has ended
-  bool allBefore = true;  // every free comes before the node in question
+  int open = 0;         // allocations that no free has ended
+  bool before = false;  // the last free comes before the node in question
 };
 
-// Memory of this graph that is free again by then and that nobody has taken over: its frees all come before, and are as
-// many as its allocations. Whether those come before their frees is the application's to say. The latest is the
-// warmest.
+// Memory of this graph that is free again by then and that nobody has taken over: its last free comes before, and its
+// frees are as many as its allocations. Whether those come before their frees is the application's to say. The latest
+// is the warmest.
 std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const std::vector<Dependency>& dependencies) {
   if (dependencies.empty()) return nullptr;
   std::unordered_map<CUdeviceptr, Uses> uses;
@@ -104,10 +104,10 @@ std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const st
     const auto found = free ? uses.find(free->address) : uses.end();
     if (found == uses.end()) continue;
     --found->second.open;
-    found->second.allBefore &= node->marked();
+    found->second.before = node->marked();
     freed.push_back(free->address);
   }
-  const auto free = [&](CUdeviceptr address) { return !uses[address].open && uses[address].allBefore; };
+  const auto free = [&](CUdeviceptr address) { return !uses[address].open && uses[address].before; };
   const auto latest = std::find_if(freed.rbegin(), freed.rend(), free);
   return latest == freed.rend() ? nullptr : findMemory(*latest);
 }
@@ -127,7 +127,6 @@ Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
 Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* params,
                                  const std::vector<Dependency>& dependencies) {
   if (!params) return fail(CUDA_ERROR_INVALID_VALUE, "nodeParams is null");
-  if (graph.insideConditional()) return unsupported("an allocation in the body of a conditional node");
   VG_CHECK(checkProperties(*params));
   Result<Device&> device = findDevice(params->poolProps.location.id);
   if (!device) return CUDA_ERROR_INVALID_VALUE;
@@ -142,7 +141,6 @@ Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* param
 }
 
 Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>&) {
-  if (graph.insideConditional()) return unsupported("a free in the body of a conditional node");
   const auto memory = findMemory(address);
   if (!memory) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory of a graph", address);
   int open = 0;
@@ -155,6 +153,40 @@ Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::ve
   }
   if (ours ? open <= 0 : open < 0) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already", address);
   return NodeParams(MemFreeNode{address});
+}
+
+namespace {
+
+using Balance = std::unordered_map<CUdeviceptr, int>;  // allocations less frees
+
+void count(const Graph& graph, Balance& balance) {
+  for (const GraphNode* node : graph.nodes()) {
+    if (const auto* alloc = node->as<MemAllocNode>()) ++balance[alloc->memory->address()];
+    if (const auto* free = node->as<MemFreeNode>()) --balance[free->address];
+    if (const auto* child = node->as<ChildNode>()) count(*child->graph, balance);
+  }
+}
+
+bool balanced(const Graph& body) {
+  Balance balance;
+  count(body, balance);
+  return std::all_of(balance.begin(), balance.end(), [](const auto& entry) { return !entry.second; });
+}
+
+}  // namespace
+
+GraphNode* unbalancedBody(const Graph& graph) {
+  for (GraphNode* node : graph.nodes()) {
+    if (const auto* child = node->as<ChildNode>())
+      if (GraphNode* inside = unbalancedBody(*child->graph)) return inside;
+    const auto* conditional = node->as<ConditionalNode>();
+    if (!conditional) continue;
+    for (const Graph* body : conditional->bodies) {
+      if (!balanced(*body)) return node;
+      if (GraphNode* inside = unbalancedBody(*body)) return inside;
+    }
+  }
+  return nullptr;
 }
 
 std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address) {

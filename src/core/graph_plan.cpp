@@ -186,6 +186,8 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
       return plan.error();
     }
     step.bodies.push_back(plan.value());
+    const std::vector<MemoryEnd>& inside = plan.value()->memoryEnds_;  // balanced, so as if the body ran once
+    memoryEnds_.insert(memoryEnds_.end(), inside.begin(), inside.end());
   }
   return Step(std::move(step));
 }

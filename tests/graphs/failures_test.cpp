@@ -248,11 +248,6 @@ TEST_F(GraphFailures, NodesInBodiesOfConditionalsCanBeChangedAndSwitchedOff) {
   ASSERT_OK(cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
   const CUgraph body = params.conditional.phGraph_out[0];
   CUgraphNode fill = addFill(body, {}, fillOf(a, 1, 64));
-  CUDA_MEM_ALLOC_NODE_PARAMS memory{};
-  memory.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  memory.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
-  memory.bytesize = 64;
-  EXPECT_NE(cuGraphAddMemAllocNode(&node, body, nullptr, 0, &memory), CUDA_SUCCESS);
   CUgraphExec exec = instantiate(graph);
   run(exec);
   EXPECT_EQ(read(a, 64), std::vector<uint8_t>(64, 1));

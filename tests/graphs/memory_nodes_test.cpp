@@ -20,6 +20,20 @@ class MemoryNodes : public GraphTest {
     EXPECT_OK(cuGraphAddMemFreeNode(&node, to, after.data(), after.size(), address));
     return node;
   }
+  // The body of a new node that runs it once.
+  CUgraph addBody(CUgraph to) {
+    CUgraphConditionalHandle handle;
+    EXPECT_OK(cuGraphConditionalHandleCreate(&handle, to, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams params{};
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    params.conditional.ctx = context;
+    CUgraphNode node = nullptr;
+    EXPECT_OK(cuGraphAddNode(&node, to, nullptr, nullptr, 0, &params));
+    return params.conditional.phGraph_out[0];
+  }
 };
 
 // Scratch memory used and freed within the graph, a thousand times one after the other: one address does.
@@ -44,6 +58,36 @@ TEST_F(MemoryNodes, ChainsOfAllocationsAndFreesUseOneAddress) {
     for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(seen[i], static_cast<uint8_t>(i));
   }
   EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+TEST_F(MemoryNodes, BodiesOfConditionalsFreeWhatTheyAllocate) {
+  constexpr size_t kBytes = 5000;
+  const CUdeviceptr out = allocate(kBytes);
+  CUdeviceptr scratch;
+  const CUgraph body = addBody(graph);
+  CUgraphNode node = addAlloc(body, {}, kBytes, &scratch);
+  CUgraphExec exec = nullptr;
+  EXPECT_INVALID(cuGraphInstantiate(&exec, graph, 0));
+  EXPECT_EQ(exec, nullptr);
+  node = addFill(body, {node}, fillOf(scratch, 7, kBytes));
+  node = addCopy(body, {node}, copyOf(out, scratch, kBytes));
+  node = addFree(body, {node}, scratch);
+  exec = instantiate(graph);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_OK(cuMemsetD8(out, 0, kBytes));
+    run(exec);
+    EXPECT_EQ(read(out, kBytes), std::vector<uint8_t>(kBytes, 7));
+  }
+  EXPECT_INVALID(cuMemFree(scratch));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+TEST_F(MemoryNodes, BodiesOfConditionalsFreeNothingElse) {
+  CUdeviceptr scratch;
+  addAlloc(graph, {}, 64, &scratch);
+  addFree(addBody(graph), {}, scratch);
+  CUgraphExec exec = nullptr;
+  EXPECT_INVALID(cuGraphInstantiate(&exec, graph, 0));
 }
 
 TEST_F(MemoryNodes, AllocationsBesideEachOtherHaveTheirOwnAddresses) {
