@@ -1,0 +1,102 @@
+// What calls do to a capture: those that end it, those that leave it alone, and addresses that are looked at only when
+// the graph is made executable.
+#include "fixture.h"
+
+namespace {
+
+constexpr CUdeviceptr kWild = 0x123456789000;
+
+class CaptureRules : public GraphTest {
+ protected:
+  void begin(CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
+    ASSERT_OK(cuStreamBeginCapture(stream, mode));
+  }
+  CUstreamCaptureStatus status() {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    EXPECT_OK(cuStreamIsCapturing(stream, &status));
+    return status;
+  }
+  // Its captures are in the way of the legacy stream, unlike those of the fixture's.
+  void useBlockingStream() {
+    ASSERT_OK(cuStreamDestroy(stream));
+    ASSERT_OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+  }
+  // Begins, calls, and expects that the capture is over.
+  template <class Ask>
+  void refuses(Ask ask, CUresult expected) {
+    begin();
+    EXPECT_EQ(ask(), expected);
+    EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    CUgraph none = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(stream, &none), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_EQ(none, nullptr);
+  }
+  CUgraph end() {
+    EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CUgraph made = nullptr;
+    EXPECT_OK(cuStreamEndCapture(stream, &made));
+    return made;
+  }
+};
+
+TEST_F(CaptureRules, QuestionsAboutACapturingStreamEndTheCapture) {
+  unsigned long long id;
+  CUdevice on;
+  int priority;
+  refuses([&] { return cuStreamGetId(stream, &id); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  refuses([&] { return cuStreamGetDevice(stream, &on); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  useBlockingStream();
+  refuses([&] { return cuStreamGetPriority(nullptr, &priority); }, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_OK(cuStreamGetId(stream, &id));
+  EXPECT_OK(cuStreamGetDevice(stream, &on));
+}
+
+TEST_F(CaptureRules, ExecutablesAndPoolsAreNotMadeBesideACapture) {
+  CUgraphExec exec = nullptr;
+  CUmemoryPool pool = nullptr;
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  refuses([&] { return cuGraphInstantiate(&exec, graph, 0); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  refuses([&] { return cuMemPoolCreate(&pool, &props); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  refuses([&] { return cuGraphLaunch(nullptr, stream); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  refuses([&] { return cuGraphUpload(nullptr, stream); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_OK(cuGraphInstantiate(&exec, graph, 0));
+  EXPECT_OK(cuMemPoolCreate(&pool, &props));
+  EXPECT_OK(cuGraphDestroy(end()));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_OK(cuMemPoolDestroy(pool));
+}
+
+TEST_F(CaptureRules, WhatMeansNothingLeavesTheCaptureAlone) {
+  CUevent fresh;
+  ASSERT_OK(cuEventCreate(&fresh, 0));
+  begin();
+  EXPECT_OK(cuStreamWaitEvent(stream, fresh, 0));
+  EXPECT_OK(cuMemFreeAsync(0, stream));
+  EXPECT_NE(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), CUDA_SUCCESS);
+  CUgraph made = end();
+  size_t count = 1;
+  EXPECT_OK(cuGraphGetNodes(made, nullptr, &count));
+  EXPECT_EQ(count, 0u);
+  EXPECT_OK(cuGraphDestroy(made));
+  EXPECT_OK(cuEventDestroy(fresh));
+}
+
+TEST_F(CaptureRules, WildAddressesAreSeenWhenTheGraphIsInstantiated) {
+  CUgraphExec exec = nullptr;
+  begin();
+  EXPECT_OK(cuMemsetD8Async(kWild, 1, 64, stream));
+  CUgraph made = end();
+  EXPECT_INVALID(cuGraphInstantiate(&exec, made, 0));
+  EXPECT_OK(cuGraphDestroy(made));
+  begin();
+  EXPECT_OK(cuStreamWriteValue32(stream, kWild, 1, 0));
+  EXPECT_INVALID(cuStreamWriteValue32(stream, kWild + 1, 1, 0));
+  made = end();
+  EXPECT_INVALID(cuGraphInstantiate(&exec, made, 0));
+  EXPECT_OK(cuGraphDestroy(made));
+}
+
+}  // namespace
