@@ -60,7 +60,7 @@ Texel borderOf(const TextureView& view, const SamplerState& sampler) {
   Texel texel{};
   if (view.buffer) return texel;
   const bool isFloat = ofFloats(view);
-  for (int c = 0; c < 4; ++c)
+  for (unsigned c = 0; c < std::min(view.channels, 4u); ++c)
     texel.words[c] =
         isFloat ? wordOf(sampler.border[c]) : static_cast<uint32_t>(static_cast<int64_t>(sampler.border[c]));
   return texel;
@@ -89,11 +89,15 @@ class LevelReader {
     return element(inside[0], inside[1], view_.kind == Kind::Box ? static_cast<size_t>(inside[2]) : layer);
   }
 
-  // Of a face: edges clamp, or go on at the neighbour.
+  // Only three elements meet at a corner of a cube.
+  bool beyondCorner(int64_t x, int64_t y) const {
+    return view_.seamless && (x < 0 || x >= size_[0]) && (y < 0 || y >= size_[0]);
+  }
+
+  // Of a face: edges clamp, or go on at the neighbour; beyond a corner is the element at it.
   Texel onFace(unsigned face, int64_t x, int64_t y, size_t cube) const {
     const int64_t edge = size_[0], cx = std::clamp<int64_t>(x, 0, edge - 1), cy = std::clamp<int64_t>(y, 0, edge - 1);
-    if (!view_.seamless || (cx == x && cy == y)) return element(cx, cy, cube + face);
-    if (cx != x && cy != y) return corner(face, x, y, cx, cy, cube);
+    if (!view_.seamless || (cx == x && cy == y) || beyondCorner(x, y)) return element(cx, cy, cube + face);
     const FaceElement beyond = acrossEdge(face, x, y, edge);
     return element(beyond.x, beyond.y, cube + beyond.face);
   }
@@ -118,16 +122,6 @@ class LevelReader {
     return texel;
   }
 
-  // Only three elements meet at a corner of the cube: the fourth is their mean.
-  Texel corner(unsigned face, int64_t x, int64_t y, int64_t cx, int64_t cy, size_t cube) const {
-    const Texel near[3] = {onFace(face, cx, cy, cube), onFace(face, x, cy, cube), onFace(face, cx, y, cube)};
-    Texel mean;
-    for (int c = 0; c < 4; ++c)
-      mean.words[c] =
-          wordOf((floatOf(near[0].words[c]) + floatOf(near[1].words[c]) + floatOf(near[2].words[c])) / 3.0f);
-    return mean;
-  }
-
   const TextureView& view_;
   const SamplerState& sampler_;
   const Level& level_;
@@ -146,18 +140,20 @@ float scaled(const SamplerState& sampler, float position, int64_t size, int axis
 // The first of two neighbours and the share of the second, in 1/256.
 struct Between {
   int64_t first;
-  float share;
+  int share;
 };
 Between between(float position) {
   const int64_t fixed = wholeOf((position - 0.5f) * static_cast<float>(kFraction) + 0.5f);
-  return {fixed >> 8, static_cast<float>(fixed & (kFraction - 1)) / static_cast<float>(kFraction)};
+  return {fixed >> 8, static_cast<int>(fixed & (kFraction - 1))};
 }
 
-// The sum of elements by weights.
+// The sum of elements by weights in 1/256.
 struct Mixture {
   float sums[4] = {0, 0, 0, 0};
-  void add(const Texel& texel, float weight) {
-    for (int c = 0; c < 4; ++c) sums[c] += weight * floatOf(texel.words[c]);
+  void add(const Texel& texel, int weight) {
+    if (weight == 0) return;  // infinities beside do not count
+    const float share = static_cast<float>(weight) / static_cast<float>(kFraction);
+    for (int c = 0; c < 4; ++c) sums[c] += share * floatOf(texel.words[c]);
   }
   Texel texel() const { return {{wordOf(sums[0]), wordOf(sums[1]), wordOf(sums[2]), wordOf(sums[3])}}; }
 };
@@ -209,21 +205,53 @@ Texel nearest(const LevelReader& level, const Place& place, bool cube) {
   return read(level, place, cube, at);
 }
 
-Texel filtered(const LevelReader& level, const Place& place, bool cube, int axes) {
+// Weights of the 2 x 2 x 2 elements in 1/256, as the driver's texture units round them: z is split first, then x, then
+// y; the second half gets halves of a step where the first loses them. Their sum is 256.
+struct Weights {
+  int of[8] = {static_cast<int>(kFraction)};  // bit 0 of the index: the second along x, bit 1: y, bit 2: z
+  void split(int axis, int share) {
+    for (int i = 7; i >= 0; --i) {
+      if (i >> axis & 1) continue;
+      const bool afterSecond = i >> (axis == 1 ? 0 : 2) & 1;
+      const int second = (of[i] * share + (afterSecond ? 128 : 127)) >> 8;
+      of[i | 1 << axis] = second;
+      of[i] -= second;
+    }
+  }
+};
+
+// What lies beyond a corner of a cube is not there: its weight goes to the three elements that meet.
+void addCorner(Mixture& mixture, const LevelReader& level, const Place& place, int64_t x, int64_t y, int weight) {
+  const int64_t last = level.size(0) - 1, cx = std::clamp<int64_t>(x, 0, last), cy = std::clamp<int64_t>(y, 0, last);
+  const int third = (2 * weight + 3) / 6;  // rounded
+  mixture.add(level.onFace(place.face, x, cy, place.layer), third);
+  mixture.add(level.onFace(place.face, cx, y, place.layer), third);
+  mixture.add(level.onFace(place.face, cx, cy, place.layer), weight - 2 * third);
+}
+
+Mixture mixed(const LevelReader& level, const Place& place, bool cube, int axes) {
   Between along[3] = {{0, 0}, {0, 0}, {0, 0}};
   for (int axis = 0; axis < axes; ++axis) along[axis] = between(place.at[axis]);
+  Weights weights;
+  for (const int axis : {2, 0, 1})
+    if (along[axis].share) weights.split(axis, along[axis].share);
   Mixture mixture;
-  for (int corner = 0; corner < 1 << axes; ++corner) {
-    float weight = 1;
-    int64_t at[3];
-    for (int axis = 0; axis < 3; ++axis) {
-      const bool second = corner >> axis & 1;
-      at[axis] = along[axis].first + second;
-      if (axis < axes) weight *= second ? along[axis].share : 1 - along[axis].share;
-    }
-    if (weight != 0) mixture.add(read(level, place, cube, at), weight);  // infinities beside do not count
+  for (int i = 0; i < 8; ++i) {
+    if (weights.of[i] == 0) continue;
+    const int64_t at[3] = {along[0].first + (i & 1), along[1].first + (i >> 1 & 1), along[2].first + (i >> 2)};
+    if (cube && level.beyondCorner(at[0], at[1]))
+      addCorner(mixture, level, place, at[0], at[1], weights.of[i]);
+    else
+      mixture.add(read(level, place, cube, at), weights.of[i]);
   }
-  return mixture.texel();
+  return mixture;
+}
+
+// Sums keep the width of their format: those of bytes are multiples of 1/65535, those of halves are halves.
+Texel filtered(const LevelReader& level, const TextureView& view, const Place& place, bool cube) {
+  Texel texel = mixed(level, place, cube, axesOf(view.kind)).texel();
+  for (uint32_t& word : texel.words) word = wordOf(narrowed(floatOf(word), view.format, view.srgb));
+  return texel;
 }
 
 Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number) {
@@ -232,7 +260,7 @@ Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const Sa
   here.cube = point.cube && isCube(view);
   const Place place = placeOf(view, sampler, here, level);
   const bool mixes = sampler.linear && ofFloats(view) && !view.buffer;
-  return mixes ? filtered(level, place, here.cube, axesOf(view.kind)) : nearest(level, place, here.cube);
+  return mixes ? filtered(level, view, place, here.cube) : nearest(level, place, here.cube);
 }
 
 // The level as a number between the first and the last.
@@ -252,11 +280,11 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
   if (!sampler.linearLevels) return sampleLevel(view, sampler, point, static_cast<size_t>(std::floor(level + 0.5f)));
   const auto fixed = static_cast<size_t>(level * static_cast<float>(kFraction));
   const size_t first = fixed / kFraction;
-  const float share = static_cast<float>(fixed % kFraction) / static_cast<float>(kFraction);
+  const auto share = static_cast<int>(fixed % kFraction);
   const Texel a = sampleLevel(view, sampler, point, first);
   if (share == 0 || !ofFloats(view)) return a;
   Mixture mixture;
-  mixture.add(a, 1 - share);
+  mixture.add(a, static_cast<int>(kFraction) - share);
   mixture.add(sampleLevel(view, sampler, point, first + 1), share);
   return mixture.texel();
 }
@@ -276,25 +304,32 @@ Texel gather(const TextureView& view, const SamplerState& sampler, const SampleP
 
 Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point) {
   const auto last = static_cast<int64_t>(view.levels.size()) - 1;
-  const LevelReader level(view, sampler, static_cast<size_t>(std::clamp<int64_t>(point.level, 0, last)));
+  SamplerState outsideIsZero = sampler;
+  std::fill_n(outsideIsZero.addressing, 3, Addressing::Border);
+  std::fill_n(outsideIsZero.border, 4, 0.0f);
+  const LevelReader level(view, outsideIsZero, static_cast<size_t>(std::clamp<int64_t>(point.level, 0, last)));
   int64_t at[3] = {0, 0, 0};
   for (int axis = 0; axis < axesOf(view.kind); ++axis) at[axis] = point.position[axis];
   return level.at(at, layerOf(view, point.layer, 1));
 }
 
+// The units' approximation of the longer axis of the ellipse that a pixel covers: cos(22.5 degrees) of its length, here
+// squared. It fits what an H200 answered for two diagonal ellipses and for circles; others may be approximated
+// otherwise.
+constexpr float kAxisShare = 0.853553f;
+
 float levelOfGradients(const TextureView& view, const SamplerState& sampler, const float (&dx)[3],
                        const float (&dy)[3]) {
   const Extent& extent = view.levels[0].extent;
   const size_t sizes[3] = {extent.width, extent.height, extent.depth};
-  float longest = 0;
-  for (const auto& gradient : {dx, dy}) {
-    float square = 0;
-    for (int axis = 0; axis < axesOf(view.kind); ++axis) {
-      const float step = sampler.normalized ? gradient[axis] * static_cast<float>(sizes[axis]) : gradient[axis];
-      square += step * step;
-    }
-    longest = std::max(longest, square);
+  float x2 = 0, y2 = 0, xy = 0;
+  for (int axis = 0; axis < axesOf(view.kind); ++axis) {
+    const float scale = sampler.normalized ? static_cast<float>(sizes[axis]) : 1;
+    const float x = dx[axis] * scale, y = dy[axis] * scale;
+    x2 += x * x, y2 += y * y, xy += x * y;
   }
+  const float axis2 = (x2 + y2 + std::sqrt((x2 - y2) * (x2 - y2) + 4 * xy * xy)) / 2;
+  const float longest = std::max({x2, y2, kAxisShare * axis2});
   return longest > 0 ? 0.5f * std::log2(longest) : -kFarthest;
 }
 

@@ -1,7 +1,8 @@
 // Reading a texture: coordinates, addressing, filtering, levels, cubemaps, gathers.
 //
-// Linear filtering weighs with 8 bits of fraction, as the texture units do: a coordinate is rounded to 1/256 of an
-// element first. Anisotropic filtering is not done; gradients choose a level.
+// Linear filtering weighs with 8 bits of fraction, as the texture units of an H200 do: a coordinate is rounded to 1/256
+// of an element first, and every element's weight to 1/256. Anisotropic filtering is not done; gradients choose a
+// level.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
 // One channel of the four elements that linear filtering would mix: (0,1), (1,1), (1,0), (0,0).
 Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel);
 
-// A read by whole coordinates: no filtering, and no normalised coordinates. `level` is clamped.
+// A read by whole coordinates: no filtering, no normalised coordinates; outside is zero. `level` is clamped.
 struct FetchPoint {
   int64_t position[3] = {0, 0, 0};
   int64_t layer = 0;

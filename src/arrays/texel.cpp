@@ -80,8 +80,11 @@ float snorm(int32_t value, unsigned bits) {
   return std::max(static_cast<float>(value) / static_cast<float>((1 << (bits - 1)) - 1), -1.0f);
 }
 
+// The texture units' table has 8 significant bits, and steps of 2^-14 for what is dark.
 float linearOf(float encoded) {
-  return encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
+  const float exact = encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
+  const float step = std::ldexp(1.0f, std::max(std::ilogb(exact), -7) - 7);
+  return std::nearbyint(exact / step) * step;
 }
 
 uint32_t decodeChannel(const std::byte* at, Channel channel, bool asIntegers) {
@@ -196,6 +199,14 @@ void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels)
     const uint32_t raw = encodeChannel(texel.words[c], channel);
     std::memcpy(bytes + c * channel.bytes, &raw, channel.bytes);
   }
+}
+
+float narrowed(float sum, int format, bool srgb) {
+  const Channel channel = channelOf(format);
+  if (channel.storage == Storage::Half) return floatOfHalf(halfOfFloat(sum));
+  const bool isUnorm = channel.storage == Storage::Unorm || channel.storage == Storage::Unsigned;
+  if (!isUnorm || channel.bytes != 1 || srgb) return sum;
+  return std::floor(sum * 65535 + 0.5f) / 65535;
 }
 
 float floatOfHalf(uint16_t half) {

@@ -29,6 +29,9 @@ Texel decode(const std::byte* bytes, int format, unsigned channels, bool asInteg
 // saturate. Requires: not block-compressed.
 void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels);
 
+// A sum of elements as the texture units keep it.
+float narrowed(float sum, int format, bool srgb);
+
 float floatOfHalf(uint16_t half);
 uint16_t halfOfFloat(float value);  // to the nearest, ties to even
 

@@ -181,7 +181,7 @@ void layersAndBoxes() {
   for (int i = 0; i < 32; ++i) {
     const auto along = [](float at) { return std::min(std::max(at - 0.5f, 0.0f), 3.0f); };
     const float wanted = along(i * 0.1f) + 10 * along(i * 0.05f + 0.5f) + 100 * along(i * 0.07f + 0.5f);
-    EXPECT(std::fabs(found[i] - wanted) < 0.3f);  // 1/512 of an element in each direction
+    EXPECT(std::fabs(found[i] - wanted) < 0.4f);  // 1/512 of an element in each direction, and rounded weights
   }
 }
 
