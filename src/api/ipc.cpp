@@ -10,7 +10,8 @@ namespace {
 CUresult open(const Call& call, CUdeviceptr* pdptr, const CUipcMemHandle& handle, unsigned flags,
               core::ipc_memory::Again again) {
   if (!pdptr) return fail(CUDA_ERROR_INVALID_VALUE, "pdptr is null");
-  if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
+  if (!(flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))  // other bits mean nothing to the driver
+    return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   VG_TRY(*pdptr, core::ipc_memory::open(*call.context, handle, again));
   return CUDA_SUCCESS;
 }

@@ -223,7 +223,9 @@ TEST_F(VirtualMemory, HostMemoryOfANodeIsForBothSides) {
   const Reservation range(kGranule);
   const PhysicalHandle memory(kGranule, properties);
   ASSERT_OK(cuMemMap(range, kGranule, 0, memory, 0));
-  ASSERT_OK(allow(range, kGranule));
+  const CUmemAccessDesc both[] = {{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+                                  {{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+  ASSERT_OK(cuMemSetAccess(range, kGranule, both, 2));
   auto* const host = reinterpret_cast<volatile uint32_t*>(CUdeviceptr{range});
   host[10] = 1234;
   EXPECT_EQ(readDevice(range + 40, 4), (Bytes{0xD2, 4, 0, 0}));
