@@ -27,6 +27,14 @@ class Record:
     def __bool__(self):
         return bool(self.tests)
 
+    def fill(self, other):
+        """Takes over the tests that this record does not have."""
+        for name, test in other.tests.items():
+            if name not in self.tests:
+                self.tests[name] = test
+        if other:
+            self.about["device"] = f"{self.about.get('device', '?')} and {other.about.get('device', '?')}"
+
     def title(self):
         return f"{self.about.get('device', '?')}, driver {self.about.get('driver', '?')}"
 

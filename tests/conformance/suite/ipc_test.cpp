@@ -414,6 +414,7 @@ TEST(IpcIsolated, OnlyInterprocessEventsHaveAHandle) {
 
 TEST(IpcIsolated, WhatIsNoEventOfAnotherProcessCannotBeOpened) {
   PROVES("IPCOPENEVENT-009");
+  DIFFERS("IPCOPENEVENT-009", "CUDA_ERROR_INVALID_CONTEXT for some handles that are none");
   startDriver();
   CUipcEventHandle handles[3] = {handleOf(made())};  // our own
   std::memset(&handles[1], 0x5a, sizeof handles[1]);
@@ -422,11 +423,8 @@ TEST(IpcIsolated, WhatIsNoEventOfAnotherProcessCannotBeOpened) {
   for (const CUipcEventHandle& handle : handles) {
     CUevent event = nullptr;
     const CUresult refused = cuIpcOpenEventHandle(&event, handle);
-    if (&handle == &handles[1])  // what the driver reads out of garbage decides
-      EXPECT_NE(refused, CUDA_SUCCESS);
-    else
-      EXPECT_EQ(refused, CUDA_ERROR_MAP_FAILED);
-    EXPECT_TRUE(refused == CUDA_ERROR_INVALID_CONTEXT || isDocumented("IPCOPENEVENT-009", refused));
+    // By what the driver reads out of the bytes; the second is not in the manual's list.
+    EXPECT_TRUE(refused == CUDA_ERROR_MAP_FAILED || refused == CUDA_ERROR_INVALID_CONTEXT) << refused;
   }
 }
 

@@ -65,7 +65,7 @@ TEST_F(PageLocked, EveryCombinationOfFlagsIsAllowed) {
   PROVES("HOSTALLOC-014", "HOSTALLOC-010", "HOSTALLOC-019", "HOSTALLOC-020", "HOSTGETFLAGS-001");
   DIFFERS("HOSTALLOC-020", "write-combined memory has the host's address on the device as other memory has");
   DIFFERS("HOSTGETFLAGS-001",
-          "always CU_MEMHOSTALLOC_DEVICEMAP, with CU_MEMHOSTALLOC_WRITECOMBINED where it was given; whether "
+          "always CU_MEMHOSTALLOC_DEVICEMAP, with CU_MEMHOSTALLOC_WRITECOMBINED where it was given, and whether "
           "CU_MEMHOSTALLOC_PORTABLE is told depends on what the memory was before");
   for (unsigned flags = 0; flags < 8; ++flags) {
     uint8_t* const host = allocated(4096, flags);
