@@ -315,8 +315,19 @@ void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, 
   b_.SetInsertPoint(after);
 }
 
+// The elements of one lane, in one piece: no other thread sees a part of a vector.
+void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& elements, uint32_t bits,
+                          bool isVolatile) {
+  Value* data = elements[0];
+  if (elements.size() > 1) {
+    data =
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), static_cast<unsigned>(elements.size())));
+    for (size_t n = 0; n < elements.size(); ++n) data = b_.CreateInsertElement(data, elements[n], n);
+  }
+  b_.CreateAlignedStore(data, pointer(address), llvm::Align(bits / 8), isVolatile);
+}
+
 void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
-  const uint32_t bytes = bits / 8;
   if (options_.avx512 && bits >= 32 && !isVolatile && w_ >= 8 && data.size() == 1) {
     const Chunks lanes = chunksOf(mask);
     for (uint32_t c = 0; c < k_; ++c) scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
@@ -330,11 +341,10 @@ void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data,
   for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(8 + n, data[n]));
   forEachLane(mask, [&](Value* lane) {
     Value* const at = b_.CreateLoad(b_.getInt64Ty(), laneAddress(where, lane, b_.getInt64Ty()));
-    for (uint32_t n = 0; n < data.size(); ++n) {
-      Value* const v = b_.CreateLoad(integerType(bits), laneAddress(what[n], lane, integerType(bits)));
-      b_.CreateAlignedStore(v, pointer(b_.CreateAdd(at, b_.getInt64(uint64_t{n} * bytes))), llvm::Align(bytes),
-                            isVolatile);
-    }
+    llvm::SmallVector<Value*, 8> elements;
+    for (llvm::AllocaInst* element : what)
+      elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
+    storeVector(at, elements, bits, isVolatile);
   });
 }
 
@@ -385,6 +395,7 @@ void Emitter::emitStore(const Instruction& i) {
   // All lanes store to one place: the highest one's value stays.
   const auto store = [&] {
     Value* last = nullptr;
+    llvm::SmallVector<Value*, 8> elements;
     for (uint32_t n = 0; n < count; ++n) {
       const ValueId id = i.sources[n + 1];
       Value* v;
@@ -400,9 +411,9 @@ void Emitter::emitStore(const Instruction& i) {
         for (uint32_t c = 0; c < k_; ++c) chunks.push_back(asInteger(chunkOf(id, c), bits));
         v = extractLane(chunks, last);
       }
-      Value* const at = pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{n} * (bits / 8))));
-      b_.CreateAlignedStore(v, at, llvm::Align(bits / 8), isVolatile);
+      elements.push_back(v);
     }
+    storeVector(a.scalar, elements, bits, isVolatile);
   };
   if (i.guard == kNone) return store();
   ifTrue(anyLane(mask), store);

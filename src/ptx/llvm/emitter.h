@@ -265,6 +265,8 @@ class Emitter {
   Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
+                   bool isVolatile);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
