@@ -83,9 +83,8 @@ void addAll() {
 }  // namespace vg::bench
 
 int main(int count, char** arguments) {
-  benchmark::Initialize(&count, arguments);
-  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
-  vg::bench::start();
-  vg::bench::addAll();
-  benchmark::RunSpecifiedBenchmarks();
+  return vg::bench::runBenchmarks(count, arguments, [] {
+    vg::bench::start();
+    vg::bench::addAll();
+  });
 }

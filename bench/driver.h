@@ -57,4 +57,13 @@ inline CUcontext start() {
   return context;
 }
 
+// The main function of a bench of google-benchmark: `prepare` starts the library and registers cases.
+inline int runBenchmarks(int count, char** arguments, void (*prepare)()) {
+  benchmark::Initialize(&count, arguments);
+  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
+  prepare();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
+
 }  // namespace vg::bench

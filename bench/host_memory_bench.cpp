@@ -85,8 +85,5 @@ BENCHMARK(lockTouched)->Name("mlock+munlock")->Apply(sizes);
 }  // namespace vg::bench
 
 int main(int count, char** arguments) {
-  benchmark::Initialize(&count, arguments);
-  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
-  vg::bench::start();
-  benchmark::RunSpecifiedBenchmarks();
+  return vg::bench::runBenchmarks(count, arguments, [] { vg::bench::start(); });
 }

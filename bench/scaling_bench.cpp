@@ -179,9 +179,8 @@ void addAll() {
 }  // namespace vg::bench
 
 int main(int count, char** arguments) {
-  benchmark::Initialize(&count, arguments);
-  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
-  setenv("VERDIGRIS_PROFILE", "h200", 0);
-  vg::bench::addAll();
-  benchmark::RunSpecifiedBenchmarks();
+  return vg::bench::runBenchmarks(count, arguments, [] {
+    setenv("VERDIGRIS_PROFILE", "h200", 0);
+    vg::bench::addAll();
+  });
 }

@@ -80,8 +80,5 @@ BENCHMARK(map)->Name("virtual/map+access+unmap")->Arg(2 * kMiB);
 }  // namespace vg::bench
 
 int main(int count, char** arguments) {
-  benchmark::Initialize(&count, arguments);
-  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
-  vg::bench::start();
-  benchmark::RunSpecifiedBenchmarks();
+  return vg::bench::runBenchmarks(count, arguments, [] { vg::bench::start(); });
 }

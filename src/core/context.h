@@ -52,7 +52,6 @@ class Context final : public backend::FaultSink {
 
   StreamSet& streams() { return streams_; }
   Stream& legacyStream() { return streams::legacy(*this); }
-  Stream& perThreadStream() { return streams::perThread(*this); }
   LocalStorage& localStorage() { return localStorage_; }
   // Waits for all work of the context; then its sticky error, if any.
   CUresult synchronize() { return streams::synchronizeAll(*this); }

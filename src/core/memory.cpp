@@ -264,9 +264,4 @@ Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes, Access access)
   return reinterpret_cast<std::byte*>(address);
 }
 
-Result<std::byte*> unifiedRange(const void* address, size_t bytes, Access access) {
-  if (bytes) VG_CHECK(unifiedRecord(address, bytes, access));
-  return static_cast<std::byte*>(const_cast<void*>(address));
-}
-
 }  // namespace vg::core::memory

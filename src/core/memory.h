@@ -85,14 +85,14 @@ inline bool dormant(const alloc::Record* record) {
 
 enum class Access : uint8_t { Read, Write };
 
-// The first byte of a range that a copy or fill may touch.
-// deviceRange: inside one device, managed, pinned or registered allocation; CUDA_ERROR_INVALID_VALUE otherwise.
-// unifiedRange: that, or host memory wholly unknown to us. A range that is known only in part:
+// A range that a copy or fill may touch.
+// deviceRange, deviceRecord: inside one device, managed, pinned or registered allocation; CUDA_ERROR_INVALID_VALUE
+// otherwise. The first gives the first byte, the other what the range is in.
+// unifiedRecord: that, or host memory wholly unknown to us (null: pageable). A range that is known only in part:
 // CUDA_ERROR_INVALID_VALUE.
-// The Record forms say what the range is in (null: pageable host memory). Requires of those: bytes > 0.
+// The Record forms require bytes > 0.
 // A range may cross from one mapping of cuMemMap into the next; each must allow `access` to somebody.
 Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes, Access access = Access::Read);
-Result<std::byte*> unifiedRange(const void* address, size_t bytes, Access access = Access::Read);
 Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Access access = Access::Read);
 Result<const alloc::Record*> unifiedRecord(const void* address, size_t bytes, Access access = Access::Read);
 // True when the address is host memory that the device cannot reach on its own: pageable.

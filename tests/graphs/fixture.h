@@ -1,23 +1,13 @@
 // What the tests of graphs share: a current context, a stream, and short forms of the calls that add nodes.
 #pragma once
 
-#include <cuda.h>
-#include <gtest/gtest.h>
+#include "device_test.h"
 
-#include <cstdint>
-#include <vector>
-
-#define EXPECT_OK(call) EXPECT_EQ(call, CUDA_SUCCESS)
-#define ASSERT_OK(call) ASSERT_EQ(call, CUDA_SUCCESS)
-#define EXPECT_INVALID(call) EXPECT_EQ(call, CUDA_ERROR_INVALID_VALUE)
-
-class GraphTest : public testing::Test {
+class GraphTest : public DeviceTest {
  protected:
   void SetUp() override {
-    ASSERT_OK(cuInit(0));
-    ASSERT_OK(cuDeviceGet(&device, 0));
-    ASSERT_OK(cuDevicePrimaryCtxRetain(&context, device));
-    ASSERT_OK(cuCtxSetCurrent(context));
+    DeviceTest::SetUp();
+    if (HasFatalFailure()) return;
     ASSERT_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     ASSERT_OK(cuGraphCreate(&graph, 0));
   }
@@ -25,14 +15,14 @@ class GraphTest : public testing::Test {
     EXPECT_OK(cuGraphDestroy(graph));
     EXPECT_OK(cuStreamDestroy(stream));
     for (CUdeviceptr address : allocated) EXPECT_OK(cuMemFree(address));
-    EXPECT_OK(cuDevicePrimaryCtxRelease(device));
+    allocated.clear();
+    DeviceTest::TearDown();
   }
 
+  // Zeroes.
   CUdeviceptr allocate(size_t bytes) {
-    CUdeviceptr address = 0;
-    EXPECT_OK(cuMemAlloc(&address, bytes));
+    const CUdeviceptr address = DeviceTest::allocate(bytes);
     EXPECT_OK(cuMemsetD8(address, 0, bytes));
-    allocated.push_back(address);
     return address;
   }
 
@@ -74,15 +64,21 @@ class GraphTest : public testing::Test {
     EXPECT_OK(cuGraphLaunch(exec, stream));
     EXPECT_OK(cuStreamSynchronize(stream));
   }
-  static std::vector<uint8_t> read(CUdeviceptr from, size_t bytes) {
-    std::vector<uint8_t> content(bytes);
-    EXPECT_OK(cuMemcpyDtoH(content.data(), from, bytes));
-    return content;
+  // The body of a new conditional node that runs it once.
+  CUgraph addBody(CUgraph to) {
+    CUgraphConditionalHandle handle;
+    EXPECT_OK(cuGraphConditionalHandleCreate(&handle, to, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams params{};
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = handle;
+    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    params.conditional.size = 1;
+    params.conditional.ctx = context;
+    CUgraphNode node = nullptr;
+    EXPECT_OK(cuGraphAddNode(&node, to, nullptr, nullptr, 0, &params));
+    return params.conditional.phGraph_out ? params.conditional.phGraph_out[0] : nullptr;
   }
 
-  CUdevice device = 0;
-  CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUgraph graph = nullptr;
-  std::vector<CUdeviceptr> allocated;
 };

@@ -20,20 +20,6 @@ class MemoryNodes : public GraphTest {
     EXPECT_OK(cuGraphAddMemFreeNode(&node, to, after.data(), after.size(), address));
     return node;
   }
-  // The body of a new node that runs it once.
-  CUgraph addBody(CUgraph to) {
-    CUgraphConditionalHandle handle;
-    EXPECT_OK(cuGraphConditionalHandleCreate(&handle, to, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
-    CUgraphNodeParams params{};
-    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    params.conditional.handle = handle;
-    params.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    params.conditional.size = 1;
-    params.conditional.ctx = context;
-    CUgraphNode node = nullptr;
-    EXPECT_OK(cuGraphAddNode(&node, to, nullptr, nullptr, 0, &params));
-    return params.conditional.phGraph_out[0];
-  }
 };
 
 // Scratch memory used and freed within the graph, a thousand times one after the other: one address does.

@@ -131,7 +131,6 @@ class Emitter {
   void markFragileSources();
 
   // --- Masks
-  Mask currentMask() { return mask_; }
   Mask guardedMask(const Instruction& i);
   Chunks chunksOf(const Mask& mask);
   Mask both(const Mask& a, const Mask& b);
@@ -182,7 +181,6 @@ class Emitter {
   // --- emit_instruction.cpp
   void emitInstruction(const Instruction& i);
   void emitPointwise(const Instruction& i);
-  bool emitAffine(const Instruction& i);
   // Computes results from sources of one form: all scalars or all vectors of W lanes.
   void compute(const Instruction& i, llvm::ArrayRef<Value*> sources, llvm::SmallVectorImpl<Value*>& results);
   void finish(const Instruction& i, size_t result, Form form);
@@ -255,7 +253,6 @@ class Emitter {
   };
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
-  Value* addressOffsets32(const Address& a, uint32_t chunk);
   void emitLoad(const Instruction& i);
   void emitStore(const Instruction& i);
   void emitConversionOfArgument(const Instruction& i);

@@ -1,5 +1,7 @@
 #include "ptx/llvm/ptx_facts.h"
 
+#include "ptx/texture_form.h"
+
 namespace vg::ptx::gen {
 
 uint32_t destinationCount(const ptx::Instruction& i) {
@@ -103,17 +105,9 @@ bool needsExactMask(const ptx::Instruction& i) {
     case Op::Cp:
     case Op::Match:
     case Op::Redux:
-    case Op::Tex:
-    case Op::Tld4:
-    case Op::Txq:
-    case Op::Suld:
-    case Op::Sust:
-    case Op::Sured:
-    case Op::Suq:
-    case Op::Istypep:
       return true;
     default:
-      return false;
+      return ptx::isTextureOp(i.op);
   }
 }
 

@@ -1,4 +1,4 @@
-// What the tests of linear memory share: a current context, and buffers that can be compared.
+// What tests through the exported functions share: a current context, and buffers that can be compared.
 #pragma once
 
 #include <cuda.h>
