@@ -4,6 +4,8 @@
 #include "api/era.h"
 
 #include "api/call.h"
+#include "core/low_memory.h"
+#include "core/memory.h"
 
 namespace vg::handlers {
 namespace {
@@ -62,11 +64,9 @@ CUresult cuMemAlloc(const Call& call, CUdeviceptr_v1* dptr, unsigned int bytesiz
   clear(dptr);
   VG_CHECK(checkEra(call));
   if (!dptr) return isNull("dptr");
-  CUdeviceptr address = 0;
-  VG_CHECK(cuMemAlloc_v2(call, &address, bytesize));
-  const CUresult narrowed = narrow(address, dptr);
-  if (narrowed != CUDA_SUCCESS) (void)cuMemFree_v2(call, address);
-  return narrowed;
+  if (!bytesize) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  VG_TRY(const CUdeviceptr address, core::memory::allocateLow(*call.context, bytesize));
+  return narrow(address, dptr);
 }
 
 CUresult cuMemAllocPitch(const Call& call, CUdeviceptr_v1* dptr, unsigned int* pPitch, unsigned int WidthInBytes,
@@ -74,13 +74,10 @@ CUresult cuMemAllocPitch(const Call& call, CUdeviceptr_v1* dptr, unsigned int* p
   clear(dptr, pPitch);
   VG_CHECK(checkEra(call));
   if (!dptr || !pPitch) return isNull("dptr or pPitch");
-  CUdeviceptr address = 0;
-  size_t pitch = 0;
-  VG_CHECK(cuMemAllocPitch_v2(call, &address, &pitch, WidthInBytes, Height, ElementSizeBytes));
-  const CUresult narrowed = narrow(address, dptr);
-  if (narrowed != CUDA_SUCCESS) (void)cuMemFree_v2(call, address);
-  *pPitch = static_cast<unsigned>(pitch);
-  return narrowed;
+  VG_TRY(const core::memory::PitchedSize size, core::memory::pitchedSize(WidthInBytes, Height, ElementSizeBytes));
+  VG_TRY(const CUdeviceptr address, core::memory::allocateLow(*call.context, size.bytes));
+  *pPitch = static_cast<unsigned>(size.pitch);
+  return narrow(address, dptr);
 }
 
 // Without a context it does what its successor does.

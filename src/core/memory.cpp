@@ -9,6 +9,7 @@
 #include "core/external_memory.h"
 #include "core/graph_memory.h"
 #include "core/ipc_memory.h"
+#include "core/low_memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
 #include "core/virtual_memory.h"
@@ -70,7 +71,7 @@ void releaseOfArray(const alloc::Record& record, uint64_t id) {
   if (heap) heap->release(record.base.load(std::memory_order_relaxed), id);
 }
 
-Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize) {
+Result<PitchedSize> pitchedSize(size_t width, size_t height, unsigned elementSize) {
   if (elementSize != 4 && elementSize != 8 && elementSize != 16)
     return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 4, 8 or 16", elementSize);
   if (!width || !height) return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, width);
@@ -79,8 +80,13 @@ Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, uns
   size_t bytes;
   if (pitch < width || __builtin_mul_overflow(pitch, height, &bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, pitch);
-  VG_TRY(CUdeviceptr address, allocate(context, bytes));
-  return Pitched{address, pitch};
+  return PitchedSize{pitch, bytes};
+}
+
+Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize) {
+  VG_TRY(const PitchedSize size, pitchedSize(width, height, elementSize));
+  VG_TRY(CUdeviceptr address, allocate(context, size.bytes));
+  return Pitched{address, size.pitch};
 }
 
 Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned flags, size_t alignment) {
@@ -118,14 +124,23 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
   return record;
 }
 
-CUresult end(CUdeviceptr address, unsigned window, uint64_t id, bool external) {
-  bool ended;
-  if (external) {
-    ended = freeExternalBuffer(address, id);
-  } else {
-    VG_TRY(alloc::Heap & heap, heapOf(window));
-    ended = heap.release(address, id);
-  }
+// Who hands out the memory of a record: a heap, where it is neither.
+struct Provider {
+  unsigned window;
+  bool external, low;
+  explicit Provider(const alloc::Record& record)
+      : window(record.window.load(std::memory_order_relaxed)), external(isExternalBuffer(record)), low(isLow(record)) {}
+};
+
+Result<bool> endAt(const Provider& provider, CUdeviceptr address, uint64_t id) {
+  if (provider.external) return freeExternalBuffer(address, id);
+  if (provider.low) return freeLow(address, id);
+  VG_TRY(alloc::Heap & heap, heapOf(provider.window));
+  return heap.release(address, id);
+}
+
+CUresult end(const Provider& provider, CUdeviceptr address, uint64_t id) {
+  VG_TRY(const bool ended, endAt(provider, address, id));
   if (!ended) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is being freed elsewhere", address);
   return CUDA_SUCCESS;
 }
@@ -143,26 +158,25 @@ CUresult release(CUdeviceptr address) {
   if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Graph) return graphs::releaseByUser(address, {});
   if (const Context* owner = ownerOf(*record)) VG_CHECK(owner->state());
   // Read before waiting: the record may change hands meanwhile.
-  const unsigned window = record->window.load(std::memory_order_relaxed);
+  const Provider provider(*record);
   const uint64_t id = record->id.load(std::memory_order_relaxed);
-  const bool external = isExternalBuffer(*record);
   if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return releasePooled(*record);
   const CUresult waited = drain(ownerOf(*record));
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
-  VG_CHECK(end(address, window, id, external));
+  VG_CHECK(end(provider, address, id));
   return waited;
 }
 
 CUresult releaseNow(CUdeviceptr address) {
   VG_TRY(const alloc::Record* record, freeable(address));
-  return end(address, record->window.load(std::memory_order_relaxed), record->id.load(std::memory_order_relaxed),
-             isExternalBuffer(*record));
+  return end(Provider(*record), address, record->id.load(std::memory_order_relaxed));
 }
 
 void releaseAll(Context& context) {
   releaseArrays(context);
   unregisterAll(context);
   releaseExternal(context);
+  releaseLow(context);
   ipc_memory::closeAll(context);
   collectReleased(true);
   // Resetting a device ends what its pools have handed out too.

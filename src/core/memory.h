@@ -19,6 +19,13 @@ namespace memory {
 // power of two up to 2 MiB. CUDA_ERROR_INVALID_VALUE for 0 bytes, CUDA_ERROR_OUT_OF_MEMORY beyond the device's memory.
 Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment = 0);
 
+struct PitchedSize {
+  size_t pitch;  // bytes between rows
+  size_t bytes;  // of all rows
+};
+// CUDA_ERROR_INVALID_VALUE for an element size that is not 4, 8 or 16, for nothing, and beyond what can be counted.
+Result<PitchedSize> pitchedSize(size_t width, size_t height, unsigned elementSize);
+
 struct Pitched {
   CUdeviceptr address;
   size_t pitch;  // bytes between rows

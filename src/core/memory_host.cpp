@@ -134,7 +134,8 @@ CUresult unregisterHost(void* pointer) {
 void unregisterAll(Context& context) {
   std::vector<const alloc::Record*> owned;
   table().ranges().forEach([&](const alloc::Record& record) {
-    if (ownerOf(record) == &context) owned.push_back(&record);
+    const bool registered = record.kind.load(std::memory_order_relaxed) == alloc::Kind::Registered;
+    if (registered && ownerOf(record) == &context) owned.push_back(&record);
   });
   for (const alloc::Record* record : owned) endRegistration(*record);
 }
