@@ -177,10 +177,10 @@ TEST(IpcTransport, AChildListensForItselfAndAKilledProcessIsDead) {
     if (isOurs(ours.exporter) || !own || !isOurs(*own)) _exit(1);
     const pid_t child = fork();  // outlives its parent for a while, and holds what a fork holds
     if (!child) {
+      (void)!write(tube[1], &*own, sizeof *own);  // from here: it has let go of the socket
       sleep(2);
       _exit(0);
     }
-    (void)!write(tube[1], &*own, sizeof *own);
     pause();
   }
   Address address;
