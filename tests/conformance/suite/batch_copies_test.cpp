@@ -196,9 +196,13 @@ TEST_F(BatchCopies, PageLockedMemoryReadDuringTheCallIsReadBeforeItReturns) {
 TEST_F(BatchCopies, StreamOrderOfPageableMemoryIsWaitedFor) {
   PROVES("CPYATTR-002");
   Bytes source(kBytes, 1);
+  const Event earlierWork;
   launchSpin(stream_, 0.1);
+  ASSERT_OK(cuEventRecord(earlierWork, stream_));
   ASSERT_OK(one(target_, at(source.data()), kBytes, attributes(kStream), stream_));
-  EXPECT_TRUE(stream_.idle());
+  EXPECT_EQ(cuEventQuery(earlierWork), CUDA_SUCCESS) << "the source may be changed from here on";
+  memset(source.data(), 2, kBytes);
+  stream_.synchronize();
   EXPECT_EQ(target_.read(), Bytes(kBytes, 1));
 }
 
