@@ -66,8 +66,8 @@ CUresult cuOccupancyMaxPotentialClusterSize(const Call&, int* clusterSize, CUfun
                                             const CUlaunchConfig* config) {
   if (!clusterSize) return missing("clusterSize");
   if (!config) return missing("config");
-  VG_CHECK(core::findFunction(func));
-  *clusterSize = 1;  // the emulated device runs single blocks
+  VG_TRY(core::Function & function, core::findFunction(func));
+  VG_TRY(*clusterSize, core::occupancy::potentialClusterSize(function, *config));
   return CUDA_SUCCESS;
 }
 

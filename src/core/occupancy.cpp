@@ -1,6 +1,7 @@
 #include "core/occupancy.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/context.h"
 #include "core/device.h"
@@ -12,6 +13,7 @@ namespace vg::core::occupancy {
 namespace {
 
 constexpr int kWarp = 32;
+constexpr int kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
 constexpr size_t kSharedUnit = 128;  // bytes; of allocation
 
 const backend::Traits& traitsOf(Function& function) { return function.module().context().device().backend().traits(); }
@@ -67,15 +69,40 @@ Result<size_t> availableShared(Function& function, int blocks, int blockSize) {
   return each > taken ? std::min(each - taken, most) : size_t{0};
 }
 
-// A grid of single blocks counts each block as a cluster. Larger clusters cannot run on the emulated device yet.
+// Blocks that the whole device holds at once.
+static Result<int> residentBlocks(Function& function, const backend::LaunchShape& shape) {
+  const uint32_t(&block)[3] = shape.block;
+  VG_TRY(const int blocks,
+         function.kernel().occupancy(static_cast<int>(block[0] * block[1] * block[2]), shape.dynamicShared));
+  return blocks * traitsOf(function).attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+}
+
+static Result<int> largestCluster(Function& function) {
+  VG_TRY(const int allowed, function.kernel().attribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED));
+  return allowed ? kMostClusterBlocks : kPortableClusterBlocks;
+}
+
+// A grid of single blocks counts each block as a cluster.
 Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
   VG_TRY(const LaunchRequest request, describeLaunch(config));
-  const uint32_t(&cluster)[3] = request.shape.cluster;
-  const uint32_t(&block)[3] = request.shape.block;
-  VG_TRY(const int blocks,
-         function.kernel().occupancy(static_cast<int>(block[0] * block[1] * block[2]), request.shape.dynamicShared));
-  if (uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1) return 0;
-  return blocks * traitsOf(function).attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  int size = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    VG_TRY(const int required, function.kernel().attribute(
+                                   static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + axis)));
+    size *= required ? required : static_cast<int>(std::min(request.shape.cluster[axis], 64u));
+  }
+  VG_TRY(const int most, largestCluster(function));
+  if (size > most)
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %d blocks, at most %d are allowed", size, most);
+  VG_TRY(const int blocks, residentBlocks(function, request.shape));
+  return blocks / size;
+}
+
+Result<int> potentialClusterSize(Function& function, const CUlaunchConfig& config) {
+  VG_TRY(const LaunchRequest request, describeLaunch(config));
+  VG_TRY(const int blocks, residentBlocks(function, request.shape));
+  VG_TRY(const int most, largestCluster(function));
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(blocks, most))));
 }
 
 }  // namespace vg::core::occupancy

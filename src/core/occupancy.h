@@ -28,6 +28,8 @@ Result<Suggestion> bestBlockSize(Function& function, CUoccupancyB2DSize sizeFor,
 Result<size_t> availableShared(Function& function, int blocks, int blockSize);
 // Clusters that can be resident on the device at once.
 Result<int> activeClusters(Function& function, const CUlaunchConfig& config);
+// The largest cluster, in blocks, that can run with such blocks; 0 when not even one block fits.
+Result<int> potentialClusterSize(Function& function, const CUlaunchConfig& config);
 
 }  // namespace occupancy
 }  // namespace vg::core

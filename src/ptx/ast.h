@@ -293,6 +293,7 @@ struct Function {
   uint32_t maxThreads[3] = {0, 0, 0};       // .maxntid, 0 = absent
   uint32_t requiredThreads[3] = {0, 0, 0};  // .reqntid
   uint32_t clusterSize[3] = {0, 0, 0};      // .reqnctapercluster
+  bool explicitCluster = false;             // .explicitcluster
   uint32_t minBlocks = 0, maxRegisters = 0, maxClusterRank = 0;
   uint32_t line = 0;
 };

@@ -11,6 +11,7 @@ constexpr uint32_t kTurn = 2048;  // steps that a group runs while other lanes c
 constexpr size_t kChunkBytes = 16 * 1024;
 constexpr size_t kStackLimit = 4 * 1024 * 1024;  // bytes of a lane's registers and local memory
 constexpr size_t kAlignment = 64;
+constexpr uint32_t kClusterBarrier = 16;  // beside the numbers of the block's barriers
 
 template <class Visit>
 void eachLane(uint32_t mask, Visit visit) {
@@ -133,6 +134,14 @@ void Warp::finish(uint32_t lane) {
   lanes[lane].state = State::Done;
   lanes[lane].frames.clear();
   lanes[lane].used = lanes[lane].total = 0;
+  if (clusterArrived) arriveCluster(0);
+}
+
+void Warp::arriveCluster(uint32_t mask) {
+  clusterArrived |= mask;
+  if (const uint32_t live = liveMask(); (clusterArrived & live) != live || !live) return;
+  clusterArrived = 0;
+  calls().clusterArrive(block, index);
 }
 
 // Values ------------------------------------------------------------------------------------------------------------
@@ -151,6 +160,8 @@ uint64_t Warp::read(uint32_t lane, const Source& s) const {
       return block->launch->globals[s.slot] + s.value;
     case Source::Kind::FrameAddress:
       return reinterpret_cast<uint64_t>(frame(lane).memory) + s.value;
+    case Source::Kind::SharedAddress:
+      return block->sharedOffset + s.value;
     case Source::Kind::EntryParameter:
       return reinterpret_cast<uint64_t>(block->launch->parameters) + s.value;
   }
@@ -164,7 +175,14 @@ std::byte* Warp::range(uint32_t lane, const Step& s, const Source& base, uint64_
   if (at & (alignment - 1)) trap(1u << lane, TrapReason::MisalignedAddress, s);
   if (space != Space::Shared && space != Space::SharedCluster) return reinterpret_cast<std::byte*>(at);
   at &= 0xffffffff;
-  if (at + bytes > block->sharedLimit) trap(1u << lane, TrapReason::SharedOutOfRange, s);
+  uint64_t within = at - block->sharedOffset;
+  if (space == Space::SharedCluster) {
+    const uint32_t* const size = block->launch->clusterSize;
+    if (at >> kSharedStrideBits >= size[0] * size[1] * size[2]) trap(1u << lane, TrapReason::SharedOutOfRange, s);
+    within = at % kSharedStride;
+  }
+  if (within > block->sharedLimit || within + bytes > block->sharedLimit)
+    trap(1u << lane, TrapReason::SharedOutOfRange, s);
   return block->shared + at;
 }
 
@@ -224,6 +242,10 @@ uint64_t Warp::special(uint32_t lane, Special s) const {
       return std::max(launch.clusterSize[1], 1u);
     case Special::ClusterNctaidZ:
       return std::max(launch.clusterSize[2], 1u);
+    case Special::ClusterCtarank:
+      return block->clusterRank;
+    case Special::IsExplicitCluster:
+      return launch.flags & kExplicitCluster;
     case Special::ClusterNctarank:
       return std::max(launch.clusterSize[0], 1u) * std::max(launch.clusterSize[1], 1u) *
              std::max(launch.clusterSize[2], 1u);
@@ -283,6 +305,7 @@ void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
   program = code;
   index = warp;
   polled = false;
+  clusterArrived = 0;
   clock_ = 0;
   unfair_ = false;
   const uint32_t first = warp * kWarpSize, threads = std::min(state->launch->threadsPerBlock - first, kWarpSize);
@@ -609,6 +632,14 @@ void Warp::arriveBarrier(const Step& s, uint32_t mask, uint32_t step) {
   const auto source = [&](uint32_t lane, uint32_t k) {
     return k < s.sourceCount ? static_cast<uint32_t>(read(lane, s.sources[k])) : 0;
   };
+  if (s.i->has(Mod::Cluster)) {
+    return eachLane(mask, [&](uint32_t lane) {
+      lanes[lane].barrierId = kClusterBarrier;
+      lanes[lane].barrierCount = 0;
+      lanes[lane].state = State::AtBarrier;
+      lanes[lane].step = step;
+    });
+  }
   if (s.i->has(Mod::Arrive)) {
     const uint32_t lane = static_cast<uint32_t>(std::countr_zero(mask));
     return calls().barrierArrive(block, index, source(lane, 0) & 15, source(lane, 1), mask);
@@ -633,7 +664,9 @@ bool Warp::completeBarrier() {
   if (!mask) return false;
   const uint32_t id = lanes[first].barrierId, count = lanes[first].barrierCount;
   const Instruction& i = *frame(first).code->steps[lanes[first].step].i;
-  if (i.has(Mod::Red)) {
+  if (id == kClusterBarrier) {
+    calls().clusterWait(block, index);
+  } else if (i.has(Mod::Red)) {
     uint32_t predicates = 0;
     eachLane(mask, [&](uint32_t lane) {
       const Step& s = frame(lane).code->steps[lanes[lane].step];

@@ -27,7 +27,7 @@ struct FunctionCode;
 
 // Where a source value comes from.
 struct Source {
-  enum class Kind : uint8_t { Constant, Register, Special, Global, FrameAddress, EntryParameter };
+  enum class Kind : uint8_t { Constant, Register, Special, Global, FrameAddress, EntryParameter, SharedAddress };
   Kind kind = Kind::Constant;
   Special special = Special::None;
   bool negated = false;
@@ -155,6 +155,8 @@ void selectMemory(const Instruction& i, Step& s);
 void selectWarp(const Instruction& i, Step& s);
 void selectBarrierObject(const Instruction& i, Step& s);  // mbarrier, and the copies that report to one
 void selectWide(const Instruction& i, Step& s);           // 128-bit values
+// Addresses between the blocks of a cluster.
+void selectCluster(const Instruction& i, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
 
 inline uint64_t maskOf(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
@@ -210,6 +212,8 @@ class Warp {
   uint32_t liveMask() const;
   const RuntimeCalls& calls() const { return *block->launch->calls; }
   [[noreturn]] void trap(uint32_t mask, TrapReason reason, const Step& s) const;
+  // Lanes come to the barrier of the cluster; the warp arrives when all that live have come.
+  void arriveCluster(uint32_t mask);
   std::byte* reserve(uint32_t lane, size_t bytes);  // from the lane's stack, zeroed; null when it is exhausted
   // The host address of an access of `bytes` by the lane, checked.
   std::byte* address(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, Space space) {
@@ -221,9 +225,10 @@ class Warp {
   BlockState* block = nullptr;
   const Program* program = nullptr;
   uint32_t index = 0;
-  uint32_t lanemask = 0;  // lanes that exist
-  bool polled = false;    // an access that may be a poll since the last yield
-  uint32_t turns = 0;     // jumps backwards
+  uint32_t lanemask = 0;        // lanes that exist
+  uint32_t clusterArrived = 0;  // lanes that came to the cluster's barrier before the whole warp has
+  bool polled = false;          // an access that may be a poll since the last yield
+  uint32_t turns = 0;           // jumps backwards
   Lane lanes[kWarpSize];
 
  private:

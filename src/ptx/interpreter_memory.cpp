@@ -184,7 +184,8 @@ bool isIn(Warp& w, uint32_t lane, Space space, uint64_t address) {
   const auto within = [&](const void* base, uint64_t size) {
     return address - reinterpret_cast<uint64_t>(base) < size;
   };
-  const bool shared = within(w.block->shared, w.block->sharedLimit);
+  const uint32_t* const cluster = w.block->launch->clusterSize;
+  const bool shared = within(w.block->shared + w.block->sharedOffset, w.block->sharedLimit);
   const bool parameter =
       !w.program->parameters.empty() &&
       within(w.block->launch->parameters, w.program->parameters.back().offset + w.program->parameters.back().size);
@@ -197,8 +198,9 @@ bool isIn(Warp& w, uint32_t lane, Space space, uint64_t address) {
   }
   switch (space) {
     case Space::Shared:
-    case Space::SharedCluster:
       return shared;
+    case Space::SharedCluster:
+      return within(w.block->clusterShared, uint64_t{cluster[0]} * cluster[1] * cluster[2] * kSharedStride);
     case Space::Local:
       return local;
     case Space::Const:

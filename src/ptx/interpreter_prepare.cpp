@@ -145,6 +145,7 @@ class Preparation {
         break;
       case SymbolKind::FunctionVariable:
         if (f_->variables[o.symbol].space == Space::Shared) {
+          s.kind = Source::Kind::SharedAddress;
           s.value += p_.shared.offsetOf(false, code_->index, o.symbol);
         } else {
           s.kind = Source::Kind::FrameAddress;
@@ -169,6 +170,7 @@ class Preparation {
 
   void moduleVariable(uint32_t index, Source& s) const {
     if (m_.variables[index].space == Space::Shared) {
+      s.kind = Source::Kind::SharedAddress;
       s.value += p_.shared.offsetOf(true, 0, index);
       return;
     }
@@ -334,6 +336,7 @@ class Preparation {
     }
     selectMemory(i, s);
     if (!s.execute) selectBarrierObject(i, s);
+    if (!s.execute) selectCluster(i, s);
     if (!s.execute) selectWarp(i, s);
     if (s.execute || s.flow != Flow::None) return;
     if (i.op == Op::Mov) {
@@ -352,10 +355,10 @@ class Preparation {
       return;
     }
     s.flow = Flow::Barrier;
-    if (i.has(Mod::Cluster)) {  // clusters of one block: arriving is free, waiting meets the block
+    if (i.has(Mod::Cluster)) {
       if (i.has(Mod::Arrive)) {
         s.flow = Flow::None;
-        s.execute = [](Warp&, const Step&, uint32_t) {};
+        s.execute = [](Warp& w, const Step&, uint32_t mask) { w.arriveCluster(mask); };
       }
       return;
     }
@@ -417,6 +420,7 @@ class Preparation {
     KernelTraits& t = p_.mutableTraits();
     t.staticShared = p_.shared.staticSize;
     t.dynamicSharedOffset = p_.shared.dynamicOffset;
+    t.clusterAddresses = p_.uses.clusterAddresses;
     t.stackPerWarp = 64 * 1024;  // of the interpreter itself; lanes have their own memory
     for (const SharedLayout::Slot& slot : p_.shared.slots) {
       const Variable& v =

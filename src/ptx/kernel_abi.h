@@ -3,9 +3,11 @@
 // here; change kKernelAbiVersion with any of them.
 //
 // Addresses: global, const, local and param addresses are host virtual addresses. A shared address is the byte offset
-// from BlockState::shared (it fits 32 bits); cvta.shared adds the base. Local memory lives in the running function's
-// own stack frame. Lanes are numbered by linear thread index within the block: warp w holds threads 32w .. 32w+31, the
-// last warp may be partial.
+// from BlockState::shared (it fits 32 bits); cvta.shared adds the base. Blocks of a cluster have their shared memory
+// kSharedStride apart, in the order of their ranks, and in kernels with KernelTraits::clusterAddresses all of them
+// count from the first one's, so that a shared::cluster address means the same to all of them. Local memory lives in
+// the running function's own stack frame. Lanes are numbered by linear thread index within the block: warp w holds
+// threads 32w .. 32w+31, the last warp may be partial.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +15,11 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 2;
+inline constexpr uint32_t kKernelAbiVersion = 3;
 inline constexpr uint32_t kWarpSize = 32;
+inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
+inline constexpr uint32_t kMaxClusterBlocks = 16;
+inline constexpr uint32_t kExplicitCluster = 1;  // KernelLaunch::flags: the kernel or its launch asks for clusters
 
 struct BlockState;
 struct KernelLaunch;
@@ -60,6 +65,9 @@ struct RuntimeCalls {
   // A texture or surface instruction (texture_form.h) for each lane of mask. `lanes` is kTextureSlots slots of 32
   // values; results take the place of operands. Does not switch; a handle that names nothing ends the launch.
   void (*texture)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes);
+  // barrier.cluster.arrive and .wait: of all live warps of the cluster, once a warp. Arriving does not switch.
+  void (*clusterArrive)(BlockState*, uint32_t warp);
+  void (*clusterWait)(BlockState*, uint32_t warp);
 };
 
 // One a launch, shared by all workers, constant while it runs.
@@ -77,7 +85,7 @@ struct KernelLaunch {
   uint64_t gridId;
   uint64_t cooperativeWorkspace;  // %envreg1:%envreg2; 0 unless cooperative
   uint32_t clusterSize[3];        // blocks; 1,1,1 without clusters
-  uint32_t flags;
+  uint32_t flags;                 // kExplicitCluster
   const RuntimeCalls* calls;
   const void* code;  // the interpreter's program; unused by native code
   void* owner;       // the runner's own
@@ -87,12 +95,15 @@ struct KernelLaunch {
 struct BlockState {
   const KernelLaunch* launch;
   uint32_t blockIndex[3];
-  uint32_t worker;       // %smid
-  std::byte* shared;     // base of the block's shared memory, 1 KiB aligned, staticShared + dynamicShared long
-  uint64_t blockNumber;  // linear
-  uint32_t sharedLimit;  // bytes accessible from `shared`
+  uint32_t worker;           // %smid
+  std::byte* shared;         // what shared addresses count from, 1 KiB aligned
+  uint64_t blockNumber;      // linear
+  uint32_t sharedLimit;      // bytes of the block's own shared memory
+  uint32_t sharedOffset;     // where that begins: 0, or clusterRank * kSharedStride with KernelTraits::clusterAddresses
+  void* owner;               // the runner's own
+  std::byte* clusterShared;  // shared memory of the cluster's first block
+  uint32_t clusterRank;      // of the block in its cluster
   uint32_t reserved;
-  void* owner;  // the runner's own
 };
 
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
@@ -110,6 +121,7 @@ struct KernelTraits {
   bool polls = false;                // a loop waits for memory: never run inline on the launching thread
   bool loops = false;                // has any loop: run time not bounded by its size
   bool usesDynamicShared = false;
+  bool clusterAddresses = false;  // has shared::cluster addresses: BlockState::shared is the cluster's
 };
 
 // Which blocks a variant of the native code is valid for.

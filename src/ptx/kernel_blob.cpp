@@ -48,6 +48,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.stackPerWarp = blob.traits.stackPerWarp;
   traits.registers = blob.traits.registers;
   traits.waits = blob.traits.waits;
+  traits.clusterAddresses = blob.traits.clusterAddresses;
   traits.polls = blob.traits.polls;
   traits.loops = blob.traits.loops;
   traits.usesDynamicShared = blob.traits.usesDynamicShared;

@@ -139,6 +139,9 @@ KernelReferences references(const Module& module, uint32_t entry) {
   KernelReferences found;
   found.functions = reach.functions;
   found.addressTaken = reach.addressTaken;
+  for (uint32_t f : reach.functions)
+    for (const Instruction& i : module.functions[f].body)
+      found.clusterAddresses |= i.space == Space::SharedCluster || i.space2 == Space::SharedCluster;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const Space space = module.variables[i].space;
     if (reach.sees(i) && (space == Space::Global || space == Space::Const)) found.globals.push_back(i);

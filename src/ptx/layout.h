@@ -36,6 +36,7 @@ struct KernelReferences {
   std::vector<uint32_t> functions;  // Module::functions, the entry itself first
   std::vector<uint32_t> globals;    // Module::variables in .global and .const, ascending
   bool addressTaken = false;        // takes a function's address or calls through a register
+  bool clusterAddresses = false;    // names the state space shared::cluster
 };
 KernelReferences references(const Module& module, uint32_t entry);
 

@@ -213,6 +213,8 @@ bool ParserImpl::functionDirectives(Function& f) {
       if (!dimensions(f.requiredThreads)) return false;
     } else if (word == "reqnctapercluster") {
       if (!dimensions(f.clusterSize)) return false;
+    } else if (word == "explicitcluster") {
+      f.explicitCluster = true;
     } else if (word == "minnctapersm") {
       if (!dimensions(values)) return false;
       f.minBlocks = values[0];

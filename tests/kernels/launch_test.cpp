@@ -204,7 +204,7 @@ TEST_F(KernelTest, ExtendedLaunchesReadTheirAttributes) {
   ASSERT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(read(out, 64)[63], 64u);
   attributes[1].value.clusterDim = {3, 1, 1};
-  EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   attributes[1].value.clusterDim = {0, 1, 1};
   EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
   attributes[1].id = static_cast<CUlaunchAttributeID>(999);

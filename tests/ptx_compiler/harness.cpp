@@ -269,6 +269,7 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
         block.state.blockIndex[1] = y;
         block.state.blockIndex[2] = z;
         block.state.shared = base;
+        block.state.clusterShared = base;
         block.state.blockNumber = number++;
         block.state.sharedLimit =
             static_cast<uint32_t>(traits.dynamicSharedOffset + traits.staticShared + spec.dynamicShared);

@@ -14,6 +14,7 @@ constexpr int64_t kDefaultShared = 48 * 1024;  // bytes a block may have without
 constexpr uint64_t kInlineNanoseconds = 10'000;
 constexpr uint64_t kInlineWarps = 16, kInlineInterpretedWarps = 2;
 constexpr uint32_t kMostRegisters = 255;
+constexpr uint32_t kPortableClusterBlocks = 8;
 
 uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
 
@@ -178,17 +179,25 @@ CUresult PtxKernel::checkCluster(const LaunchShape& shape) const {
   uint32_t cluster[3];
   for (int i = 0; i < 3; ++i) {
     const uint32_t required = static_cast<uint32_t>(requiredCluster_[i].load(std::memory_order_relaxed));
-    cluster[i] = std::max(required ? required : shape.cluster[i], 1u);
+    cluster[i] = clusterSize(shape, i);
     if (required && shape.cluster[i] > 1 && shape.cluster[i] != required)
       return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel %s wants clusters of %u blocks, not %u", name().c_str(),
                   required, shape.cluster[i]);
     if (shape.grid[i] % cluster[i])
-      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: a grid of %u blocks is not made of clusters of %u",
+      return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel %s: a grid of %u blocks is not made of clusters of %u",
                   name().c_str(), shape.grid[i], cluster[i]);
   }
-  if (product(cluster) == 1) return CUDA_SUCCESS;
-  return unimplemented("kernel %s: clusters of %u x %u x %u blocks", name().c_str(), cluster[0], cluster[1],
-                       cluster[2]);
+  const uint32_t most =
+      nonPortableCluster_.load(std::memory_order_relaxed) ? ptx::kMaxClusterBlocks : kPortableClusterBlocks;
+  if (product(cluster) <= most) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel %s: clusters of %u x %u x %u blocks, at most %u are allowed",
+              name().c_str(), cluster[0], cluster[1], cluster[2], most);
+}
+
+// What the kernel demands, or else the launch asks for.
+uint32_t PtxKernel::clusterSize(const LaunchShape& shape, int axis) const {
+  const uint32_t required = static_cast<uint32_t>(requiredCluster_[axis].load(std::memory_order_relaxed));
+  return std::max(required ? required : shape.cluster[axis], 1u);
 }
 
 CUresult PtxKernel::checkCooperative(const LaunchShape& shape) const {
@@ -217,14 +226,18 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape) {
   std::call_once(globalsOnce_, [this] {
     for (const uint32_t index : program_.facts().globals) globals_.push_back(addresses_[index]);
   });
-  return Ready{code, globals_.data(), &context_,
-               std::max(1u, resident(static_cast<uint32_t>(product(shape.block)), shape.dynamicShared))};
+  Ready ready{code,      globals_.data(),
+              &context_, std::max(1u, resident(static_cast<uint32_t>(product(shape.block)), shape.dynamicShared)),
+              {1, 1, 1}, program_.function().explicitCluster || given(program_.function().clusterSize)};
+  for (int i = 0; i < 3; ++i) ready.cluster[i] = clusterSize(shape, i);
+  ready.explicitCluster |= product(ready.cluster) > 1;
+  return ready;
 }
 
 bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   const uint64_t threads = product(shape.block);
   const uint64_t warps = product(shape.grid) * ((threads + ptx::kWarpSize - 1) / ptx::kWarpSize);
-  if (shape.cooperative) return false;
+  if (shape.cooperative || clusterSize(shape, 0) * clusterSize(shape, 1) * clusterSize(shape, 2) > 1) return false;
   const LoadedKernel* const code = program_.readyVariant(
       ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]), threads % ptx::kWarpSize == 0);
   if (!code || code->traits.polls || code->traits.loops) return false;

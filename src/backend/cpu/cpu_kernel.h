@@ -22,6 +22,8 @@ class CpuKernel : public Kernel {
     const uint64_t* globals;
     KernelContext* context;
     uint32_t residentPerMultiprocessor;
+    uint32_t cluster[3] = {1, 1, 1};  // blocks
+    bool explicitCluster = false;     // the kernel or its launch asks for clusters
   };
   virtual Result<Ready> ready(const LaunchShape& shape) = 0;
 };
@@ -48,6 +50,7 @@ class PtxKernel final : public CpuKernel {
   int64_t maxDynamicShared() const;
   CUresult checkShape(const LaunchShape& shape) const;
   CUresult checkCluster(const LaunchShape& shape) const;
+  uint32_t clusterSize(const LaunchShape& shape, int axis) const;
   CUresult checkCooperative(const LaunchShape& shape) const;
   uint32_t resident(uint32_t threads, uint64_t dynamicShared) const;
 

@@ -55,11 +55,17 @@ void ResidentBlock::place(RunningLaunch& launch, uint32_t worker, uint64_t block
   if (state_.sharedLimit < abi.staticShared) state_.sharedLimit = abi.staticShared;
   // The accessible memory ends where the gap begins, so that an access beyond the end faults.
   state_.shared = sharedEnd_ - ((state_.sharedLimit + kSharedAlignment - 1) & ~(kSharedAlignment - 1));
+  state_.sharedOffset = state_.clusterRank = 0;
+  state_.clusterShared = state_.shared;
   state_.owner = this;
 }
 
 void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber) {
   place(launch, worker, blockNumber);
+  cluster_ = &own_;
+  rank_ = clusterWaiting_ = 0;
+  own_.reset(1);
+  own_.join(0, *this);
   whole_ = !launch.fibrePerWarp;
   spanEnd_ = blockNumber + 1;
   live_ = ready_ = whole_ ? 1 : lowBits(launch.abi.warpsPerBlock);
@@ -67,6 +73,21 @@ void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t block
   current_ = 0;
   for (uint32_t left = occupied_; left; left &= left - 1) barriers_[std::countr_zero(left)] = Barrier();
   occupied_ = 0;
+}
+
+void ResidentBlock::beginInCluster(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber, ResidentBlock& leader,
+                                   uint32_t rank) {
+  begin(launch, worker, blockNumber);
+  const uint32_t* const size = launch.abi.clusterSize;
+  if (rank == 0) own_.reset(size[0] * size[1] * size[2]);
+  cluster_ = &leader.own_;
+  rank_ = rank;
+  cluster_->join(rank, *this);
+  state_.clusterRank = rank;
+  state_.clusterShared = leader.state_.clusterShared;
+  if (!launch.code->traits.clusterAddresses) return;
+  state_.shared = state_.clusterShared;
+  state_.sharedOffset = rank * ptx::kSharedStride;
 }
 
 void ResidentBlock::beginSpan(RunningLaunch& launch, uint32_t worker, uint64_t first, uint64_t end) {
@@ -102,17 +123,19 @@ void ResidentBlock::runSpan() {
 }
 
 ResidentBlock::Progress ResidentBlock::resume() {
+  if (!ready_) return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;
   yielded_ = 0;
   const uint32_t after = ready_ & ~lowBits(current_ + 1);
   current_ = std::countr_zero(after ? after : ready_);
   if (!thread_.run(*this, fibres_[current_].fibre)) return Progress::Faulted;
   if (!live_) return Progress::Done;
-  return ready_ ? Progress::Spinning : Progress::Stuck;
+  if (ready_) return Progress::Spinning;
+  return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;
 }
 
 void ResidentBlock::abandon() {
   prepareFibres();
-  live_ = ready_ = 0;
+  live_ = ready_ = clusterWaiting_ = 0;
 }
 
 void ResidentBlock::switchToBase() { fibres_[current_].fibre.switchTo(thread_.base()); }
@@ -142,6 +165,7 @@ void ResidentBlock::warpEnded() {
     Barrier& barrier = barriers_[std::countr_zero(left)];
     if (barrier.waiting && complete(barrier)) open(barrier);
   }
+  if (clusterWaiting_ || cluster_->blocks() > 1) cluster_->review();
   switchAway();
 }
 
@@ -214,6 +238,39 @@ void ResidentBlock::barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, 
 void ResidentBlock::yield() {
   yielded_ |= 1u << current_;
   switchAway();
+}
+
+void ResidentBlock::clusterWait(uint32_t warp) {
+  if (!cluster_->open(clusterPhase_[warp])) return;
+  clusterWaiting_ |= 1u << warp;
+  ready_ &= ~(1u << warp);
+  switchAway();
+}
+
+void ResidentBlock::clusterPassed() {
+  ready_ |= clusterWaiting_;
+  clusterWaiting_ = 0;
+  yielded_ = 0;
+  thread_.noteProgress();
+}
+
+std::string ResidentBlock::describeWaiting() const {
+  const auto warps = [](uint32_t which) {
+    std::string text = " warps ";
+    for (; which; which &= which - 1)
+      text += std::to_string(std::countr_zero(which)) + (which & (which - 1) ? "," : "");
+    return text;
+  };
+  const uint32_t* const at = state_.blockIndex;
+  std::string text =
+      "block [" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) + "]:";
+  for (uint32_t left = occupied_; left; left &= left - 1) {
+    const int id = std::countr_zero(left);
+    if (barriers_[id].waiting) text += warps(barriers_[id].waiting) + " at barrier " + std::to_string(id);
+  }
+  if (clusterWaiting_) text += warps(clusterWaiting_) + " at the cluster's barrier";
+  if (ready_) text += warps(ready_) + " in loops that ask memory";
+  return text;
 }
 
 }  // namespace vg::backend::cpu

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "backend/cpu/kernel_cluster.h"
 #include "backend/cpu/kernel_fibre.h"
 #include "backend/cpu/kernel_launch.h"
 #include "ptx/kernel_abi.h"
@@ -21,6 +23,7 @@ class ResidentBlock {
   enum class Progress {
     Done,      // the block has ended
     Spinning,  // every warp that could run has yielded
+    Waiting,   // every warp waits, some of them for other blocks of the cluster
     Stuck,     // every warp waits at a barrier that nobody can complete
     Faulted,   // the thread was thrown out of the kernel: KernelThread::fault() says why
   };
@@ -32,6 +35,9 @@ class ResidentBlock {
   bool reserve(const RunningLaunch& launch);
   // Begins one block.
   void begin(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
+  // Begins a block of a cluster; `leader` is the block of rank 0, which begins first.
+  void beginInCluster(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber, ResidentBlock& leader,
+                      uint32_t rank);
   // Begins the blocks first .. end-1, which run one after another. Requires: !launch.fibrePerWarp.
   void beginSpan(RunningLaunch& launch, uint32_t worker, uint64_t first, uint64_t end);
   // Runs until nothing more can be done for now.
@@ -45,6 +51,8 @@ class ResidentBlock {
                          uint32_t predicates);
   void barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
   void yield();
+  void clusterArrive(uint32_t warp) { clusterPhase_[warp] = cluster_->arrive(rank_, warp); }
+  void clusterWait(uint32_t warp);
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
 
@@ -53,6 +61,14 @@ class ResidentBlock {
   RunningLaunch& launch() const { return *launch_; }
   KernelThread& thread() const { return thread_; }
   uint32_t runningWarp() const { return current_; }
+  // Bit 0 stands for all warps where one fibre runs them.
+  uint32_t liveWarps() const { return live_; }
+  bool canRun() const { return ready_ != 0; }
+  ClusterBarrier& cluster() { return *cluster_; }
+  // The barrier of the cluster has opened.
+  void clusterPassed();
+  // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0".
+  std::string describeWaiting() const;
   bool inStackGap(const void* address) const { return stacks_.inGap(address); }
 
  private:
@@ -97,6 +113,11 @@ class ResidentBlock {
   uint32_t ready_ = 0;    // warps that can run
   uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
   uint32_t current_ = 0;  // the warp that runs
+  ClusterBarrier own_;    // of the cluster that this block leads
+  ClusterBarrier* cluster_ = &own_;
+  uint32_t rank_ = 0;                      // in the cluster
+  uint32_t clusterWaiting_ = 0;            // warps that wait for the cluster
+  uint64_t clusterPhase_[kMaxWarps] = {};  // by warp: in which it arrived last
   Barrier barriers_[kBarriers];
   uint32_t occupied_ = 0;  // barriers that somebody came to since they opened last
   struct Reduced {

@@ -64,6 +64,14 @@ void yield(BlockState* state, uint32_t) {
   block.yield();
 }
 
+void clusterArrive(BlockState* state, uint32_t warp) { ResidentBlock::of(state).clusterArrive(warp); }
+
+void clusterWait(BlockState* state, uint32_t warp) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.clusterWait(warp);
+}
+
 void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yield(state, warp); }
 
 // The text is made before any lock is taken: making it reads the kernel's memory, which may fault.
@@ -195,6 +203,8 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .clock = clock,
     .globalTimer = globalTimer,
     .texture = accessTexture,
+    .clusterArrive = clusterArrive,
+    .clusterWait = clusterWait,
 };
 
 }  // namespace vg::backend::cpu

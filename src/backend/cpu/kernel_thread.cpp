@@ -14,6 +14,7 @@ namespace {
 
 // Shared memory of a block ends at a gap, and offsets are 32 bits: the tail makes a negative offset fault too.
 constexpr size_t kWindow = 256 * 1024, kWindowGap = 256 * 1024, kTail = size_t{4} << 30;
+static_assert(kWindow + kWindowGap == ptx::kSharedStride);
 constexpr size_t kSignalStack = 64 * 1024;
 constexpr uint32_t kDefaultFloatingPoint = 0x1F80;  // MXCSR: round to nearest, denormals kept, exceptions masked
 

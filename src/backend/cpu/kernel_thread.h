@@ -59,6 +59,9 @@ class KernelThread {
   // The block that runs, or null: set whenever a kernel or one of its calls is on this thread.
   ResidentBlock* running() const { return running_; }
   KernelFault& fault() { return fault_; }
+  // Counts what lets waiting warps go on, so that whoever runs blocks can tell waiting from getting on.
+  uint64_t progress() const { return progress_; }
+  void noteProgress() { ++progress_; }
 
   // While alive no fault or timeout throws the thread out: it holds a lock or calls the C library.
   class Critical {
@@ -84,6 +87,7 @@ class KernelThread {
   volatile sig_atomic_t interruptible_ = 1;
   volatile bool thrownOut_ = false;
   KernelFault fault_;
+  uint64_t progress_ = 0;
   std::vector<std::unique_ptr<ResidentBlock>> blocks_;
   std::byte* windows_ = nullptr;  // address range of the shared-memory windows
   size_t windowsBytes_ = 0;

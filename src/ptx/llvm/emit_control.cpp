@@ -90,6 +90,7 @@ void Emitter::prepare() {
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;
   traits.usesDynamicShared = program_.usesDynamicShared;
+  traits.clusterAddresses = program_.references.clusterAddresses;
   markFragileSources();
 }
 

@@ -171,8 +171,8 @@ void Emitter::compute(const Instruction& i, llvm::ArrayRef<Value*> sourcesIn, ll
   for (size_t n = 0; n < i.negated.size(); ++n)
     if (i.negated[n] && s[n]) s[n] = b_.CreateNot(asType(s[n], Type::Pred));
   if (i.ast->op == Op::Cvt) return computeConvert(i, s, results);
-  if (computePredicate(i, s, results) || computeMove(i, s, results) || computeFloat(i, s, results) ||
-      computeInteger(i, s, results))
+  if (computePredicate(i, s, results) || computeMove(i, s, results) || computeCluster(i, s, results) ||
+      computeFloat(i, s, results) || computeInteger(i, s, results))
     return;
   unsupported(i);
 }

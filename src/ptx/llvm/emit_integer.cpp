@@ -56,15 +56,18 @@ bool Emitter::computeMove(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
         return b_.CreateICmpULT(b_.CreateSub(v, splatLike(v, base)), splatLike(v, size));
       };
       Value* const shared = inside(
-          sharedBase(), b_.CreateZExt(blockField(offsetof(BlockState, sharedLimit), b_.getInt32Ty()), b_.getInt64Ty()));
+          ownShared(), b_.CreateZExt(blockField(offsetof(BlockState, sharedLimit), b_.getInt32Ty()), b_.getInt64Ty()));
       Value* local = llvm::ConstantInt::getFalse(shared->getType());
       if (localArea_)
         local = inside(b_.CreatePtrToInt(localArea_, b_.getInt64Ty()),
                        b_.getInt64(uint64_t{localLaneStride(program_.localSize)} * kWarpSize));
       switch (ast.space) {
         case Space::Shared:
-        case Space::SharedCluster:
           r.push_back(shared);
+          break;
+        case Space::SharedCluster:
+          r.push_back(inside(blockField(offsetof(BlockState, clusterShared), b_.getInt64Ty()),
+                             b_.CreateShl(b_.CreateZExt(clusterBlocks(), b_.getInt64Ty()), kSharedStrideBits)));
           break;
         case Space::Local:
           r.push_back(local);

@@ -276,6 +276,22 @@ llvm::Value* Emitter::special(Special s) {
       return blockField(
           offsetof(BlockState, blockIndex) + 4 * (static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::CtaidX)),
           b_.getInt32Ty());
+    case Special::ClusteridX:
+    case Special::ClusteridY:
+    case Special::ClusteridZ:
+    case Special::NclusteridX:
+    case Special::NclusteridY:
+    case Special::NclusteridZ:
+    case Special::ClusterCtaidX:
+    case Special::ClusterCtaidY:
+    case Special::ClusterCtaidZ:
+    case Special::ClusterNctaidX:
+    case Special::ClusterNctaidY:
+    case Special::ClusterNctaidZ:
+    case Special::ClusterCtarank:
+    case Special::ClusterNctarank:
+    case Special::IsExplicitCluster:
+      return clusterSpecial(s);
     case Special::WarpId:
       return warp_;
     case Special::NWarpId:
@@ -411,9 +427,12 @@ Form Emitter::symbolForm(const PtxValue& v) {
   form.shape = v.shape;
   const auto plus = [&](Value* base) { return b_.CreateAdd(base, b_.getInt64(static_cast<uint64_t>(v.offset))); };
   const auto shared = [&](bool moduleScope, const Variable& variable) -> Value* {
+    Value* at = b_.getInt64(program_.shared.offsetOf(moduleScope, v.function, v.symbol));
     if (variable.unsizedArray)
-      return b_.CreateZExt(launchField(offsetof(KernelLaunch, dynamicSharedOffset), b_.getInt32Ty()), b_.getInt64Ty());
-    return b_.getInt64(program_.shared.offsetOf(moduleScope, v.function, v.symbol));
+      at = b_.CreateZExt(launchField(offsetof(KernelLaunch, dynamicSharedOffset), b_.getInt32Ty()), b_.getInt64Ty());
+    if (!program_.references.clusterAddresses) return at;
+    Value* const own = blockField(offsetof(BlockState, sharedOffset), b_.getInt32Ty());
+    return b_.CreateAdd(at, b_.CreateZExt(own, b_.getInt64Ty()));
   };
   switch (v.symbolKind) {
     case SymbolKind::ModuleVariable: {

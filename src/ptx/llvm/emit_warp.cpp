@@ -343,8 +343,13 @@ void Emitter::emitFns(const Instruction& i) {
 void Emitter::emitBarrier(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   if (ast.has(Mod::Warp)) return;  // lanes run in step; memory between them is in program order
-  if (ast.has(Mod::Cluster)) unsupported(i, "cluster barrier");
   const auto act = [&] {
+    if (ast.has(Mod::Cluster)) {
+      const bool arrives = ast.has(Mod::Arrive);
+      runtimeCall(arrives ? offsetof(RuntimeCalls, clusterArrive) : offsetof(RuntimeCalls, clusterWait), b_.getVoidTy(),
+                  {blockArgument_, warp_});
+      return;
+    }
     const auto argument = [&](size_t n) -> Value* {
       const ValueId id = i.sources[n];
       if (program_.values[id].shape.uniform()) return asInteger(scalarOf(id), 32);

@@ -238,6 +238,12 @@ class Emitter {
   Value* roundToIntegral(Value* x, int mode);
   Value* saturateInteger(Value* v, Type to, Type from);
 
+  // --- emit_cluster.cpp
+  bool computeCluster(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* ownShared();      // i64 host address of the block's shared memory
+  Value* clusterBlocks();  // i32
+  Value* clusterSpecial(Special s);
+
   // --- emit_predicate.cpp
   bool computePredicate(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* compare(const Instruction& i, Type type, Value* a, Value* b);

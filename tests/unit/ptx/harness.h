@@ -108,6 +108,7 @@ class Runner {
     block.blockNumber = number;
     block.sharedLimit =
         std::max(state_.staticShared, state_.dynamicShared ? state_.dynamicSharedOffset + state_.dynamicShared : 0);
+    block.clusterShared = block.shared;
     block.owner = this;
     block_ = &block;
     for (Barrier& b : barriers_) b = {};

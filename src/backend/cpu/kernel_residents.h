@@ -1,0 +1,32 @@
+// Running blocks that may wait for each other: many of them on one worker thread, taking turns.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/kernel_launch.h"
+#include "backend/cpu/kernel_thread.h"
+
+namespace vg::backend::cpu {
+
+// Waits a little for what other threads do. A warp that yields may be getting on, so most rounds cost nothing.
+class Patience {
+ public:
+  void wait();
+  void reset() { rounds_ = 0; }
+
+ private:
+  uint64_t rounds_ = 0;
+};
+
+// Says what happened where, and ends the launch.
+void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
+// Ends the launch because nothing can open the barriers that the block waits at.
+void reportStuck(RunningLaunch& launch, const ResidentBlock& block);
+// The thread's block of that number; null when the system refuses memory, which ends the launch when it is the first.
+ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, size_t number);
+
+// A body for Workers::runGrid: runs blocks of the RunningLaunch `state` from its tickets until there are none left. A
+// ticket is a block, or all blocks of a cluster. When all that the thread has begun only waits, it begins more.
+void runResidents(void* state, uint32_t worker, uint64_t, uint64_t);
+
+}  // namespace vg::backend::cpu
