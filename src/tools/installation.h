@@ -11,6 +11,7 @@ struct Installation {
   std::vector<std::string> searched;  // the folders that were looked at
 
   std::string library() const { return libraryFolder + "/libcuda.so.1"; }
+  std::string redirect() const { return libraryFolder + "/libverdigris_redirect.so"; }
   std::string compiler() const { return libraryFolder + "/libverdigris_ptx.so"; }
 };
 

@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
   CLI::Option* const traceFile = run->add_option("--trace-file", traceFileName, "write every call to this file");
   run->add_flag("--trace", traceToStderr, "write every call to stderr")->excludes(traceFile);
   run->add_flag("--preload", runOptions.preload, "also preload the library, for programs linked with an RPATH");
+  run->add_flag("!--no-redirect", runOptions.redirect,
+                "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");
   run->add_option("--library-dir", runOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
   run->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
   run->prefix_command();

@@ -100,6 +100,7 @@ int run(const RunOptions& options) {
 
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);
   if (options.preload) prepend("LD_PRELOAD", installation.library());
+  if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
   set("VERDIGRIS_DEVICES", options.devices);
   set("VERDIGRIS_MEMORY", options.memory);
   set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);

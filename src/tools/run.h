@@ -12,6 +12,7 @@ struct RunOptions {
   std::string devices, memory, capability, profile, timeout, log;
   std::optional<std::string> trace;  // empty text: to stderr
   bool preload = false;
+  bool redirect = true;              // PTX in place of the native code that run-time compilers make
   std::vector<std::string> program;  // and its arguments
 };
 

@@ -254,7 +254,10 @@ NativeOnlyKernel::NativeOnlyKernel(const Device& device, images::NativeKernel de
 }
 
 CUresult NativeOnlyKernel::refuse() const {
-  return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "kernel %s exists only as native code of a real GPU", name().c_str());
+  return fail(CUDA_ERROR_NO_BINARY_FOR_GPU,
+              "kernel %s exists only as native code of a real GPU; what is compiled at run time gives PTX under "
+              "`verdigris run`",
+              name().c_str());
 }
 
 Result<int> NativeOnlyKernel::attribute(CUfunction_attribute attribute) {

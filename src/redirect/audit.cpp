@@ -1,0 +1,76 @@
+// The dynamic linker's side (rtld-audit): a library that is named in LD_AUDIT, as `verdigris run` does, is asked where
+// symbols shall lead, those of dlsym as well. Only symbols of the run-time compilers lead elsewhere.
+#include <link.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "redirect/replacement.h"
+
+namespace vg::redirect {
+
+namespace {
+
+enum class Library : uintptr_t { Other, Nvrtc, NvJitLink };
+
+// What the linker keeps for us of each library: which it is, and for compilers the how many-th of its kind.
+struct Cookie {
+  Library library = Library::Other;
+  unsigned number = 0;
+  Handle handle = nullptr;
+};
+
+constexpr unsigned kCookies = 2 * kMost;
+Cookie cookies[kCookies];
+std::atomic<unsigned> cookiesTaken{0}, numbers[3];
+
+bool isNamed(const char* path, const char* prefix) {
+  const char* slash = std::strrchr(path, '/');
+  return !std::strncmp(slash ? slash + 1 : path, prefix, std::strlen(prefix));
+}
+
+Library libraryOf(const char* path) {
+  if (isNamed(path, "libnvrtc.so")) return Library::Nvrtc;
+  if (isNamed(path, "libnvJitLink.so")) return Library::NvJitLink;
+  return Library::Other;
+}
+
+Cookie* newCookie(Library library, Handle handle) {
+  const unsigned index = cookiesTaken.fetch_add(1);
+  if (index >= kCookies) return nullptr;
+  cookies[index] = {library, numbers[static_cast<uintptr_t>(library)].fetch_add(1), handle};
+  return &cookies[index];
+}
+
+}  // namespace
+}  // namespace vg::redirect
+
+using namespace vg::redirect;
+
+extern "C" {
+
+[[gnu::visibility("default")]] unsigned la_version(unsigned version) {
+  return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+[[gnu::visibility("default")]] unsigned la_objopen(link_map* map, Lmid_t, uintptr_t* cookie) {
+  *cookie = 0;
+  if (isNamed(map->l_name, "libcuda.so")) theDriver = map;
+  const Library library = libraryOf(map->l_name);
+  if (library == Library::Other) return LA_FLG_BINDFROM;
+  *cookie = reinterpret_cast<uintptr_t>(newCookie(library, map));
+  return LA_FLG_BINDFROM | (*cookie ? LA_FLG_BINDTO : 0);
+}
+
+[[gnu::visibility("default")]] uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned, uintptr_t*, uintptr_t* definedBy,
+                                                      unsigned*, const char* name) {
+  const auto* cookie = reinterpret_cast<const Cookie*>(*definedBy);
+  void* replacement = nullptr;
+  if (!cookie || askingForOriginal()) return symbol->st_value;
+  if (cookie->library == Library::Nvrtc) replacement = nvrtcReplacement(name, cookie->handle, cookie->number);
+  if (cookie->library == Library::NvJitLink) replacement = nvJitLinkReplacement(name, cookie->handle, cookie->number);
+  return replacement ? reinterpret_cast<uintptr_t>(replacement) : symbol->st_value;
+}
+
+}  // extern "C"

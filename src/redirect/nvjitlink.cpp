@@ -1,0 +1,179 @@
+// nvJitLink puts PTX, link-time intermediate code and containers of both together. What goes in is remembered: the
+// PTX of a link without intermediate code is what went in; one with it is linked a second time, to PTX.
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redirect/driver_link.h"
+#include "redirect/replacement.h"
+
+namespace vg::redirect {
+namespace {
+
+using Link = void*;
+
+struct Linking {
+  std::vector<std::string> options;
+  std::vector<Input> inputs;
+  std::string text;  // with its final zero, once complete; empty: the library's own answer stands
+};
+
+bool asksForIntermediateCode(const Linking& linking) {
+  for (const std::string& option : linking.options)
+    if (option == "-lto" || option == "-dlto") return true;
+  for (const Input& input : linking.inputs)
+    if (input.type == InputType::IntermediateCode) return true;
+  return false;
+}
+
+bool readFile(const char* path, std::string& content) {
+  std::FILE* file = std::fopen(path, "rb");
+  if (!file) return false;
+  char piece[16384];
+  for (size_t got; (got = std::fread(piece, 1, sizeof piece, file));) content.append(piece, got);
+  std::fclose(file);
+  return true;
+}
+
+// Requires: `library` is set before a replacement is called.
+template <unsigned kNumber>
+class NvJitLink {
+ public:
+  static void* replacement(std::string_view name, Handle from) {
+    library_ = from;
+    if (name == "nvJitLinkCreate") return reinterpret_cast<void*>(&create);
+    if (name == "nvJitLinkDestroy") return reinterpret_cast<void*>(&destroy);
+    if (name == "nvJitLinkAddData") return reinterpret_cast<void*>(&addData);
+    if (name == "nvJitLinkAddFile") return reinterpret_cast<void*>(&addFile);
+    if (name == "nvJitLinkComplete") return reinterpret_cast<void*>(&complete);
+    if (name == "nvJitLinkGetLinkedCubinSize") return reinterpret_cast<void*>(&cubinSize);
+    if (name == "nvJitLinkGetLinkedCubin") return reinterpret_cast<void*>(&cubin);
+    return nullptr;
+  }
+
+ private:
+  template <class... Arguments>
+  static int call(const char* name, Arguments... arguments) {
+    return functionOf<int(Arguments...)>(library_, name)(arguments...);
+  }
+
+  static int create(Link* link, uint32_t count, const char** options) {
+    const int result = call("nvJitLinkCreate", link, count, options);
+    if (result || !link) return result;
+    std::lock_guard lock(mutex());
+    Linking& made = linkings()[*link] = {};
+    for (uint32_t i = 0; i < count; ++i) made.options.emplace_back(options[i]);
+    return result;
+  }
+
+  static int destroy(Link* link) {
+    if (link) {
+      std::lock_guard lock(mutex());
+      linkings().erase(*link);
+    }
+    return call("nvJitLinkDestroy", link);
+  }
+
+  static int addData(Link link, InputType type, const void* data, size_t size, const char* name) {
+    const int result = call("nvJitLinkAddData", link, type, data, size, name);
+    if (!result) remember(link, {type, std::string(static_cast<const char*>(data), size), name ? name : ""});
+    return result;
+  }
+
+  static int addFile(Link link, InputType type, const char* path) {
+    const int result = call("nvJitLinkAddFile", link, type, path);
+    std::string content;
+    if (!result && readFile(path, content)) remember(link, {type, std::move(content), path});
+    return result;
+  }
+
+  static int complete(Link link) {
+    const int result = call("nvJitLinkComplete", link);
+    if (result) return result;
+    std::lock_guard lock(mutex());
+    Linking& linking = linkings()[link];
+    linking.text = asksForIntermediateCode(linking) ? linkedAgain(linking) : textOf(linking.inputs);
+    if (!linking.text.empty() && linking.text.back()) linking.text.push_back(0);
+    return result;
+  }
+
+  static int cubinSize(Link link, size_t* size) {
+    const int result = call("nvJitLinkGetLinkedCubinSize", link, size);
+    if (result || !size) return result;
+    std::lock_guard lock(mutex());
+    if (const std::string& text = linkings()[link].text; !text.empty()) *size = text.size();
+    return result;
+  }
+
+  static int cubin(Link link, void* to) {
+    std::unique_lock lock(mutex());
+    const std::string& text = linkings()[link].text;
+    if (!text.empty() && to) return std::memcpy(to, text.data(), text.size()), 0;
+    lock.unlock();
+    return call("nvJitLinkGetLinkedCubin", link, to);
+  }
+
+  // What comes out when the same is linked to PTX; empty when that fails.
+  static std::string linkedAgain(const Linking& linking) {
+    std::vector<const char*> options;
+    for (const std::string& option : linking.options) options.push_back(option.c_str());
+    options.push_back("-ptx");
+    Link second = nullptr;
+    if (call("nvJitLinkCreate", &second, static_cast<uint32_t>(options.size()), options.data())) return {};
+    bool linked = true;
+    for (const Input& input : linking.inputs)
+      linked &= !call("nvJitLinkAddData", second, input.type, static_cast<const void*>(input.content.data()),
+                      input.content.size(), input.name.c_str());
+    linked = linked && !call("nvJitLinkComplete", second);
+    size_t size = 0;
+    linked = linked && !call("nvJitLinkGetLinkedPtxSize", second, &size);
+    std::string text(linked ? size : 0, 0);
+    if (size && call("nvJitLinkGetLinkedPtx", second, text.data())) text.clear();
+    call("nvJitLinkDestroy", &second);
+    return text;
+  }
+
+  static void remember(Link link, Input input) {
+    std::lock_guard lock(mutex());
+    linkings()[link].inputs.push_back(std::move(input));
+  }
+
+  // Never destroyed: programs link while they exit.
+  static std::mutex& mutex() {
+    static auto* const instance = new std::mutex;
+    return *instance;
+  }
+  static std::map<Link, Linking>& linkings() {
+    static auto* const instance = new std::map<Link, Linking>;
+    return *instance;
+  }
+
+  static inline Handle library_ = nullptr;
+};
+
+template <unsigned... kNumbers>
+constexpr auto tableOf(std::integer_sequence<unsigned, kNumbers...>) {
+  return std::array{&NvJitLink<kNumbers>::replacement...};
+}
+
+// The header's names carry the version they were compiled for: __nvJitLinkCreate_13_0.
+std::string_view plainName(std::string_view name) {
+  if (!name.starts_with("__nvJitLink")) return name;
+  name.remove_prefix(2);
+  const size_t version = name.find_first_of('_');
+  return name.substr(0, version);
+}
+
+}  // namespace
+
+void* nvJitLinkReplacement(std::string_view name, Handle library, unsigned number) {
+  static constexpr auto kTable = tableOf(std::make_integer_sequence<unsigned, kMost>{});
+  return number < kMost ? kTable[number](plainName(name), library) : nullptr;
+}
+
+}  // namespace vg::redirect
