@@ -17,7 +17,8 @@
 
 namespace vg::ptx {
 struct TextureShape;
-}
+struct MatrixShape;
+}  // namespace vg::ptx
 
 namespace vg::ptx::interpreter {
 
@@ -84,6 +85,7 @@ struct Step {
   const struct CallSite* call = nullptr;
   // Texture and surface instructions: vectorSources and vectorTargets are all operands and destinations, flattened.
   std::shared_ptr<const TextureShape> texture;
+  std::shared_ptr<const MatrixShape> matrix;  // matrix instructions: operands as for textures
 };
 
 struct CallSite {
@@ -158,6 +160,7 @@ void selectWide(const Instruction& i, Step& s);           // 128-bit values
 // Addresses between the blocks of a cluster.
 void selectCluster(const Instruction& i, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
+void selectMatrix(const Instruction& i, const Function& f, Step& s);
 
 inline uint64_t maskOf(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 inline int64_t signExtend(uint64_t value, uint32_t bits) {

@@ -3,6 +3,7 @@
 
 #include "ptx/expression.h"
 #include "ptx/interpreter_impl.h"
+#include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
 
 namespace vg::ptx::interpreter {
@@ -268,7 +269,9 @@ class Preparation {
 
   // Every operand by itself. Constants are whole numbers unless they are written as floats.
   void flattened(const Instruction& i, Step& s) const {
-    const uint32_t destinations = i.op == Op::Sust || i.op == Op::Sured ? 0 : i.pair ? 2 : 1;
+    const bool stores =
+        i.op == Op::Sust || i.op == Op::Sured || i.op == Op::Stmatrix || (i.op == Op::Wmma && i.has(Mod::Store));
+    const uint32_t destinations = stores ? 0 : i.pair ? 2 : 1;
     const auto add = [&](const Operand& o, bool destination) {
       const bool whole = o.literal == Operand::Literal::Integer;
       if (destination)
@@ -306,6 +309,10 @@ class Preparation {
     if (isTextureOp(i.op)) {
       flattened(i, s);
       return selectTexture(i, *f_, s);
+    }
+    if (isMatrixOp(i.op)) {
+      flattened(i, s);
+      return selectMatrix(i, *f_, s);
     }
     operands(i, s);
     if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return selectWide(i, s);

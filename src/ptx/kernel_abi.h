@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 3;
+inline constexpr uint32_t kKernelAbiVersion = 4;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -68,6 +68,9 @@ struct RuntimeCalls {
   // barrier.cluster.arrive and .wait: of all live warps of the cluster, once a warp. Arriving does not switch.
   void (*clusterArrive)(BlockState*, uint32_t warp);
   void (*clusterWait)(BlockState*, uint32_t warp);
+  // A matrix instruction (matrix_form.h) of the lanes of mask. Does not switch; a misaligned address ends the launch.
+  void (*matrix)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
+                 void* results);
 };
 
 // One a launch, shared by all workers, constant while it runs.

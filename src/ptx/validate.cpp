@@ -47,7 +47,7 @@ constexpr Row kRows[] = {
     {Op::Tex, "=*m*"},        {Op::Tld4, "=*m*"},       {Op::Txq, "=*m*"},     {Op::Suld, "=*m*"},
     {Op::Sust, "m*"},         {Op::Sured, "m*"},        {Op::Suq, "=*m"},      {Op::Mapa, "=L*L"},
     {Op::Getctarank, "=L*"},  {Op::Istypep, "=p*"},     {Op::Ldmatrix, "=*m"}, {Op::Stmatrix, "m*"},
-    {Op::Mma, "=***?*"},      {Op::Movmatrix, "=tt"},
+    {Op::Mma, "=***?*"},      {Op::Movmatrix, "=ii"},
 };
 
 constexpr auto kSignatures = [] {

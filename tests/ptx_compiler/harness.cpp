@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "ptx/matrix.h"
+
 namespace vg::ptx::test {
 
 std::vector<uint32_t> trapLines;
@@ -125,8 +127,16 @@ uint64_t callClock(BlockState*) {
   return now += 100;
 }
 
+void callMatrix(BlockState* s, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
+                void* results) {
+  if (runMatrix(matrixFormOf(form), mask, static_cast<const std::byte*>(operands), static_cast<std::byte*>(results)) ==
+      MatrixFault::Misaligned)
+    callTrap(s, warp, mask, TrapReason::MisalignedAddress, line);
+}
+
 const RuntimeCalls kCalls = {callBarrier, callArrive, callReduce,   callYield,   callSleep, callPrint,
-                             callAssert,  callTrap,   callAllocate, callRelease, callClock, callClock};
+                             callAssert,  callTrap,   callAllocate, callRelease, callClock, callClock,
+                             nullptr,     nullptr,    nullptr,      callMatrix};
 
 void warpMain() {
   Block& block = *running;

@@ -11,6 +11,7 @@
 #include "backend/cpu/kernel_print.h"
 #include "backend/cpu/kernel_textures.h"
 #include "backend/cpu/kernel_thread.h"
+#include "ptx/matrix.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -178,6 +179,13 @@ void release(BlockState* state, uint32_t, uint32_t mask, const uint64_t* address
   giveUp(block, fault);
 }
 
+void matrix(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
+            void* results) {
+  const ptx::MatrixFault fault = ptx::runMatrix(ptx::matrixFormOf(form), mask, static_cast<const std::byte*>(operands),
+                                                static_cast<std::byte*>(results));
+  if (fault == ptx::MatrixFault::Misaligned) trap(state, warp, mask, ptx::TrapReason::MisalignedAddress, line);
+}
+
 uint64_t clock(BlockState* state) {
   const uint64_t kiloHertz = ResidentBlock::of(state).launch().clockKiloHertz;
   const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
@@ -205,6 +213,7 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .texture = accessTexture,
     .clusterArrive = clusterArrive,
     .clusterWait = clusterWait,
+    .matrix = matrix,
 };
 
 }  // namespace vg::backend::cpu

@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
 
 namespace vg::ptx::gen {
@@ -21,7 +22,7 @@ static bool mayFault(Op op) {
     case Op::Barrier:
       return true;
     default:
-      return isTextureOp(op);
+      return isTextureOp(op) || isMatrixOp(op);
   }
 }
 
@@ -52,6 +53,8 @@ void Emitter::emitInstruction(const Instruction& i) {
     default:
       if (isTextureOp(i.ast->op))
         emitTexture(i);
+      else if (isMatrixOp(i.ast->op))
+        emitMatrix(i);
       else if (!emitWarpOperation(i))
         emitPointwise(i);
   }

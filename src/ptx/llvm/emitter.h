@@ -290,6 +290,9 @@ class Emitter {
   // --- emit_texture.cpp
   void emitTexture(const Instruction& i);
 
+  // --- emit_matrix.cpp
+  void emitMatrix(const Instruction& i);
+
   // --- emit_warp.cpp
   bool emitWarpOperation(const Instruction& i);
   void emitShuffle(const Instruction& i);
@@ -334,6 +337,7 @@ class Emitter {
   llvm::SmallVector<llvm::AllocaInst*, 8> scratch_;
   llvm::AllocaInst* dummy_ = nullptr;
   llvm::AllocaInst* textureLanes_ = nullptr;  // operands and results of texture instructions
+  llvm::AllocaInst *matrixOperands_ = nullptr, *matrixResults_ = nullptr;
   llvm::AllocaInst* threadSlots_[3] = {};
   Value* laneThread_[3] = {};
   llvm::DISubprogram* debugScope_ = nullptr;

@@ -1,5 +1,6 @@
 #include "ptx/llvm/ptx_facts.h"
 
+#include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
 
 namespace vg::ptx::gen {
@@ -107,7 +108,7 @@ bool needsExactMask(const ptx::Instruction& i) {
     case Op::Redux:
       return true;
     default:
-      return ptx::isTextureOp(i.op);
+      return ptx::isTextureOp(i.op) || ptx::isMatrixOp(i.op);
   }
 }
 

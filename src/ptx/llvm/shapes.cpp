@@ -280,6 +280,10 @@ class Analysis {
       case Op::Suld:
       case Op::Suq:
       case Op::Istypep:
+      case Op::Mma:
+      case Op::Wmma:
+      case Op::Ldmatrix:
+      case Op::Movmatrix:
         return kVarying;
       default:
         break;

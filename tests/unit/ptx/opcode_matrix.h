@@ -17,7 +17,30 @@ namespace vg::ptx::matrix {
 inline constexpr uint32_t kThreads = 1024, kBlock = 128, kOperands = 4, kResults = 2;
 
 // What values an operand takes.
-enum class Domain { Pred, Int8, Int16, Int32, Int64, Small, Lane, F16, Bf16, F16x2, Bf16x2, F32, F64, Angle, Fp8x2 };
+enum class Domain {
+  Pred,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Small,
+  Lane,
+  F16,
+  Bf16,
+  F16x2,
+  Bf16x2,
+  F32,
+  F64,
+  Angle,
+  Fp8x2,
+  // Numbers of either sign between 1/8 and 2, for sums of products.
+  NearF16x2,
+  NearBf16x2,
+  NearF32,
+  NearF64,
+  NearE4m3x4,
+  NearE5m2x4
+};
 // How results are compared; floats: any NaN equals any NaN.
 enum class Match { Bits, F16, Bf16, F16x2, Bf16x2, F32, F64, ApproxF32, ApproxF64, ApproxF16, ApproxBf16, Loose };
 
@@ -40,6 +63,7 @@ inline int bitsOf(Domain d) {
       return 16;
     case Domain::Int64:
     case Domain::F64:
+    case Domain::NearF64:
       return 64;
     default:
       return 32;  // 8-bit operands live in 32-bit registers
@@ -557,6 +581,12 @@ inline void warps(Builder& m) {
           {predicate});
 }
 
+}  // namespace vg::ptx::matrix
+
+#include "unit/ptx/opcode_products.h"
+
+namespace vg::ptx::matrix {
+
 inline std::vector<Case> allCases() {
   Builder m;
   integers(m);
@@ -565,10 +595,11 @@ inline std::vector<Case> allCases() {
   conversions(m);
   memory(m);
   warps(m);
+  products(m);
   return std::move(m.cases);
 }
 
-inline constexpr const char* kHeader = ".version 8.2\n.target sm_90\n.address_size 64\n";
+inline constexpr const char* kHeader = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
 // The kernel of a case, without the module header.
 inline std::string kernelText(const Case& c, const std::string& name) {
@@ -701,6 +732,20 @@ inline const std::vector<uint64_t>& edgesOf(Domain domain) {
                                          0x380fffffc0000000ull};
   static const std::vector<uint64_t> fp8{0x0000, 0x8000, 0x0180, 0x7f7e, 0xff7e,
                                          0x7c7b, 0x7dfc, 0x3c38, 0x0807, 0x8485};
+  static const std::vector<uint64_t> near16{0, 0x80000000, 0x3c003c00, 0xbc003c00, 0x38003e00, 0x3555b555, 0x3fff3001};
+  static const std::vector<uint64_t> nearBf16{0,          0x80000000, 0x3f803f80, 0xbf803f80,
+                                              0x3f003fc0, 0x3eabbeab, 0x3fff3e01};
+  static const std::vector<uint64_t> near32{0,          0x80000000, 0x3f800000, 0xbf800000,
+                                            0x3f000000, 0x3eaaaaab, 0x3fffffff, 0x3f801fff};
+  static const std::vector<uint64_t> near64{0,
+                                            0x8000000000000000ull,
+                                            0x3ff0000000000000ull,
+                                            0xbff0000000000000ull,
+                                            0x3fe0000000000000ull,
+                                            0x3fd5555555555555ull,
+                                            0x3fffffffffffffffull};
+  static const std::vector<uint64_t> nearE4m3{0, 0x80008000, 0x38383838, 0xb838b838, 0x303c2a3f};
+  static const std::vector<uint64_t> nearE5m2{0, 0x80008000, 0x3c3c3c3c, 0xbc3cbc3c, 0x383e353f};
   switch (domain) {
     case Domain::Pred:
       return pred;
@@ -729,12 +774,29 @@ inline const std::vector<uint64_t>& edgesOf(Domain domain) {
       return f64;
     case Domain::Fp8x2:
       return fp8;
+    case Domain::NearF16x2:
+      return near16;
+    case Domain::NearBf16x2:
+      return nearBf16;
+    case Domain::NearF32:
+      return near32;
+    case Domain::NearF64:
+      return near64;
+    case Domain::NearE4m3x4:
+      return nearE4m3;
+    case Domain::NearE5m2x4:
+      return nearE5m2;
   }
   return pred;
 }
 
 inline uint64_t randomOf(Domain domain, uint64_t r) {
   const uint64_t choice = mix(r + 1) % 4;
+  const auto eachByte = [&](uint64_t kept, uint64_t lowest, int shift) {
+    uint64_t value = r & kept * 0x01010101;
+    for (uint64_t k = 0; k < 4; ++k) value |= (lowest + mix(r + 2 + k) % 4) << (shift + 8 * k);
+    return value;
+  };
   switch (domain) {
     case Domain::Pred:
       return r & 1;
@@ -764,6 +826,18 @@ inline uint64_t randomOf(Domain domain, uint64_t r) {
       return choice < 2 ? r & 0xffffffff : (r & 0x807fffff) | (120 + mix(r + 2) % 14) << 23;
     case Domain::Angle:
       return (r & 0x807fffff) | (110 + mix(r + 2) % 25) << 23;
+    case Domain::NearF16x2:
+      return (r & 0x83ff83ff) | (12 + mix(r + 2) % 4) << 10 | (12 + mix(r + 3) % 4) << 26;
+    case Domain::NearBf16x2:
+      return (r & 0x807f807f) | (124 + mix(r + 2) % 4) << 7 | (124 + mix(r + 3) % 4) << 23;
+    case Domain::NearF32:
+      return (r & 0x807fffff) | (124 + mix(r + 2) % 4) << 23;
+    case Domain::NearF64:
+      return (r & 0x800fffffffffffffull) | (1020 + mix(r + 2) % 4) << 52;
+    case Domain::NearE4m3x4:
+      return eachByte(0x87, 4, 3);
+    case Domain::NearE5m2x4:
+      return eachByte(0x83, 12, 2);
     case Domain::F64:
       return choice < 2 ? r : (r & 0x800fffffffffffffull) | (1000 + mix(r + 2) % 60) << 52;
   }

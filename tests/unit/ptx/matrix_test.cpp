@@ -1,0 +1,96 @@
+// The matrix instructions: every documented product has a form, and the vectors answer as the plain loops do.
+#include "ptx/matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "ptx/parser.h"
+#include "unit/ptx/matrix_products.h"
+
+namespace vg::ptx {
+namespace {
+
+using matrix::MatrixProduct;
+
+std::string kernelOf(const MatrixProduct& p, int selector) {
+  const bool isWide = std::string(p.aType) == "f64";
+  const std::string type = isWide ? ".f64" : ".b32";
+  const std::string cType = isWide ? ".f64" : std::string(p.cType) == "f32" ? ".f32" : ".b32";
+  const std::string dType = isWide ? ".f64" : std::string(p.dType) == "f32" ? ".f32" : ".b32";
+  return ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg " + type + " a<8>, b<8>;\n.reg " +
+         cType + " c<8>;\n.reg " + dType + " d<8>;\n.reg .b32 e;\n" +
+         matrix::productText(p, "d", "a", "b", "c", selector) + "\nret;\n}\n";
+}
+
+std::optional<MatrixShape> shapeOf(const MatrixProduct& p, int selector) {
+  const auto module = parse(kernelOf(p, selector));
+  if (!module.ok()) return {};
+  const Function& f = module.value().functions[0];
+  return describeMatrix(f.body[0], f);
+}
+
+struct alignas(64) Buffers {
+  std::byte operands[kMatrixOperandBytes] = {}, results[kMatrixResultBytes] = {}, expected[kMatrixResultBytes] = {};
+};
+
+// Random bits, in part small numbers of few bits so that sums are not all NaN or huge.
+void fill(std::mt19937& random, Buffers& x, bool small) {
+  for (size_t at = 0; at < sizeof x.operands; at += 4) {
+    uint32_t word = random();
+    if (small) word &= 0xbf40bf40;
+    std::memcpy(x.operands + at, &word, sizeof word);
+  }
+}
+
+// Metadata that names two different elements of four, or one of two.
+void fillMetadata(std::mt19937& random, const MatrixForm& form, std::byte* at) {
+  static constexpr uint32_t kPairs[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    uint32_t word = 0;
+    for (int group = 0; group < 8; ++group)
+      word |= (form.a == MatrixType::TF32 ? (random() & 1 ? 0x4u : 0xeu) : kPairs[random() % 6]) << (4 * group);
+    std::memcpy(at + 4 * lane, &word, sizeof word);
+  }
+}
+
+TEST(Matrix, EveryProductHasAForm) {
+  for (const MatrixProduct& p : matrix::allProducts()) EXPECT_TRUE(shapeOf(p, 0)) << p.mnemonic;
+}
+
+TEST(Matrix, ProductsThatDoNotExistHaveNone) {
+  const MatrixProduct wrong[] = {
+      {"mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32", 4, 2, 4, 4, "tf32", "tf32", "f32", "f32", 0},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32", 4, 2, 4, 4, "f16", "bf16", "f32", "f32", 0},
+      {"mma.sync.aligned.m16n8k16.row.col.bf16.bf16.bf16.bf16", 4, 2, 4, 4, "bf16", "bf16", "bf16", "bf16", 0},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 1, 4, 4, "f16", "f16", "f32", "f32", 0},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, 2, "f16", "f16", "f32", "f32", 0},
+      {"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32", 4, 2, 8, 8, "s8", "s8", "s32", "s32", 0}};
+  for (const MatrixProduct& p : wrong) EXPECT_FALSE(shapeOf(p, 0)) << p.mnemonic;
+}
+
+TEST(Matrix, EveryEngineAnswersAsThePlainLoops) {
+  std::mt19937 random(7);
+  const auto buffers = std::make_unique<Buffers>();
+  Buffers& x = *buffers;
+  for (const MatrixEngine* engine : kAllMatrixEngines) {
+    if (!engine->supported()) continue;
+    for (const MatrixProduct& p : matrix::allProducts())
+      for (int round = 0; round < 12; ++round) {
+        const auto shape = shapeOf(p, p.selectors ? round % p.selectors : 0);
+        ASSERT_TRUE(shape) << p.mnemonic;
+        const MatrixForm& form = shape->form;
+        if (form.has(kMatrixQuads)) continue;  // one way only
+        fill(random, x, round % 3 != 0);
+        if (form.has(kMatrixSparse)) fillMetadata(random, form, x.operands + 128 * (p.a + p.b + p.c));
+        multiplyPlainly(form, x.operands, x.expected);
+        engine->multiply(form, x.operands, x.results);
+        const size_t bytes = size_t{32} * p.d * shape->resultBytes;
+        ASSERT_EQ(std::memcmp(x.results, x.expected, bytes), 0) << engine->name << " " << p.mnemonic << " " << round;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace vg::ptx
