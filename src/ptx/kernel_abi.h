@@ -106,11 +106,13 @@ struct BlockState {
   void* owner;               // the runner's own
   std::byte* clusterShared;  // shared memory of the cluster's first block
   uint32_t clusterRank;      // of the block in its cluster
-  uint32_t reserved;
+  uint32_t blocks;           // run by one call, this one and those that follow along x; above 1 only with traits.spans
+  std::byte* frames;         // frameMemory() bytes, aligned to 64: what warps keep at barriers; null without frames
 };
 
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
-// (KernelTraits::waits) are only called with endWarp == firstWarp + 1, each warp on a fibre of its own.
+// (KernelTraits::waits) are only called with endWarp == firstWarp + 1, each warp on a fibre of its own; all others with
+// all warps. A call of several blocks leaves blockIndex[0] anywhere among them, and may interleave their warps.
 using KernelEntry = void (*)(BlockState* block, uint32_t firstWarp, uint32_t endWarp);
 
 // What the runner must know of a kernel beyond its code; made by the code generator, kept in the disk cache.
@@ -119,13 +121,21 @@ struct KernelTraits {
   uint32_t dynamicSharedOffset = 0;  // bytes
   uint32_t localPerThread = 0;       // bytes of .local per thread (cuFuncGetAttribute LOCAL_SIZE_BYTES)
   uint32_t stackPerWarp = 0;         // bytes of stack that a warp needs, locals of all lanes included
+  uint32_t frameBytes = 0;           // that a warp keeps in BlockState::frames at barriers, 0: none wait that way
   uint32_t registers = 0;            // estimate for CU_FUNC_ATTRIBUTE_NUM_REGS
   bool waits = false;                // barriers or yields: warps need fibres when a block has several
   bool polls = false;                // a loop waits for memory: never run inline on the launching thread
   bool loops = false;                // has any loop: run time not bounded by its size
   bool usesDynamicShared = false;
   bool clusterAddresses = false;  // has shared::cluster addresses: BlockState::shared is the cluster's
+  bool spans = false;             // one call may run several blocks
 };
+
+// Bytes of BlockState::frames: the place where each warp goes on, 4 bytes for up to 32 of them, then their frames.
+inline constexpr uint32_t kFrameHeader = 4 * kWarpSize;
+inline constexpr size_t frameMemory(const KernelTraits& traits, uint32_t warps) {
+  return traits.frameBytes ? kFrameHeader + size_t{traits.frameBytes} * warps : 0;
+}
 
 // Which blocks a variant of the native code is valid for.
 enum class BlockShape : uint32_t {

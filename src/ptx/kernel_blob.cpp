@@ -46,12 +46,14 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.dynamicSharedOffset = blob.traits.dynamicSharedOffset;
   traits.localPerThread = blob.traits.localPerThread;
   traits.stackPerWarp = blob.traits.stackPerWarp;
+  traits.frameBytes = blob.traits.frameBytes;
   traits.registers = blob.traits.registers;
   traits.waits = blob.traits.waits;
   traits.clusterAddresses = blob.traits.clusterAddresses;
   traits.polls = blob.traits.polls;
   traits.loops = blob.traits.loops;
   traits.usesDynamicShared = blob.traits.usesDynamicShared;
+  traits.spans = blob.traits.spans;
   std::memcpy(at, &traits, sizeof traits);
   at += sizeof traits;
   if (lineBytes) std::memcpy(at, blob.lines.data(), lineBytes);

@@ -268,10 +268,14 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
   launch.calls = &kCalls;
   launch.code = code;
+  // Several blocks in one call where that is possible; shared memory is to start from zero in each.
+  const bool spans = traits.spans && traits.staticShared + spec.dynamicShared == 0;
+  const uint32_t step = spans ? spec.grid.x : 1;
+  std::vector<std::byte> frames(frameMemory(traits, launch.warpsPerBlock) + 64, std::byte{0xA5});
   uint64_t number = 0;
   for (uint32_t z = 0; z < spec.grid.z; ++z)
     for (uint32_t y = 0; y < spec.grid.y; ++y)
-      for (uint32_t x = 0; x < spec.grid.x; ++x) {
+      for (uint32_t x = 0; x < spec.grid.x; x += step) {
         Block block;
         block.entry = entry;
         block.state.launch = &launch;
@@ -280,7 +284,11 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
         block.state.blockIndex[2] = z;
         block.state.shared = base;
         block.state.clusterShared = base;
-        block.state.blockNumber = number++;
+        block.state.blockNumber = number;
+        number += step;
+        block.state.blocks = step;
+        block.state.frames =
+            reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(frames.data()) + 63) & ~uintptr_t{63});
         block.state.sharedLimit =
             static_cast<uint32_t>(traits.dynamicSharedOffset + traits.staticShared + spec.dynamicShared);
         block.state.owner = &block;

@@ -13,12 +13,25 @@ namespace vg::backend::cpu {
 namespace {
 
 constexpr uint32_t kSharedAlignment = 1024;
+// Blocks that native code runs in one call, row by row of their threads. Few enough that three rows of them stay in the
+// first cache, where neighbouring rows of a stencil meet again.
+constexpr uint32_t kMostBlocksACall = 64;
 
 uint32_t lowBits(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
 }  // namespace
 
+bool ResidentBlock::reserveFrames(size_t bytes) {
+  if (bytes <= framesBytes_) return true;
+  framesBytes_ = 0;
+  frames_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) & ~size_t{63})));
+  state_.frames = frames_.get();
+  if (frames_) framesBytes_ = bytes;
+  return frames_ != nullptr;
+}
+
 bool ResidentBlock::reserve(const RunningLaunch& launch) {
+  if (!reserveFrames(ptx::frameMemory(launch.code->traits, launch.abi.warpsPerBlock))) return false;
   const uint32_t wanted = launch.fibrePerWarp ? launch.abi.warpsPerBlock : 1;
   if (fibreCount_ >= wanted && stacks_.bytes() >= launch.stackBytes) return true;
   const uint32_t count = std::bit_ceil(std::max(wanted, fibreCount_));
@@ -57,6 +70,7 @@ void ResidentBlock::place(RunningLaunch& launch, uint32_t worker, uint64_t block
   state_.shared = sharedEnd_ - ((state_.sharedLimit + kSharedAlignment - 1) & ~(kSharedAlignment - 1));
   state_.sharedOffset = state_.clusterRank = 0;
   state_.clusterShared = state_.shared;
+  state_.blocks = 1;
   state_.owner = this;
 }
 
@@ -109,16 +123,23 @@ void ResidentBlock::fibreMain(void* warpFibre) {
 }
 
 void ResidentBlock::runSpan() {
-  const uint32_t warps = launch_->abi.warpsPerBlock;
-  for (;;) {
+  const uint32_t warps = launch_->abi.warpsPerBlock, row = launch_->abi.gridSize[0];
+  const uint32_t most = launch_->code->traits.spans ? kMostBlocksACall : 1;
+  for (uint32_t x = state_.blockIndex[0];;) {
+    const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>({most, row - x, spanEnd_ - state_.blockNumber}));
+    state_.blocks = count;
     launch_->code->entry(&state_, 0, warps);
-    if (state_.blockNumber + 1 == spanEnd_ || launch_->cancelled()) return;
-    ++state_.blockNumber;
-    if (++state_.blockIndex[0] < launch_->abi.gridSize[0]) continue;
-    state_.blockIndex[0] = 0;
-    if (++state_.blockIndex[1] < launch_->abi.gridSize[1]) continue;
-    state_.blockIndex[1] = 0;
-    ++state_.blockIndex[2];
+    state_.blockNumber += count;
+    x += count;
+    if (state_.blockNumber == spanEnd_ || launch_->cancelled()) return;
+    if (x == row) {
+      x = 0;
+      if (++state_.blockIndex[1] == launch_->abi.gridSize[1]) {
+        state_.blockIndex[1] = 0;
+        ++state_.blockIndex[2];
+      }
+    }
+    state_.blockIndex[0] = x;
   }
 }
 

@@ -1,10 +1,11 @@
 // A resident block: the fibres of its warps, its barriers, and who of them runs next. Belongs to one worker thread.
 //
-// A block whose kernel never waits, or that has one warp, runs on its first fibre as a whole; otherwise each warp has a
-// fibre. Warps take turns: one runs until it waits at a barrier, yields or ends.
+// A block whose kernel never waits, whose warps suspend in frames, or that has one warp, runs on its first fibre as a
+// whole; otherwise each warp has a fibre. Warps take turns: one runs until it waits at a barrier, yields or ends.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -86,6 +87,11 @@ class ResidentBlock {
     Fibre fibre;
   };
 
+  struct FreeMemory {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+
+  bool reserveFrames(size_t bytes);
   static void fibreMain(void* warpFibre);
   void prepareFibres();
   void place(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
@@ -107,6 +113,8 @@ class ResidentBlock {
   StackGroup stacks_;
   std::unique_ptr<WarpFibre[]> fibres_;
   uint32_t fibreCount_ = 0;
+  std::unique_ptr<std::byte[], FreeMemory> frames_;  // BlockState::frames
+  size_t framesBytes_ = 0;
   uint64_t spanEnd_ = 0;  // of the blocks that the first fibre runs
   bool whole_ = true;     // the first fibre runs all warps
   uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_

@@ -22,8 +22,7 @@ llvm::Value* Emitter::clusterSpecial(Special s) {
     return launchField(offset + 4 * (static_cast<uint32_t>(s) - static_cast<uint32_t>(first)), b_.getInt32Ty());
   };
   const auto blockIndex = [&](Special first) {
-    return blockField(offsetof(BlockState, blockIndex) + 4 * (static_cast<uint32_t>(s) - static_cast<uint32_t>(first)),
-                      b_.getInt32Ty());
+    return this->blockIndex(static_cast<uint32_t>(s) - static_cast<uint32_t>(first));
   };
   constexpr size_t kSize = offsetof(KernelLaunch, clusterSize), kGrid = offsetof(KernelLaunch, gridSize);
   switch (s) {

@@ -1,5 +1,5 @@
 // Control flow: which copies of blocks exist, how convergent code branches, and how divergent regions run in linear
-// order with one mask a block.
+// order with one mask a block. What surrounds them is in emit_frame.cpp.
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 
@@ -44,6 +44,8 @@ llvm::Function* Emitter::run() {
   planCopies();
   for (auto& [key, planned] : planned_) copies_[key] = newBlock(key.masked ? "masked" : "block");
   for (auto& [key, planned] : planned_) emitCopy(key);
+  if (suspends_) traits.frameBytes = splitAtSuspends(suspendFrame(), suspendCalls_);
+  if (suspendMark_) suspendMark_->eraseFromParent();
   return function_;
 }
 
@@ -72,20 +74,9 @@ void Emitter::prepare() {
   onlyPart_ = program_.instructions.size() > kTwoVersionsLimit;
   for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
   traits.loops = !program_.loops.empty();
-  traits.waits = traits.polls;
-  for (const Instruction& i : program_.instructions) {
-    switch (i.ast->op) {
-      case Op::Bar:
-      case Op::Barrier:
-      case Op::Mbarrier:
-      case Op::Nanosleep:
-        traits.waits = true;
-        break;
-      default:
-        break;
-    }
-  }
-  if (traits.polls) traits.waits = true;
+  suspends_ = suspendsOnly();
+  traits.waits = !suspends_ && mayWait();
+  traits.spans = !traits.waits;
   traits.staticShared = program_.shared.staticSize;
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;
@@ -179,77 +170,7 @@ llvm::BasicBlock* Emitter::startOf(Version v, bool masked, BlockId b) {
   return copies_.at({v, masked, b});
 }
 
-// --- The frame of the function -------------------------------------------------------------------------------------
-
-void Emitter::emitPrologue() {
-  blockArgument_ = function_->getArg(0);
-  entry_ = newBlock("entry");
-  warpHeader_ = newBlock("warp");
-  warpStart_ = newBlock("start");
-  warpLatch_ = newBlock("next");
-  BB* done = newBlock("done");
-
-  b_.SetInsertPoint(entry_);
-  launchPoint_ = b_.CreateBr(warpHeader_);
-  b_.SetInsertPoint(launchPoint_);
-  launch_ = blockField(offsetof(BlockState, launch), b_.getPtrTy());
-
-  b_.SetInsertPoint(warpHeader_);
-  auto* warp = b_.CreatePHI(b_.getInt32Ty(), 2, "warp");
-  warp_ = warp;
-  warp->addIncoming(function_->getArg(1), entry_);
-  warpPoint_ = b_.CreateBr(warpStart_);
-
-  b_.SetInsertPoint(warpLatch_);
-  // Thread indices of rows of 32 advance without divisions.
-  if (options_.rowsOf32) {
-    b_.SetInsertPoint(launchPoint_);
-    Value* const nx = launchField(offsetof(KernelLaunch, blockSize), b_.getInt32Ty());
-    Value* const ny = launchField(offsetof(KernelLaunch, blockSize) + 4, b_.getInt32Ty());
-    for (auto*& slot : threadSlots_) slot = entryAlloca(b_.getInt32Ty(), "thread");
-    Value* const first = b_.CreateShl(function_->getArg(1), 5);
-    BB* const simple = newBlock("first");
-    BB* const general = newBlock("later");
-    BB* const joined = newBlock("joined");
-    // Most calls start at warp 0.
-    auto* old = llvm::cast<llvm::Instruction>(launchPoint_);
-    b_.CreateCondBr(b_.CreateICmpEQ(first, b_.getInt32(0)), simple, general);
-    old->eraseFromParent();
-    b_.SetInsertPoint(simple);
-    for (auto* slot : threadSlots_) b_.CreateStore(b_.getInt32(0), slot);
-    b_.CreateBr(joined);
-    b_.SetInsertPoint(general);
-    b_.CreateStore(b_.CreateURem(first, nx), threadSlots_[0]);
-    Value* const row = b_.CreateUDiv(first, nx);
-    b_.CreateStore(b_.CreateURem(row, ny), threadSlots_[1]);
-    b_.CreateStore(b_.CreateUDiv(row, ny), threadSlots_[2]);
-    b_.CreateBr(joined);
-    b_.SetInsertPoint(joined);
-    launchPoint_ = b_.CreateBr(warpHeader_);
-    warp->setIncomingBlock(0, joined);
-    b_.SetInsertPoint(warpPoint_);
-    for (int axis = 0; axis < 3; ++axis) laneThread_[axis] = b_.CreateLoad(b_.getInt32Ty(), threadSlots_[axis], "tid");
-    b_.SetInsertPoint(warpLatch_);
-    Value* const x = b_.CreateAdd(laneThread_[0], b_.getInt32(32));
-    Value* const wrapX = b_.CreateICmpUGE(x, nx);
-    b_.CreateStore(b_.CreateSelect(wrapX, b_.getInt32(0), x), threadSlots_[0]);
-    Value* const y = b_.CreateAdd(laneThread_[1], b_.CreateZExt(wrapX, b_.getInt32Ty()));
-    Value* const wrapY = b_.CreateICmpUGE(y, ny);
-    b_.CreateStore(b_.CreateSelect(wrapY, b_.getInt32(0), y), threadSlots_[1]);
-    b_.CreateStore(b_.CreateAdd(laneThread_[2], b_.CreateZExt(wrapY, b_.getInt32Ty())), threadSlots_[2]);
-  }
-  Value* const next = b_.CreateAdd(warp_, b_.getInt32(1));
-  b_.CreateCondBr(b_.CreateICmpULT(next, function_->getArg(2)), warpHeader_, done);
-  warp->addIncoming(next, b_.GetInsertBlock());
-  b_.SetInsertPoint(done);
-  b_.CreateRetVoid();
-
-  liveSlot_ = makeMaskSlot("live");
-  if (program_.localSize) {
-    localArea_ = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), localLaneStride(program_.localSize) * kWarpSize),
-                             "local", llvm::Align(64));
-  }
-}
+// --- One copy of a block -------------------------------------------------------------------------------------------
 
 void Emitter::emitCopy(const CopyKey& key) {
   BB* const start = copies_.at(key);

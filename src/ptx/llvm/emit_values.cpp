@@ -235,6 +235,11 @@ llvm::Value* Emitter::blockField(size_t offset, LType* type) {
   return field;
 }
 
+llvm::Value* Emitter::blockIndex(uint32_t axis) {
+  if (axis == 0 && blockX_) return blockX_;
+  return blockField(offsetof(BlockState, blockIndex) + 4 * axis, b_.getInt32Ty());
+}
+
 llvm::Value* Emitter::launchField(size_t offset, LType* type) {
   Value*& field = launchFields_[{offset, type}];
   if (!field) {
@@ -273,25 +278,7 @@ llvm::Value* Emitter::special(Special s) {
     case Special::CtaidX:
     case Special::CtaidY:
     case Special::CtaidZ:
-      return blockField(
-          offsetof(BlockState, blockIndex) + 4 * (static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::CtaidX)),
-          b_.getInt32Ty());
-    case Special::ClusteridX:
-    case Special::ClusteridY:
-    case Special::ClusteridZ:
-    case Special::NclusteridX:
-    case Special::NclusteridY:
-    case Special::NclusteridZ:
-    case Special::ClusterCtaidX:
-    case Special::ClusterCtaidY:
-    case Special::ClusterCtaidZ:
-    case Special::ClusterNctaidX:
-    case Special::ClusterNctaidY:
-    case Special::ClusterNctaidZ:
-    case Special::ClusterCtarank:
-    case Special::ClusterNctarank:
-    case Special::IsExplicitCluster:
-      return clusterSpecial(s);
+      return blockIndex(static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::CtaidX));
     case Special::WarpId:
       return warp_;
     case Special::NWarpId:
@@ -415,7 +402,7 @@ Form Emitter::specialForm(const PtxValue& v) {
   Value*& cached = specials_[s];
   if (!cached) {
     llvm::IRBuilderBase::InsertPointGuard guard(b_);
-    b_.SetInsertPoint(s == Special::WarpId ? warpPoint_ : launchPoint_);
+    b_.SetInsertPoint(s == Special::WarpId ? warpPoint_ : blockPoint_);  // LLVM moves further out what it can
     cached = special(s);
   }
   form.scalar = cached;

@@ -350,6 +350,7 @@ void Emitter::emitBarrier(const Instruction& i) {
                   {blockArgument_, warp_});
       return;
     }
+    if (suspends_) return emitSuspend();
     const auto argument = [&](size_t n) -> Value* {
       const ValueId id = i.sources[n];
       if (program_.values[id].shape.uniform()) return asInteger(scalarOf(id), 32);

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "ptx/engine.h"
+#include "ptx/llvm/suspend.h"
 #include "ptx/llvm/warp_ir.h"
 
 namespace vg::ptx::gen {
@@ -82,7 +83,6 @@ class Emitter {
   void planCopy(const CopyKey& key);
   bool duplicates(uint32_t component, Version v) const;
   bool isLaneExit(BlockId b) const;
-  void emitPrologue();
   void emitCopy(const CopyKey& key);
   void emitConvergentEnd(const CopyKey& key);
   void emitConvergentBranch(const CopyKey& key);
@@ -106,6 +106,22 @@ class Emitter {
   std::pair<Value*, Value*> quickTests(ValueId predicate, bool negated, int depth = 0);
   void emitYield();
 
+  // --- emit_frame.cpp
+  bool mayWait() const;
+  bool suspendsOnly() const;
+  bool rowsAcrossBlocks() const;
+  void emitPrologue();
+  Value* atLaunch(const std::function<Value*()>& make);
+  void startThreads();
+  void resetThreads(int axes);
+  void advanceThreads(bool sameRow);
+  void advanceRow();
+  void advanceAxis(int axis, Value* value, Value* above, Value* step);
+  Value* warpState();
+  void emitDispatch();
+  void emitSuspend();
+  SuspendFrame suspendFrame();
+
   // --- emit_values.cpp
   Form formOf(ValueId id);
   void define(ValueId id, Form form);
@@ -124,6 +140,7 @@ class Emitter {
   Form symbolForm(const vg::ptx::gen::Value& v);
   Value* launchField(size_t offset, LType* type);
   Value* blockField(size_t offset, LType* type);
+  Value* blockIndex(uint32_t axis);
   Value* parameter(int64_t offset, LType* type);
   llvm::AllocaInst* entryAlloca(LType* type, const char* name, llvm::Align align = llvm::Align(8));
   llvm::AllocaInst* scratch(uint32_t index);  // 32 lanes of up to 8 bytes
@@ -313,8 +330,10 @@ class Emitter {
   const uint32_t w_, k_;
   llvm::Function* function_ = nullptr;
   Value *blockArgument_ = nullptr, *launch_ = nullptr, *warp_ = nullptr;
-  BB *entry_ = nullptr, *warpHeader_ = nullptr, *warpStart_ = nullptr, *warpLatch_ = nullptr;
-  llvm::Instruction *launchPoint_ = nullptr, *warpPoint_ = nullptr;  // where launch and warp constants are inserted
+  BB *entry_ = nullptr, *warpHeader_ = nullptr, *warpStart_ = nullptr;
+  BB *warpLatch_ = nullptr, *nextWarp_ = nullptr;  // where a warp ends, and where it leaves for the next one
+  // Where constants of the launch, of the block and of the warp are inserted.
+  llvm::Instruction *launchPoint_ = nullptr, *blockPoint_ = nullptr, *warpPoint_ = nullptr;
   std::map<CopyKey, BB*> copies_;
   std::map<CopyKey, bool> planned_;
   std::vector<CopyKey> planWork_;
@@ -339,7 +358,15 @@ class Emitter {
   llvm::AllocaInst* textureLanes_ = nullptr;  // operands and results of texture instructions
   llvm::AllocaInst *matrixOperands_ = nullptr, *matrixResults_ = nullptr;
   llvm::AllocaInst* threadSlots_[3] = {};
-  Value* laneThread_[3] = {};
+  Value *laneThread_[3] = {}, *firstThread_[3] = {};
+  Value* blockX_ = nullptr;  // %ctaid.x where a call runs several blocks
+  // Warps that suspend: markers where they do, the way back.
+  bool suspends_ = false;
+  llvm::Function* suspendMark_ = nullptr;
+  llvm::SmallVector<llvm::CallInst*, 8> suspendCalls_;
+  llvm::PHINode* firstRound_ = nullptr;
+  llvm::AllocaInst* someWait_ = nullptr;
+  llvm::SwitchInst* dispatch_ = nullptr;
   llvm::DISubprogram* debugScope_ = nullptr;
   const Instruction* present_ = nullptr;
 };

@@ -113,6 +113,7 @@ class Runner {
     block_ = &block;
     for (Barrier& b : barriers_) b = {};
     live_ = state_.threadsPerBlock;
+    block.blocks = 1;
     const uint32_t step = machine_.traits.waits ? 1 : state_.warpsPerBlock;
     fibres_.clear();
     for (uint32_t w = 0; w < state_.warpsPerBlock; w += step) start(w, std::min(w + step, state_.warpsPerBlock));

@@ -11,9 +11,11 @@ KernelBlob sample() {
   blob.traits.dynamicSharedOffset = 256;
   blob.traits.localPerThread = 40;
   blob.traits.stackPerWarp = 4096;
+  blob.traits.frameBytes = 192;
   blob.traits.registers = 33;
   blob.traits.waits = true;
   blob.traits.usesDynamicShared = true;
+  blob.traits.spans = true;
   for (int k = 0; k < 300; ++k) blob.code.push_back(static_cast<uint8_t>(k * 7));
   blob.textSize = 200;
   blob.entryOffset = 64;
@@ -35,7 +37,8 @@ TEST(KernelBlob, ComesBackAsItWas) {
   EXPECT_EQ(back->traits.localPerThread, 40u);
   EXPECT_EQ(back->traits.stackPerWarp, 4096u);
   EXPECT_EQ(back->traits.registers, 33u);
-  EXPECT_TRUE(back->traits.waits && back->traits.usesDynamicShared);
+  EXPECT_TRUE(back->traits.waits && back->traits.usesDynamicShared && back->traits.spans);
+  EXPECT_EQ(back->traits.frameBytes, 192u);
   EXPECT_FALSE(back->traits.polls || back->traits.loops);
   ASSERT_EQ(back->lines.size(), 3u);
   EXPECT_EQ(back->lines[2].codeOffset, 180u);

@@ -1,0 +1,281 @@
+// The frame of the function: what runs once a call, once a block and once a warp, and the loops between.
+//
+//   warps wait in the runner      the warps of one block
+//   rows of 32, nothing shared    rows of a block > blocks > warps of a row: small blocks of several rows then run
+//   along
+//                                 memory instead of down its columns, which prefetchers and caches reward
+//   warps suspend                 blocks > rounds > warps, each from where it was to its next barrier or its end
+//   all others                    blocks > warps
+#include "ptx/llvm/emitter.h"
+
+namespace vg::ptx::gen {
+namespace {
+// Kernels beyond this many instructions wait on fibres: what a warp keeps at a barrier is found in quadratic time.
+constexpr size_t kSuspendLimit = 2500;
+}  // namespace
+
+static bool isBlockBarrier(const Instruction& i) {
+  return (i.ast->op == Op::Bar || i.ast->op == Op::Barrier) && !i.ast->has(Mod::Warp);
+}
+
+bool Emitter::mayWait() const {
+  if (traits.polls) return true;
+  for (const Instruction& i : program_.instructions)
+    if (isBlockBarrier(i) || i.ast->op == Op::Mbarrier || i.ast->op == Op::Nanosleep) return true;
+  return false;
+}
+
+// Whether warps wait for all others of their block, always at the same barrier, and for nothing else: they then return
+// at barriers and need no stacks of their own.
+bool Emitter::suspendsOnly() const {
+  if (traits.polls || program_.localSize || program_.instructions.size() > kSuspendLimit) return false;
+  std::optional<uint64_t> barrier;
+  for (const Instruction& i : program_.instructions) {
+    if (i.ast->op == Op::Mbarrier || i.ast->op == Op::Nanosleep) return false;
+    if (!isBlockBarrier(i)) continue;
+    if (i.ast->has(Mod::Arrive) || i.ast->has(Mod::Red) || i.ast->has(Mod::Cluster) || i.sources.size() > 1)
+      return false;
+    const vg::ptx::gen::Value* const id = i.sources.empty() ? nullptr : &program_.values[i.sources[0]];
+    if (id && id->kind != vg::ptx::gen::Value::Constant) return false;
+    const uint64_t number = id ? id->bits : 0;
+    if (barrier && *barrier != number) return false;
+    barrier = number;
+  }
+  return barrier.has_value();
+}
+
+bool Emitter::rowsAcrossBlocks() const {
+  return options_.rowsOf32 && traits.spans && !suspends_ && !program_.shared.staticSize && !program_.usesDynamicShared;
+}
+
+void Emitter::emitPrologue() {
+  blockArgument_ = function_->getArg(0);
+  LType* const word = b_.getInt32Ty();
+  const bool rows = rowsAcrossBlocks();
+  entry_ = newBlock("entry");
+  BB* const rowHeader = newBlock("row");
+  BB* const blockHeader = newBlock("block");
+  BB* const roundHeader = newBlock("round");
+  warpHeader_ = newBlock("warp");
+  warpStart_ = newBlock("start");
+  warpLatch_ = newBlock("end");
+  nextWarp_ = newBlock("next");
+  BB* const roundLatch = newBlock("nextRound");
+  BB* const blockLatch = newBlock("nextBlock");
+  BB* const rowLatch = newBlock("nextRow");
+  BB* const done = newBlock("done");
+
+  b_.SetInsertPoint(entry_);
+  launchPoint_ = b_.CreateBr(rowHeader);
+  b_.SetInsertPoint(launchPoint_);
+  launch_ = blockField(offsetof(BlockState, launch), b_.getPtrTy());
+  startThreads();
+  Value* const endWarp = function_->getArg(2);
+
+  b_.SetInsertPoint(rowHeader);
+  Value* firstOfRow = function_->getArg(1);
+  Value* endOfRow = endWarp;
+  if (rows) {
+    auto* first = b_.CreatePHI(word, 2, "firstWarp");
+    first->addIncoming(firstOfRow, launchPoint_->getParent());
+    Value* const width = b_.CreateLShr(launchField(offsetof(KernelLaunch, blockSize), word), 5);
+    firstOfRow = first;
+    endOfRow = b_.CreateAdd(first, width);
+    first->addIncoming(endOfRow, rowLatch);
+  }
+  b_.CreateBr(blockHeader);
+
+  b_.SetInsertPoint(blockHeader);
+  llvm::PHINode* block = nullptr;
+  if (traits.spans) {
+    block = b_.CreatePHI(word, 2, "ctaid");
+    Value* const field =
+        b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), blockArgument_, offsetof(BlockState, blockIndex));
+    block->addIncoming(blockField(offsetof(BlockState, blockIndex), word), rowHeader);
+    b_.CreateStore(block, field);  // for whoever reports a fault
+    blockX_ = block;
+  }
+  if (rows) resetThreads(1);
+  blockPoint_ = b_.CreateBr(suspends_ ? roundHeader : warpHeader_);
+
+  b_.SetInsertPoint(roundHeader);
+  if (!suspends_) {
+    roundHeader->eraseFromParent();
+    if (!rows) {
+      b_.SetInsertPoint(blockHeader->getTerminator());
+      resetThreads(3);
+    }
+  } else {
+    firstRound_ = b_.CreatePHI(b_.getInt1Ty(), 2, "first");
+    firstRound_->addIncoming(b_.getTrue(), blockHeader);
+    firstRound_->addIncoming(b_.getFalse(), roundLatch);
+    someWait_ = entryAlloca(b_.getInt1Ty(), "wait");
+    b_.CreateStore(b_.getFalse(), someWait_);
+    resetThreads(3);
+    b_.CreateBr(warpHeader_);
+  }
+
+  b_.SetInsertPoint(warpHeader_);
+  auto* warp = b_.CreatePHI(word, 2, "warp");
+  warp_ = warp;
+  warp->addIncoming(firstOfRow, suspends_ ? roundHeader : blockHeader);
+  if (options_.rowsOf32)
+    for (int axis = 0; axis < 3; ++axis) laneThread_[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
+  warpPoint_ = b_.CreateBr(warpStart_);
+  if (suspends_) emitDispatch();
+
+  b_.SetInsertPoint(warpLatch_);
+  if (suspends_) b_.CreateStore(b_.getInt32(0), warpState());
+  b_.CreateBr(nextWarp_);
+  b_.SetInsertPoint(nextWarp_);
+  if (options_.rowsOf32) advanceThreads(rows);
+  Value* const next = b_.CreateAdd(warp_, b_.getInt32(1));
+  b_.CreateCondBr(b_.CreateICmpULT(next, endOfRow), warpHeader_, suspends_ ? roundLatch : blockLatch);
+  warp->addIncoming(next, nextWarp_);
+
+  b_.SetInsertPoint(roundLatch);
+  if (suspends_) {
+    b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), someWait_), roundHeader, blockLatch);
+  } else {
+    roundLatch->eraseFromParent();
+  }
+
+  b_.SetInsertPoint(blockLatch);
+  if (block) {
+    Value* const nextBlock = b_.CreateAdd(block, b_.getInt32(1));
+    block->addIncoming(nextBlock, blockLatch);
+    Value* const endBlock = atLaunch([&] {
+      return b_.CreateAdd(blockField(offsetof(BlockState, blockIndex), word),
+                          blockField(offsetof(BlockState, blocks), word));
+    });
+    b_.CreateCondBr(b_.CreateICmpNE(nextBlock, endBlock), blockHeader, rowLatch);
+  } else {
+    b_.CreateBr(rowLatch);
+  }
+  b_.SetInsertPoint(rowLatch);
+  if (rows) {
+    advanceRow();
+    b_.CreateCondBr(b_.CreateICmpULT(endOfRow, endWarp), rowHeader, done);
+  } else {
+    b_.CreateBr(done);
+  }
+  b_.SetInsertPoint(done);
+  b_.CreateRetVoid();
+
+  liveSlot_ = makeMaskSlot("live");
+  if (program_.localSize) {
+    localArea_ = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), localLaneStride(program_.localSize) * kWarpSize),
+                             "local", llvm::Align(64));
+  }
+}
+
+llvm::Value* Emitter::atLaunch(const std::function<Value*()>& make) {
+  llvm::IRBuilderBase::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(launchPoint_);
+  return make();
+}
+
+// --- Thread indices of rows of 32: they advance without divisions --------------------------------------------------
+
+// Once a call: the indices of lane 0 of the first warp.
+void Emitter::startThreads() {
+  if (!options_.rowsOf32) return;
+  LType* const word = b_.getInt32Ty();
+  for (auto*& slot : threadSlots_) slot = entryAlloca(word, "thread");
+  for (auto*& first : firstThread_) first = b_.getInt32(0);
+  for (auto* slot : threadSlots_) b_.CreateStore(b_.getInt32(0), slot);
+  if (traits.spans) return;  // called with all warps
+  Value* const linear = b_.CreateShl(function_->getArg(1), 5);
+  BB* const before = b_.GetInsertBlock();
+  BB* const later = newBlock("later");
+  BB* const joined = newBlock("joined");
+  BB* const onward = llvm::cast<llvm::BranchInst>(launchPoint_)->getSuccessor(0);
+  Value* const nx = launchField(offsetof(KernelLaunch, blockSize), word);
+  Value* const ny = launchField(offsetof(KernelLaunch, blockSize) + 4, word);
+  launchPoint_->eraseFromParent();
+  b_.SetInsertPoint(before);
+  b_.CreateCondBr(b_.CreateICmpEQ(linear, b_.getInt32(0)), joined, later);
+  b_.SetInsertPoint(later);
+  Value* const row = b_.CreateUDiv(linear, nx);
+  Value* const index[3] = {b_.CreateURem(linear, nx), b_.CreateURem(row, ny), b_.CreateUDiv(row, ny)};
+  b_.CreateBr(joined);
+  b_.SetInsertPoint(joined);
+  for (int axis = 0; axis < 3; ++axis) {
+    auto* first = b_.CreatePHI(word, 2, "thread");
+    first->addIncoming(b_.getInt32(0), before);
+    first->addIncoming(index[axis], later);
+    firstThread_[axis] = first;
+  }
+  launchPoint_ = b_.CreateBr(onward);
+}
+
+void Emitter::resetThreads(int axes) {
+  if (!options_.rowsOf32) return;
+  for (int axis = 0; axis < axes; ++axis) b_.CreateStore(firstThread_[axis], threadSlots_[axis]);
+}
+
+// To the next warp, which with `sameRow` is one of the same row.
+void Emitter::advanceThreads(bool sameRow) {
+  LType* const word = b_.getInt32Ty();
+  Value* const x = b_.CreateAdd(laneThread_[0], b_.getInt32(kWarpSize));
+  if (sameRow) {
+    b_.CreateStore(x, threadSlots_[0]);
+    return;
+  }
+  Value* const wraps = b_.CreateICmpUGE(x, launchField(offsetof(KernelLaunch, blockSize), word));
+  b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), x), threadSlots_[0]);
+  advanceAxis(1, laneThread_[1], laneThread_[2], b_.CreateZExt(wraps, word));
+}
+
+void Emitter::advanceRow() {
+  LType* const word = b_.getInt32Ty();
+  advanceAxis(1, b_.CreateLoad(word, threadSlots_[1]), b_.CreateLoad(word, threadSlots_[2]), b_.getInt32(1));
+}
+
+// y grows by `step`, 0 or 1, and carries into z.
+void Emitter::advanceAxis(int axis, Value* value, Value* above, Value* step) {
+  LType* const word = b_.getInt32Ty();
+  Value* const moved = b_.CreateAdd(value, step);
+  Value* const wraps = b_.CreateICmpUGE(moved, launchField(offsetof(KernelLaunch, blockSize) + 4 * axis, word));
+  b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), moved), threadSlots_[axis]);
+  b_.CreateStore(b_.CreateAdd(above, b_.CreateZExt(wraps, word)), threadSlots_[axis + 1]);
+}
+
+// --- Warps that suspend ----------------------------------------------------------------------------------------------
+
+// Where the warp goes on: 0 nowhere, it has ended; n behind the n-th barrier.
+llvm::Value* Emitter::warpState() {
+  Value* const frames = blockField(offsetof(BlockState, frames), b_.getPtrTy());
+  return b_.CreateInBoundsGEP(b_.getInt32Ty(), frames, b_.CreateZExt(warp_, b_.getInt64Ty()));
+}
+
+void Emitter::emitDispatch() {
+  BB* const again = newBlock("again");
+  auto* const onward = warpPoint_;
+  b_.SetInsertPoint(warpHeader_);
+  warpPoint_ = b_.CreateCondBr(firstRound_, warpStart_, again);
+  onward->eraseFromParent();
+  b_.SetInsertPoint(again);
+  dispatch_ = b_.CreateSwitch(b_.CreateLoad(b_.getInt32Ty(), warpState()), nextWarp_);
+}
+
+void Emitter::emitSuspend() {
+  if (!suspendMark_)
+    suspendMark_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), false),
+                                          llvm::GlobalValue::ExternalLinkage, "vg_suspend", module_);
+  suspendCalls_.push_back(b_.CreateCall(suspendMark_));
+  vectors_.clear();  // cheaper made again than kept
+}
+
+SuspendFrame Emitter::suspendFrame() {
+  return {warpStart_,
+          warpLatch_,
+          nextWarp_,
+          dispatch_,
+          warpPoint_,
+          warp_,
+          blockField(offsetof(BlockState, frames), b_.getPtrTy()),
+          someWait_};
+}
+
+}  // namespace vg::ptx::gen
