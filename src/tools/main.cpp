@@ -5,6 +5,7 @@
 
 #include "tools/conform.h"
 #include "tools/doctor.h"
+#include "tools/gpu_check.h"
 #include "tools/info.h"
 #include "tools/run.h"
 
@@ -56,12 +57,21 @@ int main(int argc, char** argv) {
   conform->add_option("--library-dir", conformOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
   conform->footer("Exit status: 0 no rule differs, 1 some do, 2 the suite or the library cannot be used.");
 
+  GpuCheckOptions gpuOptions;
+  CLI::App* const gpuCheck =
+      app.add_subcommand("gpu-check", "drive a real GPU through the kernel driver, step by step");
+  gpuCheck->add_option("--gpu", gpuOptions.gpu, "which GPU of the driver's list (default: 0)");
+  gpuCheck->add_flag("--fault", gpuOptions.fault, "also copy from an address where nothing is");
+  gpuCheck->add_flag("!--quick", gpuOptions.bandwidth, "do not measure copies");
+  gpuCheck->footer("Exit status: 0 every step passed, 1 one did not, 77 there is no GPU.");
+
   // "--" ends our options; what follows belongs to the program word for word.
   char** const separator =
       std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
   CLI11_PARSE(app, static_cast<int>(separator - argv), argv);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);
+  if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
   if (*conform) return vg::tools::conform(conformOptions);
   if (*traceFile) runOptions.trace = traceFileName;
   if (traceToStderr) runOptions.trace = "";

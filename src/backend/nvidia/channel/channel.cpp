@@ -1,0 +1,165 @@
+#include "backend/nvidia/channel/channel.h"
+
+#include <cstdio>
+#include <ctime>
+
+#include "backend/nvidia/channel/channel_group.h"
+#include "base/log.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr uint32_t kRingEntries = 1024;
+constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
+constexpr size_t kSlotBytes = 16384;  // ring and the words shared with the host
+constexpr size_t kPiecesAt = 4096;    // behind the progress
+constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
+constexpr size_t kTailWords = host::kSemaphoreWords;
+
+static_assert(Channel::kInFlight < kRingEntries);
+
+// Orders stores to write-combined memory before the doorbell.
+void storeFence() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#else
+  __sync_synchronize();
+#endif
+}
+
+uint64_t now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// Bits of a ring's entry: address of words, that they are a subroutine, how many.
+uint64_t ringEntry(uint64_t address, size_t words) { return address | uint64_t{1} << 41 | uint64_t{words} << 42; }
+
+}  // namespace
+
+CUresult Channel::create(const ChannelGroup& group, Addresses& addresses, size_t slot) {
+  addresses_ = &addresses;
+  group_ = group.handle_;
+  VG_TRY(memory_, Block::createPinned(gpu_, addresses, kPiecesAt + kInFlight * kPieceBytes));
+  VG_TRY(notifier_, Block::create(gpu_, addresses, {Where::System, kSmallPage, kSmallPage}, SeenBy::GpuAndCpu));
+  VG_CHECK(createObject(group, *group.rings_, slot * kSlotBytes));
+  return registerWithUvm(addresses, group.graphics());
+}
+
+CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, size_t at) {
+  std::byte* const shared = rings.start() + at + kRingBytes;
+  ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
+  get_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdGet);
+  put_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdPut);
+  rm::ChannelParameters parameters{};
+  parameters.errorNotifier = notifier_->memory().handle();
+  parameters.ringAddress = rings.address(at);
+  parameters.ringEntries = kRingEntries;
+  parameters.contextShare = group.contextShare_;
+  parameters.userdMemory[0] = rings.memory().handle();
+  parameters.userdOffset[0] = at + kRingBytes;
+  parameters.engineType = group.engine_;
+  Client& client = gpu_.client();
+  Client::Made made = client.make(group_, gpu_.facts().classes.channel, &parameters, sizeof parameters);
+  if (made.status) return refused(made.status, "a channel on engine %#x", group.engine_);
+  handle_ = made.handle;
+
+  VG_CHECK(createEngineObjects(group));
+  rm::SubmitToken token{UINT32_MAX};
+  if (const Status status = client.control(handle_, rm::kGetSubmitToken, &token, sizeof token))
+    return refused(status, "a channel's token");
+  token_ = token.token;
+  return CUDA_SUCCESS;
+}
+
+// A graphics channel has no context to register before it has a compute object; its copy object needs no parameters,
+// as one copy engine shares its runlist.
+CUresult Channel::createEngineObjects(const ChannelGroup& group) {
+  Client& client = gpu_.client();
+  const GpuClasses& classes = gpu_.facts().classes;
+  if (group.graphics()) {
+    const Client::Made compute = client.make(handle_, classes.compute, nullptr, 0);
+    if (compute.status) return refused(compute.status, "a compute object");
+  }
+  const rm::CopyObjectParameters parameters{1, group.engine_};
+  const Client::Made copy =
+      client.make(handle_, classes.copy, group.graphics() ? nullptr : &parameters, sizeof parameters);
+  return copy.status ? refused(copy.status, "a copy object on engine %#x", group.engine_) : CUDA_SUCCESS;
+}
+
+// A copy engine's channel has no buffers of its context to place.
+CUresult Channel::registerWithUvm(Addresses& addresses, bool graphics) {
+  windowBytes_ = graphics ? size_t{64} << 20 : kHugePage;
+  VG_TRY(window_, addresses.take(windowBytes_, kHugePage));
+  VG_CHECK(gpu_.uvm().registerChannel(gpu_.facts().uuid, handle_, reinterpret_cast<uint64_t>(window_), windowBytes_));
+  registered_ = true;
+  return CUDA_SUCCESS;
+}
+
+Channel::~Channel() {
+  if (registered_) gpu_.uvm().unregisterChannel(gpu_.facts().uuid, handle_);
+  if (handle_) gpu_.client().free(group_, handle_);
+  if (window_) addresses_->giveBack(window_, windowBytes_);
+}
+
+Result<Push> Channel::begin() {
+  if (submitted_ >= kInFlight) VG_CHECK(wait(submitted_ + 1 - kInFlight));
+  std::byte* const piece = memory_->start() + kPiecesAt + submitted_ % kInFlight * kPieceBytes;
+  return Push(reinterpret_cast<uint32_t*>(piece), kSubmissionWords - kTailWords);
+}
+
+uint64_t Channel::submit(Push& push) {
+  const size_t at = kPiecesAt + submitted_ % kInFlight * kPieceBytes;
+  Push tail(reinterpret_cast<uint32_t*>(memory_->start() + at) + push.used(), kTailWords);
+  const uint64_t number = submitted_ + 1;
+  host::release(tail, memory_->address(), number);
+  ring_[submitted_ % kRingEntries] = ringEntry(memory_->address(at), push.used() + tail.used());
+  storeFence();
+  *put_ = static_cast<uint32_t>(number % kRingEntries);
+  storeFence();
+  gpu_.ringDoorbell(token_);
+  return submitted_ = number;
+}
+
+CUresult Channel::state() const {
+  const volatile rm::Notification& error = notification();
+  if (error.status != 0xffff) return CUDA_SUCCESS;
+  // Xid 31: an access to an address that is not mapped. 48, 94, 95: memory errors.
+  switch (error.info32) {
+    case 31:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case 48:
+    case 94:
+    case 95:
+      return CUDA_ERROR_ECC_UNCORRECTABLE;
+    default:
+      return CUDA_ERROR_LAUNCH_FAILED;
+  }
+}
+
+CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
+  if (completed() >= submission) return CUDA_SUCCESS;
+  const uint64_t end = now() + nanoseconds;
+  for (uint32_t round = 1; completed() < submission; ++round) {
+    if (round % 4096) continue;
+    if (const CUresult error = state()) return fail(error, "a channel died: %s", describe().c_str());
+    if (now() > end) {
+      VG_LOG(Error, "a channel does not come to an end: %s", describe().c_str());
+      return CUDA_ERROR_TIMEOUT;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+std::string Channel::describe() const {
+  const volatile rm::Notification& error = notification();
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "put %u get %u, submitted %llu, completed %llu, notifier status %#x code %u engine %u", *put_, *get_,
+                static_cast<unsigned long long>(submitted_), static_cast<unsigned long long>(completed()), error.status,
+                error.info32, error.info16);
+  return text;
+}
+
+}  // namespace vg::backend::nvidia

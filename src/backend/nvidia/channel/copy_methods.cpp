@@ -1,0 +1,108 @@
+#include "backend/nvidia/channel/copy_methods.h"
+
+#include <algorithm>
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr size_t kLaunchWords = 16;              // the most that one launch takes
+constexpr size_t kFillWords = 4;                 // the constant and its form
+constexpr size_t kMostInLine = size_t{1} << 30;  // bytes; the field has 32 bits
+constexpr size_t kMostRows = size_t{1} << 24;
+constexpr size_t kMostPitch = (size_t{1} << 31) - 1;
+constexpr uint32_t kPitchBoth = ce::kSourcePitch | ce::kDestinationPitch;
+
+uint64_t addressOf(const std::byte* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+uint32_t low(size_t value) { return static_cast<uint32_t>(value); }
+
+// A box without gaps is one long row.
+void straighten(copy::Shape& s) {
+  if (s.height > 1 && (s.source.rowPitch != s.width || s.destination.rowPitch != s.width)) return;
+  const size_t slice = s.width * s.height;
+  if (s.depth > 1 && (s.source.slicePitch != slice || s.destination.slicePitch != slice)) return;
+  s.width = slice * s.depth;
+  s.height = s.depth = 1;
+}
+
+size_t rowsAtOnce(size_t width, size_t pitch) { return width > kMostInLine || pitch > kMostPitch ? 1 : kMostRows; }
+
+}  // namespace
+
+CopyPieces::CopyPieces(const copy::Shape& shape) : shape_(shape) {
+  straighten(shape_);
+  if (!shape_.bytes()) shape_.depth = 0;
+  rowsAtOnce_ = rowsAtOnce(shape_.width, std::max(shape_.source.rowPitch, shape_.destination.rowPitch));
+}
+
+void CopyPieces::write(Push& push) {
+  while (!done() && push.left() >= kLaunchWords) {
+    const size_t rows = column_ ? 1 : std::min(rowsAtOnce_, shape_.height - row_);
+    const size_t bytes = std::min(shape_.width - column_, kMostInLine);
+    launch(push, bytes, rows);
+    advance(bytes, rows);
+  }
+}
+
+void CopyPieces::launch(Push& push, size_t bytes, size_t rows) {
+  const auto at = [this](const copy::Side& side) {
+    return addressOf(side.base) + slice_ * side.slicePitch + row_ * side.rowPitch + column_;
+  };
+  push.writeAddress(kCopySubchannel, ce::kInHigh, at(shape_.source));
+  push.writeAddress(kCopySubchannel, ce::kOutHigh, at(shape_.destination));
+  push.write(kCopySubchannel, ce::kPitchIn,
+             {low(shape_.source.rowPitch), low(shape_.destination.rowPitch), low(bytes), low(rows)});
+  push.write(kCopySubchannel, ce::kLaunch,
+             {ce::kNonPipelined | ce::kFlush | kPitchBoth | (rows > 1 ? ce::kMultiLine : 0)});
+}
+
+void CopyPieces::advance(size_t bytes, size_t rows) {
+  column_ += bytes;
+  if (column_ < shape_.width) return;
+  column_ = 0;
+  row_ += rows;
+  if (row_ < shape_.height) return;
+  row_ = 0;
+  ++slice_;
+}
+
+FillPieces::FillPieces(const copy::Fill& fill) : fill_(fill) {
+  if (!fill_.width) fill_.height = 0;
+  if (fill_.height > 1 && fill_.pitch == fill_.width) {
+    fill_.width *= fill_.height;
+    fill_.height = 1;
+  }
+  rowsAtOnce_ = rowsAtOnce(fill_.width, fill_.pitch);
+}
+
+void FillPieces::write(Push& push) {
+  if (done() || push.left() < kFillWords + kLaunchWords) return;
+  push.write(kCopySubchannel, ce::kRemapConstA, {fill_.pattern});
+  push.write(kCopySubchannel, ce::kRemapComponents, {ce::constantOf(fill_.elementSize)});
+  while (!done() && push.left() >= kLaunchWords) {
+    const size_t rows = column_ ? 1 : std::min(rowsAtOnce_, fill_.height - row_);
+    const size_t bytes = std::min(fill_.width - column_, kMostInLine);
+    launch(push, bytes, rows);
+    column_ += bytes;
+    if (column_ < fill_.width) continue;
+    column_ = 0;
+    row_ += rows;
+  }
+}
+
+// With the remap on, a line is counted in elements. A pitch of the source must fit several lines even though nothing is
+// read: the engine calls it an error otherwise.
+void FillPieces::launch(Push& push, size_t bytes, size_t rows) {
+  push.writeAddress(kCopySubchannel, ce::kOutHigh, addressOf(fill_.base) + row_ * fill_.pitch + column_);
+  push.write(kCopySubchannel, ce::kPitchIn,
+             {low(fill_.pitch), low(fill_.pitch), low(bytes / fill_.elementSize), low(rows)});
+  push.write(kCopySubchannel, ce::kLaunch,
+             {ce::kNonPipelined | ce::kFlush | kPitchBoth | ce::kRemap | (rows > 1 ? ce::kMultiLine : 0)});
+}
+
+void ce::release(Push& push, uint64_t address, uint32_t payload) {
+  push.writeAddress(kCopySubchannel, kSemaphoreHigh, address);
+  push.write(kCopySubchannel, kPayloadLow, {payload});
+  push.write(kCopySubchannel, kLaunch, {kNoTransfer | kFlush | kReleaseTimestamp});
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,46 @@
+// Copies and fills as methods of the copy engine. Both sides are addresses that the GPU knows and do not overlap.
+//
+// A box may need more launches than one submission holds: write() adds as many as fit and remembers how far it came.
+// Every launch starts when the one before it is done.
+#pragma once
+
+#include "backend/nvidia/channel/push.h"
+#include "copy/shape.h"
+
+namespace vg::backend::nvidia {
+
+class CopyPieces {
+ public:
+  explicit CopyPieces(const copy::Shape& shape);
+  bool done() const { return slice_ == shape_.depth; }
+  void write(Push& push);
+
+ private:
+  void launch(Push& push, size_t bytes, size_t rows);
+  void advance(size_t bytes, size_t rows);
+
+  copy::Shape shape_;
+  size_t rowsAtOnce_;
+  size_t slice_ = 0, row_ = 0, column_ = 0;  // what comes next
+};
+
+class FillPieces {
+ public:
+  explicit FillPieces(const copy::Fill& fill);
+  bool done() const { return row_ == fill_.height; }
+  void write(Push& push);
+
+ private:
+  void launch(Push& push, size_t bytes, size_t rows);
+
+  copy::Fill fill_;
+  size_t rowsAtOnce_;
+  size_t row_ = 0, column_ = 0;
+};
+
+namespace ce {
+// Writes the payload (32 bits) with a timestamp, behind everything that came before on this engine. 16-byte alignment.
+void release(Push& push, uint64_t address, uint32_t payload);
+}  // namespace ce
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,39 @@
+// What goes into a push buffer: headers of methods, and the methods of the host and of the copy engine that we use, by
+// the names of the public class headers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace vg::backend::nvidia {
+
+// Subchannels by convention.
+inline constexpr uint32_t kHostSubchannel = 0, kCopySubchannel = 4;
+
+constexpr uint32_t incrementing(uint32_t subchannel, uint32_t method, uint32_t count) {
+  return 1u << 29 | count << 16 | subchannel << 13 | method >> 2;
+}
+constexpr uint32_t immediate(uint32_t subchannel, uint32_t method, uint32_t value) {
+  return 4u << 29 | value << 16 | subchannel << 13 | method >> 2;
+}
+
+namespace host {
+inline constexpr uint32_t kSetObject = 0x0, kSemAddressLow = 0x5c, kSemExecute = 0x6c;
+// SEM_EXECUTE
+inline constexpr uint32_t kAcquireCircular = 3, kRelease = 1, kSwitchWhileWaiting = 1u << 12, kWaitForIdle = 1u << 20,
+                          kPayload64 = 1u << 24, kTimestamp = 1u << 25;
+}  // namespace host
+
+namespace ce {
+inline constexpr uint32_t kSemaphoreHigh = 0x240, kSemaphoreLow = 0x244, kPayloadLow = 0x248, kPayloadHigh = 0x24c,
+                          kLaunch = 0x300, kInHigh = 0x400, kOutHigh = 0x408, kPitchIn = 0x410, kPitchOut = 0x414,
+                          kLineLength = 0x418, kLineCount = 0x41c, kRemapConstA = 0x700, kRemapComponents = 0x708;
+// LAUNCH_DMA
+inline constexpr uint32_t kNoTransfer = 0, kPipelined = 1, kNonPipelined = 2, kFlush = 1u << 2,
+                          kReleaseOneWord = 1u << 3, kReleaseTimestamp = 2u << 3, kSourcePitch = 1u << 7,
+                          kDestinationPitch = 1u << 8, kMultiLine = 1u << 9, kRemap = 1u << 10, kSemaphore64 = 1u << 27;
+// SET_REMAP_COMPONENTS: one component, constant A, of so many bytes
+constexpr uint32_t constantOf(uint32_t elementSize) { return (elementSize - 1) << 16 | 4; }
+}  // namespace ce
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,49 @@
+// Writes methods into memory that a channel will read. Plain stores; the channel bounds a submission's words.
+#pragma once
+
+#include <initializer_list>
+
+#include "backend/nvidia/channel/methods.h"
+#include "base/result.h"
+
+namespace vg::backend::nvidia {
+
+class Push {
+ public:
+  Push() = default;
+  Push(uint32_t* words, size_t capacity) : words_(words), capacity_(capacity) {}
+
+  size_t used() const { return used_; }
+  size_t left() const { return capacity_ - used_; }
+
+  // A method and those after it, one word each.
+  void write(uint32_t subchannel, uint32_t method, std::initializer_list<uint32_t> values) {
+    add(incrementing(subchannel, method, static_cast<uint32_t>(values.size())));
+    for (uint32_t value : values) add(value);
+  }
+  // An upper word and a lower one, as all engines take addresses.
+  void writeAddress(uint32_t subchannel, uint32_t method, uint64_t address) {
+    write(subchannel, method, {static_cast<uint32_t>(address >> 32), static_cast<uint32_t>(address)});
+  }
+
+ private:
+  void add(uint32_t word) {
+    if (used_ == capacity_) unreachable("a push buffer of %zu words is full", capacity_);
+    words_[used_++] = word;
+  }
+
+  uint32_t* words_ = nullptr;
+  size_t capacity_ = 0, used_ = 0;
+};
+
+// Host methods; any channel.
+namespace host {
+// Writes the 64-bit payload, and a timestamp 8 bytes behind it, when all work before is done. Requires: 16-byte
+// alignment.
+void release(Push& push, uint64_t address, uint64_t payload);
+// Holds the channel until the 64-bit word is `payload` or later.
+void acquire(Push& push, uint64_t address, uint64_t payload);
+inline constexpr size_t kSemaphoreWords = 6;
+}  // namespace host
+
+}  // namespace vg::backend::nvidia

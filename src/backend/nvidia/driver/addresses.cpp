@@ -1,0 +1,78 @@
+#include "backend/nvidia/driver/addresses.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <iterator>
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+constexpr uintptr_t kEnd = uintptr_t{1} << 40;
+constexpr size_t kGiB = size_t{1} << 30;
+
+std::byte* reserve(uintptr_t from, size_t bytes) {
+  for (uintptr_t wanted = from; wanted + bytes <= kEnd; wanted += bytes) {
+    void* const hint = reinterpret_cast<void*>(wanted);
+    void* const got = mmap(hint, bytes, PROT_NONE, kReserved | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == hint) return static_cast<std::byte*>(got);
+    if (got != MAP_FAILED) munmap(got, bytes);  // a kernel that takes the address as a mere hint
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool makeInaccessible(void* start, size_t bytes) {
+  return mmap(start, bytes, PROT_NONE, kReserved | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+Result<Addresses&> Addresses::shared() {
+  static Addresses* const instance = []() -> Addresses* {
+    // Programs sit at the bottom and at the top of the addresses; in between there is room, unless a tool has taken it.
+    constexpr size_t kMany = 16 * kGiB, kFew = kGiB;
+    if (std::byte* const start = reserve(64 * kGiB, kMany)) return new Addresses(start, kMany);
+    if (std::byte* const start = reserve(kGiB / 4, kFew)) return new Addresses(start, kFew);
+    return nullptr;
+  }();
+  if (!instance) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses are free below 2^40");
+  return *instance;
+}
+
+Result<std::byte*> Addresses::take(size_t bytes, size_t alignment) {
+  const std::lock_guard guard(mutex_);
+  for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+    const auto [start, size] = *piece;
+    const size_t skipped = -reinterpret_cast<uintptr_t>(start) & (alignment - 1);
+    if (skipped + bytes > size) continue;
+    if (skipped)
+      piece->second = skipped;
+    else
+      free_.erase(piece);
+    if (skipped + bytes < size) free_.emplace(start + skipped + bytes, size - skipped - bytes);
+    return start + skipped;
+  }
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes are left of the addresses shared with GPUs", bytes);
+}
+
+void Addresses::giveBack(std::byte* start, size_t bytes) {
+  makeInaccessible(start, bytes);
+  const std::lock_guard guard(mutex_);
+  auto next = free_.lower_bound(start);
+  if (next != free_.end() && start + bytes == next->first) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == start) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(start, bytes);
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,86 @@
+#include "backend/nvidia/driver/block.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace vg::backend::nvidia {
+namespace {
+
+size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+}  // namespace
+
+Result<std::unique_ptr<Block>> Block::createAt(Gpu& gpu, std::byte* start, const MemoryRequest& request,
+                                               SeenBy seenBy) {
+  std::unique_ptr<Block> block(new Block(gpu, start, roundUp(request.bytes, request.pageBytes)));
+  VG_TRY(block->memory_, MemoryObject::allocate(gpu, request));
+  if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(block->mapToCpu());
+  VG_CHECK(block->mapToGpu(false));
+  return block;
+}
+
+Result<std::unique_ptr<Block>> Block::create(Gpu& gpu, Addresses& addresses, const MemoryRequest& request,
+                                             SeenBy seenBy) {
+  const size_t bytes = roundUp(request.bytes, request.pageBytes);
+  VG_TRY(std::byte* const start, addresses.take(bytes, request.pageBytes));
+  Result<std::unique_ptr<Block>> block = createAt(gpu, start, request, seenBy);
+  if (block.ok())
+    (*block)->taken_ = &addresses;
+  else
+    addresses.giveBack(start, bytes);
+  return block;
+}
+
+Result<std::unique_ptr<Block>> Block::pin(Gpu& gpu, void* start, size_t bytes, bool readOnly) {
+  std::unique_ptr<Block> block(new Block(gpu, static_cast<std::byte*>(start), bytes));
+  VG_TRY(block->memory_, MemoryObject::pin(gpu, start, bytes, readOnly));
+  VG_CHECK(block->mapToGpu(readOnly));
+  return block;
+}
+
+// Shared mapping: a fork must not copy pages away from under the GPU.
+Result<std::unique_ptr<Block>> Block::createPinned(Gpu& gpu, Addresses& addresses, size_t bytes) {
+  bytes = roundUp(bytes, kSmallPage);
+  VG_TRY(std::byte* const start, addresses.take(bytes, std::min(kHugePage, bytes >= kHugePage ? kHugePage : kBigPage)));
+  constexpr int kFlags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE;
+  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) {
+    addresses.giveBack(start, bytes);
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "the system refuses %zu bytes of memory: %s", bytes, strerror(errno));
+  }
+  Result<std::unique_ptr<Block>> block = pin(gpu, start, bytes);
+  if (block.ok())
+    (*block)->taken_ = &addresses;
+  else
+    addresses.giveBack(start, bytes);
+  return block;
+}
+
+CUresult Block::mapToGpu(bool readOnly) {
+  VG_CHECK(gpu_.uvm().createRange(address(), bytes_));
+  ranged_ = true;
+  return gpu_.uvm().mapMemory(gpu_.facts().uuid, address(), bytes_, memory_->handle(), 0, readOnly);
+}
+
+CUresult Block::mapToCpu() {
+  const bool video = memory_->where() == Where::Video;
+  const int minor = video ? static_cast<int>(gpu_.card().minor) : -1;
+  const uint32_t flags = video ? rm::kMapReflected | rm::kMapWriteCombined : 0;
+  VG_CHECK(gpu_.client().map(minor, gpu_.device(), memory_->handle(), start_, bytes_, flags, &kernelAddress_));
+  onCpu_ = true;
+  return CUDA_SUCCESS;
+}
+
+Block::~Block() {
+  if (ranged_) gpu_.uvm().freeRange(address(), bytes_);
+  if (onCpu_) {
+    makeInaccessible(start_, bytes_);
+    gpu_.client().unmap(gpu_.device(), memory_->handle(), kernelAddress_);
+  }
+  memory_.reset();
+  if (taken_) taken_->giveBack(start_, bytes_);
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,169 @@
+#include "backend/nvidia/driver/gpu_facts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <initializer_list>
+
+namespace vg::backend::nvidia {
+namespace {
+
+// A control's parameters by offset, for structures whose size differs between versions.
+struct Parameters {
+  alignas(8) std::byte bytes[kLargestParameters]{};
+
+  template <class T>
+  void put(size_t offset, T value) {
+    std::memcpy(bytes + offset, &value, sizeof value);
+  }
+  template <class T>
+  T get(size_t offset) const {
+    T value;
+    std::memcpy(&value, bytes + offset, sizeof value);
+    return value;
+  }
+};
+
+CUresult ask(Client& client, rm::Handle object, uint32_t command, Parameters& parameters, size_t bytes,
+             const char* what) {
+  const Status status = client.control(object, command, parameters.bytes, bytes);
+  return status ? refused(status, "the GPU's %s", what) : CUDA_SUCCESS;
+}
+
+uint32_t newestOf(const std::vector<uint32_t>& classes, std::initializer_list<uint32_t> newestFirst) {
+  for (uint32_t candidate : newestFirst)
+    if (std::find(classes.begin(), classes.end(), candidate) != classes.end()) return candidate;
+  return 0;
+}
+
+Result<GpuClasses> askClasses(Client& client, rm::Handle device) {
+  Parameters parameters;
+  VG_CHECK(ask(client, device, rm::kGetClassList, parameters, client.abi().classList, "list of classes"));
+  std::vector<uint32_t> classes(std::min<uint32_t>(parameters.get<uint32_t>(0), client.abi().classList / 4 - 1));
+  std::memcpy(classes.data(), parameters.bytes + 4, classes.size() * 4);
+  // Blackwell, Hopper, Ada, Ampere, Turing, Volta
+  return GpuClasses{newestOf(classes, {0xc761, 0xc661, 0xc561, 0xc461, 0xc361}),
+                    newestOf(classes, {0xca6f, 0xc96f, 0xc86f, 0xc56f, 0xc46f, 0xc36f}),
+                    newestOf(classes, {0xcec0, 0xcdc0, 0xcbc0, 0xc9c0, 0xc7c0, 0xc6c0, 0xc5c0, 0xc3c0}),
+                    newestOf(classes, {0xcab5, 0xc9b5, 0xc8b5, 0xc7b5, 0xc6b5, 0xc5b5, 0xc3b5})};
+}
+
+CUresult askName(Client& client, rm::Handle subdevice, GpuFacts& facts) {
+  Parameters parameters;
+  VG_CHECK(ask(client, subdevice, rm::kGetNameString, parameters, client.abi().nameString, "name"));
+  const char* const text = reinterpret_cast<const char*>(parameters.bytes + 4);
+  facts.name.assign(text, strnlen(text, 64));
+  rm::GidInfo gid{};
+  gid.flags = rm::kGidBinary;
+  gid.length = sizeof facts.uuid;
+  if (const Status status = client.control(subdevice, rm::kGetGidInfo, &gid, sizeof gid))
+    return refused(status, "the GPU's UUID");
+  std::memcpy(&facts.uuid, gid.data, sizeof facts.uuid);
+  return CUDA_SUCCESS;
+}
+
+// 0x900 is 9.0; of Blackwell's 0xa04 the toolkit speaks as 12.0.
+int capabilityOf(uint32_t smVersion) {
+  if (smVersion == 0xa04) return 120;
+  return static_cast<int>((smVersion >> 8 & 0xf) * 10 + (smVersion & 0xf));
+}
+
+CUresult askMultiprocessors(Client& client, rm::Handle subdevice, GpuFacts& facts) {
+  rm::InfoEntry entries[] = {
+      {rm::kGrSmVersion, 0}, {rm::kGrWarpsPerSm, 0}, {rm::kGrGpcs, 0}, {rm::kGrTpcsPerGpc, 0}, {rm::kGrSmsPerTpc, 0}};
+  rm::GrInfo info{};
+  info.count = std::size(entries);
+  info.list = reinterpret_cast<uint64_t>(entries);
+  if (const Status status = client.control(subdevice, rm::kGrGetInfo, &info, sizeof info))
+    return refused(status, "the GPU's multiprocessors");
+  facts.computeCapability = capabilityOf(entries[0].data);
+  facts.warpsPerMultiprocessor = entries[1].data;
+  facts.gpcs = entries[2].data;
+  facts.tpcsPerGpc = entries[3].data;
+  facts.multiprocessorsPerTpc = entries[4].data;
+
+  Parameters order;
+  const size_t bytes = client.abi().smOrder;
+  VG_CHECK(ask(client, subdevice, rm::kGetSmOrder, order, bytes, "order of multiprocessors"));
+  facts.multiprocessors = order.get<uint16_t>(bytes - 24);
+  return CUDA_SUCCESS;
+}
+
+Result<std::vector<uint32_t>> askMemory(Client& client, rm::Handle subdevice, std::initializer_list<uint32_t> which) {
+  Parameters parameters;
+  parameters.put(0, static_cast<uint32_t>(which.size()));
+  size_t at = 4;
+  for (uint32_t index : which) {
+    parameters.put(at, rm::InfoEntry{index, 0});
+    at += sizeof(rm::InfoEntry);
+  }
+  VG_CHECK(ask(client, subdevice, rm::kFbGetInfo, parameters, client.abi().fbInfo, "memory"));
+  std::vector<uint32_t> answers;
+  for (size_t i = 0; i < which.size(); ++i) answers.push_back(parameters.get<rm::InfoEntry>(4 + 8 * i).data);
+  return answers;
+}
+
+CUresult askSizes(Client& client, rm::Handle subdevice, GpuFacts& facts) {
+  VG_TRY(const std::vector<uint32_t> answers,
+         askMemory(client, subdevice, {rm::kFbUsableRam, rm::kFbBar1Size, rm::kFbBusWidth, rm::kFbL2Size}));
+  facts.totalMemory = uint64_t{answers[0]} << 10;
+  facts.barBytes = uint64_t{answers[1]} << 10;
+  facts.busWidth = answers[2];
+  facts.l2Bytes = answers[3];
+  rm::Architecture architecture{};
+  if (const Status status = client.control(subdevice, rm::kGetArchitecture, &architecture, sizeof architecture))
+    return refused(status, "the GPU's architecture");
+  facts.architecture = architecture.architecture;
+  return CUDA_SUCCESS;
+}
+
+bool isCopyEngine(uint32_t type) {
+  return (type >= rm::kEngineCopy0 && type <= rm::kEngineCopy9) ||
+         (type >= rm::kEngineCopy10 && type <= rm::kEngineCopy19);
+}
+uint32_t copyIndex(uint32_t type) {
+  return type >= rm::kEngineCopy10 ? type - rm::kEngineCopy10 + 10 : type - rm::kEngineCopy0;
+}
+
+CUresult askCopyEngines(Client& client, rm::Handle subdevice, GpuFacts& facts) {
+  Parameters engines, caps;
+  VG_CHECK(ask(client, subdevice, rm::kGetEngines, engines, client.abi().engines, "engines"));
+  VG_CHECK(ask(client, subdevice, rm::kGetAllCopyCaps, caps, client.abi().copyCaps, "copy engines"));
+  const uint32_t count = std::min<uint32_t>(engines.get<uint32_t>(0), client.abi().engines / 4 - 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t type = engines.get<uint32_t>(4 + 4 * i);
+    if (!isCopyEngine(type)) continue;
+    const size_t at = 2 * copyIndex(type);
+    rm::PceMask mask{type, 0};
+    if (client.control(subdevice, rm::kGetPceMask, &mask, sizeof mask)) mask.mask = 0;
+    facts.copyEngines.push_back({type,
+                                 {caps.get<uint8_t>(at), caps.get<uint8_t>(at + 1)},
+                                 static_cast<uint32_t>(__builtin_popcount(mask.mask))});
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice) {
+  GpuFacts facts;
+  VG_TRY(facts.classes, askClasses(client, device));
+  VG_CHECK(askName(client, subdevice, facts));
+  VG_CHECK(askMultiprocessors(client, subdevice, facts));
+  VG_CHECK(askSizes(client, subdevice, facts));
+  VG_CHECK(askCopyEngines(client, subdevice, facts));
+  return facts;
+}
+
+Result<uint64_t> askFreeMemory(Client& client, rm::Handle subdevice) {
+  VG_TRY(const std::vector<uint32_t> answers, askMemory(client, subdevice, {rm::kFbHeapFree}));
+  return uint64_t{answers[0]} << 10;
+}
+
+Result<uint64_t> askTime(Client& client, rm::Handle subdevice) {
+  rm::Time time{};
+  if (const Status status = client.control(subdevice, rm::kGetTime, &time, sizeof time))
+    return refused(status, "the GPU's time");
+  return time.nanoseconds;
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,46 @@
+// What a GPU says of itself: plain data, asked once.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/nvidia/driver/client.h"
+
+namespace vg::backend::nvidia {
+
+struct CopyEngine {
+  uint32_t type;  // as in the list of engines
+  uint8_t caps[2];
+  uint32_t physical;  // engines that work behind this one: how fast it is inside video memory. 0: unknown
+  bool sharesGraphics() const { return caps[0] & rm::kCopyGraphics; }
+};
+
+// The newest class that the GPU has of each kind; 0: none that we know.
+struct GpuClasses {
+  uint32_t usermode = 0, channel = 0, compute = 0, copy = 0;
+};
+
+struct GpuFacts {
+  std::string name;
+  CUuuid uuid{};
+  int computeCapability = 0;  // 10 * major + minor
+  uint32_t multiprocessors = 0, warpsPerMultiprocessor = 0;
+  uint32_t gpcs = 0, tpcsPerGpc = 0, multiprocessorsPerTpc = 0;  // most that this kind of chip can have
+  uint64_t totalMemory = 0;                                      // bytes
+  uint64_t barBytes = 0;
+  uint32_t busWidth = 0, l2Bytes = 0;
+  uint32_t architecture = 0;
+  GpuClasses classes;
+  std::vector<CopyEngine> copyEngines;
+};
+
+Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice);
+// Bytes; changes with every allocation of anybody.
+Result<uint64_t> askFreeMemory(Client& client, rm::Handle subdevice);
+// Nanoseconds of the clock that timestamps of semaphores come from.
+Result<uint64_t> askTime(Client& client, rm::Handle subdevice);
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,45 @@
+// Memory that a GPU can use, as the resource manager knows it: video memory, system memory, or pages of the process.
+// It has no address until it is mapped (block.h).
+#pragma once
+
+#include <memory>
+
+#include "backend/nvidia/driver/gpu.h"
+
+namespace vg::backend::nvidia {
+
+inline constexpr size_t kSmallPage = 4096, kBigPage = 65536, kHugePage = size_t{2} << 20;
+
+enum class Where { Video, System };
+
+struct MemoryRequest {
+  Where where = Where::Video;
+  size_t bytes = 0;              // rounded up to the page
+  size_t pageBytes = kHugePage;  // kSmallPage, kBigPage or kHugePage; system memory: kSmallPage
+  bool contiguous = false;
+};
+
+class MemoryObject {
+ public:
+  static Result<std::unique_ptr<MemoryObject>> allocate(Gpu& gpu, const MemoryRequest& request);
+  // Pins pages that the process has. Requires: whole pages. `readOnly`: the process may only read them, and so may the
+  // GPU.
+  static Result<std::unique_ptr<MemoryObject>> pin(Gpu& gpu, void* start, size_t bytes, bool readOnly);
+  ~MemoryObject() { gpu_.client().free(gpu_.device(), handle_); }
+  MemoryObject(const MemoryObject&) = delete;
+
+  rm::Handle handle() const { return handle_; }
+  size_t bytes() const { return bytes_; }
+  Where where() const { return where_; }
+
+ private:
+  MemoryObject(Gpu& gpu, rm::Handle handle, size_t bytes, Where where)
+      : gpu_(gpu), handle_(handle), bytes_(bytes), where_(where) {}
+
+  Gpu& gpu_;
+  const rm::Handle handle_;
+  const size_t bytes_;
+  const Where where_;
+};
+
+}  // namespace vg::backend::nvidia

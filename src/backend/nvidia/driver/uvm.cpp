@@ -1,0 +1,134 @@
+#include "backend/nvidia/driver/uvm.h"
+
+#include <cstring>
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr char kPath[] = "/dev/nvidia-uvm";
+// Larger than any structure of any version: the kernel copies its own size in and out.
+constexpr size_t kRoom = 10240;
+
+Status statusOfCall(SystemCalls& calls, int descriptor, unsigned long request, void* arguments) {
+  const int result = calls.control(descriptor, request, arguments);
+  return result ? kSystemCall | static_cast<Status>(-result) : kOk;
+}
+
+}  // namespace
+
+template <class T>
+Status Uvm::call(unsigned long request, T& arguments) {
+  struct Padded {
+    T arguments;
+    std::byte room[128];
+  } padded{arguments, {}};
+  const Status status = statusOfCall(client_.calls(), file_.descriptor(), request, &padded);
+  arguments = padded.arguments;
+  return status ? status : arguments.status;
+}
+
+Result<std::unique_ptr<Uvm>> Uvm::open(Client& client) {
+  SystemCalls& calls = client.calls();
+  VG_TRY(DeviceFile file, openDeviceFile(calls, kPath));
+  VG_TRY(DeviceFile keeper, openDeviceFile(calls, kPath));
+  const int main = file.descriptor(), second = keeper.descriptor();
+  std::unique_ptr<Uvm> uvm(new Uvm(client, std::move(file), std::move(keeper)));
+  uvm::Initialize initialize{};
+  if (const Status status = uvm->call(uvm::kInitialize, initialize)) return refused(status, "unified addresses");
+  uvm::MmInitialize keep{main, 0};
+  Status status = statusOfCall(calls, second, uvm::kMmInitialize, &keep);
+  if (!status) status = keep.status;
+  if (status && status != kNothingToDo) return refused(status, "to keep unified addresses");
+  return uvm;
+}
+
+CUresult Uvm::registerGpu(const CUuuid& gpu) {
+  uvm::RegisterGpu arguments{};
+  arguments.uuid = gpu;
+  arguments.controlDescriptor = -1;
+  const Status status = call(uvm::kRegisterGpu, arguments);
+  return status ? refused(status, "the GPU for unified addresses") : CUDA_SUCCESS;
+}
+
+CUresult Uvm::registerSpace(const CUuuid& gpu, rm::Handle addressSpace) {
+  uvm::RegisterSpace arguments{gpu, client_.descriptor(), client_.handle(), addressSpace, 0};
+  const Status status = call(uvm::kRegisterSpace, arguments);
+  return status ? refused(status, "the GPU's address space") : CUDA_SUCCESS;
+}
+
+CUresult Uvm::registerChannel(const CUuuid& gpu, rm::Handle channel, uint64_t base, uint64_t length) {
+  uvm::RegisterChannel arguments{};
+  arguments.uuid = gpu;
+  arguments.controlDescriptor = client_.descriptor();
+  arguments.client = client_.handle();
+  arguments.channel = channel;
+  arguments.base = base;
+  arguments.length = length;
+  const Status status = call(uvm::kRegisterChannel, arguments);
+  return status ? refused(status, "a channel in the address space") : CUDA_SUCCESS;
+}
+
+void Uvm::unregisterChannel(const CUuuid& gpu, rm::Handle channel) {
+  alignas(8) std::byte arguments[128]{};
+  const size_t uuidBytes = client_.abi().unregisterUuid;
+  std::memcpy(arguments, &gpu, uuidBytes);
+  const uint32_t rest[2] = {client_.handle(), channel};
+  std::memcpy(arguments + uuidBytes, rest, sizeof rest);
+  (void)statusOfCall(client_.calls(), file_.descriptor(), uvm::kUnregisterChannel, arguments);
+}
+
+void Uvm::unregisterSpace(const CUuuid& gpu) {
+  uvm::Unregister arguments{gpu, 0};
+  (void)call(uvm::kUnregisterSpace, arguments);
+}
+
+void Uvm::unregisterGpu(const CUuuid& gpu) {
+  uvm::Unregister arguments{gpu, 0};
+  (void)call(uvm::kUnregisterGpu, arguments);
+}
+
+CUresult Uvm::createRange(uint64_t base, uint64_t length) {
+  uvm::Range arguments{base, length, 0, 0};
+  const Status status = call(uvm::kCreateRange, arguments);
+  if (!status) return CUDA_SUCCESS;
+  return refused(status, "the range of %llu bytes at %#llx", static_cast<unsigned long long>(length),
+                 static_cast<unsigned long long>(base));
+}
+
+CUresult Uvm::mapMemory(const CUuuid& gpu, uint64_t base, uint64_t length, rm::Handle memory, uint64_t offset,
+                        bool readOnly) {
+  alignas(8) std::byte arguments[kRoom]{};
+  uvm::MapExternalHead head{base, length, offset, {}};
+  head.first.uuid = gpu;
+  head.first.mappingType = readOnly ? uvm::kReadOnly : uvm::kReadWriteAtomic;
+  std::memcpy(arguments, &head, offsetof(uvm::MapExternalHead, first) + sizeof head.first);
+  uvm::MapExternalTail tail{1, client_.descriptor(), client_.handle(), memory, 0};
+  std::byte* const end = arguments + client_.abi().mapExternalTail;
+  std::memcpy(end, &tail, sizeof tail);
+  Status status = statusOfCall(client_.calls(), file_.descriptor(), uvm::kMapExternal, arguments);
+  std::memcpy(&tail, end, sizeof tail);
+  if (!status) status = tail.status;
+  if (!status) return CUDA_SUCCESS;
+  return refused(status, "to map %llu bytes of memory at %#llx", static_cast<unsigned long long>(length),
+                 static_cast<unsigned long long>(base));
+}
+
+CUresult Uvm::unmapMemory(const CUuuid& gpu, uint64_t base, uint64_t length) {
+  uvm::UnmapExternal arguments{base, length, gpu, 0, 0};
+  const Status status = call(uvm::kUnmapExternal, arguments);
+  return status ? refused(status, "to unmap memory") : CUDA_SUCCESS;
+}
+
+CUresult Uvm::freeRange(uint64_t base, uint64_t length) {
+  alignas(8) std::byte arguments[128]{};
+  std::memcpy(arguments, &base, sizeof base);
+  const size_t lengthAt = client_.abi().freeLength;
+  if (lengthAt) std::memcpy(arguments + lengthAt, &length, sizeof length);
+  Status answer = 0;
+  const Status status = statusOfCall(client_.calls(), file_.descriptor(), uvm::kFree, arguments);
+  std::memcpy(&answer, arguments + (lengthAt ? 16 : 8), sizeof answer);
+  if (!status && !answer) return CUDA_SUCCESS;
+  return refused(status ? status : answer, "to free the range at %#llx", static_cast<unsigned long long>(base));
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,45 @@
+// The GPU addresses of this process, kept by the unified-memory driver: which ranges there are and which memory objects
+// they show on which GPU. Thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "backend/nvidia/driver/client.h"
+#include "backend/nvidia/driver/uvm_abi.h"
+
+namespace vg::backend::nvidia {
+
+class Uvm {
+ public:
+  static Result<std::unique_ptr<Uvm>> open(Client& client);
+  Uvm(const Uvm&) = delete;
+
+  CUresult registerGpu(const CUuuid& gpu);
+  CUresult registerSpace(const CUuuid& gpu, rm::Handle addressSpace);
+  // The driver may place the context's own buffers of a graphics channel into [base, base + length).
+  CUresult registerChannel(const CUuuid& gpu, rm::Handle channel, uint64_t base, uint64_t length);
+  void unregisterChannel(const CUuuid& gpu, rm::Handle channel);
+  void unregisterSpace(const CUuuid& gpu);
+  void unregisterGpu(const CUuuid& gpu);
+
+  // A range that memory objects can be mapped into. Requires: multiples of 4 KiB, no overlap with another range.
+  CUresult createRange(uint64_t base, uint64_t length);
+  // Shows `memory` from `offset` on in a part of a range. What was mapped there is replaced.
+  CUresult mapMemory(const CUuuid& gpu, uint64_t base, uint64_t length, rm::Handle memory, uint64_t offset,
+                     bool readOnly);
+  CUresult unmapMemory(const CUuuid& gpu, uint64_t base, uint64_t length);
+  // The whole range as it was created, with all that is mapped into it.
+  CUresult freeRange(uint64_t base, uint64_t length);
+
+ private:
+  Uvm(Client& client, DeviceFile file, DeviceFile keeper)
+      : client_(client), file_(std::move(file)), keeper_(std::move(keeper)) {}
+  template <class T>
+  Status call(unsigned long request, T& arguments);
+
+  Client& client_;
+  const DeviceFile file_;
+  const DeviceFile keeper_;  // holds the process's memory descriptor for the driver
+};
+
+}  // namespace vg::backend::nvidia

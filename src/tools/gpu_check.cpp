@@ -1,0 +1,114 @@
+#include "tools/gpu_check.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "tools/gpu_check_bench.h"
+
+namespace vg::tools {
+
+using namespace backend::nvidia;
+
+bool GpuBench::check(bool passed, const char* what, const char* words, ...) {
+  std::printf("%s %s: ", passed ? "ok  " : "FAIL", what);
+  va_list arguments;
+  va_start(arguments, words);
+  std::vprintf(words, arguments);
+  va_end(arguments);
+  std::printf("\n");
+  std::fflush(stdout);
+  failures += !passed;
+  return passed;
+}
+
+double microseconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+}
+
+namespace {
+
+void printCard(int index, const rm::CardInfo& card) {
+  std::printf("     gpu %d: %04x:%02x:%02x.%x, PCI %04x:%04x, /dev/nvidia%u, BAR1 %llu MiB\n", index, card.domain,
+              card.bus, card.slot, card.function, card.vendor, card.device, card.minor,
+              static_cast<unsigned long long>(card.barBytes >> 20));
+}
+
+// A wrong size must be refused: that is what makes the tables of sizes safe.
+bool refusesWrongSize(Gpu& gpu) {
+  char room[64] = {};
+  const Status status = gpu.client().control(gpu.subdevice(), rm::kGetTime, room, 12);
+  return status == kInvalidArgument || status == kInvalidParameterStructure;
+}
+
+void checkFacts(GpuBench& bench) {
+  Gpu& gpu = bench.gpu;
+  const GpuFacts& f = gpu.facts();
+  Result<uint64_t> freeBytes = gpu.freeMemory(), time = gpu.time();
+  bench.check(f.multiprocessors > 0 && f.totalMemory > 0, "facts",
+              "%s, capability %d.%d, architecture %#x, %u multiprocessors, %u warps each, %u x %u x %u at most",
+              f.name.c_str(), f.computeCapability / 10, f.computeCapability % 10, f.architecture, f.multiprocessors,
+              f.warpsPerMultiprocessor, f.gpcs, f.tpcsPerGpc, f.multiprocessorsPerTpc);
+  bench.check(freeBytes.ok() && time.ok(), "memory", "%llu MiB, %llu MiB free, bus %u bits, L2 %u, BAR1 %llu MiB",
+              static_cast<unsigned long long>(f.totalMemory >> 20),
+              static_cast<unsigned long long>(freeBytes.ok() ? *freeBytes >> 20 : 0), f.busWidth, f.l2Bytes,
+              static_cast<unsigned long long>(f.barBytes >> 20));
+  bench.check(!f.copyEngines.empty(), "classes", "usermode %#x, channel %#x, compute %#x, copy %#x", f.classes.usermode,
+              f.classes.channel, f.classes.compute, f.classes.copy);
+  for (const CopyEngine& engine : f.copyEngines)
+    std::printf("     copy engine %#x, capabilities %02x %02x, %u physical%s\n", engine.type, engine.caps[0],
+                engine.caps[1], engine.physical, engine.sharesGraphics() ? ", on the graphics runlist" : "");
+  bench.check(refusesWrongSize(gpu), "sizes", "a control of the wrong size is refused");
+}
+
+int checkGpu(Client& client, Uvm& uvm, const rm::CardInfo& card, const GpuCheckOptions& options) {
+  const double start = microseconds();
+  Result<std::unique_ptr<Gpu>> gpu = Gpu::open(client, uvm, card);
+  Result<Addresses&> addresses = Addresses::shared();
+  if (!gpu.ok() || !addresses.ok()) {
+    std::printf("FAIL open: the GPU cannot be opened\n");
+    return 1;
+  }
+  GpuBench bench{**gpu, *addresses};
+  bench.check(true, "open", "device, doorbell and address space in %.0f us", microseconds() - start);
+  checkFacts(bench);
+  bench.check((*gpu)->boost() == CUDA_SUCCESS, "boost", "asked for full clocks");
+  checkMemory(bench);
+  checkRanges(bench);
+  checkChannels(bench, options);
+  return bench.failures ? 1 : 0;
+}
+
+}  // namespace
+
+int gpuCheck(const GpuCheckOptions& options) {
+  constexpr int kNoGpu = 77;
+  // What is refused is what this command is about.
+  log::threshold.store(static_cast<int>(std::getenv("VERDIGRIS_LOG")
+                                            ? log::levelNamed(settings().logLevel.c_str(), log::Level::Info)
+                                            : log::Level::Info));
+  const double start = microseconds();
+  Result<std::unique_ptr<Client>> client = Client::open(SystemCalls::real());
+  if (!client.ok()) {
+    std::printf("There is no NVIDIA kernel driver to talk to.\n");
+    return kNoGpu;
+  }
+  Result<std::unique_ptr<Uvm>> uvm = Uvm::open(**client);
+  if (!uvm.ok()) return kNoGpu;
+  rm::CardInfo cards[32];
+  Result<int> count = (*client)->cards(cards, 32);
+  if (!count.ok() || *count <= options.gpu) return kNoGpu;
+  std::printf("ok   driver: version %s, tables of branch %d, %d GPUs, %.0f us\n", (*client)->version().c_str(),
+              (*client)->abi().branch, *count, microseconds() - start);
+  for (int i = 0; i < *count; ++i) printCard(i, cards[i]);
+  const int result = checkGpu(**client, **uvm, cards[options.gpu], options);
+  std::printf("%s in %.0f ms\n", result ? "FAILED" : "passed", (microseconds() - start) / 1e3);
+  return result;
+}
+
+}  // namespace vg::tools

@@ -1,0 +1,115 @@
+// Opening the kernel driver and a GPU: versions, sizes, refusals.
+#include <errno.h>
+
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+using namespace backend::nvidia;
+
+TEST(KernelDriver, MissingNodesAndRefusedOnesAreToldApart) {
+  FakeDriver none({.refusedNodes = {{"/dev/nvidiactl", ENOENT}}});
+  EXPECT_EQ(Client::open(none).error(), CUDA_ERROR_NO_DEVICE);
+  FakeDriver refused({.refusedNodes = {{"/dev/nvidiactl", EACCES}}});
+  EXPECT_EQ(Client::open(refused).error(), CUDA_ERROR_NOT_PERMITTED);
+  FakeDriver noUvm({.refusedNodes = {{"/dev/nvidia-uvm", ENOENT}}});
+  const auto client = must(Client::open(noUvm));
+  EXPECT_EQ(Uvm::open(*client).error(), CUDA_ERROR_NO_DEVICE);
+}
+
+TEST(KernelDriver, UnknownVersionsAreRefused) {
+  for (const char* version : {"", "470.57.02", "610.43.02", "nonsense"}) {
+    FakeDriver driver({.version = version});
+    EXPECT_EQ(Client::open(driver).error(), CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) << version;
+    EXPECT_EQ(driver.openFiles(), 0u);
+  }
+}
+
+TEST(KernelDriver, EveryBranchHasItsOwnSizes) {
+  for (const char* version : {"535.288.01", "550.163.01", "570.211.01", "580.159.04", "590.48.01", "595.45.04"}) {
+    FakeGpu fake({.version = version});
+    EXPECT_EQ(fake.gpu->facts().multiprocessors, 132u) << version;
+    auto block = must(Block::create(*fake.gpu, fake.addresses(), {Where::Video, kHugePage}, SeenBy::GpuAndCpu));
+    auto group = must(ChannelGroup::create(*fake.gpu, fake.addresses(), 0xb, 1));
+    Channel& channel = group->channel(0);
+    EXPECT_EQ(channel.wait(channel.submitted()), CUDA_SUCCESS) << version;
+    group.reset();
+    block.reset();
+    EXPECT_EQ(fake.driver.ranges(), 0u) << version;
+  }
+}
+
+TEST(KernelDriver, BranchesBetweenTwoTablesGetTheOlder) {
+  EXPECT_EQ(must(abiFor("565.57.01"))->branch, 550);
+  EXPECT_EQ(must(abiFor("580.159.04"))->branch, 580);
+}
+
+TEST(KernelDriver, AWrongSizeIsRefusedAndChangesNothing) {
+  FakeGpu fake;
+  char room[64] = {};
+  EXPECT_EQ(fake.client->control(fake.gpu->subdevice(), rm::kGetTime, room, 12), kInvalidArgument);
+  EXPECT_EQ(fake.client->control(fake.gpu->subdevice(), 0x20809999, room, 8), kInvalidCommand);
+}
+
+TEST(KernelDriver, TheFactsOfAGpuAreRead) {
+  FakeGpu fake;
+  const GpuFacts& facts = fake.gpu->facts();
+  EXPECT_EQ(facts.name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(facts.computeCapability, 90);
+  EXPECT_EQ(facts.classes.channel, 0xc86fu);
+  EXPECT_EQ(facts.classes.usermode, 0xc661u);
+  ASSERT_EQ(facts.copyEngines.size(), 5u);
+  EXPECT_TRUE(facts.copyEngines[1].sharesGraphics());
+  EXPECT_FALSE(facts.copyEngines[2].sharesGraphics());
+  EXPECT_EQ(facts.copyEngines[4].physical, 8u);
+}
+
+TEST(KernelDriver, ConfidentialComputingIsRefused) {
+  FakeDriver driver({.confidential = true});
+  const auto client = must(Client::open(driver));
+  const auto uvm = must(Uvm::open(*client));
+  rm::CardInfo cards[4];
+  must(client->cards(cards, 4));
+  EXPECT_EQ(Gpu::open(*client, *uvm, cards[0]).error(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// Wherever opening fails, nothing is left behind.
+TEST(KernelDriver, AFailedOpenLeavesNothing) {
+  for (const uint32_t objectClass : {rm::kDevice, rm::kSubdevice, 0xc661u, rm::kAddressSpace}) {
+    FakeDriver driver;
+    const auto client = must(Client::open(driver));
+    const auto uvm = must(Uvm::open(*client));
+    rm::CardInfo cards[4];
+    must(client->cards(cards, 4));
+    const size_t files = driver.openFiles();
+    driver.failNext(objectClass, kNoMemory);
+    EXPECT_EQ(Gpu::open(*client, *uvm, cards[0]).error(), CUDA_ERROR_OUT_OF_MEMORY) << std::hex << objectClass;
+    EXPECT_EQ(driver.objects(), 0u) << std::hex << objectClass;
+    EXPECT_EQ(driver.openFiles(), files);
+  }
+}
+
+TEST(KernelDriver, ClosingLeavesNothing) {
+  FakeDriver driver;
+  {
+    const auto client = must(Client::open(driver));
+    const auto uvm = must(Uvm::open(*client));
+    rm::CardInfo cards[4];
+    must(client->cards(cards, 4));
+    const auto gpu = must(Gpu::open(*client, *uvm, cards[0]));
+    EXPECT_GT(driver.objects(), 0u);
+  }
+  EXPECT_EQ(driver.objects(), 0u);
+  EXPECT_EQ(driver.openFiles(), 0u);
+}
+
+TEST(KernelDriver, AnotherFilesClientIsRefused) {
+  FakeGpu fake;
+  const auto other = must(Client::open(fake.driver));
+  char room[8] = {};
+  EXPECT_EQ(other->control(fake.gpu->subdevice(), rm::kGetTime, room, 8), kObjectNotFound);
+}
+
+}  // namespace
+}  // namespace vg::testing

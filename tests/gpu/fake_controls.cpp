@@ -1,0 +1,193 @@
+// What the fake GPU says of itself, and the controls that change something.
+#include <cstring>
+#include <ctime>
+
+#include "gpu/fake_driver.h"
+
+namespace vg::testing {
+
+using namespace backend::nvidia;
+
+namespace {
+
+template <class T>
+void put(std::byte* parameters, size_t at, T value) {
+  std::memcpy(parameters + at, &value, sizeof value);
+}
+template <class T>
+T get(const std::byte* parameters, size_t at) {
+  T value;
+  std::memcpy(&value, parameters + at, sizeof value);
+  return value;
+}
+
+struct Answer {
+  uint32_t index, data;
+};
+
+uint32_t grAnswer(uint32_t index) {
+  for (const Answer& answer : {Answer{rm::kGrSmVersion, 0x900}, Answer{rm::kGrWarpsPerSm, 64}, Answer{rm::kGrGpcs, 8},
+                               Answer{rm::kGrTpcsPerGpc, 9}, Answer{rm::kGrSmsPerTpc, 2}})
+    if (answer.index == index) return answer.data;
+  return 0;
+}
+
+// The size that a command's parameters must have; 0: unknown command.
+size_t sizeOf(uint32_t command, const Abi& abi) {
+  switch (command) {
+    case rm::kGetIdInfo:
+      return sizeof(rm::IdInfo);
+    case rm::kGetClassList:
+      return abi.classList;
+    case rm::kGetNameString:
+      return abi.nameString;
+    case rm::kGetGidInfo:
+      return sizeof(rm::GidInfo);
+    case rm::kGetEngines:
+      return abi.engines;
+    case rm::kGetTime:
+      return sizeof(rm::Time);
+    case rm::kGrGetInfo:
+      return sizeof(rm::GrInfo);
+    case rm::kGetSmOrder:
+      return abi.smOrder;
+    case rm::kFbGetInfo:
+      return abi.fbInfo;
+    case rm::kGetArchitecture:
+      return sizeof(rm::Architecture);
+    case rm::kPerfBoost:
+      return sizeof(rm::PerfBoost);
+    case rm::kGetAllCopyCaps:
+      return abi.copyCaps;
+    case rm::kScheduleGroup:
+      return abi.scheduleGroup;
+    case rm::kGetSubmitToken:
+      return sizeof(rm::SubmitToken);
+    case rm::kConfidentialCapabilities:
+      return 6;
+    case rm::kGetPceMask:
+      return sizeof(rm::PceMask);
+    default:
+      return 0;
+  }
+}
+
+// The class of object that answers a command, from its upper half.
+uint32_t classFor(uint32_t command) {
+  switch (command >> 16) {
+    case 0x0000:
+      return rm::kRootClient;
+    case 0x0080:
+      return rm::kDevice;
+    case 0x2080:
+      return rm::kSubdevice;
+    case 0xa06c:
+      return rm::kChannelGroup;
+    case 0xc36f:
+      return 0xc86f;
+    default:
+      return command >> 16;
+  }
+}
+
+}  // namespace
+
+Status FakeDriver::runControl(int descriptor, const rm::ControlCall& call) {
+  Client* const client = clientOf(descriptor, call.client);
+  if (!client) return kInvalidClient;
+  Object* const object = objectOf(*client, call.object);
+  if (!object) return kObjectNotFound;
+  const size_t size = sizeOf(call.command, *abi_);
+  if (!size || object->objectClass != classFor(call.command)) return kInvalidCommand;
+  if (call.parameterBytes != size) return kInvalidArgument;
+  if (call.command == rm::kScheduleGroup) {
+    for (auto& [handle, other] : client->objects)
+      if (other.parent == call.object && other.channel) {
+        if (!other.channel->registered) return kInvalidState;
+        other.channel->scheduled = true;
+      }
+    return kOk;
+  }
+  return answerControl(*object, call.command, reinterpret_cast<std::byte*>(call.parameters), size);
+}
+
+Status FakeDriver::answerControl(Object&, uint32_t command, std::byte* p, size_t bytes) {
+  switch (command) {
+    case rm::kGetIdInfo:
+      if (get<uint32_t>(p, 0) != 0x600) return kInvalidArgument;
+      put(p, 8, uint32_t{0});
+      put(p, 12, uint32_t{0});
+      return kOk;
+    case rm::kGetSubmitToken:
+      put(p, 0, uint32_t{7});
+      return kOk;
+    case rm::kConfidentialCapabilities:
+      put(p, 3, static_cast<uint8_t>(description_.confidential));
+      return kOk;
+    case rm::kPerfBoost:
+      return kOk;
+    default:
+      return answerInfo(command, p, bytes);
+  }
+}
+
+Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
+  switch (command) {
+    case rm::kGetClassList: {
+      const uint32_t classes[] = {0xc561, 0xc661, 0xc86f, 0xcbc0, 0xc8b5};
+      put(p, 0, uint32_t{std::size(classes)});
+      std::memcpy(p + 4, classes, sizeof classes);
+      return kOk;
+    }
+    case rm::kGetNameString:
+      std::memcpy(p + 4, description_.name.c_str(), description_.name.size() + 1);
+      return kOk;
+    case rm::kGetGidInfo:
+      if (get<uint32_t>(p, 4) != rm::kGidBinary) return kInvalidFlags;
+      put(p, 12, kUuid);
+      return kOk;
+    case rm::kGetEngines: {
+      const uint32_t engines[] = {rm::kEngineGraphics, 9, 0xa, 0xb, 0xc, 0xd};
+      put(p, 0, uint32_t{std::size(engines)});
+      std::memcpy(p + 4, engines, sizeof engines);
+      return kOk;
+    }
+    case rm::kGetAllCopyCaps: {
+      const uint8_t caps[] = {0xe3, 3, 0xe3, 3, 0xe2, 3, 0xe2, 3, 0xe0, 3};
+      std::memcpy(p, caps, sizeof caps);
+      return kOk;
+    }
+    case rm::kGetPceMask:
+      put(p, 4, get<uint32_t>(p, 0) == 0xd ? uint32_t{0xff00} : uint32_t{1});
+      return kOk;
+    case rm::kGetTime: {
+      timespec t;
+      clock_gettime(CLOCK_MONOTONIC, &t);
+      put(p, 0, static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec));
+      return kOk;
+    }
+    case rm::kGrGetInfo: {
+      auto* const entries = reinterpret_cast<rm::InfoEntry*>(get<uint64_t>(p, 8));
+      for (uint32_t i = 0; i < get<uint32_t>(p, 0); ++i) entries[i].data = grAnswer(entries[i].index);
+      return kOk;
+    }
+    case rm::kGetSmOrder:
+      put(p, bytes - 24, uint16_t{132});
+      return kOk;
+    case rm::kFbGetInfo:
+      for (uint32_t i = 0; i < get<uint32_t>(p, 0); ++i) {
+        const uint32_t index = get<uint32_t>(p, 4 + 8 * i);
+        const uint64_t freeBytes = description_.memory - used_;
+        const uint64_t answer = index == rm::kFbHeapFree ? freeBytes >> 10 : description_.memory >> 10;
+        put(p, 8 + 8 * i, index == rm::kFbBusWidth ? 5120u : static_cast<uint32_t>(answer));
+      }
+      return kOk;
+    case rm::kGetArchitecture:
+      put(p, 0, uint32_t{0x180});
+      return kOk;
+    default:
+      return kInvalidCommand;
+  }
+}
+
+}  // namespace vg::testing

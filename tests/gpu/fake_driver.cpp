@@ -1,0 +1,398 @@
+#include "gpu/fake_driver.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <chrono>
+#include <cstring>
+
+namespace vg::testing {
+
+using namespace backend::nvidia;
+
+const CUuuid FakeDriver::kUuid = {{'f', 'a', 'k', 'e', '-', 'g', 'p', 'u', 1, 2, 3, 4, 5, 6, 7, 8}};
+
+namespace {
+
+constexpr uint32_t kUsermodeClass = 0xc661, kChannelClass = 0xc86f, kComputeClass = 0xcbc0, kCopyClass = 0xc8b5;
+constexpr uint32_t kGpuId = 0x600;
+
+bool isMemory(uint32_t objectClass) {
+  return objectClass == rm::kMemoryLocalUser || objectClass == rm::kMemorySystem ||
+         objectClass == rm::kMemoryOsDescriptor || objectClass == kUsermodeClass;
+}
+
+// Which class an object's parent must be.
+uint32_t parentClassOf(uint32_t objectClass) {
+  switch (objectClass) {
+    case rm::kDevice:
+    case rm::kConfidentialCompute:
+      return rm::kRootClient;
+    case rm::kSubdevice:
+    case rm::kMemoryLocalUser:
+    case rm::kMemorySystem:
+    case rm::kMemoryOsDescriptor:
+    case rm::kAddressSpace:
+    case rm::kChannelGroup:
+      return rm::kDevice;
+    case kUsermodeClass:
+      return rm::kSubdevice;
+    case rm::kContextShare:
+    case kChannelClass:
+      return rm::kChannelGroup;
+    case kComputeClass:
+    case kCopyClass:
+      return kChannelClass;
+    default:
+      return 0;
+  }
+}
+
+template <class T>
+T parametersOf(const rm::AllocCall& call) {
+  T parameters{};
+  if (call.parameters) std::memcpy(&parameters, reinterpret_cast<const void*>(call.parameters), sizeof parameters);
+  return parameters;
+}
+
+}  // namespace
+
+FakeDriver::FakeDriver(Description description)
+    : description_(std::move(description)),
+      uvm_(abi_, kUuid,
+           {[this](uint32_t client, uint32_t object) -> FakeMemoryRef {
+              const auto found = clients_.find(client);
+              Object* const memory = found == clients_.end() ? nullptr : objectOf(found->second, object);
+              return memory ? memory->memory : nullptr;
+            },
+            [this](uint32_t client, uint32_t object, uint32_t objectClass) {
+              const auto found = clients_.find(client);
+              Object* const other = found == clients_.end() ? nullptr : objectOf(found->second, object);
+              return other && other->objectClass == objectClass;
+            },
+            [this](uint32_t channel) {
+              for (auto& [handle, client] : clients_)
+                if (Object* const object = objectOf(client, channel)) object->channel->registered = true;
+            },
+            kChannelClass}) {
+  if (Result<const Abi*> abi = abiFor(description_.version); abi.ok()) abi_ = *abi;
+  hardware_ = std::thread([this] { play(); });
+}
+
+FakeDriver::~FakeDriver() {
+  {
+    const std::lock_guard guard(mutex_);
+    over_ = true;
+  }
+  hardware_.join();
+}
+
+void FakeDriver::play() {
+  for (;;) {
+    bool worked = false;
+    {
+      const std::lock_guard guard(mutex_);
+      if (over_) return;
+      for (const auto& channel : channels_) worked |= channel->run();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(worked ? 0 : 50));
+  }
+}
+
+size_t FakeDriver::openFiles() const {
+  const std::lock_guard guard(mutex_);
+  return files_.size();
+}
+size_t FakeDriver::objects() const {
+  const std::lock_guard guard(mutex_);
+  size_t count = 0;
+  for (const auto& [handle, client] : clients_) count += client.objects.size() - 1;
+  return count;
+}
+size_t FakeDriver::ranges() const {
+  const std::lock_guard guard(mutex_);
+  return uvm_.ranges();
+}
+void FakeDriver::failNext(uint32_t objectClass, Status status) {
+  const std::lock_guard guard(mutex_);
+  failNext_[objectClass] = status;
+}
+
+int FakeDriver::open(const std::string& path) {
+  const std::lock_guard guard(mutex_);
+  if (const auto refused = description_.refusedNodes.find(path); refused != description_.refusedNodes.end())
+    return -refused->second;
+  Node node;
+  if (path == "/dev/nvidiactl")
+    node = Node::Control;
+  else if (path == "/dev/nvidia0")
+    node = Node::Gpu;
+  else if (path == "/dev/nvidia-uvm")
+    node = Node::Uvm;
+  else
+    return -ENOENT;
+  files_[nextFile_].node = node;
+  return nextFile_++;
+}
+
+void FakeDriver::close(int descriptor) {
+  const std::lock_guard guard(mutex_);
+  uvm_.fileClosed(descriptor);
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    if (client->second.file != descriptor) {
+      ++client;
+      continue;
+    }
+    while (!client->second.objects.empty()) freeTree(client->second, client->second.objects.begin()->first);
+    client = clients_.erase(client);
+  }
+  files_.erase(descriptor);
+}
+
+int FakeDriver::map(int descriptor, void* address, size_t bytes) {
+  const std::lock_guard guard(mutex_);
+  const auto file = files_.find(descriptor);
+  if (file == files_.end()) return -EBADF;
+  const FakeMemoryRef memory = std::move(file->second.mapping);  // a file carries one mapping
+  if (!memory || bytes != memory->bytes()) return -ENXIO;
+  void* const mapped =
+      mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory->file(), 0);
+  return mapped == MAP_FAILED ? -errno : 0;
+}
+
+int FakeDriver::control(int descriptor, unsigned long command, void* argument) {
+  const std::lock_guard guard(mutex_);
+  ++calls_;
+  const auto file = files_.find(descriptor);
+  if (file == files_.end()) return -EBADF;
+  if (file->second.node == Node::Uvm) return uvm_.control(descriptor, command, argument);
+  if ((command >> 8 & 0xff) != 'F' || command >> 30 != 3) return -EINVAL;
+  return request(file->second, descriptor, command & 0xff, command >> 16 & 0x3fff, argument);
+}
+
+int FakeDriver::request(File& file, int descriptor, uint32_t number, size_t bytes, void* argument) {
+  const bool onControl = file.node == Node::Control;
+  const auto answer = [&]<class T>(T& call, Status (FakeDriver::*run)(int, T&)) {
+    if (!onControl || bytes != sizeof(T)) return -EINVAL;
+    call.status = (this->*run)(descriptor, call);
+    return 0;
+  };
+  switch (static_cast<rm::Escape>(number)) {
+    case rm::Escape::CardInfo:
+      return onControl ? cardInfo(argument, bytes) : -EINVAL;
+    case rm::Escape::RegisterFd:
+      return bytes == 4 && !onControl ? registerFile(file, *static_cast<int32_t*>(argument)) : -EINVAL;
+    case rm::Escape::Alloc:
+      return answer(*static_cast<rm::AllocCall*>(argument), &FakeDriver::allocate);
+    case rm::Escape::MapMemory:
+      return answer(*static_cast<rm::MapMemoryCall*>(argument), &FakeDriver::mapMemory);
+    case rm::Escape::Control: {
+      rm::ControlCall& call = *static_cast<rm::ControlCall*>(argument);
+      if (!onControl || bytes != sizeof call) return -EINVAL;
+      call.status = runControl(descriptor, call);
+      return 0;
+    }
+    case rm::Escape::Free: {
+      rm::FreeCall& call = *static_cast<rm::FreeCall*>(argument);
+      if (!onControl || bytes != sizeof call) return -EINVAL;
+      call.status = free(descriptor, call);
+      return 0;
+    }
+    case rm::Escape::UnmapMemory: {
+      rm::UnmapMemoryCall& call = *static_cast<rm::UnmapMemoryCall*>(argument);
+      if (!onControl || bytes != sizeof call) return -EINVAL;
+      call.status = unmapMemory(descriptor, call);
+      return 0;
+    }
+    case rm::Escape::AllocMemory: {
+      rm::AllocMemoryCall& call = *static_cast<rm::AllocMemoryCall*>(argument);
+      if (onControl || bytes != sizeof call) return -EINVAL;
+      call.status = allocateMemory(file, call);
+      return 0;
+    }
+  }
+  return -EINVAL;
+}
+
+int FakeDriver::cardInfo(void* argument, size_t bytes) {
+  if (!bytes || bytes % sizeof(rm::CardInfo)) return -EINVAL;
+  rm::CardInfo& card = *static_cast<rm::CardInfo*>(argument);
+  card = {};
+  card.valid = 1;
+  card.slot = 6;
+  card.vendor = 0x10de;
+  card.device = 0x2330;
+  card.gpuId = kGpuId;
+  card.barBytes = description_.memory;
+  return 0;
+}
+
+int FakeDriver::registerFile(File& file, int control) {
+  const auto found = files_.find(control);
+  if (found == files_.end() || found->second.node != Node::Control) return -EINVAL;
+  file.client = control;
+  return 0;
+}
+
+// A client answers on the file that made it, and on GPU files that belong to that file.
+FakeDriver::Client* FakeDriver::clientOf(int descriptor, Handle handle) {
+  const auto client = clients_.find(handle);
+  if (client == clients_.end()) return nullptr;
+  const int file = files_[descriptor].node == Node::Gpu ? files_[descriptor].client : descriptor;
+  return client->second.file == file ? &client->second : nullptr;
+}
+
+FakeDriver::Object* FakeDriver::objectOf(Client& client, Handle handle) {
+  const auto object = client.objects.find(handle);
+  return object == client.objects.end() ? nullptr : &object->second;
+}
+
+Status FakeDriver::allocate(int descriptor, rm::AllocCall& call) {
+  if (const auto fails = failNext_.find(call.objectClass); fails != failNext_.end()) {
+    const Status status = fails->second;
+    failNext_.erase(fails);
+    return status;
+  }
+  if (call.objectClass == rm::kRootClient) {
+    call.object = nextClient_++;
+    Client& client = clients_[call.object];
+    client.file = descriptor;
+    client.objects[call.object].objectClass = rm::kRootClient;
+    return kOk;
+  }
+  Client* const client = clientOf(descriptor, call.client);
+  if (!client) return kInvalidClient;
+  const Object* const parent = objectOf(*client, call.parent);
+  const uint32_t wanted = parentClassOf(call.objectClass);
+  if (!wanted) return kInvalidClass;
+  if (!parent || parent->objectClass != wanted) return kInvalidParent;
+  if (!call.object || objectOf(*client, call.object)) return kInsertDuplicate;
+  Object object;
+  object.objectClass = call.objectClass;
+  object.parent = call.parent;
+  if (const Status status = makeObject(*client, object, call)) return status;
+  client->objects[call.object] = std::move(object);
+  return kOk;
+}
+
+Status FakeDriver::makeObject(Client& client, Object& object, const rm::AllocCall& call) {
+  switch (call.objectClass) {
+    case rm::kDevice:
+      return parametersOf<rm::DeviceParameters>(call).deviceId == 0 ? kOk : 0x26;
+    case rm::kAddressSpace: {
+      const auto p = parametersOf<rm::AddressSpaceParameters>(call);
+      return p.flags & rm::kExternallyOwned ? kOk : kInvalidFlags;
+    }
+    case rm::kMemoryLocalUser:
+    case rm::kMemorySystem:
+      return makeMemory(object, call);
+    case kUsermodeClass:
+      if (!doorbell_) doorbell_ = std::make_shared<FakeMemory>(rm::kUsermodeBytes, nullptr);
+      object.memory = doorbell_;
+      return kOk;
+    case kChannelClass:
+      return makeChannel(client, object, call);
+    case rm::kContextShare:
+      return objectOf(client, parametersOf<rm::ContextShareParameters>(call).addressSpace) ? kOk : kObjectNotFound;
+    default:
+      return kOk;
+  }
+}
+
+Status FakeDriver::makeMemory(Object& object, const rm::AllocCall& call) {
+  const auto p = parametersOf<rm::MemoryParameters>(call);
+  const bool video = call.objectClass == rm::kMemoryLocalUser;
+  if (p.owner != call.client || !p.bytes || p.bytes % 4096 || p.limit != p.bytes - 1) return kInvalidArgument;
+  if (video == static_cast<bool>(p.attributes & rm::kLocationSystem)) return kInvalidArgument;
+  if (video && used_ + p.bytes > description_.memory) return kNoMemory;
+  object.memory = std::make_shared<FakeMemory>(p.bytes, video ? &used_ : nullptr);
+  return kOk;
+}
+
+Status FakeDriver::makeChannel(Client& client, Object& object, const rm::AllocCall& call) {
+  const auto p = parametersOf<rm::ChannelParameters>(call);
+  Object* const userd = objectOf(client, p.userdMemory[0]);
+  Object* const notifier = objectOf(client, p.errorNotifier);
+  if (p.contextShare && p.addressSpace) return kInvalidArgument;
+  if (p.addressSpace) return kInvalidArgument;  // in a group the group has it
+  if (!userd || !userd->memory || p.userdOffset[0] % rm::kUserdBytes ||
+      p.userdOffset[0] + rm::kUserdBytes > userd->memory->bytes())
+    return kInvalidArgument;
+  if (!notifier || !notifier->memory) return kObjectNotFound;
+  if (!p.ringEntries || p.ringEntries & (p.ringEntries - 1)) return kInvalidArgument;
+  if (p.contextShare && !objectOf(client, p.contextShare)) return kObjectNotFound;
+  FakeChannel::Setup setup;
+  setup.ring = p.ringAddress;
+  setup.entries = p.ringEntries;
+  setup.userd = userd->memory->start() + p.userdOffset[0];
+  setup.notifier = notifier->memory->start();
+  setup.engine = static_cast<uint16_t>(p.engineType);
+  setup.copyClass = kCopyClass;
+  object.channel = std::make_shared<FakeChannel>(
+      setup, [this](uint64_t address, size_t bytes, bool write) { return uvm_.translate(address, bytes, write); });
+  channels_.push_back(object.channel);
+  return kOk;
+}
+
+Status FakeDriver::allocateMemory(const File& file, rm::AllocMemoryCall& call) {
+  Client* const client = file.client < 0 ? nullptr : clientOf(file.client, call.client);
+  if (!client) return kInvalidClient;
+  if (call.objectClass != rm::kMemoryOsDescriptor) return kInvalidClass;
+  const Object* const parent = objectOf(*client, call.parent);
+  if (!parent || parent->objectClass != rm::kDevice) return kInvalidParent;
+  if (!call.object || objectOf(*client, call.object)) return kInsertDuplicate;
+  if (call.memory % 4096 || (call.limit + 1) % 4096) return kInvalidAddress;
+  // Pages that are not there cannot be pinned.
+  std::vector<unsigned char> resident((call.limit + 1) / 4096);
+  if (mincore(reinterpret_cast<void*>(call.memory), call.limit + 1, resident.data())) return kInvalidAddress;
+  Object& object = client->objects[call.object];
+  object.objectClass = call.objectClass;
+  object.parent = call.parent;
+  object.memory = std::make_shared<FakeMemory>(reinterpret_cast<std::byte*>(call.memory), call.limit + 1);
+  return kOk;
+}
+
+Status FakeDriver::free(int descriptor, const rm::FreeCall& call) {
+  Client* const client = clientOf(descriptor, call.client);
+  if (!client) return kInvalidClient;
+  const Object* const object = objectOf(*client, call.object);
+  if (!object) return kObjectNotFound;
+  if (object->parent != call.parent) return kInvalidParent;
+  freeTree(*client, call.object);
+  return kOk;
+}
+
+void FakeDriver::freeTree(Client& client, Handle handle) {
+  std::vector<Handle> children;
+  for (const auto& [child, object] : client.objects)
+    if (object.parent == handle) children.push_back(child);
+  for (Handle child : children) freeTree(client, child);
+  const auto object = client.objects.find(handle);
+  if (object == client.objects.end()) return;
+  if (object->second.channel) std::erase(channels_, object->second.channel);
+  client.objects.erase(object);
+}
+
+Status FakeDriver::mapMemory(int descriptor, rm::MapMemoryCall& call) {
+  Client* const client = clientOf(descriptor, call.client);
+  if (!client) return kInvalidClient;
+  Object* const memory = objectOf(*client, call.memory);
+  if (!memory || !isMemory(memory->objectClass) || !memory->memory) return kInvalidObject;
+  const auto file = files_.find(call.descriptor);
+  if (file == files_.end() || file->second.mapping) return kInvalidArgument;
+  const bool system = memory->objectClass == rm::kMemorySystem;
+  if ((file->second.node == Node::Control) != system) return kInvalidArgument;
+  if (file->second.node == Node::Gpu && file->second.client != descriptor) return kInvalidArgument;
+  if (call.offset || call.length > memory->memory->bytes()) return kInvalidArgument;
+  file->second.mapping = memory->memory;
+  call.linearAddress = nextMapping_ += 0x1000;
+  return kOk;
+}
+
+Status FakeDriver::unmapMemory(int descriptor, const rm::UnmapMemoryCall& call) {
+  Client* const client = clientOf(descriptor, call.client);
+  if (!client) return kInvalidClient;
+  return objectOf(*client, call.memory) ? kOk : kObjectNotFound;
+}
+
+}  // namespace vg::testing

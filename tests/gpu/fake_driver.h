@@ -1,0 +1,114 @@
+// A kernel driver and one GPU in this process, under the backend's system calls: files, objects by handle, controls of
+// the right size, memory, ranges, and channels that really copy. What the real driver refuses this one refuses, with
+// the same status; what it does not know it refuses too, so that a test notices.
+//
+// One GPU of `Description`. A thread plays the hardware while channels exist.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/nvidia/driver/abi.h"
+#include "backend/nvidia/driver/rm_abi.h"
+#include "backend/nvidia/driver/status.h"
+#include "backend/nvidia/driver/system_calls.h"
+#include "gpu/fake_engine.h"
+#include "gpu/fake_uvm.h"
+
+namespace vg::testing {
+
+class FakeDriver final : public backend::nvidia::SystemCalls {
+ public:
+  struct Description {
+    std::string version = "580.159.04";
+    std::string name = "NVIDIA H100 80GB HBM3";
+    uint64_t memory = uint64_t{512} << 20;  // bytes
+    // node -> errno of opening it
+    std::map<std::string, int> refusedNodes;
+    bool confidential = false;
+  };
+  FakeDriver() : FakeDriver(Description{}) {}
+  explicit FakeDriver(Description description);
+  ~FakeDriver();
+
+  int open(const std::string& path) override;
+  void close(int descriptor) override;
+  int control(int descriptor, unsigned long request, void* argument) override;
+  int map(int descriptor, void* address, size_t bytes) override;
+  std::string moduleVersion() override { return description_.version; }
+
+  // What is left behind, for tests.
+  size_t openFiles() const;
+  size_t objects() const;  // without the clients
+  size_t ranges() const;
+  uint64_t usedMemory() const { return used_; }
+  size_t calls() const { return calls_; }
+  // The next allocation of this class fails with the status.
+  void failNext(uint32_t objectClass, backend::nvidia::Status status);
+
+  static const CUuuid kUuid;
+
+ private:
+  using Handle = backend::nvidia::rm::Handle;
+  using Status = backend::nvidia::Status;
+  enum class Node { Control, Gpu, Uvm };
+  struct File {
+    Node node;
+    int client = -1;        // the control file that a GPU's file belongs to
+    FakeMemoryRef mapping;  // what mmap will show
+  };
+  struct Object {
+    uint32_t objectClass = 0;
+    Handle parent = 0;
+    FakeMemoryRef memory;
+    std::shared_ptr<FakeChannel> channel;
+  };
+  struct Client {
+    int file = -1;
+    std::map<Handle, Object> objects;
+  };
+
+  int request(File& file, int descriptor, uint32_t number, size_t bytes, void* argument);
+  int cardInfo(void* argument, size_t bytes);
+  int registerFile(File& file, int control);
+  Status allocate(int descriptor, backend::nvidia::rm::AllocCall& call);
+  Status allocateMemory(const File& file, backend::nvidia::rm::AllocMemoryCall& call);
+  Status free(int descriptor, const backend::nvidia::rm::FreeCall& call);
+  Status runControl(int descriptor, const backend::nvidia::rm::ControlCall& call);
+  Status mapMemory(int descriptor, backend::nvidia::rm::MapMemoryCall& call);
+  Status unmapMemory(int descriptor, const backend::nvidia::rm::UnmapMemoryCall& call);
+
+  Client* clientOf(int descriptor, Handle handle);
+  static Object* objectOf(Client& client, Handle handle);
+  Status makeObject(Client& client, Object& object, const backend::nvidia::rm::AllocCall& call);
+  Status makeMemory(Object& object, const backend::nvidia::rm::AllocCall& call);
+  Status makeChannel(Client& client, Object& object, const backend::nvidia::rm::AllocCall& call);
+  Status answerControl(Object& object, uint32_t command, std::byte* parameters, size_t bytes);
+  Status answerInfo(uint32_t command, std::byte* parameters, size_t bytes);
+  void freeTree(Client& client, Handle handle);
+  void play();
+
+  const Description description_;
+  const backend::nvidia::Abi* abi_ = nullptr;
+  std::atomic<uint64_t> used_{0};
+  std::atomic<size_t> calls_{0};
+  mutable std::mutex mutex_;  // guards all below
+  std::map<int, File> files_;
+  std::map<Handle, Client> clients_;
+  std::map<uint32_t, Status> failNext_;
+  FakeUvm uvm_;
+  FakeMemoryRef doorbell_;
+  std::vector<std::shared_ptr<FakeChannel>> channels_;
+  int nextFile_ = 100000;
+  Handle nextClient_ = 0xc1d00001;
+  uint64_t nextMapping_ = 0x1000;
+  bool over_ = false;
+  std::thread hardware_;
+};
+
+}  // namespace vg::testing

@@ -1,0 +1,53 @@
+// The fake GPU's host and copy engines: reads rings and push buffers as the hardware does, knows the methods that the
+// backend uses, and ends a channel with the code that the hardware gives for what it does not know or cannot reach.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+namespace vg::testing {
+
+class FakeChannel {
+ public:
+  // GPU address -> memory; null when it may not be reached.
+  using Translate = std::function<std::byte*(uint64_t address, size_t bytes, bool write)>;
+  struct Setup {
+    uint64_t ring = 0;
+    uint32_t entries = 0;
+    std::byte* userd = nullptr;
+    std::byte* notifier = nullptr;
+    uint16_t engine = 0;
+    uint32_t copyClass = 0;
+  };
+  FakeChannel(const Setup& setup, Translate translate) : setup_(setup), translate_(std::move(translate)) {}
+
+  bool scheduled = false, registered = false;
+  // Runs what is new; true when something was done.
+  bool run();
+  bool dead() const { return dead_; }
+
+ private:
+  bool runEntry(uint64_t entry);
+  bool runMethods();
+  bool method(uint32_t subchannel, uint32_t address, uint32_t value);
+  bool hostMethod(uint32_t address);
+  bool semaphore();
+  bool launch(uint32_t bits);
+  bool transfer(uint32_t bits);
+  bool copyLine(uint64_t from, uint64_t to, size_t bytes);
+  bool fillLine(uint64_t to, size_t elements);
+  bool writeSemaphore(uint64_t address, uint64_t payload, bool wide, bool timestamp);
+  bool die(uint32_t code);
+  uint32_t host(uint32_t method) const;
+  uint32_t copy(uint32_t method) const;
+
+  const Setup setup_;
+  const Translate translate_;
+  std::map<uint32_t, uint32_t> host_, copy_;  // method -> value
+  bool copyBound_ = false, dead_ = false, blocked_ = false;
+  const uint32_t* words_ = nullptr;  // what is left of the entry under way
+  size_t left_ = 0;
+};
+
+}  // namespace vg::testing

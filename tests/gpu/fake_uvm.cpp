@@ -1,0 +1,177 @@
+#include "gpu/fake_uvm.h"
+
+#include <errno.h>
+
+#include <cstring>
+
+namespace vg::testing {
+
+using namespace backend::nvidia;
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+template <class T>
+T read(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+bool FakeUvm::isGpu(const CUuuid& uuid) const { return !std::memcmp(&uuid, &gpu_, sizeof gpu_); }
+
+int FakeUvm::control(int file, unsigned long request, void* argument) {
+  std::byte* const bytes = static_cast<std::byte*>(argument);
+  const auto answer = [bytes](size_t at, Status status) {
+    std::memcpy(bytes + at, &status, sizeof status);
+    return 0;
+  };
+  if (request == uvm::kInitialize) return answer(8, initialize(file, read<uint64_t>(bytes)));
+  if (request == uvm::kMmInitialize)
+    return answer(4, read<int32_t>(bytes) == main_ && file != main_ ? kOk : kInvalidArgument);
+  if (file != main_) return -EINVAL;
+  switch (request) {
+    case uvm::kRegisterGpu:
+      return answer(36, registerGpu(read<CUuuid>(bytes)));
+    case uvm::kUnregisterGpu:
+      return answer(16,
+                    isGpu(read<CUuuid>(bytes)) && gpuRegistered_ ? (gpuRegistered_ = false, kOk) : kInvalidArgument);
+    case uvm::kRegisterSpace:
+      return answer(28, registerSpace(read<uvm::RegisterSpace>(bytes)));
+    case uvm::kUnregisterSpace:
+      return answer(16, spaceRegistered_ ? (spaceRegistered_ = false, kOk) : kInvalidArgument);
+    case uvm::kRegisterChannel:
+      return answer(48, registerChannel(read<uvm::RegisterChannel>(bytes)));
+    case uvm::kUnregisterChannel:
+      return answer(abi_->unregisterUuid + 8, kOk);
+    case uvm::kCreateRange:
+      return answer(16, createRange(read<uint64_t>(bytes), read<uint64_t>(bytes + 8)));
+    case uvm::kMapExternal:
+      return answer(abi_->mapExternalTail + 20, mapExternal(bytes));
+    case uvm::kUnmapExternal:
+      return answer(32, unmapExternal(read<uvm::UnmapExternal>(bytes)));
+    case uvm::kFree: {
+      const bool known = abi_->freeLength != 0;
+      return answer(known ? 16 : 8, freeRange(read<uint64_t>(bytes), known ? read<uint64_t>(bytes + 8) : 0, known));
+    }
+    default:
+      return -EINVAL;
+  }
+}
+
+void FakeUvm::fileClosed(int file) {
+  if (file != main_) return;
+  main_ = -1;
+  ranges_.clear();
+  gpuRegistered_ = spaceRegistered_ = false;
+}
+
+Status FakeUvm::initialize(int file, uint64_t flags) {
+  if (flags & ~uint64_t{3}) return kInvalidArgument;
+  main_ = file;
+  return kOk;
+}
+
+Status FakeUvm::registerGpu(const CUuuid& gpu) {
+  if (!isGpu(gpu)) return 0x12;
+  gpuRegistered_ = true;
+  return kOk;
+}
+
+Status FakeUvm::registerSpace(const uvm::RegisterSpace& a) {
+  if (!isGpu(a.uuid) || !gpuRegistered_) return 0x26;
+  if (!hooks_.isObject(a.client, a.addressSpace, rm::kAddressSpace)) return kObjectNotFound;
+  spaceRegistered_ = true;
+  return kOk;
+}
+
+Status FakeUvm::registerChannel(const uvm::RegisterChannel& a) {
+  if (!isGpu(a.uuid) || !spaceRegistered_) return 0x26;
+  if (!hooks_.isObject(a.client, a.channel, hooks_.channelClass)) return kObjectNotFound;
+  hooks_.channelRegistered(a.channel);
+  return kOk;
+}
+
+Status FakeUvm::createRange(uint64_t base, uint64_t length) {
+  if (!base || !length || (base | length) % kPage) return kInvalidAddress;
+  const auto next = ranges_.lower_bound(base);
+  if (next != ranges_.end() && next->first < base + length) return kAddressInUse;
+  if (next != ranges_.begin() && std::prev(next)->second.end > base) return kAddressInUse;
+  ranges_[base].end = base + length;
+  return kOk;
+}
+
+FakeUvm::Range* FakeUvm::rangeOf(uint64_t base, uint64_t end) {
+  auto next = ranges_.upper_bound(base);
+  if (next == ranges_.begin()) return nullptr;
+  Range& range = std::prev(next)->second;
+  return end <= range.end ? &range : nullptr;
+}
+
+// Takes the addresses out of what is mapped.
+void FakeUvm::cut(Range& range, uint64_t base, uint64_t end) {
+  std::map<uint64_t, Mapping> kept;
+  for (auto& [start, mapping] : range.mappings) {
+    if (start < base) {
+      Mapping left = mapping;
+      left.end = std::min(mapping.end, base);
+      kept[start] = left;
+    }
+    if (mapping.end > end) {
+      Mapping right = mapping;
+      const uint64_t from = std::max(start, end);
+      right.offset += from - start;
+      kept[from] = right;
+    }
+  }
+  range.mappings.swap(kept);
+}
+
+Status FakeUvm::mapExternal(std::byte* arguments) {
+  const auto base = read<uint64_t>(arguments), length = read<uint64_t>(arguments + 8),
+             offset = read<uint64_t>(arguments + 16);
+  const auto attributes = read<uvm::MappingAttributes>(arguments + 24);
+  const auto tail = read<uvm::MapExternalTail>(arguments + abi_->mapExternalTail);
+  if (tail.count != 1 || !isGpu(attributes.uuid) || !spaceRegistered_) return kInvalidArgument;
+  if ((base | length | offset) % kPage) return kInvalidAddress;
+  const FakeMemoryRef memory = hooks_.memory(tail.client, tail.memory);
+  if (!memory) return kObjectNotFound;
+  if (offset + length > memory->bytes()) return 0x37;
+  Range* const range = rangeOf(base, base + length);
+  if (!range) return kInvalidAddress;
+  cut(*range, base, base + length);
+  range->mappings[base] = {base + length, offset, memory, attributes.mappingType == uvm::kReadOnly};
+  return kOk;
+}
+
+Status FakeUvm::unmapExternal(const uvm::UnmapExternal& a) {
+  Range* const range = rangeOf(a.base, a.base + a.length);
+  if (!range || !isGpu(a.uuid)) return kInvalidAddress;
+  cut(*range, a.base, a.base + a.length);
+  return kOk;
+}
+
+Status FakeUvm::freeRange(uint64_t base, uint64_t length, bool lengthKnown) {
+  const auto range = ranges_.find(base);
+  if (range == ranges_.end()) return kObjectNotFound;
+  if (lengthKnown && range->second.end != base + length) return kInvalidAddress;
+  ranges_.erase(range);
+  return kOk;
+}
+
+std::byte* FakeUvm::translate(uint64_t address, size_t bytes, bool write) const {
+  const auto next = ranges_.upper_bound(address);
+  if (next == ranges_.begin()) return nullptr;
+  const Range& range = std::prev(next)->second;
+  auto mapping = range.mappings.upper_bound(address);
+  if (mapping == range.mappings.begin()) return nullptr;
+  --mapping;
+  const Mapping& m = mapping->second;
+  if (address + bytes > m.end || (write && m.readOnly)) return nullptr;
+  return m.memory->start() + m.offset + (address - mapping->first);
+}
+
+}  // namespace vg::testing

@@ -1,0 +1,66 @@
+// The unified-memory driver of the fake: ranges, what they show, and how a GPU address becomes memory.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "backend/nvidia/driver/abi.h"
+#include "backend/nvidia/driver/rm_abi.h"
+#include "backend/nvidia/driver/status.h"
+#include "backend/nvidia/driver/uvm_abi.h"
+#include "gpu/fake_memory.h"
+
+namespace vg::testing {
+
+class FakeUvm {
+ public:
+  struct Hooks {
+    // The memory of a client's object; null: no such object.
+    std::function<FakeMemoryRef(uint32_t client, uint32_t object)> memory;
+    std::function<bool(uint32_t client, uint32_t object, uint32_t objectClass)> isObject;
+    std::function<void(uint32_t channel)> channelRegistered;
+    uint32_t channelClass = 0;
+  };
+  FakeUvm(const backend::nvidia::Abi*& abi, CUuuid gpu, Hooks hooks) : abi_(abi), gpu_(gpu), hooks_(std::move(hooks)) {}
+
+  // 0 or -errno; the status goes into the structure.
+  int control(int file, unsigned long request, void* argument);
+  void fileClosed(int file);
+
+  // Memory behind [address, address + bytes); null when a part is not mapped, or may not be written.
+  std::byte* translate(uint64_t address, size_t bytes, bool write) const;
+  size_t ranges() const { return ranges_.size(); }
+
+ private:
+  using Status = backend::nvidia::Status;
+  struct Mapping {
+    uint64_t end = 0, offset = 0;
+    FakeMemoryRef memory;
+    bool readOnly = false;
+  };
+  struct Range {
+    uint64_t end = 0;
+    std::map<uint64_t, Mapping> mappings;  // by start
+  };
+  Status initialize(int file, uint64_t flags);
+  Status registerGpu(const CUuuid& gpu);
+  Status registerSpace(const backend::nvidia::uvm::RegisterSpace& arguments);
+  Status registerChannel(const backend::nvidia::uvm::RegisterChannel& arguments);
+  Status createRange(uint64_t base, uint64_t length);
+  Status mapExternal(std::byte* arguments);
+  Status unmapExternal(const backend::nvidia::uvm::UnmapExternal& arguments);
+  Status freeRange(uint64_t base, uint64_t length, bool lengthKnown);
+  Range* rangeOf(uint64_t base, uint64_t end);
+  static void cut(Range& range, uint64_t base, uint64_t end);
+  bool isGpu(const CUuuid& uuid) const;
+
+  const backend::nvidia::Abi*& abi_;
+  const CUuuid gpu_;
+  const Hooks hooks_;
+  int main_ = -1;  // the file that was initialised
+  bool gpuRegistered_ = false, spaceRegistered_ = false;
+  std::map<uint64_t, Range> ranges_;  // by start
+};
+
+}  // namespace vg::testing

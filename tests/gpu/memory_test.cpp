@@ -1,0 +1,91 @@
+// Memory objects, ranges and blocks.
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+using namespace backend::nvidia;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(SharedAddresses, AreLowAlignedAndGivenBackWhole) {
+  Addresses& addresses = Addresses::shared().value();
+  std::byte* const small = must(addresses.take(4096, 4096));
+  std::byte* const huge = must(addresses.take(2 * kMiB, 2 * kMiB));
+  EXPECT_LT(reinterpret_cast<uintptr_t>(huge) + 2 * kMiB, uintptr_t{1} << 40);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(huge) % (2 * kMiB), 0u);
+  addresses.giveBack(small, 4096);
+  addresses.giveBack(huge, 2 * kMiB);
+  EXPECT_EQ(addresses.take(addresses.bytes() + 4096, 4096).error(), CUDA_ERROR_OUT_OF_MEMORY);
+  std::byte* const again = must(addresses.take(4096, 4096));
+  EXPECT_EQ(again, small);
+  addresses.giveBack(again, 4096);
+}
+
+TEST(GpuMemory, BlocksOfAllPageSizesAreSeenByTheCpu) {
+  FakeGpu fake;
+  for (const MemoryRequest& request :
+       {MemoryRequest{Where::Video, kSmallPage, kSmallPage}, MemoryRequest{Where::Video, kBigPage, kBigPage},
+        MemoryRequest{Where::Video, 3 * kMiB, kHugePage}, MemoryRequest{Where::System, kSmallPage, kSmallPage}}) {
+    auto block = must(Block::create(*fake.gpu, fake.addresses(), request, SeenBy::GpuAndCpu));
+    EXPECT_EQ(block->bytes() % request.pageBytes, 0u);
+    EXPECT_EQ(block->address() % request.pageBytes, 0u);
+    std::memset(block->start(), 1, block->bytes());
+  }
+  EXPECT_EQ(fake.driver.usedMemory(), 0u);
+  EXPECT_EQ(fake.driver.ranges(), 0u);
+}
+
+TEST(GpuMemory, MoreThanThereIsIsOutOfMemory) {
+  FakeGpu fake({.memory = 64 * kMiB});
+  auto most = must(Block::create(*fake.gpu, fake.addresses(), {Where::Video, 40 * kMiB}, SeenBy::Gpu));
+  const size_t ranges = fake.driver.ranges();
+  EXPECT_EQ(Block::create(*fake.gpu, fake.addresses(), {Where::Video, 40 * kMiB}, SeenBy::Gpu).error(),
+            CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(fake.driver.ranges(), ranges);
+  most.reset();
+  EXPECT_TRUE(Block::create(*fake.gpu, fake.addresses(), {Where::Video, 40 * kMiB}, SeenBy::Gpu).ok());
+}
+
+TEST(GpuMemory, PagesOfTheProcessCanBePinnedOnce) {
+  FakeGpu fake;
+  void* const pages = mmap(nullptr, 8 * kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  auto block = must(Block::pin(*fake.gpu, pages, 8 * kSmallPage));
+  EXPECT_EQ(block->start(), pages);
+  EXPECT_EQ(Block::pin(*fake.gpu, pages, kSmallPage).error(), CUDA_ERROR_INVALID_VALUE);
+  block.reset();
+  EXPECT_TRUE(Block::pin(*fake.gpu, pages, 8 * kSmallPage, true).ok());
+  munmap(pages, 8 * kSmallPage);
+  EXPECT_FALSE(Block::pin(*fake.gpu, pages, 8 * kSmallPage).ok());
+  EXPECT_EQ(fake.driver.ranges(), 0u);
+}
+
+TEST(GpuMemory, RangesCanBeMappedUnmappedAndReplaced) {
+  FakeGpu fake;
+  Addresses& addresses = fake.addresses();
+  std::byte* const start = must(addresses.take(4 * kMiB, 2 * kMiB));
+  const uint64_t base = reinterpret_cast<uint64_t>(start);
+  const CUuuid gpu = fake.gpu->facts().uuid;
+  auto memory = must(MemoryObject::allocate(*fake.gpu, {Where::Video, 2 * kMiB}));
+  Uvm& uvm = *fake.uvm;
+  EXPECT_EQ(uvm.mapMemory(gpu, base, 2 * kMiB, memory->handle(), 0, false), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(uvm.createRange(base, 4 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(uvm.createRange(base + kMiB, kMiB), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(uvm.mapMemory(gpu, base, 2 * kMiB, memory->handle(), 0, false), CUDA_SUCCESS);
+  EXPECT_EQ(uvm.mapMemory(gpu, base + 2 * kMiB, 2 * kMiB, memory->handle(), 0, true), CUDA_SUCCESS);
+  EXPECT_EQ(uvm.unmapMemory(gpu, base, 2 * kMiB), CUDA_SUCCESS);
+  // The mapping that is left keeps the memory.
+  memory.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), 2 * kMiB);
+  EXPECT_EQ(uvm.freeRange(base, 4 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(fake.driver.usedMemory(), 0u);
+  addresses.giveBack(start, 4 * kMiB);
+}
+
+}  // namespace
+}  // namespace vg::testing
