@@ -16,6 +16,7 @@
 #include "ptx/system_calls.h"
 
 namespace vg::ptx {
+struct AsyncShape;
 struct TextureShape;
 struct MatrixShape;
 }  // namespace vg::ptx
@@ -86,6 +87,7 @@ struct Step {
   // Texture and surface instructions: vectorSources and vectorTargets are all operands and destinations, flattened.
   std::shared_ptr<const TextureShape> texture;
   std::shared_ptr<const MatrixShape> matrix;  // matrix instructions: operands as for textures
+  std::shared_ptr<const AsyncShape> async;    // operands in vectorSources too, the destination in targets[0]
 };
 
 struct CallSite {
@@ -155,10 +157,10 @@ void selectConvert(const Instruction& i, Step& s);
 // Set s.execute or s.flow.
 void selectMemory(const Instruction& i, Step& s);
 void selectWarp(const Instruction& i, Step& s);
-void selectBarrierObject(const Instruction& i, Step& s);  // mbarrier, and the copies that report to one
-void selectWide(const Instruction& i, Step& s);           // 128-bit values
+void selectWide(const Instruction& i, Step& s);  // 128-bit values
 // Addresses between the blocks of a cluster.
 void selectCluster(const Instruction& i, Step& s);
+void selectAsync(const Instruction& i, const Function& f, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
 void selectMatrix(const Instruction& i, const Function& f, Step& s);
 

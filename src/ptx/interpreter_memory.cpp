@@ -328,8 +328,8 @@ void selectMemory(const Instruction& i, Step& s) {
       return;
     case Op::Cp:
       if (i.has(Mod::CommitGroup) || i.has(Mod::WaitGroup) || i.has(Mod::WaitAll))
-        s.execute = i.has(Mod::Bulk) ? nullptr : nothing;
-      else if (!i.has(Mod::Bulk) && !i.has(Mod::Mbarrier))
+        s.execute = nothing;
+      else
         s.execute = copyAsync;
       return;
     case Op::Membar:

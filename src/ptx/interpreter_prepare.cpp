@@ -1,6 +1,7 @@
 // From a parsed module to steps: operands resolved to slots, constants and addresses, arithmetic selected.
 #include <algorithm>
 
+#include "ptx/async_form.h"
 #include "ptx/expression.h"
 #include "ptx/interpreter_impl.h"
 #include "ptx/matrix_form.h"
@@ -236,9 +237,6 @@ class Preparation {
       case Op::Bar:
       case Op::Barrier:
         return i.has(Mod::Red);
-      case Op::Mbarrier:
-        return i.has(Mod::Arrive) || i.has(Mod::ArriveDrop) || i.has(Mod::TestWait) || i.has(Mod::TryWait) ||
-               i.has(Mod::PendingCount);
       default:
         return true;
     }
@@ -264,6 +262,18 @@ class Preparation {
         if (i.op == Op::Mov) continue;
       }
       s.sources[s.sourceCount++] = source(o, type);
+    }
+  }
+
+  // Operands of barrier objects and bulk copies.
+  void asynchronous(const Instruction& i, Step& s) const {
+    const uint32_t destinations = asyncResult(i) ? 1 : 0;
+    if (destinations && i.count) s.targets[0] = target(f_->operands[i.first]);
+    for (uint32_t k = destinations; k < i.count; ++k) {
+      const Operand& o = f_->operands[i.first + k];
+      if (o.kind != Operand::Kind::Vector) s.vectorSources.push_back(source(o, Type::B64));
+      for (uint32_t e = 0; o.kind == Operand::Kind::Vector && e < o.count; ++e)
+        s.vectorSources.push_back(source(f_->operands[o.first + e], Type::B64));
     }
   }
 
@@ -314,6 +324,10 @@ class Preparation {
       flattened(i, s);
       return selectMatrix(i, *f_, s);
     }
+    if (isAsync(i)) {
+      asynchronous(i, s);
+      return selectAsync(i, *f_, s);
+    }
     operands(i, s);
     if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return selectWide(i, s);
     switch (i.op) {
@@ -342,7 +356,6 @@ class Preparation {
         break;
     }
     selectMemory(i, s);
-    if (!s.execute) selectBarrierObject(i, s);
     if (!s.execute) selectCluster(i, s);
     if (!s.execute) selectWarp(i, s);
     if (s.execute || s.flow != Flow::None) return;

@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 4;
+inline constexpr uint32_t kKernelAbiVersion = 6;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -71,6 +71,9 @@ struct RuntimeCalls {
   // A matrix instruction (matrix_form.h) of the lanes of mask. Does not switch; a misaligned address ends the launch.
   void (*matrix)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
                  void* results);
+  // A barrier object's instruction, a bulk or tensor copy (async_form.h) for each lane of mask. `lanes` is kAsyncSlots
+  // slots of 32 values; the result takes the place of the first. Does not switch.
+  void (*asynchronous)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes);
 };
 
 // One a launch, shared by all workers, constant while it runs.

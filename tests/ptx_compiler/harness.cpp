@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "ptx/async_operation.h"
 #include "ptx/matrix.h"
 
 namespace vg::ptx::test {
@@ -134,9 +135,19 @@ void callMatrix(BlockState* s, uint32_t warp, uint32_t mask, uint64_t form, uint
     callTrap(s, warp, mask, TrapReason::MisalignedAddress, line);
 }
 
-const RuntimeCalls kCalls = {callBarrier, callArrive, callReduce,   callYield,   callSleep, callPrint,
-                             callAssert,  callTrap,   callAllocate, callRelease, callClock, callClock,
-                             nullptr,     nullptr,    nullptr,      callMatrix};
+// Clusters of one block: the last barrier of all warps.
+void callClusterArrive(BlockState*, uint32_t) {}
+void callClusterWait(BlockState* s, uint32_t warp) {
+  const uint32_t threads = s->launch->threadsPerBlock - warp * kWarpSize;
+  callBarrier(s, warp, 15, 0, threads < 32 ? (1u << threads) - 1 : ~0u);
+}
+void callAsynchronous(BlockState* s, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
+  performAsync(s, warp, mask, asyncFormOf(form), line, lanes);
+}
+
+const RuntimeCalls kCalls = {callBarrier, callArrive,        callReduce,      callYield,   callSleep,       callPrint,
+                             callAssert,  callTrap,          callAllocate,    callRelease, callClock,       callClock,
+                             nullptr,     callClusterArrive, callClusterWait, callMatrix,  callAsynchronous};
 
 void warpMain() {
   Block& block = *running;

@@ -11,6 +11,7 @@
 #include "backend/cpu/kernel_print.h"
 #include "backend/cpu/kernel_textures.h"
 #include "backend/cpu/kernel_thread.h"
+#include "ptx/async_operation.h"
 #include "ptx/matrix.h"
 
 namespace vg::backend::cpu {
@@ -71,6 +72,11 @@ void clusterWait(BlockState* state, uint32_t warp) {
   ResidentBlock& block = ResidentBlock::of(state);
   stopIfEnded(block);
   block.clusterWait(warp);
+}
+
+void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
+  if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes))
+    ResidentBlock::of(state).thread().noteProgress();
 }
 
 void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yield(state, warp); }
@@ -214,6 +220,7 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .clusterArrive = clusterArrive,
     .clusterWait = clusterWait,
     .matrix = matrix,
+    .asynchronous = asynchronous,
 };
 
 }  // namespace vg::backend::cpu

@@ -49,6 +49,14 @@ llvm::Value* Emitter::clusterSpecial(Special s) {
   }
 }
 
+bool Emitter::asksForCluster() const {
+  if (program_.references.clusterAddresses) return true;
+  for (const auto& v : program_.values)
+    if (v.kind == vg::ptx::gen::Value::Special && v.special >= Special::ClusteridX && v.special <= Special::ClusteridZ)
+      return true;
+  return false;
+}
+
 bool Emitter::computeCluster(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
   if (ast.op != Op::Mapa && ast.op != Op::Getctarank) return false;

@@ -76,7 +76,7 @@ void Emitter::prepare() {
   traits.loops = !program_.loops.empty();
   suspends_ = suspendsOnly();
   traits.waits = !suspends_ && mayWait();
-  traits.spans = !traits.waits;
+  traits.spans = !traits.waits && !asksForCluster();
   traits.staticShared = program_.shared.staticSize;
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;

@@ -1,6 +1,7 @@
 // One PTX instruction: who emits it, in scalar or vector form, and what a guard does to its results.
 #include <llvm/IR/DebugInfoMetadata.h>
 
+#include "ptx/async_form.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
 #include "ptx/matrix_form.h"
@@ -31,6 +32,11 @@ void Emitter::emitInstruction(const Instruction& i) {
   b_.SetCurrentDebugLocation(mayFault(i.ast->op)
                                  ? llvm::DebugLoc(llvm::DILocation::get(context_, i.ast->line, 0, debugScope_))
                                  : llvm::DebugLoc());
+  if (isAsync(*i.ast)) {
+    emitAsync(i);
+    b_.SetCurrentDebugLocation(llvm::DebugLoc());
+    return;
+  }
   switch (i.ast->op) {
     case Op::Ld:
     case Op::Ldu:

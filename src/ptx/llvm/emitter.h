@@ -260,6 +260,7 @@ class Emitter {
   Value* ownShared();      // i64 host address of the block's shared memory
   Value* clusterBlocks();  // i32
   Value* clusterSpecial(Special s);
+  bool asksForCluster() const;  // what one call for several blocks could not answer
 
   // --- emit_predicate.cpp
   bool computePredicate(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
@@ -303,6 +304,9 @@ class Emitter {
   Value* atomicLane(const Instruction& i, Value* address, llvm::ArrayRef<Value*> operands, bool shared);
   Value* applyAtomic(const Instruction& i, Value* old, llvm::ArrayRef<Value*> operands);
   void emitFence(const Instruction& i);
+
+  // --- emit_async.cpp
+  void emitAsync(const Instruction& i);
 
   // --- emit_texture.cpp
   void emitTexture(const Instruction& i);
@@ -355,6 +359,7 @@ class Emitter {
   llvm::AllocaInst* localArea_ = nullptr;
   llvm::SmallVector<llvm::AllocaInst*, 8> scratch_;
   llvm::AllocaInst* dummy_ = nullptr;
+  llvm::AllocaInst* asyncLanes_ = nullptr;    // of asynchronous operations
   llvm::AllocaInst* textureLanes_ = nullptr;  // operands and results of texture instructions
   llvm::AllocaInst *matrixOperands_ = nullptr, *matrixResults_ = nullptr;
   llvm::AllocaInst* threadSlots_[3] = {};

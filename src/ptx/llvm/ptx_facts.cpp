@@ -1,5 +1,6 @@
 #include "ptx/llvm/ptx_facts.h"
 
+#include "ptx/async_form.h"
 #include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
 
@@ -41,7 +42,7 @@ uint32_t destinationCount(const ptx::Instruction& i) {
     case Op::Wmma:
       return i.has(Mod::Store) ? 0 : 1;
     case Op::Mbarrier:
-      return i.has(Mod::Init) || i.has(Mod::Inval) || i.has(Mod::ExpectTx) || i.has(Mod::CompleteTx) ? 0 : 1;
+      return ptx::asyncResult(i) ? 1 : 0;
     default:
       return i.pair ? 2 : 1;
   }
@@ -87,6 +88,7 @@ bool isSyscall(std::string_view name) {
 
 bool readsSharedState(const ptx::Instruction& i) {
   if (i.op == Op::Atom) return true;
+  if (i.op == Op::Mbarrier) return i.has(Mod::TestWait) || i.has(Mod::TryWait);
   return i.op == Op::Ld &&
          (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
 }
@@ -108,7 +110,7 @@ bool needsExactMask(const ptx::Instruction& i) {
     case Op::Redux:
       return true;
     default:
-      return ptx::isTextureOp(i.op) || ptx::isMatrixOp(i.op);
+      return ptx::isTextureOp(i.op) || ptx::isMatrixOp(i.op) || ptx::isAsync(i);
   }
 }
 

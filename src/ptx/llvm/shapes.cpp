@@ -270,6 +270,8 @@ class Analysis {
       case Op::Bar:
       case Op::Barrier:
         return kUniform;
+      case Op::Mbarrier:  // arriving gives each lane a state of its own
+        return ast.has(Mod::Arrive) || ast.has(Mod::ArriveDrop) ? kVarying : plain;
       case Op::Shfl:
       case Op::Elect:
       case Op::Call:
@@ -511,7 +513,9 @@ class Analysis {
       for (ValueId s : i.old) work.push_back(s);
       if (!readsSharedState(*i.ast)) continue;
       line = i.ast->line;
-      if (i.ast->op == Op::Ld) {
+      if (i.ast->op == Op::Mbarrier) {
+        wait = std::max(wait, Wait::Poll);
+      } else if (i.ast->op == Op::Ld) {
         wait = std::max(wait, program_.values[i.sources[0]].shape.uniform() ? Wait::Poll : Wait::Lock);
       } else if (i.ast->has(Mod::Cas)) {
         // A retry loop compares with what it read last; a lock compares with a constant.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/async_operation.h"
 #include "ptx/interpreter.h"
 #include "ptx/kernel_abi.h"
 #include "ptx/layout.h"
@@ -239,6 +240,13 @@ class Runner {
     for (uint32_t lane = 0; lane < kWarpSize; ++lane)
       if (mask >> lane & 1) std::free(reinterpret_cast<void*>(addresses[lane]));
   }
+  // Clusters of one block: the last barrier of all warps.
+  static void clusterArrive(BlockState*, uint32_t) {}
+  static void clusterWait(BlockState* block, uint32_t warp) { barrier(block, warp, 15, 0, ~0u); }
+  static void asynchronous(BlockState* block, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line,
+                           uint64_t* lanes) {
+    performAsync(block, warp, mask, asyncFormOf(form), line, lanes);
+  }
   static uint64_t clock(BlockState* block) { return of(block).clock_ += 10; }
   static uint64_t globalTimer(BlockState* block) { return of(block).clock_ += 10; }
 
@@ -283,8 +291,9 @@ class Runner {
     return count;
   }
 
-  static constexpr RuntimeCalls kCalls = {barrier,    barrierArrive, barrierReduce, yield,   nanosleep, print,
-                                          assertFail, trap,          allocate,      release, clock,     globalTimer};
+  static constexpr RuntimeCalls kCalls = {barrier,    barrierArrive, barrierReduce, yield,   nanosleep,   print,
+                                          assertFail, trap,          allocate,      release, clock,       globalTimer,
+                                          nullptr,    clusterArrive, clusterWait,   nullptr, asynchronous};
 
   const Machine& machine_;
   const Launch& launch_;

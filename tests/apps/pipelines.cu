@@ -1,0 +1,100 @@
+// Copies that overlap with work: pipelines of a block and of a thread, groups that copy together, producer and consumer
+// warps that meet at barriers.
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+
+#include "check.h"
+
+namespace cg = cooperative_groups;
+#pragma nv_diag_suppress static_var_with_dynamic_init
+
+constexpr int kBatch = 256, kStages = 3;
+
+// The sum of every position's elements over all batches, through a pipeline that the block shares.
+__global__ void sumBatches(const int* in, int batches, int* out) {
+  __shared__ int stage[kStages][kBatch];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
+  const cg::thread_block block = cg::this_thread_block();
+  auto pipeline = cuda::make_pipeline(block, &state);
+  int sum = 0, fetched = 0;
+  for (int batch = 0; batch < batches; ++batch) {
+    for (; fetched < batches && fetched < batch + kStages; ++fetched) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(block, stage[fetched % kStages], in + fetched * kBatch, sizeof(int) * kBatch, pipeline);
+      pipeline.producer_commit();
+    }
+    pipeline.consumer_wait();
+    sum += stage[batch % kStages][kBatch - 1 - threadIdx.x];
+    pipeline.consumer_release();
+  }
+  out[threadIdx.x] = sum;
+}
+
+// Half of the warps fetch, the others add up.
+__global__ void fetchAndAdd(const int* in, int batches, int* out) {
+  __shared__ int stage[2][64];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  const cg::thread_block block = cg::this_thread_block();
+  const bool produces = threadIdx.x < 64;
+  auto pipeline =
+      cuda::make_pipeline(block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+  if (produces) {
+    for (int batch = 0; batch < batches; ++batch) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(&stage[batch % 2][threadIdx.x], in + batch * 64 + threadIdx.x, sizeof(int), pipeline);
+      pipeline.producer_commit();
+    }
+    return;
+  }
+  int sum = 0;
+  for (int batch = 0; batch < batches; ++batch) {
+    pipeline.consumer_wait();
+    sum = sum * 3 + stage[batch % 2][threadIdx.x - 64];
+    pipeline.consumer_release();
+  }
+  out[threadIdx.x - 64] = sum;
+}
+
+// A thread's own pipeline, and copies of a group with a wait for all but the last.
+__global__ void reverse(const int* in, int* out) {
+  __shared__ int mine[2][128];
+  cuda::pipeline<cuda::thread_scope_thread> pipeline = cuda::make_pipeline();
+  pipeline.producer_acquire();
+  cuda::memcpy_async(&mine[0][threadIdx.x], &in[threadIdx.x], cuda::aligned_size_t<4>(4), pipeline);
+  pipeline.producer_commit();
+  const cg::thread_block block = cg::this_thread_block();
+  cg::memcpy_async(block, mine[1], in + 128, sizeof mine[1]);
+  pipeline.consumer_wait();
+  cg::wait(block);
+  __syncthreads();
+  out[threadIdx.x] = mine[1][127 - threadIdx.x];
+  out[128 + threadIdx.x] = mine[0][127 - threadIdx.x];
+  pipeline.consumer_release();
+}
+
+int main() {
+  const int batches = 13;
+  std::vector<int> in(batches * kBatch), sums(kBatch), mixed(64), reversed(256);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = int(i * 7 % 1009);
+  DeviceArray<int> deviceIn(in), out(size_t{kBatch});
+  for (int batch = 0; batch < batches; ++batch)
+    for (int i = 0; i < kBatch; ++i) sums[kBatch - 1 - i] += in[batch * kBatch + i];
+  sumBatches<<<1, kBatch>>>(deviceIn, batches, out);
+  CHECK_LAUNCH();
+  expectEqual(out.host(), sums, "pipeline of a block");
+
+  for (int batch = 0; batch < batches; ++batch)
+    for (int i = 0; i < 64; ++i) mixed[i] = mixed[i] * 3 + in[batch * 64 + i];
+  DeviceArray<int> outMixed(64);
+  fetchAndAdd<<<1, 128>>>(deviceIn, batches, outMixed);
+  CHECK_LAUNCH();
+  expectEqual(outMixed.host(), mixed, "producers and consumers");
+
+  for (int i = 0; i < 256; ++i) reversed[i] = in[255 - i];
+  reverse<<<1, 128>>>(deviceIn, out);
+  CHECK_LAUNCH();
+  expectEqual(out.host(), reversed, "a thread's pipeline");
+  return passed();
+}
