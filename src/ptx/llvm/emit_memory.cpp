@@ -8,6 +8,15 @@ namespace vg::ptx::gen {
 
 using llvm::ArrayRef;
 
+// The address in 64 bits. A register of 32 bits plus its displacement wraps around at 32: the register may hold a
+// negative number.
+llvm::Value* Emitter::displaced(Value* address, int64_t offset) {
+  const bool narrow = address->getType()->getScalarSizeInBits() <= 32;
+  Value* const base = asInteger(address, narrow ? 32 : 64);
+  const auto amount = narrow ? static_cast<uint32_t>(offset) : static_cast<uint64_t>(offset);
+  return asInteger(b_.CreateAdd(base, llvm::ConstantInt::get(base->getType(), amount)), 64);
+}
+
 Emitter::Address Emitter::addressOf(const Instruction& i, size_t source, Space space) {
   Address a;
   a.space = space == Space::SharedCluster ? Space::Shared : space;
@@ -17,17 +26,15 @@ Emitter::Address Emitter::addressOf(const Instruction& i, size_t source, Space s
   a.shape = program_.values[a.value].shape;
   a.holds = form.holds;
   if (form.scalar) {
-    a.scalar = b_.CreateAdd(asInteger(form.scalar, 64), b_.getInt64(static_cast<uint64_t>(a.offset)));
+    a.scalar = displaced(form.scalar, a.offset);
     if (a.space == Space::Shared) a.scalar = b_.CreateAdd(sharedBase(), a.scalar);
   }
   return a;
 }
 
 llvm::Value* Emitter::addressChunk(const Address& a, uint32_t c) {
-  Value* const v = asInteger(chunkOf(a.value, c), 64);
-  Value* offset = b_.getInt64(static_cast<uint64_t>(a.offset));
-  if (a.space == Space::Shared) offset = b_.CreateAdd(sharedBase(), offset);
-  return b_.CreateAdd(v, b_.CreateVectorSplat(w_, offset));
+  Value* const v = displaced(chunkOf(a.value, c), a.offset);
+  return a.space == Space::Shared ? b_.CreateAdd(v, b_.CreateVectorSplat(w_, sharedBase())) : v;
 }
 
 // Whether the lanes of a warp access consecutive elements; a.value varies.

@@ -275,6 +275,7 @@ class Emitter {
     ValueId value = kNone;
     int64_t offset = 0;
   };
+  Value* displaced(Value* address, int64_t offset);
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
   void emitLoad(const Instruction& i);
