@@ -6,7 +6,12 @@
 #include <bit>
 #include <new>
 
+#include "alloc/watch.h"
+
 namespace vg::alloc {
+
+constinit std::atomic<const Watcher*> watcher{nullptr};
+
 namespace {
 
 constexpr uint8_t kNoClass = 0xFF;
@@ -69,25 +74,30 @@ Heap::~Heap() {
   for (auto [chunk, bytes] : metadataChunks_) munmap(chunk, bytes);
 }
 
-Result<Record*> Heap::allocate(size_t bytes, const Description& description) {
+Record* Heap::allocateRecord(size_t bytes, size_t alignment) {
   static constexpr ClassOfUnits kClassOfUnits = makeClassOfUnits(kUnitsOfClass);
-  const size_t needed = std::max(bytes, description.alignment);
+  if (bytes <= kSlotLimit) {
+    // Slots whose size is a power of two are aligned to it.
+    const size_t size = alignment > kUnit ? std::bit_ceil(bytes) : bytes;
+    return allocateSlot(kClassOfUnits.of[(size + kUnit - 1) >> kUnitShift]);
+  }
+  if (bytes <= kGranule - kPage && alignment <= kPage)
+    return allocatePages(static_cast<uint32_t>((bytes + kPage - 1) >> kPageShift));
+  return allocateGranules(static_cast<uint32_t>((bytes + kGranule - 1) >> kGranuleShift));
+}
+
+Result<Record*> Heap::allocate(size_t bytes, const Description& description) {
+  const size_t needed = std::max(bytes + gapBehind(), description.alignment);
   if (needed > capacity_) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of %zu", bytes, capacity_);
   std::lock_guard lock(mutex_);
-  Record* record;
-  uintptr_t base;
-  if (needed <= kSlotLimit) {
-    // Slots whose size is a power of two are aligned to it.
-    const size_t size = description.alignment > kUnit ? std::bit_ceil(needed) : needed;
-    record = allocateSlot(kClassOfUnits.of[(size + kUnit - 1) >> kUnitShift]);
-  } else if (needed <= kGranule - kPage && description.alignment <= kPage) {
-    record = allocatePages(static_cast<uint32_t>((needed + kPage - 1) >> kPageShift));
-  } else {
-    record = allocateGranules(static_cast<uint32_t>((needed + kGranule - 1) >> kGranuleShift));
+  Record* record = allocateRecord(needed, description.alignment);
+  if (!record && !retired_.empty()) [[unlikely]] {
+    endRetired(0);
+    record = allocateRecord(needed, description.alignment);
   }
   if (!record) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes: %zu of %zu in use", bytes, used(), capacity_);
-  base = record->base.load(std::memory_order_relaxed);
-  begin(table_, *record, base, bytes, window_, description);
+  begin(table_, *record, record->base.load(std::memory_order_relaxed), bytes, window_, description);
+  tellBegan(*record);
   return record;
 }
 
@@ -97,16 +107,40 @@ bool Heap::release(uintptr_t base, uint64_t id) {
   Run* run = nullptr;
   Record* record = find(base, id, slab, run);
   if (!record) return false;
+  tellEnded(*record);
   record->state.store(State::Free, std::memory_order_release);
   if (record->shared.load(std::memory_order_relaxed)) shares_.erase(id);
+  if (const size_t limit = retiredLimit()) [[unlikely]] {
+    retire(slab, run, *record, limit);
+  } else {
+    giveUp(slab, run, *record);
+  }
+  return true;
+}
+
+void Heap::giveUp(Slab* slab, Run* run, Record& record) {
   if (slab ? slab->shared : run->shared) {
     releaseShared(slab, run);
   } else if (slab) {
-    releaseSlot(*slab, *record);
+    releaseSlot(*slab, record);
   } else {
     releaseRun(*run);
   }
-  return true;
+}
+
+[[gnu::cold]] void Heap::retire(Slab* slab, Run* run, Record& record, size_t limit) {
+  retired_.push_back({slab, run, &record, record.bytes()});
+  retiredBytes_ += record.bytes();
+  endRetired(limit);
+}
+
+// Gives up the oldest until no more than `limit` bytes are kept.
+[[gnu::cold]] void Heap::endRetired(size_t limit) {
+  for (; retiredBytes_ > limit || (!limit && !retired_.empty()); retired_.pop_front()) {
+    const Retired& oldest = retired_.front();
+    retiredBytes_ -= oldest.bytes;
+    giveUp(oldest.slab, oldest.run, *oldest.record);
+  }
 }
 
 void Heap::releaseRun(Run& run) { run.granule ? releasePages(run) : releaseGranules(run); }

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -128,6 +129,18 @@ class Heap {
     PagedGranule *next = nullptr, *previous = nullptr;
   };
 
+  // Released memory that somebody wants to be kept out of use for a while (alloc/watch.h).
+  struct Retired {
+    Slab* slab;
+    Run* run;
+    Record* record;
+    size_t bytes;
+  };
+
+  Record* allocateRecord(size_t bytes, size_t alignment);
+  void giveUp(Slab* slab, Run* run, Record& record);
+  void retire(Slab* slab, Run* run, Record& record, size_t limit);
+  void endRetired(size_t limit);
   Record* allocateSlot(unsigned sizeClass);
   Record* allocatePages(uint32_t count);
   Record* allocateGranules(uint32_t count);
@@ -198,6 +211,8 @@ class Heap {
   PagedGranule* freeGranules_ = nullptr;
   std::unordered_map<uint64_t, std::shared_ptr<const Share>> shares_;  // by id
   std::condition_variable moved_;
+  std::deque<Retired> retired_;
+  size_t retiredBytes_ = 0;
   std::byte *metadataAt_ = nullptr, *metadataEnd_ = nullptr;
   std::vector<std::pair<void*, size_t>> metadataChunks_;
 };

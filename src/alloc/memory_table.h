@@ -52,6 +52,15 @@ class MemoryTable {
     return record && record->live() && record->contains(address) ? record : nullptr;
   }
 
+  // The same for one that was released in the order of a stream and has not gone back to its heap.
+  const Record* findReleased(uintptr_t address) const {
+    const uintptr_t offset = address - base_.load(std::memory_order_acquire);
+    if (offset >= span_.load(std::memory_order_acquire)) return nullptr;
+    const Record* record = recordAt(offset);
+    const bool released = record && record->state.load(std::memory_order_acquire) == State::Released;
+    return released && record->contains(address) ? record : nullptr;
+  }
+
   // Whether the address lies in the reservation, allocated or not.
   bool ours(uintptr_t address) const {
     return address - base_.load(std::memory_order_acquire) < span_.load(std::memory_order_acquire);

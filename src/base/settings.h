@@ -8,30 +8,32 @@
 namespace vg {
 
 //   field          variable                         default   meaning
-#define VG_SETTINGS(X)                                                                                          \
-  X(devices, "VERDIGRIS_DEVICES", "cpu:1", "devices to offer: a comma list of kind:count")                      \
-  X(memory, "VERDIGRIS_MEMORY", "",                                                                             \
-    "memory of an emulated device, such as 16GiB; a comma list gives one value a device")                       \
-  X(computeCapability, "VERDIGRIS_COMPUTE_CAPABILITY", "",                                                      \
-    "reported compute capability, such as 12.1; a comma list gives one value a device")                         \
-  X(profile, "VERDIGRIS_PROFILE", "", "device profile: default or h200; a comma list gives one value a device") \
-  X(workers, "VERDIGRIS_WORKERS", "", "worker threads of an emulated device (default: usable cores)")           \
-  X(launchTimeout, "VERDIGRIS_LAUNCH_TIMEOUT", "",                                                              \
-    "seconds after which a kernel that has not ended fails; 0 or unset: never")                                 \
-  X(trace, "VERDIGRIS_TRACE", "", "1 or a file name: write every call with its arguments")                      \
-  X(logLevel, "VERDIGRIS_LOG", "warn", "lowest level that is logged: trace debug info warn error critical off") \
-  X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                  \
-  X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")     \
-  X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default) or interpret")                        \
-  X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")        \
-  X(checks, "VERDIGRIS_CHECKS", "", "1: check internal invariants more closely")                                \
-  X(visibleDevices, "CUDA_VISIBLE_DEVICES", "\1", "which devices are visible, and in which order")              \
-  X(launchBlocking, "CUDA_LAUNCH_BLOCKING", "", "1: every launch waits for its kernel")                         \
-  X(moduleLoading, "CUDA_MODULE_LOADING", "", "LAZY (default) or EAGER")                                        \
-  X(cachePath, "CUDA_CACHE_PATH", "", "where compiled kernels are kept (default: $XDG_CACHE_HOME/verdigris)")   \
-  X(cacheDisable, "CUDA_CACHE_DISABLE", "", "1: no kernel cache on disk")                                       \
-  X(cacheMaxSize, "CUDA_CACHE_MAXSIZE", "", "bytes the kernel cache may take (default: 1 GiB)")                 \
-  X(forcePtxJit, "CUDA_FORCE_PTX_JIT", "", "1: ignore native code in images")                                   \
+#define VG_SETTINGS(X)                                                                                               \
+  X(devices, "VERDIGRIS_DEVICES", "cpu:1", "devices to offer: a comma list of kind:count")                           \
+  X(memory, "VERDIGRIS_MEMORY", "",                                                                                  \
+    "memory of an emulated device, such as 16GiB; a comma list gives one value a device")                            \
+  X(computeCapability, "VERDIGRIS_COMPUTE_CAPABILITY", "",                                                           \
+    "reported compute capability, such as 12.1; a comma list gives one value a device")                              \
+  X(profile, "VERDIGRIS_PROFILE", "", "device profile: default or h200; a comma list gives one value a device")      \
+  X(workers, "VERDIGRIS_WORKERS", "", "worker threads of an emulated device (default: usable cores)")                \
+  X(launchTimeout, "VERDIGRIS_LAUNCH_TIMEOUT", "",                                                                   \
+    "seconds after which a kernel that has not ended fails; 0 or unset: never")                                      \
+  X(trace, "VERDIGRIS_TRACE", "", "1 or a file name: write every call with its arguments")                           \
+  X(logLevel, "VERDIGRIS_LOG", "warn", "lowest level that is logged: trace debug info warn error critical off")      \
+  X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                       \
+  X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")          \
+  X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default) or interpret")                             \
+  X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")             \
+  X(checks, "VERDIGRIS_CHECKS", "", "1: check internal invariants more closely")                                     \
+  X(check, "VERDIGRIS_CHECK", "", "look for faults of kernels: a comma list of memory race sync init exits, or all") \
+  X(checkExitCode, "VERDIGRIS_CHECK_EXIT_CODE", "", "exit status of a program whose kernels have faults (1)")        \
+  X(visibleDevices, "CUDA_VISIBLE_DEVICES", "\1", "which devices are visible, and in which order")                   \
+  X(launchBlocking, "CUDA_LAUNCH_BLOCKING", "", "1: every launch waits for its kernel")                              \
+  X(moduleLoading, "CUDA_MODULE_LOADING", "", "LAZY (default) or EAGER")                                             \
+  X(cachePath, "CUDA_CACHE_PATH", "", "where compiled kernels are kept (default: $XDG_CACHE_HOME/verdigris)")        \
+  X(cacheDisable, "CUDA_CACHE_DISABLE", "", "1: no kernel cache on disk")                                            \
+  X(cacheMaxSize, "CUDA_CACHE_MAXSIZE", "", "bytes the kernel cache may take (default: 1 GiB)")                      \
+  X(forcePtxJit, "CUDA_FORCE_PTX_JIT", "", "1: ignore native code in images")                                        \
   X(disablePtxJit, "CUDA_DISABLE_PTX_JIT", "", "1: refuse to compile PTX")
 
 struct Settings {

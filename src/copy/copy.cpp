@@ -9,6 +9,7 @@
 #include "copy/engines.h"
 #include "copy/guard.h"
 #include "copy/protected.h"
+#include "copy/watch.h"
 
 namespace vg::copy {
 namespace {
@@ -295,14 +296,22 @@ bool copyByEngines(const Shape& shape, Parallel* parallel) {
 
 }  // namespace
 
+constinit std::atomic<const Watcher*> watcher{nullptr};
+
 bool copy(const Shape& shape, Parallel* parallel) {
   if (!shape.width || !shape.height || !shape.depth) return true;
+  if (const Watcher* w = watcher.load(std::memory_order_relaxed)) [[unlikely]]
+    w->copied(shape);
   if (copyByEngines(shape, parallel)) [[likely]]
     return true;
   return copyAfterFault(shape);
 }
 
 bool copyBytes(void* destination, const void* source, size_t bytes) {
+  if (const Watcher* w = watcher.load(std::memory_order_relaxed)) [[unlikely]]
+    w->copied({{static_cast<std::byte*>(destination)},
+               {const_cast<std::byte*>(static_cast<const std::byte*>(source))},
+               bytes});
   return copyLinear(static_cast<std::byte*>(destination), static_cast<const std::byte*>(source), bytes, nullptr);
 }
 
@@ -314,6 +323,8 @@ bool fill(const Fill& fill, Parallel* parallel) {
     row.height = 1;
     return copy::fill(row, parallel);
   }
+  if (const Watcher* w = watcher.load(std::memory_order_relaxed)) [[unlikely]]
+    w->filled(fill);
   const Engines& engine = engines();
   const size_t bytes = fill.width * fill.height;
   const bool streaming = fill.width >= 4096 && bytes >= limits().streamFill;

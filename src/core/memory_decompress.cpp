@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/raw_enum.h"
 #include "copy/decompress.h"
+#include "copy/watch.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -30,8 +31,11 @@ struct Operation {
       VG_LOG(Warn, "%zu bytes at %p cannot be decompressed into %zu bytes", bytes, static_cast<const void*>(source),
              capacity);
     }
+    copy::tellWritten(destination, written);
     const auto number = static_cast<uint32_t>(written);
-    if (actual) std::memcpy(actual, &number, sizeof number);
+    if (!actual) return;
+    std::memcpy(actual, &number, sizeof number);
+    copy::tellWritten(actual, sizeof number);
   }
 };
 

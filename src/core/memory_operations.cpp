@@ -9,6 +9,7 @@
 #include "base/raw_enum.h"
 #include "base/spin.h"
 #include "copy/guard.h"
+#include "copy/watch.h"
 #include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -29,6 +30,7 @@ struct Operation {
 template <class Word>
 bool store(const Operation& operation) {
   const auto value = static_cast<Word>(operation.value);
+  copy::tellWritten(operation.address, sizeof(Word));
   return copy::guarded([&] { __atomic_store_n(static_cast<Word*>(operation.address), value, __ATOMIC_SEQ_CST); });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "alloc/watch.h"
 #include "base/log.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -66,6 +67,7 @@ Result<CUdeviceptr> Pool::begin(alloc::Record& record, size_t bytes) {
   record.attributes.store(0, std::memory_order_relaxed);
   record.access.store(0, std::memory_order_relaxed);
   record.state.store(alloc::State::Live, std::memory_order_release);
+  alloc::tellBegan(record);
   return CUdeviceptr{record.base.load(std::memory_order_relaxed)};
 }
 

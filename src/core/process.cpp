@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/settings.h"
+#include "check/check.h"
 #include "core/device.h"
+#include "core/memory.h"
 
 namespace vg::core {
 
@@ -43,6 +45,7 @@ CUresult openGate() {
   const Settings& s = settings();
   log::threshold.store(static_cast<int>(log::levelNamed(s.logLevel.c_str(), log::Level::Warn)));
   if (!s.logFile.empty()) log::open(s.logFile.c_str());
+  check::start(memory::table());
   registerHandlers();
   VG_CHECK(makeDevices());
   gate.store(Gate::Open, std::memory_order_release);

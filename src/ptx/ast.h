@@ -301,6 +301,8 @@ struct Function {
 struct SourceLocation {
   uint32_t file = 0;  // index into Module::files
   uint32_t line = 0, column = 0;
+  uint32_t callerFile = 0, callerLine = 0;  // where the function was inlined that this is in; 0: it was not
+  bool operator==(const SourceLocation&) const = default;
 };
 
 struct Module {

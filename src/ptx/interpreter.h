@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "ptx/ast.h"
 #include "ptx/kernel_abi.h"
+#include "ptx/observer.h"
 
 namespace vg::ptx {
 
@@ -27,8 +28,9 @@ class InterpreterProgram {
   std::string gaps_;
 };
 
-// `module` must outlive the program. CUDA_ERROR_NOT_FOUND when `entry` is not an entry with a body.
-Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32_t entry);
+// `module` must outlive the program, and so must the observer, which is told of all that the kernel does; null: nobody
+// is. CUDA_ERROR_NOT_FOUND when `entry` is not an entry with a body.
+Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32_t entry, Observer* observer = nullptr);
 
 // The KernelEntry of every interpreted kernel; launch->code is an InterpreterProgram's code().
 void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp);

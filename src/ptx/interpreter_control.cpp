@@ -172,6 +172,12 @@ std::byte* Warp::range(uint32_t lane, const Step& s, const Source& base, uint64_
                        Space space) {
   uint64_t at = read(lane, base);
   if (base.kind == Source::Kind::Register) at += base.value;
+  if (observer) [[unlikely]]
+    return observed(lane, s, base, at, bytes, alignment, space);
+  return checked(lane, s, at, bytes, alignment, space);
+}
+
+std::byte* Warp::checked(uint32_t lane, const Step& s, uint64_t at, uint64_t bytes, uint64_t alignment, Space space) {
   if (at & (alignment - 1)) trap(1u << lane, TrapReason::MisalignedAddress, s);
   if (space != Space::Shared && space != Space::SharedCluster) return reinterpret_cast<std::byte*>(at);
   at &= 0xffffffff;
@@ -594,7 +600,9 @@ void Warp::systemCall(const Step& s, SystemCall which, uint32_t mask) {
 // Lanes wait at the instruction itself; completion moves them behind it.
 void Warp::arriveWarpSync(const Step& s, uint32_t mask, uint32_t step) {
   eachLane(mask, [&](uint32_t lane) {
-    lanes[lane].syncMask = static_cast<uint32_t>(read(lane, s.sources[s.destination])) | 1u << lane;
+    const uint32_t named = static_cast<uint32_t>(read(lane, s.sources[s.destination]));
+    if (observer && !(named >> lane & 1)) observer->notNamed(index, lane, named, *s.i);
+    lanes[lane].syncMask = named | 1u << lane;
     lanes[lane].state = State::AtWarpSync;
     lanes[lane].step = step;
   });
@@ -619,6 +627,7 @@ bool Warp::completeWarpSync(bool partial) {
     if (!partial && present != (lanes[lane].syncMask & live)) continue;
     const Step& s = frame(lane).code->steps[lanes[lane].step];
     if (s.execute) s.execute(*this, s, present);
+    if (observer) tellMeeting(lane, present);
     eachLane(present, [&](uint32_t l) {
       lanes[l].state = State::Ready;
       ++lanes[l].step;
@@ -642,6 +651,7 @@ void Warp::arriveBarrier(const Step& s, uint32_t mask, uint32_t step) {
   }
   if (s.i->has(Mod::Arrive)) {
     const uint32_t lane = static_cast<uint32_t>(std::countr_zero(mask));
+    if (observer) tellArrival(s, source(lane, 0) & 15, source(lane, 1), mask, false);
     return calls().barrierArrive(block, index, source(lane, 0) & 15, source(lane, 1), mask);
   }
   eachLane(mask, [&](uint32_t lane) {
@@ -664,7 +674,9 @@ bool Warp::completeBarrier() {
   if (!mask) return false;
   const uint32_t id = lanes[first].barrierId, count = lanes[first].barrierCount;
   const Instruction& i = *frame(first).code->steps[lanes[first].step].i;
-  if (id == kClusterBarrier) {
+  const bool ofBlock = id != kClusterBarrier;
+  if (observer && ofBlock) tellArrival(frame(first).code->steps[lanes[first].step], id, count, mask, true);
+  if (!ofBlock) {
     calls().clusterWait(block, index);
   } else if (i.has(Mod::Red)) {
     uint32_t predicates = 0;
@@ -680,6 +692,7 @@ bool Warp::completeBarrier() {
   } else {
     calls().barrier(block, index, id, count, mask);
   }
+  if (observer) ofBlock ? observer->leaves(index, id, mask) : observer->leavesCluster();
   eachLane(mask, [&](uint32_t lane) {
     lanes[lane].state = State::Ready;
     ++lanes[lane].step;
@@ -696,6 +709,9 @@ void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp) {
       static_cast<const interpreter::Program*>(static_cast<const InterpreterProgram*>(block->launch->code));
   interpreter::Warp* const warp = program->takeWarp();  // a trap does not come back to return it
   for (uint32_t w = firstWarp; w < endWarp; ++w) {
+    warp->observer = program->observer ? program->observer->enter(*block, *program->module, *program->entry->function,
+                                                                  program->carriesOrder)
+                                       : nullptr;
     warp->start(block, program, w);
     warp->run();
   }

@@ -131,6 +131,9 @@ class Program final : public InterpreterProgram {
   void keepWarp(Warp* warp) const;
 
   const Module* module = nullptr;
+  Observer* observer = nullptr;
+  bool allocates = false;     // has alloca
+  bool carriesOrder = false;  // has fences, or accesses that order others
   const FunctionCode* entry = nullptr;
   std::vector<std::unique_ptr<FunctionCode>> functions;  // by Module::functions index; null: not reachable
   SharedLayout shared;
@@ -229,6 +232,7 @@ class Warp {
 
   BlockState* block = nullptr;
   const Program* program = nullptr;
+  BlockObserver* observer = nullptr;  // null: nobody looks on
   uint32_t index = 0;
   uint32_t lanemask = 0;        // lanes that exist
   uint32_t clusterArrived = 0;  // lanes that came to the cluster's barrier before the whole warp has
@@ -262,7 +266,15 @@ class Warp {
   bool meets(uint32_t a, uint32_t b) const;
   bool completeWarpSync(bool partial);
   bool completeBarrier();
+  std::byte* checked(uint32_t lane, const Step& s, uint64_t at, uint64_t bytes, uint64_t alignment, Space space);
+  // The same as checked(), after asking the observer.
+  std::byte* observed(uint32_t lane, const Step& s, const Source& base, uint64_t at, uint64_t bytes, uint64_t alignment,
+                      Space space);
+  BlockObserver::Own ownership(uint32_t lane, uint64_t address, uint64_t bytes) const;
+  void tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask, bool waits);
+  void tellMeeting(uint32_t lane, uint32_t present);
 
+  alignas(16) std::byte forbidden_[256];  // where accesses go that must not happen
   uint64_t clock_ = 0;
   bool unfair_ = false;  // the next pick goes by waiting time
   bool turn_ = false;    // the running group was picked so

@@ -227,7 +227,7 @@ void copyAsync(Warp& w, const Step& s, uint32_t mask) {
       have = s.sources[3].bits == 1 ? (last ? 0 : bytes) : std::min<uint64_t>(last & 0xffffffff, bytes);
     }
     std::byte* to = w.address(lane, s, s.sources[0], bytes, Space::Shared);
-    if (have) std::memcpy(to, w.address(lane, s, s.sources[1], 1, Space::Global), have);
+    if (have) std::memcpy(to, w.range(lane, s, s.sources[1], have, 1, Space::Global), have);
     std::memset(to + have, 0, bytes - have);
   });
 }

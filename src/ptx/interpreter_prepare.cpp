@@ -80,10 +80,17 @@ class Preparation {
     for (size_t k = 0; k < f_->body.size(); ++k) {
       step(f_->body[k], code.steps[k]);
       Step& s = code.steps[k];
+      p_.allocates |= s.i->op == Op::Alloca;
+      p_.carriesOrder |= carriesOrder(*s.i);
       if (s.compute || s.execute || s.flow != Flow::None) continue;
       s.flow = Flow::Illegal;
       gap(*s.i);
     }
+  }
+
+  static bool carriesOrder(const Instruction& i) {
+    return i.op == Op::Membar || i.op == Op::Fence || i.op == Op::Mbarrier || i.has(Mod::Volatile) ||
+           i.has(Mod::Acquire) || i.has(Mod::Release) || i.has(Mod::AcqRel);
   }
 
   void gap(const Instruction& i) {
@@ -503,10 +510,11 @@ class Preparation {
 
 namespace vg::ptx {
 
-Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32_t entry) {
+Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32_t entry, Observer* observer) {
   if (entry >= module.functions.size() || !module.functions[entry].isEntry || module.functions[entry].isDeclaration)
     return fail(CUDA_ERROR_NOT_FOUND, "function %u of the module is not an entry with a body", entry);
   auto program = std::make_unique<interpreter::Program>();
+  program->observer = observer;
   interpreter::Preparation(module, entry, *program).run();
   return std::unique_ptr<InterpreterProgram>(std::move(program));
 }

@@ -49,6 +49,11 @@ void Lexer::skipComment() {
   at_ = end_ - at_ >= 2 ? at_ + 2 : end_;
 }
 
+std::string_view Lexer::restOfLine() const {
+  const std::string_view rest(at_, static_cast<size_t>(end_ - at_));
+  return rest.substr(0, rest.find('\n'));
+}
+
 void Lexer::skipLine() {
   const void* newline = std::memchr(at_, '\n', static_cast<size_t>(end_ - at_));
   at_ = newline ? static_cast<const char*>(newline) : end_;

@@ -43,6 +43,8 @@ class Lexer {
   // A plain decimal number below 10^18 that no operator, letter or parenthesis follows; else nothing is read.
   bool plainNumber(uint64_t& value);
 
+  // What is left of the line, without reading it.
+  std::string_view restOfLine() const;
   // Skips to the end of the line.
   void skipLine();
   // Skips a balanced {...} that starts here; false when it never closes.

@@ -116,7 +116,10 @@ class Linker {
       out_.debug |= m.debug;
       maps_[i].firstFile = static_cast<uint32_t>(out_.files.size());
       maps_[i].firstLocation = static_cast<uint32_t>(out_.locations.size());
-      for (SourceLocation& l : m.locations) l.file += maps_[i].firstFile;
+      for (SourceLocation& l : m.locations) {
+        l.file += maps_[i].firstFile;
+        l.callerFile += maps_[i].firstFile;
+      }
       out_.files.insert(out_.files.end(), m.files.begin(), m.files.end());
       out_.locations.insert(out_.locations.end(), m.locations.begin(), m.locations.end());
       out_.unknowns.insert(out_.unknowns.end(), m.unknowns.begin(), m.unknowns.end());

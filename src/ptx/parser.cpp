@@ -292,6 +292,10 @@ bool ParserImpl::placeFunction(Function&& f, std::string_view name, bool hasBody
 
 // Aliases become copies of the function they name.
 bool ParserImpl::finish() {
+  for (SourceLocation& at : module_.locations) {  // .file directives may follow their use
+    if (at.file >= module_.files.size()) at.file = 0;
+    if (at.callerFile >= module_.files.size()) at.callerFile = 0;
+  }
   size_t copied = 0;
   for (const Alias& a : aliases_) {
     const Declaration* target = globals_.find(a.target);

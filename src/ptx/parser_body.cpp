@@ -209,9 +209,26 @@ bool ParserImpl::registers() {
   return expect(';');
 }
 
+// `.loc file line column [, function_name label [+ n], inlined_at file line column]`
 bool ParserImpl::location() {
   SourceLocation at;
-  uint32_t* const fields[] = {&at.file, &at.line, &at.column};
+  if (!numbers({&at.file, &at.line, &at.column})) return false;
+  if (at.line == 0) at.file = 0;
+  const std::string_view rest = in_.restOfLine();
+  constexpr std::string_view kCaller = "inlined_at";
+  if (const size_t caller = rest.find(kCaller); caller != rest.npos) {
+    in_.advance(caller + kCaller.size());
+    if (!numbers({&at.callerFile, &at.callerLine})) return false;
+  }
+  in_.skipLine();
+  std::vector<SourceLocation>& known = module_.locations;
+  if (known.empty() || known.back() != at) known.push_back(at);
+  location_ = static_cast<uint32_t>(known.size());
+  return true;
+}
+
+// As many of the numbers as there are.
+bool ParserImpl::numbers(std::initializer_list<uint32_t*> fields) {
   for (uint32_t* field : fields) {
     uint64_t value = 0;
     if (!isDigit(in_.peek())) break;
@@ -222,12 +239,6 @@ bool ParserImpl::location() {
     }
     *field = static_cast<uint32_t>(value);
   }
-  in_.skipLine();  // function_name and inlined_at are for debuggers
-  if (at.file >= module_.files.size() || at.line == 0) at.file = 0;
-  const std::vector<SourceLocation>& known = module_.locations;
-  if (known.empty() || known.back().file != at.file || known.back().line != at.line || known.back().column != at.column)
-    module_.locations.push_back(at);
-  location_ = static_cast<uint32_t>(module_.locations.size());
   return true;
 }
 

@@ -74,6 +74,7 @@ class ParserImpl {
   bool bodyDirective();
   bool registers();
   bool location();
+  bool numbers(std::initializer_list<uint32_t*> fields);
   bool labelOrTable(std::string_view name);
   bool branchTargets(std::string_view name, bool functions);
   bool callPrototype(std::string_view name);

@@ -11,30 +11,65 @@
 
 using namespace vg::tools;
 
+namespace {
+
+// A subcommand that becomes a program.
+struct StartOptions {
+  CLI::App* command = nullptr;
+  RunOptions options;
+  CLI::Option* traceFile = nullptr;
+  std::string traceFileName;
+  bool traceToStderr = false;
+};
+
+void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const char* purpose) {
+  RunOptions& options = start.options;
+  CLI::App* const run = start.command = app.add_subcommand(name, purpose);
+  run->add_option("--devices", options.devices, "devices to offer: a list of kind:count, such as cpu:2");
+  run->add_option("--memory", options.memory, "memory of a device, such as 16GiB; a list gives one for each device");
+  run->add_option("--capability", options.capability, "compute capability to report, such as 12.1");
+  run->add_option("--profile", options.profile, "device profile: default or h200");
+  run->add_option("--timeout", options.timeout, "seconds after which a kernel that has not ended fails");
+  run->add_option("--log", options.log, "lowest level to log: trace debug info warn error critical off");
+  start.traceFile = run->add_option("--trace-file", start.traceFileName, "write every call to this file");
+  run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(start.traceFile);
+  run->add_flag("--preload", options.preload, "also preload the library, for programs linked with an RPATH");
+  run->add_flag("!--no-redirect", options.redirect,
+                "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");
+  run->add_option("--library-dir", options.libraryFolder, "folder of Verdigris's libcuda.so.1");
+  run->prefix_command();
+}
+
+// `words` is what stood behind "--".
+int become(StartOptions& start, char** words, char** end) {
+  RunOptions& options = start.options;
+  if (*start.traceFile) options.trace = start.traceFileName;
+  if (start.traceToStderr) options.trace = "";
+  options.program = start.command->remaining();
+  // After the program's name, "--" is one of its own arguments.
+  if (words != end) options.program.insert(options.program.end(), words + options.program.empty(), end);
+  return vg::tools::run(options);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app("Runs CUDA programs on machines without a GPU.");
   app.set_version_flag("--version", "verdigris " VERDIGRIS_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
 
-  RunOptions runOptions;
-  std::string traceFileName;
-  bool traceToStderr = false;
-  CLI::App* const run = app.add_subcommand("run", "run a program with Verdigris's libcuda.so.1");
-  run->add_option("--devices", runOptions.devices, "devices to offer: a list of kind:count, such as cpu:2");
-  run->add_option("--memory", runOptions.memory, "memory of a device, such as 16GiB; a list gives one for each device");
-  run->add_option("--capability", runOptions.capability, "compute capability to report, such as 12.1");
-  run->add_option("--profile", runOptions.profile, "device profile: default or h200");
-  run->add_option("--timeout", runOptions.timeout, "seconds after which a kernel that has not ended fails");
-  run->add_option("--log", runOptions.log, "lowest level to log: trace debug info warn error critical off");
-  CLI::Option* const traceFile = run->add_option("--trace-file", traceFileName, "write every call to this file");
-  run->add_flag("--trace", traceToStderr, "write every call to stderr")->excludes(traceFile);
-  run->add_flag("--preload", runOptions.preload, "also preload the library, for programs linked with an RPATH");
-  run->add_flag("!--no-redirect", runOptions.redirect,
-                "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");
-  run->add_option("--library-dir", runOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
-  run->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
-  run->prefix_command();
+  StartOptions run, check;
+  addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
+  run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
+  addStartOptions(check, app, "check", "run a program and look for faults of its kernels");
+  check.command->add_option("--tools", check.options.check,
+                            "what to look for: a list of memory, race, sync, init and exits, or all");
+  check.command->add_option("--exit-code", check.options.checkExitCode,
+                            "exit status when there are faults and the program itself ends well (1)");
+  check.command->add_option("--report", check.options.report, "write what is found, and the log, to this file");
+  check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
+  check.options.check = "all";
 
   InfoOptions infoOptions;
   CLI::App* const info = app.add_subcommand("info", "print devices, versions, paths and what is implemented");
@@ -73,11 +108,5 @@ int main(int argc, char** argv) {
   if (*doctor) return vg::tools::doctor(doctorOptions);
   if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
   if (*conform) return vg::tools::conform(conformOptions);
-  if (*traceFile) runOptions.trace = traceFileName;
-  if (traceToStderr) runOptions.trace = "";
-  runOptions.program = run->remaining();
-  // After the program's name, "--" is one of its own arguments.
-  if (separator != argv + argc)
-    runOptions.program.insert(runOptions.program.end(), separator + runOptions.program.empty(), argv + argc);
-  return vg::tools::run(runOptions);
+  return become(*run.command ? run : check, separator, argv + argc);
 }

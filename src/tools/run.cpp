@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/settings.h"
+#include "check/tools.h"
 #include "tools/installation.h"
 
 namespace vg::tools {
@@ -58,6 +59,12 @@ bool checkOptions(const RunOptions& options) {
     return refuse("--memory", options.memory, "a size such as 16GiB, or one for each device: 16GiB,8GiB");
   if (!eachItem(options.capability, isCapability))
     return refuse("--capability", options.capability, "major.minor, such as 12.1");
+  std::string unknown;
+  if (check::parseTools(options.check, &unknown); !unknown.empty()) {
+    std::fprintf(stderr, "verdigris check: there is no tool %s: expected memory, race, sync, init, exits or all\n",
+                 unknown.c_str());
+    return false;
+  }
   if (!options.timeout.empty() && !isSeconds(options.timeout))
     return refuse("--timeout", options.timeout, "a number of seconds");
   return true;
@@ -107,6 +114,9 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_PROFILE", options.profile);
   set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
   set("VERDIGRIS_LOG", options.log);
+  set("VERDIGRIS_CHECK", options.check);
+  set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
+  set("VERDIGRIS_LOG_FILE", absolute(options.report));
   setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 

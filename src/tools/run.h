@@ -1,4 +1,4 @@
-// `verdigris run`: the program, with this installation's libcuda.so.1 in place of any other.
+// `verdigris run` and `verdigris check`: the program, with this installation's libcuda.so.1 in place of any other.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,9 @@ namespace vg::tools {
 struct RunOptions {
   std::string libraryFolder;  // empty: found from the command's own place
   std::string devices, memory, capability, profile, timeout, log;
-  std::optional<std::string> trace;  // empty text: to stderr
+  std::optional<std::string> trace;   // empty text: to stderr
+  std::string check;                  // tools of checked mode; empty: off
+  std::string checkExitCode, report;  // of checked mode; empty: its own
   bool preload = false;
   bool redirect = true;              // PTX in place of the native code that run-time compilers make
   std::vector<std::string> program;  // and its arguments

@@ -44,7 +44,7 @@ std::string ourLibrary() {
 std::string ourFolder() { return ourLibrary().substr(0, ourLibrary().rfind('/')); }
 
 TEST(Help, EverySubcommandExplainsItself) {
-  for (const char* subcommand : {"", "run", "info", "doctor", "conform"}) {
+  for (const char* subcommand : {"", "run", "check", "info", "doctor", "conform"}) {
     const Outcome outcome = verdigris(std::string(subcommand) + " --help");
     EXPECT_EQ(outcome.code, 0) << subcommand;
     EXPECT_TRUE(says(outcome, "Usage|Options"));

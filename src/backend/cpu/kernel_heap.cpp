@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "check/check.h"
+
 namespace vg::backend::cpu {
 
 // Lies before each piece. A kernel that writes outside its piece can destroy it: release() trusts nothing.
@@ -16,7 +18,9 @@ struct KernelHeap::Header {
 };
 
 KernelHeap::~KernelHeap() {
-  if (base_) munmap(base_, size_);
+  if (!base_) return;
+  if (check::any()) check::endParts(reinterpret_cast<CUdeviceptr>(base_), size_);
+  munmap(base_, size_);
 }
 
 void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
@@ -28,6 +32,7 @@ void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
     if (range == MAP_FAILED) return nullptr;
     base_ = static_cast<std::byte*>(range);
     size_ = limit;
+    if (check::any()) check::beginParts(reinterpret_cast<CUdeviceptr>(base_), size_);
   }
   if (!bytes || bytes > size_) return nullptr;
   const uint64_t piece = std::bit_ceil(bytes + sizeof(Header));
@@ -47,6 +52,7 @@ void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
   }
   header->state = Header::kLiving;
   header->sizeClass = sizeClass;
+  if (check::any()) check::addPart(reinterpret_cast<CUdeviceptr>(header + 1), bytes, "a piece that a kernel allocated");
   return header + 1;
 }
 
@@ -58,6 +64,7 @@ bool KernelHeap::release(void* piece) {
   if (!base_ || offset >= used_ || offset % sizeof(Header) || header->state != Header::kLiving ||
       header->sizeClass >= kClasses)
     return false;
+  if (check::any()) check::removePart(reinterpret_cast<CUdeviceptr>(piece));
   header->state = Header::kFree;
   header->next = free_[header->sizeClass];
   free_[header->sizeClass] = header;

@@ -7,6 +7,8 @@
 #include "backend/cpu/cpu_kernel.h"
 #include "backend/cpu/kernel_print.h"
 #include "base/log.h"
+#include "check/check.h"
+#include "copy/watch.h"
 #include "ptx/interpreter.h"
 
 namespace vg::backend::cpu {
@@ -18,7 +20,9 @@ class CpuImage final : public Image {
  public:
   CpuImage(const Device& device, const ImageSource& source) : device_(device), source_(keep(source)) {}
   ~CpuImage() override {
-    if (variables_) source_.release(source_.memoryOwner, variables_);
+    if (!variables_) return;
+    if (check::any()) check::endParts(variables_, variablesBytes_);
+    source_.release(source_.memoryOwner, variables_);
   }
 
   CUresult loadPtx(const std::vector<std::string>& texts, const LoadOptions& options);
@@ -86,7 +90,8 @@ class CpuImage final : public Image {
   const ImageSource source_;
   std::shared_ptr<KernelContext> context_;
   std::shared_ptr<Program> program_;
-  CUdeviceptr variables_ = 0;           // one allocation for all that are not managed
+  CUdeviceptr variables_ = 0;  // one allocation for all that are not managed
+  size_t variablesBytes_ = 0;
   std::vector<CUdeviceptr> addresses_;  // by index into Module::variables; 0 for those without memory
   std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
 };
@@ -103,19 +108,24 @@ CUresult CpuImage::placeVariables() {
     if (__builtin_add_overflow(bytes, variables[i].size, &bytes))
       return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: variable %s is too large", source_.name.c_str(),
                   variables[i].name.c_str());
+    if (check::any()) bytes += check::kGapBetweenParts;
   }
   if (bytes) {
     if (!source_.allocate) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put %zu bytes of variables", bytes);
     size_t alignment = kVariablesAlignment;
     for (const ptx::Variable& variable : variables) alignment = std::max<size_t>(alignment, variable.alignment);
     VG_TRY(variables_, source_.allocate(source_.memoryOwner, bytes, alignment));
+    variablesBytes_ = bytes;
     std::memset(reinterpret_cast<void*>(variables_), 0, bytes);
+    copy::tellWritten(reinterpret_cast<void*>(variables_), bytes);
+    if (check::any()) check::beginParts(variables_, bytes);
   }
   std::vector<bool> fresh(variables.size(), true);
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!inMemory(variables[i])) continue;
     if (!variables[i].managed) {
       addresses_[i] += variables_;
+      if (check::any()) check::addPart(addresses_[i], variables[i].size, "variable " + variables[i].name);
       continue;
     }
     if (!source_.resolveManaged) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put managed variables");

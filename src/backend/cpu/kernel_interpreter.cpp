@@ -1,6 +1,7 @@
 #include "backend/cpu/kernel_interpreter.h"
 
 #include "base/log.h"
+#include "check/check.h"
 #include "ptx/interpreter.h"
 
 namespace vg::backend::cpu {
@@ -22,7 +23,7 @@ class InterpretedKernel final : public LoadedKernel {
 }  // namespace
 
 Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function) {
-  VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program, ptx::prepare(module, function));
+  VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program, ptx::prepare(module, function, check::observer()));
   if (!program->gaps().empty())
     VG_LOG(Warn, "kernel %s has instructions that cannot run: %s", module.functions[function].name.c_str(),
            program->gaps().c_str());

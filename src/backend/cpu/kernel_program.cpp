@@ -5,6 +5,7 @@
 #include "backend/cpu/kernel_interpreter.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "check/tools.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
 
@@ -21,7 +22,7 @@ Programs& programs() {
   return *instance;
 }
 
-bool interpretOnly() { return settings().kernels == "interpret"; }
+bool interpretOnly() { return check::any() || settings().kernels == "interpret"; }
 
 Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* log) {
   ptx::ParseOptions options;

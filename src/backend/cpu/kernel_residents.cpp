@@ -11,6 +11,7 @@
 #include "backend/cpu/kernel_context.h"
 #include "base/log.h"
 #include "base/spin.h"
+#include "check/check.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -70,6 +71,7 @@ void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault
 }
 
 void reportStuck(RunningLaunch& launch, const ResidentBlock& block) {
+  if (check::any()) check::tellStuck(block.state());
   const std::string text =
       "every warp of a block waits at a barrier that nobody can complete: " + block.describeWaiting();
   launch.end(CUDA_ERROR_LAUNCH_TIMEOUT, text.c_str());

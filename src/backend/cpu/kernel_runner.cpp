@@ -13,6 +13,7 @@
 #include "backend/cpu/kernel_watchdog.h"
 #include "backend/cpu/workers.h"
 #include "base/log.h"
+#include "check/check.h"
 
 #include <sched.h>
 #include <time.h>
@@ -107,6 +108,7 @@ void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& r
   abi.dynamicShared = shape.dynamicShared;
   abi.dynamicSharedOffset = ready.code->traits.dynamicSharedOffset;
   abi.gridId = lastGrid.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (device.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) abi.flags |= check::kReachesPageable;
   abi.calls = &kRuntimeCalls;
   abi.code = ready.code->program;
   abi.owner = &launch;
@@ -155,6 +157,10 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   } else {
     workers.runGrid(launch.blocks, count, runBlocks, &launch);
     ready.code->learn(launch.blocks * launch.abi.warpsPerBlock, launch.busy.load(std::memory_order_relaxed));
+  }
+  if (check::any()) {
+    const CUresult stopped = check::takeFaulted(launch.abi.gridId);
+    if (stopped != CUDA_SUCCESS) launch.end(stopped, "accesses to memory that checked mode has reported");
   }
   return static_cast<CUresult>(launch.ended.load(std::memory_order_acquire));
 }

@@ -1,0 +1,338 @@
+#include "check/block_checks.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "check/allocations.h"
+#include "check/check.h"
+#include "check/faulted.h"
+#include "check/initialised.h"
+#include "check/words.h"
+
+namespace vg::check {
+namespace {
+
+using Kind = ptx::Access::Kind;
+
+// What distinguishes faults of one tool at one line.
+enum MemoryFault : unsigned { kMisaligned, kOutside, kReadOnly, kPageable, kBeyondShared, kBeyondLocal };
+enum SyncFault : unsigned { kPartOfWarp, kOtherLine, kPartOfBlock, kNotNamed, kMissing, kStuck };
+enum InitFault : unsigned { kGlobalEmpty, kSharedEmpty };
+
+constexpr uint64_t kSharedWindow = 1024;  // the size of a block's shared memory is rounded up to it
+
+}  // namespace
+
+void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
+                        bool ordersByAtomics) {
+  if (grid_ == block.launch->gridId && number_ == block.blockNumber) return;
+  resolveOverwrite();
+  block_ = &block;
+  module_ = &module;
+  entry_ = &entry;
+  grid_ = block.launch->gridId;
+  number_ = block.blockNumber;
+  ordersByAtomics_ = ordersByAtomics;
+  if (clocks_.nearlyFull()) {
+    clocks_ = Clocks();
+    shared_ = SharedMemory();
+  }
+  const uint32_t* const cluster = block.launch->clusterSize;
+  inCluster_ = uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1;
+  if (wants(Tool::Race)) clocks_.reset(block.launch->threadsPerBlock);
+  shared_.reset(block.sharedLimit);
+  std::fill(std::begin(meetings_), std::end(meetings_), Meeting());
+}
+
+// Memory ------------------------------------------------------------------------------------------------------------
+
+// Shared memory of the block itself, or of another one of its cluster: the offset there.
+BlockChecks::SharedPlace BlockChecks::sharedPlace(const ptx::Access& access) const {
+  const uint64_t base = access.isShared ? 0 : reinterpret_cast<uint64_t>(block_->shared);
+  const uint64_t offset = access.address - base, own = offset - block_->sharedOffset;
+  const uint64_t window = (block_->sharedLimit + kSharedWindow - 1) / kSharedWindow * kSharedWindow;
+  if (own < window) return {true, true, own};
+  const uint32_t* const size = block_->launch->clusterSize;
+  const uint64_t blocks = uint64_t{size[0]} * size[1] * size[2];
+  const bool inCluster = blocks > 1 && offset / ptx::kSharedStride < blocks && offset % ptx::kSharedStride < window;
+  if (inCluster) return {true, false, offset % ptx::kSharedStride};
+  return {access.isShared, false, own};
+}
+
+bool BlockChecks::allows(const ptx::Access& access, Own own) {
+  resolveOverwrite();
+  if (wants(Tool::Memory) && !aligned(access)) return false;
+  if (own == Own::Yes) return true;
+  if (own == Own::Beside || access.space == ptx::Space::Local) return !wants(Tool::Memory) || beyondLocal(access);
+  const SharedPlace shared = sharedPlace(access);
+  if (!shared.isShared) {
+    if (wants(Tool::Memory) && !fitsGlobal(access)) return false;
+    checkGlobal(access);
+    return true;
+  }
+  const bool fits = shared.offset <= block_->sharedLimit && access.bytes <= block_->sharedLimit - shared.offset;
+  if (!fits) return !wants(Tool::Memory) || beyondShared(access);
+  if (shared.own && !inCluster_) checkShared(access, static_cast<uint32_t>(shared.offset));
+  return true;
+}
+
+bool BlockChecks::aligned(const ptx::Access& access) {
+  if (!(access.address & (access.alignment - 1))) return true;
+  markFaulted(grid_, CUDA_ERROR_MISALIGNED_ADDRESS);
+  if (!isNewAt(Tool::Memory, kMisaligned, access.instruction)) return false;
+  return refuse(access, "is not aligned to " + std::to_string(access.alignment) + " bytes", {});
+}
+
+bool BlockChecks::beyondLocal(const ptx::Access& access) {
+  if (!isNewAt(Tool::Memory, kBeyondLocal, access.instruction)) return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  return refuse(access, "is outside of the local memory of the thread", {});
+}
+
+bool BlockChecks::beyondShared(const ptx::Access& access) {
+  if (!isNewAt(Tool::Memory, kBeyondShared, access.instruction)) return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  return refuse(access, "is outside of the shared memory of the block",
+                {"the block has " + std::to_string(block_->sharedLimit) + " bytes of it, " +
+                 std::to_string(block_->launch->dynamicShared) + " of them dynamic"});
+}
+
+bool BlockChecks::fitsGlobal(const ptx::Access& access) {
+  const uint64_t workspace = block_->launch->cooperativeWorkspace;
+  if (workspace && access.address - workspace < 256) return true;
+  const bool stores = access.kind == Kind::Store || access.kind == Kind::Atomic;
+  const bool pageable = block_->launch->flags & kReachesPageable;
+  const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);
+  const auto fault = [&](unsigned kind, const char* why) {
+    if (!isNewAt(Tool::Memory, kind, access.instruction, nullptr, answer.id))
+      return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+    return refuse(access, why, allocations::whereabouts(access.address, access.bytes));
+  };
+  switch (answer.verdict) {
+    case allocations::Verdict::Fine:
+      return true;
+    case allocations::Verdict::Outside:
+      return fault(kOutside, "is outside of every allocation");
+    case allocations::Verdict::ReadOnly:
+      return fault(kReadOnly, "goes to memory that the host registered read-only");
+    case allocations::Verdict::Pageable:
+      return fault(kPageable, "goes to memory of the host that the device does not know");
+  }
+  return true;
+}
+
+// Requires: the fault is new. Always false.
+bool BlockChecks::refuse(const ptx::Access& access, const std::string& why, const std::vector<std::string>& around) {
+  std::vector<std::string> details{where(access.instruction), byWhom(linear(access.warp, access.lane))};
+  details.insert(details.end(), around.begin(), around.end());
+  describeLast(words::access(access) + " " + why, std::move(details));
+  return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+// Contents ----------------------------------------------------------------------------------------------------------
+
+void BlockChecks::checkGlobal(const ptx::Access& access) {
+  if (ordersByAtomics_ && access.strong && wants(Tool::Race))
+    clocks_.pass(linear(access.warp, access.lane), access.address);
+  if (!wants(Tool::Init)) return;
+  if (access.kind == Kind::Load || access.kind == Kind::Atomic) {
+    const size_t good = initialised::writtenBytes(access.address, access.bytes);
+    if (good < access.bytes) uninitialised(access, access.address + good, good, false);
+  }
+  if (access.kind != Kind::Load) initialised::written(access.address, access.bytes);
+}
+
+void BlockChecks::checkShared(const ptx::Access& access, uint32_t offset) {
+  if (wants(Tool::Race)) checkRace(access, offset);
+  if (!wants(Tool::Init)) return;
+  const uint32_t bytes = static_cast<uint32_t>(access.bytes);
+  if (access.kind == Kind::Load || access.kind == Kind::Atomic) {
+    const uint32_t good = shared_.writtenBytes(offset, bytes);
+    if (good < bytes) uninitialised(access, offset + good, good, true);
+  }
+  if (access.kind != Kind::Load) shared_.written(offset, bytes);
+}
+
+void BlockChecks::uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared) {
+  if (!isNewAt(Tool::Init, shared ? kSharedEmpty : kGlobalEmpty, access.instruction)) return;
+  std::vector<std::string> details{where(access.instruction), byWhom(linear(access.warp, access.lane))};
+  if (!shared)
+    for (std::string& line : allocations::whereabouts(address, 1)) details.push_back(std::move(line));
+  std::string what = words::access(access) + " reads what nobody has written";
+  if (good) what += ", from byte " + std::to_string(good) + " on";
+  describeLast(what, std::move(details));
+}
+
+// Races -------------------------------------------------------------------------------------------------------------
+
+void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
+  if (access.kind == Kind::Touch) return;
+  const uint32_t thread = linear(access.warp, access.lane);
+  if (ordersByAtomics_ && access.strong) clocks_.pass(thread, reinterpret_cast<uint64_t>(block_->shared) + offset);
+  Hazard hazard;
+  if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
+  const bool storesOver = hazard.kind == Hazard::Kind::WriteAfterWrite && access.bytes <= sizeof overwrite_.before;
+  if (!storesOver) return reportHazard(hazard);
+  overwrite_.pending = true;
+  overwrite_.address = reinterpret_cast<uint64_t>(ownShared()) + offset;
+  overwrite_.bytes = static_cast<uint32_t>(access.bytes);
+  overwrite_.hazard = hazard;
+  std::memcpy(overwrite_.before, ownShared() + offset, access.bytes);
+}
+
+// The store has been done by now. One that leaves the value as it was harms nobody.
+void BlockChecks::resolveOverwrite() {
+  if (!overwrite_.pending) return;
+  overwrite_.pending = false;
+  const bool changed = std::memcmp(reinterpret_cast<void*>(overwrite_.address), overwrite_.before, overwrite_.bytes);
+  if (changed) reportHazard(overwrite_.hazard);
+}
+
+void BlockChecks::reportHazard(const Hazard& hazard) {
+  if (!isNewAt(Tool::Race, static_cast<unsigned>(hazard.kind), hazard.at, hazard.otherAt)) return;
+  const char *now = "", *before = "";
+  switch (hazard.kind) {
+    case Hazard::Kind::ReadAfterWrite:
+      now = "reads", before = "wrote";
+      break;
+    case Hazard::Kind::WriteAfterRead:
+      now = "writes", before = "read";
+      break;
+    case Hazard::Kind::WriteAfterWrite:
+      now = "writes", before = "wrote something else to";
+      break;
+  }
+  char headline[256];
+  std::snprintf(headline, sizeof headline, "a thread %s shared memory at offset %#x that another %s, unordered", now,
+                hazard.offset, before);
+  const bool sameWarp = hazard.thread / ptx::kWarpSize == hazard.other / ptx::kWarpSize;
+  describeLast(headline, {where(hazard.at), byWhom(hazard.thread),
+                          "the other is " + threadName(hazard.other) +
+                              (sameWarp ? " of the same warp" : " of another warp") + ", " + placeOf(hazard.otherAt),
+                          sameWarp ? "nothing like __syncwarp() or __syncthreads() is between them"
+                                   : "nothing like __syncthreads() is between them"});
+}
+
+// Meetings ----------------------------------------------------------------------------------------------------------
+
+void BlockChecks::arrives(const ptx::BarrierArrival& arrival) {
+  resolveOverwrite();
+  Meeting& meeting = meetings_[arrival.id % kBarriers];
+  for (uint32_t left = arrival.mask; left; left &= left - 1) {
+    const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(left)));
+    meeting.come.push_back(thread);
+    if (arrival.waits) meeting.wait.push_back(thread);
+  }
+  meeting.live += static_cast<uint32_t>(std::popcount(arrival.live));
+  meeting.whole &= arrival.threads == 0;
+  meeting.at = arrival.instruction;
+  rounds_[arrival.warp % kWarps][arrival.id % kBarriers] = meeting.round;
+  if (!wants(Tool::Sync) || !arrival.waits) return;
+  const uint32_t thread = linear(arrival.warp, static_cast<uint32_t>(std::countr_zero(arrival.mask)));
+  if (arrival.aligned && arrival.live != arrival.mask && isNewAt(Tool::Sync, kPartOfWarp, arrival.instruction))
+    describeLast("a barrier of the block is reached by " + words::lanes(arrival.mask) + " of a warp only",
+                 {where(arrival.instruction), byWhom(thread),
+                  words::lanes(arrival.live & ~arrival.mask) + " of the warp are elsewhere"});
+  if (arrival.aligned && !arrival.sameLine && isNewAt(Tool::Sync, kOtherLine, arrival.instruction))
+    describeLast("lanes of a warp meet at a barrier of the block from different places",
+                 {where(arrival.instruction), byWhom(thread)});
+}
+
+// The first who leaves was let go by the last who came: all of them are known now, and nobody else has moved.
+void BlockChecks::leaves(uint32_t warp, uint32_t id, uint32_t) {
+  Meeting& meeting = meetings_[id % kBarriers];
+  if (rounds_[warp % kWarps][id % kBarriers] != meeting.round) return;
+  const uint32_t threads = block_->launch->threadsPerBlock;
+  if (wants(Tool::Race)) {
+    if (meeting.come.size() == threads || meeting.whole)
+      clocks_.meetAll();
+    else
+      clocks_.meet(meeting.come, meeting.wait);
+  }
+  const uint32_t gone = threads - std::min(meeting.live, threads);
+  if (wants(Tool::Exits) && meeting.whole && gone && isNewAt(Tool::Exits, kPartOfBlock, meeting.at))
+    describeLast("a barrier of the block is reached by " + std::to_string(threads - gone) + " of its " +
+                     std::to_string(threads) + " threads only",
+                 {where(meeting.at), byWhom(meeting.come.front()), "the others have ended"});
+  meeting.come.clear();
+  meeting.wait.clear();
+  meeting.whole = true;
+  meeting.live = 0;
+  ++meeting.round;
+}
+
+void BlockChecks::leavesCluster() {
+  resolveOverwrite();
+  if (wants(Tool::Race)) clocks_.meetAll();
+}
+
+void BlockChecks::meet(uint32_t warp, uint32_t mask) {
+  resolveOverwrite();
+  if (wants(Tool::Race)) clocks_.meetWarp(warp, mask);
+}
+
+void BlockChecks::notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) {
+  if (!wants(Tool::Sync) || !isNewAt(Tool::Sync, kNotNamed, &at)) return;
+  describeLast("a lane takes part in " + words::operation(at) + " whose mask does not name it",
+               {where(&at), byWhom(linear(warp, lane)), "the mask is " + words::hex(mask)});
+}
+
+void BlockChecks::missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) {
+  if (!wants(Tool::Sync) || !isNewAt(Tool::Sync, kMissing, &at)) return;
+  describeLast("the mask of " + words::operation(at) + " names lanes that do not come",
+               {where(&at), byWhom(linear(warp, static_cast<uint32_t>(std::countr_zero(present)))),
+                "the mask is " + words::hex(mask) + ", the lanes that come are " + words::hex(present)});
+}
+
+void BlockChecks::stuck() {
+  if (!wants(Tool::Sync)) return;
+  std::vector<std::string> details;
+  const ptx::Instruction* at = nullptr;
+  for (uint32_t id = 0; id < kBarriers; ++id) {
+    const Meeting& meeting = meetings_[id];
+    if (meeting.wait.empty()) continue;
+    at = meeting.at;
+    details.push_back(std::to_string(meeting.wait.size()) + " threads wait at barrier " + std::to_string(id) + ", " +
+                      placeOf(meeting.at));
+  }
+  if (!at || !isNewAt(Tool::Sync, kStuck, at)) return;
+  details.insert(details.begin(), {where(nullptr), byWhom(0)});
+  describeLast("every warp of a block waits at a barrier that nobody can complete", std::move(details));
+}
+
+// Records -----------------------------------------------------------------------------------------------------------
+
+bool BlockChecks::isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, const ptx::Instruction* other,
+                          uint64_t memory) {
+  const FaultKey key{tool, kind, entry_, at ? at->line : 0, other ? other->line : 0, memory};
+  if (!isNew(key)) return false;
+  last_ = key;
+  return true;
+}
+
+void BlockChecks::describeLast(const std::string& headline, std::vector<std::string> details) {
+  describe(last_, headline, details);
+}
+
+std::string BlockChecks::where(const ptx::Instruction* at) const {
+  return "in kernel " + words::kernel(*entry_) + (at ? " " + placeOf(at) : "");
+}
+
+std::string BlockChecks::placeOf(const ptx::Instruction* at) const { return at ? words::place(*module_, *at) : ""; }
+
+std::string BlockChecks::threadName(uint32_t thread) const {
+  const uint32_t* const size = block_->launch->blockSize;
+  char text[96];
+  std::snprintf(text, sizeof text, "thread (%u,%u,%u)", thread % size[0], thread / size[0] % size[1],
+                thread / size[0] / size[1]);
+  return text;
+}
+
+std::string BlockChecks::byWhom(uint32_t thread) const {
+  char text[96];
+  std::snprintf(text, sizeof text, "by %s of block (%u,%u,%u)", threadName(thread).c_str(), block_->blockIndex[0],
+                block_->blockIndex[1], block_->blockIndex[2]);
+  return text;
+}
+
+}  // namespace vg::check

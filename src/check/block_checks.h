@@ -1,0 +1,92 @@
+// The checks of one running block: what the interpreter asks and tells is judged here and becomes records.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "check/clocks.h"
+#include "check/report.h"
+#include "check/shared_memory.h"
+#include "ptx/observer.h"
+
+namespace vg::check {
+
+class BlockChecks final : public ptx::BlockObserver {
+ public:
+  // A warp of the block is about to run. `ordersByAtomics`: the kernel has fences or the like, so that atomics and
+  // flags carry order.
+  void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics);
+  // Every warp waits at a barrier that nobody can complete.
+  void stuck();
+
+  bool allows(const ptx::Access& access, Own own) override;
+  void arrives(const ptx::BarrierArrival& arrival) override;
+  void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
+  void leavesCluster() override;
+  void meet(uint32_t warp, uint32_t mask) override;
+  void notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const ptx::Instruction& at) override;
+  void missing(uint32_t warp, uint32_t mask, uint32_t present, const ptx::Instruction& at) override;
+
+ private:
+  // Those who came to a barrier since it opened last.
+  struct Meeting {
+    Clocks::Threads come, wait;
+    uint32_t live = 0;   // lanes of the warps that came, that have not ended
+    uint32_t round = 0;  // how often it has opened
+    bool whole = true;   // all of the block are awaited
+    const ptx::Instruction* at = nullptr;
+  };
+  // A store over what another thread has stored: a fault if it changes the value.
+  struct Overwrite {
+    bool pending = false;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    std::byte before[64];
+    Hazard hazard;
+  };
+  static constexpr uint32_t kBarriers = 16, kWarps = 32;
+
+  struct SharedPlace {
+    bool isShared, own;  // own: not of another block of the cluster
+    uint64_t offset;
+  };
+  SharedPlace sharedPlace(const ptx::Access& access) const;
+  std::byte* ownShared() const { return block_->shared + block_->sharedOffset; }
+
+  bool beyondShared(const ptx::Access& access);
+  bool beyondLocal(const ptx::Access& access);
+  bool fitsGlobal(const ptx::Access& access);
+  bool aligned(const ptx::Access& access);
+  bool refuse(const ptx::Access& access, const std::string& why, const std::vector<std::string>& around);
+  void checkShared(const ptx::Access& access, uint32_t offset);
+  void checkRace(const ptx::Access& access, uint32_t offset);
+  void checkGlobal(const ptx::Access& access);
+  void uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared);
+  void resolveOverwrite();
+  void reportHazard(const Hazard& hazard);
+
+  bool isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, const ptx::Instruction* other = nullptr,
+               uint64_t memory = 0);
+  void describeLast(const std::string& headline, std::vector<std::string> details);
+  std::string where(const ptx::Instruction* at) const;
+  std::string placeOf(const ptx::Instruction* at) const;
+  std::string threadName(uint32_t thread) const;
+  std::string byWhom(uint32_t thread) const;
+  uint32_t linear(uint32_t warp, uint32_t lane) const { return warp * ptx::kWarpSize + lane; }
+
+  ptx::BlockState* block_ = nullptr;
+  const ptx::Module* module_ = nullptr;
+  const ptx::Function* entry_ = nullptr;
+  uint64_t grid_ = 0, number_ = 0;
+  bool ordersByAtomics_ = false;
+  bool inCluster_ = false;  // others may touch its shared memory, which is not followed
+  Clocks clocks_;
+  SharedMemory shared_;
+  Meeting meetings_[kBarriers];
+  uint32_t rounds_[kWarps][kBarriers] = {};  // of the meeting that a warp came to
+  Overwrite overwrite_;
+  FaultKey last_;  // the fault that isNewAt() found new
+};
+
+}  // namespace vg::check

@@ -1,0 +1,66 @@
+#include "check/caller.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace vg::check {
+namespace {
+
+constexpr size_t kShown = 6;
+
+struct Walk {
+  uintptr_t* next;
+  uintptr_t* end;
+};
+
+_Unwind_Reason_Code visit(_Unwind_Context* context, void* state) {
+  auto& walk = *static_cast<Walk*>(state);
+  if (walk.next == walk.end) return _URC_END_OF_STACK;
+  *walk.next++ = _Unwind_GetIP(context);
+  return _URC_NO_REASON;
+}
+
+std::string nameOf(uintptr_t address, const Dl_info& info) {
+  char text[64];
+  std::snprintf(text, sizeof text, "0x%zx", address - reinterpret_cast<uintptr_t>(info.dli_fbase));
+  std::string name = text;
+  if (info.dli_sname) {
+    int failed = 0;
+    const std::unique_ptr<char, decltype(&std::free)> plain(
+        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
+    name += std::string(" (") + (plain ? plain.get() : info.dli_sname) + ")";
+  }
+  const std::string file = info.dli_fname ? info.dli_fname : "?";
+  return file.substr(file.rfind('/') + 1) + "+" + name;
+}
+
+}  // namespace
+
+Caller Caller::here() {
+  Caller caller;
+  Walk walk{caller.frames_.data(), caller.frames_.data() + kDepth};
+  _Unwind_Backtrace(visit, &walk);
+  return caller;
+}
+
+std::string Caller::text() const {
+  Dl_info own{};
+  dladdr(reinterpret_cast<const void*>(&Caller::here), &own);
+  std::string text;
+  size_t shown = 0;
+  for (const uintptr_t frame : frames_) {
+    Dl_info info{};
+    if (!frame || shown == kShown) break;
+    // The return address: the byte before it belongs to the call.
+    if (!dladdr(reinterpret_cast<const void*>(frame - 1), &info) || info.dli_fbase == own.dli_fbase) continue;
+    text += (shown++ ? ", " : "") + nameOf(frame - 1, info);
+  }
+  return text;
+}
+
+}  // namespace vg::check

@@ -1,0 +1,23 @@
+// Where in the application a call came from: return addresses outside of this library.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace vg::check {
+
+class Caller {
+ public:
+  // The callers of the function that asks, innermost first.
+  static Caller here();
+  // "main+0x20 in ./program, 0x1234 in ./program": the first few outside of this library; "" when none is known.
+  std::string text() const;
+
+ private:
+  static constexpr size_t kDepth = 24;
+  std::array<uintptr_t, kDepth> frames_{};
+};
+
+}  // namespace vg::check

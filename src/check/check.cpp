@@ -1,0 +1,127 @@
+#include "check/check.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "check/allocations.h"
+#include "check/block_checks.h"
+#include "check/faulted.h"
+#include "check/initialised.h"
+#include "check/report.h"
+#include "copy/watch.h"
+
+namespace vg::check {
+namespace {
+
+class Observer final : public ptx::Observer {
+ public:
+  ptx::BlockObserver* enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
+                            bool carriesOrder) override {
+    BlockChecks& checks = of(block);
+    checks.enter(block, module, entry, carriesOrder);
+    return &checks;
+  }
+  void stuck(const ptx::BlockState& block) { of(block).stuck(); }
+
+ private:
+  BlockChecks& of(const ptx::BlockState& block) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<BlockChecks>& slot = checks_[&block];
+    if (!slot) slot = std::make_unique<BlockChecks>();
+    return *slot;
+  }
+
+  std::mutex mutex_;  // guards the map; the checks belong to whoever runs the block
+  std::map<const ptx::BlockState*, std::unique_ptr<BlockChecks>> checks_;  // a running block's state is used again
+};
+
+Observer& theObserver() {  // never destroyed
+  static Observer* const instance = new Observer;
+  return *instance;
+}
+
+// What copies and fills write.
+uintptr_t addressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+void copied(const copy::Shape& shape) {
+  for (size_t z = 0; z < shape.depth; ++z)
+    for (size_t y = 0; y < shape.height; ++y)
+      initialised::copied(
+          addressOf(shape.destination.base) + z * shape.destination.slicePitch + y * shape.destination.rowPitch,
+          addressOf(shape.source.base) + z * shape.source.slicePitch + y * shape.source.rowPitch, shape.width);
+}
+void filled(const copy::Fill& fill) {
+  for (size_t y = 0; y < fill.height; ++y) initialised::written(addressOf(fill.base) + y * fill.pitch, fill.width);
+}
+void written(const void* address, size_t bytes) { initialised::written(addressOf(address), bytes); }
+constexpr copy::Watcher kCopyWatcher{copied, filled, written};
+
+struct Faulted {
+  std::mutex mutex;  // guards grids
+  std::map<uint64_t, CUresult> grids;
+};
+Faulted& faulted() {
+  static Faulted* const instance = new Faulted;
+  return *instance;
+}
+
+pid_t checkedProcess;  // a forked child reports nothing
+
+// The report and, for a process that ends well, the status that says that faults were found.
+void atExit(int status, void*) {
+  if (getpid() != checkedProcess) return;
+  summarise();
+  if (!distinctFaults() || status != 0) return;
+  const std::string& text = settings().checkExitCode;
+  const int code = text.empty() ? 1 : std::atoi(text.c_str());
+  if (code) std::exit(code);  // goes on with what is left to do at the end
+}
+
+}  // namespace
+
+void start(const alloc::MemoryTable& table) {
+  std::string unknown;
+  const ToolSet tools = parseTools(settings().check, &unknown);
+  if (!unknown.empty())
+    VG_LOG(Warn, "VERDIGRIS_CHECK=%s: there is no tool %s", settings().check.c_str(), unknown.c_str());
+  if (!tools) return;
+  toolsOn.store(tools, std::memory_order_release);
+  allocations::start(table);
+  if (wants(Tool::Init)) copy::watcher.store(&kCopyWatcher, std::memory_order_release);
+  checkedProcess = getpid();
+  on_exit(atExit, nullptr);
+}
+
+ptx::Observer* observer() { return any() ? &theObserver() : nullptr; }
+
+bool markFaulted(uint64_t grid, CUresult error) {
+  const std::lock_guard lock(faulted().mutex);
+  faulted().grids.emplace(grid, error);
+  return false;
+}
+
+CUresult takeFaulted(uint64_t grid) {
+  const std::lock_guard lock(faulted().mutex);
+  const auto found = faulted().grids.find(grid);
+  if (found == faulted().grids.end()) return CUDA_SUCCESS;
+  const CUresult error = found->second;
+  faulted().grids.erase(found);
+  return error;
+}
+
+void tellStuck(const ptx::BlockState& block) { theObserver().stuck(block); }
+
+void beginParts(CUdeviceptr address, size_t bytes) { allocations::beginBlock(address, bytes); }
+void addPart(CUdeviceptr address, size_t bytes, std::string name) {
+  allocations::addPart(address, bytes, std::move(name));
+}
+void removePart(CUdeviceptr address) { allocations::removePart(address); }
+void endParts(CUdeviceptr address, size_t bytes) { allocations::endBlock(address, bytes); }
+
+}  // namespace vg::check

@@ -1,0 +1,100 @@
+#include "check/initialised.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace vg::check::initialised {
+namespace {
+
+struct Bits {
+  uintptr_t base = 0;
+  size_t span = 0;  // bytes of memory
+  uint8_t* bits = nullptr;
+};
+constinit Bits map;
+constinit std::atomic<bool> ready{false};
+constinit std::mutex starting;
+
+// Calls onBits(byte, mask) and onBytes(first, count) for the bits of a range; what lies outside of the map is left out.
+template <class OnBits, class OnBytes>
+void each(uintptr_t address, size_t bytes, OnBits onBits, OnBytes onBytes) {
+  if (!ready.load(std::memory_order_acquire) || address - map.base >= map.span) return;
+  size_t at = address - map.base;
+  const size_t end = at + std::min(bytes, map.span - at);
+  while (at < end) {
+    if (at % 8 == 0 && end - at >= 8) {
+      const size_t whole = (end - at) / 8;
+      onBytes(map.bits + at / 8, whole);
+      at += whole * 8;
+      continue;
+    }
+    const size_t count = std::min(end - at, 8 - at % 8);
+    onBits(map.bits[at / 8], static_cast<uint8_t>(((1u << count) - 1) << at % 8));
+    at += count;
+  }
+}
+
+void set(uintptr_t address, size_t bytes, bool empty) {
+  each(
+      address, bytes,
+      [&](uint8_t& byte, uint8_t mask) {
+        if (empty)
+          __atomic_fetch_or(&byte, mask, __ATOMIC_RELAXED);
+        else
+          __atomic_fetch_and(&byte, static_cast<uint8_t>(~mask), __ATOMIC_RELAXED);
+      },
+      [&](uint8_t* first, size_t count) {
+        if (count == 1) return __atomic_store_n(first, static_cast<uint8_t>(empty ? 0xff : 0), __ATOMIC_RELAXED);
+        std::fill_n(first, count, empty ? 0xff : 0);
+      });
+}
+
+bool empty(uintptr_t address) {
+  const size_t at = address - map.base;
+  return at < map.span && (__atomic_load_n(&map.bits[at / 8], __ATOMIC_RELAXED) >> at % 8 & 1);
+}
+
+}  // namespace
+
+bool start(const alloc::MemoryTable& table) {
+  const std::lock_guard lock(starting);
+  if (ready.load(std::memory_order_relaxed)) return true;
+  const size_t span = table.windows() * table.windowBytes();
+  void* const bits =
+      mmap(nullptr, span / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!span || bits == MAP_FAILED) return false;
+  map = {reinterpret_cast<uintptr_t>(table.windowStart(0)), span, static_cast<uint8_t*>(bits)};
+  ready.store(true, std::memory_order_release);
+  return true;
+}
+
+void forget(uintptr_t address, size_t bytes) { set(address, bytes, true); }
+void written(uintptr_t address, size_t bytes) { set(address, bytes, false); }
+
+void copied(uintptr_t to, uintptr_t from, size_t bytes) {
+  if (!ready.load(std::memory_order_acquire) || to - map.base >= map.span) return;
+  if (writtenBytes(from, bytes) == bytes) return written(to, bytes);
+  const bool backwards = to > from;
+  for (size_t k = 0; k < bytes; ++k) {
+    const size_t at = backwards ? bytes - 1 - k : k;
+    set(to + at, 1, empty(from + at));
+  }
+}
+
+size_t writtenBytes(uintptr_t address, size_t bytes) {
+  bool all = true;
+  each(
+      address, bytes, [&](uint8_t& byte, uint8_t mask) { all &= !(__atomic_load_n(&byte, __ATOMIC_RELAXED) & mask); },
+      [&](uint8_t* first, size_t count) {
+        all &= std::find_if(first, first + count, [](uint8_t b) { return b; }) == first + count;
+      });
+  if (all) return bytes;
+  size_t count = 0;
+  while (count < bytes && !empty(address + count)) ++count;
+  return count;
+}
+
+}  // namespace vg::check::initialised

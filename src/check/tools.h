@@ -1,0 +1,26 @@
+// Which tools of checked mode are on: VERDIGRIS_CHECK. Constant once start() has read the setting.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace vg::check {
+
+// Exits: threads that end while others of their block still meet at barriers. Devices of compute capability 7.0 and
+// later allow it, so `all` leaves it out.
+enum class Tool : uint8_t { Memory, Race, Sync, Init, Exits };
+const char* nameOf(Tool tool);
+
+using ToolSet = uint32_t;  // bit n: Tool n
+constexpr ToolSet only(Tool tool) { return 1u << static_cast<unsigned>(tool); }
+inline constexpr ToolSet kAllTools = 15;
+
+extern constinit std::atomic<ToolSet> toolsOn;
+inline bool any() { return toolsOn.load(std::memory_order_relaxed) != 0; }
+inline bool wants(Tool tool) { return toolsOn.load(std::memory_order_relaxed) & only(tool); }
+
+// "memory,race" or "all,exits". A word that is no tool goes to `unknown`.
+ToolSet parseTools(const std::string& text, std::string* unknown);
+
+}  // namespace vg::check

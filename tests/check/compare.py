@@ -1,0 +1,96 @@
+"""Runs every case of faults.cu in checked mode and compares the records with expected.tsv.
+
+    compare.py PROGRAM SOURCE EXPECTED [CASE...]
+
+Each case runs with its own tool only. Exit status 0 when all records are as expected, 77 when the program skips every
+case that was named.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+EXIT_CODE = 9  # that checked mode is told to end the program with
+PREFIX = "verdigris check: "
+
+# Where a record must say that the fault lies.
+SURROUNDINGS = {
+    "storeBehind": "directly behind an allocation of 400 bytes",
+    "loadBefore": "4 bytes before an allocation of 128 bytes",
+    "afterFree": "memory that was freed",
+    "variableOverrun": "directly behind variable table of 40 bytes",
+    "heapOverrun": "directly behind a piece that a kernel allocated of 40 bytes",
+    "heapAfterFree": "which was freed",
+    "neverWritten": "at byte 64 of an allocation of 128 bytes",
+}
+
+
+def source_lines(source):
+    """Case -> the line of the source that is marked with it."""
+    lines = {}
+    for number, line in enumerate(source.read_text().splitlines(), start=1):
+        marked = re.search(r"// HERE (\w+)", line)
+        if marked:
+            lines[marked.group(1)] = number
+    return lines
+
+
+def records(text):
+    """The records of a run: the headline and what is indented below it, one text each."""
+    found = []
+    for line in text.splitlines():
+        if not line.startswith(PREFIX):
+            continue
+        line = line[len(PREFIX):]
+        if line.startswith("    ") and found:
+            found[-1] += "\n" + line
+        else:
+            found.append(line)
+    return found
+
+
+def problems(case, tool, end, headline, line, program):
+    log = pathlib.Path(f"check-{case}.log")
+    log.unlink(missing_ok=True)
+    environment = dict(os.environ, VERDIGRIS_CHECK=tool, VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
+                       VERDIGRIS_LOG_FILE=str(log))
+    run = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60)
+    if run.returncode == 77:
+        return "skipped"
+    said = log.read_text() if log.exists() else ""
+    wanted = [record for record in records(said) if record.startswith(f"{tool}: ") and headline in record]
+    if not wanted:
+        return f"no record of {tool} with '{headline}' in\n{said}{run.stderr}"
+    if line and not any(re.search(rf"faults\.cu:{line}\b", record) for record in wanted):
+        return f"line {line} is not named in\n{said}"
+    if case in SURROUNDINGS and not any(SURROUNDINGS[case] in record for record in wanted):
+        return f"'{SURROUNDINGS[case]}' is missing in\n{said}"
+    if f"end: {end}" not in run.stdout:
+        return f"the program does not end with {end}: {run.stdout}"
+    if run.returncode != EXIT_CODE:
+        return f"exit status {run.returncode}, not {EXIT_CODE}"
+    if not re.search(r"^verdigris check: \d+ faults?, met \d+ times?$", said, re.MULTILINE):
+        return f"no summary in\n{said}"
+    return None
+
+
+def main():
+    program, source, expected = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    lines = source_lines(source)
+    failed = 0
+    for row in expected.read_text().splitlines():
+        if not row or row.startswith("#"):
+            continue
+        case, tool, end, headline = row.split("\t")
+        if len(sys.argv) > 4 and case not in sys.argv[4:]:
+            continue
+        problem = problems(case, tool, end, headline, lines.get(case), program)
+        print(f"{case}: {problem or 'as expected'}")
+        failed += bool(problem) and problem != "skipped"
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
