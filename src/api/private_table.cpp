@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "api/device_report.h"
 #include "api/entry_points.h"
 #include "base/settings.h"
 #include "host_register/page_locker.h"
@@ -28,8 +29,8 @@ void tellHostLocking(char* text, size_t size) {
   std::snprintf(text, size, "%s", host_register::lockingMethod().c_str());
 }
 
-constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints,
-                                 visitEntryPoints,     visitSettings,     tellHostLocking};
+constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints, visitEntryPoints,
+                                 visitSettings,        tellHostLocking,   reportDevice};
 
 }  // namespace
 

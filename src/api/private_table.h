@@ -6,11 +6,25 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace vg::api {
 
 inline constexpr CUuuid kPrivateTableId = {
     {'v', 'e', 'r', 'd', 'i', 'g', 'r', 'i', 's', '-', 't', 'a', 'b', 'l', 'e', '1'}};
+
+// What libnvidia-ml.so.1 is told of a device.
+struct DeviceReport {
+  char name[96];
+  CUuuid uuid;
+  uint64_t totalMemory, usedMemory;  // bytes; used by this process
+  int computeCapability;             // 10 * major + minor
+  int attributes[CU_DEVICE_ATTRIBUTE_MAX];
+  bool inUse;                // this process has a context on it
+  unsigned runningKernels;   // now
+  uint64_t busyNanoseconds;  // that its workers have spent in kernels, all together
+  unsigned workers;
+};
 
 struct PrivateTable {
   size_t size;  // of the table in bytes
@@ -26,6 +40,9 @@ struct PrivateTable {
                    void* state);
   // How page-locked host memory is kept in memory, in words. Writes at most `size` bytes, a zero among them.
   void (*hostLocking)(char* text, size_t size);
+  // A device by its number in VERDIGRIS_DEVICES, visible or not; false beyond the last. `size` of the caller's report:
+  // no more than that is written.
+  bool (*device)(unsigned number, DeviceReport* report, size_t size);
 };
 
 const PrivateTable& privateTable();

@@ -110,6 +110,12 @@ class Image {
   virtual Result<Global> reference(Reference, const std::string&) { return CUDA_ERROR_NOT_FOUND; }
 };
 
+// Kernels at work on a device, for the monitoring library.
+struct Activity {
+  std::atomic<uint32_t> running{0};
+  std::atomic<uint64_t> busyNanoseconds{0};  // that threads spent in kernels that have ended, all together
+};
+
 struct LoadOptions {
   std::string* infoLog = nullptr;   // CU_JIT_INFO_LOG_BUFFER
   std::string* errorLog = nullptr;  // CU_JIT_ERROR_LOG_BUFFER
@@ -135,6 +141,7 @@ class Device {
   virtual bool hostAddressable() const = 0;
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
+  virtual Activity* activity() const { return nullptr; }
   // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
   // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
   virtual void flushOutput() noexcept {}

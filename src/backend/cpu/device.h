@@ -31,6 +31,7 @@ class CpuDevice final : public Device {
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return true; }
   uint64_t timestamp() const override;
+  Activity* activity() const override { return &activity_; }
   void flushOutput() noexcept override;
   void quiesce() noexcept override;
 
@@ -38,6 +39,7 @@ class CpuDevice final : public Device {
   const int ordinal_;
   Workers& workers_;
   const Traits traits_;
+  mutable Activity activity_;
   CpuMemory memory_;
   host_register::SystemPageLocker pageLocker_;
 };

@@ -128,6 +128,23 @@ uint32_t clusterBlocks(const RunningLaunch& launch) {
   return size[0] * size[1] * size[2];
 }
 
+// What the monitoring library is told.
+class AtWork {
+ public:
+  AtWork(const Device& device, const RunningLaunch& launch) : activity_(*device.activity()), launch_(launch) {
+    activity_.running.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~AtWork() {
+    activity_.busyNanoseconds.fetch_add(launch_.busy.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    activity_.running.fetch_sub(1, std::memory_order_relaxed);
+  }
+  AtWork(const AtWork&) = delete;
+
+ private:
+  Activity& activity_;
+  const RunningLaunch& launch_;
+};
+
 uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
   if (launch.blocks == 1) return 1;
   const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
@@ -152,6 +169,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   launch.abi.workers = workers.count();
   faults::arm();
   const watchdog::Watch watch(launch);
+  const AtWork atWork(device, launch);
   if (ready.code->traits.polls || record.shape.cooperative || clusterBlocks(launch) > 1) {
     workers.runGrid(count, count, runResidents, &launch, 1);
   } else {

@@ -1,0 +1,53 @@
+#include "api/device_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "alloc/heap.h"
+#include "backend/registry.h"
+#include "core/device.h"
+#include "core/memory_heaps.h"
+#include "core/process.h"
+
+namespace vg::api {
+namespace {
+
+// What only an initialised library knows: the memory in use and whether there is a context.
+void addUse(const backend::Device& device, DeviceReport& report) {
+  if (core::gate.load(std::memory_order_acquire) != core::Gate::Open) return;
+  for (int ordinal = 0; ordinal < core::deviceCount(); ++ordinal) {
+    core::Device& visible = core::deviceAt(ordinal);
+    if (&visible.backend() != &device) continue;
+    const alloc::Heap* const heap = core::memory::heapMadeOf(static_cast<unsigned>(ordinal));
+    report.usedMemory = heap ? heap->used() : 0;
+    unsigned flags;
+    visible.primaryState(&flags, &report.inUse);
+    report.inUse |= report.usedMemory != 0;
+  }
+}
+
+}  // namespace
+
+bool reportDevice(unsigned number, DeviceReport* out, size_t size) {
+  const std::vector<backend::Device*>& devices = backend::devices();
+  if (number >= devices.size()) return false;
+  const backend::Device& device = *devices[number];
+  const backend::Traits& traits = device.traits();
+  DeviceReport report{};
+  std::snprintf(report.name, sizeof report.name, "%s", traits.name.c_str());
+  report.uuid = traits.uuid;
+  report.totalMemory = traits.totalMemory;
+  report.computeCapability = traits.computeCapability;
+  std::copy(traits.attributes.begin(), traits.attributes.end(), report.attributes);
+  report.workers = traits.workers;
+  if (const backend::Activity* activity = device.activity()) {
+    report.runningKernels = activity->running.load(std::memory_order_relaxed);
+    report.busyNanoseconds = activity->busyNanoseconds.load(std::memory_order_relaxed);
+  }
+  addUse(device, report);
+  std::memcpy(out, &report, std::min(size, sizeof report));
+  return true;
+}
+
+}  // namespace vg::api

@@ -1,0 +1,127 @@
+#include "nvml/state.h"
+
+#include <dlfcn.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+// A handle is the address of one of these.
+struct nvmlDevice_st {
+  unsigned long long askedAt, busyThen;  // nanoseconds; of the last question about utilisation
+};
+
+namespace vg::nvml {
+namespace {
+
+constexpr unsigned kMost = 256;  // devices
+
+struct Driver {
+  const api::PrivateTable* table = nullptr;
+  CUresult (*version)(int*) = nullptr;
+};
+
+std::mutex mutex;  // guards what follows
+unsigned openings = 0;
+Driver driver;
+unsigned devices = 0;
+nvmlDevice_st handles[kMost];
+
+unsigned long long nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000 + static_cast<unsigned long long>(now.tv_nsec);
+}
+
+// The driver library that the program has, else the one beside this library, else the one that is found.
+void* driverLibrary() {
+  if (void* loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return loaded;
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<void*>(&driverLibrary), &own) && own.dli_fname) {
+    const std::string path = own.dli_fname;
+    const std::string beside = path.substr(0, path.rfind('/') + 1) + "libcuda.so.1";
+    if (void* library = dlopen(beside.c_str(), RTLD_NOW)) return library;
+  }
+  return dlopen("libcuda.so.1", RTLD_NOW);
+}
+
+bool find(Driver& found) {
+  void* const library = driverLibrary();
+  if (!library) return false;
+  const auto tables = reinterpret_cast<CUresult (*)(const void**, const CUuuid*)>(dlsym(library, "cuGetExportTable"));
+  found.version = reinterpret_cast<CUresult (*)(int*)>(dlsym(library, "cuDriverGetVersion"));
+  const void* table = nullptr;
+  if (!tables || !found.version || tables(&table, &api::kPrivateTableId) != CUDA_SUCCESS || !table) return false;
+  found.table = static_cast<const api::PrivateTable*>(table);
+  return found.table->size >= sizeof(api::PrivateTable);
+}
+
+}  // namespace
+
+nvmlReturn_t open() {
+  const std::lock_guard lock(mutex);
+  if (!openings) {
+    if (!driver.table && !find(driver)) return NVML_ERROR_DRIVER_NOT_LOADED;
+    api::DeviceReport report;
+    for (devices = 0; devices < kMost && driver.table->device(devices, &report, sizeof report);) ++devices;
+  }
+  ++openings;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t close() {
+  const std::lock_guard lock(mutex);
+  if (!openings) return NVML_ERROR_UNINITIALIZED;
+  --openings;
+  return NVML_SUCCESS;
+}
+
+bool isOpen() {
+  const std::lock_guard lock(mutex);
+  return openings != 0;
+}
+
+unsigned deviceCount() { return devices; }
+nvmlDevice_t handleOf(unsigned number) { return &handles[number]; }
+
+bool numberOf(nvmlDevice_t device, unsigned& number) {
+  if (device < handles || device >= handles + devices) return false;
+  number = static_cast<unsigned>(device - handles);
+  return &handles[number] == device;
+}
+
+nvmlReturn_t report(nvmlDevice_t device, api::DeviceReport& report) {
+  unsigned number;
+  if (!numberOf(device, number)) return NVML_ERROR_INVALID_ARGUMENT;
+  return driver.table->device(number, &report, sizeof report) ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
+}
+
+unsigned busyPercent(unsigned number, const api::DeviceReport& report) {
+  const std::lock_guard lock(mutex);
+  nvmlDevice_st& handle = handles[number];
+  const unsigned long long now = nanoseconds(), passed = (now - handle.askedAt) * std::max(report.workers, 1u);
+  const unsigned long long busy = report.busyNanoseconds - handle.busyThen;
+  const bool first = handle.askedAt == 0;
+  handle.askedAt = now;
+  handle.busyThen = report.busyNanoseconds;
+  if (report.runningKernels) return 100;  // what they have spent is not known before they end
+  return first || !passed ? 0 : static_cast<unsigned>(std::min(busy * 100 / passed, 100ull));
+}
+
+int cudaVersion() {
+  int version = 0;
+  driver.version(&version);
+  return version;
+}
+
+nvmlReturn_t give(const char* text, char* out, unsigned length) {
+  if (!out) return NVML_ERROR_INVALID_ARGUMENT;
+  const size_t needed = std::strlen(text) + 1;
+  if (length < needed) return NVML_ERROR_INSUFFICIENT_SIZE;
+  std::memcpy(out, text, needed);
+  return NVML_SUCCESS;
+}
+
+}  // namespace vg::nvml
