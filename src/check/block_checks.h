@@ -20,6 +20,7 @@ class BlockChecks final : public ptx::BlockObserver {
   // Every warp waits at a barrier that nobody can complete.
   void stuck();
 
+  bool watchesAccesses() const override { return wants(Tool::Memory) || wants(Tool::Race) || wants(Tool::Init); }
   bool allows(const ptx::Access& access, Own own) override;
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;

@@ -172,7 +172,9 @@ std::byte* Warp::range(uint32_t lane, const Step& s, const Source& base, uint64_
                        Space space) {
   uint64_t at = read(lane, base);
   if (base.kind == Source::Kind::Register) at += base.value;
-  if (observer) [[unlikely]]
+  // Parameters and named variables of the frame are where they are.
+  const bool named = base.kind == Source::Kind::FrameAddress || base.kind == Source::Kind::EntryParameter;
+  if (watched && !named) [[unlikely]]
     return observed(lane, s, base, at, bytes, alignment, space);
   return checked(lane, s, at, bytes, alignment, space);
 }
@@ -712,6 +714,7 @@ void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp) {
     warp->observer = program->observer ? program->observer->enter(*block, *program->module, *program->entry->function,
                                                                   program->carriesOrder)
                                        : nullptr;
+    warp->watched = warp->observer && warp->observer->watchesAccesses();
     warp->start(block, program, w);
     warp->run();
   }

@@ -233,6 +233,7 @@ class Warp {
   BlockState* block = nullptr;
   const Program* program = nullptr;
   BlockObserver* observer = nullptr;  // null: nobody looks on
+  bool watched = false;               // the observer is asked about accesses
   uint32_t index = 0;
   uint32_t lanemask = 0;        // lanes that exist
   uint32_t clusterArrived = 0;  // lanes that came to the cluster's barrier before the whole warp has

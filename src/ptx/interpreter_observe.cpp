@@ -67,10 +67,7 @@ std::byte* Warp::observed(uint32_t lane, const Step& s, const Source& base, uint
   access.alignment = alignment;
   access.space = space;
   access.instruction = s.i;
-  const bool named = base.kind == Source::Kind::FrameAddress || base.kind == Source::Kind::EntryParameter;
-  const BlockObserver::Own own = named             ? BlockObserver::Own::Yes
-                                 : access.isShared ? BlockObserver::Own::No
-                                                   : ownership(lane, at, bytes);
+  const BlockObserver::Own own = access.isShared ? BlockObserver::Own::No : ownership(lane, at, bytes);
   if (observer->allows(access, own)) return checked(lane, s, at, bytes, alignment, space);
   if (bytes > sizeof forbidden_) trap(1u << lane, TrapReason::SharedOutOfRange, s);
   std::memset(forbidden_, 0, sizeof forbidden_);

@@ -44,6 +44,8 @@ struct BarrierArrival {
 
 class BlockObserver {
  public:
+  // Whether it wants to be asked about accesses: constant.
+  virtual bool watchesAccesses() const = 0;
   // Whether the bytes are the lane's own: its frames of local memory, or parameters. Beside: between those.
   enum class Own : uint8_t { No, Yes, Beside };
   // False: the access must not happen; a load gives zeros and a store is dropped.
