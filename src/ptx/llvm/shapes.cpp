@@ -144,7 +144,7 @@ class Analysis {
       if (i.guard != kNone && shape.kind != Shape::Unknown && i.old[r] != kNone) {
         const Shape guard = program_.values[i.guard].shape;
         const Shape old = program_.values[i.old[r]].shape;
-        if (guard.kind == Shape::Unknown || old.kind == Shape::Unknown) continue;
+        if (guard.kind == Shape::Unknown) continue;  // `old` may come from here, round a loop: it is no reason to wait
         shape = guard.uniform() ? meet(shape, old) : kVarying;
         if (shape.fragile) shape = kVarying;
       }
