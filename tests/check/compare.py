@@ -26,6 +26,9 @@ SURROUNDINGS = {
     "neverWritten": "at byte 64 of an allocation of 128 bytes",
 }
 
+# A device that cannot reach pageable memory of the host.
+SETTINGS = {"pageable": {"VERDIGRIS_PROFILE": "h200"}}
+
 
 def source_lines(source):
     """Case -> the line of the source that is marked with it."""
@@ -55,7 +58,7 @@ def problems(case, tool, end, headline, line, program):
     log = pathlib.Path(f"check-{case}.log")
     log.unlink(missing_ok=True)
     environment = dict(os.environ, VERDIGRIS_CHECK=tool, VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
-                       VERDIGRIS_LOG_FILE=str(log))
+                       VERDIGRIS_LOG_FILE=str(log), **SETTINGS.get(case, {}))
     run = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60)
     if run.returncode == 77:
         return "skipped"

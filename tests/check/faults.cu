@@ -128,6 +128,11 @@ __global__ void divergentBarrier(int* out) {
   out[threadIdx.x] = value;
 }
 
+__global__ void deadlock(int* out) {
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;");  // HERE deadlock
+  out[threadIdx.x] = 1;
+}
+
 __global__ void maskNamesOthers(int* out) {
   int value = int(threadIdx.x);
   if (threadIdx.x < 16)
@@ -184,6 +189,7 @@ static void run(const char* name) {
     cudaHostGetDevicePointer(&device, memory, 0);
     touch<<<1, 32>>>(device);
   }
+  if (is("pageable")) touch<<<1, 32>>>(static_cast<int*>(std::calloc(32, sizeof(int))));
   if (is("misaligned")) misaligned<<<1, 4>>>(allocate<char>(64));
   if (is("variableOverrun")) variableOverrun<<<1, 4>>>(8);
   if (is("sharedOverrun")) sharedOverrun<<<1, 32, 128>>>(out, 32);
@@ -198,6 +204,7 @@ static void run(const char* name) {
   if (is("partOfWarp")) partOfWarp<<<1, 32>>>(out);
   if (is("partOfBlock")) partOfBlock<<<1, 64>>>(out);
   if (is("divergentBarrier")) divergentBarrier<<<1, 32>>>(out);
+  if (is("deadlock")) deadlock<<<1, 64>>>(out);
   if (is("maskNamesOthers")) maskNamesOthers<<<1, 32>>>(out);
   if (is("maskWithoutCaller")) maskWithoutCaller<<<1, 32>>>(out, 0x0000ffff);
   if (is("neverWritten")) {
