@@ -75,9 +75,11 @@ constexpr TypeRow kTypeRows[] = {
     {"e2m3x4", 32, true, false},
     {"e2m1x4", 16, true, false},
     {"f16x4", 64, true, false},
+    {"s2", 2, false, true},
+    {"u2", 2, false, false},
 };
 constexpr size_t kTypeCount = std::size(kTypeRows);
-static_assert(kTypeCount == static_cast<size_t>(Type::F16x4) + 1);
+static_assert(kTypeCount == static_cast<size_t>(Type::U2) + 1);
 
 constexpr auto typeWords() {
   std::array<Word, kTypeCount - 1> words{};

@@ -84,6 +84,8 @@ enum class Type : uint8_t {
   E2M3x4,
   E2M1x4,
   F16x4,
+  S2,
+  U2,
 };
 
 enum class Space : uint8_t { None, Const, Global, Local, Param, Shared, SharedCluster, ParamFunction };
@@ -199,8 +201,9 @@ struct Operand {
 
 // Operand::selector: 0 none; kSelectorByte + n for .b0 to .b3, kSelectorHalf + n for .h0 and .h1; for the SIMD video
 // instructions kSelectorBytes | d3 << 9 | d2 << 6 | d1 << 3 | d0 for .bdddd and kSelectorHalves | d1 << 2 | d0 for
-// .hdd.
-inline constexpr uint16_t kSelectorByte = 0x10, kSelectorHalf = 0x20, kSelectorBytes = 0x8000, kSelectorHalves = 0x4000;
+// .hdd. Destinations of two and three of four bytes, such as .b310: kSelectorMask | a bit for each.
+inline constexpr uint16_t kSelectorByte = 0x10, kSelectorHalf = 0x20, kSelectorBytes = 0x8000, kSelectorHalves = 0x4000,
+                          kSelectorMask = 0x2000;
 
 struct Instruction {
   Op op = Op::Invalid;

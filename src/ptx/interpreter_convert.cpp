@@ -150,7 +150,9 @@ void floatToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
   Real real = realOf(s, s.i->types[1], in[0]);
   if (s.number) real.value = roundedToInteger(real.value, s.rounding);
   if (s.i->types[0] == Type::TF32 && std::isnan(real.value)) {
-    r[0] = in[0] & 0xffffe000;
+    // .rna is arithmetic on the bits, which may leave an infinity.
+    r[0] = s.rounding == Rounding::NearestAway ? in[0] & 0xffffe000 : 0x7fffe000;
+    if ((r[0] & 0x7fffffff) == 0x7f800000 && s.i->has(Mod::Satfinite)) r[0] = (r[0] & 0x80000000) | 0x7f7fe000;
     return;
   }
   if (s.i->types[0] == Type::F64 && std::isnan(real.value) && s.i->types[1] == Type::F64 && !s.sat) {
@@ -246,8 +248,8 @@ void selectConvert(const Instruction& i, Step& s) {
   s.rounding = roundingOf(i);
   s.number = i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);
   if (i.has(Mod::Pack)) {
-    const bool isNarrow = to == Type::S4 || to == Type::U4 || (isInteger(to) && bitsOf(to) <= 16);
-    if (isNarrow && isInteger(from)) s.compute = packIntegers;
+    const bool isPart = to == Type::S4 || to == Type::U4 || to == Type::S2 || to == Type::U2;
+    if ((isPart || (isInteger(to) && bitsOf(to) <= 16)) && isInteger(from)) s.compute = packIntegers;
   } else if (isPacked(to) && from == Type::F32) {
     s.compute = pairFromFloats;
   } else if (isPacked(to) && isPacked(from)) {

@@ -79,6 +79,7 @@ struct Step {
   bool guardNegated = false;
   uint32_t destination = 0;         // Branch: step; WarpSync: index of the mask among the sources
   uint8_t number = 0, number2 = 0;  // of the instruction's own meaning: bytes, table, mode
+  uint16_t selector = 0;            // of the destination of a video instruction
   Target targets[2];
   Source sources[6];
   std::vector<Target> vectorTargets;  // ld.v4, mov unpack

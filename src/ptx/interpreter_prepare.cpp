@@ -255,6 +255,7 @@ class Preparation {
     const auto operand = [&](uint32_t k) -> const Operand& { return f_->operands[i.first + k]; };
     if (hasDestination(i) && i.count) {
       const Operand& o = operand(at++);
+      s.selector = o.selector;
       if (o.kind == Operand::Kind::Vector)
         for (uint32_t k = 0; k < o.count; ++k) s.vectorTargets.push_back(target(f_->operands[o.first + k]));
       else

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/interpreter_impl.h"
+#include "ptx/video.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -12,11 +13,8 @@ int64_t typed(uint64_t bits, uint32_t width, bool isSigned) {
 
 // The part of a 32-bit source that its selector names.
 int64_t selected(const Source& source, uint64_t bits, bool isSigned) {
-  if (source.selector >= kSelectorHalf && source.selector < kSelectorHalf + 2)
-    return typed(bits >> (16 * (source.selector - kSelectorHalf)), 16, isSigned);
-  if (source.selector >= kSelectorByte && source.selector < kSelectorByte + 4)
-    return typed(bits >> (8 * (source.selector - kSelectorByte)), 8, isSigned);
-  return typed(bits, 32, isSigned);
+  const VideoField field = videoField(source.selector);
+  return typed(bits >> field.first, field.bits, isSigned);
 }
 
 int64_t limit(int64_t value, uint32_t width, bool isSigned) {
@@ -57,12 +55,27 @@ int64_t operate(const Step& s, int64_t a, int64_t b) {
   return s.i->op == Op::Vshl ? static_cast<int64_t>(static_cast<uint64_t>(a) << amount) : a >> amount;
 }
 
-// d = op2(op(a, b), c)
-int64_t second(const Step& s, int64_t value, int64_t c) {
+// The value in the part of c that the destination's selector names.
+uint64_t merged(const Step& s, int64_t value, uint64_t c) {
+  const VideoField field = videoField(s.selector);
+  const uint64_t mask = maskOf(field.bits) << field.first;
+  return (static_cast<uint64_t>(value) << videoPlace(s.selector) & mask) | (c & ~mask);
+}
+
+// d = op2(op(a, b), c); the first result still has all its bits, and is unsigned when d is.
+int64_t second(const Step& s, int64_t value, uint64_t bits, bool toSigned) {
+  const int64_t c = typed(bits, 32, toSigned);
+  const bool isLess = toSigned ? value < c : static_cast<uint64_t>(value) < static_cast<uint64_t>(c);
   if (s.i->has(Mod::Add)) return value + c;
-  if (s.i->has(Mod::Min)) return std::min(value, c);
-  if (s.i->has(Mod::Max)) return std::max(value, c);
+  if (s.i->has(Mod::Min)) return isLess ? value : c;
+  if (s.i->has(Mod::Max)) return isLess ? c : value;
   return value;
+}
+
+// .sat of a part of the destination knows no negative values: devices take them for large ones.
+int64_t limitPart(int64_t value, uint32_t width, bool isSigned) {
+  const uint64_t most = maskOf(isSigned ? width - 1 : width);
+  return static_cast<int64_t>(std::min(static_cast<uint64_t>(value), most));
 }
 
 void scalar(const Step& s, const uint64_t* in, uint64_t* r) {
@@ -72,9 +85,13 @@ void scalar(const Step& s, const uint64_t* in, uint64_t* r) {
   const int64_t a = selected(s.sources[0], in[0], isSigned(i.types[1]));
   const int64_t b = selected(s.sources[1], in[1], !isShift && isSigned(i.types[2]));
   int64_t value = operate(s, a, b);
+  if (s.selector) {
+    if (s.sat) value = limitPart(value, videoField(s.selector).bits, toSigned);
+    r[0] = merged(s, value, in[2]);
+    return;
+  }
   if (s.sat) value = limit(value, 32, toSigned);
-  if (s.sourceCount == 3)
-    value = second(s, typed(static_cast<uint64_t>(value), 32, toSigned), typed(in[2], 32, toSigned));
+  if (s.sourceCount == 3) value = second(s, value, in[2], toSigned);
   r[0] = static_cast<uint64_t>(value);
 }
 
@@ -91,33 +108,35 @@ void compareScalar(const Step& s, const uint64_t* in, uint64_t* r) {
   const int64_t a = selected(s.sources[0], in[0], isSigned(i.types[0])),
                 b = selected(s.sources[1], in[1], isSigned(i.types[1]));
   int64_t value = relation(i, a, b);
-  if (s.sourceCount == 3) value = second(s, value, typed(in[2], 32, false));
+  if (s.selector) {
+    r[0] = merged(s, value, in[2]);
+    return;
+  }
+  if (s.sourceCount == 3) value = second(s, value, in[2], false);
   r[0] = static_cast<uint64_t>(value);
 }
 
 void multiplyAdd(const Step& s, const uint64_t* in, uint64_t* r) {
   const Instruction& i = *s.i;
-  const int64_t a = selected(s.sources[0], in[0], isSigned(i.types[1])),
-                b = selected(s.sources[1], in[1], isSigned(i.types[2]));
-  const bool toSigned = isSigned(i.types[0]);
-  __int128 value = static_cast<__int128>(a) * b;
-  if (s.sources[0].negated != s.sources[1].negated) value = -value;
-  value += s.sources[2].negated ? -typed(in[2], 32, toSigned) : typed(in[2], 32, toSigned);
+  const auto raw = [&](int k) { return in[k] ^ s.sources[k].negated; };  // what is read is that of a predicate
+  const int64_t a = selected(s.sources[0], raw(0), isSigned(i.types[1])),
+                b = selected(s.sources[1], raw(1), isSigned(i.types[2]));
+  // In 64 bits. Devices take whole words for signed ones whatever their type; only the shift minds it.
+  const bool toSigned = isSigned(i.types[0]), shiftsSign = toSigned || isSigned(i.types[1]) || isSigned(i.types[2]);
+  const auto factor = [](int64_t v) { return static_cast<uint64_t>(typed(static_cast<uint64_t>(v), 32, true)); };
+  uint64_t value = factor(a) * factor(b);
+  if (s.sources[0].negated != s.sources[1].negated) value = 0 - value;
+  const uint64_t c = static_cast<uint64_t>(typed(raw(2), 32, true));
+  value += s.sources[2].negated ? 0 - c : c;
   if (i.has(Mod::Po)) value += 1;
-  if (i.has(Mod::Shr7)) value >>= 7;
-  if (i.has(Mod::Shr15)) value >>= 15;
-  const __int128 most = toSigned ? 0x7fffffff : 0xffffffff, least = toSigned ? -most - 1 : 0;
-  r[0] = static_cast<uint64_t>(s.sat ? std::clamp(value, least, most) : value);
+  const uint32_t places = i.has(Mod::Shr7) ? 7 : i.has(Mod::Shr15) ? 15 : 0;
+  value = shiftsSign ? static_cast<uint64_t>(static_cast<int64_t>(value) >> places) : value >> places;
+  r[0] = s.sat ? static_cast<uint64_t>(limit(static_cast<int64_t>(value), 32, toSigned)) : value;
 }
 
 // Parts of the pair {b, a} that a SIMD selector picks, or the word's own.
 int64_t picked(const Source& source, const uint64_t* in, uint32_t k, uint32_t parts, bool isSigned, bool second) {
-  const uint32_t width = 32 / parts;
-  uint32_t at = k + (second ? parts : 0);
-  if (source.selector & kSelectorBytes)
-    at = source.selector >> (3 * k) & 7;
-  else if (source.selector & kSelectorHalves)
-    at = source.selector >> (2 * k) & 3;
+  const uint32_t width = 32 / parts, at = videoSource(source.selector, k, parts, second);
   const uint64_t pair = (in[1] & 0xffffffff) << 32 | (in[0] & 0xffffffff);
   return typed(pair >> (width * at), width, isSigned);
 }
@@ -130,7 +149,9 @@ void simd(const Step& s, const uint64_t* in, uint64_t* r) {
   const Type aType = i.types[isSet ? 0 : 1], bType = i.types[isSet ? 1 : 2];
   uint64_t out = in[2] & 0xffffffff;
   int64_t sum = typed(in[2], 32, toSigned);
+  const uint32_t written = videoParts(s.selector, parts);
   for (uint32_t k = 0; k < parts; ++k) {
+    if (!(written >> k & 1)) continue;
     const int64_t a = picked(s.sources[0], in, k, parts, isSigned(aType), false);
     const int64_t b = picked(s.sources[1], in, k, parts, isSigned(bType), true);
     int64_t value = isSet ? relation(i, a, b) : operate(s, a, b);
@@ -145,45 +166,16 @@ void simd(const Step& s, const uint64_t* in, uint64_t* r) {
 
 void selectVideo(const Instruction& i, Step& s) {
   s.sat = i.has(Mod::Sat);
-  switch (i.op) {
-    case Op::Vadd:
-    case Op::Vsub:
-    case Op::Vabsdiff:
-    case Op::Vmin:
-    case Op::Vmax:
-    case Op::Vshl:
-    case Op::Vshr:
-      if (i.typeCount == 3) s.compute = scalar;
-      break;
-    case Op::Vset:
-      if (i.typeCount == 2) s.compute = compareScalar;
-      break;
-    case Op::Vmad:
-      if (i.typeCount == 3) s.compute = multiplyAdd;
-      break;
-    case Op::Vadd2:
-    case Op::Vsub2:
-    case Op::Vavrg2:
-    case Op::Vabsdiff2:
-    case Op::Vmin2:
-    case Op::Vmax2:
-    case Op::Vset2:
-      s.number = 2;
-      if (i.typeCount >= 2) s.compute = simd;
-      break;
-    case Op::Vadd4:
-    case Op::Vsub4:
-    case Op::Vavrg4:
-    case Op::Vabsdiff4:
-    case Op::Vmin4:
-    case Op::Vmax4:
-    case Op::Vset4:
-      s.number = 4;
-      if (i.typeCount >= 2) s.compute = simd;
-      break;
-    default:
-      break;
-  }
+  const uint32_t parts = videoWidth(i.op), types = i.typeCount;
+  s.number = static_cast<uint8_t>(parts);
+  if (parts > 1)
+    s.compute = types >= 2 ? simd : nullptr;
+  else if (i.op == Op::Vset)
+    s.compute = types == 2 ? compareScalar : nullptr;
+  else if (i.op == Op::Vmad)
+    s.compute = types == 3 ? multiplyAdd : nullptr;
+  else if (parts)
+    s.compute = types == 3 ? scalar : nullptr;
 }
 
 }  // namespace vg::ptx::interpreter

@@ -26,36 +26,80 @@ __m256 eighthsToFloats(__m128i bytes) {
   return _mm256_or_ps(scaled, isNaN);
 }
 
-void rowToFloats(MatrixType type, __m128i row, float* to) {
+template <MatrixType kType>
+void rowToFloats(const std::byte* from, float* to) {
+  const __m128i row = loadRow(from);
+  if constexpr (kType == MatrixType::F16) {
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(row));
+  } else if constexpr (kType == MatrixType::BF16) {
+    storeWords(to, _mm256_slli_epi32(_mm256_cvtepu16_epi32(row), 16));
+  } else if constexpr (kType == MatrixType::TF32) {
+    _mm_storeu_ps(to, _mm_castsi128_ps(_mm_and_si128(row, _mm_set1_epi32(~0x1fff))));
+  } else if constexpr (kType == MatrixType::E4M3) {
+    _mm256_storeu_ps(to, eighthsToFloats(row));
+    _mm256_storeu_ps(to + 8, eighthsToFloats(_mm_srli_si128(row, 8)));
+  } else {  // e5m2 is the upper half of f16
+    const __m128i zero = _mm_setzero_si128();
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_unpacklo_epi8(zero, row)));
+    _mm256_storeu_ps(to + 8, _mm256_cvtph_ps(_mm_unpackhi_epi8(zero, row)));
+  }
+}
+
+// The rows of a tile; those of `to` are `stride` apart.
+template <MatrixType kType>
+void tileToFloats(const std::byte* tile, float* to, uint32_t stride) {
+  for (uint32_t row = 0; row < kRows; ++row) rowToFloats<kType>(tile + row * kRowBytes, to + row * stride);
+}
+
+using TileToFloats = void (*)(const std::byte* tile, float* to, uint32_t stride);
+TileToFloats floatsOf(MatrixType type) {
   switch (type) {
     case MatrixType::F16:
-      return _mm256_storeu_ps(to, _mm256_cvtph_ps(row));
+      return tileToFloats<MatrixType::F16>;
     case MatrixType::BF16:
-      return storeWords(to, _mm256_slli_epi32(_mm256_cvtepu16_epi32(row), 16));
+      return tileToFloats<MatrixType::BF16>;
     case MatrixType::TF32:
-      return _mm_storeu_ps(to, _mm_castsi128_ps(_mm_and_si128(row, _mm_set1_epi32(~0x1fff))));
+      return tileToFloats<MatrixType::TF32>;
     case MatrixType::E4M3:
-      _mm256_storeu_ps(to, eighthsToFloats(row));
-      return _mm256_storeu_ps(to + 8, eighthsToFloats(_mm_srli_si128(row, 8)));
-    default: {  // e5m2 is the upper half of f16
-      const __m128i zero = _mm_setzero_si128();
-      _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_unpacklo_epi8(zero, row)));
-      return _mm256_storeu_ps(to + 8, _mm256_cvtph_ps(_mm_unpackhi_epi8(zero, row)));
-    }
+      return tileToFloats<MatrixType::E4M3>;
+    default:
+      return tileToFloats<MatrixType::E5M2>;
   }
 }
 
 // The same as 16-bit whole numbers.
-void rowToWords(MatrixType type, __m128i row, int16_t* to) {
-  if (type == MatrixType::S8) return storeWords(to, _mm256_cvtepi8_epi16(row));
-  if (type == MatrixType::U8) return storeWords(to, _mm256_cvtepu8_epi16(row));
-  const __m128i nibble = _mm_set1_epi8(15);
-  const __m128i low = _mm_and_si128(row, nibble), high = _mm_and_si128(_mm_srli_epi16(row, 4), nibble);
-  __m128i parts[2] = {_mm_unpacklo_epi8(low, high), _mm_unpackhi_epi8(low, high)};
-  for (int half = 0; half < 2; ++half) {
-    if (type == MatrixType::S4)
-      parts[half] = _mm_sub_epi8(_mm_xor_si128(parts[half], _mm_set1_epi8(8)), _mm_set1_epi8(8));
-    storeWords(to + 16 * half, _mm256_cvtepi8_epi16(parts[half]));
+template <MatrixType kType>
+void rowToWords(const std::byte* from, int16_t* to) {
+  const __m128i row = loadRow(from);
+  if constexpr (kType == MatrixType::S8) {
+    storeWords(to, _mm256_cvtepi8_epi16(row));
+  } else if constexpr (kType == MatrixType::U8) {
+    storeWords(to, _mm256_cvtepu8_epi16(row));
+  } else {
+    const __m128i nibble = _mm_set1_epi8(15), sign = _mm_set1_epi8(kType == MatrixType::S4 ? 8 : 0);
+    const __m128i low = _mm_and_si128(row, nibble), high = _mm_and_si128(_mm_srli_epi16(row, 4), nibble);
+    const auto extended = [&](__m128i v) { return _mm_sub_epi8(_mm_xor_si128(v, sign), sign); };
+    storeWords(to, _mm256_cvtepi8_epi16(extended(_mm_unpacklo_epi8(low, high))));
+    storeWords(to + 16, _mm256_cvtepi8_epi16(extended(_mm_unpackhi_epi8(low, high))));
+  }
+}
+
+template <MatrixType kType>
+void tileToWords(const std::byte* tile, int16_t* to, uint32_t stride) {
+  for (uint32_t row = 0; row < kRows; ++row) rowToWords<kType>(tile + row * kRowBytes, to + row * stride);
+}
+
+using TileToWords = void (*)(const std::byte* tile, int16_t* to, uint32_t stride);
+TileToWords wordsOf(MatrixType type) {
+  switch (type) {
+    case MatrixType::S8:
+      return tileToWords<MatrixType::S8>;
+    case MatrixType::U8:
+      return tileToWords<MatrixType::U8>;
+    case MatrixType::S4:
+      return tileToWords<MatrixType::S4>;
+    default:
+      return tileToWords<MatrixType::U4>;
   }
 }
 
@@ -93,24 +137,20 @@ struct Operands {
   const uint32_t* metadata;
 };
 
-// Calls visit(row, k, address) for each row of each tile of A, and of B turned.
+// Calls visit(first row, first k, address) for each tile of A, and of B turned.
 template <class Visit>
-void eachRowOfA(const MatrixForm& form, const std::byte* a, Visit visit) {
+void eachTileOfA(const MatrixForm& form, const std::byte* a, Visit visit) {
   const uint32_t width = tileWidth(form.a), depth = storedK(form);
   for (uint32_t block = 0; block < form.m / kRows; ++block)
-    for (uint32_t k = 0; k < depth; k += width) {
-      const std::byte* const tile = a + tileOfA(form, block, k / width) * kTileBytes;
-      for (uint32_t row = 0; row < kRows; ++row) visit(block * kRows + row, k, tile + row * kRowBytes);
-    }
+    for (uint32_t k = 0; k < depth; k += width)
+      visit(block * kRows, k, a + tileOfA(form, block, k / width) * kTileBytes);
 }
 template <class Visit>
-void eachRowOfB(const MatrixForm& form, const std::byte* b, Visit visit) {
+void eachTileOfB(const MatrixForm& form, const std::byte* b, Visit visit) {
   const uint32_t width = tileWidth(form.b);
   for (uint32_t block = 0; block < form.n / kRows; ++block)
-    for (uint32_t k = 0; k < form.k(); k += width) {
-      const std::byte* const tile = b + tileOfB(form, block, k / width) * kTileBytes;
-      for (uint32_t row = 0; row < kRows; ++row) visit(block * kRows + row, k, tile + row * kRowBytes);
-    }
+    for (uint32_t k = 0; k < form.k(); k += width)
+      visit(block * kRows, k, b + tileOfB(form, block, k / width) * kTileBytes);
 }
 
 // --- Accumulators ----------------------------------------------------------------------------------------------------
@@ -148,24 +188,48 @@ struct alignas(64) Floats {
   uint8_t columns[512];
 };
 
-// Eight rows times eight columns. `columns`: the row of B for each element of A, or null.
+// Eight rows times eight columns, of constant depth and distance between rows of B, so that all of it is unrolled.
+template <uint32_t kDepth, uint32_t kWidth>
+void denseBlock(const float* a, const float* b, __m256 (&sum)[kRows]) {
+  for (uint32_t k = 0; k < kDepth; ++k) {
+    const __m256 line = _mm256_loadu_ps(b + k * kWidth);
+    for (uint32_t row = 0; row < kRows; ++row)
+      sum[row] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + row * kDepth + k), line, sum[row]);
+  }
+}
+
+// The same with a row of B for each element of A.
+void sparseBlock(const MatrixForm& form, const float* a, const float* b, const uint8_t* columns, __m256 (&sum)[kRows]) {
+  const uint32_t depth = storedK(form);
+  for (uint32_t k = 0; k < depth; ++k)
+    for (uint32_t row = 0; row < kRows; ++row)
+      sum[row] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + row * depth + k),
+                                 _mm256_loadu_ps(b + columns[row * depth + k] * kRows), sum[row]);
+}
+
+void addProducts(const MatrixForm& form, const float* a, const float* b, const uint8_t* columns, __m256 (&sum)[kRows]) {
+  if (columns) return sparseBlock(form, a, b, columns, sum);
+  switch (form.k() * 64 + form.n) {  // every combination that exists
+    case 4 * 64 + 8:
+      return denseBlock<4, 8>(a, b, sum);
+    case 8 * 64 + 8:
+      return denseBlock<8, 8>(a, b, sum);
+    case 8 * 64 + 16:
+      return denseBlock<8, 16>(a, b, sum);
+    case 16 * 64 + 8:
+      return denseBlock<16, 8>(a, b, sum);
+    case 16 * 64 + 16:
+      return denseBlock<16, 16>(a, b, sum);
+    default:
+      return denseBlock<32, 8>(a, b, sum);
+  }
+}
+
 void floatBlock(const MatrixForm& form, const float* a, const float* b, const uint8_t* columns, const std::byte* c,
                 std::byte* d) {
-  const uint32_t depth = storedK(form), width = form.n;
   __m256 sum[kRows];
   for (uint32_t row = 0; row < kRows; ++row) sum[row] = accumulatorRow(form.c(), c, row);
-  if (columns) {
-    for (uint32_t k = 0; k < depth; ++k)
-      for (uint32_t row = 0; row < kRows; ++row)
-        sum[row] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + row * depth + k),
-                                   _mm256_loadu_ps(b + columns[row * depth + k] * width), sum[row]);
-  } else {
-    for (uint32_t k = 0; k < depth; ++k) {
-      const __m256 line = _mm256_loadu_ps(b + k * width);
-      for (uint32_t row = 0; row < kRows; ++row)
-        sum[row] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + row * depth + k), line, sum[row]);
-    }
-  }
+  addProducts(form, a, b, columns, sum);
   for (uint32_t row = 0; row < kRows; ++row) storeAccumulator(form.d(), sum[row], d, row);
 }
 
@@ -178,12 +242,12 @@ void eachBlock(const MatrixForm& form, Block block) {
 void multiplyFloats(const MatrixForm& form, const Operands& from, std::byte* results) {
   Floats x;
   const uint32_t depth = storedK(form), deep = form.k() < 8 ? 8 : form.k();
-  eachRowOfA(form, from.a, [&](uint32_t row, uint32_t k, const std::byte* p) {
-    rowToFloats(form.a, loadRow(p), x.a + row * depth + k);
-  });
+  const TileToFloats aToFloats = floatsOf(form.a), bToFloats = floatsOf(form.b);
+  eachTileOfA(form, from.a,
+              [&](uint32_t row, uint32_t k, const std::byte* tile) { aToFloats(tile, x.a + row * depth + k, depth); });
   if (form.k() < 8) __builtin_memset(x.turned, 0, sizeof x.turned);
-  eachRowOfB(form, from.b, [&](uint32_t column, uint32_t k, const std::byte* p) {
-    rowToFloats(form.b, loadRow(p), x.turned + column * deep + k);
+  eachTileOfB(form, from.b, [&](uint32_t column, uint32_t k, const std::byte* tile) {
+    bToFloats(tile, x.turned + column * deep + k, deep);
   });
   for (uint32_t column = 0; column < form.n; column += 8)
     for (uint32_t k = 0; k < deep; k += 8) turn(x.turned + column * deep + k, deep, x.b + k * form.n + column, form.n);
@@ -202,6 +266,7 @@ void multiplyFloats(const MatrixForm& form, const Operands& from, std::byte* res
 
 struct alignas(64) Words {
   int16_t a[2048];  // rows of k
+  int16_t stored[1024];
   int16_t turned[1024];
   int32_t b[512];  // rows of columns, each of pairs of k
 };
@@ -232,33 +297,27 @@ void wholeBlock(const MatrixForm& form, const int16_t* a, const int32_t* b, cons
   for (uint32_t row = 0; row < kRows; ++row) addWhole(form.has(kMatrixSaturate), sum[row], c, d, row);
 }
 
-// Elements that a sparse A lacks count as zeros.
-void spread(const MatrixForm& form, const uint32_t* metadata, const int16_t* stored, int16_t* row, uint32_t number) {
-  for (uint32_t k = 0; k < storedK(form); ++k) row[sparseColumn(form, metadata, number, k)] = stored[k];
+// Rows of k; elements that a sparse A lacks count as zeros.
+void spreadWords(const MatrixForm& form, const Operands& from, Words& x) {
+  const TileToWords toWords = wordsOf(form.a);
+  const uint32_t stored = storedK(form);
+  int16_t* const to = form.has(kMatrixSparse) ? x.stored : x.a;
+  eachTileOfA(form, from.a,
+              [&](uint32_t row, uint32_t k, const std::byte* tile) { toWords(tile, to + row * stored + k, stored); });
+  if (!form.has(kMatrixSparse)) return;
+  __builtin_memset(x.a, 0, form.m * form.k() * sizeof(int16_t));
+  for (uint32_t row = 0; row < form.m; ++row)
+    for (uint32_t k = 0; k < stored; ++k)
+      x.a[row * form.k() + sparseColumn(form, from.metadata, row, k)] = x.stored[row * stored + k];
 }
 
 void multiplyWhole(const MatrixForm& form, const Operands& from, std::byte* results) {
   Words x;
   const uint32_t depth = form.k(), pairs = depth / 2;
-  if (form.has(kMatrixSparse)) {
-    int16_t stored[64];
-    __builtin_memset(x.a, 0, form.m * depth * sizeof(int16_t));
-    const uint32_t width = tileWidth(form.a);
-    eachRowOfA(form, from.a, [&](uint32_t row, uint32_t k, const std::byte* p) {
-      if (k) return;  // all tiles of the row at once
-      for (uint32_t at = 0; at < storedK(form); at += width) {
-        const uint32_t further = (tileOfA(form, row / kRows, at / width) - tileOfA(form, row / kRows, 0)) * kTileBytes;
-        rowToWords(form.a, loadRow(p + further), stored + at);
-      }
-      spread(form, from.metadata, stored, x.a + row * depth, row);
-    });
-  } else {
-    eachRowOfA(form, from.a, [&](uint32_t row, uint32_t k, const std::byte* p) {
-      rowToWords(form.a, loadRow(p), x.a + row * depth + k);
-    });
-  }
-  eachRowOfB(form, from.b, [&](uint32_t column, uint32_t k, const std::byte* p) {
-    rowToWords(form.b, loadRow(p), x.turned + column * depth + k);
+  spreadWords(form, from, x);
+  const TileToWords toWords = wordsOf(form.b);
+  eachTileOfB(form, from.b, [&](uint32_t column, uint32_t k, const std::byte* tile) {
+    toWords(tile, x.turned + column * depth + k, depth);
   });
   const float* const turned = reinterpret_cast<const float*>(x.turned);
   for (uint32_t column = 0; column < form.n; column += 8)
@@ -318,26 +377,39 @@ __m256d canonical(__m256d sum) {
   return _mm256_blendv_pd(sum, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7ff8000000000000)), isNaN);
 }
 
-// Even and odd columns of a row of C, and back.
-void doubleRow(const MatrixForm& form, const Operands& from, const double (*b)[kRows], uint32_t rowBlock, uint32_t row,
-               std::byte* results) {
-  const uint32_t tile = 2 * tileOfC(form, rowBlock, 0), at = row * kWideRow;
-  const __m256d even = _mm256_loadu_pd(doubles(from.c + tile * kWideTile + at)),
-                odd = _mm256_loadu_pd(doubles(from.c + (tile + 1) * kWideTile + at));
+constexpr uint32_t kTogether = 4;  // rows whose sums are under way at once
+
+// A row of C: even and odd columns from two registers, and back.
+void joinDoubles(const std::byte* registers, __m256d& low, __m256d& high) {
+  const __m256d even = _mm256_loadu_pd(doubles(registers)), odd = _mm256_loadu_pd(doubles(registers + kWideTile));
   const __m256d mixed0 = _mm256_unpacklo_pd(even, odd), mixed1 = _mm256_unpackhi_pd(even, odd);
-  __m256d low = _mm256_permute2f128_pd(mixed0, mixed1, 0x20), high = _mm256_permute2f128_pd(mixed0, mixed1, 0x31);
-  for (uint32_t k = 0; k < form.k(); ++k) {
-    const std::byte* const a = from.a + tileOfA(form, rowBlock, k / 4) * kWideTile + at + k % 4 * sizeof(double);
-    const __m256d factor = _mm256_broadcast_sd(doubles(a));
-    low = _mm256_fmadd_pd(factor, _mm256_loadu_pd(b[k]), low);
-    high = _mm256_fmadd_pd(factor, _mm256_loadu_pd(b[k] + 4), high);
-  }
+  low = _mm256_permute2f128_pd(mixed0, mixed1, 0x20);
+  high = _mm256_permute2f128_pd(mixed0, mixed1, 0x31);
+}
+void partDoubles(__m256d low, __m256d high, std::byte* registers) {
   low = canonical(low);
   high = canonical(high);
   const __m256d lower = _mm256_permute2f128_pd(low, high, 0x20), upper = _mm256_permute2f128_pd(low, high, 0x31);
-  double* const to = reinterpret_cast<double*>(results + tile * kWideTile + at);
-  _mm256_storeu_pd(to, _mm256_unpacklo_pd(lower, upper));
-  _mm256_storeu_pd(to + kWideTile / sizeof(double), _mm256_unpackhi_pd(lower, upper));
+  _mm256_storeu_pd(reinterpret_cast<double*>(registers), _mm256_unpacklo_pd(lower, upper));
+  _mm256_storeu_pd(reinterpret_cast<double*>(registers + kWideTile), _mm256_unpackhi_pd(lower, upper));
+}
+
+void doubleRows(const MatrixForm& form, const Operands& from, const double (*b)[kRows], uint32_t rowBlock, uint32_t row,
+                std::byte* results) {
+  const uint32_t tile = 2 * tileOfC(form, rowBlock, 0) * kWideTile + row * kWideRow;
+  __m256d low[kTogether], high[kTogether];
+  for (uint32_t r = 0; r < kTogether; ++r) joinDoubles(from.c + tile + r * kWideRow, low[r], high[r]);
+  for (uint32_t k = 0; k < form.k(); ++k) {
+    const std::byte* const a =
+        from.a + tileOfA(form, rowBlock, k / 4) * kWideTile + row * kWideRow + k % 4 * sizeof(double);
+    const __m256d lower = _mm256_loadu_pd(b[k]), upper = _mm256_loadu_pd(b[k] + 4);
+    for (uint32_t r = 0; r < kTogether; ++r) {
+      const __m256d factor = _mm256_broadcast_sd(doubles(a + r * kWideRow));
+      low[r] = _mm256_fmadd_pd(factor, lower, low[r]);
+      high[r] = _mm256_fmadd_pd(factor, upper, high[r]);
+    }
+  }
+  for (uint32_t r = 0; r < kTogether; ++r) partDoubles(low[r], high[r], results + tile + r * kWideRow);
 }
 
 void multiplyDoubles(const MatrixForm& form, const Operands& from, std::byte* results) {
@@ -345,7 +417,7 @@ void multiplyDoubles(const MatrixForm& form, const Operands& from, std::byte* re
   for (uint32_t k = 0; k < form.k(); k += 4)
     for (uint32_t first = 0; first < kRows; first += 4) turnDoubles(from.b + k / 4 * kWideTile, b + k, first);
   for (uint32_t block = 0; block < form.m / kRows; ++block)
-    for (uint32_t row = 0; row < kRows; ++row) doubleRow(form, from, b, block, row, results);
+    for (uint32_t row = 0; row < kRows; row += kTogether) doubleRows(form, from, b, block, row, results);
 }
 
 void multiply(const MatrixForm& form, const std::byte* operands, std::byte* results) {

@@ -94,6 +94,7 @@ class ParserImpl {
   bool resolveRegister(std::string_view name, Operand& o);
   bool videoSelector(std::string_view name, Operand& o);
   bool immediate(Operand& o);
+  bool negatedRegister(Operand& o);
   bool parenthesised(Operand& o);
   void commitOperands(Instruction& i);
 

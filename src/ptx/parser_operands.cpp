@@ -13,6 +13,10 @@ Operand registerOperand(uint32_t index) {
   return o;
 }
 
+bool isNameStart(char c) {
+  return c == '%' || c == '_' || c == '$' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 // "%r12" -> "%r" and 12. False when the name does not end in a plain decimal number below 2^31.
 bool splitNumber(std::string_view name, std::string_view& prefix, uint32_t& number) {
   size_t start = name.size();
@@ -36,8 +40,23 @@ bool ParserImpl::operand(Operand& o) {
     o.negated = true;
     return o.kind == Operand::Kind::Register || error("'!' needs a predicate register");
   }
+  if (c == '-' && isNameStart(in_.raw(1)) && negatedRegister(o)) return true;
   if (isDigit(c) || c == '-' || c == '+' || c == '~' || c == '(') return immediate(o);
   return namedOperand(o);
+}
+
+// -%r1, as vmad has it. False for names in constant expressions, which are read again.
+bool ParserImpl::negatedRegister(Operand& o) {
+  const Lexer start = in_;
+  in_.take('-');
+  const std::string_view name = in_.operandName();
+  if (name != "WARP_SZ" && resolve(name, o, false) && o.kind == Operand::Kind::Register) {
+    o.negated = true;
+    return true;
+  }
+  in_ = start;
+  o = Operand{};
+  return false;
 }
 
 bool ParserImpl::immediate(Operand& o) {
@@ -165,6 +184,12 @@ bool ParserImpl::videoSelector(std::string_view name, Operand& o) {
     const int limit = bytes ? 4 : 2, digit = digits[0] - '0';
     if (digit >= limit) return false;
     selector = static_cast<uint16_t>((bytes ? kSelectorByte : kSelectorHalf) + digit);
+  } else if (bytes && digits.size() < 4) {  // bytes of a destination
+    for (size_t k = 0; k < digits.size(); ++k) {
+      if (digits[k] > '3' || (k && digits[k] >= digits[k - 1])) return false;
+      selector |= static_cast<uint16_t>(1u << (digits[k] - '0'));
+    }
+    selector |= kSelectorMask;
   } else {
     if (digits.size() != (bytes ? 4u : 2u)) return false;
     for (char c : digits) selector = static_cast<uint16_t>(selector << (bytes ? 3 : 2) | (c - '0'));

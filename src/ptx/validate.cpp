@@ -213,8 +213,9 @@ class Checker {
     if (typed && i_.typeCount == 0) return "type missing";
     if ((letter == 'u' && i_.typeCount < 2) || (i_.op == Op::Cvt && i_.typeCount < 2)) return "two types needed";
     if ((letter == 'V') && i_.typeCount == 0) return "type missing";
-    if (o.negated && letter != 'p' && i_.type() != Type::Pred) return "'!' is for predicates";
+    if (o.negated && letter != 'p' && i_.type() != Type::Pred && i_.op != Op::Vmad) return "'!' is for predicates";
     if (letter == '*') {
+      if (o.negated && o.kind == Kind::Register && !isPredicate(o) && i_.op != Op::Vmad) return "'!' is for predicates";
       if (destination && o.kind == Kind::Immediate) return "a constant is not a destination";
       return nullptr;
     }

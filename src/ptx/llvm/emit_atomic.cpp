@@ -35,8 +35,11 @@ llvm::Value* Emitter::applyAtomic(const Instruction& i, Value* old, ArrayRef<Val
     Value* out = nullptr;
     for (uint32_t n = 0; n < (pair ? 2u : 1u); ++n) {
       const auto part = [&](Value* v) { return asInteger(n ? b_.CreateLShr(v, 16) : v, 16); };
-      if (!ast.has(Mod::Add)) unsupported(i, "operation");
-      Value* const sum = floatToHalf(b_.CreateFAdd(halfToFloat(part(old), half), halfToFloat(part(a), half)), half, 0);
+      if (!ast.has(Mod::Add) && !isMin && !ast.has(Mod::Max)) unsupported(i, "operation");
+      Value* const sum =
+          ast.has(Mod::Add)
+              ? floatToHalf(b_.CreateFAdd(halfToFloat(part(old), half), halfToFloat(part(a), half)), half, 0)
+              : halfExtreme(part(old), part(a), isMin, false, half == Type::F16);
       Value* const placed = pair ? asInteger(sum, 32) : sum;
       out = out ? b_.CreateOr(out, b_.CreateShl(placed, 16)) : placed;
     }
@@ -105,18 +108,28 @@ llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<
   return expected;
 }
 
+// An element of a vector is an atomic of its own.
 void Emitter::emitAtomic(const Instruction& i) {
+  const uint32_t width = i.ast->vectorWidth;
+  if (width > 1 && (i.sources.size() < 1 + width || i.ast->has(Mod::Cas))) unsupported(i, "vector atomics");
+  for (uint32_t n = 0; n < width; ++n) emitAtomicElement(i, n);
+}
+
+void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
   const ptx::Instruction& ast = *i.ast;
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
   if (bits != 16 && bits != 32 && bits != 64) unsupported(i, "width");
-  if (ast.vectorWidth > 1 || i.results.size() > 1) unsupported(i, "vector atomics");
   LType* const element = integerType(bits);
   const bool shared = ast.space == Space::Shared || ast.space == Space::SharedCluster;
-  const bool used = !i.results.empty() && i.results[0] != kNone;
+  const bool used = part < i.results.size() && i.results[part] != kNone;
   size_t operandCount = ast.has(Mod::Cas) ? 2 : 1;
   if (i.sources.size() < 1 + operandCount) unsupported(i, "operands");
-  const Address a = addressOf(i, 0, ast.space);
+  Address a = addressOf(i, 0, ast.space);
+  if (part) {
+    a.offset += part * (bits / 8);
+    if (a.scalar) a.scalar = b_.CreateAdd(a.scalar, b_.getInt64(part * (bits / 8)));
+  }
   const Mask mask = guardedMask(i);
 
   // Sums and bit operations of all lanes on one word that nobody reads back become one operation.
@@ -141,7 +154,7 @@ void Emitter::emitAtomic(const Instruction& i) {
         return intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {x, y});
       };
       for (uint32_t c = 0; c < k_; ++c) {
-        Value* v = asInteger(chunkOf(i.sources[1], c), bits);
+        Value* v = asInteger(chunkOf(i.sources[1 + part], c), bits);
         if (!mask.full) v = b_.CreateSelect(lanes[c], v, number(v, element, neutral));
         all = all ? join(all, v) : v;
       }
@@ -167,7 +180,7 @@ void Emitter::emitAtomic(const Instruction& i) {
   llvm::SmallVector<llvm::AllocaInst*, 2> what;
   llvm::SmallVector<Value*, 2> uniform(operandCount, nullptr);
   for (size_t n = 0; n < operandCount; ++n) {
-    const ValueId id = i.sources[n + 1];
+    const ValueId id = i.sources[n + 1 + part];
     if (program_.values[id].shape.uniform()) {
       uniform[n] = asInteger(scalarOf(id), bits);
       what.push_back(nullptr);
@@ -190,7 +203,7 @@ void Emitter::emitAtomic(const Instruction& i) {
   Form form;
   form.shape = {Shape::Varying, 0, false};
   form.chunks = reload(results, element);
-  finish(i, 0, std::move(form));
+  finish(i, part, std::move(form));
 }
 
 void Emitter::emitFence(const Instruction& i) {

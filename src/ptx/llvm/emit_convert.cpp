@@ -32,15 +32,20 @@ void Emitter::computeConvert(const Instruction& i, ArrayRef<Value*> s, SmallVect
   if (ast.has(Mod::Pack)) {  // cvt.pack.sat.u8.s32.b32 d, a, b, c
     const Type from = ast.types[1];
     const uint32_t bits = ptx::bitsOf(to);
-    if (bits > 16 || bits < 8) unsupported(i, "packing of this width");
-    Value* const a = asInteger(saturateInteger(asType(s[0], from), to, from), bits);
-    Value* const b = asInteger(saturateInteger(asType(s[1], from), to, from), bits);
-    Value* out = b_.CreateOr(b_.CreateShl(asInteger(a, 32), number(a, b_.getInt32Ty(), bits)), asInteger(b, 32));
-    if (s.size() > 2) {
-      if (bits != 8) unsupported(i, "packing of this width");
-      out = b_.CreateOr(out, b_.CreateShl(asInteger(s[2], 32), number(a, b_.getInt32Ty(), 16)));
-    }
+    if (bits > 16 || (s.size() > 2 && bits > 8)) unsupported(i, "packing of this width");
+    const auto part = [&](Value* v) {
+      Value* const limited = asInteger(saturateInteger(asType(v, from), to, from), 32);
+      return b_.CreateAnd(limited, number(limited, b_.getInt32Ty(), (1u << bits) - 1));
+    };
+    Value* out = part(s[1]);
+    out = b_.CreateOr(b_.CreateShl(part(s[0]), number(out, b_.getInt32Ty(), bits)), out);
+    if (s.size() > 2) out = b_.CreateOr(out, b_.CreateShl(asInteger(s[2], 32), number(out, b_.getInt32Ty(), 2 * bits)));
     r.push_back(out);
+    return;
+  }
+  if (ast.has(Mod::Rs)) unsupported(i, "stochastic rounding");
+  if (ast.typeCount > 1 && (isNarrowPair(to) || isNarrowPair(ast.types[1]))) {
+    r.push_back(convertPairs(i, s));
     return;
   }
   if (to == Type::F16x2 || to == Type::BF16x2) {
@@ -92,13 +97,20 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     if (mode == Nearest) add = b_.CreateAdd(n32(0xfff), b_.CreateAnd(b_.CreateLShr(bits, n32(13)), n32(1)));
     if (mode == Zero) add = n32(0);
     Value* out = b_.CreateAnd(b_.CreateAdd(bits, add), n32(0xffffe000u));
-    if (ast.has(Mod::Relu) || ast.has(Mod::Satfinite)) unsupported(i, "modifier");
     Value* const special = b_.CreateFCmpUEQ(absolute(x), real(x, b_.getFloatTy(), HUGE_VAL));
     Value* const nan = b_.CreateFCmpUNO(x, x);
-    return b_.CreateSelect(nan, mode == Away ? b_.CreateAnd(bits, n32(0xffffe000u)) : n32(0x7fffffff),
-                           b_.CreateSelect(special, bits, out));
+    // .rna is arithmetic on the bits, which may leave an infinity of a NaN.
+    Value* const ofNaN = mode == Away ? b_.CreateAnd(bits, n32(0xffffe000u)) : n32(0x7fffe000);
+    out = b_.CreateSelect(nan, ofNaN, b_.CreateSelect(special, bits, out));
+    if (ast.has(Mod::Satfinite)) {
+      Value* const infinite = b_.CreateICmpEQ(b_.CreateAnd(out, n32(0x7fffffff)), n32(0x7f800000));
+      out = b_.CreateSelect(infinite, b_.CreateOr(b_.CreateAnd(out, n32(0x80000000u)), n32(0x7f7fe000)), out);
+    }
+    if (ast.has(Mod::Relu)) out = b_.CreateSelect(b_.CreateICmpSLT(out, n32(0)), n32(0), out);
+    return out;
   }
-  if (!known(to) || !known(from) || ast.has(Mod::Satfinite)) unsupported(i, "format");
+  if (!known(to) || !known(from)) unsupported(i, "format");
+  if (ast.has(Mod::Satfinite) && !isHalf(to)) unsupported(i, "format");
   const bool toFloat = ptx::isFloat(to), fromFloat = ptx::isFloat(from);
   const uint32_t toBits = ptx::bitsOf(to);
   if (!toFloat && !fromFloat) {
@@ -140,10 +152,17 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
   }
   // Half results.
   if (x->getType()->getScalarType()->isDoubleTy()) {
-    if (roundingOf(ast) != Nearest) unsupported(i, "rounding");
     x = doubleToFloat(x, Odd);
   }
-  return floatToHalf(finishFloat(x), to, integral ? static_cast<int>(Nearest) : roundingOf(ast));
+  Value* const half = floatToHalf(finishFloat(x), to, integral ? static_cast<int>(Nearest) : roundingOf(ast));
+  return ast.has(Mod::Satfinite) ? finiteHalf(half, to) : half;
+}
+
+llvm::Value* Emitter::finiteHalf(Value* bits, Type type) {
+  const uint32_t infinity = type == Type::F16 ? 0x7c00 : 0x7f80;
+  LType* const half = b_.getInt16Ty();
+  Value* const infinite = b_.CreateICmpEQ(b_.CreateAnd(bits, number(bits, half, 0x7fff)), number(bits, half, infinity));
+  return b_.CreateSub(bits, b_.CreateZExt(infinite, bits->getType()));
 }
 
 // --- Halves ----------------------------------------------------------------------------------------------------------

@@ -54,6 +54,10 @@ bool Emitter::computeFloat(const Instruction& i, ArrayRef<Value*> s, SmallVector
   }
   llvm::SmallVector<Value*, 3> in;
   for (Value* v : s) in.push_back(v ? asType(v, type) : nullptr);
+  // Mixed precision: the first operand of add and sub, the factors of fma are halves.
+  if (type == Type::F32 && i.ast->typeCount > 1 && isHalf(i.ast->types[1]))
+    for (size_t n = 0; n < (i.ast->op == Op::Fma ? 2u : 1u); ++n)
+      in[n] = halfToFloat(asInteger(s[n], 16), i.ast->types[1]);
   if (isHalf(type)) {
     r.push_back(halfOperation(i, type, in));
     return true;
@@ -159,8 +163,6 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   LType* const element = single ? b_.getFloatTy() : b_.getDoubleTy();
   const uint32_t bits = single ? 32 : 64;
   llvm::SmallVector<Value*, 3> s(in.begin(), in.end());
-  // Mixed precision: add.f32.bf16 and the like widen the narrow operand.
-  if (ast.typeCount > 1 && isHalf(ast.types[1]) && ast.op != Op::Cvt) unsupported(i, "mixed precision");
   if (ast.has(Mod::Oob)) unsupported(i, "oob");
   if (ftz && ast.op != Op::Copysign)
     for (Value*& v : s)
@@ -425,19 +427,35 @@ llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s, i
 
 // --- Half precision ------------------------------------------------------------------------------------------------
 
+// The smaller or larger of two halves, as bits; a NaN loses, or with `nanWins` wins.
+llvm::Value* Emitter::halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, bool f16) {
+  LType* const half = b_.getInt16Ty();
+  const auto isNan = [&](Value* v) {
+    return b_.CreateICmpUGT(b_.CreateAnd(v, number(v, half, 0x7fff)), number(v, half, f16 ? 0x7c00 : 0x7f80));
+  };
+  // Ordered as integers once the negative half is turned around.
+  const auto key = [&](Value* v) {
+    return b_.CreateXor(v, b_.CreateLShr(b_.CreateAShr(v, number(v, half, 15)), number(v, half, 1)));
+  };
+  Value* const less = b_.CreateICmpSLT(key(a), key(b));
+  Value* const out = b_.CreateSelect(isMin ? less : b_.CreateNot(less), a, b);
+  Value *const nanA = isNan(a), *const nanB = isNan(b), *const nan = number(a, half, 0x7fff);
+  if (nanWins) return b_.CreateSelect(b_.CreateOr(nanA, nanB), nan, out);
+  Value* const known = b_.CreateSelect(nanA, b, b_.CreateSelect(nanB, a, out));
+  return b_.CreateSelect(b_.CreateAnd(nanA, nanB), nan, known);
+}
+
 // Operands and result are 16-bit integers. One operation in f32 and one rounding is exact for everything but fma.
 llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Value*> in) {
   const ptx::Instruction& ast = *i.ast;
   const bool f16 = type == Type::F16;
   const bool ftz = ast.has(Mod::Ftz) && f16;
-  if (ast.has(Mod::Oob)) unsupported(i, "oob");
   llvm::SmallVector<Value*, 3> s;
   for (Value* v : in) {
     Value* const bits = asInteger(v, 16);
     s.push_back(ftz ? flushHalf(bits) : bits);
   }
   LType* const half = b_.getInt16Ty();
-  const auto nan = [&] { return number(s[0], half, 0x7fff); };
   const auto zeroFlush = [&](Value* v) { return ftz ? flushHalf(v) : v; };
   const auto isNan = [&](Value* v) {
     return b_.CreateICmpUGT(b_.CreateAnd(v, number(v, half, 0x7fff)), number(v, half, f16 ? 0x7c00 : 0x7f80));
@@ -459,20 +477,7 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
           a = b_.CreateAnd(a, number(a, half, 0x7fff));
           b = b_.CreateAnd(b, number(b, half, 0x7fff));
         }
-        // Ordered as integers once the negative half is turned around.
-        const auto key = [&](Value* v) {
-          Value* const fill = b_.CreateLShr(b_.CreateAShr(v, number(v, half, 15)), number(v, half, 1));
-          return b_.CreateXor(v, fill);
-        };
-        Value* const less = b_.CreateICmpSLT(key(a), key(b));
-        Value* out = b_.CreateSelect(isMin ? less : b_.CreateNot(less), a, b);
-        Value *const nanA = isNan(a), *const nanB = isNan(b);
-        if (ast.has(Mod::NaN)) {
-          out = b_.CreateSelect(b_.CreateOr(nanA, nanB), nan(), out);
-        } else {
-          out = b_.CreateSelect(nanA, b, b_.CreateSelect(nanB, a, out));
-          out = b_.CreateSelect(b_.CreateAnd(nanA, nanB), nan(), out);
-        }
+        Value* out = halfExtreme(a, b, isMin, ast.has(Mod::NaN), f16);
         if (sign) out = b_.CreateSelect(isNan(out), out, b_.CreateOr(out, sign));
         a = out;
       }
@@ -520,7 +525,12 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
     Value* const positive = b_.CreateSelect(b_.CreateFCmpOGT(out, zero), out, zero);
     out = b_.CreateSelect(b_.CreateFCmpUNO(out, out), out, positive);
   }
-  return zeroFlush(floatToHalf(out, type, 0));
+  out = zeroFlush(floatToHalf(out, type, 0));
+  if (ast.has(Mod::Oob)) {  // the NaN that fills tensors out of bounds makes zero
+    const auto outside = [&](Value* v) { return b_.CreateICmpEQ(v, number(v, half, 0x7ff7)); };
+    out = b_.CreateSelect(b_.CreateOr(outside(s[0]), outside(s[1])), number(out, half, 0), out);
+  }
+  return out;
 }
 
 // --- Comparison ------------------------------------------------------------------------------------------------------

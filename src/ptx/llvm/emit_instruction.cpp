@@ -178,10 +178,10 @@ void Emitter::finish(const Instruction& i, size_t result, Form form) {
 void Emitter::compute(const Instruction& i, llvm::ArrayRef<Value*> sourcesIn, llvm::SmallVectorImpl<Value*>& results) {
   llvm::SmallVector<Value*, 8> s(sourcesIn.begin(), sourcesIn.end());
   for (size_t n = 0; n < i.negated.size(); ++n)
-    if (i.negated[n] && s[n]) s[n] = b_.CreateNot(asType(s[n], Type::Pred));
+    if (i.negated[n] && s[n] && i.ast->op != Op::Vmad) s[n] = b_.CreateNot(asType(s[n], Type::Pred));
   if (i.ast->op == Op::Cvt) return computeConvert(i, s, results);
   if (computePredicate(i, s, results) || computeMove(i, s, results) || computeCluster(i, s, results) ||
-      computeFloat(i, s, results) || computeInteger(i, s, results))
+      computeFloat(i, s, results) || computeVideo(i, s, results) || computeInteger(i, s, results))
     return;
   unsupported(i);
 }

@@ -249,6 +249,9 @@ bool Emitter::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVect
     case Op::Bfind:
       r.push_back(findLeading(i, in(0)));
       return true;
+    case Op::Createpolicy:  // hints about caches that nobody has
+      r.push_back(s.empty() || !s[0] ? b_.getInt64(0) : number(s[0], b_.getInt64Ty(), 0));
+      return true;
     case Op::Bmsk: {
       Value* a = in32(0);
       Value* w = in32(1);
@@ -291,9 +294,6 @@ bool Emitter::computeInteger(const Instruction& i, ArrayRef<Value*> s, SmallVect
     case Op::Dp4a:
     case Op::Dp2a:
       r.push_back(dotProduct(i, in32(0), in32(1), in32(2)));
-      return true;
-    case Op::Vabsdiff4:
-      r.push_back(byteDifference(i, s));
       return true;
     default:
       return false;
@@ -640,34 +640,6 @@ llvm::Value* Emitter::dotProduct(const Instruction& i, Value* a, Value* b, Value
     c = b_.CreateAdd(c, b_.CreateMul(x, y));
   }
   return c;
-}
-
-// vabsdiff4: byte-wise |a - b|, or with .add their sum with c.
-llvm::Value* Emitter::byteDifference(const Instruction& i, ArrayRef<Value*> s) {
-  const Function& f = *i.function;
-  for (uint32_t n = 0; n < i.ast->count; ++n)
-    if (f.operands[i.ast->first + n].selector) unsupported(i, "byte selectors");
-  if (i.ast->typeCount != 3 || i.ast->has(Mod::Sat)) unsupported(i, "saturation");
-  const bool signedA = isSigned(i.ast->types[1]), signedB = isSigned(i.ast->types[2]);
-  LType* const word = b_.getInt32Ty();
-  const auto byte = [&](Value* v, uint32_t n, bool isSignedByte) {
-    Value* const up = b_.CreateShl(v, number(v, word, 24 - 8 * n));
-    return isSignedByte ? b_.CreateAShr(up, number(v, word, 24)) : b_.CreateLShr(up, number(v, word, 24));
-  };
-  Value* const a = asInteger(s[0], 32);
-  Value* const b = asInteger(s[1], 32);
-  Value* out = asInteger(s[2], 32);
-  if (!i.ast->has(Mod::Add)) out = llvm::Constant::getNullValue(out->getType());
-  for (uint32_t n = 0; n < 4; ++n) {
-    Value* const difference = b_.CreateSub(byte(a, n, signedA), byte(b, n, signedB));
-    Value* const distance = callIntrinsic(Intrinsic::abs, {difference->getType()}, {difference, b_.getFalse()});
-    if (i.ast->has(Mod::Add)) {
-      out = b_.CreateAdd(out, distance);
-    } else {
-      out = b_.CreateOr(out, b_.CreateShl(b_.CreateAnd(distance, number(a, word, 0xff)), number(a, word, 8 * n)));
-    }
-  }
-  return out;
 }
 
 // Two 16-bit halves of a register.

@@ -219,11 +219,21 @@ class Emitter {
   Value* findLeading(const Instruction& i, Value* a);
   void carryChain(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   void packedInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
-  Value* byteDifference(const Instruction& i, llvm::ArrayRef<Value*> s);
+
+  // --- emit_video.cpp
+  bool computeVideo(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* videoField(Value* word, uint32_t first, uint32_t bits, bool isSignedField);
+  Value* videoLimit(Value* v, uint32_t bits, bool isSignedType);
+  Value* videoOperation(const Instruction& i, Value* a, Value* b);
+  Value* videoSecond(const Instruction& i, Value* value, Value* c, uint16_t selector, bool isSignedType);
+  Value* videoScalar(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::ArrayRef<uint16_t> selectors);
+  Value* videoMultiply(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::ArrayRef<uint16_t> selectors);
+  Value* videoParallel(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::ArrayRef<uint16_t> selectors);
 
   // --- emit_float.cpp
   bool computeFloat(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* floatOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
+  Value* halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, bool f16);
   Value* halfOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
   Value* flush(Value* x);         // denormals of f32 to zero
   Value* flushHalf(Value* bits);  // of f16
@@ -261,6 +271,16 @@ class Emitter {
   Value* clusterBlocks();  // i32
   Value* clusterSpecial(Special s);
   bool asksForCluster() const;  // what one call for several blocks could not answer
+
+  // --- emit_narrow.cpp
+  static bool isNarrowPair(Type type);
+  Value* convertPairs(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* narrowFloat(Value* x, Type type);
+  Value* widenNarrow(Value* element, Type type);
+  Value* exponentOf(Value* x, bool upward, bool finite);
+  Value* powerOf(Value* code);
+  Value* pairElement(Value* pair, Type type, uint32_t n);
+  Value* finiteHalf(Value* bits, Type type);  // infinities to the largest number
 
   // --- emit_predicate.cpp
   bool computePredicate(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
@@ -302,6 +322,7 @@ class Emitter {
 
   // --- emit_atomic.cpp
   void emitAtomic(const Instruction& i);
+  void emitAtomicElement(const Instruction& i, uint32_t part);
   Value* atomicLane(const Instruction& i, Value* address, llvm::ArrayRef<Value*> operands, bool shared);
   Value* applyAtomic(const Instruction& i, Value* old, llvm::ArrayRef<Value*> operands);
   void emitFence(const Instruction& i);

@@ -587,6 +587,92 @@ inline void warps(Builder& m) {
 
 namespace vg::ptx::matrix {
 
+// Forms that came after the first record: appended, so that older records can still be read.
+inline void videoForms(Builder& m) {
+  const Domain i32 = Domain::Int32;
+  const std::pair<int, Match> out{32, Match::Bits};
+  const auto three = [&](const std::string& name, const std::string& operands) {
+    m.add(name + " " + operands, name + " " + operands + ";", {i32, i32, i32}, {out});
+  };
+  for (const char* op : {"vadd", "vsub", "vabsdiff", "vmin", "vmax"})
+    for (const char* types : {"s32.u32.s32", "u32.s32.u32", "s32.s32.u32"}) {
+      const std::string n = str("@.@", op, types);
+      for (const char* second : {".add", ".min", ".max"}) three(n + second, "x, a.b2, b.h1, c");
+      for (const char* destination : {"x.b0", "x.b3", "x.h0", "x.h1"}) {
+        three(n, std::string(destination) + ", a, b.b1, c");
+        three(n + ".sat", std::string(destination) + ", a.h0, b, c");
+      }
+    }
+  for (const char* op : {"vshl", "vshr"})
+    for (const char* mode : {".clamp", ".wrap"}) {
+      for (const char* second : {".add", ".min", ".max"})
+        three(std::string(op) + ".u32.u32.u32" + mode + second, "x, a.h1, b.b0, c");
+      three(std::string(op) + ".s32.s32.u32" + mode, "x.b1, a, b.b0, c");
+    }
+  for (const char* compare : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+    m.plain(str("vset.u32.s32.@", compare), {i32, i32}, out);
+    three(str("vset.s32.s32.@", compare), "x.b2, a.b0, b.b1, c");
+    three(str("vset.u32.u32.@", compare) + ".add", "x, a.h0, b.h1, c");
+    for (const char* op : {"vset2", "vset4"})
+      for (const char* tail : {"", ".add"}) three(str("@.u32.s32.@@", op, compare, tail), "x, a, b, c");
+  }
+  for (const char* types : {"s32.s32.s32", "u32.u32.u32", "s32.u32.s32"})
+    for (const char* tail : {"", ".sat", ".shr7", ".sat.shr15", ".po"})
+      three(str("vmad.@@", types, tail), !std::strcmp(tail, ".po") ? "x, a.b0, b.h1, c" : "x, a, b, c");
+  three("vmad.s32.s32.s32.sat", "x, -a, b, c");
+  three("vmad.s32.u32.u32", "x, a.h0, b.h0, -c");
+  for (const char* op : {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2"}) {
+    three(std::string(op) + ".s32.s32.s32.sat", "x, a, b, c");
+    three(std::string(op) + ".u32.s32.u32", "x.h1, a.h32, b.h01, c");
+    three(std::string(op) + ".s32.u32.s32", "x.h0, a.h13, b.h20, c");
+  }
+  for (const char* op : {"vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4"}) {
+    three(std::string(op) + ".s32.s32.s32.sat", "x, a, b, c");
+    three(std::string(op) + ".u32.s32.u32", "x.b310, a.b7610, b.b0123, c");
+    three(std::string(op) + ".s32.u32.s32", "x.b2, a.b1111, b.b4567, c");
+    three(std::string(op) + ".u32.u32.u32.add", "x.b21, a, b.b3322, c");
+  }
+}
+
+inline void conversionForms(Builder& m) {
+  const Domain f = Domain::F32;
+  const std::pair<int, Match> h{16, Match::F16}, b{16, Match::Bf16}, h2{32, Match::F16x2}, b2{32, Match::Bf16x2};
+  for (const char* round : {".rn", ".rz"})
+    for (const char* relu : {"", ".relu"}) {
+      m.plain(str("cvt@@.tf32.f32", round, relu), {f}, {32, Match::F32});
+      m.plain(str("cvt@@.satfinite.f16.f32", round, relu), {f}, h);
+      m.plain(str("cvt@@.satfinite.bf16.f32", round, relu), {f}, b);
+      m.plain(str("cvt@@.satfinite.f16x2.f32", round, relu), {f, f}, h2);
+      m.plain(str("cvt@@.satfinite.bf16x2.f32", round, relu), {f, f}, b2);
+    }
+  m.plain("cvt.rna.satfinite.tf32.f32", {f}, {32, Match::F32});
+  for (const char* round : {".rn", ".rz", ".rm", ".rp"}) {
+    m.plain(str("cvt@.f16.bf16", round), {Domain::Bf16}, h);
+    m.plain(str("cvt@.bf16.f16", round), {Domain::F16}, b);
+    m.plain(str("cvt@.bf16.f64", round), {Domain::F64}, b);
+    m.plain(str("cvt@i.bf16.bf16", round), {Domain::Bf16}, b);
+  }
+  for (const char* t : {"s16", "u16"})
+    m.plain(str("cvt.pack.sat.@.s32", t), {Domain::Int32, Domain::Int32}, {32, Match::Bits});
+  for (const char* t : {"s8", "u8", "s4", "u4", "s2", "u2"})
+    m.plain(str("cvt.pack.sat.@.s32.b32", t), {Domain::Int32, Domain::Int32, Domain::Int32}, {32, Match::Bits});
+}
+
+inline void vectorAtomics(Builder& m) {
+  const auto add = [&](const std::string& tail, Domain d, Match match) {
+    const std::string set = "st.global.v2.b32 [gslot], {a, b}; ", get = " ld.global.v2.b32 {x, y}, [gslot];";
+    const std::vector<Domain> in{d, d, d, d};
+    const std::vector<std::pair<int, Match>> out{{32, match}, {32, match}};
+    m.add("atom.global." + tail, set + "atom.global." + tail + " {x, y}, [gslot], {c, d};", in, out);
+    m.add("red.global." + tail, set + "red.global." + tail + " [gslot], {c, d};" + get, in, out);
+  };
+  add("add.v2.f32", Domain::F32, Match::F32);
+  for (const char* op : {"add", "min", "max"}) {
+    add(str("@.noftz.v2.f16x2", op), Domain::F16x2, Match::F16x2);
+    add(str("@.noftz.v2.bf16x2", op), Domain::Bf16x2, Match::Bf16x2);
+  }
+}
+
 inline std::vector<Case> allCases() {
   Builder m;
   integers(m);
@@ -596,6 +682,9 @@ inline std::vector<Case> allCases() {
   memory(m);
   warps(m);
   products(m);
+  videoForms(m);
+  conversionForms(m);
+  vectorAtomics(m);
   return std::move(m.cases);
 }
 
