@@ -323,7 +323,7 @@ bool isMatrixOp(Op op) {
 }
 
 std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f) {
-  if (i.count == 0) return {};
+  if (i.count == 0 || i.pair) return {};
   MatrixShape shape;
   const auto known = [&] {
     switch (i.op) {

@@ -70,6 +70,26 @@ TEST(Matrix, ProductsThatDoNotExistHaveNone) {
   for (const MatrixProduct& p : wrong) EXPECT_FALSE(shapeOf(p, 0)) << p.mnemonic;
 }
 
+TEST(Matrix, OperandsInWrongPlacesHaveNoForm) {
+  const char* const wrong[] = {
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {a0, a1, a2, a3}|{a0, a1, a2, a3}, "
+      "{a0, a1}, {c0, c1, c2, c3};",
+      "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {c0, c1, c2, c3}, {a0, a1}, {a0, "
+      "a1}, {c0, c1, c2, c3}, a0, a1;",
+      "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {a0}, [a1];",
+      "stmatrix.sync.aligned.m8n8.x1.shared.b16 [a1], {};",
+      "wmma.load.a.sync.aligned.row.m16n16k16.f16 {a0, a1}, [a2];",
+      "wmma.store.d.sync.aligned.row.m16n16k16.f32 [a2];"};
+  for (const char* text : wrong) {
+    const auto module = parse(std::string(".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+                                          ".reg .b32 a<4>;\n.reg .f32 c<4>;\n") +
+                              text + "\nret;\n}\n");
+    if (!module.ok()) continue;  // the parser knows already
+    const Function& f = module.value().functions[0];
+    EXPECT_FALSE(describeMatrix(f.body[0], f)) << text;
+  }
+}
+
 TEST(Matrix, EveryEngineAnswersAsThePlainLoops) {
   std::mt19937 random(7);
   const auto buffers = std::make_unique<Buffers>();
