@@ -1,5 +1,7 @@
 // Atomics and fences. Shared memory belongs to one worker at a time, so its atomics are plain read-modify-writes;
 // global ones are the processor's, lane after lane.
+#include <llvm/IR/InlineAsm.h>
+
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
 
@@ -108,6 +110,37 @@ llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<
   return expected;
 }
 
+// The 32-bit value of each lane, plus a constant, as a scalar. Two lanes leave their vector together: single ones cost
+// twice as much, and loads of parts of a vector just stored stall. The empty assembly keeps LLVM from taking the pairs
+// apart.
+llvm::SmallVector<llvm::Value*, 32> Emitter::laneWords(ValueId id, int64_t plus) {
+  LType *const word = b_.getInt32Ty(), *const pair = b_.getInt64Ty();
+  const auto sum = [&](Value* v) { return plus ? b_.CreateAdd(v, number(v, word, static_cast<uint32_t>(plus))) : v; };
+  if (program_.values[id].shape.uniform())
+    return llvm::SmallVector<Value*, 32>(kWarpSize, sum(asInteger(scalarOf(id), 32)));
+  auto* const opaque = llvm::InlineAsm::get(llvm::FunctionType::get(pair, {pair}, false), "", "=r,0", false);
+  llvm::SmallVector<Value*, 32> words;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const pairs = b_.CreateBitCast(sum(asInteger(chunkOf(id, c), 32)), llvm::FixedVectorType::get(pair, w_ / 2));
+    for (uint32_t n = 0; n < w_ / 2; ++n) {
+      Value* const both = b_.CreateCall(opaque, {b_.CreateExtractElement(pairs, n)});
+      words.push_back(b_.CreateTrunc(both, word));
+      words.push_back(b_.CreateTrunc(b_.CreateLShr(both, 32), word));
+    }
+  }
+  return words;
+}
+
+// A result that nobody reads still has a value to be kept in slots.
+void Emitter::defineDead(const Instruction& i, uint32_t part) {
+  if (part >= i.results.size() || i.results[part] == kNone) return;
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  const uint32_t bits = bitsOf(program_.values[i.results[part]].type);
+  for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(llvm::Constant::getNullValue(vectorOf(integerType(bits))));
+  define(i.results[part], std::move(form));
+}
+
 // An element of a vector is an atomic of its own.
 void Emitter::emitAtomic(const Instruction& i) {
   const uint32_t width = i.ast->vectorWidth;
@@ -122,7 +155,7 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
   if (bits != 16 && bits != 32 && bits != 64) unsupported(i, "width");
   LType* const element = integerType(bits);
   const bool shared = ast.space == Space::Shared || ast.space == Space::SharedCluster;
-  const bool used = part < i.results.size() && i.results[part] != kNone;
+  const bool used = part < i.results.size() && i.results[part] != kNone && isRead(i.results[part]);
   size_t operandCount = ast.has(Mod::Cas) ? 2 : 1;
   if (i.sources.size() < 1 + operandCount) unsupported(i, "operands");
   Address a = addressOf(i, 0, ast.space);
@@ -137,6 +170,7 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
                          (ast.has(Mod::Add) || ast.has(Mod::And) || ast.has(Mod::Or) || ast.has(Mod::Xor) ||
                           ast.has(Mod::Min) || ast.has(Mod::Max));
   if (reducible) {
+    defineDead(i, part);
     const auto act = [&] {
       const Chunks lanes = chunksOf(mask);
       const bool s = isSigned(type);
@@ -172,9 +206,24 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
     return ifTrue(anyLane(mask), act);
   }
 
+  // Shared addresses are offsets of 32 bits: half as much to pass on to the lanes.
+  const bool offsets = ast.space == Space::Shared && bitsOf(program_.values[a.value].type) == 32;
+  Value* const base = offsets ? sharedBase() : nullptr;
+  // Short ones of all lanes are written out: a loop over lanes would cost more than they do.
+  if (mask.full && offsets && !used && bits == 32 && !isHalfKind(type) && !ptx::isFloat(type) && ast.has(Mod::Add)) {
+    const auto places = laneWords(a.value, a.offset), addends = laneWords(i.sources[1 + part], 0);
+    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+      Value* const at = b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty()));
+      atomicLane(i, at, {addends[lane]}, shared);
+    }
+    return defineDead(i, part);
+  }
+  LType* const addressType = integerType(offsets ? 32 : 64);
   Chunks addresses;
   for (uint32_t c = 0; c < k_; ++c) {
-    addresses.push_back(a.shape.uniform() ? b_.CreateVectorSplat(w_, a.scalar) : addressChunk(a, c));
+    addresses.push_back(offsets ? b_.CreateTrunc(displaced(chunkOf(a.value, c), a.offset), vectorOf(addressType))
+                        : a.shape.uniform() ? b_.CreateVectorSplat(w_, a.scalar)
+                                            : addressChunk(a, c));
   }
   auto* const where = spill(0, addresses);
   llvm::SmallVector<llvm::AllocaInst*, 2> what;
@@ -192,14 +241,15 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
   }
   auto* const results = used ? scratch(3) : nullptr;
   forEachLane(mask, [&](Value* lane) {
-    Value* const at = b_.CreateLoad(b_.getInt64Ty(), laneAddress(where, lane, b_.getInt64Ty()));
+    Value* at = b_.CreateLoad(addressType, laneAddress(where, lane, addressType));
+    if (offsets) at = b_.CreateAdd(base, b_.CreateZExt(at, b_.getInt64Ty()));
     llvm::SmallVector<Value*, 2> operands;
     for (size_t n = 0; n < operandCount; ++n)
       operands.push_back(uniform[n] ? uniform[n] : b_.CreateLoad(element, laneAddress(what[n], lane, element)));
     Value* const old = atomicLane(i, at, operands, shared);
     if (results) b_.CreateStore(old, laneAddress(results, lane, element));
   });
-  if (!used) return;
+  if (!used) return defineDead(i, part);
   Form form;
   form.shape = {Shape::Varying, 0, false};
   form.chunks = reload(results, element);

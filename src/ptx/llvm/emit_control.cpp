@@ -83,6 +83,23 @@ void Emitter::prepare() {
   traits.usesDynamicShared = program_.usesDynamicShared;
   traits.clusterAddresses = program_.references.clusterAddresses;
   markFragileSources();
+  markRead();
+}
+
+void Emitter::markRead() {
+  read_.assign(program_.values.size(), false);
+  const auto mark = [&](ValueId id) {
+    if (id != kNone) read_[id] = true;
+  };
+  for (const Instruction& i : program_.instructions) {
+    for (ValueId id : i.sources) mark(id);
+    for (ValueId id : i.old) mark(id);
+    mark(i.guard);
+    mark(i.carryIn);
+  }
+  for (const auto& value : program_.values)
+    for (ValueId id : value.incoming) mark(id);
+  for (const Block& block : program_.blocks) mark(block.condition);
 }
 
 bool Emitter::duplicates(uint32_t component, Version v) const {

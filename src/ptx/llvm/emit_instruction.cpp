@@ -107,7 +107,8 @@ void Emitter::emitPointwise(const Instruction& i) {
   for (size_t s = 0; s < i.sources.size(); ++s) {
     if (i.sources[s] == kNone) continue;
     const Form form = formOf(i.sources[s]);
-    sources[s] = form.scalar;
+    // A uniform result of a varying source: any lane will do.
+    sources[s] = form.scalar ? form.scalar : b_.CreateExtractElement(form.chunks[0], uint64_t{0});
     if (form.holds) holds = holds ? b_.CreateAnd(holds, form.holds) : form.holds;
   }
   if (i.carryIn != kNone) sources.back() = scalarOf(i.carryIn);
@@ -126,6 +127,9 @@ void Emitter::emitPointwise(const Instruction& i) {
     }
   }
   compute(i, sources, results);
+  // %tid.x & 31 is the lane: lane 0's is known, and masks made of it become constants.
+  if (i.ast->op == Op::And && i.results[0] != kNone && program_.values[i.results[0]].shape.affine())
+    results[0] = llvm::Constant::getNullValue(results[0]->getType());
   for (size_t r = 0; r < forms.size() && r < results.size(); ++r) {
     if (i.results[r] == kNone) continue;
     forms[r].shape = program_.values[i.results[r]].shape;

@@ -251,6 +251,8 @@ void Emitter::emitLoad(const Instruction& i) {
       finish(i, n, std::move(form));
     }
   } else {
+    if (mask.full && a.shape.affine() && (a.space == Space::Global || a.space == Space::None))
+      prefetchAhead(i, a, kWarpSize * count * bits / 8);
     Components data = loadLanes(a, bits, count, mask, isVolatile);
     for (uint32_t n = 0; n < count; ++n) {
       if (i.results[n] == kNone) continue;

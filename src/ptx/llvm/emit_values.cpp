@@ -200,9 +200,13 @@ Chunks Emitter::reload(llvm::AllocaInst* array, LType* element) {
 }
 
 llvm::Value* Emitter::extractLane(ArrayRef<Value*> chunks, Value* lane) {
-  LType* const element = chunks[0]->getType()->getScalarType();
-  auto* array = spill(7, chunks);
-  return b_.CreateLoad(element, laneAddress(array, lane, element));
+  llvm::SmallVector<Value*, 8> parts(chunks.begin(), chunks.end());
+  while (parts.size() > 1) {
+    llvm::SmallVector<Value*, 8> joined;
+    for (size_t n = 0; n < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
+    parts = joined;
+  }
+  return b_.CreateExtractElement(parts[0], lane);
 }
 
 llvm::Value* Emitter::runtimeCall(size_t offset, LType* result, ArrayRef<Value*> args) {

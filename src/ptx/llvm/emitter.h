@@ -77,6 +77,7 @@ class Emitter {
   // --- emit_control.cpp
   void describeLines();
   void prepare();
+  void markRead();
   void planCopies();
   void planGo(Version v, BlockId b);
   void planMasked(Version v, uint32_t component);
@@ -317,12 +318,16 @@ class Emitter {
   Value* sharedBase();
   Value* widenLoaded(Value* v, Type type, Class to);
   Value* repeatMask(Value* mask, uint32_t count, uint32_t part);
+  void prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes);  // emit_prefetch.cpp
   void copyAsync(const Instruction& i);
   bool canMaskedAccess(uint32_t bits) const { return options_.avx512 || (options_.avx2 && bits >= 32); }
 
   // --- emit_atomic.cpp
   void emitAtomic(const Instruction& i);
   void emitAtomicElement(const Instruction& i, uint32_t part);
+  void defineDead(const Instruction& i, uint32_t part);
+  llvm::SmallVector<Value*, 32> laneWords(ValueId id, int64_t plus);
+  bool isRead(ValueId id) const { return read_[id]; }
   Value* atomicLane(const Instruction& i, Value* address, llvm::ArrayRef<Value*> operands, bool shared);
   Value* applyAtomic(const Instruction& i, Value* old, llvm::ArrayRef<Value*> operands);
   void emitFence(const Instruction& i);
@@ -365,6 +370,7 @@ class Emitter {
   std::vector<CopyKey> planWork_;
   std::vector<Slot> slots_, phiSlots_;
   std::vector<std::optional<Form>> direct_;
+  std::vector<bool> read_;  // by any instruction, phi or branch
   std::map<ValueId, Form> local_;
   std::map<std::pair<ValueId, uint32_t>, Value*> vectors_;  // vector forms of scalars made in this copy
   bool caching_ = true;

@@ -238,6 +238,7 @@ class Analysis {
           if (mask == 31) return affine(1, 32, false);
           if ((mask & 31) == 0) return kUniform;
         }
+        if (dropsLaneBits(i)) return kUniform;
         return plain;
       }
       case Op::Cvt:
@@ -310,6 +311,18 @@ class Analysis {
       id = from.sources[0];
     }
     return false;
+  }
+
+  // (%tid.x >> n) & mask where nothing is left of the bits that differ within a warp.
+  bool dropsLaneBits(const Instruction& i) const {
+    int64_t mask, amount;
+    if (!isConstant(i, 1, mask, 32) || i.sources[0] == kNone) return false;
+    const Value& v = program_.values[i.sources[0]];
+    if (v.kind != Value::Result) return false;
+    const Instruction& from = program_.instructions[v.instruction];
+    if (from.ast->op != Op::Shr || from.guard != kNone || ptx::bitsOf(from.ast->type()) != 32) return false;
+    if (!isRowThread(from, 0) || !isConstant(from, 1, amount, 32) || amount < 0 || amount > 4) return false;
+    return (mask & ((1 << (5 - amount)) - 1)) == 0;
   }
 
   Shape convertShape(const Instruction& i, Shape plain) const {
