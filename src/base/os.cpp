@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -82,6 +83,13 @@ void* threadMain(void* argument) {
 }  // namespace
 
 uint32_t usableCores() { return std::min(affinityCores(), cgroupCores()); }
+
+bool soleCore() {
+  static constinit std::atomic<uint32_t> cores{0};
+  uint32_t found = cores.load(std::memory_order_relaxed);
+  if (!found) cores.store(found = usableCores(), std::memory_order_relaxed);
+  return found == 1;
+}
 
 bool startThread(const char* name, void (*main)(void*), void* argument) {
   auto start = std::make_unique<Start>(Start{main, argument, {}});

@@ -8,6 +8,8 @@ namespace vg::os {
 // Cores this process may use at once: the affinity mask of the calling thread, limited by the cgroup's quota (rounded
 // up). At least 1. Reads files: ask once.
 uint32_t usableCores();
+// Whether there is just one, as found at the first call: polling then only keeps others from doing what is awaited.
+bool soleCore();
 
 // Starts a detached thread with this name (cut to 15 characters) and all signals blocked but those of synchronous
 // faults, so that the application's handlers never run on it. False, said in the log, when the system refuses.

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/os.h"
+
 namespace vg {
 
 // Tells the processor that this is a waiting loop.
@@ -24,7 +26,7 @@ inline uint64_t monotonicNanoseconds() {
   return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
 }
 
-// Polls `ready` for at most `nanoseconds`; what it last said.
+// Polls `ready` for at most `nanoseconds`, on a sole core just a few times; what it last said.
 template <class Ready>
 bool spinUntil(Ready&& ready, uint64_t nanoseconds) {
   constexpr int kPolls = 32;  // between looks at the clock
@@ -32,6 +34,7 @@ bool spinUntil(Ready&& ready, uint64_t nanoseconds) {
     if (ready()) return true;
     relax();
   }
+  if (os::soleCore()) return ready();
   for (const uint64_t end = monotonicNanoseconds() + nanoseconds; monotonicNanoseconds() < end;)
     for (int i = 0; i < kPolls; ++i) {
       if (ready()) return true;

@@ -5,13 +5,17 @@
 #include "backend/cpu/kernel_occupancy.h"
 #include "backend/cpu/kernel_thread.h"
 #include "base/log.h"
+#include "base/os.h"
 
 namespace vg::backend::cpu {
 namespace {
 
 constexpr int64_t kDefaultShared = 48 * 1024;  // bytes a block may have without asking for more
 // A grid that is not worth handing to another thread: as known from earlier launches, or by its size.
-constexpr uint64_t kInlineNanoseconds = 10'000;
+// The calling thread is one of the grid's workers then, and all cores would be busy with the grid anyway; handing it
+// over costs two wake-ups of some 25 us.
+constexpr uint64_t kInlineNanoseconds = 250'000;
+constexpr uint64_t kInlineAlone = 1'000'000;
 constexpr uint64_t kInlineWarps = 16, kInlineInterpretedWarps = 2;
 constexpr uint32_t kMostRegisters = 255;
 constexpr uint32_t kPortableClusterBlocks = 8;
@@ -234,6 +238,9 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape) {
   return ready;
 }
 
+// Nanoseconds that a launch may keep the calling thread busy. On a sole core another thread would not get on faster.
+static uint64_t inlineLimit() { return os::soleCore() ? kInlineAlone : kInlineNanoseconds; }
+
 bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   const uint64_t threads = product(shape.block);
   const uint64_t warps = product(shape.grid) * ((threads + ptx::kWarpSize - 1) / ptx::kWarpSize);
@@ -241,7 +248,7 @@ bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   const LoadedKernel* const code = program_.readyVariant(
       ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]), threads % ptx::kWarpSize == 0);
   if (!code || code->traits.polls || code->traits.loops) return false;
-  if (const uint64_t expected = code->expected(warps)) return expected <= kInlineNanoseconds;
+  if (const uint64_t expected = code->expected(warps)) return expected <= inlineLimit();
   return warps <= (code->interpreted ? kInlineInterpretedWarps : kInlineWarps);
 }
 

@@ -131,17 +131,18 @@ uint32_t clusterBlocks(const RunningLaunch& launch) {
 // What the monitoring library is told.
 class AtWork {
  public:
-  AtWork(const Device& device, const RunningLaunch& launch) : activity_(*device.activity()), launch_(launch) {
-    activity_.running.fetch_add(1, std::memory_order_relaxed);
+  AtWork(const Device& device, const RunningLaunch& launch) : activity_(device.activity()), launch_(launch) {
+    if (activity_) activity_->running.fetch_add(1, std::memory_order_relaxed);
   }
   ~AtWork() {
-    activity_.busyNanoseconds.fetch_add(launch_.busy.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    activity_.running.fetch_sub(1, std::memory_order_relaxed);
+    if (!activity_) return;
+    activity_->busyNanoseconds.fetch_add(launch_.busy.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    activity_->running.fetch_sub(1, std::memory_order_relaxed);
   }
   AtWork(const AtWork&) = delete;
 
  private:
-  Activity& activity_;
+  Activity* const activity_;  // null: a device that nobody monitors
   const RunningLaunch& launch_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "backend/cpu/idle_spin.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -13,7 +14,7 @@
 namespace vg::backend::cpu {
 namespace {
 
-constexpr uint64_t kSpin = 30'000;  // ns an idle thread polls before it sleeps
+constexpr uint64_t kSpin = 30'000;  // ns a launching thread polls for the last of its helpers
 constexpr uint32_t kMost = 4096;
 
 uint32_t chosenCount() {
@@ -81,12 +82,14 @@ void Workers::start() {
 void Workers::threadMain() {
   for (;;) {
     const uint32_t seen = offered_.load(std::memory_order_seq_cst);
+    const uint64_t begin = monotonicNanoseconds();
     uint32_t worker;
     while (Grid* grid = join(&worker)) {
       work(*grid, worker);
       leave(*grid);
     }
-    if (spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, kSpin)) continue;
+    const uint64_t spin = idleSpin(monotonicNanoseconds() - begin);
+    if (spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, spin)) continue;
     sleeping_.fetch_add(1, std::memory_order_seq_cst);
     if (offered_.load(std::memory_order_seq_cst) == seen) futex::wait(offered_, seen);
     sleeping_.fetch_sub(1, std::memory_order_relaxed);
