@@ -106,10 +106,13 @@ inline void expectMandelbrot(const std::vector<int>& actual) {
   if (different > kMandelbrotSide * kMandelbrotSide / 100) giveUp("mandelbrot", different);
 }
 
-// Runs `once` until enough has been seen and prints "KERNEL RATE UNIT", the median rate of `work` per run.
+// Runs `once` until enough has been seen and prints "KERNEL RATE UNIT", the median rate of `work` per run. BENCH_ONLY
+// in the environment names the one kernel to time.
 template <class Run>
 void report(const char* kernel, double work, const char* unit, Run once) {
   using Clock = std::chrono::steady_clock;
+  const char* const only = std::getenv("BENCH_ONLY");
+  if (only && std::string(only) != kernel) return;
   once();
   once();
   std::vector<double> seconds;

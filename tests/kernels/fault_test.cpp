@@ -47,6 +47,14 @@ TEST_F(FaultTest, AWildAccessIsAnIllegalAddress) {
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 4, 64, "illegal address in block", CUdeviceptr{0x10});
 }
 
+TEST_F(FaultTest, AFaultNamesItsBlockAmongThoseRunTogether) {
+  const std::string text = module(entry("kernel", {".u64"},
+                                        "ld.param.u64 %rd1, [p0];\nmov.u32 %r3, %ctaid.x;\n"
+                                        "setp.ne.u32 %p1, %r3, 5;\n@%p1 bra DONE;\n"
+                                        "st.global.u32 [%rd1], %r3;\nDONE:"));
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 8, 64, "block \\[5,0,0\\]", CUdeviceptr{0x10});
+}
+
 TEST_F(FaultTest, DeviceMemoryThatNobodyAllocatedIsNotReachable) {
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 1, "", allocate(64 << 20) + (size_t{512} << 20));
 }
