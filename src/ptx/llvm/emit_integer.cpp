@@ -61,9 +61,26 @@ bool Emitter::computeMove(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
       if (localArea_)
         local = inside(b_.CreatePtrToInt(localArea_, b_.getInt64Ty()),
                        b_.getInt64(uint64_t{localLaneStride(program_.localSize)} * kWarpSize));
+      const auto parameter = [&] {
+        const uint64_t end =
+            program_.parameters.empty() ? 0 : program_.parameters.back().offset + program_.parameters.back().size;
+        return inside(launchField(offsetof(KernelLaunch, parameters), b_.getInt64Ty()), b_.getInt64(end));
+      };
+      const auto constant = [&] {
+        Value* any = llvm::ConstantInt::getFalse(shared->getType());
+        for (const uint32_t n : program_.references.globals) {
+          const Variable& variable = program_.module->variables[n];
+          if (variable.space == Space::Const)
+            any = b_.CreateOr(any, inside(globalAddress(n), b_.getInt64(variable.size)));
+        }
+        return any;
+      };
       switch (ast.space) {
         case Space::Shared:
           r.push_back(shared);
+          break;
+        case Space::Const:
+          r.push_back(constant());
           break;
         case Space::SharedCluster:
           r.push_back(inside(blockField(offsetof(BlockState, clusterShared), b_.getInt64Ty()),
@@ -73,14 +90,11 @@ bool Emitter::computeMove(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
           r.push_back(local);
           break;
         case Space::Global:
-          r.push_back(b_.CreateNot(b_.CreateOr(shared, local)));
+          r.push_back(b_.CreateNot(b_.CreateOr(b_.CreateOr(shared, local), b_.CreateOr(parameter(), constant()))));
           break;
-        case Space::Param: {
-          const uint64_t end =
-              program_.parameters.empty() ? 0 : program_.parameters.back().offset + program_.parameters.back().size;
-          r.push_back(inside(launchField(offsetof(KernelLaunch, parameters), b_.getInt64Ty()), b_.getInt64(end)));
+        case Space::Param:
+          r.push_back(parameter());
           break;
-        }
         default:
           unsupported(i, "state space");
       }

@@ -3,6 +3,8 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
 
@@ -413,6 +415,20 @@ Form Emitter::specialForm(const PtxValue& v) {
   return form;
 }
 
+llvm::Value* Emitter::globalAddress(uint32_t variable) {
+  const auto& globals = program_.references.globals;
+  const auto found = std::find(globals.begin(), globals.end(), variable);
+  if (found == globals.end())
+    throw Unsupported{"variable " + program_.module->variables[variable].name + " outside of the kernel's table", 0};
+  Value*& address = globals_[variable];
+  if (!address) {
+    Value* const table = launchField(offsetof(KernelLaunch, globals), b_.getPtrTy());
+    llvm::IRBuilder<> at(launchPoint_);
+    address = invariantLoad(at, b_.getInt64Ty(), table, 8 * static_cast<uint64_t>(found - globals.begin()));
+  }
+  return address;
+}
+
 Form Emitter::symbolForm(const PtxValue& v) {
   Form form;
   form.shape = v.shape;
@@ -432,19 +448,8 @@ Form Emitter::symbolForm(const PtxValue& v) {
         form.scalar = plus(shared(true, variable));
         return form;
       }
-      const auto& globals = program_.references.globals;
-      for (size_t n = 0; n < globals.size(); ++n) {
-        if (globals[n] != v.symbol) continue;
-        Value*& address = globals_[v.symbol];
-        if (!address) {
-          Value* const table = launchField(offsetof(KernelLaunch, globals), b_.getPtrTy());
-          llvm::IRBuilder<> at(launchPoint_);
-          address = invariantLoad(at, b_.getInt64Ty(), table, 8 * n);
-        }
-        form.scalar = plus(address);
-        return form;
-      }
-      throw Unsupported{"variable " + variable.name + " outside of the kernel's table", 0};
+      form.scalar = plus(globalAddress(v.symbol));
+      return form;
     }
     case SymbolKind::FunctionVariable: {
       const Variable& variable = program_.module->functions[v.function].variables[v.symbol];

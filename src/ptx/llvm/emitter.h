@@ -138,6 +138,7 @@ class Emitter {
   Value* constantValue(const vg::ptx::gen::Value& v);
   Form specialForm(const vg::ptx::gen::Value& v);
   Value* special(Special s);
+  Value* globalAddress(uint32_t variable);  // of a module variable in the kernel's table
   Form symbolForm(const vg::ptx::gen::Value& v);
   Value* launchField(size_t offset, LType* type);
   Value* blockField(size_t offset, LType* type);
