@@ -2,7 +2,7 @@
 // matrix: short kernels of all instructions, three quarters of which are loads, stores and address arithmetic.
 #include <benchmark/benchmark.h>
 
-#include "../tests/unit/ptx/opcode_matrix.h"
+#include "unit/ptx/opcode_matrix.h"
 #include "ptx/interpreter.h"
 #include "ptx/parser.h"
 
