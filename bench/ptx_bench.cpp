@@ -2,9 +2,9 @@
 // matrix: short kernels of all instructions, three quarters of which are loads, stores and address arithmetic.
 #include <benchmark/benchmark.h>
 
-#include "unit/ptx/opcode_matrix.h"
 #include "ptx/interpreter.h"
 #include "ptx/parser.h"
+#include "unit/ptx/opcode_matrix.h"
 
 namespace {
 
