@@ -1,6 +1,7 @@
 #include "backend/registry.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "base/log.h"
@@ -18,13 +19,30 @@ const Kind* kindNamed(const std::string& name) {
   return nullptr;
 }
 
+// "3"; or "all" of what the machine has, which is not said of emulated devices.
+bool readCount(const char* text, DeviceEntry* entry) {
+  entry->all = !std::strcmp(text, "all") && entry->kind != "cpu";
+  if (entry->all) {
+    entry->count = kMostDevices;
+    return true;
+  }
+  char* end = nullptr;
+  const long count = std::strtol(text, &end, 10);
+  entry->count = static_cast<int>(count);
+  return end != text && !*end && count >= 0 && count <= kMostDevices;
+}
+
 std::vector<Device*> make() {
   std::vector<Device*> made;
   std::map<std::string, int> numbers;
   for (const DeviceEntry& entry : parseDevices(settings().devices)) {
     const Kind* kind = kindNamed(entry.kind);
-    for (int i = 0; kind && i < entry.count && made.size() < kMostDevices; ++i)
-      if (Device* device = kind->create(numbers[entry.kind]++)) made.push_back(device);
+    for (int i = 0; kind && i < entry.count && made.size() < kMostDevices; ++i) {
+      if (Device* device = kind->create(numbers[entry.kind]++))
+        made.push_back(device);
+      else if (entry.all)
+        break;
+    }
   }
   return made;
 }
@@ -39,13 +57,10 @@ std::vector<DeviceEntry> parseDevices(const std::string& text) {
     DeviceEntry entry{item.substr(0, colon)};
     if (colon != std::string::npos) {
       const char* number = item.c_str() + colon + 1;
-      char* end = nullptr;
-      const long count = std::strtol(number, &end, 10);
-      if (end == number || *end || count < 0 || count > kMostDevices) {
+      if (!readCount(number, &entry)) {
         VG_LOG(Warn, "VERDIGRIS_DEVICES has '%s': the count is no number from 0 to %d", item.c_str(), kMostDevices);
         continue;
       }
-      entry.count = static_cast<int>(count);
     }
     entries.push_back(entry);
   }

@@ -16,6 +16,7 @@ const std::vector<Device*>& devices();
 struct DeviceEntry {
   std::string kind;
   int count = 1;
+  bool all = false;  // "gpu:all": as many as there are
 };
 // The entries of such a text that make sense.
 std::vector<DeviceEntry> parseDevices(const std::string& text);

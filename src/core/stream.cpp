@@ -209,7 +209,7 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
 // A copy or fill that is too long for an asynchronous call; a waiting caller may as well do it itself.
 CUresult Stream::submitLarge(const backend::Command& command, Completion completion) {
   uint64_t value = 0;
-  if (completion == Completion::Host && inlineAllowed_ && claim(&value)) {
+  if (completion == Completion::Host && claim(&value)) {
     if (blocking() && kind_ != Kind::Legacy) context_->streams().blockingBusy.store(true, std::memory_order_seq_cst);
     if (queue_->tryInline(command)) return finishInline(value, completion);
     timeline_->advance(value);

@@ -54,8 +54,9 @@ void checkFacts(GpuBench& bench) {
               "%s, capability %d.%d, architecture %#x, %u multiprocessors, %u warps each, %u x %u x %u at most",
               f.name.c_str(), f.computeCapability / 10, f.computeCapability % 10, f.architecture, f.multiprocessors,
               f.warpsPerMultiprocessor, f.gpcs, f.tpcsPerGpc, f.multiprocessorsPerTpc);
-  bench.check(freeBytes.ok() && time.ok(), "memory", "%llu MiB, %llu MiB free, bus %u bits, L2 %u, BAR1 %llu MiB",
-              static_cast<unsigned long long>(f.totalMemory >> 20),
+  bench.check(freeBytes.ok() && time.ok(), "memory",
+              "%llu MiB, %llu MiB handed out, %llu MiB free, bus %u bits, L2 %u, BAR1 %llu MiB",
+              static_cast<unsigned long long>(f.totalMemory >> 20), static_cast<unsigned long long>(f.heapMemory >> 20),
               static_cast<unsigned long long>(freeBytes.ok() ? *freeBytes >> 20 : 0), f.busWidth, f.l2Bytes,
               static_cast<unsigned long long>(f.barBytes >> 20));
   bench.check(!f.copyEngines.empty(), "classes", "usermode %#x, channel %#x, compute %#x, copy %#x", f.classes.usermode,

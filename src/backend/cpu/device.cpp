@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "backend/cpu/executor.h"
 #include "backend/cpu/kernel_faults.h"
 #include "backend/cpu/kernel_image.h"
 #include "backend/cpu/profile.h"
 #include "backend/cpu/queue.h"
 #include "backend/cpu/texture_table.h"
+#include "backend/executor.h"
 #include "base/spin.h"
 
 namespace vg::backend::cpu {

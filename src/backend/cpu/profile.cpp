@@ -96,7 +96,7 @@ Traits h200Profile(const ProfileRequest& request) {
   Traits traits;
   traits.name = "NVIDIA H200";
 #define VG_ATTRIBUTE(name, value) set(traits, CU_DEVICE_ATTRIBUTE_##name, value);
-#include "backend/cpu/profile_h200.inc"
+#include "backend/attributes_h200.inc"
 #undef VG_ATTRIBUTE
   traits.totalMemory = 150109880320;
   setCapability(traits, 90);

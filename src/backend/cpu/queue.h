@@ -5,7 +5,7 @@
 // thread-safe.
 #pragma once
 
-#include "backend/cpu/executor.h"
+#include "backend/executor.h"
 #include "backend/queue.h"
 
 namespace vg::backend::cpu {

@@ -1,4 +1,4 @@
-#include "backend/cpu/executor.h"
+#include "backend/executor.h"
 
 #include <gtest/gtest.h>
 

@@ -22,5 +22,12 @@ TEST(Registry, LeavesOutEntriesThatMakeNoSense) {
   EXPECT_EQ(parseDevices(",cpu,").size(), 1u);
 }
 
+TEST(Registry, TakesAllRealDevicesButNotAllEmulatedOnes) {
+  const auto entries = parseDevices("gpu:all,cpu:all,cpu:2");
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_TRUE(entries[0].all);
+  EXPECT_FALSE(entries[1].all);
+}
+
 }  // namespace
 }  // namespace vg::backend

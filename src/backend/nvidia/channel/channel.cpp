@@ -33,6 +33,11 @@ uint64_t now() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
+void nap() {
+  const timespec pause{0, 20'000};
+  nanosleep(&pause, nullptr);
+}
+
 // Bits of a ring's entry: address of words, that they are a subroutine, how many.
 uint64_t ringEntry(uint64_t address, size_t words) { return address | uint64_t{1} << 41 | uint64_t{words} << 42; }
 
@@ -140,14 +145,17 @@ CUresult Channel::state() const {
 
 CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
   if (completed() >= submission) return CUDA_SUCCESS;
-  const uint64_t end = now() + nanoseconds;
+  constexpr uint64_t kSpin = 1'000'000;  // ns; what takes longer can spare the time of waking up
+  const uint64_t start = now();
   for (uint32_t round = 1; completed() < submission; ++round) {
     if (round % 4096) continue;
     if (const CUresult error = state()) return fail(error, "a channel died: %s", describe().c_str());
-    if (now() > end) {
+    const uint64_t waited = now() - start;
+    if (waited > nanoseconds) {
       VG_LOG(Error, "a channel does not come to an end: %s", describe().c_str());
       return CUDA_ERROR_TIMEOUT;
     }
+    if (waited > kSpin) nap();
   }
   return CUDA_SUCCESS;
 }

@@ -30,8 +30,8 @@ class Channel {
   uint64_t submitted() const { return submitted_; }
   // The GPU's time of the last submission that is done, nanoseconds.
   uint64_t completedAt() const { return progress()->nanoseconds; }
-  // Spins until the submission is done. CUDA_ERROR_LAUNCH_FAILED when the channel died, CUDA_ERROR_TIMEOUT, both with
-  // the channel's state in the log.
+  // Spins, then naps, until the submission is done. CUDA_ERROR_LAUNCH_FAILED when the channel died, CUDA_ERROR_TIMEOUT,
+  // both with the channel's state in the log.
   CUresult wait(uint64_t submission, uint64_t nanoseconds = 10'000'000'000);
   // CUDA_SUCCESS, or what ended the channel.
   CUresult state() const;

@@ -104,11 +104,13 @@ Result<std::vector<uint32_t>> askMemory(Client& client, rm::Handle subdevice, st
 
 CUresult askSizes(Client& client, rm::Handle subdevice, GpuFacts& facts) {
   VG_TRY(const std::vector<uint32_t> answers,
-         askMemory(client, subdevice, {rm::kFbUsableRam, rm::kFbBar1Size, rm::kFbBusWidth, rm::kFbL2Size}));
+         askMemory(client, subdevice,
+                   {rm::kFbUsableRam, rm::kFbBar1Size, rm::kFbBusWidth, rm::kFbL2Size, rm::kFbHeapSize}));
   facts.totalMemory = uint64_t{answers[0]} << 10;
   facts.barBytes = uint64_t{answers[1]} << 10;
   facts.busWidth = answers[2];
   facts.l2Bytes = answers[3];
+  facts.heapMemory = uint64_t{answers[4]} << 10;
   rm::Architecture architecture{};
   if (const Status status = client.control(subdevice, rm::kGetArchitecture, &architecture, sizeof architecture))
     return refused(status, "the GPU's architecture");

@@ -30,6 +30,7 @@ struct GpuFacts {
   uint32_t multiprocessors = 0, warpsPerMultiprocessor = 0;
   uint32_t gpcs = 0, tpcsPerGpc = 0, multiprocessorsPerTpc = 0;  // most that this kind of chip can have
   uint64_t totalMemory = 0;                                      // bytes
+  uint64_t heapMemory = 0;                                       // of them, what the driver hands out
   uint64_t barBytes = 0;
   uint32_t busWidth = 0, l2Bytes = 0;
   uint32_t architecture = 0;

@@ -1,15 +1,16 @@
-#include "backend/cpu/executor.h"
+#include "backend/executor.h"
 
 #include <time.h>
 
 #include <algorithm>
+#include <cstdlib>
 
-#include "backend/cpu/workers.h"
 #include "base/futex.h"
 #include "base/os.h"
+#include "base/settings.h"
 #include "base/spin.h"
 
-namespace vg::backend::cpu {
+namespace vg::backend {
 namespace {
 
 constexpr uint64_t kSpin = 30'000;             // ns an idle thread polls before it sleeps
@@ -17,10 +18,15 @@ constexpr uint64_t kStall = 1'000'000;         // ns after which a waiting task 
 constexpr uint64_t kBoredom = 10'000'000'000;  // ns of sleep after which a spare thread ends
 constexpr uint32_t kMostThreads = 2048;
 
+uint32_t cores() {
+  const unsigned long wanted = std::strtoul(settings().workers.c_str(), nullptr, 10);
+  return wanted ? static_cast<uint32_t>(wanted) : os::usableCores();
+}
+
 }  // namespace
 
 Executor& Executor::shared() {
-  static Executor* const instance = new Executor(std::max(Workers::shared().count(), 2u));
+  static Executor* const instance = new Executor(std::clamp(cores(), 2u, kMostThreads));
   return *instance;
 }
 
@@ -133,4 +139,4 @@ Executor::Blocking::~Blocking() {
   ++executor_.running_;
 }
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend

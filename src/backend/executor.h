@@ -1,4 +1,4 @@
-// The service threads that drain queues: an elastic pool, apart from the fixed compute threads.
+// The service threads that drain queues: an elastic pool, apart from the compute threads of emulated devices.
 //
 // As many tasks as there are cores run at once; the rest waits its turn. A task that says it may block (a host
 // function) does not count, and a task that has waited for a millisecond while no other could be taken gets a thread of
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace vg::backend::cpu {
+namespace vg::backend {
 
 class Executor {
  public:
@@ -29,7 +29,7 @@ class Executor {
 
   static constexpr unsigned kUrgencies = 6;
 
-  // The executor of all emulated devices.
+  // The executor of all devices.
   static Executor& shared();
   // `concurrency`: tasks that run at once when none blocks. Never destroyed.
   explicit Executor(uint32_t concurrency);
@@ -82,4 +82,4 @@ class Executor {
   uint32_t watching_ = 0;  // those of them that sleep at most kStall, because tasks wait
 };
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend

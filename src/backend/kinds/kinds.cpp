@@ -1,0 +1,27 @@
+// The kinds of device of this library: the only room that sees all backends.
+#include <new>
+
+#include "backend/cpu/device.h"
+#include "backend/cpu/kernel_faults.h"
+#include "backend/cpu/worker_parallel.h"
+#include "backend/nvidia/device.h"
+#include "backend/registry.h"
+
+namespace vg::backend {
+namespace {
+
+Device* createCpu(int ordinal) { return new (std::nothrow) cpu::CpuDevice(ordinal, cpu::Workers::shared()); }
+
+Device* createGpu(int ordinal) {
+  // Never destroyed: copies may run until the process ends.
+  static auto* const threads = new cpu::WorkerParallel(cpu::Workers::shared());
+  Device* const device = nvidia::GpuDevice::open(ordinal, threads);
+  if (device) cpu::faults::arm();  // copies touch memory of the application
+  return device;
+}
+
+}  // namespace
+
+const Kind kKinds[] = {{"cpu", createCpu}, {"gpu", createGpu}, {nullptr, nullptr}};
+
+}  // namespace vg::backend

@@ -1,0 +1,44 @@
+// Cuts a box into boxes of a bounded size, in order, each without a second slice. A row that is too long is cut as
+// well.
+#pragma once
+
+#include <algorithm>
+
+#include "copy/shape.h"
+
+namespace vg::backend::nvidia {
+
+class BoxPieces {
+ public:
+  BoxPieces(const copy::Shape& box, size_t most) : box_(box), most_(most) {
+    if (!box_.bytes()) slice_ = box_.depth;
+  }
+  bool done() const { return slice_ == box_.depth; }
+
+  // Requires: !done().
+  copy::Shape next() {
+    copy::Shape piece = box_;
+    piece.depth = 1;
+    piece.width = std::min(box_.width - column_, most_);
+    piece.height = piece.width < box_.width ? 1 : std::min(box_.height - row_, std::max<size_t>(most_ / box_.width, 1));
+    piece.source.base += offset(box_.source);
+    piece.destination.base += offset(box_.destination);
+    column_ += piece.width;
+    if (column_ < box_.width) return piece;
+    column_ = 0;
+    row_ += piece.height;
+    if (row_ < box_.height) return piece;
+    row_ = 0;
+    ++slice_;
+    return piece;
+  }
+
+ private:
+  size_t offset(const copy::Side& side) const { return slice_ * side.slicePitch + row_ * side.rowPitch + column_; }
+
+  copy::Shape box_;
+  const size_t most_;
+  size_t slice_ = 0, row_ = 0, column_ = 0;
+};
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,76 @@
+#include "backend/nvidia/device.h"
+
+#include <algorithm>
+
+#include "backend/nvidia/queue.h"
+#include "backend/nvidia/traits.h"
+#include "base/log.h"
+#include "base/spin.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+struct Driver {
+  std::unique_ptr<Client> client;
+  std::unique_ptr<Uvm> uvm;
+};
+
+// Never closed: the end of the process does it.
+Result<Driver&> driver() {
+  static Result<Driver*>* const opened = new Result<Driver*>([]() -> Result<Driver*> {
+    VG_TRY(std::unique_ptr<Client> client, Client::open(SystemCalls::real()));
+    VG_TRY(std::unique_ptr<Uvm> uvm, Uvm::open(*client));
+    return new Driver{std::move(client), std::move(uvm)};
+  }());
+  if (!opened->ok()) return opened->error();
+  return *opened->value();
+}
+
+Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
+  VG_TRY(Driver & kernel, driver());
+  rm::CardInfo cards[32];
+  VG_TRY(const int count, kernel.client->cards(cards, 32));
+  if (ordinal >= count) return fail(CUDA_ERROR_NO_DEVICE, "the kernel driver has %d GPUs, not %d", count, ordinal + 1);
+  VG_TRY(std::unique_ptr<Gpu> gpu, Gpu::open(*kernel.client, *kernel.uvm, cards[ordinal]));
+  VG_TRY(Traits traits, traitsOf(*gpu));
+  VG_TRY(Addresses & addresses, Addresses::shared());
+  (void)gpu->boost();  // a hint; slower without it
+  return new GpuDevice(std::move(gpu), addresses, std::move(traits), threads);
+}
+
+}  // namespace
+
+Device* GpuDevice::open(int ordinal, copy::Parallel* threads) {
+  Result<Device*> device = openDevice(ordinal, threads);
+  if (device.ok()) return *device;
+  const bool behindTheLast = ordinal > 0 && device.error() == CUDA_ERROR_NO_DEVICE;
+  if (!behindTheLast) VG_LOG(Warn, "GPU %d cannot be used; VERDIGRIS_LOG=info says why", ordinal);
+  return nullptr;
+}
+
+GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads)
+    : gpu_(std::move(gpu)),
+      traits_(std::move(traits)),
+      memory_(*gpu_, known_),
+      hostPages_(*gpu_, known_),
+      transfer_(*gpu_, addresses, known_, threads) {}
+
+// CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
+std::unique_ptr<Queue> GpuDevice::createQueue(int priority) {
+  const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
+  return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
+}
+
+Result<std::unique_ptr<Image>> GpuDevice::load(const ImageSource&, const LoadOptions&) {
+  return unimplemented("modules and kernels on a real GPU");
+}
+
+// Commands run one after the other with a thread of the host beside them, whose clock therefore serves.
+uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
+
+void GpuDevice::quiesce() noexcept {
+  constexpr uint64_t kPatience = 250'000'000;  // ns
+  Executor::shared().close(kPatience);
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,45 @@
+// A real GPU as core knows devices: memory, copies and fills. Kernels are to come.
+//
+// Made by the registry, never destroyed. One kernel driver's client and one space of addresses serve all GPUs.
+#pragma once
+
+#include <memory>
+
+#include "backend/device.h"
+#include "backend/nvidia/gpu_memory.h"
+#include "backend/nvidia/host_pages.h"
+#include "backend/nvidia/transfer.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice final : public Device {
+ public:
+  // The GPU at this place of the driver's list; `threads` help with copies of pageable memory. Null, with the reason in
+  // the log, when it cannot be used.
+  static Device* open(int ordinal, copy::Parallel* threads);
+  // `gpu` must be one that traits are known of.
+  GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads = nullptr);
+
+  Transfer& transfer() { return transfer_; }
+
+  const Traits& traits() const override { return traits_; }
+  alloc::MemorySource& memory() override { return memory_; }
+  host_register::PageLocker& pageLocker() override { return hostPages_; }
+  std::unique_ptr<Queue> createQueue(int priority) override;
+  Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
+  bool hostAddressable() const override { return false; }
+  uint64_t timestamp() const override;
+  void hostMemoryLocked(std::byte* start, size_t bytes) override { hostPages_.show(start, bytes, false); }
+  void hostMemoryUnlocked(std::byte* start, size_t bytes) override { hostPages_.hide(start, bytes); }
+  void quiesce() noexcept override;
+
+ private:
+  const std::unique_ptr<Gpu> gpu_;
+  const Traits traits_;
+  KnownRanges known_;
+  GpuMemory memory_;
+  HostPages hostPages_;
+  Transfer transfer_;
+};
+
+}  // namespace vg::backend::nvidia

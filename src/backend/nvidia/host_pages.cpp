@@ -1,0 +1,65 @@
+#include "backend/nvidia/host_pages.h"
+
+#include <vector>
+
+#include "base/log.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+std::byte* pageOf(void* address) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(address) & ~(kSmallPage - 1));
+}
+
+size_t pageBytes(void* start, size_t bytes) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(start) + bytes;
+  return (end + kSmallPage - 1) / kSmallPage * kSmallPage - reinterpret_cast<uintptr_t>(pageOf(start));
+}
+
+}  // namespace
+
+Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool readOnly) {
+  VG_TRY(const host_register::LockState state, system_.lock(start, bytes, readOnly));
+  show(pageOf(start), pageBytes(start, bytes), readOnly);
+  return state;
+}
+
+void HostPages::unlock(void* start, size_t bytes) {
+  hide(pageOf(start), pageBytes(start, bytes));
+  system_.unlock(start, bytes);
+}
+
+void HostPages::show(std::byte* start, size_t bytes, bool readOnly) {
+  const std::lock_guard guard(mutex_);
+  showLocked(start, bytes, readOnly);
+}
+
+// Two ranges that share a page cannot both be shown: the second is staged.
+void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
+  Result<std::unique_ptr<Block>> block = Block::pin(gpu_, start, bytes, readOnly);
+  if (!block.ok()) {
+    VG_LOG(Debug, "copies of %zu bytes at %p are staged", bytes, static_cast<void*>(start));
+    return;
+  }
+  shown_[start] = {std::move(*block), readOnly};
+  known_.add(start, bytes, Place::Pinned);
+}
+
+// A block goes as a whole; what is left of it is shown anew.
+void HostPages::hide(std::byte* start, size_t bytes) {
+  const std::lock_guard guard(mutex_);
+  std::byte* const end = start + bytes;
+  std::vector<std::byte*> touched;
+  for (const auto& [from, shown] : shown_)
+    if (from < end && start < from + shown.block->bytes()) touched.push_back(from);
+  for (std::byte* const from : touched) {
+    const bool readOnly = shown_[from].readOnly;
+    std::byte* const behind = from + shown_[from].block->bytes();
+    known_.remove(from);
+    shown_.erase(from);
+    if (from < start) showLocked(from, static_cast<size_t>(start - from), readOnly);
+    if (behind > end) showLocked(end, static_cast<size_t>(behind - end), readOnly);
+  }
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,41 @@
+// Page-locked memory of the host that a GPU reads and writes itself: what applications register, and what core hands
+// out as page-locked. Where the driver refuses to pin, copies stage the memory instead. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "backend/nvidia/driver/block.h"
+#include "backend/nvidia/known_ranges.h"
+#include "host_register/page_locker.h"
+
+namespace vg::backend::nvidia {
+
+class HostPages final : public host_register::PageLocker {
+ public:
+  HostPages(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known) {}
+
+  Result<host_register::LockState> lock(void* start, size_t bytes, bool readOnly) override;
+  void unlock(void* start, size_t bytes) override;
+
+  // Whole pages that are locked already. Any part of what was shown can be hidden.
+  void show(std::byte* start, size_t bytes, bool readOnly);
+  void hide(std::byte* start, size_t bytes);
+
+ private:
+  // Requires: mutex_ is held.
+  void showLocked(std::byte* start, size_t bytes, bool readOnly);
+
+  Gpu& gpu_;
+  KnownRanges& known_;
+  host_register::SystemPageLocker system_;
+  std::mutex mutex_;
+  struct Shown {
+    std::unique_ptr<Block> block;
+    bool readOnly;
+  };
+  std::map<std::byte*, Shown> shown_;  // by first page; guarded by mutex_
+};
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,35 @@
+#include "backend/nvidia/known_ranges.h"
+
+#include <iterator>
+#include <mutex>
+
+namespace vg::backend::nvidia {
+
+void KnownRanges::add(const std::byte* start, size_t bytes, Place place) {
+  const std::unique_lock lock(mutex_);
+  ranges_[start] = {start + bytes, place};
+}
+
+void KnownRanges::remove(const std::byte* start) {
+  const std::unique_lock lock(mutex_);
+  ranges_.erase(start);
+}
+
+// One allocation may span several ranges that touch.
+Place KnownRanges::placeOf(const std::byte* start, size_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  auto range = ranges_.upper_bound(start);
+  if (range == ranges_.begin()) return Place::Unknown;
+  --range;
+  const Place place = range->second.place;
+  const std::byte* const end = start + bytes;
+  for (const std::byte* at = start; at < end;) {
+    if (range == ranges_.end() || range->first > at || range->second.end <= at || range->second.place != place)
+      return Place::Unknown;
+    at = range->second.end;
+    ++range;
+  }
+  return place;
+}
+
+}  // namespace vg::backend::nvidia

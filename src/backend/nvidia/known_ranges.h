@@ -1,0 +1,30 @@
+// Which addresses a GPU knows, and what is there. Everything else is memory of the host that copies must stage.
+// Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <shared_mutex>
+
+namespace vg::backend::nvidia {
+
+enum class Place { Unknown, Video, Pinned };
+
+class KnownRanges {
+ public:
+  // Requires: no overlap with another range.
+  void add(const std::byte* start, size_t bytes, Place place);
+  void remove(const std::byte* start);
+  // What all of [start, start + bytes) is; Unknown when a part is unknown or the parts differ.
+  Place placeOf(const std::byte* start, size_t bytes) const;
+
+ private:
+  struct Range {
+    const std::byte* end;
+    Place place;
+  };
+  mutable std::shared_mutex mutex_;
+  std::map<const std::byte*, Range> ranges_;  // by start; guarded by mutex_
+};
+
+}  // namespace vg::backend::nvidia

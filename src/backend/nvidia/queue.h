@@ -1,0 +1,26 @@
+// A queue of a real GPU. All functions are thread-safe.
+#pragma once
+
+#include "backend/queue.h"
+#include "backend/serial_work.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice;
+
+class GpuQueue final : public Queue {
+ public:
+  GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency);
+  ~GpuQueue() override;
+  GpuQueue(const GpuQueue&) = delete;
+
+  CUresult submit(const Command* commands, size_t count, Point done) override;
+  bool idle() const override;
+  bool tryInline(const Command& command) override;
+
+ private:
+  class Work;  // what outlives the queue while commands are left
+  Work* const work_;
+};
+
+}  // namespace vg::backend::nvidia

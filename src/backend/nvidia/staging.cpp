@@ -1,0 +1,28 @@
+#include "backend/nvidia/staging.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr size_t kKept = 4;  // pairs
+
+}  // namespace
+
+Result<Staging::Pair> Staging::take() {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!resting_.empty()) {
+      Pair pair(*this, std::move(resting_.back()));
+      resting_.pop_back();
+      return pair;
+    }
+  }
+  VG_TRY(std::unique_ptr<Block> block, Block::createPinned(gpu_, addresses_, 2 * kBytes));
+  return Pair(*this, std::move(block));
+}
+
+void Staging::giveBack(std::unique_ptr<Block> block) {
+  const std::lock_guard guard(mutex_);
+  if (resting_.size() < kKept) resting_.push_back(std::move(block));
+}
+
+}  // namespace vg::backend::nvidia

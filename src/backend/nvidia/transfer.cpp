@@ -1,0 +1,130 @@
+#include "backend/nvidia/transfer.h"
+
+#include "backend/nvidia/box_pieces.h"
+#include "backend/nvidia/channel/copy_methods.h"
+#include "copy/copy.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+// Up to here a write through BAR1 beats a copy engine, and a read up to a word or two (docs/kernel-driver.md). Of
+// pageable memory every size is written: a copy into pinned buffers costs more than one through BAR1.
+constexpr size_t kCpuWrites = 65536, kCpuReads = 16;
+
+size_t extent(const copy::Side& side, const copy::Shape& s) {
+  return (s.depth - 1) * side.slicePitch + (s.height - 1) * side.rowPitch + s.width;
+}
+
+bool overlap(const copy::Shape& s) {
+  const std::byte *const to = s.destination.base, *const from = s.source.base;
+  return from < to + extent(s.destination, s) && to < from + extent(s.source, s);
+}
+
+// What the CPU wrote through BAR1 must have left its buffers before anybody calls the GPU.
+CUresult onCpu(const copy::Shape& shape, copy::Parallel* threads) {
+  const bool there = copy::copy(shape, threads);
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+  return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+// Sends all of it; the number of the last submission.
+template <class Pieces>
+Result<uint64_t> send(Channel& channel, Pieces pieces) {
+  while (!pieces.done()) {
+    VG_TRY(Push push, channel.begin());
+    pieces.write(push);
+    channel.submit(push);
+  }
+  return channel.submitted();
+}
+
+copy::Side tight(std::byte* buffer, const copy::Shape& piece) {
+  return {buffer, piece.width, piece.width * piece.height};
+}
+
+}  // namespace
+
+Place Transfer::placeOf(const copy::Side& side, const copy::Shape& shape) const {
+  return known_.placeOf(side.base, extent(side, shape));
+}
+
+CUresult Transfer::copy(const copy::Shape& shape) {
+  if (!shape.bytes()) return CUDA_SUCCESS;
+  const Place to = placeOf(shape.destination, shape), from = placeOf(shape.source, shape);
+  const bool toVideo = to == Place::Video, fromVideo = from == Place::Video;
+  const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
+  const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
+  if (byCpu || (small && toVideo != fromVideo)) return onCpu(shape, threads_);
+  if (toVideo && fromVideo) return overlap(shape) ? copyOverlapping(shape) : copyOnGpu(shape, Direction::Inside);
+  if (toVideo) return copyOnGpu(shape, Direction::In);
+  return to == Place::Pinned ? copyOnGpu(shape, Direction::Out) : stageOut(shape);
+}
+
+CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {
+  VG_TRY(Engines::Lease lease, engines_.take(direction));
+  VG_TRY(const uint64_t last, send(*lease.channel, CopyPieces(shape)));
+  return lease.channel->wait(last);
+}
+
+// Piece by piece through a buffer, from the end that is not written before it is read.
+CUresult Transfer::copyOverlapping(const copy::Shape& shape) {
+  std::vector<copy::Shape> pieces;
+  for (BoxPieces cut(shape, Staging::kBytes); !cut.done();) pieces.push_back(cut.next());
+  const bool backward = shape.destination.base > shape.source.base;
+  VG_TRY(Staging::Pair buffers, staging_.take());
+  VG_TRY(Engines::Lease lease, engines_.take(Direction::Inside));
+  Channel& channel = *lease.channel;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    copy::Shape in = pieces[backward ? pieces.size() - 1 - i : i], out = in;
+    in.destination = out.source = tight(buffers.buffer(0), in);
+    VG_CHECK(send(channel, CopyPieces(in)));
+    VG_CHECK(send(channel, CopyPieces(out)));
+  }
+  return channel.wait(channel.submitted());
+}
+
+// The next piece is under way while the CPU takes the one before it.
+CUresult Transfer::stageOut(const copy::Shape& shape) {
+  VG_TRY(Staging::Pair buffers, staging_.take());
+  VG_TRY(Engines::Lease lease, engines_.take(Direction::Out));
+  Channel& channel = *lease.channel;
+  BoxPieces cut(shape, Staging::kBytes);
+  copy::Shape pieces[2];
+  uint64_t sent[2] = {};
+  const auto start = [&](size_t i) -> CUresult {
+    copy::Shape in = pieces[i % 2] = cut.next();
+    in.destination = pieces[i % 2].source = tight(buffers.buffer(i), in);
+    VG_TRY(sent[i % 2], send(channel, CopyPieces(in)));
+    return CUDA_SUCCESS;
+  };
+  CUresult result = start(0);
+  bool more = true;
+  for (size_t i = 0; more && result == CUDA_SUCCESS; ++i) {
+    more = !cut.done();
+    if (more) result = start(i + 1);
+    if (result == CUDA_SUCCESS) result = channel.wait(sent[i % 2]);
+    if (result == CUDA_SUCCESS && !copy::copy(pieces[i % 2], threads_)) result = CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  const CUresult ended = channel.wait(channel.submitted());
+  return result == CUDA_SUCCESS ? ended : result;
+}
+
+CUresult Transfer::fill(const copy::Fill& fill) {
+  const size_t bytes = fill.width * fill.height;
+  if (!bytes) return CUDA_SUCCESS;
+  const bool video = known_.placeOf(fill.base, (fill.height - 1) * fill.pitch + fill.width) == Place::Video;
+  if (!video || bytes <= kCpuWrites) {
+    const bool there = copy::fill(fill, threads_);
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+    return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  VG_TRY(Engines::Lease lease, engines_.take(Direction::Inside));
+  VG_TRY(const uint64_t last, send(*lease.channel, FillPieces(fill)));
+  return lease.channel->wait(last);
+}
+
+}  // namespace vg::backend::nvidia

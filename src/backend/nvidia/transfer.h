@@ -1,0 +1,36 @@
+// Any copy or fill, on the calling thread until it is done: by a copy engine where it can reach both sides, by the CPU
+// through BAR1 into video memory where that is faster or the source is pageable, through pinned buffers out of it into
+// pageable memory. Thread-safe.
+#pragma once
+
+#include "backend/nvidia/engines.h"
+#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/staging.h"
+#include "copy/parallel.h"
+#include "copy/shape.h"
+
+namespace vg::backend::nvidia {
+
+class Transfer {
+ public:
+  // `threads` (may be null) help where the CPU copies much.
+  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, copy::Parallel* threads)
+      : known_(known), threads_(threads), engines_(gpu, addresses), staging_(gpu, addresses) {}
+
+  // CUDA_ERROR_ILLEGAL_ADDRESS when memory was not there; what arrived is unknown then.
+  CUresult copy(const copy::Shape& shape);
+  CUresult fill(const copy::Fill& fill);
+
+ private:
+  CUresult copyOnGpu(const copy::Shape& shape, Direction direction);
+  CUresult copyOverlapping(const copy::Shape& shape);
+  CUresult stageOut(const copy::Shape& shape);
+  Place placeOf(const copy::Side& side, const copy::Shape& shape) const;
+
+  const KnownRanges& known_;
+  copy::Parallel* const threads_;
+  Engines engines_;
+  Staging staging_;
+};
+
+}  // namespace vg::backend::nvidia

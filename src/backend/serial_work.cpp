@@ -1,0 +1,136 @@
+#include "backend/serial_work.h"
+
+#include <new>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spin.h"
+
+namespace vg::backend {
+namespace {
+
+constexpr int kTurn = 32;  // commands after which a queue lets others have its thread
+
+}  // namespace
+
+// Commands in a ring that grows; trim() gives back what a burst left behind.
+class SerialWork::Ring {
+ public:
+  struct Entry {
+    Command command;
+    Point done;  // advanced after the command
+  };
+
+  bool empty() const { return first_ == end_; }
+  const Entry& front() const { return entries_[first_ & mask()]; }
+  void pop() { ++first_; }
+  void push(const Command& command, Point done) { entries_[end_++ & mask()] = {command, done}; }
+  // Room for `count` more. Throws std::bad_alloc.
+  void reserve(size_t count) {
+    const size_t used = end_ - first_;
+    if (used + count <= entries_.size()) return;
+    size_t size = entries_.empty() ? 16 : entries_.size();
+    while (size < used + count) size *= 2;
+    std::vector<Entry> larger(size);
+    for (size_t i = 0; i < used; ++i) larger[i] = entries_[(first_ + i) & mask()];
+    entries_.swap(larger);
+    first_ = 0;
+    end_ = used;
+  }
+  // Requires: empty().
+  void trim() {
+    constexpr size_t kKept = 4096;  // entries
+    if (entries_.size() > kKept) std::vector<Entry>().swap(entries_);
+  }
+
+ private:
+  size_t mask() const { return entries_.size() - 1; }
+
+  std::vector<Entry> entries_;  // a power of two of them
+  size_t first_ = 0, end_ = 0;
+};
+
+// Invariants: `scheduled_` is true from the submit that finds the ring empty until a thread finds it empty again;
+// meanwhile exactly one of these holds: it is in the executor's lists, a thread is in run(), or it is parked on a
+// timeline. One reference belongs to the queue, one to `scheduled_`.
+SerialWork::SerialWork(Executor& executor, unsigned urgency)
+    : executor_(executor), urgency_(urgency), ring_(std::make_unique<Ring>()) {
+  Continuation::run = [](Continuation* self) { static_cast<SerialWork*>(self)->schedule(); };
+}
+
+SerialWork::~SerialWork() = default;
+
+CUresult SerialWork::submit(const Command* commands, size_t count, Point done) {
+  {
+    SpinGuard guard(lock_);
+    try {
+      ring_->reserve(count ? count : 1);
+    } catch (const std::bad_alloc&) {
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a queue", count);
+    }
+    for (size_t i = 0; i + 1 < count; ++i) ring_->push(commands[i], {});
+    ring_->push(count ? commands[count - 1] : Command(Wait{}), done);
+    if (scheduled_.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
+    scheduled_.store(true, std::memory_order_relaxed);
+    references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  schedule();
+  return CUDA_SUCCESS;
+}
+
+void SerialWork::unreference() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+// The oldest command, left in the ring; false when there is none.
+bool SerialWork::next(Command* command, Point* done) {
+  SpinGuard guard(lock_);
+  if (ring_->empty()) {
+    ring_->trim();
+    scheduled_.store(false, std::memory_order_release);
+    return false;
+  }
+  *command = ring_->front().command;
+  *done = ring_->front().done;
+  return true;
+}
+
+void SerialWork::run() {
+  Command command;
+  Point done;
+  for (int turn = 0;; ++turn) {
+    if (turn >= kTurn && executor_.congested()) return schedule();
+    if (!next(&command, &done)) break;
+    if (const auto* wait = std::get_if<Wait>(&command); wait && park(wait->point)) return;
+    {
+      SpinGuard guard(lock_);
+      ring_->pop();
+    }
+    if (!executor_.closing()) execute(command);
+    if (done.timeline) done.timeline->advance(done.value);
+  }
+  unreference();
+}
+
+void SerialWork::schedule() { executor_.schedule(*this, urgency_); }
+
+// True when the point is not reached yet: then run() is called again once it is, perhaps before this returns.
+bool SerialWork::park(Point point) {
+  if (point.done()) return false;
+  Continuation::value = point.value;
+  return point.timeline->whenReached(this);
+}
+
+void SerialWork::execute(const Command& command) {
+  if (const auto* call = std::get_if<HostCall>(&command)) {
+    Executor::Blocking blocking(executor_);
+    return call->function(call->data);
+  }
+  if (const auto* write = std::get_if<Write>(&command)) return write->timeline->advance(write->value);
+  if (const auto* copy = std::get_if<CopyCommand>(&command)) return perform(*copy);
+  if (const auto* fill = std::get_if<FillCommand>(&command)) return perform(*fill);
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return perform(*launch);
+  if (const auto* stamp = std::get_if<Timestamp>(&command)) return perform(*stamp);
+}
+
+}  // namespace vg::backend

@@ -1,0 +1,53 @@
+// The commands of one queue, run in order by the executor's service threads: what queues of all kinds of device share.
+//
+// A queue occupies a thread only while a command runs. A Wait that is not due parks it: the timeline's continuation
+// schedules it again. Reference-counted: the queue holds one, work that is left another.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "backend/command.h"
+#include "backend/executor.h"
+
+namespace vg::backend {
+
+class SerialWork : public Executor::Task, private Continuation {
+ public:
+  // `urgency` as in Executor::schedule.
+  SerialWork(Executor& executor, unsigned urgency);
+  SerialWork(const SerialWork&) = delete;
+
+  // As in Queue.
+  CUresult submit(const Command* commands, size_t count, Point done);
+  bool idle() const { return !scheduled_.load(std::memory_order_acquire); }
+  // Gives up the queue's reference; what is queued still runs.
+  void unreference();
+
+  void run() final;
+
+ protected:
+  virtual ~SerialWork();
+  // Runs a command of the device: all but HostCall, Wait and Write, which are the same everywhere.
+  virtual void perform(const CopyCommand& command) = 0;
+  virtual void perform(const FillCommand& command) = 0;
+  virtual void perform(const LaunchCommand& command) = 0;
+  virtual void perform(const Timestamp& command) = 0;
+  void execute(const Command& command);
+
+ private:
+  class Ring;
+
+  void schedule();
+  bool park(Point point);
+  bool next(Command* command, Point* done);
+
+  Executor& executor_;
+  const unsigned urgency_;
+  std::atomic<uint32_t> references_{1};
+  std::atomic<uint32_t> lock_{0};  // guards ring_ and setting scheduled_
+  std::atomic<bool> scheduled_{false};
+  const std::unique_ptr<Ring> ring_;
+};
+
+}  // namespace vg::backend

@@ -1,0 +1,248 @@
+// The device as core uses it: memory by commit, copies and fills of every kind of memory, queues.
+#include "backend/nvidia/device.h"
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "backend/cpu/kernel_faults.h"
+#include "backend/nvidia/box_pieces.h"
+#include "backend/nvidia/traits.h"
+#include "backend/queue.h"
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+using namespace backend::nvidia;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Inaccessible addresses at a multiple of a granule, as core's windows are.
+struct Window {
+  explicit Window(size_t bytes) : bytes_(bytes + kHugePage) {
+    raw_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    start = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw_) + kHugePage - 1) & ~(kHugePage - 1));
+  }
+  ~Window() { munmap(raw_, bytes_); }
+  std::byte* start;
+
+ private:
+  void* raw_;
+  size_t bytes_;
+};
+
+struct Sink final : backend::FaultSink {
+  void report(CUresult error, const char*) noexcept override { seen = error; }
+  CUresult state() const noexcept override { return seen; }
+  CUresult seen = CUDA_SUCCESS;
+};
+
+struct GpuDeviceTest : ::testing::Test {
+  GpuDeviceTest() { backend::cpu::faults::arm(); }
+
+  FakeGpu fake{{.memory = 64 * kMiB}};
+  backend::Traits traits = must(traitsOf(*fake.gpu));
+  Window window{128 * kMiB};
+  GpuDevice device{std::move(fake.gpu), fake.addresses(), traits};
+  std::mt19937 random{1};
+
+  std::vector<std::byte> noise(size_t bytes) {
+    std::vector<std::byte> made(bytes);
+    for (std::byte& b : made) b = static_cast<std::byte>(random());
+    return made;
+  }
+  CUresult copyRow(std::byte* to, const std::byte* from, size_t bytes) {
+    copy::Shape s;
+    s.destination.base = to;
+    s.source.base = const_cast<std::byte*>(from);
+    s.width = bytes;
+    return device.transfer().copy(s);
+  }
+};
+
+TEST_F(GpuDeviceTest, TellsWhatItIs) {
+  EXPECT_EQ(device.traits().computeCapability, 90);
+  EXPECT_EQ(device.traits().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 132);
+  EXPECT_EQ(device.traits().attribute(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT), 3);
+  EXPECT_FALSE(device.hostAddressable());
+}
+
+TEST_F(GpuDeviceTest, MemoryIsCommittedAndGivenBackInAnyPieces) {
+  alloc::MemorySource& memory = device.memory();
+  ASSERT_EQ(memory.commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(fake.driver.usedMemory(), 8 * kMiB);
+  memory.decommit(window.start + 2 * kMiB, 4 * kMiB);
+  ASSERT_EQ(memory.commit(window.start + 2 * kMiB, 2 * kMiB), CUDA_SUCCESS);
+  ASSERT_EQ(memory.commit(window.start + 8 * kMiB, 4 * kMiB), CUDA_SUCCESS);
+  memory.decommit(window.start, 4 * kMiB);
+  memory.decommit(window.start + 6 * kMiB, 6 * kMiB);  // the rest of one, all of another
+  EXPECT_EQ(fake.driver.usedMemory(), 0u);
+}
+
+TEST_F(GpuDeviceTest, ACommitThatFailsLeavesNothing) {
+  alloc::MemorySource& memory = device.memory();
+  ASSERT_EQ(memory.commit(window.start + 20 * kMiB, 20 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(memory.commit(window.start, 80 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(fake.driver.usedMemory(), 20 * kMiB);
+  memory.decommit(window.start + 20 * kMiB, 20 * kMiB);
+}
+
+TEST_F(GpuDeviceTest, RoundTripsOfAllKindsOfMemoryAndSizes) {
+  ASSERT_EQ(device.memory().commit(window.start, 16 * kMiB), CUDA_SUCCESS);
+  ASSERT_EQ(device.memory().commit(window.start + 16 * kMiB, 16 * kMiB), CUDA_SUCCESS);
+  for (const bool locked : {false, true}) {
+    for (const size_t bytes : {size_t{1}, size_t{16}, size_t{5000}, size_t{70000}, 5 * kMiB, 14 * kMiB}) {
+      std::vector<std::byte> from = noise(bytes + 3), to(bytes + 3);
+      if (locked) {
+        ASSERT_TRUE(device.pageLocker().lock(from.data(), from.size(), false).ok());
+        ASSERT_TRUE(device.pageLocker().lock(to.data(), to.size(), false).ok());
+      }
+      ASSERT_EQ(copyRow(window.start + 5, from.data() + 1, bytes), CUDA_SUCCESS);
+      ASSERT_EQ(copyRow(window.start + 16 * kMiB + 1, window.start + 5, bytes), CUDA_SUCCESS);
+      ASSERT_EQ(copyRow(to.data() + 2, window.start + 16 * kMiB + 1, bytes), CUDA_SUCCESS);
+      EXPECT_EQ(std::memcmp(from.data() + 1, to.data() + 2, bytes), 0) << bytes << (locked ? " locked" : " pageable");
+      if (locked) {
+        device.pageLocker().unlock(from.data(), from.size());
+        device.pageLocker().unlock(to.data(), to.size());
+      }
+    }
+  }
+}
+
+TEST_F(GpuDeviceTest, OverlappingCopiesInsideMoveTheBytes) {
+  ASSERT_EQ(device.memory().commit(window.start, 20 * kMiB), CUDA_SUCCESS);
+  for (const ptrdiff_t distance : {ptrdiff_t{1}, ptrdiff_t{-1}, ptrdiff_t(3 * kMiB), -ptrdiff_t(3 * kMiB)}) {
+    const std::vector<std::byte> all = noise(15 * kMiB);
+    std::memcpy(window.start, all.data(), all.size());
+    const size_t bytes = 10 * kMiB, at = 4 * kMiB;
+    ASSERT_EQ(copyRow(window.start + at + distance, window.start + at, bytes), CUDA_SUCCESS);
+    EXPECT_EQ(std::memcmp(window.start + at + distance, all.data() + at, bytes), 0) << distance;
+  }
+}
+
+TEST_F(GpuDeviceTest, BoxesOfPageableMemory) {
+  ASSERT_EQ(device.memory().commit(window.start, 32 * kMiB), CUDA_SUCCESS);
+  const std::vector<std::byte> host = noise(24 * kMiB);
+  copy::Shape in;
+  in.width = 3001;
+  in.height = 700;
+  in.depth = 3;
+  in.source = {const_cast<std::byte*>(host.data()) + 1, 3100, size_t{3100} * 720};
+  in.destination = {window.start + 3, 4096, size_t{4096} * 701};
+  ASSERT_EQ(device.transfer().copy(in), CUDA_SUCCESS);
+  std::vector<std::byte> back(24 * kMiB);
+  copy::Shape out = in;
+  out.source = in.destination;
+  out.destination = {back.data() + 1, 3100, size_t{3100} * 720};
+  ASSERT_EQ(device.transfer().copy(out), CUDA_SUCCESS);
+  for (size_t z = 0; z < in.depth; ++z)
+    for (size_t y = 0; y < in.height; ++y)
+      ASSERT_EQ(std::memcmp(back.data() + 1 + z * 3100 * 720 + y * 3100, host.data() + 1 + z * 3100 * 720 + y * 3100,
+                            in.width),
+                0);
+}
+
+TEST_F(GpuDeviceTest, FillsSmallAndLarge) {
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  for (const size_t width : {size_t{8}, size_t{4} * kMiB}) {
+    copy::Fill f;
+    f.base = window.start + 4;
+    f.width = width;
+    f.elementSize = 4;
+    f.pattern = 0xabcd1234;
+    ASSERT_EQ(device.transfer().fill(f), CUDA_SUCCESS);
+    for (size_t i = 0; i < width; i += 4) ASSERT_EQ(std::memcmp(f.base + i, &f.pattern, 4), 0) << i;
+  }
+}
+
+TEST_F(GpuDeviceTest, MemoryThatIsNotThereIsReported) {
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  std::byte* const nothing = window.start + 64 * kMiB;
+  EXPECT_EQ(copyRow(window.start, nothing, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(copyRow(window.start, nothing, 5 * kMiB), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(copyRow(nothing, window.start, 5 * kMiB), CUDA_ERROR_ILLEGAL_ADDRESS);
+  // The device is none the worse.
+  const std::vector<std::byte> from = noise(kMiB);
+  EXPECT_EQ(copyRow(window.start, from.data(), kMiB), CUDA_SUCCESS);
+}
+
+TEST_F(GpuDeviceTest, LockedMemoryCanBeHiddenPiecemeal) {
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  void* const pages = mmap(nullptr, 4 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::byte* const start = static_cast<std::byte*>(pages);
+  device.hostMemoryLocked(start, 4 * kMiB);
+  ASSERT_EQ(copyRow(window.start, start, 4 * kMiB), CUDA_SUCCESS);  // the channels are there now
+  device.hostMemoryUnlocked(start, 4 * kMiB);
+  const size_t ranges = fake.driver.ranges();
+  device.hostMemoryLocked(start, 4 * kMiB);
+  EXPECT_EQ(fake.driver.ranges(), ranges + 1);
+  device.hostMemoryUnlocked(start + kMiB, kMiB);
+  EXPECT_EQ(fake.driver.ranges(), ranges + 2);
+  EXPECT_EQ(copyRow(window.start, start, 4 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(copyRow(window.start, start + 2 * kMiB, kMiB), CUDA_SUCCESS);
+  device.hostMemoryUnlocked(start, 4 * kMiB);
+  EXPECT_EQ(fake.driver.ranges(), ranges);
+  munmap(pages, 4 * kMiB);
+}
+
+TEST_F(GpuDeviceTest, QueuesRunCommandsInOrder) {
+  ASSERT_EQ(device.memory().commit(window.start, 16 * kMiB), CUDA_SUCCESS);
+  const std::vector<std::byte> from = noise(3 * kMiB);
+  std::vector<std::byte> to(3 * kMiB);
+  Timeline* const timeline = Timeline::create();
+  Timeline* const gate = Timeline::create();
+  const uint64_t end = timeline->value() + 1, open = gate->value() + 1;
+  Sink sink;
+  uint64_t stamp = 0;
+  const auto row = [&](std::byte* a, const std::byte* b) {
+    copy::Shape s;
+    s.destination.base = a;
+    s.source.base = const_cast<std::byte*>(b);
+    s.width = 3 * kMiB;
+    return backend::CopyCommand{s, &sink};
+  };
+  const backend::Command commands[] = {backend::Wait{{gate, open}}, row(window.start, from.data()),
+                                       row(window.start + 8 * kMiB, window.start),
+                                       row(to.data(), window.start + 8 * kMiB), backend::Timestamp{&stamp}};
+  auto queue = device.createQueue(0);
+  ASSERT_EQ(queue->submit(commands, std::size(commands), {timeline, end}), CUDA_SUCCESS);
+  EXPECT_FALSE(timeline->waitFor(end, 20'000'000));
+  gate->advance(open);
+  timeline->wait(end);
+  EXPECT_EQ(from, to);
+  EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+  EXPECT_GT(stamp, 0u);
+}
+
+TEST_F(GpuDeviceTest, KernelsAreRefused) { EXPECT_EQ(device.load({}, {}).error(), CUDA_ERROR_NOT_SUPPORTED); }
+
+TEST(BoxPieces, CoverEveryByteOnce) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 300; ++round) {
+    copy::Shape box;
+    box.width = 1 + random() % 50;
+    box.height = 1 + random() % 20;
+    box.depth = 1 + random() % 4;
+    const size_t pitch = box.width + random() % 3, slice = pitch * box.height + random() % 3;
+    std::vector<std::byte> memory(slice * box.depth);
+    box.source = box.destination = {memory.data(), pitch, slice};
+    const size_t most = 1 + random() % 200;
+    size_t bytes = 0;
+    for (BoxPieces cut(box, most); !cut.done();) {
+      const copy::Shape piece = cut.next();
+      EXPECT_LE(piece.bytes(), most);
+      bytes += piece.bytes();
+      for (size_t y = 0; y < piece.height; ++y)
+        for (size_t x = 0; x < piece.width; ++x) {
+          std::byte& b = piece.source.base[y * pitch + x];
+          EXPECT_EQ(b, std::byte{0});
+          b = std::byte{1};
+        }
+    }
+    EXPECT_EQ(bytes, box.bytes());
+  }
+}
+
+}  // namespace
+}  // namespace vg::testing
