@@ -326,7 +326,7 @@ CUresult cuGraphConditionalHandleCreate(const Call&, CUgraphConditionalHandle* p
   VG_TRY(Graph & graph, graphs::find(hGraph));
   if (!ctx) return fail(CUDA_ERROR_INVALID_CONTEXT, "ctx is null");
   VG_CHECK(graphs::contextOf(ctx));
-  *pHandle_out = graphs::createCondition(graph, defaultLaunchValue, flags);
+  VG_TRY(*pHandle_out, graphs::createCondition(graph, defaultLaunchValue, flags));
   return CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace vg::backend {
 
@@ -18,6 +19,9 @@ struct Traits {
   // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE).
   std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};
   std::array<bool, CU_DEVICE_ATTRIBUTE_MAX> known{};
+
+  // Multiprocessors that the blocks of a cluster must come from together, group by group; empty: all are one group.
+  std::vector<uint32_t> clusterGroups;
 
   int attribute(CUdevice_attribute which) const { return attributes[which]; }
 };

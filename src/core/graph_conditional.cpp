@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "backend/condition_table.h"
 #include "base/raw_enum.h"
 #include "core/graph_describe.h"
 
@@ -29,7 +30,8 @@ bool sizeFits(int type, unsigned size) {
 
 }  // namespace
 
-CUgraphConditionalHandle createCondition(Graph& graph, unsigned initial, unsigned flags) {
+Result<CUgraphConditionalHandle> createCondition(Graph& graph, unsigned initial, unsigned flags) {
+  VG_CHECK(backend::conditions::add(lastHandle + 1));
   conditions().emplace(++lastHandle, Condition{graph.id(), initial, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0});
   return lastHandle;
 }

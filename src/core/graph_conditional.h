@@ -1,5 +1,5 @@
-// Conditional nodes: graphs that run, or run again, depending on a value that is set for each launch. The value is the
-// default of its handle; kernels cannot set it here, since the call that does is not in the table of kernel calls.
+// Conditional nodes: graphs that run, or run again, depending on a value. It starts as the default of its handle in
+// every run of the graph that the handle was made for, or as what it was before; kernels set it on the way.
 //
 // All functions require graphs::Lock.
 #pragma once
@@ -17,7 +17,7 @@ struct Condition {
   bool used = false;  // a node has it
 };
 
-CUgraphConditionalHandle createCondition(Graph& graph, unsigned initial, unsigned flags);
+Result<CUgraphConditionalHandle> createCondition(Graph& graph, unsigned initial, unsigned flags);
 // Null for what is no handle.
 const Condition* findCondition(CUgraphConditionalHandle handle);
 // True when a handle of the graph has no node: such a graph cannot be instantiated.

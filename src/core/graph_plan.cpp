@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backend/condition_table.h"
 #include "backend/device.h"
 #include "base/raw_enum.h"
 #include "copy/copy.h"
@@ -175,7 +176,8 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node) {
 Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disabled& disabled) {
   const graphs::Condition* const condition = graphs::findCondition(node.params.handle);
   BranchStep step{
-      node.params.type, node.params.handle, condition && condition->assigned ? condition->initial : 0, {}, nullptr};
+      node.params.type, node.params.handle, condition ? condition->initial : 0, condition && condition->assigned, {},
+      nullptr};
   VG_TRY(step.stream, streams::create(context_, CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
   for (const Graph* body : node.bodies) {
     GraphNode* culprit = nullptr;
@@ -292,8 +294,11 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
 
   VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
-  commands.reserve(2 * pieces_.size() + 2);  // a record may be two
+  commands.reserve(2 * pieces_.size() + 3);  // a record may be two
   if (!free) commands.push_back(backend::Wait{after});
+  if (std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return std::holds_alternative<BranchStep>(s); }))
+    commands.push_back(
+        backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->beginConditions(); }, this});
   const auto runPiece = [](void* data) {
     const Piece& piece = *static_cast<Piece*>(data);
     piece.plan->run(piece.first, piece.last);
@@ -313,6 +318,12 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
   for (const backend::Command& command : commands)  // events were recorded already, and nobody else will
     if (const auto* write = std::get_if<backend::Write>(&command)) write->timeline->advance(write->value);
   return result;
+}
+
+void GraphPlan::beginConditions() const {
+  for (const Step& step : steps_)
+    if (const auto* branch = std::get_if<BranchStep>(&step); branch && branch->assigned)
+      backend::conditions::set(branch->handle, branch->initial);
 }
 
 void GraphPlan::run(size_t first, size_t last) const {
@@ -341,20 +352,20 @@ void GraphPlan::runStep(const MemoryStep& step) const { perform(*step.operations
 
 // Which body runs next; null when none does.
 static GraphPlan* chosen(const BranchStep& step) {
+  const unsigned value = backend::conditions::value(step.handle);
   switch (rawValue(step.type)) {
     case CU_GRAPH_COND_TYPE_IF:
-      if (step.value) return step.bodies[0];
+      if (value) return step.bodies[0];
       return step.bodies.size() > 1 ? step.bodies[1] : nullptr;
     case CU_GRAPH_COND_TYPE_WHILE:
-      return step.value ? step.bodies[0] : nullptr;
+      return value ? step.bodies[0] : nullptr;
     default:
-      return step.value < step.bodies.size() ? step.bodies[step.value] : nullptr;
+      return value < step.bodies.size() ? step.bodies[value] : nullptr;
   }
 }
 
 void GraphPlan::runStep(const BranchStep& step) const {
-  GraphPlan* const body = chosen(step);
-  while (body && context_.alive() && context_.state() == CUDA_SUCCESS) {
+  while (GraphPlan* const body = context_.alive() && context_.state() == CUDA_SUCCESS ? chosen(step) : nullptr) {
     Result<Stream&> stream = resolveStream(step.stream, nullptr);
     if (!stream) return;
     {

@@ -81,7 +81,8 @@ class GraphPlan;
 struct BranchStep {
   CUgraphConditionalNodeType type;
   CUgraphConditionalHandle handle;
-  unsigned value;
+  unsigned initial;
+  bool assigned;  // `initial` is its value whenever the graph with the node begins
   std::vector<GraphPlan*> bodies;
   CUstream stream;  // in which the bodies run
 };
@@ -131,6 +132,8 @@ class GraphPlan {
   Result<Step> compileKernel(const KernelNode& node);
   Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
   void cut();
+  // Gives the conditions of this plan's nodes their first values.
+  void beginConditions() const;
   CUresult checkSteps() const;
   static CUresult check(const KernelStep& step);
   CUresult addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands);

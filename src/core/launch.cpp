@@ -112,7 +112,8 @@ CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& reques
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
       const auto& dimension = attribute.value.clusterDim;
       if (!dimension.x || !dimension.y || !dimension.z)
-        return fail(CUDA_ERROR_INVALID_VALUE, "cluster of %u x %u x %u blocks", dimension.x, dimension.y, dimension.z);
+        return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "cluster of %u x %u x %u blocks", dimension.x, dimension.y,
+                    dimension.z);
       request.shape.cluster[0] = dimension.x;
       request.shape.cluster[1] = dimension.y;
       request.shape.cluster[2] = dimension.z;

@@ -95,7 +95,14 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
   if (size > most)
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %d blocks, at most %d are allowed", size, most);
   VG_TRY(const int blocks, residentBlocks(function, request.shape));
-  return blocks / size;
+  const backend::Traits& traits = traitsOf(function);
+  if (traits.clusterGroups.empty()) return blocks / size;
+  const int each = blocks / traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  int clusters = 0;
+  for (const uint32_t group : traits.clusterGroups)
+    if (const int multiprocessors = static_cast<int>(group); multiprocessors >= size)
+      clusters += multiprocessors * each / size;
+  return clusters;
 }
 
 Result<int> potentialClusterSize(Function& function, const CUlaunchConfig& config) {

@@ -51,7 +51,7 @@ class Lane {
   void copyTo(std::byte* to, const std::byte* from, uint64_t bytes) const;
   bool reduce();
   TensorMap map(uint32_t slot) const;
-  TensorPlace place() const;
+  TensorPlace place(const TensorMap& map) const;
   bool loadTensor();
   void storeTensor();
   bool store();
@@ -195,8 +195,10 @@ TensorMap Lane::map(uint32_t slot) const {
   return map;
 }
 
-TensorPlace Lane::place() const {
+// Rows begin at multiples of 16 bytes: an H200 ends kernels that ask for others with this error.
+TensorPlace Lane::place(const TensorMap& map) const {
   TensorPlace place;
+  if (word(kAsyncCoordinates) * map.elementBytes() % kBulkAlignment) trap(TrapReason::IllegalInstruction);
   for (uint32_t d = 0; d < form_.count; ++d) place.coordinates[d] = static_cast<int32_t>(word(kAsyncCoordinates + d));
   for (uint32_t d = 0; form_.has(kShifted) && d + 2 < form_.count; ++d)
     place.offsets[d] = word(kAsyncOffsets + d) & 0xffff;
@@ -205,7 +207,7 @@ TensorPlace Lane::place() const {
 
 bool Lane::loadTensor() {
   const TensorMap tensor = map(kAsyncFrom);
-  const TensorPlace where = place();
+  const TensorPlace where = place(tensor);
   const uint64_t bytes = tensorBytes(tensor, form_.mode);
   eachReceiver(get(kAsyncTo), [&](uint64_t address) {
     ptx::loadTensor(tensor, form_.mode, where, at(address, form_.to, bytes, kSharedTileAlignment));
@@ -216,8 +218,8 @@ bool Lane::loadTensor() {
 void Lane::storeTensor() {
   const TensorMap tensor = map(kAsyncTo);
   std::byte* const tile = from(tensorBytes(tensor, form_.mode), kSharedTileAlignment);
-  if (form_.operation == AsyncOperation::StoreTensor) return ptx::storeTensor(tensor, form_.mode, place(), tile);
-  if (!reduceTensor(tensor, form_.mode, place(), tile, static_cast<AsyncReduction>(form_.detail)))
+  if (form_.operation == AsyncOperation::StoreTensor) return ptx::storeTensor(tensor, form_.mode, place(tensor), tile);
+  if (!reduceTensor(tensor, form_.mode, place(tensor), tile, static_cast<AsyncReduction>(form_.detail)))
     trap(TrapReason::IllegalInstruction);
 }
 

@@ -592,6 +592,12 @@ void Warp::systemCall(const Step& s, SystemCall which, uint32_t mask) {
     case SystemCall::Free:
       calls().release(block, index, mask, words[0]);
       break;
+    case SystemCall::SetConditional: {
+      uint32_t values[kWarpSize] = {};
+      eachLane(mask, [&](uint32_t lane) { values[lane] = static_cast<uint32_t>(words[1][lane]); });
+      calls().setConditional(block, index, mask, words[0], values);
+      break;
+    }
     case SystemCall::None:
       break;
   }

@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 6;
+inline constexpr uint32_t kKernelAbiVersion = 7;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -74,6 +74,8 @@ struct RuntimeCalls {
   // A barrier object's instruction, a bulk or tensor copy (async_form.h) for each lane of mask. `lanes` is kAsyncSlots
   // slots of 32 values; the result takes the place of the first. Does not switch.
   void (*asynchronous)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes);
+  // cudaGraphSetConditional for each lane of mask. Does not switch.
+  void (*setConditional)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* handles, const uint32_t* values);
 };
 
 // One a launch, shared by all workers, constant while it runs.

@@ -6,13 +6,14 @@
 
 namespace vg::ptx {
 
-enum class SystemCall : uint8_t { None, Print, AssertFail, Malloc, Free };
+enum class SystemCall : uint8_t { None, Print, AssertFail, Malloc, Free, SetConditional };
 
 inline SystemCall systemCallNamed(std::string_view name) {
   if (name == "vprintf") return SystemCall::Print;
   if (name == "__assertfail") return SystemCall::AssertFail;
   if (name == "malloc") return SystemCall::Malloc;
   if (name == "free") return SystemCall::Free;
+  if (name == "cudaGraphSetConditional") return SystemCall::SetConditional;
   return SystemCall::None;
 }
 

@@ -206,7 +206,7 @@ TEST_F(KernelTest, ExtendedLaunchesReadTheirAttributes) {
   attributes[1].value.clusterDim = {3, 1, 1};
   EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   attributes[1].value.clusterDim = {0, 1, 1};
-  EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   attributes[1].id = static_cast<CUlaunchAttributeID>(999);
   EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
   config.attrs = nullptr;

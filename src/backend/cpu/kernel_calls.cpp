@@ -6,6 +6,7 @@
 #include <ctime>
 #include <string>
 
+#include "backend/condition_table.h"
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_print.h"
@@ -77,6 +78,13 @@ void clusterWait(BlockState* state, uint32_t warp) {
 void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
   if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes))
     ResidentBlock::of(state).thread().noteProgress();
+}
+
+void setConditional(BlockState*, uint32_t, uint32_t mask, const uint64_t* handles, const uint32_t* values) {
+  for (; mask; mask &= mask - 1) {
+    const int lane = std::countr_zero(mask);
+    conditions::set(handles[lane], values[lane]);
+  }
 }
 
 void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yield(state, warp); }
@@ -221,6 +229,7 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .clusterWait = clusterWait,
     .matrix = matrix,
     .asynchronous = asynchronous,
+    .setConditional = setConditional,
 };
 
 }  // namespace vg::backend::cpu

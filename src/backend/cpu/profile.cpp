@@ -102,6 +102,8 @@ Traits h200Profile(const ProfileRequest& request) {
   setCapability(traits, 90);
   // The first device is the recorded one; its sisters sit on buses of their own.
   traits.attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] += request.ordinal;
+  // What cuOccupancyMaxActiveClusters answers on an H200 for clusters of 1 to 16 blocks follows from these.
+  traits.clusterGroups = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
   return traits;
 }
 

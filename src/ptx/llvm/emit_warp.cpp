@@ -451,6 +451,12 @@ void Emitter::emitSyscall(const Instruction& i) {
     runtimeCall(offsetof(RuntimeCalls, release), b_.getVoidTy(), {blockArgument_, warp_, mask, array(0, 0, 64)});
     return;
   }
+  if (name == "cudaGraphSetConditional") {
+    Value* const handles = array(0, 0, 64);
+    Value* const values = array(1, 1, 32);
+    runtimeCall(offsetof(RuntimeCalls, setConditional), b_.getVoidTy(), {blockArgument_, warp_, mask, handles, values});
+    return;
+  }
   unsupported(i, name.c_str());
 }
 

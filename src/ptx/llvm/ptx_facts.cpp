@@ -2,6 +2,7 @@
 
 #include "ptx/async_form.h"
 #include "ptx/matrix_form.h"
+#include "ptx/system_calls.h"
 #include "ptx/texture_form.h"
 
 namespace vg::ptx::gen {
@@ -82,9 +83,7 @@ bool isWideSpecial(Special s) {
          s == Special::ReservedSmemOffset0;
 }
 
-bool isSyscall(std::string_view name) {
-  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
-}
+bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCall::None; }
 
 bool readsSharedState(const ptx::Instruction& i) {
   if (i.op == Op::Atom) return true;

@@ -1,0 +1,37 @@
+// Tensor maps.
+#include "core/tensor_map.h"
+
+#include "api/call.h"
+
+namespace vg::handlers {
+
+CUresult cuTensorMapEncodeTiled(const Call&, CUtensorMap* tensorMap, CUtensorMapDataType tensorDataType,
+                                cuuint32_t tensorRank, void* globalAddress, const cuuint64_t* globalDim,
+                                const cuuint64_t* globalStrides, const cuuint32_t* boxDim,
+                                const cuuint32_t* elementStrides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+                                CUtensorMapFloatOOBfill oobFill) {
+  return core::tensor_maps::encodeTiled(tensorMap,
+                                        {tensorDataType, tensorRank, globalAddress, globalDim, globalStrides,
+                                         elementStrides, interleave, swizzle, l2Promotion, oobFill},
+                                        boxDim);
+}
+
+CUresult cuTensorMapEncodeIm2col(const Call&, CUtensorMap* tensorMap, CUtensorMapDataType tensorDataType,
+                                 cuuint32_t tensorRank, void* globalAddress, const cuuint64_t* globalDim,
+                                 const cuuint64_t* globalStrides, const int* pixelBoxLowerCorner,
+                                 const int* pixelBoxUpperCorner, cuuint32_t channelsPerPixel,
+                                 cuuint32_t pixelsPerColumn, const cuuint32_t* elementStrides,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
+  return core::tensor_maps::encodeIm2col(tensorMap,
+                                         {tensorDataType, tensorRank, globalAddress, globalDim, globalStrides,
+                                          elementStrides, interleave, swizzle, l2Promotion, oobFill},
+                                         pixelBoxLowerCorner, pixelBoxUpperCorner, channelsPerPixel, pixelsPerColumn);
+}
+
+CUresult cuTensorMapReplaceAddress(const Call&, CUtensorMap* tensorMap, void* globalAddress) {
+  return core::tensor_maps::replaceAddress(tensorMap, globalAddress);
+}
+
+}  // namespace vg::handlers
