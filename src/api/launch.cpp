@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "core/legacy_launch.h"
+#include "core/multi_device_launch.h"
 #include "core/stream.h"
 
 namespace vg::handlers {
@@ -43,6 +44,12 @@ CUresult cuLaunchCooperativeKernel(const Call& call, CUfunction f, unsigned int 
   request.shape.cooperative = true;
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   return core::launchKernel(stream, f, request, {kernelParams, nullptr});
+}
+
+CUresult cuLaunchCooperativeKernelMultiDevice(const Call&, CUDA_LAUNCH_PARAMS* launchParamsList,
+                                              unsigned int numDevices, unsigned int flags) {
+  if (!launchParamsList) return fail(CUDA_ERROR_INVALID_VALUE, "launchParamsList is null");
+  return core::launchOnDevices({launchParamsList, numDevices}, flags);
 }
 
 CUresult cuFuncSetBlockShape(const Call& call, CUfunction hfunc, int x, int y, int z) {
