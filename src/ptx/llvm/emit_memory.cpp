@@ -17,6 +17,13 @@ llvm::Value* Emitter::displaced(Value* address, int64_t offset) {
   return asInteger(b_.CreateAdd(base, llvm::ConstantInt::get(base->getType(), amount)), 64);
 }
 
+// The same of the first lane of a row, to which the lanes' distances are added in 64 bits. That lane may be switched
+// off and lie before the window: then its address is negative, and those of the others are still right.
+llvm::Value* Emitter::rowStart(Value* first, int64_t offset) {
+  if (first->getType()->getScalarSizeInBits() > 32) return displaced(first, offset);
+  return b_.CreateAdd(b_.CreateSExt(asInteger(first, 32), b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(offset)));
+}
+
 Emitter::Address Emitter::addressOf(const Instruction& i, size_t source, Space space) {
   Address a;
   a.space = space == Space::SharedCluster ? Space::Shared : space;
@@ -26,7 +33,7 @@ Emitter::Address Emitter::addressOf(const Instruction& i, size_t source, Space s
   a.shape = program_.values[a.value].shape;
   a.holds = form.holds;
   if (form.scalar) {
-    a.scalar = displaced(form.scalar, a.offset);
+    a.scalar = a.shape.affine() ? rowStart(form.scalar, a.offset) : displaced(form.scalar, a.offset);
     if (a.space == Space::Shared) a.scalar = b_.CreateAdd(sharedBase(), a.scalar);
   }
   return a;
@@ -163,7 +170,8 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
     test = a.holds;
   } else if (a.shape.varying() && rowPossible && count == 1 && !comesFromMemory(program_, a.value, 0)) {
     test = consecutive(a, stride, mask);
-    straight.scalar = b_.CreateExtractElement(addressChunk(a, 0), uint64_t{0});
+    straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
+    if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
   }
   if (!test) return loadEach(a, bits, count, mask, isVolatile);
   BB* const fast = newBlock("row");
@@ -368,7 +376,8 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
     test = a.holds;
   } else if (a.shape.varying() && rowPossible && data.size() == 1 && !comesFromMemory(program_, a.value, 0)) {
     test = consecutive(a, stride, mask);
-    straight.scalar = b_.CreateExtractElement(addressChunk(a, 0), uint64_t{0});
+    straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
+    if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
   }
   if (!test) return storeEach(a, bits, data, mask, isVolatile);
   BB* const fast = newBlock("row");

@@ -298,6 +298,7 @@ class Emitter {
     int64_t offset = 0;
   };
   Value* displaced(Value* address, int64_t offset);
+  Value* rowStart(Value* first, int64_t offset);
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
   void emitLoad(const Instruction& i);
