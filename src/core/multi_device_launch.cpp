@@ -25,7 +25,7 @@ CUresult check(std::span<const CUDA_LAUNCH_PARAMS> grids, unsigned flags) {
   if (flags & ~(kNoWaitBefore | kNoWaitBehind)) return fail(CUDA_ERROR_INVALID_VALUE, "unknown flags %#x", flags);
   for (const CUDA_LAUNCH_PARAMS& grid : grids) {
     if (!grid.hStream || grid.hStream == CU_STREAM_LEGACY || grid.hStream == CU_STREAM_PER_THREAD)
-      return fail(CUDA_ERROR_INVALID_VALUE, "a default stream cannot wait for other devices");
+      return fail(CUDA_ERROR_INVALID_HANDLE, "a default stream cannot wait for other devices");
     if (!sameShape(grid, grids[0])) return fail(CUDA_ERROR_INVALID_VALUE, "the grids differ in shape");
   }
   return CUDA_SUCCESS;
@@ -38,7 +38,7 @@ Result<std::vector<Stream*>> streamsOf(std::span<const CUDA_LAUNCH_PARAMS> grids
     VG_TRY(Stream & stream, resolveStream(grid.hStream, nullptr));
     for (Stream* other : streams)
       if (&other->context().device() == &stream.context().device())
-        return fail(CUDA_ERROR_INVALID_VALUE, "two grids on device %d", stream.context().device().ordinal());
+        return fail(CUDA_ERROR_INVALID_DEVICE, "two grids on device %d", stream.context().device().ordinal());
     streams.push_back(&stream);
   }
   return streams;
