@@ -10,8 +10,9 @@
 
 namespace vg::core {
 
-// CUDA_ERROR_INVALID_VALUE for no grids, more than devices, unknown flags, default streams, two grids on one device,
-// and grids of different shapes. `flags`: CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC and _POST_.
+// CUDA_ERROR_INVALID_VALUE for no grids, more than devices, unknown flags and grids of different shapes,
+// CUDA_ERROR_INVALID_HANDLE for a default stream, CUDA_ERROR_INVALID_DEVICE for two grids on one device: as two H200s.
+// `flags`: CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC and _POST_.
 CUresult launchOnDevices(std::span<const CUDA_LAUNCH_PARAMS> grids, unsigned flags);
 
 }  // namespace vg::core

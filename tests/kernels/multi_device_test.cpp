@@ -97,12 +97,12 @@ TEST_F(TwoDevices, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_EQ(launch(2, 4), CUDA_ERROR_INVALID_VALUE);
   const CUDA_LAUNCH_PARAMS good = grids[1];
   grids[1].hStream = nullptr;
-  EXPECT_EQ(launch(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(), CUDA_ERROR_INVALID_HANDLE);
   grids[1] = good;
   grids[1].gridDimX = 4;
   EXPECT_EQ(launch(), CUDA_ERROR_INVALID_VALUE);
   grids[1] = grids[0];
-  EXPECT_EQ(launch(), CUDA_ERROR_INVALID_VALUE) << "twice on one device";
+  EXPECT_EQ(launch(), CUDA_ERROR_INVALID_DEVICE) << "twice on one device";
   grids[1] = good;
   EXPECT_EQ(launch(), CUDA_SUCCESS);
   EXPECT_EQ(counted(0), 192u);
