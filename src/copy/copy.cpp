@@ -17,7 +17,7 @@ namespace {
 // Sizes at which another way of copying is faster; from the processor, once.
 struct Limits {
   size_t repMove;     // from here `rep movsb` keeps up with the best loop or beats it; SIZE_MAX: never
-  size_t streamCopy;  // from here a copy no longer fits the last cache with its source: store past it
+  size_t streamCopy;  // from here both sides of a copy no longer fit the last cache: leave it to the source
   size_t streamFill;  // from here a fill does not fit
 };
 
@@ -41,7 +41,7 @@ size_t lastCache() {
 
 Limits measureLimits() {
   const size_t cache = lastCache();
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 4, cache * 3 / 4};
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache * 3 / 4};
 }
 
 const Limits& limits() {
