@@ -74,6 +74,11 @@ nvmlReturn_t clock(nvmlDevice_t device, unsigned type, unsigned* megahertz) {
   return answer(device, megahertz, [&](const api::DeviceReport& about) { return about.attributes[which] / 1000; });
 }
 
+// With a domain of 16 bits, as the first version of the structure has it.
+void legacyBusId(const Pci& pci, char (&to)[16]) {
+  std::snprintf(to, sizeof to, "%04X:%02X:%02X.0", pci.domain & 0xffff, pci.bus & 0xff, pci.device & 0xff);
+}
+
 }  // namespace
 
 nvmlReturn_t nvmlDeviceGetCount(unsigned* count) {
@@ -144,8 +149,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfoOld_t* info) {
   return answer(device, info, [](const api::DeviceReport& about) {
     const Pci pci = pciOf(about);
     nvmlPciInfoOld_t made{{}, pci.domain, pci.bus, pci.device, 0};
-    std::snprintf(made.busId, sizeof made.busId, "%04X:%02X:%02X.0", pci.domain & 0xffff, pci.bus & 0xff,
-                  pci.device & 0xff);
+    legacyBusId(pci, made.busId);
     return made;
   });
 }
@@ -156,8 +160,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* info) {
   return answer(device, info, [](const api::DeviceReport& about) {
     const Pci pci = pciOf(about);
     nvmlPciInfo_t made{{}, pci.domain, pci.bus, pci.device, 0, 0, {}};
-    std::snprintf(made.busIdLegacy, sizeof made.busIdLegacy, "%04X:%02X:%02X.0", pci.domain & 0xffff, pci.bus & 0xff,
-                  pci.device & 0xff);
+    legacyBusId(pci, made.busIdLegacy);
     std::snprintf(made.busId, sizeof made.busId, "%08X:%02X:%02X.0", pci.domain, pci.bus, pci.device);
     return made;
   });

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include "ptx/ast.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -12,11 +14,6 @@ uint32_t signBit(const FloatFormat& f) { return 1u << (f.exponentBits + f.fracti
 
 // All exponent bits set and fraction zero: infinity where the format has one.
 uint32_t topExponent(const FloatFormat& f) { return ((1u << f.exponentBits) - 1) << f.fractionBits; }
-
-uint32_t largestFinite(const FloatFormat& f) {
-  if (f.hasInfinity) return topExponent(f) - 1;
-  return signBit(f) - (f.hasNaN ? 2 : 1);
-}
 
 uint32_t notANumber(const FloatFormat& f) { return f.hasNaN ? signBit(f) - 1 : largestFinite(f); }
 
@@ -45,6 +42,40 @@ uint32_t overflow(const FloatFormat& f, Rounding rounding, bool negative, bool s
 }
 
 }  // namespace
+
+uint32_t largestFinite(const FloatFormat& f) {
+  if (f.hasInfinity) return topExponent(f) - 1;
+  return signBit(f) - (f.hasNaN ? 2 : 1);
+}
+
+const FloatFormat* formatOf(Type type) {
+  switch (type) {
+    case Type::F16:
+    case Type::F16x2:
+      return &kHalf;
+    case Type::BF16:
+    case Type::BF16x2:
+      return &kBfloat;
+    case Type::TF32:
+      return &kTf32;
+    case Type::F32:
+      return &kSingle;
+    case Type::E4M3:
+    case Type::E4M3x2:
+      return &kE4M3;
+    case Type::E5M2:
+    case Type::E5M2x2:
+      return &kE5M2;
+    case Type::E2M3x2:
+      return &kE2M3;
+    case Type::E3M2x2:
+      return &kE3M2;
+    case Type::E2M1x2:
+      return &kE2M1;
+    default:
+      return nullptr;
+  }
+}
 
 uint32_t roundTo(double value, const FloatFormat& format, Rounding rounding, bool saturate) {
   return roundTo(value, 0, format, rounding, saturate);

@@ -5,6 +5,8 @@
 
 namespace vg::ptx {
 
+enum class Type : uint8_t;
+
 enum class Rounding : uint8_t { NearestEven, Zero, Down, Up, NearestAway };
 
 // A binary floating-point format with at most 52 fraction bits.
@@ -15,6 +17,11 @@ struct FloatFormat {
 };
 inline constexpr FloatFormat kHalf{5, 10}, kBfloat{8, 7}, kTf32{8, 10}, kSingle{8, 23}, kE5M2{5, 2},
     kE4M3{4, 3, false, true}, kE2M3{2, 3, false, false}, kE3M2{3, 2, false, false}, kE2M1{2, 1, false, false};
+
+// The format of a type, or of each half of a pair; null for f64 and what is no floating-point type.
+const FloatFormat* formatOf(Type type);
+// The bits of its largest finite number.
+uint32_t largestFinite(const FloatFormat& format);
 
 // Rounds a double to the format. Overflow gives infinity or the largest finite value as IEEE 754 says for the
 // direction; with `saturate`, or in a format without infinity, always the largest finite value (of NaN: the format's

@@ -13,35 +13,6 @@ struct Real {
   int lost = 0;
 };
 
-const FloatFormat* formatOf(Type type) {
-  switch (type) {
-    case Type::F16:
-    case Type::F16x2:
-      return &kHalf;
-    case Type::BF16:
-    case Type::BF16x2:
-      return &kBfloat;
-    case Type::TF32:
-      return &kTf32;
-    case Type::F32:
-      return &kSingle;
-    case Type::E4M3:
-    case Type::E4M3x2:
-      return &kE4M3;
-    case Type::E5M2:
-    case Type::E5M2x2:
-      return &kE5M2;
-    case Type::E2M3x2:
-      return &kE2M3;
-    case Type::E3M2x2:
-      return &kE3M2;
-    case Type::E2M1x2:
-      return &kE2M1;
-    default:
-      return nullptr;
-  }
-}
-
 Real realOf(const Step& s, Type type, uint64_t bits) {
   switch (type) {
     case Type::F64:

@@ -1,9 +1,6 @@
 // What the stream tests share: a current primary context, and a gate that keeps a stream busy until it is opened.
 #pragma once
 
-#include <cuda.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -11,8 +8,7 @@
 #include <thread>
 #include <vector>
 
-#define EXPECT_OK(call) EXPECT_EQ(call, CUDA_SUCCESS)
-#define ASSERT_OK(call) ASSERT_EQ(call, CUDA_SUCCESS)
+#include "device_test.h"
 
 using namespace std::chrono_literals;
 
@@ -74,19 +70,13 @@ class Mark {
 // Long enough that what would run wrongly has run.
 inline void settle() { std::this_thread::sleep_for(10ms); }
 
-class StreamTest : public ::testing::Test {
+class StreamTest : public DeviceTest {
  protected:
-  void SetUp() override {
-    ASSERT_OK(cuInit(0));
-    ASSERT_OK(cuDeviceGet(&device, 0));
-    ASSERT_OK(cuDevicePrimaryCtxRetain(&context, device));
-    ASSERT_OK(cuCtxSetCurrent(context));
-  }
   void TearDown() override {
     EXPECT_OK(cuCtxSynchronize());
     for (CUstream stream : streams) EXPECT_OK(cuStreamDestroy(stream));
     EXPECT_OK(cuCtxSetCurrent(nullptr));
-    EXPECT_OK(cuDevicePrimaryCtxRelease(device));
+    DeviceTest::TearDown();
   }
   CUstream create(unsigned flags = CU_STREAM_DEFAULT) {
     CUstream stream = nullptr;
@@ -95,7 +85,5 @@ class StreamTest : public ::testing::Test {
     return stream;
   }
 
-  CUdevice device = 0;
-  CUcontext context = nullptr;
   std::vector<CUstream> streams;
 };

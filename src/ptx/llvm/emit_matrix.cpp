@@ -45,8 +45,7 @@ void Emitter::emitMatrix(const Instruction& i) {
       const uint32_t from = (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes;
       Value* const bits =
           b_.CreateAlignedLoad(vectorOf(integerType(8 * bytes)), place(matrixResults_, from), llvm::Align(bytes));
-      Value* const fitting = asInteger(bits, bitsOf(type));
-      form.chunks.push_back(isFloat(type) ? asFloat(fitting, elementType(type)) : fitting);
+      form.chunks.push_back(asClass(bits, type));
     }
     finish(i, r, std::move(form));
   }

@@ -9,34 +9,19 @@ namespace vg::ptx::gen {
 
 using llvm::ArrayRef;
 
-namespace {
-
-const FloatFormat* formatOf(Type type) {
+bool Emitter::isNarrowPair(Type type) {
   switch (type) {
     case Type::E4M3x2:
-      return &kE4M3;
     case Type::E5M2x2:
-      return &kE5M2;
     case Type::E2M3x2:
-      return &kE2M3;
     case Type::E3M2x2:
-      return &kE3M2;
     case Type::E2M1x2:
-      return &kE2M1;
+    case Type::UE8M0x2:
+      return true;
     default:
-      return nullptr;
+      return false;
   }
 }
-
-uint32_t largestOf(const FloatFormat& f) {
-  const uint32_t all = (1u << (f.exponentBits + f.fractionBits)) - 1;
-  if (f.hasInfinity) return (((1u << f.exponentBits) - 1) << f.fractionBits) - 1;
-  return f.hasNaN ? all - 1 : all;
-}
-
-}  // namespace
-
-bool Emitter::isNarrowPair(Type type) { return formatOf(type) || type == Type::UE8M0x2; }
 
 // The bits of a float rounded to the format, to nearest even; too large ones are the largest there is.
 llvm::Value* Emitter::narrowFloat(Value* x, Type type) {
@@ -57,7 +42,7 @@ llvm::Value* Emitter::narrowFloat(Value* x, Type type) {
   Value* const small = b_.CreateSub(asInteger(sum, 32), asInteger(magic, 32));
   const uint32_t smallestNormal = (128 - bias) << 23;
   Value* out = b_.CreateSelect(b_.CreateICmpULT(magnitude, n32(smallestNormal)), small, normal);
-  const uint32_t largest = largestOf(f);
+  const uint32_t largest = largestFinite(f);
   out = b_.CreateSelect(b_.CreateICmpUGE(magnitude, n32(uint64_t{127 + 16} << 23)), n32(largest), out);
   out = callIntrinsic(llvm::Intrinsic::umin, {out->getType()}, {out, n32(largest)});
   const uint32_t sign = 1u << (f.exponentBits + f.fractionBits);

@@ -29,8 +29,7 @@ void Emitter::emitTexture(const Instruction& i) {
     form.shape = {Shape::Varying, 0, false};
     for (uint32_t c = 0; c < k_; ++c) {
       Value* const bits = b_.CreateAlignedLoad(vectorOf(word), place(shape->results[r], c), llvm::Align(8));
-      Value* const narrow = asInteger(bits, bitsOf(type));
-      form.chunks.push_back(isFloat(type) ? asFloat(narrow, elementType(type)) : narrow);
+      form.chunks.push_back(asClass(bits, type));
     }
     finish(i, r, std::move(form));
   }

@@ -66,6 +66,11 @@ llvm::Value* Emitter::asFloat(Value* v, LType* element) {
   return b_.CreateBitCast(asInteger(v, element->getScalarSizeInBits()), like(v, element));
 }
 
+llvm::Value* Emitter::asClass(Value* v, Class type) {
+  Value* const fitting = asInteger(v, bitsOf(type));
+  return isFloat(type) ? asFloat(fitting, elementType(type)) : fitting;
+}
+
 llvm::Value* Emitter::asType(Value* v, Type type) {
   switch (type) {
     case Type::F32:
