@@ -120,13 +120,15 @@ double seconds(const std::function<void()>& work) {
 bool compare(Team& team, const std::string& title, size_t bytes, const std::vector<Way>& ways) {
   const int rounds = bytes >= (size_t{128} << 20) ? 15 : 31;
   std::vector<std::vector<double>> times(ways.size());
-  constexpr int kUntimed = 3;  // runs that bring the way's threads and its part of the caches
+  constexpr int kUntimed = 3;  // runs, and at least so long, that bring the way's threads and its part of the caches
+  constexpr double kUntimedSeconds = 2e-3;
   for (int round = 0; round < rounds + 2; ++round) {
     for (size_t turn = 0; turn < ways.size(); ++turn) {
       const size_t i = (turn + static_cast<size_t>(round)) % ways.size();
       team.rest(ways[i].ours);
       if (ways[i].ours) std::this_thread::sleep_for(std::chrono::microseconds(400));
-      for (int run = 0; run < kUntimed; ++run) ways[i].run();
+      double untimed = 0;
+      for (int run = 0; run < kUntimed || untimed < kUntimedSeconds; ++run) untimed += seconds(ways[i].run);
       const double time = seconds(ways[i].run);
       if (round >= 2) times[i].push_back(time);
     }

@@ -18,7 +18,7 @@ namespace {
 struct Limits {
   size_t repMove;     // from here `rep movsb` keeps up with the best loop or beats it; SIZE_MAX: never
   size_t streamCopy;  // from here both sides of a copy no longer fit the last cache: leave it to the source
-  size_t streamFill;  // from here a fill does not fit
+  size_t streamFill;  // from here too little of a fill stays in the last cache to be worth it
 };
 
 bool hasFastRepMove() {
@@ -41,7 +41,7 @@ size_t lastCache() {
 
 Limits measureLimits() {
   const size_t cache = lastCache();
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache * 3 / 4};
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache * 3};
 }
 
 const Limits& limits() {
@@ -77,7 +77,7 @@ struct RowCopier {
 // Bytes a thread takes at once: several pieces a thread, so that one that comes late holds nobody up, of at most a MiB
 // and large enough to hide the hand-over.
 size_t pieceBytes(size_t bytes, const Parallel& parallel) {
-  constexpr size_t kPiecesOfThread = 8, kLeast = size_t{64} << 10, kMost = size_t{1} << 20;
+  constexpr size_t kPiecesOfThread = 32, kLeast = size_t{64} << 10, kMost = size_t{1} << 20;
   const size_t even = bytes / (parallel.width() * kPiecesOfThread);
   return std::clamp(even, kLeast, kMost) & ~size_t{4095};
 }

@@ -6,21 +6,13 @@
 
 namespace vg::backend::cpu {
 
+// Chunks have no order among each other, so each thread begins with a share of its own, the same at every call: what
+// it touched the last time is in its caches, and cores need not have one in common. Whoever is done helps the others.
 class WorkerParallel final : public copy::Parallel {
  public:
   explicit WorkerParallel(Workers& workers) : workers_(workers) {}
   unsigned width() const override { return workers_.count(); }
-  void run(size_t chunks, void (*body)(void*, size_t), void* state) override {
-    struct Pieces {
-      void (*body)(void*, size_t);
-      void* state;
-    } pieces{body, state};
-    const auto runPieces = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
-      const Pieces& p = *static_cast<Pieces*>(raw);
-      for (uint64_t i = first; i < end; ++i) p.body(p.state, i);
-    };
-    workers_.runGrid(chunks, workers_.count(), runPieces, &pieces, 1);
-  }
+  void run(size_t chunks, void (*body)(void*, size_t), void* state) override;
 
  private:
   Workers& workers_;

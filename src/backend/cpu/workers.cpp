@@ -17,6 +17,8 @@ namespace {
 constexpr uint64_t kSpin = 30'000;  // ns a launching thread polls for the last of its helpers
 constexpr uint32_t kMost = 4096;
 
+constinit thread_local uint32_t threadNumber = 0;
+
 uint32_t chosenCount() {
   const uint32_t cores = os::usableCores();
   const std::string& wanted = settings().workers;
@@ -69,7 +71,7 @@ void Workers::start() {
         [](void* raw) {
           const Argument a = *static_cast<Argument*>(raw);
           delete static_cast<Argument*>(raw);
-          a.workers->threadMain();
+          a.workers->threadMain(a.number);
         },
         argument);
     if (!ok) {
@@ -79,7 +81,10 @@ void Workers::start() {
   }
 }
 
-void Workers::threadMain() {
+uint32_t Workers::thisThread() { return threadNumber; }
+
+void Workers::threadMain(uint32_t number) {
+  threadNumber = number;
   for (;;) {
     const uint32_t seen = offered_.load(std::memory_order_seq_cst);
     const uint64_t begin = monotonicNanoseconds();

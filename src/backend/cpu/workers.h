@@ -21,6 +21,9 @@ class Workers {
   explicit Workers(uint32_t count);
   Workers(const Workers&) = delete;
 
+  // Which compute thread calls, 1 and up, the same for its life; 0 for every other thread.
+  static uint32_t thisThread();
+
   // How many threads may run one grid at once, the calling thread included.
   uint32_t count() const { return count_; }
 
@@ -35,7 +38,7 @@ class Workers {
   struct Grid;
 
   void start();
-  void threadMain();
+  void threadMain(uint32_t number);
   Grid* join(uint32_t* worker);
   void leave(Grid& grid);
   void work(Grid& grid, uint32_t worker);
