@@ -9,8 +9,6 @@
 
 namespace vg::images {
 
-// True for ELF headers of machine 190.
-bool isCubin(const std::byte* bytes, size_t available);
 // Bytes an ELF file spans by its own headers: the end of the last section, section header or program header.
 // Requires: the 64 header bytes are readable. CUDA_ERROR_INVALID_IMAGE when the headers contradict each other.
 Result<size_t> elfHeaderExtent(const std::byte* header);

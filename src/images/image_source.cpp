@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "images/container.h"
 #include "images/cubin.h"
+#include "images/elf_file.h"
 
 namespace vg::images {
 namespace {
@@ -194,7 +195,8 @@ Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
 
 Result<Selected> Selector::cubin(const std::byte* bytes, size_t available) {
   VG_CHECK(needs(bytes, kElfHeaderSize, available, "cubin header"));
-  if (!isCubin(bytes, kElfHeaderSize)) return fail(CUDA_ERROR_INVALID_IMAGE, "ELF file is not native GPU code");
+  if (!ElfFile::isCubin(bytes, kElfHeaderSize))
+    return fail(CUDA_ERROR_INVALID_IMAGE, "ELF file is not native GPU code");
   VG_TRY(size_t size, elfHeaderExtent(bytes));
   VG_CHECK(needs(bytes, size, available, "cubin"));
   VG_TRY(size, elfExtent(bytes, size));
