@@ -35,7 +35,7 @@ struct Call {
 inline Result<core::Stream&> Call::resolve(CUstream handle) const {
   if (!handle) handle = stream == DefaultStream::PerThread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
   if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) return core::resolveStream(handle, nullptr);
-  VG_TRY(core::Context & current, core::currentContext());
+  VG_TRY(core::StreamSet & current, core::currentStreams());
   return core::resolveStream(handle, &current);
 }
 

@@ -1,9 +1,10 @@
 // Contexts: making and ending them, the thread's stack, and what a context is asked and told.
 #include "core/context.h"
-#include "core/capture.h"
 
 #include "api/call.h"
+#include "core/capture.h"
 #include "core/device.h"
+#include "core/green_context.h"
 
 namespace vg::handlers {
 namespace {
@@ -25,9 +26,13 @@ CUresult refuseAffinity(int count) {
 }
 
 // The context that a handle names, null meaning the current one.
-Result<core::Context&> named(CUcontext handle) {
-  if (handle) return core::findContext(handle);
-  return core::currentContext();
+Result<core::ContextReference> named(CUcontext handle) {
+  if (!handle) {
+    VG_CHECK(core::currentContext());
+    return core::currentReference();
+  }
+  VG_CHECK(core::findContext(handle));
+  return core::findAnyContext(handle);
 }
 
 // The thread's current context for calls that need not have it retained or healthy.
@@ -89,7 +94,7 @@ CUresult cuCtxDetach(const Call&, CUcontext ctx) {
 
 CUresult cuCtxPushCurrent_v2(const Call&, CUcontext ctx) {
   if (!ctx) return missing("ctx");
-  VG_TRY(core::Context & context, core::findAnyContext(ctx));
+  VG_TRY(const core::ContextReference context, core::findAnyContext(ctx));
   core::pushCurrent(context);
   return CUDA_SUCCESS;
 }
@@ -97,8 +102,8 @@ CUresult cuCtxPushCurrent_v2(const Call&, CUcontext ctx) {
 CUresult cuCtxPushCurrent(const Call& call, CUcontext ctx) { return cuCtxPushCurrent_v2(call, ctx); }
 
 CUresult cuCtxPopCurrent_v2(const Call&, CUcontext* pctx) {
-  VG_TRY(core::Context * popped, core::popCurrent());
-  if (pctx) *pctx = popped->handle();
+  VG_TRY(const CUcontext popped, core::popCurrent());
+  if (pctx) *pctx = popped;
   return CUDA_SUCCESS;
 }
 
@@ -106,18 +111,17 @@ CUresult cuCtxPopCurrent(const Call& call, CUcontext* pctx) { return cuCtxPopCur
 
 CUresult cuCtxSetCurrent(const Call&, CUcontext ctx) {
   if (!ctx) {
-    core::setCurrent(nullptr);
+    core::setCurrent({});
     return CUDA_SUCCESS;
   }
-  VG_TRY(core::Context & context, core::findAnyContext(ctx));
-  core::setCurrent(&context);
+  VG_TRY(const core::ContextReference context, core::findAnyContext(ctx));
+  core::setCurrent(context);
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetCurrent(const Call&, CUcontext* pctx) {
   if (!pctx) return missing("pctx");
-  core::Context* current = core::threadState.current;
-  *pctx = current ? current->handle() : nullptr;
+  *pctx = core::currentHandle();
   return CUDA_SUCCESS;
 }
 
@@ -139,37 +143,36 @@ CUresult cuCtxGetDevice_v2(const Call& call, CUdevice* device, CUcontext ctx) {
 // What applications probe a context with: one that has ended is no context, while a failed one still is.
 CUresult cuCtxGetApiVersion(const Call&, CUcontext ctx, unsigned int* version) {
   if (!version) return missing("version");
-  VG_TRY(core::Context & context, ctx ? core::findAnyContext(ctx) : top());
-  if (!context.alive() || (!ctx && context.generation() != core::threadState.generation))
+  VG_CHECK(ctx ? CUDA_SUCCESS : top().error());
+  VG_TRY(const core::ContextReference asked, ctx ? core::findAnyContext(ctx) : core::currentReference());
+  if (!core::lives(asked))
     return fail(CUDA_ERROR_INVALID_CONTEXT, "the context has ended, or is a primary one that nobody retains");
-  *version = context.apiVersion();
+  *version = asked.context->apiVersion();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetId(const Call&, CUcontext ctx, unsigned long long* ctxId) {
   if (!ctxId) return missing("ctxId");
-  VG_TRY(core::Context & context, named(ctx));
-  *ctxId = context.id();
+  VG_TRY(const core::ContextReference context, named(ctx));
+  *ctxId = context.green ? context.green->id() : context.context->id();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetFlags(const Call& call, unsigned int* flags) {
   if (!flags) return missing("flags");
   *flags = call.context->flags();
+  if (core::threadState.green) *flags |= CU_CTX_MAP_HOST;  // as the vendor's driver says
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetFlags(const Call& call, unsigned int flags) { return call.context->setFlags(flags); }
 
-CUresult cuCtxSynchronize(const Call& call) {
-  VG_CHECK(core::capture::permitContextWait(*call.context));
-  return call.context->synchronize();
-}
+CUresult cuCtxSynchronize(const Call& call) { return cuCtxSynchronize_v2(call, nullptr); }
 
 CUresult cuCtxSynchronize_v2(const Call&, CUcontext ctx) {
-  VG_TRY(core::Context & context, named(ctx));
-  VG_CHECK(core::capture::permitContextWait(context));
-  return context.synchronize();
+  VG_TRY(const core::ContextReference asked, named(ctx));
+  VG_CHECK(core::capture::permitContextWait(*asked.context));
+  return asked.green ? core::streams::synchronizeAll(asked.green->streams()) : asked.context->synchronize();
 }
 
 CUresult cuCtxGetLimit(const Call& call, size_t* pvalue, CUlimit limit) {
@@ -219,6 +222,7 @@ CUresult cuCtxGetExecAffinity(const Call&, CUexecAffinityParam* pExecAffinity, C
   if (!pExecAffinity) return missing("pExecAffinity");
   if (type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX)
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no execution affinity %d", static_cast<int>(type));
+  if (core::threadState.green) return fail(CUDA_ERROR_INVALID_CONTEXT, "green contexts have no execution affinity");
   return refuseAffinity(1);
 }
 

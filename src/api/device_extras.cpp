@@ -6,12 +6,19 @@
 #include "core/context_events.h"
 #include "core/device.h"
 #include "core/event.h"
+#include "core/green_context.h"
 #include "core/notifications.h"
 
 namespace vg::handlers {
 namespace {
 
 CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
+
+Result<core::StreamSet&> streamsOf(CUcontext context) {
+  VG_CHECK(core::findContext(context));
+  VG_TRY(const core::ContextReference found, core::findAnyContext(context));
+  return core::streamsOf(found);
+}
 
 // What the processor's own atomic instructions give every operation.
 unsigned hostCapability(int operation) {
@@ -87,15 +94,15 @@ CUresult cuFlushGPUDirectRDMAWrites(const Call&, CUflushGPUDirectRDMAWritesTarge
 }
 
 CUresult cuCtxRecordEvent(const Call&, CUcontext hCtx, CUevent hEvent) {
-  VG_TRY(core::Context & context, core::findContext(hCtx));
+  VG_TRY(core::StreamSet & streams, streamsOf(hCtx));
   VG_TRY(core::Event & event, core::events::find(hEvent));
-  return core::recordContext(context, event);
+  return core::recordContext(streams, event);
 }
 
 CUresult cuCtxWaitEvent(const Call&, CUcontext hCtx, CUevent hEvent) {
-  VG_TRY(core::Context & context, core::findContext(hCtx));
+  VG_TRY(core::StreamSet & streams, streamsOf(hCtx));
   VG_TRY(core::Event & event, core::events::find(hEvent));
-  return core::waitContext(context, event);
+  return core::waitContext(streams, event);
 }
 
 }  // namespace vg::handlers

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "core/device.h"
 #include "core/function.h"
+#include "core/green_context.h"
 #include "core/module.h"
 
 namespace vg {
@@ -43,6 +44,14 @@ Result<core::Context&> named(CUcontext handle) {
   if (handle) return core::findContextOrPrimary(handle);
   if (core::Context* current = core::threadState.current) return *current;
   return CUDA_ERROR_INVALID_CONTEXT;  // asked before each first use of a thread: not worth a line in the log
+}
+
+// The streams of that context, of which the default ones may be meant.
+Result<core::StreamSet&> streamsOf(CUcontext handle) {
+  VG_CHECK(named(handle));
+  if (!handle) return core::streamsOf(core::currentReference());
+  VG_TRY(const core::ContextReference found, core::findAnyContext(handle));
+  return core::streamsOf(found);
 }
 
 // ---- the runtime's own ----
@@ -113,8 +122,7 @@ constexpr HooksTable kHooks = {sizeof(HooksTable), ignoreCall,  apiHookWords,  r
 
 CUresult threadContext(CUcontext* context) {
   if (const CUresult refused = closed()) return refused;
-  core::Context* current = core::threadState.current;
-  *context = current ? current->handle() : nullptr;
+  *context = core::currentHandle();
   return CUDA_SUCCESS;
 }
 
@@ -254,9 +262,9 @@ CUresult contextNumber(CUcontext context, uint64_t* id) {
 CUresult streamObject(CUcontext context, CUstream stream, void** object, int perThread) {
   return guarded([&]() -> CUresult {
     if (!object) return CUDA_ERROR_INVALID_VALUE;
-    VG_TRY(core::Context & found, named(context));
+    VG_TRY(core::StreamSet & streams, streamsOf(context));
     if (!stream) stream = perThread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-    VG_CHECK(core::resolveStream(stream, &found));
+    VG_CHECK(core::resolveStream(stream, &streams));
     *object = stream;
     return CUDA_SUCCESS;
   });
@@ -265,8 +273,8 @@ CUresult streamObject(CUcontext context, CUstream stream, void** object, int per
 CUresult streamNumber(CUcontext context, void* object, uint64_t* id) {
   return guarded([&]() -> CUresult {
     if (!id) return CUDA_ERROR_INVALID_VALUE;
-    VG_TRY(core::Context & found, named(context));
-    VG_TRY(core::Stream & stream, core::resolveStream(static_cast<CUstream>(object), &found));
+    VG_TRY(core::StreamSet & streams, streamsOf(context));
+    VG_TRY(core::Stream & stream, core::resolveStream(static_cast<CUstream>(object), &streams));
     *id = stream.id();
     return CUDA_SUCCESS;
   });

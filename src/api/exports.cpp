@@ -65,7 +65,7 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
   if constexpr (kNeeds == Needs::Context) {
     context = core::threadState.current;
     if (!context || !context->usable(core::threadState.generation)) [[unlikely]]
-      return core::currentContextRefusal();
+      if (const auto examined = core::examineCurrentContext(); !examined.ok()) return examined.error();
   }
   if constexpr (api::isUnsafeForCapture<kHandler>()) {
     if (const CUresult refused = core::capture::permitUnsafe()) return refused;

@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/event.h"
+#include "core/green_context.h"
 #include "core/host_function.h"
 
 namespace vg::handlers {
@@ -14,18 +15,18 @@ namespace {
 CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
 
 // The current context. When it cannot be used, the vendor's driver leaves a null handle behind.
-Result<core::Context&> creationContext(CUstream* made) {
-  auto context = core::currentContext();
-  if (!context.ok() && made) *made = nullptr;
-  return context;
+Result<core::StreamSet&> creationContext(CUstream* made) {
+  auto streams = core::currentStreams();
+  if (!streams.ok() && made) *made = nullptr;
+  return streams;
 }
 
 }  // namespace
 
 CUresult cuStreamCreateWithPriority(const Call&, CUstream* phStream, unsigned int flags, int priority) {
-  VG_TRY(core::Context & context, creationContext(phStream));
+  VG_TRY(core::StreamSet & streams, creationContext(phStream));
   if (!phStream) return missing("phStream");
-  VG_TRY(*phStream, core::streams::create(context, flags, priority));
+  VG_TRY(*phStream, core::streams::create(streams, flags, priority));
   return CUDA_SUCCESS;
 }
 
@@ -111,20 +112,22 @@ CUresult cuStreamGetDevice(const Call& call, CUstream hStream, CUdevice* device)
 CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
   if (!pctx) return missing("pctx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  *pctx = stream.context().handle();
+  *pctx = stream.green() ? stream.green()->contextHandle() : stream.context().handle();
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetCtx_v2(const Call& call, CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
-  VG_CHECK(cuStreamGetCtx(call, hStream, pCtx));
-  if (pGreenCtx) *pGreenCtx = nullptr;  // no stream belongs to a green context
+  if (!pCtx) return missing("pCtx");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *pCtx = stream.context().handle();
+  if (pGreenCtx) *pGreenCtx = stream.green() ? stream.green()->handle() : nullptr;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetGreenCtx(const Call& call, CUstream hStream, CUgreenCtx* phCtx) {
   if (!phCtx) return missing("phCtx");
-  VG_CHECK(call.resolve(hStream));
-  *phCtx = nullptr;
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  *phCtx = stream.green() ? stream.green()->handle() : nullptr;
   return CUDA_SUCCESS;
 }
 

@@ -106,29 +106,28 @@ CUresult invalidated() {
   return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was invalidated by an earlier call");
 }
 
-// Keeps the legacy stream's mark: set while a blocking stream of the context captures.
-void markLegacy(Context& context) {
+// Keeps the legacy stream's mark: set while a blocking stream beside it captures.
+void markLegacy(StreamSet& set) {
   bool any = false;
   for (const auto& capture : captures())
-    for (const Stream* stream : capture->streams)
-      any |= &stream->context() == &context && CaptureAccess::blocking(*stream);
+    for (const Stream* stream : capture->streams) any |= &stream->set() == &set && CaptureAccess::blocking(*stream);
   if (!legacyMark) legacyMark = new StreamCapture;
-  if (Stream* legacy = context.streams().legacy.load(std::memory_order_acquire))
+  if (Stream* legacy = set.legacy.load(std::memory_order_acquire))
     CaptureAccess::set(*legacy, any ? legacyMark : nullptr);
 }
 
 void join(const std::shared_ptr<Capture>& capture, Stream& stream, Tail tail) {
   capture->streams.push_back(&stream);
   CaptureAccess::set(stream, new StreamCapture{capture, std::move(tail)});
-  (void)streams::legacy(stream.context());  // exists, to be marked
-  markLegacy(stream.context());
+  (void)streams::legacy(stream.set());  // exists, to be marked
+  markLegacy(stream.set());
 }
 
 void leave(Stream& stream) {
   const std::unique_ptr<StreamCapture> state(CaptureAccess::of(stream));
   std::erase(state->capture->streams, &stream);
   CaptureAccess::set(stream, nullptr);
-  markLegacy(stream.context());
+  markLegacy(stream.set());
 }
 
 // Takes the capture apart; what becomes of its graph is the caller's.
@@ -148,11 +147,11 @@ void dropGraph(const Capture& capture) {
   if (auto graph = graphs::find(capture.graph)) graphs::destroy(*graph);
 }
 
-// Every blocking capture of the context is over: somebody used the legacy stream.
-CUresult refuseLegacy(const Context& context, const char* what) {
+// Every blocking capture beside it is over: somebody used the legacy stream.
+CUresult refuseLegacy(const StreamSet& set, const char* what) {
   for (const auto& capture : captures())
     for (const Stream* stream : capture->streams)
-      if (&stream->context() == &context && CaptureAccess::blocking(*stream)) invalidate(*capture);
+      if (&stream->set() == &set && CaptureAccess::blocking(*stream)) invalidate(*capture);
   return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "%s in the legacy stream while a blocking stream captures", what);
 }
 
@@ -160,7 +159,7 @@ CUresult refuseLegacy(const Context& context, const char* what) {
 Result<StreamCapture&> active(const Stream& stream, const char* what) {
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture any more");
-  if (isLegacyMark(state)) return refuseLegacy(stream.context(), what);
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
   if (state->capture->invalidated) return invalidated();
   return *state;
 }
@@ -351,7 +350,7 @@ CUresult refuse(const Stream& stream, const char* what) {
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state) return CUDA_SUCCESS;
-  if (isLegacyMark(state)) return refuseLegacy(stream.context(), what);
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
   invalidate(*state->capture);
   return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be captured", what);
 }
@@ -370,7 +369,7 @@ CUresult wait(Stream& stream, Event& event) {
   const bool live = recorded && !recorded->capture->ended;
   if (stream.kind() == Stream::Kind::Legacy) {
     if (live) invalidate(*recorded->capture);
-    return refuseLegacy(stream.context(), "cuStreamWaitEvent");
+    return refuseLegacy(stream.set(), "cuStreamWaitEvent");
   }
   if (state && state->capture->invalidated) return invalidated();
   if (!recorded) {

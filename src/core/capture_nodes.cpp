@@ -16,7 +16,7 @@ using memory::Form;
 using memory::Place;
 using memory::Space;
 
-ContextReference referenceTo(const Stream& stream) { return {&stream.context(), stream.context().generation()}; }
+ContextReference referenceTo(const Stream& stream) { return referenceTo(stream.context()); }
 
 // A call that returns when its work is done cannot be captured.
 CUresult admit(Stream& stream, Form form) {

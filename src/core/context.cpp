@@ -4,6 +4,7 @@
 #include "base/slab.h"
 #include "core/device.h"
 #include "core/event.h"
+#include "core/green_context.h"
 #include "core/host_function.h"
 #include "core/library.h"
 #include "core/memory.h"
@@ -17,8 +18,6 @@ namespace {
 constinit Slab<Context, 1 << 16> contexts;
 constinit std::atomic<uint64_t> lastId{0};
 
-uint64_t nextId() { return lastId.fetch_add(1, std::memory_order_relaxed) + 1; }
-
 // Contexts that have ended wait here, so that a handle which is still about is told apart from a new context for as
 // long as possible.
 constexpr unsigned kResting = 32;
@@ -29,6 +28,8 @@ constinit unsigned deadCount = 0;
 constinit unsigned madeCount = 0;
 
 }  // namespace
+
+uint64_t nextContextId() { return lastId.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 // The acts of a context's life that change what only this file may change.
 struct ContextLife {
@@ -47,7 +48,7 @@ struct ContextLife {
     context->device_.store(&device, std::memory_order_relaxed);
     context->nextDead_ = nullptr;
     context->attached_ = 1;
-    context->generation_.store(nextId(), std::memory_order_relaxed);
+    context->generation_.store(nextContextId(), std::memory_order_relaxed);
     return *context;
   }
 
@@ -66,7 +67,7 @@ struct ContextLife {
     context.fetchGranularity_.store(64, std::memory_order_relaxed);
     context.persistingCache_.store(persistingCacheOf(device) / 10 * 3, std::memory_order_relaxed);
     for (auto& peer : context.peers_) peer.store(0, std::memory_order_relaxed);
-    context.id_.store(context.primary_ ? nextId() : context.generation(), std::memory_order_relaxed);
+    context.id_.store(context.primary_ ? nextContextId() : context.generation(), std::memory_order_relaxed);
     context.word_.store(context.generation(), std::memory_order_release);
   }
 
@@ -169,14 +170,16 @@ bool Context::peerEnabled(const Context& peer) const {
   return false;
 }
 
-Result<Context&> findAnyContext(CUcontext handle) {
-  if (Context* context = contexts.find(handle)) return *context;
+Result<ContextReference> findAnyContext(CUcontext handle) {
+  if (Context* context = contexts.find(handle)) return referenceTo(*context);
+  if (GreenContext* green = asGreenContext(handle)) return referenceTo(*green);
   return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", static_cast<void*>(handle));
 }
 
 Result<Context&> findContextOrPrimary(CUcontext handle) {
-  VG_TRY(Context & context, findAnyContext(handle));
-  if (!context.primary() && !context.alive())
+  VG_TRY(const ContextReference found, findAnyContext(handle));
+  Context& context = *found.context;
+  if (found.green ? !found.green->alive() : !context.primary() && !context.alive())
     return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context %p has been destroyed", static_cast<void*>(handle));
   return context;
 }
@@ -189,10 +192,12 @@ Result<Context&> findContext(CUcontext handle) {
   return context;
 }
 
-CUresult currentContextRefusal() {
-  Context* context = threadState.current;
+Result<Context&> examineCurrentContext() {
+  const ThreadState& state = threadState;
+  Context* context = state.current;
   if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
-  if (!context->alive() || context->generation() != threadState.generation)
+  if (state.green && state.green->usable(state.generation)) return *context;
+  if (!lives(currentReference()))
     return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has ended, or is a primary one nobody retains");
   if (const CUresult fault = context->state())
     return fail(fault, "an earlier error of this context, %d, sticks", static_cast<int>(fault));
@@ -212,7 +217,7 @@ Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersi
   if (device.fault()) return fail(device.fault(), "an earlier fault ended the use of device %d", device.ordinal());
   Context& context = ContextLife::make(device, false);
   ContextLife::begin(context, flags, apiVersion);
-  pushCurrent(context);
+  pushCurrent(referenceTo(context));
   return context;
 }
 

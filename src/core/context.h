@@ -27,7 +27,7 @@ class Device;
 
 class Context final : public backend::FaultSink {
  public:
-  Context(unsigned index, bool primary) : index_(index), primary_(primary) {}
+  Context(unsigned index, bool primary) : index_(index), primary_(primary), streams_(*this, nullptr) {}
   Context(const Context&) = delete;
 
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
@@ -50,8 +50,8 @@ class Context final : public backend::FaultSink {
   CUresult state() const noexcept override { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
   void report(CUresult error, const char* reason) noexcept override;
 
-  StreamSet& streams() { return streams_; }
-  Stream& legacyStream() { return streams::legacy(*this); }
+  StreamSet& streams() { return streams_; }  // those of its green contexts are linked to it
+  Stream& legacyStream() { return streams::legacy(streams_); }
   LocalStorage& localStorage() { return localStorage_; }
   // Waits for all work of the context; then its sticky error, if any.
   CUresult synchronize() { return streams::synchronizeAll(*this); }
@@ -101,25 +101,32 @@ class Context final : public backend::FaultSink {
 
 // The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,
 // CUDA_ERROR_CONTEXT_IS_DESTROYED for a context that has ended or a primary one that nobody retains.
+// The handle of a green context stands for the primary one that it is a part of.
 Result<Context&> findContext(CUcontext handle);
 // The same for calls that may name a primary context that nobody retains.
 Result<Context&> findContextOrPrimary(CUcontext handle);
 // A context that lives, has ended or is to begin: cuCtxSetCurrent takes them all. CUDA_ERROR_INVALID_CONTEXT for what
-// never was one.
-Result<Context&> findAnyContext(CUcontext handle);
+// never was one. `green` says whether the handle is a green context's.
+Result<ContextReference> findAnyContext(CUcontext handle);
 
 // The current context of the calling thread when it may be used; otherwise CUDA_ERROR_INVALID_CONTEXT (none),
 // CUDA_ERROR_CONTEXT_IS_DESTROYED (ended, or a primary one that nobody retains) or its sticky error.
 inline Result<Context&> currentContext();
-// Why the current context may not be used. Requires: it may not.
-[[gnu::cold]] CUresult currentContextRefusal();
+// The same, when a look at the context is not enough to say yes: of a green context, or to say why not.
+[[gnu::noinline]] Result<Context&> examineCurrentContext();
 
 inline Result<Context&> currentContext() {
   Context* context = threadState.current;
   if (!context || !context->usable(threadState.generation)) [[unlikely]]
-    return currentContextRefusal();
+    return examineCurrentContext();
   return *context;
 }
+
+// The streams that the thread's default streams and new ones belong to; the same errors.
+Result<StreamSet&> currentStreams();
+
+// A number that no context, green or not, has had.
+uint64_t nextContextId();
 
 // The ends of all work that is queued in any context now.
 std::vector<Point> pendingEverywhere();

@@ -6,31 +6,49 @@
 #include "core/stream.h"
 
 namespace vg::core {
+namespace {
 
-CUresult recordContext(Context& context, Event& event) {
+std::vector<Point> pendingIn(StreamSet& set) {
+  return set.green ? streams::pending(set) : streams::pending(set.context);
+}
+
+CUresult waitIn(StreamSet& set, Point point) {
+  for (const CUstream handle : streams::all(set)) {
+    const auto stream = resolveStream(handle, &set);
+    if (stream.ok()) VG_CHECK(stream.value().waitFor(point));  // it may have ended meanwhile
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult recordContext(StreamSet& set, Event& event) {
+  Context& context = set.context;
   if (&event.context() != &context) return fail(CUDA_ERROR_INVALID_HANDLE, "the event belongs to another context");
   VG_CHECK(capture::permitContextWait(context));
   // A stream that waits for all others has nothing else to do, so it may end at once.
-  VG_TRY(const CUstream handle, streams::create(context, CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
-  VG_TRY(Stream & stream, resolveStream(handle, &context));
+  VG_TRY(const CUstream handle, streams::create(set, CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
+  VG_TRY(Stream & stream, resolveStream(handle, &set));
   CUresult result = CUDA_SUCCESS;
-  for (const Point& point : streams::unfinished(context))
+  for (const Point& point : pendingIn(set))
     if (result == CUDA_SUCCESS) result = stream.waitFor(point);
   if (result == CUDA_SUCCESS) result = event.record(stream);
   const CUresult ended = streams::destroy(handle);
   return result != CUDA_SUCCESS ? result : ended;
 }
 
-CUresult waitContext(Context& context, Event& event) {
+CUresult waitContext(StreamSet& set, Event& event) {
+  Context& context = set.context;
   VG_CHECK(capture::permitContextWait(context));
   if (event.captured()) return capture::refuse(event);
   const Point point = event.point();
   VG_CHECK(context.state());
   if (point.done()) return CUDA_SUCCESS;
-  for (const CUstream handle : streams::all(context)) {
-    const auto stream = resolveStream(handle, &context);
-    if (stream.ok()) VG_CHECK(stream.value().waitFor(point));  // it may have ended meanwhile
-  }
+  VG_CHECK(waitIn(set, point));
+  if (set.green) return CUDA_SUCCESS;
+  for (StreamSet* part = set.next.load(std::memory_order_acquire); part;
+       part = part->next.load(std::memory_order_acquire))
+    VG_CHECK(waitIn(*part, point));
   return CUDA_SUCCESS;
 }
 

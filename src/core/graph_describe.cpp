@@ -43,7 +43,7 @@ CUresult checkExtra(const backend::Kernel& kernel, void** extra) {
 Result<ContextReference> optionalContext(CUcontext handle) {
   if (handle) return contextOf(handle);
   Context* const current = threadState.current;
-  return current ? ContextReference{current, current->generation()} : ContextReference{};
+  return current ? referenceTo(*current) : ContextReference{};
 }
 
 }  // namespace
@@ -51,10 +51,10 @@ Result<ContextReference> optionalContext(CUcontext handle) {
 Result<ContextReference> contextOf(CUcontext handle) {
   if (!handle) {
     VG_TRY(Context & current, currentContext());
-    return ContextReference{&current, current.generation()};
+    return referenceTo(current);
   }
   VG_TRY(Context & context, findContext(handle));
-  return ContextReference{&context, context.generation()};
+  return referenceTo(context);
 }
 
 Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {

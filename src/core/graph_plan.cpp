@@ -178,7 +178,7 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
   BranchStep step{
       node.params.type, node.params.handle, condition ? condition->initial : 0, condition && condition->assigned, {},
       nullptr};
-  VG_TRY(step.stream, streams::create(context_, CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
+  VG_TRY(step.stream, streams::create(context_.streams(), CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
   for (const Graph* body : node.bodies) {
     GraphNode* culprit = nullptr;
     auto plan = make(*body, context_, disabled, &culprit);

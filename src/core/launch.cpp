@@ -13,6 +13,7 @@
 #include "core/device.h"
 #include "core/event.h"
 #include "core/function.h"
+#include "core/green_context.h"
 #include "core/stream.h"
 
 namespace vg::core {
@@ -148,6 +149,16 @@ CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& reques
   }
 }
 
+// The blocks of a cooperative grid that is launched in a green context must all fit on its multiprocessors.
+CUresult checkPart(const GreenContext& green, backend::Kernel& kernel, const backend::LaunchShape& shape) {
+  const uint32_t(&block)[3] = shape.block;
+  VG_TRY(const int each, kernel.occupancy(static_cast<int>(block[0] * block[1] * block[2]), shape.dynamicShared));
+  const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  if (blocks <= uint64_t{green.multiprocessors()} * static_cast<unsigned>(each)) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "%llu blocks, of which %u multiprocessors hold %d each",
+              static_cast<unsigned long long>(blocks), green.multiprocessors(), each);
+}
+
 }  // namespace
 
 CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out) {
@@ -197,6 +208,7 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
     completion = &event;
   }
   VG_CHECK(kernel->prepare(request.shape));
+  if (request.shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, request.shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
   if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
     records.give(record);

@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/function.h"
+#include "core/green_context.h"
 #include "core/launch.h"
 #include "core/module.h"
 
@@ -16,7 +17,8 @@ constexpr int kWarp = 32;
 constexpr int kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
 constexpr size_t kSharedUnit = 128;  // bytes; of allocation
 
-const backend::Traits& traitsOf(Function& function) { return function.module().context().device().backend().traits(); }
+const Device& deviceOf(Function& function) { return function.module().context().device(); }
+const backend::Traits& traitsOf(Function& function) { return deviceOf(function).backend().traits(); }
 
 CUresult checkFlags(unsigned flags) {
   if (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE))
@@ -50,7 +52,7 @@ Result<Suggestion> bestBlockSize(Function& function, CUoccupancyB2DSize sizeFor,
     bestBlock = block;
     bestCount = count;
   }
-  return Suggestion{bestCount * traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), bestBlock};
+  return Suggestion{bestCount * static_cast<int>(currentMultiprocessors(deviceOf(function))), bestBlock};
 }
 
 Result<size_t> availableShared(Function& function, int blocks, int blockSize) {

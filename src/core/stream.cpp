@@ -7,6 +7,7 @@
 #include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/green_context.h"
 #include "core/host_fault.h"
 #include "core/host_function.h"
 
@@ -28,16 +29,17 @@ bool launchBlocking() {
 
 }  // namespace
 
-Stream::Stream(Context& context, Kind kind, unsigned flags, int priority)
-    : context_(&context),
+Stream::Stream(StreamSet& set, Kind kind, unsigned flags, int priority)
+    : set_(set),
+      context_(&set.context),
       timeline_(Timeline::create()),
       tail_(timeline_->value()),
       kind_(kind),
-      inlineAllowed_(context.device().backend().hostAddressable()),
+      inlineAllowed_(set.context.device().backend().hostAddressable()),
       flags_(flags),
       priority_(priority),
       id_(lastId.fetch_add(1, std::memory_order_relaxed) + 1),
-      queue_(context.device().backend().createQueue(priority)),
+      queue_(set.context.device().backend().createQueue(priority, set.green ? set.green->multiprocessors() : 0)),
       lastQueued_(timeline_->value()) {}
 
 CUstream Stream::handle() const {
@@ -62,34 +64,32 @@ CUresult Stream::admit() const {
 // Calls visit(point) for the tail of every other blocking stream that is not done; false when there was one.
 template <class Visit>
 bool Stream::allBlocking(Visit visit) const {
-  StreamSet& set = context_->streams();
   bool done = true;
   const auto look = [&](Point point) {
     if (point.done()) return;
     done = false;
     visit(point);
   };
-  std::lock_guard lock(set.mutex);
+  std::lock_guard lock(set_.mutex);
   // Cleared before the tails are read: an enqueue that publishes its tail later sets it again.
-  set.blockingBusy.store(false, std::memory_order_seq_cst);
-  for (const Stream* stream = set.first; stream; stream = stream->next_)
+  set_.blockingBusy.store(false, std::memory_order_seq_cst);
+  for (const Stream* stream = set_.first; stream; stream = stream->next_)
     if (stream != this && stream->blocking()) look(stream->tail());
-  for (const StreamSet::Unfinished& left : set.unfinished)
+  for (const StreamSet::Unfinished& left : set_.unfinished)
     if (left.blocking) look(left.tail);
-  if (!done) set.blockingBusy.store(true, std::memory_order_seq_cst);
+  if (!done) set_.blockingBusy.store(true, std::memory_order_seq_cst);
   return done;
 }
 
 // True when work that starts now would not have to wait for another stream.
 bool Stream::othersDone() const {
   if (!blocking()) return true;
-  const StreamSet& set = context_->streams();
   if (kind_ == Kind::Legacy) {
-    if (!set.blockingBusy.load(std::memory_order_seq_cst)) [[likely]]
+    if (!set_.blockingBusy.load(std::memory_order_seq_cst)) [[likely]]
       return true;
     return allBlocking([](Point) {});
   }
-  const Stream* legacy = set.legacy.load(std::memory_order_acquire);
+  const Stream* legacy = set_.legacy.load(std::memory_order_acquire);
   return !legacy || legacy->tail().done();
 }
 
@@ -112,12 +112,11 @@ CUresult Stream::waitForOthers() {
     const backend::Command command = backend::Wait{point};
     if (result == CUDA_SUCCESS) result = queue_->submit(&command, 1, {});
   };
-  StreamSet& set = context_->streams();
   if (kind_ == Kind::Legacy) {
-    if (set.blockingBusy.load(std::memory_order_seq_cst)) allBlocking(wait);
+    if (set_.blockingBusy.load(std::memory_order_seq_cst)) allBlocking(wait);
     return result;
   }
-  const Stream* legacy = set.legacy.load(std::memory_order_acquire);
+  const Stream* legacy = set_.legacy.load(std::memory_order_acquire);
   if (!legacy) return CUDA_SUCCESS;
   const Point point = legacy->tail();
   if (point.done() || point.value <= lastLegacy_) return CUDA_SUCCESS;
@@ -131,7 +130,7 @@ CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_
   VG_CHECK(waitForOthers());
   const uint64_t before = tail_.fetch_add(1, std::memory_order_seq_cst);
   *value = before + 1;
-  if (blocking() && kind_ != Kind::Legacy) context_->streams().blockingBusy.store(true, std::memory_order_seq_cst);
+  if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
   CUresult result = CUDA_SUCCESS;
   if (before != lastQueued_ && !timeline_->reached(before)) {  // another thread runs work of this stream itself
     const backend::Command wait = backend::Wait{{timeline_, before}};
@@ -210,7 +209,7 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
 CUresult Stream::submitLarge(const backend::Command& command, Completion completion) {
   uint64_t value = 0;
   if (completion == Completion::Host && claim(&value)) {
-    if (blocking() && kind_ != Kind::Legacy) context_->streams().blockingBusy.store(true, std::memory_order_seq_cst);
+    if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
     if (queue_->tryInline(command)) return finishInline(value, completion);
     timeline_->advance(value);
   }

@@ -24,6 +24,7 @@
 namespace vg::core {
 
 class Context;
+class GreenContext;
 class Stream;
 struct StreamCapture;
 
@@ -34,14 +35,20 @@ inline void noteHostWait() { hostWaits.fetch_add(1, std::memory_order_release); 
 // Async: may return before the work is done. Host: returns when it is done.
 enum class Completion { Async, Host };
 
-// What a context knows of its streams; a member of Context (`Context::streams()`), constructed empty.
+// The streams of a context or of a green context: those that order themselves by one legacy default stream. A member of
+// either, constructed empty.
 struct StreamSet {
+  StreamSet(Context& owner, GreenContext* part) : context(owner), green(part) {}
+
   struct Unfinished {  // a destroyed stream with work left
     Point tail;
     bool blocking;
   };
-  std::mutex mutex;         // guards first, unfinished and the links of the streams
-  Stream* first = nullptr;  // all streams of the context, the default ones too
+  Context& context;
+  GreenContext* const green;              // null: the context's own set
+  std::atomic<StreamSet*> next{nullptr};  // from the context's own set on, all those of its green contexts; only grows
+  std::mutex mutex;                       // guards first, unfinished and the links of the streams
+  Stream* first = nullptr;                // all streams of the set, the default ones too
   std::vector<Unfinished> unfinished;
   std::atomic<Stream*> legacy{nullptr};   // made at first need
   std::atomic<bool> blockingBusy{false};  // a blocking stream may have work queued
@@ -52,6 +59,9 @@ class Stream {
   enum class Kind : uint8_t { Created, Legacy, PerThread };
 
   Context& context() const { return *context_; }
+  StreamSet& set() const { return set_; }
+  // The green context that it was made in, or null.
+  GreenContext* green() const { return set_.green; }
   unsigned flags() const { return flags_; }  // CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING
   int priority() const { return priority_; }
   uint64_t id() const { return id_; }
@@ -119,7 +129,7 @@ class Stream {
   CUresult copyAttributesFrom(const Stream& source);
 
   // For streams.cpp only.
-  Stream(Context& context, Kind kind, unsigned flags, int priority);
+  Stream(StreamSet& set, Kind kind, unsigned flags, int priority);
   ~Stream() = default;
 
  private:
@@ -139,6 +149,7 @@ class Stream {
   template <class Visit>
   bool allBlocking(Visit visit) const;
 
+  StreamSet& set_;
   Context* const context_;
   Timeline* const timeline_;
   std::atomic<uint64_t> tail_;
@@ -164,32 +175,39 @@ class Stream {
 };
 
 // The stream a handle means: CU_STREAM_LEGACY (or null), CU_STREAM_PER_THREAD, or a created stream. Default streams are
-// those of `current` (null: CUDA_ERROR_INVALID_CONTEXT). Unknown and stale handles: CUDA_ERROR_INVALID_HANDLE. From a
-// host function: CUDA_ERROR_NOT_PERMITTED.
-Result<Stream&> resolveStream(CUstream handle, Context* current);
+// those of `current` (null: CUDA_ERROR_INVALID_CONTEXT). Unknown and stale handles: CUDA_ERROR_INVALID_HANDLE; streams
+// of a green context that has ended: CUDA_ERROR_CONTEXT_IS_DESTROYED. From a host function: CUDA_ERROR_NOT_PERMITTED.
+Result<Stream&> resolveStream(CUstream handle, StreamSet* current);
 
 namespace streams {
 
 // cuStreamCreateWithPriority: flags CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING, the priority clamped to the device's
 // range.
-Result<CUstream> create(Context& context, unsigned flags, int priority);
+Result<CUstream> create(StreamSet& set, unsigned flags, int priority);
 // cuStreamDestroy: work that is queued completes; default streams are refused with CUDA_ERROR_INVALID_HANDLE.
 CUresult destroy(CUstream handle);
-// What cuCtxSynchronize does: waits for all work of the context; then its sticky error, if any.
+// What cuCtxSynchronize does: waits for all work of the context, its green ones included; then its sticky error, if
+// any.
 CUresult synchronizeAll(Context& context);
+// The same for one set.
+CUresult synchronizeAll(StreamSet& set);
 // The ends of all work that is queued in the context now.
 std::vector<Point> pending(Context& context);
-// Points that are reached when all streams of the context have done what they have to do by now.
-std::vector<Point> unfinished(Context& context);
-// The streams that the context has now, but for other threads' default streams.
-std::vector<CUstream> all(Context& context);
+// The same for one set.
+std::vector<Point> pending(StreamSet& set);
+// The streams that the set has now, but for other threads' default streams.
+std::vector<CUstream> all(StreamSet& set);
 // True when no stream of the context has work left.
 bool idle(Context& context);
 // Waits for all work, then ends all streams of the context. Requires: nobody uses the context any more.
 void destroyAll(Context& context);
-// The default streams of a context, made at first need. Throw std::bad_alloc.
-Stream& legacy(Context& context);
-Stream& perThread(Context& context);
+// The same for the default streams of a set; those that the application made are left for it to destroy.
+void destroyDefaults(StreamSet& set);
+// True when the set has no streams left.
+bool empty(StreamSet& set);
+// The default streams of a set, made at first need. Throw std::bad_alloc.
+Stream& legacy(StreamSet& set);
+Stream& perThread(StreamSet& set);
 // The range of priorities: least (numerically greatest) and greatest.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 

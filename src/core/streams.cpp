@@ -7,6 +7,7 @@
 #include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/green_context.h"
 #include "core/host_function.h"
 #include "core/stream.h"
 
@@ -14,7 +15,7 @@ namespace vg::core {
 
 // A thread's default stream in one context. The thread's list owns it; it lives until the thread ends.
 struct PerThreadEntry {
-  uint64_t context = 0;                  // Context::id()
+  uint64_t owner = 0;                    // the id of the context or green context
   std::atomic<Stream*> stream{nullptr};  // null when the context has ended
   PerThreadEntry* next = nullptr;
 };
@@ -50,19 +51,17 @@ void endTimeline(Point last) {
 // What only the keeper of streams may do with them.
 class StreamRegistry {
  public:
-  static Stream& add(Context& context, Stream::Kind kind, unsigned flags, int priority) {
-    Stream* stream = slab.create(context, kind, flags, priority);
-    StreamSet& set = context.streams();
+  static Stream& add(StreamSet& set, Stream::Kind kind, unsigned flags, int priority) {
+    Stream* stream = slab.create(set, kind, flags, priority);
     std::lock_guard lock(set.mutex);
     link(set, *stream);
     return *stream;
   }
 
-  static Stream& legacy(Context& context) {
-    StreamSet& set = context.streams();
+  static Stream& legacy(StreamSet& set) {
     std::lock_guard lock(set.mutex);
     if (Stream* existing = set.legacy.load(std::memory_order_relaxed)) return *existing;
-    Stream* stream = slab.create(context, Stream::Kind::Legacy, CU_STREAM_DEFAULT, streams::kLeastPriority);
+    Stream* stream = slab.create(set, Stream::Kind::Legacy, CU_STREAM_DEFAULT, streams::kLeastPriority);
     link(set, *stream);
     set.legacy.store(stream, std::memory_order_release);
     return *stream;
@@ -73,7 +72,7 @@ class StreamRegistry {
     if (!slab.retire(&stream)) return false;
     if (stream.captured()) capture::forget(stream);
     const Point last = stream.tail();
-    StreamSet& set = stream.context().streams();
+    StreamSet& set = stream.set();
     {
       std::lock_guard lock(set.mutex);
       unlink(set, stream);
@@ -85,30 +84,35 @@ class StreamRegistry {
     return true;
   }
 
-  static void closeAll(Context& context) {
-    std::lock_guard lock(perThreadMutex);
-    StreamSet& set = context.streams();
-    set.legacy.store(nullptr, std::memory_order_release);
-    while (Stream* stream = first(set)) {
-      if (stream->owner_) stream->owner_->stream.store(nullptr, std::memory_order_relaxed);
-      close(*stream);
-    }
+  static void closeAll(StreamSet& set) {
+    closeStreams(set, [](const Stream&) { return true; });
     std::lock_guard setLock(set.mutex);
     std::vector<StreamSet::Unfinished>().swap(set.unfinished);
     set.blockingBusy.store(false, std::memory_order_relaxed);
   }
 
-  static Stream& perThread(Context& context) {
-    Stream& stream = add(context, Stream::Kind::PerThread, CU_STREAM_DEFAULT, streams::kLeastPriority);
+  static void closeDefaults(StreamSet& set) {
+    closeStreams(set, [](const Stream& stream) { return stream.kind() != Stream::Kind::Created; });
+  }
+
+  static bool empty(StreamSet& set) {
+    std::lock_guard lock(set.mutex);
+    return !set.first;
+  }
+
+  static Stream& perThread(StreamSet& set) {
+    Stream& stream = add(set, Stream::Kind::PerThread, CU_STREAM_DEFAULT, streams::kLeastPriority);
     PerThreadEntry* entry = perThreadEntries;
     while (entry && entry->stream.load(std::memory_order_relaxed)) entry = entry->next;
     if (!entry) entry = perThreadEntries = new PerThreadEntry{.next = perThreadEntries};
     std::lock_guard lock(perThreadMutex);
-    entry->context = context.id();
+    entry->owner = ownerOf(set);
     entry->stream.store(&stream, std::memory_order_relaxed);
     stream.owner_ = entry;
     return stream;
   }
+
+  static uint64_t ownerOf(const StreamSet& set) { return set.green ? set.green->id() : set.context.id(); }
 
   static void endThread(PerThreadEntry* entry) {
     std::lock_guard lock(perThreadMutex);
@@ -121,27 +125,22 @@ class StreamRegistry {
     }
   }
 
-  static std::vector<Point> tails(Context& context) {
-    StreamSet& set = context.streams();
-    std::vector<Point> points;
+  static void addTails(StreamSet& set, std::vector<Point>& points) {
     std::lock_guard lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_)
       if (!stream->tail().done()) points.push_back(stream->tail());
     for (const StreamSet::Unfinished& left : set.unfinished)
       if (!left.tail.done()) points.push_back(left.tail);
-    return points;
   }
 
-  static std::vector<CUstream> all(Context& context) {
-    StreamSet& set = context.streams();
+  static std::vector<CUstream> all(StreamSet& set) {
     std::vector<CUstream> handles;
     std::lock_guard lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_) handles.push_back(stream->handle());
     return handles;
   }
 
-  static bool idle(Context& context) {
-    StreamSet& set = context.streams();
+  static bool idle(StreamSet& set) {
     std::lock_guard lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_)
       if (!stream->tail().done()) return false;
@@ -149,9 +148,21 @@ class StreamRegistry {
   }
 
  private:
-  static Stream* first(StreamSet& set) {
+  template <class Chosen>
+  static Stream* first(StreamSet& set, Chosen chosen) {
     std::lock_guard lock(set.mutex);
-    return set.first;
+    Stream* stream = set.first;
+    while (stream && !chosen(*stream)) stream = stream->next_;
+    return stream;
+  }
+  template <class Chosen>
+  static void closeStreams(StreamSet& set, Chosen chosen) {
+    std::lock_guard lock(perThreadMutex);
+    set.legacy.store(nullptr, std::memory_order_release);
+    while (Stream* stream = first(set, chosen)) {
+      if (stream->owner_) stream->owner_->stream.store(nullptr, std::memory_order_relaxed);
+      close(*stream);
+    }
   }
   static void link(StreamSet& set, Stream& stream) {
     stream.next_ = set.first;
@@ -178,7 +189,7 @@ pthread_key_t endKey() {
 
 }  // namespace
 
-Result<Stream&> resolveStream(CUstream handle, Context* current) {
+Result<Stream&> resolveStream(CUstream handle, StreamSet* current) {
   if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
     if (!current) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current, so there is no default stream");
     return handle == CU_STREAM_PER_THREAD ? streams::perThread(*current) : streams::legacy(*current);
@@ -186,16 +197,36 @@ Result<Stream&> resolveStream(CUstream handle, Context* current) {
   Stream* stream = slab.find(handle);
   if (!stream) [[unlikely]]
     return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no stream", static_cast<void*>(handle));
+  if (stream->green() && !stream->green()->alive()) [[unlikely]]
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the green context of stream %p has ended",
+                static_cast<void*>(handle));
   return *stream;
 }
 
 namespace streams {
+namespace {
 
-Result<CUstream> create(Context& context, unsigned flags, int priority) {
+// Calls visit(set) for the context's own set and those of its green contexts.
+template <class Visit>
+void eachSet(Context& context, Visit visit) {
+  for (StreamSet* set = &context.streams(); set; set = set->next.load(std::memory_order_acquire)) visit(*set);
+}
+
+CUresult await(Context& context, const std::vector<Point>& points) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not wait for its context");
+  for (const Point& point : points) point.wait();
+  noteHostWait();
+  context.device().backend().flushOutput();
+  return context.state();
+}
+
+}  // namespace
+
+Result<CUstream> create(StreamSet& set, unsigned flags, int priority) {
   if (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) return fail(CUDA_ERROR_INVALID_VALUE, "stream flags %#x", flags);
-  VG_CHECK(context.state());
+  VG_CHECK(set.context.state());
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-  return StreamRegistry::add(context, Stream::Kind::Created, flags, priority).handle();
+  return StreamRegistry::add(set, Stream::Kind::Created, flags, priority).handle();
 }
 
 CUresult destroy(CUstream handle) {
@@ -206,40 +237,54 @@ CUresult destroy(CUstream handle) {
   return context->state();
 }
 
-CUresult synchronizeAll(Context& context) {
-  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not wait for its context");
-  for (const Point& point : StreamRegistry::tails(context)) point.wait();
-  noteHostWait();
-  context.device().backend().flushOutput();
-  return context.state();
+CUresult synchronizeAll(Context& context) { return await(context, pending(context)); }
+CUresult synchronizeAll(StreamSet& set) { return await(set.context, pending(set)); }
+
+std::vector<Point> pending(Context& context) {
+  std::vector<Point> points;
+  eachSet(context, [&](StreamSet& set) { StreamRegistry::addTails(set, points); });
+  return points;
 }
 
-std::vector<Point> pending(Context& context) { return StreamRegistry::tails(context); }
+std::vector<Point> pending(StreamSet& set) {
+  std::vector<Point> points;
+  StreamRegistry::addTails(set, points);
+  return points;
+}
 
-std::vector<Point> unfinished(Context& context) { return StreamRegistry::tails(context); }
+std::vector<CUstream> all(StreamSet& set) { return StreamRegistry::all(set); }
 
-std::vector<CUstream> all(Context& context) { return StreamRegistry::all(context); }
-
-bool idle(Context& context) { return StreamRegistry::idle(context); }
+bool idle(Context& context) {
+  bool idle = true;
+  eachSet(context, [&](StreamSet& set) { idle = idle && StreamRegistry::idle(set); });
+  return idle;
+}
 
 void destroyAll(Context& context) {
-  for (const Point& point : StreamRegistry::tails(context)) point.wait();
-  StreamRegistry::closeAll(context);
+  for (const Point& point : pending(context)) point.wait();
+  eachSet(context, [](StreamSet& set) { StreamRegistry::closeAll(set); });
 }
 
-Stream& legacy(Context& context) {
-  if (Stream* stream = context.streams().legacy.load(std::memory_order_acquire)) [[likely]]
+void destroyDefaults(StreamSet& set) {
+  for (const Point& point : pending(set)) point.wait();
+  StreamRegistry::closeDefaults(set);
+}
+
+bool empty(StreamSet& set) { return StreamRegistry::empty(set); }
+
+Stream& legacy(StreamSet& set) {
+  if (Stream* stream = set.legacy.load(std::memory_order_acquire)) [[likely]]
     return *stream;
-  return StreamRegistry::legacy(context);
+  return StreamRegistry::legacy(set);
 }
 
-Stream& perThread(Context& context) {
-  const uint64_t id = context.id();
+Stream& perThread(StreamSet& set) {
+  const uint64_t owner = StreamRegistry::ownerOf(set);
   for (PerThreadEntry* entry = perThreadEntries; entry; entry = entry->next)
-    if (entry->context == id)
+    if (entry->owner == owner)
       if (Stream* stream = entry->stream.load(std::memory_order_acquire)) return *stream;
   pthread_setspecific(endKey(), &perThreadEntries);  // any value but null: the key's destructor runs at thread exit
-  return StreamRegistry::perThread(context);
+  return StreamRegistry::perThread(set);
 }
 
 }  // namespace streams

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/context.h"
+#include "core/green_context.h"
 
 namespace vg::core {
 
@@ -59,30 +60,42 @@ ContextReference popBelow(ThreadState& state) {
 void setTop(ThreadState& state, ContextReference entry) {
   state.current = entry.context;
   state.generation = entry.generation;
+  state.green = entry.green;
 }
 
 }  // namespace
 
-void pushCurrent(Context& context) {
-  ThreadState& state = threadState;
-  if (state.current) pushBelow(state, {state.current, state.generation});
-  setTop(state, {&context, context.generation()});
+ContextReference referenceTo(Context& context) { return {&context, context.generation(), nullptr}; }
+ContextReference referenceTo(GreenContext& green) { return {&green.primary(), green.id(), &green}; }
+
+bool lives(const ContextReference& reference) {
+  if (reference.green) return reference.green->alive() && reference.green->id() == reference.generation;
+  return reference.context->alive() && reference.context->generation() == reference.generation;
 }
 
-Result<Context*> popCurrent() {
+void pushCurrent(ContextReference context) {
   ThreadState& state = threadState;
-  Context* const top = state.current;
+  if (state.current) pushBelow(state, currentReference());
+  setTop(state, context);
+}
+
+Result<CUcontext> popCurrent() {
+  ThreadState& state = threadState;
+  const CUcontext top = currentHandle();
   if (!top) return fail(CUDA_ERROR_INVALID_CONTEXT, "the thread's stack of contexts is empty");
   setTop(state, popBelow(state));
   return top;
 }
 
-void setCurrent(Context* context) {
+void setCurrent(ContextReference context) {
   ThreadState& state = threadState;
-  if (context)
-    setTop(state, {context, context->generation()});
-  else
-    setTop(state, popBelow(state));
+  setTop(state, context.context ? context : popBelow(state));
+}
+
+CUcontext currentHandle() {
+  const ThreadState& state = threadState;
+  if (state.green) return state.green->contextHandle();
+  return state.current ? state.current->handle() : nullptr;
 }
 
 }  // namespace vg::core

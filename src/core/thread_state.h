@@ -11,17 +11,25 @@
 namespace vg::core {
 
 class Context;
+class GreenContext;
 
 // A context as a thread remembers it. The generation tells the context that was made current from a later one that has
-// the same address.
+// the same address. A green context is one beside its primary one, and its generation is the green one's number, which
+// the primary context never has: Context::usable() says no, and the unlikely path looks closer.
 struct ContextReference {
   Context* context = nullptr;
   uint64_t generation = 0;
+  GreenContext* green = nullptr;
 };
+ContextReference referenceTo(Context& context);
+ContextReference referenceTo(GreenContext& green);
+// Whether the context that was meant has begun and not ended; it may have failed.
+bool lives(const ContextReference& reference);
 
 struct ThreadState {
   Context* current = nullptr;  // top of the stack; null when no context is current
-  uint64_t generation = 0;     // of current
+  uint64_t generation = 0;     // of current, or of green where there is one
+  GreenContext* green = nullptr;
   CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   uint32_t depth = 0;  // entries below the top
   static constexpr uint32_t kInline = 3;
@@ -32,10 +40,13 @@ struct ThreadState {
 extern constinit thread_local ThreadState threadState [[gnu::tls_model("initial-exec")]];
 
 // The per-thread stack of contexts. Null stands for "no context", and may be pushed by setCurrent only.
-void pushCurrent(Context& context);
-// The context that was on top; CUDA_ERROR_INVALID_CONTEXT when the stack is empty.
-Result<Context*> popCurrent();
+void pushCurrent(ContextReference context);
+// The handle of the context that was on top; CUDA_ERROR_INVALID_CONTEXT when the stack is empty.
+Result<CUcontext> popCurrent();
 // Replaces the top of the stack; null pops it.
-void setCurrent(Context* context);
+void setCurrent(ContextReference context);
+// The context on top, and its handle; null when there is none.
+inline ContextReference currentReference() { return {threadState.current, threadState.generation, threadState.green}; }
+CUcontext currentHandle();
 
 }  // namespace vg::core

@@ -16,7 +16,7 @@ Result<std::unique_ptr<Image>> loadImage(const Device& device, const ImageSource
 
 // Runs a launch to its end on the device's workers, the calling thread included. Faults of the kernel go to `faults`
 // and are the result too; the process goes on. Requires: the record's kernel accepted prepare(shape).
-CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults);
+CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, uint32_t mostWorkers);
 
 // Writes what kernels of all devices have printed to standard output.
 void flushKernelOutput() noexcept;

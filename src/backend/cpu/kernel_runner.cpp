@@ -155,7 +155,7 @@ uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
 
 }  // namespace
 
-CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults) {
+CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, uint32_t mostWorkers) {
   if (const CUresult sticky = faults.state(); sticky != CUDA_SUCCESS) return sticky;
   auto& kernel = static_cast<CpuKernel&>(*record.kernel);
   VG_TRY(const CpuKernel::Ready ready, kernel.ready(record.shape));
@@ -166,7 +166,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (record.shape.cooperative) launch.abi.cooperativeWorkspace = reinterpret_cast<uint64_t>(workspace);
 
   Workers& workers = Workers::shared();
-  const uint32_t count = workersFor(launch, workers);
+  const uint32_t count = std::min(workersFor(launch, workers), mostWorkers);
   launch.abi.workers = workers.count();
   faults::arm();
   const watchdog::Watch watch(launch);

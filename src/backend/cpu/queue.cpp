@@ -10,8 +10,8 @@ namespace vg::backend::cpu {
 
 class CpuQueue::Work final : public SerialWork {
  public:
-  Work(const CpuDevice& device, Executor& executor, unsigned urgency)
-      : SerialWork(executor, urgency), device_(device) {}
+  Work(const CpuDevice& device, Executor& executor, unsigned urgency, uint32_t workers)
+      : SerialWork(executor, urgency), device_(device), workers_(workers) {}
 
   bool tryInline(const Command& command) {
     if (std::holds_alternative<HostCall>(command) || std::holds_alternative<Wait>(command)) return false;
@@ -32,16 +32,17 @@ class CpuQueue::Work final : public SerialWork {
   }
   // After a device fault the context's kernels do not run any more.
   void perform(const LaunchCommand& c) override {
-    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults);
+    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults, workers_);
     if (c.record->release) c.record->release(c.record);
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 
   const CpuDevice& device_;
+  const uint32_t workers_;
 };
 
-CpuQueue::CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency)
-    : work_(new Work(device, executor, urgency)) {}
+CpuQueue::CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency, uint32_t workers)
+    : work_(new Work(device, executor, urgency, workers)) {}
 CpuQueue::~CpuQueue() { work_->unreference(); }
 
 CUresult CpuQueue::submit(const Command* commands, size_t count, Point done) {

@@ -14,8 +14,8 @@ class CpuDevice;
 
 class CpuQueue final : public Queue {
  public:
-  // `urgency` as in Executor::schedule.
-  CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency);
+  // `urgency` as in Executor::schedule. `workers`: the most threads that a kernel of the queue is given.
+  CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency, uint32_t workers);
   ~CpuQueue() override;
   CpuQueue(const CpuQueue&) = delete;
 

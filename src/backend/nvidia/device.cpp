@@ -56,7 +56,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       transfer_(*gpu_, addresses, known_, threads) {}
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
-std::unique_ptr<Queue> GpuDevice::createQueue(int priority) {
+std::unique_ptr<Queue> GpuDevice::createQueue(int priority, uint32_t /*multiprocessors*/) {
   const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
   return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
 }

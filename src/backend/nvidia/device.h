@@ -25,7 +25,7 @@ class GpuDevice final : public Device {
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
   host_register::PageLocker& pageLocker() override { return hostPages_; }
-  std::unique_ptr<Queue> createQueue(int priority) override;
+  std::unique_ptr<Queue> createQueue(int priority, uint32_t multiprocessors) override;
   Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
   bool hostAddressable() const override { return false; }
   uint64_t timestamp() const override;

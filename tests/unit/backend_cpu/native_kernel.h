@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "backend/cpu/cpu_kernel.h"
@@ -23,7 +24,7 @@ class FakeDevice final : public Device {
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { std::abort(); }
   host_register::PageLocker& pageLocker() override { std::abort(); }
-  std::unique_ptr<Queue> createQueue(int) override { return nullptr; }
+  std::unique_ptr<Queue> createQueue(int, uint32_t) override { return nullptr; }
   Result<std::unique_ptr<Image>> load(const ImageSource&, const LoadOptions&) override {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
@@ -87,7 +88,7 @@ inline Launched launch(NativeKernel& kernel, uint32_t blocks, uint32_t threads, 
   record.shape.dynamicShared = dynamicShared;
   record.shape.cooperative = cooperative;
   record.parameters = static_cast<const std::byte*>(parameters);
-  const CUresult result = runLaunch(device, record, faults);
+  const CUresult result = runLaunch(device, record, faults, std::numeric_limits<uint32_t>::max());
   EXPECT_EQ(result, faults.state());
   return {result, faults.reason};
 }
