@@ -16,8 +16,10 @@
 #include "backend/command.h"
 #include "backend/traits.h"
 #include "base/result.h"
-#include "images/image_source.h"
 
+namespace vg::cubin {
+struct Cubin;
+}
 namespace vg::alloc {
 class MemorySource;
 }
@@ -46,7 +48,7 @@ struct KernelLimits {
   std::atomic<size_t> heapBytes{8u << 20};    // CU_LIMIT_MALLOC_HEAP_SIZE
 };
 
-// What core passes down to load code. The texts or bytes live as long as the ImageSource.
+// What core passes down to load code, PTX or native. The texts live as long as the ImageSource.
 struct ImageSource {
   std::vector<std::string> ptx;  // one module, or several relocatable ones to link
   std::string name;              // for the log: file or "module 3"
@@ -61,8 +63,12 @@ struct ImageSource {
   using ManagedResolver = Result<Managed> (*)(void* owner, const std::string& name, size_t size, size_t alignment);
   ManagedResolver resolveManaged = nullptr;
   void* resolveOwner = nullptr;
-  // Kernels of a bare cubin (images::Selected): the image describes them; launching answers NO_BINARY_FOR_GPU.
-  std::vector<images::NativeKernel> nativeKernels;
+  // Devices of Traits::nativeCode get all code so, fit for them. Others get bare cubins, to describe what is in them:
+  // launching answers NO_BINARY_FOR_GPU.
+  std::shared_ptr<const cubin::Cubin> native;
+  // Nothing of this image will be launched, no variable but managed ones be looked at, and `allocate` gives memory of
+  // the host: it need not be on the device.
+  bool describeOnly = false;
   // Device memory of module variables comes from core's tables, so that pointer queries and copies know it. The image
   // keeps the functions and `memoryOwner` (the context) and releases in its destructor. Required for modules that
   // have variables.

@@ -15,6 +15,7 @@ struct Traits {
   CUuuid uuid{};
   uint64_t totalMemory = 0;   // bytes
   int computeCapability = 0;  // 10 * major + minor
+  bool nativeCode = false;    // runs native code of its capability, not PTX
   uint32_t workers = 0;       // threads that run blocks (cpu)
   // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE).
   std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};

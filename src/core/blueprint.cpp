@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/device_code.h"
+
 namespace vg::core {
 namespace {
 
@@ -27,13 +29,12 @@ Result<backend::ImageSource::Managed> resolvePrivate(void* owner, const std::str
 
 }  // namespace
 
-Result<std::unique_ptr<Blueprint>> Blueprint::load(backend::Device& device, const images::Selected& selected,
-                                                   const std::string& name, ManagedVariables* managed,
-                                                   const backend::LoadOptions& options) {
+Result<std::unique_ptr<Blueprint>> Blueprint::load(backend::Device& device, DeviceCode& code, const std::string& name,
+                                                   ManagedVariables* managed, const backend::LoadOptions& options) {
   std::unique_ptr<Blueprint> made(new Blueprint);
-  made->source_.ptx = selected.ptx;
-  made->source_.nativeKernels = selected.nativeKernels;
   made->source_.name = name;
+  made->source_.describeOnly = true;
+  VG_CHECK(code.provide(device.traits(), made->source_, options));
   made->source_.resolveManaged = managed ? ManagedVariables::resolve : resolvePrivate;
   made->source_.resolveOwner = managed ? static_cast<void*>(managed) : &made->managed_;
   made->source_.allocate = allocatePrivate;

@@ -10,16 +10,16 @@
 #include "backend/device.h"
 #include "base/result.h"
 #include "core/managed_variables.h"
-#include "images/image_source.h"
 
 namespace vg::core {
+
+class DeviceCode;
 
 class Blueprint {
  public:
   // `managed` may be null: then managed variables are private too.
-  static Result<std::unique_ptr<Blueprint>> load(backend::Device& device, const images::Selected& selected,
-                                                 const std::string& name, ManagedVariables* managed,
-                                                 const backend::LoadOptions& options);
+  static Result<std::unique_ptr<Blueprint>> load(backend::Device& device, DeviceCode& code, const std::string& name,
+                                                 ManagedVariables* managed, const backend::LoadOptions& options);
 
   backend::Image& image() const { return *image_; }
   std::vector<std::string> kernelNames() const { return image_->kernelNames(); }

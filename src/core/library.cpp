@@ -9,7 +9,6 @@
 #include "core/device.h"
 #include "core/function.h"
 #include "core/host_function.h"
-#include "core/link.h"
 #include "core/module.h"
 
 namespace vg::core {
@@ -22,14 +21,13 @@ constinit std::atomic<unsigned> loaded{0};
 
 using Select = std::function<Result<images::Selected>(const images::SelectOptions&)>;
 
-// Any device with this compute capability. Requires: there is one.
-backend::Device& deviceOf(int capability) {
+}  // namespace
+
+backend::Device& Library::deviceOf(const DeviceKind& kind) {
   int ordinal = 0;
-  while (deviceAt(ordinal).traits().computeCapability != capability) ++ordinal;
+  while (kindOf(deviceAt(ordinal).backend().traits()) != kind) ++ordinal;
   return deviceAt(ordinal).backend();
 }
-
-}  // namespace
 
 Library::~Library() {
   for (const auto& [name, kernel] : kernels_) dropKernel(kernel);
@@ -46,11 +44,11 @@ Result<Module&> Library::in(Context& context) {
   std::lock_guard lock(instancesMutex_);
   for (const Instance& instance : instances_)
     if (instance.context == &context && instance.id == context.id()) return *instance.module;
-  const int capability = context.device().traits().computeCapability;
-  const auto code = selected_.find(capability);
-  if (code == selected_.end())
+  const DeviceKind kind = kindOf(context.device().backend().traits());
+  const auto code = code_.find(kind);
+  if (code == code_.end())
     return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s holds no code for compute capability %d.%d", name_.c_str(),
-                capability / 10, capability % 10);
+                kind.computeCapability / 10, kind.computeCapability % 10);
   VG_TRY(Module & module, modules::instantiate(context, this, &managed_, code->second, name_, {}));
   instances_.push_back({&context, context.id(), &module});
   return module;
@@ -59,8 +57,8 @@ Result<Module&> Library::in(Context& context) {
 Result<backend::Image&> Library::description() {
   std::lock_guard lock(blueprintMutex_);
   if (!blueprint_ && refused_ == CUDA_SUCCESS) {
-    const auto& [capability, code] = *selected_.begin();
-    Result<std::unique_ptr<Blueprint>> made = Blueprint::load(deviceOf(capability), code, name_, &managed_, {});
+    auto& [kind, code] = *code_.begin();
+    Result<std::unique_ptr<Blueprint>> made = Blueprint::load(deviceOf(kind), code, name_, &managed_, {});
     if (made)
       blueprint_ = std::move(*made);
     else
@@ -102,17 +100,15 @@ struct LibraryList {
     CUresult refused = CUDA_SUCCESS;
     for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) {
       const backend::Device& device = deviceAt(ordinal).backend();
-      const int capability = device.traits().computeCapability;
-      if (library.selected_.count(capability)) continue;
+      const Library::DeviceKind kind = Library::kindOf(device.traits());
+      if (library.code_.count(kind)) continue;
       Result<images::Selected> selected = select(modules::selectOptions(device, log));
-      if (selected) {
-        separateLinked(*selected);
-        library.selected_[capability] = std::move(*selected);
-      } else {
+      if (selected)
+        library.code_.try_emplace(kind, std::move(*selected));
+      else
         refused = selected.error();
-      }
     }
-    return library.selected_.empty() ? refused : CUDA_SUCCESS;
+    return library.code_.empty() ? refused : CUDA_SUCCESS;
   }
 
   static void add(Library& library) {

@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,9 +17,9 @@
 #include "backend/device.h"
 #include "base/result.h"
 #include "core/blueprint.h"
+#include "core/device_code.h"
 #include "core/jit_options.h"
 #include "core/managed_variables.h"
-#include "images/image_source.h"
 
 namespace vg::core {
 
@@ -56,11 +57,20 @@ class Library {
 
   const std::string name_;
   ManagedVariables managed_;
-  std::map<int, images::Selected> selected_;  // by compute capability of the devices; constant after loading
-  std::mutex blueprintMutex_;                 // guards blueprint_ and refused_
-  std::unique_ptr<Blueprint> blueprint_;      // made at first need
-  CUresult refused_ = CUDA_SUCCESS;           // why there is none
-  std::mutex kernelsMutex_;                   // guards kernels_
+  // What the devices need, by their kind; the map is constant after loading.
+  struct DeviceKind {
+    int computeCapability;
+    bool native;
+    auto operator<=>(const DeviceKind&) const = default;
+  };
+  static DeviceKind kindOf(const backend::Traits& device) { return {device.computeCapability, device.nativeCode}; }
+  // Any device of a kind. Requires: there is one.
+  static backend::Device& deviceOf(const DeviceKind& kind);
+  std::map<DeviceKind, DeviceCode> code_;
+  std::mutex blueprintMutex_;             // guards blueprint_ and refused_
+  std::unique_ptr<Blueprint> blueprint_;  // made at first need
+  CUresult refused_ = CUDA_SUCCESS;       // why there is none
+  std::mutex kernelsMutex_;               // guards kernels_
   std::map<std::string, Kernel*> kernels_;
   std::mutex instancesMutex_;  // guards instances_; held while code is loaded, so that it is loaded once
   std::vector<Instance> instances_;

@@ -5,6 +5,7 @@
 #include "base/slab.h"
 #include "core/blueprint.h"
 #include "core/device.h"
+#include "core/device_code.h"
 #include "core/module.h"
 
 namespace vg::core {
@@ -54,7 +55,8 @@ CUresult Link::complete(void** image, size_t* size) {
   if (image_.empty()) {
     images::Selected selected;
     selected.ptx = texts_;
-    VG_CHECK(Blueprint::load(device_.backend(), selected, "link", nullptr, options_.loadOptions()));
+    DeviceCode code(std::move(selected));
+    VG_CHECK(Blueprint::load(device_.backend(), code, "link", nullptr, options_.loadOptions()));
     for (const std::string& text : texts_) image_ += (image_.empty() ? "" : kSeparator) + text;
   }
   *image = image_.data();

@@ -4,9 +4,9 @@
 #include "base/slab.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/device_code.h"
 #include "core/function.h"
 #include "core/host_function.h"
-#include "core/link.h"
 #include "core/memory.h"
 #include "core/texture_reference.h"
 
@@ -54,20 +54,19 @@ Result<std::vector<Function*>> Module::functions() {
 
 // The list of all modules, and the steps of a module's life that touch its insides.
 struct ModuleList {
-  static CUresult load(Module& module, ManagedVariables* managed, const images::Selected& selected,
-                       const std::string& name, const backend::LoadOptions& options) {
+  static CUresult load(Module& module, ManagedVariables* managed, DeviceCode& code, const std::string& name,
+                       const backend::LoadOptions& options) {
     backend::ImageSource& source = module.source_;
-    source.ptx = selected.ptx;
-    source.nativeKernels = selected.nativeKernels;
+    backend::Device& device = module.context_->device().backend();
     source.name = name;
-    source.ownText = selected.target == 0;
+    VG_CHECK(code.provide(device.traits(), source, options));
     source.resolveManaged = ManagedVariables::resolve;
     source.resolveOwner = managed ? managed : &module.managed_;
     source.allocate = allocateVariables;
     source.release = releaseVariables;
     source.memoryOwner = module.context_;
     source.limits = &module.context_->kernelLimits();
-    VG_TRY(module.image_, module.context_->device().backend().load(source, options));
+    VG_TRY(module.image_, device.load(source, options));
     return CUDA_SUCCESS;
   }
 
@@ -100,14 +99,15 @@ images::SelectOptions selectOptions(const backend::Device& device, std::string* 
   options.capability = static_cast<uint32_t>(device.traits().computeCapability);
   options.disablePtxJit = truthy(settings().disablePtxJit);
   options.log = log;
+  options.native = device.traits().nativeCode;
+  options.forcePtxJit = truthy(settings().forcePtxJit);
   return options;
 }
 
-Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed,
-                            const images::Selected& selected, const std::string& name,
-                            const backend::LoadOptions& options) {
+Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed, DeviceCode& code,
+                            const std::string& name, const backend::LoadOptions& options) {
   Module* module = slab.create(context, library);
-  if (const CUresult result = ModuleList::load(*module, managed, selected, name, options)) {
+  if (const CUresult result = ModuleList::load(*module, managed, code, name, options)) {
     slab.destroy(module);
     return result;
   }
@@ -118,15 +118,15 @@ Result<Module&> instantiate(Context& context, Library* library, ManagedVariables
 Result<Module&> load(Context& context, const void* image, JitOptions& options) {
   VG_TRY(images::Selected selected,
          images::select(image, images::kUnknownSize, selectOptions(context.device().backend(), &options.errorLog())));
-  separateLinked(selected);
-  return instantiate(context, nullptr, nullptr, selected, nextName(), options.loadOptions());
+  DeviceCode code(std::move(selected));
+  return instantiate(context, nullptr, nullptr, code, nextName(), options.loadOptions());
 }
 
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options) {
   VG_TRY(images::Selected selected,
          images::selectFile(path, selectOptions(context.device().backend(), &options.errorLog())));
-  separateLinked(selected);
-  return instantiate(context, nullptr, nullptr, selected, path, options.loadOptions());
+  DeviceCode code(std::move(selected));
+  return instantiate(context, nullptr, nullptr, code, path, options.loadOptions());
 }
 
 Result<Module&> find(CUmodule handle) {

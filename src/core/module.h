@@ -18,6 +18,7 @@
 namespace vg::core {
 
 class Context;
+class DeviceCode;
 class Function;
 class Library;
 
@@ -57,9 +58,8 @@ namespace modules {
 Result<Module&> load(Context& context, const void* image, JitOptions& options);
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options);
 // Loads what has been selected. With a library, its managed variables are used and it ends the module.
-Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed,
-                            const images::Selected& selected, const std::string& name,
-                            const backend::LoadOptions& options);
+Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed, DeviceCode& code,
+                            const std::string& name, const backend::LoadOptions& options);
 // CUDA_ERROR_INVALID_HANDLE for foreign and stale handles.
 Result<Module&> find(CUmodule handle);
 // Waits for the context's work first. CUDA_ERROR_INVALID_HANDLE for the modules of libraries: they end with those.

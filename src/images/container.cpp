@@ -160,6 +160,10 @@ bool targetFits(uint32_t target, char suffix, uint32_t capability) {
   return target <= capability;
 }
 
+bool nativeTargetFits(uint32_t target, char suffix, uint32_t capability) {
+  return targetFits(target, suffix, capability) && target / 10 == capability / 10;
+}
+
 std::string targetName(uint32_t target, char suffix) {
   std::string name = "sm_" + std::to_string(target);
   if (suffix) name += suffix;

@@ -32,8 +32,10 @@ uint64_t containerSize(const std::byte* bytes, size_t available);
 Result<std::vector<Entry>> readContainer(const std::byte* bytes, size_t size);
 // The entry's content: PTX text without trailing NULs, or the native code.
 Result<std::string> unpack(const Entry& entry);
-// Whether code made for `target` with `suffix` runs on a device of `capability` (121 for 12.1).
+// Whether PTX made for `target` with `suffix` runs on a device of `capability` (121 for 12.1).
 bool targetFits(uint32_t target, char suffix, uint32_t capability);
+// Whether native code made for them does: within a major version, from its own minor version on.
+bool nativeTargetFits(uint32_t target, char suffix, uint32_t capability);
 // "sm_90a"
 std::string targetName(uint32_t target, char suffix);
 

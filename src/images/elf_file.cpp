@@ -1,5 +1,6 @@
 #include "images/elf_file.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace vg::images {
@@ -28,6 +29,31 @@ bool ElfFile::isCubin(const std::byte* bytes, size_t available) {
   std::memcpy(&header, bytes, sizeof header);
   return !std::memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
          header.e_machine == kMachineCuda;
+}
+
+Result<size_t> ElfFile::headerExtent(const std::byte* bytes) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes, sizeof header);
+  uint64_t sectionsEnd = 0, segmentsEnd = 0;
+  if (__builtin_add_overflow(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize, &sectionsEnd) ||
+      __builtin_add_overflow(header.e_phoff, uint64_t{header.e_phnum} * header.e_phentsize, &segmentsEnd))
+    return fail(CUDA_ERROR_INVALID_IMAGE, "cubin's header tables end beyond the address space");
+  return static_cast<size_t>(std::max({uint64_t{sizeof header}, sectionsEnd, segmentsEnd}));
+}
+
+Result<size_t> ElfFile::extent(const std::byte* bytes, size_t available) {
+  if (available < sizeof(Elf64_Ehdr)) return fail(CUDA_ERROR_INVALID_IMAGE, "cubin is shorter than an ELF header");
+  VG_TRY(uint64_t end, headerExtent(bytes));
+  VG_TRY(const ElfFile file, ElfFile::read(bytes, available));
+  for (const ElfSection& section : file.sections()) {
+    const Elf64_Shdr& header = section.header;
+    uint64_t sectionEnd = 0;
+    if (header.sh_type == SHT_NOBITS) continue;
+    if (__builtin_add_overflow(header.sh_offset, header.sh_size, &sectionEnd))
+      return fail(CUDA_ERROR_INVALID_IMAGE, "cubin section ends beyond the address space");
+    end = std::max(end, sectionEnd);
+  }
+  return static_cast<size_t>(end);
 }
 
 Result<ElfFile> ElfFile::read(const std::byte* bytes, size_t size) {

@@ -33,6 +33,10 @@ class ElfFile {
  public:
   // True for ELF headers of machine 190.
   static bool isCubin(const std::byte* bytes, size_t available);
+  // Bytes an ELF file spans by its own headers: the end of the last section, section header or program header.
+  // Requires: the 64 header bytes are readable. CUDA_ERROR_INVALID_IMAGE when the headers contradict each other.
+  static Result<size_t> headerExtent(const std::byte* header);
+  static Result<size_t> extent(const std::byte* bytes, size_t available);
   // Reads headers and names. CUDA_ERROR_INVALID_IMAGE when the headers promise more than there is.
   static Result<ElfFile> read(const std::byte* bytes, size_t size);
 

@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "images/container.h"
-#include "images/cubin.h"
 #include "images/elf_file.h"
 
 namespace vg::images {
@@ -73,12 +72,16 @@ class Selector {
   [[gnu::format(printf, 2, 3)]] void note(const char* format, ...);
   CUresult needs(const std::byte* bytes, uint64_t size, size_t available, const char* what);
   Result<Selected> wrapper(const std::byte* bytes, size_t available);
+  Result<bool> holdsNative(const Wrapper& wrapper);
   Result<Selected> relocatable(const Wrapper& wrapper);
   Result<Selected> container(const std::byte* bytes, size_t available);
   Result<Selected> cubin(const std::byte* bytes, size_t available);
   Result<Selected> text(const std::byte* bytes, size_t available);
-  // The PTX of a container that fits the device best; nothing when none fits.
-  Result<std::optional<Entry>> best(const std::byte* bytes, size_t available);
+  Result<std::vector<Entry>> entries(const std::byte* bytes, size_t available);
+  // What of a container fits the device best; nothing when nothing fits.
+  std::optional<Entry> best(const std::vector<Entry>& entries, EntryKind kind);
+  std::optional<Entry> bestPtx(const std::vector<Entry>& entries);
+  std::optional<Entry> bestNative(const std::vector<Entry>& entries);
 
   const SelectOptions& options_;
 };
@@ -118,6 +121,9 @@ Result<Selected> Selector::wrapper(const std::byte* bytes, size_t available) {
   if (wrapper.version < 1 || wrapper.version > 2)
     return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary wrapper version %u is not known", wrapper.version);
   if (wrapper.version == 2 && wrapper.prelinked) {
+    // What has been linked to native code is whole; PTX has to be linked.
+    VG_TRY(const bool linked, holdsNative(wrapper));
+    if (linked) return container(wrapper.container, kUnknownSize);
     VG_TRY(Selected selected, relocatable(wrapper));
     if (!selected.ptx.empty()) return selected;
   }
@@ -127,6 +133,12 @@ Result<Selected> Selector::wrapper(const std::byte* bytes, size_t available) {
   if (!selected.ok() && selected.error() == CUDA_ERROR_NO_BINARY_FOR_GPU && emptyContainer(wrapper.container))
     return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary wrapper around an empty container");
   return selected;
+}
+
+Result<bool> Selector::holdsNative(const Wrapper& wrapper) {
+  if (!options_.native || !wrapper.container) return false;
+  VG_TRY(const std::vector<Entry> all, entries(wrapper.container, kUnknownSize));
+  return bestNative(all).has_value();
 }
 
 // Programs of nvcc -rdc=true carry PTX here only. A container without PTX for this device may be one that the program
@@ -139,7 +151,8 @@ Result<Selected> Selector::relocatable(const Wrapper& wrapper) {
     const std::byte* bytes = wrapper.prelinked[i];
     if (!bytes) break;
     if (i == kMaxPrelinked) return fail(CUDA_ERROR_INVALID_IMAGE, "array of relocatable containers has no end");
-    VG_TRY(const std::optional<Entry> entry, best(bytes, kUnknownSize));
+    VG_TRY(const std::vector<Entry> all, entries(bytes, kUnknownSize));
+    const std::optional<Entry> entry = bestPtx(all);
     if (!entry) {
       VG_LOG(Info, "relocatable container %zu holds no PTX for sm_%u", i, options_.capability);
       continue;
@@ -151,42 +164,64 @@ Result<Selected> Selector::relocatable(const Wrapper& wrapper) {
   return selected;
 }
 
-Result<std::optional<Entry>> Selector::best(const std::byte* bytes, size_t available) {
+Result<std::vector<Entry>> Selector::entries(const std::byte* bytes, size_t available) {
   VG_CHECK(needs(bytes, kContainerHeaderSize, available, "fat binary container header"));
   const uint64_t size = containerSize(bytes, kContainerHeaderSize);
   if (!size) return fail(CUDA_ERROR_INVALID_IMAGE, "fat binary container with an unknown header");
   VG_CHECK(needs(bytes, size, available, "fat binary container"));
-  VG_TRY(const std::vector<Entry> entries, readContainer(bytes, size));
+  return readContainer(bytes, size);
+}
+
+// Of two for the same target: PTX that asks for nothing that only one architecture has; native code made for just it.
+bool better(const Entry& one, const Entry& than) {
+  if (one.target != than.target) return one.target > than.target;
+  return one.kind == EntryKind::Ptx ? than.suffix && !one.suffix : one.suffix && !than.suffix;
+}
+
+std::optional<Entry> Selector::best(const std::vector<Entry>& entries, EntryKind kind) {
   std::optional<Entry> chosen;
+  const bool ptx = kind == EntryKind::Ptx;
   for (const Entry& entry : entries) {
-    if (entry.kind != EntryKind::Ptx) continue;
-    const bool fits = targetFits(entry.target, entry.suffix, options_.capability);
-    note("PTX for %s: %s", targetName(entry.target, entry.suffix).c_str(), fits ? "fits" : "needs another device");
-    if (!fits) continue;
-    // Of two for the same target the plain one: it asks for nothing that only one architecture has.
-    if (!chosen || entry.target > chosen->target || (entry.target == chosen->target && chosen->suffix && !entry.suffix))
-      chosen = entry;
-  }
-  if (!chosen) {
-    std::string holds;
-    for (const Entry& entry : entries)
-      holds += std::string(" ") +
-               (entry.kind == EntryKind::Ptx     ? "PTX:"
-                : entry.kind == EntryKind::Cubin ? "native:"
-                                                 : "other:") +
-               targetName(entry.target, entry.suffix);
-    note("no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
-    VG_LOG(Info, "no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
+    if (entry.kind != kind) continue;
+    const bool fits = (ptx ? targetFits : nativeTargetFits)(entry.target, entry.suffix, options_.capability);
+    note("%s for %s: %s", ptx ? "PTX" : "native code", targetName(entry.target, entry.suffix).c_str(),
+         fits ? "fits" : "needs another device");
+    if (fits && (!chosen || better(entry, *chosen))) chosen = entry;
   }
   return chosen;
 }
 
+std::optional<Entry> Selector::bestNative(const std::vector<Entry>& entries) {
+  if (!options_.native || options_.forcePtxJit) return std::nullopt;
+  return best(entries, EntryKind::Cubin);
+}
+
+std::optional<Entry> Selector::bestPtx(const std::vector<Entry>& entries) {
+  const std::optional<Entry> chosen = best(entries, EntryKind::Ptx);
+  if (chosen) return chosen;
+  std::string holds;
+  for (const Entry& entry : entries)
+    holds += std::string(" ") +
+             (entry.kind == EntryKind::Ptx     ? "PTX:"
+              : entry.kind == EntryKind::Cubin ? "native:"
+                                               : "other:") +
+             targetName(entry.target, entry.suffix);
+  note("no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
+  VG_LOG(Info, "no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
+  return chosen;
+}
+
 Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
-  VG_TRY(const std::optional<Entry> entry, best(bytes, available));
-  if (!entry)
-    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "fat binary without PTX for a device of capability %u",
-                options_.capability);
+  VG_TRY(const std::vector<Entry> all, entries(bytes, available));
   Selected selected;
+  if (const std::optional<Entry> native = bestNative(all)) {
+    VG_TRY(selected.native, unpack(*native));
+    return selected;
+  }
+  const std::optional<Entry> entry = bestPtx(all);
+  if (!entry)
+    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "fat binary without code for a device of capability %u",
+                options_.capability);
   VG_TRY(std::string ptx, unpack(*entry));
   selected.ptx.push_back(std::move(ptx));
   selected.target = entry->target;
@@ -197,15 +232,16 @@ Result<Selected> Selector::cubin(const std::byte* bytes, size_t available) {
   VG_CHECK(needs(bytes, kElfHeaderSize, available, "cubin header"));
   if (!ElfFile::isCubin(bytes, kElfHeaderSize))
     return fail(CUDA_ERROR_INVALID_IMAGE, "ELF file is not native GPU code");
-  VG_TRY(size_t size, elfHeaderExtent(bytes));
+  VG_TRY(size_t size, ElfFile::headerExtent(bytes));
   VG_CHECK(needs(bytes, size, available, "cubin"));
-  VG_TRY(size, elfExtent(bytes, size));
+  VG_TRY(size, ElfFile::extent(bytes, size));
   VG_CHECK(needs(bytes, size, available, "cubin"));
+  if (!options_.native) {
+    note("native code of a real GPU: its kernels cannot be launched here");
+    VG_LOG(Info, "native code of a real GPU was loaded: its kernels can be described, not launched");
+  }
   Selected selected;
-  VG_TRY(selected.nativeKernels, nativeKernels(bytes, size));
-  note("native code of a real GPU: its %zu kernels cannot be launched here", selected.nativeKernels.size());
-  VG_LOG(Info, "native code of a real GPU was loaded: its %zu kernels can be described, not launched",
-         selected.nativeKernels.size());
+  selected.native.assign(reinterpret_cast<const char*>(bytes), size);
   return selected;
 }
 

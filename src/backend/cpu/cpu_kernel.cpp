@@ -252,12 +252,10 @@ bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   return warps <= (code->interpreted ? kInlineInterpretedWarps : kInlineWarps);
 }
 
-NativeOnlyKernel::NativeOnlyKernel(const Device& device, images::NativeKernel description)
-    : device_(device), description_(std::move(description)), maxDynamicShared_(kDefaultShared) {
-  for (const auto& parameter : description_.parameters) {
+NativeOnlyKernel::NativeOnlyKernel(const Device& device, const cubin::Kernel& description)
+    : device_(device), description_(description), maxDynamicShared_(kDefaultShared) {
+  for (const cubin::Parameter& parameter : description.parameters)
     parameters_.push_back({parameter.offset, parameter.size});
-    parameterBytes_ = std::max(parameterBytes_, parameter.offset + parameter.size);
-  }
 }
 
 CUresult NativeOnlyKernel::refuse() const {

@@ -10,6 +10,7 @@
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_program.h"
 #include "backend/device.h"
+#include "cubin/cubin.h"
 
 namespace vg::backend::cpu {
 
@@ -69,11 +70,12 @@ class PtxKernel final : public CpuKernel {
 // A kernel of native code for a real GPU: can be asked about, not launched.
 class NativeOnlyKernel final : public CpuKernel {
  public:
-  NativeOnlyKernel(const Device& device, images::NativeKernel description);
+  // `description` lives as long as the kernel.
+  NativeOnlyKernel(const Device& device, const cubin::Kernel& description);
 
   const std::string& name() const override { return description_.name; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
-  uint32_t parameterBytes() const override { return parameterBytes_; }
+  uint32_t parameterBytes() const override { return description_.parameterBytes; }
   Result<int> attribute(CUfunction_attribute attribute) override;
   CUresult setAttribute(CUfunction_attribute attribute, int value) override;
   CUresult prepare(const LaunchShape& shape) override;
@@ -85,9 +87,8 @@ class NativeOnlyKernel final : public CpuKernel {
   CUresult refuse() const;
 
   const Device& device_;
-  const images::NativeKernel description_;
+  const cubin::Kernel& description_;
   std::vector<Parameter> parameters_;
-  uint32_t parameterBytes_ = 0;
   std::atomic<int> maxDynamicShared_;
 };
 

@@ -26,7 +26,7 @@ class CpuImage final : public Image {
   }
 
   CUresult loadPtx(const std::vector<std::string>& texts, const LoadOptions& options);
-  void loadNative(const std::vector<images::NativeKernel>& kernels);
+  void loadNative(std::shared_ptr<const cubin::Cubin> native);
 
   Result<Kernel*> kernel(const std::string& name) override {
     const auto found = kernels_.find(name);
@@ -93,7 +93,8 @@ class CpuImage final : public Image {
   CUdeviceptr variables_ = 0;  // one allocation for all that are not managed
   size_t variablesBytes_ = 0;
   std::vector<CUdeviceptr> addresses_;  // by index into Module::variables; 0 for those without memory
-  std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
+  std::shared_ptr<const cubin::Cubin> native_;
+  std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;  // those of native code point into native_
 };
 
 CUresult CpuImage::placeVariables() {
@@ -174,8 +175,9 @@ CUresult CpuImage::loadPtx(const std::vector<std::string>& texts, const LoadOpti
   return CUDA_SUCCESS;
 }
 
-void CpuImage::loadNative(const std::vector<images::NativeKernel>& kernels) {
-  for (const images::NativeKernel& kernel : kernels)
+void CpuImage::loadNative(std::shared_ptr<const cubin::Cubin> native) {
+  native_ = std::move(native);
+  for (const cubin::Kernel& kernel : native_->kernels)
     kernels_[kernel.name] = std::make_unique<NativeOnlyKernel>(device_, kernel);
 }
 
@@ -183,8 +185,8 @@ void CpuImage::loadNative(const std::vector<images::NativeKernel>& kernels) {
 
 Result<std::unique_ptr<Image>> loadImage(const Device& device, const ImageSource& source, const LoadOptions& options) {
   auto image = std::make_unique<CpuImage>(device, source);
-  if (source.ptx.empty()) {
-    image->loadNative(source.nativeKernels);
+  if (source.native) {
+    image->loadNative(source.native);
   } else {
     VG_CHECK(image->loadPtx(source.ptx, options));
   }

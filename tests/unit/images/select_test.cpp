@@ -117,22 +117,62 @@ TEST(Select, PtxIsRefusedWhenCompilingIsForbidden) {
             CUDA_ERROR_JIT_COMPILATION_DISABLED);
 }
 
-TEST(Select, CubinsDescribeTheirKernels) {
+TEST(Select, CubinsAreTakenWhole) {
   const Bytes image = cubin("_Z3addPfi", {{0, 8}, {8, 4}});
   const auto selected = load(image);
   ASSERT_TRUE(selected.ok());
   EXPECT_TRUE(selected.value().ptx.empty());
-  ASSERT_EQ(selected.value().nativeKernels.size(), 1u);
-  const NativeKernel& kernel = selected.value().nativeKernels[0];
-  EXPECT_EQ(kernel.name, "_Z3addPfi");
-  ASSERT_EQ(kernel.parameters.size(), 2u);
-  EXPECT_EQ(kernel.parameters[1].offset, 8u);
-  EXPECT_EQ(kernel.parameters[1].size, 4u);
-  EXPECT_EQ(kernel.sharedBytes, 4096u);
-  EXPECT_EQ(kernel.registers, 40u);
+  EXPECT_EQ(selected.value().native, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
   Bytes foreign = image;
   poke(foreign, offsetof(Elf64_Ehdr, e_machine), uint16_t{EM_X86_64});
   EXPECT_EQ(load(foreign).error(), CUDA_ERROR_INVALID_IMAGE);
+}
+
+Result<Selected> loadNative(const Bytes& image, uint32_t capability, bool forcePtx = false) {
+  SelectOptions options;
+  options.capability = capability;
+  options.native = true;
+  options.forcePtxJit = forcePtx;
+  return select(image.data(), image.size(), options);
+}
+
+TEST(Select, DevicesOfNativeCodeGetTheNearestOfTheirMajorVersion) {
+  const Bytes image = container({{2, 80, "of sm_80"}, {2, 86, "of sm_86"}, {2, 90, "of sm_90"}, {1, 75, ptx("mark")}});
+  const std::pair<uint32_t, std::string> expected[] = {{80, "of sm_80"}, {87, "of sm_86"}, {89, "of sm_86"},
+                                                       {90, "of sm_90"}, {100, ""},        {75, ""}};
+  for (const auto& [capability, native] : expected) {
+    const auto selected = loadNative(image, capability);
+    ASSERT_TRUE(selected.ok()) << capability;
+    EXPECT_EQ(selected.value().native, native) << capability;
+    EXPECT_EQ(selected.value().ptx.empty(), !native.empty()) << capability;
+  }
+}
+
+TEST(Select, NativeCodeOfOneArchitectureOrFamilyFitsOnlyThose) {
+  constexpr uint64_t kArchitecture = 0x100011, kFamily = 0x200011;
+  const Bytes exact = container({{2, 90, "plain..."}, {2, 90, "of sm90a", Packing::None, kArchitecture}});
+  EXPECT_EQ(loadNative(exact, 90).value().native, "of sm90a");
+  const Bytes family = container({{2, 100, "sm_100f.", Packing::None, kFamily}});
+  EXPECT_EQ(loadNative(family, 103).value().native, "sm_100f.");
+  EXPECT_EQ(loadNative(family, 120).error(), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+TEST(Select, NativeCodeIsLeftAsideWherePtxIsForced) {
+  const Bytes image = container({{2, 90, "native.."}, {1, 75, ptx("mark")}});
+  EXPECT_TRUE(mentions(loadNative(image, 90, true), "mark"));
+}
+
+TEST(Select, LinkedNativeCodeComesBeforeRelocatablePtx) {
+  const Bytes linked = container({{2, 90, "linked.."}});
+  const Bytes part = container({{1, 75, ptx("part")}});
+  const void* const prelinked[] = {part.data(), nullptr};
+  Wrapper wrapper{0x466243B1, 2, linked.data(), prelinked};
+  SelectOptions options;
+  options.capability = 90;
+  options.native = true;
+  EXPECT_EQ(select(&wrapper, kUnknownSize, options).value().native, "linked..");
+  options.capability = 100;
+  EXPECT_TRUE(mentions(select(&wrapper, kUnknownSize, options), "part"));
 }
 
 TEST(Select, EveryTruncationIsAnsweredAndNothingBeyondIsRead) {

@@ -1,0 +1,43 @@
+#include "core/device_code.h"
+
+#include "core/link.h"
+#include "images/container.h"
+
+namespace vg::core {
+namespace {
+
+CUresult checkArchitecture(const cubin::Cubin& code, const backend::Traits& device, const std::string& name) {
+  const auto capability = static_cast<uint32_t>(device.computeCapability);
+  if (!device.nativeCode || images::nativeTargetFits(code.architecture, 0, capability)) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s is native code for sm_%u, the device is sm_%u", name.c_str(),
+              code.architecture, capability);
+}
+
+}  // namespace
+
+DeviceCode::DeviceCode(images::Selected selected) : selected_(std::move(selected)) { separateLinked(selected_); }
+
+Result<std::shared_ptr<const cubin::Cubin>> DeviceCode::native(const backend::Traits&, const std::string& name,
+                                                               const backend::LoadOptions&) {
+  std::lock_guard lock(mutex_);
+  if (native_) return native_;
+  if (!selected_.ptx.empty())
+    return fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: there is only PTX, and no compiler to native code",
+                name.c_str());
+  VG_TRY(cubin::Cubin code, cubin::parse(std::move(selected_.native)));
+  native_ = std::make_shared<const cubin::Cubin>(std::move(code));
+  return native_;
+}
+
+CUresult DeviceCode::provide(const backend::Traits& device, backend::ImageSource& source,
+                             const backend::LoadOptions& options) {
+  source.ownText = selected_.target == 0;
+  if (!device.nativeCode && !selected_.ptx.empty()) {
+    source.ptx = selected_.ptx;
+    return CUDA_SUCCESS;
+  }
+  VG_TRY(source.native, native(device, source.name, options));
+  return checkArchitecture(*source.native, device, source.name);
+}
+
+}  // namespace vg::core

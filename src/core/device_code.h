@@ -1,0 +1,32 @@
+// Code that was selected of an image for one kind of device, in the form that its backend takes: PTX, or native code
+// that has been read. Native code is read when it is first asked for, once for all contexts. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backend/device.h"
+#include "base/result.h"
+#include "cubin/cubin.h"
+#include "images/image_source.h"
+
+namespace vg::core {
+
+class DeviceCode {
+ public:
+  explicit DeviceCode(images::Selected selected);
+
+  // Fills the source's ptx, native and ownText for a device. CUDA_ERROR_NO_BINARY_FOR_GPU for native code of another
+  // architecture, CUDA_ERROR_JIT_COMPILER_NOT_FOUND for PTX where the device needs native code and nothing makes it.
+  CUresult provide(const backend::Traits& device, backend::ImageSource& source, const backend::LoadOptions& options);
+
+ private:
+  Result<std::shared_ptr<const cubin::Cubin>> native(const backend::Traits& device, const std::string& name,
+                                                     const backend::LoadOptions& options);
+
+  images::Selected selected_;                   // constant but for `native`, which moves into native_
+  std::mutex mutex_;                            // guards the native code
+  std::shared_ptr<const cubin::Cubin> native_;  // null until it is asked for
+};
+
+}  // namespace vg::core
