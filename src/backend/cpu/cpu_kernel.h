@@ -10,6 +10,7 @@
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_program.h"
 #include "backend/device.h"
+#include "backend/kernel_rules.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::cpu {
@@ -48,12 +49,7 @@ class PtxKernel final : public CpuKernel {
  private:
   uint32_t maxThreads() const;
   uint32_t registers() const;
-  int64_t maxDynamicShared() const;
-  CUresult checkShape(const LaunchShape& shape) const;
-  CUresult checkCluster(const LaunchShape& shape) const;
-  uint32_t clusterSize(const LaunchShape& shape, int axis) const;
-  CUresult checkCooperative(const LaunchShape& shape) const;
-  uint32_t resident(uint32_t threads, uint64_t dynamicShared) const;
+  KernelFacts facts() const;
 
   const Device& device_;
   ProgramKernel& program_;
@@ -62,9 +58,7 @@ class PtxKernel final : public CpuKernel {
   const uint32_t target_;
   std::once_flag globalsOnce_;
   std::vector<uint64_t> globals_;
-  std::atomic<int> maxDynamicShared_{-1};  // -1: the default
-  std::atomic<int> carveout_{-1}, nonPortableCluster_{0}, clusterPolicy_{0};
-  std::array<std::atomic<int>, 3> requiredCluster_{};
+  KernelRules rules_;
 };
 
 // A kernel of native code for a real GPU: can be asked about, not launched.

@@ -13,8 +13,8 @@
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_engine.h"
 #include "backend/cpu/kernel_heap.h"
-#include "backend/cpu/kernel_occupancy.h"
 #include "backend/cpu/kernel_print.h"
+#include "backend/occupancy.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "backend/traits.h"
 
-namespace vg::backend::cpu::occupancy {
+namespace vg::backend::occupancy {
 
 struct KernelUse {
   uint32_t threads = 0;    // a block
@@ -19,4 +19,4 @@ uint32_t blocksPerMultiprocessor(const Traits& traits, const KernelUse& use);
 // Registers that a block takes with the granularity of allocation.
 uint32_t registersOfBlock(const KernelUse& use);
 
-}  // namespace vg::backend::cpu::occupancy
+}  // namespace vg::backend::occupancy

@@ -1,10 +1,10 @@
-#include "backend/cpu/kernel_occupancy.h"
+#include "backend/occupancy.h"
 
 #include <algorithm>
 
 #include "ptx/kernel_abi.h"
 
-namespace vg::backend::cpu::occupancy {
+namespace vg::backend::occupancy {
 namespace {
 
 // The same for every capability since 5.0.
@@ -41,4 +41,4 @@ uint32_t blocksPerMultiprocessor(const Traits& traits, const KernelUse& use) {
   return static_cast<uint32_t>(blocks);
 }
 
-}  // namespace vg::backend::cpu::occupancy
+}  // namespace vg::backend::occupancy
