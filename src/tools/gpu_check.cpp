@@ -82,6 +82,7 @@ int checkGpu(Client& client, Uvm& uvm, const rm::CardInfo& card, const GpuCheckO
   checkMemory(bench);
   checkRanges(bench);
   checkChannels(bench, options);
+  checkCompute(bench, options);
   return bench.failures ? 1 : 0;
 }
 

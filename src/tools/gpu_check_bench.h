@@ -26,5 +26,7 @@ void checkMemory(GpuBench& bench);
 void checkRanges(GpuBench& bench);
 // Channels and copies.
 void checkChannels(GpuBench& bench, const struct GpuCheckOptions& options);
+// Kernels.
+void checkCompute(GpuBench& bench, const struct GpuCheckOptions& options);
 
 }  // namespace vg::tools

@@ -34,6 +34,7 @@ uint32_t parentClassOf(uint32_t objectClass) {
     case rm::kMemoryOsDescriptor:
     case rm::kAddressSpace:
     case rm::kChannelGroup:
+    case rm::kDebugger:
       return rm::kDevice;
     case kUsermodeClass:
       return rm::kSubdevice;
@@ -328,6 +329,8 @@ Status FakeDriver::makeChannel(Client& client, Object& object, const rm::AllocCa
   setup.notifier = notifier->memory->start();
   setup.engine = static_cast<uint16_t>(p.engineType);
   setup.copyClass = kCopyClass;
+  if (p.engineType == rm::kEngineGraphics) setup.computeClass = kComputeClass;
+  setup.program = description_.program;
   object.channel = std::make_shared<FakeChannel>(
       setup, [this](uint64_t address, size_t bytes, bool write) { return uvm_.translate(address, bytes, write); });
   channels_.push_back(object.channel);

@@ -31,6 +31,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
     // node -> errno of opening it
     std::map<std::string, int> refusedNodes;
     bool confidential = false;
+    FakeProgram program;  // what grids do
   };
   FakeDriver() : FakeDriver(Description{}) {}
   explicit FakeDriver(Description description);

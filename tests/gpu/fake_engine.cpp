@@ -93,18 +93,28 @@ bool FakeChannel::runMethods() {
 }
 
 bool FakeChannel::method(uint32_t subchannel, uint32_t address, uint32_t value) {
-  if (address == host::kSetObject) {
-    if (subchannel != kCopySubchannel || value != setup_.copyClass) return die(kBadMethod);
-    copyBound_ = true;
-    return true;
-  }
+  if (address == host::kSetObject) return bind(subchannel, value);
   if (address < 0x100) {
     host_[address] = value;
     return hostMethod(address);
   }
+  if (subchannel == kComputeSubchannel && compute_) {
+    const uint32_t code = compute_->method(address, value);
+    return code ? die(code) : true;
+  }
   if (subchannel != kCopySubchannel || !copyBound_) return die(kBadMethod);
   copy_[address] = value;
   return address == ce::kLaunch ? launch(value) : true;
+}
+
+bool FakeChannel::bind(uint32_t subchannel, uint32_t objectClass) {
+  if (subchannel == kComputeSubchannel && setup_.computeClass && objectClass == setup_.computeClass) {
+    compute_ = std::make_unique<FakeCompute>(translate_, setup_.program);
+    return true;
+  }
+  if (subchannel != kCopySubchannel || objectClass != setup_.copyClass) return die(kBadMethod);
+  copyBound_ = true;
+  return true;
 }
 
 bool FakeChannel::hostMethod(uint32_t address) {

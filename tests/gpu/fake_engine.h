@@ -5,20 +5,23 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+
+#include "gpu/fake_compute.h"
 
 namespace vg::testing {
 
 class FakeChannel {
  public:
-  // GPU address -> memory; null when it may not be reached.
-  using Translate = std::function<std::byte*(uint64_t address, size_t bytes, bool write)>;
+  using Translate = FakeTranslate;
   struct Setup {
     uint64_t ring = 0;
     uint32_t entries = 0;
     std::byte* userd = nullptr;
     std::byte* notifier = nullptr;
     uint16_t engine = 0;
-    uint32_t copyClass = 0;
+    uint32_t copyClass = 0, computeClass = 0;  // 0: no such object
+    FakeProgram program;
   };
   FakeChannel(const Setup& setup, Translate translate) : setup_(setup), translate_(std::move(translate)) {}
 
@@ -31,6 +34,7 @@ class FakeChannel {
   bool runEntry(uint64_t entry);
   bool runMethods();
   bool method(uint32_t subchannel, uint32_t address, uint32_t value);
+  bool bind(uint32_t subchannel, uint32_t objectClass);
   bool hostMethod(uint32_t address);
   bool semaphore();
   bool launch(uint32_t bits);
@@ -46,7 +50,8 @@ class FakeChannel {
   const Translate translate_;
   std::map<uint32_t, uint32_t> host_, copy_;  // method -> value
   bool copyBound_ = false, dead_ = false, blocked_ = false;
-  const uint32_t* words_ = nullptr;  // what is left of the entry under way
+  std::unique_ptr<FakeCompute> compute_;  // once bound
+  const uint32_t* words_ = nullptr;       // what is left of the entry under way
   size_t left_ = 0;
 };
 

@@ -86,6 +86,7 @@ CUresult Channel::createEngineObjects(const ChannelGroup& group) {
   if (group.graphics()) {
     const Client::Made compute = client.make(handle_, classes.compute, nullptr, 0);
     if (compute.status) return refused(compute.status, "a compute object");
+    computeObject_ = compute.handle;
   }
   const rm::CopyObjectParameters parameters{1, group.engine_};
   const Client::Made copy =
@@ -109,7 +110,7 @@ Channel::~Channel() {
 }
 
 Result<Push> Channel::begin() {
-  if (submitted_ >= kInFlight) VG_CHECK(wait(submitted_ + 1 - kInFlight));
+  if (submitted_ >= kInFlight) VG_CHECK(wait(submitted_ + 1 - kInFlight, patience_));
   std::byte* const piece = memory_->start() + kPiecesAt + submitted_ % kInFlight * kPieceBytes;
   return Push(reinterpret_cast<uint32_t*>(piece), kSubmissionWords - kTailWords);
 }
@@ -117,9 +118,17 @@ Result<Push> Channel::begin() {
 uint64_t Channel::submit(Push& push) {
   const size_t at = kPiecesAt + submitted_ % kInFlight * kPieceBytes;
   Push tail(reinterpret_cast<uint32_t*>(memory_->start() + at) + push.used(), kTailWords);
+  host::release(tail, memory_->address(), submitted_ + 1);
+  return send(at, push.used() + tail.used());
+}
+
+uint64_t Channel::submitReleasing(Push& push) {
+  return send(kPiecesAt + submitted_ % kInFlight * kPieceBytes, push.used());
+}
+
+uint64_t Channel::send(size_t at, size_t words) {
   const uint64_t number = submitted_ + 1;
-  host::release(tail, memory_->address(), number);
-  ring_[submitted_ % kRingEntries] = ringEntry(memory_->address(at), push.used() + tail.used());
+  ring_[submitted_ % kRingEntries] = ringEntry(memory_->address(at), words);
   storeFence();
   *put_ = static_cast<uint32_t>(number % kRingEntries);
   storeFence();

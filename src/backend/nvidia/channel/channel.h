@@ -21,12 +21,19 @@ class Channel {
   ~Channel();
   Channel(const Channel&) = delete;
 
+  // How long begin() waits for room, nanoseconds: where kernels run, for ever.
+  void setPatience(uint64_t nanoseconds) { patience_ = nanoseconds; }
   // Room for the next submission. Waits for the oldest one when kInFlight are under way; the errors of wait().
   Result<Push> begin();
   // Sends what was written; the number that completed() will reach when it is done.
   uint64_t submit(Push& push);
+  // The same for work whose engine itself writes the number of it, and the time, to progressAddress(): the channel does
+  // not wait for it.
+  uint64_t submitReleasing(Push& push);
+  uint64_t progressAddress() const { return memory_->address(); }
   // The last submission that is done.
   uint64_t completed() const { return __atomic_load_n(&progress()->payload, __ATOMIC_ACQUIRE); }
+  bool done(uint64_t submission) const { return completed() >= submission; }
   uint64_t submitted() const { return submitted_; }
   // The GPU's time of the last submission that is done, nanoseconds.
   uint64_t completedAt() const { return progress()->nanoseconds; }
@@ -37,6 +44,8 @@ class Channel {
   CUresult state() const;
   // "put 5 get 3, submitted 5, completed 3, error 31"
   std::string describe() const;
+  // Of a channel of the graphics engine.
+  rm::Handle computeObject() const { return computeObject_; }
 
  private:
   friend class ChannelGroup;
@@ -47,6 +56,7 @@ class Channel {
   explicit Channel(Gpu& gpu) : gpu_(gpu) {}
   // In `slot` of the group's block.
   CUresult create(const ChannelGroup& group, Addresses& addresses, size_t slot);
+  uint64_t send(size_t at, size_t words);
   CUresult createObject(const ChannelGroup& group, const Block& rings, size_t at);
   CUresult createEngineObjects(const ChannelGroup& group);
   CUresult registerWithUvm(Addresses& addresses, bool graphics);
@@ -56,7 +66,7 @@ class Channel {
   }
 
   Gpu& gpu_;
-  rm::Handle group_ = 0, handle_ = 0;
+  rm::Handle group_ = 0, handle_ = 0, computeObject_ = 0;
   bool registered_ = false;
   std::unique_ptr<Block> memory_;    // progress, then the push buffer's pieces
   std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
@@ -67,6 +77,7 @@ class Channel {
   volatile uint32_t *put_ = nullptr, *get_ = nullptr;
   uint32_t token_ = 0;
   uint64_t submitted_ = 0;
+  uint64_t patience_ = 10'000'000'000;
 };
 
 }  // namespace vg::backend::nvidia

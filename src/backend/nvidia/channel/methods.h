@@ -1,5 +1,5 @@
-// What goes into a push buffer: headers of methods, and the methods of the host and of the copy engine that we use, by
-// the names of the public class headers.
+// What goes into a push buffer: headers of methods, and the methods of the host, of the copy engine and of compute that
+// we use, by the names of the public class headers.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace vg::backend::nvidia {
 
 // Subchannels by convention.
-inline constexpr uint32_t kHostSubchannel = 0, kCopySubchannel = 4;
+inline constexpr uint32_t kHostSubchannel = 0, kComputeSubchannel = 1, kCopySubchannel = 4;
 
 constexpr uint32_t incrementing(uint32_t subchannel, uint32_t method, uint32_t count) {
   return 1u << 29 | count << 16 | subchannel << 13 | method >> 2;
@@ -35,5 +35,17 @@ inline constexpr uint32_t kNoTransfer = 0, kPipelined = 1, kNonPipelined = 2, kF
 // SET_REMAP_COMPONENTS: one component, constant A, of so many bytes
 constexpr uint32_t constantOf(uint32_t elementSize) { return (elementSize - 1) << 16 | 4; }
 }  // namespace ce
+
+// Of Hopper; those that Ampere has too are at the same places.
+namespace compute {
+inline constexpr uint32_t kWaitForIdle = 0x110, kSharedWindowHigh = 0x2a0, kSendPcasA = 0x2b4,
+                          kSendSignalingPcas2B = 0x2c0, kLocalBytesHigh = 0x2e4, kLocalMemoryHigh = 0x790,
+                          kLocalWindowHigh = 0x7b0, kInvalidateShaderCaches = 0x1698;
+// SEND_SIGNALING_PCAS2_B: the hardware takes a copy of the descriptor and schedules it
+inline constexpr uint32_t kInvalidateCopySchedule = 3, kInvalidatePrefetchCopySchedule = 0xa;
+// INVALIDATE_SHADER_CACHES_NO_WFI
+inline constexpr uint32_t kInstructions = 1u << 0, kData = 1u << 4, kConstants = 1u << 12;
+inline constexpr uint32_t kAllMultiprocessors = 0xff;  // of a TPC, for local memory
+}  // namespace compute
 
 }  // namespace vg::backend::nvidia

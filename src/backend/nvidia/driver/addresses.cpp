@@ -32,7 +32,7 @@ bool makeInaccessible(void* start, size_t bytes) {
 Result<Addresses&> Addresses::shared() {
   static Addresses* const instance = []() -> Addresses* {
     // Programs sit at the bottom and at the top of the addresses; in between there is room, unless a tool has taken it.
-    constexpr size_t kMany = 16 * kGiB, kFew = kGiB;
+    constexpr size_t kMany = 64 * kGiB, kFew = kGiB;
     if (std::byte* const start = reserve(64 * kGiB, kMany)) return new Addresses(start, kMany);
     if (std::byte* const start = reserve(kGiB / 4, kFew)) return new Addresses(start, kFew);
     return nullptr;

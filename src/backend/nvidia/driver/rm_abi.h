@@ -108,6 +108,7 @@ inline constexpr uint32_t kAddressSpace = 0x90f1;
 inline constexpr uint32_t kChannelGroup = 0xa06c;
 inline constexpr uint32_t kContextShare = 0x9067;
 inline constexpr uint32_t kConfidentialCompute = 0xcb33;
+inline constexpr uint32_t kDebugger = 0x83de;
 
 struct DeviceParameters {
   uint32_t deviceId;
@@ -194,6 +195,10 @@ struct CopyObjectParameters {
   uint32_t version, engineType;  // version 1: engineType as in the list of engines
 };
 
+struct DebuggerParameters {
+  Handle obsolete, client, computeObject;
+};
+
 // What the kernel writes when a channel dies; three of them at the start of the notifier's memory.
 struct Notification {
   uint64_t nanoseconds;
@@ -221,6 +226,7 @@ inline constexpr uint32_t kGetAllCopyCaps = 0x20802a0a;
 inline constexpr uint32_t kScheduleGroup = 0xa06c0101;   // on a channel group
 inline constexpr uint32_t kGetSubmitToken = 0xc36f0108;  // on a channel
 inline constexpr uint32_t kConfidentialCapabilities = 0xcb330101;
+inline constexpr uint32_t kReadMmuFaults = 0x83de0328;  // on a debugger
 
 struct IdInfo {
   uint32_t gpuId, flags, deviceInstance, subdeviceInstance, sliStatus, boardId, gpuInstance;
@@ -269,7 +275,16 @@ struct ScheduleGroup {  // 2 bytes before driver 580
 struct PceMask {  // the physical engines behind a copy engine
   uint32_t engineType, mask;
 };
-inline constexpr uint8_t kCopyGraphics = 1;  // shares the graphics engine's runlist
+struct MmuFaults {
+  struct {
+    uint64_t address;
+    uint32_t type, access;
+  } entries[4];
+  uint32_t count, pad;
+};
+static_assert(sizeof(MmuFaults) == 72);
+inline constexpr uint32_t kFaultOfWrite = 1;  // access
+inline constexpr uint8_t kCopyGraphics = 1;   // shares the graphics engine's runlist
 
 inline constexpr uint32_t kEngineGraphics = 1, kEngineCopy0 = 9, kEngineCopy9 = 0x12, kEngineCopy10 = 0x34,
                           kEngineCopy19 = 0x3d;

@@ -1,0 +1,89 @@
+#include "backend/nvidia/compute/compute_channel.h"
+
+#include <cstring>
+
+namespace vg::backend::nvidia {
+namespace {
+
+// A slot: descriptor, workspace of a cooperative grid, bank 0.
+constexpr size_t kWorkspaceAt = 448, kBankAt = 512;
+constexpr size_t kSlotBytes = (kBankAt + kDriverWords + ComputeChannel::kMostParameters + 511) / 512 * 512;
+constexpr size_t kLastGridAt = Channel::kInFlight * kSlotBytes;
+static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0);
+
+uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
+uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
+
+void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const Grid& grid, const ComputeFacts& facts,
+               const GridEnd& end) {
+  // Made aside: the slot is memory of the device, which wants long stores.
+  alignas(64) std::byte words[kDriverWords];
+  writeDriverWords(words, code, grid, facts);
+  const Qmd descriptor = describe(code, grid, address + kBankAt, end);
+  constexpr uint32_t kFreshWorkspace[4] = {};
+  std::memcpy(slot, descriptor.words().data(), Qmd::kBytes);
+  std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
+  std::memcpy(slot + kBankAt, words, sizeof words);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ComputeChannel>> ComputeChannel::create(Gpu& gpu, Addresses& addresses, Channel& channel,
+                                                               const ComputeFacts& facts) {
+  std::unique_ptr<ComputeChannel> made(new ComputeChannel(channel, facts));
+  const MemoryRequest request{Where::Video, kLastGridAt + 64, kHugePage};
+  VG_TRY(made->slots_, Block::create(gpu, addresses, request, SeenBy::GpuAndCpu));
+  std::memset(made->slots_->start() + kLastGridAt, 0, 64);
+  channel.setPatience(UINT64_MAX);
+  VG_CHECK(made->bind(gpu.facts().classes.compute));
+  return made;
+}
+
+uint64_t ComputeChannel::lastGridAddress() const { return slots_->address(kLastGridAt); }
+
+CUresult ComputeChannel::bind(uint32_t computeClass) {
+  VG_TRY(Push push, channel_.begin());
+  push.write(kComputeSubchannel, host::kSetObject, {computeClass});
+  push.writeAddress(kComputeSubchannel, compute::kSharedWindowHigh, facts_.sharedWindow);
+  push.writeAddress(kComputeSubchannel, compute::kLocalWindowHigh, facts_.localWindow);
+  channel_.submit(push);
+  return CUDA_SUCCESS;
+}
+
+CUresult ComputeChannel::setLocalPool(const LocalPool& pool) {
+  VG_TRY(Push push, channel_.begin());
+  push.writeAddress(kComputeSubchannel, compute::kLocalMemoryHigh, pool.address);
+  push.write(kComputeSubchannel, compute::kLocalBytesHigh,
+             {high(pool.bytesPerTpc), low(pool.bytesPerTpc), compute::kAllMultiprocessors});
+  channel_.submit(push);
+  return CUDA_SUCCESS;
+}
+
+Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const std::byte* parameters, uint32_t bytes,
+                                        bool cooperative) {
+  if (bytes > kMostParameters || code.parameterBase != kDriverWords)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "%u bytes of parameters at %#x of bank 0", bytes, code.parameterBase);
+  VG_TRY(Push push, channel_.begin());
+  const uint64_t number = channel_.submitted() + 1;
+  const size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
+  std::byte* const slot = slots_->start() + at;
+  grid.number = number;
+  if (cooperative) grid.workspace = slots_->address(at + kWorkspaceAt);
+  writeSlot(slot, slots_->address(at), code, grid, facts_, {number, channel_.progressAddress(), lastGridAddress()});
+  if (bytes) std::memcpy(slot + kBankAt + code.parameterBase, parameters, bytes);
+  if (!channel_.done(lastGrid_)) host::acquire(push, lastGridAddress(), lastGrid_);
+  schedule(push, slots_->address(at));
+  lastGrid_ = number;
+  return channel_.submitReleasing(push);
+}
+
+void ComputeChannel::schedule(Push& push, uint64_t descriptor) {
+  if (codeIsNew_)
+    push.write(kComputeSubchannel, compute::kInvalidateShaderCaches,
+               {compute::kInstructions | compute::kData | compute::kConstants});
+  codeIsNew_ = false;
+  push.write(kComputeSubchannel, compute::kSendPcasA, {static_cast<uint32_t>(descriptor >> 8)});
+  push.write(kComputeSubchannel, compute::kSendSignalingPcas2B, {compute::kInvalidatePrefetchCopySchedule});
+}
+
+}  // namespace vg::backend::nvidia

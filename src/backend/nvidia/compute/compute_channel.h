@@ -1,0 +1,55 @@
+// A channel of the graphics engine as a queue of grids: each begins when the one before it in this channel is done.
+// Grids of different channels run side by side, because each says itself that it is done: a channel that waited for its
+// engine to be idle would hold up the others. One thread at a time, but for done(), wait() and state().
+#pragma once
+
+#include <memory>
+
+#include "backend/nvidia/channel/channel.h"
+#include "backend/nvidia/compute/grid.h"
+
+namespace vg::backend::nvidia {
+
+// Where threads of all grids keep their local memory.
+struct LocalPool {
+  uint64_t address = 0;
+  uint64_t bytesPerTpc = 0;
+};
+
+class ComputeChannel {
+ public:
+  static constexpr uint32_t kMostParameters = 32764;  // bytes
+
+  // `channel` is of a group of the graphics engine and outlives the object.
+  static Result<std::unique_ptr<ComputeChannel>> create(Gpu& gpu, Addresses& addresses, Channel& channel,
+                                                        const ComputeFacts& facts);
+  ComputeChannel(const ComputeChannel&) = delete;
+
+  CUresult setLocalPool(const LocalPool& pool);
+  // Code that was in the caches is another now.
+  void forgetCode() { codeIsNew_ = true; }
+  // Sends a grid; the number that done() and wait() take. Copies the `bytes` of parameters. Waits when very many are
+  // under way. `cooperative`: the grid gets a workspace to meet in.
+  Result<uint64_t> launch(const KernelCode& code, Grid grid, const std::byte* parameters, uint32_t bytes,
+                          bool cooperative);
+  bool done(uint64_t number) const { return channel_.done(number); }
+  // Errors of the channel.
+  CUresult wait(uint64_t number, uint64_t nanoseconds = UINT64_MAX) { return channel_.wait(number, nanoseconds); }
+  uint64_t submitted() const { return channel_.submitted(); }
+  CUresult state() const { return channel_.state(); }
+  Channel& channel() const { return channel_; }
+
+ private:
+  ComputeChannel(Channel& channel, const ComputeFacts& facts) : channel_(channel), facts_(facts) {}
+  CUresult bind(uint32_t computeClass);
+  uint64_t lastGridAddress() const;
+  void schedule(Push& push, uint64_t descriptor);
+
+  Channel& channel_;
+  const ComputeFacts facts_;
+  std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission; then the last grid's number
+  bool codeIsNew_ = true;
+  uint64_t lastGrid_ = 0;
+};
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,92 @@
+#include "backend/nvidia/compute/compute_engine.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/log.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr uint64_t kWarp = 32;
+constexpr uint64_t kSetUp = 10'000'000'000;  // ns that setting up may take
+
+uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// Of local memory, as the hardware divides it: by warp, then by TPC.
+uint64_t bytesPerTpc(const GpuFacts& facts, uint64_t threadBytes) {
+  const uint64_t warp = roundUp(roundUp(threadBytes, 32) * kWarp, 0x200);
+  return roundUp(warp * facts.warpsPerMultiprocessor * facts.multiprocessorsPerTpc, 0x8000);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ComputeEngine>> ComputeEngine::create(Gpu& gpu, Addresses& addresses) {
+  std::unique_ptr<ComputeEngine> engine(new ComputeEngine(gpu, addresses));
+  VG_CHECK(engine->takeWindows());
+  VG_TRY(engine->group_, ChannelGroup::create(gpu, addresses, rm::kEngineGraphics, kChannels));
+  for (unsigned i = 0; i < kChannels; ++i) {
+    VG_TRY(engine->lanes_[i].channel,
+           ComputeChannel::create(gpu, addresses, engine->group_->channel(static_cast<int>(i)), engine->facts_));
+  }
+  return engine;
+}
+
+// Nothing may ever be mapped in them.
+CUresult ComputeEngine::takeWindows() {
+  VG_TRY(sharedWindow_, addresses_.take(kSharedWindowBytes, kSharedWindowBytes));
+  VG_TRY(localWindow_, addresses_.take(kLocalWindowBytes, kLocalWindowBytes));
+  facts_.sharedWindow = reinterpret_cast<uint64_t>(sharedWindow_);
+  facts_.localWindow = reinterpret_cast<uint64_t>(localWindow_);
+  facts_.multiprocessors = gpu_.facts().multiprocessors;
+  return CUDA_SUCCESS;
+}
+
+ComputeEngine::~ComputeEngine() {
+  for (Lane& lane : lanes_) lane.channel.reset();
+  group_.reset();
+  pool_.reset();
+  if (localWindow_) addresses_.giveBack(localWindow_, kLocalWindowBytes);
+  if (sharedWindow_) addresses_.giveBack(sharedWindow_, kSharedWindowBytes);
+}
+
+Result<ComputeEngine::Sent> ComputeEngine::launch(unsigned lane, const KernelCode& code, const Grid& grid,
+                                                  const std::byte* parameters, uint32_t bytes, bool cooperative) {
+  Lane& taken = lanes_[lane % kChannels];
+  const std::lock_guard guard(taken.mutex);
+  VG_TRY(const uint64_t number, taken.channel->launch(code, grid, parameters, bytes, cooperative));
+  return Sent{taken.channel.get(), number};
+}
+
+CUresult ComputeEngine::reserveLocal(uint32_t bytes) {
+  if (bytes <= localBytes_.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  const std::lock_guard guard(poolMutex_);
+  if (bytes <= localBytes_.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
+  VG_CHECK(replacePool(bytesPerTpc(gpu_.facts(), uint64_t{bytes} + kLocalReserve)));
+  localBytes_.store(bytes, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+// The pool is laid out for every TPC that this kind of chip could have.
+CUresult ComputeEngine::replacePool(uint64_t bytesPerTpc) {
+  const GpuFacts& facts = gpu_.facts();
+  const uint64_t bytes = bytesPerTpc * facts.tpcsPerGpc * facts.gpcs;
+  VG_LOG(Debug, "local memory: %llu MiB", static_cast<unsigned long long>(bytes >> 20));
+  VG_TRY(std::unique_ptr<Block> pool, Block::create(gpu_, addresses_, {Where::Video, bytes, kHugePage}, SeenBy::Gpu));
+  std::vector<std::unique_lock<std::mutex>> rights;
+  for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);
+  for (Lane& lane : lanes_) VG_CHECK(lane.channel->wait(lane.channel->submitted()));
+  for (Lane& lane : lanes_) VG_CHECK(lane.channel->setLocalPool({pool->address(), bytesPerTpc}));
+  for (Lane& lane : lanes_) VG_CHECK(lane.channel->wait(lane.channel->submitted(), kSetUp));
+  pool_ = std::move(pool);
+  return CUDA_SUCCESS;
+}
+
+void ComputeEngine::forgetCode() {
+  for (Lane& lane : lanes_) {
+    const std::lock_guard guard(lane.mutex);
+    lane.channel->forgetCode();
+  }
+}
+
+}  // namespace vg::backend::nvidia

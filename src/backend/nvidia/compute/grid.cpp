@@ -1,0 +1,144 @@
+#include "backend/nvidia/compute/grid.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr uint32_t kReservedShared = 0x400;
+constexpr uint32_t kSharedUnit = 128;
+constexpr uint32_t kSplitsKiB[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+
+uint32_t roundUp(uint32_t value, uint32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
+uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
+
+uint32_t encoded(uint32_t sharedBytes) { return sharedBytes / 4096 + 1; }
+
+// A float whose product with a block's index is exact enough to be cut to the cluster's index.
+uint32_t reciprocal(uint32_t value) {
+  const float f = 1.0f / static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
+class Words {
+ public:
+  explicit Words(std::byte* bank) : bank_(bank) {}
+  void put(size_t at, uint32_t value) { std::memcpy(bank_ + at, &value, sizeof value); }
+  void put64(size_t at, uint64_t value) { std::memcpy(bank_ + at, &value, sizeof value); }
+  void put3(size_t at, const uint32_t (&values)[3]) { std::memcpy(bank_ + at, values, sizeof values); }
+
+ private:
+  std::byte* const bank_;
+};
+
+void setBank(Qmd& descriptor, unsigned bank, uint64_t address, uint32_t bytes) {
+  descriptor.set(qmd::bankValid(bank), 1);
+  descriptor.set(qmd::bankInvalidate(bank), 1);
+  descriptor.set(qmd::bankAddressLow(bank), static_cast<uint32_t>(address >> 6));
+  descriptor.set(qmd::bankAddressHigh(bank), static_cast<uint32_t>(address >> 38));
+  descriptor.set(qmd::bankSize(bank), (bytes + 15) / 16);
+}
+
+void setShared(Qmd& descriptor, const KernelCode& code, const Grid& grid) {
+  const uint32_t bytes = roundUp(code.sharedBytes + grid.dynamicShared, kSharedUnit);
+  const uint32_t most = kSplitsKiB[std::size(kSplitsKiB) - 1] * 1024;
+  descriptor.set(qmd::kSharedMemorySize, bytes);
+  descriptor.set(qmd::kMinSharedConfig, encoded(sharedConfigFor(bytes)));
+  descriptor.set(qmd::kMaxSharedConfig, encoded(most));
+  descriptor.set(qmd::kTargetSharedConfig, encoded(sharedConfigFor(std::clamp(grid.sharedPreferred, bytes, most))));
+}
+
+// All that the caches may hold may have changed; code has not, but after a load (ComputeChannel).
+void setInvalidations(Qmd& descriptor) {
+  for (const Qmd::Field field :
+       {qmd::kInvalidateTextureHeader, qmd::kInvalidateTextureSampler, qmd::kInvalidateTextureData,
+        qmd::kInvalidateShaderData, qmd::kInvalidateShaderConstant})
+    descriptor.set(field, 1);
+}
+
+void setRelease(Qmd& descriptor, unsigned index, uint64_t address, uint64_t payload, bool timestamp) {
+  descriptor.set(qmd::releaseEnable(index), 1);
+  descriptor.set(qmd::releaseStructure(index), timestamp ? 0 : 2);
+  descriptor.set(qmd::releaseMembar(index), 1);
+  descriptor.set(qmd::releasePayload64(index), 1);
+  descriptor.set(qmd::releaseAddressLow(index), low(address));
+  descriptor.set(qmd::releaseAddressHigh(index), high(address));
+  descriptor.set(qmd::releasePayloadLow(index), low(payload));
+  descriptor.set(qmd::releasePayloadHigh(index), high(payload));
+}
+
+void setClusters(Qmd& descriptor, const Grid& grid) {
+  constexpr uint32_t kBlocks = 2, kClusters = 3;
+  descriptor.set(qmd::kType, grid.clusters ? kClusters : kBlocks);
+  if (!grid.clusters) return;
+  descriptor.set(qmd::kClusterWidth, grid.cluster[0]);
+  descriptor.set(qmd::kClusterHeight, grid.cluster[1]);
+  descriptor.set(qmd::kClusterDepth, grid.cluster[2]);
+}
+
+}  // namespace
+
+uint32_t sharedConfigFor(uint32_t bytes) {
+  for (const uint32_t split : kSplitsKiB)
+    if (bytes <= split * 1024) return split * 1024;
+  return 0;
+}
+
+// Offsets as ptxas compiles special registers for sm_90.
+void writeDriverWords(std::byte* bank, const KernelCode& code, const Grid& grid, const ComputeFacts& facts) {
+  std::memset(bank, 0, kDriverWords);
+  Words words(bank);
+  words.put3(0x00, grid.threads);
+  words.put3(0x0c, grid.blocks);
+  words.put64(0x18, facts.sharedWindow);
+  words.put64(0x20, facts.localWindow);
+  words.put(0x28, static_cast<uint32_t>(kLocalWindowBytes) - kLocalReserve);  // the stack pointer
+  words.put(0x2c, grid.dynamicShared);
+  words.put64(0x30, grid.number);
+  words.put(0x44, static_cast<uint32_t>(grid.workspace >> 32));  // envreg1
+  words.put(0x48, static_cast<uint32_t>(grid.workspace));        // envreg2
+  words.put(0x68, kReservedShared);
+  words.put(0x10c, facts.multiprocessors);
+  words.put(0x114, std::min(kReservedShared, code.sharedBytes));
+  words.put3(0x144, grid.cluster);
+  for (size_t i = 0; i < 3; ++i) {
+    words.put(0x150 + 4 * i, reciprocal(grid.cluster[i]));
+    words.put(0x15c + 4 * i, grid.blocks[i] / grid.cluster[i]);
+  }
+  words.put(0x188, grid.cluster[0] * grid.cluster[1] * grid.cluster[2]);
+}
+
+Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end) {
+  Qmd d;
+  d.set(qmd::kMajorVersion, 4);
+  d.set(qmd::kApiVisibleCallLimit, 1);  // no check
+  setClusters(d, grid);
+  setInvalidations(d);
+  setShared(d, code, grid);
+  d.set(qmd::kLocalHighSize, code.localBytes ? roundUp(code.localBytes + kLocalReserve, 16) : 0);
+  d.set(qmd::kGridWidth, grid.blocks[0]);
+  d.set(qmd::kGridHeight, grid.blocks[1]);
+  d.set(qmd::kGridDepth, grid.blocks[2]);
+  d.set(qmd::kBlockWidth, grid.threads[0]);
+  d.set(qmd::kBlockHeight, grid.threads[1]);
+  d.set(qmd::kBlockDepth, grid.threads[2]);
+  d.set(qmd::kMembarType, 1);  // results are visible to the CPU when the grid is done
+  d.set(qmd::kRegisterCount, code.registers);
+  d.set(qmd::kBarrierCount, code.barriers);
+  d.set(qmd::kProgramLow, low(code.program));
+  d.set(qmd::kProgramHigh, high(code.program));
+  setRelease(d, 0, end.host, end.number, true);
+  setRelease(d, 1, end.device, end.number, false);
+  setBank(d, 0, bank0, code.bank0Bytes);
+  for (unsigned bank = 1; bank < Qmd::kBanks; ++bank)
+    if (code.banks[bank].bytes) setBank(d, bank, code.banks[bank].address, code.banks[bank].bytes);
+  return d;
+}
+
+}  // namespace vg::backend::nvidia

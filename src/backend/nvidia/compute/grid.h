@@ -1,0 +1,67 @@
+// A launch as the compute engine needs it: where the code is, what a thread and a block take, how many there are; and
+// the two pieces of memory that the hardware reads for it, the descriptor and constant bank 0. For Hopper.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/nvidia/compute/qmd.h"
+
+namespace vg::backend::nvidia {
+
+// Of a kernel that is in device memory.
+struct KernelCode {
+  uint64_t program = 0;  // address, 128-byte aligned
+  uint32_t registers = 0, barriers = 0;
+  uint32_t localBytes = 0;     // a thread; 0: none, not even a stack
+  uint32_t sharedBytes = 0;    // a block: what the system reserves, and static
+  uint32_t parameterBase = 0;  // in bank 0
+  uint32_t bank0Bytes = 0;
+  struct Bank {
+    uint64_t address = 0;  // 64-byte aligned
+    uint32_t bytes = 0;    // 0: no such bank
+  };
+  std::array<Bank, Qmd::kBanks> banks;  // but 0
+};
+
+struct Grid {
+  uint32_t blocks[3] = {1, 1, 1};
+  uint32_t threads[3] = {1, 1, 1};  // a block
+  uint32_t cluster[3] = {1, 1, 1};  // blocks
+  bool clusters = false;            // the kernel knows of clusters, if of one block each
+  uint32_t dynamicShared = 0;       // bytes a block
+  uint32_t sharedPreferred = 0;     // bytes a multiprocessor should keep for blocks; at least one block fits anyway
+  uint64_t number = 0;              // %gridid
+  uint64_t workspace = 0;           // of a cooperative grid: {u32 bytes, u32 barrier}, zeroed
+};
+
+// What is written when a grid is done: its number, in two places.
+struct GridEnd {
+  uint64_t number = 0;
+  uint64_t host = 0;    // 16-byte aligned: the number, then the time; after all that the grid wrote
+  uint64_t device = 0;  // the number alone, for channels that wait
+};
+
+// What all grids of a GPU share.
+struct ComputeFacts {
+  uint64_t sharedWindow = 0;  // 4 GiB where generic addresses mean shared memory
+  uint64_t localWindow = 0;   // 16 MiB where they mean local memory
+  uint32_t multiprocessors = 0;
+};
+
+inline constexpr size_t kSharedWindowBytes = size_t{1} << 32, kLocalWindowBytes = size_t{1} << 24;
+// The driver's words in front of the parameters.
+inline constexpr uint32_t kDriverWords = 0x210;
+// Of a thread's local memory, at the upper end of the window, above the stack.
+inline constexpr uint32_t kLocalReserve = 0x240;
+
+// Bytes of shared memory a multiprocessor: the smallest split that has room for `bytes`; 0 when none has.
+uint32_t sharedConfigFor(uint32_t bytes);
+
+// Fills [bank, bank + kDriverWords) of bank 0.
+void writeDriverWords(std::byte* bank, const KernelCode& code, const Grid& grid, const ComputeFacts& facts);
+// `bank0`: its address. Requires: a valid launch.
+Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end);
+
+}  // namespace vg::backend::nvidia

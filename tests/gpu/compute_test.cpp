@@ -1,0 +1,192 @@
+// Grids: the descriptor, constant bank 0, and channels of the compute engine, run by the fake GPU.
+#include <cstring>
+#include <vector>
+
+#include "backend/nvidia/compute/compute_engine.h"
+#include "backend/nvidia/compute/fault_report.h"
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+using namespace backend::nvidia;
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+TEST(Qmd, FieldsDoNotTouchEachOther) {
+  const Qmd::Field fields[] = {qmd::kType,
+                               qmd::kLocalHighSize,
+                               qmd::kMajorVersion,
+                               qmd::kSharedMemorySize,
+                               qmd::kMinSharedConfig,
+                               qmd::kMaxSharedConfig,
+                               qmd::kTargetSharedConfig,
+                               qmd::kGridWidth,
+                               qmd::kGridHeight,
+                               qmd::kGridDepth,
+                               qmd::kBlockWidth,
+                               qmd::kBlockHeight,
+                               qmd::kBlockDepth,
+                               qmd::kRegisterCount,
+                               qmd::kBarrierCount,
+                               qmd::kProgramLow,
+                               qmd::kProgramHigh,
+                               qmd::kClusterDepth,
+                               qmd::bankAddressLow(7),
+                               qmd::bankAddressHigh(7),
+                               qmd::bankSize(7),
+                               qmd::bankValid(7),
+                               qmd::releaseAddressHigh(2),
+                               qmd::releasePayloadHigh(2)};
+  Qmd d;
+  for (const Qmd::Field field : fields) d.set(field, ~0u);
+  for (const Qmd::Field field : fields) {
+    EXPECT_LE(field.first % 32 + field.width, 32u);
+    const uint32_t all = d.get(field);
+    EXPECT_EQ(all, field.width == 32 ? ~0u : (1u << field.width) - 1);
+    d.set(field, 0);
+    EXPECT_EQ(d.get(field), 0u);
+    for (const Qmd::Field other : fields) {
+      if (other.first == field.first) continue;
+      EXPECT_NE(d.get(other), 0u) << field.first << " and " << other.first;
+    }
+    d.set(field, ~0u);
+  }
+  for (const Qmd::Field field : fields) d.set(field, 0);
+  EXPECT_EQ(d.words(), Qmd().words());
+}
+
+TEST(Grid, SharedMemoryGetsTheSmallestSplitThatFits) {
+  EXPECT_EQ(sharedConfigFor(0), 0u);
+  EXPECT_EQ(sharedConfigFor(1), 8u << 10);
+  EXPECT_EQ(sharedConfigFor(65 << 10), 100u << 10);
+  EXPECT_EQ(sharedConfigFor(228 << 10), 228u << 10);
+  EXPECT_EQ(sharedConfigFor((228 << 10) + 1), 0u);
+}
+
+TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
+  std::byte bank[kDriverWords];
+  Grid grid;
+  grid.threads[1] = 7;
+  grid.blocks[0] = 12;
+  grid.cluster[0] = 4;
+  grid.dynamicShared = 512;
+  grid.workspace = 0x1234567800000010;
+  writeDriverWords(bank, {}, grid, {uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
+  const auto word = [&](size_t at) {
+    uint32_t value;
+    std::memcpy(&value, bank + at, sizeof value);
+    return value;
+  };
+  EXPECT_EQ(word(0x04), 7u);
+  EXPECT_EQ(word(0x0c), 12u);
+  EXPECT_EQ(word(0x20), 0xff000000u);
+  EXPECT_EQ(word(0x28), 0xfffdc0u);
+  EXPECT_EQ(word(0x2c), 512u);
+  EXPECT_EQ(word(0x44), 0x12345678u);
+  EXPECT_EQ(word(0x48), 0x10u);
+  EXPECT_EQ(word(0x15c), 3u);
+  EXPECT_EQ(word(0x188), 4u);
+}
+
+// A kernel that adds its second parameter to the word that its first one points to; by its place, one that faults.
+uint32_t addOrFault(const FakeGrid& grid, const FakeTranslate& translate) {
+  std::byte* const word = translate(grid.parameter<uint64_t>(0), 4, true);
+  if (!word) return 31;
+  if (grid.program & 0x80) return 13;
+  uint32_t value;
+  std::memcpy(&value, word, sizeof value);
+  value += grid.parameter<uint32_t>(8);
+  std::memcpy(word, &value, sizeof value);
+  return 0;
+}
+
+struct Compute : ::testing::Test {
+  FakeGpu fake{[] {
+    FakeDriver::Description description;
+    description.program = addOrFault;
+    return description;
+  }()};
+  std::unique_ptr<ComputeEngine> engine = must(ComputeEngine::create(*fake.gpu, fake.addresses()));
+  std::unique_ptr<Block> memory = must(Block::createPinned(*fake.gpu, fake.addresses(), 65536));
+  struct Arguments {
+    uint64_t word;
+    uint32_t value;
+  } arguments{memory->address(), 1};
+
+  KernelCode code(size_t at = 4096) {
+    KernelCode code;
+    code.program = memory->address(at);
+    code.registers = 8;
+    code.sharedBytes = 0x400;
+    code.parameterBase = kDriverWords;
+    code.bank0Bytes = kDriverWords + 12;
+    return code;
+  }
+  Result<ComputeEngine::Sent> launch(unsigned lane, const KernelCode& code, const Grid& grid = {}) {
+    return engine->launch(lane, code, grid, reinterpret_cast<const std::byte*>(&arguments), 12, false);
+  }
+  uint32_t word() const {
+    uint32_t value;
+    std::memcpy(&value, memory->start(), sizeof value);
+    return value;
+  }
+};
+
+TEST_F(Compute, GridsRunInOrderAndManyOfThem) {
+  ComputeEngine::Sent last;
+  for (int i = 0; i < 500; ++i) last = must(launch(3, code()));
+  ASSERT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(word(), 500u);
+}
+
+TEST_F(Compute, LocalMemoryIsThereOnceReserved) {
+  KernelCode hungry = code();
+  hungry.localBytes = 200;
+  ASSERT_EQ(engine->reserveLocal(200), CUDA_SUCCESS);
+  EXPECT_EQ(engine->reserveLocal(100), CUDA_SUCCESS);
+  EXPECT_EQ(must(launch(0, hungry)).wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(word(), 1u);
+}
+
+TEST_F(Compute, WithoutAPoolLocalMemoryIsAnException) {
+  KernelCode hungry = code();
+  hungry.localBytes = 16;
+  EXPECT_EQ(must(launch(0, hungry)).wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+TEST_F(Compute, TooManyParametersAreRefused) {
+  std::vector<std::byte> room(40000);
+  EXPECT_FALSE(engine->launch(0, code(), {}, room.data(), 32765, false).ok());
+}
+
+TEST_F(Compute, FaultsEndTheChannelWithTheirCode) {
+  arguments.word = 0x1000;
+  const ComputeEngine::Sent nowhere = must(launch(0, code()));
+  EXPECT_EQ(nowhere.wait(kSecond * 10), CUDA_ERROR_ILLEGAL_ADDRESS);
+  (void)describeFault(*fake.gpu, nowhere.channel->channel());
+  arguments.word = memory->address();
+  EXPECT_EQ(must(launch(1, code(4096 + 128))).wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
+  auto next = must(ComputeEngine::create(*fake.gpu, fake.addresses()));
+  engine = std::move(next);
+  EXPECT_EQ(must(launch(0, code())).wait(kSecond * 10), CUDA_SUCCESS);
+}
+
+TEST_F(Compute, MalformedShapesAreExceptions) {
+  Grid grid;
+  grid.threads[0] = 2048;
+  EXPECT_EQ(must(launch(0, code(), grid)).wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+TEST_F(Compute, NothingIsLeftBehind) {
+  const size_t ranges = fake.driver.ranges(), objects = fake.driver.objects();
+  {
+    auto another = must(ComputeEngine::create(*fake.gpu, fake.addresses()));
+    ASSERT_EQ(another->reserveLocal(512), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(fake.driver.ranges(), ranges);
+  EXPECT_EQ(fake.driver.objects(), objects);
+}
+
+}  // namespace
+}  // namespace vg::testing

@@ -1,0 +1,96 @@
+#include "gpu/fake_compute.h"
+
+#include <cstring>
+#include <ctime>
+
+#include "backend/nvidia/channel/methods.h"
+
+namespace vg::testing {
+
+using namespace backend::nvidia;
+
+namespace {
+
+constexpr uint32_t kException = 13, kMmuFault = 31, kClassError = 69;  // Xid codes
+
+uint64_t join(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
+
+uint64_t clockNanoseconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+bool known(uint32_t address) {
+  constexpr uint32_t kSingle[] = {compute::kWaitForIdle, compute::kSendPcasA, compute::kSendSignalingPcas2B,
+                                  compute::kInvalidateShaderCaches, compute::kLocalBytesHigh + 8};
+  constexpr uint32_t kPairs[] = {compute::kSharedWindowHigh, compute::kLocalBytesHigh, compute::kLocalMemoryHigh,
+                                 compute::kLocalWindowHigh};
+  for (const uint32_t one : kSingle)
+    if (address == one) return true;
+  for (const uint32_t pair : kPairs)
+    if (address == pair || address == pair + 4) return true;
+  return false;
+}
+
+}  // namespace
+
+uint32_t FakeCompute::method(uint32_t address, uint32_t value) {
+  if (!known(address)) return kClassError;
+  methods_[address] = value;
+  if (address != compute::kSendSignalingPcas2B) return 0;
+  const bool schedules = value == compute::kInvalidateCopySchedule || value == compute::kInvalidatePrefetchCopySchedule;
+  return schedules ? launch() : kClassError;
+}
+
+uint32_t FakeCompute::launch() {
+  const uint64_t address = uint64_t{methods_[compute::kSendPcasA]} << 8;
+  FakeGrid grid;
+  const std::byte* const memory = translate_(address, Qmd::kBytes, false);
+  if (!memory) return kMmuFault;
+  std::memcpy(grid.descriptor.words().data(), memory, Qmd::kBytes);
+  const Qmd& d = grid.descriptor;
+  if (const uint32_t code = check(d)) return code;
+  const uint64_t bank = join(d.get(qmd::bankAddressHigh(0)), d.get(qmd::bankAddressLow(0))) << 6;
+  grid.bank0 = translate_(bank, d.get(qmd::bankSize(0)) * size_t{16}, false);
+  grid.program = join(d.get(qmd::kProgramHigh), d.get(qmd::kProgramLow));
+  if (!grid.bank0 || !translate_(grid.program, 16, false)) return kMmuFault;
+  if (const uint32_t code = program_ ? program_(grid, translate_) : 0) return code;
+  for (unsigned i = 0; i < 2; ++i)
+    if (const uint32_t code = release(d, i)) return code;
+  return 0;
+}
+
+// What the hardware needs of every grid.
+uint32_t FakeCompute::check(const Qmd& d) {
+  const uint32_t type = d.get(qmd::kType);
+  if (d.get(qmd::kMajorVersion) != 4 || (type != 2 && type != 3)) return kException;
+  if (!d.get(qmd::kGridWidth) || !d.get(qmd::kGridHeight) || !d.get(qmd::kGridDepth)) return kException;
+  const uint64_t threads = uint64_t{d.get(qmd::kBlockWidth)} * d.get(qmd::kBlockHeight) * d.get(qmd::kBlockDepth);
+  if (!threads || threads > 1024) return kException;
+  if (type == 3 && (!d.get(qmd::kClusterWidth) || d.get(qmd::kGridWidth) % d.get(qmd::kClusterWidth)))
+    return kException;
+  if (!d.get(qmd::bankValid(0)) || d.get(qmd::kRegisterCount) > 255) return kException;
+  const uint32_t shared = d.get(qmd::kSharedMemorySize), most = (d.get(qmd::kMinSharedConfig) - 1) * 4096;
+  if (shared % 128 || !d.get(qmd::kMinSharedConfig) || shared > most) return kException;
+  if (!(methods_[compute::kSharedWindowHigh] | methods_[compute::kSharedWindowHigh + 4])) return kException;
+  // Local memory of a warp, times the warps of a TPC, must be in the pool.
+  const uint64_t local = uint64_t{d.get(qmd::kLocalHighSize)} * 32 * 64 * 2;
+  const uint64_t pool = join(methods_[compute::kLocalBytesHigh], methods_[compute::kLocalBytesHigh + 4]);
+  return local > pool ? kException : 0;
+}
+
+uint32_t FakeCompute::release(const Qmd& d, unsigned index) {
+  if (!d.get(qmd::releaseEnable(index))) return 0;
+  const uint64_t to = join(d.get(qmd::releaseAddressHigh(index)), d.get(qmd::releaseAddressLow(index)));
+  const bool stamped = d.get(qmd::releaseStructure(index)) == 0;
+  std::byte* const memory = translate_(to, stamped ? 16 : 8, true);
+  if (!memory) return kMmuFault;
+  const uint64_t now = clockNanoseconds();
+  if (stamped) std::memcpy(memory + 8, &now, sizeof now);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(memory),
+                   join(d.get(qmd::releasePayloadHigh(index)), d.get(qmd::releasePayloadLow(index))), __ATOMIC_RELEASE);
+  return 0;
+}
+
+}  // namespace vg::testing

@@ -1,0 +1,47 @@
+// The fake GPU's compute engine: knows the methods that the backend uses, reads descriptors of grids as the hardware
+// does and refuses malformed ones. Instead of native code it runs what the test says that a grid does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "backend/nvidia/compute/qmd.h"
+
+namespace vg::testing {
+
+// A grid as the hardware sees it.
+struct FakeGrid {
+  backend::nvidia::Qmd descriptor;
+  const std::byte* bank0 = nullptr;
+  uint64_t program = 0;
+  template <class T>
+  T parameter(size_t offset) const {
+    T value;
+    __builtin_memcpy(&value, bank0 + 0x210 + offset, sizeof value);
+    return value;
+  }
+};
+// GPU address -> memory; null when it may not be reached.
+using FakeTranslate = std::function<std::byte*(uint64_t address, size_t bytes, bool write)>;
+// Does what the grid's code would do; a code of the hardware's (13, 31) when that faults, else 0.
+using FakeProgram = std::function<uint32_t(const FakeGrid& grid, const FakeTranslate& translate)>;
+
+class FakeCompute {
+ public:
+  FakeCompute(FakeTranslate translate, FakeProgram program)
+      : translate_(std::move(translate)), program_(std::move(program)) {}
+  // The code that ends the channel, or 0.
+  uint32_t method(uint32_t address, uint32_t value);
+
+ private:
+  uint32_t launch();
+  uint32_t check(const backend::nvidia::Qmd& descriptor);
+  uint32_t release(const backend::nvidia::Qmd& descriptor, unsigned index);
+
+  const FakeTranslate translate_;
+  const FakeProgram program_;
+  std::map<uint32_t, uint32_t> methods_;
+};
+
+}  // namespace vg::testing
