@@ -1,6 +1,7 @@
 #include "core/device_code.h"
 
 #include "core/link.h"
+#include "cubin/compiler.h"
 #include "images/container.h"
 
 namespace vg::core {
@@ -17,14 +18,21 @@ CUresult checkArchitecture(const cubin::Cubin& code, const backend::Traits& devi
 
 DeviceCode::DeviceCode(images::Selected selected) : selected_(std::move(selected)) { separateLinked(selected_); }
 
-Result<std::shared_ptr<const cubin::Cubin>> DeviceCode::native(const backend::Traits&, const std::string& name,
-                                                               const backend::LoadOptions&) {
+Result<std::string> DeviceCode::nativeBytes(const backend::Traits& device, const std::string& name,
+                                            const backend::LoadOptions& options) {
+  if (selected_.ptx.empty()) return std::move(selected_.native);
+  cubin::Request request;
+  request.architecture = static_cast<uint32_t>(device.computeCapability);
+  for (const std::string& text : selected_.ptx) request.inputs.push_back({cubin::InputKind::Ptx, name, text});
+  return cubin::compile(request, {options.infoLog, options.errorLog});
+}
+
+Result<std::shared_ptr<const cubin::Cubin>> DeviceCode::native(const backend::Traits& device, const std::string& name,
+                                                               const backend::LoadOptions& options) {
   std::lock_guard lock(mutex_);
   if (native_) return native_;
-  if (!selected_.ptx.empty())
-    return fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: there is only PTX, and no compiler to native code",
-                name.c_str());
-  VG_TRY(cubin::Cubin code, cubin::parse(std::move(selected_.native)));
+  VG_TRY(std::string bytes, nativeBytes(device, name, options));
+  VG_TRY(cubin::Cubin code, cubin::parse(std::move(bytes)));
   native_ = std::make_shared<const cubin::Cubin>(std::move(code));
   return native_;
 }

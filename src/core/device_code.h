@@ -21,6 +21,8 @@ class DeviceCode {
   CUresult provide(const backend::Traits& device, backend::ImageSource& source, const backend::LoadOptions& options);
 
  private:
+  Result<std::string> nativeBytes(const backend::Traits& device, const std::string& name,
+                                  const backend::LoadOptions& options);
   Result<std::shared_ptr<const cubin::Cubin>> native(const backend::Traits& device, const std::string& name,
                                                      const backend::LoadOptions& options);
 

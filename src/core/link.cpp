@@ -1,6 +1,7 @@
 #include "core/link.h"
 
 #include <cstring>
+#include <optional>
 
 #include "base/slab.h"
 #include "core/blueprint.h"
@@ -15,6 +16,24 @@ constinit Slab<Link, 1 << 14> slab;
 
 constexpr char kSeparator[] = "\n// ---- linked with ----\n";
 
+// Parts that are taken as they are; of others, and of numbers that mean nothing, none.
+std::optional<cubin::InputKind> kindOf(CUjitInputType type) {
+  switch (type) {
+    case CU_JIT_INPUT_PTX:
+      return cubin::InputKind::Ptx;
+    case CU_JIT_INPUT_CUBIN:
+      return cubin::InputKind::Cubin;
+    case CU_JIT_INPUT_OBJECT:
+      return cubin::InputKind::Object;
+    case CU_JIT_INPUT_LIBRARY:
+      return cubin::InputKind::Library;
+    case CU_JIT_INPUT_NVVM:
+      return cubin::InputKind::LtoIr;
+    default:
+      return std::nullopt;
+  }
+}
+
 CUresult refuse(CUjitInputType type) {
   if (type < 0 || type >= CU_JIT_NUM_INPUT_TYPES)
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no linker input of type %d", static_cast<int>(type));
@@ -24,43 +43,69 @@ CUresult refuse(CUjitInputType type) {
 
 }  // namespace
 
-CUresult Link::add(CUjitInputType type, const void* data, size_t size, const std::string& name) {
+bool Link::native() const { return device_.backend().traits().nativeCode; }
+
+CUresult Link::check(CUjitInputType type, const std::string& name) const {
   if (!image_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", name.c_str());
-  if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY) return refuse(type);
+  if (type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY) return CUDA_SUCCESS;
+  return native() && kindOf(type) ? CUDA_SUCCESS : refuse(type);
+}
+
+CUresult Link::addSelected(images::Selected selected, const std::string& name) {
+  if (!native() && selected.ptx.empty()) return refuse(CU_JIT_INPUT_CUBIN);
+  for (std::string& text : selected.ptx) parts_.push_back({cubin::InputKind::Ptx, name, std::move(text)});
+  if (!selected.native.empty()) parts_.push_back({cubin::InputKind::Cubin, name, std::move(selected.native)});
+  return CUDA_SUCCESS;
+}
+
+CUresult Link::add(CUjitInputType type, const void* data, size_t size, const std::string& name) {
+  VG_CHECK(check(type, name));
   if (!data || !size) return fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at %p", name.c_str(), size, data);
-  if (type == CU_JIT_INPUT_PTX) {
-    const char* text = static_cast<const char*>(data);
-    texts_.emplace_back(text, strnlen(text, size));
+  const char* const bytes = static_cast<const char*>(data);
+  if (const auto kind = kindOf(type)) {
+    const size_t used = type == CU_JIT_INPUT_PTX ? strnlen(bytes, size) : size;
+    parts_.push_back({*kind, name, std::string(bytes, used)});
     return CUDA_SUCCESS;
   }
   VG_TRY(images::Selected selected,
          images::select(data, size, modules::selectOptions(device_.backend(), &options_.errorLog())));
-  if (selected.ptx.empty()) return refuse(CU_JIT_INPUT_CUBIN);
-  for (std::string& text : selected.ptx) texts_.push_back(std::move(text));
-  return CUDA_SUCCESS;
+  return addSelected(std::move(selected), name);
 }
 
 CUresult Link::addFile(CUjitInputType type, const std::string& path) {
-  if (!image_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", path.c_str());
-  if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY) return refuse(type);
+  VG_CHECK(check(type, path));
+  if (const auto kind = kindOf(type); kind && kind != cubin::InputKind::Ptx) {
+    VG_TRY(std::string bytes, images::readFile(path));
+    parts_.push_back({*kind, path, std::move(bytes)});
+    return CUDA_SUCCESS;
+  }
   VG_TRY(images::Selected selected,
          images::selectFile(path, modules::selectOptions(device_.backend(), &options_.errorLog())));
-  if (selected.ptx.empty()) return refuse(CU_JIT_INPUT_CUBIN);
-  for (std::string& text : selected.ptx) texts_.push_back(std::move(text));
+  return addSelected(std::move(selected), path);
+}
+
+// The text is tried, so that what does not fit together is refused here.
+CUresult Link::completeText() {
+  images::Selected selected;
+  for (const cubin::Input& part : parts_) selected.ptx.push_back(part.bytes);
+  DeviceCode code(std::move(selected));
+  VG_CHECK(Blueprint::load(device_.backend(), code, "link", nullptr, options_.loadOptions()));
+  for (const cubin::Input& part : parts_) image_ += (image_.empty() ? "" : kSeparator) + part.bytes;
+  image_ += '\0';
+  return CUDA_SUCCESS;
+}
+
+CUresult Link::completeNative() {
+  const auto capability = static_cast<uint32_t>(device_.backend().traits().computeCapability);
+  VG_TRY(image_, cubin::compile({capability, parts_}, {&options_.infoLog(), &options_.errorLog()}));
   return CUDA_SUCCESS;
 }
 
 CUresult Link::complete(void** image, size_t* size) {
-  if (texts_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "nothing has been added to the link");
-  if (image_.empty()) {
-    images::Selected selected;
-    selected.ptx = texts_;
-    DeviceCode code(std::move(selected));
-    VG_CHECK(Blueprint::load(device_.backend(), code, "link", nullptr, options_.loadOptions()));
-    for (const std::string& text : texts_) image_ += (image_.empty() ? "" : kSeparator) + text;
-  }
+  if (parts_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "nothing has been added to the link");
+  if (image_.empty()) VG_CHECK(native() ? completeNative() : completeText());
   *image = image_.data();
-  *size = image_.size() + 1;
+  *size = image_.size();
   return CUDA_SUCCESS;
 }
 

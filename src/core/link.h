@@ -1,5 +1,6 @@
-// cuLink: several PTX texts become one image. What cuLinkComplete gives out is text again: the modules one after
-// another with a line between them, so that the application may keep it, copy it and load it like any PTX.
+// cuLink: several parts become one image. For devices that compile PTX themselves the parts are PTX, and what
+// cuLinkComplete gives out is text again: the modules one after another with a line between them, so that the
+// application may keep it, copy it and load it like any PTX. For devices that run native code it is native code.
 #pragma once
 
 #include <cuda.h>
@@ -9,6 +10,7 @@
 
 #include "base/result.h"
 #include "core/jit_options.h"
+#include "cubin/compiler.h"
 #include "images/image_source.h"
 
 namespace vg::core {
@@ -21,16 +23,23 @@ class Link {
 
   CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
   JitOptions& options() { return options_; }
-  // PTX text, or a fat binary whose PTX is taken. Native code and libraries of it: CUDA_ERROR_NOT_SUPPORTED.
+  // PTX text, or a fat binary of which the best is taken. Native code, objects and libraries of it only for devices
+  // that run it; others answer CUDA_ERROR_NOT_SUPPORTED.
   CUresult add(CUjitInputType type, const void* data, size_t size, const std::string& name);
   CUresult addFile(CUjitInputType type, const std::string& path);
   // Tries the link; the image lives as long as the link.
   CUresult complete(void** image, size_t* size);
 
  private:
+  bool native() const;
+  CUresult check(CUjitInputType type, const std::string& name) const;
+  CUresult addSelected(images::Selected selected, const std::string& name);
+  CUresult completeText();
+  CUresult completeNative();
+
   Device& device_;
   JitOptions options_;
-  std::vector<std::string> texts_;
+  std::vector<cubin::Input> parts_;
   std::string image_;
 };
 

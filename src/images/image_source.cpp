@@ -269,13 +269,18 @@ Result<Selected> select(const void* image, size_t size, const SelectOptions& opt
   return selected;
 }
 
-Result<Selected> selectFile(const std::string& path, const SelectOptions& options) {
+Result<std::string> readFile(const std::string& path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file) return fail(CUDA_ERROR_FILE_NOT_FOUND, "%s: %s", path.c_str(), std::strerror(errno));
   std::string bytes;
   char piece[64 * 1024];
   for (size_t got; (got = std::fread(piece, 1, sizeof piece, file.get())) > 0;) bytes.append(piece, got);
   if (std::ferror(file.get())) return fail(CUDA_ERROR_FILE_NOT_FOUND, "%s cannot be read", path.c_str());
+  return bytes;
+}
+
+Result<Selected> selectFile(const std::string& path, const SelectOptions& options) {
+  VG_TRY(const std::string bytes, readFile(path));
   return select(bytes.data(), bytes.size(), options);
 }
 

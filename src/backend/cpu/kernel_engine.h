@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/kernel_cache.h"
+#include "base/kernel_cache.h"
 #include "base/result.h"
 #include "ptx/engine.h"
 #include "ptx/kernel_blob.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "backend/cpu/kernel_cache.h"
+#include "base/kernel_cache.h"
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_engine.h"
 #include "backend/cpu/kernel_heap.h"

@@ -1,4 +1,4 @@
-#include "backend/cpu/kernel_cache.h"
+#include "base/kernel_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 
-namespace vg::backend::cpu {
+namespace vg {
 namespace {
 
 constexpr const char* kSuffix = ".vgk";
@@ -153,4 +153,4 @@ void KernelCache::evict() const {
   }
 }
 
-}  // namespace vg::backend::cpu
+}  // namespace vg

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace vg::backend::cpu {
+namespace vg {
 
 class KernelCache {
  public:
@@ -37,4 +37,4 @@ class KernelCache {
   const uint64_t limit_;
 };
 
-}  // namespace vg::backend::cpu
+}  // namespace vg
