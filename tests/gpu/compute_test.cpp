@@ -72,7 +72,7 @@ TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   grid.cluster[0] = 4;
   grid.dynamicShared = 512;
   grid.workspace = 0x1234567800000010;
-  writeDriverWords(bank, {}, grid, {uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
+  writeDriverWords(bank, 0x10200, {}, grid, {uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
   const auto word = [&](size_t at) {
     uint32_t value;
     std::memcpy(&value, bank + at, sizeof value);
@@ -87,6 +87,7 @@ TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   EXPECT_EQ(word(0x48), 0x10u);
   EXPECT_EQ(word(0x15c), 3u);
   EXPECT_EQ(word(0x188), 4u);
+  EXPECT_EQ(word(0x198), 0x10200u);
 }
 
 // A kernel that adds its second parameter to the word that its first one points to; by its place, one that faults.

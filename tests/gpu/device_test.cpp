@@ -9,6 +9,7 @@
 #include "backend/nvidia/box_pieces.h"
 #include "backend/nvidia/traits.h"
 #include "backend/queue.h"
+#include "cubin/cubin.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -215,7 +216,14 @@ TEST_F(GpuDeviceTest, QueuesRunCommandsInOrder) {
   EXPECT_GT(stamp, 0u);
 }
 
-TEST_F(GpuDeviceTest, KernelsAreRefused) { EXPECT_EQ(device.load({}, {}).error(), CUDA_ERROR_NOT_SUPPORTED); }
+TEST_F(GpuDeviceTest, OnlyNativeCodeOfItsKindCanBeLoaded) {
+  backend::ImageSource source;
+  EXPECT_EQ(device.load(source, {}).error(), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  cubin::Cubin other;
+  other.architecture = 80;
+  source.native = std::make_shared<const cubin::Cubin>(other);
+  EXPECT_EQ(device.load(source, {}).error(), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
 
 TEST(BoxPieces, CoverEveryByteOnce) {
   std::mt19937 random(4);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/nvidia/gpu_image.h"
 #include "backend/nvidia/queue.h"
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
@@ -53,7 +54,8 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       traits_(std::move(traits)),
       memory_(*gpu_, known_),
       hostPages_(*gpu_, known_),
-      transfer_(*gpu_, addresses, known_, threads) {}
+      transfer_(*gpu_, addresses, known_, threads),
+      addresses_(addresses) {}
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> GpuDevice::createQueue(int priority, uint32_t /*multiprocessors*/) {
@@ -61,11 +63,26 @@ std::unique_ptr<Queue> GpuDevice::createQueue(int priority, uint32_t /*multiproc
   return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
 }
 
-Result<std::unique_ptr<Image>> GpuDevice::load(const ImageSource&, const LoadOptions&) {
-  return unimplemented("modules and kernels on a real GPU");
+Result<std::unique_ptr<Image>> GpuDevice::load(const ImageSource& source, const LoadOptions&) {
+  return loadImage(*this, source);
 }
 
-// Commands run one after the other with a thread of the host beside them, whose clock therefore serves.
+Result<ComputeEngine&> GpuDevice::compute() {
+  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) return *ready;
+  const std::lock_guard guard(making_);
+  if (!compute_) {
+    VG_TRY(compute_, ComputeEngine::create(*gpu_, addresses_));
+    ready_.store(compute_.get(), std::memory_order_release);
+  }
+  return *compute_;
+}
+
+// An engine that is made later begins with empty caches.
+void GpuDevice::codeChanged() {
+  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->forgetCode();
+}
+
+// A thread of the host sees the end of every command, so its clock serves.
 uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
 
 void GpuDevice::quiesce() noexcept {

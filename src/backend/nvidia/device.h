@@ -1,4 +1,4 @@
-// A real GPU as core knows devices: memory, copies and fills. Kernels are to come.
+// A real GPU as core knows devices: memory, copies and fills, native code.
 //
 // Made by the registry, never destroyed. One kernel driver's client and one space of addresses serve all GPUs.
 #pragma once
@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "backend/device.h"
+#include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
 #include "backend/nvidia/transfer.h"
+#include "backend/nvidia/watcher.h"
 
 namespace vg::backend::nvidia {
 
@@ -21,6 +23,14 @@ class GpuDevice final : public Device {
   GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads = nullptr);
 
   Transfer& transfer() { return transfer_; }
+  Gpu& gpu() { return *gpu_; }
+  Watcher& watcher() { return watcher_; }
+  // Made at the first call.
+  Result<ComputeEngine&> compute();
+  // For the next queue: its place among the channels that run kernels.
+  unsigned nextLane() { return lanes_.fetch_add(1, std::memory_order_relaxed); }
+  // After native code was written to memory that may have held other code.
+  void codeChanged();
 
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
@@ -40,6 +50,12 @@ class GpuDevice final : public Device {
   GpuMemory memory_;
   HostPages hostPages_;
   Transfer transfer_;
+  Watcher watcher_;
+  Addresses& addresses_;
+  std::atomic<unsigned> lanes_{0};
+  std::mutex making_;
+  std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
+  std::atomic<ComputeEngine*> ready_{nullptr};
 };
 
 }  // namespace vg::backend::nvidia

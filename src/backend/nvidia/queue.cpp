@@ -1,13 +1,37 @@
 #include "backend/nvidia/queue.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "backend/nvidia/device.h"
+#include "backend/nvidia/sent_work.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
 
+// What goes to the GPU and needs nobody beside it is sent by the calling thread (SentWork); all else runs on a thread
+// of the executor, behind what was sent. Both never have work at once, but for a Wait of the thread's.
 class GpuQueue::Work final : public SerialWork {
  public:
-  Work(GpuDevice& device, Executor& executor, unsigned urgency) : SerialWork(executor, urgency), device_(device) {}
+  Work(GpuDevice& device, Executor& executor, unsigned urgency)
+      : SerialWork(executor, urgency),
+        device_(device),
+        executor_(executor),
+        sent_(std::make_shared<SentWork>(device)) {}
+
+  CUresult submitAll(const Command* commands, size_t count, Point done) {
+    const std::lock_guard guard(order_);
+    if (SerialWork::idle() && count && std::all_of(commands, commands + count, SentWork::accepts)) {
+      for (size_t i = 0; i < count; ++i) sent_->add(commands[i], i + 1 == count ? done : Point{});
+      return CUDA_SUCCESS;
+    }
+    if (!sent_->empty()) {
+      const Command wait = Wait{sent_->end()};
+      VG_CHECK(submit(&wait, 1, {}));
+    }
+    return submit(commands, count, done);
+  }
+  bool idleAll() const { return SerialWork::idle() && sent_->empty(); }
 
   // A thread that waits for its copy may as well send it.
   bool tryInline(const Command& command) {
@@ -19,10 +43,9 @@ class GpuQueue::Work final : public SerialWork {
  private:
   void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
   void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
-  // No image can be loaded, so there is no kernel to run.
   void perform(const LaunchCommand& c) override {
-    c.faults->report(CUDA_ERROR_NOT_SUPPORTED, "kernels on a real GPU");
-    if (c.record->release) c.record->release(c.record);
+    const Executor::Blocking blocking(executor_);
+    sent_->runLaunch(c);
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 
@@ -31,6 +54,9 @@ class GpuQueue::Work final : public SerialWork {
   }
 
   GpuDevice& device_;
+  Executor& executor_;
+  const std::shared_ptr<SentWork> sent_;
+  std::mutex order_;
 };
 
 GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency)
@@ -38,9 +64,9 @@ GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency)
 GpuQueue::~GpuQueue() { work_->unreference(); }
 
 CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {
-  return work_->submit(commands, count, done);
+  return work_->submitAll(commands, count, done);
 }
-bool GpuQueue::idle() const { return work_->idle(); }
+bool GpuQueue::idle() const { return work_->idleAll(); }
 bool GpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
 
 }  // namespace vg::backend::nvidia

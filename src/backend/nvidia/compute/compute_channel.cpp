@@ -18,7 +18,7 @@ void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const 
                const GridEnd& end) {
   // Made aside: the slot is memory of the device, which wants long stores.
   alignas(64) std::byte words[kDriverWords];
-  writeDriverWords(words, code, grid, facts);
+  writeDriverWords(words, address + kBankAt, code, grid, facts);
   const Qmd descriptor = describe(code, grid, address + kBankAt, end);
   constexpr uint32_t kFreshWorkspace[4] = {};
   std::memcpy(slot, descriptor.words().data(), Qmd::kBytes);

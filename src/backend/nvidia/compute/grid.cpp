@@ -91,7 +91,8 @@ uint32_t sharedConfigFor(uint32_t bytes) {
 }
 
 // Offsets as ptxas compiles special registers for sm_90.
-void writeDriverWords(std::byte* bank, const KernelCode& code, const Grid& grid, const ComputeFacts& facts) {
+void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, const Grid& grid,
+                      const ComputeFacts& facts) {
   std::memset(bank, 0, kDriverWords);
   Words words(bank);
   words.put3(0x00, grid.threads);
@@ -111,6 +112,7 @@ void writeDriverWords(std::byte* bank, const KernelCode& code, const Grid& grid,
     words.put(0x150 + 4 * i, reciprocal(grid.cluster[i]));
     words.put(0x15c + 4 * i, grid.blocks[i] / grid.cluster[i]);
   }
+  words.put64(0x198, bank0 + code.parameterBase);  // for kernels that take a parameter's address
   words.put(0x188, grid.cluster[0] * grid.cluster[1] * grid.cluster[2]);
 }
 

@@ -59,8 +59,9 @@ inline constexpr uint32_t kLocalReserve = 0x240;
 // Bytes of shared memory a multiprocessor: the smallest split that has room for `bytes`; 0 when none has.
 uint32_t sharedConfigFor(uint32_t bytes);
 
-// Fills [bank, bank + kDriverWords) of bank 0.
-void writeDriverWords(std::byte* bank, const KernelCode& code, const Grid& grid, const ComputeFacts& facts);
+// Fills [bank, bank + kDriverWords), which goes to `bank0`, the address of bank 0.
+void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, const Grid& grid,
+                      const ComputeFacts& facts);
 // `bank0`: its address. Requires: a valid launch.
 Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end);
 

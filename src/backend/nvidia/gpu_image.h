@@ -1,0 +1,14 @@
+// Native code in a GPU's memory: one piece of device memory with all code, constants and variables of a module.
+#pragma once
+
+#include "backend/device.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice;
+
+// Requires: source.native. CUDA_ERROR_NO_BINARY_FOR_GPU for another architecture's code, CUDA_ERROR_NOT_SUPPORTED for
+// code that calls functions which nobody supplies.
+Result<std::unique_ptr<Image>> loadImage(GpuDevice& device, const ImageSource& source);
+
+}  // namespace vg::backend::nvidia

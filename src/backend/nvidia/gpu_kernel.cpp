@@ -1,0 +1,102 @@
+#include "backend/nvidia/gpu_kernel.h"
+
+#include <algorithm>
+
+#include "backend/nvidia/device.h"
+#include "backend/occupancy.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr uint32_t kUserConstants = 3;  // the bank of __constant__ variables
+constexpr uint32_t kWarp = 32;
+
+uint32_t product(const std::array<uint32_t, 3>& size) {
+  return std::max(size[0], 1u) * std::max(size[1], 1u) * std::max(size[2], 1u);
+}
+
+// The largest block that the registers allow, within what the code says.
+uint32_t maxThreads(const Traits& traits, const cubin::Kernel& kernel) {
+  uint32_t most = static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+  if (kernel.requiredThreads[0]) most = std::min(most, product(kernel.requiredThreads));
+  if (kernel.maxThreads) most = std::min(most, kernel.maxThreads);
+  const auto all = static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK));
+  while (most > kWarp && occupancy::registersOfBlock({most, kernel.registers, 0}) > all) most -= kWarp;
+  return most;
+}
+
+KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin::Kernel& kernel) {
+  KernelFacts facts;
+  facts.name = kernel.name.c_str();
+  facts.registers = kernel.registers;
+  facts.staticShared = kernel.sharedBytes;
+  for (const cubin::Section& section : cubin.sections)
+    if (section.kind == cubin::Kind::Constant && section.bank == kUserConstants) facts.constantBytes += section.size;
+  facts.localBytes = kernel.frameBytes;
+  facts.maxThreads = maxThreads(traits, kernel);
+  facts.requiredThreads = kernel.requiredThreads;
+  facts.fixedCluster = kernel.cluster[0] != 0;
+  facts.ptxVersion = facts.binaryVersion = static_cast<int>(cubin.architecture);
+  return facts;
+}
+
+}  // namespace
+
+GpuKernel::GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
+                     const KernelLimits* limits)
+    : device_(device),
+      native_(native),
+      code_(code),
+      limits_(limits),
+      facts_(factsOf(device.traits(), cubin, native)),
+      rules_(device.traits(), native.cluster) {
+  for (const cubin::Parameter& parameter : native.parameters) parameters_.push_back({parameter.offset, parameter.size});
+}
+
+CUresult GpuKernel::prepare(const LaunchShape& shape) {
+  VG_CHECK(rules_.check(facts_, shape));
+  VG_TRY(ComputeEngine & engine, device_.compute());
+  return engine.reserveLocal(localBytes());
+}
+
+// Where the compiler could not see how deep calls go, the limit of the context says how much there is.
+uint32_t GpuKernel::localBytes() const {
+  const uint32_t known = std::max(native_.stackBytes, native_.frameBytes);
+  if (!native_.unknownStack) return known;
+  const size_t limit = limits_ ? limits_->stackBytes.load(std::memory_order_relaxed) : 1024;
+  return known + static_cast<uint32_t>(std::min<size_t>(limit, 512 * 1024));
+}
+
+KernelCode GpuKernel::code() const {
+  KernelCode code = code_;
+  code.localBytes = localBytes();
+  return code;
+}
+
+// Of the memory that a multiprocessor has for shared memory and cache together: what the application prefers, or as
+// much as the blocks that fit by all else can use.
+uint32_t GpuKernel::sharedPreferred(const LaunchShape& shape) const {
+  const auto all =
+      static_cast<uint32_t>(device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+  const int percent = rules_.carveout();
+  if (percent >= 0) return all / 100 * static_cast<uint32_t>(percent);
+  const uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+  const uint64_t block = code_.sharedBytes + shape.dynamicShared;
+  return static_cast<uint32_t>(std::min<uint64_t>(all, rules_.resident(facts_, threads, shape.dynamicShared) * block));
+}
+
+Grid GpuKernel::grid(const LaunchShape& shape) const {
+  Grid grid;
+  for (int i = 0; i < 3; ++i) {
+    grid.blocks[i] = shape.grid[i];
+    grid.threads[i] = shape.block[i];
+    grid.cluster[i] = rules_.clusterSize(shape, i);
+    grid.clusters |= grid.cluster[i] > 1;
+  }
+  grid.clusters |= native_.explicitCluster || native_.cluster[0];
+  grid.dynamicShared = shape.dynamicShared;
+  grid.sharedPreferred = sharedPreferred(shape);
+  return grid;
+}
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,49 @@
+// A kernel of native code that is in device memory, ready to be sent.
+#pragma once
+
+#include "backend/device.h"
+#include "backend/kernel_rules.h"
+#include "backend/nvidia/compute/grid.h"
+#include "cubin/cubin.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice;
+
+class GpuKernel final : public Kernel {
+ public:
+  // `cubin` holds `native`, and both live as long as the kernel; `limits` may be null. `code` without local memory.
+  GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
+            const KernelLimits* limits);
+
+  const std::string& name() const override { return native_.name; }
+  const std::vector<Parameter>& parameters() const override { return parameters_; }
+  uint32_t parameterBytes() const override { return native_.parameterBytes; }
+  Result<int> attribute(CUfunction_attribute attribute) override { return rules_.attribute(facts_, attribute); }
+  CUresult setAttribute(CUfunction_attribute attribute, int value) override {
+    return rules_.setAttribute(facts_, attribute, value);
+  }
+  CUresult prepare(const LaunchShape& shape) override;
+  Result<int> occupancy(int blockSize, size_t dynamicShared) override {
+    return rules_.occupancy(facts_, blockSize, dynamicShared);
+  }
+  bool inlineSafe(const LaunchShape&) const override { return false; }
+
+  // What a launch sends. Requires: prepare(shape) succeeded.
+  KernelCode code() const;
+  Grid grid(const LaunchShape& shape) const;
+
+ private:
+  uint32_t localBytes() const;
+  uint32_t sharedPreferred(const LaunchShape& shape) const;
+
+  GpuDevice& device_;
+  const cubin::Kernel& native_;
+  const KernelCode code_;
+  const KernelLimits* const limits_;
+  std::vector<Parameter> parameters_;
+  const KernelFacts facts_;
+  KernelRules rules_;
+};
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,57 @@
+// What a queue has sent to the GPU and not seen the end of, in order: grids, and small things that follow them (time
+// stamps, writes of timelines). No thread waits for it: Watcher looks at all queues' in turn.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "backend/command.h"
+#include "backend/nvidia/compute/compute_engine.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice;
+
+class SentWork : public std::enable_shared_from_this<SentWork> {
+ public:
+  explicit SentWork(GpuDevice& device);
+  ~SentWork();
+  SentWork(const SentWork&) = delete;
+
+  // True when the command can go behind what was sent, with no thread of the host in between.
+  static bool accepts(const Command& command);
+  // Sends it, or keeps it until what is before it has ended; then `done` is advanced. Requires: accepts(command).
+  void add(const Command& command, Point done);
+  // A launch that ends on the calling thread.
+  void runLaunch(const LaunchCommand& command);
+  // When all that was added so far has ended.
+  Point end() const { return {timeline_, added_.load(std::memory_order_acquire)}; }
+  bool empty() const { return end().done(); }
+
+  // Of the Watcher: takes what has ended off the front.
+  enum class Found { Nothing, Something, End };  // End: nothing is left to watch
+  Found collect();
+
+ private:
+  struct Entry {
+    Command command;
+    Point done;
+    ComputeEngine::Sent sent;  // of a launch; no channel: it was not sent
+  };
+  Result<ComputeEngine::Sent> send(const LaunchCommand& command);
+  bool ended(Entry& entry);
+  void finish(const Entry& entry);
+  void reportFault(const Entry& entry, CUresult error);
+
+  GpuDevice& device_;
+  const unsigned lane_;
+  Timeline* const timeline_;
+  const uint64_t first_;  // the timeline's value at the beginning
+  std::atomic<uint64_t> added_;
+  std::mutex mutex_;
+  std::deque<Entry> entries_;  // guarded by mutex_
+  bool watched_ = false;       // guarded by mutex_
+};
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,36 @@
+// The thread that sees when work on a GPU has ended: polls the queues that have some, sleeps when none has. Started at
+// the first need, never destroyed.
+//
+// It polls without a pause while something ends every now and then, which is what makes waiting calls quick; behind a
+// long kernel it naps.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace vg::backend::nvidia {
+
+class SentWork;
+
+class Watcher {
+ public:
+  // Looks at `work` until its collect() says that nothing is left. Requires: not watched at present.
+  void watch(std::shared_ptr<SentWork> work);
+
+ private:
+  using Works = std::vector<std::shared_ptr<SentWork>>;
+  void main();
+  void takeNew(Works& active);
+  void rest(uint32_t seen);
+
+  std::mutex mutex_;
+  Works new_;                          // guarded by mutex_
+  bool started_ = false;               // guarded by mutex_
+  std::atomic<uint32_t> arrivals_{0};  // counts watch(); futex word
+  std::atomic<bool> asleep_{false};
+};
+
+}  // namespace vg::backend::nvidia

@@ -1,0 +1,170 @@
+// Images, kernels and launches as core uses them, on the fake GPU: a module made by hand, whose code the test plays.
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "backend/nvidia/device.h"
+#include "backend/nvidia/traits.h"
+#include "backend/queue.h"
+#include "cubin/cubin.h"
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+using namespace backend::nvidia;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Adds the parameter to the module's variable, whose address stands in constant bank 3.
+uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
+  const Qmd& d = grid.descriptor;
+  const uint64_t bank = (uint64_t{d.get(qmd::bankAddressHigh(3))} << 32 | d.get(qmd::bankAddressLow(3))) << 6;
+  const std::byte* const constants = translate(bank, 8, false);
+  if (!constants) return 31;
+  uint64_t address;
+  std::memcpy(&address, constants, sizeof address);
+  std::byte* const variable = translate(address, 4, true);
+  if (!variable) return 31;
+  uint32_t value;
+  std::memcpy(&value, variable, sizeof value);
+  value += grid.parameter<uint32_t>(0);
+  if (grid.parameter<uint32_t>(0) == 0xdead) return 13;
+  std::memcpy(variable, &value, sizeof value);
+  return 0;
+}
+
+cubin::Cubin moduleOfOneKernel() {
+  cubin::Cubin c;
+  c.architecture = 90;
+  c.sections = {{".text.add", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
+                {".nv.constant3", cubin::Kind::Constant, 3, cubin::kNone, 8, 8},
+                {".nv.global.init", cubin::Kind::Data, 0, cubin::kNone, 4, 4}};
+  c.bytes.assign(128 + 8 + 4, '\0');
+  c.bytes[136] = 40;
+  c.fileOffsets = {0, 128, 136};
+  c.symbols = {{"", cubin::kNone, 0, false, false}, {"variable", 2, 0, false, false}};
+  c.relocations = {{}, {{0, 2, 1, 0, false}}, {}};
+  cubin::Kernel kernel;
+  kernel.name = "add";
+  kernel.registers = 16;
+  kernel.reservedBytes = 0x400;
+  kernel.parameters = {{0, 4}};
+  kernel.parameterBase = kDriverWords;
+  kernel.parameterBytes = 4;
+  kernel.bank0Bytes = kDriverWords + 4;
+  kernel.banks = {{3, 1}};
+  c.kernels = {kernel};
+  c.variables = {{"variable", 1, 2, 0, 4, false}};
+  return c;
+}
+
+struct Sink final : backend::FaultSink {
+  void report(CUresult error, const char*) noexcept override { seen = error; }
+  CUresult state() const noexcept override { return seen; }
+  std::atomic<CUresult> seen{CUDA_SUCCESS};
+};
+
+struct Launches : ::testing::Test {
+  Launches() {
+    void* const raw = mmap(nullptr, 8 * kMiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
+    EXPECT_EQ(device->memory().commit(window, 2 * kMiB), CUDA_SUCCESS);
+    source.native = std::make_shared<const cubin::Cubin>(moduleOfOneKernel());
+    source.memoryOwner = window;
+    source.allocate = [](void* owner, size_t bytes, size_t) -> Result<CUdeviceptr> {
+      if (bytes > kHugePage) return CUDA_ERROR_OUT_OF_MEMORY;
+      return reinterpret_cast<CUdeviceptr>(owner);
+    };
+    source.release = [](void*, CUdeviceptr) {};
+    image = must(device->load(source, {}));
+    kernel = must(image->kernel("add"));
+    queue = device->createQueue(0, 0);
+  }
+
+  void launch(uint32_t value, Point done, uint64_t* stamp = nullptr) {
+    auto* const record = new Record;
+    record->kernel = kernel;
+    record->value = value;
+    record->parameters = reinterpret_cast<const std::byte*>(&record->value);
+    record->release = [](backend::LaunchRecord* one) { delete static_cast<Record*>(one); };
+    backend::Command commands[2] = {backend::LaunchCommand{record, &sink}, backend::Timestamp{stamp}};
+    ASSERT_EQ(kernel->prepare(record->shape), CUDA_SUCCESS);
+    ASSERT_EQ(queue->submit(commands, stamp ? 2 : 1, done), CUDA_SUCCESS);
+  }
+  uint32_t variable() const {
+    uint32_t value;
+    std::memcpy(&value, reinterpret_cast<const void*>(must(image->global("variable")).address), sizeof value);
+    return value;
+  }
+
+  struct Record : backend::LaunchRecord {
+    uint32_t value;
+  };
+  FakeGpu fake{[] {
+    FakeDriver::Description description;
+    description.program = add;
+    return description;
+  }()};
+  // Never destroyed, as its watcher is not.
+  GpuDevice* const device = [&] {
+    const backend::Traits traits = must(traitsOf(*fake.gpu));
+    return new GpuDevice(std::move(fake.gpu), fake.addresses(), traits);
+  }();
+  std::byte* window = nullptr;
+  backend::ImageSource source;
+  Sink sink;
+  std::unique_ptr<backend::Image> image;
+  backend::Kernel* kernel = nullptr;
+  std::unique_ptr<backend::Queue> queue;
+  Timeline* const timeline = Timeline::create();
+  const uint64_t zero = timeline->value();
+};
+
+TEST_F(Launches, RunInOrderAndAdvanceTheirTimeline) {
+  EXPECT_EQ(variable(), 40u);
+  for (uint32_t i = 1; i <= 300; ++i) launch(1, {timeline, zero + i});
+  ASSERT_TRUE(timeline->waitFor(zero + 300, 10'000'000'000));
+  EXPECT_EQ(variable(), 340u);
+  EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Launches, StampsAndHostCallsFollowThem) {
+  static uint32_t atCall;
+  static Launches* test;
+  test = this;
+  uint64_t stamp = 0;
+  launch(2, {timeline, zero + 1}, &stamp);
+  const backend::Command call = backend::HostCall{[](void*) { atCall = test->variable(); }, nullptr};
+  ASSERT_EQ(queue->submit(&call, 1, {timeline, zero + 2}), CUDA_SUCCESS);
+  launch(5, {timeline, zero + 3});
+  ASSERT_TRUE(timeline->waitFor(zero + 3, 10'000'000'000));
+  EXPECT_EQ(atCall, 42u);
+  EXPECT_EQ(variable(), 47u);
+  EXPECT_NE(stamp, 0u);
+}
+
+TEST_F(Launches, AFaultIsReportedAndAllThatFollowsEnds) {
+  launch(0xdead, {timeline, zero + 1});
+  launch(1, {timeline, zero + 2});
+  ASSERT_TRUE(timeline->waitFor(zero + 2, 10'000'000'000));
+  EXPECT_EQ(sink.seen, CUDA_ERROR_LAUNCH_FAILED);
+  launch(1, {timeline, zero + 3});
+  ASSERT_TRUE(timeline->waitFor(zero + 3, 10'000'000'000));
+  EXPECT_EQ(variable(), 40u);
+}
+
+TEST_F(Launches, KernelsKnowTheirLimits) {
+  EXPECT_EQ(must(kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS)), 16);
+  EXPECT_EQ(must(kernel->attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)), 1024);
+  EXPECT_EQ(must(kernel->occupancy(1024, 0)), 2);
+  backend::LaunchShape shape;
+  shape.block[0] = 1025;
+  EXPECT_EQ(kernel->prepare(shape), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(image->kernel("other").error(), CUDA_ERROR_NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace vg::testing
