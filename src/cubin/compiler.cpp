@@ -21,6 +21,8 @@ KernelCache::Key keyOf(const Request& request) {
   add(kVersion, sizeof kVersion);
   const std::string target = request.target();
   add(target.c_str(), target.size() + 1);
+  add(&request.maxRegisters, sizeof request.maxRegisters);
+  add(&request.linked, sizeof request.linked);
   for (const Input& input : request.inputs) {
     const uint64_t size = input.bytes.size();
     add(&input.kind, sizeof input.kind);

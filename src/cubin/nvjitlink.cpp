@@ -95,6 +95,17 @@ std::string textOf(Handle handle, Status (*sizeOf)(Handle, size_t*), Status (*re
   return text;
 }
 
+std::vector<std::string> optionsOf(const Request& request) {
+  std::vector<std::string> options = {"-arch=" + request.target()};
+  if (request.maxRegisters) options.push_back("-maxrregcount=" + std::to_string(request.maxRegisters));
+  for (const Input& input : request.inputs)
+    if (input.kind == InputKind::LtoIr) {
+      options.push_back("-lto");
+      break;
+    }
+  return options;
+}
+
 bool link(const Library& library, Handle handle, const Request& request, std::string& made) {
   for (const Input& input : request.inputs)
     if (library.addData(handle, typeOf(input.kind), input.bytes.data(), input.bytes.size(), input.name.c_str()))
@@ -110,13 +121,12 @@ bool link(const Library& library, Handle handle, const Request& request, std::st
 Outcome compileWithNvJitLink(const Request& request, std::string& made, const Logs& logs) {
   const Library* const library = theLibrary();
   if (!library) return Outcome::NotThere;
-  const std::string target = "-arch=" + request.target();
-  const char* options[] = {target.c_str(), "-lto"};
-  bool intermediate = false;
-  for (const Input& input : request.inputs) intermediate |= input.kind == InputKind::LtoIr;
+  const std::vector<std::string> options = optionsOf(request);
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
   Handle handle = nullptr;
-  if (library->create(&handle, intermediate ? 2 : 1, options)) {
-    VG_LOG(Info, "nvJitLink knows no %s", target.c_str());
+  if (library->create(&handle, static_cast<uint32_t>(words.size()), words.data())) {
+    VG_LOG(Info, "nvJitLink does not compile for %s", request.target().c_str());
     return Outcome::NotThere;
   }
   const bool done = link(*library, handle, request, made);

@@ -100,6 +100,9 @@ class Programs {
   Outcome run(std::string& made);
 
  private:
+  bool links() const {
+    return request_.linked || request_.inputs.size() > 1 || request_.inputs[0].kind == InputKind::Cubin;
+  }
   bool start(Words words);
   bool compileParts(Words& parts);
 
@@ -119,7 +122,6 @@ bool Programs::start(Words words) {
 
 // The parts as files that nvlink takes; of a single text the whole program.
 bool Programs::compileParts(Words& parts) {
-  const bool whole = request_.inputs.size() == 1;
   for (const Input& input : request_.inputs) {
     const std::string number = std::to_string(parts.size());
     parts.push_back(folder_.file(number + ".cubin"));
@@ -130,7 +132,8 @@ bool Programs::compileParts(Words& parts) {
     const std::string text = folder_.file(number + ".ptx");
     if (!writeFile(text, input.bytes)) return false;
     Words words = {ptxas_, "-arch=" + request_.target(), text, "-o", parts.back()};
-    if (!whole) words.insert(words.begin() + 1, "-c");
+    if (links()) words.push_back("-c");
+    if (request_.maxRegisters) words.push_back("-maxrregcount=" + std::to_string(request_.maxRegisters));
     if (!start(std::move(words))) return false;
   }
   return true;
@@ -140,13 +143,12 @@ Outcome Programs::run(std::string& made) {
   for (const Input& input : request_.inputs)
     if (input.kind != InputKind::Ptx && input.kind != InputKind::Cubin) return Outcome::NotThere;
   ptxas_ = findProgram("ptxas");
-  const bool links = request_.inputs.size() > 1 || request_.inputs[0].kind == InputKind::Cubin;
-  if (links) nvlink_ = findProgram("nvlink");
-  if (ptxas_.empty() || (links && nvlink_.empty()) || !folder_) return Outcome::NotThere;
+  if (links()) nvlink_ = findProgram("nvlink");
+  if (ptxas_.empty() || (links() && nvlink_.empty()) || !folder_) return Outcome::NotThere;
   Words parts;
   if (!compileParts(parts)) return Outcome::Refused;
   std::string result = parts[0];
-  if (links) {
+  if (links()) {
     result = folder_.file("linked.cubin");
     Words words = {nvlink_, "-arch=" + request_.target(), "-o", result};
     words.insert(words.end(), parts.begin(), parts.end());

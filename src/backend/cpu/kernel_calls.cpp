@@ -9,9 +9,9 @@
 #include "backend/condition_table.h"
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_context.h"
-#include "backend/cpu/kernel_print.h"
 #include "backend/cpu/kernel_textures.h"
 #include "backend/cpu/kernel_thread.h"
+#include "backend/kernel_print.h"
 #include "ptx/async_operation.h"
 #include "ptx/matrix.h"
 
@@ -21,7 +21,6 @@ namespace {
 using ptx::BlockState;
 
 constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000, kNanosecondsPerMillisecond = 1'000'000;
-constexpr size_t kLongestText = 4096;  // of a message, file or function name of an assertion
 
 uint64_t nanoseconds(clockid_t clock) {
   timespec now;
@@ -118,17 +117,21 @@ Place threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
 void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* messages, const uint64_t* files,
                 const uint32_t* lines, const uint64_t* functions) {
   ResidentBlock& block = ResidentBlock::of(state);
-  const auto text = [](uint64_t address) { return address ? reinterpret_cast<const char*>(address) : ""; };
+  const auto text = [](uint64_t address) { return reinterpret_cast<const char*>(address); };
+  const uint32_t(&index)[3] = state->blockIndex;
   for (uint32_t left = mask; left; left &= left - 1) {
     const uint32_t lane = std::countr_zero(left);
     const Place thread = threadOf(*state->launch, warp, lane);
-    char line[3 * kLongestText];
-    std::snprintf(line, sizeof line,
-                  "%.4095s:%u: %.4095s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.2048s` failed.\n",
-                  text(files[lane]), lines[lane], text(functions[lane]), state->blockIndex[0], state->blockIndex[1],
-                  state->blockIndex[2], thread.x, thread.y, thread.z, text(messages[lane]));
+    // Lost if reading the kernel's memory faults.
+    const std::string* const line = new std::string(print::textOf({text(messages[lane]),
+                                                                   text(files[lane]),
+                                                                   text(functions[lane]),
+                                                                   lines[lane],
+                                                                   {index[0], index[1], index[2]},
+                                                                   {thread.x, thread.y, thread.z}}));
     const KernelThread::Critical critical(block.thread());
-    std::fputs(line, stderr);
+    std::fputs(line->c_str(), stderr);
+    delete line;
   }
   KernelFault fault;
   fault.error = CUDA_ERROR_ASSERT;

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "backend/cpu/cpu_kernel.h"
-#include "backend/cpu/kernel_print.h"
+#include "backend/kernel_print.h"
 #include "base/log.h"
 #include "check/check.h"
 #include "copy/watch.h"

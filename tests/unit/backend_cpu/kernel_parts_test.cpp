@@ -9,12 +9,12 @@
 #include <fstream>
 #include <thread>
 
-#include "base/kernel_cache.h"
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_engine.h"
 #include "backend/cpu/kernel_heap.h"
-#include "backend/cpu/kernel_print.h"
+#include "backend/kernel_print.h"
 #include "backend/occupancy.h"
+#include "base/kernel_cache.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cubin/compiler_tools.h"
+#include "cubin/device_functions.h"
 #include "unit/cubin/cubin_files.h"
 
 namespace vg::cubin::testing {
@@ -100,6 +101,23 @@ TEST(CompileCache, WhatWasMadeIsKept) {
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(*first, *again);
   EXPECT_LT(took, std::chrono::milliseconds(5)) << "read, not made";
+}
+
+TEST(DeviceFunctions, AreAllThereWithFewRegisters) {
+  for (const uint32_t architecture : {80, 90, 100}) {
+    const Result<const DeviceFunctions&> functions = deviceFunctions(architecture);
+    if (functions.error() == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) GTEST_SKIP() << "no compiler on this machine";
+    ASSERT_TRUE(functions.ok());
+    for (const char* name : {"vprintf", "malloc", "free", "__assertfail"}) EXPECT_TRUE(functions.value().find(name));
+    EXPECT_FALSE(functions.value().find("memcpy"));
+    EXPECT_LE(functions.value().registers, 32u);
+    EXPECT_GT(functions.value().stackBytes, 0u);
+    EXPECT_LT(functions.value().stackBytes, 1024u);
+    const Variable* const state = functions.value().code->variable(kDeviceState);
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->size, sizeof(DeviceState));
+    EXPECT_TRUE(functions.value().code->externals.empty());
+  }
 }
 
 TEST(CompileErrors, RefusedTextIsInvalidPtx) {

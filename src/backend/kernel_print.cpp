@@ -1,4 +1,4 @@
-#include "backend/cpu/kernel_print.h"
+#include "backend/kernel_print.h"
 
 #include <atomic>
 #include <cctype>
@@ -7,7 +7,7 @@
 #include <deque>
 #include <mutex>
 
-namespace vg::backend::cpu::print {
+namespace vg::backend::print {
 namespace {
 
 // Takes values out of a packed argument buffer.
@@ -103,7 +103,7 @@ void appendInteger(std::string& out, const Conversion& conversion, Arguments& ar
   }
 }
 
-void convert(std::string& out, const Conversion& conversion, Arguments& arguments) {
+void convert(std::string& out, const Conversion& conversion, Arguments& arguments, Texts* texts) {
   switch (conversion.letter) {
     case 'd':
     case 'i':
@@ -130,7 +130,8 @@ void convert(std::string& out, const Conversion& conversion, Arguments& argument
       append(out, conversion.text + 'p', arguments.take<void*>());
       break;
     case 's': {
-      const char* const text = arguments.take<const char*>();
+      const char* text = arguments.take<const char*>();
+      if (text && texts) text = texts->next();
       append(out, conversion.text + 's', text ? text : "(null)");
       break;
     }
@@ -157,7 +158,7 @@ constinit std::atomic<bool> filled{false};
 
 }  // namespace
 
-int32_t format(const char* format, const std::byte* argumentBytes, std::string& out) {
+int32_t format(const char* format, const std::byte* argumentBytes, std::string& out, Texts* texts) {
   Arguments arguments(argumentBytes);
   for (const char* at = format; *at;) {
     if (*at != '%') {
@@ -167,9 +168,21 @@ int32_t format(const char* format, const std::byte* argumentBytes, std::string& 
       continue;
     }
     ++at;
-    convert(out, parse(at, arguments), arguments);
+    convert(out, parse(at, arguments), arguments, texts);
   }
   return arguments.count();
+}
+
+std::string textOf(const Assertion& assertion) {
+  const auto given = [](const char* text) { return text ? text : ""; };
+  const uint32_t(&block)[3] = assertion.block;
+  const uint32_t(&thread)[3] = assertion.thread;
+  char line[3 * kWidest];
+  const int length = std::snprintf(
+      line, sizeof line, "%.4095s:%u: %.4095s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.2048s` failed.\n",
+      given(assertion.file), assertion.line, given(assertion.function), block[0], block[1], block[2], thread[0],
+      thread[1], thread[2], given(assertion.message));
+  return {line, static_cast<size_t>(length)};
 }
 
 void queue(const std::string& text, size_t limit) {
@@ -195,4 +208,4 @@ void flush() noexcept {
   filled.store(false, std::memory_order_relaxed);
 }
 
-}  // namespace vg::backend::cpu::print
+}  // namespace vg::backend::print

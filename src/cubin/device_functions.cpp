@@ -1,0 +1,65 @@
+#include "cubin/device_functions.h"
+
+#include <map>
+#include <mutex>
+
+#include "cubin/compiler.h"
+
+namespace vg::cubin {
+namespace {
+
+constexpr char kText[] =
+#include "cubin/device_functions.inc"
+    ;
+
+// Programs are compiled to call functions with this many registers of their own.
+constexpr uint32_t kMostRegisters = 32;
+// The kernel that nobody launches; it calls them all, so that it needs what they need.
+constexpr std::string_view kCallsAll = "vg_keep";
+
+struct Name {
+  std::string_view external, ours;
+};
+constexpr Name kNames[] = {
+    {"vprintf", "vg_vprintf"}, {"malloc", "vg_malloc"}, {"free", "vg_free"}, {"__assertfail", "vg_assertfail"}};
+
+Result<DeviceFunctions> make(uint32_t architecture) {
+  Request request;
+  request.architecture = architecture;
+  request.inputs.push_back({InputKind::Ptx, "printf, malloc and assert of kernels", kText});
+  request.maxRegisters = kMostRegisters;
+  request.linked = true;
+  VG_TRY(std::string bytes, compile(request, {}));
+  VG_TRY(Cubin code, parse(std::move(bytes)));
+  DeviceFunctions functions;
+  if (const Kernel* const all = code.kernel(kCallsAll)) {
+    functions.registers = all->registers;
+    functions.stackBytes = all->stackBytes;
+  }
+  functions.code = std::make_shared<const Cubin>(std::move(code));
+  for (const Name& name : kNames)
+    if (!functions.find(name.external))
+      return fail(CUDA_ERROR_INVALID_IMAGE, "the compiler left out %s", name.ours.data());
+  return functions;
+}
+
+}  // namespace
+
+std::string_view deviceFunctionsPtx() { return kText; }
+
+const Function* DeviceFunctions::find(std::string_view external) const {
+  for (const Name& name : kNames)
+    if (name.external == external) return code->function(name.ours);
+  return nullptr;
+}
+
+Result<const DeviceFunctions&> deviceFunctions(uint32_t architecture) {
+  static std::mutex mutex;  // guards made; held while one is compiled, so that it is compiled once
+  static auto* const made = new std::map<uint32_t, DeviceFunctions>;
+  std::lock_guard lock(mutex);
+  if (const auto known = made->find(architecture); known != made->end()) return known->second;
+  VG_TRY(DeviceFunctions functions, make(architecture));
+  return made->emplace(architecture, std::move(functions)).first->second;
+}
+
+}  // namespace vg::cubin
