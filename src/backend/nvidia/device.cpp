@@ -54,7 +54,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       traits_(std::move(traits)),
       memory_(*gpu_, known_),
       hostPages_(*gpu_, known_),
-      transfer_(*gpu_, addresses, known_, threads),
+      transfer_(*gpu_, addresses, known_, threads, [this]() -> Result<ComputeEngine&> { return compute(); }),
       addresses_(addresses) {}
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.

@@ -57,9 +57,22 @@ CUresult Transfer::copy(const copy::Shape& shape) {
   const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
   const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
   if (byCpu || (small && toVideo != fromVideo)) return onCpu(shape, threads_);
-  if (toVideo && fromVideo) return overlap(shape) ? copyOverlapping(shape) : copyOnGpu(shape, Direction::Inside);
+  if (toVideo && fromVideo) return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
   if (toVideo) return copyOnGpu(shape, Direction::In);
   return to == Place::Pinned ? copyOnGpu(shape, Direction::Out) : stageOut(shape);
+}
+
+// A kernel for what is large; a copy engine for what is left of it.
+CUresult Transfer::copyInside(const copy::Shape& shape) {
+  const size_t part = VideoKernels::partOf(shape);
+  if (!part) return copyOnGpu(shape, Direction::Inside);
+  VG_CHECK(kernels_.copy(shape.destination.base, shape.source.base, part));
+  if (part == shape.bytes()) return CUDA_SUCCESS;
+  copy::Shape rest;
+  rest.destination.base = shape.destination.base + part;
+  rest.source.base = shape.source.base + part;
+  rest.width = shape.bytes() - part;
+  return copyOnGpu(rest, Direction::Inside);
 }
 
 CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {
@@ -122,6 +135,18 @@ CUresult Transfer::fill(const copy::Fill& fill) {
 #endif
     return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
   }
+  const size_t part = VideoKernels::partOf(fill);
+  if (!part) return fillOnEngine(fill);
+  VG_CHECK(kernels_.fill(fill.base, part, wordOf(fill)));
+  if (part == bytes) return CUDA_SUCCESS;
+  copy::Fill rest = fill;
+  rest.base += part;
+  rest.pitch = rest.width = bytes - part;
+  rest.height = 1;
+  return fillOnEngine(rest);
+}
+
+CUresult Transfer::fillOnEngine(const copy::Fill& fill) {
   VG_TRY(Engines::Lease lease, engines_.take(Direction::Inside));
   VG_TRY(const uint64_t last, send(*lease.channel, FillPieces(fill)));
   return lease.channel->wait(last);

@@ -1,4 +1,5 @@
-// Any copy or fill, on the calling thread until it is done: by a copy engine where it can reach both sides, by the CPU
+// Any copy or fill, on the calling thread until it is done: by a copy engine where it can reach both sides, by a kernel
+// where both are video memory and it is large, by the CPU
 // through BAR1 into video memory where that is faster or the source is pageable, through pinned buffers out of it into
 // pageable memory. Thread-safe.
 #pragma once
@@ -6,6 +7,7 @@
 #include "backend/nvidia/engines.h"
 #include "backend/nvidia/known_ranges.h"
 #include "backend/nvidia/staging.h"
+#include "backend/nvidia/video_kernels.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 
@@ -13,9 +15,14 @@ namespace vg::backend::nvidia {
 
 class Transfer {
  public:
-  // `threads` (may be null) help where the CPU copies much.
-  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, copy::Parallel* threads)
-      : known_(known), threads_(threads), engines_(gpu, addresses), staging_(gpu, addresses) {}
+  // `threads` (may be null) help where the CPU copies much; `compute` runs kernels (empty: nothing does).
+  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, copy::Parallel* threads,
+           VideoKernels::Engine compute)
+      : known_(known),
+        threads_(threads),
+        engines_(gpu, addresses),
+        staging_(gpu, addresses),
+        kernels_(gpu, addresses, std::move(compute)) {}
 
   // CUDA_ERROR_ILLEGAL_ADDRESS when memory was not there; what arrived is unknown then.
   CUresult copy(const copy::Shape& shape);
@@ -23,6 +30,8 @@ class Transfer {
 
  private:
   CUresult copyOnGpu(const copy::Shape& shape, Direction direction);
+  CUresult copyInside(const copy::Shape& shape);
+  CUresult fillOnEngine(const copy::Fill& fill);
   CUresult copyOverlapping(const copy::Shape& shape);
   CUresult stageOut(const copy::Shape& shape);
   Place placeOf(const copy::Side& side, const copy::Shape& shape) const;
@@ -31,6 +40,7 @@ class Transfer {
   copy::Parallel* const threads_;
   Engines engines_;
   Staging staging_;
+  VideoKernels kernels_;
 };
 
 }  // namespace vg::backend::nvidia

@@ -52,10 +52,19 @@ ComputeEngine::~ComputeEngine() {
 
 Result<ComputeEngine::Sent> ComputeEngine::launch(unsigned lane, const KernelCode& code, const Grid& grid,
                                                   const std::byte* parameters, uint32_t bytes, bool cooperative) {
-  Lane& taken = lanes_[lane % kChannels];
-  const std::lock_guard guard(taken.mutex);
-  VG_TRY(const uint64_t number, taken.channel->launch(code, grid, parameters, bytes, cooperative));
-  return Sent{taken.channel.get(), number};
+  return send(lanes_[lane % kLanes], code, grid, parameters, bytes, cooperative);
+}
+
+Result<ComputeEngine::Sent> ComputeEngine::launchAside(const KernelCode& code, const Grid& grid,
+                                                       const std::byte* parameters, uint32_t bytes) {
+  return send(lanes_[kLanes], code, grid, parameters, bytes, false);
+}
+
+Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, const KernelCode& code, const Grid& grid,
+                                                const std::byte* parameters, uint32_t bytes, bool cooperative) {
+  const std::lock_guard guard(lane.mutex);
+  VG_TRY(const uint64_t number, lane.channel->launch(code, grid, parameters, bytes, cooperative));
+  return Sent{lane.channel.get(), number};
 }
 
 CUresult ComputeEngine::reserveLocal(uint32_t bytes) {

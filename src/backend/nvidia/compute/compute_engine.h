@@ -13,7 +13,7 @@ namespace vg::backend::nvidia {
 
 class ComputeEngine {
  public:
-  static constexpr unsigned kChannels = 8;
+  static constexpr unsigned kLanes = 8;
 
   static Result<std::unique_ptr<ComputeEngine>> create(Gpu& gpu, Addresses& addresses);
   ~ComputeEngine();
@@ -30,12 +30,14 @@ class ComputeEngine {
   // Requires: reserveLocal(code.localBytes) succeeded.
   Result<Sent> launch(unsigned lane, const KernelCode& code, const Grid& grid, const std::byte* parameters,
                       uint32_t bytes, bool cooperative);
+  // The same in a channel that no lane has.
+  Result<Sent> launchAside(const KernelCode& code, const Grid& grid, const std::byte* parameters, uint32_t bytes);
   // Room for so many bytes of stack and local variables a thread, of all threads that the GPU can run at once. Waits
   // for all grids when there is not enough yet.
   CUresult reserveLocal(uint32_t bytes);
   // After code was written to where other code may have been.
   void forgetCode();
-  ComputeChannel& channel(unsigned lane) { return *lanes_[lane % kChannels].channel; }
+  ComputeChannel& channel(unsigned lane) { return *lanes_[lane % kLanes].channel; }
   const ComputeFacts& facts() const { return facts_; }
 
  private:
@@ -45,6 +47,9 @@ class ComputeEngine {
   };
 
   ComputeEngine(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
+  static constexpr unsigned kChannels = kLanes + 1;
+  Result<Sent> send(Lane& lane, const KernelCode& code, const Grid& grid, const std::byte* parameters, uint32_t bytes,
+                    bool cooperative);
   CUresult takeWindows();
   CUresult replacePool(uint64_t bytesPerTpc);
 
@@ -53,9 +58,9 @@ class ComputeEngine {
   ComputeFacts facts_;
   std::byte *sharedWindow_ = nullptr, *localWindow_ = nullptr;
   std::unique_ptr<ChannelGroup> group_;
-  std::array<Lane, kChannels> lanes_;
-  std::mutex poolMutex_;         // before the lanes' mutexes
-  std::unique_ptr<Block> pool_;  // guarded by poolMutex_
+  std::array<Lane, kChannels> lanes_;  // the last is aside
+  std::mutex poolMutex_;               // before the lanes' mutexes
+  std::unique_ptr<Block> pool_;        // guarded by poolMutex_
   std::atomic<uint32_t> localBytes_{0};
 };
 
