@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/nvidia/gpu_image.h"
+#include "backend/nvidia/kernel_services.h"
 #include "backend/nvidia/queue.h"
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
@@ -84,6 +85,8 @@ void GpuDevice::codeChanged() {
 
 // A thread of the host sees the end of every command, so its clock serves.
 uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
+
+void GpuDevice::flushOutput() noexcept { KernelServices::flushAll(); }
 
 void GpuDevice::quiesce() noexcept {
   constexpr uint64_t kPatience = 250'000'000;  // ns

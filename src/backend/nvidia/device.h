@@ -41,6 +41,7 @@ class GpuDevice final : public Device {
   uint64_t timestamp() const override;
   void hostMemoryLocked(std::byte* start, size_t bytes) override { hostPages_.show(start, bytes, false); }
   void hostMemoryUnlocked(std::byte* start, size_t bytes) override { hostPages_.hide(start, bytes); }
+  void flushOutput() noexcept override;
   void quiesce() noexcept override;
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/nvidia/device.h"
+#include "backend/nvidia/kernel_services.h"
 #include "backend/occupancy.h"
 
 namespace vg::backend::nvidia {
@@ -16,24 +17,24 @@ uint32_t product(const std::array<uint32_t, 3>& size) {
 }
 
 // The largest block that the registers allow, within what the code says.
-uint32_t maxThreads(const Traits& traits, const cubin::Kernel& kernel) {
+uint32_t maxThreads(const Traits& traits, const cubin::Kernel& kernel, uint32_t registers) {
   uint32_t most = static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
   if (kernel.requiredThreads[0]) most = std::min(most, product(kernel.requiredThreads));
   if (kernel.maxThreads) most = std::min(most, kernel.maxThreads);
   const auto all = static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK));
-  while (most > kWarp && occupancy::registersOfBlock({most, kernel.registers, 0}) > all) most -= kWarp;
+  while (most > kWarp && occupancy::registersOfBlock({most, registers, 0}) > all) most -= kWarp;
   return most;
 }
 
-KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin::Kernel& kernel) {
+KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin::Kernel& kernel, uint32_t registers) {
   KernelFacts facts;
   facts.name = kernel.name.c_str();
-  facts.registers = kernel.registers;
+  facts.registers = registers;
   facts.staticShared = kernel.sharedBytes;
   for (const cubin::Section& section : cubin.sections)
     if (section.kind == cubin::Kind::Constant && section.bank == kUserConstants) facts.constantBytes += section.size;
   facts.localBytes = kernel.frameBytes;
-  facts.maxThreads = maxThreads(traits, kernel);
+  facts.maxThreads = maxThreads(traits, kernel, registers);
   facts.requiredThreads = kernel.requiredThreads;
   facts.fixedCluster = kernel.cluster[0] != 0;
   facts.ptxVersion = facts.binaryVersion = static_cast<int>(cubin.architecture);
@@ -43,12 +44,13 @@ KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin
 }  // namespace
 
 GpuKernel::GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
-                     const KernelLimits* limits)
+                     const KernelLimits* limits, KernelServices* services)
     : device_(device),
       native_(native),
       code_(code),
       limits_(limits),
-      facts_(factsOf(device.traits(), cubin, native)),
+      services_(services),
+      facts_(factsOf(device.traits(), cubin, native, code.registers)),
       rules_(device.traits(), native.cluster) {
   for (const cubin::Parameter& parameter : native.parameters) parameters_.push_back({parameter.offset, parameter.size});
 }
@@ -61,7 +63,8 @@ CUresult GpuKernel::prepare(const LaunchShape& shape) {
 
 // Where the compiler could not see how deep calls go, the limit of the context says how much there is.
 uint32_t GpuKernel::localBytes() const {
-  const uint32_t known = std::max(native_.stackBytes, native_.frameBytes);
+  const uint32_t own = std::max(native_.stackBytes, native_.frameBytes);
+  const uint32_t known = own + (services_ ? services_->stackBytes() : 0);
   if (!native_.unknownStack) return known;
   const size_t limit = limits_ ? limits_->stackBytes.load(std::memory_order_relaxed) : 1024;
   return known + static_cast<uint32_t>(std::min<size_t>(limit, 512 * 1024));

@@ -9,12 +9,14 @@
 namespace vg::backend::nvidia {
 
 class GpuDevice;
+class KernelServices;
 
 class GpuKernel final : public Kernel {
  public:
-  // `cubin` holds `native`, and both live as long as the kernel; `limits` may be null. `code` without local memory.
+  // `cubin` holds `native`, and both live as long as the kernel; `limits` and `services` may be null, which means that
+  // no kernel of the module calls functions of the driver. `code` without local memory.
   GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
-            const KernelLimits* limits);
+            const KernelLimits* limits, KernelServices* services);
 
   const std::string& name() const override { return native_.name; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
@@ -29,6 +31,8 @@ class GpuKernel final : public Kernel {
   }
   bool inlineSafe(const LaunchShape&) const override { return false; }
 
+  // Null: its module needs none.
+  KernelServices* services() const { return services_; }
   // What a launch sends. Requires: prepare(shape) succeeded.
   KernelCode code() const;
   Grid grid(const LaunchShape& shape) const;
@@ -41,6 +45,7 @@ class GpuKernel final : public Kernel {
   const cubin::Kernel& native_;
   const KernelCode code_;
   const KernelLimits* const limits_;
+  KernelServices* const services_;
   std::vector<Parameter> parameters_;
   const KernelFacts facts_;
   KernelRules rules_;

@@ -3,6 +3,7 @@
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernel_services.h"
 #include "base/log.h"
 
 namespace vg::backend::nvidia {
@@ -80,7 +81,12 @@ void SentWork::reportFault(const Entry& entry, CUresult error) {
   const std::string what = describeFault(device_.gpu(), channel);
   VG_LOG(Error, "kernel %s was stopped by a fault%s%s (%s)", launch.record->kernel->name().c_str(),
          what.empty() ? "" : ": ", what.c_str(), channel.describe().c_str());
-  launch.faults->report(error, "a fault in a kernel");
+  // An assertion says so in words, then traps.
+  KernelServices* const services = static_cast<const GpuKernel&>(*launch.record->kernel).services();
+  if (services && services->flush())
+    launch.faults->report(CUDA_ERROR_ASSERT, "an assertion failed");
+  else
+    launch.faults->report(error, "a fault in a kernel");
 }
 
 void SentWork::finish(const Entry& entry) {

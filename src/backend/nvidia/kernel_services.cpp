@@ -1,0 +1,143 @@
+#include "backend/nvidia/kernel_services.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "backend/nvidia/device.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+// All that live. Never destroyed: kernels may print while the process exits.
+struct List {
+  std::mutex mutex;  // guards all; not held while memory is taken
+  std::vector<std::weak_ptr<KernelServices>> all;
+};
+List& theList() {
+  static List* const instance = new List;
+  return *instance;
+}
+constinit std::atomic<bool> any{false};
+
+const KernelLimits& limitsOf(const ImageSource& source) {
+  static const KernelLimits defaults;
+  return source.limits ? *source.limits : defaults;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<KernelServices>> KernelServices::of(GpuDevice& device, const ImageSource& source) {
+  static std::mutex making;  // one at a time, so that a context gets one
+  const std::lock_guard guard(making);
+  List& list = theList();
+  {
+    const std::lock_guard lock(list.mutex);
+    std::erase_if(list.all, [](const auto& one) { return one.expired(); });
+    for (const auto& one : list.all)
+      if (auto known = one.lock(); known && known->owner_ == source.memoryOwner && &known->device_ == &device)
+        return known;
+  }
+  VG_TRY(const cubin::DeviceFunctions& functions,
+         cubin::deviceFunctions(static_cast<uint32_t>(device.traits().computeCapability)));
+  auto made = std::make_shared<KernelServices>(device, source, functions);
+  VG_CHECK(made->make(source));
+  const std::lock_guard lock(list.mutex);
+  list.all.push_back(made);
+  any.store(true, std::memory_order_release);
+  return made;
+}
+
+void KernelServices::flushAll() noexcept {
+  if (!any.load(std::memory_order_acquire)) [[likely]]
+    return;
+  std::vector<std::shared_ptr<KernelServices>> living;
+  {
+    const std::lock_guard lock(theList().mutex);
+    for (const auto& one : theList().all)
+      if (auto known = one.lock()) living.push_back(std::move(known));
+  }
+  for (const auto& one : living) (void)one->flush();
+}
+
+KernelServices::KernelServices(GpuDevice& device, const ImageSource& source, const cubin::DeviceFunctions& functions)
+    : device_(device),
+      functions_(functions),
+      owner_(source.memoryOwner),
+      release_(source.release),
+      code_(device, functions.code, "printf, malloc and assert of kernels") {}
+
+KernelServices::~KernelServices() {
+  if (output_) (void)flush();
+  for (const CUdeviceptr memory : {heap_, ring_})
+    if (memory) release_(owner_, memory);
+}
+
+Result<CUdeviceptr> KernelServices::allocate(const ImageSource& source, size_t bytes, CUdeviceptr& kept) {
+  VG_TRY(kept, source.allocate(owner_, bytes, 256));
+  return kept;
+}
+
+// Video memory is the CPU's too, at the same addresses.
+CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState& state) {
+  cubin::HeapHeader header;
+  header.size = std::max<uint64_t>(limitsOf(source).heapBytes.load(std::memory_order_relaxed),
+                                   2 * cubin::HeapHeader::kHeapStart) &
+                ~uint64_t{15};
+  VG_TRY(state.heap, allocate(source, header.size, heap_));
+  copy::Fill zeroes;
+  zeroes.base = reinterpret_cast<std::byte*>(heap_);
+  zeroes.width = zeroes.pitch = header.size;
+  zeroes.height = 1;
+  zeroes.elementSize = 1;
+  VG_CHECK(device_.transfer().fill(zeroes));
+  std::memcpy(reinterpret_cast<void*>(heap_), &header, sizeof header);
+  return CUDA_SUCCESS;
+}
+
+CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceState& state) {
+  const size_t bytes = DeviceOutput::bytesFor(limitsOf(source).printfBytes.load(std::memory_order_relaxed));
+  VG_TRY(state.output, allocate(source, bytes, ring_));
+  copy::Fill zeroes;
+  zeroes.base = reinterpret_cast<std::byte*>(ring_);
+  zeroes.width = zeroes.pitch = bytes;
+  zeroes.height = 1;
+  zeroes.elementSize = 1;
+  VG_CHECK(device_.transfer().fill(zeroes));
+  output_.emplace(reinterpret_cast<std::byte*>(ring_), bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult KernelServices::make(const ImageSource& source) {
+  const auto nobody = [](const std::string& name) -> Result<uint64_t> {
+    return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions call %s", name.c_str());
+  };
+  VG_CHECK(code_.place(source));
+  VG_CHECK(code_.fill(nobody, false));
+  cubin::DeviceState state{};
+  VG_CHECK(makeHeap(source, state));
+  VG_CHECK(makeOutput(source, state));
+  const cubin::Variable* const variable = code_.code().variable(cubin::kDeviceState);
+  if (!variable || variable->size < sizeof state)
+    return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions have no state");
+  std::memcpy(reinterpret_cast<void*>(code_.addressOf(*variable)), &state, sizeof state);
+  device_.codeChanged();
+  return CUDA_SUCCESS;
+}
+
+Result<uint64_t> KernelServices::external(const std::string& name) const {
+  if (const cubin::Function* const function = functions_.find(name)) return code_.addressOf(*function);
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "native code calls %s, which this driver does not supply", name.c_str());
+}
+
+bool KernelServices::flush() noexcept {
+  const std::lock_guard guard(mutex_);
+  const DeviceOutput::Drained drained = output_->drain();
+  std::fwrite(drained.printed.data(), 1, drained.printed.size(), stdout);
+  std::fwrite(drained.assertions.data(), 1, drained.assertions.size(), stderr);
+  asserted_ |= !drained.assertions.empty();
+  return asserted_;
+}
+
+}  // namespace vg::backend::nvidia

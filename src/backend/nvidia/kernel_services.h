@@ -1,0 +1,53 @@
+// What kernels of one context ask of a driver while they run: printing, malloc, assertions. Made when the first image
+// of a context needs it, kept by the images that do. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "backend/device_output.h"
+#include "backend/nvidia/placed_cubin.h"
+#include "cubin/device_functions.h"
+
+namespace vg::backend::nvidia {
+
+class KernelServices {
+ public:
+  // Those of the source's context. CUDA_ERROR_JIT_COMPILER_NOT_FOUND where the functions cannot be made.
+  static Result<std::shared_ptr<KernelServices>> of(GpuDevice& device, const ImageSource& source);
+  // Writes what kernels of all contexts have printed. Cheap when no kernel prints.
+  static void flushAll() noexcept;
+
+  KernelServices(GpuDevice& device, const ImageSource& source, const cubin::DeviceFunctions& functions);
+  KernelServices(const KernelServices&) = delete;
+  ~KernelServices();
+
+  // The address of a function that programs expect. CUDA_ERROR_NOT_SUPPORTED for others.
+  Result<uint64_t> external(const std::string& name) const;
+  // What kernels that call the functions need: registers at least, local memory beside their own.
+  uint32_t registers() const { return functions_.registers; }
+  uint32_t stackBytes() const { return functions_.stackBytes; }
+  // Writes what was printed. True when an assertion has failed since the last time.
+  bool flush() noexcept;
+
+ private:
+  CUresult make(const ImageSource& source);
+  Result<CUdeviceptr> allocate(const ImageSource& source, size_t bytes, CUdeviceptr& kept);
+  CUresult makeHeap(const ImageSource& source, cubin::DeviceState& state);
+  CUresult makeOutput(const ImageSource& source, cubin::DeviceState& state);
+
+  GpuDevice& device_;
+  const cubin::DeviceFunctions& functions_;
+  void* const owner_;  // the context
+  const ImageSource::Release release_;
+  PlacedCubin code_;
+  CUdeviceptr heap_ = 0, ring_ = 0;
+  std::mutex mutex_;  // guards output_
+  std::optional<DeviceOutput> output_;
+  bool asserted_ = false;  // guarded by mutex_
+};
+
+}  // namespace vg::backend::nvidia
