@@ -116,6 +116,7 @@ struct Symbol {
 
 struct Cubin {
   uint32_t architecture = 0;  // 90 for sm_90
+  uint32_t ptxTarget = 0;     // of the PTX it was made of: 75 for compute_75
   bool relocatable = false;   // of nvcc -dc; needs no linking when it misses nothing
   uint32_t abiVersion = 0;    // of the ELF header
   uint32_t apiVersion = 0;    // CUDA_API_VERSION attribute: 130; 0: not said

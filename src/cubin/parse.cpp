@@ -43,6 +43,7 @@ class Parser {
 
  private:
   void readHeader();
+  void readNote();
   CUresult placeSections();
   CUresult place(const ElfSection& section, Section placed);
   CUresult readSymbols();
@@ -76,8 +77,27 @@ void Parser::readHeader() {
   const Elf64_Ehdr& header = file_.header();
   const uint32_t flags = header.e_flags;
   cubin_.architecture = header.e_ident[EI_OSABI] == kOldDialect ? flags & 0xFF : flags >> 8 & 0xFF;
+  cubin_.ptxTarget = header.e_ident[EI_OSABI] == kOldDialect ? flags >> 16 & 0xFF : 0;
+  readNote();
+  if (!cubin_.ptxTarget) cubin_.ptxTarget = cubin_.architecture;
   cubin_.abiVersion = header.e_ident[EI_ABIVERSION];
   cubin_.relocatable = header.e_type == ET_REL;
+}
+
+// The new dialect says in a note what the code was made of: {u16 version, u16 target of the PTX, u32 of the compiler}
+// behind the header and the name of the maker.
+void Parser::readNote() {
+  const ElfSection* const section = file_.find(".note.nv.cuinfo");
+  if (!section) return;
+  const Result<std::string_view> bytes = file_.contents(*section);
+  Elf64_Nhdr header;
+  if (!bytes || bytes.value().size() < sizeof header) return;
+  std::memcpy(&header, bytes.value().data(), sizeof header);
+  const uint64_t target = sizeof header + ((uint64_t{header.n_namesz} + 3) & ~uint64_t{3}) + sizeof(uint16_t);
+  uint16_t value;
+  if (target + sizeof value > bytes.value().size()) return;
+  std::memcpy(&value, bytes.value().data() + target, sizeof value);
+  cubin_.ptxTarget = value;
 }
 
 CUresult Parser::place(const ElfSection& section, Section placed) {

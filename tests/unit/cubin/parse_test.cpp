@@ -158,6 +158,13 @@ TEST(ParseThreads, ReadsTheRequiredBlock) {
   EXPECT_EQ(read(bytes).kernel("shaped")->requiredThreads, (std::array<uint32_t, 3>{64, 2, 1}));
 }
 
+TEST(ParseTarget, TellsWhatTheCodeWasMadeOf) {
+  const std::string bytes = fileOf("bytes.90.cubin");
+  SKIP_WITHOUT(bytes);
+  EXPECT_EQ(read(bytes).ptxTarget, 80u);
+  EXPECT_EQ(read(fileOf("kernels.90.cubin")).ptxTarget, 90u);
+}
+
 TEST(ParseParts, RelocatableCodeSaysWhatItMisses) {
   const std::string bytes = fileOf("parts.90.cubin");
   SKIP_WITHOUT(bytes);
