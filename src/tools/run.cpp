@@ -89,6 +89,12 @@ std::string absolute(const std::string& path) {
   return result;
 }
 
+// They run native code, so that nothing has to be turned into PTX for them.
+bool offersRealGpus() {
+  const char* const devices = std::getenv("VERDIGRIS_DEVICES");
+  return devices && std::strstr(devices, "gpu");
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
@@ -107,7 +113,6 @@ int run(const RunOptions& options) {
 
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);
   if (options.preload) prepend("LD_PRELOAD", installation.library());
-  if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
   set("VERDIGRIS_DEVICES", options.devices);
   set("VERDIGRIS_MEMORY", options.memory);
   set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);
@@ -117,7 +122,10 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_CHECK", options.check);
   set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
   set("VERDIGRIS_LOG_FILE", absolute(options.report));
-  setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
+  if (!offersRealGpus()) {
+    if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
+    setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
+  }
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 
   std::vector<char*> arguments;
