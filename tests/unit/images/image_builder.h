@@ -125,13 +125,16 @@ inline Bytes cubin(const std::string& kernel, const std::vector<std::pair<uint16
   symbols[1].st_name = name(kernel);
   symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
   symbols[1].st_other = 0x10;
+  symbols[1].st_shndx = 5;  // .text
   std::vector<Elf64_Shdr> sections(6);
   sections[1].sh_name = name(".strtab");
   sections[2].sh_name = name(".symtab");
   sections[3].sh_name = name(".nv.info." + kernel);
   sections[4].sh_name = name(".nv.shared." + kernel);
   sections[5].sh_name = name(".text." + kernel);
-  Bytes bytes(sizeof(Elf64_Ehdr));
+  Bytes bytes;
+  bytes.reserve(4096);  // else GCC 12 sees bounds that are not there
+  bytes.resize(sizeof(Elf64_Ehdr));
   const auto place = [&](Elf64_Shdr& section, uint32_t type, const void* data, size_t size) {
     section.sh_type = type;
     section.sh_offset = bytes.size();
