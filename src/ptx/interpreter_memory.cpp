@@ -1,6 +1,7 @@
 // Loads, stores, atomics, address conversions, cp.async. Global and generic addresses are host addresses; wild ones
 // fault, and the runner's signal handler answers.
 #include <algorithm>
+#include <cstring>
 
 #include "ptx/interpreter_impl.h"
 
@@ -37,6 +38,37 @@ void storeBits(std::byte* at, uint32_t bytes, uint64_t value, int order) {
       return __atomic_store_n(reinterpret_cast<uint64_t*>(at), value, order);
   }
 }
+// Sixteen bytes as the processor moves them whole. Racing programs race here on purpose.
+using Pair = uint64_t __attribute__((vector_size(16), aligned(1)));
+[[gnu::no_sanitize("thread")]] void loadPair(const std::byte* at, std::byte* to) {
+  const Pair value = *reinterpret_cast<const volatile Pair*>(at);
+  std::memcpy(to, &value, sizeof value);
+}
+[[gnu::no_sanitize("thread")]] void storePair(std::byte* at, const std::byte* from) {
+  Pair value;
+  std::memcpy(&value, from, sizeof value);
+  *reinterpret_cast<volatile Pair*>(at) = value;
+}
+
+// Vectors: programs rely on it that up to 16 aligned bytes are seen as a whole. `bytes`: 2 to 32, a power of two.
+void loadVector(const std::byte* at, uint32_t bytes, std::byte* to, int order) {
+  if (bytes <= 8) {
+    const uint64_t value = loadBits(at, bytes, order);
+    std::memcpy(to, &value, bytes);
+  }
+  for (uint32_t done = 0; bytes - done >= 16; done += 16) loadPair(at + done, to + done);
+}
+void storeVector(std::byte* at, uint32_t bytes, const std::byte* from, int order) {
+  if (bytes <= 8) {
+    uint64_t value = 0;
+    std::memcpy(&value, from, bytes);
+    storeBits(at, bytes, value, order);
+  }
+  for (uint32_t done = 0; bytes - done >= 16; done += 16) storePair(at + done, from + done);
+}
+
+constexpr uint32_t kMostVectorBytes = 32;
+
 template <class T>
 bool exchangeIf(std::byte* at, uint64_t& expected, uint64_t desired) {
   T old = static_cast<T>(expected);
@@ -58,9 +90,13 @@ void load(Warp& w, const Step& s, uint32_t mask) {
   eachLane(mask, [&](uint32_t lane) {
     const std::byte* at = w.address(lane, s, s.sources[0], uint64_t{bytes} * width, s.space);
     if (width == 1) return w.write(lane, s.targets[0], extended(s.i->type(), loadBits(at, bytes, order)));
-    uint64_t values[8];
-    for (uint32_t k = 0; k < width; ++k) values[k] = loadBits(at + k * bytes, bytes, order);
-    for (uint32_t k = 0; k < width; ++k) w.write(lane, s.vectorTargets[k], extended(s.i->type(), values[k]));
+    std::byte vector[kMostVectorBytes];
+    loadVector(at, bytes * width, vector, order);
+    for (uint32_t k = 0; k < width; ++k) {
+      uint64_t value = 0;
+      std::memcpy(&value, vector + k * bytes, bytes);
+      w.write(lane, s.vectorTargets[k], extended(s.i->type(), value));
+    }
   });
 }
 
@@ -70,7 +106,12 @@ void store(Warp& w, const Step& s, uint32_t mask) {
   eachLane(mask, [&](uint32_t lane) {
     std::byte* at = w.address(lane, s, s.sources[0], uint64_t{bytes} * width, s.space);
     if (width == 1) return storeBits(at, bytes, w.read(lane, s.sources[1]), order);
-    for (uint32_t k = 0; k < width; ++k) storeBits(at + k * bytes, bytes, w.read(lane, s.vectorSources[k]), order);
+    std::byte vector[kMostVectorBytes];
+    for (uint32_t k = 0; k < width; ++k) {
+      const uint64_t value = w.read(lane, s.vectorSources[k]);
+      std::memcpy(vector + k * bytes, &value, bytes);
+    }
+    storeVector(at, bytes * width, vector, order);
   });
 }
 

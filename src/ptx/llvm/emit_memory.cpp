@@ -84,6 +84,13 @@ static bool comesFromMemory(const Program& program, ValueId id, int depth) {
 
 // --- Loads -----------------------------------------------------------------------------------------------------------
 
+// The addresses of the lanes of a mask, and for the others one where loads do no harm.
+llvm::Value* Emitter::orNowhere(Value* addresses, Value* mask) {
+  const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
+  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
+  return b_.CreateSelect(mask, addresses, b_.CreateVectorSplat(lanes, b_.CreatePtrToInt(dummy_, b_.getInt64Ty())));
+}
+
 llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile) {
   const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
   if (options_.avx512 && bits >= 32 && !isVolatile && lanes >= 8) {
@@ -97,9 +104,7 @@ llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool 
         {llvm::Constant::getNullValue(type), llvm::ConstantPointerNull::get(b_.getPtrTy()), addresses, mask,
          b_.getInt32(1)});
   }
-  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
-  Value* const nowhere = b_.CreateVectorSplat(lanes, b_.CreatePtrToInt(dummy_, b_.getInt64Ty()));
-  Value* const safe = b_.CreateSelect(mask, addresses, nowhere);
+  Value* const safe = orNowhere(addresses, mask);
   Value* out = llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), lanes));
   for (uint32_t l = 0; l < lanes; ++l) {
     auto* load = b_.CreateAlignedLoad(integerType(bits), pointer(b_.CreateExtractElement(safe, l)),
@@ -142,8 +147,38 @@ Emitter::Components Emitter::loadRow(const Address& a, uint32_t bits, uint32_t c
   return out;
 }
 
+// What the processor reads or writes in one access for `bytes` bytes: programs rely on it that a vector of up to 16
+// bytes, aligned to its size, is seen as a whole (the tile states of look-back scans). Null: it takes several.
+static llvm::Type* wholeType(llvm::IRBuilderBase& b, uint32_t bytes) {
+  if (bytes == 16) return llvm::FixedVectorType::get(b.getInt64Ty(), 2);
+  return bytes < 16 && llvm::isPowerOf2_32(bytes) ? b.getIntNTy(bytes * 8) : nullptr;
+}
+
+// Vectors that other threads may be writing, a lane at a time.
+Emitter::Components Emitter::loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask) {
+  Components out(count);
+  const Chunks lanes = chunksOf(mask);
+  auto* const element = llvm::FixedVectorType::get(integerType(bits), count);
+  auto* const row = llvm::FixedVectorType::get(integerType(bits), w_);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const safe = orNowhere(addressChunk(a, c), lanes[c]);
+    llvm::SmallVector<Value*, 8> rows(count, llvm::PoisonValue::get(row));
+    for (uint32_t l = 0; l < w_; ++l) {
+      Value* const loaded =
+          b_.CreateBitCast(b_.CreateAlignedLoad(wholeType(b_, bits / 8 * count),
+                                                pointer(b_.CreateExtractElement(safe, l)), llvm::Align(bits / 8), true),
+                           element);
+      for (uint32_t n = 0; n < count; ++n)
+        rows[n] = b_.CreateInsertElement(rows[n], b_.CreateExtractElement(loaded, n), l);
+    }
+    for (uint32_t n = 0; n < count; ++n) out[n].push_back(rows[n]);
+  }
+  return out;
+}
+
 Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
                                       bool isVolatile) {
+  if (isVolatile && count > 1 && wholeType(b_, bits / 8 * count)) return loadWhole(a, bits, count, mask);
   Components out(count);
   const Chunks lanes = chunksOf(mask);
   for (uint32_t c = 0; c < k_; ++c) {
@@ -246,6 +281,15 @@ void Emitter::emitLoad(const Instruction& i) {
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
   if (a.shape.uniform()) {
+    llvm::Type* const whole = isVolatile && count > 1 ? wholeType(b_, bits / 8 * count) : nullptr;
+    Value* vector = nullptr;
+    if (whole) {
+      const auto load = [&] {
+        return b_.CreateAlignedLoad(whole, pointer(a.scalar), llvm::Align(bits / 8), isVolatile);
+      };
+      vector = b_.CreateBitCast(i.guard == kNone ? load() : whenTrue(anyLane(mask), whole, load),
+                                llvm::FixedVectorType::get(integerType(bits), count));
+    }
     for (uint32_t n = 0; n < count; ++n) {
       if (i.results[n] == kNone) continue;
       const auto load = [&]() -> Value* {
@@ -254,7 +298,10 @@ void Emitter::emitLoad(const Instruction& i) {
       };
       Form form;
       form.shape = {Shape::Uniform, 0, false};
-      form.scalar = i.guard == kNone ? load() : whenTrue(anyLane(mask), integerType(bits), load);
+      if (vector)
+        form.scalar = b_.CreateExtractElement(vector, n);
+      else
+        form.scalar = i.guard == kNone ? load() : whenTrue(anyLane(mask), integerType(bits), load);
       form.scalar = widenLoaded(form.scalar, type, result(n).type);
       finish(i, n, std::move(form));
     }
@@ -340,6 +387,8 @@ void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& e
     data =
         llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), static_cast<unsigned>(elements.size())));
     for (size_t n = 0; n < elements.size(); ++n) data = b_.CreateInsertElement(data, elements[n], n);
+    if (llvm::Type* const whole = wholeType(b_, bits / 8 * static_cast<uint32_t>(elements.size())))
+      data = b_.CreateBitCast(data, whole);
   }
   b_.CreateAlignedStore(data, pointer(address), llvm::Align(bits / 8), isVolatile);
 }

@@ -309,12 +309,14 @@ class Emitter {
   Components loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  Components loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask);
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
+  Value* orNowhere(Value* addresses, Value* mask);
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
   void scatter(Value* addresses, Value* data, uint32_t bits, Value* mask);
   Value* pointer(Value* address) { return b_.CreateIntToPtr(address, b_.getPtrTy()); }
