@@ -2,8 +2,10 @@
 
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "cubin/compiler.h"
+#include "images/container.h"
 
 namespace vg::cubin {
 namespace {
@@ -23,15 +25,42 @@ struct Name {
 constexpr Name kNames[] = {
     {"vprintf", "vg_vprintf"}, {"malloc", "vg_malloc"}, {"free", "vg_free"}, {"__assertfail", "vg_assertfail"}};
 
-Result<DeviceFunctions> make(uint32_t architecture) {
+// Code that comes along, for one architecture; of no use when the text has changed since it was made.
+#include "cubin/device_functions_code.inc"
+
+constexpr uint64_t fingerprint(std::string_view text) {  // FNV-1a
+  uint64_t value = 0xCBF29CE484222325;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return value;
+}
+
+bool broughtAlong(uint32_t architecture) {
+  return architecture == kBuiltFor && fingerprint(deviceFunctionsPtx()) == kBuiltOf;
+}
+
+Result<std::string> unpacked() {
+  images::Entry entry;
+  entry.kind = images::EntryKind::Cubin;
+  entry.compression = images::Compression::Zstd;
+  entry.payload = {reinterpret_cast<const char*>(kPackedWords), kPackedBytes};
+  entry.unpackedSize = kBuiltBytes;
+  return images::unpack(entry);
+}
+
+Result<std::string> compiled(uint32_t architecture) {
   Request request;
   request.architecture = architecture;
   request.inputs.push_back({InputKind::Ptx, "printf, malloc and assert of kernels", kText});
   request.maxRegisters = kMostRegisters;
   request.linked = true;
-  VG_TRY(std::string bytes, compile(request, {}));
+  return compile(request, {});
+}
+
+Result<DeviceFunctions> make(uint32_t architecture) {
+  VG_TRY(std::string bytes, broughtAlong(architecture) ? unpacked() : compiled(architecture));
   VG_TRY(Cubin code, parse(std::move(bytes)));
   DeviceFunctions functions;
+  functions.comesAlong = broughtAlong(architecture);
   if (const Kernel* const all = code.kernel(kCallsAll)) {
     functions.registers = all->registers;
     functions.stackBytes = all->stackBytes;

@@ -1,5 +1,6 @@
 // The functions that compiled programs expect a driver to supply (vprintf, malloc, free, __assertfail): PTX of our own,
-// made native code by the machine's compiler, and the layouts of the memory that they share with the host.
+// made native code by the machine's compiler or, for sm_90, by scripts/gpu-kernels, and the layouts of the memory that
+// they share with the host.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,7 @@ struct RecordHeader {
 };
 constexpr uint32_t markOf(uint64_t place) { return static_cast<uint32_t>(place >> 4) ^ 0x56475052; }
 
-// The heap of malloc, in memory of the device that holds zeroes but for this.
+// The heap of malloc: memory of the device that begins with this.
 struct HeapHeader {
   uint64_t used = kHeapStart;  // bytes from the header on
   uint64_t size = 0;           // bytes, with the header
@@ -51,9 +52,11 @@ static_assert(sizeof(HeapHeader) == HeapHeader::kHeapStart);
 // The PTX text.
 std::string_view deviceFunctionsPtx();
 
-// Native code of the functions for an architecture; compiled, or read from the kernel cache, once a process.
+// Native code of the functions for an architecture, once a process: of what comes along (sm_90), else compiled or read
+// from the kernel cache.
 struct DeviceFunctions {
   std::shared_ptr<const Cubin> code;
+  bool comesAlong = false;  // no compiler was asked
   // What a kernel that calls them needs at least, and on top of its own.
   uint32_t registers = 0, stackBytes = 0;
 

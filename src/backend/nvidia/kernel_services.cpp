@@ -86,12 +86,6 @@ CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState&
                                    2 * cubin::HeapHeader::kHeapStart) &
                 ~uint64_t{15};
   VG_TRY(state.heap, allocate(source, header.size, heap_));
-  copy::Fill zeroes;
-  zeroes.base = reinterpret_cast<std::byte*>(heap_);
-  zeroes.width = zeroes.pitch = header.size;
-  zeroes.height = 1;
-  zeroes.elementSize = 1;
-  VG_CHECK(device_.transfer().fill(zeroes));
   std::memcpy(reinterpret_cast<void*>(heap_), &header, sizeof header);
   return CUDA_SUCCESS;
 }

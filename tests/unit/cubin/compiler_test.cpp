@@ -103,6 +103,17 @@ TEST(CompileCache, WhatWasMadeIsKept) {
   EXPECT_LT(took, std::chrono::milliseconds(5)) << "read, not made";
 }
 
+// Fails when device_functions.inc has changed: run scripts/gpu-kernels.
+TEST(DeviceFunctions, OfHopperNeedNoCompiler) {
+  const std::string path = getenv("PATH");
+  setenv("PATH", "", 1);
+  const Result<const DeviceFunctions&> functions = deviceFunctions(90);
+  setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(functions.ok());
+  EXPECT_TRUE(functions.value().comesAlong);
+  EXPECT_EQ(functions.value().code->architecture, 90u);
+}
+
 TEST(DeviceFunctions, AreAllThereWithFewRegisters) {
   for (const uint32_t architecture : {80, 90, 100}) {
     const Result<const DeviceFunctions&> functions = deviceFunctions(architecture);
