@@ -64,6 +64,20 @@ TEST(Grid, SharedMemoryGetsTheSmallestSplitThatFits) {
   EXPECT_EQ(sharedConfigFor((228 << 10) + 1), 0u);
 }
 
+TEST(Grid, OfClustersIsCountedInClusters) {
+  Grid grid;
+  grid.blocks[0] = 12;
+  grid.blocks[1] = 6;
+  grid.cluster[0] = 4;
+  grid.cluster[1] = 2;
+  grid.clusters = true;
+  const Qmd d = describe({}, grid, 0x10000, {});
+  EXPECT_EQ(d.get(qmd::kGridWidth), 3u);
+  EXPECT_EQ(d.get(qmd::kGridHeight), 3u);
+  EXPECT_EQ(d.get(qmd::kClusterWidth), 4u);
+  EXPECT_EQ(d.get(qmd::kType), 3u);
+}
+
 TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   std::byte bank[kDriverWords];
   Grid grid;

@@ -68,7 +68,7 @@ uint32_t FakeCompute::check(const Qmd& d) {
   if (!d.get(qmd::kGridWidth) || !d.get(qmd::kGridHeight) || !d.get(qmd::kGridDepth)) return kException;
   const uint64_t threads = uint64_t{d.get(qmd::kBlockWidth)} * d.get(qmd::kBlockHeight) * d.get(qmd::kBlockDepth);
   if (!threads || threads > 1024) return kException;
-  if (type == 3 && (!d.get(qmd::kClusterWidth) || d.get(qmd::kGridWidth) % d.get(qmd::kClusterWidth)))
+  if (type == 3 && !(d.get(qmd::kClusterWidth) && d.get(qmd::kClusterHeight) && d.get(qmd::kClusterDepth)))
     return kException;
   if (!d.get(qmd::bankValid(0)) || d.get(qmd::kRegisterCount) > 255) return kException;
   const uint32_t shared = d.get(qmd::kSharedMemorySize), most = (d.get(qmd::kMinSharedConfig) - 1) * 4096;

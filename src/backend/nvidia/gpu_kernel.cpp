@@ -37,7 +37,8 @@ KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin
   facts.maxThreads = maxThreads(traits, kernel, registers);
   facts.requiredThreads = kernel.requiredThreads;
   facts.fixedCluster = kernel.cluster[0] != 0;
-  facts.ptxVersion = facts.binaryVersion = static_cast<int>(cubin.architecture);
+  facts.binaryVersion = static_cast<int>(cubin.architecture);
+  facts.ptxVersion = cubin.ptxTarget ? static_cast<int>(cubin.ptxTarget) : facts.binaryVersion;
   return facts;
 }
 

@@ -21,7 +21,8 @@ class GpuQueue::Work final : public SerialWork {
 
   CUresult submitAll(const Command* commands, size_t count, Point done) {
     const std::lock_guard guard(order_);
-    if (SerialWork::idle() && count && std::all_of(commands, commands + count, SentWork::accepts)) {
+    const auto accepted = [this](const Command& command) { return sent_->accepts(command); };
+    if (SerialWork::idle() && count && std::all_of(commands, commands + count, accepted)) {
       for (size_t i = 0; i < count; ++i) sent_->add(commands[i], i + 1 == count ? done : Point{});
       return CUDA_SUCCESS;
     }

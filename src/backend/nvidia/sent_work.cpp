@@ -7,6 +7,28 @@
 #include "base/log.h"
 
 namespace vg::backend::nvidia {
+namespace {
+
+FaultSink* faultsOf(const Command& command) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return launch->faults;
+  if (const auto* copy = std::get_if<CopyCommand>(&command)) return copy->faults;
+  if (const auto* fill = std::get_if<FillCommand>(&command)) return fill->faults;
+  return nullptr;
+}
+
+std::string nameOf(const Command& command) {
+  const auto* const launch = std::get_if<LaunchCommand>(&command);
+  return launch ? "kernel " + launch->record->kernel->name() : "a copy";
+}
+
+// An assertion says so in words, then traps.
+bool assertionFailed(const Command& command) {
+  const auto* const launch = std::get_if<LaunchCommand>(&command);
+  KernelServices* const services = launch ? static_cast<const GpuKernel&>(*launch->record->kernel).services() : nullptr;
+  return services && services->flush();
+}
+
+}  // namespace
 
 SentWork::SentWork(GpuDevice& device)
     : device_(device),
@@ -17,10 +39,11 @@ SentWork::SentWork(GpuDevice& device)
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
-bool SentWork::accepts(const Command& command) {
+bool SentWork::accepts(const Command& command) const {
   if (const auto* wait = std::get_if<Wait>(&command)) return wait->point.done();
-  return std::holds_alternative<LaunchCommand>(command) || std::holds_alternative<Timestamp>(command) ||
-         std::holds_alternative<Write>(command);
+  if (const auto* copy = std::get_if<CopyCommand>(&command)) return device_.transfer().isKernel(copy->shape);
+  if (const auto* fill = std::get_if<FillCommand>(&command)) return device_.transfer().isKernel(fill->fill);
+  return !std::holds_alternative<HostCall>(command);
 }
 
 void SentWork::add(const Command& command, Point done) {
@@ -28,16 +51,33 @@ void SentWork::add(const Command& command, Point done) {
   {
     const std::lock_guard guard(mutex_);
     Entry entry{command, done, {}};
-    if (const auto* launch = std::get_if<LaunchCommand>(&command)) {
-      Result<ComputeEngine::Sent> sent = send(*launch);
-      if (sent.ok()) entry.sent = *sent;
-    }
+    if (Result<ComputeEngine::Sent> sent = send(command); sent.ok()) entry.sent = *sent;
     entries_.push_back(entry);
     added_.fetch_add(1, std::memory_order_release);
     watch = !watched_;
     watched_ = true;
   }
   if (watch) device_.watcher().watch(shared_from_this());
+}
+
+// No channel for what the GPU has nothing to do with.
+Result<ComputeEngine::Sent> SentWork::send(const Command& command) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return send(*launch);
+  if (const auto* copy = std::get_if<CopyCommand>(&command)) return sendTransfer(copy->shape, copy->faults);
+  if (const auto* fill = std::get_if<FillCommand>(&command)) return sendTransfer(fill->fill, fill->faults);
+  return ComputeEngine::Sent{};
+}
+
+template <class Box>
+Result<ComputeEngine::Sent> SentWork::sendTransfer(const Box& box, FaultSink* faults) {
+  const auto launch = [&]() -> Result<ComputeEngine::Sent> {
+    VG_TRY(ComputeEngine & engine, device_.compute());
+    VG_TRY(const VideoKernels::Work work, device_.transfer().kernelFor(box));
+    return engine.launch(lane_, work.code, work.grid, work.parameters.data(), work.bytes, false);
+  };
+  Result<ComputeEngine::Sent> sent = launch();
+  if (!sent.ok() && faults) faults->report(sent.error(), "a copy that could not be sent");
+  return sent;
 }
 
 // After a device fault the context's kernels do not run any more.
@@ -75,18 +115,16 @@ bool SentWork::ended(Entry& entry) {
 }
 
 void SentWork::reportFault(const Entry& entry, CUresult error) {
-  const auto& launch = std::get<LaunchCommand>(entry.command);
-  if (launch.faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
+  FaultSink* const faults = faultsOf(entry.command);
+  if (!faults || faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
   const Channel& channel = entry.sent.channel->channel();
   const std::string what = describeFault(device_.gpu(), channel);
-  VG_LOG(Error, "kernel %s was stopped by a fault%s%s (%s)", launch.record->kernel->name().c_str(),
-         what.empty() ? "" : ": ", what.c_str(), channel.describe().c_str());
-  // An assertion says so in words, then traps.
-  KernelServices* const services = static_cast<const GpuKernel&>(*launch.record->kernel).services();
-  if (services && services->flush())
-    launch.faults->report(CUDA_ERROR_ASSERT, "an assertion failed");
+  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.command).c_str(), what.empty() ? "" : ": ",
+         what.c_str(), channel.describe().c_str());
+  if (assertionFailed(entry.command))
+    faults->report(CUDA_ERROR_ASSERT, "an assertion failed");
   else
-    launch.faults->report(error, "a fault in a kernel");
+    faults->report(error, "a fault in a kernel");
 }
 
 void SentWork::finish(const Entry& entry) {

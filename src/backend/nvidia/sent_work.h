@@ -1,5 +1,6 @@
-// What a queue has sent to the GPU and not seen the end of, in order: grids, and small things that follow them (time
-// stamps, writes of timelines). No thread waits for it: Watcher looks at all queues' in turn.
+// What a queue has sent to the GPU and not seen the end of, in order: grids, copies and fills that are grids, and small
+// things that follow them (time stamps, writes of timelines). No thread waits for it: Watcher looks at all queues' in
+// turn.
 #pragma once
 
 #include <deque>
@@ -20,7 +21,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   SentWork(const SentWork&) = delete;
 
   // True when the command can go behind what was sent, with no thread of the host in between.
-  static bool accepts(const Command& command);
+  bool accepts(const Command& command) const;
   // Sends it, or keeps it until what is before it has ended; then `done` is advanced. Requires: accepts(command).
   void add(const Command& command, Point done);
   // A launch that ends on the calling thread.
@@ -40,6 +41,9 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
     ComputeEngine::Sent sent;  // of a launch; no channel: it was not sent
   };
   Result<ComputeEngine::Sent> send(const LaunchCommand& command);
+  template <class Box>
+  Result<ComputeEngine::Sent> sendTransfer(const Box& box, FaultSink* faults);
+  Result<ComputeEngine::Sent> send(const Command& command);
   bool ended(Entry& entry);
   void finish(const Entry& entry);
   void reportFault(const Entry& entry, CUresult error);

@@ -10,6 +10,8 @@ namespace {
 // Up to here a write through BAR1 beats a copy engine, and a read up to a word or two (docs/kernel-driver.md). Of
 // pageable memory every size is written: a copy into pinned buffers costs more than one through BAR1.
 constexpr size_t kCpuWrites = 65536, kCpuReads = 16;
+// From here on a kernel beats a copy engine for a thread that waits.
+constexpr size_t kKernelMoves = size_t{1} << 20;
 
 size_t extent(const copy::Side& side, const copy::Shape& s) {
   return (s.depth - 1) * side.slicePitch + (s.height - 1) * side.rowPitch + s.width;
@@ -65,14 +67,26 @@ CUresult Transfer::copy(const copy::Shape& shape) {
 // A kernel for what is large; a copy engine for what is left of it.
 CUresult Transfer::copyInside(const copy::Shape& shape) {
   const size_t part = VideoKernels::partOf(shape);
-  if (!part) return copyOnGpu(shape, Direction::Inside);
-  VG_CHECK(kernels_.copy(shape.destination.base, shape.source.base, part));
+  if (part < kKernelMoves) return copyOnGpu(shape, Direction::Inside);
+  VG_TRY(const VideoKernels::Work work, kernels_.work(shape, part));
+  VG_CHECK(kernels_.run(work));
   if (part == shape.bytes()) return CUDA_SUCCESS;
   copy::Shape rest;
   rest.destination.base = shape.destination.base + part;
   rest.source.base = shape.source.base + part;
   rest.width = shape.bytes() - part;
   return copyOnGpu(rest, Direction::Inside);
+}
+
+bool Transfer::isKernel(const copy::Shape& shape) const {
+  if (!shape.bytes() || VideoKernels::partOf(shape) != shape.bytes()) return false;
+  return placeOf(shape.destination, shape) == Place::Video && placeOf(shape.source, shape) == Place::Video &&
+         !overlap(shape);
+}
+
+bool Transfer::isKernel(const copy::Fill& fill) const {
+  const size_t bytes = fill.width * fill.height;
+  return bytes && VideoKernels::partOf(fill) == bytes && known_.placeOf(fill.base, bytes) == Place::Video;
 }
 
 CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {
@@ -136,8 +150,9 @@ CUresult Transfer::fill(const copy::Fill& fill) {
     return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
   }
   const size_t part = VideoKernels::partOf(fill);
-  if (!part) return fillOnEngine(fill);
-  VG_CHECK(kernels_.fill(fill.base, part, wordOf(fill)));
+  if (part < kKernelMoves) return fillOnEngine(fill);
+  VG_TRY(const VideoKernels::Work work, kernels_.work(fill, part));
+  VG_CHECK(kernels_.run(work));
   if (part == bytes) return CUDA_SUCCESS;
   copy::Fill rest = fill;
   rest.base += part;

@@ -27,6 +27,13 @@ class Transfer {
   // CUDA_ERROR_ILLEGAL_ADDRESS when memory was not there; what arrived is unknown then.
   CUresult copy(const copy::Shape& shape);
   CUresult fill(const copy::Fill& fill);
+  // Whether all of it is one kernel's work, which can be sent; then what to send.
+  bool isKernel(const copy::Shape& shape) const;
+  bool isKernel(const copy::Fill& fill) const;
+  template <class Box>
+  Result<VideoKernels::Work> kernelFor(const Box& box) {
+    return kernels_.work(box, VideoKernels::partOf(box));
+  }
 
  private:
   CUresult copyOnGpu(const copy::Shape& shape, Direction direction);

@@ -10,11 +10,29 @@ namespace {
 #include "backend/nvidia/compute/transfer_kernels.inc"
 
 constexpr size_t kUnit = 16;
-constexpr size_t kWorthIt = size_t{1} << 20;  // bytes from which a kernel beats a copy engine
 constexpr uint32_t kThreads = 256, kUnitsOfThread = 4;
 
 bool aligned(const std::byte* address) { return reinterpret_cast<uintptr_t>(address) % kUnit == 0; }
-size_t wholeUnits(size_t bytes) { return bytes < kWorthIt ? 0 : bytes / kUnit * kUnit; }
+size_t wholeUnits(size_t bytes) { return bytes / kUnit * kUnit; }
+
+// The pattern of a fill, repeated to four bytes.
+uint32_t wordOf(const copy::Fill& fill) {
+  if (fill.elementSize == 1) return (fill.pattern & 0xff) * 0x01010101u;
+  return fill.elementSize == 2 ? (fill.pattern & 0xffff) * 0x00010001u : fill.pattern;
+}
+
+template <class Parameters>
+VideoKernels::Work workOf(const KernelCode& code, const Parameters& parameters, uint32_t bytes, size_t units) {
+  VideoKernels::Work work;
+  work.code = code;
+  constexpr size_t kUnitsOfBlock = size_t{kThreads} * kUnitsOfThread;
+  work.grid.threads[0] = kThreads;
+  work.grid.blocks[0] = static_cast<uint32_t>((units + kUnitsOfBlock - 1) / kUnitsOfBlock);
+  static_assert(sizeof parameters <= sizeof work.parameters);
+  std::memcpy(work.parameters.data(), &parameters, sizeof parameters);
+  work.bytes = bytes;
+  return work;
+}
 
 }  // namespace
 
@@ -30,11 +48,6 @@ size_t VideoKernels::partOf(const copy::Shape& s) {
 size_t VideoKernels::partOf(const copy::Fill& f) {
   if ((f.height > 1 && f.pitch != f.width) || !aligned(f.base)) return 0;
   return wholeUnits(f.width * f.height);
-}
-
-uint32_t wordOf(const copy::Fill& fill) {
-  if (fill.elementSize == 1) return (fill.pattern & 0xff) * 0x01010101u;
-  return fill.elementSize == 2 ? (fill.pattern & 0xffff) * 0x00010001u : fill.pattern;
 }
 
 Result<ComputeEngine&> VideoKernels::ready() {
@@ -53,34 +66,29 @@ Result<ComputeEngine&> VideoKernels::ready() {
   return engine;
 }
 
-template <class Parameters>
-CUresult VideoKernels::run(KernelCode VideoKernels::*code, const Parameters& parameters, uint32_t bytes, size_t units) {
-  VG_TRY(ComputeEngine & engine, ready());
-  Grid grid;
-  constexpr size_t kUnitsOfBlock = size_t{kThreads} * kUnitsOfThread;
-  grid.threads[0] = kThreads;
-  grid.blocks[0] = static_cast<uint32_t>((units + kUnitsOfBlock - 1) / kUnitsOfBlock);
-  VG_TRY(const ComputeEngine::Sent sent,
-         engine.launchAside(this->*code, grid, reinterpret_cast<const std::byte*>(&parameters), bytes));
-  return sent.wait();
-}
-
-CUresult VideoKernels::copy(std::byte* to, const std::byte* from, size_t bytes) {
+Result<VideoKernels::Work> VideoKernels::work(const copy::Shape& shape, size_t bytes) {
+  VG_CHECK(ready());
   const struct {
-    std::byte* to;
-    const std::byte* from;
+    std::byte *to, *from;
     uint64_t units;
-  } parameters{to, from, bytes / kUnit};
-  return run(&VideoKernels::copy_, parameters, sizeof parameters, bytes / kUnit);
+  } parameters{shape.destination.base, shape.source.base, bytes / kUnit};
+  return workOf(copy_, parameters, kCopy.parameterBytes, bytes / kUnit);
 }
 
-CUresult VideoKernels::fill(std::byte* to, size_t bytes, uint32_t word) {
+Result<VideoKernels::Work> VideoKernels::work(const copy::Fill& fill, size_t bytes) {
+  VG_CHECK(ready());
   const struct {
     std::byte* to;
     uint64_t units;
     uint32_t word;
-  } parameters{to, bytes / kUnit, word};
-  return run(&VideoKernels::fill_, parameters, kFill.parameterBytes, bytes / kUnit);
+  } parameters{fill.base, bytes / kUnit, wordOf(fill)};
+  return workOf(fill_, parameters, kFill.parameterBytes, bytes / kUnit);
+}
+
+CUresult VideoKernels::run(const Work& work) {
+  VG_TRY(ComputeEngine & engine, ready());
+  VG_TRY(const ComputeEngine::Sent sent, engine.launchAside(work.code, work.grid, work.parameters.data(), work.bytes));
+  return sent.wait();
 }
 
 }  // namespace vg::backend::nvidia

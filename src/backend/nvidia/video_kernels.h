@@ -2,6 +2,7 @@
 // to its end on the calling thread, in a channel that no queue uses. Thread-safe.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,16 +19,24 @@ class VideoKernels {
   VideoKernels(Gpu& gpu, Addresses& addresses, Engine engine)
       : gpu_(gpu), addresses_(addresses), engine_(std::move(engine)) {}
 
-  // How many bytes from the first on a kernel should move; 0: none. The rest is for a copy engine.
+  // A copy or fill as a kernel's launch.
+  struct Work {
+    KernelCode code;
+    Grid grid;
+    alignas(8) std::array<std::byte, 24> parameters{};
+    uint32_t bytes = 0;  // of the parameters
+  };
+  // How many bytes from the first on a kernel can move: all but a rest of less than 16, or none. Requires: both sides
+  // are video memory that does not overlap.
   static size_t partOf(const copy::Shape& shape);
   static size_t partOf(const copy::Fill& fill);
-  // Requires: bytes is of partOf(), both sides are video memory.
-  CUresult copy(std::byte* to, const std::byte* from, size_t bytes);
-  CUresult fill(std::byte* to, size_t bytes, uint32_t word);
+  // Requires: `bytes` is of partOf() and not 0.
+  Result<Work> work(const copy::Shape& shape, size_t bytes);
+  Result<Work> work(const copy::Fill& fill, size_t bytes);
+  // Sends it in a channel that no queue uses, and waits.
+  CUresult run(const Work& work);
 
  private:
-  template <class Parameters>
-  CUresult run(KernelCode VideoKernels::*code, const Parameters& parameters, uint32_t bytes, size_t units);
   Result<ComputeEngine&> ready();
 
   Gpu& gpu_;
@@ -37,8 +46,5 @@ class VideoKernels {
   std::unique_ptr<Block> block_;  // the code; guarded by making_
   KernelCode copy_, fill_;
 };
-
-// The pattern of a fill, repeated to four bytes.
-uint32_t wordOf(const copy::Fill& fill);
 
 }  // namespace vg::backend::nvidia

@@ -73,9 +73,14 @@ void setRelease(Qmd& descriptor, unsigned index, uint64_t address, uint64_t payl
   descriptor.set(qmd::releasePayloadHigh(index), high(payload));
 }
 
-void setClusters(Qmd& descriptor, const Grid& grid) {
+// A grid of clusters is counted in clusters.
+void setGrid(Qmd& descriptor, const Grid& grid) {
   constexpr uint32_t kBlocks = 2, kClusters = 3;
+  const auto size = [&](int axis) { return grid.blocks[axis] / (grid.clusters ? grid.cluster[axis] : 1); };
   descriptor.set(qmd::kType, grid.clusters ? kClusters : kBlocks);
+  descriptor.set(qmd::kGridWidth, size(0));
+  descriptor.set(qmd::kGridHeight, size(1));
+  descriptor.set(qmd::kGridDepth, size(2));
   if (!grid.clusters) return;
   descriptor.set(qmd::kClusterWidth, grid.cluster[0]);
   descriptor.set(qmd::kClusterHeight, grid.cluster[1]);
@@ -120,13 +125,10 @@ Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const Gri
   Qmd d;
   d.set(qmd::kMajorVersion, 4);
   d.set(qmd::kApiVisibleCallLimit, 1);  // no check
-  setClusters(d, grid);
+  setGrid(d, grid);
   setInvalidations(d);
   setShared(d, code, grid);
   d.set(qmd::kLocalHighSize, code.localBytes ? roundUp(code.localBytes + kLocalReserve, 16) : 0);
-  d.set(qmd::kGridWidth, grid.blocks[0]);
-  d.set(qmd::kGridHeight, grid.blocks[1]);
-  d.set(qmd::kGridDepth, grid.blocks[2]);
   d.set(qmd::kBlockWidth, grid.threads[0]);
   d.set(qmd::kBlockHeight, grid.threads[1]);
   d.set(qmd::kBlockDepth, grid.threads[2]);
