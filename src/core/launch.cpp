@@ -118,6 +118,7 @@ CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& reques
       request.shape.cluster[0] = dimension.x;
       request.shape.cluster[1] = dimension.y;
       request.shape.cluster[2] = dimension.z;
+      request.shape.clustered = true;
       return CUDA_SUCCESS;
     }
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:

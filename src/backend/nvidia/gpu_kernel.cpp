@@ -97,7 +97,7 @@ Grid GpuKernel::grid(const LaunchShape& shape) const {
     grid.cluster[i] = rules_.clusterSize(shape, i);
     grid.clusters |= grid.cluster[i] > 1;
   }
-  grid.clusters |= native_.explicitCluster || native_.cluster[0];
+  grid.clusters |= shape.clustered || native_.explicitCluster || native_.cluster[0];
   grid.dynamicShared = shape.dynamicShared;
   grid.sharedPreferred = sharedPreferred(shape);
   return grid;

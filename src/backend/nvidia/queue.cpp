@@ -21,6 +21,11 @@ class GpuQueue::Work final : public SerialWork {
 
   CUresult submitAll(const Command* commands, size_t count, Point done) {
     const std::lock_guard guard(order_);
+    if (count == 1 && isQuick(*commands) && idleAll()) {
+      execute(*commands);
+      if (done.timeline) done.timeline->advance(done.value);
+      return CUDA_SUCCESS;
+    }
     const auto accepted = [this](const Command& command) { return sent_->accepts(command); };
     if (SerialWork::idle() && count && std::all_of(commands, commands + count, accepted)) {
       for (size_t i = 0; i < count; ++i) sent_->add(commands[i], i + 1 == count ? done : Point{});
@@ -42,6 +47,12 @@ class GpuQueue::Work final : public SerialWork {
   }
 
  private:
+  bool isQuick(const Command& command) {
+    if (const auto* copy = std::get_if<CopyCommand>(&command)) return device_.transfer().isQuick(copy->shape);
+    const auto* const fill = std::get_if<FillCommand>(&command);
+    return fill && device_.transfer().isQuick(fill->fill);
+  }
+
   void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
   void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
   void perform(const LaunchCommand& c) override {

@@ -10,6 +10,8 @@ namespace {
 // Up to here a write through BAR1 beats a copy engine, and a read up to a word or two (docs/kernel-driver.md). Of
 // pageable memory every size is written: a copy into pinned buffers costs more than one through BAR1.
 constexpr size_t kCpuWrites = 65536, kCpuReads = 16;
+// What an asynchronous call does itself: less than it costs to wake a thread.
+constexpr size_t kQuick = 16384;
 // From here on a kernel beats a copy engine for a thread that waits.
 constexpr size_t kKernelMoves = size_t{1} << 20;
 
@@ -76,6 +78,17 @@ CUresult Transfer::copyInside(const copy::Shape& shape) {
   rest.source.base = shape.source.base + part;
   rest.width = shape.bytes() - part;
   return copyOnGpu(rest, Direction::Inside);
+}
+
+bool Transfer::isQuick(const copy::Shape& shape) const {
+  return shape.bytes() && shape.bytes() <= kQuick && placeOf(shape.destination, shape) == Place::Video &&
+         placeOf(shape.source, shape) != Place::Video;
+}
+
+bool Transfer::isQuick(const copy::Fill& fill) const {
+  const size_t bytes = fill.width * fill.height;
+  return bytes && bytes <= kQuick &&
+         known_.placeOf(fill.base, (fill.height - 1) * fill.pitch + fill.width) == Place::Video;
 }
 
 bool Transfer::isKernel(const copy::Shape& shape) const {

@@ -27,6 +27,9 @@ class Transfer {
   // CUDA_ERROR_ILLEGAL_ADDRESS when memory was not there; what arrived is unknown then.
   CUresult copy(const copy::Shape& shape);
   CUresult fill(const copy::Fill& fill);
+  // Whether the CPU does it in a few microseconds, so that it need not be queued.
+  bool isQuick(const copy::Shape& shape) const;
+  bool isQuick(const copy::Fill& fill) const;
   // Whether all of it is one kernel's work, which can be sent; then what to send.
   bool isKernel(const copy::Shape& shape) const;
   bool isKernel(const copy::Fill& fill) const;
