@@ -102,12 +102,15 @@ bool DeviceOutput::wholeAt(uint64_t place, uint64_t end) const {
 DeviceOutput::Drained DeviceOutput::drain() {
   Drained drained;
   const uint64_t end = reserved();
-  if (end - read_ > capacity_) {
-    // The first record that is still there begins where a mark names its own place.
-    for (read_ = end - capacity_; read_ < end && !wholeAt(read_, end); read_ += kUnit) {
+  // Threads that were slow may have written over newer records: what is not whole then never will be.
+  const bool overflowed = end - read_ > capacity_;
+  if (overflowed) read_ = end - capacity_;
+  while (read_ < end) {
+    if (!wholeAt(read_, end)) {
+      if (!overflowed) break;
+      read_ += kUnit;  // a mark that names its own place is where the next one begins
+      continue;
     }
-  }
-  while (read_ < end && wholeAt(read_, end)) {
     std::atomic_thread_fence(std::memory_order_acquire);  // the mark came last
     const RecordHeader header = headerAt(read_);
     std::string body = bytesAt(read_ + kUnit, header.bytes - kUnit);

@@ -49,6 +49,9 @@ std::string keptCode(const KernelCache::Key& key) {
   return code;
 }
 
+// The words of the vendor's assembler for text that is newer than it.
+bool tooNew(const std::string& error) { return error.find("Unsupported .version") != std::string::npos; }
+
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -74,7 +77,7 @@ Result<std::string> compile(const Request& request, const Logs& logs) {
   std::string code = keptCode(key);
   if (!code.empty()) return code;
   std::string error;
-  bool refused = false;
+  CUresult refused = CUDA_SUCCESS;
   for (const auto compiler : {compileWithNvJitLink, compileWithPrograms}) {
     error.clear();
     const Outcome outcome = compiler(request, code, {logs.info, &error});
@@ -84,13 +87,13 @@ Result<std::string> compile(const Request& request, const Logs& logs) {
       return code;
     }
     if (outcome != Outcome::Refused) continue;
-    refused = true;
+    refused = tooNew(error) ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_INVALID_PTX;
     if (logs.error) *logs.error += error;
     VG_LOG(Info, "%s is not compiled for %s: %s", request.inputs[0].name.c_str(), request.target().c_str(),
            firstLine(error).c_str());
   }
   if (refused)
-    return fail(CUDA_ERROR_INVALID_PTX, "%s cannot be made native code of %s", request.inputs[0].name.c_str(),
+    return fail(refused, "%s cannot be made native code of %s", request.inputs[0].name.c_str(),
                 request.target().c_str());
   VG_LOG(Warn,
          "%s has no code for %s but PTX, and there is no compiler to native code: install nvJitLink (PyPI: "

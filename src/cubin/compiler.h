@@ -35,8 +35,8 @@ struct Request {
 };
 
 // An ELF file without anything unresolved but the functions of the driver. CUDA_ERROR_JIT_COMPILER_NOT_FOUND when there
-// is no compiler, and the log says what to install; CUDA_ERROR_INVALID_PTX when it refuses the input, with its words in
-// logs.error.
+// is no compiler, and the log says what to install; CUDA_ERROR_UNSUPPORTED_PTX_VERSION for text that is newer than
+// every compiler, CUDA_ERROR_INVALID_PTX when it refuses the input otherwise, with its words in logs.error.
 Result<std::string> compile(const Request& request, const Logs& logs);
 
 }  // namespace vg::cubin

@@ -71,6 +71,13 @@ TEST(DeviceOutput, TheFirstRecordThatIsLeftIsFound) {
   EXPECT_EQ(printed.substr(printed.size() - 3), "l9\n");
 }
 
+TEST(DeviceOutput, DamageCostsOnlyTheRecordThatItHits) {
+  Ring ring;
+  for (int i = 0; i < 5000; ++i) ring.addText("line");
+  std::memset(ring.at(1600), 0x55, 16);
+  EXPECT_EQ(ring.output.drain().printed.size(), (ring.capacity() / 32 - 1) * 4);
+}
+
 TEST(DeviceOutput, ArgumentsThatWereNotWrittenAreZeroes) {
   Ring ring;
   ring.add(RecordKind::Print, 0, std::string("%d %s %f %lld %*d\n\0\0\0\0\0\0", 24));

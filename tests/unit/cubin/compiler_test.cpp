@@ -137,6 +137,8 @@ TEST(CompileErrors, RefusedTextIsInvalidPtx) {
   if (made.error() == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) GTEST_SKIP() << "no compiler on this machine";
   EXPECT_EQ(made.error(), CUDA_ERROR_INVALID_PTX);
   EXPECT_FALSE(error.empty());
+  EXPECT_EQ(compile({90, {text("", ".version 99.0\n.target sm_80\n")}}, {}).error(),
+            CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
 }
 
 }  // namespace
