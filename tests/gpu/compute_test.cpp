@@ -99,9 +99,13 @@ TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   EXPECT_EQ(word(0x2c), 512u);
   EXPECT_EQ(word(0x44), 0x12345678u);
   EXPECT_EQ(word(0x48), 0x10u);
+  EXPECT_EQ(word(0x140), 0u);
   EXPECT_EQ(word(0x15c), 3u);
   EXPECT_EQ(word(0x188), 4u);
   EXPECT_EQ(word(0x198), 0x10200u);
+  grid.clusters = true;
+  writeDriverWords(bank, 0x10000, {}, grid, {});
+  EXPECT_EQ(word(0x140), 1u);
 }
 
 // A kernel that adds its second parameter to the word that its first one points to; by its place, one that faults.

@@ -112,6 +112,7 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
   words.put(0x68, kReservedShared);
   words.put(0x10c, facts.multiprocessors);
   words.put(0x114, std::min(kReservedShared, code.sharedBytes));
+  words.put(0x140, grid.clusters);  // %is_explicit_cluster: without it, barriers of a cluster wait for nobody
   words.put3(0x144, grid.cluster);
   for (size_t i = 0; i < 3; ++i) {
     words.put(0x150 + 4 * i, reciprocal(grid.cluster[i]));
