@@ -1,6 +1,7 @@
 // Code quality of compiled kernels on one core, without the rest of the library, next to the plain loop that a C++
 // compiler makes of the same work. The kernels are bench/kernels/cuda_kernels.cu as nvcc compiled them.
-// Run it next to libverdigris_ptx.so, or name the library in VERDIGRIS_PTX_LIBRARY.
+// Then what making each of them costs, stage by stage. The library is found where the build puts it, or named in
+// VERDIGRIS_PTX_LIBRARY.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -34,36 +36,63 @@ std::string featuresOfThisMachine() {
 
 struct Kernel {
   KernelEntry entry = nullptr;
+  KernelTraits traits;
   std::string problem;
+};
+
+EngineCompile engine(EngineRelease& release) {
+  static void* const library = [] {
+    if (const char* path = std::getenv("VERDIGRIS_PTX_LIBRARY")) return dlopen(path, RTLD_NOW);
+    const auto self = std::filesystem::read_symlink("/proc/self/exe");
+    return dlopen((self.parent_path().parent_path() / "lib/libverdigris_ptx.so").c_str(), RTLD_NOW);
+  }();
+  if (!library) return nullptr;
+  release = reinterpret_cast<EngineRelease>(dlsym(library, kEngineReleaseSymbol));
+  return reinterpret_cast<EngineCompile>(dlsym(library, kEngineCompileSymbol));
+}
+
+// The text of a kernel alone: what comes before the first one, and the kernel.
+std::string textOf(const char* name) {
+  std::ifstream file(VG_BENCH_DATA "/codegen_kernels.ptx");
+  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  const size_t first = all.find(".visible .entry"), at = all.find(std::string(".visible .entry ") + name);
+  return all.substr(0, first) + all.substr(at, all.find("\n}", at) + 3 - at);
+}
+
+struct Source {
+  std::string text, features = featuresOfThisMachine();
+  EngineText part{};
+  CompileRequest request{};
+
+  Source(const char* name, std::string content, BlockShape shape, bool fullWarps) : text(std::move(content)) {
+    part = {text.data(), text.size()};
+    request.texts = &part;
+    request.textCount = 1;
+    request.entry = name;
+    request.shape = shape;
+    request.fullWarps = fullWarps;
+    request.cpu = features.find("avx512") != std::string::npos ? "x86-64-v4" : "x86-64-v3";
+    request.features = features.c_str();
+    request.dumpDirectory = std::getenv("VERDIGRIS_DUMP");
+  }
 };
 
 Kernel compile(const char* name, BlockShape shape, bool fullWarps) {
   Kernel kernel;
-  const char* const path = std::getenv("VERDIGRIS_PTX_LIBRARY");
-  void* const library = dlopen(path ? path : "lib/libverdigris_ptx.so", RTLD_NOW);
-  if (!library) return kernel.problem = "no libverdigris_ptx.so", kernel;
-  const auto engine = reinterpret_cast<EngineCompile>(dlsym(library, kEngineCompileSymbol));
-  std::ifstream file(VG_BENCH_DATA "/codegen_kernels.ptx");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const EngineText source{text.data(), text.size()};
-  const std::string features = featuresOfThisMachine();
-  CompileRequest request{};
-  request.texts = &source;
-  request.textCount = 1;
-  request.entry = name;
-  request.shape = shape;
-  request.fullWarps = fullWarps;
-  request.cpu = features.find("avx512") != std::string::npos ? "x86-64-v4" : "x86-64-v3";
-  request.features = features.c_str();
-  request.dumpDirectory = std::getenv("VERDIGRIS_DUMP");
+  EngineRelease release;
+  const EngineCompile make = engine(release);
+  if (!make) return kernel.problem = "no libverdigris_ptx.so", kernel;
+  const Source source(name, textOf(name), shape, fullWarps);
   CompileResult result{};
-  if (engine(&request, &result) != CUDA_SUCCESS) return kernel.problem = result.log ? result.log : "?", kernel;
+  if (make(&source.request, &result) != CUDA_SUCCESS) return kernel.problem = result.log ? result.log : "?", kernel;
   auto blob = decode(result.blob, result.blobSize);
+  release(&result);
   const size_t size = (blob->code.size() + 4095) & ~size_t{4095};
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memcpy(memory, blob->code.data(), blob->code.size());
   mprotect(memory, size, PROT_READ | PROT_EXEC);
   kernel.entry = reinterpret_cast<KernelEntry>(static_cast<uint8_t*>(memory) + blob->entryOffset);
+  kernel.traits = blob->traits;
   return kernel;
 }
 
@@ -85,6 +114,10 @@ void runGrid(const Kernel& kernel, Dim grid, Dim block, const void* parameters) 
   state.launch = &launch;
   state.shared = shared;
   state.sharedLimit = sizeof shared;
+  state.blocks = 1;
+  alignas(64) static std::byte frames[65536];
+  if (frameMemory(kernel.traits, launch.warpsPerBlock) > sizeof frames) std::abort();
+  state.frames = frames;
   for (uint32_t y = 0; y < grid.y; ++y)
     for (uint32_t x = 0; x < grid.x; ++x) {
       state.blockIndex[0] = x, state.blockIndex[1] = y;
@@ -227,6 +260,34 @@ void mandelbrot(benchmark::State& state, bool compiled) {
   measure(state, side * side, "pixels/s", [&] { runGrid(kernel, {side / 32, side / 8}, {32, 8}, &p); });
 }
 VG_PAIR(mandelbrot);
+
+// --- What making them costs -----------------------------------------------------------------------------------------
+
+void make(benchmark::State& state, const char* name) {
+  EngineRelease release;
+  const EngineCompile compileIt = engine(release);
+  if (!compileIt) return state.SkipWithError("no libverdigris_ptx.so");
+  const Source source(name, textOf(name), BlockShape::RowsOf32, true);
+  constexpr const char* kPhases[] = {"parse", "analyse", "emit", "optimise", "generate", "link"};
+  double phases[std::size(kPhases)] = {};
+  size_t bytes = 0;
+  for (auto _ : state) {
+    CompileResult result{};
+    if (compileIt(&source.request, &result) != CUDA_SUCCESS) return state.SkipWithError("does not compile");
+    for (size_t n = 0; n < std::size(kPhases); ++n) phases[n] += result.microseconds[n];
+    bytes = result.blobSize;
+    release(&result);
+  }
+  for (size_t n = 0; n < std::size(kPhases); ++n)
+    state.counters[std::string(kPhases[n]) + " us"] = phases[n] / static_cast<double>(state.iterations());
+  state.counters["blob bytes"] = static_cast<double>(bytes);
+}
+BENCHMARK_CAPTURE(make, vectorAdd, "_Z9vectorAddPKfS0_Pfi")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(make, stencil, "_Z7stencilPKfPfi")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(make, sgemm, "_Z5sgemmPKfS0_Pfi")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(make, blockReduction, "_Z11blockReducePKfPf")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(make, histogram, "_Z15histogramSharedPKjPji")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(make, mandelbrot, "_Z10mandelbrotPiii")->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 1;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 2;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;
@@ -29,11 +29,15 @@ struct CompileRequest {
   uint32_t flags;             // 0
 };
 
+// The stages of a compile, in their order.
+enum class CompilePhase : uint32_t { Parse, Analyse, Emit, Optimise, Generate, Link, Count };
+
 struct CompileResult {
   uint8_t* blob;  // native code in the format of kernel_blob.h; released with vgPtxRelease
   size_t blobSize;
-  char* log;   // null, or NUL-terminated text for humans
-  int status;  // CUresult
+  char* log;                                                          // null, or NUL-terminated text for humans
+  int status;                                                         // CUresult
+  uint32_t microseconds[static_cast<uint32_t>(CompilePhase::Count)];  // what each stage took
 };
 
 using EngineVersion = uint32_t (*)();

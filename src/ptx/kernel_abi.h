@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 7;
+inline constexpr uint32_t kKernelAbiVersion = 8;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -134,6 +134,7 @@ struct KernelTraits {
   bool usesDynamicShared = false;
   bool clusterAddresses = false;  // has shared::cluster addresses: BlockState::shared is the cluster's
   bool spans = false;             // one call may run several blocks
+  bool atomics = false;           // on memory that other blocks see: threads of the machine may get in each other's way
 };
 
 // Bytes of BlockState::frames: the place where each warp goes on, 4 bytes for up to 32 of them, then their frames.

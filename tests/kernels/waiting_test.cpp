@@ -51,6 +51,23 @@ TEST_F(WaitingTest, WarpsThatHaveEndedAreNotWaitedFor) {
   }
 }
 
+// Warps on fibres are called one at a time, and no call goes on to the next warp.
+TEST_F(WaitingTest, EveryWarpThatWaitsOnItsOwnRunsOnce) {
+  const CUfunction kernel = function(module(entry("kernel", {".u64"}, std::string(kIndices) + R"(
+ld.param.u64 %rd1, [p0];
+nanosleep.u32 1;
+red.global.add.u32 [%rd1], 1;
+bar.sync 0;
+)")));
+  for (const unsigned threads : {256u, 96u, 100u}) {
+    const CUdeviceptr out = allocate(4);
+    ASSERT_EQ(cuMemsetD32(out, 0, 1), CUDA_SUCCESS);
+    ASSERT_EQ(run(kernel, 3, threads, out), CUDA_SUCCESS);
+    EXPECT_EQ(read(out, 1)[0], 3 * threads);
+    cuMemFree(out);
+  }
+}
+
 // Integers of 32 and 64 bits, floats, doubles and predicates, of every lane its own; some lanes skip the assignment.
 TEST_F(WaitingTest, ValuesOfEveryKindOutliveABarrier) {
   const CUfunction kernel = function(module(entry("kernel", {".u64"}, std::string(kIndices) + R"(

@@ -36,6 +36,8 @@
 #include <memory>
 #include <mutex>
 
+#include "ptx/llvm/narrow_lanes.h"
+#include "ptx/llvm/single_loads.h"
 #include "ptx/llvm/warp_ir.h"
 
 extern "C" {
@@ -102,6 +104,16 @@ void promoteSlots(llvm::Function& function) {
   if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
 }
 
+struct NarrowLanesPass : llvm::PassInfoMixin<NarrowLanesPass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    loadSingly(function);
+    narrowLanes(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
@@ -114,6 +126,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
+  passes.addPass(NarrowLanesPass());
   passes.addPass(llvm::InstCombinePass(once));
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function& f : module)
@@ -147,7 +160,7 @@ void initialiseBackend() {
   });
 }
 
-llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options) {
+llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock) {
   std::string error;
   const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!target) throw Unsupported{"no target: " + error, 0};
@@ -173,6 +186,7 @@ llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOpti
     if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};
   }
   optimise(module, *machine);
+  clock.end(CompilePhase::Optimise);
   if (dump) {
     dumpModule(".ll");
     llvm::SmallVector<char, 0> text;
@@ -188,6 +202,7 @@ llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOpti
   llvm::legacy::PassManager passes;
   addCodeGenerator(passes, *machine, stream, llvm::CodeGenFileType::ObjectFile);
   passes.run(module);
+  clock.end(CompilePhase::Generate);
   return object;
 }
 

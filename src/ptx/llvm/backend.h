@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "ptx/llvm/phase_clock.h"
+
 namespace vg::ptx::gen {
 
 struct BackendOptions {
@@ -16,6 +18,6 @@ struct BackendOptions {
 // Registers the target; safe to call often and from several threads.
 void initialiseBackend();
 // Throws Unsupported when the target does not exist or the module is malformed.
-llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options);
+llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock);
 
 }  // namespace vg::ptx::gen

@@ -3,9 +3,12 @@
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 
+#include "ptx/llvm/block_uniform.h"
 #include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/round_loops.h"
+#include "ptx/llvm/row_thread.h"
 
 namespace vg::ptx::gen {
 
@@ -40,11 +43,16 @@ llvm::Function* Emitter::run() {
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   describeLines();
   prepare();
-  emitPrologue();
   planCopies();
+  alike_ = suspends_ && waitsInOneCopy() && warpsMeetAlike(program_);
+  emitPrologue();
   for (auto& [key, planned] : planned_) copies_[key] = newBlock(key.masked ? "masked" : "block");
   for (auto& [key, planned] : planned_) emitCopy(key);
-  if (suspends_) traits.frameBytes = splitAtSuspends(suspendFrame(), suspendCalls_);
+  if (suspends_) {
+    const SuspendFrame frame = suspendFrame();
+    traits.frameBytes = splitAtSuspends(frame, suspendCalls_);
+    if (alike_) separateRounds(frame);
+  }
   if (suspendMark_) suspendMark_->eraseFromParent();
   return function_;
 }
@@ -77,6 +85,8 @@ void Emitter::prepare() {
   suspends_ = suspendsOnly();
   traits.waits = !suspends_ && mayWait();
   traits.spans = !traits.waits && !asksForCluster();
+  for (const Instruction& i : program_.instructions)
+    traits.atomics |= (i.ast->op == Op::Atom || i.ast->op == Op::Red) && i.ast->space != Space::Shared;
   traits.staticShared = program_.shared.staticSize;
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;
@@ -474,7 +484,7 @@ void Emitter::emitConvergentBranch(const CopyKey& key) {
       b_.CreateCondBr(b_.CreateFreeze(none), no, third);
       b_.SetInsertPoint(third);
       caching_ = false;
-      taken = maskOf(block.condition, block.conditionNegated);
+      taken = mixedMask(block.condition, block.conditionNegated);
     } else {
       taken = maskOf(block.condition, block.conditionNegated);
       BB* const second = newBlock("none");
@@ -534,7 +544,7 @@ void Emitter::emitLaneExit(const CopyKey& key) {
       b_.CreateCondBr(b_.CreateFreeze(none), warpLatch_, third);
       b_.SetInsertPoint(third);
       caching_ = false;
-      stays = maskOf(block.condition, negated);
+      stays = mixedMask(block.condition, negated);
       // The quick tests may miss a wrap inside the warp.
       BB* const fourth = newBlock("some");
       b_.CreateCondBr(anyLane(stays), fourth, warpLatch_);
@@ -653,6 +663,29 @@ void Emitter::emitYield() { runtimeCall(offsetof(RuntimeCalls, yield), b_.getVoi
 
 // --- Tests of predicates by scalars --------------------------------------------------------------------------------
 
+std::pair<llvm::Value*, llvm::Value*> Emitter::rowTests(const Instruction& i, const RowComparison& comparison,
+                                                        bool negated) {
+  Value* const first = asInteger(laneZero(i.sources[0]), 32);
+  Value* const mixed = b_.getInt32(comparison.mixed);
+  Value *const before = b_.CreateICmpULT(first, mixed), *const behind = b_.CreateICmpUGT(first, mixed);
+  const auto allAnswer = [&](bool answer) -> Value* {
+    if (comparison.below == answer && comparison.above == answer) return b_.CreateICmpNE(first, mixed);
+    if (comparison.below == answer) return before;
+    return comparison.above == answer ? behind : b_.getFalse();
+  };
+  return {allAnswer(!negated), allAnswer(negated)};
+}
+
+// The mask of a predicate where quickTests found that neither all lanes nor none hold.
+Mask Emitter::mixedMask(ValueId predicate, bool negated) {
+  const auto& v = program_.values[predicate];
+  const auto comparison = options_.rowsOf32 && v.kind == vg::ptx::gen::Value::Result
+                              ? rowComparison(program_, program_.instructions[v.instruction])
+                              : std::nullopt;
+  if (!comparison) return maskOf(predicate, negated);
+  return constantMask(negated ? ~comparison->lanes : comparison->lanes);
+}
+
 std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negated, int depth) {
   const auto& v = program_.values[id];
   const std::pair<Value*, Value*> nothing{nullptr, nullptr};
@@ -676,6 +709,8 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
     return {b_.CreateOr(a.first, c.first), b_.CreateAnd(a.second, c.second)};
   }
   if (i.ast->op != Op::Setp || i.results.size() != 1 || i.sources.size() != 2) return nothing;
+  if (const auto comparison = options_.rowsOf32 ? rowComparison(program_, i) : std::nullopt)
+    return rowTests(i, *comparison, negated);
   const Type type = i.ast->type();
   const uint32_t bits = ptx::bitsOf(type);
   if (ptx::isFloat(type) || (bits != 32 && bits != 64)) return nothing;

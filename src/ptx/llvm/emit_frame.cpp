@@ -4,7 +4,8 @@
 //   rows of 32, nothing shared    rows of a block > blocks > warps of a row: small blocks of several rows then run
 //   along
 //                                 memory instead of down its columns, which prefetchers and caches reward
-//   warps suspend                 blocks > rounds > warps, each from where it was to its next barrier or its end
+//   warps suspend                 blocks > rounds > warps, each from where it was to its next barrier or its end; where
+//                                 all warps go the same way, a round is one stretch of the kernel between two barriers
 //   all others                    blocks > warps
 #include "ptx/llvm/emitter.h"
 
@@ -42,6 +43,14 @@ bool Emitter::suspendsOnly() const {
     barrier = number;
   }
   return barrier.has_value();
+}
+
+// Whether no barrier is in several copies of its block: warps that all meet it then wait at the same place.
+bool Emitter::waitsInOneCopy() const {
+  std::vector<uint32_t> copies(program_.blocks.size(), 0);
+  for (const auto& [key, planned] : planned_) ++copies[key.block];
+  return llvm::all_of(program_.instructions,
+                      [&](const Instruction& i) { return !isBlockBarrier(i) || copies[i.block] < 2; });
 }
 
 bool Emitter::rowsAcrossBlocks() const {
@@ -106,11 +115,10 @@ void Emitter::emitPrologue() {
       resetThreads(3);
     }
   } else {
-    firstRound_ = b_.CreatePHI(b_.getInt1Ty(), 2, "first");
-    firstRound_->addIncoming(b_.getTrue(), blockHeader);
-    firstRound_->addIncoming(b_.getFalse(), roundLatch);
-    someWait_ = entryAlloca(b_.getInt1Ty(), "wait");
-    b_.CreateStore(b_.getFalse(), someWait_);
+    round_ = b_.CreatePHI(word, 2, "round");
+    round_->addIncoming(b_.getInt32(0), blockHeader);
+    waitsAt_ = entryAlloca(word, "waits");
+    b_.CreateStore(b_.getInt32(0), waitsAt_);
     resetThreads(3);
     b_.CreateBr(warpHeader_);
   }
@@ -120,22 +128,24 @@ void Emitter::emitPrologue() {
   warp_ = warp;
   warp->addIncoming(firstOfRow, suspends_ ? roundHeader : blockHeader);
   if (options_.rowsOf32)
-    for (int axis = 0; axis < 3; ++axis) laneThread_[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
+    for (int axis = 0; axis < threadAxes_; ++axis) laneThread_[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
   warpPoint_ = b_.CreateBr(warpStart_);
   if (suspends_) emitDispatch();
 
   b_.SetInsertPoint(warpLatch_);
-  if (suspends_) b_.CreateStore(b_.getInt32(0), warpState());
+  if (suspends_ && !alike_) b_.CreateStore(b_.getInt32(0), warpState());
   b_.CreateBr(nextWarp_);
   b_.SetInsertPoint(nextWarp_);
-  if (options_.rowsOf32) advanceThreads(rows);
   Value* const next = b_.CreateAdd(warp_, b_.getInt32(1));
+  if (threadAxes_ && !traits.waits) advanceThread(rows, warp, next);  // warps that wait are called one at a time
   b_.CreateCondBr(b_.CreateICmpULT(next, endOfRow), warpHeader_, suspends_ ? roundLatch : blockLatch);
-  warp->addIncoming(next, nextWarp_);
+  warp->addIncoming(next, b_.GetInsertBlock());
 
   b_.SetInsertPoint(roundLatch);
   if (suspends_) {
-    b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), someWait_), roundHeader, blockLatch);
+    Value* const waits = b_.CreateLoad(word, waitsAt_);
+    round_->addIncoming(waits, roundLatch);
+    b_.CreateCondBr(b_.CreateICmpNE(waits, b_.getInt32(0)), roundHeader, blockLatch);
   } else {
     roundLatch->eraseFromParent();
   }
@@ -177,9 +187,19 @@ llvm::Value* Emitter::atLaunch(const std::function<Value*()>& make) {
 
 // --- Thread indices of rows of 32: they advance without divisions --------------------------------------------------
 
+void Emitter::countThreadAxes() {
+  for (ValueId id = 0; id < program_.values.size(); ++id) {
+    const auto& v = program_.values[id];
+    if (v.kind != vg::ptx::gen::Value::Special || !read_[id]) continue;
+    if (v.special < Special::TidX || v.special > Special::TidZ) continue;
+    threadAxes_ = std::max(threadAxes_, static_cast<int>(v.special) - static_cast<int>(Special::TidX) + 1);
+  }
+}
+
 // Once a call: the indices of lane 0 of the first warp.
 void Emitter::startThreads() {
   if (!options_.rowsOf32) return;
+  countThreadAxes();
   LType* const word = b_.getInt32Ty();
   for (auto*& slot : threadSlots_) slot = entryAlloca(word, "thread");
   for (auto*& first : firstThread_) first = b_.getInt32(0);
@@ -214,31 +234,34 @@ void Emitter::resetThreads(int axes) {
   for (int axis = 0; axis < axes; ++axis) b_.CreateStore(firstThread_[axis], threadSlots_[axis]);
 }
 
-// To the next warp, which with `sameRow` is one of the same row.
-void Emitter::advanceThreads(bool sameRow) {
-  LType* const word = b_.getInt32Ty();
+// To the next warp, which with `sameRow` is one of the same row. Else rows end here: on to the next one in a block of
+// its own, which few warps see.
+void Emitter::advanceThread(bool sameRow, llvm::PHINode* warp, Value* next) {
   Value* const x = b_.CreateAdd(laneThread_[0], b_.getInt32(kWarpSize));
-  if (sameRow) {
-    b_.CreateStore(x, threadSlots_[0]);
-    return;
-  }
-  Value* const wraps = b_.CreateICmpUGE(x, launchField(offsetof(KernelLaunch, blockSize), word));
-  b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), x), threadSlots_[0]);
-  advanceAxis(1, laneThread_[1], laneThread_[2], b_.CreateZExt(wraps, word));
+  b_.CreateStore(x, threadSlots_[0]);
+  if (sameRow) return;
+  rowEnd_ = newBlock("rowEnd");
+  b_.CreateCondBr(b_.CreateICmpULT(x, launchField(offsetof(KernelLaunch, blockSize), b_.getInt32Ty())), warpHeader_,
+                  rowEnd_);
+  warp->addIncoming(next, b_.GetInsertBlock());
+  b_.SetInsertPoint(rowEnd_);
+  b_.CreateStore(b_.getInt32(0), threadSlots_[0]);
+  advanceRow();
 }
 
 void Emitter::advanceRow() {
+  if (threadAxes_ < 2) return;
   LType* const word = b_.getInt32Ty();
-  advanceAxis(1, b_.CreateLoad(word, threadSlots_[1]), b_.CreateLoad(word, threadSlots_[2]), b_.getInt32(1));
+  advanceAxis(1, b_.CreateLoad(word, threadSlots_[1]), b_.CreateLoad(word, threadSlots_[2]));
 }
 
-// y grows by `step`, 0 or 1, and carries into z.
-void Emitter::advanceAxis(int axis, Value* value, Value* above, Value* step) {
+// y grows by one and carries into z.
+void Emitter::advanceAxis(int axis, Value* value, Value* above) {
   LType* const word = b_.getInt32Ty();
-  Value* const moved = b_.CreateAdd(value, step);
+  Value* const moved = b_.CreateAdd(value, b_.getInt32(1));
   Value* const wraps = b_.CreateICmpUGE(moved, launchField(offsetof(KernelLaunch, blockSize) + 4 * axis, word));
   b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), moved), threadSlots_[axis]);
-  b_.CreateStore(b_.CreateAdd(above, b_.CreateZExt(wraps, word)), threadSlots_[axis + 1]);
+  if (threadAxes_ > axis + 1) b_.CreateStore(b_.CreateAdd(above, b_.CreateZExt(wraps, word)), threadSlots_[axis + 1]);
 }
 
 // --- Warps that suspend ----------------------------------------------------------------------------------------------
@@ -250,13 +273,17 @@ llvm::Value* Emitter::warpState() {
 }
 
 void Emitter::emitDispatch() {
-  BB* const again = newBlock("again");
   auto* const onward = warpPoint_;
   b_.SetInsertPoint(warpHeader_);
-  warpPoint_ = b_.CreateCondBr(firstRound_, warpStart_, again);
+  if (alike_) {
+    warpPoint_ = dispatch_ = b_.CreateSwitch(round_, warpStart_);
+  } else {
+    BB* const again = newBlock("again");
+    warpPoint_ = b_.CreateCondBr(b_.CreateICmpEQ(round_, b_.getInt32(0)), warpStart_, again);
+    b_.SetInsertPoint(again);
+    dispatch_ = b_.CreateSwitch(b_.CreateLoad(b_.getInt32Ty(), warpState()), nextWarp_);
+  }
   onward->eraseFromParent();
-  b_.SetInsertPoint(again);
-  dispatch_ = b_.CreateSwitch(b_.CreateLoad(b_.getInt32Ty(), warpState()), nextWarp_);
 }
 
 void Emitter::emitSuspend() {
@@ -268,6 +295,8 @@ void Emitter::emitSuspend() {
 }
 
 SuspendFrame Emitter::suspendFrame() {
+  llvm::SmallVector<BB*, 4> loop{warpHeader_, warpLatch_, nextWarp_};
+  if (rowEnd_) loop.push_back(rowEnd_);
   return {warpStart_,
           warpLatch_,
           nextWarp_,
@@ -275,7 +304,9 @@ SuspendFrame Emitter::suspendFrame() {
           warpPoint_,
           warp_,
           blockField(offsetof(BlockState, frames), b_.getPtrTy()),
-          someWait_};
+          waitsAt_,
+          alike_,
+          std::move(loop)};
 }
 
 }  // namespace vg::ptx::gen

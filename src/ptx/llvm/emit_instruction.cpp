@@ -116,7 +116,7 @@ void Emitter::emitPointwise(const Instruction& i) {
   const Type type = i.ast->op == Op::Cvt ? i.ast->types[1] : i.ast->type();
   const bool widens =
       i.ast->has(Mod::Wide) || (i.ast->op == Op::Cvt && ptx::bitsOf(i.ast->types[0]) > ptx::bitsOf(i.ast->types[1]));
-  if (widens && !i.results.empty() && i.results[0] != kNone && program_.values[i.results[0]].shape.affine()) {
+  if (widens && !i.results.empty() && i.results[0] != kNone && program_.values[i.results[0]].shape.fragile) {
     const size_t factors = i.ast->op == Op::Cvt ? 1 : 2;
     for (size_t s = 0; s < factors; ++s) {
       const Shape shape = program_.values[i.sources[s]].shape;

@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/single_loads.h"
 
 namespace vg::ptx::gen {
 
@@ -132,7 +133,9 @@ Emitter::Components Emitter::loadRow(const Address& a, uint32_t bits, uint32_t c
       loaded = b_.CreateAlignedLoad(type, at, llvm::Align(bytes), isVolatile);
     } else {
       Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
-      loaded = b_.CreateMaskedLoad(type, at, llvm::Align(bytes), lanes, llvm::Constant::getNullValue(type));
+      auto* const masked = b_.CreateMaskedLoad(type, at, llvm::Align(bytes), lanes, llvm::Constant::getNullValue(type));
+      if (a.space == Space::Shared) markShared(*masked);
+      loaded = masked;
     }
     for (uint32_t n = 0; n < count; ++n) {
       if (count == 1) {

@@ -699,6 +699,17 @@ Mask Emitter::uniformMask(Value* bit) {
   return out;
 }
 
+Mask Emitter::constantMask(uint32_t lanes) {
+  Mask out;
+  out.full = false;
+  for (uint32_t c = 0; c < k_; ++c) {
+    llvm::SmallVector<llvm::Constant*, 16> bits;
+    for (uint32_t l = 0; l < w_; ++l) bits.push_back(b_.getInt1(lanes >> (c * w_ + l) & 1));
+    out.chunks.push_back(llvm::ConstantVector::get(bits));
+  }
+  return out;
+}
+
 Mask Emitter::guardedMask(const Instruction& i) {
   if (i.guard == kNone) return mask_;
   return both(mask_, maskOf(i.guard, i.guardNegated));

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "ptx/engine.h"
+#include "ptx/llvm/row_thread.h"
 #include "ptx/llvm/suspend.h"
 #include "ptx/llvm/warp_ir.h"
 
@@ -105,19 +106,23 @@ class Emitter {
   size_t edgeIndex(BlockId from, BlockId to) const;
   // Cheap tests of a predicate by scalars: {all lanes true, no lane true}, null when there is none.
   std::pair<Value*, Value*> quickTests(ValueId predicate, bool negated, int depth = 0);
+  std::pair<Value*, Value*> rowTests(const Instruction& i, const RowComparison& comparison, bool negated);
+  Mask mixedMask(ValueId predicate, bool negated);
   void emitYield();
 
   // --- emit_frame.cpp
   bool mayWait() const;
   bool suspendsOnly() const;
+  bool waitsInOneCopy() const;
   bool rowsAcrossBlocks() const;
   void emitPrologue();
   Value* atLaunch(const std::function<Value*()>& make);
+  void countThreadAxes();
   void startThreads();
   void resetThreads(int axes);
-  void advanceThreads(bool sameRow);
+  void advanceThread(bool sameRow, llvm::PHINode* warp, Value* next);
   void advanceRow();
-  void advanceAxis(int axis, Value* value, Value* above, Value* step);
+  void advanceAxis(int axis, Value* value, Value* above);
   Value* warpState();
   void emitDispatch();
   void emitSuspend();
@@ -157,6 +162,7 @@ class Emitter {
   Mask either(const Mask& a, const Mask& b);
   Mask maskOf(ValueId predicate, bool negated);
   Mask uniformMask(Value* bit);
+  Mask constantMask(uint32_t lanes);
   Value* anyLane(const Mask& mask);
   Value* allLanes(const Mask& mask);
   Value* maskBits(const Mask& mask);  // i32
@@ -368,6 +374,7 @@ class Emitter {
   Value *blockArgument_ = nullptr, *launch_ = nullptr, *warp_ = nullptr;
   BB *entry_ = nullptr, *warpHeader_ = nullptr, *warpStart_ = nullptr;
   BB *warpLatch_ = nullptr, *nextWarp_ = nullptr;  // where a warp ends, and where it leaves for the next one
+  BB* rowEnd_ = nullptr;                           // ... which is in another row; null where that makes no difference
   // Where constants of the launch, of the block and of the warp are inserted.
   llvm::Instruction *launchPoint_ = nullptr, *blockPoint_ = nullptr, *warpPoint_ = nullptr;
   std::map<CopyKey, BB*> copies_;
@@ -396,14 +403,16 @@ class Emitter {
   llvm::AllocaInst* textureLanes_ = nullptr;  // operands and results of texture instructions
   llvm::AllocaInst *matrixOperands_ = nullptr, *matrixResults_ = nullptr;
   llvm::AllocaInst* threadSlots_[3] = {};
+  int threadAxes_ = 0;  // of %tid, that advance from warp to warp: up to the last one that is read
   Value *laneThread_[3] = {}, *firstThread_[3] = {};
   Value* blockX_ = nullptr;  // %ctaid.x where a call runs several blocks
   // Warps that suspend: markers where they do, the way back.
   bool suspends_ = false;
   llvm::Function* suspendMark_ = nullptr;
   llvm::SmallVector<llvm::CallInst*, 8> suspendCalls_;
-  llvm::PHINode* firstRound_ = nullptr;
-  llvm::AllocaInst* someWait_ = nullptr;
+  bool alike_ = false;              // all warps of a block wait at the same places
+  llvm::PHINode* round_ = nullptr;  // where warps go on in this round, 0 at the start; where any one does unless alike_
+  llvm::AllocaInst* waitsAt_ = nullptr;
   llvm::SwitchInst* dispatch_ = nullptr;
   llvm::DISubprogram* debugScope_ = nullptr;
   const Instruction* present_ = nullptr;

@@ -44,6 +44,7 @@ struct Job {
   Request request;
   std::vector<uint8_t> blob;
   std::string log;
+  PhaseClock clock;
   CUresult status = CUDA_ERROR_UNKNOWN;
   std::mutex mutex;
   std::condition_variable changed;
@@ -146,6 +147,7 @@ void compile(Job& job) {
     job.status = parsed.error();
     return;
   }
+  job.clock.end(CompilePhase::Parse);
   const Module& module = *parsed;
   uint32_t entry = kNone;
   for (uint32_t n = 0; n < module.functions.size(); ++n)
@@ -163,6 +165,7 @@ void compile(Job& job) {
   ShapeOptions shapes;
   shapes.rowsOf32 = options.rowsOf32;
   analyseShapes(program, shapes);
+  job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
 
   llvm::LLVMContext context;
@@ -170,13 +173,15 @@ void compile(Job& job) {
   KernelBlob blob;
   Emitter emitter(program, code, options);
   emitter.run();
+  job.clock.end(CompilePhase::Emit);
   blob.traits = emitter.traits;
   blob.traits.registers = registersOf(module.functions[entry]);
 
-  const llvm::SmallVector<char, 0> object = compileModule(code, {options.cpu, options.features, prefix});
+  const llvm::SmallVector<char, 0> object = compileModule(code, {options.cpu, options.features, prefix}, job.clock);
   std::string error;
   if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
   job.blob = encode(blob);
+  job.clock.end(CompilePhase::Link);
   job.status = CUDA_SUCCESS;
 }
 
@@ -239,6 +244,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out) {
   if (!out.blob) return CUDA_ERROR_OUT_OF_MEMORY;
   std::memcpy(out.blob, job->blob.data(), job->blob.size());
   out.blobSize = job->blob.size();
+  std::copy(std::begin(job->clock.microseconds), std::end(job->clock.microseconds), out.microseconds);
   return CUDA_SUCCESS;
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/llvm/alignment.h"
 #include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/row_thread.h"
 #include "ptx/llvm/warp_ir.h"
 
 namespace vg::ptx::gen {
@@ -27,7 +29,8 @@ Shape affine(int64_t stride, uint32_t bits, bool fragile) {
 
 class Analysis {
  public:
-  Analysis(Program& program, const ShapeOptions& options) : program_(program), options_(options) {}
+  Analysis(Program& program, const ShapeOptions& options)
+      : program_(program), options_(options), zeros_(alignments(program, options.rowsOf32)) {}
 
   void run() {
     for (Value& v : program_.values) v.shape = initial(v);
@@ -189,7 +192,14 @@ class Analysis {
     if (widens && !isSignedType) factor &= (int64_t{1} << narrow) - 1;
     const Shape s = of(i, a);
     if (widens && (bits != 64 || s.fragile)) return kVarying;
-    return affine(s.stride * factor, bits, s.fragile || widens);
+    return affine(s.stride * factor, bits, s.fragile || (widens && mayWrap(i, a)));
+  }
+
+  // Whether an affine source may wrap inside a warp, as a signed or an unsigned number.
+  bool mayWrap(const Instruction& i, size_t source) const {
+    const int64_t stride = of(i, source).stride;
+    const int zeros = std::min<int>(zeros_[i.sources[source]], 31);  // the sign is a place to wrap, too
+    return stride < 0 || stride > 0xffff || 31 * stride >= int64_t{1} << zeros;
   }
 
   Shape resultShape(const Instruction& i, size_t result) const {
@@ -240,6 +250,10 @@ class Analysis {
         }
         if (dropsLaneBits(i)) return kUniform;
         return plain;
+      }
+      case Op::Setp: {
+        const auto comparison = options_.rowsOf32 ? rowComparison(program_, i) : std::nullopt;
+        return comparison && comparison->neverMixed() ? kUniform : plain;
       }
       case Op::Cvt:
         return convertShape(i, plain);
@@ -298,19 +312,8 @@ class Analysis {
     return plain;
   }
 
-  // %tid.x of a block whose rows are whole warps, possibly moved: lane 0 holds a multiple of 32.
   bool isRowThread(const Instruction& i, size_t source) const {
-    if (!options_.rowsOf32) return false;
-    ValueId id = i.sources[source];
-    for (int depth = 0; depth < 4 && id != kNone; ++depth) {
-      const Value& v = program_.values[id];
-      if (v.kind == Value::Special) return v.special == Special::TidX;
-      if (v.kind != Value::Result) return false;
-      const Instruction& from = program_.instructions[v.instruction];
-      if (from.ast->op != Op::Mov || from.guard != kNone || from.sources.size() != 1) return false;
-      id = from.sources[0];
-    }
-    return false;
+    return options_.rowsOf32 && gen::isRowThread(program_, i.sources[source]);
   }
 
   // (%tid.x >> n) & mask where nothing is left of the bits that differ within a warp.
@@ -335,7 +338,8 @@ class Analysis {
     const uint32_t held = bitsOf(program_.values[i.sources[0]].type);
     if (toBits <= fromBits && (toBits <= 32 || !s.fragile)) return affine(s.stride, toBits, false);
     if (toBits == fromBits) return s;
-    if (fromBits == 32 && toBits == 64 && !(s.fragile && held <= 32)) return affine(s.stride, 64, true);
+    if (fromBits == 32 && toBits == 64 && !(s.fragile && held <= 32))
+      return affine(s.stride, 64, s.fragile || mayWrap(i, 0));
     return kVarying;
   }
 
@@ -558,6 +562,7 @@ class Analysis {
 
   Program& program_;
   const ShapeOptions options_;
+  const std::vector<uint8_t> zeros_;  // alignments
 };
 
 }  // namespace

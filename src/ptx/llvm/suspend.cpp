@@ -183,7 +183,8 @@ class Splitter {
     llvm::Value* const offset = b.CreateAdd(b.CreateMul(b.CreateZExt(frame_.warp, b.getInt64Ty()), b.getInt64(bytes_)),
                                             b.getInt64(kFrameHeader));
     own_ = b.CreateInBoundsGEP(b.getInt8Ty(), frame_.frames, offset, "frame");
-    state_ = b.CreateInBoundsGEP(b.getInt32Ty(), frame_.frames, b.CreateZExt(frame_.warp, b.getInt64Ty()));
+    if (!frame_.alike)
+      state_ = b.CreateInBoundsGEP(b.getInt32Ty(), frame_.frames, b.CreateZExt(frame_.warp, b.getInt64Ty()));
   }
 
   llvm::Value* place(llvm::IRBuilder<>& b, unsigned slot) {
@@ -202,8 +203,8 @@ class Splitter {
       llvm::Type* const type = slots_[slot]->getAllocatedType();
       b.CreateAlignedStore(b.CreateLoad(type, slots_[slot]), place(b, slot), alignment(slot));
     }
-    b.CreateStore(b.getInt32(n + 1), state_);
-    b.CreateStore(b.getTrue(), frame_.someWait);
+    if (!frame_.alike) b.CreateStore(b.getInt32(n + 1), state_);
+    b.CreateStore(b.getInt32(n + 1), frame_.waitsAt);
     b.CreateBr(frame_.next);
     old->eraseFromParent();
     BB* const back = BB::Create(b.getContext(), "back", point.before->getParent(), point.after);

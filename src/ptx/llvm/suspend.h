@@ -11,11 +11,13 @@ struct SuspendFrame {
   llvm::BasicBlock* start;       // where a warp begins
   llvm::BasicBlock* end;         // where it ends
   llvm::BasicBlock* next;        // on to the next warp
-  llvm::SwitchInst* dispatch;    // on the warp's state
+  llvm::SwitchInst* dispatch;    // on where the warp goes on
   llvm::Instruction* warpPoint;  // runs for each warp in each round, before the dispatch
   llvm::Value* warp;             // number in the block
   llvm::Value* frames;           // BlockState::frames
-  llvm::AllocaInst* someWait;    // i1: set by warps that wait
+  llvm::AllocaInst* waitsAt;     // i32: where warps go on in the next round, 0 nowhere
+  bool alike;                    // all warps always wait at the same place: none needs a state of its own
+  llvm::SmallVector<llvm::BasicBlock*, 4> loop;  // over warps: the block of `dispatch`, and those from `end` on
 };
 
 // Turns each marker call into a return to the loop, with everything live kept in the frame, and erases it. Requires:

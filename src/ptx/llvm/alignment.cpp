@@ -1,0 +1,103 @@
+#include "ptx/llvm/alignment.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr uint8_t kAll = 64;  // the value is zero
+
+class Analysis {
+ public:
+  Analysis(const Program& program, bool rowsOf32)
+      : program_(program), rowsOf32_(rowsOf32), zeros_(program.values.size(), kAll) {}
+
+  // Starts from the best and takes back what does not hold, until nothing changes.
+  std::vector<uint8_t> run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ValueId id = 0; id < zeros_.size(); ++id) {
+        const uint8_t now = std::min(zeros_[id], of(program_.values[id]));
+        changed |= now != zeros_[id];
+        zeros_[id] = now;
+      }
+    }
+    return std::move(zeros_);
+  }
+
+ private:
+  uint8_t of(const Value& v) const {
+    switch (v.kind) {
+      case Value::Constant:
+        return static_cast<uint8_t>(std::countr_zero(v.bits));
+      case Value::Special:
+        return special(v.special);
+      case Value::Phi:
+        return least(v.incoming);
+      case Value::Result:
+        return result(program_.instructions[v.instruction]);
+      default:
+        return 0;
+    }
+  }
+
+  uint8_t special(ptx::Special s) const {
+    if (s == Special::LaneId) return kAll;
+    return rowsOf32_ && (s == Special::TidX || s == Special::NtidX) ? 5 : 0;
+  }
+
+  uint8_t at(ValueId id) const { return id == kNone ? 0 : zeros_[id]; }
+
+  uint8_t least(const std::vector<ValueId>& ids) const {
+    uint8_t out = kAll;
+    for (ValueId id : ids) out = std::min(out, at(id));
+    return out;
+  }
+
+  static uint8_t product(uint8_t a, uint8_t b) { return static_cast<uint8_t>(std::min(a + b, int{kAll})); }
+
+  uint8_t result(const Instruction& i) const {
+    const ptx::Instruction& ast = *i.ast;
+    const bool whole = i.guard == kNone && i.results.size() == 1 && !ptx::isFloat(ast.type()) &&
+                       ptx::bitsOf(ast.type()) >= 32 && ptx::bitsOf(ast.type()) <= 64 && !ast.has(Mod::Sat);
+    if (!whole) return 0;
+    switch (ast.op) {
+      case Op::Mov:
+        return i.sources.size() == 1 && !i.negated[0] ? at(i.sources[0]) : 0;
+      case Op::Cvt:
+        return ast.typeCount == 2 && !ptx::isFloat(ast.types[1]) && ptx::bitsOf(ast.types[1]) >= 32 ? at(i.sources[0])
+                                                                                                    : 0;
+      case Op::Add:
+      case Op::Sub:
+        return ast.typeCount == 1 && !ast.has(Mod::Cc) ? least(i.sources) : 0;
+      case Op::Mul:
+        return ast.has(Mod::Hi) ? 0 : product(at(i.sources[0]), at(i.sources[1]));
+      case Op::Mad:
+        if (ast.has(Mod::Hi) || ast.has(Mod::Cc)) return 0;
+        return std::min(product(at(i.sources[0]), at(i.sources[1])), at(i.sources[2]));
+      case Op::Shl: {
+        const Value& amount = program_.values[i.sources[1]];
+        if (amount.kind != Value::Constant) return at(i.sources[0]);
+        return product(at(i.sources[0]), static_cast<uint8_t>(std::min<uint64_t>(amount.bits & 0xffffffff, kAll)));
+      }
+      case Op::And:
+        return std::max(at(i.sources[0]), at(i.sources[1]));
+      case Op::Or:
+      case Op::Xor:
+        return least(i.sources);
+      default:
+        return 0;
+    }
+  }
+
+  const Program& program_;
+  const bool rowsOf32_;
+  std::vector<uint8_t> zeros_;
+};
+
+}  // namespace
+
+std::vector<uint8_t> alignments(const Program& program, bool rowsOf32) { return Analysis(program, rowsOf32).run(); }
+
+}  // namespace vg::ptx::gen
