@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/cpu/kernel_crowding.h"
 #include "base/result.h"
 #include "ptx/kernel_abi.h"
 #include "ptx/kernel_blob.h"
@@ -54,6 +55,12 @@ class LoadedKernel {
   // Tells that a grid of so many warps took so long on one thread.
   void learn(uint64_t warps, uint64_t nanoseconds) const;
 
+  KernelCrowding& crowding() const { return crowding_; }
+  // Nanoseconds that a block took lately; 0 when none has run.
+  uint64_t blockTime(uint32_t warps) const {
+    return warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
+  }
+
   // Makes a blob runnable.
   static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob);
   // The PTX line that an address in the code belongs to; 0 when unknown.
@@ -62,6 +69,7 @@ class LoadedKernel {
  private:
   CodePages pages_;
   mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
+  mutable KernelCrowding crowding_;
   size_t textSize_ = 0;
   std::vector<ptx::LineEntry> lines_;
 };

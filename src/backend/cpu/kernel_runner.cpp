@@ -24,6 +24,8 @@ namespace {
 constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
 constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
 constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
+constexpr uint64_t kHandful = 20'000;          // ns of work that a thread takes at a time
+constexpr uint64_t kMostBlocksAtATime = 64;
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
@@ -146,11 +148,32 @@ class AtWork {
   const RunningLaunch& launch_;
 };
 
+// Whether blocks are handed out one after another to whoever is free: they need no other block.
+bool independent(const RunningLaunch& launch) {
+  return !launch.code->traits.polls && !launch.cooperative && clusterBlocks(launch) == 1;
+}
+
 uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
   if (launch.blocks == 1) return 1;
   const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
   if (expected && expected <= kShort && !launch.cooperative) return 1;
-  return static_cast<uint32_t>(std::min<uint64_t>(workers.count(), launch.blocks / clusterBlocks(launch)));
+  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks / clusterBlocks(launch));
+  const bool mayCrowd = launch.code->traits.atomics && independent(launch);
+  return mayCrowd ? launch.code->crowding().choose(static_cast<uint32_t>(most)) : static_cast<uint32_t>(most);
+}
+
+// How many blocks a thread takes at a time: enough to make asking for them cheap, and few enough that the last of them
+// keep nobody waiting. 0: not known, the workers choose by the size of the grid.
+uint64_t grainFor(const RunningLaunch& launch) {
+  const uint64_t block = launch.code->blockTime(launch.abi.warpsPerBlock);
+  return block ? std::clamp<uint64_t>(kHandful / block, 1, kMostBlocksAtATime) : 0;
+}
+
+void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers) {
+  const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, busy = launch.busy.load(std::memory_order_relaxed);
+  launch.code->learn(warps, busy);
+  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks);
+  if (launch.code->traits.atomics) launch.code->crowding().learn(threads, static_cast<uint32_t>(most), warps, busy);
 }
 
 }  // namespace
@@ -171,11 +194,11 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   faults::arm();
   const watchdog::Watch watch(launch);
   const AtWork atWork(device, launch);
-  if (ready.code->traits.polls || record.shape.cooperative || clusterBlocks(launch) > 1) {
-    workers.runGrid(count, count, runResidents, &launch, 1);
+  if (independent(launch)) {
+    workers.runGrid(launch.blocks, count, runBlocks, &launch, grainFor(launch));
+    learn(launch, count, workers);
   } else {
-    workers.runGrid(launch.blocks, count, runBlocks, &launch);
-    ready.code->learn(launch.blocks * launch.abi.warpsPerBlock, launch.busy.load(std::memory_order_relaxed));
+    workers.runGrid(count, count, runResidents, &launch, 1);
   }
   if (check::any()) {
     const CUresult stopped = check::takeFaulted(launch.abi.gridId);
