@@ -75,7 +75,7 @@ class Emitter {
   using LType = llvm::Type;
   using BB = llvm::BasicBlock;
 
-  // --- emit_control.cpp
+  // --- emit_control.cpp, emit_plan.cpp (which copies), emit_masked.cpp, emit_test.cpp (tests by scalars)
   void describeLines();
   void prepare();
   void markRead();
@@ -128,7 +128,7 @@ class Emitter {
   void emitSuspend();
   SuspendFrame suspendFrame();
 
-  // --- emit_values.cpp
+  // --- emit_values.cpp (forms and slots), emit_special.cpp (what is there before the kernel begins)
   Form formOf(ValueId id);
   void define(ValueId id, Form form);
   Value* scalarOf(ValueId id);                 // requires a uniform value
@@ -154,7 +154,7 @@ class Emitter {
   Value* threadIndex(uint32_t axis, uint32_t chunk);
   void markFragileSources();
 
-  // --- Masks
+  // --- emit_mask.cpp
   Mask guardedMask(const Instruction& i);
   Chunks chunksOf(const Mask& mask);
   Mask both(const Mask& a, const Mask& b);
@@ -173,7 +173,7 @@ class Emitter {
   llvm::SmallVector<llvm::AllocaInst*, 8> makeMaskSlot(const char* name);
   llvm::SmallVector<llvm::AllocaInst*, 8>& maskSlot(Version v, BlockId b);
 
-  // --- Building helpers
+  // --- emit_build.cpp
   BB* newBlock(const char* name);
   llvm::VectorType* vectorOf(LType* element) { return llvm::FixedVectorType::get(element, w_); }
   LType* elementType(Class c);
@@ -211,7 +211,7 @@ class Emitter {
   void compute(const Instruction& i, llvm::ArrayRef<Value*> sources, llvm::SmallVectorImpl<Value*>& results);
   void finish(const Instruction& i, size_t result, Form form);
 
-  // --- emit_integer.cpp
+  // --- emit_integer.cpp, emit_multiply.cpp, emit_bits.cpp
   bool computeMove(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   bool computeInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* multiplyHigh(Value* a, Value* b, uint32_t bits, bool isSigned);
@@ -239,7 +239,7 @@ class Emitter {
   Value* videoMultiply(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::ArrayRef<uint16_t> selectors);
   Value* videoParallel(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::ArrayRef<uint16_t> selectors);
 
-  // --- emit_float.cpp
+  // --- emit_float.cpp, emit_rounded.cpp, emit_half.cpp, emit_approximate.cpp
   bool computeFloat(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* floatOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
   Value* halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, bool f16);

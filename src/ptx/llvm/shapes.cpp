@@ -5,6 +5,7 @@
 
 #include "ptx/llvm/alignment.h"
 #include "ptx/llvm/control_flow.h"
+#include "ptx/llvm/divergence.h"
 #include "ptx/llvm/ptx_facts.h"
 #include "ptx/llvm/row_thread.h"
 #include "ptx/llvm/warp_ir.h"
@@ -38,8 +39,8 @@ class Analysis {
       propagate();
       changed = findDivergence();
     }
-    formComponents();
-    findPolls();
+    formComponents(program_);
+    findPolls(program_);
   }
 
  private:
@@ -432,134 +433,6 @@ class Analysis {
     return !program_.inLoop(program_.immediatePostDominator[b], loop);
   }
 
-  // --- Components ------------------------------------------------------------------------------------------------
-
-  void formComponents() {
-    const uint32_t count = static_cast<uint32_t>(program_.blocks.size());
-    const BlockId end = endBlock(program_);
-    std::vector<uint32_t> parent(count);
-    std::vector<bool> member(count, false);
-    for (uint32_t n = 0; n < count; ++n) parent[n] = n;
-    const auto root = [&](uint32_t n) {
-      while (parent[n] != n) n = parent[n] = parent[parent[n]];
-      return n;
-    };
-    std::vector<std::pair<BlockId, BlockId>> exits;  // a member, the place where its lanes meet
-    for (BlockId b = 0; b < count; ++b) {
-      if (!program_.blocks[b].divergent) continue;
-      const BlockId exit = program_.immediatePostDominator[b];
-      std::vector<BlockId> work;
-      BlockId first = kNone;
-      std::vector<bool> seen(count, false);
-      const auto visit = [&](BlockId s) {
-        if (s == exit || s == end || seen[s]) return;
-        seen[s] = member[s] = true;
-        if (first == kNone) {
-          first = s;
-          exits.push_back({s, exit});
-        }
-        parent[root(s)] = root(first);
-        work.push_back(s);
-      };
-      for (BlockId s : program_.blocks[b].successors) visit(s);
-      while (!work.empty()) {
-        const BlockId at = work.back();
-        work.pop_back();
-        for (BlockId s : program_.blocks[at].successors) visit(s);
-      }
-    }
-    std::map<uint32_t, uint32_t> numbers;
-    for (BlockId b = 0; b < count; ++b) {
-      if (!member[b]) continue;
-      auto [at, inserted] = numbers.try_emplace(root(b), static_cast<uint32_t>(program_.components.size()));
-      if (inserted) program_.components.emplace_back();
-      Component& c = program_.components[at->second];
-      c.blocks.push_back(b);
-      c.weight += static_cast<uint32_t>(program_.blocks[b].instructions.size()) + 1;
-      program_.blocks[b].component = at->second;
-    }
-    for (auto [b, exit] : exits) {
-      const uint32_t id = program_.blocks[b].component;
-      if (exit == end || program_.blocks[exit].component != id) program_.components[id].exit = exit;
-    }
-    for (Component& c : program_.components)
-      for (BlockId b : c.blocks)
-        for (BlockId s : program_.blocks[b].successors)
-          if (s == end && c.exit != end) c.hasLaneExits = true;
-  }
-
-  // --- Loops that wait -------------------------------------------------------------------------------------------
-
-  void findPolls() {
-    for (LoopId l = 0; l < program_.loops.size(); ++l) {
-      Loop& loop = program_.loops[l];
-      bool divergentWait = false;
-      for (BlockId b : loop.blocks) {
-        const Block& block = program_.blocks[b];
-        bool leaves = false;
-        for (BlockId s : block.successors) leaves |= !program_.inLoop(s, l);
-        if (!leaves || block.successors.size() < 2) continue;
-        uint32_t line = 0;
-        const Wait wait = waitOf(block.condition, l, line);
-        if (wait == Wait::None) continue;
-        loop.polls = true;
-        if (wait == Wait::Lock && block.divergent && !releasesInside(l)) divergentWait = true;
-        if (divergentWait) unsupportedConstruct(line, "lanes of a warp wait for each other in a loop");
-      }
-    }
-  }
-
-  enum class Wait { None, Poll, Lock };
-
-  // Whether a condition depends on memory that the loop itself does not advance.
-  Wait waitOf(ValueId condition, LoopId loop, uint32_t& line) const {
-    std::vector<ValueId> work{condition};
-    std::vector<bool> seen(program_.values.size(), false);
-    Wait wait = Wait::None;
-    while (!work.empty()) {
-      const ValueId id = work.back();
-      work.pop_back();
-      if (id == kNone || seen[id]) continue;
-      seen[id] = true;
-      const Value& v = program_.values[id];
-      if (v.block == kNone || !program_.inLoop(v.block, loop)) continue;
-      for (ValueId in : v.incoming) work.push_back(in);
-      if (v.kind != Value::Result) continue;
-      const Instruction& i = program_.instructions[v.instruction];
-      for (ValueId s : i.sources) work.push_back(s);
-      for (ValueId s : i.old) work.push_back(s);
-      if (!readsSharedState(*i.ast)) continue;
-      line = i.ast->line;
-      if (i.ast->op == Op::Mbarrier) {
-        wait = std::max(wait, Wait::Poll);
-      } else if (i.ast->op == Op::Ld) {
-        wait = std::max(wait, program_.values[i.sources[0]].shape.uniform() ? Wait::Poll : Wait::Lock);
-      } else if (i.ast->has(Mod::Cas)) {
-        // A retry loop compares with what it read last; a lock compares with a constant.
-        const Value& expected = program_.values[i.sources[1]];
-        const bool retries = expected.block != kNone && program_.inLoop(expected.block, loop);
-        wait = std::max(wait, retries ? Wait::None : Wait::Lock);
-      } else if (i.ast->has(Mod::Exch)) {
-        wait = Wait::Lock;
-      } else {
-        // Reading by adding zero and the like polls; a counter that hands out work does not.
-        wait = std::max(wait, Wait::Poll);
-      }
-    }
-    return wait;
-  }
-
-  // A lock taken and released within one iteration makes progress even when lanes run in step.
-  bool releasesInside(LoopId loop) const {
-    uint32_t writes = 0;
-    for (BlockId b : program_.loops[loop].blocks)
-      for (uint32_t n : program_.blocks[b].instructions) {
-        const Op op = program_.instructions[n].ast->op;
-        writes += op == Op::St || op == Op::Atom || op == Op::Red;
-      }
-    return writes > 1;
-  }
-
   Program& program_;
   const ShapeOptions options_;
   const std::vector<uint8_t> zeros_;  // alignments
@@ -574,68 +447,5 @@ uint32_t localLaneStride(uint32_t localSize) {
 }
 
 void analyseShapes(Program& program, const ShapeOptions& options) { Analysis(program, options).run(); }
-
-std::string describe(const Program& program) {
-  std::string text;
-  const auto name = [&](ValueId id) -> std::string {
-    if (id == kNone) return "_";
-    const Value& v = program.values[id];
-    char buffer[64];
-    switch (v.kind) {
-      case Value::Constant:
-        snprintf(buffer, sizeof buffer, "0x%llx", static_cast<unsigned long long>(v.bits));
-        break;
-      case Value::Special:
-        snprintf(buffer, sizeof buffer, "special%u", static_cast<unsigned>(v.special));
-        break;
-      case Value::Symbol:
-        snprintf(buffer, sizeof buffer, "symbol%u+%lld", v.symbol, static_cast<long long>(v.offset));
-        break;
-      default:
-        snprintf(buffer, sizeof buffer, "v%u", id);
-    }
-    return buffer;
-  };
-  const auto shaped = [&](ValueId id) -> std::string {
-    if (id == kNone) return "_";
-    const Shape s = program.values[id].shape;
-    std::string out = name(id);
-    if (s.uniform()) out += ":u";
-    if (s.affine()) out += ":a" + std::to_string(s.stride) + (s.fragile ? "?" : "");
-    if (s.varying()) out += ":v";
-    return out;
-  };
-  for (BlockId b = 0; b < program.blocks.size(); ++b) {
-    const Block& block = program.blocks[b];
-    text += "block " + std::to_string(b);
-    if (block.component != kNone) text += " component " + std::to_string(block.component);
-    if (block.loop != kNone) text += " loop " + std::to_string(block.loop);
-    text += " from";
-    for (BlockId p : block.predecessors) text += " " + std::to_string(p);
-    text += "\n";
-    for (ValueId phi : block.phis) {
-      text += "  " + shaped(phi) + " = phi";
-      for (ValueId in : program.values[phi].incoming) text += " " + name(in);
-      text += "\n";
-    }
-    for (uint32_t n : block.instructions) {
-      const Instruction& i = program.instructions[n];
-      text += "  ";
-      for (ValueId r : i.results) text += shaped(r) + " ";
-      if (i.guard != kNone) text += std::string("@") + (i.guardNegated ? "!" : "") + name(i.guard) + " ";
-      text += "= " + std::string(nameOf(i.ast->op)) + "." + nameOf(i.ast->type());
-      for (size_t s = 0; s < i.sources.size(); ++s) {
-        text += " " + name(i.sources[s]);
-        if (i.offsets[s]) text += "+" + std::to_string(i.offsets[s]);
-      }
-      text += "  // line " + std::to_string(i.ast->line) + "\n";
-    }
-    text += block.divergent ? "  divergent" : "  to";
-    if (block.condition != kNone) text += std::string(block.conditionNegated ? " !" : " ") + name(block.condition);
-    for (BlockId s : block.successors) text += " " + std::to_string(s);
-    text += "\n";
-  }
-  return text;
-}
 
 }  // namespace vg::ptx::gen

@@ -1,0 +1,220 @@
+// Building blocks of emission: types, constants, conversions between forms, branches, loops over lanes, scratch memory.
+#include <llvm/IR/MDBuilder.h>
+
+#include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+using llvm::ArrayRef;
+using PtxValue = vg::ptx::gen::Value;
+
+// --- Helpers -----------------------------------------------------------------------------------------------------
+
+llvm::BasicBlock* Emitter::newBlock(const char* name) { return BB::Create(context_, name, function_); }
+
+llvm::Type* Emitter::elementType(Class c) {
+  switch (c) {
+    case Class::F32:
+      return b_.getFloatTy();
+    case Class::F64:
+      return b_.getDoubleTy();
+    default:
+      return integerType(bitsOf(c));
+  }
+}
+
+llvm::Type* Emitter::likeType(LType* shape, LType* element) {
+  if (auto* v = llvm::dyn_cast<llvm::FixedVectorType>(shape))
+    return llvm::FixedVectorType::get(element, v->getNumElements());
+  return element;
+}
+llvm::Type* Emitter::like(Value* shape, LType* element) { return likeType(shape->getType(), element); }
+
+llvm::Value* Emitter::splatLike(Value* shape, Value* scalar) {
+  if (auto* v = llvm::dyn_cast<llvm::FixedVectorType>(shape->getType()))
+    return b_.CreateVectorSplat(v->getNumElements(), scalar);
+  return scalar;
+}
+
+llvm::Value* Emitter::number(Value* shape, LType* element, uint64_t bits) {
+  return llvm::ConstantInt::get(like(shape, element), bits);
+}
+llvm::Value* Emitter::real(Value* shape, LType* element, double value) {
+  return llvm::ConstantFP::get(like(shape, element), value);
+}
+
+llvm::Value* Emitter::asInteger(Value* v, uint32_t bits) {
+  LType* const element = v->getType()->getScalarType();
+  if (element->isFloatingPointTy()) v = b_.CreateBitCast(v, like(v, integerType(element->getScalarSizeInBits())));
+  return b_.CreateZExtOrTrunc(v, like(v, integerType(bits)));
+}
+
+llvm::Value* Emitter::asFloat(Value* v, LType* element) {
+  if (v->getType()->getScalarType() == element) return v;
+  return b_.CreateBitCast(asInteger(v, element->getScalarSizeInBits()), like(v, element));
+}
+
+llvm::Value* Emitter::asClass(Value* v, Class type) {
+  Value* const fitting = asInteger(v, bitsOf(type));
+  return isFloat(type) ? asFloat(fitting, elementType(type)) : fitting;
+}
+
+llvm::Value* Emitter::asType(Value* v, Type type) {
+  switch (type) {
+    case Type::F32:
+    case Type::TF32:
+      return asFloat(v, b_.getFloatTy());
+    case Type::F64:
+      return asFloat(v, b_.getDoubleTy());
+    case Type::Pred:
+      if (v->getType()->getScalarSizeInBits() == 1) return v;
+      return b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+    default:
+      return asInteger(v, ptx::bitsOf(type));
+  }
+}
+
+llvm::Value* Emitter::iota(uint32_t chunk, LType* element, int64_t stride) {
+  llvm::SmallVector<llvm::Constant*, 16> lanes;
+  const uint32_t bits = element->getScalarSizeInBits();
+  for (uint32_t l = 0; l < w_; ++l) {
+    const uint64_t value = static_cast<uint64_t>(stride) * (chunk * w_ + l);
+    lanes.push_back(llvm::ConstantInt::get(context_, llvm::APInt(64, value).sextOrTrunc(bits)));
+  }
+  return llvm::ConstantVector::get(lanes);
+}
+
+llvm::Value* Emitter::extend(Value* v, uint32_t bits, bool isSigned) {
+  LType* const to = like(v, integerType(bits));
+  return isSigned ? b_.CreateSExtOrTrunc(v, to) : b_.CreateZExtOrTrunc(v, to);
+}
+
+llvm::Value* Emitter::callIntrinsic(llvm::Intrinsic::ID id, ArrayRef<LType*> types, ArrayRef<Value*> args) {
+  return b_.CreateIntrinsic(id, types, args);
+}
+llvm::Value* Emitter::intrinsic(llvm::Intrinsic::ID id, ArrayRef<Value*> args) {
+  return b_.CreateIntrinsic(id, {args[0]->getType()}, args);
+}
+
+llvm::Value* Emitter::concat(Value* a, Value* b) {
+  const uint32_t n = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  llvm::SmallVector<int, 64> order;
+  for (uint32_t l = 0; l < 2 * n; ++l) order.push_back(static_cast<int>(l));
+  return b_.CreateShuffleVector(a, b, order);
+}
+
+llvm::Value* Emitter::slice(Value* v, uint32_t first, uint32_t count) {
+  llvm::SmallVector<int, 64> order;
+  for (uint32_t l = 0; l < count; ++l) order.push_back(static_cast<int>(first + l));
+  return b_.CreateShuffleVector(v, order);
+}
+
+llvm::Value* Emitter::whenTrue(Value* condition, LType* type, const std::function<Value*()>& body) {
+  BB* const before = b_.GetInsertBlock();
+  BB* const yes = newBlock("then");
+  BB* const after = newBlock("after");
+  b_.CreateCondBr(condition, yes, after);
+  b_.SetInsertPoint(yes);
+  const bool caching = std::exchange(caching_, false);
+  Value* const result = body();
+  caching_ = caching;
+  BB* const last = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  auto* phi = b_.CreatePHI(type, 2);
+  phi->addIncoming(llvm::Constant::getNullValue(type), before);
+  phi->addIncoming(result, last);
+  return phi;
+}
+
+void Emitter::ifTrue(Value* condition, const std::function<void()>& body, bool) {
+  BB* const yes = newBlock("then");
+  BB* const after = newBlock("after");
+  b_.CreateCondBr(condition, yes, after);
+  b_.SetInsertPoint(yes);
+  const bool caching = std::exchange(caching_, false);
+  body();
+  caching_ = caching;
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& body) {
+  Value* const bits = maskBits(mask);
+  BB* const before = b_.GetInsertBlock();
+  BB* const loop = newBlock("lanes");
+  BB* const after = newBlock("after");
+  b_.CreateCondBr(b_.CreateICmpNE(bits, b_.getInt32(0)), loop, after);
+  b_.SetInsertPoint(loop);
+  auto* left = b_.CreatePHI(b_.getInt32Ty(), 2);
+  left->addIncoming(bits, before);
+  Value* const lane = callIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {left, b_.getTrue()});
+  const bool caching = std::exchange(caching_, false);
+  body(lane);
+  caching_ = caching;
+  Value* const rest = b_.CreateAnd(left, b_.CreateSub(left, b_.getInt32(1)));
+  left->addIncoming(rest, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpNE(rest, b_.getInt32(0)), loop, after);
+  b_.SetInsertPoint(after);
+}
+
+llvm::AllocaInst* Emitter::entryAlloca(LType* type, const char* name, llvm::Align align) {
+  llvm::IRBuilder<> at(entry_, entry_->begin());
+  auto* slot = at.CreateAlloca(type, nullptr, name);
+  if (!type->isVectorTy() && !type->isIntegerTy()) slot->setAlignment(align);
+  return slot;
+}
+
+llvm::AllocaInst* Emitter::scratch(uint32_t index) {
+  while (scratch_.size() <= index)
+    scratch_.push_back(entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 32), "lanes", llvm::Align(64)));
+  return scratch_[index];
+}
+
+llvm::AllocaInst* Emitter::spill(uint32_t index, ArrayRef<Value*> chunks) {
+  auto* array = scratch(index);
+  LType* const element = chunks[0]->getType()->getScalarType();
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const at = b_.CreateConstInBoundsGEP1_32(element, array, c * w_);
+    b_.CreateAlignedStore(chunks[c], at, llvm::Align(element->getScalarSizeInBits() / 8));
+  }
+  return array;
+}
+
+llvm::Value* Emitter::laneAddress(llvm::AllocaInst* array, Value* lane, LType* element) {
+  return b_.CreateInBoundsGEP(element, array, b_.CreateZExt(lane, b_.getInt64Ty()));
+}
+
+Chunks Emitter::reload(llvm::AllocaInst* array, LType* element) {
+  Chunks chunks;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const at = b_.CreateConstInBoundsGEP1_32(element, array, c * w_);
+    chunks.push_back(b_.CreateAlignedLoad(vectorOf(element), at, llvm::Align(element->getScalarSizeInBits() / 8)));
+  }
+  return chunks;
+}
+
+llvm::Value* Emitter::extractLane(ArrayRef<Value*> chunks, Value* lane) {
+  llvm::SmallVector<Value*, 8> parts(chunks.begin(), chunks.end());
+  while (parts.size() > 1) {
+    llvm::SmallVector<Value*, 8> joined;
+    for (size_t n = 0; n < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
+    parts = joined;
+  }
+  return b_.CreateExtractElement(parts[0], lane);
+}
+
+llvm::Value* Emitter::runtimeCall(size_t offset, LType* result, ArrayRef<Value*> args) {
+  Value* const calls = launchField(offsetof(KernelLaunch, calls), b_.getPtrTy());
+  Value* const at = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), calls, offset);
+  auto* target = b_.CreateLoad(b_.getPtrTy(), at);
+  target->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  llvm::SmallVector<LType*, 8> types;
+  for (Value* a : args) types.push_back(a->getType());
+  auto* call = b_.CreateCall(llvm::FunctionType::get(result, types, false), target, args);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  return call;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,104 @@
+// Divergent regions in linear order, one mask a block.
+#include "ptx/llvm/control_flow.h"
+#include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+namespace {
+// Blocks up to this many instructions run with an empty mask rather than test it.
+constexpr size_t kUntestedLimit = 12;
+}  // namespace
+
+// --- Masked code ---------------------------------------------------------------------------------------------------
+
+// Whether running a block with an empty mask could do harm or cost more than the test.
+bool Emitter::needsLaneTest(BlockId b) const {
+  const Block& block = program_.blocks[b];
+  if (block.instructions.size() > kUntestedLimit) return true;
+  if (block.terminator == Block::Switch) return true;
+  for (const Loop& loop : program_.loops)
+    if (loop.header == b) return true;
+  for (uint32_t n : block.instructions) {
+    const Instruction& i = program_.instructions[n];
+    if (needsExactMask(*i.ast)) return true;
+    const bool memory = i.ast->op == Op::Ld || i.ast->op == Op::St || i.ast->op == Op::Ldu;
+    if (memory && i.sources[0] != kNone && !program_.values[i.sources[0]].shape.varying()) {
+      const Shape s = program_.values[i.sources[0]].shape;
+      if (s.uniform() || !options_.avx512) return true;
+    }
+    if (memory && !options_.avx512) return true;
+  }
+  return false;
+}
+
+void Emitter::emitMaskedEnd(const CopyKey& key, BB* tail) {
+  const Block& block = program_.blocks[key.block];
+  llvm::SmallVector<Mask, 4> edges;
+  edgeMasks(key, edges);
+  for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], block.component, edges[n]);
+  b_.CreateBr(tail);
+}
+
+// After a masked block: repeat loops that end here while a lane asks for it, then go to the next block in order.
+void Emitter::emitTail(const CopyKey& key, BB* tail) {
+  b_.SetInsertPoint(tail);
+  const uint32_t id = program_.blocks[key.block].component;
+  const Component& component = program_.components[id];
+  for (LoopId l = program_.blocks[key.block].loop; l != kNone; l = program_.loops[l].parent) {
+    const Loop& loop = program_.loops[l];
+    if (program_.blocks[loop.header].component != id || loop.blocks.back() != key.block) continue;
+    BB* const again = newBlock("again");
+    BB* const onward = newBlock("onward");
+    b_.CreateCondBr(anyLane(loadMask(maskSlot(key.version, loop.header))), again, onward);
+    b_.SetInsertPoint(again);
+    if (loop.polls) emitYield();
+    b_.CreateBr(copies_.at({key.version, true, loop.header}));
+    b_.SetInsertPoint(onward);
+  }
+  for (size_t n = 0; n < component.blocks.size(); ++n)
+    if (component.blocks[n] == key.block && n + 1 < component.blocks.size()) {
+      b_.CreateBr(copies_.at({key.version, true, component.blocks[n + 1]}));
+      return;
+    }
+  emitComponentExit(key.version, id);
+}
+
+void Emitter::emitComponentExit(Version v, uint32_t id) {
+  const Component& component = program_.components[id];
+  if (component.exit == kNone || component.exit == endBlock(program_)) {
+    b_.CreateBr(warpLatch_);
+    return;
+  }
+  // Phis of the exit got their values along the edges.
+  const auto enter = [&](Version version) {
+    const uint32_t next = program_.blocks[component.exit].component;
+    if (next != kNone && !duplicates(next, version)) {
+      // The phis of the exit are live: only masks are reset.
+      Mask none;
+      none.full = false;
+      for (uint32_t n = 0; n < k_; ++n) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
+      for (BlockId b : program_.components[next].blocks) storeMask(maskSlot(version, b), none);
+      storeMask(maskSlot(version, component.exit), version == Full ? Mask{} : loadMask(liveSlot_));
+      b_.CreateBr(copies_.at({version, true, component.exit}));
+    } else {
+      b_.CreateBr(copies_.at({version, false, component.exit}));
+    }
+  };
+  if (!component.hasLaneExits) return enter(v);
+  const Mask live = loadMask(liveSlot_);
+  BB* const some = newBlock("some");
+  if (v == Full) {
+    BB* const full = newBlock("full");
+    BB* const fewer = newBlock("fewer");
+    b_.CreateCondBr(allLanes(live), full, fewer);
+    b_.SetInsertPoint(full);
+    enter(Full);
+    b_.SetInsertPoint(fewer);
+  }
+  b_.CreateCondBr(anyLane(live), some, warpLatch_);
+  b_.SetInsertPoint(some);
+  enter(Part);
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,135 @@
+// Tests of predicates by scalars: whether all lanes hold or none does, without making the mask.
+#include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/row_thread.h"
+
+namespace vg::ptx::gen {
+
+// --- Tests of predicates by scalars --------------------------------------------------------------------------------
+
+std::pair<llvm::Value*, llvm::Value*> Emitter::rowTests(const Instruction& i, const RowComparison& comparison,
+                                                        bool negated) {
+  Value* const first = asInteger(laneZero(i.sources[0]), 32);
+  Value* const mixed = b_.getInt32(comparison.mixed);
+  Value *const before = b_.CreateICmpULT(first, mixed), *const behind = b_.CreateICmpUGT(first, mixed);
+  const auto allAnswer = [&](bool answer) -> Value* {
+    if (comparison.below == answer && comparison.above == answer) return b_.CreateICmpNE(first, mixed);
+    if (comparison.below == answer) return before;
+    return comparison.above == answer ? behind : b_.getFalse();
+  };
+  return {allAnswer(!negated), allAnswer(negated)};
+}
+
+// The mask of a predicate where quickTests found that neither all lanes nor none hold.
+Mask Emitter::mixedMask(ValueId predicate, bool negated) {
+  const auto& v = program_.values[predicate];
+  const auto comparison = options_.rowsOf32 && v.kind == vg::ptx::gen::Value::Result
+                              ? rowComparison(program_, program_.instructions[v.instruction])
+                              : std::nullopt;
+  if (!comparison) return maskOf(predicate, negated);
+  return constantMask(negated ? ~comparison->lanes : comparison->lanes);
+}
+
+std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negated, int depth) {
+  const auto& v = program_.values[id];
+  const std::pair<Value*, Value*> nothing{nullptr, nullptr};
+  if (depth > 6) return nothing;
+  if (v.shape.uniform()) {
+    Value* bit = scalarOf(id);
+    if (negated) bit = b_.CreateNot(bit);
+    return {bit, b_.CreateNot(bit)};
+  }
+  if (v.kind != vg::ptx::gen::Value::Result) return nothing;
+  const Instruction& i = program_.instructions[v.instruction];
+  if (i.guard != kNone || local_.find(id) == local_.end()) return nothing;
+  if (i.ast->op == Op::Not) return quickTests(i.sources[0], negated != i.negated[0] ? negated : !negated, depth + 1);
+  if ((i.ast->op == Op::And || i.ast->op == Op::Or) && i.ast->type() == Type::Pred) {
+    const auto a = quickTests(i.sources[0], i.negated[0] != negated, depth + 1);
+    const auto c = quickTests(i.sources[1], i.negated[1] != negated, depth + 1);
+    if (!a.first || !c.first) return nothing;
+    // De Morgan: a negated "or" is the "and" of the negated parts.
+    const bool conjunction = (i.ast->op == Op::And) != negated;
+    if (conjunction) return {b_.CreateAnd(a.first, c.first), b_.CreateOr(a.second, c.second)};
+    return {b_.CreateOr(a.first, c.first), b_.CreateAnd(a.second, c.second)};
+  }
+  if (i.ast->op != Op::Setp || i.results.size() != 1 || i.sources.size() != 2) return nothing;
+  if (const auto comparison = options_.rowsOf32 ? rowComparison(program_, i) : std::nullopt)
+    return rowTests(i, *comparison, negated);
+  const Type type = i.ast->type();
+  const uint32_t bits = ptx::bitsOf(type);
+  if (ptx::isFloat(type) || (bits != 32 && bits != 64)) return nothing;
+  const Shape x = program_.values[i.sources[0]].shape, y = program_.values[i.sources[1]].shape;
+  if (x.varying() || y.varying() || x.fragile || y.fragile) return nothing;
+  if (!(x.affine() && y.uniform()) && !(y.affine() && x.uniform())) return nothing;
+  // a holds base .. base + 31 * stride without wrap, else neither test is true.
+  const bool swapped = y.affine();
+  const int64_t stride = swapped ? y.stride : x.stride;
+  Value* const base = asInteger(laneZero(i.sources[swapped ? 1 : 0]), bits);
+  Value* const bound = asInteger(laneZero(i.sources[swapped ? 0 : 1]), bits);
+  const bool isSignedType = isSigned(type);
+  const bool ascends = stride > 0;
+  const uint64_t distance = static_cast<uint64_t>(ascends ? stride : -stride) * 31;
+  if (bits == 32 && distance > 0x7fffffffu) return nothing;
+  const llvm::Intrinsic::ID id2 =
+      isSignedType ? (ascends ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::ssub_with_overflow)
+                   : (ascends ? llvm::Intrinsic::uadd_with_overflow : llvm::Intrinsic::usub_with_overflow);
+  Value* const sum =
+      callIntrinsic(id2, {integerType(bits)}, {base, llvm::ConstantInt::get(integerType(bits), distance)});
+  Value* const last = b_.CreateExtractValue(sum, 0);
+  Value* const straight = b_.CreateNot(b_.CreateExtractValue(sum, 1));
+  Value* const low = ascends ? base : last;
+  Value* const high = ascends ? last : base;
+  using P = llvm::CmpInst::Predicate;
+  const P lt = isSignedType ? P::ICMP_SLT : P::ICMP_ULT, le = isSignedType ? P::ICMP_SLE : P::ICMP_ULE;
+  Value *all = nullptr, *none = nullptr;
+  enum { Lt, Le, Gt, Ge, Eq, Ne } kind;
+  const ModSet& m = i.ast->mods;
+  const auto has = [&](Mod mod) { return m.test(static_cast<size_t>(mod)); };
+  if (has(Mod::Lt) || has(Mod::Lo)) {
+    kind = Lt;
+  } else if (has(Mod::Le) || has(Mod::Ls)) {
+    kind = Le;
+  } else if (has(Mod::Gt) || has(Mod::Hi)) {
+    kind = Gt;
+  } else if (has(Mod::Ge) || has(Mod::Hs)) {
+    kind = Ge;
+  } else if (has(Mod::Eq)) {
+    kind = Eq;
+  } else if (has(Mod::Ne)) {
+    kind = Ne;
+  } else {
+    return nothing;
+  }
+  if (swapped) kind = kind == Lt ? Gt : kind == Le ? Ge : kind == Gt ? Lt : kind == Ge ? Le : kind;
+  switch (kind) {
+    case Lt:
+      all = b_.CreateICmp(lt, high, bound);
+      none = b_.CreateICmp(le, bound, low);
+      break;
+    case Le:
+      all = b_.CreateICmp(le, high, bound);
+      none = b_.CreateICmp(lt, bound, low);
+      break;
+    case Gt:
+      all = b_.CreateICmp(lt, bound, low);
+      none = b_.CreateICmp(le, high, bound);
+      break;
+    case Ge:
+      all = b_.CreateICmp(le, bound, low);
+      none = b_.CreateICmp(lt, high, bound);
+      break;
+    case Eq:
+    case Ne: {
+      // Some lane equals only when the bound lies in the range; the exact answer is left to the mask.
+      Value* const outside = b_.CreateOr(b_.CreateICmp(lt, bound, low), b_.CreateICmp(lt, high, bound));
+      all = kind == Ne ? outside : b_.getFalse();
+      none = kind == Eq ? outside : b_.getFalse();
+      break;
+    }
+  }
+  all = b_.CreateAnd(all, straight);
+  none = b_.CreateAnd(none, straight);
+  return negated ? std::pair{none, all} : std::pair{all, none};
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,136 @@
+// Reads a kernel and the functions it calls into blocks, orders them, and gives every register SSA values in one pass
+// over the blocks (after Braun et al., "Simple and Efficient Construction of Static Single Assignment Form").
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ptx/llvm/warp_ir.h"
+
+namespace vg::ptx::gen {
+
+// A call argument: variables by byte offset.
+struct ParamObject {
+  struct Piece {
+    uint32_t variable;
+    uint32_t bits;
+  };
+  std::map<int64_t, Piece> pieces;
+};
+
+// One inlined copy of a function.
+struct Instance {
+  const Function* function = nullptr;
+  uint32_t functionIndex = 0;
+  uint32_t firstVariable = 0;
+  std::vector<ParamObject*> parameters, returns;
+  std::map<uint32_t, ParamObject*> locals;  // .param variables of the body
+  const Instance* caller = nullptr;
+};
+
+struct Item {
+  const ptx::Instruction* ast = nullptr;
+  Instance* instance = nullptr;
+  // A copy between a register and a call argument, when ast is null.
+  uint32_t copyTo = kNone, copyFrom = kNone;
+  const Operand* copyOperand = nullptr;
+};
+
+struct RawBlock {
+  std::vector<Item> items;
+  Block::Terminator terminator = Block::Exit;
+  std::vector<uint32_t> successors;
+  uint32_t condition = kNone;  // variable
+  bool negated = false;
+  uint32_t line = 0;
+};
+
+class SsaBuilder {
+ public:
+  SsaBuilder(const Module& module, uint32_t entry);
+  Program build();
+
+ private:
+  static constexpr uint32_t kEnd = 0;
+
+  // --- ssa_expand.cpp
+  uint32_t newVariable(Class type);
+  Instance* newInstance(uint32_t functionIndex, const Instance* caller);
+  ParamObject* newObject();
+  uint32_t newBlock();
+  void jump(uint32_t from, uint32_t to);
+  // Blocks of a function body; returns its first block. `after` is where `ret` goes.
+  uint32_t expand(Instance& instance, uint32_t after);
+  static uint32_t labelBlock(const Function& f, const std::vector<uint32_t>& blockAt, const Operand& o,
+                             const ptx::Instruction& i);
+  // A possibly guarded jump; returns the block that what follows goes to.
+  uint32_t branch(Instance& instance, const ptx::Instruction& i, uint32_t current, uint32_t target, bool& open);
+  ParamObject* objectOf(Instance& instance, const Operand& o, uint32_t line);
+  uint32_t pieceOf(ParamObject& object, int64_t offset, uint32_t bits, uint32_t line);
+  uint32_t call(Instance& instance, const ptx::Instruction& i, uint32_t current);
+  // Follows empty blocks that only jump.
+  uint32_t thread(uint32_t b);
+  void layOutBlocks(uint32_t first);
+
+  // --- ssa_values.cpp
+  ValueId newValue(Value value);
+  ValueId resolve(ValueId v);
+  ValueId newPhi(BlockId b, uint32_t variable);
+  // The value of a variable at the end of a block (or so far, while it is being filled).
+  ValueId read(uint32_t variable, BlockId b);
+  bool leavesLoop(BlockId from, BlockId to) const;
+  void write(uint32_t variable, BlockId b, ValueId value) { current_[b][variable] = value; }
+  void completePhis();
+  // The one value a phi stands for, or kNone. A phi that carries a value out of its loop stays.
+  ValueId trivialValue(ValueId id);
+  void removeTrivialPhis();
+  void removeDeadPhis();
+  // A phi of float results is kept as a float: registers of newer PTX do not say.
+  void refineTypes();
+  void markCrossBlockUses();
+
+  // --- ssa_operands.cpp
+  ValueId constant(Class type, uint64_t bits);
+  static uint64_t immediateBits(const Operand& o, Type type);
+  ValueId symbolValue(const Instance& instance, SymbolKind kind, uint32_t symbol, int64_t offset, uint32_t line);
+  void noteVariable(const Variable& v);
+  void placeLocal(uint32_t function, uint32_t symbol, const Variable& v);
+  ValueId special(ptx::Special which, uint32_t line);
+  // One source operand (not a vector) as a value.
+  void addSource(Instruction& out, const Instance& instance, const Operand& o, BlockId b, Type type);
+  void addOperand(Instruction& out, const Instance& instance, const Operand& o, BlockId b, Type type);
+
+  // --- ssa_instructions.cpp
+  void fillBlock(BlockId b);
+  void addItem(const Item& item, BlockId b);
+  void addResult(Instruction& out, const Instance& instance, const Operand& o, BlockId b, uint32_t index);
+  ValueId addResultVariable(Instruction& out, uint32_t variable, BlockId b, uint32_t index, Class type);
+  void addCopy(const Item& item, BlockId b);
+  // ld.param and st.param of call arguments (the entry's own parameters are memory).
+  static bool isParamAccess(const ptx::Instruction& ast, const Instance& instance);
+  void addParamAccess(const ptx::Instruction& ast, Instance& instance, BlockId b);
+  // A value widened the way `ld` does: the emitter treats an Ld with kNone as its address as this conversion.
+  ValueId convert(const ptx::Instruction& ast, const Function& f, ValueId value, Class type, BlockId b);
+  // A call of one of the driver's own functions: sources are the arguments.
+  void addSyscall(Instruction& out, Instance& instance, BlockId b, uint32_t index);
+
+  Program program_;
+  std::vector<RawBlock> raw_;
+  std::vector<uint32_t> rawOf_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+  std::vector<std::unique_ptr<ParamObject>> objects_;
+  std::vector<Class> variableTypes_;
+  std::vector<std::map<uint32_t, ValueId>> current_;
+  std::vector<ValueId> forward_;
+  std::vector<std::pair<ValueId, uint32_t>> pendingPhis_;
+  std::map<std::pair<Class, uint64_t>, ValueId> constants_;
+  std::map<std::tuple<int, uint32_t, uint32_t, int64_t>, ValueId> symbols_;
+  std::map<ptx::Special, ValueId> specials_;
+  uint32_t carry_ = 0;
+  size_t expanded_ = 0;
+};
+
+}  // namespace vg::ptx::gen
