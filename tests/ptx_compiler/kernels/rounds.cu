@@ -1,5 +1,5 @@
-// Blocks that meet at barriers, whole warps that branch by threadIdx.x, reductions that end in one lane, and indices that
-// wrap or do not. The source of rounds.ptx:
+// Blocks that meet at barriers, whole warps that branch by threadIdx.x, reductions that end in one lane, and indices
+// that wrap or do not. The source of rounds.ptx:
 //   nvcc -arch=sm_90 -ptx -o rounds.ptx rounds.cu
 #include <cstdint>
 
