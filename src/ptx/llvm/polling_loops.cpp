@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ptx/llvm/columns.h"
 #include "ptx/llvm/divergence.h"
 #include "ptx/llvm/ptx_facts.h"
 
@@ -56,7 +57,8 @@ class PollFinder {
       if (i.ast->op == Op::Mbarrier) {
         wait = std::max(wait, Wait::Poll);
       } else if (i.ast->op == Op::Ld) {
-        wait = std::max(wait, program_.values[i.sources[0]].shape.uniform() ? Wait::Poll : Wait::Lock);
+        const bool together = program_.values[i.sources[0]].shape.uniform() || pollsOwnColumn(program_, loop, i);
+        wait = std::max(wait, together ? Wait::Poll : Wait::Lock);
       } else if (i.ast->has(Mod::Cas)) {
         // A retry loop compares with what it read last; a lock compares with a constant.
         const Value& expected = program_.values[i.sources[1]];

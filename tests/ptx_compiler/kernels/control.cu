@@ -402,3 +402,24 @@ KERNEL guarded_operations(ARGS) {
       : "r"(v), "l"(in + (v % n)), "l"(out + 8 * i + 1));
   out[8 * i] = r;
 }
+// A look-back scan of columns: lanes poll what earlier blocks write, each its own column, and stop on their own.
+__device__ unsigned columns[8 * 256];
+KERNEL column_scan(ARGS) {
+  const int block = blockIdx.x + gridDim.x * blockIdx.y;
+  if (threadIdx.y || threadIdx.z) return;
+  const unsigned value = in[(block * 7 + threadIdx.x) % n] & 0xffff;
+  volatile unsigned* const column = columns + threadIdx.x;
+  column[block * 256] = value | (block % 2 ? 1u << 30 : 1u << 31);
+  unsigned sum = 0;
+  volatile unsigned* earlier = column + block * 256;
+  for (int b = block; b > 0; --b) {
+    unsigned state;
+    earlier -= 256;
+    do state = *earlier;
+    while (!state);
+    sum += state & 0x3fffffff;
+    if (state >> 31 && (state & 1)) break;
+  }
+  column[block * 256] = (sum + value) | 1u << 31;
+  out[8 * linear()] = sum;
+}
