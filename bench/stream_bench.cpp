@@ -25,8 +25,10 @@ Context& context() {
   return *current;
 }
 
-Stream& made(CUstream handle) { return resolveStream(handle, &context()).value(); }
-Stream& newStream(unsigned flags = CU_STREAM_DEFAULT) { return made(streams::create(context(), flags, 0).value()); }
+Stream& made(CUstream handle) { return resolveStream(handle, &context().streams()).value(); }
+Stream& newStream(unsigned flags = CU_STREAM_DEFAULT) {
+  return made(streams::create(context().streams(), flags, 0).value());
+}
 
 std::byte* deviceMemory(size_t bytes) {
   return reinterpret_cast<std::byte*>(memory::allocate(context(), bytes).value());
@@ -73,7 +75,7 @@ void copyOnIdleStream(benchmark::State& state, Stream& stream, Completion comple
   for (auto _ : state) benchmark::DoNotOptimize(stream.copy(shape, completion));
 }
 void copyOnLegacyStream(benchmark::State& state) {
-  copyOnIdleStream(state, streams::legacy(context()), Completion::Host);
+  copyOnIdleStream(state, streams::legacy(context().streams()), Completion::Host);
 }
 void copyAsyncOnStream(benchmark::State& state) { copyOnIdleStream(state, newStream(), Completion::Async); }
 BENCHMARK(copyOnLegacyStream)->Arg(64)->Arg(4096);
@@ -117,7 +119,7 @@ void createAndDestroyEvent(benchmark::State& state) {
 BENCHMARK(createAndDestroyEvent);
 
 void createAndDestroyStream(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(streams::destroy(streams::create(context(), 0, 0).value()));
+  for (auto _ : state) benchmark::DoNotOptimize(streams::destroy(streams::create(context().streams(), 0, 0).value()));
 }
 BENCHMARK(createAndDestroyStream);
 
