@@ -120,6 +120,40 @@ TEST_F(ExportTables, UnknownOnesAreRefused) {
   EXPECT_EQ(cuGetExportTable(&found, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
+// The tables that the CUDA runtime and libraries fetch, as tools print their names, and the last function each calls.
+struct Wanted {
+  const char* id;
+  size_t position;
+};
+class WantedTables : public PrimaryTest, public testing::WithParamInterface<Wanted> {};
+
+TEST_P(WantedTables, IsThere) {
+  std::string digits = GetParam().id;
+  std::erase(digits, '-');
+  unsigned char id[16];
+  for (size_t i = 0; i < sizeof id; ++i)
+    id[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  void* const* const found = table(id);
+  ASSERT_NE(found, nullptr);
+  const bool counted = digits.substr(0, 8) != "c693336e";  // context-local storage has no size
+  if (counted) {
+    EXPECT_GT(reinterpret_cast<size_t>(found[0]), GetParam().position * sizeof(void*));
+  }
+  EXPECT_NE(found[GetParam().position], nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Libraries, WantedTables,
+                         testing::Values(Wanted{"6bd5fb6c-5bf4-e74a-8987-d93912fd9df9", 2},
+                                         Wanted{"a094798c-2e74-2e74-93f2-0800200c0a66", 6},
+                                         Wanted{"42d85a81-23f6-cb47-8298-f6e78a3aecdc", 2},
+                                         Wanted{"c693336e-1121-df11-a8c3-68f355d89593", 2},
+                                         Wanted{"263e8860-7cd2-6143-92f6-bbd5006dfa7e", 3},
+                                         Wanted{"d4082055-bde6-704b-8d34-ba123c66e1f2", 1},
+                                         Wanted{"f8cff951-2146-8b4e-b9e2-fb469e7c0dd9", 1},
+                                         Wanted{"21318c60-9714-3248-8ca6-41ff7324c8f2", 51},
+                                         Wanted{"6e163fbe-b958-444d-835c-e182aff1991e", 7},
+                                         Wanted{"1734dc26-800d-4745-8726-c0f1e7dd8bca", 4}));
+
 TEST_F(ExportTables, NumberContextsAndStreams) {
   void* const* identity = table(kIdentity);
   const auto contextId = reinterpret_cast<CUresult (*)(CUcontext, uint64_t*)>(identity[4]);
