@@ -15,7 +15,7 @@ constexpr uint64_t kMostElements = uint64_t{1} << 32, kMostStride = uint64_t{1} 
 constexpr unsigned kMostBox = 256, kMostElementStride = 8, kMostPixels = 1024;
 constexpr unsigned kSwizzleBytes[] = {0, 32, 64, 128, 128};
 
-static_assert(sizeof(Map) == sizeof(CUtensorMap));
+static_assert(sizeof(ptx::TensorMapBits) == sizeof(CUtensorMap));
 
 CUresult checkPlace(const CUtensorMap* map, const void* address) {
   if (!map || reinterpret_cast<uint64_t>(map) % kMapAlignment)
@@ -68,6 +68,7 @@ Map describe(const Tensor& tensor) {
   map.rank = static_cast<uint8_t>(tensor.rank);
   map.type = static_cast<uint8_t>(rawValue(tensor.type));
   map.swizzle = static_cast<uint8_t>(rawValue(tensor.swizzle));
+  map.promotion = static_cast<uint8_t>(rawValue(tensor.promotion));
   map.nanFill = rawValue(tensor.fill) != 0;
   map.address = reinterpret_cast<uint64_t>(tensor.address);
   for (unsigned d = 0; d < tensor.rank; ++d) {
@@ -90,6 +91,11 @@ CUresult checkRow(const Map& map, uint64_t elements) {
   return CUDA_SUCCESS;
 }
 
+void write(CUtensorMap* map, const Map& made) {
+  const ptx::TensorMapBits bits = encode(made);
+  std::memcpy(static_cast<void*>(map), &bits, sizeof bits);
+}
+
 }  // namespace
 
 CUresult encodeTiled(CUtensorMap* map, const Tensor& tensor, const cuuint32_t* box) {
@@ -103,7 +109,7 @@ CUresult encodeTiled(CUtensorMap* map, const Tensor& tensor, const cuuint32_t* b
     made.box[d] = static_cast<uint16_t>(box[d]);
   }
   VG_CHECK(checkRow(made, box[0]));
-  std::memcpy(static_cast<void*>(map), &made, sizeof made);
+  write(map, made);
   return CUDA_SUCCESS;
 }
 
@@ -129,16 +135,17 @@ CUresult encodeIm2col(CUtensorMap* map, const Tensor& tensor, const int* lowerCo
     made.upperCorner[axis] = static_cast<int16_t>(upperCorner[axis]);
   }
   VG_CHECK(checkRow(made, channels));
-  std::memcpy(static_cast<void*>(map), &made, sizeof made);
+  write(map, made);
   return CUDA_SUCCESS;
 }
 
 CUresult replaceAddress(CUtensorMap* map, void* address) {
   VG_CHECK(checkPlace(map, address));
-  Map present;
-  std::memcpy(static_cast<void*>(&present), map, sizeof present);
-  if (present.magic != Map::kMagic) return fail(CUDA_ERROR_INVALID_VALUE, "the tensor map was never encoded");
-  present.address = reinterpret_cast<uint64_t>(address);
+  ptx::TensorMapBits present;
+  std::memcpy(present.words, map, sizeof present);
+  if (!present.encoded()) return fail(CUDA_ERROR_INVALID_VALUE, "the tensor map was never encoded");
+  present.words[0] = static_cast<uint32_t>(reinterpret_cast<uint64_t>(address));
+  present.words[1] = static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32);
   std::memcpy(static_cast<void*>(map), &present, sizeof present);
   return CUDA_SUCCESS;
 }

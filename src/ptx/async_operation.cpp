@@ -1,5 +1,7 @@
 #include "ptx/async_operation.h"
 
+#include <cuda.h>
+
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -189,8 +191,9 @@ bool Lane::reduce() {
 // Tensors -----------------------------------------------------------------------------------------------------------
 
 TensorMap Lane::map(uint32_t slot) const {
-  TensorMap map;
-  std::memcpy(&map, at(get(slot), AsyncSpace::Host, sizeof map, kMapAlignment), sizeof map);
+  TensorMapBits bits;
+  std::memcpy(bits.words, at(get(slot), AsyncSpace::Host, sizeof bits, kMapAlignment), sizeof bits);
+  const TensorMap map = decode(bits);
   if (!canCopyTensor(map, form_.mode, form_.count)) trap(TrapReason::IllegalInstruction);
   return map;
 }
@@ -225,9 +228,11 @@ void Lane::storeTensor() {
 
 // tensormap.replace.
 void Lane::replace() {
-  std::byte* const at = to(sizeof(TensorMap), kMapAlignment);
-  TensorMap map;
-  std::memcpy(&map, at, sizeof map);
+  std::byte* const at = to(sizeof(TensorMapBits), kMapAlignment);
+  TensorMapBits bits;
+  std::memcpy(bits.words, at, sizeof bits);
+  TensorMap map = decode(bits);
+  if (!map.rank) trap(TrapReason::IllegalInstruction);
   const uint64_t value = get(kAsyncValues);
   const uint32_t number = word(kAsyncCount), small = static_cast<uint32_t>(value);
   const auto field = static_cast<MapField>(form_.detail);
@@ -258,6 +263,7 @@ void Lane::replace() {
       // The numbers of the instruction are not those of CUtensorMapDataType.
       static constexpr uint8_t kTypes[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12, 13, 14, 15};
       map.type = kTypes[small % 16];
+      if (map.type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) trap(TrapReason::IllegalInstruction);
       break;
     }
     case MapField::Interleave:
@@ -273,7 +279,8 @@ void Lane::replace() {
       map.nanFill = small & 1;
       break;
   }
-  std::memcpy(at, &map, sizeof map);
+  bits = encode(map);
+  std::memcpy(at, &bits, sizeof bits);
 }
 
 // st.async, red.async.

@@ -190,29 +190,9 @@ Type typeOf(const TensorMap& map, AsyncReduction operation) {
 
 }  // namespace
 
-uint32_t TensorMap::elementBytes() const {
-  switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-      return 1;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return 2;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-    case CU_TENSOR_MAP_DATA_TYPE_INT64:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
 bool canCopyTensor(const TensorMap& map, TensorMode mode, uint32_t dimensions) {
-  if (map.magic != TensorMap::kMagic || map.rank != dimensions || dimensions > TensorMap::kMostDimensions ||
-      (map.im2col != 0) != (mode == TensorMode::Im2col))
+  if (!map.rank || map.rank != dimensions || map.interleave || (map.im2col != 0) != (mode == TensorMode::Im2col))
     return false;
-  for (uint32_t d = 0; d < dimensions && mode == TensorMode::Tile; ++d)
-    if (!map.box[d]) return false;
   return mode == TensorMode::Tile || dimensions >= 3;
 }
 
