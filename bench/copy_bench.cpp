@@ -32,6 +32,7 @@ class Team {
   ~Team() {
     work_ = nullptr;
     round_.fetch_add(1);
+    rest(false);
     for (std::thread& thread : threads_) thread.join();
   }
   unsigned size() const { return size_; }
@@ -43,14 +44,17 @@ class Team {
     while (left_.load(std::memory_order_acquire)) _mm_pause();
   }
   // The members sleep while somebody else is measured.
-  void rest(bool resting) { resting_.store(resting); }
+  void rest(bool resting) {
+    resting_.store(resting);
+    resting_.notify_all();
+  }
 
  private:
   void member(unsigned number) {
     for (unsigned seen = 0;; ++seen) {
       while (round_.load(std::memory_order_acquire) == seen) {
         if (resting_.load(std::memory_order_relaxed)) {
-          std::this_thread::sleep_for(std::chrono::microseconds(200));
+          resting_.wait(true);
         } else {
           _mm_pause();
         }
