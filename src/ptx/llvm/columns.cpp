@@ -25,12 +25,13 @@ struct Sum {
   }
 };
 
-// Whether two sums say the same modulo a row.
-bool sameColumn(const Sum& a, const Sum& b, uint32_t row) {
+// How far `a` is from `b` modulo a row; nothing when that depends on a value.
+std::optional<uint32_t> distanceInRow(const Sum& a, const Sum& b, uint32_t row) {
   Sum difference = a;
   difference.add(b, ~0u);
-  return difference.constant % row == 0 && std::all_of(difference.terms.begin(), difference.terms.end(),
-                                                       [&](const auto& term) { return term.second % row == 0; });
+  for (const auto& [id, times] : difference.terms)
+    if (times % row != 0) return {};
+  return difference.constant % row;
 }
 
 class Reader {
@@ -65,7 +66,7 @@ class Reader {
     const Sum first = read(phi.incoming[entry], depth);
     moved_[id] = first;
     for (ValueId other : phi.incoming)
-      if (other == kNone || !sameColumn(read(other, depth), first, row_)) {
+      if (other == kNone || distanceInRow(read(other, depth), first, row_) != 0u) {
         moved_ = before;
         return alone;
       }
@@ -175,13 +176,10 @@ uint32_t accessBytes(const Instruction& i) {
 // Whether no lane writes where another one polls, by what is left of both addresses in a row.
 bool apart(const Program& program, const Sum& polled, const Sum& written, uint32_t row, uint32_t bytes) {
   const std::optional<uint32_t> stride = laneStride(program, polled, row);
-  if (!stride) return false;
-  Sum difference = written;
-  difference.add(polled, ~0u);
-  for (const auto& [id, times] : difference.terms)
-    if (times % row != 0) return false;
+  const std::optional<uint32_t> between = distanceInRow(written, polled, row);
+  if (!stride || !between) return false;
   for (uint32_t lanes = 1; lanes < 32; ++lanes)
-    for (const uint32_t distance : {difference.constant + lanes * *stride, difference.constant - lanes * *stride})
+    for (const uint32_t distance : {*between + lanes * *stride, *between - lanes * *stride})
       if (distance % row < bytes || row - distance % row < bytes) return false;
   return true;
 }
@@ -200,8 +198,8 @@ bool maySignal(const Program& program, LoopId loop, const Instruction& i, const 
   if (op != Op::St && op != Op::Atom && op != Op::Red) return false;
   if (op == Op::St && !i.ast->has(Mod::Volatile) && !i.ast->has(Mod::Relaxed) && !i.ast->has(Mod::Release))
     return false;
-  const auto somewhere = [](Space space) { return space == Space::None; };
-  if (i.ast->space != load.ast->space && !somewhere(i.ast->space) && !somewhere(load.ast->space)) return false;
+  const Space written = i.ast->space, polled = load.ast->space;
+  if (written != polled && written != Space::None && polled != Space::None) return false;
   return !isBefore(program, i.block, loop);
 }
 

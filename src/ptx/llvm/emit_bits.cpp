@@ -56,13 +56,17 @@ static llvm::Value* lowBits(llvm::IRBuilder<>& b, llvm::Value* length, llvm::Typ
   return b.CreateSelect(inRange, b.CreateNot(b.CreateShl(all, safe)), all);
 }
 
+// A position or length: fields of 32 bits take eight bits of it; those of 64 bits are made of shifts that take all.
+static llvm::Value* fieldNumber(llvm::IRBuilder<>& b, llvm::Value* value, uint32_t bits) {
+  return bits == 64 ? value : b.CreateAnd(value, llvm::ConstantInt::get(value->getType(), 0xff));
+}
+
 llvm::Value* Emitter::bitFieldExtract(const Instruction& i, Value* a, Value* position, Value* length) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   LType* const type = a->getType();
   LType* const word = b_.getInt32Ty();
-  // Fields of 32 bits take eight bits of position and length; those of 64 bits are made of shifts that take all.
-  Value* const pos = bits == 64 ? position : b_.CreateAnd(position, number(position, word, 0xff));
-  Value* const len = bits == 64 ? length : b_.CreateAnd(length, number(length, word, 0xff));
+  Value* const pos = fieldNumber(b_, position, bits);
+  Value* const len = fieldNumber(b_, length, bits);
   Value* const posInRange = b_.CreateICmpULT(pos, number(pos, word, bits));
   Value* const zero = llvm::Constant::getNullValue(type);
   Value* const safe = b_.CreateSelect(posInRange, asInteger(pos, bits), zero);
@@ -84,9 +88,8 @@ llvm::Value* Emitter::bitFieldInsert(const Instruction& i, Value* a, Value* b, V
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   LType* const type = a->getType();
   LType* const word = b_.getInt32Ty();
-  // Fields of 32 bits take eight bits of position and length; those of 64 bits are made of shifts that take all.
-  Value* const pos = bits == 64 ? position : b_.CreateAnd(position, number(position, word, 0xff));
-  Value* const len = bits == 64 ? length : b_.CreateAnd(length, number(length, word, 0xff));
+  Value* const pos = fieldNumber(b_, position, bits);
+  Value* const len = fieldNumber(b_, length, bits);
   Value* const inRange = b_.CreateICmpULT(pos, number(pos, word, bits));
   Value* const zero = llvm::Constant::getNullValue(type);
   Value* const safe = b_.CreateSelect(inRange, asInteger(pos, bits), zero);

@@ -103,20 +103,14 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
   if (swapped) kind = kind == Lt ? Gt : kind == Le ? Ge : kind == Gt ? Lt : kind == Ge ? Le : kind;
   switch (kind) {
     case Lt:
+    case Ge:
       all = b_.CreateICmp(lt, high, bound);
       none = b_.CreateICmp(le, bound, low);
       break;
     case Le:
+    case Gt:
       all = b_.CreateICmp(le, high, bound);
       none = b_.CreateICmp(lt, bound, low);
-      break;
-    case Gt:
-      all = b_.CreateICmp(lt, bound, low);
-      none = b_.CreateICmp(le, high, bound);
-      break;
-    case Ge:
-      all = b_.CreateICmp(le, bound, low);
-      none = b_.CreateICmp(lt, high, bound);
       break;
     case Eq:
     case Ne: {
@@ -127,6 +121,7 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
       break;
     }
   }
+  if (kind == Gt || kind == Ge) std::swap(all, none);  // the opposites of Le and Lt
   all = b_.CreateAnd(all, straight);
   none = b_.CreateAnd(none, straight);
   return negated ? std::pair{none, all} : std::pair{all, none};
