@@ -18,6 +18,7 @@ namespace {
 struct Limits {
   size_t repMove;     // from here `rep movsb` keeps up with the best loop or beats it; SIZE_MAX: never
   size_t streamCopy;  // from here both sides of a copy no longer fit the last cache: leave it to the source
+  size_t keepSource;  // up to here it keeps the source
   size_t streamFill;  // from here too little of a fill stays in the last cache to be worth it
 };
 
@@ -41,7 +42,7 @@ size_t lastCache() {
 
 Limits measureLimits() {
   const size_t cache = lastCache();
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache * 3};
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache, cache * 3};
 }
 
 const Limits& limits() {
@@ -51,13 +52,20 @@ const Limits& limits() {
 
 // Everything a row needs to know, decided once for the whole shape.
 struct RowCopier {
-  const Engines& engine = engines();
-  bool streaming;
+  const Engines& engine;
+  void (*stream)(std::byte* destination, const std::byte* source, size_t bytes);  // null: through the caches
+
+  RowCopier(size_t bytes, bool mayStream) : engine(engines()), stream(mayStream ? streamOf(bytes) : nullptr) {}
 
   void operator()(std::byte* destination, const std::byte* source, size_t bytes) const {
-    if (streaming) return engine.stream(destination, source, bytes);
+    if (stream) return stream(destination, source, bytes);
     if (bytes >= limits().repMove && !overlap(destination, source, bytes)) return repMove(destination, source, bytes);
     engine.move(destination, source, bytes);
+  }
+
+  decltype(stream) streamOf(size_t bytes) const {
+    if (bytes < limits().streamCopy) return nullptr;
+    return bytes <= limits().keepSource ? engine.streamKeptSource : engine.stream;
   }
 
   static bool overlap(const std::byte* a, const std::byte* b, size_t bytes) {
@@ -154,14 +162,13 @@ void copyOverlapping(const Shape& shape, const RowCopier& copier) {
 
 void copyApart(const Shape& shape, const RowCopier& copier, size_t first, size_t end) {
   copyRows(shape, copier, first, end, true);
-  if (copier.streaming) streamFence();
+  if (copier.stream) streamFence();
 }
 
 bool copyPitched(const Shape& shape, Parallel* parallel) {
   const size_t rows = shape.height * shape.depth;
   const bool overlapping = boxesOverlap(shape);
-  const RowCopier copier{.streaming =
-                             !overlapping && shape.width >= kStreamedRow && shape.bytes() >= limits().streamCopy};
+  const RowCopier copier(shape.bytes(), !overlapping && shape.width >= kStreamedRow);
   if (overlapping) return guarded([&] { copyOverlapping(shape, copier); });
   // A short row costs as much as the lines it lies in.
   const size_t cost = std::max(shape.width, kLineCost);
@@ -190,7 +197,7 @@ struct LinearPieces {
 
 void copyStretch(const RowCopier& copier, std::byte* destination, const std::byte* source, size_t bytes) {
   copier(destination, source, bytes);
-  if (copier.streaming) streamFence();
+  if (copier.stream) streamFence();
 }
 
 bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel) {
@@ -198,7 +205,7 @@ bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, P
     return guarded(engines().move, destination, source, bytes);
   if (destination == source) return true;
   const bool overlapping = RowCopier::overlap(destination, source, bytes);
-  const RowCopier copier{.streaming = !overlapping && bytes >= limits().streamCopy};
+  const RowCopier copier(bytes, !overlapping);
   if (!parallel || overlapping || bytes < kParallelBytes)
     return guarded([&] { copyStretch(copier, destination, source, bytes); });
   const size_t piece = pieceBytes(bytes, *parallel);

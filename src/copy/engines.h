@@ -16,6 +16,8 @@ struct Engines {
   void (*move)(std::byte* destination, const std::byte* source, size_t bytes);
   // memcpy past the caches; whoever calls it ends with streamFence(). Requires: no overlap.
   void (*stream)(std::byte* destination, const std::byte* source, size_t bytes);
+  // The same, but the source is left in the caches.
+  void (*streamKeptSource)(std::byte* destination, const std::byte* source, size_t bytes);
   // memcpy of `rows` rows of up to kShortRow bytes each. Requires: no overlap between the sides.
   void (*moveShortRows)(std::byte* destination, size_t destinationPitch, const std::byte* source, size_t sourcePitch,
                         size_t bytes, size_t rows);

@@ -21,6 +21,7 @@ struct Isa {
 namespace vg::copy {
 
 extern const Engines kAvx2Engines = {
-    "avx2", [] { return __builtin_cpu_supports("avx2") != 0; }, move, stream, moveShortRows, fill, streamFill};
+    "avx2",    [] { return __builtin_cpu_supports("avx2") != 0; }, move, stream, streamKeptSource, moveShortRows, fill,
+    streamFill};
 
 }  // namespace vg::copy

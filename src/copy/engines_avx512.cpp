@@ -20,7 +20,13 @@ struct Isa {
 
 namespace vg::copy {
 
-extern const Engines kAvx512Engines = {
-    "avx512", [] { return __builtin_cpu_supports("avx512f") != 0; }, move, stream, moveShortRows, fill, streamFill};
+extern const Engines kAvx512Engines = {"avx512",
+                                       [] { return __builtin_cpu_supports("avx512f") != 0; },
+                                       move,
+                                       stream,
+                                       streamKeptSource,
+                                       moveShortRows,
+                                       fill,
+                                       streamFill};
 
 }  // namespace vg::copy

@@ -20,7 +20,7 @@ struct Isa {
 
 namespace vg::copy {
 
-extern const Engines kBaselineEngines = {"baseline", [] { return true; }, move, stream, moveShortRows,
-                                         fill,       streamFill};
+extern const Engines kBaselineEngines = {"baseline",       [] { return true; }, move, stream,
+                                         streamKeptSource, moveShortRows,       fill, streamFill};
 
 }  // namespace vg::copy
