@@ -9,12 +9,16 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kEngineVersion = 2;  // of this interface and of the blobs
+inline constexpr uint32_t kEngineVersion = 3;  // of this interface and of the blobs
 
 struct EngineText {
   const char* text;
   size_t size;
 };
+
+// CompileRequest::flags: pointers among the parameters may be misaligned; the code tests what it makes of them, and the
+// blob has no rules about them.
+inline constexpr uint32_t kTestsParameters = 1;
 
 struct CompileRequest {
   const EngineText* texts;  // one module, or several relocatable ones to link
@@ -26,7 +30,7 @@ struct CompileRequest {
   const char* features;
   uint32_t lanesPerVector;    // W: 32-bit lanes of a native vector; 0 = the generator's choice for the features
   const char* dumpDirectory;  // null, or where PTX, LLVM IR and assembly go
-  uint32_t flags;             // 0
+  uint32_t flags;
 };
 
 // The stages of a compile, in their order.

@@ -260,15 +260,16 @@ void isSpace(Warp& w, const Step& s, uint32_t mask) {
 
 // cp.async [shared], [global], size{, source size or predicate}: done at once; what the source lacks is zero.
 void copyAsync(Warp& w, const Step& s, uint32_t mask) {
+  const bool limited = s.sourceCount - s.i->has(Mod::L2CacheHint) > 3;
   eachLane(mask, [&](uint32_t lane) {
     const uint64_t bytes = w.read(lane, s.sources[2]);
     uint64_t have = bytes;
-    if (s.sourceCount > 3) {
+    if (limited) {
       const uint64_t last = w.read(lane, s.sources[3]);
       have = s.sources[3].bits == 1 ? (last ? 0 : bytes) : std::min<uint64_t>(last & 0xffffffff, bytes);
     }
     std::byte* to = w.address(lane, s, s.sources[0], bytes, Space::Shared);
-    if (have) std::memcpy(to, w.range(lane, s, s.sources[1], have, 1, Space::Global), have);
+    if (have) std::memcpy(to, w.range(lane, s, s.sources[1], have, limited ? 1 : bytes, Space::Global), have);
     std::memset(to + have, 0, bytes - have);
   });
 }

@@ -18,7 +18,7 @@ struct Header {
   uint32_t engineVersion = kEngineVersion;
   uint32_t traitsSize = sizeof(KernelTraits);
   uint64_t checksum = 0;  // checksumOf(the header with 0 here, what follows it)
-  uint32_t codeSize = 0, textSize = 0, entryOffset = 0, lineCount = 0;
+  uint32_t codeSize = 0, textSize = 0, entryOffset = 0, lineCount = 0, alignmentCount = 0, reserved = 0;
 };
 
 // Of the header's fields and of everything behind it.
@@ -29,15 +29,23 @@ uint64_t checksumOf(Header header, const uint8_t* bytes, size_t size) {
 
 }  // namespace
 
-// header | traits | lines | code
+bool AlignmentRule::holds(const std::byte* parameters) const {
+  uint64_t pointer;
+  std::memcpy(&pointer, parameters + parameter, sizeof pointer);
+  return ((pointer + displacement) & (bytes - 1)) == 0;
+}
+
+// header | traits | alignments | lines | code
 std::vector<uint8_t> encode(const KernelBlob& blob) {
   Header header;
   header.codeSize = static_cast<uint32_t>(blob.code.size());
   header.textSize = blob.textSize;
   header.entryOffset = blob.entryOffset;
   header.lineCount = static_cast<uint32_t>(blob.lines.size());
+  header.alignmentCount = static_cast<uint32_t>(blob.alignments.size());
   const size_t lineBytes = blob.lines.size() * sizeof(LineEntry);
-  std::vector<uint8_t> bytes(sizeof header + sizeof(KernelTraits) + lineBytes + blob.code.size());
+  const size_t alignmentBytes = blob.alignments.size() * sizeof(AlignmentRule);
+  std::vector<uint8_t> bytes(sizeof header + sizeof(KernelTraits) + alignmentBytes + lineBytes + blob.code.size());
   uint8_t* at = bytes.data() + sizeof header;
   // Field by field, so that padding is zero and equal kernels are equal files.
   KernelTraits traits;
@@ -57,6 +65,8 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.atomics = blob.traits.atomics;
   std::memcpy(at, &traits, sizeof traits);
   at += sizeof traits;
+  if (alignmentBytes) std::memcpy(at, blob.alignments.data(), alignmentBytes);
+  at += alignmentBytes;
   if (lineBytes) std::memcpy(at, blob.lines.data(), lineBytes);
   at += lineBytes;
   if (!blob.code.empty()) std::memcpy(at, blob.code.data(), blob.code.size());
@@ -75,8 +85,9 @@ Result<KernelBlob> decode(const uint8_t* bytes, size_t size) {
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob of another version (abi %u, engine %u)", header.abiVersion,
                 header.engineVersion);
   const uint64_t lineBytes = uint64_t{header.lineCount} * sizeof(LineEntry);
-  if (sizeof header + sizeof(KernelTraits) + lineBytes + header.codeSize != size || header.textSize > header.codeSize ||
-      header.entryOffset >= header.textSize)
+  const uint64_t alignmentBytes = uint64_t{header.alignmentCount} * sizeof(AlignmentRule);
+  if (sizeof header + sizeof(KernelTraits) + alignmentBytes + lineBytes + header.codeSize != size ||
+      header.textSize > header.codeSize || header.entryOffset >= header.textSize)
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob of %zu bytes with wrong sizes", size);
   if (checksumOf(header, bytes + sizeof header, size - sizeof header) != header.checksum)
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob with a wrong checksum");
@@ -84,6 +95,9 @@ Result<KernelBlob> decode(const uint8_t* bytes, size_t size) {
   const uint8_t* at = bytes + sizeof header;
   std::memcpy(static_cast<void*>(&blob.traits), at, sizeof blob.traits);
   at += sizeof blob.traits;
+  blob.alignments.resize(header.alignmentCount);
+  if (alignmentBytes) std::memcpy(blob.alignments.data(), at, alignmentBytes);
+  at += alignmentBytes;
   blob.lines.resize(header.lineCount);
   if (lineBytes) std::memcpy(blob.lines.data(), at, lineBytes);
   at += lineBytes;

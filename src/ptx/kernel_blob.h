@@ -2,6 +2,7 @@
 // constants form one piece without external relocations: map it, make it executable, call at the entry offset.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,8 +18,20 @@ struct LineEntry {
   uint32_t ptxLine;
 };
 
+// What the code takes for granted: the pointer at this place among the parameters (bytes), plus a displacement, is a
+// multiple of `bytes`, a power of two.
+struct AlignmentRule {
+  uint32_t parameter;
+  uint32_t displacement;
+  uint32_t bytes;
+
+  // `parameters`: the launch's buffer.
+  bool holds(const std::byte* parameters) const;
+};
+
 struct KernelBlob {
   KernelTraits traits;
+  std::vector<AlignmentRule> alignments;
   std::vector<uint8_t> code;  // text and constants, loaded at a 64-byte aligned address
   uint32_t textSize = 0;      // the first textSize bytes of code are instructions
   uint32_t entryOffset = 0;   // of the KernelEntry function in code

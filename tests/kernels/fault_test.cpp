@@ -67,24 +67,107 @@ TEST_F(FaultTest, ANonCanonicalAddressIsAnIllegalAddress) {
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 32, "", CUdeviceptr{0x8000'0000'0000'0000});
 }
 
-bool interpreted() {
-  const char* const kernels = std::getenv("VERDIGRIS_KERNELS");
-  return kernels && std::string(kernels) == "interpret";
-}
-
 // Compiled code that never calls anything is stopped by a signal, which ThreadSanitizer keeps back until it does.
 bool signalsComeAtOnce() {
 #ifdef __SANITIZE_THREAD__
-  return interpreted();
+  const char* const kernels = std::getenv("VERDIGRIS_KERNELS");
+  return kernels && std::string(kernels) == "interpret";
 #else
   return true;
 #endif
 }
 
-// Compiled code leaves alignment to the processor, which does not mind.
-TEST_F(FaultTest, AMisalignedAddressSaysSoInTheInterpreter) {
-  if (!interpreted()) GTEST_SKIP() << "not checked in compiled code";
+TEST_F(FaultTest, AMisalignedAddressSaysSo) {
   expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, touch(), 1, 32, "misaligned", allocate(64) + 2);
+}
+
+// `body` finds p0 in %rd1, the thread's index in %r1 and p0 plus four times that in %rd3.
+std::string accessing(const std::string& body) {
+  return module(entry("kernel", {".u64"},
+                      "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+                      "add.s64 %rd3, %rd1, %rd2;\n" +
+                          body));
+}
+
+TEST_F(FaultTest, AVectorMustLieAtAMultipleOfItsWholeSize) {
+  const std::string text = accessing(
+      "mul.wide.u32 %rd4, %r1, 16;\nadd.s64 %rd5, %rd1, %rd4;\n"
+      "st.global.v4.f32 [%rd5], {%f1, %f2, %f3, %f4};");
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "misaligned", allocate(1024) + 8);
+}
+
+TEST_F(FaultTest, OneMisalignedLaneIsEnough) {
+  // Lane 5 alone adds one to its address.
+  const std::string text = accessing(
+      "setp.eq.u32 %p1, %r1, 5;\nselp.s64 %rd4, 1, 0, %p1;\n"
+      "add.s64 %rd5, %rd3, %rd4;\nst.global.u32 [%rd5], %r1;");
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "warp 0, PTX line", allocate(256));
+}
+
+TEST_F(FaultTest, AMisalignedAtomicSaysSo) {
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, accessing("red.global.add.u32 [%rd3], 1;"), 1, 32, "misaligned",
+               allocate(256) + 1);
+}
+
+TEST_F(FaultTest, AMisalignedOffsetIntoSharedMemorySaysSo) {
+  const std::string text = module(".shared .align 16 .b8 words[256];\n" +
+                                  entry("kernel", {".u64"},
+                                        "ld.param.u64 %rd1, [p0];\ncvt.u32.u64 %r3, %rd1;\nmov.u32 %r1, words;\n"
+                                        "mov.u32 %r2, %tid.x;\nmad.lo.u32 %r4, %r2, 4, %r1;\nadd.u32 %r4, %r4, %r3;\n"
+                                        "st.shared.u32 [%r4], %r2;\n"));
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "misaligned", CUdeviceptr{2});
+}
+
+TEST_F(KernelTest, LanesThatAreSwitchedOffMayHaveMisalignedAddresses) {
+  // Odd lanes have odd addresses and do nothing: by a guard, and by a branch.
+  const CUfunction kernel = function(
+      accessing("and.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\ncvt.u64.u32 %rd4, %r2;\nadd.s64 %rd5, %rd3, %rd4;\n"
+                "@%p1 st.global.u32 [%rd5], %r1;\n@!%p1 bra DONE;\nld.global.u32 %r5, [%rd5];\nadd.u32 %r5, %r5, 1;\n"
+                "st.global.u32 [%rd5], %r5;\nDONE:"));
+  const CUdeviceptr out = allocate(32 * 4);
+  ASSERT_EQ(run(kernel, 1, 32, out), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 32)[30], 31u);
+}
+
+TEST_F(KernelTest, AKernelMayLookAtAMisalignedPointerAndTakeAnotherWay) {
+  // Sixteen bytes at once where p0 allows it, else word by word: what vectorised copies do.
+  const CUfunction kernel =
+      function(accessing("and.b64 %rd4, %rd1, 15;\nsetp.ne.s64 %p1, %rd4, 0;\n@%p1 bra SINGLE;\n"
+                         "mul.wide.u32 %rd5, %r1, 16;\nadd.s64 %rd6, %rd1, %rd5;\n"
+                         "st.global.v4.u32 [%rd6], {%r1, %r1, %r1, %r1};\nbra DONE;\n"
+                         "SINGLE:\nst.global.u32 [%rd3], %r1;\nDONE:"));
+  const CUdeviceptr out = allocate(1024);
+  ASSERT_EQ(run(kernel, 1, 32, out), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 128)[127], 31u);
+  ASSERT_EQ(run(kernel, 1, 32, out + 4), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 128)[32], 31u);
+}
+
+TEST_F(FaultTest, AMisalignedPointerThatComesOutOfMemorySaysSo) {
+  const std::string text =
+      accessing("ld.global.u64 %rd4, [%rd1];\nadd.s64 %rd5, %rd4, %rd2;\nst.global.u32 [%rd5], %r1;");
+  const CUdeviceptr data = allocate(256), wrong = data + 130;
+  ASSERT_EQ(cuMemcpyHtoD(data, &wrong, 8), CUDA_SUCCESS);
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "misaligned", data);
+}
+
+TEST_F(FaultTest, AMisalignedAsynchronousCopySaysSo) {
+  const std::string text = module(".shared .align 16 .b8 words[512];\n" +
+                                      entry("kernel", {".u64"},
+                                            "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, words;\n"
+                                            "cp.async.ca.shared.global [%r1], [%rd1], 16;\ncp.async.wait_all;\n"),
+                                  "sm_80");
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "misaligned", allocate(64) + 8);
+}
+
+TEST_F(FaultTest, ARecursionWithoutEndOverflowsTheStack) {
+  const std::string text = module(
+      ".func deeper(.param .b32 n)\n{\n.local .align 4 .b8 frame[1024];\n.reg .b32 %r<4>;\n"
+      "ld.param.u32 %r1, [n];\nadd.u32 %r1, %r1, 1;\nst.local.u32 [frame], %r1;\n"
+      "{\n.param .b32 a;\nst.param.b32 [a], %r1;\ncall deeper, (a);\n}\n"
+      "ld.local.u32 %r2, [frame];\nret;\n}\n" +
+      entry("kernel", {".u64"}, "{\n.param .b32 a;\nst.param.b32 [a], 0;\ncall deeper, (a);\n}\n"));
+  expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32, "stack overflow", CUdeviceptr{0});
 }
 
 TEST_F(FaultTest, ATrapIsALaunchFailure) {

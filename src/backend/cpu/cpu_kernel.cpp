@@ -23,6 +23,11 @@ uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1]
 
 bool given(const uint32_t (&size)[3]) { return size[0] != 0; }
 
+CodeVariant variantFor(const LaunchShape& shape) {
+  return {ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]),
+          product(shape.block) % ptx::kWarpSize == 0};
+}
+
 }  // namespace
 
 PtxKernel::PtxKernel(const Device& device, ProgramKernel& program, const std::vector<CUdeviceptr>& addresses,
@@ -79,15 +84,17 @@ Result<int> PtxKernel::occupancy(int blockSize, size_t dynamicShared) {
 
 CUresult PtxKernel::prepare(const LaunchShape& shape) {
   VG_CHECK(rules_.check(facts(), shape, KernelThread::kMaxResident));
-  const bool fullWarps = product(shape.block) % ptx::kWarpSize == 0;
-  VG_CHECK(program_.variant(ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]), fullWarps));
+  VG_CHECK(program_.variant(variantFor(shape)));
   return CUDA_SUCCESS;
 }
 
-Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape) {
-  const bool fullWarps = product(shape.block) % ptx::kWarpSize == 0;
-  VG_TRY(const LoadedKernel* code,
-         program_.variant(ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]), fullWarps));
+Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::byte* parameters) {
+  CodeVariant variant = variantFor(shape);
+  VG_TRY(const LoadedKernel* code, program_.variant(variant));
+  if (!code->trusts(parameters)) [[unlikely]] {
+    variant.testsParameters = true;
+    VG_TRY(code, program_.variant(variant));
+  }
   std::call_once(globalsOnce_, [this] {
     for (const uint32_t index : program_.facts().globals) globals_.push_back(addresses_[index]);
   });
@@ -111,8 +118,7 @@ bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   if (shape.cooperative ||
       rules_.clusterSize(shape, 0) * rules_.clusterSize(shape, 1) * rules_.clusterSize(shape, 2) > 1)
     return false;
-  const LoadedKernel* const code = program_.readyVariant(
-      ptx::blockShapeOf(shape.block[0], shape.block[1], shape.block[2]), threads % ptx::kWarpSize == 0);
+  const LoadedKernel* const code = program_.readyVariant(variantFor(shape));
   if (!code || code->traits.polls || code->traits.loops) return false;
   if (const uint64_t expected = code->expected(warps)) return expected <= inlineLimit();
   return warps <= (code->interpreted ? kInlineInterpretedWarps : kInlineWarps);
@@ -159,7 +165,7 @@ CUresult NativeOnlyKernel::setAttribute(CUfunction_attribute attribute, int valu
 }
 
 CUresult NativeOnlyKernel::prepare(const LaunchShape&) { return refuse(); }
-Result<CpuKernel::Ready> NativeOnlyKernel::ready(const LaunchShape&) { return refuse(); }
+Result<CpuKernel::Ready> NativeOnlyKernel::ready(const LaunchShape&, const std::byte*) { return refuse(); }
 
 Result<int> NativeOnlyKernel::occupancy(int blockSize, size_t dynamicShared) {
   if (blockSize <= 0) return fail(CUDA_ERROR_INVALID_VALUE, "block of %d threads", blockSize);

@@ -18,7 +18,7 @@ namespace vg::backend::cpu {
 // What every kernel of an image may be: the queue finds the class of a record's kernel here.
 class CpuKernel : public Kernel {
  public:
-  // What a launch runs. Requires: prepare(shape) succeeded.
+  // What a launch with these parameters runs. Requires: prepare(shape) succeeded.
   struct Ready {
     const LoadedKernel* code;
     const uint64_t* globals;
@@ -27,7 +27,7 @@ class CpuKernel : public Kernel {
     uint32_t cluster[3] = {1, 1, 1};  // blocks
     bool explicitCluster = false;     // the kernel or its launch asks for clusters
   };
-  virtual Result<Ready> ready(const LaunchShape& shape) = 0;
+  virtual Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) = 0;
 };
 
 class PtxKernel final : public CpuKernel {
@@ -44,7 +44,7 @@ class PtxKernel final : public CpuKernel {
   CUresult prepare(const LaunchShape& shape) override;
   Result<int> occupancy(int blockSize, size_t dynamicShared) override;
   bool inlineSafe(const LaunchShape& shape) const override;
-  Result<Ready> ready(const LaunchShape& shape) override;
+  Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) override;
 
  private:
   uint32_t maxThreads() const;
@@ -75,7 +75,7 @@ class NativeOnlyKernel final : public CpuKernel {
   CUresult prepare(const LaunchShape& shape) override;
   Result<int> occupancy(int blockSize, size_t dynamicShared) override;
   bool inlineSafe(const LaunchShape&) const override { return false; }
-  Result<Ready> ready(const LaunchShape& shape) override;
+  Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) override;
 
  private:
   CUresult refuse() const;

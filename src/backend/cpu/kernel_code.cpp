@@ -101,7 +101,13 @@ Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob b
   kernel->traits = blob.traits;
   kernel->textSize_ = blob.textSize;
   kernel->lines_ = std::move(blob.lines);
+  kernel->alignments_ = std::move(blob.alignments);
   return std::unique_ptr<const LoadedKernel>(std::move(kernel));
+}
+
+bool LoadedKernel::trusts(const std::byte* parameters) const {
+  return std::all_of(alignments_.begin(), alignments_.end(),
+                     [&](const ptx::AlignmentRule& rule) { return rule.holds(parameters); });
 }
 
 uint64_t LoadedKernel::expected(uint64_t warps) const {

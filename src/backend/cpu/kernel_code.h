@@ -61,6 +61,9 @@ class LoadedKernel {
     return warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
   }
 
+  // Whether the code may run with these parameters; else only a variant that tests them.
+  bool trusts(const std::byte* parameters) const;
+
   // Makes a blob runnable.
   static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob);
   // The PTX line that an address in the code belongs to; 0 when unknown.
@@ -72,6 +75,7 @@ class LoadedKernel {
   mutable KernelCrowding crowding_;
   size_t textSize_ = 0;
   std::vector<ptx::LineEntry> lines_;
+  std::vector<ptx::AlignmentRule> alignments_;
 };
 
 }  // namespace vg::backend::cpu

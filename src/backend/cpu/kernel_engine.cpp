@@ -95,8 +95,9 @@ KernelCache::Key keyOf(const Request& request) {
   hasher.add(request.textsHash.high);
   hasher.add(request.textsHash.low);
   hasher.add(*request.entry);
-  hasher.add(static_cast<uint64_t>(request.shape));
-  hasher.add(request.fullWarps);
+  hasher.add(static_cast<uint64_t>(request.variant.shape));
+  hasher.add(request.variant.fullWarps);
+  hasher.add(request.variant.testsParameters);
   hasher.add(hostCpu().name);
   hasher.add(hostCpu().features);
   hasher.add(ptx::kKernelAbiVersion);
@@ -120,8 +121,9 @@ Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* by
   wanted.texts = texts.data();
   wanted.textCount = texts.size();
   wanted.entry = request.entry->c_str();
-  wanted.shape = request.shape;
-  wanted.fullWarps = request.fullWarps;
+  wanted.shape = request.variant.shape;
+  wanted.fullWarps = request.variant.fullWarps;
+  wanted.flags = request.variant.testsParameters ? ptx::kTestsParameters : 0;
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();

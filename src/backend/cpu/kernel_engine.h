@@ -21,14 +21,20 @@ struct HostCpu {
 // This machine's, or the part of it that VERDIGRIS_ISA leaves.
 const HostCpu& hostCpu();
 
+// What a piece of a kernel's code is good for.
+struct CodeVariant {
+  ptx::BlockShape shape = ptx::BlockShape::Other;
+  bool fullWarps = false;        // threads per block is a multiple of 32
+  bool testsParameters = false;  // also for pointers that are not aligned as the kernel uses them
+};
+
 namespace engine {
 
 struct Request {
   const std::vector<std::string>* texts;
   KernelCache::Key textsHash;
   const std::string* entry;
-  ptx::BlockShape shape;
-  bool fullWarps;
+  CodeVariant variant;
 };
 
 // What compiled code depends on: texts, kernel, variant, processor, versions, and the engine's own file.

@@ -76,18 +76,18 @@ const ProgramKernel::Facts& ProgramKernel::facts() {
   return facts_;
 }
 
-const LoadedKernel* ProgramKernel::readyVariant(ptx::BlockShape shape, bool fullWarps) const {
-  return variants_[indexOf(shape, fullWarps)].ready.load(std::memory_order_acquire);
+const LoadedKernel* ProgramKernel::readyVariant(const CodeVariant& wanted) const {
+  return variants_[indexOf(wanted)].ready.load(std::memory_order_acquire);
 }
 
-Result<const LoadedKernel*> ProgramKernel::variant(ptx::BlockShape shape, bool fullWarps) {
-  Variant& variant = variants_[indexOf(shape, fullWarps)];
+Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
+  Variant& variant = variants_[indexOf(wanted)];
   if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
     return ready;
   const std::lock_guard lock(variant.mutex);
   if (variant.failure != CUDA_SUCCESS) return variant.failure;
   if (!variant.kernel) {
-    auto made = make(shape, fullWarps);
+    auto made = make(wanted);
     if (!made.ok()) {
       if (made.error() != CUDA_ERROR_OUT_OF_MEMORY) variant.failure = made.error();
       return made.error();
@@ -99,9 +99,9 @@ Result<const LoadedKernel*> ProgramKernel::variant(ptx::BlockShape shape, bool f
 }
 
 // Native code where it can be had; the interpreter runs everything else.
-Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(ptx::BlockShape shape, bool fullWarps) {
+Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(const CodeVariant& wanted) {
   if (!interpretOnly()) {
-    auto native = makeNative(shape, fullWarps);
+    auto native = makeNative(wanted);
     if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
       return native;
     VG_LOG(Info, "kernel %s is interpreted", function().name.c_str());
@@ -109,8 +109,8 @@ Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(ptx::BlockShape 
   return interpret(program_.module(), function_);
 }
 
-Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::makeNative(ptx::BlockShape shape, bool fullWarps) {
-  const engine::Request request{&program_.texts(), program_.hash(), &function().name, shape, fullWarps};
+Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::makeNative(const CodeVariant& wanted) {
+  const engine::Request request{&program_.texts(), program_.hash(), &function().name, wanted};
   const KernelCache& cache = KernelCache::shared();
   const KernelCache::Key key = engine::keyOf(request);
   std::vector<uint8_t> bytes = cache.read(key);

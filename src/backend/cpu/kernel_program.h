@@ -40,10 +40,10 @@ class ProgramKernel {
   const std::vector<Kernel::Parameter>& parameters() const { return parameters_; }
   uint32_t parameterBytes() const { return parameterBytes_; }
   const Facts& facts();
-  // The code for blocks of this shape. Compiles at first; others that want the same variant wait, nobody else does.
-  Result<const LoadedKernel*> variant(ptx::BlockShape shape, bool fullWarps);
+  // The code of a variant. Compiles at first; others that want the same variant wait, nobody else does.
+  Result<const LoadedKernel*> variant(const CodeVariant& wanted);
   // The same if it is there already; else null.
-  const LoadedKernel* readyVariant(ptx::BlockShape shape, bool fullWarps) const;
+  const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
 
  private:
   struct Variant {
@@ -52,11 +52,11 @@ class ProgramKernel {
     std::unique_ptr<const LoadedKernel> kernel;
     CUresult failure = CUDA_SUCCESS;  // guarded by mutex; what trying again would meet again
   };
-  static unsigned indexOf(ptx::BlockShape shape, bool fullWarps) {
-    return static_cast<unsigned>(shape) * 2 + fullWarps;
+  static unsigned indexOf(const CodeVariant& v) {
+    return static_cast<unsigned>(v.shape) * 4 + v.fullWarps * 2u + v.testsParameters;
   }
-  Result<std::unique_ptr<const LoadedKernel>> make(ptx::BlockShape shape, bool fullWarps);
-  Result<std::unique_ptr<const LoadedKernel>> makeNative(ptx::BlockShape shape, bool fullWarps);
+  Result<std::unique_ptr<const LoadedKernel>> make(const CodeVariant& wanted);
+  Result<std::unique_ptr<const LoadedKernel>> makeNative(const CodeVariant& wanted);
 
   const Program& program_;
   const uint32_t function_;
@@ -64,7 +64,7 @@ class ProgramKernel {
   uint32_t parameterBytes_ = 0;
   std::once_flag factsOnce_;
   Facts facts_;
-  std::array<Variant, 6> variants_;
+  std::array<Variant, 12> variants_;
 };
 
 class Program {

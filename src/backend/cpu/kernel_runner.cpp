@@ -181,7 +181,7 @@ void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers
 CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, uint32_t mostWorkers) {
   if (const CUresult sticky = faults.state(); sticky != CUDA_SUCCESS) return sticky;
   auto& kernel = static_cast<CpuKernel&>(*record.kernel);
-  VG_TRY(const CpuKernel::Ready ready, kernel.ready(record.shape));
+  VG_TRY(const CpuKernel::Ready ready, kernel.ready(record.shape, record.parameters));
   RunningLaunch launch;
   launch.faults = &faults;
   describe(launch, device, record, ready);

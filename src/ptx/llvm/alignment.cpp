@@ -6,12 +6,14 @@
 namespace vg::ptx::gen {
 namespace {
 
-constexpr uint8_t kAll = 64;  // the value is zero
+constexpr uint8_t kAll = 64;         // the value is zero
+constexpr uint8_t kSharedBase = 10;  // shared memory begins at a multiple of 1 KiB, a lane's local memory at one of 64
+constexpr uint8_t kLocalBase = 6;
 
 class Analysis {
  public:
-  Analysis(const Program& program, bool rowsOf32)
-      : program_(program), rowsOf32_(rowsOf32), zeros_(program.values.size(), kAll) {}
+  Analysis(const Program& program, bool rowsOf32, Lanes lanes)
+      : program_(program), rowsOf32_(rowsOf32), lanes_(lanes), zeros_(program.values.size(), kAll) {}
 
   // Starts from the best and takes back what does not hold, until nothing changes.
   std::vector<uint8_t> run() {
@@ -36,15 +38,40 @@ class Analysis {
       case Value::Phi:
         return least(v.incoming);
       case Value::Result:
-        return result(program_.instructions[v.instruction]);
+        return result(program_.instructions[v.instruction], v.resultIndex);
+      case Value::Symbol:
+        return std::min<uint8_t>(symbol(v), static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(v.offset))));
+      case Value::Undefined:
+        return kAll;
       default:
         return 0;
     }
   }
 
   uint8_t special(ptx::Special s) const {
-    if (s == Special::LaneId) return kAll;
-    return rowsOf32_ && (s == Special::TidX || s == Special::NtidX) ? 5 : 0;
+    if (s == Special::LaneId || (s == Special::TidX && rowsOf32_))
+      return lanes_ == Lanes::All ? 0 : s == Special::LaneId ? kAll : 5;
+    return rowsOf32_ && s == Special::NtidX ? 5 : 0;
+  }
+
+  static uint8_t zerosOf(uint64_t value) { return static_cast<uint8_t>(std::countr_zero(value)); }
+
+  uint8_t symbol(const Value& v) const {
+    const bool moduleScope = v.symbolKind == SymbolKind::ModuleVariable;
+    if (!moduleScope && v.symbolKind != SymbolKind::FunctionVariable) return 0;
+    const Variable& variable =
+        moduleScope ? program_.module->variables[v.symbol] : program_.module->functions[v.function].variables[v.symbol];
+    switch (variable.space) {
+      case Space::Shared:
+        return std::min(kSharedBase,
+                        zerosOf(variable.unsizedArray ? program_.shared.dynamicOffset
+                                                      : program_.shared.offsetOf(moduleScope, v.function, v.symbol)));
+      case Space::Local:
+        if (moduleScope) return 0;
+        return std::min(kLocalBase, zerosOf(program_.locals.at({v.function, v.symbol})));
+      default:
+        return zerosOf(std::max(variable.alignment, 1u));
+    }
   }
 
   uint8_t at(ValueId id) const { return id == kNone ? 0 : zeros_[id]; }
@@ -57,14 +84,25 @@ class Analysis {
 
   static uint8_t product(uint8_t a, uint8_t b) { return static_cast<uint8_t>(std::min(a + b, int{kAll})); }
 
-  uint8_t result(const Instruction& i) const {
+  // A guarded instruction leaves what was there in some lanes.
+  uint8_t result(const Instruction& i, uint32_t index) const {
+    const uint8_t made = computed(i);
+    const bool joins = i.guard != kNone && index < i.old.size() && i.old[index] != kNone;
+    return joins ? std::min(made, at(i.old[index])) : made;
+  }
+
+  uint8_t computed(const Instruction& i) const {
     const ptx::Instruction& ast = *i.ast;
-    const bool whole = i.guard == kNone && i.results.size() == 1 && !ptx::isFloat(ast.type()) &&
-                       ptx::bitsOf(ast.type()) >= 32 && ptx::bitsOf(ast.type()) <= 64 && !ast.has(Mod::Sat);
+    const bool whole = i.results.size() == 1 && !ptx::isFloat(ast.type()) && ptx::bitsOf(ast.type()) >= 32 &&
+                       ptx::bitsOf(ast.type()) <= 64 && !ast.has(Mod::Sat);
     if (!whole) return 0;
     switch (ast.op) {
       case Op::Mov:
         return i.sources.size() == 1 && !i.negated[0] ? at(i.sources[0]) : 0;
+      case Op::Cvta:
+        return std::min(at(i.sources[0]), kSharedBase);
+      case Op::Selp:
+        return std::min(at(i.sources[0]), at(i.sources[1]));
       case Op::Cvt:
         return ast.typeCount == 2 && !ptx::isFloat(ast.types[1]) && ptx::bitsOf(ast.types[1]) >= 32 ? at(i.sources[0])
                                                                                                     : 0;
@@ -93,11 +131,14 @@ class Analysis {
 
   const Program& program_;
   const bool rowsOf32_;
+  const Lanes lanes_;
   std::vector<uint8_t> zeros_;
 };
 
 }  // namespace
 
-std::vector<uint8_t> alignments(const Program& program, bool rowsOf32) { return Analysis(program, rowsOf32).run(); }
+std::vector<uint8_t> alignments(const Program& program, bool rowsOf32, Lanes lanes) {
+  return Analysis(program, rowsOf32, lanes).run();
+}
 
 }  // namespace vg::ptx::gen

@@ -1,5 +1,6 @@
-// Low bits of values that are known to be zero in lane 0. A value that starts at a multiple of 32 and counts on by one
-// does not wrap inside a warp, so that indices like blockIdx.x * blockDim.x + threadIdx.x widen without a test.
+// Low bits of values that are known to be zero. In lane 0: a value that starts at a multiple of 32 and counts on by one
+// does not wrap inside a warp, so that indices like blockIdx.x * blockDim.x + threadIdx.x widen without a test. In all
+// lanes: addresses that were made by adding multiples of what is accessed need no test of their alignment.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,9 @@
 
 namespace vg::ptx::gen {
 
-// By value: how many low bits of lane 0's value are zero, at least. `rowsOf32`: a block's rows are whole warps.
-std::vector<uint8_t> alignments(const Program& program, bool rowsOf32);
+enum class Lanes { First, All };
+
+// By value: how many low bits are zero, at least. `rowsOf32`: a block's rows are whole warps.
+std::vector<uint8_t> alignments(const Program& program, bool rowsOf32, Lanes lanes);
 
 }  // namespace vg::ptx::gen

@@ -164,6 +164,7 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
     if (a.scalar) a.scalar = b_.CreateAdd(a.scalar, b_.getInt64(part * (bits / 8)));
   }
   const Mask mask = guardedMask(i);
+  if (!part) checkAlignment(i, 0, mask);
 
   // Sums and bit operations of all lanes on one word that nobody reads back become one operation.
   const bool reducible = !used && a.shape.uniform() && !ptx::isFloat(type) && !isHalfKind(type) && bits >= 32 &&

@@ -283,6 +283,7 @@ void Emitter::emitLoad(const Instruction& i) {
   }
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
   if (a.shape.uniform()) {
     llvm::Type* const whole = isVolatile && count > 1 ? wholeType(b_, bits / 8 * count) : nullptr;
     Value* vector = nullptr;
@@ -451,11 +452,12 @@ void Emitter::emitStore(const Instruction& i) {
   const Type type = i.ast->type();
   const uint32_t bits = ptx::bitsOf(type);
   if (bits < 8 || bits > 64) unsupported(i, "128-bit element");
-  const uint32_t count = static_cast<uint32_t>(i.sources.size()) - 1;
+  const uint32_t count = i.ast->vectorWidth;
   const bool isVolatile = isVolatileAccess(*i.ast);
   if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
   if (!a.shape.uniform()) {
     Components data(count);
     for (uint32_t n = 0; n < count; ++n)
@@ -501,6 +503,8 @@ void Emitter::copyAsync(const Instruction& i) {
   const Address to = addressOf(i, 0, Space::Shared);
   const Address from = addressOf(i, 1, Space::Global);
   const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
+  checkAlignment(i, 1, mask);
   const uint32_t bits = bytes == 4 ? 32 : 64;
   const uint32_t count = bytes == 16 ? 2 : 1;
   Address source = from;

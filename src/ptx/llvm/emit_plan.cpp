@@ -22,6 +22,7 @@ void Emitter::prepare() {
   for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
   traits.loops = !program_.loops.empty();
   suspends_ = suspendsOnly();
+  alignment_ = alignmentTests(program_, options_.rowsOf32, options_.trustsParameters);
   traits.waits = !suspends_ && mayWait();
   traits.spans = !traits.waits && !asksForCluster();
   for (const Instruction& i : program_.instructions)

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "ptx/engine.h"
+#include "ptx/llvm/misalignment.h"
 #include "ptx/llvm/row_thread.h"
 #include "ptx/llvm/suspend.h"
 #include "ptx/llvm/warp_ir.h"
@@ -30,6 +31,7 @@ struct EmitOptions {
   bool f16c = false;
   bool rowsOf32 = false;
   bool fullWarps = false;
+  bool trustsParameters = true;  // pointers that the kernel is given are aligned as it uses them
   std::string cpu, features;
 };
 
@@ -54,6 +56,7 @@ class Emitter {
   // Emits the entry function. Throws Unsupported.
   llvm::Function* run();
   KernelTraits traits;
+  const std::vector<AlignmentRule>& alignmentRules() const { return alignment_.rules; }
 
  private:
   enum Version : uint8_t { Full, Part };
@@ -333,6 +336,15 @@ class Emitter {
   void copyAsync(const Instruction& i);
   bool canMaskedAccess(uint32_t bits) const { return options_.avx512 || (options_.avx2 && bits >= 32); }
 
+  // --- emit_alignment.cpp
+  void checkAlignment(const Instruction& i, size_t source, const Mask& mask);
+  bool atHand(ValueId id, BlockId where) const;
+  Value* commonRemainder(ValueId address, const AlignmentTest& test, BlockId where);
+  Value* remainderOf(Value* address, const AlignmentTest& test);
+  Mask misalignedLanes(ValueId address, const AlignmentTest& test, const Mask& mask);
+  Value* anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask);  // i1
+  void trapMisaligned(Value* bad, const std::function<Value*()>& lanes, uint32_t line);
+
   // --- emit_atomic.cpp
   void emitAtomic(const Instruction& i);
   void emitAtomicElement(const Instruction& i, uint32_t part);
@@ -416,6 +428,7 @@ class Emitter {
   llvm::SwitchInst* dispatch_ = nullptr;
   llvm::DISubprogram* debugScope_ = nullptr;
   const Instruction* present_ = nullptr;
+  AlignmentTests alignment_;
 };
 
 }  // namespace vg::ptx::gen

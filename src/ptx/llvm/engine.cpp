@@ -36,6 +36,7 @@ struct Request {
   std::string entry, cpu, features, dumpDirectory;
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
+  bool trustsParameters = true;
   uint32_t lanes = 0;
 };
 
@@ -109,6 +110,7 @@ EmitOptions optionsOf(const Request& request) {
   if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes
   options.rowsOf32 = request.shape == BlockShape::RowsOf32;
   options.fullWarps = request.fullWarps;
+  options.trustsParameters = request.trustsParameters;
   return options;
 }
 
@@ -137,7 +139,8 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
   mkdir(request.dumpDirectory.c_str(), 0777);
   const std::string name = request.entry.substr(0, 100);
   return request.dumpDirectory + "/" + name + (options.rowsOf32 ? ".rows" : ".other") +
-         (options.fullWarps ? ".full" : ".partial") + ".w" + std::to_string(options.lanes);
+         (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") + ".w" +
+         std::to_string(options.lanes);
 }
 
 void compile(Job& job) {
@@ -175,6 +178,7 @@ void compile(Job& job) {
   emitter.run();
   job.clock.end(CompilePhase::Emit);
   blob.traits = emitter.traits;
+  blob.alignments = emitter.alignmentRules();
   blob.traits.registers = registersOf(module.functions[entry]);
 
   const llvm::SmallVector<char, 0> object = compileModule(code, {options.cpu, options.features, prefix}, job.clock);
@@ -231,6 +235,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out) {
   job->request.dumpDirectory = in.dumpDirectory ? in.dumpDirectory : "";
   job->request.shape = in.shape;
   job->request.fullWarps = in.fullWarps;
+  job->request.trustsParameters = !(in.flags & kTestsParameters);
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::unique_lock lock(job->mutex);

@@ -31,7 +31,7 @@ Shape affine(int64_t stride, uint32_t bits, bool fragile) {
 class Analysis {
  public:
   Analysis(Program& program, const ShapeOptions& options)
-      : program_(program), options_(options), zeros_(alignments(program, options.rowsOf32)) {}
+      : program_(program), options_(options), zeros_(alignments(program, options.rowsOf32, Lanes::First)) {}
 
   void run() {
     for (Value& v : program_.values) v.shape = initial(v);

@@ -21,6 +21,7 @@ KernelBlob sample() {
   blob.textSize = 200;
   blob.entryOffset = 64;
   blob.lines = {{0, 5}, {16, 6}, {180, 9}};
+  blob.alignments = {{0, 0, 4}, {8, 2, 16}};
   return blob;
 }
 
@@ -44,6 +45,16 @@ TEST(KernelBlob, ComesBackAsItWas) {
   ASSERT_EQ(back->lines.size(), 3u);
   EXPECT_EQ(back->lines[2].codeOffset, 180u);
   EXPECT_EQ(back->lines[2].ptxLine, 9u);
+  ASSERT_EQ(back->alignments.size(), 2u);
+  EXPECT_EQ(back->alignments[1].bytes, 16u);
+}
+
+TEST(KernelBlob, ARuleAsksForAMultipleOfTheAccess) {
+  const uint64_t pointers[2] = {0x1004, 0x200e};
+  const auto* const parameters = reinterpret_cast<const std::byte*>(pointers);
+  EXPECT_TRUE((AlignmentRule{0, 0, 4}.holds(parameters)));
+  EXPECT_FALSE((AlignmentRule{0, 0, 8}.holds(parameters)));
+  EXPECT_TRUE((AlignmentRule{8, 2, 16}.holds(parameters)));
 }
 
 TEST(KernelBlob, EveryDamagedByteAndEveryTruncationIsNoticed) {
