@@ -86,7 +86,10 @@ TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   grid.cluster[0] = 4;
   grid.dynamicShared = 512;
   grid.workspace = 0x1234567800000010;
-  writeDriverWords(bank, 0x10200, {}, grid, {uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
+  KernelCode code;
+  code.sharedBytes = 1024;
+  code.bank0Bytes = kDriverWords + 16;
+  writeDriverWords(bank, 0x10200, code, grid, {uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
   const auto word = [&](size_t at) {
     uint32_t value;
     std::memcpy(&value, bank + at, sizeof value);
@@ -99,10 +102,15 @@ TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   EXPECT_EQ(word(0x2c), 512u);
   EXPECT_EQ(word(0x44), 0x12345678u);
   EXPECT_EQ(word(0x48), 0x10u);
+  EXPECT_EQ(word(0xc0), 0x10200u);
+  EXPECT_EQ(word(0x110), 1u);
+  EXPECT_EQ(word(0x13c), 1024u + 512u);
   EXPECT_EQ(word(0x140), 0u);
   EXPECT_EQ(word(0x15c), 3u);
   EXPECT_EQ(word(0x188), 4u);
-  EXPECT_EQ(word(0x198), 0x10200u);
+  EXPECT_EQ(word(0x16c), 1u << 24);
+  EXPECT_EQ(word(0x174), 4u);
+  EXPECT_EQ(word(0x1a0), 0x10420u);
   grid.clusters = true;
   writeDriverWords(bank, 0x10000, {}, grid, {});
   EXPECT_EQ(word(0x140), 1u);

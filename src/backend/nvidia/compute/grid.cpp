@@ -95,7 +95,8 @@ uint32_t sharedConfigFor(uint32_t bytes) {
   return 0;
 }
 
-// Offsets as ptxas compiles special registers for sm_90.
+// Offsets as ptxas compiles special registers for sm_90, and as a kernel finds them in front of its parameters under the
+// vendor's driver: hand-written kernels of its libraries read some that no compiler uses.
 void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, const Grid& grid,
                       const ComputeFacts& facts) {
   std::memset(bank, 0, kDriverWords);
@@ -110,16 +111,22 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
   words.put(0x44, static_cast<uint32_t>(grid.workspace >> 32));  // envreg1
   words.put(0x48, static_cast<uint32_t>(grid.workspace));        // envreg2
   words.put(0x68, kReservedShared);
+  words.put64(0xc0, bank0);  // where those kernels look for their tensor maps
   words.put(0x10c, facts.multiprocessors);
+  words.put(0x110, grid.workspace != 0);
   words.put(0x114, std::min(kReservedShared, code.sharedBytes));
+  words.put(0x13c, code.sharedBytes + grid.dynamicShared);
   words.put(0x140, grid.clusters);  // %is_explicit_cluster: without it, barriers of a cluster wait for nobody
   words.put3(0x144, grid.cluster);
   for (size_t i = 0; i < 3; ++i) {
     words.put(0x150 + 4 * i, reciprocal(grid.cluster[i]));
     words.put(0x15c + 4 * i, grid.blocks[i] / grid.cluster[i]);
   }
-  words.put64(0x198, bank0 + code.parameterBase);  // for kernels that take a parameter's address
+  words.put(0x16c, static_cast<uint32_t>(kLocalWindowBytes));
+  words.put64(0x170, facts.sharedWindow);
   words.put(0x188, grid.cluster[0] * grid.cluster[1] * grid.cluster[2]);
+  words.put64(0x198, bank0 + code.parameterBase);  // for kernels that take a parameter's address
+  words.put64(0x1a0, bank0 + code.bank0Bytes);
 }
 
 Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end) {
