@@ -114,8 +114,10 @@ DeviceOutput::Drained DeviceOutput::drain() {
     std::atomic_thread_fence(std::memory_order_acquire);  // the mark came last
     const RecordHeader header = headerAt(read_);
     std::string body = bytesAt(read_ + kUnit, header.bytes - kUnit);
-    if (header.kind == RecordKind::Print) addPrinted(header, std::move(body), drained.printed);
-    if (header.kind == RecordKind::Assertion) addAssertion(header, std::move(body), drained.assertions);
+    if (header.kind == RecordKind::Print)
+      addPrinted(header, std::move(body), drained.printed);
+    else if (header.kind == RecordKind::Assertion)
+      addAssertion(header, std::move(body), drained.assertions);
     read_ += header.bytes;
   }
   return drained;

@@ -109,7 +109,7 @@ bool startThread(const char* name, void (*main)(void*), void* argument) {
     VG_LOG(Warn, "cannot start thread %s: %s", name, strerror(error));
     return false;
   }
-  start.release();
+  static_cast<void>(start.release());  // the thread's own now
   return true;
 }
 

@@ -122,7 +122,7 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
 bool BlockChecks::refuse(const ptx::Access& access, const std::string& why, const std::vector<std::string>& around) {
   std::vector<std::string> details{where(access.instruction), byWhom(linear(access.warp, access.lane))};
   details.insert(details.end(), around.begin(), around.end());
-  describeLast(words::access(access) + " " + why, std::move(details));
+  describeLast(words::access(access) + " " + why, details);
   return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
@@ -157,7 +157,7 @@ void BlockChecks::uninitialised(const ptx::Access& access, uint64_t address, siz
     for (std::string& line : allocations::whereabouts(address, 1)) details.push_back(std::move(line));
   std::string what = words::access(access) + " reads what nobody has written";
   if (good) what += ", from byte " + std::to_string(good) + " on";
-  describeLast(what, std::move(details));
+  describeLast(what, details);
 }
 
 // Records -----------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ bool BlockChecks::isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, 
   return true;
 }
 
-void BlockChecks::describeLast(const std::string& headline, std::vector<std::string> details) {
+void BlockChecks::describeLast(const std::string& headline, const std::vector<std::string>& details) {
   describe(last_, headline, details);
 }
 

@@ -69,7 +69,7 @@ class BlockChecks final : public ptx::BlockObserver {
 
   bool isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, const ptx::Instruction* other = nullptr,
                uint64_t memory = 0);
-  void describeLast(const std::string& headline, std::vector<std::string> details);
+  void describeLast(const std::string& headline, const std::vector<std::string>& details);
   std::string where(const ptx::Instruction* at) const;
   std::string placeOf(const ptx::Instruction* at) const;
   std::string threadName(uint32_t thread) const;

@@ -151,7 +151,7 @@ void BlockChecks::stuck() {
   }
   if (!at || !isNewAt(Tool::Sync, kStuck, at)) return;
   details.insert(details.begin(), {where(nullptr), byWhom(0)});
-  describeLast("every warp of a block waits at a barrier that nobody can complete", std::move(details));
+  describeLast("every warp of a block waits at a barrier that nobody can complete", details);
 }
 
 }  // namespace vg::check

@@ -16,11 +16,11 @@ namespace vg::check {
 // Equal keys are the same fault.
 struct FaultKey {
   Tool tool = Tool::Memory;
-  unsigned kind = 0;             // of the tool's own
-  const void* kernel = nullptr;  // ptx::Function of the entry
-  uint32_t line = 0, other = 0;  // PTX lines of the instruction, and of the one that it meets
-  uint64_t memory = 0;           // id of the allocation
-  auto operator<=>(const FaultKey&) const = default;
+  unsigned kind = 0;                                  // of the tool's own
+  const void* kernel = nullptr;                       // ptx::Function of the entry
+  uint32_t line = 0, other = 0;                       // PTX lines of the instruction, and of the one that it meets
+  uint64_t memory = 0;                                // id of the allocation
+  auto operator<=>(const FaultKey&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
 };
 
 // Counts the fault. True when it is new: then somebody must describe() it.

@@ -93,7 +93,7 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
   VG_CHECK(memory::describeFill(context.device(), destination, pitch, value, elementSize, width, height,
                                 memory::Addresses::Any));
   MemsetNode node{{destination, pitch, value, elementSize, width, height, context.handle()}, referenceTo(stream)};
-  return add(stream, std::move(node));
+  return add(stream, node);
 }
 
 namespace {

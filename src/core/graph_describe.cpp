@@ -102,7 +102,7 @@ Result<NodeParams> describe(const CUDA_MEMCPY3D* copy, CUcontext context) {
                                    std::pair(rawValue(copy->dstMemoryType), static_cast<const void*>(copy->dstHost))})
     if (type == CU_MEMORYTYPE_HOST && !host) return isNull("a host address");
   VG_CHECK(memory::describe(*copy));
-  return NodeParams(std::move(node));
+  return NodeParams(node);
 }
 
 Result<NodeParams> describe(const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
@@ -115,7 +115,7 @@ Result<NodeParams> describe(const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext conte
     return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 1, 2 or 4", fill->elementSize);
   VG_CHECK(memory::describeFill(node.context.context ? node.context.context->device() : deviceAt(0), fill->dst,
                                 fill->pitch, fill->value, fill->elementSize, fill->width, fill->height));
-  return NodeParams(std::move(node));
+  return NodeParams(node);
 }
 
 Result<NodeParams> describe(const CUDA_HOST_NODE_PARAMS* params) {

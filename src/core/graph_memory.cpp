@@ -196,7 +196,8 @@ std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address) {
 
 void setLive(const std::shared_ptr<GraphMemory>& memory, bool live, Point inUse) {
   if (memory->live() == live) return;
-  const std::shared_ptr<GraphMemory> kept = memory;  // `memory` may be the entry that goes away
+  // `memory` may be the entry that goes away.
+  const std::shared_ptr<GraphMemory> kept = memory;  // NOLINT(performance-unnecessary-copy-initialization)
   GraphMemoryLife::set(*kept, live, inUse);
   Account& account = accountOf(kept->device());
   account.live += live ? kept->bytes() : -kept->bytes();

@@ -175,7 +175,8 @@ CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arg
     return CUDA_SUCCESS;
   }
   const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();
-  if (!parameters.empty() && !arguments.values)
+  if (parameters.empty()) return CUDA_SUCCESS;
+  if (!arguments.values)
     return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: %zu parameters and no arguments", name, parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!arguments.values[i]) return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: argument %zu is null", name, i);

@@ -61,7 +61,7 @@ class Library {
   struct DeviceKind {
     int computeCapability;
     bool native;
-    auto operator<=>(const DeviceKind&) const = default;
+    auto operator<=>(const DeviceKind&) const = default;  // NOLINT(modernize-use-nullptr): its own zero
   };
   static DeviceKind kindOf(const backend::Traits& device) { return {device.computeCapability, device.nativeCode}; }
   // Any device of a kind. Requires: there is one.

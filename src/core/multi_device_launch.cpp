@@ -47,6 +47,7 @@ Result<std::vector<Stream*>> streamsOf(std::span<const CUDA_LAUNCH_PARAMS> grids
 // Later work of each stream waits for what all of them have now.
 CUresult meet(const std::vector<Stream*>& streams) {
   std::vector<Point> ends;
+  ends.reserve(streams.size());
   for (const Stream* stream : streams) ends.push_back(stream->tail());
   for (Stream* stream : streams)
     for (const Point& end : ends) VG_CHECK(stream->waitFor(end));

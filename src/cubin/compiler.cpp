@@ -57,7 +57,7 @@ std::string firstLine(const std::string& text) { return text.substr(0, text.find
 }  // namespace
 
 std::string Request::target() const {
-  const std::string plain = "sm_" + std::to_string(architecture);
+  std::string plain = "sm_" + std::to_string(architecture);
   for (const Input& input : inputs) {
     if (input.kind != InputKind::Ptx) continue;
     const size_t directive = input.bytes.find(".target");

@@ -123,6 +123,7 @@ Outcome compileWithNvJitLink(const Request& request, std::string& made, const Lo
   if (!library) return Outcome::NotThere;
   const std::vector<std::string> options = optionsOf(request);
   std::vector<const char*> words;
+  words.reserve(options.size());
   for (const std::string& option : options) words.push_back(option.c_str());
   Handle handle = nullptr;
   if (library->create(&handle, static_cast<uint32_t>(words.size()), words.data())) {

@@ -63,7 +63,7 @@ std::string readFile(const std::string& path) {
 
 std::string findProgram(const char* name) {
   for (const std::string& folder : compilerProgramFolders()) {
-    const std::string path = folder + "/" + name;
+    std::string path = folder + "/" + name;
     struct stat status;
     if (folder.starts_with('/') && !stat(path.c_str(), &status) && S_ISREG(status.st_mode) &&
         !access(path.c_str(), X_OK))
@@ -103,7 +103,7 @@ class Programs {
   bool links() const {
     return request_.linked || request_.inputs.size() > 1 || request_.inputs[0].kind == InputKind::Cubin;
   }
-  bool start(Words words);
+  bool start(const Words& words);
   bool compileParts(Words& parts);
 
   const Request& request_;
@@ -112,7 +112,7 @@ class Programs {
   std::string ptxas_, nvlink_;
 };
 
-bool Programs::start(Words words) {
+bool Programs::start(const Words& words) {
   const std::string output = folder_.file("output");
   const bool done = runProgram(words, output);
   std::string* const log = done ? logs_.info : logs_.error;
@@ -134,7 +134,7 @@ bool Programs::compileParts(Words& parts) {
     Words words = {ptxas_, "-arch=" + request_.target(), text, "-o", parts.back()};
     if (links()) words.push_back("-c");
     if (request_.maxRegisters) words.push_back("-maxrregcount=" + std::to_string(request_.maxRegisters));
-    if (!start(std::move(words))) return false;
+    if (!start(words)) return false;
   }
   return true;
 }
@@ -152,7 +152,7 @@ Outcome Programs::run(std::string& made) {
     result = folder_.file("linked.cubin");
     Words words = {nvlink_, "-arch=" + request_.target(), "-o", result};
     words.insert(words.end(), parts.begin(), parts.end());
-    if (!start(std::move(words))) return Outcome::Refused;
+    if (!start(words)) return Outcome::Refused;
   }
   made = readFile(result);
   return made.empty() ? Outcome::Refused : Outcome::Made;

@@ -86,7 +86,8 @@ struct MadHi {
 template <class T>
 struct MulWide {
   static void run(const Step&, const uint64_t* in, uint64_t* r) {
-    r[0] = static_cast<uint64_t>(static_cast<Wide<T>>(as<T>(in[0])) * as<T>(in[1]));
+    const Wide<T> product = static_cast<Wide<T>>(as<T>(in[0])) * as<T>(in[1]);
+    r[0] = static_cast<uint64_t>(product);
   }
 };
 template <class T>

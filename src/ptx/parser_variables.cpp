@@ -289,7 +289,7 @@ bool ParserImpl::initialiserItem(Variable& v, uint64_t& offset) {
   if (in_.peek() == '(') {  // 0xFF00(name)
     in_.take('(');
     const uint64_t mask = value.bits;
-    const int shift = mask ? __builtin_ctzll(mask) : 64;
+    const int shift = mask ? __builtin_ctzll(mask) : 0;
     if (shift % 8 || mask != 0xFFull << shift) return error("the mask of an address is one byte of ones");
     if (!initialiserAddress(v, offset, 1, static_cast<uint8_t>(shift)) || !expect(')')) return false;
     if (!storeConstant(v, offset, 0, 1)) return false;

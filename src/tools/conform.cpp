@@ -78,6 +78,7 @@ int runCommand(const std::vector<std::string>& words, const std::string& output,
     close(ends[0]);
     if (!freopen(output.c_str(), "w", stdout)) _exit(127);
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     execv(arguments[0], arguments.data());

@@ -86,7 +86,11 @@ void checkAdd(Test& t) {
   float* const a = reinterpret_cast<float*>(t.host.start());
   float* const b = a + kCount;
   float* const c = b + kCount;
-  for (uint32_t i = 0; i < kCount; ++i) a[i] = static_cast<float>(i % 1000), b[i] = static_cast<float>(i / 1000);
+  for (uint32_t i = 0; i < kCount; ++i) {
+    const uint32_t thousands = i / 1000;
+    a[i] = static_cast<float>(i % 1000);
+    b[i] = static_cast<float>(thousands);
+  }
   struct {
     uint64_t a, b, c;
     uint32_t n;

@@ -25,7 +25,7 @@ std::string expandOrigin(std::string folder, const Program& asker) {
 
 std::string searchFolders(const std::string& list, const std::string& name, const Program& asker) {
   for (const std::string& folder : splitList(list, ':')) {
-    const std::string candidate = expandOrigin(folder.empty() ? "." : folder, asker) + "/" + name;
+    std::string candidate = expandOrigin(folder.empty() ? "." : folder, asker) + "/" + name;
     if (fileExists(candidate)) return candidate;
   }
   return "";

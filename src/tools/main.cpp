@@ -1,7 +1,9 @@
 // The `verdigris` command.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <exception>
 
 #include "tools/conform.h"
 #include "tools/doctor.h"
@@ -51,9 +53,7 @@ int become(StartOptions& start, char** words, char** end) {
   return vg::tools::run(options);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int command(int argc, char** argv) {
   CLI::App app("Runs CUDA programs on machines without a GPU.");
   app.set_version_flag("--version", "verdigris " VERDIGRIS_VERSION);
   app.require_subcommand(1);
@@ -109,4 +109,11 @@ int main(int argc, char** argv) {
   if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
   if (*conform) return vg::tools::conform(conformOptions);
   return become(*run.command ? run : check, separator, argv + argc);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return command(argc, argv); } catch (const std::exception& e) {
+  std::fprintf(stderr, "verdigris: %s\n", e.what());
+  return 1;
 }

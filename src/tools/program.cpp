@@ -182,7 +182,8 @@ std::string findInPath(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* const path = std::getenv("PATH");
   for (const std::string& folder : splitList(path ? path : "/usr/bin:/bin", ':')) {
-    const std::string candidate = folder + "/" + name;
+    std::string candidate = folder;
+    candidate.append("/").append(name);
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return "";

@@ -84,7 +84,7 @@ void prepend(const char* variable, const std::string& item) {
 std::string absolute(const std::string& path) {
   if (path.empty() || path[0] == '/') return path;
   char* const here = getcwd(nullptr, 0);
-  const std::string result = here ? std::string(here) + "/" + path : path;
+  std::string result = here ? std::string(here) + "/" + path : path;
   std::free(here);
   return result;
 }

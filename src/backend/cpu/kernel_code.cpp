@@ -39,7 +39,7 @@ struct Range {
 
   void give(std::byte* start, size_t bytes) {
     // A fresh mapping drops the pages and the right to run them.
-    mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    static_cast<void>(mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
     const std::lock_guard lock(mutex);
     auto piece = free.emplace(start - base, bytes).first;
     if (const auto next = std::next(piece); next != free.end() && piece->first + piece->second == next->first) {

@@ -58,12 +58,12 @@ class Reader {
   Sum joined(ValueId id, const Value& phi, int depth) {
     if (const auto known = moved_.find(id); known != moved_.end()) return known->second;
     const Block& block = program_.blocks[phi.block];
-    const Sum alone{{{id, 1}}, 0};
+    Sum alone{{{id, 1}}, 0};
     size_t entry = 0;
     while (entry < phi.incoming.size() && program_.dominates(phi.block, block.predecessors[entry])) ++entry;
     if (entry == phi.incoming.size() || phi.incoming[entry] == kNone) return alone;
     const auto before = moved_;
-    const Sum first = read(phi.incoming[entry], depth);
+    Sum first = read(phi.incoming[entry], depth);
     moved_[id] = first;
     for (ValueId other : phi.incoming)
       if (other == kNone || distanceInRow(read(other, depth), first, row_) != 0u) {

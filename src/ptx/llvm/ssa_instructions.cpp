@@ -173,6 +173,7 @@ void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uin
       target = &o;
     }
   }
+  if (!target) unsupportedConstruct(ast.line, "call of nothing");
   const Function& callee = program_.module->functions[target->symbol];
   if (!isSyscall(callee.name)) unsupportedConstruct(ast.line, "call of undefined function %s", callee.name.c_str());
   for (uint32_t k = 0; arguments && k < arguments->count && k < callee.parameters.size(); ++k) {

@@ -304,6 +304,7 @@ TEST(Parser, RefusesWhatIsNotPtx) {
   problem(std::string(kTop) + ".global .b32 x; .global .b32 x;");
   problem(std::string(kTop) + ".global .b32 x[2] = {1, 2, 3};");
   problem(std::string(kTop) + ".global .b32 x = y;");
+  problem(std::string(kTop) + ".global .b8 x[4]; .global .b8 y = 0(x);");
   problem(std::string(kTop) + ".global .b32 x[];");
   problem(std::string(kTop) + ".global .b32 x[0x7fffffffffffffff][16];");
   std::string log;
