@@ -69,6 +69,24 @@ std::byte* Warp::reserve(uint32_t lane, size_t bytes) {
   return memory;
 }
 
+uint64_t Warp::stackDepth(uint32_t lane) const {
+  const Lane& l = lanes[lane];
+  uint64_t depth = l.used & 0xffffffff;
+  for (size_t chunk = 0; chunk < l.used >> 32; ++chunk) depth += l.chunkSizes[chunk];
+  return depth;
+}
+
+// A depth beyond the present one was never saved here and changes nothing.
+void Warp::returnTo(uint32_t lane, uint64_t depth) {
+  Lane& l = lanes[lane];
+  const uint64_t present = stackDepth(lane);
+  if (depth > present) return;
+  l.total -= std::min<size_t>(l.total, present - depth);
+  size_t chunk = 0;
+  for (; depth > l.chunkSizes[chunk]; ++chunk) depth -= l.chunkSizes[chunk];
+  l.used = chunk << 32 | depth;
+}
+
 void Warp::enter(uint32_t lane, const FunctionCode* target, const CallSite* site, uint32_t resume, const Step& s) {
   Frame frame;
   frame.code = target;

@@ -310,6 +310,12 @@ void allocate(Warp& w, const Step& s, uint32_t mask) {
     w.write(lane, s.targets[0], reinterpret_cast<uint64_t>(memory));
   });
 }
+void saveStack(Warp& w, const Step& s, uint32_t mask) {
+  eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], w.stackDepth(lane)); });
+}
+void restoreStack(Warp& w, const Step& s, uint32_t mask) {
+  eachLane(mask, [&](uint32_t lane) { w.returnTo(lane, w.read(lane, s.sources[0])); });
+}
 void zeroResult(Warp& w, const Step& s, uint32_t mask) {
   eachLane(mask, [&](uint32_t lane) { w.write(lane, s.targets[0], 0); });
 }
@@ -393,6 +399,12 @@ void selectMemory(const Instruction& i, Step& s) {
       return;
     case Op::Alloca:
       s.execute = allocate;
+      return;
+    case Op::Stacksave:
+      s.execute = saveStack;
+      return;
+    case Op::Stackrestore:
+      s.execute = restoreStack;
       return;
     case Op::Mov:
       if (bits > 64) return;

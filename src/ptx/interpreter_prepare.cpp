@@ -238,6 +238,7 @@ class Preparation {
       case Op::Nanosleep:
       case Op::Griddepcontrol:
       case Op::Setmaxnreg:
+      case Op::Stackrestore:
       case Op::Pmevent:
       case Op::Brkpt:
         return false;

@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 8;
+inline constexpr uint32_t kKernelAbiVersion = 9;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -94,6 +94,7 @@ struct KernelLaunch {
   uint64_t cooperativeWorkspace;  // %envreg1:%envreg2; 0 unless cooperative
   uint32_t clusterSize[3];        // blocks; 1,1,1 without clusters
   uint32_t flags;                 // kExplicitCluster
+  uint32_t stackPerThread;        // bytes that alloca may take of a lane, a multiple of 64
   const RuntimeCalls* calls;
   const void* code;  // the interpreter's program; unused by native code
   void* owner;       // the runner's own
@@ -134,6 +135,7 @@ struct KernelTraits {
   bool usesDynamicShared = false;
   bool clusterAddresses = false;  // has shared::cluster addresses: BlockState::shared is the cluster's
   bool spans = false;             // one call may run several blocks
+  bool allocates = false;         // has alloca: takes up to KernelLaunch::stackPerThread a lane of its stack
   bool atomics = false;           // on memory that other blocks see: threads of the machine may get in each other's way
 };
 

@@ -62,6 +62,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.loops = blob.traits.loops;
   traits.usesDynamicShared = blob.traits.usesDynamicShared;
   traits.spans = blob.traits.spans;
+  traits.allocates = blob.traits.allocates;
   traits.atomics = blob.traits.atomics;
   std::memcpy(at, &traits, sizeof traits);
   at += sizeof traits;

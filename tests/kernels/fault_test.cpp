@@ -170,6 +170,13 @@ TEST_F(FaultTest, ARecursionWithoutEndOverflowsTheStack) {
   expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32, "stack overflow", CUdeviceptr{0});
 }
 
+TEST_F(FaultTest, TakingMoreThanTheStackOverflowsIt) {
+  const std::string text =
+      module(entry("kernel", {}, "alloca.u64 %rd1, 8388608, 16;\nmov.u32 %r1, 1;\nst.local.u32 [%rd1+4096], %r1;\n"),
+             "sm_75", "7.3");
+  expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32, "stack overflow");
+}
+
 TEST_F(FaultTest, ATrapIsALaunchFailure) {
   expectSticky(CUDA_ERROR_LAUNCH_FAILED, module(entry("kernel", {}, "trap;")), 2, 64, "trap");
 }

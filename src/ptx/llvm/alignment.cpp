@@ -93,6 +93,7 @@ class Analysis {
 
   uint8_t computed(const Instruction& i) const {
     const ptx::Instruction& ast = *i.ast;
+    if (ast.op == Op::Alloca) return kLocalBase;
     const bool whole = i.results.size() == 1 && !ptx::isFloat(ast.type()) && ptx::bitsOf(ast.type()) >= 32 &&
                        ptx::bitsOf(ast.type()) <= 64 && !ast.has(Mod::Sat);
     if (!whole) return 0;

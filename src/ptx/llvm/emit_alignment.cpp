@@ -70,9 +70,7 @@ void Emitter::trapMisaligned(Value* bad, const std::function<Value*()>& lanes, u
                   llvm::MDBuilder(context_).createBranchWeights(kRare, kUsual));
   b_.SetInsertPoint(misaligned);
   const bool caching = std::exchange(caching_, false);
-  runtimeCall(offsetof(RuntimeCalls, trap), b_.getVoidTy(),
-              {blockArgument_, warp_, lanes(), b_.getInt32(static_cast<uint32_t>(TrapReason::MisalignedAddress)),
-               b_.getInt32(line)});
+  callTrap(TrapReason::MisalignedAddress, lanes(), line);
   b_.CreateUnreachable();
   caching_ = caching;
   b_.SetInsertPoint(aligned);

@@ -144,6 +144,7 @@ void Emitter::defineDead(const Instruction& i, uint32_t part) {
 // An element of a vector is an atomic of its own.
 void Emitter::emitAtomic(const Instruction& i) {
   const uint32_t width = i.ast->vectorWidth;
+  if (ptx::bitsOf(i.ast->type()) == 128) return emitWideAtomic(i);
   if (width > 1 && (i.sources.size() < 1 + width || i.ast->has(Mod::Cas))) unsupported(i, "vector atomics");
   for (uint32_t n = 0; n < width; ++n) emitAtomicElement(i, n);
 }
@@ -255,6 +256,44 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
   form.shape = {Shape::Varying, 0, false};
   form.chunks = reload(results, element);
   finish(i, part, std::move(form));
+}
+
+// atom.exch and atom.cas of 128 bits, a lane after the other; what goes in and out is spilled in halves.
+void Emitter::emitWideAtomic(const Instruction& i) {
+  const bool compares = i.ast->has(Mod::Cas);
+  const size_t operands = compares ? 2 : 1;
+  if (i.ast->vectorWidth > 1 || i.sources.size() < 1 + operands || (!compares && !i.ast->has(Mod::Exch)))
+    unsupported(i, "operation on 128 bits");
+  LType *const half = b_.getInt64Ty(), *const wide = b_.getInt128Ty();
+  const bool shared = i.ast->space == Space::Shared || i.ast->space == Space::SharedCluster;
+  Address a = addressOf(i, 0, i.ast->space);
+  const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  auto* const where = spill(0, addresses);
+  llvm::SmallVector<llvm::AllocaInst*, 4> halves;
+  for (size_t n = 0; n < operands; ++n)
+    for (const Chunks& one : splitHalves(i.sources[1 + n]))
+      halves.push_back(spill(static_cast<uint32_t>(1 + halves.size()), one));
+  llvm::AllocaInst *const low = scratch(5), *const high = scratch(6);
+  forEachLane(mask, [&](Value* lane) {
+    const auto operand = [&](size_t n) {
+      Value* const top = b_.CreateZExt(b_.CreateLoad(half, laneAddress(halves[2 * n + 1], lane, half)), wide);
+      Value* const bottom = b_.CreateZExt(b_.CreateLoad(half, laneAddress(halves[2 * n], lane, half)), wide);
+      return b_.CreateOr(b_.CreateShl(top, 64), bottom);
+    };
+    llvm::SmallVector<Value*, 2> values;
+    for (size_t n = 0; n < operands; ++n) values.push_back(operand(n));
+    Value* const old = atomicLane(i, b_.CreateLoad(half, laneAddress(where, lane, half)), values, shared);
+    b_.CreateStore(b_.CreateTrunc(old, half), laneAddress(low, lane, half));
+    b_.CreateStore(b_.CreateTrunc(b_.CreateLShr(old, 64), half), laneAddress(high, lane, half));
+  });
+  if (i.results.empty() || i.results[0] == kNone) return;
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  form.chunks = joinHalves({reload(low, half), reload(high, half)});
+  finish(i, 0, std::move(form));
 }
 
 void Emitter::emitFence(const Instruction& i) {

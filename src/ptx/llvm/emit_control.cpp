@@ -27,7 +27,8 @@ llvm::Function* Emitter::run() {
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointerType, b_.getInt32Ty(), b_.getInt32Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "vg_kernel", module_);
   function_->addFnAttr("target-cpu", options_.cpu);
-  function_->addFnAttr("target-features", options_.features);
+  // Every processor that this runs on exchanges 16 bytes at once, whether its name says so or not.
+  function_->addFnAttr("target-features", options_.features.empty() ? "+cx16" : options_.features + ",+cx16");
   function_->addFnAttr("prefer-vector-width", options_.avx512 ? "512" : options_.avx2 ? "256" : "128");
   function_->addFnAttr("min-legal-vector-width", options_.avx512 ? "512" : "256");
   function_->addFnAttr(llvm::Attribute::NoUnwind);

@@ -29,7 +29,8 @@ bool Emitter::mayWait() const {
 // Whether warps wait for all others of their block, always at the same barrier, and for nothing else: they then return
 // at barriers and need no stacks of their own.
 bool Emitter::suspendsOnly() const {
-  if (traits.polls || program_.localSize || program_.instructions.size() > kSuspendLimit) return false;
+  if (traits.polls || traits.allocates || program_.localSize || program_.instructions.size() > kSuspendLimit)
+    return false;
   std::optional<uint64_t> barrier;
   for (const Instruction& i : program_.instructions) {
     if (i.ast->op == Op::Mbarrier || i.ast->op == Op::Nanosleep) return false;

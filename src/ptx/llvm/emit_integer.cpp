@@ -60,6 +60,8 @@ bool Emitter::computeMove(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
       if (localArea_)
         local = inside(b_.CreatePtrToInt(localArea_, b_.getInt64Ty()),
                        b_.getInt64(uint64_t{localLaneStride(program_.localSize)} * kWarpSize));
+      if (traits.allocates)
+        local = b_.CreateOr(local, inside(laneStacks(), b_.CreateMul(laneStackStride(), b_.getInt64(kWarpSize))));
       const auto parameter = [&] {
         const uint64_t end =
             program_.parameters.empty() ? 0 : program_.parameters.back().offset + program_.parameters.back().size;

@@ -265,7 +265,7 @@ void Emitter::emitLoad(const Instruction& i) {
   const Type type = i.ast->type();
   const uint32_t bits = ptx::bitsOf(type);
   const uint32_t count = static_cast<uint32_t>(i.results.size());
-  if (bits < 8 || bits > 64) unsupported(i, "128-bit element");
+  if (bits < 8 || (bits > 64 && (bits != 128 || count > 1))) unsupported(i, "width of an element");
   const bool isVolatile = isVolatileAccess(*i.ast);
   const auto result = [&](uint32_t n) -> const vg::ptx::gen::Value& { return program_.values[i.results[n]]; };
   // The kernel's own parameters never change: read before the loop over warps.
@@ -312,7 +312,9 @@ void Emitter::emitLoad(const Instruction& i) {
   } else {
     if (mask.full && a.shape.affine() && (a.space == Space::Global || a.space == Space::None))
       prefetchAhead(i, a, kWarpSize * count * bits / 8);
-    Components data = loadLanes(a, bits, count, mask, isVolatile);
+    const bool wide = bits == 128;
+    Components data = loadLanes(a, wide ? 64 : bits, wide ? 2 : count, mask, isVolatile);
+    if (wide) data = {joinHalves(data)};
     for (uint32_t n = 0; n < count; ++n) {
       if (i.results[n] == kNone) continue;
       Form form;
@@ -322,6 +324,28 @@ void Emitter::emitLoad(const Instruction& i) {
     }
   }
   if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
+}
+
+// 128-bit elements travel as two of 64 bits, the lower first.
+Chunks Emitter::joinHalves(const Components& halves) {
+  LType* const wide = vectorOf(b_.getInt128Ty());
+  Chunks out;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const high = b_.CreateShl(b_.CreateZExt(halves[1][c], wide), llvm::ConstantInt::get(wide, 64));
+    out.push_back(b_.CreateOr(high, b_.CreateZExt(halves[0][c], wide)));
+  }
+  return out;
+}
+
+Emitter::Components Emitter::splitHalves(ValueId wide) {
+  LType* const half = vectorOf(b_.getInt64Ty());
+  Components out(2);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const v = asInteger(chunkOf(wide, c), 128);
+    out[0].push_back(b_.CreateTrunc(v, half));
+    out[1].push_back(b_.CreateTrunc(b_.CreateLShr(v, llvm::ConstantInt::get(v->getType(), 64)), half));
+  }
+  return out;
 }
 
 // --- Stores ----------------------------------------------------------------------------------------------------------
@@ -451,14 +475,15 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
 void Emitter::emitStore(const Instruction& i) {
   const Type type = i.ast->type();
   const uint32_t bits = ptx::bitsOf(type);
-  if (bits < 8 || bits > 64) unsupported(i, "128-bit element");
   const uint32_t count = i.ast->vectorWidth;
+  if (bits < 8 || (bits > 64 && (bits != 128 || count > 1))) unsupported(i, "width of an element");
   const bool isVolatile = isVolatileAccess(*i.ast);
   if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
   checkAlignment(i, 0, mask);
   if (!a.shape.uniform()) {
+    if (bits == 128) return storeLanes(a, 64, splitHalves(i.sources[1]), mask, isVolatile);
     Components data(count);
     for (uint32_t n = 0; n < count; ++n)
       for (uint32_t c = 0; c < k_; ++c) data[n].push_back(asInteger(chunkOf(i.sources[n + 1], c), bits));

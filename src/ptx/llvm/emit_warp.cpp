@@ -47,6 +47,15 @@ bool Emitter::emitWarpOperation(const Instruction& i) {
     case Op::Trap:
       emitTrap(i);
       return true;
+    case Op::Alloca:
+      emitAlloca(i);
+      return true;
+    case Op::Stacksave:
+      emitStackSave(i);
+      return true;
+    case Op::Stackrestore:
+      emitStackRestore(i);
+      return true;
     case Op::Nanosleep: {
       const auto act = [&] {
         const ValueId id = i.sources[0];
@@ -241,7 +250,7 @@ void Emitter::emitMatch(const Instruction& i) {
 void Emitter::emitRedux(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   const Type type = ast.type();
-  if (ptx::isFloat(type)) unsupported(i, "floating point");
+  if (ptx::isFloat(type)) return emitFloatRedux(i);
   const ValueId membersId = i.sources[1];
   if (!program_.values[membersId].shape.uniform()) unsupported(i, "member mask that varies");
   const Mask who = both(guardedMask(i), maskFromBits(asInteger(scalarOf(membersId), 32)));
@@ -279,6 +288,41 @@ void Emitter::emitRedux(const Instruction& i) {
   Form form;
   form.shape = {Shape::Uniform, 0, false};
   form.scalar = intrinsic(id, {all});
+  finish(i, 0, std::move(form));
+}
+
+// Numbers compare as integers once those of negative ones are turned around; what is no number takes no part, unless
+// .NaN makes it win.
+void Emitter::emitFloatRedux(const Instruction& i) {
+  const ptx::Instruction& ast = *i.ast;
+  const ValueId membersId = i.sources[1];
+  if (ast.type() != Type::F32) unsupported(i, "type");
+  if (!program_.values[membersId].shape.uniform()) unsupported(i, "member mask that varies");
+  const Mask who = both(guardedMask(i), maskFromBits(asInteger(scalarOf(membersId), 32)));
+  const bool isMax = ast.has(Mod::Max);
+  const auto turned = [&](Value* bits) {
+    return b_.CreateXor(
+        bits, b_.CreateLShr(b_.CreateAShr(bits, number(bits, b_.getInt32Ty(), 31)), number(bits, b_.getInt32Ty(), 1)));
+  };
+  const uint64_t neutral = isMax ? 0x80000000u : 0x7fffffffu;
+  Value *best = nullptr, *unordered = nullptr;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* bits = asInteger(chunkOf(i.sources[0], c), 32);
+    if (ast.has(Mod::Abs)) bits = b_.CreateAnd(bits, number(bits, b_.getInt32Ty(), 0x7fffffff));
+    Value* const magnitude = b_.CreateAnd(bits, number(bits, b_.getInt32Ty(), 0x7fffffff));
+    Value* const isNan = b_.CreateICmpUGT(magnitude, number(bits, b_.getInt32Ty(), 0x7f800000));
+    Value* const counts = b_.CreateAnd(who.chunks[c], b_.CreateNot(isNan));
+    Value* const key = b_.CreateSelect(counts, turned(bits), number(bits, b_.getInt32Ty(), neutral));
+    best = best ? intrinsic(isMax ? Intrinsic::smax : Intrinsic::smin, {best, key}) : key;
+    Value* const wins = b_.CreateAnd(who.chunks[c], isNan);
+    unordered = unordered ? b_.CreateOr(unordered, wins) : wins;
+  }
+  best = intrinsic(isMax ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_smin, {best});
+  Value* none = b_.CreateICmpEQ(best, b_.getInt32(static_cast<uint32_t>(neutral)));
+  if (ast.has(Mod::NaN)) none = b_.CreateOr(none, b_.CreateOrReduce(unordered));
+  Form form;
+  form.shape = {Shape::Uniform, 0, false};
+  form.scalar = b_.CreateSelect(none, b_.getInt32(0x7fffffff), turned(best));
   finish(i, 0, std::move(form));
 }
 
@@ -391,13 +435,14 @@ void Emitter::emitBarrier(const Instruction& i) {
 
 // --- The runtime -----------------------------------------------------------------------------------------------------
 
+void Emitter::callTrap(TrapReason reason, Value* lanes, uint32_t line) {
+  runtimeCall(offsetof(RuntimeCalls, trap), b_.getVoidTy(),
+              {blockArgument_, warp_, lanes, b_.getInt32(static_cast<uint32_t>(reason)), b_.getInt32(line)});
+}
+
 void Emitter::emitTrap(const Instruction& i) {
   const Mask mask = guardedMask(i);
-  const auto act = [&] {
-    runtimeCall(offsetof(RuntimeCalls, trap), b_.getVoidTy(),
-                {blockArgument_, warp_, maskBits(mask), b_.getInt32(static_cast<uint32_t>(TrapReason::Trap)),
-                 b_.getInt32(i.ast->line)});
-  };
+  const auto act = [&] { callTrap(TrapReason::Trap, maskBits(mask), i.ast->line); };
   i.guard == kNone ? act() : ifTrue(anyLane(mask), act);
 }
 

@@ -323,6 +323,8 @@ class Emitter {
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
+  Chunks joinHalves(const Components& halves);
+  Components splitHalves(ValueId wide);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   Value* orNowhere(Value* addresses, Value* mask);
@@ -345,7 +347,16 @@ class Emitter {
   Value* anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask);  // i1
   void trapMisaligned(Value* bad, const std::function<Value*()>& lanes, uint32_t line);
 
+  // --- emit_stack.cpp
+  Value* laneStackStride();  // i64
+  Value* laneStacks();       // i64
+  void setStackTop(uint32_t chunk, Value* top, const Mask& mask);
+  void emitAlloca(const Instruction& i);
+  void emitStackSave(const Instruction& i);
+  void emitStackRestore(const Instruction& i);
+
   // --- emit_atomic.cpp
+  void emitWideAtomic(const Instruction& i);
   void emitAtomic(const Instruction& i);
   void emitAtomicElement(const Instruction& i, uint32_t part);
   void defineDead(const Instruction& i, uint32_t part);
@@ -370,10 +381,12 @@ class Emitter {
   void emitVote(const Instruction& i);
   void emitMatch(const Instruction& i);
   void emitRedux(const Instruction& i);
+  void emitFloatRedux(const Instruction& i);
   void emitElect(const Instruction& i);
   void emitBarrier(const Instruction& i);
   void emitSyscall(const Instruction& i);
   void emitTrap(const Instruction& i);
+  void callTrap(TrapReason reason, Value* lanes, uint32_t line);
   void emitFns(const Instruction& i);
 
   Program& program_;
@@ -409,6 +422,8 @@ class Emitter {
   std::map<uint32_t, Value*> threadIndices_;
   std::map<uint32_t, Value*> globals_;
   llvm::AllocaInst* localArea_ = nullptr;
+  Value* laneStacks_ = nullptr;                        // of kernels with alloca
+  llvm::SmallVector<llvm::AllocaInst*, 8> stackTops_;  // <W x i32>: bytes that lanes have taken of their stacks
   llvm::SmallVector<llvm::AllocaInst*, 8> scratch_;
   llvm::AllocaInst* dummy_ = nullptr;
   llvm::AllocaInst* asyncLanes_ = nullptr;    // of asynchronous operations

@@ -31,6 +31,8 @@
 namespace vg::ptx::gen {
 namespace {
 
+constexpr uint32_t kFrameOfAllocating = 128 * 1024;  // bytes, besides what it takes
+
 struct Request {
   std::vector<std::string> texts;
   std::string entry, cpu, features, dumpDirectory;
@@ -184,6 +186,9 @@ void compile(Job& job) {
   const llvm::SmallVector<char, 0> object = compileModule(code, {options.cpu, options.features, prefix}, job.clock);
   std::string error;
   if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
+  // LLVM does not say how large the frame is of a function that takes more at run time.
+  if (blob.traits.allocates)
+    blob.traits.stackPerWarp = kWarpSize * localLaneStride(program.localSize) + kFrameOfAllocating;
   job.blob = encode(blob);
   job.clock.end(CompilePhase::Link);
   job.status = CUDA_SUCCESS;

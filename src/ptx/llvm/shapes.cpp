@@ -288,6 +288,8 @@ class Analysis {
         return kUniform;
       case Op::Mbarrier:  // arriving gives each lane a state of its own
         return ast.has(Mod::Arrive) || ast.has(Mod::ArriveDrop) ? kVarying : plain;
+      case Op::Alloca:  // lanes have stacks of their own
+      case Op::Stacksave:
       case Op::Shfl:
       case Op::Elect:
       case Op::Call:

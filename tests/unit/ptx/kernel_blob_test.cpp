@@ -16,6 +16,7 @@ KernelBlob sample() {
   blob.traits.waits = true;
   blob.traits.usesDynamicShared = true;
   blob.traits.spans = true;
+  blob.traits.allocates = true;
   blob.traits.atomics = true;
   for (int k = 0; k < 300; ++k) blob.code.push_back(static_cast<uint8_t>(k * 7));
   blob.textSize = 200;
@@ -39,7 +40,8 @@ TEST(KernelBlob, ComesBackAsItWas) {
   EXPECT_EQ(back->traits.localPerThread, 40u);
   EXPECT_EQ(back->traits.stackPerWarp, 4096u);
   EXPECT_EQ(back->traits.registers, 33u);
-  EXPECT_TRUE(back->traits.waits && back->traits.usesDynamicShared && back->traits.spans && back->traits.atomics);
+  EXPECT_TRUE(back->traits.waits && back->traits.usesDynamicShared && back->traits.spans && back->traits.allocates &&
+              back->traits.atomics);
   EXPECT_EQ(back->traits.frameBytes, 192u);
   EXPECT_FALSE(back->traits.polls || back->traits.loops);
   ASSERT_EQ(back->lines.size(), 3u);
