@@ -62,7 +62,7 @@ class NativeKernel final : public CpuKernel {
   CUresult prepare(const LaunchShape&) override { return CUDA_SUCCESS; }
   Result<int> occupancy(int, size_t) override { return 1; }
   bool inlineSafe(const LaunchShape&) const override { return false; }
-  Result<Ready> ready(const LaunchShape&) override { return Ready{&code_, nullptr, &context_, 1}; }
+  Result<Ready> ready(const LaunchShape&, const std::byte*) override { return Ready{&code_, nullptr, &context_, 1}; }
 
  private:
   const std::string name_ = "native";
