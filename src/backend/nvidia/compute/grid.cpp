@@ -95,8 +95,8 @@ uint32_t sharedConfigFor(uint32_t bytes) {
   return 0;
 }
 
-// Offsets as ptxas compiles special registers for sm_90, and as a kernel finds them in front of its parameters under the
-// vendor's driver: hand-written kernels of its libraries read some that no compiler uses.
+// Offsets as ptxas compiles special registers for sm_90, and as a kernel finds them in front of its parameters under
+// the vendor's driver: hand-written kernels of its libraries read some that no compiler uses.
 void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, const Grid& grid,
                       const ComputeFacts& facts) {
   std::memset(bank, 0, kDriverWords);
