@@ -18,6 +18,8 @@ namespace vg {
   X(workers, "VERDIGRIS_WORKERS", "", "worker threads of an emulated device (default: usable cores)")                \
   X(launchTimeout, "VERDIGRIS_LAUNCH_TIMEOUT", "",                                                                   \
     "seconds after which a kernel that has not ended fails; 0 or unset: never")                                      \
+  X(stuckAfter, "VERDIGRIS_STUCK_AFTER", "",                                                                         \
+    "seconds of waiting alone after which the log names the blocks of a kernel that wait (10); 0: never")            \
   X(trace, "VERDIGRIS_TRACE", "", "1 or a file name: write every call with its arguments")                           \
   X(logLevel, "VERDIGRIS_LOG", "warn", "lowest level that is logged: trace debug info warn error critical off")      \
   X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                       \

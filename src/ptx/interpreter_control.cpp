@@ -197,7 +197,15 @@ std::byte* Warp::range(uint32_t lane, const Step& s, const Source& base, uint64_
   return checked(lane, s, at, bytes, alignment, space);
 }
 
+// For the runner, which tells of faults and of waits.
+void Warp::noteWhere(uint32_t lane, const Instruction* i) const {
+  block->warp = index;
+  block->lane = lane;
+  block->line = i ? i->line : 0;
+}
+
 std::byte* Warp::checked(uint32_t lane, const Step& s, uint64_t at, uint64_t bytes, uint64_t alignment, Space space) {
+  noteWhere(lane, s.i);
   if (at & (alignment - 1)) trap(1u << lane, TrapReason::MisalignedAddress, s);
   if (space != Space::Shared && space != Space::SharedCluster) return reinterpret_cast<std::byte*>(at);
   at &= 0xffffffff;
@@ -532,6 +540,7 @@ void Warp::transfer(const Step& s, uint32_t mask, uint32_t step) {
       uint64_t longest = 0;
       eachLane(mask, [&](uint32_t lane) { longest = std::max(longest, read(lane, s.sources[0]) & 0xffffffff); });
       unfair_ = true;
+      noteWhere(kNoLane, s.i);
       calls().nanosleep(block, index, static_cast<uint32_t>(longest));
       break;
     }
@@ -587,6 +596,7 @@ void Warp::systemCall(const Step& s, SystemCall which, uint32_t mask) {
   const CallSite& site = *s.call;
   uint64_t words[4][kWarpSize] = {};
   uint32_t lines[kWarpSize] = {};
+  noteWhere(kNoLane, s.i);
   eachLane(mask, [&](uint32_t lane) {
     for (size_t k = 0; k < 4; ++k) words[k][lane] = argument(lane, site, k);
     lines[lane] = static_cast<uint32_t>(words[2][lane]);
@@ -702,6 +712,7 @@ bool Warp::completeBarrier() {
   const Instruction& i = *frame(first).code->steps[lanes[first].step].i;
   const bool ofBlock = id != kClusterBarrier;
   if (observer && ofBlock) tellArrival(frame(first).code->steps[lanes[first].step], id, count, mask, true);
+  noteWhere(kNoLane, &i);
   if (!ofBlock) {
     calls().clusterWait(block, index);
   } else if (i.has(Mod::Red)) {

@@ -224,6 +224,7 @@ class Warp {
   // Lanes come to the barrier of the cluster; the warp arrives when all that live have come.
   void arriveCluster(uint32_t mask);
   std::byte* reserve(uint32_t lane, size_t bytes);  // from the lane's stack, zeroed; null when it is exhausted
+  void noteWhere(uint32_t lane, const Instruction* i) const;
   // Bytes of the lane's chunks below what it takes next, and back to where that was: frees what was taken since.
   uint64_t stackDepth(uint32_t lane) const;
   void returnTo(uint32_t lane, uint64_t depth);

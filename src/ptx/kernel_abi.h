@@ -15,11 +15,13 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 9;
+inline constexpr uint32_t kKernelAbiVersion = 10;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
 inline constexpr uint32_t kExplicitCluster = 1;  // KernelLaunch::flags: the kernel or its launch asks for clusters
+
+inline constexpr uint32_t kNoLane = ~0u;
 
 struct BlockState;
 struct KernelLaunch;
@@ -113,7 +115,10 @@ struct BlockState {
   std::byte* clusterShared;  // shared memory of the cluster's first block
   uint32_t clusterRank;      // of the block in its cluster
   uint32_t blocks;           // run by one call, this one and those that follow along x; above 1 only with traits.spans
-  std::byte* frames;         // frameMemory() bytes, aligned to 64: what warps keep at barriers; null without frames
+  // For whoever tells of a fault or a wait. Compiled code keeps `warp` where one call runs several; the interpreter
+  // keeps all three before each access of memory and each wait. kNoLane, 0: not known.
+  uint32_t warp, lane, line;
+  std::byte* frames;  // frameMemory() bytes, aligned to 64: what warps keep at barriers; null without frames
 };
 
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block

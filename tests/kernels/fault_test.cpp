@@ -67,11 +67,15 @@ TEST_F(FaultTest, ANonCanonicalAddressIsAnIllegalAddress) {
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 32, "", CUdeviceptr{0x8000'0000'0000'0000});
 }
 
+bool interpreted() {
+  const char* const kernels = std::getenv("VERDIGRIS_KERNELS");
+  return kernels && std::string(kernels) == "interpret";
+}
+
 // Compiled code that never calls anything is stopped by a signal, which ThreadSanitizer keeps back until it does.
 bool signalsComeAtOnce() {
 #ifdef __SANITIZE_THREAD__
-  const char* const kernels = std::getenv("VERDIGRIS_KERNELS");
-  return kernels && std::string(kernels) == "interpret";
+  return interpreted();
 #else
   return true;
 #endif
@@ -101,7 +105,7 @@ TEST_F(FaultTest, OneMisalignedLaneIsEnough) {
   const std::string text = accessing(
       "setp.eq.u32 %p1, %r1, 5;\nselp.s64 %rd4, 1, 0, %p1;\n"
       "add.s64 %rd5, %rd3, %rd4;\nst.global.u32 [%rd5], %r1;");
-  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "warp 0, PTX line", allocate(256));
+  expectSticky(CUDA_ERROR_MISALIGNED_ADDRESS, text, 1, 32, "warp 0, thread \\[5,0,0\\], PTX line", allocate(256));
 }
 
 TEST_F(FaultTest, AMisalignedAtomicSaysSo) {
@@ -167,18 +171,59 @@ TEST_F(FaultTest, ARecursionWithoutEndOverflowsTheStack) {
       "{\n.param .b32 a;\nst.param.b32 [a], %r1;\ncall deeper, (a);\n}\n"
       "ld.local.u32 %r2, [frame];\nret;\n}\n" +
       entry("kernel", {".u64"}, "{\n.param .b32 a;\nst.param.b32 [a], 0;\ncall deeper, (a);\n}\n"));
-  expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32, "stack overflow", CUdeviceptr{0});
+  expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32,
+               "stack overflow in block \\[0,0,0\\], warp 0, thread \\[0,0,0\\], PTX line [0-9]+", CUdeviceptr{0});
 }
 
 TEST_F(FaultTest, TakingMoreThanTheStackOverflowsIt) {
   const std::string text =
       module(entry("kernel", {}, "alloca.u64 %rd1, 8388608, 16;\nmov.u32 %r1, 1;\nst.local.u32 [%rd1+4096], %r1;\n"),
              "sm_75", "7.3");
-  expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32, "stack overflow");
+  expectSticky(CUDA_ERROR_LAUNCH_FAILED, text, 1, 32,
+               "stack overflow in block \\[0,0,0\\], warp 0, thread \\[0,0,0\\], PTX line 1[0-9]");
 }
 
 TEST_F(FaultTest, ATrapIsALaunchFailure) {
   expectSticky(CUDA_ERROR_LAUNCH_FAILED, module(entry("kernel", {}, "trap;")), 2, 64, "trap");
+}
+
+// A trap of thread [5,1,0], the 38th of its block.
+TEST_F(FaultTest, ATrapNamesItsThread) {
+  const std::string text =
+      module(entry("kernel", {},
+                   "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nshl.b32 %r3, %r2, 5;\n"
+                   "add.u32 %r3, %r3, %r1;\nsetp.ne.u32 %p1, %r3, 37;\n@%p1 bra DONE;\ntrap;\nDONE:"));
+  const auto body = [&] {
+    const CUfunction kernel = function(text);
+    EXPECT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 2, 1, 0, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+    std::exit(HasFailure());
+  };
+  EXPECT_EXIT(
+      body(), ::testing::ExitedWithCode(0),
+      "kernel kernel ended .*trap instruction in block \\[0,0,0\\], warp 1, thread \\[5,1,0\\], PTX line [0-9]+");
+}
+
+// Compiled code that a signal stopped knows the warp, not the lane.
+TEST_F(FaultTest, AWildAccessNamesItsThread) {
+  const std::string text = accessing("setp.ne.u32 %p1, %r1, 37;\n@%p1 bra DONE;\nst.global.u32 [%rd1], %r1;\nDONE:");
+  const char* const where = interpreted()
+                                ? "warp 1, thread \\[37,0,0\\], PTX line [0-9]+, address 0x10"
+                                : "warp 1, threads \\[32,0,0\\] to \\[63,0,0\\], PTX line [0-9]+, address 0x10";
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 1, 96, where, CUdeviceptr{0x10});
+}
+
+TEST_F(FaultTest, AWildAccessBehindABarrierNamesItsWarp) {
+  const std::string text =
+      accessing("bar.sync 0;\nsetp.ne.u32 %p1, %r1, 70;\n@%p1 bra DONE;\nst.global.u32 [%rd1], %r1;\nDONE:");
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 1, 96, "warp 2, threads? \\[(64|70),0,0\\]", CUdeviceptr{0x10});
+}
+
+TEST_F(FaultTest, AnEndlessKernelIsNamedWhereItStops) {
+  if (!signalsComeAtOnce()) GTEST_SKIP() << "ThreadSanitizer delays signals";
+  expectSticky(CUDA_ERROR_LAUNCH_TIMEOUT,
+               module(entry("kernel", {}, "mov.u32 %r1, 0;\nL:\nadd.u32 %r1, %r1, 1;\nbra L;\n")), 2, 64,
+               "stopped in block \\[[01],0,0\\], warp [01], threads? \\[[0-9]+,0,0\\]");
 }
 
 TEST_F(FaultTest, AnEndlessKernelTimesOut) {
@@ -194,7 +239,47 @@ TEST_F(FaultTest, AnEndlessWaitForMemoryTimesOut) {
                module(entry("kernel", {".u64"},
                             "ld.param.u64 %rd1, [p0];\nL:\nld.volatile.global.u32 %r1, [%rd1];\n"
                             "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n")),
-               8, 64, "VERDIGRIS_LAUNCH_TIMEOUT", allocate(4));
+               8, 64, "waiting: block \\[[0-7],0,0\\]: warps 0,1 in loops that ask memory \\(PTX line [0-9]+\\)",
+               allocate(4));
+}
+
+// The log says who waits long before VERDIGRIS_LAUNCH_TIMEOUT ends the kernel.
+class StuckTest : public FaultTest {
+ protected:
+  void SetUp() override {
+    setenv("VERDIGRIS_STUCK_AFTER", "0.2", 1);  // read by the process of the death test
+    FaultTest::SetUp();
+  }
+};
+
+// Block 0 waits for block 1 and that for block 0: nobody is left who could set the flags.
+TEST_F(StuckTest, BlocksThatOnlyWaitForEachOtherAreNamed) {
+  if (!signalsComeAtOnce()) GTEST_SKIP() << "ThreadSanitizer delays signals";
+  const std::string text =
+      module(entry("kernel", {".u64"},
+                   "ld.param.u64 %rd1, [p0];\nmov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+                   "add.s64 %rd3, %rd1, %rd2;\nL:\nld.volatile.global.u32 %r2, [%rd3];\nsetp.eq.u32 %p1, %r2, 0;\n"
+                   "@%p1 bra L;\nxor.b32 %r3, %r1, 1;\nmul.wide.u32 %rd4, %r3, 4;\nadd.s64 %rd5, %rd1, %rd4;\n"
+                   "st.volatile.global.u32 [%rd5], 1;\n"));
+  expectSticky(CUDA_ERROR_LAUNCH_TIMEOUT, text, 2, 32,
+               "may be stuck: for 0\\.[2-9] s.*waiting: block \\[[01],0,0\\]: warps 0 in loops that ask memory "
+               "\\(PTX line [0-9]+\\).*VERDIGRIS_LAUNCH_TIMEOUT",
+               allocate(8));
+}
+
+// What comes in time is no reason to say anything.
+TEST_F(StuckTest, AKernelThatTheHostLetsGoOnEndsWell) {
+  const std::string text = module(entry("kernel", {".u64"},
+                                        "ld.param.u64 %rd1, [p0];\nL:\nld.volatile.global.u32 %r1, [%rd1];\n"
+                                        "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nst.global.u32 [%rd1+4], 7;\n"));
+  uint32_t* words = nullptr;
+  ASSERT_EQ(cuMemHostAlloc(reinterpret_cast<void**>(&words), 8, CU_MEMHOSTALLOC_DEVICEMAP), CUDA_SUCCESS);
+  words[0] = words[1] = 0;
+  ASSERT_EQ(launch(function(text), 1, 32, reinterpret_cast<CUdeviceptr>(words)), CUDA_SUCCESS);
+  __atomic_store_n(words, 1u, __ATOMIC_RELEASE);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(words[1], 7u);
+  EXPECT_EQ(cuMemFreeHost(words), CUDA_SUCCESS);
 }
 
 TEST_F(FaultTest, AnEndlessChainOfBarriersTimesOut) {
@@ -220,6 +305,9 @@ TEST_F(FaultTest, AFailedAssertionSaysWhere) {
       "mov.u64 %rd5, 1;\nst.param.b64 [a4], %rd5;\ncall __assertfail, (a0, a1, a2, a3, a4);\n}\nDONE:\n");
   expectSticky(CUDA_ERROR_ASSERT, text, 1, 64,
                "file.cu:42: show: block: \\[0,0,0\\], thread: \\[33,0,0\\] Assertion `x > 0` failed.", CUdeviceptr{0});
+  expectSticky(CUDA_ERROR_ASSERT, text, 1, 64,
+               "an assertion failed in block \\[0,0,0\\], warp 1, thread \\[33,0,0\\], PTX line [0-9]+",
+               CUdeviceptr{0});
 }
 
 class PrintTest : public KernelTest {

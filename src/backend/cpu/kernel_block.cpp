@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <set>
 
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_thread.h"
@@ -71,6 +72,9 @@ void ResidentBlock::place(RunningLaunch& launch, uint32_t worker, uint64_t block
   state_.sharedOffset = state_.clusterRank = 0;
   state_.clusterShared = state_.shared;
   state_.blocks = 1;
+  state_.warp = state_.line = 0;
+  state_.lane = ptx::kNoLane;
+  std::fill(std::begin(waits_), std::end(waits_), Wait{});
   state_.owner = this;
 }
 
@@ -275,6 +279,21 @@ void ResidentBlock::clusterPassed() {
   thread_.noteProgress();
 }
 
+// Where warps wait: " (PTX line 12)", " (PTX lines 12,15)", or nothing where that is not known.
+std::string ResidentBlock::linesOf(uint32_t warps) const {
+  std::set<uint32_t> lines;
+  for (; warps; warps &= warps - 1) {
+    const Wait& wait = waits_[std::countr_zero(warps)];
+    lines.insert(CodePages::contains(wait.codeAddress)
+                     ? launch_->code->lineAt(static_cast<const std::byte*>(wait.codeAddress) - 1)
+                     : wait.line);
+  }
+  lines.erase(0);
+  std::string text;
+  for (const uint32_t line : lines) text += (text.empty() ? "" : ",") + std::to_string(line);
+  return text.empty() ? text : (lines.size() > 1 ? " (PTX lines " : " (PTX line ") + text + ")";
+}
+
 std::string ResidentBlock::describeWaiting() const {
   const auto warps = [](uint32_t which) {
     std::string text = " warps ";
@@ -287,10 +306,11 @@ std::string ResidentBlock::describeWaiting() const {
       "block [" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) + "]:";
   for (uint32_t left = occupied_; left; left &= left - 1) {
     const int id = std::countr_zero(left);
-    if (barriers_[id].waiting) text += warps(barriers_[id].waiting) + " at barrier " + std::to_string(id);
+    if (barriers_[id].waiting)
+      text += warps(barriers_[id].waiting) + " at barrier " + std::to_string(id) + linesOf(barriers_[id].waiting);
   }
-  if (clusterWaiting_) text += warps(clusterWaiting_) + " at the cluster's barrier";
-  if (ready_) text += warps(ready_) + " in loops that ask memory";
+  if (clusterWaiting_) text += warps(clusterWaiting_) + " at the cluster's barrier" + linesOf(clusterWaiting_);
+  if (ready_) text += warps(ready_) + " in loops that ask memory" + linesOf(ready_);
   return text;
 }
 

@@ -54,6 +54,8 @@ class ResidentBlock {
   void yield();
   void clusterArrive(uint32_t warp) { clusterPhase_[warp] = cluster_->arrive(rank_, warp); }
   void clusterWait(uint32_t warp);
+  // Remembers where a warp waits; `codeAddress`: that its call returns to.
+  void noteWait(uint32_t warp, const void* codeAddress) { waits_[warp] = {codeAddress, state_.line}; }
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
 
@@ -61,14 +63,15 @@ class ResidentBlock {
   const ptx::BlockState& state() const { return state_; }
   RunningLaunch& launch() const { return *launch_; }
   KernelThread& thread() const { return thread_; }
-  uint32_t runningWarp() const { return current_; }
+  // The warp that runs, or that ran when the thread was thrown out.
+  uint32_t runningWarp() const { return whole_ ? state_.warp : current_; }
   // Bit 0 stands for all warps where one fibre runs them.
   uint32_t liveWarps() const { return live_; }
   bool canRun() const { return ready_ != 0; }
   ClusterBarrier& cluster() { return *cluster_; }
   // The barrier of the cluster has opened.
   void clusterPassed();
-  // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0".
+  // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0 (PTX line 12)".
   std::string describeWaiting() const;
   bool inStackGap(const void* address) const { return stacks_.inGap(address); }
 
@@ -126,6 +129,12 @@ class ResidentBlock {
   uint32_t rank_ = 0;                      // in the cluster
   uint32_t clusterWaiting_ = 0;            // warps that wait for the cluster
   uint64_t clusterPhase_[kMaxWarps] = {};  // by warp: in which it arrived last
+  struct Wait {
+    const void* codeAddress;
+    uint32_t line;  // that the interpreter was at
+  };
+  Wait waits_[kMaxWarps] = {};  // by warp: the last one
+  std::string linesOf(uint32_t warps) const;
   Barrier barriers_[kBarriers];
   uint32_t occupied_ = 0;  // barriers that somebody came to since they opened last
   struct Reduced {

@@ -9,6 +9,7 @@
 #include "backend/condition_table.h"
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_context.h"
+#include "backend/cpu/kernel_places.h"
 #include "backend/cpu/kernel_textures.h"
 #include "backend/cpu/kernel_thread.h"
 #include "backend/kernel_print.h"
@@ -46,6 +47,7 @@ void stopIfEnded(ResidentBlock& block) {
 void barrier(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
   ResidentBlock& block = ResidentBlock::of(state);
   stopIfEnded(block);
+  block.noteWait(warp, __builtin_return_address(0));
   block.barrier(warp, id, threads, mask);
 }
 
@@ -57,20 +59,25 @@ uint32_t barrierReduce(BlockState* state, uint32_t warp, uint32_t id, uint32_t t
                        ptx::BarrierReduction operation, uint32_t predicates) {
   ResidentBlock& block = ResidentBlock::of(state);
   stopIfEnded(block);
+  block.noteWait(warp, __builtin_return_address(0));
   return block.barrierReduce(warp, id, threads, mask, operation, predicates);
 }
 
-void yield(BlockState* state, uint32_t) {
+void yieldAt(BlockState* state, uint32_t warp, const void* codeAddress) {
   ResidentBlock& block = ResidentBlock::of(state);
   stopIfEnded(block);
+  block.noteWait(warp, codeAddress);
   block.yield();
 }
+
+void yield(BlockState* state, uint32_t warp) { yieldAt(state, warp, __builtin_return_address(0)); }
 
 void clusterArrive(BlockState* state, uint32_t warp) { ResidentBlock::of(state).clusterArrive(warp); }
 
 void clusterWait(BlockState* state, uint32_t warp) {
   ResidentBlock& block = ResidentBlock::of(state);
   stopIfEnded(block);
+  block.noteWait(warp, __builtin_return_address(0));
   block.clusterWait(warp);
 }
 
@@ -86,7 +93,7 @@ void setConditional(BlockState*, uint32_t, uint32_t mask, const uint64_t* handle
   }
 }
 
-void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yield(state, warp); }
+void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yieldAt(state, warp, __builtin_return_address(0)); }
 
 // The text is made before any lock is taken: making it reads the kernel's memory, which may fault.
 void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
@@ -104,16 +111,6 @@ void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* form
   delete text;
 }
 
-struct Place {
-  uint32_t x, y, z;
-};
-
-Place threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
-  const uint32_t linear = warp * ptx::kWarpSize + lane;
-  const uint32_t row = linear / launch.blockSize[0];
-  return {linear % launch.blockSize[0], row % launch.blockSize[1], row / launch.blockSize[1]};
-}
-
 void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* messages, const uint64_t* files,
                 const uint32_t* lines, const uint64_t* functions) {
   ResidentBlock& block = ResidentBlock::of(state);
@@ -121,7 +118,7 @@ void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t*
   const uint32_t(&index)[3] = state->blockIndex;
   for (uint32_t left = mask; left; left &= left - 1) {
     const uint32_t lane = std::countr_zero(left);
-    const Place thread = threadOf(*state->launch, warp, lane);
+    const ThreadIndex thread = threadOf(*state->launch, warp, lane);
     // Lost if reading the kernel's memory faults.
     const std::string* const line = new std::string(print::textOf({text(messages[lane]),
                                                                    text(files[lane]),
@@ -136,13 +133,17 @@ void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t*
   KernelFault fault;
   fault.error = CUDA_ERROR_ASSERT;
   fault.what = "an assertion failed";
+  fault.warp = warp;
+  fault.lanes = mask;
+  fault.codeAddress = static_cast<const std::byte*>(__builtin_return_address(0)) - 1;
   giveUp(block, fault);
 }
 
 void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line) {
-  (void)warp, (void)mask;
   KernelFault fault;
   fault.line = line;
+  fault.warp = warp;
+  fault.lanes = mask;
   switch (reason) {
     case ptx::TrapReason::Trap:
       fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "trap instruction";
@@ -181,16 +182,21 @@ void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes,
   }
 }
 
-void release(BlockState* state, uint32_t, uint32_t mask, const uint64_t* addresses) {
+void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addresses) {
   ResidentBlock& block = ResidentBlock::of(state);
-  bool known = true;
+  uint32_t unknown = 0;
   {
     const KernelThread::Critical critical(block.thread());
-    for (uint32_t left = mask; left; left &= left - 1)
-      known &= block.launch().context->heap().release(reinterpret_cast<void*>(addresses[std::countr_zero(left)]));
+    for (uint32_t left = mask; left; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (!block.launch().context->heap().release(reinterpret_cast<void*>(addresses[lane]))) unknown |= 1u << lane;
+    }
   }
-  if (known) return;
+  if (!unknown) return;
   KernelFault fault;
+  fault.warp = warp;
+  fault.lanes = unknown;
+  fault.codeAddress = static_cast<const std::byte*>(__builtin_return_address(0)) - 1;
   fault.error = CUDA_ERROR_LAUNCH_FAILED;
   fault.what = "free of an address that malloc did not return";
   giveUp(block, fault);

@@ -61,7 +61,11 @@ bool throwOut(int signal, const siginfo_t& info, void* context) {
     RunningLaunch& launch = thread->running()->launch();
     // Anywhere but in compiled code a lock may be held; there the thread asks for itself.
     if (!launch.cancelled() || !CodePages::contains(codeAddress(context))) return false;
-    thread->fault() = {static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed)), signal};
+    KernelFault stopped;
+    stopped.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
+    stopped.signal = signal;
+    stopped.codeAddress = codeAddress(context);
+    thread->fault() = stopped;
   } else {
     if (info.si_code <= 0) return false;  // sent by a process, not caused by an instruction
     KernelFault fault;

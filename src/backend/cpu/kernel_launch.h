@@ -31,6 +31,13 @@ struct RunningLaunch {
   std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together
   std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
 
+  // Of threads that run blocks which may wait for each other.
+  struct Progress {
+    std::atomic<uint32_t> threads{0};  // that have blocks
+    std::atomic<uint32_t> waiting{0};  // of those, whose blocks all waited when they were looked at last
+    std::atomic<uint64_t> last{0};     // when a block began or ended, or something happened that others wait for
+  } progress;
+
   bool cancelled() const { return ended.load(std::memory_order_relaxed) != CUDA_SUCCESS; }
   // The first caller's error ends the launch: it is logged, reported, and threads that run blocks are interrupted.
   void end(CUresult error, const char* reason);

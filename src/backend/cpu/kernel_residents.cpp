@@ -5,22 +5,25 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_context.h"
+#include "backend/cpu/kernel_places.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "base/spin.h"
 #include "check/check.h"
 
 namespace vg::backend::cpu {
 namespace {
 
-constexpr uint64_t kBusyRounds = 64;            // of running what can run before giving the processor away
-constexpr uint64_t kPatientRounds = 1 << 17;    // before sleeping instead
-constexpr long kNap = 20'000;                   // ns
-constexpr uint64_t kLongWait = 10'000'000'000;  // ns without the end of a block after which the log says who waits
-constexpr size_t kMostNamed = 8;                // blocks that the log names
+constexpr uint64_t kBusyRounds = 64;          // of running what can run before giving the processor away
+constexpr uint64_t kPatientRounds = 1 << 17;  // before sleeping instead
+constexpr long kNap = 20'000;                 // ns
+constexpr double kLongWait = 10;              // seconds of nothing but waiting after which the log says who waits
+constexpr size_t kMostNamed = 8;              // blocks that the log names
 
 const char* wordFor(const KernelFault& fault) {
   if (*fault.what) return fault.what;
@@ -39,6 +42,18 @@ const char* wordFor(const KernelFault& fault) {
   }
 }
 
+// Nanoseconds; 0: never.
+uint64_t readStuckAfter() {
+  const std::string& text = settings().stuckAfter;
+  const double seconds = text.empty() ? kLongWait : std::strtod(text.c_str(), nullptr);
+  return seconds > 0 && seconds < 1e9 ? static_cast<uint64_t>(seconds * 1e9) : 0;
+}
+
+uint64_t stuckAfter() {
+  static const uint64_t value = readStuckAfter();
+  return value;
+}
+
 }  // namespace
 
 void Patience::wait() {
@@ -51,23 +66,31 @@ void Patience::wait() {
   nanosleep(&nap, nullptr);
 }
 
+void LongWait::sayWhen(const RunningLaunch& launch, const ResidentBlock& block) {
+  if (said_ || !stuckAfter() || rounds_++ % kBusyRounds) return;
+  const uint64_t now = monotonicNanoseconds();
+  if (!since_) since_ = now;
+  if (now - since_ < stuckAfter()) return;
+  said_ = true;
+  VG_LOG(Warn, "kernel %s may be stuck: for %.1f s a block has only waited: %s", launch.kernelName,
+         static_cast<double>(now - since_) * 1e-9, block.describeWaiting().c_str());
+}
+
 void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
-  if (launch.cancelled()) return;  // thrown out because another block failed
-  const uint32_t line = fault.line ? fault.line : fault.codeAddress ? launch.code->lineAt(fault.codeAddress) : 0;
-  const uint32_t* const index = block.state().blockIndex;
-  char text[512];
-  int used = std::snprintf(text, sizeof text, "%s in block [%u,%u,%u], warp %u", wordFor(fault), index[0], index[1],
-                           index[2], block.runningWarp());
-  const auto add = [&](const char* format, auto... values) {
-    if (used > 0 && used < static_cast<int>(sizeof text))
-      used += std::snprintf(text + used, sizeof text - static_cast<size_t>(used), format, values...);
-  };
-  if (line) add(", PTX line %u", line);
-  if (fault.address && !fault.stackOverflow) add(", address %p", fault.address);
+  const std::string place = placeOf(launch, block, fault);
+  if (launch.cancelled()) {  // thrown out because another block failed, or for the time it took
+    if (fault.error == CUDA_ERROR_LAUNCH_TIMEOUT)
+      VG_LOG(Warn, "kernel %s: stopped in %s", launch.kernelName, place.c_str());
+    return;
+  }
+  std::string text = std::string(wordFor(fault)) + " in " + place;
+  char more[128] = "";
   if (fault.stackOverflow)
-    add("; the stack is limited to %zu bytes a thread (CU_LIMIT_STACK_SIZE)",
-        launch.context->limits().stackBytes.load(std::memory_order_relaxed));
-  launch.end(fault.error, text);
+    std::snprintf(more, sizeof more, "; the stack is limited to %zu bytes a thread (CU_LIMIT_STACK_SIZE)",
+                  launch.context->limits().stackBytes.load(std::memory_order_relaxed));
+  else if (fault.address)
+    std::snprintf(more, sizeof more, ", address %p", fault.address);
+  launch.end(fault.error, (text + more).c_str());
 }
 
 void reportStuck(RunningLaunch& launch, const ResidentBlock& block) {
@@ -110,15 +133,20 @@ class Residents {
   void run() {
     Patience patience;
     begin();
-    lastEnd_ = monotonicNanoseconds();
+    noteProgress();
+    launch_.progress.threads.fetch_add(1, std::memory_order_relaxed);
     while (!running_.empty() && !launch_.cancelled()) {
-      if (round() || begin()) {
+      const bool gotOn = round() || begin();
+      setWaiting(!gotOn);
+      if (gotOn) {
         patience.reset();
       } else {
         patience.wait();
         sayWhoWaits();
       }
     }
+    setWaiting(false);
+    launch_.progress.threads.fetch_sub(1, std::memory_order_relaxed);
     if (launch_.ended.load(std::memory_order_relaxed) == CUDA_ERROR_LAUNCH_TIMEOUT) nameWaiting();
     for (const Group& group : running_) abandon(group);
   }
@@ -182,11 +210,10 @@ class Residents {
       running_.pop_back();
       ended = true;
     }
-    if (ended) {
-      lastEnd_ = monotonicNanoseconds();
-      begin();
-    }
-    return ended || thread_.progress() != before;
+    if (ended) begin();
+    const bool gotOn = ended || thread_.progress() != before;
+    if (gotOn) noteProgress();
+    return gotOn;
   }
 
   void runGroup(Group& group) {
@@ -210,10 +237,27 @@ class Residents {
     return true;
   }
 
-  // A grid whose blocks wait for what never comes hangs here as it does on a GPU; the log says who waits.
+  void noteProgress() { launch_.progress.last.store(monotonicNanoseconds(), std::memory_order_relaxed); }
+
+  void setWaiting(bool waits) {
+    if (waits == waiting_) return;
+    if (!waits) noteProgress();
+    waiting_ = waits;
+    launch_.progress.waiting.fetch_add(waits ? 1 : ~0u, std::memory_order_relaxed);
+  }
+
+  // A grid whose blocks wait for what never comes hangs here as it does on a GPU. When no thread of the launch has had
+  // anything else for long, each says who waits on it: another kernel, the host or nobody may still end that, so the
+  // launch goes on.
   void sayWhoWaits() {
-    if (said_ || ++waits_ % kBusyRounds || monotonicNanoseconds() - lastEnd_ < kLongWait) return;
+    if (said_ || !stuckAfter() || ++waits_ % kBusyRounds) return;
+    const RunningLaunch::Progress& all = launch_.progress;
+    if (all.waiting.load(std::memory_order_relaxed) < all.threads.load(std::memory_order_relaxed)) return;
+    const uint64_t since = monotonicNanoseconds() - all.last.load(std::memory_order_relaxed);
+    if (static_cast<int64_t>(since) < static_cast<int64_t>(stuckAfter())) return;
     said_ = true;
+    VG_LOG(Warn, "kernel %s may be stuck: for %.1f s no block has begun or ended, and those that run only wait",
+           launch_.kernelName, static_cast<double>(since) * 1e-9);
     nameWaiting();
   }
 
@@ -236,7 +280,8 @@ class Residents {
   std::vector<Group> running_;
   std::vector<size_t> free_;  // first block numbers of groups that have ended
   size_t begun_ = 0;          // groups that have ever had a place
-  uint64_t lastEnd_ = 0, waits_ = 0;
+  uint64_t waits_ = 0;
+  bool waiting_ = false;  // counted in launch_.progress.waiting
   bool said_ = false;
 };
 

@@ -18,6 +18,16 @@ class Patience {
   uint64_t rounds_ = 0;
 };
 
+// Has the log say, once, that a block which runs alone has only waited for VERDIGRIS_STUCK_AFTER.
+class LongWait {
+ public:
+  void sayWhen(const RunningLaunch& launch, const ResidentBlock& block);
+
+ private:
+  uint64_t rounds_ = 0, since_ = 0;
+  bool said_ = false;
+};
+
 // Says what happened where, and ends the launch.
 void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
 // Ends the launch because nothing can open the barriers that the block waits at.

@@ -41,6 +41,7 @@ uint32_t warpsOf(uint32_t threads) { return (threads + ptx::kWarpSize - 1) / ptx
 // Resumes a block until it is done; false when the launch is over. For blocks that need no other block.
 bool finish(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block) {
   Patience patience;
+  LongWait wait;
   for (;;) {
     switch (block.resume()) {
       case ResidentBlock::Progress::Done:
@@ -60,6 +61,7 @@ bool finish(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block) {
           return false;
         }
         patience.wait();
+        wait.sayWhen(launch, block);
     }
   }
 }

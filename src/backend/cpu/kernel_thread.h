@@ -21,6 +21,7 @@ struct KernelFault {
   const void* codeAddress = nullptr;  // of the faulting instruction
   uint32_t line = 0;                  // of the PTX, when the kernel told it
   const char* what = "";              // of the kernel's own request
+  uint32_t warp = 0, lanes = 0;       // of the kernel's own request: whose; no lanes: not known
 };
 
 class KernelThread {

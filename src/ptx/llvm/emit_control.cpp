@@ -100,6 +100,7 @@ void Emitter::emitCopy(const CopyKey& key) {
 
   local_.clear();
   vectors_.clear();
+  warpTold_ = false;
   caching_ = true;
   b_.SetInsertPoint(start);
   mask_ = Mask{};
@@ -236,7 +237,7 @@ void Emitter::startComponent(Version v, uint32_t component) {
 void Emitter::go(Version v, BlockId from, BlockId to) {
   // Back edges of loops that wait for memory let others run.
   for (LoopId l = program_.blocks[from].loop; l != kNone; l = program_.loops[l].parent)
-    if (program_.loops[l].header == to && program_.loops[l].polls) emitYield();
+    if (program_.loops[l].header == to && program_.loops[l].polls) emitYield(program_.blocks[from].line);
   if (to == endBlock(program_)) {
     b_.CreateBr(warpLatch_);
     return;
@@ -434,6 +435,11 @@ void Emitter::emitLaneExit(const CopyKey& key) {
   go(Part, key.block, stay);
 }
 
-void Emitter::emitYield() { runtimeCall(offsetof(RuntimeCalls, yield), b_.getVoidTy(), {blockArgument_, warp_}); }
+void Emitter::emitYield(uint32_t line) {
+  const llvm::DebugLoc before = b_.getCurrentDebugLocation();
+  b_.SetCurrentDebugLocation(llvm::DebugLoc(llvm::DILocation::get(context_, line, 0, debugScope_)));
+  runtimeCall(offsetof(RuntimeCalls, yield), b_.getVoidTy(), {blockArgument_, warp_});
+  b_.SetCurrentDebugLocation(before);
+}
 
 }  // namespace vg::ptx::gen

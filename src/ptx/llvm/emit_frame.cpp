@@ -7,7 +7,10 @@
 //   warps suspend                 blocks > rounds > warps, each from where it was to its next barrier or its end; where
 //                                 all warps go the same way, a round is one stretch of the kernel between two barriers
 //   all others                    blocks > warps
+#include "ptx/async_form.h"
 #include "ptx/llvm/emitter.h"
+#include "ptx/matrix_form.h"
+#include "ptx/texture_form.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -130,6 +133,7 @@ void Emitter::emitPrologue() {
   warp->addIncoming(firstOfRow, suspends_ ? roundHeader : blockHeader);
   if (options_.rowsOf32)
     for (int axis = 0; axis < threadAxes_; ++axis) laneThread_[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
+  if (tellsWarp_ == TellsWarp::AtItsStart) tellWarp();
   warpPoint_ = b_.CreateBr(warpStart_);
   if (suspends_) emitDispatch();
 
@@ -177,6 +181,41 @@ void Emitter::emitPrologue() {
   if (program_.localSize) {
     localArea_ = entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), localLaneStride(program_.localSize) * kWarpSize),
                              "local", llvm::Align(64));
+  }
+}
+
+// --- The warp that runs, for whoever reports a fault -----------------------------------------------------------------
+
+// Once a warp where loops access memory, else before the first access of a block: many warps of a round have none.
+void Emitter::planTellingWarp() {
+  if (traits.waits) return;  // the runner calls one warp at a time and knows
+  const bool loops = llvm::any_of(program_.instructions, [&](const Instruction& i) {
+    return accessesMemory(i) && program_.blocks[i.block].loop != kNone;
+  });
+  tellsWarp_ = loops ? TellsWarp::AtItsStart : TellsWarp::AtAccesses;
+}
+
+void Emitter::tellWarp() {
+  Value* const field = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), blockArgument_, offsetof(BlockState, warp));
+  b_.CreateStore(warp_, field, true);
+}
+
+bool Emitter::accessesMemory(const Instruction& i) const {
+  switch (i.ast->op) {
+    case Op::Ld:
+    case Op::Ldu: {
+      if (i.sources[0] == kNone) return false;
+      const auto& base = program_.values[i.sources[0]];
+      return base.kind != vg::ptx::gen::Value::Symbol || base.symbolKind != SymbolKind::Parameter;
+    }
+    case Op::St:
+    case Op::Atom:
+    case Op::Red:
+    case Op::Cp:
+    case Op::Call:
+      return true;
+    default:
+      return isTextureOp(i.ast->op) || isMatrixOp(i.ast->op) || isAsync(*i.ast);
   }
 }
 
@@ -292,7 +331,8 @@ void Emitter::emitSuspend() {
     suspendMark_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), false),
                                           llvm::GlobalValue::ExternalLinkage, "vg_suspend", module_);
   suspendCalls_.push_back(b_.CreateCall(suspendMark_));
-  vectors_.clear();  // cheaper made again than kept
+  warpTold_ = false;  // others run in between
+  vectors_.clear();   // cheaper made again than kept
 }
 
 SuspendFrame Emitter::suspendFrame() {

@@ -21,6 +21,7 @@ static bool mayFault(Op op) {
     case Op::Trap:
     case Op::Bar:
     case Op::Barrier:
+    case Op::Nanosleep:
       return true;
     default:
       return isTextureOp(op) || isMatrixOp(op);
@@ -32,6 +33,10 @@ void Emitter::emitInstruction(const Instruction& i) {
   b_.SetCurrentDebugLocation(mayFault(i.ast->op)
                                  ? llvm::DebugLoc(llvm::DILocation::get(context_, i.ast->line, 0, debugScope_))
                                  : llvm::DebugLoc());
+  if (tellsWarp_ == TellsWarp::AtAccesses && !warpTold_ && accessesMemory(i)) {
+    tellWarp();
+    warpTold_ = true;
+  }
   if (isAsync(*i.ast)) {
     emitAsync(i);
     b_.SetCurrentDebugLocation(llvm::DebugLoc());

@@ -52,7 +52,7 @@ void Emitter::emitTail(const CopyKey& key, BB* tail) {
     BB* const onward = newBlock("onward");
     b_.CreateCondBr(anyLane(loadMask(maskSlot(key.version, loop.header))), again, onward);
     b_.SetInsertPoint(again);
-    if (loop.polls) emitYield();
+    if (loop.polls) emitYield(program_.blocks[key.block].line);
     b_.CreateBr(copies_.at({key.version, true, loop.header}));
     b_.SetInsertPoint(onward);
   }

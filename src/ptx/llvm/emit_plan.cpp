@@ -25,6 +25,7 @@ void Emitter::prepare() {
   suspends_ = suspendsOnly();
   alignment_ = alignmentTests(program_, options_.rowsOf32, options_.trustsParameters);
   traits.waits = !suspends_ && mayWait();
+  planTellingWarp();
   traits.spans = !traits.waits && !asksForCluster();
   for (const Instruction& i : program_.instructions)
     traits.atomics |= (i.ast->op == Op::Atom || i.ast->op == Op::Red) && i.ast->space != Space::Shared;

@@ -111,7 +111,7 @@ class Emitter {
   std::pair<Value*, Value*> quickTests(ValueId predicate, bool negated, int depth = 0);
   std::pair<Value*, Value*> rowTests(const Instruction& i, const RowComparison& comparison, bool negated);
   Mask mixedMask(ValueId predicate, bool negated);
-  void emitYield();
+  void emitYield(uint32_t line);
 
   // --- emit_frame.cpp
   bool mayWait() const;
@@ -119,6 +119,10 @@ class Emitter {
   bool waitsInOneCopy() const;
   bool rowsAcrossBlocks() const;
   void emitPrologue();
+  enum class TellsWarp : uint8_t { No, AtItsStart, AtAccesses };
+  void planTellingWarp();
+  void tellWarp();
+  bool accessesMemory(const Instruction& i) const;
   Value* atLaunch(const std::function<Value*()>& make);
   void countThreadAxes();
   void startThreads();
@@ -444,6 +448,8 @@ class Emitter {
   llvm::DISubprogram* debugScope_ = nullptr;
   const Instruction* present_ = nullptr;
   AlignmentTests alignment_;
+  TellsWarp tellsWarp_ = TellsWarp::No;
+  bool warpTold_ = false;  // in the present copy
 };
 
 }  // namespace vg::ptx::gen

@@ -1,0 +1,49 @@
+#include "backend/cpu/kernel_places.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backend/cpu/kernel_block.h"
+#include "backend/cpu/kernel_code.h"
+#include "backend/cpu/kernel_thread.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+std::string bracketed(uint32_t x, uint32_t y, uint32_t z) {
+  return "[" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + "]";
+}
+
+std::string bracketed(const ThreadIndex& t) { return bracketed(t.x, t.y, t.z); }
+
+std::string threadsOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
+  if (lane != ptx::kNoLane) return "thread " + bracketed(threadOf(launch, warp, lane));
+  const uint32_t last = std::min(launch.threadsPerBlock - warp * ptx::kWarpSize, ptx::kWarpSize) - 1;
+  if (!last) return "thread " + bracketed(threadOf(launch, warp, 0));
+  return "threads " + bracketed(threadOf(launch, warp, 0)) + " to " + bracketed(threadOf(launch, warp, last));
+}
+
+uint32_t lineOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+  if (fault.line) return fault.line;
+  if (CodePages::contains(fault.codeAddress)) return launch.code->lineAt(fault.codeAddress);
+  return block.state().line;
+}
+
+}  // namespace
+
+ThreadIndex threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
+  const uint32_t linear = warp * ptx::kWarpSize + lane;
+  const uint32_t row = linear / launch.blockSize[0];
+  return {linear % launch.blockSize[0], row % launch.blockSize[1], row / launch.blockSize[1]};
+}
+
+std::string placeOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+  const uint32_t* const index = block.state().blockIndex;
+  const uint32_t warp = fault.lanes ? fault.warp : block.runningWarp();
+  const uint32_t lane = fault.lanes ? static_cast<uint32_t>(std::countr_zero(fault.lanes)) : block.state().lane;
+  const uint32_t line = lineOf(launch, block, fault);
+  return "block " + bracketed(index[0], index[1], index[2]) + ", warp " + std::to_string(warp) + ", " +
+         threadsOf(launch.abi, warp, lane) + (line ? ", PTX line " + std::to_string(line) : "");
+}
+
+}  // namespace vg::backend::cpu
