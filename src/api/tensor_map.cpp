@@ -30,6 +30,21 @@ CUresult cuTensorMapEncodeIm2col(const Call&, CUtensorMap* tensorMap, CUtensorMa
                                          pixelBoxLowerCorner, pixelBoxUpperCorner, channelsPerPixel, pixelsPerColumn);
 }
 
+CUresult cuTensorMapEncodeIm2colWide(const Call&, CUtensorMap* tensorMap, CUtensorMapDataType tensorDataType,
+                                     cuuint32_t tensorRank, void* globalAddress, const cuuint64_t* globalDim,
+                                     const cuuint64_t* globalStrides, int pixelBoxLowerCornerWidth,
+                                     int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel,
+                                     cuuint32_t pixelsPerColumn, const cuuint32_t* elementStrides,
+                                     CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode,
+                                     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+                                     CUtensorMapFloatOOBfill oobFill) {
+  return core::tensor_maps::encodeIm2colWide(tensorMap,
+                                             {tensorDataType, tensorRank, globalAddress, globalDim, globalStrides,
+                                              elementStrides, interleave, swizzle, l2Promotion, oobFill},
+                                             pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, channelsPerPixel,
+                                             pixelsPerColumn, mode);
+}
+
 CUresult cuTensorMapReplaceAddress(const Call&, CUtensorMap* tensorMap, void* globalAddress) {
   return core::tensor_maps::replaceAddress(tensorMap, globalAddress);
 }

@@ -26,6 +26,9 @@ CUresult encodeTiled(CUtensorMap* map, const Tensor& tensor, const cuuint32_t* b
 // Pieces are columns of pixels, with so many channels each. The corners have rank - 2 entries.
 CUresult encodeIm2col(CUtensorMap* map, const Tensor& tensor, const int* lowerCorner, const int* upperCorner,
                       unsigned channels, unsigned pixels);
+// The same with corners along the width only, for kernels that copy with im2col::w.
+CUresult encodeIm2colWide(CUtensorMap* map, const Tensor& tensor, int lowerWidth, int upperWidth, unsigned channels,
+                          unsigned pixels, CUtensorMapIm2ColWideMode mode);
 CUresult replaceAddress(CUtensorMap* map, void* address);
 
 }  // namespace vg::core::tensor_maps

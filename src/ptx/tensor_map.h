@@ -33,6 +33,7 @@ struct alignas(64) TensorMapBits {
 
   // Whether cuTensorMapEncode* wrote these, rather than nobody.
   bool encoded() const { return words[18] != 0; }
+  uint32_t pieceBytes() const { return words[16]; }
 };
 static_assert(sizeof(TensorMapBits) == 128);
 
