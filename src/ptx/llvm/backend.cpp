@@ -7,7 +7,6 @@
 #include <llvm/Analysis/BranchProbabilityInfo.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/MemoryDependenceAnalysis.h>
 #include <llvm/Analysis/MemorySSA.h>
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Analysis/PostDominators.h>
@@ -16,41 +15,28 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/GVN.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <memory>
-#include <mutex>
 
 #include "ptx/llvm/narrow_lanes.h"
 #include "ptx/llvm/single_loads.h"
+#include "ptx/llvm/target_machines.h"
 #include "ptx/llvm/warp_ir.h"
-
-extern "C" {
-void LLVMInitializeX86TargetInfo();
-void LLVMInitializeX86Target();
-void LLVMInitializeX86TargetMC();
-void LLVMInitializeX86AsmPrinter();
-}
 
 namespace vg::ptx::gen {
 namespace {
-
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 // The analyses that our passes ask for, and no others: a PassBuilder would link all of LLVM.
 struct Analyses {
@@ -69,7 +55,6 @@ struct Analyses {
     functions.registerPass([] { return llvm::LoopAnalysis(); });
     functions.registerPass([] { return llvm::BranchProbabilityAnalysis(); });
     functions.registerPass([] { return llvm::BlockFrequencyAnalysis(); });
-    functions.registerPass([] { return llvm::MemoryDependenceAnalysis(); });
     functions.registerPass([] { return llvm::MemorySSAAnalysis(); });
     functions.registerPass([] { return llvm::ScalarEvolutionAnalysis(); });
     functions.registerPass([] { return llvm::OptimizationRemarkEmitterAnalysis(); });
@@ -119,15 +104,15 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
+  // Once, and early: narrowing sees constants only after it, and kernels run no faster for a second time at the end.
   llvm::InstCombineOptions once;
   once.setMaxIterations(1);
   passes.addPass(llvm::InstCombinePass(once));
-  passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
-  passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));  // finds here what value numbering does, for half the time
   passes.addPass(NarrowLanesPass());
-  passes.addPass(llvm::InstCombinePass(once));
+  passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) {
@@ -142,36 +127,12 @@ void writeFile(const std::string& path, llvm::StringRef text) {
   if (!error) out << text;
 }
 
-void addCodeGenerator(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine, llvm::raw_pwrite_stream& out,
-                      llvm::CodeGenFileType type) {
-  if (machine.addPassesToEmitFile(passes, out, nullptr, type))
-    throw Unsupported{"no code generator for this target", 0};
-}
-
 }  // namespace
 
-void initialiseBackend() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-  });
-}
-
 llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock) {
-  std::string error;
-  const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  if (!target) throw Unsupported{"no target: " + error, 0};
-  llvm::TargetOptions settings;
-  settings.EmitStackSizeSection = true;
-  settings.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(kTriple, options.cpu, options.features, settings, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  const LentMachine machine(options.cpu, options.features);
   module.setTargetTriple(kTriple);
-  module.setDataLayout(machine->createDataLayout());
+  module.setDataLayout((*machine).createDataLayout());
   const bool dump = !options.dumpPrefix.empty();
   const auto dumpModule = [&](const char* suffix) {
     std::string text;
@@ -189,19 +150,11 @@ llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOpti
   clock.end(CompilePhase::Optimise);
   if (dump) {
     dumpModule(".ll");
-    llvm::SmallVector<char, 0> text;
-    llvm::raw_svector_ostream stream(text);
-    llvm::legacy::PassManager passes;
-    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-    addCodeGenerator(passes, *machine, stream, llvm::CodeGenFileType::AssemblyFile);
-    passes.run(*copy);
+    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    const llvm::SmallVector<char, 0> text = generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
     writeFile(options.dumpPrefix + ".s", llvm::StringRef(text.data(), text.size()));
   }
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  addCodeGenerator(passes, *machine, stream, llvm::CodeGenFileType::ObjectFile);
-  passes.run(module);
+  llvm::SmallVector<char, 0> object = generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile);
   clock.end(CompilePhase::Generate);
   return object;
 }

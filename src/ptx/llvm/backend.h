@@ -15,8 +15,6 @@ struct BackendOptions {
   std::string dumpPrefix;  // empty, or the path without suffix of .ll and .s files
 };
 
-// Registers the target; safe to call often and from several threads.
-void initialiseBackend();
 // Throws Unsupported when the target does not exist or the module is malformed.
 llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock);
 

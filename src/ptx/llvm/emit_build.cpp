@@ -159,6 +159,10 @@ void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& b
   b_.SetInsertPoint(after);
 }
 
+void Emitter::branchLikely(Value* condition, BB* likely, BB* rare) {
+  b_.CreateCondBr(condition, likely, rare, llvm::MDBuilder(context_).createBranchWeights(2000, 1));
+}
+
 llvm::AllocaInst* Emitter::entryAlloca(LType* type, const char* name, llvm::Align align) {
   llvm::IRBuilder<> at(entry_, entry_->begin());
   auto* slot = at.CreateAlloca(type, nullptr, name);

@@ -9,6 +9,9 @@ namespace vg::ptx::gen {
 
 using llvm::ArrayRef;
 
+// The scratch arrays from here on hold the elements that lanes load or store.
+static constexpr uint32_t kFirstElement = 8;
+
 // The address in 64 bits. A register of 32 bits plus its displacement wraps around at 32: the register may hold a
 // negative number.
 llvm::Value* Emitter::displaced(Value* address, int64_t offset) {
@@ -43,6 +46,11 @@ Emitter::Address Emitter::addressOf(const Instruction& i, size_t source, Space s
 llvm::Value* Emitter::addressChunk(const Address& a, uint32_t c) {
   Value* const v = displaced(chunkOf(a.value, c), a.offset);
   return a.space == Space::Shared ? b_.CreateAdd(v, b_.CreateVectorSplat(w_, sharedBase())) : v;
+}
+
+llvm::Value* Emitter::addressLane(const Address& a, Value* lane) {
+  Value* const v = displaced(laneOf(a.value, lane), a.offset);
+  return a.space == Space::Shared ? b_.CreateAdd(sharedBase(), v) : v;
 }
 
 // Whether the lanes of a warp access consecutive elements; a.value varies.
@@ -196,6 +204,24 @@ Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t 
   return out;
 }
 
+// Lane after lane, for rows that turn out not to be any: slow, and a tenth of the code of gathers.
+Emitter::Components Emitter::loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
+                                         bool isVolatile) {
+  LType* const element = integerType(bits);
+  const auto lanesOf = [&](uint32_t n) { return scratch(kFirstElement + n); };
+  forEachLane(mask, [&](Value* lane) {
+    Value* const address = addressLane(a, lane);
+    for (uint32_t n = 0; n < count; ++n) {
+      Value* const at = pointer(b_.CreateAdd(address, b_.getInt64(uint64_t{n} * (bits / 8))));
+      Value* const loaded = b_.CreateAlignedLoad(element, at, llvm::Align(bits / 8), isVolatile);
+      b_.CreateStore(loaded, laneAddress(lanesOf(n), lane, element));
+    }
+  });
+  Components out(count);
+  for (uint32_t n = 0; n < count; ++n) out[n] = reload(lanesOf(n), element);
+  return out;
+}
+
 Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
                                        bool isVolatile) {
   const uint32_t stride = bits / 8 * count;
@@ -215,14 +241,16 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
   BB* const fast = newBlock("row");
   BB* const slow = newBlock("each");
   BB* const after = newBlock("after");
-  b_.CreateCondBr(b_.CreateFreeze(test), fast, slow);
+  row ? branchLikely(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
   const bool caching = std::exchange(caching_, false);
   b_.SetInsertPoint(fast);
   const Components quick = loadRow(straight, bits, count, mask, isVolatile);
   BB* const fastEnd = b_.GetInsertBlock();
   b_.CreateBr(after);
   b_.SetInsertPoint(slow);
-  const Components each = loadEach(a, bits, count, mask, isVolatile);
+  const bool whole = isVolatile && count > 1;
+  const Components each =
+      row && !whole ? loadByTurns(a, bits, count, mask, isVolatile) : loadEach(a, bits, count, mask, isVolatile);
   BB* const slowEnd = b_.GetInsertBlock();
   b_.CreateBr(after);
   caching_ = caching;
@@ -430,15 +458,25 @@ void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data,
   Chunks addresses;
   for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
   auto* const where = spill(0, addresses);
-  // Vectors of four and more take the arrays that are left, two elements of 32 bits in one.
   llvm::SmallVector<llvm::AllocaInst*, 8> what;
-  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(8 + n, data[n]));
+  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
   forEachLane(mask, [&](Value* lane) {
     Value* const at = b_.CreateLoad(b_.getInt64Ty(), laneAddress(where, lane, b_.getInt64Ty()));
     llvm::SmallVector<Value*, 8> elements;
     for (llvm::AllocaInst* element : what)
       elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
     storeVector(at, elements, bits, isVolatile);
+  });
+}
+
+void Emitter::storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+  llvm::SmallVector<llvm::AllocaInst*, 8> what;
+  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
+  forEachLane(mask, [&](Value* lane) {
+    llvm::SmallVector<Value*, 8> elements;
+    for (llvm::AllocaInst* element : what)
+      elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
+    storeVector(addressLane(a, lane), elements, bits, isVolatile);
   });
 }
 
@@ -460,13 +498,13 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
   BB* const fast = newBlock("row");
   BB* const slow = newBlock("each");
   BB* const after = newBlock("after");
-  b_.CreateCondBr(b_.CreateFreeze(test), fast, slow);
+  row ? branchLikely(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
   const bool caching = std::exchange(caching_, false);
   b_.SetInsertPoint(fast);
   storeRow(straight, bits, data, mask, isVolatile);
   b_.CreateBr(after);
   b_.SetInsertPoint(slow);
-  storeEach(a, bits, data, mask, isVolatile);
+  row ? storeByTurns(a, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
   b_.CreateBr(after);
   caching_ = caching;
   b_.SetInsertPoint(after);

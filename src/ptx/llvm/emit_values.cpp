@@ -161,6 +161,26 @@ llvm::Value* Emitter::chunkOf(ValueId id, uint32_t c) {
   return vector;
 }
 
+// What one lane holds of a value that is no vector, in the lane's own arithmetic.
+llvm::Value* Emitter::laneOf(ValueId id, Value* lane) {
+  const Form form = formOf(id);
+  if (!form.chunks.empty()) return extractLane(form.chunks, lane);
+  if (form.shape.fragile) {
+    const PtxValue& v = program_.values[id];
+    const Instruction& i = program_.instructions[v.instruction];
+    llvm::SmallVector<Value*, 4> sources;
+    for (ValueId s : i.sources) sources.push_back(s == kNone ? nullptr : laneOf(s, lane));
+    llvm::SmallVector<Value*, 2> results;
+    compute(i, sources, results);
+    return results[v.resultIndex];
+  }
+  if (!form.shape.affine()) return form.scalar;
+  LType* const type = form.scalar->getType();
+  Value* const steps = b_.CreateZExtOrTrunc(lane, type);
+  return b_.CreateAdd(form.scalar,
+                      b_.CreateMul(steps, number(form.scalar, type, static_cast<uint64_t>(form.shape.stride))));
+}
+
 Chunks Emitter::vectorsOf(ValueId id) {
   Chunks chunks;
   for (uint32_t c = 0; c < k_; ++c) chunks.push_back(chunkOf(id, c));

@@ -142,6 +142,7 @@ class Emitter {
   Value* laneZero(ValueId id);                 // uniform or affine
   Value* chunkOf(ValueId id, uint32_t chunk);  // vector form of any shape
   Chunks vectorsOf(ValueId id);
+  Value* laneOf(ValueId id, Value* lane);
   Value* chunkOfForm(const Form& form, uint32_t chunk);
   Slot makeSlot(const vg::ptx::gen::Value& v, const char* name);
   Form loadSlot(const Slot& slot, const vg::ptx::gen::Value& v);
@@ -204,6 +205,7 @@ class Emitter {
   void ifTrue(Value* condition, const std::function<void()>& body, bool likely = false);
   // Runs body once for each lane of the mask, ascending, with the lane number as i32.
   void forEachLane(const Mask& mask, const std::function<void(Value* lane)>& body);
+  void branchLikely(Value* condition, BB* likely, BB* rare);
   llvm::AllocaInst* spill(uint32_t index, llvm::ArrayRef<Value*> chunks);  // to a scratch array
   Value* laneAddress(llvm::AllocaInst* array, Value* lane, LType* element);
   Chunks reload(llvm::AllocaInst* array, LType* element);
@@ -315,6 +317,7 @@ class Emitter {
   Value* rowStart(Value* first, int64_t offset);
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
+  Value* addressLane(const Address& a, Value* lane);      // i64
   void emitLoad(const Instruction& i);
   void emitStore(const Instruction& i);
   void emitConversionOfArgument(const Instruction& i);
@@ -322,6 +325,7 @@ class Emitter {
   Components loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  Components loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask);
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
@@ -330,6 +334,7 @@ class Emitter {
   Chunks joinHalves(const Components& halves);
   Components splitHalves(ValueId wide);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  void storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   Value* orNowhere(Value* addresses, Value* mask);
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);

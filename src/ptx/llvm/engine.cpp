@@ -26,6 +26,7 @@
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/object_linker.h"
+#include "ptx/llvm/target_machines.h"
 #include "ptx/parser.h"
 
 namespace vg::ptx::gen {
