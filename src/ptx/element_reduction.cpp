@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "ptx/half.h"
@@ -50,17 +49,15 @@ uint16_t reducedHalf(AsyncReduction operation, Type type, uint16_t old, uint16_t
   return (x < y) == isMax ? b : old;
 }
 
-// Sums of floats flush subnormals as atomics in global memory do.
-float flushed(float x) { return (std::bit_cast<uint32_t>(x) & 0x7f800000) ? x : std::copysign(0.0f, x); }
-
 uint64_t reduced(AsyncReduction operation, Type type, uint64_t old, uint64_t b) {
   switch (type) {
     case Type::F16:
     case Type::BF16:
       return reducedHalf(operation, type, static_cast<uint16_t>(old), static_cast<uint16_t>(b));
     case Type::F32: {
-      const float sum = flushed(flushed(std::bit_cast<float>(static_cast<uint32_t>(old))) +
-                                flushed(std::bit_cast<float>(static_cast<uint32_t>(b))));
+      // Subnormals stay, other than in atomics on global memory.
+      const float sum =
+          std::bit_cast<float>(static_cast<uint32_t>(old)) + std::bit_cast<float>(static_cast<uint32_t>(b));
       return sum != sum ? 0x7fffffff : std::bit_cast<uint32_t>(sum);
     }
     case Type::F64:

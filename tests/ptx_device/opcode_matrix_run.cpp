@@ -1,9 +1,10 @@
-// opcode_matrix_run LIBCUDA OUTPUT [FILTER]: runs every case of the opcode matrix whose name contains FILTER through
-// cuModuleLoadData of the given libcuda.so.1 and writes what the device answered. Cases that the driver does not load
-// are recorded with its error and listed with the first lines of its log.
+// opcode_matrix_run LIBCUDA OUTPUT [FILTER...]: runs every case of the opcode matrix whose name contains a FILTER
+// through cuModuleLoadData of the given libcuda.so.1 and writes what the device answered. Cases that the driver does
+// not load are recorded with its error and listed with the first lines of its log.
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -135,12 +136,14 @@ class Runner {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s LIBCUDA OUTPUT [FILTER]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s LIBCUDA OUTPUT [FILTER...]\n", argv[0]);
     return 2;
   }
   std::vector<Case> cases;
   for (Case& c : allCases())
-    if (argc < 4 || c.name.find(argv[3]) != std::string::npos) cases.push_back(std::move(c));
+    if (argc < 4 ||
+        std::any_of(argv + 3, argv + argc, [&](const char* part) { return c.name.find(part) != c.name.npos; }))
+      cases.push_back(std::move(c));
   const Driver driver = open(argv[1]);
   RecordWriter writer(argv[2]);
   if (!writer.ok()) {

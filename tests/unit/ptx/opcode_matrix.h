@@ -50,6 +50,7 @@ struct Case {
   std::vector<Domain> operands;
   std::vector<std::pair<int, Match>> results;  // bits (1: predicate) and comparison
   double relative = 0, absolute = 0;           // of the Approx matches; both 0: bit for bit
+  bool cluster = false;                        // runs in clusters of one block
 };
 
 inline int bitsOf(Domain d) {
@@ -77,6 +78,11 @@ class Builder {
   void add(const std::string& name, const std::string& text, std::vector<Domain> in,
            std::vector<std::pair<int, Match>> out, double relative = 0, double absolute = 0) {
     cases.push_back({name, text, std::move(in), std::move(out), relative, absolute});
+  }
+  void addInCluster(const std::string& name, const std::string& text, std::vector<Domain> in,
+                    std::vector<std::pair<int, Match>> out) {
+    add(name, text, std::move(in), std::move(out));
+    cases.back().cluster = true;
   }
   // name x, a, b, ...;
   void plain(const std::string& name, std::vector<Domain> in, std::pair<int, Match> out, double relative = 0,
@@ -583,6 +589,7 @@ inline void warps(Builder& m) {
 
 }  // namespace vg::ptx::matrix
 
+#include "unit/ptx/opcode_async.h"
 #include "unit/ptx/opcode_products.h"
 
 namespace vg::ptx::matrix {
@@ -685,6 +692,10 @@ inline std::vector<Case> allCases() {
   videoForms(m);
   conversionForms(m);
   vectorAtomics(m);
+  barrierObjects(m);
+  asyncCopies(m);
+  asyncStores(m);
+  asyncReductions(m);
   return std::move(m.cases);
 }
 
@@ -696,7 +707,9 @@ inline std::string kernelText(const Case& c, const std::string& name) {
     const std::string type = bits == 1 ? ".pred" : ".b" + std::to_string(bits);
     return "  .reg " + type + " " + n + ";\n";
   };
-  std::string t = ".visible .entry " + name + "(.param .u64 in, .param .u64 out)\n{\n";
+  std::string t = ".visible .entry " + name + "(.param .u64 in, .param .u64 out)\n";
+  if (c.cluster) t += ".reqnctapercluster 1, 1, 1\n";
+  t += "{\n";
   t += "  .shared .align 8 .b8 sbuffer[1024];\n  .local .align 8 .b8 lbuffer[8];\n";
   t += "  .reg .b32 thread, lane, raw, sslot, wide32;\n  .reg .b64 pin, pout, offset, gslot, wide, lslot, sslot64, "
        "sgen;\n"
