@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "backend/cpu/kernel_code.h"
 #include "base/log.h"
 
 namespace vg::backend::cpu {
@@ -104,18 +105,23 @@ void KernelThread::throwOutOf(void* signalContext) {
   Fibre::abandon(signalContext, base_);
 }
 
+// The application may take away the stack for signals at any time, and asking the system costs as much as a tiny grid.
+// Generated code fits its fibre, with room for a handler: only for code whose depth nobody knows is it asked each time.
+void KernelThread::ensureSignalStack(const RunningLaunch& launch) {
+  const bool depthKnown = !launch.code->interpreted && launch.code->traits.stackPerWarp;
+  if (signalStackCheckedFor_ == launch.abi.gridId || (signalStackCheckedFor_ && depthKnown)) return;
+  signalStackCheckedFor_ = launch.abi.gridId;
+  stack_t present;
+  if (sigaltstack(nullptr, &present) || !(present.ss_flags & SS_DISABLE)) return;
+  stack_t own{};
+  own.ss_sp = signalStack_.get();
+  own.ss_size = kSignalStack;
+  ownsSignalStack_ = !sigaltstack(&own, nullptr);
+}
+
 KernelThread::Inside::Inside(KernelThread& thread, RunningLaunch& launch, uint32_t worker)
     : launch_(launch), worker_(worker), floatingPoint_(_mm_getcsr()) {
-  if (thread.signalStackCheckedFor_ != launch.abi.gridId) {
-    thread.signalStackCheckedFor_ = launch.abi.gridId;
-    stack_t present;
-    if (!sigaltstack(nullptr, &present) && (present.ss_flags & SS_DISABLE)) {
-      stack_t own{};
-      own.ss_sp = thread.signalStack_.get();
-      own.ss_size = kSignalStack;
-      thread.ownsSignalStack_ = !sigaltstack(&own, nullptr);
-    }
-  }
+  thread.ensureSignalStack(launch);
   _mm_setcsr(kDefaultFloatingPoint);
   launch.enter(worker);
 }

@@ -82,6 +82,7 @@ class KernelThread {
   ~KernelThread();
   friend void endKernelThread(void*);
   bool reserveWindows();
+  void ensureSignalStack(const RunningLaunch& launch);
 
   Fibre base_;
   ResidentBlock* volatile running_ = nullptr;
