@@ -108,12 +108,42 @@ void makeTiled(Layout& layout) {
   if (layout.firstTailLevel < layout.levels.size()) placeTails(layout);
 }
 
-Layout onePlane(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+// All levels of a layer, then all of the next, which begins with a whole block of the first level: this is how the
+// texture units find levels and layers. Slices of a layered array are tiled each for itself.
+void makeBlockLinear(Layout& layout) {
+  std::vector<copy::Tiling> tilings;
+  size_t layer = 0;
+  for (Level& level : layout.levels) {
+    const BlockExtent block = blockOf(level, layout);
+    copy::Tiling tiling;
+    tiling.rowBytes = static_cast<uint32_t>(level.rowBytes);
+    tiling.rows = static_cast<uint32_t>(level.rows);
+    tiling.slices = layered(layout.kind) ? 1 : static_cast<uint32_t>(level.slices);
+    tiling.blockRows = static_cast<uint8_t>(std::countr_zero(block.rows / copy::Tiling::kGobRows));
+    tiling.blockSlices = static_cast<uint8_t>(std::countr_zero(block.slices));
+    level.offset = layer;
+    layer += tiling.bytes();
+    tilings.push_back(tiling);
+  }
+  if (layered(layout.kind)) layer = roundUp(layer, tilings[0].blockBytes());
+  for (size_t i = 0; i < tilings.size(); ++i) {
+    if (layered(layout.kind)) {
+      tilings[i].layerPitch = layer;
+      tilings[i].slices = static_cast<uint32_t>(layout.levels[i].slices);
+    }
+    layout.levels[i].tiling = &copy::kept(tilings[i]);
+  }
+  layout.bytes = layer * layout.layers();
+}
+
+Layout onePlane(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Storage storage) {
   Layout layout = measured(descriptor, levels);
   if (descriptor.Flags & CUDA_ARRAY3D_SPARSE)
     makeTiled(layout);
   else if (descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING)
     makeDeferred(layout);
+  else if (storage == Storage::BlockLinear)
+    makeBlockLinear(layout);
   else
     makeLinear(layout);
   return layout;
@@ -129,16 +159,16 @@ CUDA_ARRAY3D_DESCRIPTOR describePlane(CUDA_ARRAY3D_DESCRIPTOR descriptor, const 
 
 }  // namespace
 
-Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Storage storage) {
   const std::span<const Plane> planes = planesOf(rawValue(descriptor.Format));
-  if (planes.empty()) return onePlane(descriptor, levels);
-  Layout whole = onePlane(describePlane(descriptor, planes[0]), levels);
+  if (planes.empty()) return onePlane(descriptor, levels, storage);
+  Layout whole = onePlane(describePlane(descriptor, planes[0]), levels, storage);
   whole.bytes = 0;
   for (const Plane& plane : planes) {
     const CUDA_ARRAY3D_DESCRIPTOR described = describePlane(descriptor, plane);
-    Layout one = onePlane(described, levels);
+    Layout one = onePlane(described, levels, storage);
     one.levels[0].offset += whole.bytes;
-    whole.bytes += roundUp(one.bytes, kRowAlignment);
+    whole.bytes += roundUp(one.bytes, one.levels[0].tiling ? copy::Tiling::kGob : kRowAlignment);
     whole.planes.push_back({described, one.levels[0]});
   }
   if (whole.singleTail) whole.tailBytes = whole.bytes;

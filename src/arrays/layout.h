@@ -1,10 +1,13 @@
 // Where the bytes of an array lie in its storage: the face that copies use and that textures and surfaces will read
 // through.
 //
-// Two layouts. Linear: rows of units one after another at a pitch, slices (or layers) after each other, levels after
-// each other; copies of rows run at the speed of memory and a whole array is often one run of bytes. Tiled, for sparse
-// arrays: tiles of 64 KiB, each a small linear box, so that a tile can be any page of memory; small levels form a
-// linear tail.
+// Two layouts of ours. Linear: rows of units one after another at a pitch, slices (or layers) after each other, levels
+// after each other; copies of rows run at the speed of memory and a whole array is often one run of bytes. Tiled, for
+// sparse arrays: tiles of 64 KiB, each a small linear box, so that a tile can be any page of memory; small levels form
+// a linear tail.
+//
+// A third one is for devices that read arrays by themselves: block-linear (copy/tiling.h), as their texture units have
+// it.
 #pragma once
 
 #include <cuda.h>
@@ -14,6 +17,7 @@
 
 #include "arrays/descriptor.h"
 #include "arrays/format.h"
+#include "copy/tiling.h"
 
 namespace vg::arrays {
 
@@ -27,6 +31,7 @@ struct Level {
   size_t rowPitch = 0, slicePitch = 0;        // linear
   size_t tileRowBytes = 0, tileRows = 0, tileSlices = 0;  // tiled; 0: linear
   size_t tilesAcross = 0, tilesDown = 0;
+  const copy::Tiling* tiling = nullptr;  // block-linear: all but the extents and the offset; span() does not know it
 
   struct Span {
     size_t offset, bytes;  // in the storage, and how many bytes of the row follow there
@@ -70,8 +75,12 @@ struct Layout {
   size_t layers() const { return layered(kind) ? levels[0].slices : 1; }
 };
 
-// As the flags say: tiled for sparse arrays, linear for others; with room for all that the vendor's devices take where
-// the application brings the memory. Requires: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
-Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+// How arrays lie whose memory the device itself allocates.
+enum class Storage : unsigned char { Linear, BlockLinear };
+
+// As the flags say: tiled for sparse arrays, linear for those of deferred mapping, with room for all that the vendor's
+// devices take, because the application brings the memory; as `storage` says for others. Requires: checkDescriptor()
+// succeeded, 1 <= levels <= mostLevels().
+Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Storage storage = Storage::Linear);
 
 }  // namespace vg::arrays

@@ -23,7 +23,12 @@ namespace {
 using Run = Pages::Run;
 
 Run runAt(const PagedSide& side, size_t x, size_t row, size_t slice) {
-  if (!side.pages) return {side.plain.base + slice * side.plain.slicePitch + row * side.plain.rowPitch + x, SIZE_MAX};
+  if (!side.pages) {
+    const copy::Side at = side.plain.moved(x, row, slice);
+    if (!at.tiling) return {at.base, SIZE_MAX};
+    return {at.base + at.tiling->offset(at.x(), at.row(), at.slice()),
+            copy::Tiling::kTogether - at.x() % copy::Tiling::kTogether};
+  }
   const Level::Span span = side.level.span(side.x + x, side.row + row, side.slice + slice);
   const Run run = side.pages->at(span.offset);
   return {run.memory, std::min(run.bytes, span.bytes)};

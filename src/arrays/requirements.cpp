@@ -30,6 +30,10 @@ size_t bytesOf(const Level& level, const Layout& layout) {
 
 }  // namespace
 
+BlockExtent blockOf(const Level& level, const Layout& layout) {
+  return {blockRows(level, layout), layout.kind == Kind::Box ? blockSlices(level) : 1};
+}
+
 size_t requiredBytes(const Layout& layout, size_t first, size_t layers) {
   size_t bytes = 0;
   for (size_t i = first; i < layout.levels.size(); ++i) bytes += bytesOf(layout.levels[i], layout);

@@ -12,4 +12,10 @@ namespace vg::arrays {
 // linear; a multiple of 64 KiB. Requires: first < layout.levels.size().
 size_t requiredBytes(const Layout& layout, size_t first, size_t layers);
 
+// The block of a level of the layout, in rows and slices: powers of two.
+struct BlockExtent {
+  size_t rows, slices;
+};
+BlockExtent blockOf(const Level& level, const Layout& layout);
+
 }  // namespace vg::arrays

@@ -36,6 +36,8 @@ struct TextureView {
   std::byte* base = nullptr;     // of the storage; null: it is paged
   std::shared_ptr<Pages> pages;  // keeps the table, not what is mapped there
   std::vector<Level> levels;     // the first that is seen comes first
+  std::vector<Level> chain;      // block-linear: all levels of the storage
+  size_t firstLevel = 0;         // of `levels`, in the chain
   size_t firstLayer = 0, layers = 0;
   SamplerState sampler;
   bool asIntegers = true;  // 8 and 16-bit integers are not mapped to [0, 1] or [-1, 1]

@@ -13,10 +13,11 @@ namespace vg::backend {
 struct Traits {
   std::string name;
   CUuuid uuid{};
-  uint64_t totalMemory = 0;   // bytes
-  int computeCapability = 0;  // 10 * major + minor
-  bool nativeCode = false;    // runs native code of its capability, not PTX
-  uint32_t workers = 0;       // threads that run blocks (cpu)
+  uint64_t totalMemory = 0;        // bytes
+  int computeCapability = 0;       // 10 * major + minor
+  bool nativeCode = false;         // runs native code of its capability, not PTX
+  bool blockLinearArrays = false;  // wants arrays as its texture units read them (arrays/layout.h)
+  uint32_t workers = 0;            // threads that run blocks (cpu)
   // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE).
   std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};
   std::array<bool, CU_DEVICE_ATTRIBUTE_MAX> known{};

@@ -279,6 +279,8 @@ bool fillInPieces(FillPieces& work, Parallel& parallel) {
 }
 
 bool copyByEngines(const Shape& shape, Parallel* parallel) {
+  if (shape.tiled()) [[unlikely]]
+    return guarded([&] { copyTiled(shape); });
   const bool oneSlice = shape.depth == 1 || (shape.destination.slicePitch == shape.width * shape.height &&
                                              shape.source.slicePitch == shape.width * shape.height);
   const bool oneRow = (shape.height == 1 && shape.depth == 1) ||

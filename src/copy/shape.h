@@ -5,13 +5,31 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "copy/tiling.h"
+
 namespace vg::copy {
 
-// One side of a copy: address of the first byte of the box, distance between rows and between slices in bytes.
+// One side of a copy: address of the first byte of the box, distance between rows and between slices in bytes. Of
+// block-linear memory: where its tiling begins, and the position of the box in it in place of the pitches.
 struct Side {
   std::byte* base = nullptr;
   size_t rowPitch = 0;
   size_t slicePitch = 0;
+  const Tiling* tiling = nullptr;  // of kept()
+
+  static Side tiled(std::byte* base, const Tiling& tiling, size_t x, size_t row, size_t slice) {
+    return {base, x | row << 32, slice, &tiling};
+  }
+  // Require a tiling; x in bytes.
+  size_t x() const { return rowPitch & 0xffffffff; }
+  size_t row() const { return rowPitch >> 32; }
+  size_t slice() const { return slicePitch; }
+
+  // The side of a box that begins further on.
+  Side moved(size_t columns, size_t rows, size_t slices) const {
+    if (tiling) return tiled(base, *tiling, x() + columns, row() + rows, slice() + slices);
+    return {base + slices * slicePitch + rows * rowPitch + columns, rowPitch, slicePitch, nullptr};
+  }
 };
 
 struct Shape {
@@ -21,6 +39,7 @@ struct Shape {
   size_t depth = 1;          // slices
   bool locked = false;       // no side is pageable: the host's protection does not stop a device (copy/protected.h)
   size_t bytes() const { return width * height * depth; }
+  bool tiled() const { return destination.tiling || source.tiling; }
 };
 
 // A fill of `height` rows of `width` bytes with an element of 1, 2 or 4 bytes repeated.

@@ -4,6 +4,8 @@
 
 #include "alloc/physical_memory.h"
 #include "alloc/record.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "core/memory_heaps.h"
 
 namespace vg::core {
@@ -11,7 +13,9 @@ namespace vg::core {
 Result<std::shared_ptr<ArrayStorage>> ArrayStorage::create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
                                                            unsigned levels) {
   auto storage = std::make_shared<ArrayStorage>(context, descriptor);
-  storage->layout = arrays::layoutOf(descriptor, levels);
+  const bool tiled = context.device().backend().traits().blockLinearArrays;
+  storage->layout =
+      arrays::layoutOf(descriptor, levels, tiled ? arrays::Storage::BlockLinear : arrays::Storage::Linear);
   VG_CHECK(storage->allocate());
   return storage;
 }

@@ -248,6 +248,9 @@ Result<ResolvedSide> resolveArray(const BoxSide& side, const Extent& extent) {
   if (!side.array || side.lod) return fail(CUDA_ERROR_INVALID_VALUE, "%s array is null or its LOD not 0", side.name);
   VG_TRY(const Array& array, findArray(side.array));
   VG_CHECK(checkInside(side, extent, array));
+  if (array.base && array.level.tiling)
+    return ResolvedSide{copy::Side::tiled(array.base + array.level.offset, *array.level.tiling, side.x, side.y, side.z),
+                        array.record};
   if (array.base) {
     std::byte* start = array.base + array.level.span(side.x, side.y, side.z).offset;
     return ResolvedSide{{start, array.level.rowPitch, array.level.slicePitch}, array.record};

@@ -62,10 +62,11 @@ CUresult changeFormat(arrays::TextureView& view, int number) {
   if (unit.bytes != view.unit.bytes)
     return fail(CUDA_ERROR_INVALID_VALUE, "elements of %u bytes cannot be seen as %u bytes", view.unit.bytes,
                 unit.bytes);
-  for (arrays::Level& level : view.levels) {
-    level.extent.width = level.extent.width / view.unit.edge * unit.edge;
-    level.extent.height = level.extent.height / view.unit.edge * unit.edge;
-  }
+  for (std::vector<arrays::Level>* levels : {&view.levels, &view.chain})
+    for (arrays::Level& level : *levels) {
+      level.extent.width = level.extent.width / view.unit.edge * unit.edge;
+      level.extent.height = level.extent.height / view.unit.edge * unit.edge;
+    }
   view.format = to.format;
   view.channels = to.channels;
   view.unit = unit;
@@ -95,6 +96,7 @@ CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) 
                 view.levels.size());
   const std::vector<arrays::Level> all = std::move(view.levels);
   view.levels.assign(all.begin() + seen.firstMipmapLevel, all.begin() + last + 1);
+  view.firstLevel += seen.firstMipmapLevel;
   if (view.kind == arrays::Kind::Cube) return CUDA_SUCCESS;
   if (!arrays::layered(view.kind)) return checkNoLayers(seen);
   if (seen.firstLayer > seen.lastLayer || seen.lastLayer >= view.layers)

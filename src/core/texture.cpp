@@ -25,12 +25,18 @@ Result<CUtexObject> publish(const TextureObject& object, const arrays::TextureVi
   return CUtexObject{entry->handle};
 }
 
-// The object behind a number that may be anything, or null.
+Entry* entryOn(Device& device, uint64_t handle, bool surface) {
+  Entry* entry = slab.find(device.backend().textureOwner(handle));
+  return entry && entry->object.surface == surface ? entry : nullptr;
+}
+
+// The object behind a number that may be anything, or null. Real GPUs count each for themselves: the current device's
+// goes before others'.
 Entry* entryOf(uint64_t handle, bool surface) {
-  for (int i = 0; i < deviceCount(); ++i) {
-    Entry* entry = slab.find(deviceAt(i).backend().textureOwner(handle));
-    if (entry && entry->object.surface == surface) return entry;
-  }
+  if (Context* const current = threadState.current)
+    if (Entry* const entry = entryOn(current->device(), handle, surface)) return entry;
+  for (int i = 0; i < deviceCount(); ++i)
+    if (Entry* const entry = entryOn(deviceAt(i), handle, surface)) return entry;
   return nullptr;
 }
 

@@ -33,6 +33,18 @@ arrays::TextureView viewOfStorage(const ArrayStorage& storage, const CUDA_ARRAY3
   return view;
 }
 
+// Which levels of block-linear storage the view's are; a plane of a video format is a chain of its own.
+void placeInChain(arrays::TextureView& view, const ArrayStorage& storage) {
+  if (!view.levels[0].tiling) return;
+  view.chain = storage.layout.levels;
+  for (view.firstLevel = 0; view.firstLevel < view.chain.size(); ++view.firstLevel) {
+    const arrays::Level& level = view.chain[view.firstLevel];
+    if (level.tiling == view.levels[0].tiling && level.offset == view.levels[0].offset) return;
+  }
+  view.chain = view.levels;
+  view.firstLevel = 0;
+}
+
 Result<arrays::TextureView> ofArray(CUarray handle) {
   if (!handle) return fail(CUDA_ERROR_INVALID_VALUE, "a resource without an array");
   VG_TRY(const Array& array, findArray(handle));
@@ -41,6 +53,7 @@ Result<arrays::TextureView> ofArray(CUarray handle) {
   arrays::TextureView view = viewOfStorage(*storage, array.descriptor);
   view.levels = {array.level};
   view.layers = arrays::layered(view.kind) ? array.level.slices : 1;
+  placeInChain(view, *storage);
   return view;
 }
 
@@ -52,6 +65,7 @@ Result<arrays::TextureView> ofMipmapped(CUmipmappedArray handle) {
   arrays::TextureView view = viewOfStorage(*storage, storage->descriptor);
   view.levels = storage->layout.levels;
   view.layers = storage->layout.layers();
+  placeInChain(view, *storage);
   view.whole = true;
   return view;
 }

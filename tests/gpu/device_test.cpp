@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "arrays/layout.h"
 #include "backend/cpu/kernel_faults.h"
 #include "backend/nvidia/box_pieces.h"
 #include "backend/nvidia/traits.h"
@@ -137,6 +138,45 @@ TEST_F(GpuDeviceTest, RoundTripsOfAllKindsOfMemoryAndSizes) {
         device.pageLocker().unlock(from.data(), from.size());
         device.pageLocker().unlock(to.data(), to.size());
       }
+    }
+  }
+}
+
+TEST_F(GpuDeviceTest, ArraysAreCopiedAsTextureUnitsReadThem) {
+  ASSERT_EQ(device.memory().commit(window.start, 4 * kMiB), CUDA_SUCCESS);
+  const CUDA_ARRAY3D_DESCRIPTOR box{50, 30, 5, CU_AD_FORMAT_UNSIGNED_INT16, 2, 0},
+      layers{33, 21, 3, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_LAYERED};
+  for (const CUDA_ARRAY3D_DESCRIPTOR& descriptor : {box, layers}) {
+    const arrays::Layout layout = arrays::layoutOf(descriptor, 2, arrays::Storage::BlockLinear);
+    for (const arrays::Level& level : layout.levels) {
+      const size_t slice = level.rowBytes * level.rows;
+      const std::vector<std::byte> from = noise(slice * level.slices);
+      std::vector<std::byte> to(from.size());
+      std::byte* const other = window.start + 2 * kMiB;
+      copy::Shape in;
+      in.source = {const_cast<std::byte*>(from.data()), level.rowBytes, slice};
+      in.destination = copy::Side::tiled(window.start + level.offset, *level.tiling, 0, 0, 0);
+      in.width = level.rowBytes;
+      in.height = level.rows;
+      in.depth = level.slices;
+      EXPECT_FALSE(device.transfer().isQuick(in));
+      ASSERT_EQ(device.transfer().copy(in), CUDA_SUCCESS);
+      const size_t at = level.offset + level.tiling->offset(9, 4, 1);
+      EXPECT_EQ(window.start[at], from[slice + 4 * level.rowBytes + 9]);
+      copy::Shape inside = in;  // to rows in video memory, and from there out
+      inside.source = in.destination;
+      inside.destination = {other, level.rowBytes, slice};
+      EXPECT_FALSE(device.transfer().isKernel(inside));
+      ASSERT_EQ(device.transfer().copy(inside), CUDA_SUCCESS);
+      EXPECT_EQ(std::memcmp(other, from.data(), from.size()), 0);
+      copy::Shape part = in;  // without the first bytes, rows and slice
+      part.source = in.destination.moved(5, 3, 1);
+      part.destination = {to.data(), level.rowBytes, slice};
+      part.width -= 5;
+      part.height -= 3;
+      part.depth -= 1;
+      ASSERT_EQ(device.transfer().copy(part), CUDA_SUCCESS);
+      EXPECT_EQ(std::memcmp(to.data() + level.rowBytes, from.data() + slice + 4 * level.rowBytes + 5, part.width), 0);
     }
   }
 }

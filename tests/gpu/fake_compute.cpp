@@ -22,10 +22,12 @@ uint64_t clockNanoseconds() {
 }
 
 bool known(uint32_t address) {
-  constexpr uint32_t kSingle[] = {compute::kWaitForIdle, compute::kSendPcasA, compute::kSendSignalingPcas2B,
-                                  compute::kInvalidateShaderCaches, compute::kLocalBytesHigh + 8};
-  constexpr uint32_t kPairs[] = {compute::kSharedWindowHigh, compute::kLocalBytesHigh, compute::kLocalMemoryHigh,
-                                 compute::kLocalWindowHigh};
+  constexpr uint32_t kSingle[] = {compute::kWaitForIdle,         compute::kSendPcasA,
+                                  compute::kSendSignalingPcas2B, compute::kInvalidateShaderCaches,
+                                  compute::kLocalBytesHigh + 8,  compute::kTextureHeaderVersion,
+                                  compute::kSamplerPoolHigh + 8, compute::kTexturePoolHigh + 8};
+  constexpr uint32_t kPairs[] = {compute::kSharedWindowHigh, compute::kLocalBytesHigh,  compute::kLocalMemoryHigh,
+                                 compute::kLocalWindowHigh,  compute::kSamplerPoolHigh, compute::kTexturePoolHigh};
   for (const uint32_t one : kSingle)
     if (address == one) return true;
   for (const uint32_t pair : kPairs)

@@ -5,6 +5,7 @@
 
 #include "backend/nvidia/channel/methods.h"
 #include "backend/nvidia/driver/rm_abi.h"
+#include "copy/tiling.h"
 
 namespace vg::testing {
 
@@ -168,15 +169,40 @@ bool FakeChannel::transfer(uint32_t bits) {
   const size_t length = copy(ce::kLineLength), count = lines ? copy(ce::kLineCount) : 1;
   const size_t element = remap ? (copy(ce::kRemapComponents) >> 16 & 3) + 1 : 1;
   const size_t pitchIn = copy(ce::kPitchIn), pitchOut = copy(ce::kPitchOut);
+  if (!(bits & ce::kSourcePitch) || !(bits & ce::kDestinationPitch))
+    return tiledTransfer(bits, from, to, length, count);
   // Seen on an H100: several lines with a source pitch below the line end the channel, even when nothing is read.
   if (count > 1 && (pitchIn < length * element || pitchOut < length * element)) return die(kCopyError);
-  if ((bits & (ce::kSourcePitch | ce::kDestinationPitch)) != (ce::kSourcePitch | ce::kDestinationPitch))
-    return die(kCopyError);
   for (size_t line = 0; line < count; ++line) {
     const bool good =
         remap ? fillLine(to + line * pitchOut, length) : copyLine(from + line * pitchIn, to + line * pitchOut, length);
     if (!good) return false;
   }
+  return true;
+}
+
+// Where a byte of a box is, by the methods of its side.
+uint64_t FakeChannel::tiledAddress(uint64_t base, uint32_t block, uint32_t origin, size_t x, size_t row) const {
+  vg::copy::Tiling tiling;
+  tiling.blockRows = copy(block) >> 4 & 15;
+  tiling.blockSlices = copy(block) >> 8 & 15;
+  tiling.rowBytes = copy(block + 4);
+  tiling.rows = copy(block + 8);
+  tiling.slices = copy(block + 12);
+  return base + tiling.offset(copy(origin) + x, copy(origin + 4) + row, copy(block + 16));
+}
+
+bool FakeChannel::tiledTransfer(uint32_t bits, uint64_t from, uint64_t to, size_t length, size_t count) {
+  if (bits & ce::kRemap) return die(kCopyError);
+  for (size_t row = 0; row < count; ++row)
+    for (size_t x = 0; x < length; ++x) {
+      const uint64_t source = bits & ce::kSourcePitch ? from + row * copy(ce::kPitchIn) + x
+                                                      : tiledAddress(from, ce::kSourceBlock, ce::kSourceOrigin, x, row);
+      const uint64_t target = bits & ce::kDestinationPitch
+                                  ? to + row * copy(ce::kPitchOut) + x
+                                  : tiledAddress(to, ce::kDestinationBlock, ce::kDestinationOrigin, x, row);
+      if (!copyLine(source, target, 1)) return false;
+    }
   return true;
 }
 

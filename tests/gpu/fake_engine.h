@@ -39,6 +39,8 @@ class FakeChannel {
   bool semaphore();
   bool launch(uint32_t bits);
   bool transfer(uint32_t bits);
+  uint64_t tiledAddress(uint64_t base, uint32_t block, uint32_t origin, size_t x, size_t row) const;
+  bool tiledTransfer(uint32_t bits, uint64_t from, uint64_t to, size_t length, size_t count);
   bool copyLine(uint64_t from, uint64_t to, size_t bytes);
   bool fillLine(uint64_t to, size_t elements);
   bool writeSemaphore(uint64_t address, uint64_t payload, bool wide, bool timestamp);

@@ -21,8 +21,8 @@ class BoxPieces {
     piece.depth = 1;
     piece.width = std::min(box_.width - column_, most_);
     piece.height = piece.width < box_.width ? 1 : std::min(box_.height - row_, std::max<size_t>(most_ / box_.width, 1));
-    piece.source.base += offset(box_.source);
-    piece.destination.base += offset(box_.destination);
+    piece.source = box_.source.moved(column_, row_, slice_);
+    piece.destination = box_.destination.moved(column_, row_, slice_);
     column_ += piece.width;
     if (column_ < box_.width) return piece;
     column_ = 0;
@@ -34,8 +34,6 @@ class BoxPieces {
   }
 
  private:
-  size_t offset(const copy::Side& side) const { return slice_ * side.slicePitch + row_ * side.rowPitch + column_; }
-
   copy::Shape box_;
   const size_t most_;
   size_t slice_ = 0, row_ = 0, column_ = 0;

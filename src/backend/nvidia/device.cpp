@@ -72,10 +72,26 @@ Result<ComputeEngine&> GpuDevice::compute() {
   if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) return *ready;
   const std::lock_guard guard(making_);
   if (!compute_) {
-    VG_TRY(compute_, ComputeEngine::create(*gpu_, addresses_));
+    VG_TRY(std::unique_ptr<ComputeEngine> engine, ComputeEngine::create(*gpu_, addresses_));
+    VG_TRY(textures_, TexturePool::create(*gpu_, addresses_));
+    VG_CHECK(engine->setTexturePools(textures_->places()));
+    compute_ = std::move(engine);
     ready_.store(compute_.get(), std::memory_order_release);
   }
   return *compute_;
+}
+
+Result<uint64_t> GpuDevice::addTexture(const arrays::TextureView& view, void* owner) {
+  VG_CHECK(compute());
+  return textures_->add(view, owner);
+}
+
+void* GpuDevice::textureOwner(uint64_t handle) const {
+  return ready_.load(std::memory_order_acquire) ? textures_->owner(handle) : nullptr;
+}
+
+void GpuDevice::removeTexture(uint64_t handle) noexcept {
+  if (ready_.load(std::memory_order_acquire)) textures_->remove(handle);
 }
 
 // An engine that is made later begins with empty caches.

@@ -9,6 +9,7 @@
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
+#include "backend/nvidia/texture_pool.h"
 #include "backend/nvidia/transfer.h"
 #include "backend/nvidia/watcher.h"
 
@@ -37,6 +38,9 @@ class GpuDevice final : public Device {
   host_register::PageLocker& pageLocker() override { return hostPages_; }
   std::unique_ptr<Queue> createQueue(int priority, uint32_t multiprocessors) override;
   Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
+  Result<uint64_t> addTexture(const arrays::TextureView& view, void* owner) override;
+  void* textureOwner(uint64_t handle) const override;
+  void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return false; }
   uint64_t timestamp() const override;
   void hostMemoryLocked(std::byte* start, size_t bytes) override { hostPages_.show(start, bytes, false); }
@@ -56,6 +60,7 @@ class GpuDevice final : public Device {
   std::atomic<unsigned> lanes_{0};
   std::mutex making_;
   std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
+  std::unique_ptr<TexturePool> textures_;   // made with compute_
   std::atomic<ComputeEngine*> ready_{nullptr};
 };
 

@@ -43,6 +43,7 @@ Result<Traits> traitsOf(const Gpu& gpu) {
   traits.totalMemory = memoryFor(facts);
   traits.computeCapability = facts.computeCapability;
   traits.nativeCode = true;
+  traits.blockLinearArrays = true;
   set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9);
   set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
   set(traits, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, facts.multiprocessors);

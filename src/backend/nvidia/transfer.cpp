@@ -16,6 +16,7 @@ constexpr size_t kQuick = 16384;
 constexpr size_t kKernelMoves = size_t{1} << 20;
 
 size_t extent(const copy::Side& side, const copy::Shape& s) {
+  if (side.tiling) return side.tiling->totalBytes();
   return (s.depth - 1) * side.slicePitch + (s.height - 1) * side.rowPitch + s.width;
 }
 
@@ -57,6 +58,7 @@ Place Transfer::placeOf(const copy::Side& side, const copy::Shape& shape) const 
 CUresult Transfer::copy(const copy::Shape& shape) {
   if (!shape.bytes()) return CUDA_SUCCESS;
   const Place to = placeOf(shape.destination, shape), from = placeOf(shape.source, shape);
+  if (shape.tiled()) return copyTiled(shape, to, from);
   const bool toVideo = to == Place::Video, fromVideo = from == Place::Video;
   const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
   const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
@@ -64,6 +66,19 @@ CUresult Transfer::copy(const copy::Shape& shape) {
   if (toVideo && fromVideo) return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
   if (toVideo) return copyOnGpu(shape, Direction::In);
   return to == Place::Pinned ? copyOnGpu(shape, Direction::Out) : stageOut(shape);
+}
+
+// An engine knows the tiling. What it cannot reach goes through buffers; what it cannot reach and is tiled is a
+// device's of which the CPU knows the memory.
+CUresult Transfer::copyTiled(const copy::Shape& shape, Place to, Place from) {
+  const bool known[] = {to != Place::Unknown, from != Place::Unknown};
+  if (known[0] && known[1])
+    return copyOnGpu(shape, from == Place::Pinned ? Direction::In
+                            : to == Place::Pinned ? Direction::Out
+                                                  : Direction::Inside);
+  if (known[0] && shape.destination.tiling) return stageIn(shape);
+  if (known[1] && shape.source.tiling) return stageOut(shape);
+  return onCpu(shape, threads_);
 }
 
 // A kernel for what is large; a copy engine for what is left of it.
@@ -81,8 +96,8 @@ CUresult Transfer::copyInside(const copy::Shape& shape) {
 }
 
 bool Transfer::isQuick(const copy::Shape& shape) const {
-  return shape.bytes() && shape.bytes() <= kQuick && placeOf(shape.destination, shape) == Place::Video &&
-         placeOf(shape.source, shape) != Place::Video;
+  return !shape.tiled() && shape.bytes() && shape.bytes() <= kQuick &&
+         placeOf(shape.destination, shape) == Place::Video && placeOf(shape.source, shape) != Place::Video;
 }
 
 bool Transfer::isQuick(const copy::Fill& fill) const {
@@ -123,6 +138,26 @@ CUresult Transfer::copyOverlapping(const copy::Shape& shape) {
     VG_CHECK(send(channel, CopyPieces(out)));
   }
   return channel.wait(channel.submitted());
+}
+
+// The CPU fills one buffer while the engine empties the other.
+CUresult Transfer::stageIn(const copy::Shape& shape) {
+  VG_TRY(Staging::Pair buffers, staging_.take());
+  VG_TRY(Engines::Lease lease, engines_.take(Direction::In));
+  Channel& channel = *lease.channel;
+  uint64_t sent[2] = {};
+  CUresult result = CUDA_SUCCESS;
+  BoxPieces cut(shape, Staging::kBytes);
+  for (size_t i = 0; !cut.done() && result == CUDA_SUCCESS; ++i) {
+    copy::Shape in = cut.next(), out = in;
+    in.destination = out.source = tight(buffers.buffer(i), in);
+    if (sent[i % 2]) result = channel.wait(sent[i % 2]);
+    if (result == CUDA_SUCCESS) result = onCpu(in, threads_);
+    if (result != CUDA_SUCCESS) break;
+    VG_TRY(sent[i % 2], send(channel, CopyPieces(out)));
+  }
+  const CUresult ended = channel.wait(channel.submitted());
+  return result == CUDA_SUCCESS ? ended : result;
 }
 
 // The next piece is under way while the CPU takes the one before it.

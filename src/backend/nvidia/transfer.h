@@ -41,6 +41,8 @@ class Transfer {
  private:
   CUresult copyOnGpu(const copy::Shape& shape, Direction direction);
   CUresult copyInside(const copy::Shape& shape);
+  CUresult copyTiled(const copy::Shape& shape, Place to, Place from);
+  CUresult stageIn(const copy::Shape& shape);
   CUresult fillOnEngine(const copy::Fill& fill);
   CUresult copyOverlapping(const copy::Shape& shape);
   CUresult stageOut(const copy::Shape& shape);

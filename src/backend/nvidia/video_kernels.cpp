@@ -37,6 +37,7 @@ VideoKernels::Work workOf(const KernelCode& code, const Parameters& parameters, 
 }  // namespace
 
 size_t VideoKernels::partOf(const copy::Shape& s) {
+  if (s.tiled()) return 0;
   const size_t slice = s.width * s.height;
   const auto gapless = [&](const copy::Side& side) {
     return (s.height == 1 || side.rowPitch == s.width) && (s.depth == 1 || side.slicePitch == slice);

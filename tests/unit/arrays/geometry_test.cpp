@@ -20,6 +20,26 @@ CUDA_ARRAY3D_DESCRIPTOR sparse(CUDA_ARRAY3D_DESCRIPTOR descriptor) {
   return descriptor;
 }
 
+TEST(BlockLinear, LevelsFollowInEachLayerAndLayersBeginWithABlock) {
+  const Layout layout = layoutOf(describe(100, 60, 3, CUDA_ARRAY3D_LAYERED), 3, Storage::BlockLinear);
+  const copy::Tiling& first = *layout.levels[0].tiling;
+  EXPECT_EQ(first.blockRows, 3);  // 64 rows
+  EXPECT_EQ(layout.levels[1].tiling->blockRows, 2);
+  EXPECT_EQ(layout.levels[1].offset, 7u * 64 * 64);
+  EXPECT_EQ(layout.levels[2].offset, layout.levels[1].offset + 4u * 64 * 32);
+  EXPECT_EQ(first.layerPitch % first.blockBytes(), 0u);
+  EXPECT_GE(first.layerPitch, layout.levels[2].offset + layout.levels[2].tiling->bytes());
+  EXPECT_EQ(layout.bytes, 3 * first.layerPitch);
+}
+
+TEST(BlockLinear, BoxesHaveDeepBlocks) {
+  const Layout layout = layoutOf(describe(20, 12, 9), 2, Storage::BlockLinear);
+  EXPECT_EQ(layout.levels[0].tiling->blockRows, 0);
+  EXPECT_EQ(layout.levels[0].tiling->blockSlices, 4);
+  EXPECT_EQ(layout.levels[1].tiling->blockSlices, 2);
+  EXPECT_EQ(layout.levels[1].offset, 2u * 2 * 16 * 512);
+}
+
 TEST(Formats, PlainOnesTakeOneTwoOrFourChannels) {
   EXPECT_EQ(unitOf(CU_AD_FORMAT_HALF, 1).bytes, 2u);
   EXPECT_EQ(unitOf(CU_AD_FORMAT_HALF, 4).bytes, 8u);

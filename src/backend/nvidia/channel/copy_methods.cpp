@@ -5,7 +5,7 @@
 namespace vg::backend::nvidia {
 namespace {
 
-constexpr size_t kLaunchWords = 16;              // the most that one launch takes
+constexpr size_t kLaunchWords = 34;              // the most that one launch takes
 constexpr size_t kFillWords = 4;                 // the constant and its form
 constexpr size_t kMostInLine = size_t{1} << 30;  // bytes; the field has 32 bits
 constexpr size_t kMostRows = size_t{1} << 24;
@@ -15,8 +15,30 @@ constexpr uint32_t kPitchBoth = ce::kSourcePitch | ce::kDestinationPitch;
 uint64_t addressOf(const std::byte* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 uint32_t low(size_t value) { return static_cast<uint32_t>(value); }
 
+// Which box of block-linear memory a side is.
+struct TiledMethods {
+  uint32_t block, origin;
+};
+constexpr TiledMethods kTiledSource{ce::kSourceBlock, ce::kSourceOrigin};
+constexpr TiledMethods kTiledDestination{ce::kDestinationBlock, ce::kDestinationOrigin};
+
+// The address of a side, after its tiling where it has one.
+uint64_t place(Push& push, const copy::Side& side, const TiledMethods& methods) {
+  if (!side.tiling) return addressOf(side.base);
+  const copy::Tiling& t = *side.tiling;
+  const bool box = !t.layerPitch;
+  push.write(
+      kCopySubchannel, methods.block,
+      {ce::blockOf(t.blockRows, t.blockSlices), t.rowBytes, t.rows, box ? t.slices : 1, box ? low(side.slice()) : 0});
+  push.write(kCopySubchannel, methods.origin, {low(side.x()), low(side.row())});
+  return addressOf(side.base) + (box ? 0 : side.slice() * t.layerPitch);
+}
+
+uint32_t pitchOf(const copy::Side& side) { return side.tiling ? 0 : low(side.rowPitch); }
+
 // A box without gaps is one long row.
 void straighten(copy::Shape& s) {
+  if (s.tiled()) return;
   if (s.height > 1 && (s.source.rowPitch != s.width || s.destination.rowPitch != s.width)) return;
   const size_t slice = s.width * s.height;
   if (s.depth > 1 && (s.source.slicePitch != slice || s.destination.slicePitch != slice)) return;
@@ -31,7 +53,8 @@ size_t rowsAtOnce(size_t width, size_t pitch) { return width > kMostInLine || pi
 CopyPieces::CopyPieces(const copy::Shape& shape) : shape_(shape) {
   straighten(shape_);
   if (!shape_.bytes()) shape_.depth = 0;
-  rowsAtOnce_ = rowsAtOnce(shape_.width, std::max(shape_.source.rowPitch, shape_.destination.rowPitch));
+  const auto pitch = [](const copy::Side& side) { return side.tiling ? 0 : side.rowPitch; };
+  rowsAtOnce_ = rowsAtOnce(shape_.width, std::max(pitch(shape_.source), pitch(shape_.destination)));
 }
 
 void CopyPieces::write(Push& push) {
@@ -44,15 +67,14 @@ void CopyPieces::write(Push& push) {
 }
 
 void CopyPieces::launch(Push& push, size_t bytes, size_t rows) {
-  const auto at = [this](const copy::Side& side) {
-    return addressOf(side.base) + slice_ * side.slicePitch + row_ * side.rowPitch + column_;
-  };
-  push.writeAddress(kCopySubchannel, ce::kInHigh, at(shape_.source));
-  push.writeAddress(kCopySubchannel, ce::kOutHigh, at(shape_.destination));
-  push.write(kCopySubchannel, ce::kPitchIn,
-             {low(shape_.source.rowPitch), low(shape_.destination.rowPitch), low(bytes), low(rows)});
+  const copy::Side source = shape_.source.moved(column_, row_, slice_);
+  const copy::Side destination = shape_.destination.moved(column_, row_, slice_);
+  push.writeAddress(kCopySubchannel, ce::kInHigh, place(push, source, kTiledSource));
+  push.writeAddress(kCopySubchannel, ce::kOutHigh, place(push, destination, kTiledDestination));
+  push.write(kCopySubchannel, ce::kPitchIn, {pitchOf(source), pitchOf(destination), low(bytes), low(rows)});
   push.write(kCopySubchannel, ce::kLaunch,
-             {ce::kNonPipelined | ce::kFlush | kPitchBoth | (rows > 1 ? ce::kMultiLine : 0)});
+             {ce::kNonPipelined | ce::kFlush | (source.tiling ? 0 : ce::kSourcePitch) |
+              (destination.tiling ? 0 : ce::kDestinationPitch) | (rows > 1 ? ce::kMultiLine : 0)});
 }
 
 void CopyPieces::advance(size_t bytes, size_t rows) {

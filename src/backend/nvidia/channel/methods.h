@@ -28,6 +28,11 @@ namespace ce {
 inline constexpr uint32_t kSemaphoreHigh = 0x240, kSemaphoreLow = 0x244, kPayloadLow = 0x248, kPayloadHigh = 0x24c,
                           kLaunch = 0x300, kInHigh = 0x400, kOutHigh = 0x408, kPitchIn = 0x410, kPitchOut = 0x414,
                           kLineLength = 0x418, kLineCount = 0x41c, kRemapConstA = 0x700, kRemapComponents = 0x708;
+// Block-linear memory: block, width, height, depth and layer one after the other, and where a box begins
+inline constexpr uint32_t kDestinationBlock = 0x70c, kSourceBlock = 0x728, kSourceOrigin = 0x744,
+                          kDestinationOrigin = 0x74c;
+// SET_SRC_BLOCK_SIZE, SET_DST_BLOCK_SIZE: powers of two of GOBs of 8 rows
+constexpr uint32_t blockOf(uint32_t rows, uint32_t slices) { return 1u << 12 | slices << 8 | rows << 4; }
 // LAUNCH_DMA
 inline constexpr uint32_t kNoTransfer = 0, kPipelined = 1, kNonPipelined = 2, kFlush = 1u << 2,
                           kReleaseOneWord = 1u << 3, kReleaseTimestamp = 2u << 3, kSourcePitch = 1u << 7,
@@ -40,7 +45,8 @@ constexpr uint32_t constantOf(uint32_t elementSize) { return (elementSize - 1) <
 namespace compute {
 inline constexpr uint32_t kWaitForIdle = 0x110, kSharedWindowHigh = 0x2a0, kSendPcasA = 0x2b4,
                           kSendSignalingPcas2B = 0x2c0, kLocalBytesHigh = 0x2e4, kLocalMemoryHigh = 0x790,
-                          kLocalWindowHigh = 0x7b0, kInvalidateShaderCaches = 0x1698;
+                          kLocalWindowHigh = 0x7b0, kTextureHeaderVersion = 0x7ac, kSamplerPoolHigh = 0x155c,
+                          kTexturePoolHigh = 0x1574, kInvalidateShaderCaches = 0x1698;
 // SEND_SIGNALING_PCAS2_B: the hardware takes a copy of the descriptor and schedules it
 inline constexpr uint32_t kInvalidateCopySchedule = 3, kInvalidatePrefetchCopySchedule = 0xa;
 // INVALIDATE_SHADER_CACHES_NO_WFI

@@ -59,6 +59,18 @@ CUresult ComputeChannel::setLocalPool(const LocalPool& pool) {
   return CUDA_SUCCESS;
 }
 
+CUresult ComputeChannel::setTexturePools(const TexturePools& pools) {
+  constexpr uint32_t kVersion = 2 - 1;  // of headers, counted from 0
+  VG_TRY(Push push, channel_.begin());
+  push.write(kComputeSubchannel, compute::kTextureHeaderVersion, {kVersion});
+  push.write(kComputeSubchannel, compute::kSamplerPoolHigh,
+             {high(pools.samplers), low(pools.samplers), pools.samplerCount - 1});
+  push.write(kComputeSubchannel, compute::kTexturePoolHigh,
+             {high(pools.headers), low(pools.headers), pools.headerCount - 1});
+  channel_.submit(push);
+  return CUDA_SUCCESS;
+}
+
 Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const std::byte* parameters, uint32_t bytes,
                                         bool cooperative) {
   if (bytes > kMostParameters || code.parameterBase != kDriverWords)

@@ -16,6 +16,12 @@ struct LocalPool {
   uint64_t bytesPerTpc = 0;
 };
 
+// Where the texture units look up headers and samplers, and how many there can be.
+struct TexturePools {
+  uint64_t headers = 0, samplers = 0;  // addresses
+  uint32_t headerCount = 0, samplerCount = 0;
+};
+
 class ComputeChannel {
  public:
   static constexpr uint32_t kMostParameters = 32764;  // bytes
@@ -26,6 +32,7 @@ class ComputeChannel {
   ComputeChannel(const ComputeChannel&) = delete;
 
   CUresult setLocalPool(const LocalPool& pool);
+  CUresult setTexturePools(const TexturePools& pools);
   // Code that was in the caches is another now.
   void forgetCode() { codeIsNew_ = true; }
   // Sends a grid; the number that done() and wait() take. Copies the `bytes` of parameters. Waits when very many are

@@ -91,6 +91,14 @@ CUresult ComputeEngine::replacePool(uint64_t bytesPerTpc) {
   return CUDA_SUCCESS;
 }
 
+CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
+  for (Lane& lane : lanes_) {
+    const std::lock_guard guard(lane.mutex);
+    VG_CHECK(lane.channel->setTexturePools(pools));
+  }
+  return CUDA_SUCCESS;
+}
+
 void ComputeEngine::forgetCode() {
   for (Lane& lane : lanes_) {
     const std::lock_guard guard(lane.mutex);

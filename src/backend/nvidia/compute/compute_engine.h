@@ -35,6 +35,8 @@ class ComputeEngine {
   // Room for so many bytes of stack and local variables a thread, of all threads that the GPU can run at once. Waits
   // for all grids when there is not enough yet.
   CUresult reserveLocal(uint32_t bytes);
+  // Of all grids that are sent from now on.
+  CUresult setTexturePools(const TexturePools& pools);
   // After code was written to where other code may have been.
   void forgetCode();
   ComputeChannel& channel(unsigned lane) { return *lanes_[lane % kLanes].channel; }

@@ -133,6 +133,7 @@ Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const Gri
   Qmd d;
   d.set(qmd::kMajorVersion, 4);
   d.set(qmd::kApiVisibleCallLimit, 1);  // no check
+  d.set(qmd::kSamplerIndex, 1);
   setGrid(d, grid);
   setInvalidations(d);
   setShared(d, code, grid);
