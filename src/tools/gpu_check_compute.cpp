@@ -230,7 +230,7 @@ void checkFaults(GpuBench& bench, Kernels& kernels, Block& host, Block& video) {
     const CUresult result = sent.ok() ? sent.value().wait(kPatience) : sent.error();
     bench.check(result != CUDA_SUCCESS, c.name, "result %d after %.0f us: %s", result, microseconds() - start,
                 t.engine.channel(1).channel().describe().c_str());
-    std::printf("     %s\n", describeFault(bench.gpu, t.engine.channel(1).channel()).c_str());
+    std::printf("     %s\n", examineFault(bench.gpu, t.engine.channel(1).channel(), result).what.c_str());
   }
 }
 

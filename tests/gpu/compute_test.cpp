@@ -191,12 +191,33 @@ TEST_F(Compute, FaultsEndTheChannelWithTheirCode) {
   arguments.word = 0x1000;
   const ComputeEngine::Sent nowhere = must(launch(0, code()));
   EXPECT_EQ(nowhere.wait(kSecond * 10), CUDA_ERROR_ILLEGAL_ADDRESS);
-  (void)describeFault(*fake.gpu, nowhere.channel->channel());
+  EXPECT_EQ(examineFault(*fake.gpu, nowhere.channel->channel(), CUDA_ERROR_ILLEGAL_ADDRESS).error,
+            CUDA_ERROR_ILLEGAL_ADDRESS);
   arguments.word = memory->address();
   EXPECT_EQ(must(launch(1, code(4096 + 128))).wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
   auto next = must(ComputeEngine::create(*fake.gpu, fake.addresses()));
   engine = std::move(next);
   EXPECT_EQ(must(launch(0, code())).wait(kSecond * 10), CUDA_SUCCESS);
+}
+
+TEST_F(Compute, ExceptionsOfAMultiprocessorHaveTheirErrors) {
+  arguments.word = memory->address();
+  const ComputeEngine::Sent stopped = must(launch(0, code(4096 + 128)));
+  EXPECT_EQ(stopped.wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
+  const auto found = [&](uint32_t warp) {
+    fake.driver.setException({131, warp, 0x1002, 0x5000});
+    return examineFault(*fake.gpu, stopped.channel->channel(), CUDA_ERROR_LAUNCH_FAILED);
+  };
+  EXPECT_EQ(found(0x500000f).error, CUDA_ERROR_MISALIGNED_ADDRESS);
+  EXPECT_NE(found(0x500000f).what.find("0x1002"), std::string::npos);
+  EXPECT_EQ(found(0xc00000e).error, CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(found(0x10).error, CUDA_ERROR_INVALID_ADDRESS_SPACE);
+  EXPECT_EQ(found(0x9).error, CUDA_ERROR_ILLEGAL_INSTRUCTION);
+  EXPECT_EQ(found(0x9).instruction, 0x5000u);
+  EXPECT_EQ(found(0x6).error, CUDA_ERROR_INVALID_PC);
+  EXPECT_EQ(found(0x1).error, CUDA_ERROR_HARDWARE_STACK_ERROR);
+  EXPECT_EQ(found(0xfe).error, CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(found(0).error, CUDA_ERROR_LAUNCH_FAILED);
 }
 
 TEST_F(Compute, MalformedShapesAreExceptions) {

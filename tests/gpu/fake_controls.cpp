@@ -67,6 +67,10 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
       return 6;
     case rm::kGetPceMask:
       return sizeof(rm::PceMask);
+    case rm::kReadMmuFaults:
+      return sizeof(rm::MmuFaults);
+    case rm::kReadSmErrorStates:
+      return sizeof(rm::SmErrorStates);
     default:
       return 0;
   }
@@ -125,7 +129,18 @@ Status FakeDriver::answerControl(Object&, uint32_t command, std::byte* p, size_t
       put(p, 3, static_cast<uint8_t>(description_.confidential));
       return kOk;
     case rm::kPerfBoost:
+    case rm::kReadMmuFaults:
       return kOk;
+    case rm::kReadSmErrorStates: {
+      auto& states = *reinterpret_cast<rm::SmErrorStates*>(p);
+      if (states.count > rm::SmErrorStates::kMost) return kInvalidArgument;
+      const uint32_t at = exception_.multiprocessor - states.first;
+      if (exception_.multiprocessor < states.first || at >= states.count) return kOk;
+      states.states[at].warp = exception_.warp;
+      states.states[at].address = exception_.address;
+      states.states[at].counter = exception_.counter;
+      return kOk;
+    }
     default:
       return answerInfo(command, p, bytes);
   }

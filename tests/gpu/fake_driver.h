@@ -51,6 +51,12 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   size_t calls() const { return calls_; }
   // The next allocation of this class fails with the status.
   void failNext(uint32_t objectClass, backend::nvidia::Status status);
+  // What a debugger reads of a multiprocessor from now on.
+  struct Exception {
+    uint32_t multiprocessor = 0, warp = 0;  // its register for warps
+    uint64_t address = 0, counter = 0;
+  };
+  void setException(const Exception& exception) { exception_ = exception; }
 
   static const CUuuid kUuid;
 
@@ -95,6 +101,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   void play();
 
   const Description description_;
+  Exception exception_;
   const backend::nvidia::Abi* abi_ = nullptr;
   std::atomic<uint64_t> used_{0};
   std::atomic<size_t> calls_{0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/gpu_image.h"
 #include "backend/nvidia/kernel_services.h"
 #include "backend/nvidia/queue.h"
@@ -92,6 +93,11 @@ void* GpuDevice::textureOwner(uint64_t handle) const {
 
 void GpuDevice::removeTexture(uint64_t handle) noexcept {
   if (ready_.load(std::memory_order_acquire)) textures_->remove(handle);
+}
+
+bool GpuDevice::holdsTrap(uint64_t address) const {
+  const auto* const instruction = reinterpret_cast<const std::byte*>(address);
+  return known_.placeOf(instruction, sizeof(uint64_t)) == Place::Video && isTrap(instruction);
 }
 
 // An engine that is made later begins with empty caches.

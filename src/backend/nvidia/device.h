@@ -30,6 +30,8 @@ class GpuDevice final : public Device {
   Result<ComputeEngine&> compute();
   // For the next queue: its place among the channels that run kernels.
   unsigned nextLane() { return lanes_.fetch_add(1, std::memory_order_relaxed); }
+  // Whether native code at this address, which may be any, stops its kernel on purpose.
+  bool holdsTrap(uint64_t address) const;
   // After native code was written to memory that may have held other code.
   void codeChanged();
 

@@ -118,13 +118,14 @@ void SentWork::reportFault(const Entry& entry, CUresult error) {
   FaultSink* const faults = faultsOf(entry.command);
   if (!faults || faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
   const Channel& channel = entry.sent.channel->channel();
-  const std::string what = describeFault(device_.gpu(), channel);
-  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.command).c_str(), what.empty() ? "" : ": ",
-         what.c_str(), channel.describe().c_str());
+  Fault fault = examineFault(device_.gpu(), channel, error);
+  if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
+  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.command).c_str(), fault.what.empty() ? "" : ": ",
+         fault.what.c_str(), channel.describe().c_str());
   if (assertionFailed(entry.command))
     faults->report(CUDA_ERROR_ASSERT, "an assertion failed");
   else
-    faults->report(error, "a fault in a kernel");
+    faults->report(fault.error, "a fault in a kernel");
 }
 
 void SentWork::finish(const Entry& entry) {

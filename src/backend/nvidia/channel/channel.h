@@ -45,6 +45,7 @@ class Channel {
   // "put 5 get 3, submitted 5, completed 3, error 31"
   std::string describe() const;
   // Of a channel of the graphics engine.
+  rm::Handle handle() const { return handle_; }
   rm::Handle computeObject() const { return computeObject_; }
 
  private:

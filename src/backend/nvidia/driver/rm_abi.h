@@ -226,7 +226,8 @@ inline constexpr uint32_t kGetAllCopyCaps = 0x20802a0a;
 inline constexpr uint32_t kScheduleGroup = 0xa06c0101;   // on a channel group
 inline constexpr uint32_t kGetSubmitToken = 0xc36f0108;  // on a channel
 inline constexpr uint32_t kConfidentialCapabilities = 0xcb330101;
-inline constexpr uint32_t kReadMmuFaults = 0x83de0328;  // on a debugger
+inline constexpr uint32_t kReadSmErrorStates = 0x83de030c;  // on a debugger
+inline constexpr uint32_t kReadMmuFaults = 0x83de0328;      // on a debugger
 
 struct IdInfo {
   uint32_t gpuId, flags, deviceInstance, subdeviceInstance, sliStatus, boardId, gpuInstance;
@@ -284,7 +285,23 @@ struct MmuFaults {
 };
 static_assert(sizeof(MmuFaults) == 72);
 inline constexpr uint32_t kFaultOfWrite = 1;  // access
-inline constexpr uint8_t kCopyGraphics = 1;   // shares the graphics engine's runlist
+// The exception registers of multiprocessors.
+struct SmErrorStates {
+  static constexpr uint32_t kMost = 100;
+  struct State {
+    uint32_t global, warp, counterLow, globalMask, warpMask, pad;
+    uint64_t address, counter;
+    uint32_t cluster, clusterMask;
+  };
+  Handle channel;
+  uint32_t count;
+  State states[kMost];
+  uint32_t mmuFault;
+  uint8_t mmuValid, pad[3];
+  uint32_t mmuInfo, first;
+};
+static_assert(sizeof(SmErrorStates) == 4824 && offsetof(SmErrorStates, first) == 4820);
+inline constexpr uint8_t kCopyGraphics = 1;  // shares the graphics engine's runlist
 
 inline constexpr uint32_t kEngineGraphics = 1, kEngineCopy0 = 9, kEngineCopy9 = 0x12, kEngineCopy10 = 0x34,
                           kEngineCopy19 = 0x3d;
