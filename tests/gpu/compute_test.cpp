@@ -220,6 +220,17 @@ TEST_F(Compute, ExceptionsOfAMultiprocessorHaveTheirErrors) {
   EXPECT_EQ(found(0).error, CUDA_ERROR_LAUNCH_FAILED);
 }
 
+// Tools such as address sanitizers leave a GiB of them.
+TEST_F(Compute, WindowsTakeNoLowAddresses) {
+  const ComputeFacts& facts = engine->facts();
+  const auto low = reinterpret_cast<uint64_t>(must(fake.addresses().take(kSmallPage, kSmallPage)));
+  fake.addresses().giveBack(reinterpret_cast<std::byte*>(low), kSmallPage);
+  EXPECT_EQ(facts.sharedWindow % kSharedWindowBytes, 0u);
+  EXPECT_EQ(facts.localWindow % kLocalWindowBytes, 0u);
+  for (const uint64_t window : {facts.sharedWindow, facts.localWindow})
+    EXPECT_TRUE(window < low || window - low >= fake.addresses().bytes());
+}
+
 TEST_F(Compute, MalformedShapesAreExceptions) {
   Grid grid;
   grid.threads[0] = 2048;

@@ -1,5 +1,7 @@
 #include "backend/nvidia/compute/compute_engine.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -34,8 +36,8 @@ Result<std::unique_ptr<ComputeEngine>> ComputeEngine::create(Gpu& gpu, Addresses
 
 // Nothing may ever be mapped in them.
 CUresult ComputeEngine::takeWindows() {
-  VG_TRY(sharedWindow_, addresses_.take(kSharedWindowBytes, kSharedWindowBytes));
-  VG_TRY(localWindow_, addresses_.take(kLocalWindowBytes, kLocalWindowBytes));
+  VG_TRY(sharedWindow_, reserveAnywhere(kSharedWindowBytes, kSharedWindowBytes));
+  VG_TRY(localWindow_, reserveAnywhere(kLocalWindowBytes, kLocalWindowBytes));
   facts_.sharedWindow = reinterpret_cast<uint64_t>(sharedWindow_);
   facts_.localWindow = reinterpret_cast<uint64_t>(localWindow_);
   facts_.multiprocessors = gpu_.facts().multiprocessors;
@@ -46,8 +48,8 @@ ComputeEngine::~ComputeEngine() {
   for (Lane& lane : lanes_) lane.channel.reset();
   group_.reset();
   pool_.reset();
-  if (localWindow_) addresses_.giveBack(localWindow_, kLocalWindowBytes);
-  if (sharedWindow_) addresses_.giveBack(sharedWindow_, kSharedWindowBytes);
+  if (localWindow_) munmap(localWindow_, kLocalWindowBytes);
+  if (sharedWindow_) munmap(sharedWindow_, kSharedWindowBytes);
 }
 
 Result<ComputeEngine::Sent> ComputeEngine::launch(unsigned lane, const KernelCode& code, const Grid& grid,

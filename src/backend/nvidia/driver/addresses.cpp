@@ -29,6 +29,16 @@ bool makeInaccessible(void* start, size_t bytes) {
   return mmap(start, bytes, PROT_NONE, kReserved | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
+Result<std::byte*> reserveAnywhere(size_t bytes, size_t alignment) {
+  void* const raw = mmap(nullptr, bytes + alignment, PROT_NONE, kReserved, -1, 0);
+  if (raw == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu addresses are free", bytes + alignment);
+  auto* const start = static_cast<std::byte*>(raw);
+  const size_t skipped = -reinterpret_cast<uintptr_t>(raw) & (alignment - 1);
+  if (skipped) munmap(start, skipped);
+  if (skipped < alignment) munmap(start + skipped + bytes, alignment - skipped);
+  return start + skipped;
+}
+
 Result<Addresses&> Addresses::shared() {
   static Addresses* const instance = []() -> Addresses* {
     // Programs sit at the bottom and at the top of the addresses; in between there is room, unless a tool has taken it.

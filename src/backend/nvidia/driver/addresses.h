@@ -30,6 +30,10 @@ class Addresses {
   std::map<std::byte*, size_t> free_;  // start -> bytes, never adjacent; guarded by mutex_
 };
 
+// Inaccessible addresses for what GPUs never reach as memory, wherever the process has room: below 2^40 there is little
+// where a tool has taken it. Given back by munmap(). Requires: as take().
+Result<std::byte*> reserveAnywhere(size_t bytes, size_t alignment);
+
 // Inaccessible memory at these addresses, whatever was there.
 bool makeInaccessible(void* start, size_t bytes);
 
