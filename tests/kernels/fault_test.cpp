@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdlib>
 
 #include "kernels/fixture.h"
@@ -53,6 +54,14 @@ TEST_F(FaultTest, AFaultNamesItsBlockAmongThoseRunTogether) {
                                         "setp.ne.u32 %p1, %r3, 5;\n@%p1 bra DONE;\n"
                                         "st.global.u32 [%rd1], %r3;\nDONE:"));
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, text, 8, 64, "block \\[5,0,0\\]", CUdeviceptr{0x10});
+}
+
+TEST_F(FaultTest, AThreadWhoseStackForSignalsIsGoneStillGetsItsError) {
+  EXPECT_EQ(run(function(touch()), 1, 1, allocate(4)), CUDA_SUCCESS);
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  EXPECT_EQ(sigaltstack(&none, nullptr), 0);
+  expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 1, 1, "illegal address in block", CUdeviceptr{0x10});
 }
 
 TEST_F(FaultTest, DeviceMemoryThatNobodyAllocatedIsNotReachable) {
