@@ -44,7 +44,7 @@ uint32_t kinds(const TensorMap& map) {
 
 // Word 14 of im2col: the lower corners and then the upper ones.
 uint32_t corners(const TensorMap& map) {
-  const uint32_t axes = map.rank - 2u, bits = cornerBits(axes), mask = (1u << bits) - 1;
+  const uint32_t axes = std::clamp(map.rank - 2, 1, 3), bits = cornerBits(axes), mask = (1u << bits) - 1;
   uint32_t word = 0;
   for (uint32_t a = 0; a < axes; ++a) {
     word |= (static_cast<uint32_t>(map.lowerCorner[a]) & mask) << a * bits;

@@ -85,13 +85,13 @@ struct Launches : ::testing::Test {
   }
 
   void launch(uint32_t value, Point done, uint64_t* stamp = nullptr) {
-    auto* const record = new Record;
+    auto record = std::make_unique<Record>();
     record->kernel = kernel;
     record->value = value;
     record->parameters = reinterpret_cast<const std::byte*>(&record->value);
     record->release = [](backend::LaunchRecord* one) { delete static_cast<Record*>(one); };
-    backend::Command commands[2] = {backend::LaunchCommand{record, &sink}, backend::Timestamp{stamp}};
     ASSERT_EQ(kernel->prepare(record->shape), CUDA_SUCCESS);
+    backend::Command commands[2] = {backend::LaunchCommand{record.release(), &sink}, backend::Timestamp{stamp}};
     ASSERT_EQ(queue->submit(commands, stamp ? 2 : 1, done), CUDA_SUCCESS);
   }
   uint32_t variable() const {

@@ -67,7 +67,8 @@ TEST(Tiling, EqualOnesAreKeptOnce) {
 }
 
 TEST(Tiling, CopiesGoInAndOut) {
-  const Tiling& tiling = kept(boxOf(100, 20, 3, 1, 1));
+  const Tiling box = boxOf(100, 20, 3, 1, 1);
+  const Tiling& tiling = kept(box);
   std::vector<std::byte> memory(tiling.totalBytes()), from(90 * 17 * 2), to(from.size());
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31);
   Shape in;

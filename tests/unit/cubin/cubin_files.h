@@ -13,7 +13,7 @@
 
 namespace vg::cubin::testing {
 
-inline std::string fileOf(const std::string& name) {
+inline std::string fileOf([[maybe_unused]] const std::string& name) {
 #ifdef CUBINS
   std::ifstream file(CUBINS + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
