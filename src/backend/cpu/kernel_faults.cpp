@@ -54,7 +54,7 @@ const void* codeAddress(const void* context) {
 }
 
 // Async-signal-safe. False when the signal is not a kernel's.
-bool throwOut(int signal, const siginfo_t& info, void* context) {
+VG_OUTLIVES_FIBRE bool throwOut(int signal, const siginfo_t& info, void* context) {
   KernelThread* const thread = KernelThread::ifAny();
   if (!thread || !thread->interruptible()) return false;
   if (signal == kInterrupt) {
@@ -107,7 +107,7 @@ void passOn(int signal, siginfo_t* info, void* context) {
   passing = outer;
 }
 
-void handle(int signal, siginfo_t* info, void* context) {
+VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
   const int savedError = errno;
   const bool moved = signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr);
   const bool copying =

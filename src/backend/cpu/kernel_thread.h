@@ -75,7 +75,7 @@ class KernelThread {
   };
   bool interruptible() const { return running_ && interruptible_; }
   // For a signal handler, when interruptible(): makes the thread go on at run(), which returns false.
-  void throwOutOf(void* signalContext);
+  VG_OUTLIVES_FIBRE void throwOutOf(void* signalContext);
 
  private:
   KernelThread();
