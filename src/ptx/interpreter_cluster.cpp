@@ -4,11 +4,6 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 // Where the addresses of the instruction count from: generic ones are the host's.
 uint64_t baseOf(const Warp& w, const Step& s) {
   return s.space == Space::None ? reinterpret_cast<uint64_t>(w.block->clusterShared) : 0;

@@ -168,6 +168,10 @@ void selectAsync(const Instruction& i, const Function& f, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
 void selectMatrix(const Instruction& i, const Function& f, Step& s);
 
+template <class Visit>
+inline void eachLane(uint32_t mask, Visit visit) {
+  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
+}
 inline uint64_t maskOf(uint32_t bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 inline int64_t signExtend(uint64_t value, uint32_t bits) {
   return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);

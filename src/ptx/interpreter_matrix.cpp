@@ -5,11 +5,6 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 // Bytes from the first to the last element of a fragment in memory.
 uint64_t extentOf(const MatrixForm& form, uint64_t stride) {
   const bool columns = form.has(kMatrixColumnsA);

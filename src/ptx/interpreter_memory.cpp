@@ -8,11 +8,6 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 // Aligned scalars as one access each, so that racing threads see whole values.
 uint64_t loadBits(const std::byte* at, uint32_t bytes, int order) {
   switch (bytes) {

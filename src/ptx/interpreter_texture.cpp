@@ -5,11 +5,6 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 void access(Warp& w, const Step& s, uint32_t mask) {
   uint64_t lanes[kTextureSlots][kWarpSize];
   const TextureShape& shape = *s.texture;

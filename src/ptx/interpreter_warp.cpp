@@ -6,11 +6,6 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 enum class Shuffle : uint8_t { Up, Down, Butterfly, Index };
 
 void shuffle(Warp& w, const Step& s, uint32_t mask) {

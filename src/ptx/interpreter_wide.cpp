@@ -9,11 +9,6 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-template <class Visit>
-void eachLane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
-
 Pair readPair(Warp& w, uint32_t lane, const Source& s) {
   if (s.kind != Source::Kind::Register || s.bits != 128) return {w.read(lane, s), 0};
   const uint64_t* const slots = w.frame(lane).registers + s.slot;
