@@ -286,8 +286,10 @@ INSTANTIATE_TEST_SUITE_P(EntryPoints, HostileCalls, testing::Range(0u, static_ca
 // Waiting for a value that nobody writes is what these are for.
 bool mayBlockForEver(const char* name) { return std::strstr(name, "WaitValue") || std::strstr(name, "BatchMemOp"); }
 
-// Calls that take the current context away would otherwise make all later ones fail at the door.
+// Calls that take the current context away, or leave it in error, would otherwise make all later ones fail at the door.
 void restoreContext() {
+  const CUresult state = FIND(cuStreamQuery)(nullptr);
+  if (state != CUDA_SUCCESS && state != CUDA_ERROR_NOT_READY) FIND(cuDevicePrimaryCtxReset)(0);
   CUcontext primary;
   if (FIND(cuDevicePrimaryCtxRetain)(&primary, 0) == CUDA_SUCCESS) FIND(cuCtxSetCurrent)(primary);
 }
@@ -305,7 +307,7 @@ TEST_P(HostileSequences, LeaveTheProcessAlive) {
       if (call % 8 == 0) restoreContext();
       entry.attack();
     }
-    if (world.succeeded < kCallsInSequence / 30) {
+    if (world.succeeded < kCallsInSequence / 20) {
       std::fprintf(stderr, "only %u calls succeeded: this tests nothing\n", world.succeeded);
       _exit(102);
     }
