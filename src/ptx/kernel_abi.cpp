@@ -2,10 +2,9 @@
 
 namespace vg::ptx {
 
-BlockShape blockShapeOf(uint32_t x, uint32_t, uint32_t) {
+BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z) {
   if (x % kWarpSize == 0) return BlockShape::RowsOf32;
-  const bool powerOfTwo = x < kWarpSize && (x & (x - 1)) == 0;
-  return powerOfTwo ? BlockShape::PowerOfTwo : BlockShape::Other;
+  return y == 1 && z == 1 ? BlockShape::Line : BlockShape::Other;
 }
 
 }  // namespace vg::ptx

@@ -152,8 +152,8 @@ inline constexpr size_t frameMemory(const KernelTraits& traits, uint32_t warps) 
 
 // Which blocks a variant of the native code is valid for.
 enum class BlockShape : uint32_t {
-  RowsOf32,    // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
-  PowerOfTwo,  // blockDim.x is 1, 2, 4, 8 or 16, whole rows fit a warp
+  RowsOf32,  // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
+  Line,      // blockDim.y and .z are 1: a warp is up to 32 consecutive x
   Other,
 };
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);

@@ -1,5 +1,6 @@
 // Compiled code against the interpreter: every kernel of PTX files of one signature (input words, output, count), for
-// every target, with blocks of many shapes, must leave the same bytes in memory. Arguments: FILE... [-k kernel].
+// every target, with blocks of many shapes, must leave the same bytes in memory. What the code generator refuses counts
+// as a difference for blocks of one row on targets with FMA: those it has to compile. Arguments: FILE... [-k kernel].
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -53,6 +54,10 @@ LaunchSpec launchOf(Memory& memory, const Shape3& grid, const Shape3& block, uin
   return spec;
 }
 
+bool hasFma(const Target& target) {
+  return std::strstr(target.features, "+fma") || std::strstr(target.features, "+avx512f");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,9 +86,7 @@ int main(int argc, char** argv) {
       if (!program.ok()) return std::printf("%s does not interpret\n", f.name.c_str()), 2;
       for (const Target& target : targets()) {
         std::map<std::pair<int, bool>, CompiledKernel> compiled;
-        bool gap = false;
         for (const Shape3& block : blocks) {
-          if (gap) break;
           const uint32_t n = 1000;
           const Shape3 grid{3, block.y > 1 ? 2u : 1u, 1};
           const auto key =
@@ -93,11 +96,11 @@ int main(int argc, char** argv) {
             const int status = kernel->second.compile(text, f.name, target, block, &log);
             if (status != CUDA_SUCCESS) {
               std::printf("%s %s: %d %s", f.name.c_str(), target.name, status, log.c_str());
-              status == CUDA_ERROR_NOT_SUPPORTED ? ++refused : ++differ;
-              gap = true;
-              break;
+              const bool mayRefuse = blockShapeOf(block.x, block.y, block.z) == BlockShape::Other || !hasFma(target);
+              status == CUDA_ERROR_NOT_SUPPORTED&& mayRefuse ? ++refused : ++differ;
             }
           }
+          if (kernel->second.blob.code.empty()) continue;
           if (std::getenv("VERBOSE"))
             std::fprintf(stderr, "%s %s %ux%ux%u\n", f.name.c_str(), target.name, block.x, block.y, block.z);
           Memory expected, actual;

@@ -156,6 +156,8 @@ Form Emitter::specialForm(const PtxValue& v) {
     const uint32_t axis = static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::TidX);
     if (options_.rowsOf32) {
       form.scalar = laneThread_[axis];
+    } else if (options_.line) {
+      form.scalar = axis == 0 ? b_.CreateShl(warp_, 5) : b_.getInt32(0);
     } else {
       for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(threadIndex(axis, c));
     }

@@ -30,6 +30,7 @@ struct EmitOptions {
   bool fma = false;
   bool f16c = false;
   bool rowsOf32 = false;
+  bool line = false;
   bool fullWarps = false;
   bool trustsParameters = true;  // pointers that the kernel is given are aligned as it uses them
   std::string cpu, features;

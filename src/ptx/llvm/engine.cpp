@@ -112,6 +112,7 @@ EmitOptions optionsOf(const Request& request) {
   if (request.lanes == 4 || request.lanes == 8 || request.lanes == 16) options.lanes = request.lanes;
   if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes
   options.rowsOf32 = request.shape == BlockShape::RowsOf32;
+  options.line = request.shape == BlockShape::Line;
   options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters;
   return options;
@@ -141,7 +142,10 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
   if (request.dumpDirectory.empty()) return {};
   mkdir(request.dumpDirectory.c_str(), 0777);
   const std::string name = request.entry.substr(0, 100);
-  return request.dumpDirectory + "/" + name + (options.rowsOf32 ? ".rows" : ".other") +
+  return request.dumpDirectory + "/" + name +
+         (options.rowsOf32 ? ".rows"
+          : options.line   ? ".line"
+                           : ".other") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") + ".w" +
          std::to_string(options.lanes);
 }
@@ -170,6 +174,7 @@ void compile(Job& job) {
   Program program = buildProgram(module, entry);
   ShapeOptions shapes;
   shapes.rowsOf32 = options.rowsOf32;
+  shapes.line = options.line;
   analyseShapes(program, shapes);
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);

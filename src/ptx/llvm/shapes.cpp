@@ -64,10 +64,10 @@ class Analysis {
   Shape special(ptx::Special s) const {
     switch (s) {
       case Special::TidX:
-        return options_.rowsOf32 ? affine(1, 32, false) : kVarying;
+        return options_.rowsOf32 || options_.line ? affine(1, 32, false) : kVarying;
       case Special::TidY:
       case Special::TidZ:
-        return options_.rowsOf32 ? kUniform : kVarying;
+        return options_.rowsOf32 || options_.line ? kUniform : kVarying;
       case Special::LaneId:
         return affine(1, 32, false);
       case Special::LanemaskEq:

@@ -148,6 +148,7 @@ Program buildProgram(const Module& module, uint32_t entry);
 // Divergence, shapes, components. `shapeOfSpecial` says what the block shape makes of special registers.
 struct ShapeOptions {
   bool rowsOf32 = false;
+  bool line = false;
 };
 void analyseShapes(Program& program, const ShapeOptions& options);
 // Bytes between the local memory of neighbouring lanes.
