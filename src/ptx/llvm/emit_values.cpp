@@ -140,6 +140,17 @@ llvm::Value* Emitter::chunkOfForm(const Form& form, uint32_t c) {
   return b_.CreateAdd(splat, iota(c, form.scalar->getType(), form.shape.stride));
 }
 
+// What the instruction behind a value makes of its sources as `read` gives them.
+llvm::Value* Emitter::madeAgain(ValueId id, llvm::function_ref<Value*(ValueId)> read) {
+  const PtxValue& v = program_.values[id];
+  const Instruction& i = program_.instructions[v.instruction];
+  llvm::SmallVector<Value*, 4> sources;
+  for (ValueId s : i.sources) sources.push_back(s == kNone ? nullptr : read(s));
+  llvm::SmallVector<Value*, 2> results;
+  compute(i, sources, results);
+  return results[v.resultIndex];
+}
+
 llvm::Value* Emitter::chunkOf(ValueId id, uint32_t c) {
   const Form form = formOf(id);
   if (!form.chunks.empty()) return form.chunks[c];
@@ -147,13 +158,7 @@ llvm::Value* Emitter::chunkOf(ValueId id, uint32_t c) {
   Value* vector = nullptr;
   if (form.shape.fragile) {
     // The affine form may be wrong in some lanes: compute what made it once more, lane by lane.
-    const PtxValue& v = program_.values[id];
-    const Instruction& i = program_.instructions[v.instruction];
-    llvm::SmallVector<Value*, 4> sources;
-    for (ValueId s : i.sources) sources.push_back(s == kNone ? nullptr : chunkOf(s, c));
-    llvm::SmallVector<Value*, 2> results;
-    compute(i, sources, results);
-    vector = results[v.resultIndex];
+    vector = madeAgain(id, [&](ValueId s) { return chunkOf(s, c); });
   } else {
     vector = chunkOfForm(form, c);
   }
@@ -165,15 +170,7 @@ llvm::Value* Emitter::chunkOf(ValueId id, uint32_t c) {
 llvm::Value* Emitter::laneOf(ValueId id, Value* lane) {
   const Form form = formOf(id);
   if (!form.chunks.empty()) return extractLane(form.chunks, lane);
-  if (form.shape.fragile) {
-    const PtxValue& v = program_.values[id];
-    const Instruction& i = program_.instructions[v.instruction];
-    llvm::SmallVector<Value*, 4> sources;
-    for (ValueId s : i.sources) sources.push_back(s == kNone ? nullptr : laneOf(s, lane));
-    llvm::SmallVector<Value*, 2> results;
-    compute(i, sources, results);
-    return results[v.resultIndex];
-  }
+  if (form.shape.fragile) return madeAgain(id, [&](ValueId s) { return laneOf(s, lane); });
   if (!form.shape.affine()) return form.scalar;
   LType* const type = form.scalar->getType();
   Value* const steps = b_.CreateZExtOrTrunc(lane, type);

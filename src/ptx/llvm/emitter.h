@@ -144,6 +144,7 @@ class Emitter {
   Value* chunkOf(ValueId id, uint32_t chunk);  // vector form of any shape
   Chunks vectorsOf(ValueId id);
   Value* laneOf(ValueId id, Value* lane);
+  Value* madeAgain(ValueId id, llvm::function_ref<Value*(ValueId)> read);
   Value* chunkOfForm(const Form& form, uint32_t chunk);
   Slot makeSlot(const vg::ptx::gen::Value& v, const char* name);
   Form loadSlot(const Slot& slot, const vg::ptx::gen::Value& v);
