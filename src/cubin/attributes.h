@@ -12,6 +12,7 @@ namespace vg::cubin {
 // Codes that a driver has a use for; files have others.
 enum class Code : uint8_t {
   MaxThreads = 0x05,       // 3 x u32
+  Sampler = 0x09,          // u32 symbol, 4 x u8 as in SamplerMode
   ParameterBank = 0x0A,    // u32 symbol, u16 offset in bank 0, u16 size
   Externs = 0x0F,          // u32 symbols
   RequiredThreads = 0x10,  // 3 x u32

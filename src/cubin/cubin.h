@@ -12,7 +12,8 @@
 //   4. relocate() every section but those of Kind::Zeroes, and upload the bytes; `external` answers the addresses of
 //      the functions that a driver supplies (device_functions.h);
 //   5. a launch points the queue's descriptor at kernel.section's address + kernel.offset, binds the banks of
-//      kernel.banks, and fills bank 0 (kernel.bank0Bytes, parameters from kernel.parameterBase on).
+//      kernel.banks, and fills bank 0 (kernel.bank0Bytes, parameters from kernel.parameterBase on, then the numbers of
+//      kernel.references).
 #pragma once
 
 #include <array>
@@ -29,6 +30,8 @@
 namespace vg::cubin {
 
 inline constexpr uint32_t kNone = ~uint32_t{0};
+// Of an entry of the tables in which kernels look up what a texture, sampler or surface is; the driver's choice.
+inline constexpr uint32_t kDescriptionBytes = 64;
 
 enum class Kind : uint8_t {
   Code,      // .text.*; the address of the whole piece 128-byte aligned and 4 KiB of mapped memory behind it
@@ -55,6 +58,21 @@ struct Parameter {
 struct Bank {
   uint32_t number;   // 0 to 17, of the hardware
   uint32_t section;  // index into Cubin::sections
+};
+
+// A texture, sampler or surface that a kernel names: where its number goes, 32 bits of bank 0.
+struct Reference {
+  enum class Kind : uint8_t { Texture, Sampler, Surface };
+  Kind kind = Kind::Texture;
+  uint32_t symbol = 0;
+  uint32_t offset = 0;  // bytes in bank 0; the word lies within bank0Bytes
+};
+
+// What a module says of a sampler of its own.
+struct SamplerMode {
+  static constexpr uint8_t kUnsaid = 0xFF;
+  uint8_t addressing[3] = {kUnsaid, kUnsaid, kUnsaid};  // by axis: 0 wraps, 1 mirrors, 2 and 3 clamp, 4 has a border
+  uint8_t filter = kUnsaid;                             // 1: linear
 };
 
 // Code that may be called: what it needs.
@@ -84,6 +102,7 @@ struct Kernel : Function {
   uint32_t parameterBytes = 0;
   uint32_t bank0Bytes = 0;  // driver's words and parameters; parameterBase + parameterBytes
   std::vector<Bank> banks;
+  std::vector<Reference> references;
   std::vector<std::string> externals;  // functions of the driver that it calls itself
   bool unknownStack = false;           // it recurses or calls through pointers: stackBytes is a lower bound
 };
@@ -123,6 +142,7 @@ struct Cubin {
   std::vector<Kernel> kernels;
   std::vector<Function> functions;  // code that is no kernel but has a name and a size
   std::vector<Variable> variables;
+  std::map<uint32_t, SamplerMode> samplers;  // by symbol
   std::vector<Section> sections;
   std::vector<std::string> externals;  // undefined functions, each once
 

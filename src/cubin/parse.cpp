@@ -7,6 +7,7 @@
 
 #include "cubin/attributes.h"
 #include "cubin/cubin.h"
+#include "cubin/references.h"
 #include "images/elf_file.h"
 
 namespace vg::cubin {
@@ -53,6 +54,8 @@ class Parser {
   void addFunction(uint32_t symbol);
   void addVariable(uint32_t symbol);
   CUresult describeModule();
+  void addSampler(const Attribute& attribute);
+  CUresult checkReferences(const Kernel& kernel) const;
   CUresult describeKernels();
   CUresult describe(Kernel& kernel);
   void apply(const Attribute& attribute, Kernel& kernel);
@@ -236,6 +239,22 @@ void Parser::listCode() {
   }
 }
 
+// Launches write the numbers behind the driver's words.
+CUresult Parser::checkReferences(const Kernel& kernel) const {
+  for (const Reference& reference : kernel.references)
+    if (reference.offset < kernel.parameterBase || reference.offset > kernel.bank0Bytes - sizeof(uint32_t))
+      return fail(CUDA_ERROR_INVALID_IMAGE, "cubin kernel %s: a reference at %#x of bank 0", kernel.name.c_str(),
+                  reference.offset);
+  return CUDA_SUCCESS;
+}
+
+void Parser::addSampler(const Attribute& attribute) {
+  const uint32_t modes = attribute.word(1);
+  SamplerMode& mode = cubin_.samplers[attribute.word(0)];
+  for (unsigned axis = 0; axis < 3; ++axis) mode.addressing[axis] = static_cast<uint8_t>(modes >> 8 * axis);
+  mode.filter = static_cast<uint8_t>(modes >> 24);
+}
+
 CUresult Parser::describeModule() {
   const ElfSection* section = file_.find(kInformation);
   if (!section) return CUDA_SUCCESS;
@@ -243,6 +262,7 @@ CUresult Parser::describeModule() {
   VG_CHECK(forEachAttribute(information, [&](const Attribute& attribute) {
     const auto of = [&]() -> Needs& { return needs_[attribute.word(0)]; };
     if (attribute.code == Code::Registers) of().registers = attribute.word(1);
+    if (attribute.code == Code::Sampler) addSampler(attribute);
     if (attribute.code == Code::FrameSize) of().frame = attribute.word(1);
     if (attribute.code == Code::MinStackSize || attribute.code == Code::MaxStackSize)
       of().stack = std::max(of().stack, attribute.word(1));
@@ -383,8 +403,12 @@ void Parser::sortBanks() {
 
 CUresult Parser::describeKernels() {
   sortBanks();
+  VG_TRY(References references, readReferences(file_, symbols_));
   for (Kernel& kernel : cubin_.kernels) {
     VG_CHECK(describe(kernel));
+    if (const auto found = references.find(kernel.name); found != references.end())
+      kernel.references = std::move(found->second);
+    VG_CHECK(checkReferences(kernel));
     kernel.banks = banks_[kernel.symbol];
     kernel.banks.insert(kernel.banks.end(), commonBanks_.begin(), commonBanks_.end());
   }

@@ -1,6 +1,7 @@
 // Channels, copies and fills, run by the fake GPU.
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "gpu/fake_gpu.h"
@@ -60,6 +61,27 @@ TEST_F(Channels, WaitForEachOther) {
   host::release(releasing, word, 5);
   other->channel(0).submit(releasing);
   EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
+}
+
+// Seen on an H100 beside other processes whose channels come and go.
+TEST(Channel, RingsAgainWhenTheHardwareDoesNotHearIt) {
+  FakeDriver::Description description;
+  description.lostDoorbells = 5;
+  FakeGpu fake(description);
+  const auto group = must(ChannelGroup::create(*fake.gpu, fake.addresses(), kEngine, 1));
+  EXPECT_EQ(group->channel(0).wait(group->channel(0).submitted()), CUDA_SUCCESS);
+}
+
+TEST_F(Channels, ThatAreAbandonedTakeNothingMoreAndStopForWhoeverWaits) {
+  Push waiting = must(channel.begin());
+  host::acquire(waiting, host->address(4096), 5);
+  const uint64_t number = channel.submit(waiting);
+  std::thread other([&] { EXPECT_EQ(channel.wait(number), CUDA_ERROR_LAUNCH_TIMEOUT); });
+  channel.abandon(CUDA_ERROR_LAUNCH_TIMEOUT);
+  other.join();
+  group->close();
+  EXPECT_EQ(channel.begin().error(), CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_EQ(channel.state(), CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
 TEST_F(Channels, CopyBoxesOfAnyShape) {

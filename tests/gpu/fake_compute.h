@@ -24,7 +24,9 @@ struct FakeGrid {
 };
 // GPU address -> memory; null when it may not be reached.
 using FakeTranslate = std::function<std::byte*(uint64_t address, size_t bytes, bool write)>;
-// Does what the grid's code would do; a code of the hardware's (13, 31) when that faults, else 0.
+// Does what the grid's code would do; a code of the hardware's (13, 31) when that faults, kRunsOn when it has not come
+// to its end, else 0.
+inline constexpr uint32_t kRunsOn = ~uint32_t{0};
 using FakeProgram = std::function<uint32_t(const FakeGrid& grid, const FakeTranslate& translate)>;
 
 class FakeCompute {

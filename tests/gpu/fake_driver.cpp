@@ -94,10 +94,20 @@ void FakeDriver::play() {
     {
       const std::lock_guard guard(mutex_);
       if (over_) return;
-      for (const auto& channel : channels_) worked |= channel->run();
+      if (hearsDoorbell())
+        for (const auto& channel : channels_) worked |= channel->run();
     }
     std::this_thread::sleep_for(std::chrono::microseconds(worked ? 0 : 50));
   }
+}
+
+bool FakeDriver::hearsDoorbell() {
+  constexpr uint32_t kSilent = UINT32_MAX;
+  if (rings_ > description_.lostDoorbells || !description_.lostDoorbells) return true;
+  if (!doorbell_) return false;
+  auto* const word = reinterpret_cast<uint32_t*>(doorbell_->start() + rm::kDoorbell);
+  if (std::exchange(*word, kSilent) != kSilent) ++rings_;
+  return rings_ > description_.lostDoorbells;
 }
 
 size_t FakeDriver::openFiles() const {

@@ -31,7 +31,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
     // node -> errno of opening it
     std::map<std::string, int> refusedNodes;
     bool confidential = false;
-    FakeProgram program;  // what grids do
+    FakeProgram program;         // what grids do
+    unsigned lostDoorbells = 0;  // the hardware looks for work when it has been rung this often, and once more
   };
   FakeDriver() : FakeDriver(Description{}) {}
   explicit FakeDriver(Description description);
@@ -99,6 +100,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   Status answerInfo(uint32_t command, std::byte* parameters, size_t bytes);
   void freeTree(Client& client, Handle handle);
   void play();
+  bool hearsDoorbell();
 
   const Description description_;
   Exception exception_;
@@ -111,6 +113,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   std::map<uint32_t, Status> failNext_;
   FakeUvm uvm_;
   FakeMemoryRef doorbell_;
+  unsigned rings_ = 0;
   std::vector<std::shared_ptr<FakeChannel>> channels_;
   int nextFile_ = 100000;
   Handle nextClient_ = 0xc1d00001;

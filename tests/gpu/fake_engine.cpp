@@ -101,6 +101,7 @@ bool FakeChannel::method(uint32_t subchannel, uint32_t address, uint32_t value) 
   }
   if (subchannel == kComputeSubchannel && compute_) {
     const uint32_t code = compute_->method(address, value);
+    if (code == kRunsOn) return false;  // the header runs again later
     return code ? die(code) : true;
   }
   if (subchannel != kCopySubchannel || !copyBound_) return die(kBadMethod);

@@ -1,5 +1,6 @@
 // Images, kernels and launches as core uses them, on the fake GPU: a module made by hand, whose code the test plays.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -18,9 +19,21 @@ using namespace backend::nvidia;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
+constexpr uint32_t kDies = 0xdead, kNeverEnds = 0xe7de7;
+
+// What the last grid found of textures.
+struct {
+  uint32_t texture, sampler;
+  bool samplerAsHeader;
+  uint64_t descriptions;
+} named;
+
 // Adds the parameter to the module's variable, whose address stands in constant bank 3.
 uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
   const Qmd& d = grid.descriptor;
+  std::memcpy(&named.descriptions, grid.bank0 + 0xf0, sizeof named.descriptions);
+  named.samplerAsHeader = d.get(qmd::kSamplerIndex);
+  if (!named.samplerAsHeader) named.texture = grid.parameter<uint32_t>(4), named.sampler = grid.parameter<uint32_t>(8);
   const uint64_t bank = (uint64_t{d.get(qmd::bankAddressHigh(3))} << 32 | d.get(qmd::bankAddressLow(3))) << 6;
   const std::byte* const constants = translate(bank, 8, false);
   if (!constants) return 31;
@@ -31,7 +44,8 @@ uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
   uint32_t value;
   std::memcpy(&value, variable, sizeof value);
   value += grid.parameter<uint32_t>(0);
-  if (grid.parameter<uint32_t>(0) == 0xdead) return 13;
+  if (grid.parameter<uint32_t>(0) == kDies) return 13;
+  if (grid.parameter<uint32_t>(0) == kNeverEnds) return kRunsOn;
   std::memcpy(variable, &value, sizeof value);
   return 0;
 }
@@ -147,13 +161,74 @@ TEST_F(Launches, StampsAndHostCallsFollowThem) {
 }
 
 TEST_F(Launches, AFaultIsReportedAndAllThatFollowsEnds) {
-  launch(0xdead, {timeline, zero + 1});
+  launch(kDies, {timeline, zero + 1});
   launch(1, {timeline, zero + 2});
   ASSERT_TRUE(timeline->waitFor(zero + 2, 10'000'000'000));
   EXPECT_EQ(sink.seen, CUDA_ERROR_LAUNCH_FAILED);
   launch(1, {timeline, zero + 3});
   ASSERT_TRUE(timeline->waitFor(zero + 3, 10'000'000'000));
   EXPECT_EQ(variable(), 40u);
+}
+
+// The word behind the parameters names a texture, the next one a sampler.
+struct Named : Launches {
+  Named() {
+    cubin::Cubin code = moduleOfOneKernel();
+    code.symbols.push_back({"picture", cubin::kNone, 0, true, false});
+    code.symbols.push_back({"smooth", cubin::kNone, 0, true, false});
+    code.kernels[0].references = {{cubin::Reference::Kind::Texture, 2, kDriverWords + 4},
+                                  {cubin::Reference::Kind::Sampler, 3, kDriverWords + 8}};
+    code.kernels[0].bank0Bytes = kDriverWords + 12;
+    code.samplers[3].filter = 1;
+    source.native = std::make_shared<const cubin::Cubin>(code);
+    image = must(device->load(source, {}));
+    kernel = must(image->kernel("add"));
+  }
+};
+
+TEST_F(Named, TexturesAndSamplersReachTheKernel) {
+  const backend::Global picture = must(image->reference(backend::Image::Reference::Texture, "picture"));
+  EXPECT_EQ(image->reference(backend::Image::Reference::Surface, "picture").error(), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(image->global("picture").error(), CUDA_ERROR_INVALID_VALUE);
+  const uint64_t handle = uint64_t{1} << 61 | 77;
+  std::memcpy(reinterpret_cast<void*>(picture.address), &handle, sizeof handle);
+  launch(1, {timeline, zero + 1});
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+  EXPECT_EQ(named.texture, 77u);
+  EXPECT_NE(named.sampler, 0u);
+  EXPECT_FALSE(named.samplerAsHeader);
+  EXPECT_NE(named.descriptions, 0u);
+}
+
+TEST_F(Launches, AKernelThatDoesNotEndIsStopped) {
+  device->setLaunchLimit(30'000'000);
+  launch(1, {timeline, zero + 1});
+  launch(kNeverEnds, {timeline, zero + 2});
+  launch(1, {timeline, zero + 3});
+  ASSERT_TRUE(timeline->waitFor(zero + 3, 10'000'000'000));
+  EXPECT_EQ(sink.seen, CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_EQ(variable(), 41u);
+  launch(1, {timeline, zero + 4});
+  ASSERT_TRUE(timeline->waitFor(zero + 4, 10'000'000'000));
+  EXPECT_EQ(variable(), 41u);
+}
+
+TEST_F(Launches, ManyBehindAKernelThatDoesNotEndAreStoppedToo) {
+  device->setLaunchLimit(30'000'000);
+  launch(kNeverEnds, {timeline, zero + 1});
+  for (uint32_t i = 2; i <= 200; ++i) launch(1, {timeline, zero + i});
+  ASSERT_TRUE(timeline->waitFor(zero + 200, 10'000'000'000));
+  EXPECT_EQ(sink.seen, CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_EQ(variable(), 40u);
+}
+
+TEST_F(Launches, AKernelThatDoesNotEndBehindAHostCallIsStopped) {
+  device->setLaunchLimit(30'000'000);
+  const backend::Command call = backend::HostCall{[](void*) { usleep(2000); }, nullptr};
+  ASSERT_EQ(queue->submit(&call, 1, {}), CUDA_SUCCESS);
+  launch(kNeverEnds, {timeline, zero + 1});
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+  EXPECT_EQ(sink.seen, CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
 TEST_F(Launches, KernelsKnowTheirLimits) {

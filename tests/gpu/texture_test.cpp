@@ -162,5 +162,31 @@ TEST_F(Textures, HaveNumbersThatAreNotUsedAgainSoon) {
   EXPECT_NE(must(device.addTexture(view, &first)), one);
 }
 
+TEST_F(Textures, HandlesSayWhatTheyAre) {
+  arrays::TextureView view = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 1, kBase);
+  EXPECT_EQ(must(device.addTexture(view, nullptr)) >> 61, 1u);
+  view.surface = true;
+  EXPECT_EQ(must(device.addTexture(view, nullptr)) >> 61, 4u);
+  EXPECT_EQ(must(device.addSampler({})) >> 61, 2u);
+}
+
+TEST(TextureDescription, HasItsWordsWhereCompiledQueriesLook) {
+  arrays::TextureView view = viewOf({16, 8, 3, CU_AD_FORMAT_HALF, 1, CUDA_ARRAY3D_LAYERED}, 2, kBase);
+  view.sampler.addressing[1] = arrays::Addressing::Border;
+  view.sampler.linear = view.sampler.normalized = true;
+  const TextureDescription texture = descriptionOf(view);
+  EXPECT_EQ(texture[0x0c / 4], 3u);
+  EXPECT_EQ(texture[0x10 / 4], 4u);
+  EXPECT_EQ(texture[0x18 / 4], 1u);
+  EXPECT_EQ(texture[0x1c / 4], 1u);
+  EXPECT_EQ(texture[0x20 / 4], uint32_t{CU_AD_FORMAT_HALF});
+  EXPECT_EQ(texture[0x28 / 4], 3u);
+  EXPECT_EQ(texture[0x2c / 4], 2u);
+  view.surface = true;
+  const TextureDescription surface = descriptionOf(view);
+  EXPECT_EQ(surface[0x0c / 4], uint32_t{CU_AD_FORMAT_HALF});
+  EXPECT_EQ(surface[0x1c / 4], 3u);
+}
+
 }  // namespace
 }  // namespace vg::testing

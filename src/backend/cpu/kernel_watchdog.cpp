@@ -4,15 +4,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <cstdlib>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "backend/cpu/kernel_launch.h"
+#include "backend/launch_limit.h"
 #include "base/log.h"
-#include "base/settings.h"
 
 namespace vg::backend::cpu::watchdog {
 namespace {
@@ -77,24 +76,14 @@ Dog& dog() {
   return *instance;
 }
 
-uint64_t readLimit() {
-  const double seconds = std::strtod(settings().launchTimeout.c_str(), nullptr);
-  return seconds > 0 && seconds < 1e9 ? static_cast<uint64_t>(seconds * 1e9) : 0;
-}
-
 }  // namespace
 
-uint64_t limit() {
-  static const uint64_t value = readLimit();
-  return value;
-}
-
-Watch::Watch(RunningLaunch& launch) : launch_(limit() ? &launch : nullptr) {
+Watch::Watch(RunningLaunch& launch) : launch_(launchLimit() ? &launch : nullptr) {
   if (!launch_) [[likely]]
     return;
   Dog& watcher = dog();
   const std::lock_guard lock(watcher.mutex);
-  watcher.watched.push_back({launch_, Clock::now() + std::chrono::nanoseconds(limit())});
+  watcher.watched.push_back({launch_, Clock::now() + std::chrono::nanoseconds(launchLimit())});
   if (!watcher.running) watcher.start();
   watcher.changed.notify_one();
 }

@@ -2,18 +2,13 @@
 // the first kernel runs under a limit.
 #pragma once
 
-#include <cstdint>
-
 namespace vg::backend::cpu {
 
 struct RunningLaunch;
 
 namespace watchdog {
 
-// Nanoseconds a kernel may run; 0: no limit.
-uint64_t limit();
-
-// Watches a launch while alive. Does nothing without a limit.
+// Watches a launch while alive. Does nothing without a limit (launchLimit()).
 class Watch {
  public:
   explicit Watch(RunningLaunch& launch);

@@ -76,6 +76,7 @@ Result<ComputeEngine&> GpuDevice::compute() {
     VG_TRY(std::unique_ptr<ComputeEngine> engine, ComputeEngine::create(*gpu_, addresses_));
     VG_TRY(textures_, TexturePool::create(*gpu_, addresses_));
     VG_CHECK(engine->setTexturePools(textures_->places()));
+    if (launchLimit_) engine->setPatience(launchLimit_);
     compute_ = std::move(engine);
     ready_.store(compute_.get(), std::memory_order_release);
   }
@@ -87,12 +88,21 @@ Result<uint64_t> GpuDevice::addTexture(const arrays::TextureView& view, void* ow
   return textures_->add(view, owner);
 }
 
+Result<uint64_t> GpuDevice::addSampler(const arrays::SamplerState& state) {
+  VG_CHECK(compute());
+  return textures_->addSampler(state);
+}
+
 void* GpuDevice::textureOwner(uint64_t handle) const {
   return ready_.load(std::memory_order_acquire) ? textures_->owner(handle) : nullptr;
 }
 
 void GpuDevice::removeTexture(uint64_t handle) noexcept {
   if (ready_.load(std::memory_order_acquire)) textures_->remove(handle);
+}
+
+void GpuDevice::stopKernels() noexcept {
+  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->stop(CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
 bool GpuDevice::holdsTrap(uint64_t address) const {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backend/device.h"
+#include "backend/launch_limit.h"
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
@@ -28,12 +29,20 @@ class GpuDevice final : public Device {
   Watcher& watcher() { return watcher_; }
   // Made at the first call.
   Result<ComputeEngine&> compute();
+  // How long a kernel may run, nanoseconds; 0: for ever. Set before the first launch.
+  uint64_t launchLimit() const { return launchLimit_; }
+  void setLaunchLimit(uint64_t nanoseconds) { launchLimit_ = nanoseconds; }
+  // Ends all kernels, of all contexts, with CUDA_ERROR_LAUNCH_TIMEOUT: this process runs none any more.
+  void stopKernels() noexcept;
   // For the next queue: its place among the channels that run kernels.
   unsigned nextLane() { return lanes_.fetch_add(1, std::memory_order_relaxed); }
   // Whether native code at this address, which may be any, stops its kernel on purpose.
   bool holdsTrap(uint64_t address) const;
   // After native code was written to memory that may have held other code.
   void codeChanged();
+
+  // A sampler that kernels name; removeTexture() ends it.
+  Result<uint64_t> addSampler(const arrays::SamplerState& state);
 
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
@@ -60,6 +69,7 @@ class GpuDevice final : public Device {
   Watcher watcher_;
   Addresses& addresses_;
   std::atomic<unsigned> lanes_{0};
+  uint64_t launchLimit_ = backend::launchLimit();
   std::mutex making_;
   std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
   std::unique_ptr<TexturePool> textures_;   // made with compute_

@@ -6,6 +6,7 @@
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
 #include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/named_textures.h"
 #include "backend/nvidia/placed_cubin.h"
 
 namespace vg::backend::nvidia {
@@ -18,6 +19,7 @@ class GpuImage final : public Image {
         cubin_(source.native),
         name_(source.name),
         limits_(source.limits),
+        textures_(device, *cubin_),
         placed_(device, source.native, source.name) {}
 
   CUresult load(const ImageSource& source);
@@ -30,8 +32,11 @@ class GpuImage final : public Image {
   Result<Global> global(const std::string& name) override {
     const cubin::Variable* const variable = cubin_->variable(name);
     if (variable) return Global{placed_.addressOf(*variable), variable->size};
+    if (textures_.knows(name))
+      return fail(CUDA_ERROR_INVALID_VALUE, "%s is a texture, surface or sampler reference", name.c_str());
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no variable %s", name_.c_str(), name.c_str());
   }
+  Result<Global> reference(Reference kind, const std::string& name) override { return textures_.find(kind, name); }
   std::vector<std::string> kernelNames() const override {
     std::vector<std::string> names;
     for (const auto& [name, kernel] : kernels_) names.push_back(name);
@@ -46,6 +51,7 @@ class GpuImage final : public Image {
   const std::string name_;
   const KernelLimits* const limits_;
   std::shared_ptr<KernelServices> services_;  // null: no kernel needs them
+  NamedTextures textures_;
   PlacedCubin placed_;
   std::map<std::string, std::unique_ptr<GpuKernel>> kernels_;
 };
@@ -60,9 +66,12 @@ CUresult GpuImage::load(const ImageSource& source) {
     return uint64_t{0};  // of code that nobody runs
   };
   VG_CHECK(placed_.fill(external, source.describeOnly));
+  if (!source.describeOnly) VG_CHECK(textures_.make());
   for (const cubin::Kernel& kernel : cubin_->kernels) {
     VG_TRY(const KernelCode code, codeOf(kernel));
-    kernels_[kernel.name] = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
+    auto made = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
+    if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
+    kernels_[kernel.name] = std::move(made);
   }
   device_.codeChanged();
   return CUDA_SUCCESS;

@@ -1,6 +1,7 @@
 #include "backend/nvidia/gpu_kernel.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/kernel_services.h"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr uint32_t kUserConstants = 3;  // the bank of __constant__ variables
 constexpr uint32_t kWarp = 32;
+
+bool isSampler(const cubin::Reference& reference) { return reference.kind == cubin::Reference::Kind::Sampler; }
 
 uint32_t product(const std::array<uint32_t, 3>& size) {
   return std::max(size[0], 1u) * std::max(size[1], 1u) * std::max(size[2], 1u);
@@ -51,6 +54,7 @@ GpuKernel::GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::
       code_(code),
       limits_(limits),
       services_(services),
+      samplersApart_(std::any_of(native.references.begin(), native.references.end(), isSampler)),
       facts_(factsOf(device.traits(), cubin, native, code.registers)),
       rules_(device.traits(), native.cluster) {
   for (const cubin::Parameter& parameter : native.parameters) parameters_.push_back({parameter.offset, parameter.size});
@@ -89,8 +93,19 @@ uint32_t GpuKernel::sharedPreferred(const LaunchShape& shape) const {
   return static_cast<uint32_t>(std::min<uint64_t>(all, rules_.resident(facts_, threads, shape.dynamicShared) * block));
 }
 
+std::vector<std::byte> GpuKernel::withTextures(const std::byte* parameters) const {
+  std::vector<std::byte> bytes(code_.bank0Bytes - code_.parameterBase);
+  if (parameterBytes()) std::memcpy(bytes.data(), parameters, parameterBytes());
+  for (const NamedTextures::Word& word : textures_) {
+    const auto number = static_cast<uint32_t>(*word.handle);
+    std::memcpy(&bytes[word.offset - code_.parameterBase], &number, sizeof number);
+  }
+  return bytes;
+}
+
 Grid GpuKernel::grid(const LaunchShape& shape) const {
   Grid grid;
+  grid.samplersApart = samplersApart_;
   for (int i = 0; i < 3; ++i) {
     grid.blocks[i] = shape.grid[i];
     grid.threads[i] = shape.block[i];

@@ -4,6 +4,7 @@
 #include "backend/device.h"
 #include "backend/kernel_rules.h"
 #include "backend/nvidia/compute/grid.h"
+#include "backend/nvidia/named_textures.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::nvidia {
@@ -33,6 +34,11 @@ class GpuKernel final : public Kernel {
 
   // Null: its module needs none.
   KernelServices* services() const { return services_; }
+  // Words of bank 0 that a launch takes from elsewhere.
+  void setTextures(std::vector<NamedTextures::Word> words) { textures_ = std::move(words); }
+  bool namesTextures() const { return !textures_.empty(); }
+  // The parameters and what follows them in bank 0. Requires: namesTextures().
+  std::vector<std::byte> withTextures(const std::byte* parameters) const;
   // What a launch sends. Requires: prepare(shape) succeeded.
   KernelCode code() const;
   Grid grid(const LaunchShape& shape) const;
@@ -46,6 +52,8 @@ class GpuKernel final : public Kernel {
   const KernelCode code_;
   const KernelLimits* const limits_;
   KernelServices* const services_;
+  const bool samplersApart_;
+  std::vector<NamedTextures::Word> textures_;
   std::vector<Parameter> parameters_;
   const KernelFacts facts_;
   KernelRules rules_;

@@ -1,10 +1,13 @@
 #include "backend/nvidia/sent_work.h"
 
+#include <ctime>
+
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
 #include "backend/nvidia/kernel_services.h"
 #include "base/log.h"
+#include "base/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -87,11 +90,22 @@ Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command) {
   const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
   const auto launch = [&]() -> Result<ComputeEngine::Sent> {
     VG_TRY(ComputeEngine & engine, device_.compute());
-    return engine.launch(lane_, kernel.code(), kernel.grid(record.shape), record.parameters, kernel.parameterBytes(),
-                         record.shape.cooperative);
+    const auto send = [&](const std::byte* parameters, size_t bytes) {
+      return engine.launch(lane_, kernel.code(), kernel.grid(record.shape), parameters, static_cast<uint32_t>(bytes),
+                           record.shape.cooperative);
+    };
+    if (!kernel.namesTextures()) return send(record.parameters, kernel.parameterBytes());
+    const std::vector<std::byte> parameters = kernel.withTextures(record.parameters);
+    return send(parameters.data(), parameters.size());
   };
   Result<ComputeEngine::Sent> sent = launch();
-  if (!sent.ok()) command.faults->report(sent.error(), "a kernel that could not be sent");
+  if (sent.ok()) return sent;
+  if (sent.error() == CUDA_ERROR_TIMEOUT && device_.launchLimit()) {  // no room behind kernels that do not end
+    device_.stopKernels();
+    command.faults->report(CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
+  } else {
+    command.faults->report(sent.error(), "a kernel that could not be sent");
+  }
   return sent;
 }
 
@@ -100,15 +114,44 @@ void SentWork::runLaunch(const LaunchCommand& command) {
   Result<ComputeEngine::Sent> sent = send(command);
   if (sent.ok()) {
     entry.sent = *sent;
-    if (const CUresult error = sent.value().wait()) reportFault(entry, error);
+    waitFor(entry);
   }
   if (command.record->release) command.record->release(command.record);
 }
 
+void SentWork::waitFor(Entry& entry) {
+  constexpr uint64_t kSpin = 1'000'000;  // ns
+  if (!device_.launchLimit()) (void)entry.sent.wait();
+  const auto over = [&] { return ended(entry); };
+  while (!spinUntil(over, kSpin)) {
+    entry.sent.channel->channel().remind();
+    const timespec pause{0, 20'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+bool SentWork::overdue(Entry& entry) const {
+  const uint64_t limit = device_.launchLimit();
+  if (!limit || !std::holds_alternative<LaunchCommand>(entry.command) || !entry.sent.first()) return false;
+  const uint64_t now = monotonicNanoseconds();
+  if (!entry.begun) entry.begun = now;
+  return now - entry.begun > limit;
+}
+
+void SentWork::remind() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || entries_.empty()) return;
+  if (const ComputeChannel* const channel = entries_.front().sent.channel) channel->channel().remind();
+}
+
 bool SentWork::ended(Entry& entry) {
   if (!entry.sent.channel || entry.sent.done()) return true;
-  const CUresult error = entry.sent.channel->state();
-  if (error == CUDA_SUCCESS) return false;
+  CUresult error = entry.sent.channel->state();
+  if (error == CUDA_SUCCESS) {
+    if (!overdue(entry)) return false;
+    device_.stopKernels();
+    error = CUDA_ERROR_LAUNCH_TIMEOUT;
+  }
   if (entry.sent.done()) return true;  // just before its channel died
   reportFault(entry, error);
   return true;
@@ -118,7 +161,8 @@ void SentWork::reportFault(const Entry& entry, CUresult error) {
   FaultSink* const faults = faultsOf(entry.command);
   if (!faults || faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
   const Channel& channel = entry.sent.channel->channel();
-  Fault fault = examineFault(device_.gpu(), channel, error);
+  Fault fault = error == CUDA_ERROR_LAUNCH_TIMEOUT ? Fault{error, "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT"}
+                                                   : examineFault(device_.gpu(), channel, error);
   if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.command).c_str(), fault.what.empty() ? "" : ": ",
          fault.what.c_str(), channel.describe().c_str());

@@ -33,18 +33,23 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   // Of the Watcher: takes what has ended off the front.
   enum class Found { Nothing, Something, End };  // End: nothing is left to watch
   Found collect();
+  // Of the Watcher, when nothing has ended for a while.
+  void remind();
 
  private:
   struct Entry {
     Command command;
     Point done;
     ComputeEngine::Sent sent;  // of a launch; no channel: it was not sent
+    uint64_t begun = 0;        // when it was first seen with nothing before it, ns; under a limit only
   };
   Result<ComputeEngine::Sent> send(const LaunchCommand& command);
   template <class Box>
   Result<ComputeEngine::Sent> sendTransfer(const Box& box, FaultSink* faults);
   Result<ComputeEngine::Sent> send(const Command& command);
+  void waitFor(Entry& entry);
   bool ended(Entry& entry);
+  bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
   void reportFault(const Entry& entry, CUresult error);
 

@@ -1,5 +1,7 @@
 // The textures and surfaces of a GPU: headers and samplers in video memory, where the texture units look them up by the
-// number that kernels are given. A header's sampler has the same number. Thread-safe.
+// number that kernels are given, and descriptions, which kernels look up. A header's sampler has the same number.
+//
+// A handle is the number and, above it, a bit that says what it is, which kernels may ask (istypep). Thread-safe.
 #pragma once
 
 #include <deque>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "backend/nvidia/compute/compute_channel.h"
+#include "backend/nvidia/texture_description.h"
 #include "backend/nvidia/texture_words.h"
 
 namespace vg::backend::nvidia {
@@ -19,22 +22,27 @@ class TexturePool {
   static Result<std::unique_ptr<TexturePool>> create(Gpu& gpu, Addresses& addresses);
 
   TexturePools places() const;
-  // The number: never 0, and not used again soon. CUDA_ERROR_OUT_OF_MEMORY when all are in use.
+  // The handle: never 0, and not used again soon. CUDA_ERROR_OUT_OF_MEMORY when all are in use.
   Result<uint64_t> add(const arrays::TextureView& view, void* owner);
+  // Of a sampler that textures are read with, whatever their own.
+  Result<uint64_t> addSampler(const arrays::SamplerState& state);
   // Null: no living texture.
-  void* owner(uint64_t number) const;
+  void* owner(uint64_t handle) const;
   // Requires: nobody else removes it, and no kernel reads it. Others are ignored.
-  void remove(uint64_t number);
+  void remove(uint64_t handle);
 
  private:
   TexturePool() = default;
-  bool lives(uint64_t number) const { return number && number < entries_.size() && entries_[number].alive; }
+  Result<uint64_t> put(uint64_t kind, const TextureWords& header, const TextureWords& sampler,
+                       const TextureDescription& description, void* owner);
+  Result<uint32_t> freeNumber();
 
   struct Entry {
-    bool alive = false;
+    uint64_t handle = 0;  // 0: free
     void* owner = nullptr;
   };
-  std::unique_ptr<Block> block_;   // headers, then samplers
+  bool lives(uint64_t handle) const;
+  std::unique_ptr<Block> block_;   // headers, then samplers, then descriptions
   mutable std::mutex mutex_;       // guards all below
   std::vector<Entry> entries_{1};  // the first is nobody's
   std::deque<uint32_t> free_;      // the oldest first

@@ -10,8 +10,9 @@
 namespace vg::backend::nvidia {
 namespace {
 
-constexpr uint64_t kPolling = 200'000;  // ns without an end, after which it naps
-constexpr uint64_t kAwake = 50'000;     // ns without work, after which it sleeps
+constexpr uint64_t kPolling = 200'000;     // ns without an end, after which it naps
+constexpr uint64_t kReminder = 1'000'000;  // ns without an end, after which channels are reminded of their work
+constexpr uint64_t kAwake = 50'000;        // ns without work, after which it sleeps
 
 void nap() {
   const timespec pause{0, 20'000};
@@ -41,7 +42,7 @@ void Watcher::takeNew(Works& active) {
 void Watcher::main() {
   Works active;
   uint32_t seen = 0;
-  uint64_t lastEnd = 0;
+  uint64_t lastEnd = 0, reminded = 0;
   for (uint32_t round = 0;; ++round) {
     if (const uint32_t arrivals = arrivals_.load(std::memory_order_acquire); arrivals != seen) {
       seen = arrivals;
@@ -64,7 +65,12 @@ void Watcher::main() {
     } else if (progress) {
       lastEnd = monotonicNanoseconds();
     } else if (round % 64 == 0) {
-      if (os::soleCore() || monotonicNanoseconds() - lastEnd > kPolling) nap();
+      const uint64_t now = monotonicNanoseconds();
+      if (now - lastEnd > kReminder && now - reminded > kReminder) {
+        for (const auto& work : active) work->remind();
+        reminded = now;
+      }
+      if (os::soleCore() || now - lastEnd > kPolling) nap();
     } else {
       relax();
     }

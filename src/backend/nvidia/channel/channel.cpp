@@ -103,13 +103,20 @@ CUresult Channel::registerWithUvm(Addresses& addresses, bool graphics) {
   return CUDA_SUCCESS;
 }
 
-Channel::~Channel() {
+void Channel::close() {
   if (registered_) gpu_.uvm().unregisterChannel(gpu_.facts().uuid, handle_);
   if (handle_) gpu_.client().free(group_, handle_);
+  registered_ = false;
+  handle_ = computeObject_ = 0;
+}
+
+Channel::~Channel() {
+  close();
   if (window_) addresses_->giveBack(window_, windowBytes_);
 }
 
 Result<Push> Channel::begin() {
+  if (const CUresult error = abandoned_.load(std::memory_order_acquire)) return error;
   if (submitted_ >= kInFlight) VG_CHECK(wait(submitted_ + 1 - kInFlight, patience_));
   std::byte* const piece = memory_->start() + kPiecesAt + submitted_ % kInFlight * kPieceBytes;
   return Push(reinterpret_cast<uint32_t*>(piece), kSubmissionWords - kTailWords);
@@ -137,6 +144,7 @@ uint64_t Channel::send(size_t at, size_t words) {
 }
 
 CUresult Channel::state() const {
+  if (const CUresult error = abandoned_.load(std::memory_order_acquire)) return error;
   const volatile rm::Notification& error = notification();
   if (error.status != 0xffff) return CUDA_SUCCESS;
   // Xid 31: an access to an address that is not mapped. 48, 94, 95: memory errors.
@@ -156,6 +164,7 @@ CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
   if (completed() >= submission) return CUDA_SUCCESS;
   constexpr uint64_t kSpin = 1'000'000;  // ns; what takes longer can spare the time of waking up
   const uint64_t start = now();
+  uint64_t reminded = start;
   for (uint32_t round = 1; completed() < submission; ++round) {
     if (round % 4096) continue;
     if (const CUresult error = state()) return fail(error, "a channel died: %s", describe().c_str());
@@ -164,7 +173,12 @@ CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
       VG_LOG(Error, "a channel does not come to an end: %s", describe().c_str());
       return CUDA_ERROR_TIMEOUT;
     }
-    if (waited > kSpin) nap();
+    if (waited <= kSpin) continue;
+    if (now() - reminded > kSpin) {
+      remind();
+      reminded = now();
+    }
+    nap();
   }
   return CUDA_SUCCESS;
 }

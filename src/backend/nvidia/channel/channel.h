@@ -4,6 +4,7 @@
 // progress is one number that the CPU reads from memory; no system call is made on the way. One thread at a time.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "backend/nvidia/channel/push.h"
@@ -42,6 +43,12 @@ class Channel {
   CUresult wait(uint64_t submission, uint64_t nanoseconds = 10'000'000'000);
   // CUDA_SUCCESS, or what ended the channel.
   CUresult state() const;
+  // Tells the GPU again that there is something to do. It happens that it does not hear the first time, when channels
+  // of other processes come or go. Any thread.
+  void remind() const { gpu_.ringDoorbell(token_); }
+  // From now on this is the channel's state, whatever runs; who waits gives up. Any thread. It is still the hardware's
+  // until ChannelGroup::close().
+  void abandon(CUresult error) { abandoned_.store(error, std::memory_order_release); }
   // "put 5 get 3, submitted 5, completed 3, error 31"
   std::string describe() const;
   // Of a channel of the graphics engine.
@@ -57,6 +64,8 @@ class Channel {
   explicit Channel(Gpu& gpu) : gpu_(gpu) {}
   // In `slot` of the group's block.
   CUresult create(const ChannelGroup& group, Addresses& addresses, size_t slot);
+  // Takes it from the hardware, also in the middle of work. Its memory stays.
+  void close();
   uint64_t send(size_t at, size_t words);
   CUresult createObject(const ChannelGroup& group, const Block& rings, size_t at);
   CUresult createEngineObjects(const ChannelGroup& group);
@@ -79,6 +88,7 @@ class Channel {
   uint32_t token_ = 0;
   uint64_t submitted_ = 0;
   uint64_t patience_ = 10'000'000'000;
+  std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
 };
 
 }  // namespace vg::backend::nvidia

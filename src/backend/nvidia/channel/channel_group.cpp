@@ -44,9 +44,12 @@ CUresult ChannelGroup::schedule() {
   return status ? refused(status, "to schedule channels on engine %#x", engine_) : CUDA_SUCCESS;
 }
 
-ChannelGroup::~ChannelGroup() {
-  channels_.clear();
+void ChannelGroup::close() {
+  for (const auto& channel : channels_) channel->close();
   if (handle_) gpu_.client().free(gpu_.device(), handle_);
+  handle_ = 0;
 }
+
+ChannelGroup::~ChannelGroup() { close(); }
 
 }  // namespace vg::backend::nvidia

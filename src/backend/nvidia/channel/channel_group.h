@@ -15,6 +15,9 @@ class ChannelGroup {
   ~ChannelGroup();
   ChannelGroup(const ChannelGroup&) = delete;
 
+  // Ends all channels, also in the middle of work. They stay to be asked for their state. Requires: nobody submits, now
+  // or later.
+  void close();
   Channel& channel(int index) const { return *channels_[static_cast<size_t>(index)]; }
   int count() const { return static_cast<int>(channels_.size()); }
   uint32_t engine() const { return engine_; }

@@ -61,6 +61,7 @@ CUresult ComputeChannel::setLocalPool(const LocalPool& pool) {
 
 CUresult ComputeChannel::setTexturePools(const TexturePools& pools) {
   constexpr uint32_t kVersion = 2 - 1;  // of headers, counted from 0
+  facts_.descriptions = pools.descriptions;
   VG_TRY(Push push, channel_.begin());
   push.write(kComputeSubchannel, compute::kTextureHeaderVersion, {kVersion});
   push.write(kComputeSubchannel, compute::kSamplerPoolHigh,

@@ -20,6 +20,7 @@ struct LocalPool {
 struct TexturePools {
   uint64_t headers = 0, samplers = 0;  // addresses
   uint32_t headerCount = 0, samplerCount = 0;
+  uint64_t descriptions = 0;  // address
 };
 
 class ComputeChannel {
@@ -53,7 +54,7 @@ class ComputeChannel {
   void schedule(Push& push, uint64_t descriptor);
 
   Channel& channel_;
-  const ComputeFacts facts_;
+  ComputeFacts facts_;
   std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission; then the last grid's number
   bool codeIsNew_ = true;
   uint64_t lastGrid_ = 0;

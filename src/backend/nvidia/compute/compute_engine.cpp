@@ -101,6 +101,22 @@ CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
   return CUDA_SUCCESS;
 }
 
+void ComputeEngine::setPatience(uint64_t nanoseconds) {
+  for (Lane& lane : lanes_) {
+    const std::lock_guard guard(lane.mutex);
+    lane.channel->channel().setPatience(nanoseconds);
+  }
+}
+
+// Who waits for room holds a lane, and gives up when its channel is abandoned.
+void ComputeEngine::stop(CUresult error) {
+  for (Lane& lane : lanes_) lane.channel->channel().abandon(error);
+  const std::lock_guard pool(poolMutex_);
+  std::vector<std::unique_lock<std::mutex>> rights;
+  for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);
+  group_->close();
+}
+
 void ComputeEngine::forgetCode() {
   for (Lane& lane : lanes_) {
     const std::lock_guard guard(lane.mutex);

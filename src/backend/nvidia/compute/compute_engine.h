@@ -24,6 +24,8 @@ class ComputeEngine {
     ComputeChannel* channel = nullptr;
     uint64_t number = 0;
     bool done() const { return channel->done(number); }
+    // Nothing before it is left in its channel: it runs, or is about to.
+    bool first() const { return channel->done(number - 1); }
     CUresult wait(uint64_t nanoseconds = UINT64_MAX) const { return channel->wait(number, nanoseconds); }
   };
   // Sends a grid behind all others of its lane. Lanes share channels when there are more of them than channels.
@@ -37,6 +39,10 @@ class ComputeEngine {
   CUresult reserveLocal(uint32_t bytes);
   // Of all grids that are sent from now on.
   CUresult setTexturePools(const TexturePools& pools);
+  // How long a launch waits for room behind many others, nanoseconds; then CUDA_ERROR_TIMEOUT. For ever at first.
+  void setPatience(uint64_t nanoseconds);
+  // Ends all grids, whatever they do; `error` is the state of all channels from now on.
+  void stop(CUresult error);
   // After code was written to where other code may have been.
   void forgetCode();
   ComputeChannel& channel(unsigned lane) { return *lanes_[lane % kLanes].channel; }

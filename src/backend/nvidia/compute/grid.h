@@ -31,6 +31,7 @@ struct Grid {
   uint32_t cluster[3] = {1, 1, 1};  // blocks
   bool clusters = false;            // the kernel knows of clusters, if of one block each
   uint32_t dynamicShared = 0;       // bytes a block
+  bool samplersApart = false;       // textures are read with samplers of their own numbers
   uint32_t sharedPreferred = 0;     // bytes a multiprocessor should keep for blocks; at least one block fits anyway
   uint64_t number = 0;              // %gridid
   uint64_t workspace = 0;           // of a cooperative grid: {u32 bytes, u32 barrier}, zeroed
@@ -48,6 +49,7 @@ struct ComputeFacts {
   uint64_t sharedWindow = 0;  // 4 GiB where generic addresses mean shared memory
   uint64_t localWindow = 0;   // 16 MiB where they mean local memory
   uint32_t multiprocessors = 0;
+  uint64_t descriptions = 0;  // of textures and surfaces, by number (texture_description.h)
 };
 
 inline constexpr size_t kSharedWindowBytes = size_t{1} << 32, kLocalWindowBytes = size_t{1} << 24;

@@ -30,7 +30,8 @@ namespace qmd {
 
 inline constexpr Qmd::Field kType{23, 3};  // 2 a grid of blocks, 3 of clusters
 inline constexpr Qmd::Field kLocalLowSize{512, 24}, kSassVersion{536, 8}, kLocalHighSize{544, 24};
-inline constexpr Qmd::Field kApiVisibleCallLimit{568, 1}, kSamplerIndex{569, 1};  // 1: as the header's
+inline constexpr Qmd::Field kApiVisibleCallLimit{568, 1},
+    kSamplerIndex{569, 1};  // 1: as the header's; 0: the word behind it
 inline constexpr Qmd::Field kMinorVersion{576, 4}, kMajorVersion{580, 4};
 inline constexpr Qmd::Field kSharedMemorySize{584, 18};  // bytes, a multiple of 128
 inline constexpr Qmd::Field kInvalidateTextureHeader{602, 1}, kInvalidateTextureSampler{603, 1},

@@ -1,0 +1,69 @@
+#include "backend/nvidia/named_textures.h"
+
+#include "arrays/texture.h"
+#include "backend/nvidia/device.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+using Kind = cubin::Reference::Kind;
+
+arrays::SamplerState stateOf(const cubin::SamplerMode& mode) {
+  constexpr arrays::Addressing kModes[] = {arrays::Addressing::Wrap, arrays::Addressing::Mirror,
+                                           arrays::Addressing::Clamp, arrays::Addressing::Clamp,
+                                           arrays::Addressing::Border};
+  arrays::SamplerState state;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (mode.addressing[axis] < std::size(kModes)) state.addressing[axis] = kModes[mode.addressing[axis]];
+  state.linear = mode.filter == 1;
+  return state;
+}
+
+}  // namespace
+
+NamedTextures::~NamedTextures() {
+  for (const auto& [symbol, named] : named_)
+    if (named.kind == Kind::Sampler) device_.removeTexture(named.handle);
+}
+
+Result<uint64_t> NamedTextures::makeSampler(uint32_t symbol) {
+  const auto described = code_.samplers.find(symbol);
+  return device_.addSampler(stateOf(described == code_.samplers.end() ? cubin::SamplerMode{} : described->second));
+}
+
+CUresult NamedTextures::make() {
+  for (const cubin::Kernel& kernel : code_.kernels)
+    for (const cubin::Reference& reference : kernel.references) {
+      const auto [place, isNew] = named_.try_emplace(reference.symbol);
+      if (!isNew) continue;
+      if (reference.kind == Kind::Sampler) {
+        VG_TRY(place->second.handle, makeSampler(reference.symbol));
+      }
+      place->second.kind = reference.kind;
+    }
+  return CUDA_SUCCESS;
+}
+
+Result<Global> NamedTextures::find(Image::Reference kind, const std::string& name) const {
+  const Kind wanted = kind == Image::Reference::Texture ? Kind::Texture : Kind::Surface;
+  for (const auto& [symbol, named] : named_)
+    if (named.kind == wanted && code_.symbols[symbol].name == name)
+      return Global{reinterpret_cast<CUdeviceptr>(&named.handle), sizeof named.handle};
+  return fail(CUDA_ERROR_NOT_FOUND, "no kernel reads %s through the name %s",
+              wanted == Kind::Texture ? "a texture" : "a surface", name.c_str());
+}
+
+bool NamedTextures::knows(const std::string& name) const {
+  for (const auto& [symbol, named] : named_)
+    if (code_.symbols[symbol].name == name) return true;
+  return false;
+}
+
+std::vector<NamedTextures::Word> NamedTextures::wordsOf(const cubin::Kernel& kernel) const {
+  std::vector<Word> words;
+  for (const cubin::Reference& reference : kernel.references)
+    words.push_back({reference.offset, &named_.at(reference.symbol).handle});
+  return words;
+}
+
+}  // namespace vg::backend::nvidia
