@@ -5,6 +5,8 @@
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
+#include "backend/nvidia/device.h"
+#include "backend/nvidia/traits.h"
 #include "gpu/fake_driver.h"
 
 namespace vg::testing {
@@ -32,5 +34,13 @@ struct FakeGpu {
   std::unique_ptr<backend::nvidia::Uvm> uvm;
   std::unique_ptr<backend::nvidia::Gpu> gpu;
 };
+
+// The device of such a GPU. Never destroyed, as its watcher is not; what it leaves is known to leak checkers.
+inline backend::nvidia::GpuDevice* keptDevice(FakeGpu& fake) {
+  static auto* const all = new std::vector<backend::nvidia::GpuDevice*>;
+  const backend::Traits traits = must(backend::nvidia::traitsOf(*fake.gpu));
+  all->push_back(new backend::nvidia::GpuDevice(std::move(fake.gpu), fake.addresses(), traits));
+  return all->back();
+}
 
 }  // namespace vg::testing

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/nvidia/device.h"
-#include "backend/nvidia/traits.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -40,10 +38,7 @@ struct Services : ::testing::Test {
     size_t bytes;
   };
   FakeGpu fake;
-  GpuDevice* const device = [&] {
-    const backend::Traits traits = must(traitsOf(*fake.gpu));
-    return new GpuDevice(std::move(fake.gpu), fake.addresses(), traits);
-  }();
+  GpuDevice* const device = keptDevice(fake);
   std::byte* window = nullptr;
   size_t used = 0;
   int released = 0;

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <thread>
 
-#include "backend/nvidia/device.h"
-#include "backend/nvidia/traits.h"
 #include "backend/queue.h"
 #include "cubin/cubin.h"
 #include "gpu/fake_gpu.h"
@@ -122,11 +120,7 @@ struct Launches : ::testing::Test {
     description.program = add;
     return description;
   }()};
-  // Never destroyed, as its watcher is not.
-  GpuDevice* const device = [&] {
-    const backend::Traits traits = must(traitsOf(*fake.gpu));
-    return new GpuDevice(std::move(fake.gpu), fake.addresses(), traits);
-  }();
+  GpuDevice* const device = keptDevice(fake);
   std::byte* window = nullptr;
   backend::ImageSource source;
   Sink sink;

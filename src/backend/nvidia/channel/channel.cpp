@@ -1,5 +1,7 @@
 #include "backend/nvidia/channel/channel.h"
 
+#include <sys/mman.h>
+
 #include <cstdio>
 #include <ctime>
 
@@ -44,12 +46,11 @@ uint64_t ringEntry(uint64_t address, size_t words) { return address | uint64_t{1
 }  // namespace
 
 CUresult Channel::create(const ChannelGroup& group, Addresses& addresses, size_t slot) {
-  addresses_ = &addresses;
   group_ = group.handle_;
   VG_TRY(memory_, Block::createPinned(gpu_, addresses, kPiecesAt + kInFlight * kPieceBytes));
   VG_TRY(notifier_, Block::create(gpu_, addresses, {Where::System, kSmallPage, kSmallPage}, SeenBy::GpuAndCpu));
   VG_CHECK(createObject(group, *group.rings_, slot * kSlotBytes));
-  return registerWithUvm(addresses, group.graphics());
+  return registerWithUvm(group.graphics());
 }
 
 CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, size_t at) {
@@ -94,10 +95,10 @@ CUresult Channel::createEngineObjects(const ChannelGroup& group) {
   return copy.status ? refused(copy.status, "a copy object on engine %#x", group.engine_) : CUDA_SUCCESS;
 }
 
-// A copy engine's channel has no buffers of its context to place.
-CUresult Channel::registerWithUvm(Addresses& addresses, bool graphics) {
+// A copy engine's channel has no buffers of its context to place. Unlike its rings they may lie at any address.
+CUresult Channel::registerWithUvm(bool graphics) {
   windowBytes_ = graphics ? size_t{64} << 20 : kHugePage;
-  VG_TRY(window_, addresses.take(windowBytes_, kHugePage));
+  VG_TRY(window_, reserveAnywhere(windowBytes_, kHugePage));
   VG_CHECK(gpu_.uvm().registerChannel(gpu_.facts().uuid, handle_, reinterpret_cast<uint64_t>(window_), windowBytes_));
   registered_ = true;
   return CUDA_SUCCESS;
@@ -112,7 +113,7 @@ void Channel::close() {
 
 Channel::~Channel() {
   close();
-  if (window_) addresses_->giveBack(window_, windowBytes_);
+  if (window_) munmap(window_, windowBytes_);
 }
 
 Result<Push> Channel::begin() {

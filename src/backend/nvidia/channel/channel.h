@@ -69,7 +69,7 @@ class Channel {
   uint64_t send(size_t at, size_t words);
   CUresult createObject(const ChannelGroup& group, const Block& rings, size_t at);
   CUresult createEngineObjects(const ChannelGroup& group);
-  CUresult registerWithUvm(Addresses& addresses, bool graphics);
+  CUresult registerWithUvm(bool graphics);
   const Progress* progress() const { return reinterpret_cast<const Progress*>(memory_->start()); }
   const rm::Notification& notification() const {
     return *reinterpret_cast<const rm::Notification*>(notifier_->start());
@@ -80,7 +80,6 @@ class Channel {
   bool registered_ = false;
   std::unique_ptr<Block> memory_;    // progress, then the push buffer's pieces
   std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
-  Addresses* addresses_ = nullptr;
   std::byte* window_ = nullptr;  // addresses of the context's own buffers
   size_t windowBytes_ = 0;
   uint64_t* ring_ = nullptr;
