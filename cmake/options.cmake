@@ -38,7 +38,8 @@ if(VERDIGRIS_SANITIZE)
     target_compile_options(vg_options INTERFACE -Wno-tsan) # fences, which it does not follow, are used beside atomics only
   endif()
   if(VERDIGRIS_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(vg_options INTERFACE -Wno-array-bounds)  # GCC 13 sees initialiser lists as too short there
+    # GCC 13 sees initialiser lists as too short there.
+    target_compile_options(vg_options INTERFACE -Wno-array-bounds -Wno-stringop-overread)
   endif()
   if(VERDIGRIS_SANITIZE MATCHES "undefined")
     # An application may put any number into an enum of the C API; neither compiler assumes otherwise. The check of

@@ -35,7 +35,7 @@ void fill(Memory& memory, const Module& module, uint32_t entry, uint32_t n, uint
   for (uint32_t index : references(module, entry).globals) {
     const Variable& v = module.variables[index];
     std::vector<uint8_t>& bytes = memory.variables.emplace_back(v.size + 16);
-    std::memcpy(bytes.data(), v.initial.data(), v.initial.size());
+    if (!v.initial.empty()) std::memcpy(bytes.data(), v.initial.data(), v.initial.size());
   }
   for (auto& bytes : memory.variables) memory.addresses.push_back(reinterpret_cast<uint64_t>(bytes.data()));
 }

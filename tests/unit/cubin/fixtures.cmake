@@ -1,6 +1,11 @@
 # Native code of our own sources, for the tests of src/cubin. Without nvcc those tests are skipped.
 include(nvcc)
 
+if(VERDIGRIS_SANITIZE MATCHES "address")
+  set_tests_properties(unit.cubin PROPERTIES ENVIRONMENT
+                       "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/unit/cubin/leaks.txt:print_suppressions=0")
+endif()
+
 if(VERDIGRIS_NVCC)
   set(cubins "")
   function(cubin_fixture file source)
