@@ -116,38 +116,32 @@ function(vg_cuda_program name)
   add_custom_target(app_${name} ALL DEPENDS ${programs})
 endfunction()
 
-# vg_cuda_test(NAME PROGRAM name [EVERY_WAY] [DEVICES list] [ENVIRONMENT ...] [ARGUMENTS ...])
-# Runs both kinds of a program of vg_cuda_program through LD_LIBRARY_PATH, or EVERY_WAY.
+set(VG_WAYS library preload run)
+
+# vg_cuda_test(NAME PROGRAM name [DEVICES list] [ENVIRONMENT ...] [ARGUMENTS ...])
+# Runs both kinds of a program of vg_cuda_program by every way in.
 function(vg_cuda_test name)
-  cmake_parse_arguments(TEST "EVERY_WAY" "PROGRAM;DEVICES" "ENVIRONMENT;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(TEST "" "PROGRAM;DEVICES" "ENVIRONMENT;ARGUMENTS" ${ARGN})
   if(NOT VERDIGRIS_NVCC)
     return()
   endif()
-  set(ways library)
-  if(TEST_EVERY_WAY)
-    list(APPEND ways preload run)
-  endif()
   foreach(kind static shared)
-    foreach(way IN LISTS ways)
+    foreach(way IN LISTS VG_WAYS)
       vg_run_test(apps.${name}.${kind}.${way} WAY ${way} COMMAND ${VG_APPS_FOLDER}/${kind}/${TEST_PROGRAM}
                   ${TEST_ARGUMENTS} DEVICES ${TEST_DEVICES} ENVIRONMENT ${TEST_ENVIRONMENT} LABEL apps)
     endforeach()
   endforeach()
 endfunction()
 
-# vg_driver_program(NAME SOURCES ... [EVERY_WAY] [DEVICES list]): a program of the driver API, compiled by the plain
+# vg_driver_program(NAME SOURCES ... [DEVICES list]): a program of the driver API, compiled by the plain
 # compiler with include/cuda.h, linked with libcuda.so and run like the others. Needs no nvcc.
 function(vg_driver_program name)
-  cmake_parse_arguments(PROGRAM "EVERY_WAY" "DEVICES" "SOURCES" ${ARGN})
+  cmake_parse_arguments(PROGRAM "" "DEVICES" "SOURCES" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE cuda Threads::Threads m)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${VG_APPS_FOLDER}/driver SKIP_BUILD_RPATH ON)
-  set(ways library)
-  if(PROGRAM_EVERY_WAY)
-    list(APPEND ways preload run)
-  endif()
-  foreach(way IN LISTS ways)
+  foreach(way IN LISTS VG_WAYS)
     vg_run_test(apps.${name}.${way} WAY ${way} COMMAND $<TARGET_FILE:${name}> DEVICES ${PROGRAM_DEVICES} LABEL apps)
   endforeach()
 endfunction()
