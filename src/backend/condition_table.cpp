@@ -1,39 +1,54 @@
 #include "backend/condition_table.h"
 
+#include <sys/mman.h>
+
 #include <atomic>
 
 namespace vg::backend::conditions {
 namespace {
 
-constexpr uint64_t kPieceSize = 1024, kPieces = 4096;  // handles; pieces are made when they are needed
+using Value = std::atomic<uint32_t>;
+static_assert(sizeof(Value) == sizeof(uint32_t));
 
-struct Piece {
-  std::atomic<uint32_t> values[kPieceSize] = {};
-};
-constinit std::atomic<Piece*> pieces[kPieces] = {};
+constinit std::atomic<Value*> values{nullptr};  // null: no handle was made yet
 
-std::atomic<uint32_t>* find(uint64_t handle) {
-  if (handle >= kPieces * kPieceSize) return nullptr;
-  Piece* const piece = pieces[handle / kPieceSize].load(std::memory_order_acquire);
-  return piece ? &piece->values[handle % kPieceSize] : nullptr;
+Value* find(uint64_t handle) {
+  Value* const all = values.load(std::memory_order_acquire);
+  return all && handle < kMost ? &all[handle] : nullptr;
 }
 
 }  // namespace
 
+// Pages are taken when they are touched.
+Result<std::byte*> memory() {
+  Value* all = values.load(std::memory_order_acquire);
+  if (!all) {
+    constexpr size_t kBytes = kMost * sizeof(Value);
+    void* const made =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for conditional handles");
+    if (values.compare_exchange_strong(all, static_cast<Value*>(made), std::memory_order_acq_rel))
+      all = static_cast<Value*>(made);
+    else
+      munmap(made, kBytes);
+  }
+  return reinterpret_cast<std::byte*>(all);
+}
+
 CUresult add(uint64_t handle) {
-  if (handle >= kPieces * kPieceSize)
+  if (handle >= kMost)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "%llu conditional handles", static_cast<unsigned long long>(handle));
-  std::atomic<Piece*>& piece = pieces[handle / kPieceSize];
-  if (!piece.load(std::memory_order_relaxed)) piece.store(new Piece, std::memory_order_release);
+  VG_CHECK(memory());
+  set(handle, 0);
   return CUDA_SUCCESS;
 }
 
 void set(uint64_t handle, uint32_t value) {
-  if (auto* const place = find(handle)) place->store(value, std::memory_order_release);
+  if (Value* const place = find(handle)) place->store(value, std::memory_order_release);
 }
 
 uint32_t value(uint64_t handle) {
-  const auto* const place = find(handle);
+  const Value* const place = find(handle);
   return place ? place->load(std::memory_order_acquire) : 0;
 }
 

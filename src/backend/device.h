@@ -146,9 +146,9 @@ class Device {
   virtual void removeTexture(uint64_t /*handle*/) noexcept {}
   // True when the host may access device memory directly, so that core may run small copies inline.
   virtual bool hostAddressable() const = 0;
-  // Page-locked memory of ours, for devices that reach it by themselves: from when it is there until just before it
-  // goes, which may be piecemeal.
-  virtual void hostMemoryLocked(std::byte* /*start*/, size_t /*bytes*/) {}
+  // Page-locked memory of ours and what virtual memory management maps, for devices that reach it by themselves: from
+  // when it is there until just before it goes, which may be piecemeal.
+  virtual void hostMemoryLocked(std::byte* /*start*/, size_t /*bytes*/, bool /*readOnly*/) {}
   virtual void hostMemoryUnlocked(std::byte* /*start*/, size_t /*bytes*/) {}
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;

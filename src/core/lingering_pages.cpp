@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/shown_memory.h"
+
 namespace vg::core::memory {
 namespace {
 
@@ -9,7 +11,11 @@ bool allDone(const std::vector<Point>& points) {
   return std::all_of(points.begin(), points.end(), [](const Point& point) { return point.done(); });
 }
 
-void end(uintptr_t start, size_t bytes) { alloc::PhysicalMemory::unmap(reinterpret_cast<std::byte*>(start), bytes); }
+void end(uintptr_t start, size_t bytes) {
+  auto* const address = reinterpret_cast<std::byte*>(start);
+  hideFromDevices(address, bytes);
+  alloc::PhysicalMemory::unmap(address, bytes);
+}
 
 }  // namespace
 
@@ -20,6 +26,7 @@ void LingeringPages::unmap(uintptr_t start, size_t bytes, alloc::PhysicalRef mem
 
 // What is left of lingering pages before and behind the range goes on lingering.
 void LingeringPages::replace(uintptr_t start, size_t bytes) {
+  hideFromDevices(reinterpret_cast<std::byte*>(start), bytes);
   const uintptr_t end = start + bytes;
   std::vector<Pages> left;
   for (Pages& pages : pages_) {

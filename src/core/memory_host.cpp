@@ -5,6 +5,7 @@
 #include "core/device.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
+#include "core/shown_memory.h"
 #include "host_register/page_locker.h"
 #include "host_register/placement.h"
 
@@ -18,11 +19,11 @@ class PinnedMemory final : public alloc::MemorySource {
     host_register::placeNearCaller(start, bytes);
     const Result<host_register::LockState> locked = locker_.lockOwn(start, bytes);
     if (!locked) memory_.decommit(start, bytes);
-    for (int i = 0; locked && i < deviceCount(); ++i) deviceAt(i).backend().hostMemoryLocked(start, bytes);
+    if (locked) showToDevices(start, bytes, false);
     return locked.error();
   }
   void decommit(std::byte* start, size_t bytes) override {
-    for (int i = 0; i < deviceCount(); ++i) deviceAt(i).backend().hostMemoryUnlocked(start, bytes);
+    hideFromDevices(start, bytes);
     locker_.unlock(start, bytes);
     memory_.decommit(start, bytes);
   }

@@ -4,6 +4,7 @@
 #include "base/raw_enum.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/shown_memory.h"
 #include "core/virtual_memory.h"
 #include "core/virtual_state.h"
 #include "host_register/placement.h"
@@ -105,6 +106,18 @@ void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Poi
   all.late.push_back({start, what.record->id.load(std::memory_order_relaxed), pending});
 }
 
+// Devices that do not see the process's pages by themselves get them, all alike.
+void show(uintptr_t start, Mapping& mapping) {
+  std::vector<Grant> devices = mapping.grants;
+  std::erase_if(devices, [](const Grant& grant) { return grant.place == Allocation::kHost; });
+  const Protection wanted = widest(devices);
+  if (wanted == mapping.shown) return;
+  auto* const address = reinterpret_cast<std::byte*>(start);
+  if (mapping.shown != Protection::None) hideFromDevices(address, mapping.bytes);
+  if (wanted != Protection::None) showToDevices(address, mapping.bytes, wanted == Protection::Read);
+  mapping.shown = wanted;
+}
+
 // To all mappings of a section or to none.
 CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) {
   std::vector<Change> changes;
@@ -118,6 +131,7 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
     Mapping& mapping = change.mapping->second;
     mapping.grants = std::move(change.grants);
     mapping.record->access.store(accessOf(mapping.grants), std::memory_order_release);
+    show(change.mapping->first, mapping);
     narrower |= widest(mapping.grants) != mapping.pages;
   }
   if (!narrower) return CUDA_SUCCESS;

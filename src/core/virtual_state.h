@@ -24,6 +24,7 @@ struct Mapping {
   std::vector<Grant> grants = {};
   // What the pages allow now; None: they are in no page table. Wider than the grants while the mapping is in `late`.
   alloc::Protection pages = alloc::Protection::None;
+  alloc::Protection shown = alloc::Protection::None;  // to devices (shown_memory.h)
 };
 using Mappings = std::map<uintptr_t, Mapping>;
 

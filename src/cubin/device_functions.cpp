@@ -22,8 +22,11 @@ constexpr std::string_view kCallsAll = "vg_keep";
 struct Name {
   std::string_view external, ours;
 };
-constexpr Name kNames[] = {
-    {"vprintf", "vg_vprintf"}, {"malloc", "vg_malloc"}, {"free", "vg_free"}, {"__assertfail", "vg_assertfail"}};
+constexpr Name kNames[] = {{"vprintf", "vg_vprintf"},
+                           {"malloc", "vg_malloc"},
+                           {"free", "vg_free"},
+                           {"__assertfail", "vg_assertfail"},
+                           {"cudaGraphSetConditional", "vg_set_conditional"}};
 
 // Code that comes along, for one architecture; of no use when the text has changed since it was made.
 #include "cubin/device_functions_code.inc"

@@ -1,4 +1,5 @@
-// The functions that compiled programs expect a driver to supply (vprintf, malloc, free, __assertfail): PTX of our own,
+// The functions that compiled programs expect a driver to supply (vprintf, malloc, free, __assertfail,
+// cudaGraphSetConditional): PTX of our own,
 // made native code by the machine's compiler or, for sm_90, by scripts/gpu-kernels, and the layouts of the memory that
 // they share with the host.
 #pragma once
@@ -13,12 +14,16 @@
 
 namespace vg::cubin {
 
-// The variable of the device functions; all addresses are the device's. 0: printing is lost, malloc gives null.
+// The variable of the device functions; all addresses are the device's. 0: printing is lost, malloc gives null,
+// conditions are not set.
 inline constexpr std::string_view kDeviceState = "vg_device_state";
 struct DeviceState {
   uint64_t output;  // OutputHeader
   uint64_t heap;    // HeapHeader
+  // Values of conditional handles, 4 bytes each, kMostConditions of them.
+  uint64_t conditions;
 };
+inline constexpr uint64_t kMostConditions = 4194304;
 
 // What kernels print and which assertions fail: a ring of records behind the header. Must be memory that kernels can
 // write and do atomic operations on, and that the host can read while they do.

@@ -49,7 +49,7 @@ class DeviceFunctions : public kernels::KernelTest {
   DeviceOutput makeOutput(size_t limit) {
     const size_t bytes = DeviceOutput::bytesFor(limit);
     const CUdeviceptr memory = allocate(bytes);
-    setState({memory, 0});
+    setState({memory, 0, 0});
     return DeviceOutput(reinterpret_cast<std::byte*>(memory), bytes);
   }
   CUdeviceptr makeHeap(size_t bytes) {
@@ -57,7 +57,7 @@ class DeviceFunctions : public kernels::KernelTest {
     HeapHeader header;
     header.size = bytes;
     EXPECT_EQ(cuMemcpyHtoD(memory, &header, sizeof header), CUDA_SUCCESS);
-    setState({0, memory});
+    setState({0, memory, 0});
     return memory;
   }
 
@@ -122,6 +122,20 @@ TEST_F(DeviceFunctions, TheOldestLinesAreLostWhenTheRingIsFull) {
   const int after = 100;
   ASSERT_EQ(run(kernel, 1, 1, "round %d\n", &after, results), CUDA_SUCCESS);
   EXPECT_EQ(output.drain().printed, "round 100\n");
+}
+
+TEST_F(DeviceFunctions, ConditionsAreWordsByHandle) {
+  const CUfunction kernel = with(kernels::entry("kernel", {".u64", ".u32"}, R"(
+    ld.param.u64 %rd1, [p0]; ld.param.u32 %r1, [p1];
+    { .param .b64 h; .param .b32 v; st.param.b64 [h], %rd1; st.param.b32 [v], %r1;
+      call vg_set_conditional, (h, v); })"));
+  const CUdeviceptr values = allocate(64);
+  ASSERT_EQ(run(kernel, 1, 1, uint64_t{2}, 5u), CUDA_SUCCESS);  // nowhere to put it
+  setState({0, 0, values});
+  ASSERT_EQ(run(kernel, 1, 1, uint64_t{3}, 7u), CUDA_SUCCESS);
+  ASSERT_EQ(run(kernel, 1, 1, cubin::kMostConditions, 9u), CUDA_SUCCESS);  // names nothing
+  const std::vector<uint32_t> found = read(values, 16);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], i == 3 ? 7u : 0u) << i;
 }
 
 TEST_F(DeviceFunctions, WithoutMemoryNothingIsPrinted) {

@@ -242,11 +242,11 @@ TEST_F(GpuDeviceTest, LockedMemoryCanBeHiddenPiecemeal) {
   ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
   void* const pages = mmap(nullptr, 4 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::byte* const start = static_cast<std::byte*>(pages);
-  device.hostMemoryLocked(start, 4 * kMiB);
+  device.hostMemoryLocked(start, 4 * kMiB, false);
   ASSERT_EQ(copyRow(window.start, start, 4 * kMiB), CUDA_SUCCESS);  // the channels are there now
   device.hostMemoryUnlocked(start, 4 * kMiB);
   const size_t ranges = fake.driver.ranges();
-  device.hostMemoryLocked(start, 4 * kMiB);
+  device.hostMemoryLocked(start, 4 * kMiB, false);
   EXPECT_EQ(fake.driver.ranges(), ranges + 1);
   device.hostMemoryUnlocked(start + kMiB, kMiB);
   EXPECT_EQ(fake.driver.ranges(), ranges + 2);

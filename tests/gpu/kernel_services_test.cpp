@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <string_view>
 #include <vector>
 
+#include "backend/condition_table.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -92,6 +94,19 @@ TEST_F(Services, WhatKernelsWriteIsPrinted) {
   std::fflush(stdout);
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "n 41\n");
   EXPECT_FALSE(services->flush());
+}
+
+TEST_F(Services, ConditionsAreShownWhenAModuleSetsThem) {
+  MAKE_OR_SKIP(services);
+  const auto table = reinterpret_cast<uint64_t>(must(backend::conditions::memory()));
+  const auto known = [&] {
+    const char* const code = reinterpret_cast<const char*>(pieces[0].start);
+    const std::string_view memory(code, pieces[0].bytes);
+    return memory.find({reinterpret_cast<const char*>(&table), sizeof table}) != std::string_view::npos;
+  };
+  EXPECT_FALSE(known());
+  EXPECT_NE(must(services->external("cudaGraphSetConditional")), 0u);
+  EXPECT_TRUE(known());
 }
 
 }  // namespace

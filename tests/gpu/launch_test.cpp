@@ -164,6 +164,16 @@ TEST_F(Launches, AFaultIsReportedAndAllThatFollowsEnds) {
   EXPECT_EQ(variable(), 40u);
 }
 
+TEST_F(Launches, ChannelsAreMadeBesideTheApplication) {
+  const size_t before = fake.driver.objects();
+  device->prepareEarly();
+  const std::unique_ptr<backend::Queue> other = device->createQueue(0, 0);
+  for (int i = 0; i < 1000 && fake.driver.objects() < before + 9; ++i) usleep(1000);
+  EXPECT_GE(fake.driver.objects(), before + 9);
+  launch(1, {timeline, zero + 1});
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+}
+
 // The word behind the parameters names a texture, the next one a sampler.
 struct Named : Launches {
   Named() {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "backend/condition_table.h"
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/gpu_image.h"
 #include "backend/nvidia/kernel_services.h"
 #include "backend/nvidia/queue.h"
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "base/spin.h"
+#include "cubin/device_functions.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -38,7 +41,9 @@ Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
   VG_TRY(Traits traits, traitsOf(*gpu));
   VG_TRY(Addresses & addresses, Addresses::shared());
   (void)gpu->boost();  // a hint; slower without it
-  return new GpuDevice(std::move(gpu), addresses, std::move(traits), threads);
+  auto* const device = new GpuDevice(std::move(gpu), addresses, std::move(traits), threads);
+  device->prepareEarly();
+  return device;
 }
 
 }  // namespace
@@ -61,6 +66,9 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> GpuDevice::createQueue(int priority, uint32_t /*multiprocessors*/) {
+  if (early_.load(std::memory_order_relaxed) && early_.exchange(false, std::memory_order_relaxed))
+    (void)os::startThread(
+        "vg-prepare", [](void* self) { (void)static_cast<GpuDevice*>(self)->compute(); }, this);
   const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
   return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
 }
@@ -86,6 +94,17 @@ Result<ComputeEngine&> GpuDevice::compute() {
 Result<uint64_t> GpuDevice::addTexture(const arrays::TextureView& view, void* owner) {
   VG_CHECK(compute());
   return textures_->add(view, owner);
+}
+
+Result<std::byte*> GpuDevice::shareConditions() {
+  static_assert(conditions::kMost == cubin::kMostConditions);
+  constexpr size_t kBytes = conditions::kMost * sizeof(uint32_t);
+  VG_TRY(std::byte* const table, conditions::memory());
+  const std::lock_guard guard(making_);
+  if (!conditionsShown_) hostPages_.show(table, kBytes, false);
+  conditionsShown_ = true;
+  if (known_.placeOf(table, kBytes) == Place::Pinned) return table;
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "conditional handles cannot be shown to the device");
 }
 
 Result<uint64_t> GpuDevice::addSampler(const arrays::SamplerState& state) {

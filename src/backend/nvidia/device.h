@@ -29,6 +29,8 @@ class GpuDevice final : public Device {
   Watcher& watcher() { return watcher_; }
   // Made at the first call.
   Result<ComputeEngine&> compute();
+  // Makes it beside the application, as soon as that has a queue: some 35 ms.
+  void prepareEarly() { early_.store(true, std::memory_order_relaxed); }
   // How long a kernel may run, nanoseconds; 0: for ever. Set before the first launch.
   uint64_t launchLimit() const { return launchLimit_; }
   void setLaunchLimit(uint64_t nanoseconds) { launchLimit_ = nanoseconds; }
@@ -41,6 +43,8 @@ class GpuDevice final : public Device {
   // After native code was written to memory that may have held other code.
   void codeChanged();
 
+  // The values of conditional handles, where kernels reach them. CUDA_ERROR_OUT_OF_MEMORY when they cannot be pinned.
+  Result<std::byte*> shareConditions();
   // A sampler that kernels name; removeTexture() ends it.
   Result<uint64_t> addSampler(const arrays::SamplerState& state);
 
@@ -54,7 +58,9 @@ class GpuDevice final : public Device {
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return false; }
   uint64_t timestamp() const override;
-  void hostMemoryLocked(std::byte* start, size_t bytes) override { hostPages_.show(start, bytes, false); }
+  void hostMemoryLocked(std::byte* start, size_t bytes, bool readOnly) override {
+    hostPages_.show(start, bytes, readOnly);
+  }
   void hostMemoryUnlocked(std::byte* start, size_t bytes) override { hostPages_.hide(start, bytes); }
   void flushOutput() noexcept override;
   void quiesce() noexcept override;
@@ -69,8 +75,10 @@ class GpuDevice final : public Device {
   Watcher watcher_;
   Addresses& addresses_;
   std::atomic<unsigned> lanes_{0};
+  std::atomic<bool> early_{false};
   uint64_t launchLimit_ = backend::launchLimit();
   std::mutex making_;
+  bool conditionsShown_ = false;            // guarded by making_
   std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
   std::unique_ptr<TexturePool> textures_;   // made with compute_
   std::atomic<ComputeEngine*> ready_{nullptr};

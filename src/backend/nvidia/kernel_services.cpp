@@ -115,12 +115,25 @@ CUresult KernelServices::make(const ImageSource& source) {
   const cubin::Variable* const variable = code_.code().variable(cubin::kDeviceState);
   if (!variable || variable->size < sizeof state)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions have no state");
-  std::memcpy(reinterpret_cast<void*>(code_.addressOf(*variable)), &state, sizeof state);
+  state_ = code_.addressOf(*variable);
+  std::memcpy(reinterpret_cast<void*>(state_), &state, sizeof state);
   device_.codeChanged();
   return CUDA_SUCCESS;
 }
 
-Result<uint64_t> KernelServices::external(const std::string& name) const {
+// The table is the same for all contexts; a device pins it when the first module needs it.
+CUresult KernelServices::shareConditions() {
+  const std::lock_guard guard(mutex_);
+  if (conditionsShared_) return CUDA_SUCCESS;
+  VG_TRY(std::byte* const table, device_.shareConditions());
+  const auto address = reinterpret_cast<uint64_t>(table);
+  std::memcpy(reinterpret_cast<void*>(state_ + offsetof(cubin::DeviceState, conditions)), &address, sizeof address);
+  conditionsShared_ = true;
+  return CUDA_SUCCESS;
+}
+
+Result<uint64_t> KernelServices::external(const std::string& name) {
+  if (name == "cudaGraphSetConditional") VG_CHECK(shareConditions());
   if (const cubin::Function* const function = functions_.find(name)) return code_.addressOf(*function);
   return fail(CUDA_ERROR_NOT_SUPPORTED, "native code calls %s, which this driver does not supply", name.c_str());
 }

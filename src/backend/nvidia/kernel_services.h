@@ -1,4 +1,5 @@
-// What kernels of one context ask of a driver while they run: printing, malloc, assertions. Made when the first image
+// What kernels of one context ask of a driver while they run: printing, malloc, assertions,
+// values of graphs' conditions. Made when the first image
 // of a context needs it, kept by the images that do. Thread-safe.
 #pragma once
 
@@ -26,7 +27,7 @@ class KernelServices {
   ~KernelServices();
 
   // The address of a function that programs expect. CUDA_ERROR_NOT_SUPPORTED for others.
-  Result<uint64_t> external(const std::string& name) const;
+  Result<uint64_t> external(const std::string& name);
   // What kernels that call the functions need: registers at least, local memory beside their own.
   uint32_t registers() const { return functions_.registers; }
   uint32_t stackBytes() const { return functions_.stackBytes; }
@@ -37,6 +38,7 @@ class KernelServices {
   CUresult make(const ImageSource& source);
   Result<CUdeviceptr> allocate(const ImageSource& source, size_t bytes, CUdeviceptr& kept);
   CUresult makeHeap(const ImageSource& source, cubin::DeviceState& state);
+  CUresult shareConditions();
   CUresult makeOutput(const ImageSource& source, cubin::DeviceState& state);
 
   GpuDevice& device_;
@@ -45,9 +47,11 @@ class KernelServices {
   const ImageSource::Release release_;
   PlacedCubin code_;
   CUdeviceptr heap_ = 0, ring_ = 0;
-  std::mutex mutex_;  // guards output_
+  CUdeviceptr state_ = 0;  // cubin::DeviceState
+  std::mutex mutex_;       // guards all below
+  bool conditionsShared_ = false;
   std::optional<DeviceOutput> output_;
-  bool asserted_ = false;  // guarded by mutex_
+  bool asserted_ = false;
 };
 
 }  // namespace vg::backend::nvidia

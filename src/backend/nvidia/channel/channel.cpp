@@ -176,6 +176,7 @@ CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
     }
     if (waited <= kSpin) continue;
     if (now() - reminded > kSpin) {
+      if (*get_ != *put_) VG_LOG(Debug, "a channel is reminded: %s", describe().c_str());
       remind();
       reminded = now();
     }
