@@ -35,8 +35,4 @@ Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32
 // The KernelEntry of every interpreted kernel; launch->code is an InterpreterProgram's code().
 void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp);
 
-// The value of a function's address, in registers and memory, for all machines: its index in Module::functions.
-inline constexpr uint64_t kFunctionAddressTag = 0x7F50'0000'0000'0000ull;
-inline uint64_t functionAddress(uint32_t index) { return kFunctionAddressTag + 16 * uint64_t{index}; }
-
 }  // namespace vg::ptx

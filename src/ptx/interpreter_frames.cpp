@@ -127,8 +127,8 @@ void Warp::call(const Step& s, uint32_t mask, uint32_t resume) {
     const FunctionCode* target = site.target;
     if (!target) {
       const uint64_t address = read(lane, s.sources[0]), number = (address - kFunctionAddressTag) / 16;
-      if (address < kFunctionAddressTag || number >= program->functions.size() || !program->functions[number] ||
-          program->functions[number]->function->isDeclaration)
+      if (number >= program->functions.size() || address != functionAddress(static_cast<uint32_t>(number)) ||
+          !program->functions[number] || program->functions[number]->function->isDeclaration)
         trap(1u << lane, TrapReason::IllegalInstruction, s);
       target = program->functions[number].get();
     }

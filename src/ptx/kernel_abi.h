@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 10;
+inline constexpr uint32_t kKernelAbiVersion = 11;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -141,6 +141,7 @@ struct KernelTraits {
   bool clusterAddresses = false;  // has shared::cluster addresses: BlockState::shared is the cluster's
   bool spans = false;             // one call may run several blocks
   bool allocates = false;         // has alloca: takes up to KernelLaunch::stackPerThread a lane of its stack
+  bool recurses = false;          // and keeps there what functions need that call themselves
   bool atomics = false;           // on memory that other blocks see: threads of the machine may get in each other's way
 };
 

@@ -63,6 +63,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.usesDynamicShared = blob.traits.usesDynamicShared;
   traits.spans = blob.traits.spans;
   traits.allocates = blob.traits.allocates;
+  traits.recurses = blob.traits.recurses;
   traits.atomics = blob.traits.atomics;
   std::memcpy(at, &traits, sizeof traits);
   at += sizeof traits;

@@ -69,13 +69,7 @@ class Reach {
   // A call through a register may reach whatever function's address is taken anywhere in the module.
   void addAllTaken() {
     allTaken_ = true;
-    for (const Variable& v : module_.variables)
-      for (const Variable::Reference& r : v.references)
-        if (r.kind == SymbolKind::Function) function(r.symbol);
-    for (const Function& f : module_.functions)
-      for (const Instruction& i : f.body)
-        for (uint32_t k = 0; i.op != Op::Call && k < i.count; ++k)
-          if (f.operands[i.first + k].symbolKind == SymbolKind::Function) function(f.operands[i.first + k].symbol);
+    for (uint32_t f : addressedFunctions(module_)) function(f);
   }
 
   const Module& module_;
@@ -132,6 +126,20 @@ uint32_t SharedLayout::offsetOf(bool moduleScope, uint32_t function, uint32_t va
     if (slot.moduleScope == moduleScope && slot.variable == variable && (moduleScope || slot.function == function))
       return slot.offset;
   return 0;
+}
+
+std::vector<uint32_t> addressedFunctions(const Module& module) {
+  std::vector<uint32_t> found;
+  for (const Variable& v : module.variables)
+    for (const Variable::Reference& r : v.references)
+      if (r.kind == SymbolKind::Function) found.push_back(r.symbol);
+  for (const Function& f : module.functions)
+    for (const Instruction& i : f.body)
+      for (uint32_t k = 0; i.op != Op::Call && k < i.count; ++k)
+        if (f.operands[i.first + k].symbolKind == SymbolKind::Function) found.push_back(f.operands[i.first + k].symbol);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 KernelReferences references(const Module& module, uint32_t entry) {

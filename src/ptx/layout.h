@@ -40,4 +40,11 @@ struct KernelReferences {
 };
 KernelReferences references(const Module& module, uint32_t entry);
 
+// The functions whose address anything in the module takes, ascending: what calls through registers may reach.
+std::vector<uint32_t> addressedFunctions(const Module& module);
+
+// The value of a function's address, in registers and memory, for all machines: its index in Module::functions.
+inline constexpr uint64_t kFunctionAddressTag = 0x7F50'0000'0000'0000ull;
+inline uint64_t functionAddress(uint32_t index) { return kFunctionAddressTag + 16 * uint64_t{index}; }
+
 }  // namespace vg::ptx

@@ -184,6 +184,14 @@ TEST_F(FaultTest, ARecursionWithoutEndOverflowsTheStack) {
                "stack overflow in block \\[0,0,0\\], warp 0, thread \\[0,0,0\\], PTX line [0-9]+", CUdeviceptr{0});
 }
 
+TEST_F(FaultTest, ACallOfWhatIsNoFunctionIsAnIllegalInstruction) {
+  const std::string text = module(".func nothing()\n{\nret;\n}\n" +
+                                  entry("kernel", {".u64"},
+                                        "ld.param.u64 %rd1, [p0];\nmov.u64 %rd2, nothing;\nadd.u64 %rd2, %rd2, %rd1;\n"
+                                        "P: .callprototype _ ();\ncall %rd2, P;\n"));
+  expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "PTX line [0-9]+", CUdeviceptr{8});
+}
+
 TEST_F(FaultTest, TakingMoreThanTheStackOverflowsIt) {
   const std::string text =
       module(entry("kernel", {}, "alloca.u64 %rd1, 8388608, 16;\nmov.u32 %r1, 1;\nst.local.u32 [%rd1+4096], %r1;\n"),

@@ -36,6 +36,10 @@ void fill(Memory& memory, const Module& module, uint32_t entry, uint32_t n, uint
     const Variable& v = module.variables[index];
     std::vector<uint8_t>& bytes = memory.variables.emplace_back(v.size + 16);
     if (!v.initial.empty()) std::memcpy(bytes.data(), v.initial.data(), v.initial.size());
+    for (const Variable::Reference& r : v.references) {
+      const uint64_t address = functionAddress(r.symbol);
+      if (r.kind == SymbolKind::Function) std::memcpy(bytes.data() + r.offset, &address, r.width);
+    }
   }
   for (auto& bytes : memory.variables) memory.addresses.push_back(reinterpret_cast<uint64_t>(bytes.data()));
 }

@@ -276,7 +276,7 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.dynamicShared = spec.dynamicShared;
   launch.dynamicSharedOffset = traits.dynamicSharedOffset;
   launch.workers = 1;
-  launch.stackPerThread = 1024;
+  launch.stackPerThread = traits.recurses ? 4096 : 1024;
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
   launch.calls = &kCalls;
   launch.code = code;

@@ -10,6 +10,7 @@
 #include "check/check.h"
 #include "copy/watch.h"
 #include "ptx/interpreter.h"
+#include "ptx/layout.h"
 
 namespace vg::backend::cpu {
 namespace {

@@ -23,9 +23,11 @@ namespace {
 
 constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
 constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
-constexpr size_t kCooperativeWorkspace = 256;                    // bytes; device code uses the first few
-constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
-constexpr uint64_t kHandful = 20'000;  // ns of work that a thread takes at a time
+// Of compiled functions that call themselves: what a call keeps takes multiples of 64 bytes, on a GPU multiples of 8.
+constexpr size_t kRoomForRecursion = 8;
+constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
+constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
+constexpr uint64_t kHandful = 20'000;          // ns of work that a thread takes at a time
 constexpr uint64_t kMostBlocksAtATime = 64;
 
 constinit std::atomic<uint64_t> lastGrid{0};
@@ -92,15 +94,16 @@ void runBlocks(void* state, uint32_t worker, uint64_t first, uint64_t end) {
 }
 
 // What a lane may take by alloca.
-uint32_t stackPerThread(const KernelLimits& limits) {
-  const size_t bytes = limits.stackBytes.load(std::memory_order_relaxed);
+uint32_t stackPerThread(const LoadedKernel& code, const KernelLimits& limits) {
+  const size_t bytes =
+      limits.stackBytes.load(std::memory_order_relaxed) * (code.traits.recurses ? kRoomForRecursion : 1);
   return static_cast<uint32_t>(std::min<size_t>((bytes + kLaneLine - 1) / kLaneLine * kLaneLine, kMostStackPerThread));
 }
 
 size_t stackBytesFor(const LoadedKernel& code, const KernelLimits& limits) {
   size_t own =
       std::max<size_t>(code.traits.stackPerWarp, ptx::kWarpSize * limits.stackBytes.load(std::memory_order_relaxed));
-  if (code.traits.allocates) own += ptx::kWarpSize * (stackPerThread(limits) + kLaneLine);
+  if (code.traits.allocates) own += ptx::kWarpSize * (stackPerThread(code, limits) + kLaneLine);
   return std::bit_ceil(own + (code.interpreted ? kStackForInterpreter : kStackForCalls));
 }
 
@@ -121,7 +124,7 @@ void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& r
   abi.dynamicSharedOffset = ready.code->traits.dynamicSharedOffset;
   abi.gridId = lastGrid.fetch_add(1, std::memory_order_relaxed) + 1;
   if (device.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) abi.flags |= check::kReachesPageable;
-  abi.stackPerThread = stackPerThread(ready.context->limits());
+  abi.stackPerThread = stackPerThread(*ready.code, ready.context->limits());
   abi.calls = &kRuntimeCalls;
   abi.code = ready.code->program;
   abi.owner = &launch;

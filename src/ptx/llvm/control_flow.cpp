@@ -209,6 +209,21 @@ std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
   return result;
 }
 
+uint32_t entryBesides(const Graph& successors, uint32_t start) {
+  const std::vector<uint32_t> order = reversePostOrder(successors, start);
+  std::vector<uint32_t> position(successors.size(), kNone);
+  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
+  Graph ordered(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    for (uint32_t s : successors[order[n]]) ordered[n].push_back(position[s]);
+  const Graph predecessors = invert(ordered);
+  const std::vector<uint32_t> idom = dominators(predecessors);
+  for (uint32_t head = 0; head < order.size(); ++head)
+    for (uint32_t p : predecessors[head])
+      if (p >= head && !dominatesAt(idom, head, p)) return order[head];
+  return kNone;
+}
+
 void findLoops(Program& program) {
   Graph predecessors(program.blocks.size());
   for (uint32_t b = 0; b < program.blocks.size(); ++b) predecessors[b] = program.blocks[b].predecessors;

@@ -19,6 +19,7 @@ static bool mayFault(Op op) {
     case Op::Cp:
     case Op::Call:
     case Op::Trap:
+    case Op::Invalid:
     case Op::Bar:
     case Op::Barrier:
     case Op::Nanosleep:

@@ -69,14 +69,17 @@ llvm::Value* Emitter::consecutive(const Address& a, uint32_t stride, const Mask&
   return allLanes(equal);
 }
 
-// Addresses that come out of memory are scattered as a rule; others are often consecutive in a way that the analysis
-// cannot see.
-static bool comesFromMemory(const Program& program, ValueId id, int depth) {
+// Addresses that come out of memory are scattered as a rule, and those in lanes' own stacks are always; others are
+// often consecutive in a way that the analysis cannot see.
+static bool isScattered(const Program& program, ValueId id, int depth) {
   if (id == kNone || depth > 8) return false;
   const auto& v = program.values[id];
   if (v.kind != Value::Result || !v.shape.varying()) return false;
   const Instruction& i = program.instructions[v.instruction];
+  if (i.function == &program.made->function) return true;  // what calls keep
   switch (i.ast->op) {
+    case Op::Alloca:
+      return true;
     case Op::Ld:
     case Op::Ldu:
       return i.sources[0] != kNone;
@@ -87,7 +90,7 @@ static bool comesFromMemory(const Program& program, ValueId id, int depth) {
       break;
   }
   for (ValueId s : i.sources)
-    if (comesFromMemory(program, s, depth + 1)) return true;
+    if (isScattered(program, s, depth + 1)) return true;
   return false;
 }
 
@@ -232,7 +235,7 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
   Address straight = a;
   if (row) {
     test = a.holds;
-  } else if (a.shape.varying() && rowPossible && count == 1 && !comesFromMemory(program_, a.value, 0)) {
+  } else if (a.shape.varying() && rowPossible && count == 1 && !isScattered(program_, a.value, 0)) {
     test = consecutive(a, stride, mask);
     straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
     if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
@@ -489,7 +492,7 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
   Address straight = a;
   if (row) {
     test = a.holds;
-  } else if (a.shape.varying() && rowPossible && data.size() == 1 && !comesFromMemory(program_, a.value, 0)) {
+  } else if (a.shape.varying() && rowPossible && data.size() == 1 && !isScattered(program_, a.value, 0)) {
     test = consecutive(a, stride, mask);
     straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
     if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);

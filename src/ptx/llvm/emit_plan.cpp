@@ -21,6 +21,7 @@ void Emitter::prepare() {
   onlyPart_ = program_.instructions.size() > kTwoVersionsLimit;
   for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
   traits.loops = !program_.loops.empty();
+  traits.recurses = program_.recurses;
   for (const Instruction& i : program_.instructions) traits.allocates |= i.ast->op == Op::Alloca;
   suspends_ = suspendsOnly();
   alignment_ = alignmentTests(program_, options_.rowsOf32, options_.trustsParameters);

@@ -44,6 +44,7 @@ bool Emitter::emitWarpOperation(const Instruction& i) {
     case Op::Call:
       emitSyscall(i);
       return true;
+    case Op::Invalid:  // a call of what is no function
     case Op::Trap:
       emitTrap(i);
       return true;
@@ -442,7 +443,8 @@ void Emitter::callTrap(TrapReason reason, Value* lanes, uint32_t line) {
 
 void Emitter::emitTrap(const Instruction& i) {
   const Mask mask = guardedMask(i);
-  const auto act = [&] { callTrap(TrapReason::Trap, maskBits(mask), i.ast->line); };
+  const TrapReason reason = i.ast->op == Op::Trap ? TrapReason::Trap : TrapReason::IllegalInstruction;
+  const auto act = [&] { callTrap(reason, maskBits(mask), i.ast->line); };
   i.guard == kNone ? act() : ifTrue(anyLane(mask), act);
 }
 

@@ -36,6 +36,7 @@ uint32_t destinationCount(const ptx::Instruction& i) {
     case Op::Tcgen05:
     case Op::Wgmma:
     case Op::Call:
+    case Op::Invalid:
       return 0;
     case Op::Bar:
     case Op::Barrier:
@@ -100,6 +101,7 @@ bool needsExactMask(const ptx::Instruction& i) {
     case Op::Barrier:
     case Op::Call:
     case Op::Trap:
+    case Op::Invalid:
     case Op::Nanosleep:
     case Op::Mbarrier:
     case Op::Membar:

@@ -10,6 +10,9 @@ SsaBuilder::SsaBuilder(const Module& module, uint32_t entry) {
   program_.references = references(module, entry);
   program_.shared = sharedLayout(module, entry);
   program_.parameters = parameterLayout(module.functions[entry]);
+  program_.made = std::make_shared<MadeCode>();
+  madeInstance_.function = &program_.made->function;
+  madeInstance_.functionIndex = kNone;
 }
 
 Program SsaBuilder::build() {
@@ -19,6 +22,7 @@ Program SsaBuilder::build() {
   const uint32_t first = expand(*top, kEnd);
   layOutBlocks(first);
   findLoops(program_);
+  filling_ = true;
   for (BlockId b = 0; b < program_.blocks.size(); ++b) fillBlock(b);
   completePhis();
   removeTrivialPhis();

@@ -18,6 +18,7 @@ Instance* SsaBuilder::newInstance(uint32_t functionIndex, const Instance* caller
   instance->function = &program_.module->functions[functionIndex];
   instance->functionIndex = functionIndex;
   instance->caller = caller;
+  if (caller) instance->recursion = caller->recursion;
   instance->firstVariable = static_cast<uint32_t>(variableTypes_.size());
   for (const Register& r : instance->function->registers) newVariable(integerClass(ptx::bitsOf(r.type)));
   return instance;
@@ -91,6 +92,7 @@ uint32_t SsaBuilder::expand(Instance& instance, uint32_t after) {
         current = call(instance, i, current);
         break;
       default:
+        if (isParamAccess(i, instance)) declarePieces(i, instance);
         raw_[current].items.push_back({&i, &instance});
         break;
     }
@@ -145,6 +147,17 @@ ParamObject* SsaBuilder::objectOf(Instance& instance, const Operand& o, uint32_t
   unsupportedConstruct(line, "this use of .param space");
 }
 
+// So that the widths of all pieces are known before anything is made of them.
+void SsaBuilder::declarePieces(const ptx::Instruction& i, Instance& instance) {
+  const Function& f = *instance.function;
+  const bool load = i.op == Op::Ld;
+  const Operand &address = f.operands[i.first + (load ? 1 : 0)], &data = f.operands[i.first + (load ? 0 : 1)];
+  const uint32_t bits = ptx::bitsOf(i.type()), count = data.kind == Operand::Kind::Vector ? data.count : 1;
+  ParamObject& object = *objectOf(instance, address, i.line);
+  for (uint32_t k = 0; k < count; ++k) pieceOf(object, address.offset + k * (bits / 8), bits, i.line);
+}
+
+// The piece at an offset, which may be wider than asked for.
 uint32_t SsaBuilder::pieceOf(ParamObject& object, int64_t offset, uint32_t bits, uint32_t line) {
   auto [at, inserted] = object.pieces.try_emplace(offset);
   if (inserted) {
@@ -157,88 +170,16 @@ uint32_t SsaBuilder::pieceOf(ParamObject& object, int64_t offset, uint32_t bits,
     auto next = std::next(at);
     if (next != object.pieces.end() && offset + bits / 8 > next->first)
       unsupportedConstruct(line, "call argument accessed in overlapping pieces");
-  } else if (at->second.bits != bits) {
-    unsupportedConstruct(line, "call argument accessed with two widths");
+  } else if (at->second.bits < bits) {
+    // While functions are expanded, the widest access decides; later all are known.
+    if (filling_) unsupportedConstruct(line, "call argument accessed with two widths");
+    const auto next = std::next(at);
+    if (next != object.pieces.end() && offset + bits / 8 > next->first)
+      unsupportedConstruct(line, "call argument accessed in overlapping pieces");
+    at->second.bits = bits;
+    variableTypes_[at->second.variable] = integerClass(bits);
   }
   return at->second.variable;
-}
-
-uint32_t SsaBuilder::call(Instance& instance, const ptx::Instruction& i, uint32_t current) {
-  const Function& f = *instance.function;
-  // Operands: the return list and the argument list are vectors, the target a symbol.
-  const Operand *target = nullptr, *returns = nullptr, *arguments = nullptr;
-  for (uint32_t k = 0; k < i.count; ++k) {
-    const Operand& o = f.operands[i.first + k];
-    if (o.kind == Operand::Kind::Vector) {
-      (target ? arguments : returns) = &o;
-    } else if (!target && (o.kind == Operand::Kind::Symbol || o.kind == Operand::Kind::Register)) {
-      target = &o;
-    }
-  }
-  if (!target || target->kind != Operand::Kind::Symbol || target->symbolKind != SymbolKind::Function)
-    unsupportedConstruct(i.line, "call through a register");
-  uint32_t after = kNone;
-  if (i.guard >= 0) {
-    const uint32_t taken = newBlock();
-    after = newBlock();
-    raw_[current].terminator = Block::Branch;
-    raw_[current].condition = instance.firstVariable + static_cast<uint32_t>(i.guard);
-    raw_[current].negated = i.guardNegated;
-    raw_[current].successors = {taken, after};
-    raw_[current].line = i.line;
-    current = taken;
-  }
-  const Function& callee = program_.module->functions[target->symbol];
-  if (callee.isDeclaration) {
-    raw_[current].items.push_back({&i, &instance});
-    if (after == kNone) return current;
-    jump(current, after);
-    return after;
-  }
-  for (const Instance* up = &instance; up; up = up->caller)
-    if (up->functionIndex == target->symbol) unsupportedConstruct(i.line, "recursive call of %s", callee.name.c_str());
-  Instance* inlined = newInstance(target->symbol, &instance);
-  const auto bind = [&](const Operand* list, const std::vector<Variable>& formals, std::vector<ParamObject*>& objects,
-                        bool input) {
-    std::vector<std::pair<const Operand*, ParamObject*>> registers;
-    const uint32_t count = list ? list->count : 0;
-    if (count != formals.size())
-      unsupportedConstruct(i.line, "call of %s with a wrong number of arguments", callee.name.c_str());
-    for (uint32_t k = 0; k < count; ++k) {
-      const Operand& o = f.operands[list->first + k];
-      if (o.kind == Operand::Kind::Symbol) {
-        objects.push_back(objectOf(instance, o, i.line));
-      } else {
-        objects.push_back(newObject());
-        registers.push_back({&o, objects.back()});
-        const uint32_t piece = pieceOf(*objects.back(), 0, ptx::bitsOf(formals[k].type), i.line);
-        if (input) {
-          Item copy;
-          copy.instance = &instance;
-          copy.copyTo = piece;
-          copy.copyOperand = &o;
-          raw_[current].items.push_back(copy);
-        }
-      }
-    }
-    return registers;
-  };
-  bind(arguments, callee.parameters, inlined->parameters, true);
-  auto results = bind(returns, callee.returns, inlined->returns, false);
-  const uint32_t back = newBlock();
-  const uint32_t body = expand(*inlined, back);
-  jump(current, body);
-  for (auto& [operand, object] : results) {
-    if (operand->kind != Operand::Kind::Register) continue;
-    Item copy;
-    copy.instance = &instance;
-    copy.copyTo = instance.firstVariable + operand->reg;
-    copy.copyFrom = object->pieces.at(0).variable;
-    raw_[back].items.push_back(copy);
-  }
-  if (after == kNone) return back;
-  jump(back, after);
-  return after;
 }
 
 uint32_t SsaBuilder::thread(uint32_t b) {

@@ -31,6 +31,7 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
     default:
       break;
   }
+  if (ast.op == Op::Invalid && &instance != &madeInstance_) unsupportedConstruct(ast.line, "an unknown instruction");
   const uint32_t index = static_cast<uint32_t>(program_.instructions.size());
   Instruction out;
   out.ast = &ast;
@@ -128,10 +129,13 @@ void SsaBuilder::addParamAccess(const ptx::Instruction& ast, Instance& instance,
       if (o.kind != Operand::Kind::Register) continue;
       const uint32_t variable = instance.firstVariable + o.reg;
       ValueId value = read(piece, b);
-      // Loads narrower than the register extend: keep the instruction as a conversion.
-      if (bitsOf(variableTypes_[variable]) != bits) value = convert(ast, f, value, variableTypes_[variable], b);
+      // Loads narrower than the register extend, those narrower than the piece cut: the instruction is a conversion.
+      if (bitsOf(variableTypes_[variable]) != bits || bitsOf(variableTypes_[piece]) != bits)
+        value = convert(ast, f, value, variableTypes_[variable], b);
       write(variable, b, value);
     } else {
+      if (bitsOf(variableTypes_[piece]) != bits)
+        unsupportedConstruct(ast.line, "call argument accessed with two widths");
       Instruction scratch;
       scratch.ast = &ast;
       addSource(scratch, instance, o, b, type);
@@ -148,6 +152,11 @@ ValueId SsaBuilder::convert(const ptx::Instruction& ast, const Function& f, Valu
   out.sources = {kNone, value};
   out.offsets = {0, 0};
   out.negated = {false, false};
+  return addResultOf(std::move(out), type, b);
+}
+
+// Appends an instruction that has one result.
+ValueId SsaBuilder::addResultOf(Instruction out, Class type, BlockId b) {
   Value result;
   result.kind = Value::Result;
   result.type = type;
@@ -159,6 +168,19 @@ ValueId SsaBuilder::convert(const ptx::Instruction& ast, const Function& f, Valu
   program_.blocks[b].instructions.push_back(result.instruction);
   program_.instructions.push_back(std::move(out));
   return id;
+}
+
+ValueId SsaBuilder::displaced(ValueId address, int64_t offset, BlockId b, uint32_t line) {
+  if (!offset) return address;
+  std::vector<Item> items;  // for the instruction alone: its operands are given here
+  Instruction out;
+  out.ast = &make(items, Op::Add, Type::S64, {}, line);
+  out.function = madeInstance_.function;
+  out.block = b;
+  out.sources = {address, constant(Class::I64, static_cast<uint64_t>(offset))};
+  out.offsets = {0, 0};
+  out.negated = {false, false};
+  return addResultOf(std::move(out), Class::I64, b);
 }
 
 void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uint32_t index) {

@@ -67,8 +67,10 @@ ValueId SsaBuilder::symbolValue(const Instance& instance, SymbolKind kind, uint3
     case SymbolKind::Parameter:
       if (instance.caller) unsupportedConstruct(line, "address of a function parameter");
       break;
+    case SymbolKind::Function:
+      return constant(Class::I64, functionAddress(symbol));
     default:
-      unsupportedConstruct(line, "address of a function or label");
+      unsupportedConstruct(line, "address of a label");
   }
   auto [at, inserted] = symbols_.try_emplace(key, kNone);
   if (inserted) at->second = newValue(value);
@@ -117,12 +119,19 @@ void SsaBuilder::addSource(Instruction& out, const Instance& instance, const Ope
       value = special(o.special, line);
       break;
     case Operand::Kind::Symbol:
+      if (const uint32_t at = ownLocal(instance, o); at != kNone) {
+        value = displaced(read(instance.localBase, b), at + o.offset, b, line);
+        break;
+      }
       value = symbolValue(instance, o.symbolKind, o.symbol, o.offset, line);
       break;
     case Operand::Kind::Address:
       if (o.isBaseRegister) {
         value = read(instance.firstVariable + o.reg, b);
         offset = o.offset;
+      } else if (const uint32_t at = ownLocal(instance, o); at != kNone) {
+        value = read(instance.localBase, b);
+        offset = at + o.offset;
       } else if (o.symbolKind != SymbolKind::None) {
         value = symbolValue(instance, o.symbolKind, o.symbol, o.offset, line);
       } else {
@@ -138,6 +147,13 @@ void SsaBuilder::addSource(Instruction& out, const Instance& instance, const Ope
   out.sources.push_back(value);
   out.offsets.push_back(offset);
   out.negated.push_back(o.negated);
+}
+
+// Where a variable lies in the memory that each call of its function takes; kNone for all others.
+uint32_t SsaBuilder::ownLocal(const Instance& instance, const Operand& o) {
+  if (o.symbolKind != SymbolKind::FunctionVariable) return kNone;
+  const auto found = instance.localOffsets.find(o.symbol);
+  return found == instance.localOffsets.end() ? kNone : found->second;
 }
 
 void SsaBuilder::addOperand(Instruction& out, const Instance& instance, const Operand& o, BlockId b, Type type) {

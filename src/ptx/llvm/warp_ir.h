@@ -1,4 +1,5 @@
-// The code generator's own form of a kernel: basic blocks of PTX instructions over SSA values, all calls inlined.
+// The code generator's own form of a kernel: basic blocks of PTX instructions over SSA values, all calls inlined;
+// functions that call themselves are loops over a stack.
 //
 // An instruction keeps pointing at its PTX instruction, which says what it does; its operands are values. Constants,
 // special registers and addresses of symbols are values too, so that shape analysis and emission see one kind of
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,12 @@ struct Value {
   bool usedElsewhere = false;   // used in a block other than the defining one, or by a phi
 };
 
+// Instructions that no text has: their registers are the builder's variables.
+struct MadeCode {
+  Function function;
+  std::deque<ptx::Instruction> body;
+};
+
 struct Instruction {
   const ptx::Instruction* ast = nullptr;
   const ptx::Function* function = nullptr;  // whose operands and registers `ast` names
@@ -123,6 +131,7 @@ struct Component {
 
 struct Program {
   const Module* module = nullptr;
+  std::shared_ptr<MadeCode> made;  // instructions that the builder made
   uint32_t entry = 0;
   KernelReferences references;
   SharedLayout shared;
@@ -135,6 +144,7 @@ struct Program {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> locals;  // (function, variable) in .local -> byte offset in a lane
   uint32_t localSize = 0;                                    // bytes a lane
   bool usesDynamicShared = false;
+  bool recurses = false;
 
   bool inLoop(BlockId block, LoopId loop) const;
   bool dominates(BlockId a, BlockId b) const;

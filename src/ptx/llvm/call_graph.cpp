@@ -1,0 +1,133 @@
+#include "ptx/llvm/call_graph.h"
+
+#include <algorithm>
+
+namespace vg::ptx::gen {
+namespace {
+
+// Tarjan's strongly connected components, without recursion: chains of calls may be long.
+class Components {
+ public:
+  explicit Components(const std::vector<std::vector<uint32_t>>& successors)
+      : successors_(successors), number_(successors.size(), kNone), low_(successors.size()), component(number_) {
+    for (uint32_t n = 0; n < successors.size(); ++n)
+      if (number_[n] == kNone) visit(n);
+  }
+
+ private:
+  void enter(uint32_t n) {
+    number_[n] = low_[n] = next_++;
+    open_.push_back(n);
+    path_.push_back({n, 0});
+  }
+
+  void visit(uint32_t start) {
+    enter(start);
+    while (!path_.empty()) {
+      auto& [n, edge] = path_.back();
+      if (edge == successors_[n].size()) {
+        leave(n);
+        continue;
+      }
+      const uint32_t to = successors_[n][edge++];
+      if (number_[to] == kNone)
+        enter(to);
+      else if (component[to] == kNone)
+        low_[n] = std::min(low_[n], number_[to]);
+    }
+  }
+
+  void leave(uint32_t n) {
+    path_.pop_back();
+    if (!path_.empty()) low_[path_.back().first] = std::min(low_[path_.back().first], low_[n]);
+    if (low_[n] != number_[n]) return;
+    for (uint32_t member = kNone; member != n;) {
+      member = open_.back();
+      open_.pop_back();
+      component[member] = n;
+    }
+  }
+
+  const std::vector<std::vector<uint32_t>>& successors_;
+  std::vector<uint32_t> number_, low_, open_;
+  std::vector<std::pair<uint32_t, size_t>> path_;
+  uint32_t next_ = 0;
+
+ public:
+  std::vector<uint32_t> component;  // a member that stands for all of them
+};
+
+}  // namespace
+
+std::vector<uint64_t> sizesOf(const std::vector<Variable>& formals) {
+  std::vector<uint64_t> sizes;
+  for (const Variable& v : formals) sizes.push_back(std::max<uint64_t>(v.size, (ptx::bitsOf(v.type) + 7) / 8));
+  return sizes;
+}
+
+CallOperands callOperands(const Function& caller, const ptx::Instruction& call) {
+  CallOperands found;
+  for (uint32_t k = 0; k < call.count; ++k) {
+    const Operand& o = caller.operands[call.first + k];
+    const bool names = o.kind == Operand::Kind::Symbol || o.kind == Operand::Kind::Register;
+    if (o.kind == Operand::Kind::Vector)
+      (found.target ? found.arguments : found.returns) = &o;
+    else if (names)
+      (found.target ? found.prototype : found.target) = &o;
+  }
+  return found;
+}
+
+CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions)
+    : module_(module), addressed_(addressedFunctions(module)), cycles_(module.functions.size(), kNone) {
+  std::erase_if(addressed_,
+                [&](uint32_t n) { return module.functions[n].isDeclaration || module.functions[n].isEntry; });
+  findCycles(functions);
+}
+
+std::vector<uint32_t> CallGraph::targets(const Function& caller, const CallOperands& call) const {
+  if (!call.prototype) return {};
+  std::vector<uint32_t> candidates = addressed_;
+  if (call.prototype->symbolKind == SymbolKind::BranchTable) {
+    candidates = caller.branchTables[call.prototype->symbol].functions;
+    std::erase_if(candidates, [&](uint32_t n) { return module_.functions[n].isDeclaration; });
+  } else if (call.prototype->symbolKind == SymbolKind::Prototype) {
+    const Prototype& wanted = caller.prototypes[call.prototype->symbol];
+    std::erase_if(candidates, [&](uint32_t n) {
+      const Function& f = module_.functions[n];
+      return sizesOf(f.parameters) != sizesOf(wanted.parameters) || sizesOf(f.returns) != sizesOf(wanted.returns);
+    });
+  }
+  return candidates;
+}
+
+std::vector<uint32_t> CallGraph::callees(uint32_t function) const {
+  const Function& f = module_.functions[function];
+  std::vector<uint32_t> all;
+  for (const ptx::Instruction& i : f.body) {
+    if (i.op != Op::Call) continue;
+    const CallOperands call = callOperands(f, i);
+    if (call.byName()) {
+      all.push_back(call.target->symbol);
+    } else {
+      const std::vector<uint32_t> through = targets(f, call);
+      all.insert(all.end(), through.begin(), through.end());
+    }
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+void CallGraph::findCycles(const std::vector<uint32_t>& functions) {
+  std::vector<std::vector<uint32_t>> calls(module_.functions.size());
+  for (uint32_t f : functions) calls[f] = callees(f);
+  const Components components(calls);
+  std::vector<uint32_t> members(calls.size(), 0);
+  for (uint32_t f : functions) ++members[components.component[f]];
+  for (uint32_t f : functions)
+    if (members[components.component[f]] > 1 || std::ranges::find(calls[f], f) != calls[f].end())
+      cycles_[f] = components.component[f];
+}
+
+}  // namespace vg::ptx::gen
