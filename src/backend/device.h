@@ -153,6 +153,8 @@ class Device {
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
   virtual Activity* activity() const { return nullptr; }
+  // A context of the device begins: what takes long and kernels will need may be made meanwhile.
+  virtual void contextBegins() noexcept {}
   // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
   // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
   virtual void flushOutput() noexcept {}

@@ -69,6 +69,7 @@ struct ContextLife {
     for (auto& peer : context.peers_) peer.store(0, std::memory_order_relaxed);
     context.id_.store(context.primary_ ? nextContextId() : context.generation(), std::memory_order_relaxed);
     context.word_.store(context.generation(), std::memory_order_release);
+    context.device().backend().contextBegins();
   }
 
   // The application's destructors run first, while the context may still be used.

@@ -142,7 +142,8 @@ struct Cubin {
   std::vector<Kernel> kernels;
   std::vector<Function> functions;  // code that is no kernel but has a name and a size
   std::vector<Variable> variables;
-  std::map<uint32_t, SamplerMode> samplers;  // by symbol
+  std::map<uint32_t, Reference::Kind> textures;  // textures, samplers and surfaces, read or not; by symbol
+  std::map<uint32_t, SamplerMode> samplers;      // how those of them read that say so; by symbol
   std::vector<Section> sections;
   std::vector<std::string> externals;  // undefined functions, each once
 

@@ -403,6 +403,7 @@ void Parser::sortBanks() {
 
 CUresult Parser::describeKernels() {
   sortBanks();
+  cubin_.textures = namedTextures(symbols_);
   VG_TRY(References references, readReferences(file_, symbols_));
   for (Kernel& kernel : cubin_.kernels) {
     VG_CHECK(describe(kernel));

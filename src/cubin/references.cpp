@@ -49,6 +49,13 @@ CUresult readTable(const ElfFile& file, const ElfSection& table, const std::vect
 
 }  // namespace
 
+std::map<uint32_t, Reference::Kind> namedTextures(const std::vector<ElfSymbol>& symbols) {
+  std::map<uint32_t, Reference::Kind> named;
+  for (uint32_t i = 0; i < symbols.size(); ++i)
+    if (const std::optional<Reference::Kind> kind = kindOf(symbols[i])) named[i] = *kind;
+  return named;
+}
+
 Result<References> readReferences(const ElfFile& file, const std::vector<ElfSymbol>& symbols) {
   References references;
   const uint32_t symbolTable = file.symbolTable();

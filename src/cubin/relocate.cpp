@@ -89,7 +89,7 @@ Result<uint64_t> addressOf(const Cubin& cubin, uint32_t index, const Addresses& 
   if (const auto elsewhere = addresses.variables.find(index); elsewhere != addresses.variables.end())
     return elsewhere->second;
   if (symbol.section != kNone) return addresses.sections[symbol.section] + symbol.value;
-  if (symbol.undefined && symbol.weak && symbol.name.ends_with("refDescSize")) return uint64_t{kDescriptionBytes};
+  if (symbol.undefined && symbol.name.ends_with("refDescSize")) return uint64_t{kDescriptionBytes};
   // Offsets in shared memory and in bank 0, symbols without a name, and what the compiler takes for granted.
   if (!symbol.undefined || symbol.weak) return symbol.value;
   return external(symbol.name);

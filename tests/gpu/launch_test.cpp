@@ -167,7 +167,7 @@ TEST_F(Launches, AFaultIsReportedAndAllThatFollowsEnds) {
 TEST_F(Launches, ChannelsAreMadeBesideTheApplication) {
   const size_t before = fake.driver.objects();
   device->prepareEarly();
-  const std::unique_ptr<backend::Queue> other = device->createQueue(0, 0);
+  device->contextBegins();
   for (int i = 0; i < 1000 && fake.driver.objects() < before + 9; ++i) usleep(1000);
   EXPECT_GE(fake.driver.objects(), before + 9);
   launch(1, {timeline, zero + 1});
@@ -183,6 +183,7 @@ struct Named : Launches {
     code.kernels[0].references = {{cubin::Reference::Kind::Texture, 2, kDriverWords + 4},
                                   {cubin::Reference::Kind::Sampler, 3, kDriverWords + 8}};
     code.kernels[0].bank0Bytes = kDriverWords + 12;
+    code.textures = {{2, cubin::Reference::Kind::Texture}, {3, cubin::Reference::Kind::Sampler}};
     code.samplers[3].filter = 1;
     source.native = std::make_shared<const cubin::Cubin>(code);
     image = must(device->load(source, {}));

@@ -66,9 +66,6 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> GpuDevice::createQueue(int priority, uint32_t /*multiprocessors*/) {
-  if (early_.load(std::memory_order_relaxed) && early_.exchange(false, std::memory_order_relaxed))
-    (void)os::startThread(
-        "vg-prepare", [](void* self) { (void)static_cast<GpuDevice*>(self)->compute(); }, this);
   const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
   return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
 }
@@ -136,6 +133,12 @@ void GpuDevice::codeChanged() {
 
 // A thread of the host sees the end of every command, so its clock serves.
 uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
+
+void GpuDevice::contextBegins() noexcept {
+  if (early_.exchange(false, std::memory_order_relaxed))
+    (void)os::startThread(
+        "vg-prepare", [](void* self) { (void)static_cast<GpuDevice*>(self)->compute(); }, this);
+}
 
 void GpuDevice::flushOutput() noexcept { KernelServices::flushAll(); }
 

@@ -29,7 +29,7 @@ class GpuDevice final : public Device {
   Watcher& watcher() { return watcher_; }
   // Made at the first call.
   Result<ComputeEngine&> compute();
-  // Makes it beside the application, as soon as that has a queue: some 35 ms.
+  // Makes it beside the application, as soon as that has a context: some 35 ms.
   void prepareEarly() { early_.store(true, std::memory_order_relaxed); }
   // How long a kernel may run, nanoseconds; 0: for ever. Set before the first launch.
   uint64_t launchLimit() const { return launchLimit_; }
@@ -62,6 +62,7 @@ class GpuDevice final : public Device {
     hostPages_.show(start, bytes, readOnly);
   }
   void hostMemoryUnlocked(std::byte* start, size_t bytes) override { hostPages_.hide(start, bytes); }
+  void contextBegins() noexcept override;
   void flushOutput() noexcept override;
   void quiesce() noexcept override;
 

@@ -32,15 +32,13 @@ Result<uint64_t> NamedTextures::makeSampler(uint32_t symbol) {
 }
 
 CUresult NamedTextures::make() {
-  for (const cubin::Kernel& kernel : code_.kernels)
-    for (const cubin::Reference& reference : kernel.references) {
-      const auto [place, isNew] = named_.try_emplace(reference.symbol);
-      if (!isNew) continue;
-      if (reference.kind == Kind::Sampler) {
-        VG_TRY(place->second.handle, makeSampler(reference.symbol));
-      }
-      place->second.kind = reference.kind;
+  for (const auto& [symbol, kind] : code_.textures) {
+    Named& made = named_[symbol];
+    if (kind == Kind::Sampler) {
+      VG_TRY(made.handle, makeSampler(symbol));
     }
+    made.kind = kind;
+  }
   return CUDA_SUCCESS;
 }
 
@@ -49,8 +47,8 @@ Result<Global> NamedTextures::find(Image::Reference kind, const std::string& nam
   for (const auto& [symbol, named] : named_)
     if (named.kind == wanted && code_.symbols[symbol].name == name)
       return Global{reinterpret_cast<CUdeviceptr>(&named.handle), sizeof named.handle};
-  return fail(CUDA_ERROR_NOT_FOUND, "no kernel reads %s through the name %s",
-              wanted == Kind::Texture ? "a texture" : "a surface", name.c_str());
+  return fail(CUDA_ERROR_NOT_FOUND, "no %s reference %s", wanted == Kind::Texture ? "texture" : "surface",
+              name.c_str());
 }
 
 bool NamedTextures::knows(const std::string& name) const {

@@ -1,4 +1,4 @@
-// The textures, surfaces and samplers that the kernels of a module name: a word each, which core sets when the
+// The textures, surfaces and samplers that a module names: a word each, which core sets when the
 // application binds something (core/texture_reference.h), and whose low half a launch puts into bank 0.
 #pragma once
 
@@ -19,7 +19,7 @@ class NamedTextures {
   NamedTextures(const NamedTextures&) = delete;
   ~NamedTextures();
 
-  // Words for all that the kernels name, and samplers as the code describes them.
+  // Words for all, and samplers as the code describes them.
   CUresult make();
   // Where the host writes the handle: 8 bytes. CUDA_ERROR_NOT_FOUND.
   Result<Global> find(Image::Reference kind, const std::string& name) const;

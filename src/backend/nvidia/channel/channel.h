@@ -80,7 +80,7 @@ class Channel {
   bool registered_ = false;
   std::unique_ptr<Block> memory_;    // progress, then the push buffer's pieces
   std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
-  std::byte* window_ = nullptr;  // addresses of the context's own buffers
+  std::byte* window_ = nullptr;      // addresses of the context's own buffers
   size_t windowBytes_ = 0;
   uint64_t* ring_ = nullptr;
   volatile uint32_t *put_ = nullptr, *get_ = nullptr;
