@@ -98,7 +98,7 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   const uint64_t workspace = block_->launch->cooperativeWorkspace;
   if (workspace && access.address - workspace < 256) return true;
   const bool stores = access.kind == Kind::Store || access.kind == Kind::Atomic;
-  const bool pageable = block_->launch->flags & kReachesPageable;
+  const bool pageable = block_->launch->flags & ptx::kReachesPageable;
   const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);
   const auto fault = [&](unsigned kind, const char* why) {
     if (!isNewAt(Tool::Memory, kind, access.instruction, nullptr, answer.id))

@@ -23,9 +23,6 @@ void start(const alloc::MemoryTable& table);
 // Who looks on while kernels run; null when no tool is on.
 ptx::Observer* observer();
 
-// Set in KernelLaunch::flags: kernels may use pageable memory of the host.
-inline constexpr uint32_t kReachesPageable = 1;
-
 // The error that a device would have stopped this grid with; CUDA_SUCCESS when there is none. Forgets the answer.
 CUresult takeFaulted(uint64_t grid);
 // The launch is about to end because all warps of the block wait for ever.

@@ -58,6 +58,7 @@ class Lane {
   void storeTensor();
   bool store();
   void replace();
+  bool goesThroughCluster() const;
 
   BlockState* const block_;
   const uint32_t warp_, lane_;
@@ -300,7 +301,24 @@ bool Lane::store() {
   return report(bytes);
 }
 
+// What goes from a block or its registers to shared memory of its cluster: hardware has that way only in grids of
+// clusters, be they of one block. Copies out of global memory go another one.
+bool Lane::goesThroughCluster() const {
+  if (form_.to != AsyncSpace::Shared) return false;
+  switch (form_.operation) {
+    case AsyncOperation::Store:
+    case AsyncOperation::ReduceValue:
+      return true;
+    case AsyncOperation::Copy:
+    case AsyncOperation::Reduce:
+      return form_.from == AsyncSpace::Shared;
+    default:
+      return false;
+  }
+}
+
 bool Lane::perform() {
+  if (goesThroughCluster() && !(block_->launch->flags & kExplicitCluster)) trap(TrapReason::IllegalInstruction);
   switch (form_.operation) {
     case AsyncOperation::Nothing:
       return false;

@@ -19,7 +19,9 @@ inline constexpr uint32_t kKernelAbiVersion = 11;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
-inline constexpr uint32_t kExplicitCluster = 1;  // KernelLaunch::flags: the kernel or its launch asks for clusters
+// KernelLaunch::flags.
+inline constexpr uint32_t kExplicitCluster = 1;  // the kernel or its launch asks for clusters
+inline constexpr uint32_t kReachesPageable = 2;  // the device reaches memory that nobody registered
 
 inline constexpr uint32_t kNoLane = ~0u;
 
@@ -95,7 +97,7 @@ struct KernelLaunch {
   uint64_t gridId;
   uint64_t cooperativeWorkspace;  // %envreg1:%envreg2; 0 unless cooperative
   uint32_t clusterSize[3];        // blocks; 1,1,1 without clusters
-  uint32_t flags;                 // kExplicitCluster
+  uint32_t flags;                 // kExplicitCluster, kReachesPageable
   uint32_t stackPerThread;        // bytes that alloca may take of a lane, a multiple of 64
   const RuntimeCalls* calls;
   const void* code;  // the interpreter's program; unused by native code

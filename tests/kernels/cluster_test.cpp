@@ -110,6 +110,29 @@ TEST_F(ClusterTest, ABlockThatWaitsForWarpsThatNeverComeEndsTheLaunch) {
   expectEnd(kernel, CUDA_ERROR_LAUNCH_TIMEOUT, "block .1,0,0.: warps 0,1 at barrier 1");
 }
 
+// What an H200 answers: without a cluster, be it of one block, there is no way to its shared memory.
+TEST_F(ClusterTest, WhatGoesToSharedMemoryOfAClusterNeedsOne) {
+  const std::string begin =
+      ".shared .align 16 .b8 words[64];\n.shared .align 8 .u64 object;\n"
+      "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra DONE;\n"
+      "mov.u32 %r1, words;\nmov.u32 %r2, object;\nmbarrier.init.shared.b64 [object], 1;\n";
+  for (const std::string body :
+       {"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], 7, [%r2];\n",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], 7, [%r2];\n",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [words+16], 16, [%r2];\n",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r1], [words+16], 16, "
+        "[%r2];\n"}) {
+    const CUfunction kernel = function(module(entry("kernel", {}, begin + body + "DONE:"), "sm_90", "8.6"));
+    EXPECT_EQ(runClusters(kernel, 2, 1, 0), CUDA_SUCCESS);
+    const auto alone = [&] {
+      EXPECT_EQ(cuLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+      EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_INSTRUCTION);
+      std::exit(HasFailure());
+    };
+    EXPECT_EXIT(alone(), ::testing::ExitedWithCode(0), "PTX line [0-9]+");
+  }
+}
+
 TEST_F(ClusterTest, MemoryOfABlockThatDoesNotExistIsAnIllegalAddress) {
   const CUfunction kernel =
       function(hopper(entry("kernel", {".u64"},

@@ -40,6 +40,7 @@ struct LaunchSpec {
   std::vector<uint8_t> parameters;
   std::vector<uint64_t> globals;
   uint32_t dynamicShared = 0;
+  bool cluster = false;  // a grid of clusters of one block
 };
 
 // Code of a kernel in executable memory.

@@ -84,6 +84,7 @@ int run(int argc, char** argv) {
       const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(out.data())};
       spec.parameters.resize(16);
       std::memcpy(spec.parameters.data(), pointers, 16);
+      spec.cluster = c.cluster;
       runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec);
       report(c, target.name, expected->second, recordOf(c, out), tally);
     }

@@ -105,7 +105,7 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
               {1, 1, 1},
               program_.function().explicitCluster || given(program_.function().clusterSize)};
   for (int i = 0; i < 3; ++i) ready.cluster[i] = rules_.clusterSize(shape, i);
-  ready.explicitCluster |= product(ready.cluster) > 1;
+  ready.explicitCluster |= shape.clustered || product(ready.cluster) > 1;
   return ready;
 }
 

@@ -25,7 +25,7 @@ class CpuKernel : public Kernel {
     KernelContext* context;
     uint32_t residentPerMultiprocessor;
     uint32_t cluster[3] = {1, 1, 1};  // blocks
-    bool explicitCluster = false;     // the kernel or its launch asks for clusters
+    bool explicitCluster = false;     // the kernel or its launch asks for clusters, if of one block each
   };
   virtual Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) = 0;
 };

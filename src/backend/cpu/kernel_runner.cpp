@@ -123,7 +123,7 @@ void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& r
   abi.dynamicShared = shape.dynamicShared;
   abi.dynamicSharedOffset = ready.code->traits.dynamicSharedOffset;
   abi.gridId = lastGrid.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (device.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) abi.flags |= check::kReachesPageable;
+  if (device.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) abi.flags |= ptx::kReachesPageable;
   abi.stackPerThread = stackPerThread(*ready.code, ready.context->limits());
   abi.calls = &kRuntimeCalls;
   abi.code = ready.code->program;

@@ -31,6 +31,7 @@ struct Launch {
   std::vector<std::byte> parameters;
   std::vector<uint64_t> globals;  // addresses, in the order of KernelReferences::globals
   uint32_t dynamicShared = 0;
+  bool cluster = false;  // a grid of clusters of one block
 
   template <class T>
   void add(T value) {  // the next parameter, at its alignment
@@ -66,6 +67,7 @@ class Runner {
       l.blockSize[k] = launch_.block[k];
       l.clusterSize[k] = 1;
     }
+    l.flags = launch_.cluster ? kExplicitCluster : 0;
     l.threadsPerBlock = threads;
     l.warpsPerBlock = (threads + kWarpSize - 1) / kWarpSize;
     l.staticShared = machine_.traits.staticShared;

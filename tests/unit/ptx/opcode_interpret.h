@@ -17,6 +17,7 @@ inline std::vector<uint64_t> interpretCase(const matrix::Case& c, std::string* p
   harness::Launch launch;
   launch.grid[0] = matrix::kThreads / matrix::kBlock;
   launch.block[0] = matrix::kBlock;
+  launch.cluster = c.cluster;
   launch.add(reinterpret_cast<uint64_t>(in.data()));
   launch.add(reinterpret_cast<uint64_t>(out.data()));
   const harness::Outcome outcome = kernel.run("k", launch);
