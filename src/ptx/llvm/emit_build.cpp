@@ -110,6 +110,28 @@ llvm::Value* Emitter::slice(Value* v, uint32_t first, uint32_t count) {
   return b_.CreateShuffleVector(v, order);
 }
 
+// Takes the chunks in pairs, never all of them joined: a vector wider than a register goes through memory.
+llvm::Value* Emitter::lanesFrom(const Chunks& chunks, llvm::ArrayRef<int> lanes) {
+  const int width = static_cast<int>(w_);
+  llvm::SmallVector<int, 4> used;
+  for (int lane : lanes)
+    if (!llvm::is_contained(used, lane / width)) used.push_back(lane / width);
+  Value* picked = nullptr;
+  for (size_t n = 0; n < used.size(); n += 2) {
+    const int a = used[n], b = n + 1 < used.size() ? used[n + 1] : a;
+    llvm::SmallVector<int, 16> order, merged;
+    for (int l = 0; l < static_cast<int>(lanes.size()); ++l) {
+      const int from = lanes[l] / width, at = lanes[l] % width;
+      const bool here = from == a || from == b;
+      order.push_back(!here ? llvm::PoisonMaskElem : from == a ? at : width + at);
+      merged.push_back(here ? width + l : l);
+    }
+    Value* const two = b_.CreateShuffleVector(chunks[a], chunks[b], order);
+    picked = picked ? b_.CreateShuffleVector(picked, two, merged) : two;
+  }
+  return picked;
+}
+
 llvm::Value* Emitter::whenTrue(Value* condition, LType* type, const std::function<Value*()>& body) {
   BB* const before = b_.GetInsertBlock();
   BB* const yes = newBlock("then");

@@ -83,14 +83,10 @@ void Emitter::emitShuffle(const Instruction& i) {
   Form value, inRange;
   value.shape = inRange.shape = {Shape::Varying, 0, false};
   const bool up = ast.has(Mod::Up), down = ast.has(Mod::Down), butterfly = ast.has(Mod::Bfly);
-  const auto& amount = program_.values[i.sources[1]];
-  const auto& clamp = program_.values[i.sources[2]];
-  using Kind = vg::ptx::gen::Value;
-  const bool constant = amount.kind == Kind::Constant && clamp.kind == Kind::Constant;
+  const std::optional<uint64_t> amount = knownBits(program_, i.sources[1]), clamp = knownBits(program_, i.sources[2]);
   // Source lane and whether it is inside the segment, for constant patterns.
   const auto sourceOf = [&](uint32_t lane, bool& valid) {
-    const uint32_t b = static_cast<uint32_t>(amount.bits) & 31, c = static_cast<uint32_t>(clamp.bits) & 31;
-    const uint32_t segment = static_cast<uint32_t>(clamp.bits) >> 8 & 31;
+    const uint32_t b = *amount & 31, c = *clamp & 31, segment = *clamp >> 8 & 31;
     const uint32_t maxLane = (lane & segment) | (c & ~segment), minLane = lane & segment;
     int64_t j;
     if (up) {
@@ -108,13 +104,7 @@ void Emitter::emitShuffle(const Instruction& i) {
     }
     return valid ? static_cast<uint32_t>(j) : lane;
   };
-  if (constant) {
-    llvm::SmallVector<Value*, 8> parts(data.begin(), data.end());
-    while (parts.size() > 1) {
-      llvm::SmallVector<Value*, 8> joined;
-      for (size_t n = 0; n < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
-      parts = joined;
-    }
+  if (amount && clamp) {
     for (uint32_t c = 0; c < k_; ++c) {
       llvm::SmallVector<int, 16> order;
       llvm::SmallVector<llvm::Constant*, 16> bits;
@@ -123,7 +113,7 @@ void Emitter::emitShuffle(const Instruction& i) {
         order.push_back(static_cast<int>(sourceOf(c * w_ + l, valid)));
         bits.push_back(b_.getInt1(valid));
       }
-      value.chunks.push_back(b_.CreateShuffleVector(parts[0], order));
+      value.chunks.push_back(lanesFrom(data, order));
       inRange.chunks.push_back(llvm::ConstantVector::get(bits));
     }
   } else {

@@ -203,6 +203,8 @@ class Emitter {
   Value* callIntrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<LType*> types, llvm::ArrayRef<Value*> args);
   Value* concat(Value* a, Value* b);
   Value* slice(Value* v, uint32_t first, uint32_t count);
+  // The numbered lanes of a warp whose chunks these are, as one vector.
+  Value* lanesFrom(const Chunks& chunks, llvm::ArrayRef<int> lanes);
   Value* whenTrue(Value* condition, LType* type, const std::function<Value*()>& body);
   void ifTrue(Value* condition, const std::function<void()>& body, bool likely = false);
   // Runs body once for each lane of the mask, ascending, with the lane number as i32.

@@ -77,6 +77,19 @@ Class resultClass(const ptx::Instruction& i, Class reg) {
   return reg;
 }
 
+std::optional<uint64_t> knownBits(const Program& program, ValueId id) {
+  const Value* value = &program.values[id];
+  while (value->kind == Value::Result) {
+    const Instruction& i = program.instructions[value->instruction];
+    const bool plainMove =
+        i.ast->op == Op::Mov && i.guard == kNone && i.results.size() == 1 && i.sources.size() == 1 && !i.negated[0];
+    if (!plainMove) return {};
+    value = &program.values[i.sources[0]];
+  }
+  if (value->kind != Value::Constant) return {};
+  return value->bits;
+}
+
 bool readsCarry(Op op) { return op == Op::Addc || op == Op::Subc || op == Op::Madc; }
 
 bool isWideSpecial(Special s) {

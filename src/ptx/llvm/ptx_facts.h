@@ -1,6 +1,7 @@
 // Facts about PTX instructions that the steps of the code generator share.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "ptx/llvm/warp_ir.h"
@@ -13,6 +14,8 @@ uint32_t destinationCount(const ptx::Instruction& i);
 Type sourceType(const ptx::Instruction& i, uint32_t source);
 // How the emitter keeps the result of an instruction in a register of class `reg`.
 Class resultClass(const ptx::Instruction& i, Class reg);
+// The bits of a value that is a constant, or one that was moved into a register first, as compilers write it.
+std::optional<uint64_t> knownBits(const Program& program, ValueId id);
 bool readsCarry(Op op);
 bool isWideSpecial(Special s);
 // vprintf, malloc and the like: functions that the driver defines.
