@@ -18,6 +18,31 @@ constinit Bits map;
 constinit std::atomic<bool> ready{false};
 constinit std::mutex starting;
 
+// Calls onWord(word) for the whole words of these bytes and onByte(byte) for the others. Blocks that run at the same
+// time may meet in a byte, so that both are to be used by atomics only.
+template <class OnWord, class OnByte>
+void eachWord(uint8_t* first, size_t count, OnWord onWord, OnByte onByte) {
+  uint8_t* const end = first + count;
+  for (; first < end && reinterpret_cast<uintptr_t>(first) % 8; ++first) onByte(*first);
+  for (; end - first >= 8; first += 8) onWord(*reinterpret_cast<uint64_t*>(first));
+  for (; first < end; ++first) onByte(*first);
+}
+
+void store(uint8_t* first, size_t count, uint8_t value) {
+  const uint64_t repeated = value * 0x0101010101010101u;
+  eachWord(
+      first, count, [&](uint64_t& word) { __atomic_store_n(&word, repeated, __ATOMIC_RELAXED); },
+      [&](uint8_t& byte) { __atomic_store_n(&byte, value, __ATOMIC_RELAXED); });
+}
+
+bool anySet(uint8_t* first, size_t count) {
+  uint64_t seen = 0;
+  eachWord(
+      first, count, [&](uint64_t& word) { seen |= __atomic_load_n(&word, __ATOMIC_RELAXED); },
+      [&](uint8_t& byte) { seen |= __atomic_load_n(&byte, __ATOMIC_RELAXED); });
+  return seen;
+}
+
 // Calls onBits(byte, mask) and onBytes(first, count) for the bits of a range; what lies outside of the map is left out.
 template <class OnBits, class OnBytes>
 void each(uintptr_t address, size_t bytes, OnBits onBits, OnBytes onBytes) {
@@ -46,10 +71,7 @@ void set(uintptr_t address, size_t bytes, bool empty) {
         else
           __atomic_fetch_and(&byte, static_cast<uint8_t>(~mask), __ATOMIC_RELAXED);
       },
-      [&](uint8_t* first, size_t count) {
-        if (count == 1) return __atomic_store_n(first, static_cast<uint8_t>(empty ? 0xff : 0), __ATOMIC_RELAXED);
-        std::fill_n(first, count, empty ? 0xff : 0);
-      });
+      [&](uint8_t* first, size_t count) { store(first, count, empty ? 0xff : 0); });
 }
 
 bool empty(uintptr_t address) {
@@ -88,9 +110,7 @@ size_t writtenBytes(uintptr_t address, size_t bytes) {
   bool all = true;
   each(
       address, bytes, [&](uint8_t& byte, uint8_t mask) { all &= !(__atomic_load_n(&byte, __ATOMIC_RELAXED) & mask); },
-      [&](uint8_t* first, size_t count) {
-        all &= std::find_if(first, first + count, [](uint8_t b) { return b; }) == first + count;
-      });
+      [&](uint8_t* first, size_t count) { all &= !anySet(first, count); });
   if (all) return bytes;
   size_t count = 0;
   while (count < bytes && !empty(address + count)) ++count;
