@@ -37,7 +37,7 @@ if(VERDIGRIS_SANITIZE)
   if(VERDIGRIS_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(vg_options INTERFACE -Wno-tsan) # fences, which it does not follow, are used beside atomics only
   endif()
-  if(VERDIGRIS_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 13 sees initialiser lists as too short there.
     target_compile_options(vg_options INTERFACE -Wno-array-bounds -Wno-stringop-overread)
   endif()
