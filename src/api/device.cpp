@@ -183,20 +183,19 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(const Call&, size_t* maxWidthInEleme
   return CUDA_SUCCESS;
 }
 
-// Any two different emulated devices reach each other's memory.
 CUresult cuDeviceCanAccessPeer(const Call&, int* canAccessPeer, CUdevice dev, CUdevice peerDev) {
   if (!canAccessPeer) return missing("canAccessPeer");
-  VG_CHECK(core::findDevice(dev));
-  VG_CHECK(core::findDevice(peerDev));
-  *canAccessPeer = dev != peerDev;
+  VG_TRY(core::Device & device, core::findDevice(dev));
+  VG_TRY(core::Device & peer, core::findDevice(peerDev));
+  *canAccessPeer = device.reaches(peer);
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetP2PAttribute(const Call&, int* value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice) {
   if (!value) return missing("value");
-  VG_CHECK(core::findDevice(srcDevice));
-  VG_CHECK(core::findDevice(dstDevice));
+  VG_TRY(core::Device & source, core::findDevice(srcDevice));
+  VG_TRY(core::Device & destination, core::findDevice(dstDevice));
   if (srcDevice == dstDevice) return fail(CUDA_ERROR_INVALID_DEVICE, "device %d is no peer of its own", srcDevice);
   switch (attrib) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
@@ -205,7 +204,7 @@ CUresult cuDeviceGetP2PAttribute(const Call&, int* value, CUdevice_P2PAttribute 
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
-      *value = 1;
+      *value = source.reaches(destination);
       return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
       *value = 0;

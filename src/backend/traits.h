@@ -17,6 +17,7 @@ struct Traits {
   int computeCapability = 0;       // 10 * major + minor
   bool nativeCode = false;         // runs native code of its capability, not PTX
   bool blockLinearArrays = false;  // wants arrays as its texture units read them (arrays/layout.h)
+  bool sharesMemory = false;       // kernels of other devices that do, too, reach its memory, and its kernels theirs
   uint32_t workers = 0;            // threads that run blocks (cpu)
   // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE).
   std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};

@@ -148,6 +148,9 @@ CUresult Context::setFlags(unsigned flags) {
 CUresult Context::enablePeer(Context& peer) {
   if (&peer.device() == &device())
     return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "both contexts are on device %d", device().ordinal());
+  if (!device().reaches(peer.device()))
+    return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "kernels of device %d do not reach the memory of device %d",
+                device().ordinal(), peer.device().ordinal());
   if (peerEnabled(peer)) return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
   for (auto& slot : peers_) {
     uint64_t none = 0;

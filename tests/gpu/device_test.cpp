@@ -98,6 +98,7 @@ TEST_F(GpuDeviceTest, TellsWhatItIs) {
   EXPECT_EQ(device.traits().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 132);
   EXPECT_EQ(device.traits().attribute(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT), 3);
   EXPECT_FALSE(device.hostAddressable());
+  EXPECT_FALSE(device.traits().sharesMemory);  // nothing maps it for other GPUs
 }
 
 TEST_F(GpuDeviceTest, MemoryIsCommittedAndGivenBackInAnyPieces) {

@@ -189,6 +189,7 @@ Traits makeTraits(const ProfileRequest& request) {
              request.memory.c_str(), request.ordinal, static_cast<unsigned long long>(traits.totalMemory / kMiB));
   }
   traits.workers = request.workers;
+  traits.sharesMemory = true;
   traits.uuid = stableUuid(traits.name, request.ordinal);
   return traits;
 }
