@@ -28,7 +28,7 @@ constexpr size_t kRoomForRecursion = 8;
 constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
 constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
 constexpr uint64_t kHandful = 20'000;          // ns of work that a thread takes at a time
-constexpr uint64_t kMostBlocksAtATime = 64;
+constexpr uint64_t kMostBlocksAtATime = 256;
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
