@@ -17,6 +17,23 @@ namespace vg::arrays {
 // How coordinates beyond the edge are meant.
 enum class Addressing : uint8_t { Wrap, Clamp, Mirror, Border };
 
+// By PTX's numbers of addr_mode, of which two mean the same.
+inline constexpr Addressing kAddressingByNumber[] = {Addressing::Wrap, Addressing::Mirror, Addressing::Clamp,
+                                                     Addressing::Clamp, Addressing::Border};
+// The number that queries answer.
+constexpr uint32_t numberOf(Addressing addressing) {
+  switch (addressing) {
+    case Addressing::Wrap:
+      return 0;
+    case Addressing::Mirror:
+      return 1;
+    case Addressing::Clamp:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
 struct SamplerState {
   Addressing addressing[3] = {Addressing::Clamp, Addressing::Clamp, Addressing::Clamp};
   bool linear = false;        // between elements

@@ -71,16 +71,14 @@ const textures::Texture* named(uint64_t number) {
 
 // What a sampler variable of independent texturing asks in place of the texture's own settings.
 arrays::SamplerState settingsOf(uint64_t address, const arrays::SamplerState& own) {
-  static constexpr arrays::Addressing kModes[] = {arrays::Addressing::Wrap, arrays::Addressing::Mirror,
-                                                  arrays::Addressing::Clamp, arrays::Addressing::Clamp,
-                                                  arrays::Addressing::Border};
   const uint64_t word = *reinterpret_cast<const volatile uint64_t*>(address);
   arrays::SamplerState state = own;
   if (!(word & ptx::kSamplerSet)) return state;
   if (word & ptx::kSamplerUnnormalized) state.normalized = false;
   state.linear = word & ptx::kSamplerLinear;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    const arrays::Addressing mode = kModes[std::min<uint64_t>(word >> (axis * ptx::kSamplerAddressBits) & 7, 4)];
+    const uint64_t number = std::min<uint64_t>(word >> (axis * ptx::kSamplerAddressBits) & 7, 4);
+    const arrays::Addressing mode = arrays::kAddressingByNumber[number];
     const bool clamps = !state.normalized && mode != arrays::Addressing::Border;  // wrapping is for normalised ones
     state.addressing[axis] = clamps ? arrays::Addressing::Clamp : mode;
   }
@@ -160,20 +158,6 @@ void read(const Lane& lane, const TextureForm& form, const TextureView& view) {
   giveTexel(lane, form, view, arrays::sample(view, *sampler, point));
 }
 
-// Numbers of PTX for the modes of a sampler.
-uint64_t modeOf(arrays::Addressing addressing) {
-  switch (addressing) {
-    case arrays::Addressing::Wrap:
-      return 0;
-    case arrays::Addressing::Mirror:
-      return 1;
-    case arrays::Addressing::Clamp:
-      return 3;
-    default:
-      return 4;
-  }
-}
-
 uint64_t answer(const TextureView& view, const TextureForm& form, int64_t asked) {
   using ptx::TextureQuery;
   const auto last = static_cast<int64_t>(view.levels.size()) - 1;
@@ -200,11 +184,11 @@ uint64_t answer(const TextureView& view, const TextureForm& form, int64_t asked)
     case TextureQuery::FilterMode:
       return view.sampler.linear;
     case TextureQuery::AddressMode0:
-      return modeOf(view.sampler.addressing[0]);
+      return arrays::numberOf(view.sampler.addressing[0]);
     case TextureQuery::AddressMode1:
-      return modeOf(view.sampler.addressing[1]);
+      return arrays::numberOf(view.sampler.addressing[1]);
     case TextureQuery::AddressMode2:
-      return modeOf(view.sampler.addressing[2]);
+      return arrays::numberOf(view.sampler.addressing[2]);
     case TextureQuery::ForceUnnormalized:
     case TextureQuery::MemoryLayout:
       return 0;

@@ -9,12 +9,10 @@ namespace {
 using Kind = cubin::Reference::Kind;
 
 arrays::SamplerState stateOf(const cubin::SamplerMode& mode) {
-  constexpr arrays::Addressing kModes[] = {arrays::Addressing::Wrap, arrays::Addressing::Mirror,
-                                           arrays::Addressing::Clamp, arrays::Addressing::Clamp,
-                                           arrays::Addressing::Border};
   arrays::SamplerState state;
   for (unsigned axis = 0; axis < 3; ++axis)
-    if (mode.addressing[axis] < std::size(kModes)) state.addressing[axis] = kModes[mode.addressing[axis]];
+    if (mode.addressing[axis] < std::size(arrays::kAddressingByNumber))
+      state.addressing[axis] = arrays::kAddressingByNumber[mode.addressing[axis]];
   state.linear = mode.filter == 1;
   return state;
 }

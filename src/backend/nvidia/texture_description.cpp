@@ -3,20 +3,6 @@
 namespace vg::backend::nvidia {
 namespace {
 
-// Numbers of PTX.
-uint32_t modeOf(arrays::Addressing addressing) {
-  switch (addressing) {
-    case arrays::Addressing::Wrap:
-      return 0;
-    case arrays::Addressing::Mirror:
-      return 1;
-    case arrays::Addressing::Clamp:
-      return 3;
-    default:
-      return 4;
-  }
-}
-
 // Places of the words as ptxas compiles queries.
 enum SurfaceWord { kSurfaceDataType = 3, kSurfaceOrder = 4, kSurfaceLayers = 7 };
 enum TextureWord { kAddressing = 3, kFilter = 6, kNormalized, kDataType, kOrder, kLayers, kLevels, kSamples };
@@ -32,7 +18,7 @@ TextureDescription descriptionOf(const arrays::TextureView& view) {
     words[kSurfaceLayers] = layers;
     return words;
   }
-  for (unsigned axis = 0; axis < 3; ++axis) words[kAddressing + axis] = modeOf(view.sampler.addressing[axis]);
+  for (unsigned axis = 0; axis < 3; ++axis) words[kAddressing + axis] = arrays::numberOf(view.sampler.addressing[axis]);
   words[kFilter] = view.sampler.linear;
   words[kNormalized] = view.sampler.normalized;
   words[kDataType] = words[kOrder] = format;
