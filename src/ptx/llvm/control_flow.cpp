@@ -187,18 +187,23 @@ void findPostDominators(Program& program) {
     if (idom[n] != kNone) program.immediatePostDominator[order[n]] = order[idom[n]];
 }
 
+// The part of the graph that `order` names, by the places there. Requires: all successors of what it names.
+Graph renumbered(const Graph& successors, const std::vector<uint32_t>& order) {
+  std::vector<uint32_t> position(successors.size(), kNone);
+  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
+  Graph ordered(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    for (uint32_t s : successors[order[n]]) ordered[n].push_back(position[s]);
+  return ordered;
+}
+
 }  // namespace
 
 std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
   std::vector<uint32_t> order = reversePostOrder(successors, start);
   std::erase(order, 0u);
   order.push_back(0);
-  std::vector<uint32_t> position(successors.size(), kNone);
-  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
-  Graph ordered(order.size());
-  for (uint32_t n = 0; n < order.size(); ++n)
-    for (uint32_t s : successors[order[n]]) ordered[n].push_back(position[s]);
-  const Graph predecessors = invert(ordered);
+  const Graph predecessors = invert(renumbered(successors, order));
   const std::vector<NaturalLoop> loops = naturalLoops(predecessors, dominators(predecessors));
   std::vector<uint32_t> all(order.size()), arranged, result;
   for (uint32_t n = 0; n < all.size(); ++n) all[n] = n;
@@ -211,12 +216,7 @@ std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
 
 uint32_t entryBesides(const Graph& successors, uint32_t start) {
   const std::vector<uint32_t> order = reversePostOrder(successors, start);
-  std::vector<uint32_t> position(successors.size(), kNone);
-  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
-  Graph ordered(order.size());
-  for (uint32_t n = 0; n < order.size(); ++n)
-    for (uint32_t s : successors[order[n]]) ordered[n].push_back(position[s]);
-  const Graph predecessors = invert(ordered);
+  const Graph predecessors = invert(renumbered(successors, order));
   const std::vector<uint32_t> idom = dominators(predecessors);
   for (uint32_t head = 0; head < order.size(); ++head)
     for (uint32_t p : predecessors[head])
