@@ -1,4 +1,4 @@
-// Waiting a short while without sleeping, and a lock for sections of a few instructions.
+// Waiting a short while, and a lock for sections of a few instructions.
 #pragma once
 
 #include <sched.h>
@@ -24,6 +24,12 @@ inline uint64_t monotonicNanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
+// Leaves the processor to others between polls that have gone on for long.
+inline void nap() {
+  const timespec pause{0, 20'000};
+  nanosleep(&pause, nullptr);
 }
 
 // Polls `ready` for at most `nanoseconds`, on a sole core just a few times; what it last said.

@@ -1,6 +1,5 @@
-// What kernels of one context ask of a driver while they run: printing, malloc, assertions,
-// values of graphs' conditions. Made when the first image
-// of a context needs it, kept by the images that do. Thread-safe.
+// What kernels of one context ask of a driver while they run: printing, malloc, assertions, values of graphs'
+// conditions. Made when the first image of a context needs it, kept by the images that do. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,5 @@
 #include "backend/nvidia/sent_work.h"
 
-#include <ctime>
-
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
@@ -11,6 +9,8 @@
 
 namespace vg::backend::nvidia {
 namespace {
+
+constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
 
 FaultSink* faultsOf(const Command& command) {
   if (const auto* launch = std::get_if<LaunchCommand>(&command)) return launch->faults;
@@ -102,7 +102,7 @@ Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command) {
   if (sent.ok()) return sent;
   if (sent.error() == CUDA_ERROR_TIMEOUT && device_.launchLimit()) {  // no room behind kernels that do not end
     device_.stopKernels();
-    command.faults->report(CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
+    command.faults->report(CUDA_ERROR_LAUNCH_TIMEOUT, kRanTooLong);
   } else {
     command.faults->report(sent.error(), "a kernel that could not be sent");
   }
@@ -125,8 +125,7 @@ void SentWork::waitFor(Entry& entry) {
   const auto over = [&] { return ended(entry); };
   while (!spinUntil(over, kSpin)) {
     entry.sent.channel->channel().remind();
-    const timespec pause{0, 20'000};
-    nanosleep(&pause, nullptr);
+    nap();
   }
 }
 
@@ -161,8 +160,8 @@ void SentWork::reportFault(const Entry& entry, CUresult error) {
   FaultSink* const faults = faultsOf(entry.command);
   if (!faults || faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
   const Channel& channel = entry.sent.channel->channel();
-  Fault fault = error == CUDA_ERROR_LAUNCH_TIMEOUT ? Fault{error, "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT"}
-                                                   : examineFault(device_.gpu(), channel, error);
+  Fault fault =
+      error == CUDA_ERROR_LAUNCH_TIMEOUT ? Fault{error, kRanTooLong} : examineFault(device_.gpu(), channel, error);
   if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.command).c_str(), fault.what.empty() ? "" : ": ",
          fault.what.c_str(), channel.describe().c_str());

@@ -1,7 +1,5 @@
 #include "backend/nvidia/watcher.h"
 
-#include <ctime>
-
 #include "backend/nvidia/sent_work.h"
 #include "base/futex.h"
 #include "base/os.h"
@@ -13,11 +11,6 @@ namespace {
 constexpr uint64_t kPolling = 200'000;     // ns without an end, after which it naps
 constexpr uint64_t kReminder = 1'000'000;  // ns without an end, after which channels are reminded of their work
 constexpr uint64_t kAwake = 50'000;        // ns without work, after which it sleeps
-
-void nap() {
-  const timespec pause{0, 20'000};
-  nanosleep(&pause, nullptr);
-}
 
 }  // namespace
 

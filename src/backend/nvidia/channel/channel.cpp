@@ -3,10 +3,10 @@
 #include <sys/mman.h>
 
 #include <cstdio>
-#include <ctime>
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "base/log.h"
+#include "base/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -27,17 +27,6 @@ void storeFence() {
 #else
   __sync_synchronize();
 #endif
-}
-
-uint64_t now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-}
-
-void nap() {
-  const timespec pause{0, 20'000};
-  nanosleep(&pause, nullptr);
 }
 
 // Bits of a ring's entry: address of words, that they are a subroutine, how many.
@@ -164,21 +153,21 @@ CUresult Channel::state() const {
 CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
   if (completed() >= submission) return CUDA_SUCCESS;
   constexpr uint64_t kSpin = 1'000'000;  // ns; what takes longer can spare the time of waking up
-  const uint64_t start = now();
+  const uint64_t start = monotonicNanoseconds();
   uint64_t reminded = start;
   for (uint32_t round = 1; completed() < submission; ++round) {
     if (round % 4096) continue;
     if (const CUresult error = state()) return fail(error, "a channel died: %s", describe().c_str());
-    const uint64_t waited = now() - start;
+    const uint64_t waited = monotonicNanoseconds() - start;
     if (waited > nanoseconds) {
       VG_LOG(Error, "a channel does not come to an end: %s", describe().c_str());
       return CUDA_ERROR_TIMEOUT;
     }
     if (waited <= kSpin) continue;
-    if (now() - reminded > kSpin) {
+    if (monotonicNanoseconds() - reminded > kSpin) {
       if (*get_ != *put_) VG_LOG(Debug, "a channel is reminded: %s", describe().c_str());
       remind();
-      reminded = now();
+      reminded = monotonicNanoseconds();
     }
     nap();
   }
