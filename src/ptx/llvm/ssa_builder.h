@@ -163,6 +163,9 @@ class SsaBuilder {
   };
   Effects effectsOf(const Item& item);
   void addReads(const Instance& instance, const Operand& o, Effects& out) const;
+  void addPieces(Instance& instance, const Operand& o, uint32_t bits, uint32_t count, uint32_t line,
+                 std::vector<uint32_t>& to);
+  void addCall(const Item& item, Effects& out);
   // By block from region.firstBlock, by variable from region.firstVariable: read before it is written.
   std::vector<std::vector<bool>> liveVariables(const Recursion& region);
 

@@ -22,6 +22,34 @@ void SsaBuilder::addReads(const Instance& instance, const Operand& o, Effects& o
     out.reads.push_back(instance.localBase);
 }
 
+void SsaBuilder::addPieces(Instance& instance, const Operand& o, uint32_t bits, uint32_t count, uint32_t line,
+                           std::vector<uint32_t>& to) {
+  ParamObject& object = *objectOf(instance, o, line);
+  for (uint32_t k = 0; k < count; ++k) to.push_back(pieceOf(object, o.offset + k * (bits / 8), bits, line));
+}
+
+// Of the driver's functions, which are called by name: every argument and result is one piece or register.
+void SsaBuilder::addCall(const Item& item, Effects& out) {
+  Instance& instance = *item.instance;
+  const Function& f = *instance.function;
+  const CallOperands call = callOperands(f, *item.ast);
+  if (!call.byName()) return;
+  const Function& callee = program_.module->functions[call.target->symbol];
+  const auto add = [&](const Operand* list, const std::vector<Variable>& formals, bool results) {
+    for (uint32_t e = 0; list && e < list->count && e < formals.size(); ++e) {
+      const Operand& element = f.operands[list->first + e];
+      if (element.kind == Operand::Kind::Symbol)
+        addPieces(instance, element, ptx::bitsOf(formals[e].type), 1, item.ast->line, results ? out.writes : out.reads);
+      else if (results && element.kind == Operand::Kind::Register)
+        out.writes.push_back(instance.firstVariable + element.reg);
+      else
+        addReads(instance, element, out);
+    }
+  };
+  add(call.returns, callee.returns, true);
+  add(call.arguments, callee.parameters, false);
+}
+
 SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
   Effects out;
   if (!item.ast) {
@@ -37,38 +65,20 @@ SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
   const Function& f = *instance.function;
   const bool parameter = isParamAccess(ast, instance), load = ast.op == Op::Ld;
   const uint32_t destinations = destinationCount(ast);
-  const auto pieces = [&](const Operand& o, uint32_t bits, uint32_t count, std::vector<uint32_t>& to) {
-    ParamObject& object = *objectOf(instance, o, ast.line);
-    for (uint32_t k = 0; k < count; ++k) to.push_back(pieceOf(object, o.offset + k * (bits / 8), bits, ast.line));
-  };
   if (ast.guard >= 0) {
     out.reads.push_back(instance.firstVariable + static_cast<uint32_t>(ast.guard));
     out.always = false;
   }
+  if (ast.op == Op::Call) {
+    addCall(item, out);
+    return out;
+  }
   for (uint32_t k = 0; k < ast.count; ++k) {
     const Operand& o = f.operands[ast.first + k];
-    if (ast.op == Op::Call) {  // of the driver's functions: every operand is one piece or register
-      const bool isList = o.kind == Operand::Kind::Vector;
-      const CallOperands call = callOperands(f, ast);
-      if (!isList || !call.byName()) continue;
-      const Function& callee = program_.module->functions[call.target->symbol];
-      const bool results = &o == call.returns;
-      const std::vector<Variable>& formals = results ? callee.returns : callee.parameters;
-      for (uint32_t e = 0; e < o.count && e < formals.size(); ++e) {
-        const Operand& element = f.operands[o.first + e];
-        if (element.kind == Operand::Kind::Symbol)
-          pieces(element, ptx::bitsOf(formals[e].type), 1, results ? out.writes : out.reads);
-        else if (results && element.kind == Operand::Kind::Register)
-          out.writes.push_back(instance.firstVariable + element.reg);
-        else
-          addReads(instance, element, out);
-      }
-      continue;
-    }
     if (parameter && k == (load ? 1u : 0u)) {
       const Operand& data = f.operands[ast.first + 1 - k];
-      pieces(o, ptx::bitsOf(ast.type()), data.kind == Operand::Kind::Vector ? data.count : 1,
-             load ? out.reads : out.writes);
+      addPieces(instance, o, ptx::bitsOf(ast.type()), data.kind == Operand::Kind::Vector ? data.count : 1, ast.line,
+                load ? out.reads : out.writes);
       continue;
     }
     Effects operand;
