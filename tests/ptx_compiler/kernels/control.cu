@@ -1,13 +1,5 @@
-// Control flow and shapes in every combination that the code generator treats differently. Every kernel has the same
-// parameters: n input words, an output with room for eight words a thread, which it may also use as scratch, and n.
-#define KERNEL extern "C" __global__ void
-#define ARGS const unsigned *__restrict__ in, unsigned *out, int n
-
-__device__ __forceinline__ int linear() {
-  const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  return block * (blockDim.x * blockDim.y * blockDim.z) + thread;
-}
+// Control flow and shapes in every combination that the code generator treats differently.
+#include "kernel.h"
 
 KERNEL early_exit(ARGS) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

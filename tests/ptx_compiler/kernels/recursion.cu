@@ -1,12 +1,5 @@
-// Calls through registers, virtual functions, and functions that call themselves. Parameters as in control.cu.
-#define KERNEL extern "C" __global__ void
-#define ARGS const unsigned *__restrict__ in, unsigned *out, int n
-
-__device__ __forceinline__ int linear() {
-  const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-  const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  return block * (blockDim.x * blockDim.y * blockDim.z) + thread;
-}
+// Calls through registers, virtual functions, and functions that call themselves.
+#include "kernel.h"
 
 // Function pointers: of a table, of the same function in all lanes, and guarded ones.
 using Operation = unsigned (*)(unsigned, unsigned);
