@@ -1,31 +1,15 @@
 // The opcode matrix in compiled code, for every vector width that this machine runs, against what a GPU answered.
-// Arguments: RECORD [substring of case names [target]].
-#include <zstd.h>
-
+// Arguments: unit/ptx/matrix_arguments.h.
 #include <cinttypes>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "ptx_compiler/harness.h"
-#include "unit/ptx/opcode_record.h"
+#include "unit/ptx/matrix_arguments.h"
 
 namespace vg::ptx::test {
 namespace {
 
 using namespace matrix;
-
-std::string unpack(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string packed((std::istreambuf_iterator<char>(file)), {});
-  std::string plain(ZSTD_getFrameContentSize(packed.data(), packed.size()), '\0');
-  ZSTD_decompress(plain.data(), plain.size(), packed.data(), packed.size());
-  char name[] = "/tmp/matrix.XXXXXX";
-  const int fd = mkstemp(name);
-  if (fd >= 0) close(fd);
-  std::ofstream(name, std::ios::binary) << plain;
-  return name;
-}
 
 struct Tally {
   uint32_t agree = 0, differ = 0, refused = 0;
@@ -47,20 +31,18 @@ void report(const Case& c, const char* target, const Record& expected, const Rec
               expected.results[result][thread]);
 }
 
-int run(int argc, char** argv) {
+int run(const Arguments& arguments) {
   const std::vector<Case> cases = allCases();
-  const std::string plain = unpack(argv[1]);
-  const auto records = readRecords(plain.c_str(), cases);
-  std::remove(plain.c_str());
-  if (records.empty()) return std::printf("no record in %s\n", argv[1]), 2;
-  const char* const wanted = argc > 2 ? argv[2] : "";
+  const auto records = readPackedRecords(arguments.record(), cases);
+  if (records.empty()) return std::printf("no record in %s\n", arguments.record().c_str()), 2;
   bool failed = false;
   for (const Target& target : targets()) {
-    if (argc > 3 && std::string(argv[3]) != target.name) continue;
+    if (!arguments.target().empty() && arguments.target() != target.name) continue;
     Tally tally;
-    for (const Case& c : cases) {
+    for (size_t number = 0; number < cases.size(); ++number) {
+      const Case& c = cases[number];
       const auto expected = records.find(c.name);
-      if (c.name.find(wanted) == std::string::npos || expected == records.end() || expected->second.status) continue;
+      if (!arguments.wants(c, number) || expected == records.end() || expected->second.status) continue;
       CompiledKernel kernel;
       std::string log;
       if (std::getenv("VERBOSE")) std::fprintf(stderr, "%s\n", c.name.c_str());
@@ -68,7 +50,7 @@ int run(int argc, char** argv) {
       const int status = kernel.compile(kHeader + kernelText(c, "matrix"), "matrix", target, block, &log);
       if (status == CUDA_ERROR_NOT_SUPPORTED) {
         ++tally.refused;
-        if (argc > 2) std::printf("%-9s%-36s %s", target.name, c.name.c_str(), log.c_str());
+        if (!arguments.names().empty()) std::printf("%-9s%-36s %s", target.name, c.name.c_str(), log.c_str());
         continue;
       }
       if (status != CUDA_SUCCESS) {
@@ -98,6 +80,7 @@ int run(int argc, char** argv) {
 }  // namespace vg::ptx::test
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: %s RECORD [CASE [TARGET]]\n", argv[0]), 2;
-  return vg::ptx::test::run(argc, argv);
+  const vg::ptx::matrix::Arguments arguments(argc, argv);
+  if (!arguments.valid()) return std::fprintf(stderr, "usage: %s RECORD [--part K/N] [CASE [TARGET]]\n", argv[0]), 2;
+  return vg::ptx::test::run(arguments);
 }

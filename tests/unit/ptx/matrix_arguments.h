@@ -1,0 +1,63 @@
+// What the programs that compare the opcode matrix with a record are given: a record, plain or packed with zstd, and
+// which of its cases. Arguments: RECORD [--part K/N] [CASE [TARGET]], CASE a part of the names, K from 1 to N.
+#pragma once
+
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "unit/ptx/opcode_record.h"
+
+namespace vg::ptx::matrix {
+
+class Arguments {
+ public:
+  Arguments(int count, char** values) {
+    for (int k = 1; k < count; ++k) {
+      const std::string value = values[k];
+      if (value == "--part" && k + 1 < count)
+        valid_ &= std::sscanf(values[++k], "%u/%u", &part_, &parts_) == 2 && part_ >= 1 && part_ <= parts_;
+      else
+        words_.push_back(value);
+    }
+    words_.resize(words_.size() < 3 ? 3 : words_.size());
+  }
+
+  bool valid() const { return valid_ && !words_[0].empty(); }
+  const std::string& record() const { return words_[0]; }
+  const std::string& names() const { return words_[1]; }
+  const std::string& target() const { return words_[2]; }
+
+  // Whether the case of that number in the list is asked for. Every part holds some of each kind of case.
+  bool wants(const Case& c, size_t number) const {
+    return number % parts_ + 1 == part_ && c.name.find(names()) != std::string::npos;
+  }
+
+ private:
+  std::vector<std::string> words_;
+  unsigned part_ = 1, parts_ = 1;
+  bool valid_ = true;
+};
+
+// Reads a record, plain or packed. Empty when the file is neither.
+inline std::map<std::string, Record> readPackedRecords(const std::string& path, const std::vector<Case>& cases) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string packed((std::istreambuf_iterator<char>(file)), {});
+  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return readRecords(path.c_str(), cases);
+  std::string plain(size, '\0');
+  ZSTD_decompress(plain.data(), plain.size(), packed.data(), packed.size());
+  char name[] = "/tmp/opcode_record.XXXXXX";
+  const int descriptor = mkstemp(name);
+  if (descriptor < 0) return {};
+  close(descriptor);
+  std::ofstream(name, std::ios::binary) << plain;
+  const auto records = readRecords(name, cases);
+  std::remove(name);
+  return records;
+}
+
+}  // namespace vg::ptx::matrix
