@@ -123,6 +123,7 @@ class Heap {
   };
   struct PagedGranule : PageTable {
     uint32_t freePages = ~0u;  // bit set: free
+    uint32_t spoilt = 0;       // bit set: other processes may see it, so nobody gets it before the granule has gone
     uint32_t live = 0;         // live allocations inside
     Run* run = nullptr;        // the granule
     unsigned list = 0;         // which of byLongest_ it is in
@@ -163,6 +164,7 @@ class Heap {
   std::shared_ptr<const Share> shareOf(Record& record, const SharedRange& range);
   void releaseShared(Slab* slab, Run* run);
   void endSharedIfEmpty(Slab* slab, Run* run);
+  static void spoil(Slab* slab, const Run* run);
   void releaseRun(Run& run);
   PagedGranule* granuleWithPages(uint32_t count);
   uint32_t takePages(PagedGranule& granule, uint32_t count);

@@ -29,6 +29,14 @@ constexpr uint32_t bitsOf(uint32_t first, uint32_t count) { return ((count < 32 
 
 }  // namespace
 
+// Requires: memory of a granule of pages.
+void Heap::spoil(Slab* slab, const Run* run) {
+  if (slab)
+    slab->granule->spoilt |= bitsOf(slab->page, 1);
+  else
+    run->granule->spoilt |= bitsOf(run->position, run->extent);
+}
+
 Record* Heap::allocatePages(uint32_t count) {
   PagedGranule* granule = granuleWithPages(count);
   if (!granule || (!granule->live && !roomFor(1))) return nullptr;
@@ -85,12 +93,14 @@ uint32_t Heap::takePages(PagedGranule& granule, uint32_t count) {
 }
 
 void Heap::givePages(PagedGranule& granule, uint32_t first, uint32_t count) {
-  granule.freePages |= bitsOf(first, count);
-  if (granule.freePages != ~0u) return refile(granule);
+  granule.freePages |= bitsOf(first, count) & ~granule.spoilt;
+  if ((granule.freePages | granule.spoilt) != ~0u) return refile(granule);
   unfile(granule);
   granule.list = 0;
   setWords(granule.run->position, 1, reinterpret_cast<uintptr_t>(static_cast<Record*>(granule.run)));
-  toCache(*granule.run);
+  granule.spoilt ? giveBack(*granule.run) : toCache(*granule.run);
+  granule.freePages = ~0u;
+  granule.spoilt = 0;
   granule.next = freeGranules_;
   freeGranules_ = &granule;
 }

@@ -70,14 +70,17 @@ void Heap::releaseShared(Slab* slab, Run* run) {
   if (!run->shared->users) endSharedIfEmpty(nullptr, run);
 }
 
-// Gives back what holds nothing any more, as fresh memory. Requires: no thread is about to share it.
+// Gives back what holds nothing any more, as fresh memory. Pages that cannot be made fresh go with their granule.
+// Requires: no thread is about to share it.
 void Heap::endSharedIfEmpty(Slab* slab, Run* run) {
   const SharedRange range = rangeOf(slab, run);
   if (slab ? slab->live : !range.state->ended) return;
   const CUresult fresh = source_.unshare(range.start, range.bytes);
   delete range.state;
   range.state = nullptr;
-  if (fresh != CUDA_SUCCESS) {
+  if (fresh == CUDA_ERROR_NOT_SUPPORTED && (slab || run->granule)) {
+    spoil(slab, run);
+  } else if (fresh != CUDA_SUCCESS) {
     VG_LOG(Warn, "%zu bytes at %p that were shared stay unused from now on", range.bytes,
            static_cast<void*>(range.start));
     return;

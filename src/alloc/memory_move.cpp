@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "alloc/geometry.h"
+#include "alloc/host_memory.h"
 #include "base/futex.h"
 
 #ifndef MADV_COLLAPSE
@@ -72,7 +73,7 @@ bool untouched(const std::byte* start, size_t bytes) {
 }
 
 // Requires: at most a granule, inside one.
-CUresult movePiece(const PhysicalMemory& memory, size_t offset, std::byte* start, size_t bytes) {
+CUresult movePiece(const HostMemory& memory, size_t offset, std::byte* start, size_t bytes) {
   const Frozen frozen(start, bytes);
   if (mprotect(start, bytes, PROT_READ)) return refused("memory to share cannot be made read-only");
   CUresult result = CUDA_SUCCESS;
@@ -90,7 +91,7 @@ CUresult moveTo(SharedMemory& shared, std::byte* start, size_t bytes) {
     std::byte* const at = start + shared.moved;
     const size_t left = kGranule - reinterpret_cast<uintptr_t>(at) % kGranule;
     const size_t piece = std::min(bytes - shared.moved, left);
-    VG_CHECK(movePiece(*shared.memory, shared.moved, at, piece));
+    VG_CHECK(movePiece(static_cast<const HostMemory&>(*shared.memory), shared.moved, at, piece));
     // Children of a fork must not keep it; and huge pages again, where the system makes them of shared memory.
     madvise(at, piece, MADV_DONTFORK);
     if (piece == kGranule) madvise(at, piece, MADV_COLLAPSE);

@@ -12,7 +12,7 @@ namespace vg::alloc {
 
 // Moves what is left of [start, start + bytes), from shared.moved on; says in shared.moved how far it came. One move at
 // a time in the process. CUDA_ERROR_OUT_OF_MEMORY when the system refuses. Requires: committed memory of the process,
-// whole pages; shared.memory has as many bytes.
+// whole pages; shared.memory is of the host and has as many bytes.
 CUresult moveTo(SharedMemory& shared, std::byte* start, size_t bytes);
 
 // For a handler of SIGSEGV, about a fault of access (SEGV_ACCERR) in the calling thread: true when the instruction is

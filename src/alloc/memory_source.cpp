@@ -4,12 +4,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "alloc/host_memory.h"
 #include "alloc/memory_move.h"
 
 namespace vg::alloc {
 
 CUresult MemorySource::share(std::byte*, size_t, SharedMemory&) { return unsupported("sharing this kind of memory"); }
 CUresult MemorySource::unshare(std::byte*, size_t) { return unsupported("sharing this kind of memory"); }
+
+Result<PhysicalRef> MemorySource::create(size_t bytes, Sharing sharing, const char* label) {
+  return HostMemory::create(bytes, sharing, label);
+}
+Result<PhysicalRef> MemorySource::import(int descriptor) { return HostMemory::fromDescriptor(descriptor); }
+std::string MemorySource::labelOf(int descriptor) { return HostMemory::labelOf(descriptor); }
 
 CUresult ProcessMemory::commit(std::byte* start, size_t bytes) {
   if (mprotect(start, bytes, PROT_READ | PROT_WRITE))
@@ -26,7 +33,7 @@ void ProcessMemory::decommit(std::byte* start, size_t bytes) {
 
 CUresult ProcessMemory::share(std::byte* start, size_t bytes, SharedMemory& shared) {
   if (!shared.memory) {
-    VG_TRY(shared.memory, PhysicalMemory::create(bytes, Sharing::Shareable));
+    VG_TRY(shared.memory, HostMemory::create(bytes, Sharing::Shareable));
   }
   return moveTo(shared, start, bytes);
 }

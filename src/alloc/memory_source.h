@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "alloc/physical_memory.h"
 #include "base/result.h"
@@ -30,8 +31,14 @@ class MemorySource {
   // pages (kPage), committed, never shared since.
   virtual CUresult share(std::byte* start, size_t bytes, SharedMemory& shared);
   // Makes the range memory of this process alone again, its content unspecified; others keep what they have mapped.
-  // Requires: share() was called for this range.
+  // CUDA_ERROR_NOT_SUPPORTED where only all of a commit can be. Requires: share() was called for this range.
   virtual CUresult unshare(std::byte* start, size_t bytes);
+
+  // Physical memory of the same place without an address, and such memory of another process, by what duplicate()
+  // gave: as HostMemory's functions of these names, and by default those.
+  virtual Result<PhysicalRef> create(size_t bytes, Sharing sharing, const char* label);
+  virtual Result<PhysicalRef> import(int descriptor);
+  virtual std::string labelOf(int descriptor);
 
  protected:
   ~MemorySource() = default;

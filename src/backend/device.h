@@ -150,6 +150,10 @@ class Device {
   // when it is there until just before it goes, which may be piecemeal.
   virtual void hostMemoryLocked(std::byte* /*start*/, size_t /*bytes*/, bool /*readOnly*/) {}
   virtual void hostMemoryUnlocked(std::byte* /*start*/, size_t /*bytes*/) {}
+  // Whether its kernels can reach the other's memory.
+  virtual bool canReach(const Device& peer) const { return traits().sharesMemory && peer.traits().sharesMemory; }
+  // From now on they may, for ever: what the other has and will have. Requires: canReach(peer).
+  virtual CUresult reach(Device& /*peer*/) { return CUDA_SUCCESS; }
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
   virtual Activity* activity() const { return nullptr; }

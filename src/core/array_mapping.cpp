@@ -162,7 +162,9 @@ void forgetPage(ArrayStorage& storage, size_t page) {
     return static_cast<size_t>(memory - candidate.second.start) < candidate.second.memory->bytes();
   });
   if (--view->second.pages) return;
-  munmap(view->second.start, view->second.memory->bytes());
+  const alloc::PhysicalMemory& memoryOfView = *view->second.memory;
+  memoryOfView.unmap(view->second.start, memoryOfView.bytes());
+  munmap(view->second.start, memoryOfView.bytes());
   storage.views.erase(view);
 }
 

@@ -32,7 +32,10 @@ CUresult ArrayStorage::allocate() {
 
 ArrayStorage::~ArrayStorage() {
   if (record) memory::releaseOfArray(*record, recordId_);
-  for (const auto& [memory, view] : views) munmap(view.start, memory->bytes());
+  for (const auto& [memory, view] : views) {
+    memory->unmap(view.start, memory->bytes());
+    munmap(view.start, memory->bytes());
+  }
 }
 
 }  // namespace vg::core

@@ -152,6 +152,7 @@ CUresult Context::enablePeer(Context& peer) {
     return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "kernels of device %d do not reach the memory of device %d",
                 device().ordinal(), peer.device().ordinal());
   if (peerEnabled(peer)) return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
+  VG_CHECK(device().backend().reach(peer.device().backend()));
   for (auto& slot : peers_) {
     uint64_t none = 0;
     if (slot.compare_exchange_strong(none, peer.id())) return CUDA_SUCCESS;

@@ -28,9 +28,7 @@ class Device {
   const backend::Traits& traits() const { return backend_.traits(); }
   int attribute(CUdevice_attribute which) const { return traits().attributes[which]; }
   // Whether its kernels can reach the other's memory.
-  bool reaches(const Device& peer) const {
-    return this != &peer && traits().sharesMemory && peer.traits().sharesMemory;
-  }
+  bool reaches(const Device& peer) const { return this != &peer && backend_.canReach(peer.backend_); }
   // "0000:01:00.0", from the PCI attributes.
   std::string pciBusId() const;
 

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "alloc/address_space.h"
-#include "alloc/physical_memory.h"
+#include "alloc/host_memory.h"
 #include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/context.h"
@@ -59,7 +59,7 @@ CUresult checkBuffer(const External& external, const CUDA_EXTERNAL_MEMORY_BUFFER
 
 void end(alloc::AddressSpace& space, const Buffer& buffer) {
   space.withdraw(buffer.record);
-  alloc::PhysicalMemory::unmap(reinterpret_cast<std::byte*>(buffer.start), buffer.bytes);
+  buffer.memory->unmap(reinterpret_cast<std::byte*>(buffer.start), buffer.bytes);
   space.free(buffer.start, alloc::roundUp(buffer.bytes, alloc::kGranule));
 }
 
@@ -74,6 +74,12 @@ alloc::Record* publish(alloc::AddressSpace& space, const External& external, uin
   return space.publish(record);
 }
 
+// Of the device's own kind, or the host's.
+Result<alloc::PhysicalRef> memoryBehind(int descriptor, Device& device) {
+  alloc::MemorySource& own = device.backend().memory();
+  return own.labelOf(descriptor).empty() ? alloc::HostMemory::fromDescriptor(descriptor) : own.import(descriptor);
+}
+
 }  // namespace
 
 Result<CUexternalMemory> importExternal(Context& context, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& asked) {
@@ -81,7 +87,7 @@ Result<CUexternalMemory> importExternal(Context& context, const CUDA_EXTERNAL_ME
     return fail(CUDA_ERROR_INVALID_VALUE, "external memory of type %d cannot be imported here", type);
   if (!asked.size || asked.flags & ~unsigned{CUDA_EXTERNAL_MEMORY_DEDICATED})
     return fail(CUDA_ERROR_INVALID_VALUE, "%llu bytes, flags %#x", asked.size, asked.flags);
-  Result<alloc::PhysicalRef> memory = alloc::PhysicalMemory::fromDescriptor(asked.handle.fd);
+  Result<alloc::PhysicalRef> memory = memoryBehind(asked.handle.fd, context.device());
   if (!memory && memory.error() != CUDA_ERROR_OUT_OF_MEMORY)
     return fail(CUDA_ERROR_UNKNOWN, "descriptor %d is no memory", asked.handle.fd);
   VG_CHECK(memory);

@@ -20,8 +20,6 @@
 namespace vg::core::ipc_memory {
 namespace {
 
-constexpr size_t kSystemPage = 4096;
-
 // What an exporter says of its memory.
 struct MemoryNote {
   uint64_t offset;  // of the first byte in the object
@@ -54,6 +52,7 @@ class MemoryOffer final : public ipc::Offer {
 
 // Addresses that show imported memory.
 struct Mapping {
+  alloc::PhysicalRef object = nullptr;
   uintptr_t reserved = 0;
   size_t reservedBytes = 0;
   alloc::Record* record = nullptr;
@@ -87,19 +86,20 @@ Result<Device&> deviceWith(const CUuuid& uuid) {
 }
 
 // Maps the pages that hold the memory, at the same place in a granule as in the object: huge pages stay possible.
-Result<Mapping> mapObject(Context& context, const alloc::PhysicalMemory& object, const MemoryNote& note, int ordinal) {
-  if (!note.bytes || note.offset > object.bytes() || note.bytes > object.bytes() - note.offset)
+Result<Mapping> mapObject(Context& context, const alloc::PhysicalRef& object, const MemoryNote& note, int ordinal) {
+  if (!note.bytes || note.offset > object->bytes() || note.bytes > object->bytes() - note.offset)
     return fail(CUDA_ERROR_MAP_FAILED, "%zu bytes at %zu of an object of %zu", size_t{note.bytes}, size_t{note.offset},
-                object.bytes());
+                object->bytes());
   VG_TRY(alloc::AddressSpace & space, memory::addressSpace());
-  const size_t inGranule = note.offset % alloc::kGranule;
+  const size_t inGranule = note.offset % alloc::kGranule, page = object->pageBytes();
   Mapping mapping;
+  mapping.object = object;
   mapping.reservedBytes = alloc::roundUp(inGranule + note.bytes, alloc::kGranule);
   VG_TRY(mapping.reserved, space.reserve(mapping.reservedBytes));
-  const size_t first = note.offset / kSystemPage * kSystemPage;
-  auto* const start = reinterpret_cast<std::byte*>(mapping.reserved) + inGranule / kSystemPage * kSystemPage;
-  const size_t bytes = alloc::roundUp(note.offset + note.bytes - first, kSystemPage);
-  if (object.map(start, first, bytes, alloc::Protection::ReadWrite) != CUDA_SUCCESS) {
+  const size_t first = note.offset / page * page;
+  auto* const start = reinterpret_cast<std::byte*>(mapping.reserved) + inGranule / page * page;
+  const size_t bytes = alloc::roundUp(note.offset + note.bytes - first, page);
+  if (object->map(start, first, bytes, alloc::Protection::ReadWrite) != CUDA_SUCCESS) {
     space.free(mapping.reserved, mapping.reservedBytes);
     return CUDA_ERROR_MAP_FAILED;
   }
@@ -129,20 +129,22 @@ bool onlyContext(const Imports& all, const Context& context, const Import& fresh
 void unmap(const Mapping& mapping) {
   Result<alloc::AddressSpace&> space = memory::addressSpace();
   space->withdraw(mapping.record);
-  alloc::PhysicalMemory::unmap(reinterpret_cast<std::byte*>(mapping.reserved), mapping.reservedBytes);
+  mapping.object->unmap(reinterpret_cast<std::byte*>(mapping.reserved), mapping.reservedBytes);
   space->free(mapping.reserved, mapping.reservedBytes);
 }
 
 // Asks the exporter and maps what it gives.
 Result<Mapping> fetch(Context& context, const ipc::Handle& handle) {
   VG_TRY(const ipc::Grant grant, ipc::request(handle));
-  Result<alloc::PhysicalRef> object = alloc::PhysicalMemory::fromDescriptor(grant.descriptor);
-  ::close(grant.descriptor);
-  if (!object) return CUDA_ERROR_MAP_FAILED;
   MemoryNote note;
   std::memcpy(&note, grant.note.data(), sizeof note);
-  VG_TRY(const Device& device, deviceWith(note.device));
-  return mapObject(context, **object, note, device.ordinal());
+  Result<Device&> device = deviceWith(note.device);
+  Result<alloc::PhysicalRef> object = device ? device->backend().memory().import(grant.descriptor) : device.error();
+  ::close(grant.descriptor);
+  if (!object) return CUDA_ERROR_MAP_FAILED;
+  if (&*device != &context.device() && context.device().reaches(*device))
+    VG_CHECK(context.device().backend().reach(device->backend()));
+  return mapObject(context, *object, note, device->ordinal());
 }
 
 // Others may wait for the outcome: it is never an exception.

@@ -11,17 +11,24 @@ bool allDone(const std::vector<Point>& points) {
   return std::all_of(points.begin(), points.end(), [](const Point& point) { return point.done(); });
 }
 
-void end(uintptr_t start, size_t bytes) {
+void end(uintptr_t start, size_t bytes, const alloc::PhysicalMemory& memory) {
   auto* const address = reinterpret_cast<std::byte*>(start);
   hideFromDevices(address, bytes);
-  alloc::PhysicalMemory::unmap(address, bytes);
+  memory.unmap(address, bytes);
 }
 
 }  // namespace
 
 void LingeringPages::unmap(uintptr_t start, size_t bytes, alloc::PhysicalRef memory, std::vector<Point> pending) {
-  if (allDone(pending)) return end(start, bytes);
+  if (allDone(pending)) return end(start, bytes, *memory);
   pages_.push_back({start, bytes, std::move(memory), std::move(pending)});
+}
+
+void LingeringPages::makeWay(uintptr_t start, size_t bytes, bool ofDevice) {
+  for (const Pages& pages : pages_) {
+    const uintptr_t from = std::max(start, pages.start), to = std::min(start + bytes, pages.start + pages.bytes);
+    if (from < to && (ofDevice || pages.memory->ofDevice())) end(from, to - from, *pages.memory);
+  }
 }
 
 // What is left of lingering pages before and behind the range goes on lingering.
@@ -44,7 +51,7 @@ void LingeringPages::replace(uintptr_t start, size_t bytes) {
 void LingeringPages::sweep() {
   std::erase_if(pages_, [](const Pages& pages) {
     if (!allDone(pages.pending)) return false;
-    end(pages.start, pages.bytes);
+    end(pages.start, pages.bytes, *pages.memory);
     return true;
   });
 }

@@ -20,7 +20,10 @@ class LingeringPages {
  public:
   // Ends the mapping now if `pending` is empty, later otherwise.
   void unmap(uintptr_t start, size_t bytes, alloc::PhysicalRef memory, std::vector<Point> pending);
-  // The addresses are about to be mapped anew: whatever lingers there is forgotten.
+  // The addresses are about to be mapped: what a device would still show there ends now. `ofDevice`: the new memory is
+  // one's own.
+  void makeWay(uintptr_t start, size_t bytes, bool ofDevice);
+  // The addresses have been mapped anew: whatever lingers there is forgotten.
   void replace(uintptr_t start, size_t bytes);
   // Unmaps what nothing can be using any more.
   void sweep();

@@ -72,11 +72,19 @@ alloc::Heap* newDeviceHeap(unsigned window, unsigned device, size_t cacheBytes) 
                          cacheBytes);
 }
 
+// Managed memory is every device's: those with memory of their own reach that of the one that has it.
+void reachManaged() {
+  backend::Device& owner = deviceAt(0).backend();
+  for (int i = 1; i < deviceCount(); ++i)
+    if (deviceAt(i).reaches(deviceAt(0))) (void)deviceAt(i).backend().reach(owner);
+}
+
 alloc::Heap* newHeap(unsigned window) {
   if (window == pinnedWindow())
     return new alloc::Heap(theTable, window, pinnedSource(), hostMemory(), cacheFor(window));
   if (window == managedWindow()) {
     const alloc::HeapRange range = managedRange();
+    reachManaged();
     return new alloc::Heap(theTable, range, deviceAt(0).backend().memory(), range.bytes, cacheFor(window));
   }
   if (window < managedWindow()) return newDeviceHeap(window, window, cacheFor(window));

@@ -74,6 +74,27 @@ Result<alloc::Heap&> charge(const CUmemLocation& location, size_t bytes) {
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes: %zu of %zu in use", bytes, heap->used(), heap->capacity());
 }
 
+// Where memory comes from. Pages of sparse arrays are the host's on every device.
+alloc::MemorySource& sourceOf(const CUmemAllocationProp& properties) {
+  const bool ofDevice = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (!ofDevice || properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) return pinnedSource();
+  return deviceAt(properties.location.id).backend().memory();
+}
+
+// Whose memory a descriptor is, by a label that says so; null: nobody's.
+struct Origin {
+  alloc::MemorySource* source = nullptr;
+  std::string label;
+};
+Origin originOf(int descriptor) {
+  Origin origin{&pinnedSource(), pinnedSource().labelOf(descriptor)};
+  for (int i = 0; origin.label.empty() && i < deviceCount(); ++i) {
+    origin.source = &deviceAt(i).backend().memory();
+    origin.label = origin.source->labelOf(descriptor);
+  }
+  return origin;
+}
+
 }  // namespace
 
 struct AllocationCounts {
@@ -140,10 +161,8 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
   if (properties.location.type == CU_MEM_LOCATION_TYPE_HOST)  // what the vendor's driver makes of it
     properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, host_register::currentNode()};
   VG_TRY(alloc::Heap & heap, charge(properties.location, bytes));
-  Result<alloc::PhysicalRef> memory =
-      shareable(properties)
-          ? alloc::PhysicalMemory::create(bytes, alloc::Sharing::Shareable, labelFor(properties).c_str())
-          : alloc::PhysicalMemory::create(bytes, alloc::Sharing::Private);
+  const alloc::Sharing sharing = shareable(properties) ? alloc::Sharing::Shareable : alloc::Sharing::Private;
+  Result<alloc::PhysicalRef> memory = sourceOf(properties).create(bytes, sharing, labelFor(properties).c_str());
   if (!memory) {
     heap.uncharge(bytes);
     return memory.error();
@@ -160,10 +179,11 @@ Result<int> exportAllocation(CUmemGenericAllocationHandle handle) {
 
 // An import cannot be exported again. CUDA_ERROR_UNKNOWN is what the vendor's driver says to foreign descriptors.
 Result<CUmemGenericAllocationHandle> importAllocation(int descriptor) {
-  Result<CUmemAllocationProp> properties = propertiesOf(alloc::PhysicalMemory::labelOf(descriptor));
+  const Origin origin = originOf(descriptor);
+  Result<CUmemAllocationProp> properties = propertiesOf(origin.label);
   if (!properties || checkProperties(properties.value()) != CUDA_SUCCESS)
     return fail(CUDA_ERROR_UNKNOWN, "descriptor %d is no exported allocation", descriptor);
-  Result<alloc::PhysicalRef> memory = alloc::PhysicalMemory::fromDescriptor(descriptor);
+  Result<alloc::PhysicalRef> memory = origin.source->import(descriptor);
   if (!memory && memory.error() != CUDA_ERROR_OUT_OF_MEMORY)
     return fail(CUDA_ERROR_UNKNOWN, "descriptor %d is no exported allocation", descriptor);
   VG_CHECK(memory);

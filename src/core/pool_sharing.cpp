@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "alloc/address_space.h"
+#include "alloc/host_memory.h"
 #include "base/raw_enum.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -85,9 +86,9 @@ CUresult check(const PointerData& data, const alloc::PhysicalMemory& file) {
   return CUDA_SUCCESS;
 }
 
-void endMapping(uintptr_t start, size_t bytes) {
+void endMapping(const Pool& pool, uintptr_t start, size_t bytes) {
   Result<alloc::AddressSpace&> space = addressSpace();
-  alloc::PhysicalMemory::unmap(reinterpret_cast<std::byte*>(start), bytes);
+  pool.importedFile()->unmap(reinterpret_cast<std::byte*>(start), bytes);
   if (space) space->free(start, bytes);
 }
 
@@ -111,7 +112,7 @@ Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
   try {
     space.publish(prototype);
   } catch (...) {
-    endMapping(start, piece.bytes);
+    endMapping(pool, start, piece.bytes);
     throw;
   }
   return CUdeviceptr{start + piece.inside};
@@ -127,7 +128,7 @@ Result<int> exportPool(Pool& pool, CUmemAllocationHandleType type) {
 
 Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type) {
   VG_CHECK(checkType(type));
-  Result<alloc::PhysicalRef> opened = alloc::PhysicalMemory::fromDescriptor(descriptor);
+  Result<alloc::PhysicalRef> opened = alloc::HostMemory::fromDescriptor(descriptor);
   if (!opened) return opened.error() == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_UNKNOWN : opened.error();
   alloc::PhysicalRef file = std::move(*opened);
   Result<PoolFacts> read = readPoolFacts(*file);
@@ -203,7 +204,7 @@ struct Ending : Continuation {
   size_t bytes, allocated;
 
   void finish() {
-    endMapping(start, bytes);
+    endMapping(*pool, start, bytes);
     pool->countImported(allocated, -1);
     pools::reclaim(*pool);
     delete this;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "alloc/address_space.h"
+#include "alloc/host_memory.h"
 #include "core/memory_heaps.h"
 #include "host_register/placement.h"
 
@@ -45,7 +46,7 @@ void freeRange(uintptr_t start, size_t bytes) {
 Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node, const PoolFacts& facts) {
   uintptr_t start = 0;
   VG_TRY(const size_t bytes, reserveUpTo(alloc::roundUp(capacity, alloc::kGranule), &start));
-  Result<alloc::PhysicalRef> file = alloc::PhysicalMemory::create(bytes + sizeof(PoolFacts), alloc::Sharing::Shareable);
+  Result<alloc::PhysicalRef> file = alloc::HostMemory::create(bytes + sizeof(PoolFacts), alloc::Sharing::Shareable);
   if (const CUresult result = file ? writeFacts(**file, facts, bytes) : file.error(); result != CUDA_SUCCESS) {
     freeRange(start, bytes);
     return result;
@@ -54,7 +55,7 @@ Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node
 }
 
 PoolSource::~PoolSource() {
-  alloc::PhysicalMemory::unmap(reinterpret_cast<std::byte*>(start_), capacity_);
+  file_->unmap(reinterpret_cast<std::byte*>(start_), capacity_);
   freeRange(start_, capacity_);
 }
 
@@ -67,7 +68,7 @@ CUresult PoolSource::commit(std::byte* start, size_t bytes) {
 
 void PoolSource::decommit(std::byte* start, size_t bytes) {
   madvise(start, bytes, MADV_REMOVE);  // the file gives the pages back, for importers too
-  alloc::PhysicalMemory::unmap(start, bytes);
+  file_->unmap(start, bytes);
 }
 
 Result<PoolFacts> readPoolFacts(const alloc::PhysicalMemory& file) {

@@ -66,7 +66,7 @@ Result<int> dmaBufOf(CUdeviceptr start, size_t bytes, unsigned long long flags) 
   Result<std::vector<Part>> parts =
       kind == alloc::Kind::Mapped ? partsOfMappings(*record, start, bytes) : partsOfAllocation(*record, start, bytes);
   VG_CHECK(parts);
-  return alloc::PhysicalMemory::dmaBuf(*parts);
+  return parts->front().memory->dmaBuf(*parts);
 }
 
 }  // namespace vg::core::memory

@@ -29,10 +29,11 @@ Result<int> ordinalOf(const char* hex) {
 std::string labelFor(const CUmemAllocationProp& p) {
   const bool ofDevice = p.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   char text[128];
-  snprintf(text, sizeof text, "verdigris memory %d %d %d %d %u %u %u %s", p.type, p.requestedHandleTypes,
-           p.location.type, ofDevice ? 0 : p.location.id, p.allocFlags.compressionType,
-           p.allocFlags.gpuDirectRDMACapable, p.allocFlags.usage,
-           ofDevice ? hexOf(deviceAt(p.location.id).traits().uuid).c_str() : "-");
+  // Short, for devices that have room for alloc::kMostLabel characters.
+  snprintf(text, sizeof text, "vg %d %d %d %d %u %u %u %s", p.type,
+           p.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, p.location.type,
+           ofDevice ? 0 : p.location.id, p.allocFlags.compressionType, p.allocFlags.gpuDirectRDMACapable,
+           p.allocFlags.usage, ofDevice ? hexOf(deviceAt(p.location.id).traits().uuid).c_str() : "-");
   return text;
 }
 
@@ -40,8 +41,8 @@ Result<CUmemAllocationProp> propertiesOf(const std::string& label) {
   int type, handleTypes, locationType, id;
   unsigned compression, rdma, usage;
   char device[33];
-  if (sscanf(label.c_str(), "verdigris memory %d %d %d %d %u %u %u %32s", &type, &handleTypes, &locationType, &id,
-             &compression, &rdma, &usage, device) != 8)
+  if (sscanf(label.c_str(), "vg %d %d %d %d %u %u %u %32s", &type, &handleTypes, &locationType, &id, &compression,
+             &rdma, &usage, device) != 8)
     return fail(CUDA_ERROR_INVALID_VALUE, "'%s' is no exported allocation", label.c_str());
   CUmemAllocationProp properties{};
   properties.type = static_cast<CUmemAllocationType>(type);

@@ -63,6 +63,17 @@ CUresult checkReach(const Grant& grant, const Allocation& allocation) {
               allocation.place());
 }
 
+// A device that is to reach another's memory may have to be told.
+CUresult connect(const Grant& grant, const Allocation& allocation) {
+  if (grant.place == Allocation::kHost || grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+      !allocation.memory()->ofDevice() || grant.place == allocation.place())
+    return CUDA_SUCCESS;
+  const Device &device = deviceAt(grant.place), &owner = deviceAt(allocation.place());
+  if (device.reaches(owner)) return device.backend().reach(owner.backend());
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "kernels of device %d do not reach the memory of device %d", grant.place,
+              allocation.place());
+}
+
 std::vector<Grant> with(std::vector<Grant> grants, const Grant& asked) {
   std::erase_if(grants, [&](const Grant& other) { return other.place == asked.place; });
   if (asked.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) grants.push_back(asked);
@@ -108,6 +119,7 @@ void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Poi
 
 // Devices that do not see the process's pages by themselves get them, all alike.
 void show(uintptr_t start, Mapping& mapping) {
+  if (mapping.allocation->memory()->ofDevice()) return;
   std::vector<Grant> devices = mapping.grants;
   std::erase_if(devices, [](const Grant& grant) { return grant.place == Allocation::kHost; });
   const Protection wanted = widest(devices);
@@ -123,6 +135,7 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
   std::vector<Change> changes;
   for (auto mapping = section.first; mapping != section.last; ++mapping) {
     VG_CHECK(checkReach(grant, *mapping->second.allocation));
+    VG_CHECK(connect(grant, *mapping->second.allocation));
     changes.push_back({mapping, with(mapping->second.grants, grant), mapping->second.pages});
   }
   VG_CHECK(widenAll(changes, all.lingering));
@@ -156,14 +169,15 @@ CUresult applyPages(uintptr_t start, Mapping& mapping, Protection wanted, Linger
   const Allocation& allocation = *mapping.allocation;
   if (wanted == mapping.pages) return CUDA_SUCCESS;
   if (wanted == Protection::None) {
-    alloc::PhysicalMemory::unmap(address, mapping.bytes);
+    allocation.memory()->unmap(address, mapping.bytes);
   } else if (mapping.pages == Protection::None) {
+    lingering.makeWay(start, mapping.bytes, allocation.memory()->ofDevice());
     VG_CHECK(allocation.memory()->map(address, mapping.offset, mapping.bytes, wanted));
     lingering.replace(start, mapping.bytes);
     const CUmemLocation& home = allocation.properties().location;
     if (home.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) host_register::placeOnNode(address, mapping.bytes, home.id);
   } else {
-    VG_CHECK(alloc::PhysicalMemory::protect(address, mapping.bytes, wanted));
+    VG_CHECK(allocation.memory()->protect(address, mapping.bytes, wanted));
   }
   mapping.pages = wanted;
   return CUDA_SUCCESS;

@@ -71,6 +71,14 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
       return sizeof(rm::MmuFaults);
     case rm::kReadSmErrorStates:
       return sizeof(rm::SmErrorStates);
+    case rm::kGetPeerCapabilities:
+      return abi.peerCapabilities;
+    case rm::kGetExportInfo:
+      return sizeof(rm::ExportInfo) - (abi.branch < 550 ? 4 : 0);
+    case rm::kExportObjects:
+      return sizeof(rm::ExportObjects);
+    case rm::kImportObject:
+      return sizeof(rm::ImportObject);
     default:
       return 0;
   }
@@ -112,15 +120,26 @@ Status FakeDriver::runControl(int descriptor, const rm::ControlCall& call) {
       }
     return kOk;
   }
+  std::byte* const parameters = reinterpret_cast<std::byte*>(call.parameters);
+  if (call.command == rm::kExportObjects) return exportObjects(*client, parameters);
+  if (call.command == rm::kImportObject) return importObject(*client, parameters);
+  if (call.command == rm::kGetExportInfo) return exportInfo(parameters);
   return answerControl(*object, call.command, reinterpret_cast<std::byte*>(call.parameters), size);
 }
 
-Status FakeDriver::answerControl(Object&, uint32_t command, std::byte* p, size_t bytes) {
+Status FakeDriver::answerControl(Object& object, uint32_t command, std::byte* p, size_t bytes) {
   switch (command) {
     case rm::kGetIdInfo:
-      if (get<uint32_t>(p, 0) != 0x600) return kInvalidArgument;
-      put(p, 8, uint32_t{0});
+      if (get<uint32_t>(p, 0) - 0x600 >= description_.gpus) return kInvalidArgument;
+      put(p, 8, get<uint32_t>(p, 0) - 0x600);
       put(p, 12, uint32_t{0});
+      return kOk;
+    case rm::kGetPeerCapabilities:
+      put(p, offsetof(rm::PeerCapabilities, capabilities), description_.linked ? 0x1bu : 0u);
+      return get<uint32_t>(p, offsetof(rm::PeerCapabilities, count)) == 2 ? kOk : kInvalidArgument;
+    case rm::kGetGidInfo:
+      if (get<uint32_t>(p, 4) != rm::kGidBinary) return kInvalidFlags;
+      put(p, 12, object.gpu ? kSecondUuid : kUuid);
       return kOk;
     case rm::kGetSubmitToken:
       put(p, 0, uint32_t{7});
@@ -156,10 +175,6 @@ Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
     }
     case rm::kGetNameString:
       std::memcpy(p + 4, description_.name.c_str(), description_.name.size() + 1);
-      return kOk;
-    case rm::kGetGidInfo:
-      if (get<uint32_t>(p, 4) != rm::kGidBinary) return kInvalidFlags;
-      put(p, 12, kUuid);
       return kOk;
     case rm::kGetEngines: {
       const uint32_t engines[] = {rm::kEngineGraphics, 9, 0xa, 0xb, 0xc, 0xd};

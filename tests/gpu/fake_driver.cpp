@@ -11,6 +11,7 @@ namespace vg::testing {
 using namespace backend::nvidia;
 
 const CUuuid FakeDriver::kUuid = {{'f', 'a', 'k', 'e', '-', 'g', 'p', 'u', 1, 2, 3, 4, 5, 6, 7, 8}};
+const CUuuid FakeDriver::kSecondUuid = {{'f', 'a', 'k', 'e', '-', 'g', 'p', 'u', 2, 2, 3, 4, 5, 6, 7, 8}};
 
 namespace {
 
@@ -60,11 +61,13 @@ T parametersOf(const rm::AllocCall& call) {
 
 FakeDriver::FakeDriver(Description description)
     : description_(std::move(description)),
-      uvm_(abi_, kUuid,
-           {[this](uint32_t client, uint32_t object) -> FakeMemoryRef {
+      uvm_(abi_, description_.gpus > 1 ? std::vector{kUuid, kSecondUuid} : std::vector{kUuid}, description_.linked,
+           {[this](uint32_t client, uint32_t object) -> FakeUvm::Hooks::Found {
               const auto found = clients_.find(client);
               Object* const memory = found == clients_.end() ? nullptr : objectOf(found->second, object);
-              return memory ? memory->memory : nullptr;
+              if (!memory) return {};
+              const bool video = memory->objectClass == rm::kMemoryLocalUser;
+              return {memory->memory, video ? static_cast<int>(memory->gpu) : -1};
             },
             [this](uint32_t client, uint32_t object, uint32_t objectClass) {
               const auto found = clients_.find(client);
@@ -134,15 +137,17 @@ int FakeDriver::open(const std::string& path) {
   if (const auto refused = description_.refusedNodes.find(path); refused != description_.refusedNodes.end())
     return -refused->second;
   Node node;
+  const bool second = description_.gpus > 1 && path == "/dev/nvidia1";
   if (path == "/dev/nvidiactl")
     node = Node::Control;
-  else if (path == "/dev/nvidia0")
+  else if (path == "/dev/nvidia0" || second)
     node = Node::Gpu;
   else if (path == "/dev/nvidia-uvm")
     node = Node::Uvm;
   else
     return -ENOENT;
   files_[nextFile_].node = node;
+  files_[nextFile_].gpu = second;
   return nextFile_++;
 }
 
@@ -165,9 +170,9 @@ int FakeDriver::map(int descriptor, void* address, size_t bytes) {
   const auto file = files_.find(descriptor);
   if (file == files_.end()) return -EBADF;
   const FakeMemoryRef memory = std::move(file->second.mapping);  // a file carries one mapping
-  if (!memory || bytes != memory->bytes()) return -ENXIO;
-  void* const mapped =
-      mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory->file(), 0);
+  if (!memory || bytes != file->second.mappingBytes) return -ENXIO;
+  void* const mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                            memory->file(), static_cast<off_t>(file->second.mappingOffset));
   return mapped == MAP_FAILED ? -errno : 0;
 }
 
@@ -221,20 +226,29 @@ int FakeDriver::request(File& file, int descriptor, uint32_t number, size_t byte
       call.status = allocateMemory(file, call);
       return 0;
     }
+    case rm::Escape::ExportDmaBuf: {
+      rm::DmaBufCall& call = *static_cast<rm::DmaBufCall*>(argument);
+      if (onControl || bytes != sizeof call) return -EINVAL;
+      call.status = exportDmaBuf(file, call);
+      return 0;
+    }
   }
   return -EINVAL;
 }
 
 int FakeDriver::cardInfo(void* argument, size_t bytes) {
   if (!bytes || bytes % sizeof(rm::CardInfo)) return -EINVAL;
-  rm::CardInfo& card = *static_cast<rm::CardInfo*>(argument);
-  card = {};
-  card.valid = 1;
-  card.slot = 6;
-  card.vendor = 0x10de;
-  card.device = 0x2330;
-  card.gpuId = kGpuId;
-  card.barBytes = description_.memory;
+  auto* const cards = static_cast<rm::CardInfo*>(argument);
+  for (uint32_t gpu = 0; gpu < description_.gpus && (gpu + 1) * sizeof *cards <= bytes; ++gpu) {
+    cards[gpu] = {};
+    cards[gpu].valid = 1;
+    cards[gpu].slot = static_cast<uint8_t>(6 + gpu);
+    cards[gpu].vendor = 0x10de;
+    cards[gpu].device = 0x2330;
+    cards[gpu].gpuId = kGpuId + gpu;
+    cards[gpu].minor = gpu;
+    cards[gpu].barBytes = description_.memory;
+  }
   return 0;
 }
 
@@ -281,6 +295,7 @@ Status FakeDriver::allocate(int descriptor, rm::AllocCall& call) {
   Object object;
   object.objectClass = call.objectClass;
   object.parent = call.parent;
+  object.gpu = parent->gpu;
   if (const Status status = makeObject(*client, object, call)) return status;
   client->objects[call.object] = std::move(object);
   return kOk;
@@ -289,7 +304,8 @@ Status FakeDriver::allocate(int descriptor, rm::AllocCall& call) {
 Status FakeDriver::makeObject(Client& client, Object& object, const rm::AllocCall& call) {
   switch (call.objectClass) {
     case rm::kDevice:
-      return parametersOf<rm::DeviceParameters>(call).deviceId == 0 ? kOk : 0x26;
+      object.gpu = parametersOf<rm::DeviceParameters>(call).deviceId;
+      return object.gpu < description_.gpus ? kOk : 0x26;
     case rm::kAddressSpace: {
       const auto p = parametersOf<rm::AddressSpaceParameters>(call);
       return p.flags & rm::kExternallyOwned ? kOk : kInvalidFlags;
@@ -341,8 +357,10 @@ Status FakeDriver::makeChannel(Client& client, Object& object, const rm::AllocCa
   setup.copyClass = kCopyClass;
   if (p.engineType == rm::kEngineGraphics) setup.computeClass = kComputeClass;
   setup.program = description_.program;
-  object.channel = std::make_shared<FakeChannel>(
-      setup, [this](uint64_t address, size_t bytes, bool write) { return uvm_.translate(address, bytes, write); });
+  object.channel =
+      std::make_shared<FakeChannel>(setup, [this, gpu = object.gpu](uint64_t address, size_t bytes, bool write) {
+        return uvm_.translate(gpu, address, bytes, write);
+      });
   channels_.push_back(object.channel);
   return kOk;
 }
@@ -361,6 +379,7 @@ Status FakeDriver::allocateMemory(const File& file, rm::AllocMemoryCall& call) {
   Object& object = client->objects[call.object];
   object.objectClass = call.objectClass;
   object.parent = call.parent;
+  object.gpu = parent->gpu;
   object.memory = std::make_shared<FakeMemory>(reinterpret_cast<std::byte*>(call.memory), call.limit + 1);
   return kOk;
 }
@@ -396,8 +415,11 @@ Status FakeDriver::mapMemory(int descriptor, rm::MapMemoryCall& call) {
   const bool system = memory->objectClass == rm::kMemorySystem;
   if ((file->second.node == Node::Control) != system) return kInvalidArgument;
   if (file->second.node == Node::Gpu && file->second.client != descriptor) return kInvalidArgument;
-  if (call.offset || call.length > memory->memory->bytes()) return kInvalidArgument;
+  if (file->second.node == Node::Gpu && file->second.gpu != memory->gpu) return kInvalidArgument;
+  if (call.offset + call.length > memory->memory->bytes()) return kInvalidArgument;
   file->second.mapping = memory->memory;
+  file->second.mappingOffset = call.offset;
+  file->second.mappingBytes = call.length;
   call.linearAddress = nextMapping_ += 0x1000;
   return kOk;
 }

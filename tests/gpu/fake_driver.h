@@ -2,9 +2,10 @@
 // the right size, memory, ranges, and channels that really copy. What the real driver refuses this one refuses, with
 // the same status; what it does not know it refuses too, so that a test notices.
 //
-// One GPU of `Description`. A thread plays the hardware while channels exist.
+// One GPU of `Description`, or two alike. A thread plays the hardware while channels exist.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "backend/nvidia/driver/abi.h"
 #include "backend/nvidia/driver/rm_abi.h"
+#include "backend/nvidia/driver/share_abi.h"
 #include "backend/nvidia/driver/status.h"
 #include "backend/nvidia/driver/system_calls.h"
 #include "gpu/fake_engine.h"
@@ -27,7 +29,9 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   struct Description {
     std::string version = "580.159.04";
     std::string name = "NVIDIA H100 80GB HBM3";
-    uint64_t memory = uint64_t{512} << 20;  // bytes
+    uint64_t memory = uint64_t{512} << 20;  // bytes, of all GPUs together
+    unsigned gpus = 1;                      // at most 2
+    bool linked = true;                     // by NVLink
     // node -> errno of opening it
     std::map<std::string, int> refusedNodes;
     bool confidential = false;
@@ -59,7 +63,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   };
   void setException(const Exception& exception) { exception_ = exception; }
 
-  static const CUuuid kUuid;
+  static const CUuuid kUuid, kSecondUuid;
 
  private:
   using Handle = backend::nvidia::rm::Handle;
@@ -67,11 +71,17 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   enum class Node { Control, Gpu, Uvm };
   struct File {
     Node node;
+    uint32_t gpu = 0;
     int client = -1;        // the control file that a GPU's file belongs to
     FakeMemoryRef mapping;  // what mmap will show
+    size_t mappingOffset = 0, mappingBytes = 0;
+    // An exported object, and what its exporter says of it.
+    FakeMemoryRef exported;
+    std::array<uint8_t, backend::nvidia::rm::kExportNoteBytes> note{};
   };
   struct Object {
     uint32_t objectClass = 0;
+    uint32_t gpu = 0;
     Handle parent = 0;
     FakeMemoryRef memory;
     std::shared_ptr<FakeChannel> channel;
@@ -83,6 +93,10 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
 
   int request(File& file, int descriptor, uint32_t number, size_t bytes, void* argument);
   int cardInfo(void* argument, size_t bytes);
+  Status exportDmaBuf(const File& file, backend::nvidia::rm::DmaBufCall& call);
+  Status exportObjects(Client& client, std::byte* parameters);
+  Status importObject(Client& client, std::byte* parameters);
+  Status exportInfo(std::byte* parameters);
   int registerFile(File& file, int control);
   Status allocate(int descriptor, backend::nvidia::rm::AllocCall& call);
   Status allocateMemory(const File& file, backend::nvidia::rm::AllocMemoryCall& call);

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "backend/nvidia/driver/share_abi.h"
+
 namespace vg::testing {
 
 using namespace backend::nvidia;
@@ -21,7 +23,11 @@ T read(const void* from) {
 
 }  // namespace
 
-bool FakeUvm::isGpu(const CUuuid& uuid) const { return !std::memcmp(&uuid, &gpu_, sizeof gpu_); }
+int FakeUvm::gpuOf(const CUuuid& uuid) const {
+  for (size_t gpu = 0; gpu < gpus_.size(); ++gpu)
+    if (!std::memcmp(&uuid, &gpus_[gpu], sizeof uuid)) return static_cast<int>(gpu);
+  return -1;
+}
 
 int FakeUvm::control(int file, unsigned long request, void* argument) {
   std::byte* const bytes = static_cast<std::byte*>(argument);
@@ -37,16 +43,19 @@ int FakeUvm::control(int file, unsigned long request, void* argument) {
     case uvm::kRegisterGpu:
       return answer(36, registerGpu(read<CUuuid>(bytes)));
     case uvm::kUnregisterGpu:
-      return answer(16,
-                    isGpu(read<CUuuid>(bytes)) && gpuRegistered_ ? (gpuRegistered_ = false, kOk) : kInvalidArgument);
+      return answer(16, registered_.erase(gpuOf(read<CUuuid>(bytes))) ? kOk : kInvalidArgument);
     case uvm::kRegisterSpace:
       return answer(28, registerSpace(read<uvm::RegisterSpace>(bytes)));
     case uvm::kUnregisterSpace:
-      return answer(16, spaceRegistered_ ? (spaceRegistered_ = false, kOk) : kInvalidArgument);
+      return answer(16, spaces_.erase(gpuOf(read<CUuuid>(bytes))) ? kOk : kInvalidArgument);
     case uvm::kRegisterChannel:
       return answer(48, registerChannel(read<uvm::RegisterChannel>(bytes)));
     case uvm::kUnregisterChannel:
       return answer(abi_->unregisterUuid + 8, kOk);
+    case uvm::kEnablePeers: {
+      const bool ours = isGpu(read<CUuuid>(bytes)) && isGpu(read<CUuuid>(bytes + 16));
+      return answer(32, linked_ || !ours || peers_ ? 0x26 : (peers_ = true, kOk));
+    }
     case uvm::kCreateRange:
       return answer(16, createRange(read<uint64_t>(bytes), read<uint64_t>(bytes + 8)));
     case uvm::kMapExternal:
@@ -66,7 +75,8 @@ void FakeUvm::fileClosed(int file) {
   if (file != main_) return;
   main_ = -1;
   ranges_.clear();
-  gpuRegistered_ = spaceRegistered_ = false;
+  registered_.clear();
+  spaces_.clear();
 }
 
 Status FakeUvm::initialize(int file, uint64_t flags) {
@@ -77,19 +87,19 @@ Status FakeUvm::initialize(int file, uint64_t flags) {
 
 Status FakeUvm::registerGpu(const CUuuid& gpu) {
   if (!isGpu(gpu)) return 0x12;
-  gpuRegistered_ = true;
+  registered_.insert(gpuOf(gpu));
   return kOk;
 }
 
 Status FakeUvm::registerSpace(const uvm::RegisterSpace& a) {
-  if (!isGpu(a.uuid) || !gpuRegistered_) return 0x26;
+  if (!registered_.count(gpuOf(a.uuid))) return 0x26;
   if (!hooks_.isObject(a.client, a.addressSpace, rm::kAddressSpace)) return kObjectNotFound;
-  spaceRegistered_ = true;
+  spaces_.insert(gpuOf(a.uuid));
   return kOk;
 }
 
 Status FakeUvm::registerChannel(const uvm::RegisterChannel& a) {
-  if (!isGpu(a.uuid) || !spaceRegistered_) return 0x26;
+  if (!spaces_.count(gpuOf(a.uuid))) return 0x26;
   if (!hooks_.isObject(a.client, a.channel, hooks_.channelClass)) return kObjectNotFound;
   hooks_.channelRegistered(a.channel);
   return kOk;
@@ -112,9 +122,9 @@ FakeUvm::Range* FakeUvm::rangeOf(uint64_t base, uint64_t end) {
 }
 
 // Takes the addresses out of what is mapped.
-void FakeUvm::cut(Range& range, uint64_t base, uint64_t end) {
+void FakeUvm::cut(std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end) {
   std::map<uint64_t, Mapping> kept;
-  for (auto& [start, mapping] : range.mappings) {
+  for (auto& [start, mapping] : mappings) {
     if (start < base) {
       Mapping left = mapping;
       left.end = std::min(mapping.end, base);
@@ -127,7 +137,7 @@ void FakeUvm::cut(Range& range, uint64_t base, uint64_t end) {
       kept[from] = right;
     }
   }
-  range.mappings.swap(kept);
+  mappings.swap(kept);
 }
 
 Status FakeUvm::mapExternal(std::byte* arguments) {
@@ -135,22 +145,24 @@ Status FakeUvm::mapExternal(std::byte* arguments) {
              offset = read<uint64_t>(arguments + 16);
   const auto attributes = read<uvm::MappingAttributes>(arguments + 24);
   const auto tail = read<uvm::MapExternalTail>(arguments + abi_->mapExternalTail);
-  if (tail.count != 1 || !isGpu(attributes.uuid) || !spaceRegistered_) return kInvalidArgument;
+  const int gpu = gpuOf(attributes.uuid);
+  if (tail.count != 1 || !spaces_.count(gpu)) return kInvalidArgument;
   if ((base | length | offset) % kPage) return kInvalidAddress;
-  const FakeMemoryRef memory = hooks_.memory(tail.client, tail.memory);
+  const auto [memory, owner] = hooks_.memory(tail.client, tail.memory);
   if (!memory) return kObjectNotFound;
+  if (owner >= 0 && owner != gpu && !linked_ && !peers_) return 0x26;
   if (offset + length > memory->bytes()) return 0x37;
   Range* const range = rangeOf(base, base + length);
   if (!range) return kInvalidAddress;
-  cut(*range, base, base + length);
-  range->mappings[base] = {base + length, offset, memory, attributes.mappingType == uvm::kReadOnly};
+  cut(range->mappings[gpu], base, base + length);
+  range->mappings[gpu][base] = {base + length, offset, memory, attributes.mappingType == uvm::kReadOnly};
   return kOk;
 }
 
 Status FakeUvm::unmapExternal(const uvm::UnmapExternal& a) {
   Range* const range = rangeOf(a.base, a.base + a.length);
   if (!range || !isGpu(a.uuid)) return kInvalidAddress;
-  cut(*range, a.base, a.base + a.length);
+  cut(range->mappings[gpuOf(a.uuid)], a.base, a.base + a.length);
   return kOk;
 }
 
@@ -162,12 +174,12 @@ Status FakeUvm::freeRange(uint64_t base, uint64_t length, bool lengthKnown) {
   return kOk;
 }
 
-std::byte* FakeUvm::translate(uint64_t address, size_t bytes, bool write) const {
+std::byte* FakeUvm::translate(uint32_t gpu, uint64_t address, size_t bytes, bool write) const {
   const auto next = ranges_.upper_bound(address);
   if (next == ranges_.begin()) return nullptr;
-  const Range& range = std::prev(next)->second;
-  auto mapping = range.mappings.upper_bound(address);
-  if (mapping == range.mappings.begin()) return nullptr;
+  const auto& mappings = std::prev(next)->second.mappings[gpu];
+  auto mapping = mappings.upper_bound(address);
+  if (mapping == mappings.begin()) return nullptr;
   --mapping;
   const Mapping& m = mapping->second;
   if (address + bytes > m.end || (write && m.readOnly)) return nullptr;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "backend/nvidia/driver/abi.h"
 #include "backend/nvidia/driver/rm_abi.h"
@@ -16,20 +17,26 @@ namespace vg::testing {
 class FakeUvm {
  public:
   struct Hooks {
-    // The memory of a client's object; null: no such object.
-    std::function<FakeMemoryRef(uint32_t client, uint32_t object)> memory;
+    // The memory of a client's object; null: no such object. Of this GPU, or -1: the host's.
+    struct Found {
+      FakeMemoryRef memory;
+      int gpu = -1;
+    };
+    std::function<Found(uint32_t client, uint32_t object)> memory;
     std::function<bool(uint32_t client, uint32_t object, uint32_t objectClass)> isObject;
     std::function<void(uint32_t channel)> channelRegistered;
     uint32_t channelClass = 0;
   };
-  FakeUvm(const backend::nvidia::Abi*& abi, CUuuid gpu, Hooks hooks) : abi_(abi), gpu_(gpu), hooks_(std::move(hooks)) {}
+  // `linked`: the GPUs are peers by NVLink.
+  FakeUvm(const backend::nvidia::Abi*& abi, std::vector<CUuuid> gpus, bool linked, Hooks hooks)
+      : abi_(abi), gpus_(std::move(gpus)), linked_(linked), hooks_(std::move(hooks)) {}
 
   // 0 or -errno; the status goes into the structure.
   int control(int file, unsigned long request, void* argument);
   void fileClosed(int file);
 
-  // Memory behind [address, address + bytes); null when a part is not mapped, or may not be written.
-  std::byte* translate(uint64_t address, size_t bytes, bool write) const;
+  // Memory that a GPU finds behind [address, address + bytes); null when a part is not mapped, or may not be written.
+  std::byte* translate(uint32_t gpu, uint64_t address, size_t bytes, bool write) const;
   size_t ranges() const { return ranges_.size(); }
 
  private:
@@ -41,7 +48,7 @@ class FakeUvm {
   };
   struct Range {
     uint64_t end = 0;
-    std::map<uint64_t, Mapping> mappings;  // by start
+    std::map<uint64_t, Mapping> mappings[2];  // of each GPU, by start
   };
   Status initialize(int file, uint64_t flags);
   Status registerGpu(const CUuuid& gpu);
@@ -52,15 +59,18 @@ class FakeUvm {
   Status unmapExternal(const backend::nvidia::uvm::UnmapExternal& arguments);
   Status freeRange(uint64_t base, uint64_t length, bool lengthKnown);
   Range* rangeOf(uint64_t base, uint64_t end);
-  static void cut(Range& range, uint64_t base, uint64_t end);
-  bool isGpu(const CUuuid& uuid) const;
+  static void cut(std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end);
+  int gpuOf(const CUuuid& uuid) const;  // -1: none of ours
+  bool isGpu(const CUuuid& uuid) const { return gpuOf(uuid) >= 0; }
 
   const backend::nvidia::Abi*& abi_;
-  const CUuuid gpu_;
+  const std::vector<CUuuid> gpus_;
+  const bool linked_;
   const Hooks hooks_;
-  int main_ = -1;  // the file that was initialised
-  bool gpuRegistered_ = false, spaceRegistered_ = false;
-  std::map<uint64_t, Range> ranges_;  // by start
+  int main_ = -1;                      // the file that was initialised
+  std::set<int> registered_, spaces_;  // GPUs
+  bool peers_ = false;                 // over the bus
+  std::map<uint64_t, Range> ranges_;   // by start
 };
 
 }  // namespace vg::testing

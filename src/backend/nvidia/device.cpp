@@ -131,6 +131,17 @@ void GpuDevice::codeChanged() {
   if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->forgetCode();
 }
 
+bool GpuDevice::canReach(const Device& peer) const {
+  const auto* const other = dynamic_cast<const GpuDevice*>(&peer);
+  return other && other != this && gpu_->reaches(*other->gpu_);
+}
+
+CUresult GpuDevice::reach(Device& peer) {
+  auto& other = static_cast<GpuDevice&>(peer);
+  VG_CHECK(gpu_->uvm().enablePeers(gpu_->facts().uuid, other.gpu_->facts().uuid));
+  return other.memory_.showTo({gpu_.get(), &known_});
+}
+
 // A thread of the host sees the end of every command, so its clock serves.
 uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
 

@@ -57,6 +57,8 @@ class GpuDevice final : public Device {
   void* textureOwner(uint64_t handle) const override;
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return false; }
+  bool canReach(const Device& peer) const override;
+  CUresult reach(Device& peer) override;
   uint64_t timestamp() const override;
   void hostMemoryLocked(std::byte* start, size_t bytes, bool readOnly) override {
     hostPages_.show(start, bytes, readOnly);

@@ -31,11 +31,23 @@ CUresult GpuMemory::each(std::byte* start, size_t bytes, Visit visit, Missing mi
 CUresult GpuMemory::make(std::byte* start, size_t bytes) {
   VG_TRY(std::unique_ptr<Block> block,
          Block::createAt(gpu_, start, {Where::Video, bytes, kHugePage}, SeenBy::GpuAndCpu));
+  VG_CHECK(peers_.show(*block));
   Piece& piece = pieces_[start];
   piece.block = std::move(block);
   piece.live.assign(bytes / kHugePage, false);
-  known_.add(start, bytes, Place::Video);
   return CUDA_SUCCESS;
+}
+
+GpuMemory::Pieces::iterator GpuMemory::end(Pieces::iterator piece) {
+  peers_.hide(*piece->second.block);
+  return pieces_.erase(piece);
+}
+
+GpuMemory::Pieces::iterator GpuMemory::pieceWith(std::byte* start, size_t bytes) {
+  auto piece = pieces_.upper_bound(start);
+  if (piece == pieces_.begin()) return pieces_.end();
+  --piece;
+  return start + bytes <= piece->first + piece->second.block->bytes() ? piece : pieces_.end();
 }
 
 void GpuMemory::markLive(Piece& piece, size_t first, size_t end) {
@@ -60,8 +72,7 @@ CUresult GpuMemory::commit(std::byte* start, size_t bytes) {
       ++piece;
       continue;
     }
-    known_.remove(piece->first);
-    piece = pieces_.erase(piece);
+    piece = end(piece);
   }
   return made;
 }
@@ -77,10 +88,47 @@ void GpuMemory::decommit(std::byte* start, size_t bytes) {
     if (!piece->second.liveCount) empty.push_back(piece->first);
   };
   (void)each(start, bytes, release, [](std::byte*, size_t) { return CUDA_SUCCESS; });
-  for (std::byte* const piece : empty) {
-    known_.remove(piece);
-    pieces_.erase(piece);
-  }
+  for (std::byte* const piece : empty) end(pieces_.find(piece));
+}
+
+// Nothing moves: the driver shares the whole object, of which this is a part.
+CUresult GpuMemory::share(std::byte* start, size_t bytes, alloc::SharedMemory& shared) {
+  const std::lock_guard guard(mutex_);
+  const auto piece = pieceWith(start, bytes);
+  if (piece == pieces_.end()) return unsupported("sharing memory that was made in several pieces");
+  VideoMemory::Part part{piece->second.block->sharedMemory(), static_cast<size_t>(start - piece->first), bytes};
+  shared.memory = std::make_shared<const VideoMemory>(mappings_, std::move(part), alloc::Sharing::Shareable, "");
+  shared.moved = bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult GpuMemory::unshare(std::byte* start, size_t bytes) {
+  const std::lock_guard guard(mutex_);
+  const auto piece = pieceWith(start, bytes);
+  if (piece == pieces_.end() || piece->first != start || piece->second.block->bytes() != bytes)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  const std::vector<bool> live = piece->second.live;
+  const size_t count = piece->second.liveCount;
+  end(piece);
+  VG_CHECK(make(start, bytes));
+  pieces_[start].live = live;
+  pieces_[start].liveCount = count;
+  return CUDA_SUCCESS;
+}
+
+Result<alloc::PhysicalRef> GpuMemory::create(size_t bytes, alloc::Sharing sharing, const char* label) {
+  VG_TRY(std::shared_ptr<const MemoryObject> object, MemoryObject::allocate(gpu_, {Where::Video, bytes, kHugePage}));
+  const size_t size = object->bytes();
+  return alloc::PhysicalRef(
+      std::make_shared<const VideoMemory>(mappings_, VideoMemory::Part{std::move(object), 0, size}, sharing, label));
+}
+
+CUresult GpuMemory::showTo(const Peers::Peer& peer) {
+  VG_CHECK(mappings_.showTo(peer));
+  const std::lock_guard guard(mutex_);
+  if (!peers_.add(peer)) return CUDA_SUCCESS;
+  for (const auto& [start, piece] : pieces_) VG_CHECK(Peers::showTo(peer, *piece.block));
+  return CUDA_SUCCESS;
 }
 
 }  // namespace vg::backend::nvidia

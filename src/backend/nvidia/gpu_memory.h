@@ -2,7 +2,8 @@
 // same addresses.
 //
 // One commit is one object of the driver and goes back to it when all of it is decommitted: until then the parts that
-// were decommitted stay as they are, and a commit of them takes them up again. Thread-safe.
+// were decommitted stay as they are, and a commit of them takes them up again. A part that other processes were given
+// becomes ours alone again only with all of its commit. Thread-safe.
 #pragma once
 
 #include <map>
@@ -11,17 +12,26 @@
 #include <vector>
 
 #include "alloc/memory_source.h"
-#include "backend/nvidia/driver/block.h"
-#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/video_memory.h"
 
 namespace vg::backend::nvidia {
 
 class GpuMemory final : public alloc::MemorySource {
  public:
-  GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known) {}
+  GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), mappings_(known), peers_(known) {}
 
   CUresult commit(std::byte* start, size_t bytes) override;
   void decommit(std::byte* start, size_t bytes) override;
+  CUresult share(std::byte* start, size_t bytes, alloc::SharedMemory& shared) override;
+  CUresult unshare(std::byte* start, size_t bytes) override;
+  Result<alloc::PhysicalRef> create(size_t bytes, alloc::Sharing sharing, const char* label) override;
+  Result<alloc::PhysicalRef> import(int descriptor) override {
+    return VideoMemory::import(gpu_, mappings_, descriptor);
+  }
+  std::string labelOf(int descriptor) override { return VideoMemory::labelOf(gpu_, descriptor); }
+
+  // The other GPU reaches all of it, also what is to come.
+  CUresult showTo(const Peers::Peer& peer);
 
  private:
   struct Piece {
@@ -33,12 +43,17 @@ class GpuMemory final : public alloc::MemorySource {
   template <class Visit, class Missing>
   CUresult each(std::byte* start, size_t bytes, Visit visit, Missing missing);
   CUresult make(std::byte* start, size_t bytes);
+  // The piece that holds the whole range; pieces_.end() when none does.
+  using Pieces = std::map<std::byte*, Piece>;
+  Pieces::iterator pieceWith(std::byte* start, size_t bytes);
+  Pieces::iterator end(Pieces::iterator piece);
   void markLive(Piece& piece, size_t first, size_t end);
 
   Gpu& gpu_;
-  KnownRanges& known_;
+  VideoMappings mappings_;
   std::mutex mutex_;
-  std::map<std::byte*, Piece> pieces_;  // by start; guarded by mutex_
+  Peers peers_;    // guarded by mutex_
+  Pieces pieces_;  // by start; guarded by mutex_
 };
 
 }  // namespace vg::backend::nvidia

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "alloc/physical_memory.h"
+#include "alloc/host_memory.h"
 
 using namespace vg;
 using namespace vg::alloc;
@@ -109,7 +109,7 @@ TEST_F(AddressSpaceTest, RandomReservationsNeverOverlap) {
 
 TEST_F(AddressSpaceTest, MemoryShowsAtSeveralAddresses) {
   for (Sharing sharing : {Sharing::Private, Sharing::Shareable}) {
-    Result<PhysicalRef> memory = PhysicalMemory::create(4 * kMiB, sharing);
+    Result<PhysicalRef> memory = HostMemory::create(4 * kMiB, sharing);
     ASSERT_TRUE(memory.ok());
     auto* one = reinterpret_cast<std::byte*>(reserved(4 * kMiB));
     auto* two = reinterpret_cast<std::byte*>(reserved(2 * kMiB));
@@ -118,14 +118,14 @@ TEST_F(AddressSpaceTest, MemoryShowsAtSeveralAddresses) {
     std::memset(one, 1, 4 * kMiB);
     one[2 * kMiB + 17] = std::byte{42};
     EXPECT_EQ(two[17], std::byte{42});
-    PhysicalMemory::unmap(one, 4 * kMiB);
+    memory.value()->unmap(one, 4 * kMiB);
     EXPECT_EQ(two[17], std::byte{42});
-    PhysicalMemory::unmap(two, 2 * kMiB);
+    memory.value()->unmap(two, 2 * kMiB);
   }
 }
 
 TEST_F(AddressSpaceTest, ADescriptorIsTheSameMemoryAndOutlivesItsMaker) {
-  Result<PhysicalRef> memory = PhysicalMemory::create(2 * kMiB, Sharing::Shareable);
+  Result<PhysicalRef> memory = HostMemory::create(2 * kMiB, Sharing::Shareable);
   ASSERT_TRUE(memory.ok());
   Result<int> descriptor = memory.value()->duplicate();
   ASSERT_TRUE(descriptor.ok());
@@ -134,33 +134,33 @@ TEST_F(AddressSpaceTest, ADescriptorIsTheSameMemoryAndOutlivesItsMaker) {
   auto* at = reinterpret_cast<std::byte*>(reserved(2 * kMiB));
   ASSERT_EQ(memory.value()->map(at, 0, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
   at[5] = std::byte{7};
-  PhysicalMemory::unmap(at, 2 * kMiB);
+  memory.value()->unmap(at, 2 * kMiB);
 
-  Result<PhysicalRef> imported = PhysicalMemory::fromDescriptor(descriptor.value(), 2 * kMiB);
+  Result<PhysicalRef> imported = HostMemory::fromDescriptor(descriptor.value(), 2 * kMiB);
   ASSERT_TRUE(imported.ok());
   EXPECT_EQ(imported.value()->identity(), memory.value()->identity());
-  EXPECT_FALSE(PhysicalMemory::fromDescriptor(descriptor.value(), 2 * kMiB + 1).ok());
+  EXPECT_FALSE(HostMemory::fromDescriptor(descriptor.value(), 2 * kMiB + 1).ok());
   close(descriptor.value());
   memory.value().reset();
   ASSERT_EQ(imported.value()->map(at, 0, 2 * kMiB, Protection::Read), CUDA_SUCCESS);
   EXPECT_EQ(at[5], std::byte{7});
-  PhysicalMemory::unmap(at, 2 * kMiB);
+  imported.value()->unmap(at, 2 * kMiB);
 }
 
 TEST_F(AddressSpaceTest, WhatIsNoMemoryIsNotImported) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  EXPECT_EQ(PhysicalMemory::fromDescriptor(ends[0]).error(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(HostMemory::fromDescriptor(ends[0]).error(), CUDA_ERROR_INVALID_VALUE);
   close(ends[0]);
   close(ends[1]);
-  EXPECT_EQ(PhysicalMemory::fromDescriptor(-1).error(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(HostMemory::fromDescriptor(-1).error(), CUDA_ERROR_INVALID_VALUE);
   const int unsealable = memfd_create("test", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(unsealable, 1 << 20), 0);
-  EXPECT_EQ(PhysicalMemory::fromDescriptor(unsealable).error(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(HostMemory::fromDescriptor(unsealable).error(), CUDA_ERROR_INVALID_VALUE);
   close(unsealable);
   const int sealable = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(sealable, 1 << 20), 0);
-  EXPECT_TRUE(PhysicalMemory::fromDescriptor(sealable).ok());
+  EXPECT_TRUE(HostMemory::fromDescriptor(sealable).ok());
   close(sealable);
 }
 
@@ -170,10 +170,10 @@ TEST_F(AddressSpaceTest, PrivateMemoryIsHandedOutOnce) {
   for (int step = 0; step < 5000; ++step) {
     if (!live.empty() && random() % 2) {
       live.erase(live.begin() + static_cast<std::ptrdiff_t>(random() % live.size()));
-      if (random() % 50 == 0) PhysicalMemory::trim();
+      if (random() % 50 == 0) HostMemory::trim();
       continue;
     }
-    Result<PhysicalRef> made = PhysicalMemory::create((1 + random() % 4) * kGranule, Sharing::Private);
+    Result<PhysicalRef> made = HostMemory::create((1 + random() % 4) * kGranule, Sharing::Private);
     ASSERT_TRUE(made.ok());
     const size_t start = made.value()->identity().offset, end = start + made.value()->bytes();
     for (const PhysicalRef& other : live)

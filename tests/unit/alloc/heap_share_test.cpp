@@ -212,6 +212,47 @@ TEST_F(HeapShare, SharingAndReleasingRace) {
   EXPECT_EQ(heap_->used(), 0u);
 }
 
+// Memory of a device, of which only whole commits become fresh again.
+class WholeCommits final : public ProcessMemory {
+ public:
+  CUresult commit(std::byte* start, size_t bytes) override {
+    committed += bytes;
+    return ProcessMemory::commit(start, bytes);
+  }
+  void decommit(std::byte* start, size_t bytes) override {
+    committed -= bytes;
+    ProcessMemory::decommit(start, bytes);
+  }
+  CUresult unshare(std::byte* start, size_t bytes) override {
+    return bytes % kGranule ? CUDA_ERROR_NOT_SUPPORTED : ProcessMemory::unshare(start, bytes);
+  }
+  size_t committed = 0;
+};
+
+TEST_F(HeapShare, WhatCannotBecomeFreshGoesWithItsGranule) {
+  WholeCommits memory;
+  Heap heap(table_,
+            HeapRange{heap_->capacity() / 2 + reinterpret_cast<uintptr_t>(table_.windowStart(0)), kGranule * 8, 0},
+            memory, kGranule * 8, kGranule * 8);
+  const auto made = [&](size_t bytes) { return &*heap.allocate(bytes, {}).value(); };
+  for (const size_t bytes : {3 * kPage, size_t{512}}) {
+    const Record* const shared = made(bytes);
+    const Record* const kept = made(2 * kPage);
+    const uintptr_t base = shared->base;
+    ASSERT_TRUE(heap.share(base, shared->id).ok());
+    EXPECT_TRUE(heap.release(base, shared->id));
+    for (int i = 0; i < 100; ++i) {
+      const Record* const later = made(bytes);
+      EXPECT_TRUE(later->base + bytes <= base || base + bytes <= later->base);
+    }
+    heap.releaseIf([&](const Record& record) { return &record != kept; });
+    EXPECT_TRUE(heap.release(kept->base, kept->id));
+    heap.trim();
+    EXPECT_EQ(heap.used(), 0u);
+    EXPECT_EQ(memory.committed, bytes < kPage ? kGranule : 0);  // an empty slab stays
+  }
+}
+
 TEST_F(HeapShare, ARealFaultStaysAFault) {
   const Record& record = allocate(4096);
   share(record);

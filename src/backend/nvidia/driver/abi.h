@@ -15,7 +15,7 @@ namespace vg::backend::nvidia {
 struct Abi {
   int branch;  // the first number of the version
   // bytes of a control's parameters
-  uint32_t buildVersion, classList, nameString, engines, smOrder, fbInfo, scheduleGroup, copyCaps;
+  uint32_t buildVersion, classList, nameString, engines, smOrder, fbInfo, scheduleGroup, copyCaps, peerCapabilities;
   // offsets in UVM structures
   uint32_t mapExternalTail;  // of MapExternalTail
   uint32_t freeLength;       // of the length in UVM_FREE; 0: there is none

@@ -18,7 +18,18 @@ Result<std::unique_ptr<Block>> Block::createAt(Gpu& gpu, std::byte* start, const
   std::unique_ptr<Block> block(new Block(gpu, start, roundUp(request.bytes, request.pageBytes)));
   VG_TRY(block->memory_, MemoryObject::allocate(gpu, request));
   if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(block->mapToCpu());
-  VG_CHECK(block->mapToGpu(false));
+  VG_CHECK(block->mapToGpu());
+  return block;
+}
+
+Result<std::unique_ptr<Block>> Block::show(std::byte* start, std::shared_ptr<const MemoryObject> memory, size_t offset,
+                                           size_t bytes, bool readOnly) {
+  std::unique_ptr<Block> block(new Block(memory->gpu(), start, bytes));
+  block->memory_ = std::move(memory);
+  block->offset_ = offset;
+  block->readOnly_ = readOnly;
+  VG_CHECK(block->mapToCpu());
+  VG_CHECK(block->mapToGpu());
   return block;
 }
 
@@ -37,7 +48,8 @@ Result<std::unique_ptr<Block>> Block::create(Gpu& gpu, Addresses& addresses, con
 Result<std::unique_ptr<Block>> Block::pin(Gpu& gpu, void* start, size_t bytes, bool readOnly) {
   std::unique_ptr<Block> block(new Block(gpu, static_cast<std::byte*>(start), bytes));
   VG_TRY(block->memory_, MemoryObject::pin(gpu, start, bytes, readOnly));
-  VG_CHECK(block->mapToGpu(readOnly));
+  block->readOnly_ = readOnly;
+  VG_CHECK(block->mapToGpu());
   return block;
 }
 
@@ -58,17 +70,34 @@ Result<std::unique_ptr<Block>> Block::createPinned(Gpu& gpu, Addresses& addresse
   return block;
 }
 
-CUresult Block::mapToGpu(bool readOnly) {
+CUresult Block::mapToGpu() {
   VG_CHECK(gpu_.uvm().createRange(address(), bytes_));
   ranged_ = true;
-  return gpu_.uvm().mapMemory(gpu_.facts().uuid, address(), bytes_, memory_->handle(), 0, readOnly);
+  return mapFor(gpu_);
+}
+
+CUresult Block::mapFor(const Gpu& gpu) {
+  return gpu_.uvm().mapMemory(gpu.facts().uuid, address(), bytes_, memory_->handle(), offset_, readOnly_);
+}
+
+CUresult Block::setReadOnly(bool readOnly) {
+  readOnly_ = readOnly;
+  VG_CHECK(mapFor(gpu_));
+  for (const Gpu* peer : peers_) VG_CHECK(mapFor(*peer));
+  return CUDA_SUCCESS;
+}
+
+CUresult Block::showTo(Gpu& peer) {
+  VG_CHECK(mapFor(peer));
+  peers_.push_back(&peer);
+  return CUDA_SUCCESS;
 }
 
 CUresult Block::mapToCpu() {
   const bool video = memory_->where() == Where::Video;
   const int minor = video ? static_cast<int>(gpu_.card().minor) : -1;
   const uint32_t flags = video ? rm::kMapReflected | rm::kMapWriteCombined : 0;
-  VG_CHECK(gpu_.client().map(minor, gpu_.device(), memory_->handle(), start_, bytes_, flags, &kernelAddress_));
+  VG_CHECK(gpu_.client().map(minor, gpu_.device(), memory_->handle(), offset_, start_, bytes_, flags, &kernelAddress_));
   onCpu_ = true;
   return CUDA_SUCCESS;
 }

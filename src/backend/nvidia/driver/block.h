@@ -1,7 +1,9 @@
 // Memory at addresses: a memory object that a GPU sees at an address, and perhaps the CPU at the same one.
 //
-// A block is one range of UVM, freed as a whole. Requires, for the destructor: no work of the GPU uses the block.
+// A block is one range of UVM, freed as a whole. Requires, for the destructor: no work of a GPU uses the block.
 #pragma once
+
+#include <vector>
 
 #include "backend/nvidia/driver/addresses.h"
 #include "backend/nvidia/driver/memory_object.h"
@@ -22,23 +24,37 @@ class Block {
   static Result<std::unique_ptr<Block>> pin(Gpu& gpu, void* start, size_t bytes, bool readOnly = false);
   // New pages of the process, at addresses of the shared reservation: what CPU and GPU both use often. Zeroed.
   static Result<std::unique_ptr<Block>> createPinned(Gpu& gpu, Addresses& addresses, size_t bytes);
+  // A part of an object that others may show elsewhere, at addresses that the caller owns and has reserved; both see
+  // it. Requires: multiples of 4 KiB, inside the object.
+  static Result<std::unique_ptr<Block>> show(std::byte* start, std::shared_ptr<const MemoryObject> memory,
+                                             size_t offset, size_t bytes, bool readOnly);
   ~Block();
   Block(const Block&) = delete;
 
   std::byte* start() const { return start_; }
   size_t bytes() const { return bytes_; }
   const MemoryObject& memory() const { return *memory_; }
+  const std::shared_ptr<const MemoryObject>& sharedMemory() const { return memory_; }
   uint64_t address(size_t offset = 0) const { return reinterpret_cast<uint64_t>(start_) + offset; }
+
+  // Changes what GPUs may do with it.
+  CUresult setReadOnly(bool readOnly);
+  // Another GPU sees it, too, at the same addresses. Requires: the GPUs are peers (Uvm::enablePeers).
+  CUresult showTo(Gpu& peer);
 
  private:
   Block(Gpu& gpu, std::byte* start, size_t bytes) : gpu_(gpu), start_(start), bytes_(bytes) {}
-  CUresult mapToGpu(bool readOnly);
+  CUresult mapToGpu();
+  CUresult mapFor(const Gpu& gpu);
   CUresult mapToCpu();
 
   Gpu& gpu_;
   std::byte* const start_;
   const size_t bytes_;
-  std::unique_ptr<MemoryObject> memory_;
+  std::shared_ptr<const MemoryObject> memory_;
+  size_t offset_ = 0;  // in the memory
+  bool readOnly_ = false;
+  std::vector<Gpu*> peers_;
   Addresses* taken_ = nullptr;  // where the addresses go back to
   bool ranged_ = false;
   uint64_t kernelAddress_ = 0;  // of the CPU's mapping

@@ -20,6 +20,10 @@ Result<DeviceFile> openDeviceFile(SystemCalls& calls, const std::string& path) {
     case ENXIO:
     case ENODEV:
       return fail(CUDA_ERROR_NO_DEVICE, "%s is there, but no device answers behind it", path.c_str());
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s cannot be opened: %s", path.c_str(), std::strerror(-descriptor));
     default:
       return fail(CUDA_ERROR_OPERATING_SYSTEM, "%s cannot be opened: %s", path.c_str(), std::strerror(-descriptor));
   }
@@ -59,7 +63,7 @@ Client::Made Client::make(rm::Handle parent, uint32_t objectClass, const void* p
   rm::AllocCall arguments{};
   arguments.client = handle_;
   arguments.parent = parent;
-  arguments.object = nextHandle_.fetch_add(1, std::memory_order_relaxed);
+  arguments.object = newHandle();
   arguments.objectClass = objectClass;
   if (parameters) {
     arguments.parameters = reinterpret_cast<uint64_t>(buffer);
@@ -74,7 +78,7 @@ Client::Made Client::makeFromUser(int gpuFile, rm::Handle device, void* address,
   rm::AllocMemoryCall arguments{};
   arguments.client = handle_;
   arguments.parent = device;
-  arguments.object = nextHandle_.fetch_add(1, std::memory_order_relaxed);
+  arguments.object = newHandle();
   arguments.objectClass = rm::kMemoryOsDescriptor;
   arguments.flags = flags;
   arguments.memory = reinterpret_cast<uint64_t>(address);
@@ -121,8 +125,13 @@ Result<DeviceFile> Client::openGpu(uint32_t minor) {
   return file;
 }
 
-CUresult Client::map(int minor, rm::Handle device, rm::Handle memory, void* address, size_t bytes, uint32_t flags,
-                     uint64_t* kernelAddress) {
+Status Client::exportDmaBuf(int gpuFile, rm::DmaBufCall& arguments) {
+  const Status status = call(gpuFile, rm::Escape::ExportDmaBuf, &arguments, sizeof arguments);
+  return status ? status : arguments.status;
+}
+
+CUresult Client::map(int minor, rm::Handle device, rm::Handle memory, size_t offset, void* address, size_t bytes,
+                     uint32_t flags, uint64_t* kernelAddress) {
   // A file carries one mapping, which stays when the file is closed.
   DeviceFile file;
   if (minor >= 0) {
@@ -134,6 +143,7 @@ CUresult Client::map(int minor, rm::Handle device, rm::Handle memory, void* addr
   arguments.client = handle_;
   arguments.device = device;
   arguments.memory = memory;
+  arguments.offset = offset;
   arguments.length = bytes;
   arguments.flags = flags;
   arguments.descriptor = file.descriptor();

@@ -10,6 +10,7 @@
 
 #include "backend/nvidia/driver/abi.h"
 #include "backend/nvidia/driver/rm_abi.h"
+#include "backend/nvidia/driver/share_abi.h"
 #include "backend/nvidia/driver/status.h"
 #include "backend/nvidia/driver/system_calls.h"
 
@@ -44,10 +45,14 @@ class Client {
   Result<int> cards(rm::CardInfo* entries, int count);
   // A GPU's file, tied to this client. `minor` as in the card's entry.
   Result<DeviceFile> openGpu(uint32_t minor);
-  // Maps the memory over reserved addresses: through the GPU's file for video memory and registers, through the
-  // client's kind of file for system memory (minor -1). Undone by unmapping there, and unmap() here.
-  CUresult map(int minor, rm::Handle device, rm::Handle memory, void* address, size_t bytes, uint32_t flags,
-               uint64_t* kernelAddress);
+  // On the GPU's file.
+  Status exportDmaBuf(int gpuFile, rm::DmaBufCall& arguments);
+  // Never used before, for a control that makes an object.
+  rm::Handle newHandle() { return nextHandle_.fetch_add(1, std::memory_order_relaxed); }
+  // Maps the memory from `offset` on over reserved addresses: through the GPU's file for video memory and registers,
+  // through the client's kind of file for system memory (minor -1). Undone by unmapping there, and unmap() here.
+  CUresult map(int minor, rm::Handle device, rm::Handle memory, size_t offset, void* address, size_t bytes,
+               uint32_t flags, uint64_t* kernelAddress);
   void unmap(rm::Handle device, rm::Handle memory, uint64_t kernelAddress);
 
  private:

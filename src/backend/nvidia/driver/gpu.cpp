@@ -30,6 +30,7 @@ CUresult Gpu::makeDevice() {
   id.gpuId = card_.gpuId;
   if (const Status status = client_.control(client_.handle(), rm::kGetIdInfo, &id, sizeof id))
     return refused(status, "the identity of GPU %#x", card_.gpuId);
+  instance_ = id.deviceInstance;
   rm::DeviceParameters device{};
   device.deviceId = id.deviceInstance;
   device.clientShare = client_.handle();
@@ -65,7 +66,7 @@ CUresult Gpu::mapDoorbell() {
       mmap(nullptr, rm::kUsermodeBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses for the doorbell");
   registers_ = static_cast<std::byte*>(reserved);
-  VG_CHECK(client_.map(static_cast<int>(card_.minor), subdevice_, usermode_, registers_, rm::kUsermodeBytes,
+  VG_CHECK(client_.map(static_cast<int>(card_.minor), subdevice_, usermode_, 0, registers_, rm::kUsermodeBytes,
                        rm::kMapWriteOnly, &registersInKernel_));
   doorbell_ = reinterpret_cast<volatile uint32_t*>(registers_ + rm::kDoorbell);
   return CUDA_SUCCESS;
@@ -84,6 +85,17 @@ CUresult Gpu::makeAddressSpace() {
   VG_CHECK(uvm_.registerSpace(facts_.uuid, addressSpace_));
   spaceRegistered_ = true;
   return CUDA_SUCCESS;
+}
+
+bool Gpu::reaches(const Gpu& other) const {
+  rm::PeerCapabilities peers{};
+  peers.gpuIds[0] = card_.gpuId;
+  peers.gpuIds[1] = other.card_.gpuId;
+  peers.count = 2;
+  const size_t bytes = client_.abi().peerCapabilities;
+  if (client_.control(client_.handle(), rm::kGetPeerCapabilities, &peers, bytes)) return false;
+  constexpr uint32_t kBoth = rm::kPeersRead | rm::kPeersWrite;
+  return (peers.capabilities & kBoth) == kBoth;
 }
 
 CUresult Gpu::boost() {

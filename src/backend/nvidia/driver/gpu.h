@@ -21,6 +21,7 @@ class Gpu {
   Uvm& uvm() const { return uvm_; }
   const GpuFacts& facts() const { return facts_; }
   const rm::CardInfo& card() const { return card_; }
+  uint32_t instance() const { return instance_; }  // the number of its device
   rm::Handle device() const { return device_; }
   rm::Handle subdevice() const { return subdevice_; }
   rm::Handle addressSpace() const { return addressSpace_; }
@@ -28,6 +29,8 @@ class Gpu {
 
   Result<uint64_t> freeMemory() const { return askFreeMemory(client_, subdevice_); }
   Result<uint64_t> time() const { return askTime(client_, subdevice_); }
+  // Whether it may read and write the other's memory, through NVLink or the bus.
+  bool reaches(const Gpu& other) const;
   // Asks for full clocks for as long as this process lives; a hint of this client alone.
   CUresult boost();
   // Tells the GPU that the channel of this token has new work. Requires: what it will read is visible (a store fence).
@@ -45,6 +48,7 @@ class Gpu {
   const rm::CardInfo card_;
   DeviceFile file_;
   GpuFacts facts_;
+  uint32_t instance_ = 0;
   rm::Handle device_ = 0, subdevice_ = 0, usermode_ = 0, addressSpace_ = 0;
   bool registered_ = false, spaceRegistered_ = false;
   std::byte* registers_ = nullptr;

@@ -25,9 +25,14 @@ class MemoryObject {
   // Pins pages that the process has. Requires: whole pages. `readOnly`: the process may only read them, and so may the
   // GPU.
   static Result<std::unique_ptr<MemoryObject>> pin(Gpu& gpu, void* start, size_t bytes, bool readOnly);
+  // Video memory that is there already, under this handle.
+  static std::unique_ptr<MemoryObject> adopt(Gpu& gpu, rm::Handle handle, size_t bytes) {
+    return std::unique_ptr<MemoryObject>(new MemoryObject(gpu, handle, bytes, Where::Video));
+  }
   ~MemoryObject() { gpu_.client().free(gpu_.device(), handle_); }
   MemoryObject(const MemoryObject&) = delete;
 
+  Gpu& gpu() const { return gpu_; }
   rm::Handle handle() const { return handle_; }
   size_t bytes() const { return bytes_; }
   Where where() const { return where_; }

@@ -24,6 +24,7 @@ enum class Escape : uint32_t {
   UnmapMemory = 0x4f,
   CardInfo = 0xc8,
   RegisterFd = 0xc9,
+  ExportDmaBuf = 0xd9,
 };
 
 // The kernel looks at the number and the size only.

@@ -50,14 +50,14 @@ class DeviceFile {
   void reset() {
     if (isOpen()) calls_->close(release());
   }
-
- private:
+  // Leaves it open, for the caller.
   int release() {
     const int descriptor = descriptor_;
     descriptor_ = -1;
     return descriptor;
   }
 
+ private:
   SystemCalls* calls_ = nullptr;
   int descriptor_ = -1;
 };

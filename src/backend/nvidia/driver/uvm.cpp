@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "backend/nvidia/driver/share_abi.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -85,6 +87,13 @@ void Uvm::unregisterSpace(const CUuuid& gpu) {
 void Uvm::unregisterGpu(const CUuuid& gpu) {
   uvm::Unregister arguments{gpu, 0};
   (void)call(uvm::kUnregisterGpu, arguments);
+}
+
+CUresult Uvm::enablePeers(const CUuuid& one, const CUuuid& other) {
+  constexpr Status kNoBusPeers = 0x26;  // an invalid device: not for want of NVLink
+  uvm::Peers arguments{one, other, 0};
+  const Status status = call(uvm::kEnablePeers, arguments);
+  return !status || status == kNoBusPeers ? CUDA_SUCCESS : refused(status, "to make two GPUs peers");
 }
 
 CUresult Uvm::createRange(uint64_t base, uint64_t length) {

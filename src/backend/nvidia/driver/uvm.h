@@ -22,6 +22,9 @@ class Uvm {
   void unregisterSpace(const CUuuid& gpu);
   void unregisterGpu(const CUuuid& gpu);
 
+  // Memory of either may be mapped for the other from now on. GPUs that NVLink joins are peers already.
+  CUresult enablePeers(const CUuuid& one, const CUuuid& other);
+
   // A range that memory objects can be mapped into. Requires: multiples of 4 KiB, no overlap with another range.
   CUresult createRange(uint64_t base, uint64_t length);
   // Shows `memory` from `offset` on in a part of a range. What was mapped there is replaced.

@@ -1,4 +1,4 @@
-#include "alloc/physical_memory.h"
+#include "alloc/host_memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ PhysicalPieces& pieces() {
   return *made;
 }
 
-size_t pageBytes() {
+size_t systemPage() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
@@ -75,47 +75,47 @@ bool cannotShrink(int file) {
 
 }  // namespace
 
-Result<PhysicalRef> PhysicalMemory::create(size_t bytes, Sharing sharing, const char* label) {
-  const size_t whole = roundUp(bytes, pageBytes());
+Result<PhysicalRef> HostMemory::create(size_t bytes, Sharing sharing, const char* label) {
+  const size_t whole = roundUp(bytes, systemPage());
   if (whole < bytes) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of memory", bytes);
   return sharing == Sharing::Private ? createPrivate(whole) : createShareable(whole, label);
 }
 
-Result<PhysicalRef> PhysicalMemory::createPrivate(size_t bytes) {
+Result<PhysicalRef> HostMemory::createPrivate(size_t bytes) {
   PhysicalPieces& from = pieces();
   VG_TRY(const size_t offset, from.take(bytes));
-  return PhysicalRef(new PhysicalMemory(from.file(), offset, bytes, Sharing::Private, from.device(), from.inode()));
+  return PhysicalRef(new HostMemory(from.file(), offset, bytes, Sharing::Private, from.device(), from.inode()));
 }
 
-Result<PhysicalRef> PhysicalMemory::createShareable(size_t bytes, const char* label) {
+Result<PhysicalRef> HostMemory::createShareable(size_t bytes, const char* label) {
   Descriptor file(memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   struct stat status {};
   if (!file || fstat(file.get(), &status) || ftruncate(file.get(), static_cast<off_t>(bytes)) ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
     return noMemory("a file", bytes);
-  auto* made = new PhysicalMemory(file.get(), 0, bytes, Sharing::Shareable, status.st_dev, status.st_ino);
+  auto* made = new HostMemory(file.get(), 0, bytes, Sharing::Shareable, status.st_dev, status.st_ino);
   file.release();
   return PhysicalRef(made);
 }
 
-Result<PhysicalRef> PhysicalMemory::fromDescriptor(int descriptor, size_t bytes) {
+Result<PhysicalRef> HostMemory::fromDescriptor(int descriptor, size_t bytes) {
   struct stat status {};
   if (descriptor < 0 || fstat(descriptor, &status))
     return fail(CUDA_ERROR_INVALID_VALUE, "%d is no open descriptor", descriptor);
   const auto size = static_cast<size_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || !size || !cannotShrink(descriptor))
     return fail(CUDA_ERROR_INVALID_VALUE, "descriptor %d is no memory that is sure to stay", descriptor);
-  const size_t wanted = bytes ? roundUp(bytes, pageBytes()) : size / pageBytes() * pageBytes();
+  const size_t wanted = bytes ? roundUp(bytes, systemPage()) : size / systemPage() * systemPage();
   if (!wanted || wanted < bytes || wanted > size)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes of a descriptor of %zu", bytes, size);
   Descriptor own(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   if (!own) return noMemory("a descriptor", wanted);
-  auto* made = new PhysicalMemory(own.get(), 0, wanted, Sharing::Shareable, status.st_dev, status.st_ino);
+  auto* made = new HostMemory(own.get(), 0, wanted, Sharing::Shareable, status.st_dev, status.st_ino);
   own.release();
   return PhysicalRef(made);
 }
 
-std::string PhysicalMemory::labelOf(int descriptor) {
+std::string HostMemory::labelOf(int descriptor) {
   constexpr char kBefore[] = "/memfd:", kAfter[] = " (deleted)";
   char link[64], target[512];
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
@@ -128,15 +128,15 @@ std::string PhysicalMemory::labelOf(int descriptor) {
   return label;
 }
 
-PhysicalMemory::~PhysicalMemory() {
-  if (sharing_ == Sharing::Private) {
-    pieces().give(offset_, bytes_);
+HostMemory::~HostMemory() {
+  if (!shareable()) {
+    pieces().give(offset_, bytes());
   } else {
     close(file_);
   }
 }
 
-CUresult PhysicalMemory::map(std::byte* address, size_t offset, size_t bytes, Protection protection) const {
+CUresult HostMemory::map(std::byte* address, size_t offset, size_t bytes, Protection protection) const {
   void* mapped = mmap(address, bytes, bitsOf(protection), MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_,
                       static_cast<off_t>(offset_ + offset));
   if (mapped == MAP_FAILED) return noMemory("a mapping", bytes);
@@ -144,19 +144,19 @@ CUresult PhysicalMemory::map(std::byte* address, size_t offset, size_t bytes, Pr
   return CUDA_SUCCESS;
 }
 
-CUresult PhysicalMemory::protect(std::byte* address, size_t bytes, Protection protection) {
+CUresult HostMemory::protect(std::byte* address, size_t bytes, Protection protection) const {
   if (mprotect(address, bytes, bitsOf(protection))) return noMemory("a change of protection", bytes);
   return CUDA_SUCCESS;
 }
 
-void PhysicalMemory::unmap(std::byte* address, size_t bytes) {
+void HostMemory::unmap(std::byte* address, size_t bytes) const {
   constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(address, bytes, PROT_NONE, kReserved, -1, 0) != MAP_FAILED) return;
   // Out of mappings: the pages stay reachable for nobody until something else is mapped there.
   mprotect(address, bytes, PROT_NONE);
 }
 
-CUresult PhysicalMemory::write(size_t offset, const std::byte* source, size_t bytes) const {
+CUresult HostMemory::write(size_t offset, const std::byte* source, size_t bytes) const {
   for (size_t done = 0; done < bytes;) {
     // The plain call: the protection of the source's pages orders it with the application's stores, of which a thread
     // sanitizer that watches pwrite() knows nothing.
@@ -167,12 +167,14 @@ CUresult PhysicalMemory::write(size_t offset, const std::byte* source, size_t by
   return CUDA_SUCCESS;
 }
 
-Result<int> PhysicalMemory::duplicate() const {
+Result<int> HostMemory::duplicate() const {
   const int copy = fcntl(file_, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return noMemory("a descriptor", bytes_);
+  if (copy < 0) return noMemory("a descriptor", bytes());
   return copy;
 }
 
-void PhysicalMemory::trim() { pieces().trim(); }
+size_t HostMemory::pageBytes() const { return systemPage(); }
+
+void HostMemory::trim() { pieces().trim(); }
 
 }  // namespace vg::alloc

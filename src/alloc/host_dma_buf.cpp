@@ -1,4 +1,4 @@
-// Physical memory as a dma-buf, which other devices' drivers import.
+// Memory of the host as a dma-buf, which other devices' drivers import.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/udmabuf.h>
@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "alloc/physical_memory.h"
+#include "alloc/host_memory.h"
 #include "base/log.h"
 
 namespace vg::alloc {
@@ -29,15 +29,17 @@ Result<int> reopened(int file, size_t position) {
   return copy;
 }
 
+const HostMemory& hostMemory(const PhysicalMemory::Part& part) { return static_cast<const HostMemory&>(*part.memory); }
+
 }  // namespace
 
-Result<int> PhysicalMemory::dmaBuf(const std::vector<Part>& parts) {
+Result<int> HostMemory::dmaBuf(const std::vector<Part>& parts) const {
   if (maker() < 0) {
     const Part& only = parts.front();
     if (parts.size() > 1 || !only.memory->shareable())
       return unsupported("a dma-buf of private memory without /dev/udmabuf");
     VG_LOG(Warn, "no /dev/udmabuf: the descriptor is of shared memory and no dma-buf");
-    return reopened(only.memory->file_, only.memory->offset_ + only.offset);
+    return reopened(hostMemory(only).file_, hostMemory(only).offset_ + only.offset);
   }
   std::vector<char> room(sizeof(udmabuf_create_list) + parts.size() * sizeof(udmabuf_create_item));
   auto* list = reinterpret_cast<udmabuf_create_list*>(room.data());
@@ -45,8 +47,8 @@ Result<int> PhysicalMemory::dmaBuf(const std::vector<Part>& parts) {
   list->count = static_cast<uint32_t>(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     udmabuf_create_item item{};
-    item.memfd = static_cast<uint32_t>(parts[i].memory->file_);
-    item.offset = parts[i].memory->offset_ + parts[i].offset;
+    item.memfd = static_cast<uint32_t>(hostMemory(parts[i]).file_);
+    item.offset = hostMemory(parts[i]).offset_ + parts[i].offset;
     item.size = parts[i].bytes;
     memcpy(room.data() + sizeof *list + i * sizeof item, &item, sizeof item);
   }
