@@ -34,6 +34,7 @@
 #include "ptx/llvm/single_loads.h"
 #include "ptx/llvm/target_machines.h"
 #include "ptx/llvm/warp_ir.h"
+#include "ptx/llvm/wide_masks.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -99,7 +100,7 @@ struct NarrowLanesPass : llvm::PassInfoMixin<NarrowLanesPass> {
   }
 };
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SimplifyCFGPass());
@@ -118,6 +119,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     if (!f.isDeclaration()) {
       promoteSlots(f);
       passes.run(f, analyses.functions);
+      if (wideMasks) widenMasks(f);
     }
 }
 
@@ -146,7 +148,7 @@ llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOpti
     llvm::raw_string_ostream stream(problems);
     if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};
   }
-  optimise(module, *machine);
+  optimise(module, *machine, options.wideMasks);
   clock.end(CompilePhase::Optimise);
   if (dump) {
     dumpModule(".ll");

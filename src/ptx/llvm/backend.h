@@ -12,6 +12,7 @@ namespace vg::ptx::gen {
 
 struct BackendOptions {
   std::string cpu, features;
+  bool wideMasks = false;  // the processor has no registers for masks
   std::string dumpPrefix;  // empty, or the path without suffix of .ll and .s files
 };
 

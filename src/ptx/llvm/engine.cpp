@@ -189,7 +189,8 @@ void compile(Job& job) {
   blob.alignments = emitter.alignmentRules();
   blob.traits.registers = registersOf(module.functions[entry]);
 
-  const llvm::SmallVector<char, 0> object = compileModule(code, {options.cpu, options.features, prefix}, job.clock);
+  const llvm::SmallVector<char, 0> object =
+      compileModule(code, {options.cpu, options.features, !options.avx512, prefix}, job.clock);
   std::string error;
   if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
   // LLVM does not say how large the frame is of a function that takes more at run time.
