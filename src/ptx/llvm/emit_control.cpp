@@ -106,24 +106,8 @@ void Emitter::emitCopy(const CopyKey& key) {
   mask_ = Mask{};
   BB* tail = nullptr;
   if (key.masked) {
-    auto& slot = maskSlot(key.version, key.block);
-    mask_ = loadMask(slot);
-    Mask none;
-    none.full = false;
-    for (uint32_t c = 0; c < k_; ++c) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
-    storeMask(slot, none);
     tail = newBlock("tail");
-    if (key.version == Full && joinsInside(key.block) && duplicates(program_.blocks[key.block].component, Full)) {
-      // All lanes are together again: on with convergent code.
-      BB* const some = newBlock("some");
-      b_.CreateCondBr(allLanes(mask_), copies_.at({Full, false, key.block}), some);
-      b_.SetInsertPoint(some);
-    }
-    if (needsLaneTest(key.block)) {
-      BB* const body = newBlock("body");
-      b_.CreateCondBr(anyLane(mask_), body, tail);
-      b_.SetInsertPoint(body);
-    }
+    enterMasked(key, tail);
   } else if (key.version == Part) {
     mask_ = loadMask(liveSlot_);
   }

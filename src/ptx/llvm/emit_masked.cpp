@@ -32,6 +32,49 @@ bool Emitter::needsLaneTest(BlockId b) const {
   return false;
 }
 
+// The block with some lanes at least: its mask goes from its slot to mask_.
+void Emitter::takeMask(const CopyKey& key) {
+  auto& slot = maskSlot(key.version, key.block);
+  mask_ = loadMask(slot);
+  Mask none;
+  none.full = false;
+  for (uint32_t c = 0; c < k_; ++c) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
+  storeMask(slot, none);
+}
+
+void Emitter::enterMasked(const CopyKey& key, BB* tail) {
+  if (rejoins(key)) {
+    takeMask(key);
+    BB* const some = newBlock("some");
+    b_.CreateCondBr(allLanes(mask_), copies_.at({Full, false, key.block}), some);
+    b_.SetInsertPoint(some);
+    if (!needsLaneTest(key.block)) return;
+    BB* const body = newBlock("body");
+    b_.CreateCondBr(anyLane(mask_), body, tail);
+    b_.SetInsertPoint(body);
+  } else if (needsLaneTest(key.block)) {
+    BB* const body = occupied(key);
+    b_.CreateCondBr(anyLane(loadMask(maskSlot(key.version, key.block))), body, tail);
+    b_.SetInsertPoint(body);
+    takeMask(key);
+  } else {
+    takeMask(key);
+  }
+}
+
+// Whether all lanes may be together again, to go on with convergent code.
+bool Emitter::rejoins(const CopyKey& key) const {
+  return key.version == Full && joinsInside(key.block) && duplicates(program_.blocks[key.block].component, Full);
+}
+
+// Where a masked block begins for whoever knows that it has lanes.
+llvm::BasicBlock* Emitter::occupied(const CopyKey& key) {
+  if (rejoins(key) || !needsLaneTest(key.block)) return copies_.at(key);
+  BB*& body = occupied_[key];
+  if (!body) body = newBlock("body");
+  return body;
+}
+
 void Emitter::emitMaskedEnd(const CopyKey& key, BB* tail) {
   const Block& block = program_.blocks[key.block];
   llvm::SmallVector<Mask, 4> edges;
@@ -53,7 +96,7 @@ void Emitter::emitTail(const CopyKey& key, BB* tail) {
     b_.CreateCondBr(anyLane(loadMask(maskSlot(key.version, loop.header))), again, onward);
     b_.SetInsertPoint(again);
     if (loop.polls) emitYield(program_.blocks[key.block].line);
-    b_.CreateBr(copies_.at({key.version, true, loop.header}));
+    b_.CreateBr(occupied({key.version, true, loop.header}));
     b_.SetInsertPoint(onward);
   }
   for (size_t n = 0; n < component.blocks.size(); ++n)

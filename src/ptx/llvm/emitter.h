@@ -94,6 +94,10 @@ class Emitter {
   void emitConvergentBranch(const CopyKey& key);
   void emitLaneExit(const CopyKey& key);
   void emitMixed(const CopyKey& key, const Mask& mask, llvm::ArrayRef<Mask> edges);
+  void takeMask(const CopyKey& key);
+  void enterMasked(const CopyKey& key, BB* tail);
+  bool rejoins(const CopyKey& key) const;
+  BB* occupied(const CopyKey& key);
   void emitMaskedEnd(const CopyKey& key, BB* tail);
   void emitTail(const CopyKey& key, BB* tail);
   void emitComponentExit(Version v, uint32_t component);
@@ -415,7 +419,7 @@ class Emitter {
   BB* rowEnd_ = nullptr;                           // ... which is in another row; null where that makes no difference
   // Where constants of the launch, of the block and of the warp are inserted.
   llvm::Instruction *launchPoint_ = nullptr, *blockPoint_ = nullptr, *warpPoint_ = nullptr;
-  std::map<CopyKey, BB*> copies_;
+  std::map<CopyKey, BB*> copies_, occupied_;
   std::map<CopyKey, bool> planned_;
   std::vector<CopyKey> planWork_;
   std::vector<Slot> slots_, phiSlots_;
