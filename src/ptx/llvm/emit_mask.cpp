@@ -77,7 +77,7 @@ Mask Emitter::guardedMask(const Instruction& i) {
 llvm::Value* Emitter::anyLane(const Mask& mask) {
   if (mask.full) return b_.getTrue();
   Value* all = mask.chunks[0];
-  for (uint32_t c = 1; c < k_; ++c) all = b_.CreateOr(all, mask.chunks[c]);
+  for (Value* chunk : llvm::drop_begin(mask.chunks)) all = b_.CreateOr(all, chunk);
   Value* const bits = b_.CreateFreeze(b_.CreateBitCast(all, integerType(w_)));
   return b_.CreateICmpNE(bits, llvm::ConstantInt::get(integerType(w_), 0));
 }
@@ -85,7 +85,7 @@ llvm::Value* Emitter::anyLane(const Mask& mask) {
 llvm::Value* Emitter::allLanes(const Mask& mask) {
   if (mask.full) return b_.getTrue();
   Value* all = mask.chunks[0];
-  for (uint32_t c = 1; c < k_; ++c) all = b_.CreateAnd(all, mask.chunks[c]);
+  for (Value* chunk : llvm::drop_begin(mask.chunks)) all = b_.CreateAnd(all, chunk);
   Value* const bits = b_.CreateFreeze(b_.CreateBitCast(all, integerType(w_)));
   return b_.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(integerType(w_)));
 }

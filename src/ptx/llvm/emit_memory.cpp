@@ -392,50 +392,59 @@ void Emitter::scatter(Value* addresses, Value* data, uint32_t bits, Value* mask)
       {}, {llvm::ConstantPointerNull::get(b_.getPtrTy()), mask, addresses, data, b_.getInt32(1)});
 }
 
+// Lane-major: element e of a chunk belongs to lane e / count.
+llvm::Value* Emitter::interleaved(const Components& data, uint32_t c) {
+  const uint32_t count = static_cast<uint32_t>(data.size());
+  if (count == 1) return data[0][c];
+  llvm::SmallVector<Value*, 8> parts;
+  for (uint32_t n = 0; n < count; ++n) parts.push_back(data[n][c]);
+  while (parts.size() > 1) {
+    llvm::SmallVector<Value*, 8> joined;
+    for (size_t n = 0; n + 1 < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
+    parts = joined;
+  }
+  llvm::SmallVector<int, 64> order;
+  for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>((e % count) * w_ + e / count));
+  return b_.CreateShuffleVector(parts[0], order);
+}
+
 void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   const uint32_t count = static_cast<uint32_t>(data.size());
   const uint32_t bytes = bits / 8;
-  const auto all = [&](bool masked) {
-    for (uint32_t c = 0; c < k_; ++c) {
-      Value* row = data[0][c];
-      if (count > 1) {
-        // Lane-major: element e belongs to lane e / count.
-        Value* wide = data[0][c];
-        llvm::SmallVector<Value*, 8> parts;
-        for (uint32_t n = 0; n < count; ++n) parts.push_back(data[n][c]);
-        while (parts.size() > 1) {
-          llvm::SmallVector<Value*, 8> joined;
-          for (size_t n = 0; n + 1 < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
-          parts = joined;
-        }
-        wide = parts[0];
-        llvm::SmallVector<int, 64> order;
-        for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>((e % count) * w_ + e / count));
-        row = b_.CreateShuffleVector(wide, order);
-      }
-      Value* const at = pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
-      if (!masked) {
-        b_.CreateAlignedStore(row, at, llvm::Align(bytes), isVolatile);
-      } else {
-        Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
-        b_.CreateMaskedStore(row, at, llvm::Align(bytes), lanes);
-      }
-    }
+  const auto place = [&](uint32_t c) {
+    return pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
   };
-  if (mask.full) return all(false);
-  if (options_.avx512) return all(true);
-  // Masked stores are slow on some processors without AVX-512, and often not needed.
-  BB* const plain = newBlock("plain");
-  BB* const masked = newBlock("masked");
-  BB* const after = newBlock("after");
-  b_.CreateCondBr(allLanes(mask), plain, masked);
-  b_.SetInsertPoint(plain);
-  all(false);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(masked);
-  all(true);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
+  const auto storeWhole = [&](uint32_t c) {
+    b_.CreateAlignedStore(interleaved(data, c), place(c), llvm::Align(bytes), isVolatile);
+  };
+  const auto storeMasked = [&](uint32_t c) {
+    Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
+    b_.CreateMaskedStore(interleaved(data, c), place(c), llvm::Align(bytes), lanes);
+  };
+  for (uint32_t c = 0; c < k_; ++c) {
+    if (mask.full) {
+      storeWhole(c);
+    } else if (options_.avx512) {
+      storeMasked(c);
+    } else {
+      // Slow on some processors without AVX-512, and most chunks are all there or not at all.
+      const Mask chunk{false, {mask.chunks[c]}};
+      BB* const whole = newBlock("whole");
+      BB* const rest = newBlock("rest");
+      BB* const some = newBlock("some");
+      BB* const after = newBlock("after");
+      b_.CreateCondBr(allLanes(chunk), whole, rest);
+      b_.SetInsertPoint(whole);
+      storeWhole(c);
+      b_.CreateBr(after);
+      b_.SetInsertPoint(rest);
+      b_.CreateCondBr(anyLane(chunk), some, after);
+      b_.SetInsertPoint(some);
+      storeMasked(c);
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+    }
+  }
 }
 
 // The elements of one lane, in one piece: no other thread sees a part of a vector.

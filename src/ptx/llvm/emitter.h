@@ -336,6 +336,7 @@ class Emitter {
   Components loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask);
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  Value* interleaved(const Components& data, uint32_t chunk);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
