@@ -32,6 +32,7 @@
 
 #include "ptx/llvm/narrow_lanes.h"
 #include "ptx/llvm/single_loads.h"
+#include "ptx/llvm/split_tests.h"
 #include "ptx/llvm/target_machines.h"
 #include "ptx/llvm/warp_ir.h"
 #include "ptx/llvm/wide_masks.h"
@@ -120,6 +121,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
       promoteSlots(f);
       passes.run(f, analyses.functions);
       if (wideMasks) widenMasks(f);
+      splitTests(f);
     }
 }
 

@@ -20,6 +20,19 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::rowTests(const Instruction& i, co
   return {allAnswer(!negated), allAnswer(negated)};
 }
 
+// Whether a number stays in the range of its type when `distance` is added.
+static llvm::Value* staysStraight(llvm::IRBuilder<>& b, llvm::Value* base, int64_t distance, bool isSignedType) {
+  using llvm::APInt;
+  using P = llvm::CmpInst::Predicate;
+  const uint32_t bits = base->getType()->getScalarSizeInBits();
+  const APInt step(bits, static_cast<uint64_t>(distance));
+  const bool ascends = distance > 0;
+  const APInt limit = ascends ? (isSignedType ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits))
+                              : (isSignedType ? APInt::getSignedMinValue(bits) : APInt::getMinValue(bits));
+  const P within = ascends ? (isSignedType ? P::ICMP_SLE : P::ICMP_ULE) : (isSignedType ? P::ICMP_SGE : P::ICMP_UGE);
+  return b.CreateICmp(within, base, llvm::ConstantInt::get(base->getType(), limit - step));
+}
+
 // The mask of a predicate where quickTests found that neither all lanes nor none hold.
 Mask Emitter::mixedMask(ValueId predicate, bool negated) {
   const auto& v = program_.values[predicate];
@@ -70,13 +83,9 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
   const bool ascends = stride > 0;
   const uint64_t distance = static_cast<uint64_t>(ascends ? stride : -stride) * 31;
   if (bits == 32 && distance > 0x7fffffffu) return nothing;
-  const llvm::Intrinsic::ID id2 =
-      isSignedType ? (ascends ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::ssub_with_overflow)
-                   : (ascends ? llvm::Intrinsic::uadd_with_overflow : llvm::Intrinsic::usub_with_overflow);
-  Value* const sum =
-      callIntrinsic(id2, {integerType(bits)}, {base, llvm::ConstantInt::get(integerType(bits), distance)});
-  Value* const last = b_.CreateExtractValue(sum, 0);
-  Value* const straight = b_.CreateNot(b_.CreateExtractValue(sum, 1));
+  Value* const reach = llvm::ConstantInt::get(integerType(bits), distance);
+  Value* const last = ascends ? b_.CreateAdd(base, reach) : b_.CreateSub(base, reach);
+  Value* const straight = staysStraight(b_, base, stride * 31, isSignedType);
   Value* const low = ascends ? base : last;
   Value* const high = ascends ? last : base;
   using P = llvm::CmpInst::Predicate;
