@@ -34,6 +34,7 @@
 #include "ptx/llvm/single_loads.h"
 #include "ptx/llvm/split_tests.h"
 #include "ptx/llvm/target_machines.h"
+#include "ptx/llvm/told_warps.h"
 #include "ptx/llvm/warp_ir.h"
 #include "ptx/llvm/wide_masks.h"
 
@@ -120,6 +121,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
     if (!f.isDeclaration()) {
       promoteSlots(f);
       passes.run(f, analyses.functions);
+      tellOnce(f);
       if (wideMasks) widenMasks(f);
       splitTests(f);
     }

@@ -9,6 +9,7 @@
 //   all others                    blocks > warps
 #include "ptx/async_form.h"
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/told_warps.h"
 #include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
 
@@ -197,7 +198,7 @@ void Emitter::planTellingWarp() {
 
 void Emitter::tellWarp() {
   Value* const field = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), blockArgument_, offsetof(BlockState, warp));
-  b_.CreateStore(warp_, field, true);
+  markTold(*b_.CreateStore(warp_, field, true));
 }
 
 bool Emitter::accessesMemory(const Instruction& i) const {

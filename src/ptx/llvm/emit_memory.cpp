@@ -451,6 +451,9 @@ void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, 
 void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& elements, uint32_t bits,
                           bool isVolatile) {
   Value* data = elements[0];
+  // Floats are stored as such: what leaves a vector for memory on its way through an integer takes two steps.
+  if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(data); cast && !cast->getSrcTy()->isVectorTy())
+    data = cast->getOperand(0);
   if (elements.size() > 1) {
     data =
         llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), static_cast<unsigned>(elements.size())));
@@ -554,9 +557,7 @@ void Emitter::emitStore(const Instruction& i) {
         if (!last)
           last = b_.CreateSub(b_.getInt32(31),
                               callIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()}, {maskBits(mask), b_.getFalse()}));
-        Chunks chunks;
-        for (uint32_t c = 0; c < k_; ++c) chunks.push_back(asInteger(chunkOf(id, c), bits));
-        v = extractLane(chunks, last);
+        v = asInteger(extractLane(vectorsOf(id), last), bits);
       }
       elements.push_back(v);
     }
