@@ -21,8 +21,9 @@ constexpr uint64_t kMostAddress = uint64_t{1} << 57;
 constexpr uint64_t kMostElements = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
 constexpr unsigned kMostBox = 256, kMostElementStride = 8, kMostPixels = 1024;
 constexpr unsigned kLeastImageRank = 3;
-constexpr unsigned kSwizzleBytes[] = {0, 32, 64, 128, 128};
-constexpr int kWiderKinds = 100;  // compute capability that has packed elements and the later swizzles
+constexpr unsigned kSwizzleBytes[] = {0, 32, 64, 128, 128, 128, 128};
+constexpr unsigned kPackedBox = 128;  // elements
+constexpr int kWiderKinds = 100;      // compute capability that has packed elements and the later swizzles
 
 static_assert(sizeof(ptx::TensorMapBits) == sizeof(CUtensorMap));
 
@@ -44,13 +45,36 @@ CUresult checkKinds(const Tensor& tensor) {
     return fail(CUDA_ERROR_INVALID_VALUE, "tensor map of type %d, interleave %d, swizzle %d, promotion %d, fill %d",
                 type, interleave, swizzle, promotion, fill);
   if (fill && !isFloat(type)) return fail(CUDA_ERROR_INVALID_VALUE, "elements of type %d have no NaN", type);
-  if (type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) return unsupported("tensor maps of packed elements");
-  if (swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B) return unsupported("this swizzle of tensor maps");
+  const bool newer = type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ || swizzle > CU_TENSOR_MAP_SWIZZLE_128B;
+  if (newer && device().nativeCode) return unsupported("tensor maps of the kinds that GPUs after Hopper have");
+  return CUDA_SUCCESS;
+}
+
+// Packed elements between which a piece in shared memory has gaps.
+bool hasGaps(int type) {
+  return type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B || type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B;
+}
+
+// What the manual wants of packed elements; of no hardware that was seen. `row`: elements of a piece's row.
+CUresult checkPacked(const Tensor& tensor, uint64_t row) {
+  const int type = rawValue(tensor.type), swizzle = rawValue(tensor.swizzle);
+  if (type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) return CUDA_SUCCESS;
+  const uint64_t step = hasGaps(type) ? kPackedBox : 2;
+  if (tensor.dimensions[0] % step || (hasGaps(type) && row != kPackedBox))
+    return fail(CUDA_ERROR_INVALID_VALUE, "rows of %llu packed elements, pieces of %llu, of type %d",
+                static_cast<unsigned long long>(tensor.dimensions[0]), static_cast<unsigned long long>(row), type);
+  const bool turned = swizzle && swizzle != CU_TENSOR_MAP_SWIZZLE_128B &&
+                      swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B &&
+                      (swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B || type != CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B);
+  if (hasGaps(type) && (rawValue(tensor.interleave) || turned))
+    return fail(CUDA_ERROR_INVALID_VALUE, "interleave %d or swizzle %d of packed elements of type %d",
+                rawValue(tensor.interleave), swizzle, type);
   return CUDA_SUCCESS;
 }
 
 uint64_t alignment(const Tensor& tensor) {
-  return rawValue(tensor.interleave) == CU_TENSOR_MAP_INTERLEAVE_32B ? kWideAlignment : kAlignment;
+  const bool wide = rawValue(tensor.interleave) == CU_TENSOR_MAP_INTERLEAVE_32B || hasGaps(rawValue(tensor.type));
+  return wide ? kWideAlignment : kAlignment;
 }
 
 CUresult checkAddress(const Tensor& tensor) {
@@ -105,7 +129,8 @@ Map describe(const Tensor& tensor) {
 
 // The innermost stretch of a piece is moved as a whole, and must fit what the swizzle turns.
 CUresult checkRow(const Map& map, uint64_t elements) {
-  const uint64_t bytes = elements * map.elementBytes();
+  const uint64_t bytes =
+      map.packed() ? elements * map.unit().shared / map.unit().elements : elements * map.elementBytes();
   if (bytes % kAlignment)
     return fail(CUDA_ERROR_INVALID_VALUE, "pieces of a tensor have rows of %llu bytes, not a multiple of 16",
                 static_cast<unsigned long long>(bytes));
@@ -122,7 +147,6 @@ CUresult write(CUtensorMap* map, const Map& made) {
   if (bits.pieceBytes() > static_cast<uint64_t>(most))
     return fail(CUDA_ERROR_INVALID_VALUE, "pieces of a tensor have %llu bytes, more than the %d of shared memory",
                 static_cast<unsigned long long>(bits.pieceBytes()), most);
-  if (made.interleave && !device().nativeCode) return unsupported("interleaved tensor maps");
   std::memcpy(static_cast<void*>(map), &bits, sizeof bits);
   return CUDA_SUCCESS;
 }
@@ -142,7 +166,7 @@ CUresult setCorner(Map& made, unsigned axis, int lower, int upper) {
   for (const int corner : {lower, upper})
     if (corner < -limit || corner >= limit)
       return fail(CUDA_ERROR_INVALID_VALUE, "a corner of the pixel box is at %d along axis %u", corner, axis);
-  if (static_cast<int64_t>(made.size(axis + 1)) + upper - lower <= 0)
+  if (static_cast<int64_t>(made.size(made.firstImageAxis() + axis)) + upper - lower <= 0)
     return fail(CUDA_ERROR_INVALID_VALUE, "between the corners %d and %d of axis %u there is no pixel", lower, upper,
                 axis);
   made.lowerCorner[axis] = static_cast<int16_t>(lower);
@@ -160,6 +184,7 @@ CUresult encodeTiled(CUtensorMap* map, const Tensor& tensor, const cuuint32_t* b
     if (!box[d] || box[d] > kMostBox) return fail(CUDA_ERROR_INVALID_VALUE, "boxDim[%u] is %u", d, box[d]);
     made.box[d] = static_cast<uint16_t>(box[d]);
   }
+  VG_CHECK(checkPacked(tensor, box[0]));
   VG_CHECK(checkRow(made, box[0]));
   return write(map, made);
 }
@@ -169,6 +194,7 @@ CUresult encodeIm2col(CUtensorMap* map, const Tensor& tensor, const int* lowerCo
   VG_CHECK(check(map, tensor, kLeastImageRank));
   if (!lowerCorner || !upperCorner) return fail(CUDA_ERROR_INVALID_VALUE, "a corner of the pixel box is null");
   Map made = describe(tensor);
+  VG_CHECK(checkPacked(tensor, channels));
   VG_CHECK(setColumns(made, channels, pixels));
   for (unsigned axis = 0; axis + 2 < tensor.rank; ++axis)
     VG_CHECK(setCorner(made, axis, lowerCorner[axis], upperCorner[axis]));
@@ -182,6 +208,7 @@ CUresult encodeIm2colWide(CUtensorMap* map, const Tensor& tensor, int lowerWidth
     return fail(CUDA_ERROR_INVALID_VALUE, "wide columns of mode %d and interleave %d", rawValue(mode),
                 rawValue(tensor.interleave));
   Map made = describe(tensor);
+  VG_CHECK(checkPacked(tensor, channels));
   VG_CHECK(setColumns(made, channels, pixels));
   VG_CHECK(setCorner(made, 0, lowerWidth, upperWidth));
   return write(map, made);

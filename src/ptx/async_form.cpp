@@ -153,21 +153,23 @@ class Describer {
   bool tensor() {
     const auto* const dimension =
         std::find_if(std::begin(kDimensions), std::end(kDimensions), [&](Mod m) { return i_.has(m); });
-    if (dimension == std::end(kDimensions) || i_.has(Mod::TileGather4) || i_.has(Mod::TileScatter4) ||
-        i_.has(Mod::Im2colW) || i_.has(Mod::Im2colW128))
-      return false;
+    if (dimension == std::end(kDimensions) || i_.has(Mod::Im2colW) || i_.has(Mod::Im2colW128)) return false;
     form().count = static_cast<uint8_t>(dimension - kDimensions + 1);
+    const bool rows = i_.has(Mod::TileGather4) || i_.has(Mod::TileScatter4);
+    if (rows) form().mode = TensorMode::Rows;
+    if (rows && *dimension != Mod::D2) return false;
+    const uint32_t coordinates = rows ? kRowCoordinates : form().count;
     const bool withOffsets = i_.has(Mod::Im2col);
     if (withOffsets || i_.has(Mod::Im2colNoOffs)) form().mode = TensorMode::Im2col;
     if (form().to == AsyncSpace::Host) {
       operation(i_.has(Mod::Reduce) ? AsyncOperation::ReduceTensor : AsyncOperation::StoreTensor);
       take(kAsyncTo);
-      return take(kAsyncCoordinates, form().count) == form().count && take(kAsyncFrom);
+      return take(kAsyncCoordinates, coordinates) == coordinates && take(kAsyncFrom);
     }
     operation(AsyncOperation::LoadTensor);
     take(kAsyncTo);
     take(kAsyncFrom);
-    if (take(kAsyncCoordinates, form().count) != form().count) return false;
+    if (take(kAsyncCoordinates, coordinates) != coordinates) return false;
     form().flags |= kReports;
     take(kAsyncBarrier);
     if (withOffsets) {

@@ -34,7 +34,7 @@ enum class AsyncOperation : uint8_t {
 };
 enum class AsyncSpace : uint8_t { Host, Shared };
 enum class AsyncReduction : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor };
-enum class TensorMode : uint8_t { Tile, Im2col };
+enum class TensorMode : uint8_t { Tile, Im2col, Rows };  // Rows: tile::gather4 and tile::scatter4
 // Fields of a tensor map that tensormap.replace names.
 enum class MapField : uint8_t {
   Address,
@@ -59,6 +59,8 @@ inline constexpr uint8_t kExpects = 16;   // BarrierArrive: kAsyncCount is bytes
 inline constexpr uint8_t kCounted = 32;   // BarrierArrive: kAsyncCount arrivals
 inline constexpr uint8_t kMasked = 64;    // Copy: only the bytes of every 16 that kAsyncMask names
 inline constexpr uint8_t kShifted = 128;  // LoadTensor: with offsets of im2col
+
+inline constexpr uint32_t kRowCoordinates = 5;  // of TensorMode::Rows: the column and four rows
 
 struct AsyncForm {
   AsyncOperation operation{};

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -199,11 +200,22 @@ TensorMap Lane::map(uint32_t slot) const {
   return map;
 }
 
-// Rows begin at multiples of 16 bytes: an H200 ends kernels that ask for others with this error.
+// Elements of which the innermost coordinate has to be a multiple.
+uint32_t rowBeginnings(const TensorMap& map) {
+  constexpr uint32_t kPackedBox = 128;
+  const TensorUnit unit = map.unit();
+  if (unit.memory != unit.shared) return kPackedBox;
+  return std::max<uint32_t>(kBulkAlignment * unit.elements / unit.memory, 1);
+}
+
+// Rows begin at multiples of 16 bytes, or of a whole box of packed elements with gaps: an H200 ends kernels that ask
+// for others with this error.
 TensorPlace Lane::place(const TensorMap& map) const {
   TensorPlace place;
-  if (word(kAsyncCoordinates) * map.elementBytes() % kBulkAlignment) trap(TrapReason::IllegalInstruction);
-  for (uint32_t d = 0; d < form_.count; ++d) place.coordinates[d] = static_cast<int32_t>(word(kAsyncCoordinates + d));
+  if (!map.interleave && word(kAsyncCoordinates) % rowBeginnings(map)) trap(TrapReason::IllegalInstruction);
+  if (form_.mode == TensorMode::Rows) place.rows = kRowCoordinates - 1;
+  const uint32_t coordinates = place.rows ? kRowCoordinates : form_.count;
+  for (uint32_t d = 0; d < coordinates; ++d) place.coordinates[d] = static_cast<int32_t>(word(kAsyncCoordinates + d));
   for (uint32_t d = 0; form_.has(kShifted) && d + 2 < form_.count; ++d)
     place.offsets[d] = word(kAsyncOffsets + d) & 0xffff;
   return place;
@@ -212,22 +224,26 @@ TensorPlace Lane::place(const TensorMap& map) const {
 bool Lane::loadTensor() {
   const TensorMap tensor = map(kAsyncFrom);
   const TensorPlace where = place(tensor);
-  const uint64_t bytes = tensorBytes(tensor, form_.mode);
+  const uint64_t span = tensorSpan(tensor, where);
   eachReceiver(get(kAsyncTo), [&](uint64_t address) {
-    ptx::loadTensor(tensor, form_.mode, where, at(address, form_.to, bytes, kSharedTileAlignment));
+    ptx::loadTensor(tensor, where, at(address, form_.to, span, kSharedTileAlignment));
   });
-  return report(bytes);
+  return report(tensorBytes(tensor, where));
 }
 
 void Lane::storeTensor() {
   const TensorMap tensor = map(kAsyncTo);
-  std::byte* const tile = from(tensorBytes(tensor, form_.mode), kSharedTileAlignment);
-  if (form_.operation == AsyncOperation::StoreTensor) return ptx::storeTensor(tensor, form_.mode, place(tensor), tile);
-  if (!reduceTensor(tensor, form_.mode, place(tensor), tile, static_cast<AsyncReduction>(form_.detail)))
+  const TensorPlace where = place(tensor);
+  if (!canStoreTensor(tensor, where)) trap(TrapReason::IllegalInstruction);
+  std::byte* const tile = from(tensorSpan(tensor, where), kSharedTileAlignment);
+  if (form_.operation == AsyncOperation::StoreTensor) return ptx::storeTensor(tensor, where, tile);
+  if (!reduceTensor(tensor, where, tile, static_cast<AsyncReduction>(form_.detail)))
     trap(TrapReason::IllegalInstruction);
 }
 
-// tensormap.replace.
+// tensormap.replace. Atomicities make further swizzles of the widest one.
+constexpr uint8_t kWidestSwizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+
 void Lane::replace() {
   std::byte* const at = to(sizeof(TensorMapBits), kMapAlignment);
   TensorMapBits bits;
@@ -264,7 +280,6 @@ void Lane::replace() {
       // The numbers of the instruction are not those of CUtensorMapDataType.
       static constexpr uint8_t kTypes[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12, 13, 14, 15};
       map.type = kTypes[small % 16];
-      if (map.type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) trap(TrapReason::IllegalInstruction);
       break;
     }
     case MapField::Interleave:
@@ -274,7 +289,8 @@ void Lane::replace() {
       map.swizzle = static_cast<uint8_t>(small);
       break;
     case MapField::SwizzleAtomicity:
-      if (small) trap(TrapReason::IllegalInstruction);
+      if (small > 3 || (small && map.swizzle < kWidestSwizzle)) trap(TrapReason::IllegalInstruction);
+      if (map.swizzle >= kWidestSwizzle) map.swizzle = static_cast<uint8_t>(kWidestSwizzle + small);
       break;
     case MapField::Fill:
       map.nanFill = small & 1;

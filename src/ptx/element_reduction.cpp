@@ -49,6 +49,13 @@ uint16_t reducedHalf(AsyncReduction operation, Type type, uint16_t old, uint16_t
   return (x < y) == isMax ? b : old;
 }
 
+uint32_t withoutSubnormals(uint32_t bits) { return bits & 0x7f800000 ? bits : bits & 0x80000000; }
+
+uint32_t flushedSum(uint32_t old, uint32_t b) {
+  const float sum = std::bit_cast<float>(withoutSubnormals(old)) + std::bit_cast<float>(withoutSubnormals(b));
+  return sum != sum ? 0x7fffffff : withoutSubnormals(std::bit_cast<uint32_t>(sum));
+}
+
 uint64_t reduced(AsyncReduction operation, Type type, uint64_t old, uint64_t b) {
   switch (type) {
     case Type::F16:
@@ -87,6 +94,16 @@ void reduceAll(AsyncReduction operation, Type type, std::byte* to, const std::by
 }
 
 }  // namespace
+
+void addFlushing(std::byte* to, const std::byte* from, uint64_t count) {
+  for (uint64_t k = 0; k < count; ++k) {
+    uint32_t* const at = reinterpret_cast<uint32_t*>(to) + k;
+    uint32_t b, old = __atomic_load_n(at, __ATOMIC_RELAXED);
+    std::memcpy(&b, from + k * sizeof b, sizeof b);
+    while (!__atomic_compare_exchange_n(at, &old, flushedSum(old, b), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+  }
+}
 
 bool canReduce(AsyncReduction operation, Type type) {
   const bool bits =

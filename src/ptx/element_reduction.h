@@ -12,5 +12,7 @@ namespace vg::ptx {
 bool canReduce(AsyncReduction operation, Type type);
 // Combines `count` elements of the type at `from` into those at `to`. Requires: canReduce().
 void reduceElements(AsyncReduction operation, Type type, std::byte* to, const std::byte* from, uint64_t count);
+// Adds f32 as tensor maps of FLOAT32_FTZ do: subnormal numbers are zeros on either side.
+void addFlushing(std::byte* to, const std::byte* from, uint64_t count);
 
 }  // namespace vg::ptx

@@ -17,13 +17,14 @@ struct Field {
 };
 constexpr Field kIm2col{0, 1}, kRank{4, 3}, kFormat{7, 4}, kInterleave{11, 2}, kSwizzle{13, 2}, kFill{15, 1},
     kTensorFloat{16, 1}, kPromotion{17, 2};
-// Not of the hardware that was looked at, which refuses it: pieces of 32 bytes are turned, not of 16.
-constexpr Field kWidePieces{19, 1};
+// Not of the hardware that was looked at, which refuses them: the later swizzles, by their distance from 128B.
+constexpr Field kLaterSwizzle{19, 2};
 
 constexpr uint32_t kStrideUnit = 16;
 
-// The hardware's number of each CUtensorMapDataType; TFLOAT32 is FLOAT32 with a flag.
-constexpr uint8_t kFormats[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8};
+// The hardware's number of each CUtensorMapDataType; TFLOAT32 is FLOAT32 with a flag. Those of packed elements, which
+// the hardware that was looked at has not, are made up.
+constexpr uint8_t kFormats[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8, 11, 12, 13};
 
 uint32_t swizzleBytes(uint32_t swizzle) {
   constexpr uint32_t kBytes[] = {16, 256, 512, 1024, 1024};  // that the place in shared memory is a multiple of
@@ -36,10 +37,10 @@ uint32_t cornerBits(uint32_t axes) { return axes == 1 ? 16 : axes == 2 ? 8 : 5; 
 uint32_t kinds(const TensorMap& map) {
   const bool tensorFloat =
       map.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || map.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
-  const bool wide = map.swizzle == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
+  const uint32_t swizzle = std::min<uint32_t>(map.swizzle, CU_TENSOR_MAP_SWIZZLE_128B), later = map.swizzle - swizzle;
   return kIm2col.put(map.im2col) | kRank.put(map.rank - 1u) | kFormat.put(kFormats[map.type]) |
-         kInterleave.put(map.interleave) | kSwizzle.put(wide ? uint32_t{CU_TENSOR_MAP_SWIZZLE_128B} : map.swizzle) |
-         kFill.put(map.nanFill) | kTensorFloat.put(tensorFloat) | kPromotion.put(map.promotion) | kWidePieces.put(wide);
+         kInterleave.put(map.interleave) | kSwizzle.put(swizzle) | kFill.put(map.nanFill) |
+         kTensorFloat.put(tensorFloat) | kPromotion.put(map.promotion) | kLaterSwizzle.put(later);
 }
 
 // Word 14 of im2col: the lower corners and then the upper ones.
@@ -59,7 +60,7 @@ int16_t corner(uint32_t word, uint32_t low, uint32_t bits) {
 
 uint8_t typeOf(uint32_t word) {
   const bool tensorFloat = kTensorFloat.get(word);
-  const auto* const found = std::find(kFormats, kFormats + CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, kFormat.get(word));
+  const auto* const found = std::find(std::begin(kFormats), std::end(kFormats), kFormat.get(word));
   const auto type = static_cast<uint8_t>(found - kFormats);
   if (!tensorFloat) return type;
   return type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
@@ -69,8 +70,10 @@ uint8_t typeOf(uint32_t word) {
 // Bytes of a piece as the driver notes them behind what the hardware reads.
 uint32_t pieceBytes(const TensorMap& map) {
   uint32_t bytes = map.elementBytes();
-  if (map.im2col) return bytes * map.channels * map.pixels;
-  for (uint32_t d = 0; d < map.rank; ++d) bytes *= map.box[d] / std::max<uint32_t>(map.elementStrides[d], 1);
+  const TensorUnit unit = map.packed() ? map.unit() : TensorUnit{1, 1, 1};
+  if (map.im2col) return bytes * map.channels / unit.elements * unit.shared * map.pixels;
+  for (uint32_t d = 0; d < map.rank; ++d)
+    bytes *= (d ? map.box[d] : map.box[0] / unit.elements * unit.shared) / std::max<uint32_t>(map.elementStrides[d], 1);
   return bytes;
 }
 
@@ -79,6 +82,9 @@ uint32_t pieceBytes(const TensorMap& map) {
 uint32_t TensorMap::elementBytes() const {
   switch (type) {
     case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B:
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B:
+    case CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B:
       return 1;
     case CU_TENSOR_MAP_DATA_TYPE_UINT16:
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
@@ -90,6 +96,22 @@ uint32_t TensorMap::elementBytes() const {
       return 8;
     default:
       return 4;
+  }
+}
+
+bool TensorMap::packed() const { return type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ; }
+
+TensorUnit TensorMap::unit() const {
+  if (interleave) return {1, sliceBytes(), sliceBytes()};
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B:
+      return {2, 1, 1};
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B:
+      return {16, 8, 16};
+    case CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B:
+      return {16, 12, 16};
+    default:
+      return {1, elementBytes(), elementBytes()};
   }
 }
 
@@ -128,7 +150,7 @@ TensorMap decode(const TensorMapBits& bits) {
   map.address = uint64_t{w[1]} << 32 | w[0];
   map.im2col = static_cast<uint8_t>(kIm2col.get(w[2]));
   map.interleave = static_cast<uint8_t>(kInterleave.get(w[2]));
-  map.swizzle = static_cast<uint8_t>(kSwizzle.get(w[2]) + kWidePieces.get(w[2]));
+  map.swizzle = static_cast<uint8_t>(kSwizzle.get(w[2]) + kLaterSwizzle.get(w[2]));
   map.nanFill = static_cast<uint8_t>(kFill.get(w[2]));
   map.promotion = static_cast<uint8_t>(kPromotion.get(w[2]));
   for (uint32_t d = 0; d + 1 < TensorMap::kMostDimensions; ++d)

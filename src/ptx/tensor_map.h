@@ -6,6 +6,11 @@
 
 namespace vg::ptx {
 
+// What `elements` elements of the innermost dimension take, in bytes, in memory and in a piece of shared memory.
+struct TensorUnit {
+  uint32_t elements, memory, shared;
+};
+
 struct TensorMap {
   static constexpr uint32_t kMostDimensions = 5, kMostPixelDimensions = 3;
 
@@ -24,7 +29,13 @@ struct TensorMap {
   int16_t lowerCorner[kMostPixelDimensions] = {}, upperCorner[kMostPixelDimensions] = {};  // w, h, d
   uint16_t channels = 0, pixels = 0;                                                       // of a column
 
-  uint32_t elementBytes() const;
+  bool packed() const;            // elements of 4 or 6 bits
+  uint32_t elementBytes() const;  // 1 of packed elements: unit() says more
+  // Interleaved maps count slices of 16 or 32 bytes where others count elements.
+  TensorUnit unit() const;
+  // Dimensions of images: channels, w, h, d, images; of interleaved ones w, h, d, slices of channels, images.
+  uint32_t firstImageAxis() const { return interleave ? 0 : 1; }
+  uint32_t sliceBytes() const { return interleave ? 8u << interleave : 0; }
   uint64_t size(uint32_t dimension) const { return uint64_t{lastIndex[dimension]} + 1; }
 };
 

@@ -63,9 +63,11 @@ int run(const Arguments& arguments) {
       LaunchSpec spec;
       spec.grid = {kThreads / kBlock, 1, 1};
       spec.block = block;
-      const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(out.data())};
-      spec.parameters.resize(16);
-      std::memcpy(spec.parameters.data(), pointers, 16);
+      const HostTensor tensor(c);
+      const std::vector<std::byte> parameters = parametersOf(c, reinterpret_cast<uint64_t>(in.data()),
+                                                             reinterpret_cast<uint64_t>(out.data()), tensor.address());
+      spec.parameters.resize(parameters.size());
+      std::memcpy(spec.parameters.data(), parameters.data(), parameters.size());
       spec.cluster = c.cluster;
       runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec);
       report(c, target.name, expected->second, recordOf(c, out), tally);

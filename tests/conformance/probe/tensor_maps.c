@@ -63,9 +63,9 @@ static CUresult encode(Form form, const Case* c) {
   }
 }
 
-// The result and, by number, the words of the map that are not 0. Interleaved layouts have groups of their own.
+// The result and, by number, the words of the map that are not 0.
 static void ask(Form form, const Case* c, const char* name) {
-  char text[600], interleaved[64];
+  char text[600];
   memset(place, 0, sizeof place);
   const CUresult result = encode(form, c);
   int length = snprintf(text, sizeof text, "%s", resultName(result));
@@ -73,11 +73,7 @@ static void ask(Form form, const Case* c, const char* name) {
   memcpy(words, (const void*)c->map, sizeof words);
   for (unsigned w = 0; result == CUDA_SUCCESS && w < kMostBytes / 4; ++w)
     if (words[w]) length += snprintf(text + length, sizeof text - (size_t)length, " %u:%x", w, words[w]);
-  const char* const own = group;
-  snprintf(interleaved, sizeof interleaved, "interleaved-%s", own);
-  if (c->interleave == 1 || c->interleave == 2) group = interleaved;
   fact(name, "%s", text);
-  group = own;
 }
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

@@ -18,8 +18,9 @@ inline std::vector<uint64_t> interpretCase(const matrix::Case& c, std::string* p
   launch.grid[0] = matrix::kThreads / matrix::kBlock;
   launch.block[0] = matrix::kBlock;
   launch.cluster = c.cluster;
-  launch.add(reinterpret_cast<uint64_t>(in.data()));
-  launch.add(reinterpret_cast<uint64_t>(out.data()));
+  const matrix::HostTensor tensor(c);
+  launch.parameters = matrix::parametersOf(c, reinterpret_cast<uint64_t>(in.data()),
+                                           reinterpret_cast<uint64_t>(out.data()), tensor.address());
   const harness::Outcome outcome = kernel.run("k", launch);
   if (outcome.trapped) *problem = "trap " + std::to_string(static_cast<int>(outcome.reason)) + " " + kernel.gaps;
   return out;

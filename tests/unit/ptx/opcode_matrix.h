@@ -5,12 +5,18 @@
 // in[t * kOperands + k] (its low bits) and writes result k to out[t * kResults + k], zero-extended.
 #pragma once
 
+#include <cuda.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "ptx/tensor_map.h"
 
 namespace vg::ptx::matrix {
 
@@ -51,6 +57,7 @@ struct Case {
   std::vector<std::pair<int, Match>> results;  // bits (1: predicate) and comparison
   double relative = 0, absolute = 0;           // of the Approx matches; both 0: bit for bit
   bool cluster = false;                        // runs in clusters of one block
+  std::optional<TensorMap> map;                // of a tensor; its address comes when the case runs
 };
 
 inline int bitsOf(Domain d) {
@@ -77,7 +84,7 @@ class Builder {
 
   void add(const std::string& name, const std::string& text, std::vector<Domain> in,
            std::vector<std::pair<int, Match>> out, double relative = 0, double absolute = 0) {
-    cases.push_back({name, text, std::move(in), std::move(out), relative, absolute});
+    cases.push_back({name, text, std::move(in), std::move(out), relative, absolute, false, std::nullopt});
   }
   void addInCluster(const std::string& name, const std::string& text, std::vector<Domain> in,
                     std::vector<std::pair<int, Match>> out) {
@@ -591,6 +598,7 @@ inline void warps(Builder& m) {
 
 #include "unit/ptx/opcode_async.h"
 #include "unit/ptx/opcode_products.h"
+#include "unit/ptx/opcode_tensor.h"
 
 namespace vg::ptx::matrix {
 
@@ -696,6 +704,7 @@ inline std::vector<Case> allCases() {
   asyncCopies(m);
   asyncStores(m);
   asyncReductions(m);
+  tensorCopies(m);
   return std::move(m.cases);
 }
 
@@ -707,7 +716,8 @@ inline std::string kernelText(const Case& c, const std::string& name) {
     const std::string type = bits == 1 ? ".pred" : ".b" + std::to_string(bits);
     return "  .reg " + type + " " + n + ";\n";
   };
-  std::string t = ".visible .entry " + name + "(.param .u64 in, .param .u64 out)\n";
+  std::string t = ".visible .entry " + name + "(.param .u64 in, .param .u64 out";
+  t += c.map ? ", .param .u64 tensor, .param .align 64 .b8 map[128])\n" : ")\n";
   if (c.cluster) t += ".reqnctapercluster 1, 1, 1\n";
   t += "{\n";
   t += "  .shared .align 8 .b8 sbuffer[1024];\n  .local .align 8 .b8 lbuffer[8];\n";
@@ -760,6 +770,45 @@ inline uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
   return x ^ (x >> 31);
+}
+
+// What cases with a map find in their tensor.
+inline void fillTensor(uint64_t* words) {
+  for (size_t k = 0; k < kTensorBytes / 8; ++k) words[k] = mix(k + 0x7e50);
+}
+
+// The tensor of a case that runs on the host; nothing where the case has no map.
+class HostTensor {
+ public:
+  explicit HostTensor(const Case& c) : words_(c.map ? kTensorBytes / 8 + kAlignment / 8 : 0) {
+    if (c.map) fillTensor(reinterpret_cast<uint64_t*>(address()));
+  }
+  uint64_t address() const {
+    return (reinterpret_cast<uint64_t>(words_.data()) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+ private:
+  static constexpr uint64_t kAlignment = 256;
+  std::vector<uint64_t> words_;
+};
+
+// The bits of the case's map of the tensor at `address`. Requires: c.map.
+inline TensorMapBits mapOf(const Case& c, uint64_t address) {
+  TensorMap map = *c.map;
+  map.address = address;
+  return encode(map);
+}
+
+// The bytes of a kernel's parameters. `tensor`: for cases with a map.
+inline std::vector<std::byte> parametersOf(const Case& c, uint64_t in, uint64_t out, uint64_t tensor) {
+  constexpr size_t kMapOffset = 64;
+  std::vector<std::byte> bytes(c.map ? kMapOffset + sizeof(TensorMapBits) : 16);
+  const uint64_t pointers[3] = {in, out, tensor};
+  std::memcpy(bytes.data(), pointers, c.map ? 24 : 16);
+  if (!c.map) return bytes;
+  const TensorMapBits map = mapOf(c, tensor);
+  std::memcpy(&bytes[kMapOffset], map.words, sizeof map);
+  return bytes;
 }
 
 inline const std::vector<uint64_t>& edgesOf(Domain domain) {

@@ -36,6 +36,7 @@ class RecordWriter {
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
   bool ok() const { return file_ && !std::ferror(file_); }
+  void flush() { std::fflush(file_); }
 
   void write(const Case& c, const Record& record) {
     word(static_cast<uint32_t>(c.name.size()));
