@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/IR/ValueHandle.h>
 
 #include <vector>
 
@@ -62,7 +63,8 @@ class Widener {
     if (const auto found = wide_.find(mask); found != wide_.end()) return found->second;
     auto* const i = dyn_cast<Instruction>(mask);
     Value* const made = i && combines(*i) ? twin(*i) : leaf(*mask);
-    return wide_[mask] = made;
+    wide_[mask] = made;
+    return made;
   }
 
   Value* wideConstant(Constant& mask) const {
@@ -155,7 +157,7 @@ class Widener {
   void fillPhis() {
     for (size_t n = 0; n < phis_.size(); ++n) {
       PHINode& old = *phis_[n];
-      auto& made = llvm::cast<PHINode>(*wide_[&old]);
+      auto& made = *llvm::cast<PHINode>(static_cast<Value*>(wide_[&old]));
       for (unsigned way = 0; way < old.getNumIncomingValues(); ++way)
         made.addIncoming(wide(old.getIncomingValue(way)), old.getIncomingBlock(way));
     }
@@ -174,10 +176,9 @@ class Widener {
     for (llvm::Use& use : llvm::make_early_inc_range(mask.uses())) {
       auto* const user = llvm::cast<Instruction>(use.getUser());
       if (combines(*user)) continue;  // has a twin
-      if (!old && user->getParent() == mask.getParent()) continue;
       if (isa<llvm::SExtInst>(user)) {
-        extend(*user, wide(&mask));
-      } else {
+        if (Value* const words = wide(&mask); words != user) extend(*user, words);
+      } else if (old || user->getParent() != mask.getParent()) {
         use.set(bitsFor(mask, *user));
       }
     }
@@ -206,12 +207,12 @@ class Widener {
     for (Instruction* i : old_) i->eraseFromParent();
   }
 
-  static constexpr size_t kMostLooked = 64;
+  static constexpr size_t kMostLooked = 1024;
 
   llvm::Function& function_;
   std::vector<Instruction*> masks_, old_;
   std::vector<PHINode*> phis_;
-  llvm::DenseMap<Value*, Value*> wide_;
+  llvm::DenseMap<Value*, llvm::WeakTrackingVH> wide_;  // follow what other masks replace
   llvm::DenseMap<std::pair<Instruction*, BasicBlock*>, Instruction*> bits_;
 };
 
