@@ -20,7 +20,7 @@ CUresult checkType(CUdevResourceType type) {
 CUresult giveResource(const core::GreenContext& green, CUdevResource* resource, CUdevResourceType type) {
   if (!resource) return missing("resource");
   VG_CHECK(checkType(type));
-  *resource = core::resources::part(green.primary().device(), green.multiprocessors());
+  *resource = core::resources::part(green.primary().device(), static_cast<uint32_t>(green.multiprocessors().count()));
   return CUDA_SUCCESS;
 }
 
@@ -74,7 +74,7 @@ CUresult cuGreenCtxCreate(const Call&, CUgreenCtx* phCtx, CUdevResourceDesc desc
   if (flags != CU_GREEN_CTX_DEFAULT_STREAM)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags must be CU_GREEN_CTX_DEFAULT_STREAM, not %#x", flags);
   VG_TRY(core::Device & device, core::findDevice(dev));
-  VG_TRY(const uint32_t multiprocessors, core::resources::multiprocessors(device, desc));
+  VG_TRY(const backend::MultiprocessorSet& multiprocessors, core::resources::multiprocessors(device, desc));
   VG_TRY(core::GreenContext & green, core::createGreenContext(device, multiprocessors));
   *phCtx = green.handle();
   return CUDA_SUCCESS;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/command.h"
+#include "backend/multiprocessor_set.h"
 #include "backend/traits.h"
 #include "base/result.h"
 
@@ -134,8 +135,8 @@ class Device {
   virtual const Traits& traits() const = 0;
   virtual alloc::MemorySource& memory() = 0;
   virtual host_register::PageLocker& pageLocker() = 0;
-  // `multiprocessors`: how many of the device's run the queue's kernels; 0 means all.
-  virtual std::unique_ptr<Queue> createQueue(int priority, uint32_t multiprocessors) = 0;
+  // `only`: which of the device's multiprocessors run the queue's kernels; null means all.
+  virtual std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) = 0;
   virtual Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) = 0;
   // Textures and surfaces by the number that kernels are given, never 0 and never used twice in a row. `owner` is the
   // caller's own. The view is copied. Removing requires that nobody else removes the same.

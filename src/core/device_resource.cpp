@@ -1,7 +1,6 @@
 #include "core/device_resource.h"
 
 #include <algorithm>
-#include <bitset>
 #include <cstring>
 #include <mutex>
 
@@ -13,7 +12,7 @@ namespace vg::core::resources {
 namespace {
 
 constexpr uint64_t kSeal = 0x76657264'69677269;  // any value that memory hardly ever holds
-constexpr uint32_t kMostMultiprocessors = 1024;
+constexpr auto kMostMultiprocessors = static_cast<uint32_t>(backend::kMostMultiprocessors);
 
 // What stands in a resource's private bytes.
 struct Mark {
@@ -73,18 +72,18 @@ uint32_t mostGroups(const Device& device, uint32_t size, uint32_t unit) {
 
 struct Description {
   int device;
-  std::bitset<kMostMultiprocessors> multiprocessors;
+  backend::MultiprocessorSet multiprocessors;
 };
 constinit Slab<Description, 1 << 12> descriptions;
 constinit std::mutex descriptionsMutex;  // two threads do not make the same one
 
-CUdevResourceDesc intern(const Description& wanted) {
+const Description& intern(const Description& wanted) {
   std::lock_guard lock(descriptionsMutex);
   Description* found = nullptr;
   descriptions.forEach([&](Description& known) {
     if (known.device == wanted.device && known.multiprocessors == wanted.multiprocessors) found = &known;
   });
-  return reinterpret_cast<CUdevResourceDesc>(found ? found : descriptions.create(wanted));
+  return found ? *found : *descriptions.create(wanted);
 }
 
 }  // namespace
@@ -150,17 +149,21 @@ Result<CUdevResourceDesc> describe(const CUdevResource* parts, unsigned count) {
       return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "%u multiprocessors from %u on", mark.count, mark.first);
     for (uint32_t each = 0; each < mark.count; ++each) description.multiprocessors.set(mark.first + each);
   }
-  return intern(description);
+  return reinterpret_cast<CUdevResourceDesc>(const_cast<Description*>(&intern(description)));
 }
 
-Result<uint32_t> multiprocessors(const Device& device, CUdevResourceDesc description) {
-  if (!description) return multiprocessorsOf(device);
+Result<const backend::MultiprocessorSet&> multiprocessors(const Device& device, CUdevResourceDesc description) {
+  if (!description) {
+    Description all{device.ordinal(), {}};
+    for (uint32_t each = 0; each < multiprocessorsOf(device); ++each) all.multiprocessors.set(each);
+    return intern(all).multiprocessors;
+  }
   const Description* found = descriptions.find(description);
   if (!found) return fail(CUDA_ERROR_INVALID_VALUE, "%p is no description", static_cast<void*>(description));
   if (found->device != device.ordinal())
     return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "the description is of device %d, not %d", found->device,
                 device.ordinal());
-  return static_cast<uint32_t>(found->multiprocessors.count());
+  return found->multiprocessors;
 }
 
 }  // namespace vg::core::resources

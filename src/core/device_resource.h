@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "backend/multiprocessor_set.h"
 #include "base/result.h"
 
 namespace vg::core {
@@ -38,8 +39,8 @@ CUdevResource rest(const CUdevResource& input, const Split& split);
 
 // cuDevResourceGenerateDesc: a handle for all the multiprocessors that `count` resources name.
 Result<CUdevResourceDesc> describe(const CUdevResource* parts, unsigned count);
-// How many multiprocessors of the device a description means; null means all of them.
-Result<uint32_t> multiprocessors(const Device& device, CUdevResourceDesc description);
+// Which multiprocessors of the device a description means; null means all of them. Lives for ever.
+Result<const backend::MultiprocessorSet&> multiprocessors(const Device& device, CUdevResourceDesc description);
 
 }  // namespace resources
 }  // namespace vg::core

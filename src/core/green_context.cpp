@@ -49,8 +49,8 @@ struct GreenLife {
     return green;
   }
 
-  static void begin(GreenContext& green, uint32_t multiprocessors) {
-    green.multiprocessors_.store(multiprocessors, std::memory_order_relaxed);
+  static void begin(GreenContext& green, const backend::MultiprocessorSet& multiprocessors) {
+    green.multiprocessors_.store(&multiprocessors, std::memory_order_relaxed);
     green.life_.store(green.primary().id(), std::memory_order_relaxed);
     green.id_.store(nextContextId(), std::memory_order_release);
     green.held_.store(true, std::memory_order_release);
@@ -68,7 +68,7 @@ struct GreenLife {
   }
 };
 
-Result<GreenContext&> createGreenContext(Device& device, uint32_t multiprocessors) {
+Result<GreenContext&> createGreenContext(Device& device, const backend::MultiprocessorSet& multiprocessors) {
   VG_TRY(Context & primary, device.retainPrimary());
   GreenContext* green = GreenLife::takeRested(primary);
   try {
@@ -111,7 +111,7 @@ Result<StreamSet&> currentStreams() {
 
 uint32_t currentMultiprocessors(const Device& device) {
   if (const GreenContext* green = threadState.green; green && &green->primary().device() == &device)
-    return green->multiprocessors();
+    return static_cast<uint32_t>(green->multiprocessors().count());
   return static_cast<uint32_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
 }
 

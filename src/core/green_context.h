@@ -31,7 +31,9 @@ class GreenContext {
   Context& primary() const { return primary_; }
   // Unique in the process among all contexts, green or not.
   uint64_t id() const { return id_.load(std::memory_order_acquire); }
-  uint32_t multiprocessors() const { return multiprocessors_.load(std::memory_order_relaxed); }
+  const backend::MultiprocessorSet& multiprocessors() const {
+    return *multiprocessors_.load(std::memory_order_relaxed);
+  }
   StreamSet& streams() { return streams_; }
 
   // Neither destroyed nor ended by a reset of the primary context.
@@ -48,13 +50,13 @@ class GreenContext {
   std::atomic<bool> held_{false};  // not destroyed
   std::atomic<uint64_t> id_{0};
   std::atomic<uint64_t> life_{0};  // the primary context's id when this began
-  std::atomic<uint32_t> multiprocessors_{0};
+  std::atomic<const backend::MultiprocessorSet*> multiprocessors_{nullptr};
   StreamSet streams_;
   GreenContext* nextDead_ = nullptr;
 };
 
-// cuGreenCtxCreate: retains the primary context of the device.
-Result<GreenContext&> createGreenContext(Device& device, uint32_t multiprocessors);
+// cuGreenCtxCreate: retains the primary context of the device. `multiprocessors` lives for ever.
+Result<GreenContext&> createGreenContext(Device& device, const backend::MultiprocessorSet& multiprocessors);
 // cuGreenCtxDestroy: waits for its work and releases the primary context. It stays current where it is, as one that has
 // ended; streams that the application made there answer CUDA_ERROR_CONTEXT_IS_DESTROYED and can be destroyed.
 CUresult destroyGreenContext(GreenContext& green);

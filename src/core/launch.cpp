@@ -155,9 +155,9 @@ CUresult checkPart(const GreenContext& green, backend::Kernel& kernel, const bac
   const uint32_t(&block)[3] = shape.block;
   VG_TRY(const int each, kernel.occupancy(static_cast<int>(block[0] * block[1] * block[2]), shape.dynamicShared));
   const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
-  if (blocks <= uint64_t{green.multiprocessors()} * static_cast<unsigned>(each)) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "%llu blocks, of which %u multiprocessors hold %d each",
-              static_cast<unsigned long long>(blocks), green.multiprocessors(), each);
+  if (blocks <= uint64_t{green.multiprocessors().count()} * static_cast<unsigned>(each)) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "%llu blocks, of which %zu multiprocessors hold %d each",
+              static_cast<unsigned long long>(blocks), green.multiprocessors().count(), each);
 }
 
 }  // namespace

@@ -50,6 +50,15 @@ Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kin
   if (first) [[likely]]
     return first.value();
   collectReleased(true);  // streams may hold what is missing
+  if (heap.capacity() - heap.used() >= bytes) trimHeaps();
+  return heap.allocate(bytes, description);
+}
+
+Result<alloc::Record*> allocateManagedRecord(size_t bytes, const alloc::Description& description) {
+  VG_TRY(alloc::Heap & heap, managedHeap());
+  Result<alloc::Record*> first = heap.allocate(bytes, description);
+  if (first) return first.value();
+  trimHeaps();
   return heap.allocate(bytes, description);
 }
 
@@ -95,16 +104,14 @@ Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned fla
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x are neither CU_MEM_ATTACH_GLOBAL nor CU_MEM_ATTACH_HOST", flags);
   if (!context.device().attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY))
     return unsupported("the device has no managed memory");
-  VG_TRY(alloc::Heap & heap, managedHeap());
-  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Managed, &context, flags, alignment}));
+  VG_TRY(alloc::Record * record, allocateManagedRecord(bytes, {alloc::Kind::Managed, &context, flags, alignment}));
   return record->base.load(std::memory_order_relaxed);
 }
 
 Result<CUdeviceptr> allocateProcessManaged(size_t bytes, size_t alignment) {
   if (!bytes) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
-  VG_TRY(alloc::Heap & heap, managedHeap());
   VG_TRY(alloc::Record * record,
-         heap.allocate(bytes, {alloc::Kind::Managed, nullptr, CU_MEM_ATTACH_GLOBAL, alignment}));
+         allocateManagedRecord(bytes, {alloc::Kind::Managed, nullptr, CU_MEM_ATTACH_GLOBAL, alignment}));
   return record->base.load(std::memory_order_relaxed);
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "core/device.h"
 
@@ -101,7 +102,32 @@ Result<alloc::Heap&> makeHeap(unsigned window) {
   return *heap;
 }
 
+}  // namespace
+
+void trimHeaps() {
+  for (unsigned window = 0; window < kMaxWindows; ++window)
+    if (alloc::Heap* const heap = heapMadeOf(window)) heap->trim();
+}
+
+namespace {
+
 constinit std::atomic<alloc::AddressSpace*> theSpace{nullptr};
+
+// Devices with memory of their own take long over the first mapping of a neighbourhood and over the end of the last:
+// one stays for ever.
+void keepNeighbourhood(alloc::AddressSpace& space) {
+  static auto* const kept = new std::vector<alloc::PhysicalRef>;
+  for (int i = 0; i < deviceCount(); ++i) {
+    backend::Device& device = deviceAt(i).backend();
+    if (device.hostAddressable()) continue;
+    const Result<uintptr_t> start = space.reserve(alloc::kGranule);
+    Result<alloc::PhysicalRef> memory = device.memory().create(alloc::kGranule, alloc::Sharing::Private, "");
+    if (!start.ok() || !memory) continue;
+    auto* const address = reinterpret_cast<std::byte*>(start.value());
+    if ((*memory)->map(address, 0, alloc::kGranule, alloc::Protection::ReadWrite) == CUDA_SUCCESS)
+      kept->push_back(std::move(*memory));
+  }
+}
 
 Result<alloc::AddressSpace&> makeAddressSpace() {
   std::lock_guard lock(heapMutex);
@@ -109,6 +135,7 @@ Result<alloc::AddressSpace&> makeAddressSpace() {
   VG_CHECK(reserveAddresses());
   const unsigned first = mappedWindow();
   auto* space = new alloc::AddressSpace(theTable, first, theTable.windows() - first);
+  keepNeighbourhood(*space);
   theSpace.store(space, std::memory_order_release);
   return *space;
 }

@@ -29,6 +29,9 @@ Result<alloc::Heap&> pinnedHeap();
 // What the pools of a device share; they count what they have reserved against the device's heap.
 Result<alloc::Heap&> poolHeap(Device& device);
 
+// Gives back what heaps keep for reuse: for when a device has no more although its account says otherwise.
+void trimHeaps();
+
 // Gives an allocation back to its heap when the point is reached; without memory to note that down it stays.
 void releaseAt(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point);
 

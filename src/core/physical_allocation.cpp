@@ -162,12 +162,14 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
     properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, host_register::currentNode()};
   VG_TRY(alloc::Heap & heap, charge(properties.location, bytes));
   const alloc::Sharing sharing = shareable(properties) ? alloc::Sharing::Shareable : alloc::Sharing::Private;
-  Result<alloc::PhysicalRef> memory = sourceOf(properties).create(bytes, sharing, labelFor(properties).c_str());
-  if (!memory) {
-    heap.uncharge(bytes);
-    return memory.error();
-  }
-  return slab.create(properties, std::move(memory).value(), &heap)->handle();
+  const std::string label = labelFor(properties);
+  Result<alloc::PhysicalRef> memory = sourceOf(properties).create(bytes, sharing, label.c_str());
+  if (memory) return slab.create(properties, std::move(memory).value(), &heap)->handle();
+  trimHeaps();
+  Result<alloc::PhysicalRef> again = sourceOf(properties).create(bytes, sharing, label.c_str());
+  if (again) return slab.create(properties, std::move(again).value(), &heap)->handle();
+  heap.uncharge(bytes);
+  return again.error();
 }
 
 Result<int> exportAllocation(CUmemGenericAllocationHandle handle) {

@@ -17,6 +17,7 @@
 #include "core/memory_pool.h"
 #include "core/pool.h"
 #include "core/pool_registry.h"
+#include "core/shown_memory.h"
 
 namespace vg::core::memory {
 namespace {
@@ -88,6 +89,7 @@ CUresult check(const PointerData& data, const alloc::PhysicalMemory& file) {
 
 void endMapping(const Pool& pool, uintptr_t start, size_t bytes) {
   Result<alloc::AddressSpace&> space = addressSpace();
+  hideFromDevices(reinterpret_cast<std::byte*>(start), bytes);
   pool.importedFile()->unmap(reinterpret_cast<std::byte*>(start), bytes);
   if (space) space->free(start, bytes);
 }
@@ -102,6 +104,7 @@ Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
     space.free(start, piece.bytes);
     return mapped;
   }
+  showToDevices(reinterpret_cast<std::byte*>(start), piece.bytes, false);
   alloc::Record prototype;
   prototype.base = start + piece.inside;
   prototype.size = bytes;

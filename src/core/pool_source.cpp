@@ -8,6 +8,7 @@
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
 #include "core/memory_heaps.h"
+#include "core/shown_memory.h"
 #include "host_register/placement.h"
 
 namespace vg::core::memory {
@@ -55,6 +56,7 @@ Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node
 }
 
 PoolSource::~PoolSource() {
+  hideFromDevices(reinterpret_cast<std::byte*>(start_), capacity_);
   file_->unmap(reinterpret_cast<std::byte*>(start_), capacity_);
   freeRange(start_, capacity_);
 }
@@ -63,10 +65,12 @@ CUresult PoolSource::commit(std::byte* start, size_t bytes) {
   const size_t offset = reinterpret_cast<uintptr_t>(start) - start_;
   VG_CHECK(file_->map(start, offset, bytes, alloc::Protection::ReadWrite));
   if (node_ >= 0) host_register::placeOnNode(start, bytes, node_);
+  showToDevices(start, bytes, false);
   return CUDA_SUCCESS;
 }
 
 void PoolSource::decommit(std::byte* start, size_t bytes) {
+  hideFromDevices(start, bytes);
   madvise(start, bytes, MADV_REMOVE);  // the file gives the pages back, for importers too
   file_->unmap(start, bytes);
 }

@@ -39,7 +39,7 @@ Stream::Stream(StreamSet& set, Kind kind, unsigned flags, int priority)
       flags_(flags),
       priority_(priority),
       id_(lastId.fetch_add(1, std::memory_order_relaxed) + 1),
-      queue_(set.context.device().backend().createQueue(priority, set.green ? set.green->multiprocessors() : 0)),
+      queue_(set.context.device().backend().createQueue(priority, set.green ? &set.green->multiprocessors() : nullptr)),
       lastQueued_(timeline_->value()) {}
 
 CUstream Stream::handle() const {

@@ -277,7 +277,7 @@ TEST_F(GpuDeviceTest, QueuesRunCommandsInOrder) {
   const backend::Command commands[] = {backend::Wait{{gate, open}}, row(window.start, from.data()),
                                        row(window.start + 8 * kMiB, window.start),
                                        row(to.data(), window.start + 8 * kMiB), backend::Timestamp{&stamp}};
-  auto queue = device.createQueue(0, 0);
+  auto queue = device.createQueue(0, nullptr);
   ASSERT_EQ(queue->submit(commands, std::size(commands), {timeline, end}), CUDA_SUCCESS);
   EXPECT_FALSE(timeline->waitFor(end, 20'000'000));
   gate->advance(open);

@@ -1,6 +1,8 @@
 // Opening the kernel driver and a GPU: versions, sizes, refusals.
 #include <errno.h>
 
+#include <set>
+
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -109,6 +111,17 @@ TEST(KernelDriver, AnotherFilesClientIsRefused) {
   const auto other = must(Client::open(fake.driver));
   char room[8] = {};
   EXPECT_EQ(other->control(fake.gpu->subdevice(), rm::kGetTime, room, 8), kObjectNotFound);
+}
+
+TEST(GpuFacts, SmallestPartsComeFromOneGpcEach) {
+  FakeGpu fake;
+  const GpuFacts& facts = fake.gpu->facts();
+  EXPECT_EQ(facts.together, (std::vector<uint32_t>{8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2}));
+  ASSERT_EQ(facts.tpcs.size(), 66u);
+  for (size_t part = 0; part < 15; ++part)
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(facts.tpcs[4 * part + i] / 9, facts.tpcs[4 * part] / 9);
+  EXPECT_EQ(std::set<uint16_t>(facts.tpcs.begin(), facts.tpcs.end()).size(), 66u);
+  EXPECT_EQ(facts.tpcs.back(), 72 + 19 - 8);
 }
 
 }  // namespace

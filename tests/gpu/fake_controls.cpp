@@ -32,6 +32,24 @@ uint32_t grAnswer(uint32_t index) {
   return 0;
 }
 
+// 132 multiprocessors in 8 GPCs, as of an H100 that was asked; four pairs are alone.
+void putSmOrder(std::byte* p, size_t bytes) {
+  const size_t stride = (bytes - 24) / 512;
+  constexpr int kTpcs[] = {4, 8, 8, 8, 8, 8, 9, 9};
+  uint16_t count = 0;
+  const auto add = [&](uint16_t gpc, uint16_t tpc) {
+    for (int i = 0; i < 2; ++i, ++count) {
+      put(p, count * stride + 8, gpc);
+      put(p, count * stride + 10, tpc);
+    }
+  };
+  for (uint16_t tpc = 0; tpc < 9; ++tpc)
+    for (uint16_t gpc = 0; gpc < 8; ++gpc)
+      if (tpc < kTpcs[gpc]) add(gpc, tpc);
+  for (const uint16_t alone : {11, 14, 17, 19}) add(alone, 0);
+  put(p, bytes - 24, count);
+}
+
 // The size that a command's parameters must have; 0: unknown command.
 size_t sizeOf(uint32_t command, const Abi& abi) {
   switch (command) {
@@ -202,7 +220,7 @@ Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
       return kOk;
     }
     case rm::kGetSmOrder:
-      put(p, bytes - 24, uint16_t{132});
+      putSmOrder(p, bytes);
       return kOk;
     case rm::kFbGetInfo:
       for (uint32_t i = 0; i < get<uint32_t>(p, 0); ++i) {

@@ -25,10 +25,12 @@ struct {
   bool samplerAsHeader;
   uint64_t descriptions;
 } named;
+Qmd lastGrid;
 
 // Adds the parameter to the module's variable, whose address stands in constant bank 3.
 uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
   const Qmd& d = grid.descriptor;
+  lastGrid = d;
   std::memcpy(&named.descriptions, grid.bank0 + 0xf0, sizeof named.descriptions);
   named.samplerAsHeader = d.get(qmd::kSamplerIndex);
   if (!named.samplerAsHeader) named.texture = grid.parameter<uint32_t>(4), named.sampler = grid.parameter<uint32_t>(8);
@@ -93,7 +95,7 @@ struct Launches : ::testing::Test {
     source.release = [](void*, CUdeviceptr) {};
     image = must(device->load(source, {}));
     kernel = must(image->kernel("add"));
-    queue = device->createQueue(0, 0);
+    queue = device->createQueue(0, nullptr);
   }
 
   void launch(uint32_t value, Point done, uint64_t* stamp = nullptr) {
@@ -137,6 +139,17 @@ TEST_F(Launches, RunInOrderAndAdvanceTheirTimeline) {
   ASSERT_TRUE(timeline->waitFor(zero + 300, 10'000'000'000));
   EXPECT_EQ(variable(), 340u);
   EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Launches, APartOfTheMultiprocessorsIsAMaskOfTheOthers) {
+  backend::MultiprocessorSet only;
+  for (size_t i = 8; i < 16; ++i) only.set(i);  // the second part: the first four pairs of the second GPC
+  queue = device->createQueue(0, &only);
+  launch(1, {timeline, zero + 1});
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+  EXPECT_EQ(lastGrid.get(qmd::kTpcMaskValid), 1u);
+  for (const uint16_t bit : device->gpu().facts().tpcs)
+    EXPECT_EQ(lastGrid.get(qmd::tpcDisabled(bit / 32)) >> bit % 32 & 1, bit < 9 || bit > 12 ? 1u : 0u) << bit;
 }
 
 TEST_F(Launches, StampsAndHostCallsFollowThem) {

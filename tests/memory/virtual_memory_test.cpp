@@ -206,6 +206,22 @@ TEST_F(VirtualMemoryTest, GarbageHandlesAndAddressesAreRefused) {
   EXPECT_OK(cuMemAddressFree(start, kGranule));
 }
 
+// What allocators keep for reuse does not stand in the way of it.
+TEST_F(VirtualMemoryTest, TakesWhatWasFreedBefore) {
+  size_t free = 0, total = 0;
+  ASSERT_EQ(cuMemGetInfo(&free, &total), CUDA_SUCCESS);
+  const size_t most = free / 16 * 15 / kGranule * kGranule, piece = most / 8 / kGranule * kGranule;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<CUdeviceptr> pieces(8);
+    for (CUdeviceptr& one : pieces) ASSERT_EQ(cuMemAlloc(&one, piece), CUDA_SUCCESS);
+    for (const CUdeviceptr one : pieces) ASSERT_EQ(cuMemFree(one), CUDA_SUCCESS);
+    CUmemGenericAllocationHandle made = 0;
+    const CUmemAllocationProp asked = properties();
+    ASSERT_EQ(cuMemCreate(&made, most, &asked, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemRelease(made), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(VirtualMemoryTest, WithoutDescriptorsNothingIsLeftBehind) {
   const CUmemAllocationHandleType shared = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   const Handle first = create(kGranule, shared);

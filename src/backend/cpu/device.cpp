@@ -16,18 +16,18 @@ CpuDevice::CpuDevice(int ordinal, Workers& workers)
     : ordinal_(ordinal), workers_(workers), traits_(makeTraits(ordinal, workers.count())) {}
 
 // A part of the multiprocessors is the same part of the workers, one at least.
-uint32_t CpuDevice::workersFor(uint32_t multiprocessors) const {
+uint32_t CpuDevice::workersFor(const MultiprocessorSet* only) const {
   const auto all = static_cast<uint32_t>(traits_.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  const auto multiprocessors = static_cast<uint32_t>(only ? only->count() : all);
   if (!multiprocessors || multiprocessors >= all) return workers_.count();
   return std::max(1u, workers_.count() * multiprocessors / all);
 }
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
-std::unique_ptr<Queue> CpuDevice::createQueue(int priority, uint32_t multiprocessors) {
+std::unique_ptr<Queue> CpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
   faults::arm();  // copies touch memory of the application
   const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
-  return std::make_unique<CpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency),
-                                    workersFor(multiprocessors));
+  return std::make_unique<CpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency), workersFor(only));
 }
 
 Result<std::unique_ptr<Image>> CpuDevice::load(const ImageSource& source, const LoadOptions& options) {

@@ -24,7 +24,7 @@ class CpuDevice final : public Device {
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
   host_register::PageLocker& pageLocker() override { return pageLocker_; }
-  std::unique_ptr<Queue> createQueue(int priority, uint32_t multiprocessors) override;
+  std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) override;
   Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
   Result<uint64_t> addTexture(const arrays::TextureView& view, void* owner) override;
   void* textureOwner(uint64_t handle) const override;
@@ -36,7 +36,7 @@ class CpuDevice final : public Device {
   void quiesce() noexcept override;
 
  private:
-  uint32_t workersFor(uint32_t multiprocessors) const;
+  uint32_t workersFor(const MultiprocessorSet* only) const;
   const int ordinal_;
   Workers& workers_;
   const Traits traits_;

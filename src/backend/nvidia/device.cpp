@@ -64,10 +64,28 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       transfer_(*gpu_, addresses, known_, threads, [this]() -> Result<ComputeEngine&> { return compute(); }),
       addresses_(addresses) {}
 
+namespace {
+
+// Multiprocessors come in pairs, of which a grid can be kept away.
+std::array<uint32_t, 4> disabledTpcs(const GpuFacts& facts, const MultiprocessorSet* only) {
+  std::array<uint32_t, 4> mask{};
+  if (!only) return mask;
+  if (facts.tpcs.empty()) VG_LOG(Warn, "the multiprocessors of this GPU are not known: kernels run on all of them");
+  for (size_t tpc = 0; tpc < facts.tpcs.size(); ++tpc) {
+    bool used = false;
+    for (uint32_t i = 0; i < facts.multiprocessorsPerTpc; ++i) used |= (*only)[tpc * facts.multiprocessorsPerTpc + i];
+    if (!used) mask[facts.tpcs[tpc] / 32] |= 1u << facts.tpcs[tpc] % 32;
+  }
+  return mask;
+}
+
+}  // namespace
+
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
-std::unique_ptr<Queue> GpuDevice::createQueue(int priority, uint32_t /*multiprocessors*/) {
+std::unique_ptr<Queue> GpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
   const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
-  return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency));
+  return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency),
+                                    disabledTpcs(gpu_->facts(), only));
 }
 
 Result<std::unique_ptr<Image>> GpuDevice::load(const ImageSource& source, const LoadOptions&) {

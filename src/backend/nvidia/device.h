@@ -51,7 +51,7 @@ class GpuDevice final : public Device {
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
   host_register::PageLocker& pageLocker() override { return hostPages_; }
-  std::unique_ptr<Queue> createQueue(int priority, uint32_t multiprocessors) override;
+  std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) override;
   Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
   Result<uint64_t> addTexture(const arrays::TextureView& view, void* owner) override;
   void* textureOwner(uint64_t handle) const override;

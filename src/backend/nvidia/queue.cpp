@@ -13,11 +13,11 @@ namespace vg::backend::nvidia {
 // of the executor, behind what was sent. Both never have work at once, but for a Wait of the thread's.
 class GpuQueue::Work final : public SerialWork {
  public:
-  Work(GpuDevice& device, Executor& executor, unsigned urgency)
+  Work(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
       : SerialWork(executor, urgency),
         device_(device),
         executor_(executor),
-        sent_(std::make_shared<SentWork>(device)) {}
+        sent_(std::make_shared<SentWork>(device, disabledTpcs)) {}
 
   CUresult submitAll(const Command* commands, size_t count, Point done) {
     const std::lock_guard guard(order_);
@@ -71,8 +71,8 @@ class GpuQueue::Work final : public SerialWork {
   std::mutex order_;
 };
 
-GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency)
-    : work_(new Work(device, executor, urgency)) {}
+GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
+    : work_(new Work(device, executor, urgency, disabledTpcs)) {}
 GpuQueue::~GpuQueue() { work_->unreference(); }
 
 CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {

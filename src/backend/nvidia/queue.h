@@ -1,6 +1,8 @@
 // A queue of a real GPU. All functions are thread-safe.
 #pragma once
 
+#include <array>
+
 #include "backend/queue.h"
 #include "backend/serial_work.h"
 
@@ -10,7 +12,8 @@ class GpuDevice;
 
 class GpuQueue final : public Queue {
  public:
-  GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency);
+  // `disabledTpcs` as in Grid.
+  GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs);
   ~GpuQueue() override;
   GpuQueue(const GpuQueue&) = delete;
 

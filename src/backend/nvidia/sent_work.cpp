@@ -33,8 +33,9 @@ bool assertionFailed(const Command& command) {
 
 }  // namespace
 
-SentWork::SentWork(GpuDevice& device)
+SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
     : device_(device),
+      disabledTpcs_(disabledTpcs),
       lane_(device.nextLane()),
       timeline_(Timeline::create()),
       first_(timeline_->value()),
@@ -91,7 +92,9 @@ Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command) {
   const auto launch = [&]() -> Result<ComputeEngine::Sent> {
     VG_TRY(ComputeEngine & engine, device_.compute());
     const auto send = [&](const std::byte* parameters, size_t bytes) {
-      return engine.launch(lane_, kernel.code(), kernel.grid(record.shape), parameters, static_cast<uint32_t>(bytes),
+      Grid grid = kernel.grid(record.shape);
+      grid.disabledTpcs = disabledTpcs_;
+      return engine.launch(lane_, kernel.code(), grid, parameters, static_cast<uint32_t>(bytes),
                            record.shape.cooperative);
     };
     if (!kernel.namesTextures()) return send(record.parameters, kernel.parameterBytes());

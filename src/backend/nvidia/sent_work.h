@@ -16,7 +16,8 @@ class GpuDevice;
 
 class SentWork : public std::enable_shared_from_this<SentWork> {
  public:
-  explicit SentWork(GpuDevice& device);
+  // `disabledTpcs` as in Grid, of all kernels.
+  SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
   ~SentWork();
   SentWork(const SentWork&) = delete;
 
@@ -54,6 +55,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   void reportFault(const Entry& entry, CUresult error);
 
   GpuDevice& device_;
+  const std::array<uint32_t, 4> disabledTpcs_;
   const unsigned lane_;
   Timeline* const timeline_;
   const uint64_t first_;  // the timeline's value at the beginning

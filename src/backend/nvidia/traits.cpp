@@ -44,6 +44,7 @@ Result<Traits> traitsOf(const Gpu& gpu) {
   traits.computeCapability = facts.computeCapability;
   traits.nativeCode = true;
   traits.blockLinearArrays = true;
+  traits.clusterGroups = facts.together;
   set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9);
   set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
   set(traits, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, facts.multiprocessors);

@@ -22,7 +22,7 @@ CpuDevice& device() {
 
 // A queue with a timeline of its own.
 struct TestQueue {
-  std::unique_ptr<Queue> queue = device().createQueue(0, 0);
+  std::unique_ptr<Queue> queue = device().createQueue(0, nullptr);
   Timeline* timeline = Timeline::create();
   uint64_t value = timeline->value();
 
@@ -189,7 +189,7 @@ TEST(CpuQueue, WorkOutlivesTheQueue) {
   Timeline* timeline = Timeline::create();
   const Point done{timeline, timeline->value() + 1};
   {
-    auto queue = device().createQueue(-5, 0);
+    auto queue = device().createQueue(-5, nullptr);
     const Command commands[] = {Wait{opened}, call(calls)};
     ASSERT_EQ(queue->submit(commands, 2, done), CUDA_SUCCESS);
   }

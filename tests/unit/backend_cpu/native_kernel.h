@@ -24,7 +24,7 @@ class FakeDevice final : public Device {
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { std::abort(); }
   host_register::PageLocker& pageLocker() override { std::abort(); }
-  std::unique_ptr<Queue> createQueue(int, uint32_t) override { return nullptr; }
+  std::unique_ptr<Queue> createQueue(int, const MultiprocessorSet*) override { return nullptr; }
   Result<std::unique_ptr<Image>> load(const ImageSource&, const LoadOptions&) override {
     return CUDA_ERROR_NOT_SUPPORTED;
   }

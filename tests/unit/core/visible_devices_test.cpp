@@ -16,7 +16,7 @@ class Named final : public backend::Device {
   const backend::Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { std::abort(); }
   host_register::PageLocker& pageLocker() override { std::abort(); }
-  std::unique_ptr<backend::Queue> createQueue(int, uint32_t) override { std::abort(); }
+  std::unique_ptr<backend::Queue> createQueue(int, const backend::MultiprocessorSet*) override { std::abort(); }
   Result<std::unique_ptr<backend::Image>> load(const backend::ImageSource&, const backend::LoadOptions&) override {
     std::abort();
   }

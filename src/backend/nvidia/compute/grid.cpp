@@ -87,6 +87,13 @@ void setGrid(Qmd& descriptor, const Grid& grid) {
   descriptor.set(qmd::kClusterDepth, grid.cluster[2]);
 }
 
+void setPlaces(Qmd& descriptor, const Grid& grid) {
+  if (grid.disabledTpcs == std::array<uint32_t, 4>{}) return;
+  descriptor.set(qmd::kTpcMaskValid, 1);
+  for (unsigned word = 0; word < grid.disabledTpcs.size(); ++word)
+    descriptor.set(qmd::tpcDisabled(word), grid.disabledTpcs[word]);
+}
+
 }  // namespace
 
 uint32_t sharedConfigFor(uint32_t bytes) {
@@ -137,6 +144,7 @@ Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const Gri
   d.set(qmd::kApiVisibleCallLimit, 1);  // no check
   d.set(qmd::kSamplerIndex, !grid.samplersApart);
   setGrid(d, grid);
+  setPlaces(d, grid);
   setInvalidations(d);
   setShared(d, code, grid);
   d.set(qmd::kLocalHighSize, code.localBytes ? roundUp(code.localBytes + kLocalReserve, 16) : 0);

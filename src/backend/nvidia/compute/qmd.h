@@ -28,7 +28,8 @@ class Qmd {
 
 namespace qmd {
 
-inline constexpr Qmd::Field kType{23, 3};  // 2 a grid of blocks, 3 of clusters
+inline constexpr Qmd::Field kTpcMaskValid{31, 1};  // of tpcDisabled()
+inline constexpr Qmd::Field kType{23, 3};          // 2 a grid of blocks, 3 of clusters
 inline constexpr Qmd::Field kLocalLowSize{512, 24}, kSassVersion{536, 8}, kLocalHighSize{544, 24};
 inline constexpr Qmd::Field kApiVisibleCallLimit{568, 1},
     kSamplerIndex{569, 1};  // 1: as the header's; 0: the word behind it
@@ -49,6 +50,7 @@ inline constexpr Qmd::Field kClusterWidth{2144, 6}, kClusterHeight{2152, 6}, kCl
 constexpr Qmd::Field of(unsigned index, unsigned first, unsigned width, unsigned stride) {
   return {static_cast<uint16_t>(first + index * stride), static_cast<uint16_t>(width)};
 }
+constexpr Qmd::Field tpcDisabled(unsigned word) { return of(word, 2432, 32, 32); }
 // What is written when the grid is done.
 constexpr Qmd::Field releaseEnable(unsigned i) { return of(i, 320, 1, 16); }
 constexpr Qmd::Field releaseStructure(unsigned i) { return of(i, 321, 2, 16); }  // 0 with the time, 2 without

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <map>
+#include <set>
 
 namespace vg::backend::nvidia {
 namespace {
@@ -67,6 +69,42 @@ int capabilityOf(uint32_t smVersion) {
   return static_cast<int>((smVersion >> 8 & 0xf) * 10 + (smVersion & 0xf));
 }
 
+// The TPCs of each GPC, by the numbers that grids know both by.
+using Gpcs = std::map<uint16_t, std::set<uint16_t>>;
+
+Gpcs gpcsOf(const Parameters& order, size_t bytes, const GpuFacts& facts) {
+  constexpr size_t kEntries = 512, kTail = 24, kGpc = 8, kTpc = 10;
+  const size_t stride = (bytes - kTail) / kEntries;
+  Gpcs gpcs;
+  for (size_t i = 0; i < facts.multiprocessors && i < kEntries; ++i)
+    gpcs[order.get<uint16_t>(i * stride + kGpc)].insert(order.get<uint16_t>(i * stride + kTpc));
+  return gpcs;
+}
+
+// Of a TPC in the mask of a grid. Those that run no clusters with others have virtual GPCs of their own, behind the
+// rest.
+uint16_t maskBit(const GpuFacts& facts, uint32_t gpc, uint32_t tpc) {
+  if (gpc < facts.gpcs) return static_cast<uint16_t>(gpc * facts.tpcsPerGpc + tpc);
+  return static_cast<uint16_t>(facts.gpcs * facts.tpcsPerGpc + gpc - facts.gpcs);
+}
+
+// The smallest parts of a GPU come from one GPC each, as long as that has enough; what is left over comes last.
+void divide(const Gpcs& gpcs, GpuFacts& facts) {
+  constexpr size_t kTpcsOfPart = 4, kMostBits = 128;
+  std::vector<uint16_t> left;
+  for (const auto& [gpc, tpcs] : gpcs) {
+    facts.together.push_back(static_cast<uint32_t>(tpcs.size()) * facts.multiprocessorsPerTpc);
+    const size_t whole = tpcs.size() / kTpcsOfPart * kTpcsOfPart;
+    size_t seen = 0;
+    for (const uint16_t tpc : tpcs) (seen++ < whole ? facts.tpcs : left).push_back(maskBit(facts, gpc, tpc));
+  }
+  facts.tpcs.insert(facts.tpcs.end(), left.begin(), left.end());
+  const bool all = facts.tpcs.size() * facts.multiprocessorsPerTpc == facts.multiprocessors;
+  if (all && std::all_of(facts.tpcs.begin(), facts.tpcs.end(), [](uint16_t bit) { return bit < kMostBits; })) return;
+  facts.tpcs.clear();
+  facts.together.clear();
+}
+
 CUresult askMultiprocessors(Client& client, rm::Handle subdevice, GpuFacts& facts) {
   rm::InfoEntry entries[] = {
       {rm::kGrSmVersion, 0}, {rm::kGrWarpsPerSm, 0}, {rm::kGrGpcs, 0}, {rm::kGrTpcsPerGpc, 0}, {rm::kGrSmsPerTpc, 0}};
@@ -85,6 +123,7 @@ CUresult askMultiprocessors(Client& client, rm::Handle subdevice, GpuFacts& fact
   const size_t bytes = client.abi().smOrder;
   VG_CHECK(ask(client, subdevice, rm::kGetSmOrder, order, bytes, "order of multiprocessors"));
   facts.multiprocessors = order.get<uint16_t>(bytes - 24);
+  divide(gpcsOf(order, bytes, facts), facts);
   return CUDA_SUCCESS;
 }
 

@@ -29,8 +29,12 @@ struct GpuFacts {
   int computeCapability = 0;  // 10 * major + minor
   uint32_t multiprocessors = 0, warpsPerMultiprocessor = 0;
   uint32_t gpcs = 0, tpcsPerGpc = 0, multiprocessorsPerTpc = 0;  // most that this kind of chip can have
-  uint64_t totalMemory = 0;                                      // bytes
-  uint64_t heapMemory = 0;                                       // of them, what the driver hands out
+  // The pairs of multiprocessors in the order in which the GPU is divided, each by its bit in a grid's mask; empty
+  // where that is not known. And how many multiprocessors lie together, GPC by GPC.
+  std::vector<uint16_t> tpcs;
+  std::vector<uint32_t> together;
+  uint64_t totalMemory = 0;  // bytes
+  uint64_t heapMemory = 0;   // of them, what the driver hands out
   uint64_t barBytes = 0;
   uint32_t busWidth = 0, l2Bytes = 0;
   uint32_t architecture = 0;
