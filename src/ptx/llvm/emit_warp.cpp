@@ -189,6 +189,45 @@ void Emitter::emitVote(const Instruction& i) {
   finish(i, 0, std::move(form));
 }
 
+// Answers that all lanes of a group share. `answer` has them for one member mask; it is asked once, or for every lane
+// where masks differ.
+void Emitter::emitForMembers(const Instruction& i, const std::function<std::vector<Value*>(Value* members)>& answer) {
+  const ValueId membersId = i.sources[1];
+  LType* const word = b_.getInt32Ty();
+  const auto wanted = [&](size_t k) { return k < i.results.size() && i.results[k] != kNone; };
+  if (program_.values[membersId].shape.uniform()) {
+    const std::vector<Value*> answers = answer(asInteger(scalarOf(membersId), 32));
+    for (size_t k = 0; k < answers.size(); ++k) {
+      if (!wanted(k)) continue;
+      Form form;
+      form.shape = {Shape::Uniform, 0, false};
+      form.scalar = answers[k];
+      finish(i, k, std::move(form));
+    }
+    return;
+  }
+  const Mask present = guardedMask(i);
+  Chunks members;
+  for (uint32_t c = 0; c < k_; ++c) members.push_back(asInteger(chunkOf(membersId, c), 32));
+  auto* const groups = spill(0, members);
+  llvm::AllocaInst* const out[] = {scratch(1), scratch(2)};
+  std::vector<Value*> answers;
+  forEachLane(present, [&](Value* lane) {
+    answers = answer(b_.CreateLoad(word, laneAddress(groups, lane, word)));
+    for (size_t k = 0; k < answers.size(); ++k)
+      b_.CreateStore(b_.CreateZExt(answers[k], word), laneAddress(out[k], lane, word));
+  });
+  for (size_t k = 0; k < answers.size(); ++k) {
+    if (!wanted(k)) continue;
+    Form form;
+    form.shape = {Shape::Varying, 0, false};
+    form.chunks = reload(out[k], word);
+    if (answers[k]->getType()->isIntegerTy(1))
+      for (Value*& chunk : form.chunks) chunk = b_.CreateICmpNE(chunk, number(chunk, word, 0));
+    finish(i, k, std::move(form));
+  }
+}
+
 void Emitter::emitMatch(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   const uint32_t bits = ptx::bitsOf(ast.type());
@@ -200,21 +239,17 @@ void Emitter::emitMatch(const Instruction& i) {
     members.push_back(asInteger(chunkOf(i.sources[1], c), 32));
   }
   if (ast.has(Mod::All)) {
-    const ValueId membersId = i.sources[1];
-    if (!program_.values[membersId].shape.uniform()) unsupported(i, "member mask that varies");
-    Value* const who = b_.CreateAnd(active, asInteger(scalarOf(membersId), 32));
-    Value* const first = callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()}, {who, b_.getFalse()});
-    Value* const value = extractLane(data, b_.CreateAnd(first, b_.getInt32(31)));
-    Mask equal;
-    equal.full = false;
-    for (uint32_t c = 0; c < k_; ++c) equal.chunks.push_back(b_.CreateICmpEQ(data[c], b_.CreateVectorSplat(w_, value)));
-    Value* const same = b_.CreateICmpEQ(b_.CreateAnd(maskBits(equal), who), who);
-    Form mask, all;
-    mask.shape = all.shape = {Shape::Uniform, 0, false};
-    mask.scalar = b_.CreateSelect(same, who, b_.getInt32(0));
-    all.scalar = same;
-    if (i.results[0] != kNone) finish(i, 0, std::move(mask));
-    if (i.results.size() > 1 && i.results[1] != kNone) finish(i, 1, std::move(all));
+    emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
+      Value* const who = b_.CreateAnd(active, group);
+      Value* const first = callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()}, {who, b_.getFalse()});
+      Value* const value = extractLane(data, b_.CreateAnd(first, b_.getInt32(31)));
+      Mask equal;
+      equal.full = false;
+      for (uint32_t c = 0; c < k_; ++c)
+        equal.chunks.push_back(b_.CreateICmpEQ(data[c], b_.CreateVectorSplat(w_, value)));
+      Value* const same = b_.CreateICmpEQ(b_.CreateAnd(maskBits(equal), who), who);
+      return {b_.CreateSelect(same, who, b_.getInt32(0)), same};
+    });
     return;
   }
   // Every lane compares its value with all others.
@@ -239,21 +274,27 @@ void Emitter::emitMatch(const Instruction& i) {
 }
 
 void Emitter::emitRedux(const Instruction& i) {
+  const Type type = i.ast->type();
+  if (ptx::isFloat(type) && type != Type::F32) unsupported(i, "type");
+  const Mask present = guardedMask(i);
+  Chunks data;
+  for (uint32_t c = 0; c < k_; ++c) data.push_back(asInteger(chunkOf(i.sources[0], c), 32));
+  emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
+    const Mask who = both(present, maskFromBits(group));
+    return {type == Type::F32 ? reducedFloats(i, data, who) : reducedIntegers(i, data, who)};
+  });
+}
+
+llvm::Value* Emitter::reducedIntegers(const Instruction& i, const Chunks& data, const Mask& who) {
   const ptx::Instruction& ast = *i.ast;
-  const Type type = ast.type();
-  if (ptx::isFloat(type)) return emitFloatRedux(i);
-  const ValueId membersId = i.sources[1];
-  if (!program_.values[membersId].shape.uniform()) unsupported(i, "member mask that varies");
-  const Mask who = both(guardedMask(i), maskFromBits(asInteger(scalarOf(membersId), 32)));
-  const bool s = isSigned(type);
+  const bool s = isSigned(ast.type());
   uint64_t neutral = 0;
   if (ast.has(Mod::And)) neutral = 0xffffffffu;
   if (ast.has(Mod::Min)) neutral = s ? 0x7fffffffu : 0xffffffffu;
   if (ast.has(Mod::Max)) neutral = s ? 0x80000000u : 0;
   Value* all = nullptr;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* v = asInteger(chunkOf(i.sources[0], c), 32);
-    v = b_.CreateSelect(who.chunks[c], v, number(v, b_.getInt32Ty(), neutral));
+    Value* const v = b_.CreateSelect(who.chunks[c], data[c], number(data[c], b_.getInt32Ty(), neutral));
     if (!all) {
       all = v;
     } else if (ast.has(Mod::Add)) {
@@ -276,20 +317,13 @@ void Emitter::emitRedux(const Instruction& i) {
                            : ast.has(Mod::Xor) ? Intrinsic::vector_reduce_xor
                            : ast.has(Mod::Min) ? (s ? Intrinsic::vector_reduce_smin : Intrinsic::vector_reduce_umin)
                                                : (s ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_umax);
-  Form form;
-  form.shape = {Shape::Uniform, 0, false};
-  form.scalar = intrinsic(id, {all});
-  finish(i, 0, std::move(form));
+  return intrinsic(id, {all});
 }
 
 // Numbers compare as integers once those of negative ones are turned around; what is no number takes no part, unless
 // .NaN makes it win.
-void Emitter::emitFloatRedux(const Instruction& i) {
+llvm::Value* Emitter::reducedFloats(const Instruction& i, const Chunks& data, const Mask& who) {
   const ptx::Instruction& ast = *i.ast;
-  const ValueId membersId = i.sources[1];
-  if (ast.type() != Type::F32) unsupported(i, "type");
-  if (!program_.values[membersId].shape.uniform()) unsupported(i, "member mask that varies");
-  const Mask who = both(guardedMask(i), maskFromBits(asInteger(scalarOf(membersId), 32)));
   const bool isMax = ast.has(Mod::Max);
   const auto turned = [&](Value* bits) {
     return b_.CreateXor(
@@ -298,7 +332,7 @@ void Emitter::emitFloatRedux(const Instruction& i) {
   const uint64_t neutral = isMax ? 0x80000000u : 0x7fffffffu;
   Value *best = nullptr, *unordered = nullptr;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* bits = asInteger(chunkOf(i.sources[0], c), 32);
+    Value* bits = data[c];
     if (ast.has(Mod::Abs)) bits = b_.CreateAnd(bits, number(bits, b_.getInt32Ty(), 0x7fffffff));
     Value* const magnitude = b_.CreateAnd(bits, number(bits, b_.getInt32Ty(), 0x7fffffff));
     Value* const isNan = b_.CreateICmpUGT(magnitude, number(bits, b_.getInt32Ty(), 0x7f800000));
@@ -311,23 +345,20 @@ void Emitter::emitFloatRedux(const Instruction& i) {
   best = intrinsic(isMax ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_smin, {best});
   Value* none = b_.CreateICmpEQ(best, b_.getInt32(static_cast<uint32_t>(neutral)));
   if (ast.has(Mod::NaN)) none = b_.CreateOr(none, b_.CreateOrReduce(unordered));
-  Form form;
-  form.shape = {Shape::Uniform, 0, false};
-  form.scalar = b_.CreateSelect(none, b_.getInt32(0x7fffffff), turned(best));
-  finish(i, 0, std::move(form));
+  return b_.CreateSelect(none, b_.getInt32(0x7fffffff), turned(best));
 }
 
 void Emitter::emitElect(const Instruction& i) {
-  const ValueId membersId = i.sources[0];
-  if (!program_.values[membersId].shape.uniform()) unsupported(i, "member mask that varies");
-  Value* const members = asInteger(scalarOf(membersId), 32);
-  Value* const leader = callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()}, {members, b_.getFalse()});
+  LType* const word = b_.getInt32Ty();
+  Value* const active = maskBits(guardedMask(i));
   Form lane, elected;
-  lane.shape = {Shape::Uniform, 0, false};
-  lane.scalar = leader;
-  elected.shape = {Shape::Varying, 0, false};
-  for (uint32_t c = 0; c < k_; ++c)
-    elected.chunks.push_back(b_.CreateICmpEQ(iota(c, b_.getInt32Ty(), 1), b_.CreateVectorSplat(w_, leader)));
+  lane.shape = elected.shape = {Shape::Varying, 0, false};
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const members = asInteger(chunkOf(i.sources[0], c), 32);
+    Value* const who = b_.CreateAnd(members, b_.CreateVectorSplat(w_, active));
+    lane.chunks.push_back(callIntrinsic(Intrinsic::cttz, {vectorOf(word)}, {who, b_.getFalse()}));
+    elected.chunks.push_back(b_.CreateICmpEQ(iota(c, word, 1), lane.chunks.back()));
+  }
   if (i.results[0] != kNone) finish(i, 0, std::move(lane));
   if (i.results.size() > 1 && i.results[1] != kNone) finish(i, 1, std::move(elected));
 }

@@ -399,7 +399,9 @@ class Emitter {
   void emitVote(const Instruction& i);
   void emitMatch(const Instruction& i);
   void emitRedux(const Instruction& i);
-  void emitFloatRedux(const Instruction& i);
+  void emitForMembers(const Instruction& i, const std::function<std::vector<Value*>(Value* members)>& answer);
+  Value* reducedIntegers(const Instruction& i, const Chunks& data, const Mask& who);
+  Value* reducedFloats(const Instruction& i, const Chunks& data, const Mask& who);
   void emitElect(const Instruction& i);
   void emitBarrier(const Instruction& i);
   void emitSyscall(const Instruction& i);
