@@ -153,6 +153,7 @@ class Program final : public InterpreterProgram {
 // Set s.compute (and what it needs) for the instruction, or leave it null when the opcode is not of the family or has
 // no known form.
 void selectInteger(const Instruction& i, Step& s);
+void selectBits(const Instruction& i, Step& s);
 void selectVideo(const Instruction& i, Step& s);
 void selectFloat(const Instruction& i, Step& s);
 void selectHalf(const Instruction& i, Step& s);
@@ -167,6 +168,8 @@ void selectCluster(const Instruction& i, Step& s);
 void selectAsync(const Instruction& i, const Function& f, Step& s);
 void selectTexture(const Instruction& i, const Function& f, Step& s);
 void selectMatrix(const Instruction& i, const Function& f, Step& s);
+// The traits of a program whose steps are all there.
+void findTraits(Program& program);
 
 template <class Visit>
 inline void eachLane(uint32_t mask, Visit visit) {
