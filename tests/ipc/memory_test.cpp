@@ -112,7 +112,7 @@ TEST_F(IpcMemory, ExportersKilledAtAnyMomentLoseNothingAndLeaveNothing) {
     Peer warm("exporter");
     warm.link().send(0);
   }
-  handleOf(filled(4096, 0));
+  handleOf(filled(4 << 20, 0));  // large: what copies need is there now
   const Footprint before = Footprint::now();
   // A slow machine kills most of them before they have exported anything: then it goes on for longer.
   const auto until = Clock::now() + std::chrono::seconds(4), last = until + std::chrono::seconds(60);
