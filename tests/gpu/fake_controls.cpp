@@ -153,7 +153,7 @@ Status FakeDriver::answerControl(Object& object, uint32_t command, std::byte* p,
       put(p, 12, uint32_t{0});
       return kOk;
     case rm::kGetPeerCapabilities:
-      put(p, offsetof(rm::PeerCapabilities, capabilities), description_.linked ? 0x1bu : 0u);
+      put(p, offsetof(rm::PeerCapabilities, capabilities), description_.linked ? 0x1bu : description_.bus ? 3u : 0u);
       return get<uint32_t>(p, offsetof(rm::PeerCapabilities, count)) == 2 ? kOk : kInvalidArgument;
     case rm::kGetGidInfo:
       if (get<uint32_t>(p, 4) != rm::kGidBinary) return kInvalidFlags;

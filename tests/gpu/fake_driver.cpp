@@ -62,6 +62,7 @@ T parametersOf(const rm::AllocCall& call) {
 FakeDriver::FakeDriver(Description description)
     : description_(std::move(description)),
       uvm_(abi_, description_.gpus > 1 ? std::vector{kUuid, kSecondUuid} : std::vector{kUuid}, description_.linked,
+           description_.bus,
            {[this](uint32_t client, uint32_t object) -> FakeUvm::Hooks::Found {
               const auto found = clients_.find(client);
               Object* const memory = found == clients_.end() ? nullptr : objectOf(found->second, object);

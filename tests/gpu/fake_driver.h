@@ -32,6 +32,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
     uint64_t memory = uint64_t{512} << 20;  // bytes, of all GPUs together
     unsigned gpus = 1;                      // at most 2
     bool linked = true;                     // by NVLink
+    bool bus = true;                        // or at least by a bus
     // node -> errno of opening it
     std::map<std::string, int> refusedNodes;
     bool confidential = false;

@@ -54,7 +54,7 @@ int FakeUvm::control(int file, unsigned long request, void* argument) {
       return answer(abi_->unregisterUuid + 8, kOk);
     case uvm::kEnablePeers: {
       const bool ours = isGpu(read<CUuuid>(bytes)) && isGpu(read<CUuuid>(bytes + 16));
-      return answer(32, linked_ || !ours || peers_ ? 0x26 : (peers_ = true, kOk));
+      return answer(32, linked_ || !bus_ || !ours || peers_ ? 0x26 : (peers_ = true, kOk));
     }
     case uvm::kCreateRange:
       return answer(16, createRange(read<uint64_t>(bytes), read<uint64_t>(bytes + 8)));

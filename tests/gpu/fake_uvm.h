@@ -27,9 +27,9 @@ class FakeUvm {
     std::function<void(uint32_t channel)> channelRegistered;
     uint32_t channelClass = 0;
   };
-  // `linked`: the GPUs are peers by NVLink.
-  FakeUvm(const backend::nvidia::Abi*& abi, std::vector<CUuuid> gpus, bool linked, Hooks hooks)
-      : abi_(abi), gpus_(std::move(gpus)), linked_(linked), hooks_(std::move(hooks)) {}
+  // `linked`: the GPUs are peers by NVLink; `bus`: they may become peers over a bus.
+  FakeUvm(const backend::nvidia::Abi*& abi, std::vector<CUuuid> gpus, bool linked, bool bus, Hooks hooks)
+      : abi_(abi), gpus_(std::move(gpus)), linked_(linked), bus_(bus), hooks_(std::move(hooks)) {}
 
   // 0 or -errno; the status goes into the structure.
   int control(int file, unsigned long request, void* argument);
@@ -65,7 +65,7 @@ class FakeUvm {
 
   const backend::nvidia::Abi*& abi_;
   const std::vector<CUuuid> gpus_;
-  const bool linked_;
+  const bool linked_, bus_;
   const Hooks hooks_;
   int main_ = -1;                      // the file that was initialised
   std::set<int> registered_, spaces_;  // GPUs

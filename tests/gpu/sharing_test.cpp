@@ -15,11 +15,12 @@ using alloc::Sharing;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-FakeDriver::Description gpus(unsigned count, bool linked = true) {
+FakeDriver::Description gpus(unsigned count, bool linked = true, bool bus = true) {
   FakeDriver::Description description;
   description.memory = 96 * kMiB;
   description.gpus = count;
   description.linked = linked;
+  description.bus = bus;
   return description;
 }
 
@@ -180,11 +181,33 @@ TEST_F(SharingTest, PeersReachWhatThereIsAndWhatIsToCome) {
   EXPECT_FALSE(finds(*other, fill.base, fill.pattern));
 }
 
-struct Unlinked : SharingTest {
-  Unlinked() : SharingTest(gpus(2, false)) {}
+struct OnABus : SharingTest {
+  OnABus() : SharingTest(gpus(2, false)) {}
 };
 
-TEST_F(Unlinked, GpusThatAreNoPeersSaySo) { EXPECT_FALSE(other->canReach(*one)); }
+TEST_F(OnABus, PeersAreEnabledFirst) {
+  ASSERT_TRUE(other->canReach(*one));
+  ASSERT_EQ(memory().commit(addresses, 2 * kMiB), CUDA_SUCCESS);
+  word(addresses) = 3;
+  ASSERT_EQ(other->reach(*one), CUDA_SUCCESS);
+  EXPECT_TRUE(finds(*other, addresses, 3));
+}
+
+struct NoPeers : SharingTest {
+  NoPeers() : SharingTest(gpus(2, false, false)) {}
+};
+
+TEST_F(NoPeers, SaySoAndLoseNothingByTrying) {
+  EXPECT_FALSE(other->canReach(*one));
+  ASSERT_EQ(memory().commit(addresses, 2 * kMiB), CUDA_SUCCESS);
+  ASSERT_EQ(memory().commit(addresses + 2 * kMiB, 2 * kMiB), CUDA_SUCCESS);
+  const size_t ranges = fake.driver.ranges();
+  EXPECT_NE(other->reach(*one), CUDA_SUCCESS);
+  EXPECT_EQ(fake.driver.ranges(), ranges);
+  ASSERT_EQ(memory().commit(addresses + 4 * kMiB, 2 * kMiB), CUDA_SUCCESS);
+  word(addresses + 4 * kMiB) = 8;
+  EXPECT_TRUE(finds(*one, addresses + 4 * kMiB, 8));
+}
 
 }  // namespace
 }  // namespace vg::testing

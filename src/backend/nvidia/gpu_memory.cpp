@@ -124,11 +124,13 @@ Result<alloc::PhysicalRef> GpuMemory::create(size_t bytes, alloc::Sharing sharin
 }
 
 CUresult GpuMemory::showTo(const Peers::Peer& peer) {
-  VG_CHECK(mappings_.showTo(peer));
-  const std::lock_guard guard(mutex_);
-  if (!peers_.add(peer)) return CUDA_SUCCESS;
-  for (const auto& [start, piece] : pieces_) VG_CHECK(Peers::showTo(peer, *piece.block));
-  return CUDA_SUCCESS;
+  {
+    const std::lock_guard guard(mutex_);
+    std::vector<Block*> blocks;
+    for (const auto& [start, piece] : pieces_) blocks.push_back(piece.block.get());
+    VG_CHECK(peers_.add(peer, blocks));
+  }
+  return mappings_.showTo(peer);
 }
 
 }  // namespace vg::backend::nvidia

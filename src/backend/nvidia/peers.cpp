@@ -4,10 +4,22 @@
 
 namespace vg::backend::nvidia {
 
-bool Peers::add(const Peer& peer) {
-  if (std::any_of(peers_.begin(), peers_.end(), [&](const Peer& other) { return other.gpu == peer.gpu; })) return false;
+CUresult Peers::add(const Peer& peer, const std::vector<Block*>& blocks) {
+  const auto same = [&](const Peer& other) { return other.gpu == peer.gpu; };
+  if (std::any_of(peers_.begin(), peers_.end(), same)) return CUDA_SUCCESS;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const CUresult shown = showTo(peer, *blocks[i]);
+    if (shown == CUDA_SUCCESS) continue;
+    while (i--) hideFrom(peer, *blocks[i]);
+    return shown;
+  }
   peers_.push_back(peer);
-  return true;
+  return CUDA_SUCCESS;
+}
+
+void Peers::hideFrom(const Peer& peer, Block& block) {
+  peer.known->remove(block.start());
+  block.hideFrom(*peer.gpu);
 }
 
 CUresult Peers::showTo(const Peer& peer, Block& block) {

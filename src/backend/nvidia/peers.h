@@ -17,16 +17,18 @@ class Peers {
   };
   // `own`: what the memory's own GPU knows. Outlives the blocks.
   explicit Peers(KnownRanges& own) : own_(own) {}
-  // False when it is one already.
-  bool add(const Peer& peer);
-  // Shows a block to one that was added after it was made.
-  static CUresult showTo(const Peer& peer, Block& block);
+  // Shows it the blocks there are, or none when one of them fails; those to come follow. Nothing when it is one
+  // already.
+  CUresult add(const Peer& peer, const std::vector<Block*>& blocks);
   // Makes a new block known to the GPU that it was made for, and to all others. What fails leaves nothing.
   CUresult show(Block& block);
   // Nobody knows the block any more.
   void hide(const Block& block);
 
  private:
+  static CUresult showTo(const Peer& peer, Block& block);
+  static void hideFrom(const Peer& peer, Block& block);
+
   KnownRanges& own_;
   std::vector<Peer> peers_;
 };

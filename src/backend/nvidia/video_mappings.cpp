@@ -28,9 +28,9 @@ void VideoMappings::unmap(std::byte* start, size_t bytes) {
 
 CUresult VideoMappings::showTo(const Peers::Peer& peer) {
   const std::lock_guard guard(mutex_);
-  if (!peers_.add(peer)) return CUDA_SUCCESS;
-  for (const auto& [start, block] : blocks_) VG_CHECK(Peers::showTo(peer, *block));
-  return CUDA_SUCCESS;
+  std::vector<Block*> blocks;
+  for (const auto& [start, block] : blocks_) blocks.push_back(block.get());
+  return peers_.add(peer, blocks);
 }
 
 }  // namespace vg::backend::nvidia

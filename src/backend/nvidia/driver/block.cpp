@@ -93,6 +93,10 @@ CUresult Block::showTo(Gpu& peer) {
   return CUDA_SUCCESS;
 }
 
+void Block::hideFrom(const Gpu& peer) {
+  if (std::erase(peers_, &peer)) (void)gpu_.uvm().unmapMemory(peer.facts().uuid, address(), bytes_);
+}
+
 CUresult Block::mapToCpu() {
   const bool video = memory_->where() == Where::Video;
   const int minor = video ? static_cast<int>(gpu_.card().minor) : -1;

@@ -41,6 +41,8 @@ class Block {
   CUresult setReadOnly(bool readOnly);
   // Another GPU sees it, too, at the same addresses. Requires: the GPUs are peers (Uvm::enablePeers).
   CUresult showTo(Gpu& peer);
+  // It does not any more, or never did.
+  void hideFrom(const Gpu& peer);
 
  private:
   Block(Gpu& gpu, std::byte* start, size_t bytes) : gpu_(gpu), start_(start), bytes_(bytes) {}
