@@ -1,10 +1,11 @@
-// The opcode matrix in compiled code, for every vector width that this machine runs, against what a GPU answered.
-// Arguments: unit/ptx/matrix_arguments.h.
+// The opcode matrix in compiled code, for every vector width that this machine runs, against what a GPU answered, or,
+// with `interpreter` for a record, against the interpreter. Arguments: unit/ptx/matrix_arguments.h.
 #include <cinttypes>
 #include <cstdlib>
 
 #include "ptx_compiler/harness.h"
 #include "unit/ptx/matrix_arguments.h"
+#include "unit/ptx/opcode_interpret.h"
 
 namespace vg::ptx::test {
 namespace {
@@ -31,9 +32,21 @@ void report(const Case& c, const char* target, const Record& expected, const Rec
               expected.results[result][thread]);
 }
 
+std::map<std::string, Record> interpreted(const std::vector<Case>& cases, const Arguments& arguments) {
+  std::map<std::string, Record> records;
+  for (size_t k = 0; k < cases.size(); ++k) {
+    if (!arguments.wants(cases[k], k)) continue;
+    std::string problem;
+    records[cases[k].name] = recordOf(cases[k], harness::interpretCase(cases[k], &problem));
+    if (!problem.empty()) std::printf("%s: %s\n", cases[k].name.c_str(), problem.c_str());
+  }
+  return records;
+}
+
 int run(const Arguments& arguments) {
   const std::vector<Case> cases = allCases();
-  const auto records = readPackedRecords(arguments.record(), cases);
+  const auto records = arguments.record() == "interpreter" ? interpreted(cases, arguments)
+                                                           : readPackedRecords(arguments.record(), cases);
   if (records.empty()) return std::printf("no record in %s\n", arguments.record().c_str()), 2;
   bool failed = false;
   for (const Target& target : targets()) {

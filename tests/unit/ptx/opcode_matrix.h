@@ -597,6 +597,7 @@ inline void warps(Builder& m) {
 }  // namespace vg::ptx::matrix
 
 #include "unit/ptx/opcode_async.h"
+#include "unit/ptx/opcode_forms.h"
 #include "unit/ptx/opcode_products.h"
 #include "unit/ptx/opcode_tensor.h"
 
@@ -705,6 +706,9 @@ inline std::vector<Case> allCases() {
   asyncStores(m);
   asyncReductions(m);
   tensorCopies(m);
+  memoryForms(m);
+  atomicForms(m);
+  otherForms(m);
   return std::move(m.cases);
 }
 
