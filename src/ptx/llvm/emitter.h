@@ -46,6 +46,13 @@ struct Form {
   Chunks chunks;                  // varying
 };
 
+inline Form uniformForm(llvm::Value* scalar) {
+  Form form;
+  form.shape = {Shape::Uniform, 0, false};
+  form.scalar = scalar;
+  return form;
+}
+
 struct Mask {
   bool full = true;  // statically all lanes
   Chunks chunks;     // <W x i1> unless full
@@ -312,7 +319,7 @@ class Emitter {
   bool computePredicate(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* compare(const Instruction& i, Type type, Value* a, Value* b);
 
-  // --- emit_memory.cpp
+  // --- emit_address.cpp, emit_load.cpp, emit_store.cpp
   struct Address {
     Space space = Space::None;
     Shape shape;
@@ -326,7 +333,12 @@ class Emitter {
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
   Value* addressLane(const Address& a, Value* lane);      // i64
+  void loadParameters(const Instruction& i);
+  void loadUniform(const Instruction& i, const Address& a, const Mask& mask);
+  void loadVarying(const Instruction& i, const Address& a, const Mask& mask);
   void emitLoad(const Instruction& i);
+  void storeUniform(const Instruction& i, const Address& a, const Mask& mask);
+  void storeVarying(const Instruction& i, const Address& a, const Mask& mask);
   void emitStore(const Instruction& i);
   void emitConversionOfArgument(const Instruction& i);
   using Components = llvm::SmallVector<Chunks, 4>;
@@ -353,8 +365,14 @@ class Emitter {
   Value* widenLoaded(Value* v, Type type, Class to);
   Value* repeatMask(Value* mask, uint32_t count, uint32_t part);
   void prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes);  // emit_prefetch.cpp
-  void copyAsync(const Instruction& i);
   bool canMaskedAccess(uint32_t bits) const { return options_.avx512 || (options_.avx2 && bits >= 32); }
+
+  // --- emit_copy.cpp
+  uint32_t bytesToCopy(const Instruction& i);
+  Value* bytesToRead(const Instruction& i, uint32_t chunk, uint32_t bytes);
+  Value* loadBytes(Value* addresses, uint32_t bits, Value* bound, uint32_t first, Value* lanes);
+  Components loadLimited(const Instruction& i, const Address& source, uint32_t bits, uint32_t count, const Mask& mask);
+  void copyAsync(const Instruction& i);
 
   // --- emit_alignment.cpp
   void checkAlignment(const Instruction& i, size_t source, const Mask& mask);
@@ -393,8 +411,12 @@ class Emitter {
   // --- emit_matrix.cpp
   void emitMatrix(const Instruction& i);
 
-  // --- emit_warp.cpp
+  // --- emit_warp.cpp (which), emit_shuffle.cpp, emit_vote.cpp, emit_redux.cpp, emit_barrier.cpp, emit_syscall.cpp
   bool emitWarpOperation(const Instruction& i);
+  void shuffleKnown(const Instruction& i, const Chunks& data, uint64_t b, uint64_t c, Form& value, Form& inRange);
+  std::pair<Value*, Value*> sourceLanes(const Instruction& i, uint32_t chunk);
+  Value* lanesFromMemory(llvm::AllocaInst* data, Value* from);
+  void shuffleByLanes(const Instruction& i, const Chunks& data, Form& value, Form& inRange);
   void emitShuffle(const Instruction& i);
   void emitVote(const Instruction& i);
   void emitMatch(const Instruction& i);

@@ -128,4 +128,32 @@ bool needsExactMask(const ptx::Instruction& i) {
   }
 }
 
+bool isVolatileAccess(const ptx::Instruction& i) {
+  return i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Release) ||
+         i.has(Mod::Mmio) || i.has(Mod::Cv);
+}
+
+bool isScattered(const Program& program, ValueId id, int depth) {
+  if (id == kNone || depth > 8) return false;
+  const auto& v = program.values[id];
+  if (v.kind != Value::Result || !v.shape.varying()) return false;
+  const Instruction& i = program.instructions[v.instruction];
+  if (i.function == &program.made->function) return true;  // what calls keep
+  switch (i.ast->op) {
+    case Op::Alloca:
+      return true;
+    case Op::Ld:
+    case Op::Ldu:
+      return i.sources[0] != kNone;
+    case Op::Atom:
+    case Op::Shfl:
+      return true;
+    default:
+      break;
+  }
+  for (ValueId s : i.sources)
+    if (isScattered(program, s, depth + 1)) return true;
+  return false;
+}
+
 }  // namespace vg::ptx::gen

@@ -1,0 +1,270 @@
+// Loads. The shape of the address decides: one scalar access, whole vectors, or an access for each lane.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "ptx/llvm/emit_memory.h"
+#include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/single_loads.h"
+
+namespace vg::ptx::gen {
+
+// The addresses of the lanes of a mask, and for the others one where loads do no harm.
+llvm::Value* Emitter::orNowhere(Value* addresses, Value* mask) {
+  const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
+  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
+  return b_.CreateSelect(mask, addresses, b_.CreateVectorSplat(lanes, b_.CreatePtrToInt(dummy_, b_.getInt64Ty())));
+}
+
+llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile) {
+  const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
+  if (options_.avx512 && bits >= 32 && !isVolatile && lanes >= 8) {
+    if (lanes > 8)
+      return concat(gather(slice(addresses, 0, 8), bits, slice(mask, 0, 8), false),
+                    gather(slice(addresses, 8, 8), bits, slice(mask, 8, 8), false));
+    auto* type = llvm::FixedVectorType::get(integerType(bits), 8);
+    return callIntrinsic(
+        bits == 32 ? llvm::Intrinsic::x86_avx512_mask_gather_qpi_512 : llvm::Intrinsic::x86_avx512_mask_gather_qpq_512,
+        {},
+        {llvm::Constant::getNullValue(type), llvm::ConstantPointerNull::get(b_.getPtrTy()), addresses, mask,
+         b_.getInt32(1)});
+  }
+  Value* const safe = orNowhere(addresses, mask);
+  Value* out = llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), lanes));
+  for (uint32_t l = 0; l < lanes; ++l) {
+    auto* load = b_.CreateAlignedLoad(integerType(bits), pointer(b_.CreateExtractElement(safe, l)),
+                                      llvm::Align(bits / 8), isVolatile);
+    out = b_.CreateInsertElement(out, load, l);
+  }
+  return out;
+}
+
+llvm::Value* Emitter::repeatMask(Value* mask, uint32_t count, uint32_t) {
+  llvm::SmallVector<int, 64> order;
+  for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>(e / count));
+  return b_.CreateShuffleVector(mask, order);
+}
+
+Emitter::Components Emitter::loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
+                                     bool isVolatile) {
+  Components out(count);
+  const uint32_t bytes = bits / 8;
+  auto* type = llvm::FixedVectorType::get(integerType(bits), w_ * count);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const at = pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
+    Value* loaded;
+    if (mask.full) {
+      loaded = b_.CreateAlignedLoad(type, at, llvm::Align(bytes), isVolatile);
+    } else {
+      Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
+      auto* const masked = b_.CreateMaskedLoad(type, at, llvm::Align(bytes), lanes, llvm::Constant::getNullValue(type));
+      if (a.space == Space::Shared) markShared(*masked);
+      loaded = masked;
+    }
+    for (uint32_t n = 0; n < count; ++n) {
+      if (count == 1) {
+        out[n].push_back(loaded);
+        continue;
+      }
+      llvm::SmallVector<int, 16> order;
+      for (uint32_t l = 0; l < w_; ++l) order.push_back(static_cast<int>(l * count + n));
+      out[n].push_back(b_.CreateShuffleVector(loaded, order));
+    }
+  }
+  return out;
+}
+
+// Vectors that other threads may be writing, a lane at a time.
+Emitter::Components Emitter::loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask) {
+  Components out(count);
+  const Chunks lanes = chunksOf(mask);
+  auto* const element = llvm::FixedVectorType::get(integerType(bits), count);
+  auto* const row = llvm::FixedVectorType::get(integerType(bits), w_);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const safe = orNowhere(addressChunk(a, c), lanes[c]);
+    llvm::SmallVector<Value*, 8> rows(count, llvm::PoisonValue::get(row));
+    for (uint32_t l = 0; l < w_; ++l) {
+      Value* const loaded =
+          b_.CreateBitCast(b_.CreateAlignedLoad(wholeType(b_, bits / 8 * count),
+                                                pointer(b_.CreateExtractElement(safe, l)), llvm::Align(bits / 8), true),
+                           element);
+      for (uint32_t n = 0; n < count; ++n)
+        rows[n] = b_.CreateInsertElement(rows[n], b_.CreateExtractElement(loaded, n), l);
+    }
+    for (uint32_t n = 0; n < count; ++n) out[n].push_back(rows[n]);
+  }
+  return out;
+}
+
+Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
+                                      bool isVolatile) {
+  if (isVolatile && count > 1 && wholeType(b_, bits / 8 * count)) return loadWhole(a, bits, count, mask);
+  Components out(count);
+  const Chunks lanes = chunksOf(mask);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const addresses = addressChunk(a, c);
+    for (uint32_t n = 0; n < count; ++n) {
+      Value* const at =
+          n == 0 ? addresses
+                 : b_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), uint64_t{n} * (bits / 8)));
+      out[n].push_back(gather(at, bits, lanes[c], isVolatile));
+    }
+  }
+  return out;
+}
+
+// Lane after lane, for rows that turn out not to be any: slow, and a tenth of the code of gathers.
+Emitter::Components Emitter::loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
+                                         bool isVolatile) {
+  LType* const element = integerType(bits);
+  const auto lanesOf = [&](uint32_t n) { return scratch(kFirstElement + n); };
+  forEachLane(mask, [&](Value* lane) {
+    Value* const address = addressLane(a, lane);
+    for (uint32_t n = 0; n < count; ++n) {
+      Value* const at = pointer(b_.CreateAdd(address, b_.getInt64(uint64_t{n} * (bits / 8))));
+      Value* const loaded = b_.CreateAlignedLoad(element, at, llvm::Align(bits / 8), isVolatile);
+      b_.CreateStore(loaded, laneAddress(lanesOf(n), lane, element));
+    }
+  });
+  Components out(count);
+  for (uint32_t n = 0; n < count; ++n) out[n] = reload(lanesOf(n), element);
+  return out;
+}
+
+Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
+                                       bool isVolatile) {
+  const uint32_t stride = bits / 8 * count;
+  const bool rowPossible = mask.full || (canMaskedAccess(bits) && !isVolatile);
+  const bool row = a.shape.affine() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
+  if (row && !a.holds) return loadRow(a, bits, count, mask, isVolatile);
+  Value* test = nullptr;
+  Address straight = a;
+  if (row) {
+    test = a.holds;
+  } else if (a.shape.varying() && rowPossible && count == 1 && !isScattered(program_, a.value)) {
+    test = consecutive(a, stride, mask);
+    straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
+    if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
+  }
+  if (!test) return loadEach(a, bits, count, mask, isVolatile);
+  BB* const fast = newBlock("row");
+  BB* const slow = newBlock("each");
+  BB* const after = newBlock("after");
+  row ? branchLikely(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
+  const bool caching = std::exchange(caching_, false);
+  b_.SetInsertPoint(fast);
+  const Components quick = loadRow(straight, bits, count, mask, isVolatile);
+  BB* const fastEnd = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(slow);
+  const bool whole = isVolatile && count > 1;
+  const Components each =
+      row && !whole ? loadByTurns(a, bits, count, mask, isVolatile) : loadEach(a, bits, count, mask, isVolatile);
+  BB* const slowEnd = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  caching_ = caching;
+  b_.SetInsertPoint(after);
+  Components out(count);
+  for (uint32_t n = 0; n < count; ++n)
+    for (uint32_t c = 0; c < k_; ++c) {
+      auto* phi = b_.CreatePHI(quick[n][c]->getType(), 2);
+      phi->addIncoming(quick[n][c], fastEnd);
+      phi->addIncoming(each[n][c], slowEnd);
+      out[n].push_back(phi);
+    }
+  return out;
+}
+
+// A loaded element as a register holds it: extended by its type when the register is wider.
+llvm::Value* Emitter::widenLoaded(Value* v, Type type, Class to) {
+  return extend(asInteger(v, ptx::bitsOf(type)), bitsOf(to), isSigned(type));
+}
+
+void Emitter::emitConversionOfArgument(const Instruction& i) {
+  const auto& v = program_.values[i.results[0]];
+  Form form;
+  form.shape = v.shape;
+  if (!v.shape.varying()) {
+    form.scalar = widenLoaded(scalarOf(i.sources[1]), i.ast->type(), v.type);
+  } else {
+    for (uint32_t c = 0; c < k_; ++c)
+      form.chunks.push_back(widenLoaded(chunkOf(i.sources[1], c), i.ast->type(), v.type));
+  }
+  finish(i, 0, std::move(form));
+}
+
+// 128-bit elements travel as two of 64 bits, the lower first.
+Chunks Emitter::joinHalves(const Components& halves) {
+  LType* const wide = vectorOf(b_.getInt128Ty());
+  Chunks out;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const high = b_.CreateShl(b_.CreateZExt(halves[1][c], wide), llvm::ConstantInt::get(wide, 64));
+    out.push_back(b_.CreateOr(high, b_.CreateZExt(halves[0][c], wide)));
+  }
+  return out;
+}
+
+// Parameters are read once a launch.
+void Emitter::loadParameters(const Instruction& i) {
+  const auto& base = program_.values[i.sources[0]];
+  const uint32_t bits = ptx::bitsOf(i.ast->type());
+  const int64_t offset = program_.parameters[base.symbol].offset + base.offset + i.offsets[0];
+  for (uint32_t n = 0; n < i.results.size(); ++n) {
+    if (i.results[n] == kNone) continue;
+    Value* const element = parameter(offset + n * (bits / 8), integerType(bits));
+    finish(i, n, uniformForm(widenLoaded(element, i.ast->type(), program_.values[i.results[n]].type)));
+  }
+}
+
+// One place for all lanes.
+void Emitter::loadUniform(const Instruction& i, const Address& a, const Mask& mask) {
+  const Type type = i.ast->type();
+  const uint32_t bits = ptx::bitsOf(type), count = static_cast<uint32_t>(i.results.size());
+  const bool isVolatile = isVolatileAccess(*i.ast);
+  const auto loadAs = [&](LType* as, uint32_t n) {
+    const auto load = [&]() -> Value* {
+      Value* const at = pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{n} * (bits / 8))));
+      return b_.CreateAlignedLoad(as, at, llvm::Align(bits / 8), isVolatile);
+    };
+    return i.guard == kNone ? load() : whenTrue(anyLane(mask), as, load);
+  };
+  LType* const whole = isVolatile && count > 1 ? wholeType(b_, bits / 8 * count) : nullptr;
+  Value* const vector =
+      whole ? b_.CreateBitCast(loadAs(whole, 0), llvm::FixedVectorType::get(integerType(bits), count)) : nullptr;
+  for (uint32_t n = 0; n < count; ++n) {
+    if (i.results[n] == kNone) continue;
+    Value* const element = vector ? b_.CreateExtractElement(vector, n) : loadAs(integerType(bits), n);
+    finish(i, n, uniformForm(widenLoaded(element, type, program_.values[i.results[n]].type)));
+  }
+}
+
+void Emitter::loadVarying(const Instruction& i, const Address& a, const Mask& mask) {
+  const Type type = i.ast->type();
+  const uint32_t bits = ptx::bitsOf(type), count = static_cast<uint32_t>(i.results.size());
+  if (mask.full && a.shape.affine() && (a.space == Space::Global || a.space == Space::None))
+    prefetchAhead(i, a, kWarpSize * count * bits / 8);
+  const bool wide = bits == 128;
+  Components data = loadLanes(a, wide ? 64 : bits, wide ? 2 : count, mask, isVolatileAccess(*i.ast));
+  if (wide) data = {joinHalves(data)};
+  for (uint32_t n = 0; n < count; ++n) {
+    if (i.results[n] == kNone) continue;
+    Form form;
+    form.shape = {Shape::Varying, 0, false};
+    for (uint32_t c = 0; c < k_; ++c)
+      form.chunks.push_back(widenLoaded(data[n][c], type, program_.values[i.results[n]].type));
+    finish(i, n, std::move(form));
+  }
+}
+
+void Emitter::emitLoad(const Instruction& i) {
+  const uint32_t bits = ptx::bitsOf(i.ast->type());
+  if (bits < 8 || (bits > 64 && (bits != 128 || i.results.size() > 1))) unsupported(i, "width of an element");
+  const auto& base = program_.values[i.sources[0]];
+  if (base.kind == vg::ptx::gen::Value::Symbol && base.symbolKind == SymbolKind::Parameter) return loadParameters(i);
+  const Address a = addressOf(i, 0, i.ast->space);
+  const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
+  a.shape.uniform() ? loadUniform(i, a, mask) : loadVarying(i, a, mask);
+  if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
+}
+
+}  // namespace vg::ptx::gen

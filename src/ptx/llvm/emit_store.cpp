@@ -1,0 +1,205 @@
+// Stores, by the shape of the address as loads are.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "ptx/llvm/emit_memory.h"
+#include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+void Emitter::scatter(Value* addresses, Value* data, uint32_t bits, Value* mask) {
+  const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
+  if (lanes > 8) {
+    scatter(slice(addresses, 0, 8), slice(data, 0, 8), bits, slice(mask, 0, 8));
+    return scatter(slice(addresses, 8, 8), slice(data, 8, 8), bits, slice(mask, 8, 8));
+  }
+  callIntrinsic(
+      bits == 32 ? llvm::Intrinsic::x86_avx512_mask_scatter_qpi_512 : llvm::Intrinsic::x86_avx512_mask_scatter_qpq_512,
+      {}, {llvm::ConstantPointerNull::get(b_.getPtrTy()), mask, addresses, data, b_.getInt32(1)});
+}
+
+// Lane-major: element e of a chunk belongs to lane e / count.
+llvm::Value* Emitter::interleaved(const Components& data, uint32_t c) {
+  const uint32_t count = static_cast<uint32_t>(data.size());
+  if (count == 1) return data[0][c];
+  llvm::SmallVector<Value*, 8> parts;
+  for (uint32_t n = 0; n < count; ++n) parts.push_back(data[n][c]);
+  while (parts.size() > 1) {
+    llvm::SmallVector<Value*, 8> joined;
+    for (size_t n = 0; n + 1 < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
+    parts = joined;
+  }
+  llvm::SmallVector<int, 64> order;
+  for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>((e % count) * w_ + e / count));
+  return b_.CreateShuffleVector(parts[0], order);
+}
+
+void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+  const uint32_t count = static_cast<uint32_t>(data.size());
+  const uint32_t bytes = bits / 8;
+  const auto place = [&](uint32_t c) {
+    return pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
+  };
+  const auto storeWhole = [&](uint32_t c) {
+    b_.CreateAlignedStore(interleaved(data, c), place(c), llvm::Align(bytes), isVolatile);
+  };
+  const auto storeMasked = [&](uint32_t c) {
+    Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
+    b_.CreateMaskedStore(interleaved(data, c), place(c), llvm::Align(bytes), lanes);
+  };
+  for (uint32_t c = 0; c < k_; ++c) {
+    if (mask.full) {
+      storeWhole(c);
+    } else if (options_.avx512) {
+      storeMasked(c);
+    } else {
+      // Slow on some processors without AVX-512, and most chunks are all there or not at all.
+      const Mask chunk{false, {mask.chunks[c]}};
+      BB* const whole = newBlock("whole");
+      BB* const rest = newBlock("rest");
+      BB* const some = newBlock("some");
+      BB* const after = newBlock("after");
+      b_.CreateCondBr(allLanes(chunk), whole, rest);
+      b_.SetInsertPoint(whole);
+      storeWhole(c);
+      b_.CreateBr(after);
+      b_.SetInsertPoint(rest);
+      b_.CreateCondBr(anyLane(chunk), some, after);
+      b_.SetInsertPoint(some);
+      storeMasked(c);
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+    }
+  }
+}
+
+// The elements of one lane, in one piece: no other thread sees a part of a vector.
+void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& elements, uint32_t bits,
+                          bool isVolatile) {
+  Value* data = elements[0];
+  // Floats are stored as such: what leaves a vector for memory on its way through an integer takes two steps.
+  if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(data); cast && !cast->getSrcTy()->isVectorTy())
+    data = cast->getOperand(0);
+  if (elements.size() > 1) {
+    data =
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), static_cast<unsigned>(elements.size())));
+    for (size_t n = 0; n < elements.size(); ++n) data = b_.CreateInsertElement(data, elements[n], n);
+    if (llvm::Type* const whole = wholeType(b_, bits / 8 * static_cast<uint32_t>(elements.size())))
+      data = b_.CreateBitCast(data, whole);
+  }
+  b_.CreateAlignedStore(data, pointer(address), llvm::Align(bits / 8), isVolatile);
+}
+
+void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+  if (options_.avx512 && bits >= 32 && !isVolatile && w_ >= 8 && data.size() == 1) {
+    const Chunks lanes = chunksOf(mask);
+    for (uint32_t c = 0; c < k_; ++c) scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
+    return;
+  }
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  auto* const where = spill(0, addresses);
+  llvm::SmallVector<llvm::AllocaInst*, 8> what;
+  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
+  forEachLane(mask, [&](Value* lane) {
+    Value* const at = b_.CreateLoad(b_.getInt64Ty(), laneAddress(where, lane, b_.getInt64Ty()));
+    llvm::SmallVector<Value*, 8> elements;
+    for (llvm::AllocaInst* element : what)
+      elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
+    storeVector(at, elements, bits, isVolatile);
+  });
+}
+
+void Emitter::storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+  llvm::SmallVector<llvm::AllocaInst*, 8> what;
+  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
+  forEachLane(mask, [&](Value* lane) {
+    llvm::SmallVector<Value*, 8> elements;
+    for (llvm::AllocaInst* element : what)
+      elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
+    storeVector(addressLane(a, lane), elements, bits, isVolatile);
+  });
+}
+
+void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+  const uint32_t stride = bits / 8 * static_cast<uint32_t>(data.size());
+  const bool rowPossible = mask.full || (canMaskedAccess(bits) && !isVolatile);
+  const bool row = a.shape.affine() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
+  if (row && !a.holds) return storeRow(a, bits, data, mask, isVolatile);
+  Value* test = nullptr;
+  Address straight = a;
+  if (row) {
+    test = a.holds;
+  } else if (a.shape.varying() && rowPossible && data.size() == 1 && !isScattered(program_, a.value)) {
+    test = consecutive(a, stride, mask);
+    straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
+    if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
+  }
+  if (!test) return storeEach(a, bits, data, mask, isVolatile);
+  BB* const fast = newBlock("row");
+  BB* const slow = newBlock("each");
+  BB* const after = newBlock("after");
+  row ? branchLikely(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
+  const bool caching = std::exchange(caching_, false);
+  b_.SetInsertPoint(fast);
+  storeRow(straight, bits, data, mask, isVolatile);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(slow);
+  row ? storeByTurns(a, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
+  b_.CreateBr(after);
+  caching_ = caching;
+  b_.SetInsertPoint(after);
+}
+
+// 128-bit elements travel as two of 64 bits, the lower first.
+Emitter::Components Emitter::splitHalves(ValueId wide) {
+  LType* const half = vectorOf(b_.getInt64Ty());
+  Components out(2);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const v = asInteger(chunkOf(wide, c), 128);
+    out[0].push_back(b_.CreateTrunc(v, half));
+    out[1].push_back(b_.CreateTrunc(b_.CreateLShr(v, llvm::ConstantInt::get(v->getType(), 64)), half));
+  }
+  return out;
+}
+
+// All lanes store to one place: the highest one's value stays.
+void Emitter::storeUniform(const Instruction& i, const Address& a, const Mask& mask) {
+  const uint32_t bits = ptx::bitsOf(i.ast->type());
+  Value* last = nullptr;
+  const auto lastOf = [&](ValueId id) -> Value* {
+    if (program_.values[id].shape.uniform()) return scalarOf(id);
+    if (mask.full) return b_.CreateExtractElement(chunkOf(id, k_ - 1), w_ - 1);
+    if (!last)
+      last = b_.CreateSub(b_.getInt32(31),
+                          callIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()}, {maskBits(mask), b_.getFalse()}));
+    return extractLane(vectorsOf(id), last);
+  };
+  llvm::SmallVector<Value*, 8> elements;
+  for (uint32_t n = 0; n < i.ast->vectorWidth; ++n) elements.push_back(asInteger(lastOf(i.sources[n + 1]), bits));
+  storeVector(a.scalar, elements, bits, isVolatileAccess(*i.ast));
+}
+
+void Emitter::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {
+  const uint32_t bits = ptx::bitsOf(i.ast->type());
+  const bool isVolatile = isVolatileAccess(*i.ast);
+  if (bits == 128) return storeLanes(a, 64, splitHalves(i.sources[1]), mask, isVolatile);
+  Components data(i.ast->vectorWidth);
+  for (uint32_t n = 0; n < data.size(); ++n)
+    for (uint32_t c = 0; c < k_; ++c) data[n].push_back(asInteger(chunkOf(i.sources[n + 1], c), bits));
+  storeLanes(a, bits, data, mask, isVolatile);
+}
+
+void Emitter::emitStore(const Instruction& i) {
+  const uint32_t bits = ptx::bitsOf(i.ast->type());
+  if (bits < 8 || (bits > 64 && (bits != 128 || i.ast->vectorWidth > 1))) unsupported(i, "width of an element");
+  if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
+  const Address a = addressOf(i, 0, i.ast->space);
+  const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
+  if (!a.shape.uniform()) return storeVarying(i, a, mask);
+  if (i.guard == kNone) return storeUniform(i, a, mask);
+  ifTrue(anyLane(mask), [&] { storeUniform(i, a, mask); });
+}
+
+}  // namespace vg::ptx::gen
