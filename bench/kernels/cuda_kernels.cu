@@ -1,4 +1,4 @@
-// The nine kernels in CUDA, through the runtime API: on Verdigris by way of whatever libcuda.so.1 is found.
+// The kernels in CUDA, through the runtime API: on Verdigris by way of whatever libcuda.so.1 is found.
 #include <cuda_runtime.h>
 
 #include "kernels.h"
@@ -39,6 +39,12 @@ __global__ void sgemm(const float* a, const float* b, float* c, int n) {
     __syncthreads();
   }
   c[row * n + column] = sum;
+}
+
+__global__ void turn(cudaTextureObject_t picture, float* out, float c, float s) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  const float u = (x + 0.5f) / kPictureSide - 0.5f, v = (y + 0.5f) / kPictureSide - 0.5f;
+  out[y * kPictureSide + x] = tex2D<float>(picture, u * c - v * s + 0.5f, v * c + u * s + 0.5f);
 }
 
 __inline__ __device__ float warpSum(float value) {
@@ -107,6 +113,33 @@ struct Array {
     CHECK(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost));
     return values;
   }
+};
+
+// A square picture that repeats itself, read by coordinates from 0 to 1 and mixed between elements.
+class Picture {
+ public:
+  explicit Picture(const std::vector<float>& values) {
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    CHECK(cudaMallocArray(&array_, &format, kPictureSide, kPictureSide));
+    const size_t row = kPictureSide * sizeof(float);
+    CHECK(cudaMemcpy2DToArray(array_, 0, 0, values.data(), row, row, kPictureSide, cudaMemcpyHostToDevice));
+    cudaResourceDesc memory{};
+    memory.resType = cudaResourceTypeArray;
+    memory.res.array.array = array_;
+    cudaTextureDesc reads{};
+    reads.addressMode[0] = reads.addressMode[1] = cudaAddressModeWrap;
+    reads.filterMode = cudaFilterModeLinear;
+    reads.normalizedCoords = 1;
+    CHECK(cudaCreateTextureObject(&texture, &memory, &reads, nullptr));
+  }
+  ~Picture() {
+    cudaDestroyTextureObject(texture);
+    cudaFreeArray(array_);
+  }
+  cudaTextureObject_t texture = 0;
+
+ private:
+  cudaArray_t array_ = nullptr;
 };
 
 static void finish() {
@@ -218,6 +251,19 @@ int main() {
     const auto picture = out.host();
     expectMandelbrot(picture);
     report("mandelbrot", roundsOf(picture), "Giter/s", run);
+  }
+  {
+    const auto in = floats(kPictureSide * kPictureSide, 12);
+    const Picture picture(in);
+    Array<float> out(in.size());
+    const auto run = [&] {
+      turn<<<dim3(kPictureSide / 32, kPictureSide / 8), dim3(32, 8)>>>(
+          picture.texture, out.data, std::cos(kPictureAngle), std::sin(kPictureAngle));
+      finish();
+    };
+    run();
+    expectNear("textureLinear", out.host(), turned(in), 4.0 / 256);  // texture units mix by 256ths
+    report("textureLinear", kPictureSide * kPictureSide, "Gelem/s", run);
   }
   return 0;
 }

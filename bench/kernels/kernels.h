@@ -1,5 +1,6 @@
-// What the kernel benchmarks share: nine kernels by name, their sizes and inputs, the right results, and the clock.
-// Each program implements all nine in its own way (CUDA, OpenMP, OpenCL), proves each result once and then times it.
+// What the kernel benchmarks share: ten kernels by name, their sizes and inputs, the right results, and the clock.
+// Each program implements all in its own way (CUDA, OpenMP; OpenCL all but the texture), proves each result once and
+// then times it.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,8 @@ constexpr int kBins = 256;
 constexpr int kGatherSize = 1 << 20;
 constexpr int kMandelbrotSide = 512;
 constexpr int kMandelbrotRounds = 256;
+constexpr int kPictureSide = 1024;  // a picture turned by linear reads of a texture that repeats itself
+constexpr float kPictureAngle = 0.5f;
 constexpr float kSaxpyFactor = 0.001f;
 
 inline std::vector<float> floats(size_t size, unsigned seed) {
@@ -79,6 +82,28 @@ inline std::vector<unsigned> histogramOf(const std::vector<unsigned>& in) {
   std::vector<unsigned> bins(kBins, 0);
   for (unsigned value : in) ++bins[value];
   return bins;
+}
+
+// What a texture unit reads at (u, v), 0 to 1: the four elements around, mixed.
+inline float mixedAt(const float* picture, float u, float v) {
+  const int n = kPictureSide;
+  const float x = (u - std::floor(u)) * n - 0.5f, y = (v - std::floor(v)) * n - 0.5f;
+  const float left = std::floor(x), top = std::floor(y), a = x - left, b = y - top;
+  const int x0 = (int(left) + n) % n, y0 = (int(top) + n) % n, x1 = (x0 + 1) % n, y1 = (y0 + 1) % n;
+  const float upper = picture[y0 * n + x0] * (1 - a) + picture[y0 * n + x1] * a;
+  const float lower = picture[y1 * n + x0] * (1 - a) + picture[y1 * n + x1] * a;
+  return upper * (1 - b) + lower * b;
+}
+
+inline std::vector<float> turned(const std::vector<float>& picture) {
+  std::vector<float> out(picture.size());
+  const float c = std::cos(kPictureAngle), s = std::sin(kPictureAngle);
+  for (int y = 0; y < kPictureSide; ++y)
+    for (int x = 0; x < kPictureSide; ++x) {
+      const float u = (x + 0.5f) / kPictureSide - 0.5f, v = (y + 0.5f) / kPictureSide - 0.5f;
+      out[y * kPictureSide + x] = mixedAt(picture.data(), u * c - v * s + 0.5f, v * c + u * s + 0.5f);
+    }
+  return out;
 }
 
 // How many of a picture's rounds may differ: multiplies and adds are fused in one implementation and not in another.

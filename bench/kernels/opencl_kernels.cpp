@@ -1,4 +1,4 @@
-// The nine kernels in OpenCL C, with the work-groups of the CUDA version; run by whatever platform has a CPU device.
+// The kernels in OpenCL C, with the work-groups of the CUDA version; run by whatever platform has a CPU device.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 

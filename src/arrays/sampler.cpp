@@ -56,16 +56,6 @@ int64_t resolve(int64_t at, int64_t size, Addressing addressing) {
   }
 }
 
-Texel borderOf(const TextureView& view, const SamplerState& sampler) {
-  Texel texel{};
-  if (view.buffer) return texel;
-  const bool isFloat = ofFloats(view);
-  for (unsigned c = 0; c < std::min(view.channels, 4u); ++c)
-    texel.words[c] =
-        isFloat ? wordOf(sampler.border[c]) : static_cast<uint32_t>(static_cast<int64_t>(sampler.border[c]));
-  return texel;
-}
-
 // Reads of one level by whole coordinates that may lie outside.
 class LevelReader {
  public:
@@ -273,6 +263,16 @@ float levelOf(const TextureView& view, const SamplerState& sampler, float asked)
 }
 
 }  // namespace
+
+Texel borderOf(const TextureView& view, const SamplerState& sampler) {
+  Texel texel{};
+  if (view.buffer) return texel;
+  const bool isFloat = ofFloats(view);
+  for (unsigned c = 0; c < std::min(view.channels, 4u); ++c)
+    texel.words[c] =
+        isFloat ? wordOf(sampler.border[c]) : static_cast<uint32_t>(static_cast<int64_t>(sampler.border[c]));
+  return texel;
+}
 
 Texel sample(const TextureView& view, const SamplerState& sampler, const SamplePoint& point) {
   if (!view.whole || view.levels.size() == 1) return sampleLevel(view, sampler, point, 0);

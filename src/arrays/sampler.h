@@ -35,6 +35,9 @@ struct FetchPoint {
 };
 Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point);
 
+// What reads beyond the edges give where the sampler says border.
+Texel borderOf(const TextureView& view, const SamplerState& sampler);
+
 // The level for coordinates that change by dx and dy from pixel to pixel.
 float levelOfGradients(const TextureView& view, const SamplerState& sampler, const float (&dx)[3],
                        const float (&dy)[3]);

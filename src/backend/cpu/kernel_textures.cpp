@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "arrays/row_sampler.h"
 #include "arrays/sampler.h"
 #include "arrays/surface.h"
 #include "backend/cpu/texture_table.h"
@@ -320,11 +321,48 @@ void access(const Caller& caller, const Lane& lane, const TextureForm& form, con
   }
 }
 
+// What all lanes read at once. False: nothing was done, as with what few programs use.
+bool readRow(const TextureForm& form, const arrays::RowPlan& plan, uint32_t mask, uint64_t* lanes) {
+  constexpr uint8_t kUncommon = ptx::kSampler | ptx::kHalves | ptx::kPackedHalves | ptx::kOffsets;
+  const bool common = form.operation == TextureOperation::Sample && !form.has(kUncommon) && !isCube(form.geometry);
+  if (!common || axesOf(form.geometry) != plan.axes || isLayered(form.geometry) != plan.layered) return false;
+  arrays::RowPoints points;
+  points.active = mask;
+  const uint64_t* slot = lanes + ptx::kTextureCoordinates * ptx::kWarpSize;
+  const auto take = [&](auto& to) {
+    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) to[k] = static_cast<uint32_t>(slot[k]);
+    slot += ptx::kWarpSize;
+  };
+  if (plan.layered) take(points.layer);
+  for (unsigned axis = 0; axis < plan.axes; ++axis) take(points.whole[axis]);
+  arrays::RowTexels texels;
+  if (form.has(ptx::kWholeCoordinates))
+    arrays::rowSampler().fetch(plan, points, texels);
+  else if (!arrays::rowSampler().sample(plan, points, texels))
+    return false;
+  for (uint32_t c = 0; c < 4; ++c)
+    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) lanes[c * ptx::kWarpSize + k] = texels.words[c][k];
+  for (uint32_t k = 0; k < ptx::kWarpSize; ++k) lanes[ptx::kTextureResident * ptx::kWarpSize + k] = 1;
+  return true;
+}
+
+// The number that all lanes of `mask` name; 0 when they name several.
+uint64_t commonNumber(uint32_t mask, const uint64_t* lanes) {
+  const uint64_t first = lanes[std::countr_zero(mask)];
+  uint64_t differ = 0;
+  for (uint32_t k = 0; k < ptx::kWarpSize; ++k) differ |= (mask >> k & 1) ? lanes[k] ^ first : 0;
+  return differ ? 0 : first;
+}
+
 }  // namespace
 
 void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_t word, uint32_t line,
                    uint64_t* lanes) {
   const TextureForm form = ptx::formOf(word);
+  if (const uint64_t number = mask ? commonNumber(mask, lanes) : 0) {
+    const textures::Texture* const texture = named(number);
+    if (texture && texture->plan.usable && readRow(form, texture->plan, mask, lanes)) return;
+  }
   const textures::Texture* texture = nullptr;
   uint64_t number = 0;
   for (uint32_t left = mask; left; left &= left - 1) {

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 
+#include "arrays/row_sampler.h"
 #include "arrays/texture.h"
 
 namespace vg::backend::cpu::textures {
 
 struct Texture {
-  Texture(const arrays::TextureView& seen, void* whose) : view(seen), owner(whose) {}
+  Texture(const arrays::TextureView& seen, void* whose) : view(seen), plan(arrays::planOf(seen)), owner(whose) {}
   const arrays::TextureView view;
+  const arrays::RowPlan plan;
   void* const owner;
 };
 

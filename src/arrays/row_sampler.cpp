@@ -1,0 +1,119 @@
+#include "arrays/row_sampler.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "arrays/sampler.h"
+#include "copy/copy.h"
+
+namespace vg::arrays {
+namespace {
+
+constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max();
+constexpr size_t kMostElements = 1 << 30;
+
+struct ChannelStorage {
+  RowDecoding decoding;
+  uint8_t channelBytes;
+};
+
+std::optional<ChannelStorage> storageOf(const TextureView& view) {
+  const auto narrow = [&](RowDecoding whole, RowDecoding mapped, uint8_t bytes) {
+    return ChannelStorage{view.asIntegers ? whole : mapped, bytes};
+  };
+  switch (view.format) {
+    case CU_AD_FORMAT_FLOAT:
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+      return ChannelStorage{RowDecoding::Word, 4};
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+      return narrow(RowDecoding::Unsigned, RowDecoding::Unorm, 1);
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+      return narrow(RowDecoding::Unsigned, RowDecoding::Unorm, 2);
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return narrow(RowDecoding::Signed, RowDecoding::Snorm, 1);
+    case CU_AD_FORMAT_SIGNED_INT16:
+      return narrow(RowDecoding::Signed, RowDecoding::Snorm, 2);
+    default:
+      return std::nullopt;
+  }
+}
+
+int axesOf(Kind kind) {
+  switch (kind) {
+    case Kind::Line:
+    case Kind::LineLayers:
+      return 1;
+    case Kind::Plane:
+    case Kind::PlaneLayers:
+      return 2;
+    case Kind::Box:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+// Fills in how elements are found. False: they are not where vectors look.
+bool place(const TextureView& view, RowPlan& plan) {
+  if (view.surface || !view.base || view.levels.size() != 1) return false;
+  const Level& level = view.levels[0];
+  const int axes = axesOf(view.kind);
+  if (!axes || level.tileRowBytes || level.tiling) return false;
+  const size_t sizes[3] = {level.extent.width, axes > 1 ? level.extent.height : 1, axes > 2 ? level.extent.depth : 1};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (sizes[axis] == 0 || sizes[axis] > kMostElements) return false;
+    plan.size[axis] = static_cast<int32_t>(sizes[axis]);
+  }
+  plan.layered = layered(view.kind);
+  const size_t slices = plan.layered ? view.firstLayer + view.layers : sizes[2];
+  if (plan.layered && view.layers == 0) return false;
+  const size_t bytes = (slices - 1) * level.slicePitch + (sizes[1] - 1) * level.rowPitch + sizes[0] * view.unit.bytes;
+  if (bytes > kMostBytes || level.rowPitch > kMostBytes || level.slicePitch > kMostBytes) return false;
+  plan.axes = static_cast<uint8_t>(axes);
+  plan.layers = static_cast<int32_t>(view.layers);
+  plan.firstLayer = static_cast<int32_t>(view.firstLayer);
+  plan.rowPitch = static_cast<uint32_t>(level.rowPitch);
+  plan.slicePitch = static_cast<uint32_t>(level.slicePitch);
+  plan.base = view.base + level.offset;
+  return true;
+}
+
+}  // namespace
+
+RowPlan planOf(const TextureView& view) {
+  RowPlan plan;
+  const std::optional<ChannelStorage> storage = storageOf(view);
+  if (!storage || view.srgb || (view.buffer && view.sampler.normalized) || !place(view, plan)) return plan;
+  const unsigned bytes = storage->channelBytes * view.channels;
+  if (bytes != view.unit.bytes || !std::has_single_bit(bytes)) return plan;
+  plan.decoding = storage->decoding;
+  plan.channelBytes = storage->channelBytes;
+  plan.channels = static_cast<uint8_t>(view.channels);
+  plan.unitBytes = static_cast<uint8_t>(bytes);
+  const SamplerState& sampler = view.sampler;
+  const bool isFloat = view.format == CU_AD_FORMAT_FLOAT || channelsOf(view.format, view.asIntegers) == Channels::Float;
+  plan.linear = sampler.linear && isFloat && !view.buffer;
+  plan.rounded = plan.decoding == RowDecoding::Unorm && plan.channelBytes == 1;
+  plan.normalized = sampler.normalized;
+  for (int axis = 0; axis < 3; ++axis)
+    plan.addressing[axis] = view.buffer ? Addressing::Border : sampler.addressing[axis];
+  const Texel border = borderOf(view, sampler);
+  std::copy_n(border.words, 4, plan.border);
+  plan.usable = true;
+  return plan;
+}
+
+const RowSampler& rowSampler() {
+  static const RowSampler& chosen = []() -> const RowSampler& {
+    for (const RowSampler* candidate : kAllRowSamplers)
+      if (std::string_view(candidate->name) == copy::engineName() && candidate->supported()) return *candidate;
+    return kBaselineRowSampler;
+  }();
+  return chosen;
+}
+
+}  // namespace vg::arrays
