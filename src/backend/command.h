@@ -31,6 +31,7 @@ struct LaunchRecord {
   LaunchShape shape;
   const std::byte* parameters = nullptr;  // parameterBytes() bytes in C layout, 256-byte aligned
   void (*release)(LaunchRecord*) = nullptr;
+  uint64_t submitted = 0;  // the device's own: when its queue took the launch
 };
 
 // Where asynchronous errors of a context go: the first device fault sticks. Lives as long as the process.

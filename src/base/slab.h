@@ -45,12 +45,15 @@ class Slab {
 
   // The living object with this address, or null.
   T* find(const void* handle) const {
-    const size_t offset = reinterpret_cast<uintptr_t>(handle) - base_.load(std::memory_order_acquire);
-    if (offset >= limit_.load(std::memory_order_acquire)) return nullptr;
-    const size_t index = offset / sizeof(Slot);
-    if (offset - index * sizeof(Slot) != offsetof(Slot, storage)) return nullptr;
-    Slot* slot = slots() + index;
-    if (slot->state.load(std::memory_order_acquire) != kAlive) return nullptr;
+    Slot* slot = slotAt(handle);
+    if (!slot || slot->state.load(std::memory_order_acquire) != kAlive) return nullptr;
+    return reinterpret_cast<T*>(slot->storage);
+  }
+
+  // The same, or one that was retired and is not recycled yet. Requires: nobody recycles it while it is looked at.
+  T* findRetiredToo(const void* handle) const {
+    Slot* slot = slotAt(handle);
+    if (!slot || slot->state.load(std::memory_order_acquire) == kFree) return nullptr;
     return reinterpret_cast<T*>(slot->storage);
   }
 
@@ -92,6 +95,13 @@ class Slab {
   static constexpr size_t kReserved = (kCapacity * sizeof(Slot) + kCommit - 1) / kCommit * kCommit;
 
   Slot* slots() const { return reinterpret_cast<Slot*>(base_.load(std::memory_order_relaxed)); }
+  // The slot whose object would have this address, or null.
+  Slot* slotAt(const void* handle) const {
+    const size_t offset = reinterpret_cast<uintptr_t>(handle) - base_.load(std::memory_order_acquire);
+    if (offset >= limit_.load(std::memory_order_acquire)) return nullptr;
+    const size_t index = offset / sizeof(Slot);
+    return offset - index * sizeof(Slot) == offsetof(Slot, storage) ? slots() + index : nullptr;
+  }
   static Slot* slotOf(T* object) {
     return reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(object) - offsetof(Slot, storage));
   }

@@ -1,6 +1,8 @@
 // Textures in kernels, against a model of our own in double arithmetic.
+#include <atomic>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "kernels/texture_fixture.h"
 
@@ -466,6 +468,39 @@ TEST_F(TextureTest, HandlesOfDestroyedTexturesAreFaultsToo) {
       textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
   ASSERT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
   expectFault(CUDA_ERROR_ILLEGAL_ADDRESS, kPlane, texture, at(0, 0));
+}
+
+TEST_F(TextureTest, KernelsLaunchedBeforeStillReadDestroyedTextures) {
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const CUfunction kernel = function(textureModule(kPlane));
+  const Coordinates where = at(3.5f, 2.5f);
+  CUdeviceptr in = allocate(sizeof where), out = allocate(sizeof(Four));
+  ASSERT_EQ(cuMemcpyHtoD(in, &where, sizeof where), CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  std::atomic<bool> go{false};
+  const auto wait = [](void* raw) {
+    while (!static_cast<std::atomic<bool>*>(raw)->load()) std::this_thread::yield();
+  };
+  ASSERT_EQ(cuLaunchHostFunc(stream, wait, &go), CUDA_SUCCESS);
+  unsigned long long handle = texture;
+  void* parameters[] = {&out, &handle, &in};
+  ASSERT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
+  EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
+  for (int i = 0; i < 300; ++i)  // new ones do not take its place
+    EXPECT_EQ(cuTexObjectDestroy(
+                  textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0))),
+              CUDA_SUCCESS);
+  go = true;
+  ASSERT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  Four found{};
+  ASSERT_EQ(cuMemcpyDtoH(&found, out, sizeof found), CUDA_SUCCESS);
+  EXPECT_EQ(found.real(0), elements[2 * kWidth + 3]);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
 }
 
 }  // namespace

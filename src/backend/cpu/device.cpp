@@ -39,7 +39,7 @@ Result<uint64_t> CpuDevice::addTexture(const arrays::TextureView& view, void* ow
 }
 
 void* CpuDevice::textureOwner(uint64_t handle) const {
-  const textures::Texture* texture = textures::find(handle);
+  const textures::Texture* texture = textures::find(handle, textures::removals());
   return texture ? texture->owner : nullptr;
 }
 

@@ -24,7 +24,8 @@ struct RunningLaunch {
   FaultSink* faults = nullptr;
   uint64_t blocks = 0;
   uint32_t clockKiloHertz = 0;
-  size_t stackBytes = 0;  // of each fibre
+  size_t stackBytes = 0;         // of each fibre
+  uint64_t texturesRemoved = 0;  // before it was launched (texture_table.h)
   bool fibrePerWarp = false;
   bool cooperative = false;
   std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for each other

@@ -128,6 +128,7 @@ void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& r
   abi.calls = &kRuntimeCalls;
   abi.code = ready.code->program;
   abi.owner = &launch;
+  launch.texturesRemoved = record.submitted;
   launch.code = ready.code;
   launch.kernelName = record.kernel->name().c_str();
   launch.context = ready.context;

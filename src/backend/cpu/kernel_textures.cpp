@@ -7,6 +7,7 @@
 #include "arrays/row_sampler.h"
 #include "arrays/sampler.h"
 #include "arrays/surface.h"
+#include "backend/cpu/kernel_launch.h"
 #include "backend/cpu/texture_table.h"
 #include "ptx/texture_form.h"
 
@@ -64,10 +65,11 @@ int axesOf(TextureGeometry geometry) {
 }
 
 // The texture that a number names, by itself or through the variable at that address; null when there is none.
-const textures::Texture* named(uint64_t number) {
-  if (const textures::Texture* texture = textures::find(number)) return texture;
+const textures::Texture* named(const ptx::BlockState* block, uint64_t number) {
+  const uint64_t launched = static_cast<const RunningLaunch*>(block->launch->owner)->texturesRemoved;
+  if (const textures::Texture* texture = textures::find(number, launched)) return texture;
   if (!number || number % sizeof number) return nullptr;
-  return textures::find(*reinterpret_cast<const volatile uint64_t*>(number));  // wild addresses fault
+  return textures::find(*reinterpret_cast<const volatile uint64_t*>(number), launched);  // wild addresses fault
 }
 
 // What a sampler variable of independent texturing asks in place of the texture's own settings.
@@ -360,7 +362,7 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
                    uint64_t* lanes) {
   const TextureForm form = ptx::formOf(word);
   if (const uint64_t number = mask ? commonNumber(mask, lanes) : 0) {
-    const textures::Texture* const texture = named(number);
+    const textures::Texture* const texture = named(block, number);
     if (texture && texture->plan.usable && readRow(form, texture->plan, mask, lanes)) return;
   }
   const textures::Texture* texture = nullptr;
@@ -371,7 +373,7 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
     const Lane lane(lanes + index);
     if (!texture || lane.bits(ptx::kTextureHandle) != number) {
       number = lane.bits(ptx::kTextureHandle);
-      texture = named(number);
+      texture = named(block, number);
     }
     if (form.operation == TextureOperation::IsType) {
       lane.set(0, isType(form, texture));

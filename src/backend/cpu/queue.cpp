@@ -2,11 +2,20 @@
 
 #include "backend/cpu/device.h"
 #include "backend/cpu/kernel_image.h"
+#include "backend/cpu/texture_table.h"
 #include "backend/cpu/worker_parallel.h"
 #include "backend/serial_work.h"
 #include "copy/copy.h"
 
 namespace vg::backend::cpu {
+namespace {
+
+// From here on textures that are removed live on for this launch.
+void mark(const Command& command) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) launch->record->submitted = textures::removals();
+}
+
+}  // namespace
 
 class CpuQueue::Work final : public SerialWork {
  public:
@@ -46,9 +55,13 @@ CpuQueue::CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency
 CpuQueue::~CpuQueue() { work_->unreference(); }
 
 CUresult CpuQueue::submit(const Command* commands, size_t count, Point done) {
+  for (size_t i = 0; i < count; ++i) mark(commands[i]);
   return work_->submit(commands, count, done);
 }
 bool CpuQueue::idle() const { return work_->idle(); }
-bool CpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
+bool CpuQueue::tryInline(const Command& command) {
+  mark(command);
+  return work_->tryInline(command);
+}
 
 }  // namespace vg::backend::cpu

@@ -10,12 +10,11 @@ namespace {
 
 constinit Slab<Texture> slab;
 
-// Textures that were removed stay readable until this many others were: a kernel that still uses one, which the
-// application should have waited for, then reads what it read before.
-constexpr size_t kResting = 256;
+// Textures that were removed stay readable until this many others were.
+constexpr size_t kResting = 4096;
 constinit std::mutex restingMutex;  // guards what follows
 constinit Texture* resting[kResting] = {};
-constinit size_t nextResting = 0;
+constinit std::atomic<uint64_t> removed{0};
 
 }  // namespace
 
@@ -23,14 +22,24 @@ uint64_t add(const arrays::TextureView& view, void* owner) {
   return reinterpret_cast<uint64_t>(slab.create(view, owner));
 }
 
-const Texture* find(uint64_t handle) { return slab.find(reinterpret_cast<const void*>(handle)); }
+uint64_t removals() { return removed.load(std::memory_order_acquire); }
+
+const Texture* find(uint64_t handle, uint64_t launched) {
+  const Texture* texture = slab.findRetiredToo(reinterpret_cast<const void*>(handle));
+  if (!texture) return nullptr;
+  const uint64_t end = texture->removed.load(std::memory_order_acquire);
+  return end == 0 || end > launched ? texture : nullptr;
+}
 
 void remove(uint64_t handle) {
   Texture* texture = slab.find(reinterpret_cast<const void*>(handle));
-  if (!texture || !slab.retire(texture)) return;
+  if (!texture) return;
   const std::lock_guard lock(restingMutex);
-  Texture* const oldest = std::exchange(resting[nextResting], texture);
-  nextResting = (nextResting + 1) % kResting;
+  if (!slab.retire(texture)) return;
+  const uint64_t count = removed.load(std::memory_order_relaxed) + 1;
+  texture->removed.store(count, std::memory_order_release);
+  removed.store(count, std::memory_order_release);
+  Texture* const oldest = std::exchange(resting[count % kResting], texture);
   if (oldest) slab.recycle(oldest);
 }
 

@@ -1,7 +1,9 @@
 // The textures and surfaces of all emulated devices. A handle is the address of a slot that never goes away, so that
-// kernels may hand in any number: one that is no living object is seen as such.
+// kernels may hand in any number: one that is no living object is seen as such. An application may destroy a texture
+// while kernels that it launched before still read it; to those it lives on.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "arrays/row_sampler.h"
@@ -14,12 +16,16 @@ struct Texture {
   const arrays::TextureView view;
   const arrays::RowPlan plan;
   void* const owner;
+  std::atomic<uint64_t> removed{0};  // what removals() was from then on; 0: it lives
 };
 
 // Throws std::bad_alloc. Never 0.
 uint64_t add(const arrays::TextureView& view, void* owner);
-// Null for what is no handle. The answer stays readable while no kernel of the same owner can be running.
-const Texture* find(uint64_t handle);
+// How many were removed so far.
+uint64_t removals();
+// As a kernel sees it that was launched when there were `launched` removals: null for what is no handle or was removed
+// before. The answer stays readable until thousands of others are removed.
+const Texture* find(uint64_t handle, uint64_t launched);
 // Requires: the handle lives, and nobody else removes it.
 void remove(uint64_t handle);
 
