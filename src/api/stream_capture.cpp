@@ -63,11 +63,11 @@ CUresult cuStreamBeginCaptureToGraph(const Call& call, CUstream hStream, CUgraph
 CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   put(phGraph, CUgraph{});
-  VG_TRY(const CUgraph graph, core::capture::end(stream));
-  put(phGraph, graph);
-  if (phGraph) return CUDA_SUCCESS;
-  const core::graphs::Lock lock;
-  VG_TRY(core::Graph & lost, core::graphs::find(graph));
+  VG_TRY(const core::capture::Captured captured, core::capture::end(stream));
+  put(phGraph, captured.graph);
+  if (phGraph || captured.given) return CUDA_SUCCESS;
+  const core::graphs::Lock lock;  // nobody could ever name it
+  VG_TRY(core::Graph & lost, core::graphs::find(captured.graph));
   core::graphs::destroy(lost);
   return CUDA_SUCCESS;
 }

@@ -45,6 +45,7 @@ struct Capture {
   Stream* origin;
   std::vector<Stream*> streams;
   std::vector<CUgraphNode> orphans;  // last nodes of streams that were destroyed meanwhile
+  bool given = false;                // the graph is the application's
   bool ended = false;
   bool invalidated = false;
 };
@@ -141,10 +142,10 @@ void finish(const std::shared_ptr<Capture>& capture) {
   if (auto graph = graphs::find(capture->graph)) graph->setCapturing(false);
 }
 
-// As the vendor's driver does it, a graph of the application goes too.
+// As the vendor's driver does it, a graph of the application goes too; not so a node's, which the node still needs.
 void dropGraph(const Capture& capture) {
   const graphs::Lock lock;
-  if (auto graph = graphs::find(capture.graph)) graphs::destroy(*graph);
+  if (auto graph = graphs::find(capture.graph); graph && !graph->owner()) graphs::destroy(*graph);
 }
 
 // Every blocking capture beside it is over: somebody used the legacy stream.
@@ -197,7 +198,8 @@ CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUg
       graph = made.handle();
     }
   }
-  auto capture = std::make_shared<Capture>(Capture{++lastId, graph, mode, thisThread(), &stream, {}});
+  auto capture =
+      std::make_shared<Capture>(Capture{++lastId, graph, mode, thisThread(), &stream, {}, {}, given.has_value()});
   captures().push_back(capture);
   running.fetch_add(1, std::memory_order_relaxed);
   if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_add(1, std::memory_order_relaxed);
@@ -273,7 +275,7 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CU
   return beginLocked(stream, mode, graph, std::move(tail));
 }
 
-Result<CUgraph> end(Stream& stream) {
+Result<Captured> end(Stream& stream) {
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
@@ -284,7 +286,7 @@ Result<CUgraph> end(Stream& stream) {
   }
   const CUresult problem = problemOf(*capture);
   finish(capture);
-  if (problem == CUDA_SUCCESS) return capture->graph;
+  if (problem == CUDA_SUCCESS) return Captured{capture->graph, capture->given};
   dropGraph(*capture);
   return problem;
 }

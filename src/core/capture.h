@@ -31,9 +31,14 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode);
 // cuStreamBeginCaptureToGraph: into a graph of the application, after the given nodes of it.
 CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CUgraphNode* nodes,
                const CUgraphEdgeData* edges, size_t count);
-// The graph. CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, _UNJOINED and _WRONG_THREAD end the capture without one, and the
-// graph is destroyed even if it is the application's; _UNMATCHED (a forked stream) invalidates the capture.
-Result<CUgraph> end(Stream& stream);
+struct Captured {
+  CUgraph graph;
+  bool given;  // it was the application's before
+};
+// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, _UNJOINED and _WRONG_THREAD end the capture without one, and the
+// graph is destroyed even if it is the application's, unless a node owns it; _UNMATCHED (a forked stream) invalidates
+// the capture.
+Result<Captured> end(Stream& stream);
 
 // The arrays live until the stream's next call.
 struct Info {

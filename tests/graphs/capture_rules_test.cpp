@@ -99,4 +99,40 @@ TEST_F(CaptureRules, WildAddressesAreSeenWhenTheGraphIsInstantiated) {
   EXPECT_OK(cuGraphDestroy(made));
 }
 
+TEST_F(CaptureRules, AGraphThatWasGivenStaysWhenNobodyAsksForIt) {
+  const CUdeviceptr memory = allocate(4);
+  ASSERT_OK(cuStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_OK(cuMemsetD32Async(memory, 7, 1, stream));
+  EXPECT_OK(cuStreamEndCapture(stream, nullptr));
+  size_t count = 0;
+  EXPECT_OK(cuGraphGetNodes(graph, nullptr, &count));
+  EXPECT_EQ(count, 1u);
+}
+
+TEST_F(CaptureRules, BodiesOfConditionalsAreCapturedInto) {
+  const CUdeviceptr memory = allocate(4);
+  const CUgraph body = addBody(graph);
+  ASSERT_OK(cuStreamBeginCaptureToGraph(stream, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_OK(cuMemsetD32Async(memory, 7, 1, stream));
+  EXPECT_OK(cuStreamEndCapture(stream, nullptr));
+  CUgraphExec exec = instantiate(graph);
+  EXPECT_OK(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuStreamSynchronize(stream));
+  uint32_t word = 0;
+  EXPECT_OK(cuMemcpyDtoH(&word, memory, sizeof word));
+  EXPECT_EQ(word, 7u);
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+TEST_F(CaptureRules, ACaptureThatFailsLeavesItsNodeTheBody) {
+  const CUgraph body = addBody(graph);
+  ASSERT_OK(cuStreamBeginCaptureToGraph(stream, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(cuStreamEndCapture(stream, nullptr), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  size_t count = 1;
+  EXPECT_OK(cuGraphGetNodes(body, nullptr, &count));
+  EXPECT_EQ(count, 0u);
+  EXPECT_OK(cuGraphExecDestroy(instantiate(graph)));
+}
+
 }  // namespace
