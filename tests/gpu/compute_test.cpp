@@ -64,6 +64,17 @@ TEST(Grid, SharedMemoryGetsTheSmallestSplitThatFits) {
   EXPECT_EQ(sharedConfigFor((228 << 10) + 1), 0u);
 }
 
+TEST(Grid, TellsTheNextGridBeforeItTellsTheHostAndNeedsNoSecondBarrier) {
+  const Qmd d = describe({}, {}, 0x10000, {7, 0x1000, 0x2000});
+  EXPECT_EQ(d.get(qmd::releaseAddressLow(0)), 0x2000u);
+  EXPECT_EQ(d.get(qmd::releaseAddressLow(1)), 0x1000u);
+  EXPECT_EQ(d.get(qmd::kMembarType), 1u);
+  for (const unsigned index : {0u, 1u}) {
+    EXPECT_EQ(d.get(qmd::releaseMembar(index)), 0u);
+    EXPECT_EQ(d.get(qmd::releasePayloadLow(index)), 7u);
+  }
+}
+
 TEST(Grid, OfClustersIsCountedInClusters) {
   Grid grid;
   grid.blocks[0] = 12;

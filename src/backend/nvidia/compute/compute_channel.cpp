@@ -20,9 +20,7 @@ void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const 
   alignas(64) std::byte words[kDriverWords];
   writeDriverWords(words, address + kBankAt, code, grid, facts);
   const Qmd descriptor = describe(code, grid, address + kBankAt, end);
-  constexpr uint32_t kFreshWorkspace[4] = {};
   std::memcpy(slot, descriptor.words().data(), Qmd::kBytes);
-  std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
   std::memcpy(slot + kBankAt, words, sizeof words);
 }
 
@@ -81,7 +79,11 @@ Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const
   const size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   std::byte* const slot = slots_->start() + at;
   grid.number = number;
-  if (cooperative) grid.workspace = slots_->address(at + kWorkspaceAt);
+  if (cooperative) {
+    constexpr uint32_t kFreshWorkspace[4] = {};
+    std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
+    grid.workspace = slots_->address(at + kWorkspaceAt);
+  }
   writeSlot(slot, slots_->address(at), code, grid, facts_, {number, channel_.progressAddress(), lastGridAddress()});
   if (bytes) std::memcpy(slot + kBankAt + code.parameterBase, parameters, bytes);
   if (!channel_.done(lastGrid_)) host::acquire(push, lastGridAddress(), lastGrid_);

@@ -62,10 +62,10 @@ void setInvalidations(Qmd& descriptor) {
     descriptor.set(field, 1);
 }
 
+// Without a barrier of its own: kMembarType has made all that the grid wrote visible by then.
 void setRelease(Qmd& descriptor, unsigned index, uint64_t address, uint64_t payload, bool timestamp) {
   descriptor.set(qmd::releaseEnable(index), 1);
   descriptor.set(qmd::releaseStructure(index), timestamp ? 0 : 2);
-  descriptor.set(qmd::releaseMembar(index), 1);
   descriptor.set(qmd::releasePayload64(index), 1);
   descriptor.set(qmd::releaseAddressLow(index), low(address));
   descriptor.set(qmd::releaseAddressHigh(index), high(address));
@@ -156,8 +156,8 @@ Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const Gri
   d.set(qmd::kBarrierCount, code.barriers);
   d.set(qmd::kProgramLow, low(code.program));
   d.set(qmd::kProgramHigh, high(code.program));
-  setRelease(d, 0, end.host, end.number, true);
-  setRelease(d, 1, end.device, end.number, false);
+  setRelease(d, 0, end.device, end.number, false);  // first, because the next grid waits for it
+  setRelease(d, 1, end.host, end.number, true);
   setBank(d, 0, bank0, code.bank0Bytes);
   for (unsigned bank = 1; bank < Qmd::kBanks; ++bank)
     if (code.banks[bank].bytes) setBank(d, bank, code.banks[bank].address, code.banks[bank].bytes);

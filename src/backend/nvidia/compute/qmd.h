@@ -17,12 +17,18 @@ class Qmd {
     uint16_t first, width;
   };
   // Cut to the field's width, which is the caller's to check.
-  void set(Field field, uint32_t value);
-  uint32_t get(Field field) const;
+  constexpr void set(Field field, uint32_t value) {
+    uint32_t& word = words_[field.first / 32];
+    const unsigned shift = field.first % 32;
+    word = (word & ~(maskOf(field) << shift)) | (value & maskOf(field)) << shift;
+  }
+  constexpr uint32_t get(Field field) const { return words_[field.first / 32] >> field.first % 32 & maskOf(field); }
   const std::array<uint32_t, kBytes / 4>& words() const { return words_; }
   std::array<uint32_t, kBytes / 4>& words() { return words_; }
 
  private:
+  static constexpr uint32_t maskOf(Field field) { return field.width == 32 ? ~0u : (1u << field.width) - 1; }
+
   std::array<uint32_t, kBytes / 4> words_{};
 };
 
