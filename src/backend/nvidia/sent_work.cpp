@@ -50,13 +50,13 @@ bool SentWork::accepts(const Command& command) const {
   return !std::holds_alternative<HostCall>(command);
 }
 
+// Sent before it is kept: whoever looks for new entries waits for no launch.
 void SentWork::add(const Command& command, Point done) {
+  Result<ComputeEngine::Sent> sent = send(command);
   bool watch = false;
   {
     const std::lock_guard guard(mutex_);
-    Entry entry{command, done, {}};
-    if (Result<ComputeEngine::Sent> sent = send(command); sent.ok()) entry.sent = *sent;
-    entries_.push_back(entry);
+    entries_.push_back({command, done, sent.ok() ? *sent : ComputeEngine::Sent{}});
     added_.fetch_add(1, std::memory_order_release);
     watch = !watched_;
     watched_ = true;
@@ -141,9 +141,8 @@ bool SentWork::overdue(Entry& entry) const {
 }
 
 void SentWork::remind() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || entries_.empty()) return;
-  if (const ComputeChannel* const channel = entries_.front().sent.channel) channel->channel().remind();
+  if (next_ == taken_.size()) return;
+  if (const ComputeChannel* const channel = taken_[next_].sent.channel) channel->channel().remind();
 }
 
 bool SentWork::ended(Entry& entry) {
@@ -185,20 +184,22 @@ void SentWork::finish(const Entry& entry) {
   if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);
 }
 
-// Timelines run the code of others, so no lock is held then; nobody but the watcher takes entries off.
+// Timelines run the code of others, so no lock is held then.
 SentWork::Found SentWork::collect() {
   for (Found found = Found::Nothing;; found = Found::Something) {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return found;  // somebody sends
-    if (entries_.empty()) {
-      watched_ = false;
-      return Found::End;
+    if (next_ == taken_.size()) {
+      taken_.clear();
+      next_ = 0;
+      const std::unique_lock lock(mutex_, std::try_to_lock);
+      if (!lock.owns_lock()) return found;  // somebody adds
+      if (entries_.empty()) {
+        watched_ = false;
+        return Found::End;
+      }
+      taken_.swap(entries_);
     }
-    if (!ended(entries_.front())) return found;
-    const Entry entry = entries_.front();
-    entries_.pop_front();
-    lock.unlock();
-    finish(entry);
+    if (!ended(taken_[next_])) return found;
+    finish(taken_[next_++]);
     timeline_->advance(timeline_->value() + 1);
   }
 }

@@ -3,9 +3,9 @@
 // turn.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "backend/command.h"
 #include "backend/nvidia/compute/compute_engine.h"
@@ -23,7 +23,8 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
 
   // True when the command can go behind what was sent, with no thread of the host in between.
   bool accepts(const Command& command) const;
-  // Sends it, or keeps it until what is before it has ended; then `done` is advanced. Requires: accepts(command).
+  // Sends it, or keeps it until what is before it has ended; then `done` is advanced. Requires: accepts(command), one
+  // thread at a time.
   void add(const Command& command, Point done);
   // A launch that ends on the calling thread.
   void runLaunch(const LaunchCommand& command);
@@ -61,8 +62,12 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   const uint64_t first_;  // the timeline's value at the beginning
   std::atomic<uint64_t> added_;
   std::mutex mutex_;
-  std::deque<Entry> entries_;  // guarded by mutex_
-  bool watched_ = false;       // guarded by mutex_
+  std::vector<Entry> entries_;  // since the Watcher took some; guarded by mutex_
+  bool watched_ = false;        // guarded by mutex_
+  // Before those, [next_, end); of the Watcher alone, which looks at them all the time. The two change places, so that
+  // launches in a row take no memory.
+  std::vector<Entry> taken_;
+  size_t next_ = 0;
 };
 
 }  // namespace vg::backend::nvidia
