@@ -235,8 +235,8 @@ bool between(const RowPlan& plan, const RowPoints& points, unsigned axis, Along&
 }
 
 // As Weights in sampler.cpp: a share of 0 leaves all as it is.
-void split(Ints (&weights)[8], unsigned axis, const Ints& share) {
-  for (int k = 7; k >= 0; --k) {
+void split(Ints (&weights)[8], int count, unsigned axis, const Ints& share) {
+  for (int k = count - 1; k >= 0; --k) {
     if (k >> axis & 1) continue;
     const int32_t half = (k >> (axis == 1 ? 0 : 2) & 1) ? 128 : 127;
     Ints& first = weights[k];
@@ -261,22 +261,23 @@ bool mixed(const RowPlan& plan, const RowPoints& points, RowTexels& out) {
   Along along[3];
   for (unsigned axis = 0; axis < plan.axes; ++axis)
     if (!between(plan, points, axis, along[axis])) return false;
+  const int count = 1 << plan.axes;
   alignas(64) Ints weights[8];
   VG_LANES weights[0][i] = 256;
-  for (unsigned k = 1; k < 8; ++k) VG_LANES weights[k][i] = 0;
-  if (plan.axes > 2) split(weights, 2, along[2].share);
-  split(weights, 0, along[0].share);
-  if (plan.axes > 1) split(weights, 1, along[1].share);
+  for (int k = 1; k < count; ++k) VG_LANES weights[k][i] = 0;
+  if (plan.axes > 2) split(weights, count, 2, along[2].share);
+  split(weights, count, 0, along[0].share);
+  if (plan.axes > 1) split(weights, count, 1, along[1].share);
   alignas(64) Floats sums[4];
   for (unsigned c = 0; c < plan.channels; ++c) VG_LANES sums[c][i] = 0;
   const Offsets places(plan, points);
   const bool bordered = borders(plan);
-  for (unsigned k = 0; k < 1u << plan.axes; ++k) {
+  for (int k = 0; k < count; ++k) {
     alignas(64) Ints at[3], outside;
     alignas(64) Words offsets;
     VG_LANES outside[i] = 0;
     for (unsigned axis = 0; axis < plan.axes; ++axis) {
-      const unsigned second = k >> axis & 1;
+      const int second = k >> axis & 1;
       VG_LANES at[axis][i] = along[axis].at[second][i];
       VG_LANES outside[i] |= along[axis].outside[second][i];
     }
