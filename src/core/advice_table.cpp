@@ -59,8 +59,9 @@ Pages::iterator cut(Pages& pages, size_t page) {
   return pages.emplace_hint(after, page, at->second);
 }
 
-void join(Pages& pages) {
-  for (auto piece = std::next(pages.begin()); piece != pages.end();)
+// Makes one of neighbours that say the same, as far as they begin at pages from `first` to `end`.
+void join(Pages& pages, size_t first, size_t end) {
+  for (auto piece = pages.lower_bound(std::max<size_t>(first, 1)); piece != pages.end() && piece->first <= end;)
     piece = std::prev(piece)->second == piece->second ? pages.erase(piece) : std::next(piece);
 }
 
@@ -93,7 +94,7 @@ void detail::update(const alloc::Record& record, uintptr_t address, size_t bytes
   Pages& pages = entryOf(id, span.base).pages;
   cut(pages, span.end);
   for (auto piece = cut(pages, span.first); piece->first < span.end; ++piece) change(piece->second, data);
-  join(pages);
+  join(pages, span.first, span.end);
   if (pages.size() == 1 && pages.begin()->second == RangeAdvice{}) entries().erase(id);
 }
 

@@ -59,6 +59,20 @@ TEST(AdviceTable, TheLastPageNeedNotBeWhole) {
   EXPECT_FALSE(made.isReadMostly(0, kPage + 10));
 }
 
+// Takes hours where each call looks at all that was said before.
+TEST(AdviceTable, ManyRangesOfOneAllocation) {
+  constexpr size_t kRanges = 400'000;
+  const Allocation made(2 * kRanges * kPage);
+  const size_t before = pieces();
+  for (size_t k = 0; k < kRanges; ++k) made.readMostly(2 * k * kPage, kPage);
+  EXPECT_EQ(pieces() - before, 2 * kRanges);
+  for (size_t k = 0; k < kRanges; ++k) made.readMostly((2 * k + 1) * kPage, kPage);
+  EXPECT_EQ(pieces() - before, 2u);  // the second is what would follow the allocation
+  EXPECT_TRUE(made.isReadMostly(0, 2 * kRanges * kPage));
+  made.readMostly(0, 2 * kRanges * kPage, false);
+  EXPECT_EQ(pieces(), before);
+}
+
 TEST(AdviceTable, RangesOutsideTheAllocationAreIgnored) {
   const Allocation made(2 * kPage);
   for (const auto& [offset, bytes] : std::vector<std::pair<size_t, size_t>>{
