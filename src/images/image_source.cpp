@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -206,8 +207,17 @@ std::optional<Entry> Selector::bestPtx(const std::vector<Entry>& entries) {
               : entry.kind == EntryKind::Cubin ? "native:"
                                                : "other:") +
              targetName(entry.target, entry.suffix);
-  note("no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
-  VG_LOG(Info, "no PTX for sm_%u; the fat binary holds:%s", options_.capability, holds.c_str());
+  note("no PTX for sm_%u; the fat binary holds only:%s", options_.capability, holds.c_str());
+  // What most programs fail of that fail here, and what libraries do not mind that try one image after another: said
+  // once.
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true, std::memory_order_relaxed))
+    VG_LOG(Warn,
+           "no PTX for sm_%u; a fat binary holds only:%s. Its kernels cannot run here; of others, VERDIGRIS_LOG=info "
+           "tells",
+           options_.capability, holds.c_str());
+  else
+    VG_LOG(Info, "no PTX for sm_%u; the fat binary holds only:%s", options_.capability, holds.c_str());
   return chosen;
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "images/container.h"
@@ -52,6 +53,17 @@ TEST(Select, ArchitectureAndFamilySpecificCodeNeedsItsDevice) {
   EXPECT_EQ(load(family, 120).error(), CUDA_ERROR_NO_BINARY_FOR_GPU);
   const Bytes both = container({{1, 90, ptx("arch"), Packing::None, kArchitecture}, {1, 90, ptx("plain")}});
   EXPECT_TRUE(mentions(load(both, 90), "plain"));
+}
+
+TEST(Select, TheFirstImageWithoutPtxIsToldAloud) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto body = [] {
+    const Bytes image = container({{2, 75, std::string(64, 'x')}});
+    for (int i = 0; i < 2; ++i) (void)load(image);
+    std::exit(0);
+  };
+  EXPECT_EXIT(body(), ::testing::ExitedWithCode(0),
+              "warning: no PTX for sm_[0-9]*; a fat binary holds only: native:sm_75");
 }
 
 TEST(Select, NativeCodeAloneIsNoBinaryForTheDevice) {
