@@ -462,6 +462,7 @@ TEST_F(TextureTest, TextureZeroReadsZeros) {
   for (const uint32_t word : zeros.words) EXPECT_EQ(word, 0u);
 }
 
+// A GPU reads what the handle named before; here it is a fault, so that somebody notices.
 TEST_F(TextureTest, HandlesOfDestroyedTexturesAreFaultsToo) {
   const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), image());
   const CUtexObject texture =
@@ -490,7 +491,6 @@ TEST_F(TextureTest, KernelsLaunchedBeforeStillReadDestroyedTextures) {
   void* parameters[] = {&out, &handle, &in};
   ASSERT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
-  EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
   for (int i = 0; i < 300; ++i)  // new ones do not take its place
     EXPECT_EQ(cuTexObjectDestroy(
                   textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0))),
