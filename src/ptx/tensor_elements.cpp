@@ -1,15 +1,9 @@
 #include "ptx/tensor_elements.h"
 
-#include <cuda.h>
-
 #include <cstring>
 
 namespace vg::ptx {
 namespace {
-
-bool isTensorFloat(const TensorMap& map) {
-  return map.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || map.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
-}
 
 // f32 to tf32, whose fraction has 10 bits; ties away from zero, one NaN for all.
 uint32_t roundedToTensorFloat(uint32_t bits) {
@@ -40,7 +34,7 @@ void joinSixes(std::byte* to, const std::byte* from) {
 
 void unpack(const TensorMap& map, std::byte* shared, const std::byte* row, uint64_t offset, uint64_t bytes) {
   const TensorUnit unit = map.unit();
-  if (isTensorFloat(map)) return round(shared, row + offset, bytes);
+  if (map.tensorFloat()) return round(shared, row + offset, bytes);
   if (unit.memory == unit.shared) {
     std::memcpy(shared, row + offset, bytes);
     return;

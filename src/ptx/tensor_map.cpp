@@ -35,12 +35,10 @@ uint32_t swizzleBytes(uint32_t swizzle) {
 uint32_t cornerBits(uint32_t axes) { return axes == 1 ? 16 : axes == 2 ? 8 : 5; }
 
 uint32_t kinds(const TensorMap& map) {
-  const bool tensorFloat =
-      map.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || map.type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
   const uint32_t swizzle = std::min<uint32_t>(map.swizzle, CU_TENSOR_MAP_SWIZZLE_128B), later = map.swizzle - swizzle;
   return kIm2col.put(map.im2col) | kRank.put(map.rank - 1u) | kFormat.put(kFormats[map.type]) |
          kInterleave.put(map.interleave) | kSwizzle.put(swizzle) | kFill.put(map.nanFill) |
-         kTensorFloat.put(tensorFloat) | kPromotion.put(map.promotion) | kLaterSwizzle.put(later);
+         kTensorFloat.put(map.tensorFloat()) | kPromotion.put(map.promotion) | kLaterSwizzle.put(later);
 }
 
 // Word 14 of im2col: the lower corners and then the upper ones.
@@ -97,6 +95,10 @@ uint32_t TensorMap::elementBytes() const {
     default:
       return 4;
   }
+}
+
+bool TensorMap::tensorFloat() const {
+  return type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
 }
 
 bool TensorMap::packed() const { return type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ; }

@@ -30,6 +30,7 @@ struct TensorMap {
   uint16_t channels = 0, pixels = 0;                                                       // of a column
 
   bool packed() const;            // elements of 4 or 6 bits
+  bool tensorFloat() const;       // f32 that is rounded to tf32
   uint32_t elementBytes() const;  // 1 of packed elements: unit() says more
   // Interleaved maps count slices of 16 or 32 bytes where others count elements.
   TensorUnit unit() const;
