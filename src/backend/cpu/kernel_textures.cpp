@@ -361,12 +361,9 @@ uint64_t commonNumber(uint32_t mask, const uint64_t* lanes) {
 void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_t word, uint32_t line,
                    uint64_t* lanes) {
   const TextureForm form = ptx::formOf(word);
-  if (const uint64_t number = mask ? commonNumber(mask, lanes) : 0) {
-    const textures::Texture* const texture = named(block, number);
-    if (texture && texture->plan.usable && readRow(form, texture->plan, mask, lanes)) return;
-  }
-  const textures::Texture* texture = nullptr;
-  uint64_t number = 0;
+  uint64_t number = mask ? commonNumber(mask, lanes) : 0;
+  const textures::Texture* texture = number ? named(block, number) : nullptr;
+  if (texture && texture->plan.usable && readRow(form, texture->plan, mask, lanes)) return;
   for (uint32_t left = mask; left; left &= left - 1) {
     const auto index = static_cast<uint32_t>(std::countr_zero(left));
     const Caller caller{block, warp, 1u << index, line};
