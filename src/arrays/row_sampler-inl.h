@@ -95,8 +95,7 @@ struct Offsets {
       VG_LANES slice[i] = 0;
       return;
     }
-    const auto first = static_cast<uint32_t>(plan.firstLayer), last = static_cast<uint32_t>(plan.layers - 1);
-    const uint32_t pitch = plan.slicePitch;
+    const uint32_t first = plan.firstLayer, last = plan.layers - 1, pitch = plan.slicePitch;
     alignas(64) Words layer;
     keepActive(points, points.layer, layer);
     VG_LANES slice[i] = (first + (layer[i] < last ? layer[i] : last)) * pitch;

@@ -42,27 +42,12 @@ std::optional<ChannelStorage> storageOf(const TextureView& view) {
   }
 }
 
-int axesOf(Kind kind) {
-  switch (kind) {
-    case Kind::Line:
-    case Kind::LineLayers:
-      return 1;
-    case Kind::Plane:
-    case Kind::PlaneLayers:
-      return 2;
-    case Kind::Box:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
 // Fills in how elements are found. False: they are not where vectors look.
 bool place(const TextureView& view, RowPlan& plan) {
   if (view.surface || !view.base || view.levels.size() != 1) return false;
   const Level& level = view.levels[0];
   const int axes = axesOf(view.kind);
-  if (!axes || level.tileRowBytes || level.tiling) return false;
+  if (isCube(view.kind) || level.tileRowBytes || level.tiling) return false;
   const size_t sizes[3] = {level.extent.width, axes > 1 ? level.extent.height : 1, axes > 2 ? level.extent.depth : 1};
   for (int axis = 0; axis < 3; ++axis) {
     if (sizes[axis] == 0 || sizes[axis] > kMostElements) return false;
@@ -74,8 +59,8 @@ bool place(const TextureView& view, RowPlan& plan) {
   const size_t bytes = (slices - 1) * level.slicePitch + (sizes[1] - 1) * level.rowPitch + sizes[0] * view.unit.bytes;
   if (bytes > kMostBytes || level.rowPitch > kMostBytes || level.slicePitch > kMostBytes) return false;
   plan.axes = static_cast<uint8_t>(axes);
-  plan.layers = static_cast<int32_t>(view.layers);
-  plan.firstLayer = static_cast<int32_t>(view.firstLayer);
+  plan.layers = static_cast<uint32_t>(view.layers);
+  plan.firstLayer = static_cast<uint32_t>(view.firstLayer);
   plan.rowPitch = static_cast<uint32_t>(level.rowPitch);
   plan.slicePitch = static_cast<uint32_t>(level.slicePitch);
   plan.base = view.base + level.offset;
@@ -95,8 +80,7 @@ RowPlan planOf(const TextureView& view) {
   plan.channels = static_cast<uint8_t>(view.channels);
   plan.unitBytes = static_cast<uint8_t>(bytes);
   const SamplerState& sampler = view.sampler;
-  const bool isFloat = view.format == CU_AD_FORMAT_FLOAT || channelsOf(view.format, view.asIntegers) == Channels::Float;
-  plan.linear = sampler.linear && isFloat && !view.buffer;
+  plan.linear = sampler.linear && ofFloats(view) && !view.buffer;
   plan.rounded = plan.decoding == RowDecoding::Unorm && plan.channelBytes == 1;
   plan.normalized = sampler.normalized;
   for (int axis = 0; axis < 3; ++axis)

@@ -39,7 +39,7 @@ struct RowPlan {
   bool layered = false;
   Addressing addressing[3]{};
   int32_t size[3] = {1, 1, 1};
-  int32_t layers = 1, firstLayer = 0;
+  uint32_t layers = 1, firstLayer = 0;
   uint32_t rowPitch = 0, slicePitch = 0;  // bytes; all that is read lies within 4 GiB of `base`
   const std::byte* base = nullptr;
   uint32_t border[4] = {};

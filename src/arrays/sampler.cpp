@@ -23,15 +23,6 @@ int64_t wholeOf(float value) {
   return towardsZero - (value < static_cast<float>(towardsZero));
 }
 
-bool ofFloats(const TextureView& view) {
-  return view.format == CU_AD_FORMAT_FLOAT || channelsOf(view.format, view.asIntegers) == Channels::Float;
-}
-
-int axesOf(Kind kind) {
-  if (kind == Kind::Line || kind == Kind::LineLayers) return 1;
-  return kind == Kind::Box ? 3 : 2;
-}
-
 int64_t modulo(int64_t value, int64_t size) {
   const int64_t rest = value % size;
   return rest < 0 ? rest + size : rest;
@@ -180,8 +171,6 @@ Place placeOf(const TextureView& view, const SamplerState& sampler, const Sample
   return place;
 }
 
-bool isCube(const TextureView& view) { return view.kind == Kind::Cube || view.kind == Kind::CubeLayers; }
-
 Texel read(const LevelReader& level, const Place& place, bool cube, const int64_t (&at)[3]) {
   return cube ? level.onFace(place.face, at[0], at[1], place.layer) : level.at(at, place.layer);
 }
@@ -247,7 +236,7 @@ Texel filtered(const LevelReader& level, const TextureView& view, const Place& p
 Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number) {
   const LevelReader level(view, sampler, number);
   SamplePoint here = point;
-  here.cube = point.cube && isCube(view);
+  here.cube = point.cube && isCube(view.kind);
   const Place place = placeOf(view, sampler, here, level);
   const bool mixes = sampler.linear && ofFloats(view) && !view.buffer;
   return mixes ? filtered(level, view, place, here.cube) : nearest(level, place, here.cube);
@@ -263,6 +252,10 @@ float levelOf(const TextureView& view, const SamplerState& sampler, float asked)
 }
 
 }  // namespace
+
+bool ofFloats(const TextureView& view) {
+  return view.format == CU_AD_FORMAT_FLOAT || channelsOf(view.format, view.asIntegers) == Channels::Float;
+}
 
 Texel borderOf(const TextureView& view, const SamplerState& sampler) {
   Texel texel{};
@@ -293,7 +286,7 @@ Texel gather(const TextureView& view, const SamplerState& sampler, const SampleP
   static constexpr int kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
   const LevelReader level(view, sampler, 0);
   SamplePoint here = point;
-  here.cube = point.cube && isCube(view);
+  here.cube = point.cube && isCube(view.kind);
   const Place place = placeOf(view, sampler, here, level);
   const int64_t x = between(place.at[0]).first, y = between(place.at[1]).first;
   Texel gathered;

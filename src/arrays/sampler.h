@@ -35,6 +35,8 @@ struct FetchPoint {
 };
 Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point);
 
+// Whether reads give floats; what gives integers is not filtered.
+bool ofFloats(const TextureView& view);
 // What reads beyond the edges give where the sampler says border.
 Texel borderOf(const TextureView& view, const SamplerState& sampler);
 

@@ -34,6 +34,13 @@ constexpr uint32_t numberOf(Addressing addressing) {
   }
 }
 
+inline bool isCube(Kind kind) { return kind == Kind::Cube || kind == Kind::CubeLayers; }
+// Coordinates of an element, layers and faces apart.
+inline int axesOf(Kind kind) {
+  if (kind == Kind::Line || kind == Kind::LineLayers) return 1;
+  return kind == Kind::Box ? 3 : 2;
+}
+
 struct SamplerState {
   Addressing addressing[3] = {Addressing::Clamp, Addressing::Clamp, Addressing::Clamp};
   bool linear = false;        // between elements

@@ -132,8 +132,6 @@ bool isSrgb(const arrays::TextureView& view) {
          view.format == CU_AD_FORMAT_BC3_UNORM_SRGB || view.format == CU_AD_FORMAT_BC7_UNORM_SRGB;
 }
 
-bool isCube(arrays::Kind kind) { return kind == arrays::Kind::Cube || kind == arrays::Kind::CubeLayers; }
-
 // Faces of a surface are layers. Lines are read as planes of one row, because that is how compilers read them; as
 // surfaces they are lines.
 uint32_t typeOf(const arrays::TextureView& view) {
