@@ -1,6 +1,7 @@
 // What the library asks of the operating system about processors and threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace vg::os {
@@ -10,6 +11,10 @@ namespace vg::os {
 uint32_t usableCores();
 // Whether there is just one, as found at the first call: polling then only keeps others from doing what is awaited.
 bool soleCore();
+
+// The bytes of the last cache, as the processor says: sysconf multiplies it by cores that a virtual machine may not
+// have.
+size_t lastCacheBytes();
 
 // Starts a detached thread with this name (cut to 15 characters) and all signals blocked but those of synchronous
 // faults, so that the application's handlers never run on it. False, said in the log, when the system refuses.

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "copy/engines.h"
 #include "copy/guard.h"
 #include "copy/protected.h"
@@ -27,21 +28,8 @@ bool hasFastRepMove() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 9));  // enhanced rep movsb/stosb
 }
 
-// The bytes of the last cache, as the processor says: sysconf multiplies it by cores that a virtual machine may not
-// have.
-size_t lastCache() {
-  constexpr unsigned kIntelLeaf = 4, kAmdLeaf = 0x8000001D, kLevel3 = 3;
-  for (unsigned leaf : {kIntelLeaf, kAmdLeaf}) {
-    unsigned a, b, c, d;
-    for (unsigned index = 0; __get_cpuid_count(leaf, index, &a, &b, &c, &d) && (a & 31); ++index)
-      if ((a >> 5 & 7) == kLevel3)
-        return size_t{(b >> 22) + 1} * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (size_t{c} + 1);
-  }
-  return size_t{16} << 20;
-}
-
 Limits measureLimits() {
-  const size_t cache = lastCache();
+  const size_t cache = os::lastCacheBytes();
   return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache, cache * 3};
 }
 

@@ -15,13 +15,14 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 11;
+inline constexpr uint32_t kKernelAbiVersion = 12;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
 // KernelLaunch::flags.
 inline constexpr uint32_t kExplicitCluster = 1;  // the kernel or its launch asks for clusters
 inline constexpr uint32_t kReachesPageable = 2;  // the device reaches memory that nobody registered
+inline constexpr uint32_t kStreams = 4;          // stores may go past the caches; the runner fences them
 
 inline constexpr uint32_t kNoLane = ~0u;
 
@@ -97,7 +98,7 @@ struct KernelLaunch {
   uint64_t gridId;
   uint64_t cooperativeWorkspace;  // %envreg1:%envreg2; 0 unless cooperative
   uint32_t clusterSize[3];        // blocks; 1,1,1 without clusters
-  uint32_t flags;                 // kExplicitCluster, kReachesPageable
+  uint32_t flags;                 // kExplicitCluster, kReachesPageable, kStreams
   uint32_t stackPerThread;        // bytes that alloca may take of a lane, a multiple of 64
   const RuntimeCalls* calls;
   const void* code;  // the interpreter's program; unused by native code
@@ -135,6 +136,7 @@ struct KernelTraits {
   uint32_t localPerThread = 0;       // bytes of .local per thread (cuFuncGetAttribute LOCAL_SIZE_BYTES)
   uint32_t stackPerWarp = 0;         // bytes of stack that a warp needs, locals of all lanes included
   uint32_t frameBytes = 0;           // that a warp keeps in BlockState::frames at barriers, 0: none wait that way
+  uint32_t streamedPerThread = 0;    // bytes of results that may go past the caches (kStreams), 0: none
   uint32_t registers = 0;            // estimate for CU_FUNC_ATTRIBUTE_NUM_REGS
   bool waits = false;                // barriers or yields: warps need fibres when a block has several
   bool polls = false;                // a loop waits for memory: never run inline on the launching thread

@@ -55,6 +55,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.localPerThread = blob.traits.localPerThread;
   traits.stackPerWarp = blob.traits.stackPerWarp;
   traits.frameBytes = blob.traits.frameBytes;
+  traits.streamedPerThread = blob.traits.streamedPerThread;
   traits.registers = blob.traits.registers;
   traits.waits = blob.traits.waits;
   traits.clusterAddresses = blob.traits.clusterAddresses;

@@ -41,6 +41,7 @@ struct LaunchSpec {
   std::vector<uint64_t> globals;
   uint32_t dynamicShared = 0;
   bool cluster = false;  // a grid of clusters of one block
+  bool streams = false;  // a grid large enough for stores past the caches
 };
 
 // Code of a kernel in executable memory.

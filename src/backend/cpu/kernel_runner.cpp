@@ -13,7 +13,9 @@
 #include "backend/cpu/kernel_watchdog.h"
 #include "backend/cpu/workers.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "check/check.h"
+#include "copy/engines.h"
 
 #include <sched.h>
 #include <time.h>
@@ -90,6 +92,7 @@ void runBlocks(void* state, uint32_t worker, uint64_t first, uint64_t end) {
   const KernelThread::Inside inside(thread, launch, worker);
   const uint64_t begin = nanoseconds();
   runEach(launch, thread, worker, first, end);
+  if (launch.abi.flags & ptx::kStreams) copy::streamFence();
   launch.busy.fetch_add(nanoseconds() - begin, std::memory_order_relaxed);
 }
 
@@ -168,6 +171,13 @@ bool independent(const RunningLaunch& launch) {
   return !launch.code->traits.polls && !launch.cooperative && clusterBlocks(launch) == 1;
 }
 
+// Whether the results are too large to be found in the caches afterwards.
+bool streams(const RunningLaunch& launch) {
+  static const size_t cache = os::lastCacheBytes();
+  const uint64_t threads = launch.blocks * launch.abi.threadsPerBlock;
+  return independent(launch) && threads * launch.code->traits.streamedPerThread >= cache;
+}
+
 uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
   if (launch.blocks == 1) return 1;
   const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
@@ -206,6 +216,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   Workers& workers = Workers::shared();
   const uint32_t count = std::min(workersFor(launch, workers), mostWorkers);
   launch.abi.workers = workers.count();
+  if (streams(launch)) launch.abi.flags |= ptx::kStreams;
   faults::arm();
   const watchdog::Watch watch(launch);
   const AtWork atWork(device, launch);

@@ -25,6 +25,8 @@ void Emitter::prepare() {
   for (const Instruction& i : program_.instructions) traits.allocates |= i.ast->op == Op::Alloca;
   suspends_ = suspendsOnly();
   alignment_ = alignmentTests(program_, options_.rowsOf32, options_.trustsParameters);
+  streamed_ = streamedStores(program_);
+  traits.streamedPerThread = streamed_.bytesPerThread;
   traits.waits = !suspends_ && mayWait();
   planTellingWarp();
   traits.spans = !traits.waits && !asksForCluster();

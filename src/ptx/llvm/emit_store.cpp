@@ -6,6 +6,11 @@
 #include "ptx/llvm/ptx_facts.h"
 
 namespace vg::ptx::gen {
+namespace {
+
+constexpr uint32_t kLine = 64;  // bytes of a cache line
+
+}  // namespace
 
 void Emitter::scatter(Value* addresses, Value* data, uint32_t bits, Value* mask) {
   const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
@@ -34,42 +39,72 @@ llvm::Value* Emitter::interleaved(const Components& data, uint32_t c) {
   return b_.CreateShuffleVector(parts[0], order);
 }
 
+// All lanes' elements, side by side. Large results go past the caches where the row is one of whole lines.
+void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
+  const uint32_t bytes = bits / 8, chunkBytes = w_ * bytes * static_cast<uint32_t>(data.size());
+  const auto each = [&](const std::function<void(uint32_t c, Value * place)>& store) {
+    for (uint32_t c = 0; c < k_; ++c) store(c, pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * chunkBytes))));
+  };
+  const auto throughCaches = [&] {
+    each([&](uint32_t c, Value* place) {
+      b_.CreateAlignedStore(interleaved(data, c), place, llvm::Align(bytes), isVolatile);
+    });
+  };
+  if (!streamed_.stores.count(present_)) return throughCaches();
+  Value* const streams = atLaunch([&] {
+    Value* const flags = b_.CreateAnd(launchField(offsetof(KernelLaunch, flags), b_.getInt32Ty()), kStreams);
+    return b_.CreateICmpNE(flags, b_.getInt32(0));
+  });
+  Value* const whole = b_.CreateICmpEQ(b_.CreateAnd(a.scalar, kLine - 1), b_.getInt64(0));
+  BB* const past = newBlock("past");
+  BB* const through = newBlock("through");
+  BB* const after = newBlock("after");
+  b_.CreateCondBr(b_.CreateFreeze(b_.CreateAnd(streams, whole)), past, through);
+  b_.SetInsertPoint(past);
+  each([&](uint32_t c, Value* place) {
+    auto* const store = b_.CreateAlignedStore(interleaved(data, c), place, llvm::Align(std::min(chunkBytes, kLine)));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                       llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+  });
+  b_.CreateBr(after);
+  b_.SetInsertPoint(through);
+  throughCaches();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
 void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+  if (mask.full) return storeWholeRow(a, bits, data, isVolatile);
   const uint32_t count = static_cast<uint32_t>(data.size());
   const uint32_t bytes = bits / 8;
   const auto place = [&](uint32_t c) {
     return pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
-  };
-  const auto storeWhole = [&](uint32_t c) {
-    b_.CreateAlignedStore(interleaved(data, c), place(c), llvm::Align(bytes), isVolatile);
   };
   const auto storeMasked = [&](uint32_t c) {
     Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
     b_.CreateMaskedStore(interleaved(data, c), place(c), llvm::Align(bytes), lanes);
   };
   for (uint32_t c = 0; c < k_; ++c) {
-    if (mask.full) {
-      storeWhole(c);
-    } else if (options_.avx512) {
+    if (options_.avx512) {
       storeMasked(c);
-    } else {
-      // Slow on some processors without AVX-512, and most chunks are all there or not at all.
-      const Mask chunk{false, {mask.chunks[c]}};
-      BB* const whole = newBlock("whole");
-      BB* const rest = newBlock("rest");
-      BB* const some = newBlock("some");
-      BB* const after = newBlock("after");
-      b_.CreateCondBr(allLanes(chunk), whole, rest);
-      b_.SetInsertPoint(whole);
-      storeWhole(c);
-      b_.CreateBr(after);
-      b_.SetInsertPoint(rest);
-      b_.CreateCondBr(anyLane(chunk), some, after);
-      b_.SetInsertPoint(some);
-      storeMasked(c);
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
+      continue;
     }
+    // Slow on some processors without AVX-512, and most chunks are all there or not at all.
+    const Mask chunk{false, {mask.chunks[c]}};
+    BB* const whole = newBlock("whole");
+    BB* const rest = newBlock("rest");
+    BB* const some = newBlock("some");
+    BB* const after = newBlock("after");
+    b_.CreateCondBr(allLanes(chunk), whole, rest);
+    b_.SetInsertPoint(whole);
+    b_.CreateAlignedStore(interleaved(data, c), place(c), llvm::Align(bytes), isVolatile);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(rest);
+    b_.CreateCondBr(anyLane(chunk), some, after);
+    b_.SetInsertPoint(some);
+    storeMasked(c);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
   }
 }
 

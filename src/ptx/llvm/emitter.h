@@ -18,6 +18,7 @@
 #include "ptx/engine.h"
 #include "ptx/llvm/misalignment.h"
 #include "ptx/llvm/row_thread.h"
+#include "ptx/llvm/streaming.h"
 #include "ptx/llvm/suspend.h"
 #include "ptx/llvm/warp_ir.h"
 
@@ -350,6 +351,7 @@ class Emitter {
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* interleaved(const Components& data, uint32_t chunk);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  void storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
   Chunks joinHalves(const Components& halves);
@@ -486,6 +488,7 @@ class Emitter {
   llvm::DISubprogram* debugScope_ = nullptr;
   const Instruction* present_ = nullptr;
   AlignmentTests alignment_;
+  StreamedStores streamed_;
   TellsWarp tellsWarp_ = TellsWarp::No;
   bool warpTold_ = false;  // in the present copy
 };

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "ptx/llvm/alignment.h"
+#include "ptx/llvm/ptx_facts.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -102,18 +103,6 @@ class Roots {
   const uint8_t bits_;
   std::vector<ValueId> roots_;
 };
-
-// Where the pointer stands among the kernel's parameters (bytes) that this value is; none for any other value.
-std::optional<uint32_t> givenPointer(const Program& program, ValueId value) {
-  const Value& v = program.values[value];
-  if (v.kind != Value::Result || v.type != Class::I64) return {};
-  const Instruction& i = program.instructions[v.instruction];
-  if (i.ast->op != Op::Ld || i.guard != kNone || ptx::bitsOf(i.ast->type()) != 64) return {};
-  const Value& base = program.values[i.sources[0]];
-  if (base.kind != Value::Symbol || base.symbolKind != SymbolKind::Parameter) return {};
-  return static_cast<uint32_t>(program.parameters[base.symbol].offset + base.offset + i.offsets[0] +
-                               8 * int64_t{v.resultIndex});
-}
 
 // What one lane accesses in a load, a store, an atomic operation or an asynchronous copy: its addresses have to be
 // multiples of that. 0: the instruction is none of these.

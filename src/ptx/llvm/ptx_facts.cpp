@@ -90,6 +90,17 @@ std::optional<uint64_t> knownBits(const Program& program, ValueId id) {
   return value->bits;
 }
 
+std::optional<uint32_t> givenPointer(const Program& program, ValueId value) {
+  const Value& v = program.values[value];
+  if (v.kind != Value::Result || v.type != Class::I64) return {};
+  const Instruction& i = program.instructions[v.instruction];
+  if (i.ast->op != Op::Ld || i.guard != kNone || ptx::bitsOf(i.ast->type()) != 64) return {};
+  const Value& base = program.values[i.sources[0]];
+  if (base.kind != Value::Symbol || base.symbolKind != SymbolKind::Parameter) return {};
+  return static_cast<uint32_t>(program.parameters[base.symbol].offset + base.offset + i.offsets[0] +
+                               8 * int64_t{v.resultIndex});
+}
+
 bool readsCarry(Op op) { return op == Op::Addc || op == Op::Subc || op == Op::Madc; }
 
 bool isWideSpecial(Special s) {

@@ -16,6 +16,8 @@ Type sourceType(const ptx::Instruction& i, uint32_t source);
 Class resultClass(const ptx::Instruction& i, Class reg);
 // The bits of a value that is a constant, or one that was moved into a register first, as compilers write it.
 std::optional<uint64_t> knownBits(const Program& program, ValueId id);
+// Where the pointer stands among the kernel's parameters (bytes) that this value is; none for any other value.
+std::optional<uint32_t> givenPointer(const Program& program, ValueId value);
 bool readsCarry(Op op);
 bool isWideSpecial(Special s);
 // vprintf, malloc and the like: functions that the driver defines.

@@ -13,6 +13,7 @@ KernelBlob sample() {
   blob.traits.stackPerWarp = 4096;
   blob.traits.frameBytes = 192;
   blob.traits.registers = 33;
+  blob.traits.streamedPerThread = 12;
   blob.traits.waits = true;
   blob.traits.usesDynamicShared = true;
   blob.traits.spans = true;
@@ -40,6 +41,7 @@ TEST(KernelBlob, ComesBackAsItWas) {
   EXPECT_EQ(back->traits.localPerThread, 40u);
   EXPECT_EQ(back->traits.stackPerWarp, 4096u);
   EXPECT_EQ(back->traits.registers, 33u);
+  EXPECT_EQ(back->traits.streamedPerThread, 12u);
   EXPECT_TRUE(back->traits.waits && back->traits.usesDynamicShared && back->traits.spans && back->traits.allocates &&
               back->traits.atomics);
   EXPECT_EQ(back->traits.frameBytes, 192u);
