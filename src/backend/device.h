@@ -34,6 +34,7 @@ class PageLocker;
 namespace vg::backend {
 
 class Image;
+class MovableMemory;
 class Queue;
 
 // Where a module-scope variable lives in a loaded image.
@@ -134,6 +135,8 @@ class Device {
   // Name, UUID, attributes, limits: plain data, filled once.
   virtual const Traits& traits() const = 0;
   virtual alloc::MemorySource& memory() = 0;
+  // Managed memory of its own, which all devices of its kind reach; null: managed memory is memory().
+  virtual MovableMemory* managedMemory() { return nullptr; }
   virtual host_register::PageLocker& pageLocker() = 0;
   // `only`: which of the device's multiprocessors run the queue's kernels; null means all.
   virtual std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) = 0;
@@ -155,6 +158,10 @@ class Device {
   virtual bool canReach(const Device& peer) const { return traits().sharesMemory && peer.traits().sharesMemory; }
   // From now on they may, for ever: what the other has and will have. Requires: canReach(peer).
   virtual CUresult reach(Device& /*peer*/) { return CUDA_SUCCESS; }
+  // All managed memory of the process is this device's: its managedMemory(), or else its memory().
+  virtual void reachManaged(Device& owner) {
+    if (canReach(owner)) (void)reach(owner);
+  }
   // Nanoseconds of the device's own clock, for event timing.
   virtual uint64_t timestamp() const = 0;
   virtual Activity* activity() const { return nullptr; }

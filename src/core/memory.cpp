@@ -57,9 +57,10 @@ Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kin
 Result<alloc::Record*> allocateManagedRecord(size_t bytes, const alloc::Description& description) {
   VG_TRY(alloc::Heap & heap, managedHeap());
   Result<alloc::Record*> first = heap.allocate(bytes, description);
-  if (first) return first.value();
-  trimHeaps();
-  return heap.allocate(bytes, description);
+  if (!first) trimHeaps();
+  VG_TRY(alloc::Record* const record, first ? std::move(first) : heap.allocate(bytes, description));
+  if (backend::MovableMemory* const movable = movableMemory()) movable->forget(record->data(), bytes);
+  return record;
 }
 
 }  // namespace

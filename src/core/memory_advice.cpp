@@ -1,6 +1,7 @@
 #include "core/memory_advice.h"
 
 #include <cstring>
+#include <memory>
 
 #include "base/raw_enum.h"
 #include "core/advice_table.h"
@@ -8,6 +9,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
+#include "core/memory_heaps.h"
 #include "core/memory_pool.h"
 #include "host_register/placement.h"
 
@@ -56,6 +58,18 @@ Result<unsigned> accessorOf(CUmemLocation location) {
   return static_cast<unsigned>(location.id);
 }
 
+// Null: the host.
+const backend::Device* placeOf(CUmemLocation location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? &deviceAt(location.id).backend() : nullptr;
+}
+
+// What those who move the memory are told; `tell` gets the memory and its first byte.
+template <class Tell>
+CUresult tellMover(CUdeviceptr pointer, Tell tell) {
+  backend::MovableMemory* const movable = movableMemory();
+  return movable ? tell(*movable, reinterpret_cast<std::byte*>(pointer)) : CUDA_SUCCESS;
+}
+
 // A node of the host is the host, as the vendor's driver answers.
 void setPreferred(RangeAdvice& advice, CUmemLocation location) {
   const bool device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
@@ -68,27 +82,37 @@ void setPreferred(RangeAdvice& advice, CUmemLocation location) {
 CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location) {
   VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
   VG_CHECK(checkKnownType(location));
-  const auto update = [&](auto change) {
+  const auto update = [&](auto change, auto tell) {
+    VG_CHECK(tellMover(pointer, tell));
     advice::update(*record, pointer, bytes, change);
     return CUDA_SUCCESS;
   };
+  using Memory = backend::MovableMemory;
   switch (const int number = rawValue(advice)) {
     case CU_MEM_ADVISE_SET_READ_MOSTLY:
-    case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
-      return update([&](RangeAdvice& range) { range.readMostly = number == CU_MEM_ADVISE_SET_READ_MOSTLY; });
+    case CU_MEM_ADVISE_UNSET_READ_MOSTLY: {
+      const bool on = number == CU_MEM_ADVISE_SET_READ_MOSTLY;
+      return update([&](RangeAdvice& range) { range.readMostly = on; },
+                    [&](Memory& memory, std::byte* start) { return memory.setReadMostly(start, bytes, on); });
+    }
     case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
       VG_CHECK(checkPlace(location, CUDA_ERROR_INVALID_VALUE));
-      return update([&](RangeAdvice& range) { setPreferred(range, location); });
+      return update([&](RangeAdvice& range) { setPreferred(range, location); },
+                    [&](Memory& memory, std::byte* start) { return memory.prefer(placeOf(location), start, bytes); });
     case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-      return update([](RangeAdvice& range) {
-        range.preferredType = CU_MEM_LOCATION_TYPE_INVALID;
-        range.preferredId = CU_DEVICE_INVALID;
-      });
+      return update(
+          [](RangeAdvice& range) {
+            range.preferredType = CU_MEM_LOCATION_TYPE_INVALID;
+            range.preferredId = CU_DEVICE_INVALID;
+          },
+          [&](Memory& memory, std::byte* start) { return memory.preferNone(start, bytes); });
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY: {
       VG_TRY(const unsigned accessor, accessorOf(location));
       const bool on = number == CU_MEM_ADVISE_SET_ACCESSED_BY;
-      return update([&](RangeAdvice& range) { range.accessors.set(accessor, on); });
+      return update(
+          [&](RangeAdvice& range) { range.accessors.set(accessor, on); },
+          [&](Memory& memory, std::byte* start) { return memory.setAccessedBy(placeOf(location), start, bytes, on); });
     }
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "advice %d", number);
@@ -105,11 +129,33 @@ CUresult adviseDevice(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CU
 
 namespace {
 
-CUresult prefetchRange(CUdeviceptr pointer, size_t bytes, CUmemLocationType type, int id) {
+// A move in its stream's order. That it cannot be done is no error: pages move when they are touched.
+struct Move {
+  backend::MovableMemory& memory;
+  const backend::Device* place;
+  std::byte* start;
+  size_t bytes;
+  static void runAndEnd(void* data) {
+    const std::unique_ptr<const Move> move(static_cast<const Move*>(data));
+    (void)move->memory.moveTo(move->place, move->start, move->bytes);
+  }
+};
+
+CUresult queueMove(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
+  return tellMover(pointer, [&](backend::MovableMemory& memory, std::byte* start) -> CUresult {
+    auto move = std::make_unique<Move>(Move{memory, placeOf(destination), start, bytes});
+    VG_CHECK(stream.submit(backend::HostCall{Move::runAndEnd, move.get()}));
+    (void)move.release();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult prefetchRange(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
   VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
+  VG_CHECK(queueMove(stream, pointer, bytes, destination));
   advice::update(*record, pointer, bytes, [&](RangeAdvice& range) {
-    range.prefetchType = type;
-    range.prefetchId = id;
+    range.prefetchType = destination.type;
+    range.prefetchId = destination.id;
   });
   return CUDA_SUCCESS;
 }
@@ -121,8 +167,8 @@ CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocati
   VG_CHECK(managedRecord(pointer, bytes));
   VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
   VG_CHECK(stream.context().state());
-  const bool host = destination.type == CU_MEM_LOCATION_TYPE_HOST;
-  return prefetchRange(pointer, bytes, destination.type, host ? CU_DEVICE_CPU : destination.id);
+  if (destination.type == CU_MEM_LOCATION_TYPE_HOST) destination.id = CU_DEVICE_CPU;
+  return prefetchRange(stream, pointer, bytes, destination);
 }
 
 CUresult prefetchToDevice(Stream& stream, CUdeviceptr pointer, size_t bytes, CUdevice device) {
@@ -172,7 +218,7 @@ CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLoca
   VG_CHECK(stream.context().state());
   for (size_t i = 0, place = 0; i < ranges.count; ++i) {
     place = nextPlace(firsts, placeCount, place, i);
-    VG_CHECK(prefetchRange(ranges.pointers[i], ranges.bytes[i], places[place].type, places[place].id));
+    VG_CHECK(prefetchRange(stream, ranges.pointers[i], ranges.bytes[i], places[place]));
   }
   return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // Advice about managed memory: cuMemAdvise, cuMemPrefetchAsync, cuStreamAttachMemAsync, their batches and the queries
-// of it. The memory of emulated devices is the host's, so advice moves nothing; it is validated, remembered for the
-// pages that it names (core/advice_table.h) and answered. Thread-safe.
+// of it. It is validated, remembered for the pages that it names (core/advice_table.h) and answered. Where devices have
+// memory of their own, whoever moves managed memory is told (backend/movable_memory.h). Thread-safe.
 #pragma once
 
 #include <cuda.h>

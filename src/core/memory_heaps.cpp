@@ -73,21 +73,28 @@ alloc::Heap* newDeviceHeap(unsigned window, unsigned device, size_t cacheBytes) 
                          cacheBytes);
 }
 
-// Managed memory is every device's: those with memory of their own reach that of the one that has it.
-void reachManaged() {
-  backend::Device& owner = deviceAt(0).backend();
-  for (int i = 1; i < deviceCount(); ++i)
-    if (deviceAt(i).reaches(deviceAt(0))) (void)deviceAt(i).backend().reach(owner);
+// The first that moves managed memory, which the others' host then reaches too; else any.
+backend::Device& managedOwner() {
+  for (int i = 0; i < deviceCount(); ++i)
+    if (deviceAt(i).backend().managedMemory()) return deviceAt(i).backend();
+  return deviceAt(0).backend();
+}
+
+// Managed memory is every device's.
+alloc::Heap* newManagedHeap() {
+  backend::Device& owner = managedOwner();
+  for (int i = 0; i < deviceCount(); ++i)
+    if (&deviceAt(i).backend() != &owner) deviceAt(i).backend().reachManaged(owner);
+  backend::MovableMemory* const movable = owner.managedMemory();
+  alloc::MemorySource& source = movable ? *movable : owner.memory();
+  const alloc::HeapRange range = managedRange();
+  return new alloc::Heap(theTable, range, source, range.bytes, cacheFor(managedWindow()));
 }
 
 alloc::Heap* newHeap(unsigned window) {
   if (window == pinnedWindow())
     return new alloc::Heap(theTable, window, pinnedSource(), hostMemory(), cacheFor(window));
-  if (window == managedWindow()) {
-    const alloc::HeapRange range = managedRange();
-    reachManaged();
-    return new alloc::Heap(theTable, range, deviceAt(0).backend().memory(), range.bytes, cacheFor(window));
-  }
+  if (window == managedWindow()) return newManagedHeap();
   if (window < managedWindow()) return newDeviceHeap(window, window, cacheFor(window));
   return newDeviceHeap(window, window - poolWindow(0), cacheFor(managedWindow()));
 }
@@ -166,6 +173,7 @@ size_t hostMemory() {
 }
 
 Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
+backend::MovableMemory* movableMemory() { return managedOwner().managedMemory(); }
 Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
 Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
 Result<alloc::Heap&> poolHeap(Device& device) { return heapOf(poolWindow(static_cast<unsigned>(device.ordinal()))); }

@@ -4,6 +4,8 @@
 #include "alloc/address_space.h"
 #include "alloc/heap.h"
 #include "alloc/memory_source.h"
+#include "backend/device.h"
+#include "backend/movable_memory.h"
 #include "base/result.h"
 #include "base/timeline.h"
 #include "core/memory.h"
@@ -26,6 +28,8 @@ alloc::Heap* heapMadeOf(unsigned window);
 Result<alloc::Heap&> deviceHeap(Device& device);
 Result<alloc::Heap&> managedHeap();
 Result<alloc::Heap&> pinnedHeap();
+// Who moves managed memory; null: nobody, because all devices work in the host's memory.
+backend::MovableMemory* movableMemory();
 // What the pools of a device share; they count what they have reserved against the device's heap.
 Result<alloc::Heap&> poolHeap(Device& device);
 

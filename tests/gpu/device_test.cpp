@@ -40,29 +40,6 @@ struct Sink final : backend::FaultSink {
   CUresult seen = CUDA_SUCCESS;
 };
 
-// What the kernels of VideoKernels do: the first moves units of 16 bytes, the second writes them.
-uint32_t moveUnits(const FakeGrid& grid, const FakeTranslate& translate) {
-  const bool copies = grid.program % kHugePage == 0;
-  const auto to = grid.parameter<uint64_t>(0), units = grid.parameter<uint64_t>(copies ? 16 : 8);
-  const Qmd& d = grid.descriptor;
-  if (units > uint64_t{d.get(qmd::kGridWidth)} * d.get(qmd::kBlockWidth) * 4) return 13;
-  for (uint64_t i = 0; i < units; ++i) {
-    std::byte* const unit = translate(to + 16 * i, 16, true);
-    if (!unit) return 31;
-    if (copies) {
-      const std::byte* const from = translate(grid.parameter<uint64_t>(8) + 16 * i, 16, false);
-      if (!from) return 31;
-      std::memcpy(unit, from, 16);
-    } else {
-      for (int word = 0; word < 4; ++word) {
-        const auto value = grid.parameter<uint32_t>(16);
-        std::memcpy(unit + 4 * word, &value, 4);
-      }
-    }
-  }
-  return 0;
-}
-
 FakeDriver::Description smallGpu() {
   FakeDriver::Description description;
   description.memory = 96 * kMiB;

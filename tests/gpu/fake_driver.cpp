@@ -166,10 +166,19 @@ void FakeDriver::close(int descriptor) {
   files_.erase(descriptor);
 }
 
-int FakeDriver::map(int descriptor, void* address, size_t bytes) {
+FakeUvm::Page FakeDriver::managedPage(const void* address) const {
+  const std::lock_guard guard(mutex_);
+  return uvm_.managedPage(reinterpret_cast<uint64_t>(address));
+}
+
+bool FakeDriver::present(void* address) { return managedPage(address).place == FakeUvm::kHost; }
+
+int FakeDriver::map(int descriptor, void* address, size_t bytes, uint64_t offset) {
   const std::lock_guard guard(mutex_);
   const auto file = files_.find(descriptor);
   if (file == files_.end()) return -EBADF;
+  if (file->second.node == Node::Uvm) return uvm_.mapManaged(descriptor, address, bytes, offset);
+  if (offset) return -EINVAL;
   const FakeMemoryRef memory = std::move(file->second.mapping);  // a file carries one mapping
   if (!memory || bytes != file->second.mappingBytes) return -ENXIO;
   void* const mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,

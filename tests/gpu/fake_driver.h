@@ -46,13 +46,16 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   int open(const std::string& path) override;
   void close(int descriptor) override;
   int control(int descriptor, unsigned long request, void* argument) override;
-  int map(int descriptor, void* address, size_t bytes) override;
+  int map(int descriptor, void* address, size_t bytes, uint64_t offset) override;
+  bool present(void* address) override;
   std::string moduleVersion() override { return description_.version; }
 
   // What is left behind, for tests.
   size_t openFiles() const;
   size_t objects() const;  // without the clients
   size_t ranges() const;
+  // The page of managed memory at this address.
+  FakeUvm::Page managedPage(const void* address) const;
   uint64_t usedMemory() const { return used_; }
   size_t calls() const { return calls_; }
   // The next allocation of this class fails with the status.

@@ -1,6 +1,9 @@
 #include "gpu/fake_uvm.h"
 
 #include <errno.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -61,20 +64,111 @@ int FakeUvm::control(int file, unsigned long request, void* argument) {
     case uvm::kMapExternal:
       return answer(abi_->mapExternalTail + 20, mapExternal(bytes));
     case uvm::kUnmapExternal:
-      return answer(32, unmapExternal(read<uvm::UnmapExternal>(bytes)));
+      return answer(32, unmapExternal(read<uvm::RangeOf>(bytes)));
     case uvm::kFree: {
       const bool known = abi_->freeLength != 0;
       return answer(known ? 16 : 8, freeRange(read<uint64_t>(bytes), known ? read<uint64_t>(bytes + 8) : 0, known));
+    }
+    case uvm::kMigrate: {
+      const auto a = read<uvm::Migrate>(bytes);
+      const int place = placeOf(a.place);
+      if (a.flags || a.hostNode != uvm::kAnyNode || place == kNowhere) return answer(72, kInvalidArgument);
+      return answer(72, changePages(a.base, a.length, [place](Page& page) { page.place = place; }));
+    }
+    case uvm::kSetPreferred: {
+      const auto a = read<uvm::SetPreferred>(bytes);
+      const int place = placeOf(a.place);
+      if (place == kNowhere) return answer(abi_->preferredStatus, 0x26);
+      return answer(abi_->preferredStatus,
+                    changePages(a.base, a.length, [place](Page& page) { page.preferred = place; }));
+    }
+    case uvm::kUnsetPreferred: {
+      const auto a = read<uvm::Range>(bytes);
+      return answer(16, changePages(a.base, a.length, [](Page& page) { page.preferred = kNowhere; }));
+    }
+    case uvm::kSetAccessedBy:
+    case uvm::kUnsetAccessedBy: {
+      const auto a = read<uvm::RangeOf>(bytes);
+      const int place = placeOf(a.uuid);
+      if (place == kNowhere) return answer(32, 0x26);
+      return answer(32, changePages(a.base, a.length, [=](Page& page) {
+                      if (request == uvm::kSetAccessedBy)
+                        page.accessors.insert(place);
+                      else
+                        page.accessors.erase(place);
+                    }));
+    }
+    case uvm::kEnableReadDuplication:
+    case uvm::kDisableReadDuplication: {
+      const auto a = read<uvm::Range>(bytes);
+      const bool on = request == uvm::kEnableReadDuplication;
+      return answer(16, changePages(a.base, a.length, [on](Page& page) { page.readMostly = on; }));
     }
     default:
       return -EINVAL;
   }
 }
 
+namespace {
+
+// What was mapped over with inaccessible memory has gone.
+bool readable(uint64_t page) {
+  char byte;
+  const iovec to{&byte, 1}, from{reinterpret_cast<void*>(page), 1};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
+}  // namespace
+
+int FakeUvm::placeOf(const CUuuid& uuid) const {
+  if (!std::memcmp(&uuid, &uvm::kHost, sizeof uuid)) return kHost;
+  const int gpu = gpuOf(uuid);
+  return registered_.count(gpu) ? gpu : kNowhere;
+}
+
+int FakeUvm::mapManaged(int file, void* address, size_t bytes, uint64_t offset) {
+  const auto base = reinterpret_cast<uint64_t>(address);
+  if (file != main_) return -EBADF;
+  if (offset != base || bytes % kPage) return -EINVAL;
+  if (rangeOverlaps(base, base + bytes)) return -EINVAL;
+  constexpr int kFlags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(address, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) return -errno;
+  for (uint64_t page = base; page < base + bytes; page += kPage) managed_[page] = {};
+  return 0;
+}
+
+FakeUvm::Page FakeUvm::managedPage(uint64_t address) const {
+  const auto page = managed_.find(address / kPage * kPage);
+  if (page == managed_.end() || !readable(page->first)) return {};
+  Page found = page->second;
+  found.there = true;
+  return found;
+}
+
+template <class Change>
+Status FakeUvm::changePages(uint64_t base, uint64_t length, Change change) {
+  if (!length || (base | length) % kPage) return kInvalidAddress;
+  for (uint64_t page = base; page < base + length; page += kPage)
+    if (!managedPage(page).there) return kInvalidAddress;
+  for (uint64_t page = base; page < base + length; page += kPage) change(managed_[page]);
+  return kOk;
+}
+
+std::byte* FakeUvm::managedMemory(uint32_t gpu, uint64_t address, size_t bytes) {
+  const auto place = static_cast<int>(gpu);
+  const Status known =
+      changePages(address / kPage * kPage, (address + bytes + kPage - 1) / kPage * kPage - address / kPage * kPage,
+                  [place](Page& page) {
+                    if (page.place == kNowhere || !page.accessors.count(place)) page.place = place;
+                  });
+  return known == kOk ? reinterpret_cast<std::byte*>(address) : nullptr;
+}
+
 void FakeUvm::fileClosed(int file) {
   if (file != main_) return;
   main_ = -1;
   ranges_.clear();
+  managed_.clear();
   registered_.clear();
   spaces_.clear();
 }
@@ -105,11 +199,15 @@ Status FakeUvm::registerChannel(const uvm::RegisterChannel& a) {
   return kOk;
 }
 
+bool FakeUvm::rangeOverlaps(uint64_t base, uint64_t end) const {
+  const auto next = ranges_.lower_bound(base);
+  if (next != ranges_.end() && next->first < end) return true;
+  return next != ranges_.begin() && std::prev(next)->second.end > base;
+}
+
 Status FakeUvm::createRange(uint64_t base, uint64_t length) {
   if (!base || !length || (base | length) % kPage) return kInvalidAddress;
-  const auto next = ranges_.lower_bound(base);
-  if (next != ranges_.end() && next->first < base + length) return kAddressInUse;
-  if (next != ranges_.begin() && std::prev(next)->second.end > base) return kAddressInUse;
+  if (rangeOverlaps(base, base + length)) return kAddressInUse;
   ranges_[base].end = base + length;
   return kOk;
 }
@@ -159,7 +257,7 @@ Status FakeUvm::mapExternal(std::byte* arguments) {
   return kOk;
 }
 
-Status FakeUvm::unmapExternal(const uvm::UnmapExternal& a) {
+Status FakeUvm::unmapExternal(const uvm::RangeOf& a) {
   Range* const range = rangeOf(a.base, a.base + a.length);
   if (!range || !isGpu(a.uuid)) return kInvalidAddress;
   cut(range->mappings[gpuOf(a.uuid)], a.base, a.base + a.length);
@@ -174,7 +272,8 @@ Status FakeUvm::freeRange(uint64_t base, uint64_t length, bool lengthKnown) {
   return kOk;
 }
 
-std::byte* FakeUvm::translate(uint32_t gpu, uint64_t address, size_t bytes, bool write) const {
+std::byte* FakeUvm::translate(uint32_t gpu, uint64_t address, size_t bytes, bool write) {
+  if (managed_.count(address / kPage * kPage)) return managedMemory(gpu, address, bytes);
   const auto next = ranges_.upper_bound(address);
   if (next == ranges_.begin()) return nullptr;
   const auto& mappings = std::prev(next)->second.mappings[gpu];

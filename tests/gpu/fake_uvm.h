@@ -34,9 +34,22 @@ class FakeUvm {
   // 0 or -errno; the status goes into the structure.
   int control(int file, unsigned long request, void* argument);
   void fileClosed(int file);
+  // mmap of managed memory: 0 or -errno.
+  int mapManaged(int file, void* address, size_t bytes, uint64_t offset);
+  // What is known of a page of managed memory; places are GPUs, -1 is the host. Accesses of the host are not seen
+  // here.
+  static constexpr int kHost = -1, kNowhere = -2;
+  struct Page {
+    int place = kNowhere, preferred = kNowhere;
+    std::set<int> accessors;
+    bool readMostly = false;
+    bool there = false;
+  };
+  Page managedPage(uint64_t address) const;
 
   // Memory that a GPU finds behind [address, address + bytes); null when a part is not mapped, or may not be written.
-  std::byte* translate(uint32_t gpu, uint64_t address, size_t bytes, bool write) const;
+  // A page of managed memory comes to the GPU, unless that reaches it where it is.
+  std::byte* translate(uint32_t gpu, uint64_t address, size_t bytes, bool write);
   size_t ranges() const { return ranges_.size(); }
 
  private:
@@ -56,9 +69,15 @@ class FakeUvm {
   Status registerChannel(const backend::nvidia::uvm::RegisterChannel& arguments);
   Status createRange(uint64_t base, uint64_t length);
   Status mapExternal(std::byte* arguments);
-  Status unmapExternal(const backend::nvidia::uvm::UnmapExternal& arguments);
+  Status unmapExternal(const backend::nvidia::uvm::RangeOf& arguments);
   Status freeRange(uint64_t base, uint64_t length, bool lengthKnown);
   Range* rangeOf(uint64_t base, uint64_t end);
+  bool rangeOverlaps(uint64_t base, uint64_t end) const;
+  // Calls change(page) for whole pages of managed memory that are all there.
+  template <class Change>
+  Status changePages(uint64_t base, uint64_t length, Change change);
+  std::byte* managedMemory(uint32_t gpu, uint64_t address, size_t bytes);
+  int placeOf(const CUuuid& uuid) const;  // kNowhere: no place
   static void cut(std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end);
   int gpuOf(const CUuuid& uuid) const;  // -1: none of ours
   bool isGpu(const CUuuid& uuid) const { return gpuOf(uuid) >= 0; }
@@ -71,6 +90,7 @@ class FakeUvm {
   std::set<int> registered_, spaces_;  // GPUs
   bool peers_ = false;                 // over the bus
   std::map<uint64_t, Range> ranges_;   // by start
+  std::map<uint64_t, Page> managed_;   // by address
 };
 
 }  // namespace vg::testing

@@ -60,9 +60,12 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
     : gpu_(std::move(gpu)),
       traits_(std::move(traits)),
       memory_(*gpu_, known_),
+      managed_(gpu_->uvm()),
       hostPages_(*gpu_, known_),
-      transfer_(*gpu_, addresses, known_, threads, [this]() -> Result<ComputeEngine&> { return compute(); }),
-      addresses_(addresses) {}
+      transfer_(*gpu_, addresses, known_, managed_, threads, [this]() -> Result<ComputeEngine&> { return compute(); }),
+      addresses_(addresses) {
+  known_.alsoAsk(managed_.ranges());
+}
 
 namespace {
 
@@ -158,6 +161,11 @@ CUresult GpuDevice::reach(Device& peer) {
   auto& other = static_cast<GpuDevice&>(peer);
   VG_CHECK(gpu_->uvm().enablePeers(gpu_->facts().uuid, other.gpu_->facts().uuid));
   return other.memory_.showTo({gpu_.get(), &known_});
+}
+
+// The kernel driver moves it to every GPU of the process.
+void GpuDevice::reachManaged(Device& owner) {
+  if (const auto* const gpu = dynamic_cast<const GpuDevice*>(&owner)) known_.alsoAsk(gpu->managed_.ranges());
 }
 
 // A thread of the host sees the end of every command, so its clock serves.

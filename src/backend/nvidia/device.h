@@ -10,6 +10,7 @@
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
+#include "backend/nvidia/managed_memory.h"
 #include "backend/nvidia/texture_pool.h"
 #include "backend/nvidia/transfer.h"
 #include "backend/nvidia/watcher.h"
@@ -50,6 +51,7 @@ class GpuDevice final : public Device {
 
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
+  MovableMemory* managedMemory() override { return &managed_; }
   host_register::PageLocker& pageLocker() override { return hostPages_; }
   std::unique_ptr<Queue> createQueue(int priority, const MultiprocessorSet* only) override;
   Result<std::unique_ptr<Image>> load(const ImageSource& source, const LoadOptions& options) override;
@@ -59,6 +61,7 @@ class GpuDevice final : public Device {
   bool hostAddressable() const override { return false; }
   bool canReach(const Device& peer) const override;
   CUresult reach(Device& peer) override;
+  void reachManaged(Device& owner) override;
   uint64_t timestamp() const override;
   void hostMemoryLocked(std::byte* start, size_t bytes, bool readOnly) override {
     hostPages_.show(start, bytes, readOnly);
@@ -73,6 +76,7 @@ class GpuDevice final : public Device {
   const Traits traits_;
   KnownRanges known_;
   GpuMemory memory_;
+  ManagedMemory managed_;
   HostPages hostPages_;
   Transfer transfer_;
   Watcher watcher_;

@@ -15,8 +15,32 @@ void KnownRanges::remove(const std::byte* start) {
   ranges_.erase(start);
 }
 
-// One allocation may span several ranges that touch.
+void KnownRanges::cut(const std::byte* start, size_t bytes) {
+  const std::byte* const end = start + bytes;
+  const std::unique_lock lock(mutex_);
+  auto range = ranges_.upper_bound(start);
+  if (range != ranges_.begin()) --range;
+  while (range != ranges_.end() && range->first < end) {
+    const auto [from, known] = *range;
+    if (known.end <= start) {
+      ++range;
+      continue;
+    }
+    range = ranges_.erase(range);
+    if (from < start) ranges_[from] = {start, known.place};
+    if (known.end > end) ranges_[end] = known;
+  }
+}
+
 Place KnownRanges::placeOf(const std::byte* start, size_t bytes) const {
+  const Place here = placeHere(start, bytes);
+  if (here != Place::Unknown) return here;
+  const KnownRanges* const others = others_.load(std::memory_order_acquire);
+  return others ? others->placeOf(start, bytes) : Place::Unknown;
+}
+
+// One allocation may span several ranges that touch.
+Place KnownRanges::placeHere(const std::byte* start, size_t bytes) const {
   const std::shared_lock lock(mutex_);
   auto range = ranges_.upper_bound(start);
   if (range == ranges_.begin()) return Place::Unknown;

@@ -2,19 +2,25 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <shared_mutex>
 
 namespace vg::backend::nvidia {
 
-enum class Place { Unknown, Video, Pinned };
+// Managed memory is where it was touched last.
+enum class Place { Unknown, Video, Pinned, Managed };
 
 class KnownRanges {
  public:
   // Requires: no overlap with another range.
   void add(const std::byte* start, size_t bytes, Place place);
   void remove(const std::byte* start);
+  // Of any part of what was added.
+  void cut(const std::byte* start, size_t bytes);
+  // What is unknown here may be known there. `others` outlive this.
+  void alsoAsk(const KnownRanges& others) { others_.store(&others, std::memory_order_release); }
   // What all of [start, start + bytes) is; Unknown when a part is unknown or the parts differ.
   Place placeOf(const std::byte* start, size_t bytes) const;
 
@@ -23,6 +29,9 @@ class KnownRanges {
     const std::byte* end;
     Place place;
   };
+  Place placeHere(const std::byte* start, size_t bytes) const;
+
+  std::atomic<const KnownRanges*> others_{nullptr};
   mutable std::shared_mutex mutex_;
   std::map<const std::byte*, Range> ranges_;  // by start; guarded by mutex_
 };

@@ -12,6 +12,9 @@ namespace {
 constexpr size_t kCpuWrites = 65536, kCpuReads = 16;
 // What an asynchronous call does itself: less than it costs to wake a thread.
 constexpr size_t kQuick = 16384;
+// Up to here managed memory is copied by the CPU: to move it takes longer than to touch it where it is.
+constexpr size_t kCpuMoves = 65536;
+constexpr size_t kManagedPiece = size_t{256} << 20;
 // From here on a kernel beats a copy engine for a thread that waits.
 constexpr size_t kKernelMoves = size_t{1} << 20;
 
@@ -19,6 +22,8 @@ size_t extent(const copy::Side& side, const copy::Shape& s) {
   if (side.tiling) return side.tiling->totalBytes();
   return (s.depth - 1) * side.slicePitch + (s.height - 1) * side.rowPitch + s.width;
 }
+
+size_t extent(const copy::Fill& f) { return (f.height - 1) * f.pitch + f.width; }
 
 bool overlap(const copy::Shape& s) {
   const std::byte *const to = s.destination.base, *const from = s.source.base;
@@ -55,17 +60,61 @@ Place Transfer::placeOf(const copy::Side& side, const copy::Shape& shape) const 
   return known_.placeOf(side.base, extent(side, shape));
 }
 
+Place Transfer::placeOf(const copy::Fill& fill) const { return known_.placeOf(fill.base, extent(fill)); }
+
+Place Transfer::found(Place place, const std::byte* start, size_t bytes) const {
+  if (place != Place::Managed) return place;
+  return managed_.anyOnHost(start, bytes) ? Place::Managed : Place::Video;
+}
+
 CUresult Transfer::copy(const copy::Shape& shape) {
   if (!shape.bytes()) return CUDA_SUCCESS;
   const Place to = placeOf(shape.destination, shape), from = placeOf(shape.source, shape);
+  const bool managed = to == Place::Managed || from == Place::Managed;
+  return managed ? copyManaged(shape, to, from) : copyBetween(shape, to, from);
+}
+
+// The CPU's own stores and loads would bring the pages back, so it keeps away. In pieces, as there may be more of the
+// memory than the GPU has.
+CUresult Transfer::copyManaged(const copy::Shape& shape, Place to, Place from) {
+  const bool little = !shape.tiled() && shape.bytes() <= kCpuMoves;
+  // A copy engine takes long over pages that are nowhere yet: what it is to write is fetched in any case.
+  const bool byEngine = from == Place::Unknown || from == Place::Pinned;
+  const auto bring = [&](Place place, const copy::Side& side, const copy::Shape& piece) {
+    if (place != Place::Managed) return place;
+    const size_t bytes = extent(side, piece);
+    const bool onHost = managed_.anyOnHost(side.base, bytes);
+    if (little) return onHost ? Place::Unknown : Place::Video;
+    if (onHost || byEngine) managed_.fetch(gpu_, side.base, bytes);
+    return Place::Video;
+  };
+  const auto move = [&](const copy::Shape& piece) {
+    const Place into = bring(to, piece.destination, piece), outOf = bring(from, piece.source, piece);
+    const bool stayed =
+        (to != Place::Managed || into == Place::Unknown) && (from != Place::Managed || outOf == Place::Unknown);
+    return stayed ? copyBetween(piece, into, outOf) : copyByGpu(piece, into, outOf);
+  };
+  if (shape.tiled() || overlap(shape)) return move(shape);
+  for (BoxPieces cut(shape, kManagedPiece); !cut.done();) VG_CHECK(move(cut.next()));
+  return CUDA_SUCCESS;
+}
+
+// Requires: one side is video memory.
+CUresult Transfer::copyByGpu(const copy::Shape& shape, Place to, Place from) {
+  if (shape.tiled()) return copyTiled(shape, to, from);
+  if (from == Place::Unknown) return stageIn(shape);
+  if (to == Place::Unknown) return stageOut(shape);
+  if (from == Place::Pinned) return copyOnGpu(shape, Direction::In);
+  if (to == Place::Pinned) return copyOnGpu(shape, Direction::Out);
+  return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
+}
+
+CUresult Transfer::copyBetween(const copy::Shape& shape, Place to, Place from) {
   if (shape.tiled()) return copyTiled(shape, to, from);
   const bool toVideo = to == Place::Video, fromVideo = from == Place::Video;
   const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
   const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
-  if (byCpu || (small && toVideo != fromVideo)) return onCpu(shape, threads_);
-  if (toVideo && fromVideo) return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
-  if (toVideo) return copyOnGpu(shape, Direction::In);
-  return to == Place::Pinned ? copyOnGpu(shape, Direction::Out) : stageOut(shape);
+  return byCpu || (small && toVideo != fromVideo) ? onCpu(shape, threads_) : copyByGpu(shape, to, from);
 }
 
 // An engine knows the tiling. What it cannot reach goes through buffers; what it cannot reach and is tiled is a
@@ -96,25 +145,27 @@ CUresult Transfer::copyInside(const copy::Shape& shape) {
 }
 
 bool Transfer::isQuick(const copy::Shape& shape) const {
-  return !shape.tiled() && shape.bytes() && shape.bytes() <= kQuick &&
-         placeOf(shape.destination, shape) == Place::Video && placeOf(shape.source, shape) != Place::Video;
+  if (shape.tiled() || !shape.bytes() || shape.bytes() > kQuick) return false;
+  const Place from = placeOf(shape.source, shape);
+  return from != Place::Video && from != Place::Managed && placeOf(shape.destination, shape) == Place::Video;
 }
 
 bool Transfer::isQuick(const copy::Fill& fill) const {
   const size_t bytes = fill.width * fill.height;
-  return bytes && bytes <= kQuick &&
-         known_.placeOf(fill.base, (fill.height - 1) * fill.pitch + fill.width) == Place::Video;
+  return bytes && bytes <= kQuick && placeOf(fill) == Place::Video;
 }
 
 bool Transfer::isKernel(const copy::Shape& shape) const {
-  if (!shape.bytes() || VideoKernels::partOf(shape) != shape.bytes()) return false;
-  return placeOf(shape.destination, shape) == Place::Video && placeOf(shape.source, shape) == Place::Video &&
-         !overlap(shape);
+  if (!shape.bytes() || VideoKernels::partOf(shape) != shape.bytes() || overlap(shape)) return false;
+  const auto there = [&](const copy::Side& side) {
+    return found(placeOf(side, shape), side.base, extent(side, shape)) == Place::Video;
+  };
+  return there(shape.destination) && there(shape.source);
 }
 
 bool Transfer::isKernel(const copy::Fill& fill) const {
   const size_t bytes = fill.width * fill.height;
-  return bytes && VideoKernels::partOf(fill) == bytes && known_.placeOf(fill.base, bytes) == Place::Video;
+  return bytes && VideoKernels::partOf(fill) == bytes && found(placeOf(fill), fill.base, extent(fill)) == Place::Video;
 }
 
 CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {
@@ -189,8 +240,11 @@ CUresult Transfer::stageOut(const copy::Shape& shape) {
 CUresult Transfer::fill(const copy::Fill& fill) {
   const size_t bytes = fill.width * fill.height;
   if (!bytes) return CUDA_SUCCESS;
-  const bool video = known_.placeOf(fill.base, (fill.height - 1) * fill.pitch + fill.width) == Place::Video;
-  if (!video || bytes <= kCpuWrites) {
+  const Place known = placeOf(fill), place = found(known, fill.base, extent(fill));
+  const bool little = bytes <= kCpuWrites, fetched = place == Place::Managed && !little;
+  if (fetched) managed_.fetch(gpu_, fill.base, extent(fill));
+  const bool video = place == Place::Video || fetched;
+  if (!video || (little && known == Place::Video)) {
     const bool there = copy::fill(fill, threads_);
 #if defined(__x86_64__)
     __builtin_ia32_sfence();

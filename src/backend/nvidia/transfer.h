@@ -1,11 +1,13 @@
 // Any copy or fill, on the calling thread until it is done: by a copy engine where it can reach both sides, by a kernel
 // where both are video memory and it is large, by the CPU
 // through BAR1 into video memory where that is faster or the source is pageable, through pinned buffers out of it into
-// pageable memory. Thread-safe.
+// pageable memory. Managed memory is video memory while the host has none of it; of what the host has, the CPU copies
+// little and the GPU takes much. Thread-safe.
 #pragma once
 
 #include "backend/nvidia/engines.h"
 #include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/managed_memory.h"
 #include "backend/nvidia/staging.h"
 #include "backend/nvidia/video_kernels.h"
 #include "copy/parallel.h"
@@ -16,9 +18,11 @@ namespace vg::backend::nvidia {
 class Transfer {
  public:
   // `threads` (may be null) help where the CPU copies much; `compute` runs kernels (empty: nothing does).
-  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, copy::Parallel* threads,
+  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, ManagedMemory& managed, copy::Parallel* threads,
            VideoKernels::Engine compute)
-      : known_(known),
+      : gpu_(gpu),
+        known_(known),
+        managed_(managed),
         threads_(threads),
         engines_(gpu, addresses),
         staging_(gpu, addresses),
@@ -47,8 +51,16 @@ class Transfer {
   CUresult copyOverlapping(const copy::Shape& shape);
   CUresult stageOut(const copy::Shape& shape);
   Place placeOf(const copy::Side& side, const copy::Shape& shape) const;
+  Place placeOf(const copy::Fill& fill) const;
+  // Where managed memory is, if that is known without a fault: Video or, of the host, Managed.
+  Place found(Place place, const std::byte* start, size_t bytes) const;
+  CUresult copyBetween(const copy::Shape& shape, Place to, Place from);
+  CUresult copyByGpu(const copy::Shape& shape, Place to, Place from);
+  CUresult copyManaged(const copy::Shape& shape, Place to, Place from);
 
+  Gpu& gpu_;
   const KnownRanges& known_;
+  ManagedMemory& managed_;
   copy::Parallel* const threads_;
   Engines engines_;
   Staging staging_;

@@ -20,6 +20,7 @@ struct Abi {
   uint32_t mapExternalTail;  // of MapExternalTail
   uint32_t freeLength;       // of the length in UVM_FREE; 0: there is none
   uint32_t unregisterUuid;   // bytes of the UUID in front of UVM_UNREGISTER_CHANNEL
+  uint32_t preferredStatus;  // of the status in UVM_SET_PREFERRED_LOCATION
 };
 
 // The buffer that fits any control's parameters.

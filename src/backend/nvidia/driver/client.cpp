@@ -150,7 +150,7 @@ CUresult Client::map(int minor, rm::Handle device, rm::Handle memory, size_t off
   Status status = call(file_.descriptor(), rm::Escape::MapMemory, &arguments, sizeof arguments);
   if (!status) status = arguments.status;
   if (status) return refused(status, "a mapping of %zu bytes to the CPU", bytes);
-  if (const int error = calls_.map(file.descriptor(), address, bytes)) {
+  if (const int error = calls_.map(file.descriptor(), address, bytes, 0)) {
     unmap(device, memory, arguments.linearAddress);
     return fail(CUDA_ERROR_OPERATING_SYSTEM, "%zu bytes of a GPU cannot be mapped at %p: %s", bytes, address,
                 std::strerror(-error));

@@ -29,9 +29,15 @@ class RealCalls final : public SystemCalls {
     return result < 0 ? -errno : 0;
   }
 
-  int map(int descriptor, void* address, size_t bytes) override {
-    void* const mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
+  int map(int descriptor, void* address, size_t bytes, uint64_t offset) override {
+    void* const mapped =
+        mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, static_cast<off_t>(offset));
     return mapped == MAP_FAILED ? -errno : 0;
+  }
+
+  bool present(void* address) override {
+    unsigned char answer = 1;
+    return mincore(address, 4096, &answer) || (answer & 1);
   }
 
   std::string moduleVersion() override {

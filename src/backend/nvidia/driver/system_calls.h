@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace vg::backend::nvidia {
@@ -16,9 +17,11 @@ class SystemCalls {
   virtual void close(int descriptor) = 0;
   // 0, or -errno. Goes on after interruptions.
   virtual int control(int descriptor, unsigned long request, void* argument) = 0;
-  // Maps the descriptor's pages, readable and writable, over [address, address + bytes), which the caller has reserved.
-  // 0, or -errno.
-  virtual int map(int descriptor, void* address, size_t bytes) = 0;
+  // Maps the descriptor's pages from `offset` on, readable and writable, over [address, address + bytes), which the
+  // caller has reserved. 0, or -errno.
+  virtual int map(int descriptor, void* address, size_t bytes, uint64_t offset) = 0;
+  // Whether the process's page tables show the page of 4 KiB at `address`, which is mapped from a device file.
+  virtual bool present(void* address) = 0;
   // The version that the loaded kernel module says of itself, such as "580.159.04"; "" when there is no module.
   virtual std::string moduleVersion() = 0;
 

@@ -1,5 +1,6 @@
 #include "backend/nvidia/driver/uvm.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "backend/nvidia/driver/share_abi.h"
@@ -14,6 +15,13 @@ constexpr size_t kRoom = 10240;
 Status statusOfCall(SystemCalls& calls, int descriptor, unsigned long request, void* arguments) {
   const int result = calls.control(descriptor, request, arguments);
   return result ? kSystemCall | static_cast<Status>(-result) : kOk;
+}
+
+// What the driver said of a range of managed memory.
+CUresult answered(Status status, const char* what, uint64_t base, uint64_t length) {
+  if (!status) return CUDA_SUCCESS;
+  return refused(status, "%s %llu bytes of managed memory at %#llx", what, static_cast<unsigned long long>(length),
+                 static_cast<unsigned long long>(base));
 }
 
 }  // namespace
@@ -123,7 +131,7 @@ CUresult Uvm::mapMemory(const CUuuid& gpu, uint64_t base, uint64_t length, rm::H
 }
 
 CUresult Uvm::unmapMemory(const CUuuid& gpu, uint64_t base, uint64_t length) {
-  uvm::UnmapExternal arguments{base, length, gpu, 0, 0};
+  uvm::RangeOf arguments{base, length, gpu, 0, 0};
   const Status status = call(uvm::kUnmapExternal, arguments);
   return status ? refused(status, "to unmap memory") : CUDA_SUCCESS;
 }
@@ -138,6 +146,59 @@ CUresult Uvm::freeRange(uint64_t base, uint64_t length) {
   std::memcpy(&answer, arguments + (lengthAt ? 16 : 8), sizeof answer);
   if (!status && !answer) return CUDA_SUCCESS;
   return refused(status ? status : answer, "to free the range at %#llx", static_cast<unsigned long long>(base));
+}
+
+// The driver wants the address as the offset.
+CUresult Uvm::mapManaged(std::byte* start, size_t bytes) {
+  const int error = client_.calls().map(file_.descriptor(), start, bytes, reinterpret_cast<uint64_t>(start));
+  if (!error) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of managed memory at %p: %s", bytes, static_cast<void*>(start),
+              std::strerror(-error));
+}
+
+// A look takes some 0.2 us.
+bool Uvm::anyOnHost(uint64_t base, uint64_t length) {
+  constexpr uint64_t kPage = 4096, kLooks = 64;
+  const uint64_t step = std::max(kPage, length / kLooks / kPage * kPage);
+  for (uint64_t page = base; page < base + length; page += step)
+    if (client_.calls().present(reinterpret_cast<void*>(page))) return true;
+  return false;
+}
+
+CUresult Uvm::migrate(uint64_t base, uint64_t length, const CUuuid& place) {
+  uvm::Migrate arguments{};
+  arguments.base = base;
+  arguments.length = length;
+  arguments.place = place;
+  arguments.hostNode = uvm::kAnyNode;
+  return answered(call(uvm::kMigrate, arguments), "to move", base, length);
+}
+
+CUresult Uvm::setPreferred(uint64_t base, uint64_t length, const CUuuid& place) {
+  struct {
+    uvm::SetPreferred arguments;
+    std::byte room[128];
+  } padded{{base, length, place, uvm::kAnyNode, 0}, {}};
+  Status status = statusOfCall(client_.calls(), file_.descriptor(), uvm::kSetPreferred, &padded);
+  if (!status)
+    std::memcpy(&status, reinterpret_cast<const std::byte*>(&padded) + client_.abi().preferredStatus, sizeof status);
+  return answered(status, "to prefer a place for", base, length);
+}
+
+CUresult Uvm::unsetPreferred(uint64_t base, uint64_t length) {
+  uvm::Range arguments{base, length, 0, 0};
+  return answered(call(uvm::kUnsetPreferred, arguments), "to prefer no place for", base, length);
+}
+
+CUresult Uvm::setAccessedBy(uint64_t base, uint64_t length, const CUuuid& place, bool on) {
+  uvm::RangeOf arguments{base, length, place, 0, 0};
+  return answered(call(on ? uvm::kSetAccessedBy : uvm::kUnsetAccessedBy, arguments), "accesses of", base, length);
+}
+
+CUresult Uvm::setReadDuplication(uint64_t base, uint64_t length, bool on) {
+  uvm::Range arguments{base, length, 0, 0};
+  return answered(call(on ? uvm::kEnableReadDuplication : uvm::kDisableReadDuplication, arguments), "copies of", base,
+                  length);
 }
 
 }  // namespace vg::backend::nvidia

@@ -34,6 +34,22 @@ class Uvm {
   // The whole range as it was created, with all that is mapped into it.
   CUresult freeRange(uint64_t base, uint64_t length);
 
+  // Managed memory at reserved addresses: pages that come into being where they are touched, and move to whoever
+  // touches them. It ends when something else is mapped there. In what follows ranges are whole pages of 4 KiB of
+  // managed memory, and a place is a registered GPU's UUID or uvm::kHost.
+  CUresult mapManaged(std::byte* start, size_t bytes);
+  // Whether the host has any of it: what it has not is on a GPU, or nowhere yet. A guess where there are more pages
+  // than are worth looking at.
+  bool anyOnHost(uint64_t base, uint64_t length);
+  // Returns when all of it is there.
+  CUresult migrate(uint64_t base, uint64_t length, const CUuuid& place);
+  CUresult setPreferred(uint64_t base, uint64_t length, const CUuuid& place);
+  CUresult unsetPreferred(uint64_t base, uint64_t length);
+  // That this place's page tables are to show the pages wherever they are.
+  CUresult setAccessedBy(uint64_t base, uint64_t length, const CUuuid& place, bool on);
+  // That those who only read may have copies.
+  CUresult setReadDuplication(uint64_t base, uint64_t length, bool on);
+
  private:
   Uvm(Client& client, DeviceFile file, DeviceFile keeper)
       : client_(client), file_(std::move(file)), keeper_(std::move(keeper)) {}

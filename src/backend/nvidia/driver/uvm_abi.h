@@ -11,8 +11,15 @@ namespace vg::backend::nvidia::uvm {
 
 inline constexpr unsigned long kInitialize = 0x30000001, kRegisterSpace = 25, kUnregisterSpace = 26,
                                kRegisterChannel = 27, kUnregisterChannel = 28, kMapExternal = 33, kFree = 34,
-                               kRegisterGpu = 37, kUnregisterGpu = 38, kUnmapExternal = 66, kCreateRange = 73,
+                               kRegisterGpu = 37, kUnregisterGpu = 38, kSetPreferred = 42, kUnsetPreferred = 43,
+                               kEnableReadDuplication = 44, kDisableReadDuplication = 45, kSetAccessedBy = 46,
+                               kUnsetAccessedBy = 47, kMigrate = 51, kUnmapExternal = 66, kCreateRange = 73,
                                kMmInitialize = 75;
+
+// The host among the processors that managed memory knows.
+inline constexpr CUuuid kHost = {{'\xa6', '\x5e', '\x0f', '\x4e', '\xd7', '\xd4', '\x7b', '\xa2', '\x50', '\x47',
+                                  '\x41', '\x2c', '\x14', '\x2a', '\x77', '\x73'}};
+inline constexpr int32_t kAnyNode = -1;  // of the host's memory
 
 struct Initialize {
   uint64_t flags;
@@ -48,17 +55,35 @@ struct RegisterChannel {
   uint32_t status, pad1;
 };
 static_assert(sizeof(RegisterChannel) == 56 && offsetof(RegisterChannel, base) == 32);
-struct Range {  // CreateRange
+struct Range {  // CreateRange, UnsetPreferred, EnableReadDuplication, DisableReadDuplication
   uint64_t base, length;
   uint32_t status, pad;
 };
 static_assert(sizeof(Range) == 24);
-struct UnmapExternal {
+struct RangeOf {  // UnmapExternal, SetAccessedBy, UnsetAccessedBy
   uint64_t base, length;
   CUuuid uuid;
   uint32_t status, pad;
 };
-static_assert(sizeof(UnmapExternal) == 40);
+static_assert(sizeof(RangeOf) == 40);
+struct SetPreferred {
+  uint64_t base, length;
+  CUuuid place;
+  int32_t hostNode;  // not before 550, where the status stands here (abi.h)
+  uint32_t status;
+};
+static_assert(sizeof(SetPreferred) == 40 && offsetof(SetPreferred, status) == 36);
+struct Migrate {
+  uint64_t base, length;
+  CUuuid place;
+  uint32_t flags, pad;
+  uint64_t semaphore;
+  uint32_t payload;
+  int32_t hostNode;
+  uint64_t leftStart, leftLength;  // what is left to user space
+  uint32_t status, pad1;
+};
+static_assert(sizeof(Migrate) == 80 && offsetof(Migrate, semaphore) == 40 && offsetof(Migrate, status) == 72);
 
 struct MappingAttributes {
   CUuuid uuid;
