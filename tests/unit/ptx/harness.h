@@ -87,7 +87,6 @@ class Runner {
   static constexpr size_t kStack = 512 * 1024;
   struct Fibre {
     ucontext_t context;
-    std::unique_ptr<char[]> stack;
     bool done = false;
     int waiting = -1;  // barrier
     uint32_t first = 0, end = 0;
@@ -132,14 +131,23 @@ class Runner {
     }
   }
 
+  // Stacks outlive kernels: thousands of small ones run one after another, and fresh memory costs more than they do.
+  std::pair<char*, size_t> stackOf(size_t fibre) const {
+    thread_local std::vector<std::vector<char>> stacks;
+    if (fibre >= stacks.size()) stacks.resize(fibre + 1);
+    std::vector<char>& stack = stacks[fibre];
+    if (const size_t size = kStack + machine_.traits.stackPerWarp; stack.size() < size) stack.resize(size);
+    return {stack.data(), stack.size()};
+  }
+
   void start(uint32_t first, uint32_t end) {
     auto f = std::make_unique<Fibre>();
-    f->stack = std::make_unique<char[]>(kStack + machine_.traits.stackPerWarp);
     f->first = first;
     f->end = end;
     getcontext(&f->context);
-    f->context.uc_stack.ss_sp = f->stack.get();
-    f->context.uc_stack.ss_size = kStack + machine_.traits.stackPerWarp;
+    const auto [stack, size] = stackOf(fibres_.size());
+    f->context.uc_stack.ss_sp = stack;
+    f->context.uc_stack.ss_size = size;
     f->context.uc_link = &home_;
     const uint64_t self = reinterpret_cast<uint64_t>(this);
     makecontext(&f->context, reinterpret_cast<void (*)()>(&Runner::fibreMain), 2, static_cast<uint32_t>(self >> 32),
