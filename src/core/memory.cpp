@@ -246,31 +246,30 @@ Result<const alloc::Record*> acrossMappings(const alloc::Record& first, uintptr_
   }
 }
 
+// The record itself, if the range lies in it and may be accessed that way.
+[[gnu::always_inline]] inline Result<const alloc::Record*> within(const alloc::Record& record, uintptr_t address,
+                                                                  size_t bytes, Access access) {
+  if (record.kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
+    return acrossMappings(record, address, bytes, access);
+  if (!holds(record, address, bytes)) [[unlikely]]
+    return partlyOutside(record, address, bytes);
+  VG_CHECK(checkAccess(record, address, access));
+  return &record;
+}
+
 }  // namespace
 
 Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Access access) {
   const alloc::Record* record = lookup(address);
   if (!record) [[unlikely]]
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no allocation", address);
-  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
-    return acrossMappings(*record, address, bytes, access);
-  if (!holds(*record, address, bytes)) [[unlikely]]
-    return partlyOutside(*record, address, bytes);
-  VG_CHECK(checkAccess(*record, address, access));
-  return record;
+  return within(*record, address, bytes, access);
 }
 
 Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Access access) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const alloc::Record* record = lookup(pointer);
-  if (record) {
-    if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
-      return acrossMappings(*record, address, bytes, access);
-    if (!holds(*record, address, bytes)) [[unlikely]]
-      return partlyOutside(*record, address, bytes);
-    VG_CHECK(checkAccess(*record, address, access));
-    return record;
-  }
+  if (record) return within(*record, address, bytes, access);
   if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);
   if (table().ours(address) || table().ours(address + bytes - 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is in no allocation", pointer);

@@ -388,35 +388,9 @@ llvm::Value* Emitter::integerToFloat(const Instruction& i, Value* v, Type to, Ty
     }
     return i.ast->has(Mod::Sat) ? saturate(out) : out;
   }
-  if (to == Type::F32) {
-    if (rounding == Nearest) {
-      out = cast(v, b_.getFloatTy());
-    } else if (bits <= 32) {
-      out = doubleToFloat(cast(v, b_.getDoubleTy()), rounding);
-    } else {
-      // Round to odd at 64 - 11 bits first: the low bits are folded into one that only tells "inexact".
-      LType* const word = b_.getInt64Ty();
-      Value* const negative = isSignedType ? b_.CreateICmpSLT(v, number(v, word, 0)) : b_.CreateICmpNE(v, v);
-      Value* const magnitude = b_.CreateSelect(negative, b_.CreateNeg(v), v);
-      Value* const low = b_.CreateAnd(magnitude, number(v, word, 0xfff));
-      Value* const sticky = b_.CreateZExt(b_.CreateICmpNE(low, number(v, word, 0)), v->getType());
-      Value* const big = b_.CreateICmpUGE(magnitude, number(v, word, uint64_t{1} << 52));
-      Value* const folded = b_.CreateSelect(big,
-                                            b_.CreateOr(b_.CreateAnd(magnitude, number(v, word, ~uint64_t{0xfff})),
-                                                        b_.CreateShl(sticky, number(v, word, 12))),
-                                            magnitude);
-      Value* const wide = b_.CreateUIToFP(folded, like(v, b_.getDoubleTy()));
-      out = doubleToFloat(b_.CreateSelect(negative, b_.CreateFNeg(wide), wide), rounding);
-    }
-    return i.ast->has(Mod::Sat) ? saturate(out) : out;
-  }
-  // Halves: through f32 rounded to odd when it is not exact.
-  Value* wide;
-  if (bits <= 16) {
-    wide = cast(v, b_.getFloatTy());
-  } else if (bits == 32) {
-    wide = doubleToFloat(cast(v, b_.getDoubleTy()), Odd);
-  } else {
+  // From 64 bits to f32. Rounds to odd at 64 - 11 bits first: the low bits are folded into one that only tells
+  // "inexact".
+  const auto fromWords = [&](int mode) {
     LType* const word = b_.getInt64Ty();
     Value* const negative = isSignedType ? b_.CreateICmpSLT(v, number(v, word, 0)) : b_.CreateICmpNE(v, v);
     Value* const magnitude = b_.CreateSelect(negative, b_.CreateNeg(v), v);
@@ -427,8 +401,27 @@ llvm::Value* Emitter::integerToFloat(const Instruction& i, Value* v, Type to, Ty
                                           b_.CreateOr(b_.CreateAnd(magnitude, number(v, word, ~uint64_t{0xfff})),
                                                       b_.CreateShl(sticky, number(v, word, 12))),
                                           magnitude);
-    Value* const d = b_.CreateUIToFP(folded, like(v, b_.getDoubleTy()));
-    wide = doubleToFloat(b_.CreateSelect(negative, b_.CreateFNeg(d), d), Odd);
+    Value* const wide = b_.CreateUIToFP(folded, like(v, b_.getDoubleTy()));
+    return doubleToFloat(b_.CreateSelect(negative, b_.CreateFNeg(wide), wide), mode);
+  };
+  if (to == Type::F32) {
+    if (rounding == Nearest) {
+      out = cast(v, b_.getFloatTy());
+    } else if (bits <= 32) {
+      out = doubleToFloat(cast(v, b_.getDoubleTy()), rounding);
+    } else {
+      out = fromWords(rounding);
+    }
+    return i.ast->has(Mod::Sat) ? saturate(out) : out;
+  }
+  // Halves: through f32 rounded to odd when it is not exact.
+  Value* wide;
+  if (bits <= 16) {
+    wide = cast(v, b_.getFloatTy());
+  } else if (bits == 32) {
+    wide = doubleToFloat(cast(v, b_.getDoubleTy()), Odd);
+  } else {
+    wide = fromWords(Odd);
   }
   if (i.ast->has(Mod::Sat)) wide = saturate(wide);
   return floatToHalf(wide, to, rounding);
