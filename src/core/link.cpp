@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "base/slab.h"
 #include "core/blueprint.h"
@@ -34,6 +35,12 @@ std::optional<cubin::InputKind> kindOf(CUjitInputType type) {
   }
 }
 
+// libcudadevrt, which whoever launches kernels from kernels links: devices that run PTX need nothing of it.
+bool isDeviceRuntime(CUjitInputType type, std::string_view bytes) {
+  return type == CU_JIT_INPUT_LIBRARY && bytes.starts_with("!<arch>\n") &&
+         bytes.find("cuda_device_runtime") != bytes.npos;
+}
+
 CUresult refuse(CUjitInputType type) {
   if (type < 0 || type >= CU_JIT_NUM_INPUT_TYPES)
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no linker input of type %d", static_cast<int>(type));
@@ -47,8 +54,16 @@ bool Link::native() const { return device_.backend().traits().nativeCode; }
 
 CUresult Link::check(CUjitInputType type, const std::string& name) const {
   if (!image_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", name.c_str());
-  if (type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY) return CUDA_SUCCESS;
+  if (type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY || type == CU_JIT_INPUT_LIBRARY) return CUDA_SUCCESS;
   return native() && kindOf(type) ? CUDA_SUCCESS : refuse(type);
+}
+
+CUresult Link::addPart(CUjitInputType type, const std::string& name, std::string bytes) {
+  if (native() || type == CU_JIT_INPUT_PTX) {
+    parts_.push_back({*kindOf(type), name, std::move(bytes)});
+    return CUDA_SUCCESS;
+  }
+  return isDeviceRuntime(type, bytes) ? CUDA_SUCCESS : refuse(type);
 }
 
 CUresult Link::addSelected(images::Selected selected, const std::string& name) {
@@ -62,10 +77,9 @@ CUresult Link::add(CUjitInputType type, const void* data, size_t size, const std
   VG_CHECK(check(type, name));
   if (!data || !size) return fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at %p", name.c_str(), size, data);
   const char* const bytes = static_cast<const char*>(data);
-  if (const auto kind = kindOf(type)) {
+  if (kindOf(type)) {
     const size_t used = type == CU_JIT_INPUT_PTX ? strnlen(bytes, size) : size;
-    parts_.push_back({*kind, name, std::string(bytes, used)});
-    return CUDA_SUCCESS;
+    return addPart(type, name, std::string(bytes, used));
   }
   VG_TRY(images::Selected selected,
          images::select(data, size, modules::selectOptions(device_.backend(), &options_.errorLog())));
@@ -76,8 +90,7 @@ CUresult Link::addFile(CUjitInputType type, const std::string& path) {
   VG_CHECK(check(type, path));
   if (const auto kind = kindOf(type); kind && kind != cubin::InputKind::Ptx) {
     VG_TRY(std::string bytes, images::readFile(path));
-    parts_.push_back({*kind, path, std::move(bytes)});
-    return CUDA_SUCCESS;
+    return addPart(type, path, std::move(bytes));
   }
   VG_TRY(images::Selected selected,
          images::selectFile(path, modules::selectOptions(device_.backend(), &options_.errorLog())));

@@ -24,7 +24,7 @@ class Link {
   CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
   JitOptions& options() { return options_; }
   // PTX text, or a fat binary of which the best is taken. Native code, objects and libraries of it only for devices
-  // that run it; others answer CUDA_ERROR_NOT_SUPPORTED.
+  // that run it; others answer CUDA_ERROR_NOT_SUPPORTED, but for the device runtime's library.
   CUresult add(CUjitInputType type, const void* data, size_t size, const std::string& name);
   CUresult addFile(CUjitInputType type, const std::string& path);
   // Tries the link; the image lives as long as the link.
@@ -33,6 +33,7 @@ class Link {
  private:
   bool native() const;
   CUresult check(CUjitInputType type, const std::string& name) const;
+  CUresult addPart(CUjitInputType type, const std::string& name, std::string bytes);
   CUresult addSelected(images::Selected selected, const std::string& name);
   CUresult completeText();
   CUresult completeNative();

@@ -153,7 +153,7 @@ Result<Selected> Selector::relocatable(const Wrapper& wrapper) {
     if (!bytes) break;
     if (i == kMaxPrelinked) return fail(CUDA_ERROR_INVALID_IMAGE, "array of relocatable containers has no end");
     VG_TRY(const std::vector<Entry> all, entries(bytes, kUnknownSize));
-    const std::optional<Entry> entry = bestPtx(all);
+    const std::optional<Entry> entry = best(all, EntryKind::Ptx);
     if (!entry) {
       VG_LOG(Info, "relocatable container %zu holds no PTX for sm_%u", i, options_.capability);
       continue;
