@@ -43,11 +43,16 @@ struct Global {
   size_t size = 0;  // bytes
 };
 
-// Limits of a context that kernels obey, as cuCtxSetLimit sets them. Owned by the context, outlives its images.
+// Limits of a context that kernels obey or are told, as cuCtxSetLimit sets them, and what else kernels are told of it.
+// Owned by the context, outlives its images.
 struct KernelLimits {
-  std::atomic<size_t> stackBytes{1024};       // CU_LIMIT_STACK_SIZE, a thread
-  std::atomic<size_t> printfBytes{1u << 20};  // CU_LIMIT_PRINTF_FIFO_SIZE
-  std::atomic<size_t> heapBytes{8u << 20};    // CU_LIMIT_MALLOC_HEAP_SIZE
+  std::atomic<size_t> stackBytes{1024};         // CU_LIMIT_STACK_SIZE, a thread
+  std::atomic<size_t> printfBytes{1u << 20};    // CU_LIMIT_PRINTF_FIFO_SIZE
+  std::atomic<size_t> heapBytes{8u << 20};      // CU_LIMIT_MALLOC_HEAP_SIZE
+  std::atomic<size_t> pendingLaunches{2048};    // CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+  std::atomic<size_t> fetchGranularity{64};     // CU_LIMIT_MAX_L2_FETCH_GRANULARITY
+  std::atomic<size_t> persistingCacheBytes{0};  // CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+  int deviceNumber = 0, deviceCount = 1;        // cudaGetDevice, cudaGetDeviceCount
 };
 
 // What core passes down to load code, PTX or native. The texts live as long as the ImageSource.

@@ -22,7 +22,7 @@ class SerialWork::Ring {
   };
 
   bool empty() const { return first_ == end_; }
-  const Entry& front() const { return entries_[first_ & mask()]; }
+  Entry& front() { return entries_[first_ & mask()]; }
   void pop() { ++first_; }
   void push(const Command& command, Point done) { entries_[end_++ & mask()] = {command, done}; }
   // Room for `count` more. Throws std::bad_alloc.
@@ -102,11 +102,15 @@ void SerialWork::run() {
     if (turn >= kTurn && executor_.congested()) return schedule();
     if (!next(&command, &done)) break;
     if (const auto* wait = std::get_if<Wait>(&command); wait && park(wait->point)) return;
+    const Point rest = executor_.closing() ? Point{} : execute(command);
     {
       SpinGuard guard(lock_);
+      if (!rest.done()) {
+        ring_->front().command = Wait{rest};  // in the place of what has been done
+        continue;
+      }
       ring_->pop();
     }
-    if (!executor_.closing()) execute(command);
     if (done.timeline) done.timeline->advance(done.value);
   }
   unreference();
@@ -121,16 +125,17 @@ bool SerialWork::park(Point point) {
   return point.timeline->whenReached(this);
 }
 
-void SerialWork::execute(const Command& command) {
+Point SerialWork::execute(const Command& command) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return perform(*launch);
   if (const auto* call = std::get_if<HostCall>(&command)) {
     Executor::Blocking blocking(executor_);
-    return call->function(call->data);
+    call->function(call->data);
   }
-  if (const auto* write = std::get_if<Write>(&command)) return write->timeline->advance(write->value);
-  if (const auto* copy = std::get_if<CopyCommand>(&command)) return perform(*copy);
-  if (const auto* fill = std::get_if<FillCommand>(&command)) return perform(*fill);
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return perform(*launch);
-  if (const auto* stamp = std::get_if<Timestamp>(&command)) return perform(*stamp);
+  if (const auto* write = std::get_if<Write>(&command)) write->timeline->advance(write->value);
+  if (const auto* copy = std::get_if<CopyCommand>(&command)) perform(*copy);
+  if (const auto* fill = std::get_if<FillCommand>(&command)) perform(*fill);
+  if (const auto* stamp = std::get_if<Timestamp>(&command)) perform(*stamp);
+  return {};
 }
 
 }  // namespace vg::backend

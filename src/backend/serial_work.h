@@ -31,9 +31,11 @@ class SerialWork : public Executor::Task, private Continuation {
   // Runs a command of the device: all but HostCall, Wait and Write, which are the same everywhere.
   virtual void perform(const CopyCommand& command) = 0;
   virtual void perform(const FillCommand& command) = 0;
-  virtual void perform(const LaunchCommand& command) = 0;
+  // What it answers is waited for, without a thread, before the launch counts as done.
+  virtual Point perform(const LaunchCommand& command) = 0;
   virtual void perform(const Timestamp& command) = 0;
-  void execute(const Command& command);
+  // What is still under way afterwards.
+  Point execute(const Command& command);
 
  private:
   class Ring;

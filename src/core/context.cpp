@@ -63,9 +63,11 @@ struct ContextLife {
     context.kernelLimits_.stackBytes.store(1024, std::memory_order_relaxed);
     context.kernelLimits_.printfBytes.store(std::max(processors << 16, size_t{1} << 20), std::memory_order_relaxed);
     context.kernelLimits_.heapBytes.store(8 << 20, std::memory_order_relaxed);
-    context.pendingLaunches_.store(2048, std::memory_order_relaxed);
-    context.fetchGranularity_.store(64, std::memory_order_relaxed);
-    context.persistingCache_.store(persistingCacheOf(device) / 10 * 3, std::memory_order_relaxed);
+    context.kernelLimits_.pendingLaunches.store(2048, std::memory_order_relaxed);
+    context.kernelLimits_.fetchGranularity.store(64, std::memory_order_relaxed);
+    context.kernelLimits_.persistingCacheBytes.store(persistingCacheOf(device) / 10 * 3, std::memory_order_relaxed);
+    context.kernelLimits_.deviceNumber = device.ordinal();
+    context.kernelLimits_.deviceCount = deviceCount();
     for (auto& peer : context.peers_) peer.store(0, std::memory_order_relaxed);
     context.id_.store(context.primary_ ? nextContextId() : context.generation(), std::memory_order_relaxed);
     context.word_.store(context.generation(), std::memory_order_release);

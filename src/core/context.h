@@ -93,7 +93,6 @@ class Context final : public backend::FaultSink {
   StreamSet streams_;
   LocalStorage localStorage_;
   backend::KernelLimits kernelLimits_;
-  std::atomic<size_t> pendingLaunches_{0}, fetchGranularity_{0}, persistingCache_{0};
   std::atomic<int> cacheConfig_{0}, sharedConfig_{0};
   static constexpr unsigned kPeerWords = 16;
   std::array<std::atomic<uint64_t>, kPeerWords> peers_{};  // ids of contexts whose memory this one may reach

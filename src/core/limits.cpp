@@ -32,11 +32,11 @@ Result<size_t> Context::limit(CUlimit which) const {
     case CU_LIMIT_MALLOC_HEAP_SIZE:
       return kernelLimits_.heapBytes.load();
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
-      return pendingLaunches_.load();
+      return kernelLimits_.pendingLaunches.load();
     case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
-      return fetchGranularity_.load();
+      return kernelLimits_.fetchGranularity.load();
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
-      return persistingCache_.load();
+      return kernelLimits_.persistingCacheBytes.load();
     case CU_LIMIT_SHMEM_SIZE:
       return static_cast<size_t>(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
     case CU_LIMIT_CIG_ENABLED:
@@ -63,15 +63,15 @@ CUresult Context::setLimit(CUlimit which, size_t value) {
       kernelLimits_.heapBytes.store(std::max(value, kMinimumHeap));
       return CUDA_SUCCESS;
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
-      pendingLaunches_.store(value);
+      kernelLimits_.pendingLaunches.store(value);
       return CUDA_SUCCESS;
     case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
       if (value > kMaximumGranularity) return tooMuch(which, value, kMaximumGranularity);
-      fetchGranularity_.store(value);
+      kernelLimits_.fetchGranularity.store(value);
       return CUDA_SUCCESS;
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
       if (value > persisting) return tooMuch(which, value, persisting);
-      persistingCache_.store(value);
+      kernelLimits_.persistingCacheBytes.store(value);
       return CUDA_SUCCESS;
     default:
       return unsupportedLimit(which);

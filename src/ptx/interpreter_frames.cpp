@@ -188,6 +188,14 @@ void Warp::systemCall(const Step& s, SystemCall which, uint32_t mask) {
       calls().setConditional(block, index, mask, words[0], values);
       break;
     }
+    case SystemCall::DeviceRuntime: {
+      uint32_t functions[kWarpSize] = {};
+      uint64_t results[kWarpSize] = {};
+      eachLane(mask, [&](uint32_t lane) { functions[lane] = static_cast<uint32_t>(words[0][lane]); });
+      calls().deviceRuntime(block, index, mask, functions, words[1], results);
+      eachLane(mask, [&](uint32_t lane) { result(lane, site, results[lane]); });
+      break;
+    }
     case SystemCall::None:
       break;
   }

@@ -81,6 +81,10 @@ struct RuntimeCalls {
   void (*asynchronous)(BlockState*, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes);
   // cudaGraphSetConditional for each lane of mask. Does not switch.
   void (*setConditional)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* handles, const uint32_t* values);
+  // A function of the device runtime (device_runtime.h) for each lane of mask in lane order: arguments[lane] is the
+  // address of its arguments. Does not switch.
+  void (*deviceRuntime)(BlockState*, uint32_t warp, uint32_t mask, const uint32_t* functions, const uint64_t* arguments,
+                        uint64_t* results);
 };
 
 // One a launch, shared by all workers, constant while it runs.

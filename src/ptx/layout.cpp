@@ -13,7 +13,7 @@ uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment
 class Reach {
  public:
   Reach(const Module& module, uint32_t entry)
-      : module_(module), functionSeen_(module.functions.size()), variableSeen_(module.variables.size()) {
+      : module_(module), entry_(entry), functionSeen_(module.functions.size()), variableSeen_(module.variables.size()) {
     function(entry);
     for (size_t next = 0; next < functions.size(); ++next) {
       scan(module_.functions[functions[next]]);
@@ -26,8 +26,9 @@ class Reach {
   bool sees(uint32_t variable) const { return variableSeen_[variable]; }
 
  private:
+  // Other kernels are launched, not called: what they need is not this one's.
   void function(uint32_t index) {
-    if (functionSeen_[index]) return;
+    if (functionSeen_[index] || (index != entry_ && module_.functions[index].isEntry)) return;
     functionSeen_[index] = true;
     functions.push_back(index);
   }
@@ -73,6 +74,7 @@ class Reach {
   }
 
   const Module& module_;
+  const uint32_t entry_;
   std::vector<bool> functionSeen_, variableSeen_;
   bool indirect_ = false, allTaken_ = false;
 };

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ptx/device_runtime.h"
+
 namespace vg::ptx {
 
-enum class SystemCall : uint8_t { None, Print, AssertFail, Malloc, Free, SetConditional };
+enum class SystemCall : uint8_t { None, Print, AssertFail, Malloc, Free, SetConditional, DeviceRuntime };
 
 inline SystemCall systemCallNamed(std::string_view name) {
   if (name == "vprintf") return SystemCall::Print;
@@ -14,6 +16,7 @@ inline SystemCall systemCallNamed(std::string_view name) {
   if (name == "malloc") return SystemCall::Malloc;
   if (name == "free") return SystemCall::Free;
   if (name == "cudaGraphSetConditional") return SystemCall::SetConditional;
+  if (name == kDeviceRuntimeCall) return SystemCall::DeviceRuntime;
   return SystemCall::None;
 }
 

@@ -63,6 +63,7 @@ TEST_F(Services, FunctionsLieInTheContextsMemory) {
     EXPECT_LT(address, pieces[0].start + pieces[0].bytes) << name;
   }
   EXPECT_EQ(services->external("memcpy").error(), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(services->external("__cuda_syscall_cnpv2LaunchDeviceV2").error(), CUDA_ERROR_NOT_SUPPORTED);
   cubin::HeapHeader heap;
   std::memcpy(&heap, reinterpret_cast<const void*>(pieces[1].start), sizeof heap);
   EXPECT_EQ(heap.size, size_t{8} << 20);

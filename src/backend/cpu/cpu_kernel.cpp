@@ -30,11 +30,11 @@ CodeVariant variantFor(const LaunchShape& shape) {
 
 }  // namespace
 
-PtxKernel::PtxKernel(const Device& device, ProgramKernel& program, const std::vector<CUdeviceptr>& addresses,
-                     KernelContext& context, uint32_t target)
+PtxKernel::PtxKernel(const Device& device, ProgramKernel& program, const Family& family, KernelContext& context,
+                     uint32_t target)
     : device_(device),
       program_(program),
-      addresses_(addresses),
+      family_(family),
       context_(context),
       target_(target),
       rules_(device.traits(), std::to_array(program.function().clusterSize)) {}
@@ -85,7 +85,14 @@ Result<int> PtxKernel::occupancy(int blockSize, size_t dynamicShared) {
 CUresult PtxKernel::prepare(const LaunchShape& shape) {
   VG_CHECK(rules_.check(facts(), shape, KernelThread::kMaxResident));
   VG_CHECK(program_.variant(variantFor(shape)));
+  // Finding out what kernels are that it may launch takes more stack than it has.
+  if (program_.facts().usesDeviceRuntime)
+    for (ProgramKernel* const kernel : family_.launched) (void)kernel->facts();
   return CUDA_SUCCESS;
+}
+
+CUresult PtxKernel::permits(const LaunchShape& shape) {
+  return rules_.check(facts(), shape, KernelThread::kMaxResident);
 }
 
 Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::byte* parameters) {
@@ -96,7 +103,7 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
     VG_TRY(code, program_.variant(variant));
   }
   std::call_once(globalsOnce_, [this] {
-    for (const uint32_t index : program_.facts().globals) globals_.push_back(addresses_[index]);
+    for (const uint32_t index : program_.facts().globals) globals_.push_back(family_.addresses[index]);
   });
   Ready ready{code,
               globals_.data(),
@@ -106,6 +113,7 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
               program_.function().explicitCluster || given(program_.function().clusterSize)};
   for (int i = 0; i < 3; ++i) ready.cluster[i] = rules_.clusterSize(shape, i);
   ready.explicitCluster |= shape.clustered || product(ready.cluster) > 1;
+  ready.kernels = &family_.kernels;
   return ready;
 }
 
@@ -115,7 +123,7 @@ static uint64_t inlineLimit() { return os::soleCore() ? kInlineAlone : kInlineNa
 bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   const uint64_t threads = product(shape.block);
   const uint64_t warps = product(shape.grid) * ((threads + ptx::kWarpSize - 1) / ptx::kWarpSize);
-  if (shape.cooperative ||
+  if (shape.cooperative || program_.facts().usesDeviceRuntime ||
       rules_.clusterSize(shape, 0) * rules_.clusterSize(shape, 1) * rules_.clusterSize(shape, 2) > 1)
     return false;
   const LoadedKernel* const code = program_.readyVariant(variantFor(shape));

@@ -26,15 +26,24 @@ class CpuKernel : public Kernel {
     uint32_t residentPerMultiprocessor;
     uint32_t cluster[3] = {1, 1, 1};  // blocks
     bool explicitCluster = false;     // the kernel or its launch asks for clusters, if of one block each
+    const std::vector<CpuKernel*>* kernels = nullptr;  // of its program, by Module::functions
   };
   virtual Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) = 0;
+  // Whether a kernel may launch it so. On the stack of a kernel: compiles nothing. Requires: prepare() of the kernel
+  // that launches it succeeded.
+  virtual CUresult permits(const LaunchShape&) { return CUDA_SUCCESS; }
 };
 
 class PtxKernel final : public CpuKernel {
  public:
-  // `addresses`: of Module::variables, by index; lives as long as the kernel.
-  PtxKernel(const Device& device, ProgramKernel& program, const std::vector<CUdeviceptr>& addresses,
-            KernelContext& context, uint32_t target);
+  // What the kernels of an image share. Lives as long as they.
+  struct Family {
+    std::vector<CUdeviceptr> addresses;    // of Module::variables, by index
+    std::vector<CpuKernel*> kernels;       // by Module::functions; null for other functions
+    std::vector<ProgramKernel*> launched;  // whose address something takes
+  };
+  PtxKernel(const Device& device, ProgramKernel& program, const Family& family, KernelContext& context,
+            uint32_t target);
 
   const std::string& name() const override { return program_.function().name; }
   const std::vector<Parameter>& parameters() const override { return program_.parameters(); }
@@ -45,6 +54,7 @@ class PtxKernel final : public CpuKernel {
   Result<int> occupancy(int blockSize, size_t dynamicShared) override;
   bool inlineSafe(const LaunchShape& shape) const override;
   Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) override;
+  CUresult permits(const LaunchShape& shape) override;
 
  private:
   uint32_t maxThreads() const;
@@ -53,7 +63,7 @@ class PtxKernel final : public CpuKernel {
 
   const Device& device_;
   ProgramKernel& program_;
-  const std::vector<CUdeviceptr>& addresses_;
+  const Family& family_;
   KernelContext& context_;
   const uint32_t target_;
   std::once_flag globalsOnce_;

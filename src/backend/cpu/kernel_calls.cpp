@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/condition_table.h"
+#include "backend/cpu/device_runtime.h"
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_places.h"
@@ -27,21 +28,6 @@ uint64_t nanoseconds(clockid_t clock) {
   timespec now;
   clock_gettime(clock, &now);
   return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(now.tv_nsec);
-}
-
-[[noreturn]] void giveUp(ResidentBlock& block, const KernelFault& fault) {
-  block.thread().fault() = fault;
-  block.leaveForGood();
-}
-
-// A launch that has ended takes its warps along wherever they ask for something.
-void stopIfEnded(ResidentBlock& block) {
-  RunningLaunch& launch = block.launch();
-  if (!launch.cancelled()) [[likely]]
-    return;
-  KernelFault fault;
-  fault.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
-  giveUp(block, fault);
 }
 
 void barrier(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
@@ -220,6 +206,20 @@ uint64_t globalTimer(BlockState*) { return nanoseconds(CLOCK_REALTIME); }
 
 }  // namespace
 
+void giveUp(ResidentBlock& block, const KernelFault& fault) {
+  block.thread().fault() = fault;
+  block.leaveForGood();
+}
+
+void stopIfEnded(ResidentBlock& block) {
+  RunningLaunch& launch = block.launch();
+  if (!launch.cancelled()) [[likely]]
+    return;
+  KernelFault fault;
+  fault.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
+  giveUp(block, fault);
+}
+
 extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .barrier = barrier,
     .barrierArrive = barrierArrive,
@@ -239,6 +239,7 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .matrix = matrix,
     .asynchronous = asynchronous,
     .setConditional = setConditional,
+    .deviceRuntime = callDeviceRuntime,
 };
 
 }  // namespace vg::backend::cpu

@@ -5,6 +5,14 @@
 
 namespace vg::backend::cpu {
 
+class ResidentBlock;
+struct KernelFault;
+
 extern const ptx::RuntimeCalls kRuntimeCalls;
+
+// For other services of the kind. Ends the launch.
+[[noreturn]] void giveUp(ResidentBlock& block, const KernelFault& fault);
+// A launch that has ended takes its warps along wherever they ask for something.
+void stopIfEnded(ResidentBlock& block);
 
 }  // namespace vg::backend::cpu

@@ -39,8 +39,8 @@ class CpuImage final : public Image {
     if (program_) {
       const std::vector<ptx::Variable>& variables = program_->module().variables;
       for (size_t i = 0; i < variables.size(); ++i)
-        if (variables[i].name == name && addresses_[i]) {
-          if (!opaque(variables[i])) return Global{addresses_[i], variables[i].size};
+        if (variables[i].name == name && family_.addresses[i]) {
+          if (!opaque(variables[i])) return Global{family_.addresses[i], variables[i].size};
           return fail(CUDA_ERROR_INVALID_VALUE, "%s is a texture, surface or sampler reference", name.c_str());
         }
     }
@@ -51,8 +51,8 @@ class CpuImage final : public Image {
     if (program_) {
       const std::vector<ptx::Variable>& variables = program_->module().variables;
       for (size_t i = 0; i < variables.size(); ++i)
-        if (variables[i].name == name && variables[i].type == type && addresses_[i])
-          return Global{addresses_[i], variables[i].size};
+        if (variables[i].name == name && variables[i].type == type && family_.addresses[i])
+          return Global{family_.addresses[i], variables[i].size};
     }
     return fail(CUDA_ERROR_NOT_FOUND, "%s: no %s reference %s", source_.name.c_str(), ptx::nameOf(type), name.c_str());
   }
@@ -93,20 +93,20 @@ class CpuImage final : public Image {
   std::shared_ptr<Program> program_;
   CUdeviceptr variables_ = 0;  // one allocation for all that are not managed
   size_t variablesBytes_ = 0;
-  std::vector<CUdeviceptr> addresses_;  // by index into Module::variables; 0 for those without memory
+  PtxKernel::Family family_;  // address 0: a variable without memory
   std::shared_ptr<const cubin::Cubin> native_;
   std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;  // those of native code point into native_
 };
 
 CUresult CpuImage::placeVariables() {
   const std::vector<ptx::Variable>& variables = program_->module().variables;
-  addresses_.assign(variables.size(), 0);
+  family_.addresses.assign(variables.size(), 0);
   size_t bytes = 0;
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!inMemory(variables[i]) || variables[i].managed) continue;
     const size_t alignment = std::max<size_t>(variables[i].alignment, 1);
     bytes = (bytes + alignment - 1) / alignment * alignment;
-    addresses_[i] = bytes;  // relative at first
+    family_.addresses[i] = bytes;  // relative at first
     if (__builtin_add_overflow(bytes, variables[i].size, &bytes))
       return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: variable %s is too large", source_.name.c_str(),
                   variables[i].name.c_str());
@@ -126,18 +126,18 @@ CUresult CpuImage::placeVariables() {
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!inMemory(variables[i])) continue;
     if (!variables[i].managed) {
-      addresses_[i] += variables_;
-      if (check::any()) check::addPart(addresses_[i], variables[i].size, "variable " + variables[i].name);
+      family_.addresses[i] += variables_;
+      if (check::any()) check::addPart(family_.addresses[i], variables[i].size, "variable " + variables[i].name);
       continue;
     }
     if (!source_.resolveManaged) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put managed variables");
     VG_TRY(const ImageSource::Managed managed,
            source_.resolveManaged(source_.resolveOwner, variables[i].name, variables[i].size, variables[i].alignment));
-    addresses_[i] = managed.address;
+    family_.addresses[i] = managed.address;
     fresh[i] = managed.fresh;
   }
   for (size_t i = 0; i < variables.size(); ++i)
-    if (addresses_[i] && fresh[i]) VG_CHECK(initialise(variables[i], addresses_[i]));
+    if (family_.addresses[i] && fresh[i]) VG_CHECK(initialise(variables[i], family_.addresses[i]));
   return CUDA_SUCCESS;
 }
 
@@ -149,7 +149,7 @@ CUresult CpuImage::initialise(const ptx::Variable& variable, CUdeviceptr address
       return fail(CUDA_ERROR_INVALID_PTX, "variable %s: initialiser beyond its end", variable.name.c_str());
     uint64_t value = 0;
     if (reference.kind == ptx::SymbolKind::ModuleVariable) {
-      value = addresses_[reference.symbol];
+      value = family_.addresses[reference.symbol];
     } else {
       value = ptx::functionAddress(reference.symbol);
     }
@@ -171,8 +171,15 @@ CUresult CpuImage::loadPtx(const std::vector<std::string>& texts, const LoadOpti
                 first.text.c_str());
   }
   VG_CHECK(placeVariables());
-  for (const auto& [name, kernel] : program_->kernels())
-    kernels_[name] = std::make_unique<PtxKernel>(device_, *kernel, addresses_, *context_, program_->module().target);
+  family_.kernels.resize(program_->module().functions.size());
+  for (const auto& [name, kernel] : program_->kernels()) {
+    auto made = std::make_unique<PtxKernel>(device_, *kernel, family_, *context_, program_->module().target);
+    family_.kernels[kernel->index()] = made.get();
+    kernels_[name] = std::move(made);
+  }
+  for (const uint32_t function : ptx::addressedFunctions(program_->module()))
+    if (family_.kernels[function])
+      family_.launched.push_back(program_->kernel(program_->module().functions[function].name));
   return CUDA_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend/device.h"
+#include "base/timeline.h"
 
 namespace vg::backend::cpu {
 
@@ -14,9 +15,20 @@ namespace vg::backend::cpu {
 // CUDA_ERROR_UNSUPPORTED_PTX_VERSION come with lines in options.errorLog.
 Result<std::unique_ptr<Image>> loadImage(const Device& device, const ImageSource& source, const LoadOptions& options);
 
+// Where the grids of a queue run.
+struct LaunchPlace {
+  static constexpr uint64_t kAtSubmit = UINT64_MAX;
+  uint32_t workers = UINT32_MAX;         // the most threads that a grid is given
+  unsigned urgency = 0;                  // as in Executor::schedule
+  uint64_t texturesRemoved = kAtSubmit;  // before the launch (texture_table.h); kAtSubmit: LaunchRecord::submitted
+};
+
 // Runs a launch to its end on the device's workers, the calling thread included. Faults of the kernel go to `faults`
-// and are the result too; the process goes on. Requires: the record's kernel accepted prepare(shape).
-CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, uint32_t mostWorkers);
+// and are the result too; the process goes on. Grids that it launched are over, with all that they launched, when
+// `descendants` is reached; null: they are waited for. Requires: the record's kernel accepted prepare(shape), or, of a
+// launch from a kernel, permits(shape).
+CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, const LaunchPlace& place,
+                   Point* descendants = nullptr);
 
 // Writes what kernels of all devices have printed to standard output.
 void flushKernelOutput() noexcept;

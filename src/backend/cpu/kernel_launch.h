@@ -9,18 +9,28 @@
 #include <vector>
 
 #include "backend/command.h"
+#include "backend/cpu/kernel_image.h"
 #include "ptx/kernel_abi.h"
 
 namespace vg::backend::cpu {
 
+class ChildGrids;
+class CpuKernel;
 class KernelContext;
 class LoadedKernel;
 
 struct RunningLaunch {
+  RunningLaunch(const Device& where, const LaunchPlace& how) : device(where), place(how) {}
+  RunningLaunch(const RunningLaunch&) = delete;
+
+  const Device& device;
+  const LaunchPlace place;
   ptx::KernelLaunch abi{};
   const LoadedKernel* code = nullptr;
   const char* kernelName = "";
   KernelContext* context = nullptr;
+  const std::vector<CpuKernel*>* kernels = nullptr;  // that it may launch, by Module::functions; null for no kernels
+  std::atomic<ChildGrids*> children{nullptr};        // made when a thread first wants something of the device runtime
   FaultSink* faults = nullptr;
   uint64_t blocks = 0;
   uint32_t clockKiloHertz = 0;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "check/tools.h"
+#include "ptx/device_runtime.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
 
@@ -67,6 +68,7 @@ const ProgramKernel::Facts& ProgramKernel::facts() {
     facts_.staticShared = shared.staticSize;
     facts_.dynamicSharedOffset = shared.dynamicOffset;
     for (const uint32_t index : references.functions) {
+      facts_.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;
       facts_.localBytes += localBytesOf(module.functions[index]);
       facts_.registers = std::max(facts_.registers, estimateRegisters(module.functions[index]));
     }
@@ -148,8 +150,10 @@ Result<std::shared_ptr<Program>> Program::of(const std::vector<std::string>& tex
     const std::lock_guard lock(programs().mutex);
     if (std::shared_ptr<Program> known = programs().living[key].lock()) return known;
   }
-  VG_TRY(ptx::Module module, readTexts(texts, capability, errorLog));
-  auto made = std::make_shared<Program>(texts, hash, std::move(module));
+  std::vector<std::string> all = ptx::withDeviceRuntime(texts);
+  VG_TRY(ptx::Module module, readTexts(all, capability, errorLog));
+  const KernelCache::Key whole = all == texts ? hash : engine::hashOf(all);
+  auto made = std::make_shared<Program>(std::move(all), whole, std::move(module));
   const std::lock_guard lock(programs().mutex);
   std::weak_ptr<Program>& slot = programs().living[key];
   if (std::shared_ptr<Program> known = slot.lock()) return known;  // another thread was faster

@@ -30,13 +30,15 @@ class ProgramKernel {
     uint32_t staticShared = 0, dynamicSharedOffset = 0;  // bytes
     uint32_t localBytes = 0;                             // a thread
     uint32_t constantBytes = 0;
-    uint32_t registers = 0;  // estimate
+    uint32_t registers = 0;          // estimate
+    bool usesDeviceRuntime = false;  // may launch kernels
   };
 
   ProgramKernel(const Program& program, uint32_t function);
   ProgramKernel(const ProgramKernel&) = delete;
 
   const ptx::Function& function() const;
+  uint32_t index() const { return function_; }  // of Module::functions
   const std::vector<Kernel::Parameter>& parameters() const { return parameters_; }
   uint32_t parameterBytes() const { return parameterBytes_; }
   const Facts& facts();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <new>
 
+#include "backend/cpu/child_grids.h"
 #include "backend/cpu/cpu_kernel.h"
 #include "backend/cpu/kernel_calls.h"
 #include "backend/cpu/kernel_faults.h"
@@ -110,7 +111,8 @@ size_t stackBytesFor(const LoadedKernel& code, const KernelLimits& limits) {
   return std::bit_ceil(own + (code.interpreted ? kStackForInterpreter : kStackForCalls));
 }
 
-void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& record, const CpuKernel::Ready& ready) {
+void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel::Ready& ready) {
+  const Device& device = launch.device;
   const LaunchShape& shape = record.shape;
   ptx::KernelLaunch& abi = launch.abi;
   abi.parameters = record.parameters;
@@ -131,7 +133,9 @@ void describe(RunningLaunch& launch, const Device& device, const LaunchRecord& r
   abi.calls = &kRuntimeCalls;
   abi.code = ready.code->program;
   abi.owner = &launch;
-  launch.texturesRemoved = record.submitted;
+  const uint64_t inherited = launch.place.texturesRemoved;
+  launch.texturesRemoved = inherited == LaunchPlace::kAtSubmit ? record.submitted : inherited;
+  launch.kernels = ready.kernels;
   launch.code = ready.code;
   launch.kernelName = record.kernel->name().c_str();
   launch.context = ready.context;
@@ -203,18 +207,24 @@ void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers
 
 }  // namespace
 
-CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, uint32_t mostWorkers) {
+CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, const LaunchPlace& place,
+                   Point* descendants) {
   if (const CUresult sticky = faults.state(); sticky != CUDA_SUCCESS) return sticky;
   auto& kernel = static_cast<CpuKernel&>(*record.kernel);
-  VG_TRY(const CpuKernel::Ready ready, kernel.ready(record.shape, record.parameters));
-  RunningLaunch launch;
+  const Result<CpuKernel::Ready> made = kernel.ready(record.shape, record.parameters);
+  if (!made.ok()) {  // of a launch from a kernel, whose code nobody made before
+    faults.report(made.error(), ("kernel " + kernel.name() + " cannot be compiled").c_str());
+    return made.error();
+  }
+  const CpuKernel::Ready& ready = made.value();
+  RunningLaunch launch(device, place);
   launch.faults = &faults;
-  describe(launch, device, record, ready);
+  describe(launch, record, ready);
   alignas(64) std::byte workspace[kCooperativeWorkspace] = {};
   if (record.shape.cooperative) launch.abi.cooperativeWorkspace = reinterpret_cast<uint64_t>(workspace);
 
   Workers& workers = Workers::shared();
-  const uint32_t count = std::min(workersFor(launch, workers), mostWorkers);
+  const uint32_t count = std::min(workersFor(launch, workers), place.workers);
   launch.abi.workers = workers.count();
   if (streams(launch)) launch.abi.flags |= ptx::kStreams;
   faults::arm();
@@ -229,6 +239,10 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (check::any()) {
     const CUresult stopped = check::takeFaulted(launch.abi.gridId);
     if (stopped != CUDA_SUCCESS) launch.end(stopped, "accesses to memory that checked mode has reported");
+  }
+  if (ChildGrids* const children = launch.children.load(std::memory_order_acquire)) {
+    const Point over = children->finish();
+    descendants ? void(*descendants = over) : over.wait();
   }
   return static_cast<CUresult>(launch.ended.load(std::memory_order_acquire));
 }

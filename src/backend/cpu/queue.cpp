@@ -1,7 +1,5 @@
 #include "backend/cpu/queue.h"
 
-#include "backend/cpu/device.h"
-#include "backend/cpu/kernel_image.h"
 #include "backend/cpu/texture_table.h"
 #include "backend/cpu/worker_parallel.h"
 #include "backend/serial_work.h"
@@ -19,8 +17,8 @@ void mark(const Command& command) {
 
 class CpuQueue::Work final : public SerialWork {
  public:
-  Work(const CpuDevice& device, Executor& executor, unsigned urgency, uint32_t workers)
-      : SerialWork(executor, urgency), device_(device), workers_(workers) {}
+  Work(const Device& device, Executor& executor, const LaunchPlace& place)
+      : SerialWork(executor, place.urgency), device_(device), place_(place) {}
 
   bool tryInline(const Command& command) {
     if (std::holds_alternative<HostCall>(command) || std::holds_alternative<Wait>(command)) return false;
@@ -32,26 +30,28 @@ class CpuQueue::Work final : public SerialWork {
 
  private:
   void perform(const CopyCommand& c) override {
-    WorkerParallel parallel(device_.workers());
+    WorkerParallel parallel(Workers::shared());
     if (!copy::copy(c.shape, &parallel) && c.faults) c.faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
   }
   void perform(const FillCommand& c) override {
-    WorkerParallel parallel(device_.workers());
+    WorkerParallel parallel(Workers::shared());
     if (!copy::fill(c.fill, &parallel) && c.faults) c.faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
   }
   // After a device fault the context's kernels do not run any more.
-  void perform(const LaunchCommand& c) override {
-    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults, workers_);
+  Point perform(const LaunchCommand& c) override {
+    Point descendants;
+    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults, place_, &descendants);
     if (c.record->release) c.record->release(c.record);
+    return descendants;
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 
-  const CpuDevice& device_;
-  const uint32_t workers_;
+  const Device& device_;
+  const LaunchPlace place_;
 };
 
-CpuQueue::CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency, uint32_t workers)
-    : work_(new Work(device, executor, urgency, workers)) {}
+CpuQueue::CpuQueue(const Device& device, Executor& executor, const LaunchPlace& place)
+    : work_(new Work(device, executor, place)) {}
 CpuQueue::~CpuQueue() { work_->unreference(); }
 
 CUresult CpuQueue::submit(const Command* commands, size_t count, Point done) {

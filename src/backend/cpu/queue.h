@@ -5,17 +5,15 @@
 // thread-safe.
 #pragma once
 
+#include "backend/cpu/kernel_image.h"
 #include "backend/executor.h"
 #include "backend/queue.h"
 
 namespace vg::backend::cpu {
 
-class CpuDevice;
-
 class CpuQueue final : public Queue {
  public:
-  // `urgency` as in Executor::schedule. `workers`: the most threads that a kernel of the queue is given.
-  CpuQueue(const CpuDevice& device, Executor& executor, unsigned urgency, uint32_t workers);
+  CpuQueue(const Device& device, Executor& executor, const LaunchPlace& place);
   ~CpuQueue() override;
   CpuQueue(const CpuQueue&) = delete;
 

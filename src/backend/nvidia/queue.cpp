@@ -55,9 +55,10 @@ class GpuQueue::Work final : public SerialWork {
 
   void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
   void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
-  void perform(const LaunchCommand& c) override {
+  Point perform(const LaunchCommand& c) override {
     const Executor::Blocking blocking(executor_);
     sent_->runLaunch(c);
+    return {};
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 

@@ -1,4 +1,5 @@
 // Traps, and the functions that the driver defines: calls of the runtime.
+#include "ptx/device_runtime.h"
 #include "ptx/llvm/emitter.h"
 
 namespace vg::ptx::gen {
@@ -55,6 +56,18 @@ void Emitter::emitSyscall(const Instruction& i) {
     Value* const sizes = array(0, 0, 64);
     auto* const results = scratch(1);
     runtimeCall(offsetof(RuntimeCalls, allocate), b_.getVoidTy(), {blockArgument_, warp_, mask, sizes, results});
+    if (i.results.empty()) return;
+    Form form;
+    form.shape = {Shape::Varying, 0, false};
+    form.chunks = reload(results, b_.getInt64Ty());
+    return finish(i, 0, std::move(form));
+  }
+  if (name == kDeviceRuntimeCall) {
+    Value* const functions = array(0, 0, 32);
+    Value* const arguments = array(1, 1, 64);
+    auto* const results = scratch(2);
+    runtimeCall(offsetof(RuntimeCalls, deviceRuntime), b_.getVoidTy(),
+                {blockArgument_, warp_, mask, functions, arguments, results});
     if (i.results.empty()) return;
     Form form;
     form.shape = {Shape::Varying, 0, false};

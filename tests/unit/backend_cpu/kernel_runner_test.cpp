@@ -44,7 +44,7 @@ TEST(Runner, BlockIndicesFollowTheLinearNumber) {
   LaunchRecord record;
   record.kernel = &kernel;
   record.shape = {{7, 5, 3}, {32, 1, 1}, {1, 1, 1}, 0, false};
-  EXPECT_EQ(runLaunch(device, record, faults, 2), CUDA_SUCCESS);
+  EXPECT_EQ(runLaunch(device, record, faults, LaunchPlace{2}), CUDA_SUCCESS);
   EXPECT_EQ(wrong, 0);
 }
 

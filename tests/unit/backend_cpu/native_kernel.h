@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <string>
 
 #include "backend/cpu/cpu_kernel.h"
@@ -88,7 +87,7 @@ inline Launched launch(NativeKernel& kernel, uint32_t blocks, uint32_t threads, 
   record.shape.dynamicShared = dynamicShared;
   record.shape.cooperative = cooperative;
   record.parameters = static_cast<const std::byte*>(parameters);
-  const CUresult result = runLaunch(device, record, faults, std::numeric_limits<uint32_t>::max());
+  const CUresult result = runLaunch(device, record, faults, LaunchPlace{});
   EXPECT_EQ(result, faults.state());
   return {result, faults.reason};
 }

@@ -1,0 +1,266 @@
+#include "backend/cpu/child_grids.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "backend/cpu/cpu_kernel.h"
+#include "backend/executor.h"
+#include "base/log.h"
+#include "check/check.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+CUdeviceptr addressOf(const std::byte* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+}  // namespace
+
+// A launch with its parameters behind it.
+struct alignas(kAlignment) ChildGrids::Buffer : LaunchRecord {
+  std::atomic<size_t>* pending = nullptr;  // counts it
+  size_t bytes = 0;
+
+  static Buffer* of(const std::byte* parameters) {
+    return reinterpret_cast<Buffer*>(const_cast<std::byte*>(parameters)) - 1;
+  }
+  static Buffer* make(size_t bytes) {
+    const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    void* const memory = std::aligned_alloc(kAlignment, sizeof(Buffer) + rounded);
+    if (!memory) return nullptr;
+    auto* const buffer = new (memory) Buffer;
+    buffer->parameters = reinterpret_cast<const std::byte*>(buffer + 1);
+    buffer->bytes = bytes;
+    if (check::any() && bytes) {
+      check::beginParts(addressOf(buffer->parameters), rounded);
+      check::addPart(addressOf(buffer->parameters), bytes, "parameters of a launch from a kernel");
+    }
+    return buffer;
+  }
+  void discard() {
+    if (check::any() && bytes)
+      check::endParts(addressOf(parameters), (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    std::free(this);
+  }
+  // For the queue.
+  static void finish(LaunchRecord* record) {
+    auto* const buffer = static_cast<Buffer*>(record);
+    if (buffer->pending) buffer->pending->fetch_sub(1, std::memory_order_release);
+    buffer->discard();
+  }
+};
+
+ChildGrids::Stream::Stream(const Device& device, const LaunchPlace& place)
+    : queue(device, Executor::shared(), place), timeline(Timeline::create()), value(timeline->value()) {}
+
+CUresult ChildGrids::Stream::submit(const Command* commands, size_t count) {
+  VG_CHECK(queue.submit(commands, count, {timeline, value + 1}));
+  ++value;
+  return CUDA_SUCCESS;
+}
+
+ChildGrids::Stream::~Stream() { Timeline::destroy(timeline); }
+
+ChildGrids& ChildGrids::of(RunningLaunch& parent) {
+  ChildGrids* present = parent.children.load(std::memory_order_acquire);
+  if (present) return *present;
+  auto* const made = new ChildGrids(parent);
+  if (parent.children.compare_exchange_strong(present, made, std::memory_order_acq_rel)) return *made;
+  delete made;
+  return *present;
+}
+
+ChildGrids::ChildGrids(RunningLaunch& parent)
+    : device_(parent.device),
+      place_{parent.place.workers, parent.place.urgency, parent.texturesRemoved},
+      faults_(*parent.faults),
+      context_(*parent.context),
+      over_(Timeline::create()) {
+  Continuation::run = [](Continuation* self) { static_cast<ChildGrids*>(self)->proceed(); };
+}
+
+ChildGrids::~ChildGrids() { Timeline::destroy(over_); }
+
+std::byte* ChildGrids::makeBuffer(CpuKernel* kernel, const LaunchShape& shape, size_t bytes) {
+  Buffer* const buffer = Buffer::make(bytes);
+  if (!buffer) return nullptr;
+  buffer->kernel = kernel;
+  buffer->shape = shape;
+  buffer->release = Buffer::finish;
+  const std::lock_guard lock(mutex_);
+  open_.insert(buffer);
+  return const_cast<std::byte*>(buffer->parameters);
+}
+
+bool ChildGrids::describe(const std::byte* bytes, CpuKernel& kernel, const LaunchShape& shape) {
+  Buffer* const buffer = Buffer::of(bytes);
+  const std::lock_guard lock(mutex_);
+  if (!open_.contains(buffer) || buffer->bytes < kernel.parameterBytes()) return false;
+  buffer->kernel = &kernel;
+  buffer->shape = shape;
+  return true;
+}
+
+size_t ChildGrids::limit() const { return context_.limits().pendingLaunches.load(std::memory_order_relaxed); }
+
+bool ChildGrids::hasRoom(uint64_t stream) const {
+  return stream == kTailLaunch || pending_.load(std::memory_order_acquire) < std::max<size_t>(limit(), 1);
+}
+
+RuntimeError ChildGrids::launch(const std::byte* bytes, uint64_t stream, uint64_t block) {
+  Buffer* const buffer = Buffer::of(bytes);
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(buffer);
+  if (found == open_.end() || !buffer->kernel) return RuntimeError::InvalidValue;
+  if (stream == kTailLaunch) {
+    if (tailLaunches_ >= limit()) {
+      VG_LOG(Info, "tail launch of %s: %zu others are pending", buffer->kernel->name().c_str(), tailLaunches_);
+      return RuntimeError::LaunchPendingCountExceeded;
+    }
+    ++tailLaunches_;
+  } else {
+    pending_.fetch_add(1, std::memory_order_relaxed);
+    buffer->pending = &pending_;
+  }
+  open_.erase(found);
+  const RuntimeError error = put(LaunchCommand{buffer, &faults_}, stream, block);
+  if (error != RuntimeError::Success) Buffer::finish(buffer);
+  return error;
+}
+
+RuntimeError ChildGrids::queue(const Command& command, uint64_t stream, uint64_t block) {
+  const std::lock_guard lock(mutex_);
+  return put(command, stream, block);
+}
+
+RuntimeError ChildGrids::put(const Command& command, uint64_t stream, uint64_t block) {
+  if (stream == kTailLaunch) {
+    tail_.push_back(command);
+    return RuntimeError::Success;
+  }
+  Stream* const target = stream == kFireAndForget ? idleStream() : find(stream, block);
+  if (!target) return RuntimeError::InvalidResourceHandle;
+  return target->submit(&command, 1) == CUDA_SUCCESS ? RuntimeError::Success : RuntimeError::MemoryAllocation;
+}
+
+ChildGrids::Stream* ChildGrids::makeStream() {
+  streams_.push_back(std::make_unique<Stream>(device_, place_));
+  return streams_.back().get();
+}
+
+// Looks at a few only. Sharing a busy one delays a launch, and nothing may rely on it not to be.
+ChildGrids::Stream* ChildGrids::idleStream() {
+  for (size_t tries = std::min<size_t>(fireAndForget_.size(), 4); tries; --tries) {
+    Stream* const stream = fireAndForget_[++nextIdle_ % fireAndForget_.size()];
+    if (stream->last().done()) return stream;
+  }
+  if (fireAndForget_.size() < kMostIdleStreams) fireAndForget_.push_back(makeStream());
+  return fireAndForget_.size() < kMostIdleStreams ? fireAndForget_.back()
+                                                  : fireAndForget_[nextIdle_ % fireAndForget_.size()];
+}
+
+// One that launches can be ordered in; null when there is none of the name.
+ChildGrids::Stream* ChildGrids::find(uint64_t stream, uint64_t block) {
+  if (stream <= kPerThread) {
+    Stream*& own = blockStreams_[block % kBlockStreams];
+    if (!own) own = makeStream();
+    return own;
+  }
+  return named_.contains(stream) ? reinterpret_cast<Stream*>(stream) : nullptr;
+}
+
+uint64_t ChildGrids::createStream() {
+  const std::lock_guard lock(mutex_);
+  Stream* stream;
+  if (spare_.empty()) {
+    stream = makeStream();
+  } else {
+    stream = spare_.back();
+    spare_.pop_back();
+  }
+  const auto name = reinterpret_cast<uint64_t>(stream);
+  named_.insert(name);
+  return name;
+}
+
+RuntimeError ChildGrids::destroyStream(uint64_t stream) {
+  const std::lock_guard lock(mutex_);
+  if (stream <= kFireAndForget) return RuntimeError::InvalidValue;
+  if (!named_.erase(stream)) return RuntimeError::InvalidResourceHandle;
+  spare_.push_back(reinterpret_cast<Stream*>(stream));
+  return RuntimeError::Success;
+}
+
+uint64_t ChildGrids::createEvent() {
+  const std::lock_guard lock(mutex_);
+  events_.emplace(++lastEvent_, Point{});
+  return lastEvent_;
+}
+
+RuntimeError ChildGrids::destroyEvent(uint64_t event) {
+  const std::lock_guard lock(mutex_);
+  return events_.erase(event) ? RuntimeError::Success : RuntimeError::InvalidResourceHandle;
+}
+
+RuntimeError ChildGrids::record(uint64_t event, uint64_t stream, uint64_t block) {
+  const std::lock_guard lock(mutex_);
+  if (stream == kTailLaunch || stream == kFireAndForget) return RuntimeError::InvalidValue;
+  const auto found = events_.find(event);
+  const Stream* const target = find(stream, block);
+  if (found == events_.end() || !target) return RuntimeError::InvalidResourceHandle;
+  found->second = target->last();
+  return RuntimeError::Success;
+}
+
+RuntimeError ChildGrids::wait(uint64_t stream, uint64_t event, uint64_t block) {
+  const std::lock_guard lock(mutex_);
+  if (stream == kTailLaunch || stream == kFireAndForget) return RuntimeError::InvalidValue;
+  const auto found = events_.find(event);
+  if (found == events_.end()) return RuntimeError::InvalidResourceHandle;
+  return put(Wait{found->second}, stream, block);
+}
+
+void ChildGrids::noteError(uint64_t thread, RuntimeError error) {
+  const std::lock_guard lock(mutex_);
+  errors_[thread] = error;
+}
+
+RuntimeError ChildGrids::lastError(uint64_t thread, bool forget) {
+  const std::lock_guard lock(mutex_);
+  const auto found = errors_.find(thread);
+  if (found == errors_.end()) return RuntimeError::Success;
+  const RuntimeError error = found->second;
+  if (forget) errors_.erase(found);
+  return error;
+}
+
+Point ChildGrids::finish() {
+  for (Buffer* const buffer : open_) buffer->discard();
+  open_.clear();
+  const Point over{over_, over_->value() + 1};
+  proceed();
+  return over;
+}
+
+// Goes through the streams, one after another; called again when the one that is not done is.
+void ChildGrids::proceed() {
+  for (;; ++awaited_) {
+    if (awaited_ == streams_.size()) {
+      if (tail_.empty()) break;
+      if (makeStream()->submit(tail_.data(), tail_.size()) != CUDA_SUCCESS)
+        faults_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for tail launches");
+      tail_.clear();
+    }
+    const Point last = streams_[awaited_]->last();
+    if (last.done()) continue;
+    Continuation::value = last.value;
+    if (last.timeline->whenReached(this)) return;
+  }
+  streams_.clear();
+  over_->advance(over_->value() + 1);
+  delete this;
+}
+
+}  // namespace vg::backend::cpu

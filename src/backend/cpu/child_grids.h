@@ -1,0 +1,126 @@
+// The grids that one grid's threads launch, and what else they queue on the device: CUDA's dynamic parallelism.
+//
+// A stream of a kernel is a queue like a stream of the host: launches run in its order, each over when all that it
+// launched is. Blocks share a set of queues for their NULL streams, a block always meets the same; a launch into the
+// fire-and-forget stream takes a queue that is idle. What goes into the tail-launch stream is kept until the grid and
+// all its other children are over, and then runs in order. Parents never wait for children, so that nothing here can
+// wait for itself, whoever keeps the threads busy.
+//
+// Made by the first thread that wants it, deleted by itself when all is over. Thread-safe.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "backend/cpu/kernel_launch.h"
+#include "backend/cpu/queue.h"
+#include "base/timeline.h"
+
+namespace vg::backend::cpu {
+
+// Errors of the runtime API that kernels are told.
+enum class RuntimeError : uint32_t {
+  Success = 0,
+  InvalidValue = 1,
+  MemoryAllocation = 2,
+  InvalidConfiguration = 9,
+  InvalidPitchValue = 12,
+  InvalidMemcpyDirection = 21,
+  LaunchPendingCountExceeded = 69,
+  InvalidDeviceFunction = 98,
+  UnsupportedLimit = 215,
+  InvalidResourceHandle = 400,
+  LaunchOutOfResources = 701,
+  NotSupported = 801,
+};
+
+class ChildGrids final : private Continuation {
+ public:
+  // Of the launch, which these may outlive.
+  static ChildGrids& of(RunningLaunch& parent);
+  ChildGrids(const ChildGrids&) = delete;
+
+  // Streams as kernels name them.
+  static constexpr uint64_t kPerThread = 2, kTailLaunch = 3, kFireAndForget = 4;
+
+  // A place for the parameters of a launch, 256-byte aligned; null without memory. `kernel` may be null until launch().
+  std::byte* makeBuffer(CpuKernel* kernel, const LaunchShape& shape, size_t bytes);
+  // Sets what the launch of a buffer is. False: there is no such buffer, or the kernel wants a larger one.
+  bool describe(const std::byte* buffer, CpuKernel& kernel, const LaunchShape& shape);
+  // False while as many launches of the grid as CUDA lets be pending have not run yet: who would launch waits for room.
+  // Tail launches, which run later, fail instead.
+  bool hasRoom(uint64_t stream) const;
+  // Takes the buffer. `block`: the linear number of the caller's.
+  RuntimeError launch(const std::byte* buffer, uint64_t stream, uint64_t block);
+  // A copy or a fill.
+  RuntimeError queue(const Command& command, uint64_t stream, uint64_t block);
+
+  uint64_t createStream();
+  RuntimeError destroyStream(uint64_t stream);
+  uint64_t createEvent();
+  RuntimeError destroyEvent(uint64_t event);
+  RuntimeError record(uint64_t event, uint64_t stream, uint64_t block);
+  RuntimeError wait(uint64_t stream, uint64_t event, uint64_t block);
+
+  // The last error of each thread; `thread` numbers those of the whole grid.
+  void noteError(uint64_t thread, RuntimeError error);
+  RuntimeError lastError(uint64_t thread, bool forget);
+
+  FaultSink& faults() const { return faults_; }
+
+  // The grid's own threads have ended, and call nothing any more. When the answer is reached all is over.
+  Point finish();
+
+ private:
+  struct Buffer;
+  // A queue whose commands are numbered.
+  struct Stream {
+    Stream(const Device& device, const LaunchPlace& place);
+    ~Stream();
+    Point last() const { return {timeline, value}; }
+    CUresult submit(const Command* commands, size_t count);
+
+    CpuQueue queue;
+    Timeline* const timeline;
+    uint64_t value;  // that the timeline has after the latest command
+  };
+
+  explicit ChildGrids(RunningLaunch& parent);
+  ~ChildGrids();
+
+  Stream* makeStream();
+  Stream* idleStream();
+  Stream* find(uint64_t stream, uint64_t block);
+  RuntimeError put(const Command& command, uint64_t stream, uint64_t block);
+  size_t limit() const;
+  void proceed();
+
+  static constexpr size_t kBlockStreams = 64, kMostIdleStreams = 256;
+
+  const Device& device_;
+  const LaunchPlace place_;
+  FaultSink& faults_;
+  KernelContext& context_;
+  Timeline* const over_;
+  std::atomic<size_t> pending_{0};                // launches that have not run, but for tail launches
+  std::mutex mutex_;                              // guards what follows, until finish()
+  std::unordered_set<Buffer*> open_;              // not launched yet
+  std::vector<std::unique_ptr<Stream>> streams_;  // all
+  std::array<Stream*, kBlockStreams> blockStreams_{};
+  std::vector<Stream*> fireAndForget_;
+  std::unordered_set<uint64_t> named_;  // streams that kernels have made and not destroyed
+  std::vector<Stream*> spare_;          // and destroyed
+  std::unordered_map<uint64_t, Point> events_;
+  uint64_t lastEvent_ = 0;
+  size_t nextIdle_ = 0;
+  std::unordered_map<uint64_t, RuntimeError> errors_;
+  std::vector<Command> tail_;
+  size_t tailLaunches_ = 0;
+  size_t awaited_ = 0;  // streams that are known to be done
+};
+
+}  // namespace vg::backend::cpu
