@@ -155,6 +155,8 @@ class Device {
   virtual void removeTexture(uint64_t /*handle*/) noexcept {}
   // True when the host may access device memory directly, so that core may run small copies inline.
   virtual bool hostAddressable() const = 0;
+  // Before the host itself touches memory of the device that may be mapped or imported.
+  virtual void showToHost(const void* /*start*/, size_t /*bytes*/) {}
   // Page-locked memory of ours and what virtual memory management maps, for devices that reach it by themselves: from
   // when it is there until just before it goes, which may be piecemeal.
   virtual void hostMemoryLocked(std::byte* /*start*/, size_t /*bytes*/, bool /*readOnly*/) {}

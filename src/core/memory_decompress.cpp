@@ -12,6 +12,7 @@
 #include "core/device.h"
 #include "core/memory.h"
 #include "core/memory_attributes.h"
+#include "core/memory_heaps.h"
 
 namespace vg::core::memory {
 namespace {
@@ -26,6 +27,9 @@ struct Operation {
 
   void perform() const {
     size_t written = 0;
+    showToHost(source, bytes);
+    showToHost(destination, capacity);
+    if (actual) showToHost(actual, sizeof(uint32_t));
     if (!copy::decompress(format, source, bytes, destination, capacity, written)) {
       written = 0;
       VG_LOG(Warn, "%zu bytes at %p cannot be decompressed into %zu bytes", bytes, static_cast<const void*>(source),

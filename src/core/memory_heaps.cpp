@@ -168,6 +168,10 @@ Result<alloc::AddressSpace&> addressSpace() {
   return makeAddressSpace();
 }
 
+void showToHost(const void* start, size_t bytes) {
+  for (int i = 0; i < deviceCount(); ++i) deviceAt(i).backend().showToHost(start, bytes);
+}
+
 size_t hostMemory() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }

@@ -52,6 +52,9 @@ Context* ownerOf(const alloc::Record& record);
 Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes);
 void releaseOfArray(const alloc::Record& record, uint64_t id);
 
+// Before the host itself touches memory that may be a device's.
+void showToHost(const void* start, size_t bytes);
+
 // Bytes of memory of this machine.
 size_t hostMemory();
 

@@ -14,6 +14,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
+#include "core/memory_heaps.h"
 
 namespace vg::core {
 namespace {
@@ -72,6 +73,7 @@ struct MemoryOperations {
 
   // False when the word is not there.
   bool perform(const Operation& operation) const {
+    memory::showToHost(operation.address, sizeof operation.value);
     switch (operation.kind) {
       case Operation::Kind::Wait32:
         return await([&](bool& gone) { return holds<uint32_t>(operation, gone); });

@@ -4,6 +4,7 @@
 #include "backend/cpu/kernel_faults.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/traits.h"
+#include "copy/copy.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -47,7 +48,10 @@ struct SharingTest : ::testing::Test {
     shape.width = seen.size() * sizeof seen[0];
     return device.transfer().copy(shape) == CUDA_SUCCESS && seen[0] == value;
   }
-  static uint32_t& word(std::byte* address) { return *reinterpret_cast<uint32_t*>(address); }
+  uint32_t& word(std::byte* address) {
+    one->showToHost(address, sizeof(uint32_t));
+    return *reinterpret_cast<uint32_t*>(address);
+  }
 
   FakeGpu fake;
   std::unique_ptr<GpuDevice> one, other;
@@ -72,6 +76,35 @@ TEST_F(SharingTest, MemoryShowsAtSeveralAddressesAndGoesWithTheLast) {
   EXPECT_EQ(fake.driver.usedMemory(), used);
   made.reset();
   EXPECT_EQ(fake.driver.usedMemory(), used - 4 * kMiB);
+}
+
+TEST_F(SharingTest, TheHostSeesAMappingWhenItNeedsIt) {
+  const alloc::PhysicalRef made = must(memory().create(4 * kMiB, Sharing::Private, ""));
+  const size_t files = fake.driver.openFiles();
+  std::byte* const middle = addresses + 2 * kMiB;
+  const auto map = [&] {
+    ASSERT_EQ(made->map(addresses, 0, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
+    ASSERT_EQ(made->map(middle, 2 * kMiB, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
+  };
+  map();
+  std::vector<std::byte> host(4096, std::byte{9}), seen(4096);
+  EXPECT_FALSE(copy::copyBytes(seen.data(), middle - 2048, seen.size()));
+  copy::Shape shape;
+  shape.destination.base = middle - 2048;
+  shape.source.base = host.data();
+  shape.width = host.size();
+  EXPECT_EQ(one->transfer().copy(shape), CUDA_SUCCESS);
+  EXPECT_TRUE(copy::copyBytes(seen.data(), middle - 2048, seen.size()));
+  EXPECT_EQ(seen, host);
+
+  made->unmap(addresses, 4 * kMiB);
+  EXPECT_EQ(one->transfer().copy(shape), CUDA_ERROR_ILLEGAL_ADDRESS);
+  map();
+  EXPECT_EQ(one->transfer().fill({middle - 2, 4, 4, 1, 7, 2}), CUDA_SUCCESS);
+  EXPECT_EQ(word(middle - 4) >> 16, 7u);
+  EXPECT_EQ(word(middle) & 0xffff, 7u);
+  made->unmap(addresses, 4 * kMiB);
+  EXPECT_EQ(fake.driver.openFiles(), files);
 }
 
 TEST_F(SharingTest, WhatIsReadOnlyCannotBeFilled) {
@@ -176,6 +209,7 @@ TEST_F(SharingTest, PeersReachWhatThereIsAndWhatIsToCome) {
     EXPECT_EQ(other->transfer().fill(fill), CUDA_SUCCESS);
     EXPECT_TRUE(finds(*one, addresses + place, fill.pattern));
   }
+  for (const size_t place : places) EXPECT_EQ(other->transfer().fill({addresses + place, 4, 4, 1, 5, 4}), CUDA_SUCCESS);
   made->unmap(addresses + 8 * kMiB, 10 * kMiB);
   memory().decommit(addresses, 4 * kMiB);
   EXPECT_FALSE(finds(*other, fill.base, fill.pattern));

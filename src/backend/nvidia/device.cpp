@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/spin.h"
+#include "copy/copy.h"
 #include "cubin/device_functions.h"
 
 namespace vg::backend::nvidia {
@@ -62,7 +63,8 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       memory_(*gpu_, known_),
       managed_(gpu_->uvm()),
       hostPages_(*gpu_, known_),
-      transfer_(*gpu_, addresses, known_, managed_, threads, [this]() -> Result<ComputeEngine&> { return compute(); }),
+      transfer_(*gpu_, addresses, known_, memory_.mappings(), managed_, threads,
+                [this]() -> Result<ComputeEngine&> { return compute(); }),
       addresses_(addresses) {
   known_.alsoAsk(managed_.ranges());
 }
@@ -144,7 +146,9 @@ void GpuDevice::stopKernels() noexcept {
 
 bool GpuDevice::holdsTrap(uint64_t address) const {
   const auto* const instruction = reinterpret_cast<const std::byte*>(address);
-  return known_.placeOf(instruction, sizeof(uint64_t)) == Place::Video && isTrap(instruction);
+  std::byte word[sizeof(uint64_t)];
+  return known_.placeOf(instruction, sizeof word) == Place::Video && copy::copyBytes(word, instruction, sizeof word) &&
+         isTrap(word);
 }
 
 // An engine that is made later begins with empty caches.

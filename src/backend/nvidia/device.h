@@ -59,6 +59,9 @@ class GpuDevice final : public Device {
   void* textureOwner(uint64_t handle) const override;
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return false; }
+  void showToHost(const void* start, size_t bytes) override {
+    memory_.mappings().showToHost(static_cast<const std::byte*>(start), bytes);
+  }
   bool canReach(const Device& peer) const override;
   CUresult reach(Device& peer) override;
   void reachManaged(Device& owner) override;

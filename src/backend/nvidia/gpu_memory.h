@@ -30,6 +30,8 @@ class GpuMemory final : public alloc::MemorySource {
   }
   std::string labelOf(int descriptor) override { return VideoMemory::labelOf(gpu_, descriptor); }
 
+  // What lies elsewhere than in the window.
+  VideoMappings& mappings() { return mappings_; }
   // The other GPU reaches all of it, also what is to come.
   CUresult showTo(const Peers::Peer& peer);
 

@@ -31,12 +31,10 @@ bool overlap(const copy::Shape& s) {
 }
 
 // What the CPU wrote through BAR1 must have left its buffers before anybody calls the GPU.
-CUresult onCpu(const copy::Shape& shape, copy::Parallel* threads) {
-  const bool there = copy::copy(shape, threads);
+void flushWrites() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
 #endif
-  return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 // Sends all of it; the number of the last submission.
@@ -109,12 +107,27 @@ CUresult Transfer::copyByGpu(const copy::Shape& shape, Place to, Place from) {
   return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
 }
 
+CUresult Transfer::copyOnCpu(const copy::Shape& shape) {
+  mappings_.showToHost(shape.destination.base, extent(shape.destination, shape));
+  mappings_.showToHost(shape.source.base, extent(shape.source, shape));
+  const bool there = copy::copy(shape, threads_);
+  flushWrites();
+  return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+CUresult Transfer::fillOnCpu(const copy::Fill& fill) {
+  mappings_.showToHost(fill.base, extent(fill));
+  const bool there = copy::fill(fill, threads_);
+  flushWrites();
+  return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
 CUresult Transfer::copyBetween(const copy::Shape& shape, Place to, Place from) {
   if (shape.tiled()) return copyTiled(shape, to, from);
   const bool toVideo = to == Place::Video, fromVideo = from == Place::Video;
   const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
   const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
-  return byCpu || (small && toVideo != fromVideo) ? onCpu(shape, threads_) : copyByGpu(shape, to, from);
+  return byCpu || (small && toVideo != fromVideo) ? copyOnCpu(shape) : copyByGpu(shape, to, from);
 }
 
 // An engine knows the tiling. What it cannot reach goes through buffers; what it cannot reach and is tiled is a
@@ -127,7 +140,7 @@ CUresult Transfer::copyTiled(const copy::Shape& shape, Place to, Place from) {
                                                   : Direction::Inside);
   if (known[0] && shape.destination.tiling) return stageIn(shape);
   if (known[1] && shape.source.tiling) return stageOut(shape);
-  return onCpu(shape, threads_);
+  return copyOnCpu(shape);
 }
 
 // A kernel for what is large; a copy engine for what is left of it.
@@ -203,7 +216,7 @@ CUresult Transfer::stageIn(const copy::Shape& shape) {
     copy::Shape in = cut.next(), out = in;
     in.destination = out.source = tight(buffers.buffer(i), in);
     if (sent[i % 2]) result = channel.wait(sent[i % 2]);
-    if (result == CUDA_SUCCESS) result = onCpu(in, threads_);
+    if (result == CUDA_SUCCESS) result = copyOnCpu(in);
     if (result != CUDA_SUCCESS) break;
     VG_TRY(sent[i % 2], send(channel, CopyPieces(out)));
   }
@@ -244,13 +257,7 @@ CUresult Transfer::fill(const copy::Fill& fill) {
   const bool little = bytes <= kCpuWrites, fetched = place == Place::Managed && !little;
   if (fetched) managed_.fetch(gpu_, fill.base, extent(fill));
   const bool video = place == Place::Video || fetched;
-  if (!video || (little && known == Place::Video)) {
-    const bool there = copy::fill(fill, threads_);
-#if defined(__x86_64__)
-    __builtin_ia32_sfence();
-#endif
-    return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
-  }
+  if (!video || (little && known == Place::Video)) return fillOnCpu(fill);
   const size_t part = VideoKernels::partOf(fill);
   if (part < kKernelMoves) return fillOnEngine(fill);
   VG_TRY(const VideoKernels::Work work, kernels_.work(fill, part));

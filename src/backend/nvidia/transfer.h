@@ -10,6 +10,7 @@
 #include "backend/nvidia/managed_memory.h"
 #include "backend/nvidia/staging.h"
 #include "backend/nvidia/video_kernels.h"
+#include "backend/nvidia/video_mappings.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 
@@ -18,10 +19,11 @@ namespace vg::backend::nvidia {
 class Transfer {
  public:
   // `threads` (may be null) help where the CPU copies much; `compute` runs kernels (empty: nothing does).
-  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, ManagedMemory& managed, copy::Parallel* threads,
-           VideoKernels::Engine compute)
+  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, VideoMappings& mappings, ManagedMemory& managed,
+           copy::Parallel* threads, VideoKernels::Engine compute)
       : gpu_(gpu),
         known_(known),
+        mappings_(mappings),
         managed_(managed),
         threads_(threads),
         engines_(gpu, addresses),
@@ -54,12 +56,15 @@ class Transfer {
   Place placeOf(const copy::Fill& fill) const;
   // Where managed memory is, if that is known without a fault: Video or, of the host, Managed.
   Place found(Place place, const std::byte* start, size_t bytes) const;
+  CUresult copyOnCpu(const copy::Shape& shape);
+  CUresult fillOnCpu(const copy::Fill& fill);
   CUresult copyBetween(const copy::Shape& shape, Place to, Place from);
   CUresult copyByGpu(const copy::Shape& shape, Place to, Place from);
   CUresult copyManaged(const copy::Shape& shape, Place to, Place from);
 
   Gpu& gpu_;
   const KnownRanges& known_;
+  VideoMappings& mappings_;
   ManagedMemory& managed_;
   copy::Parallel* const threads_;
   Engines engines_;

@@ -17,7 +17,7 @@ Result<std::unique_ptr<Block>> Block::createAt(Gpu& gpu, std::byte* start, const
                                                SeenBy seenBy) {
   std::unique_ptr<Block> block(new Block(gpu, start, roundUp(request.bytes, request.pageBytes)));
   VG_TRY(block->memory_, MemoryObject::allocate(gpu, request));
-  if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(block->mapToCpu());
+  if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(block->showToCpu());
   VG_CHECK(block->mapToGpu());
   return block;
 }
@@ -28,7 +28,6 @@ Result<std::unique_ptr<Block>> Block::show(std::byte* start, std::shared_ptr<con
   block->memory_ = std::move(memory);
   block->offset_ = offset;
   block->readOnly_ = readOnly;
-  VG_CHECK(block->mapToCpu());
   VG_CHECK(block->mapToGpu());
   return block;
 }
@@ -97,7 +96,8 @@ void Block::hideFrom(const Gpu& peer) {
   if (std::erase(peers_, &peer)) (void)gpu_.uvm().unmapMemory(peer.facts().uuid, address(), bytes_);
 }
 
-CUresult Block::mapToCpu() {
+CUresult Block::showToCpu() {
+  if (onCpu_) return CUDA_SUCCESS;
   const bool video = memory_->where() == Where::Video;
   const int minor = video ? static_cast<int>(gpu_.card().minor) : -1;
   const uint32_t flags = video ? rm::kMapReflected | rm::kMapWriteCombined : 0;

@@ -24,8 +24,8 @@ class Block {
   static Result<std::unique_ptr<Block>> pin(Gpu& gpu, void* start, size_t bytes, bool readOnly = false);
   // New pages of the process, at addresses of the shared reservation: what CPU and GPU both use often. Zeroed.
   static Result<std::unique_ptr<Block>> createPinned(Gpu& gpu, Addresses& addresses, size_t bytes);
-  // A part of an object that others may show elsewhere, at addresses that the caller owns and has reserved; both see
-  // it. Requires: multiples of 4 KiB, inside the object.
+  // A part of an object that others may show elsewhere, at addresses that the caller owns and has reserved. The CPU
+  // sees it when showToCpu() was called. Requires: multiples of 4 KiB, inside the object.
   static Result<std::unique_ptr<Block>> show(std::byte* start, std::shared_ptr<const MemoryObject> memory,
                                              size_t offset, size_t bytes, bool readOnly);
   ~Block();
@@ -39,6 +39,8 @@ class Block {
 
   // Changes what GPUs may do with it.
   CUresult setReadOnly(bool readOnly);
+  CUresult showToCpu();
+  bool onCpu() const { return onCpu_; }
   // Another GPU sees it, too, at the same addresses. Requires: the GPUs are peers (Uvm::enablePeers).
   CUresult showTo(Gpu& peer);
   // It does not any more, or never did.
@@ -48,7 +50,6 @@ class Block {
   Block(Gpu& gpu, std::byte* start, size_t bytes) : gpu_(gpu), start_(start), bytes_(bytes) {}
   CUresult mapToGpu();
   CUresult mapFor(const Gpu& gpu);
-  CUresult mapToCpu();
 
   Gpu& gpu_;
   std::byte* const start_;
