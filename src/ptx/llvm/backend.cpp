@@ -32,6 +32,7 @@
 
 #include "ptx/llvm/narrow_lanes.h"
 #include "ptx/llvm/single_loads.h"
+#include "ptx/llvm/row_lanes.h"
 #include "ptx/llvm/split_tests.h"
 #include "ptx/llvm/target_machines.h"
 #include "ptx/llvm/told_warps.h"
@@ -120,6 +121,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) {
       promoteSlots(f);
+      splitRowLanes(f);
       passes.run(f, analyses.functions);
       tellOnce(f);
       if (wideMasks) widenMasks(f);

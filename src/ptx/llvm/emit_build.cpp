@@ -3,6 +3,7 @@
 
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/row_lanes.h"
 
 namespace vg::ptx::gen {
 
@@ -182,7 +183,7 @@ void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& b
 }
 
 void Emitter::branchLikely(Value* condition, BB* likely, BB* rare) {
-  b_.CreateCondBr(condition, likely, rare, llvm::MDBuilder(context_).createBranchWeights(2000, 1));
+  markRow(*b_.CreateCondBr(condition, likely, rare, llvm::MDBuilder(context_).createBranchWeights(2000, 1)));
 }
 
 llvm::AllocaInst* Emitter::entryAlloca(LType* type, const char* name, llvm::Align align) {
