@@ -16,27 +16,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "backend/cpu/device_arguments.h"
 #include "backend/cpu/kernel_launch.h"
 #include "backend/cpu/queue.h"
 #include "base/timeline.h"
 
 namespace vg::backend::cpu {
-
-// Errors of the runtime API that kernels are told.
-enum class RuntimeError : uint32_t {
-  Success = 0,
-  InvalidValue = 1,
-  MemoryAllocation = 2,
-  InvalidConfiguration = 9,
-  InvalidPitchValue = 12,
-  InvalidMemcpyDirection = 21,
-  LaunchPendingCountExceeded = 69,
-  InvalidDeviceFunction = 98,
-  UnsupportedLimit = 215,
-  InvalidResourceHandle = 400,
-  LaunchOutOfResources = 701,
-  NotSupported = 801,
-};
 
 class ChildGrids final : private Continuation {
  public:

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/child_grids.h"
 #include "backend/cpu/cpu_kernel.h"
+#include "backend/cpu/device_copies.h"
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_calls.h"
 #include "backend/cpu/kernel_context.h"
@@ -21,55 +22,18 @@ namespace vg::backend::cpu {
 namespace {
 
 using ptx::DeviceCall;
+using Arguments = DeviceArguments;
 using Error = RuntimeError;
 
 constexpr int kVersion = 6000;  // that cudaRuntimeGetVersion answers kernels
 constexpr long kNap = 20'000;   // ns, while too many launches are pending
 
-// How arguments lie, one after another as in C, and what they point to.
 struct Dim3 {
   uint32_t x, y, z;
 };
-struct Extent {
-  uint64_t width, height, depth;  // width in bytes
-};
-struct PitchedPointer {
-  std::byte* pointer;
-  uint64_t pitch, width, height;
-};
-struct Copy3D {  // cudaMemcpy3DParms
-  const void* sourceArray;
-  uint64_t sourceX, sourceY, sourceZ;
-  PitchedPointer source;
-  const void* destinationArray;
-  uint64_t destinationX, destinationY, destinationZ;
-  PitchedPointer destination;
-  Extent extent;
-  int kind;
-};
-struct FunctionAttributes {  // cudaFuncAttributes, as far as all versions of it have it
+struct FunctionAttributes {  // cudaFuncAttributes, as far as all versions of it go
   uint64_t sharedBytes, constantBytes, localBytes;
   int maxThreads, registers, ptxVersion, binaryVersion, cacheModeCA, maxDynamicShared, carveout;
-  int clusterMustBeSet, clusterWidth, clusterHeight, clusterDepth, clusterPolicy, nonPortableCluster;
-};
-
-constexpr int kDeviceToDevice = 3, kDefaultKind = 4;
-
-// The arguments of a call one after another, laid out by ptx/device_runtime.
-class Arguments {
- public:
-  explicit Arguments(uint64_t address) : next_(address) {}
-  template <class T>
-  T take() {
-    next_ = (next_ + alignof(T) - 1) / alignof(T) * alignof(T);
-    T value;
-    std::memcpy(&value, reinterpret_cast<const void*>(next_), sizeof value);
-    next_ += sizeof value;
-    return value;
-  }
-
- private:
-  uint64_t next_;
 };
 
 // One thread that calls. What it hands in may be any address: memory of the kernel is only touched while no lock is
@@ -124,13 +88,7 @@ class Caller {
   Error createEvent(Arguments& arguments) const;
   Error waitEvent(Arguments& arguments) const;
   Error recordEvent(Arguments& arguments) const;
-  Error queue(const Command& command, uint64_t stream) const;
-  Error copyLinear(Arguments& arguments) const;
-  Error copyRows(Arguments& arguments) const;
-  Error copyBox(Arguments& arguments) const;
-  Error fillLinear(Arguments& arguments) const;
-  Error fillRows(Arguments& arguments) const;
-  Error fillBox(Arguments& arguments) const;
+  Error copy(DeviceCall which, Arguments& arguments) const;
 
   ptx::BlockState& state_;
   ResidentBlock& block_;
@@ -348,115 +306,11 @@ Error Caller::release(Arguments& arguments) const {
   giveUp(block_, fault);
 }
 
-Error Caller::queue(const Command& command, uint64_t stream) const {
-  return critical([&](ChildGrids& grids) { return grids.queue(command, stream, block()); });
-}
-
-// A kernel reaches memory of the device only.
-bool allowed(int kind) { return kind == kDeviceToDevice || kind == kDefaultKind; }
-
-copy::Side sideOf(std::byte* base, uint64_t pitch, uint64_t rows) { return {base, pitch, pitch * rows, nullptr}; }
-
-Error Caller::copyLinear(Arguments& arguments) const {
-  auto* const to = arguments.take<std::byte*>();
-  auto* const from = arguments.take<std::byte*>();
-  const auto bytes = arguments.take<uint64_t>();
-  const auto kind = arguments.take<int>();
-  const auto stream = arguments.take<uint64_t>();
-  if (!allowed(kind)) return Error::InvalidMemcpyDirection;
-  if (!bytes) return Error::Success;
-  CopyCommand command;
-  command.shape.destination = sideOf(to, bytes, 1);
-  command.shape.source = sideOf(from, bytes, 1);
-  command.shape.width = bytes;
-  command.faults = launch().faults;
-  return queue(command, stream);
-}
-
-Error Caller::copyRows(Arguments& arguments) const {
-  auto* const to = arguments.take<std::byte*>();
-  const auto toPitch = arguments.take<uint64_t>();
-  auto* const from = arguments.take<std::byte*>();
-  const auto fromPitch = arguments.take<uint64_t>(), width = arguments.take<uint64_t>();
-  const auto height = arguments.take<uint64_t>();
-  const auto kind = arguments.take<int>();
-  const auto stream = arguments.take<uint64_t>();
-  if (!allowed(kind)) return Error::InvalidMemcpyDirection;
-  if (width > toPitch || width > fromPitch) return Error::InvalidPitchValue;
-  if (!width || !height) return Error::Success;
-  CopyCommand command;
-  command.shape.destination = sideOf(to, toPitch, height);
-  command.shape.source = sideOf(from, fromPitch, height);
-  command.shape.width = width;
-  command.shape.height = height;
-  command.faults = launch().faults;
-  return queue(command, stream);
-}
-
-Error Caller::copyBox(Arguments& arguments) const {
-  const auto parameters = arguments.take<uint64_t>(), stream = arguments.take<uint64_t>();
-  Copy3D p;
-  std::memcpy(&p, reinterpret_cast<const void*>(parameters), sizeof p);
-  const Extent& extent = p.extent;
-  if (!allowed(p.kind)) return Error::InvalidMemcpyDirection;
-  if (p.sourceArray || p.destinationArray) return Error::InvalidValue;
-  if (extent.width > p.source.pitch || extent.width > p.destination.pitch) return Error::InvalidPitchValue;
-  if (!extent.width || !extent.height || !extent.depth) return Error::Success;
-  const auto side = [](const PitchedPointer& of, uint64_t x, uint64_t y, uint64_t z) {
-    return sideOf(of.pointer, of.pitch, of.height).moved(x, y, z);
-  };
-  CopyCommand command;
-  command.shape.destination = side(p.destination, p.destinationX, p.destinationY, p.destinationZ);
-  command.shape.source = side(p.source, p.sourceX, p.sourceY, p.sourceZ);
-  command.shape.width = extent.width;
-  command.shape.height = extent.height;
-  command.shape.depth = extent.depth;
-  command.faults = launch().faults;
-  return queue(command, stream);
-}
-
-FillCommand fillOf(std::byte* base, uint64_t pitch, int value, uint64_t width, uint64_t height, FaultSink* faults) {
-  FillCommand command;
-  command.fill.base = base;
-  command.fill.pitch = pitch;
-  command.fill.width = width;
-  command.fill.height = height;
-  command.fill.pattern = static_cast<uint8_t>(value);
-  command.faults = faults;
-  return command;
-}
-
-Error Caller::fillLinear(Arguments& arguments) const {
-  auto* const base = arguments.take<std::byte*>();
-  const auto value = arguments.take<int>();
-  const auto bytes = arguments.take<uint64_t>(), stream = arguments.take<uint64_t>();
-  return bytes ? queue(fillOf(base, bytes, value, bytes, 1, launch().faults), stream) : Error::Success;
-}
-
-Error Caller::fillRows(Arguments& arguments) const {
-  auto* const base = arguments.take<std::byte*>();
-  const auto pitch = arguments.take<uint64_t>();
-  const auto value = arguments.take<int>();
-  const auto width = arguments.take<uint64_t>(), height = arguments.take<uint64_t>();
-  const auto stream = arguments.take<uint64_t>();
-  if (width > pitch) return Error::InvalidValue;
-  if (!width || !height) return Error::Success;
-  return queue(fillOf(base, pitch, value, width, height, launch().faults), stream);
-}
-
-Error Caller::fillBox(Arguments& arguments) const {
-  const auto where = arguments.take<PitchedPointer>();
-  const auto value = arguments.take<int>();
-  const auto extent = arguments.take<Extent>();
-  const auto stream = arguments.take<uint64_t>();
-  if (extent.width > where.pitch) return Error::InvalidValue;
-  if (!extent.width || !extent.height) return Error::Success;
-  for (uint64_t z = 0; z < extent.depth; ++z) {
-    std::byte* const slice = where.pointer + z * where.pitch * where.height;
-    const FillCommand command = fillOf(slice, where.pitch, value, extent.width, extent.height, launch().faults);
-    if (const Error error = queue(command, stream); error != Error::Success) return error;
-  }
-  return Error::Success;
+Error Caller::copy(DeviceCall which, Arguments& arguments) const {
+  DeviceCopy copy = describeCopy(which, arguments, *launch().faults);
+  for (; copy.error == Error::Success && copy.slices; copy.nextSlice())
+    copy.error = critical([&](ChildGrids& grids) { return grids.queue(copy.command, copy.stream, block()); });
+  return copy.error;
 }
 
 // --- All of them -----------------------------------------------------------------------------------------------------
@@ -525,17 +379,12 @@ uint64_t Caller::call(DeviceCall which, Arguments arguments) {
     case DeviceCall::Free:
       return noted(release(arguments));
     case DeviceCall::MemcpyAsync:
-      return noted(copyLinear(arguments));
     case DeviceCall::Memcpy2DAsync:
-      return noted(copyRows(arguments));
     case DeviceCall::Memcpy3DAsync:
-      return noted(copyBox(arguments));
     case DeviceCall::MemsetAsync:
-      return noted(fillLinear(arguments));
     case DeviceCall::Memset2DAsync:
-      return noted(fillRows(arguments));
     case DeviceCall::Memset3DAsync:
-      return noted(fillBox(arguments));
+      return noted(copy(which, arguments));
   }
   VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which there is not", launch().kernelName,
          static_cast<uint32_t>(which));

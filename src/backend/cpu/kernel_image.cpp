@@ -177,6 +177,7 @@ CUresult CpuImage::loadPtx(const std::vector<std::string>& texts, const LoadOpti
     family_.kernels[kernel->index()] = made.get();
     kernels_[name] = std::move(made);
   }
+  if (!program_->usesDeviceRuntime()) return CUDA_SUCCESS;
   for (const uint32_t function : ptx::addressedFunctions(program_->module()))
     if (family_.kernels[function])
       family_.launched.push_back(program_->kernel(program_->module().functions[function].name));

@@ -136,6 +136,11 @@ Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Mod
   }
 }
 
+bool Program::usesDeviceRuntime() const {
+  return std::ranges::any_of(module_.functions,
+                             [](const ptx::Function& function) { return function.name == ptx::kDeviceRuntimeCall; });
+}
+
 ProgramKernel* Program::kernel(const std::string& name) const {
   const auto found = kernels_.find(name);
   return found == kernels_.end() ? nullptr : found->second.get();

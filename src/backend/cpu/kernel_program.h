@@ -81,6 +81,7 @@ class Program {
   const ptx::Module& module() const { return module_; }
   const std::vector<std::string>& texts() const { return texts_; }
   KernelCache::Key hash() const { return hash_; }
+  bool usesDeviceRuntime() const;
   ProgramKernel* kernel(const std::string& name) const;
   const std::map<std::string, std::unique_ptr<ProgramKernel>>& kernels() const { return kernels_; }
 
