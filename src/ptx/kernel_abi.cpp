@@ -4,7 +4,10 @@ namespace vg::ptx {
 
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z) {
   if (x % kWarpSize == 0) return BlockShape::RowsOf32;
-  return y == 1 && z == 1 ? BlockShape::Line : BlockShape::Other;
+  if (y == 1 && z == 1) return BlockShape::Line;
+  const bool wholeRows = x * y % kWarpSize == 0;
+  if (x == 16 && wholeRows) return BlockShape::RowsOf16;
+  return x == 8 && wholeRows ? BlockShape::RowsOf8 : BlockShape::Other;
 }
 
 }  // namespace vg::ptx

@@ -164,7 +164,10 @@ enum class BlockShape : uint32_t {
   RowsOf32,  // blockDim.x is a multiple of 32: a warp is 32 consecutive x of one row
   Line,      // blockDim.y and .z are 1: a warp is up to 32 consecutive x
   Other,
+  RowsOf16,  // blockDim.x is 16 and y even: a warp is two whole rows of one plane
+  RowsOf8,   // blockDim.x is 8 and y a multiple of 4: a warp is four
 };
+inline constexpr uint32_t kBlockShapes = 5;
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);
 
 }  // namespace vg::ptx

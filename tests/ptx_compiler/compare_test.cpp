@@ -44,12 +44,13 @@ void fill(Memory& memory, const Module& module, uint32_t entry, uint32_t n, uint
   for (auto& bytes : memory.variables) memory.addresses.push_back(reinterpret_cast<uint64_t>(bytes.data()));
 }
 
-LaunchSpec launchOf(Memory& memory, const Shape3& grid, const Shape3& block, uint32_t n) {
+// Kernels without shared memory run several blocks a call.
+LaunchSpec launchOf(Memory& memory, const KernelTraits& traits, const Shape3& grid, const Shape3& block, uint32_t n) {
   LaunchSpec spec;
   spec.grid = grid;
   spec.block = block;
   spec.globals = memory.addresses;
-  spec.dynamicShared = 4096;
+  spec.dynamicShared = traits.usesDynamicShared ? 4096 : 0;
   spec.parameters.resize(20);
   const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(memory.in.data()),
                                 reinterpret_cast<uint64_t>(memory.out.data())};
@@ -75,8 +76,8 @@ int main(int argc, char** argv) {
       files.push_back(argv[a]);
     }
   }
-  const Shape3 blocks[] = {{64, 1, 1},  {33, 1, 1}, {1, 1, 1}, {7, 5, 1},  {16, 16, 1},
-                           {128, 1, 1}, {32, 4, 1}, {8, 4, 2}, {100, 1, 1}};
+  const Shape3 blocks[] = {{64, 1, 1}, {33, 1, 1}, {1, 1, 1},   {7, 5, 1},  {16, 16, 1}, {128, 1, 1},
+                           {32, 4, 1}, {8, 4, 2},  {100, 1, 1}, {16, 2, 4}, {24, 4, 1}};
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -100,7 +101,8 @@ int main(int argc, char** argv) {
             const int status = kernel->second.compile(text, f.name, target, block, &log);
             if (status != CUDA_SUCCESS) {
               std::printf("%s %s: %d %s", f.name.c_str(), target.name, status, log.c_str());
-              const bool mayRefuse = blockShapeOf(block.x, block.y, block.z) == BlockShape::Other || !hasFma(target);
+              const BlockShape shape = blockShapeOf(block.x, block.y, block.z);
+              const bool mayRefuse = (shape != BlockShape::RowsOf32 && shape != BlockShape::Line) || !hasFma(target);
               status == CUDA_ERROR_NOT_SUPPORTED&& mayRefuse ? ++refused : ++differ;
             }
           }
@@ -111,8 +113,9 @@ int main(int argc, char** argv) {
           const uint32_t threads = grid.count() * block.count();
           fill(expected, *module, e, n, threads);
           fill(actual, *module, e, n, threads);
-          runGrid(interpretWarps, (*program)->code(), (*program)->traits(), launchOf(expected, grid, block, n));
-          runGrid(kernel->second.entry(), nullptr, kernel->second.blob.traits, launchOf(actual, grid, block, n));
+          const KernelTraits &plain = (*program)->traits(), &traits = kernel->second.blob.traits;
+          runGrid(interpretWarps, (*program)->code(), plain, launchOf(expected, plain, grid, block, n));
+          runGrid(kernel->second.entry(), nullptr, traits, launchOf(actual, plain, grid, block, n));
           size_t at = 0;
           while (at < expected.out.size() && expected.out[at] == actual.out[at]) ++at;
           if (at == expected.out.size() && expected.variables == actual.variables) {

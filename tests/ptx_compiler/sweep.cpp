@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     for (const Function& f : module->functions) {
       if (!f.isEntry || f.isDeclaration) continue;
       for (const Target& target : targets())
-        for (const Shape3& block : {Shape3{64, 1, 1}, Shape3{33, 1, 1}, Shape3{32, 5, 1}, Shape3{16, 16, 1}}) {
+        for (const Shape3& block :
+             {Shape3{64, 1, 1}, Shape3{33, 1, 1}, Shape3{32, 5, 1}, Shape3{16, 16, 1}, Shape3{8, 8, 1}}) {
           CompiledKernel kernel;
           const auto start = std::chrono::steady_clock::now();
           const int status = kernel.compile(text, f.name, target, block, &log, dump);

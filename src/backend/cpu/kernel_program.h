@@ -66,7 +66,7 @@ class ProgramKernel {
   uint32_t parameterBytes_ = 0;
   std::once_flag factsOnce_;
   Facts facts_;
-  std::array<Variant, 12> variants_;
+  std::array<Variant, 4 * ptx::kBlockShapes> variants_;
 };
 
 class Program {

@@ -12,8 +12,8 @@ constexpr uint8_t kLocalBase = 6;
 
 class Analysis {
  public:
-  Analysis(const Program& program, bool rowsOf32, Lanes lanes)
-      : program_(program), rowsOf32_(rowsOf32), lanes_(lanes), zeros_(program.values.size(), kAll) {}
+  Analysis(const Program& program, const ShapeOptions& options, Lanes lanes)
+      : program_(program), options_(options), lanes_(lanes), zeros_(program.values.size(), kAll) {}
 
   // Starts from the best and takes back what does not hold, until nothing changes.
   std::vector<uint8_t> run() {
@@ -49,9 +49,16 @@ class Analysis {
   }
 
   uint8_t special(ptx::Special s) const {
-    if (s == Special::LaneId || (s == Special::TidX && rowsOf32_))
-      return lanes_ == Lanes::All ? 0 : s == Special::LaneId ? kAll : 5;
-    return rowsOf32_ && s == Special::NtidX ? 5 : 0;
+    const bool first = lanes_ == Lanes::First;
+    if (options_.rowLanes) {
+      const uint8_t rowZeros = zerosOf(options_.rowLanes);
+      if (s == Special::NtidX) return rowZeros;
+      if (s == Special::LaneId) return first ? rowZeros : 0;
+      return s == Special::TidX && first ? kAll : 0;
+    }
+    if (s == Special::LaneId) return first ? kAll : 0;
+    if (!options_.rowsOf32) return 0;
+    return s == Special::NtidX || (s == Special::TidX && first) ? 5 : 0;
   }
 
   static uint8_t zerosOf(uint64_t value) { return static_cast<uint8_t>(std::countr_zero(value)); }
@@ -131,15 +138,15 @@ class Analysis {
   }
 
   const Program& program_;
-  const bool rowsOf32_;
+  const ShapeOptions options_;
   const Lanes lanes_;
   std::vector<uint8_t> zeros_;
 };
 
 }  // namespace
 
-std::vector<uint8_t> alignments(const Program& program, bool rowsOf32, Lanes lanes) {
-  return Analysis(program, rowsOf32, lanes).run();
+std::vector<uint8_t> alignments(const Program& program, const ShapeOptions& options, Lanes lanes) {
+  return Analysis(program, options, lanes).run();
 }
 
 }  // namespace vg::ptx::gen

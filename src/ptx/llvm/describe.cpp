@@ -33,7 +33,11 @@ std::string describe(const Program& program) {
     const Shape s = program.values[id].shape;
     std::string out = name(id);
     if (s.uniform()) out += ":u";
-    if (s.affine()) out += ":a" + std::to_string(s.stride) + (s.fragile ? "?" : "");
+    if (s.straight())
+      out += (s.affine()              ? ":a"
+              : s.kind == Shape::Rows ? ":r"
+                                      : ":p") +
+             std::to_string(s.stride) + (s.fragile ? "?" : "");
     if (s.varying()) out += ":v";
     return out;
   };

@@ -27,11 +27,21 @@ Emitter::Address Emitter::addressOf(const Instruction& i, size_t source, Space s
   const Form form = formOf(a.value);
   a.shape = program_.values[a.value].shape;
   a.holds = form.holds;
-  if (form.scalar) {
-    a.scalar = a.shape.affine() ? rowStart(form.scalar, a.offset) : displaced(form.scalar, a.offset);
-    if (a.space == Space::Shared) a.scalar = b_.CreateAdd(sharedBase(), a.scalar);
-  }
+  const auto place = [&](Value* first) {
+    const bool lanesDiffer = a.shape.straight() && !a.shape.sameInRow();
+    Value* const at = lanesDiffer ? rowStart(first, a.offset) : displaced(first, a.offset);
+    return a.space == Space::Shared ? b_.CreateAdd(sharedBase(), at) : at;
+  };
+  if (form.scalar) a.scalar = place(form.scalar);
+  for (Value* first : form.rows) a.rows.push_back(place(first));
   return a;
+}
+
+// Where a lane accesses memory when `step` bytes are from one to the next, in the warp or in each row.
+llvm::Value* Emitter::placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset) {
+  Value* const first = a.rows.empty() ? a.scalar : a.rows[a.rows.size() > 1 ? lane / rowLanes_ : 0];
+  const uint32_t before = a.rows.empty() ? lane : lane % rowLanes_;
+  return pointer(b_.CreateAdd(first, b_.getInt64(static_cast<uint64_t>(before * step + offset))));
 }
 
 llvm::Value* Emitter::addressChunk(const Address& a, uint32_t c) {
@@ -44,20 +54,33 @@ llvm::Value* Emitter::addressLane(const Address& a, Value* lane) {
   return a.space == Space::Shared ? b_.CreateAdd(sharedBase(), v) : v;
 }
 
-// Whether the lanes of a warp access consecutive elements; a.value varies.
+// Whether the lanes of a warp, or of each of its rows, access consecutive elements; a.value varies.
 llvm::Value* Emitter::consecutive(const Address& a, uint32_t stride, const Mask& mask) {
   const Chunks values = vectorsOf(a.value);
   LType* const element = values[0]->getType()->getScalarType();
-  Value* const first = b_.CreateExtractElement(values[0], uint64_t{0});
+  Chunks firsts;
+  for (uint32_t lane = 0; lane < kWarpSize; lane += rows_ ? rowLanes_ : kWarpSize)
+    firsts.push_back(b_.CreateExtractElement(values[lane / w_], lane % w_));
   Mask equal;
   equal.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const expected = b_.CreateAdd(b_.CreateVectorSplat(w_, first), iota(c, element, stride));
+    Value* const from = rows_ ? firstsOfRows(firsts, c) : b_.CreateVectorSplat(w_, firsts[0]);
+    Value* const expected = b_.CreateAdd(from, iota(c, element, stride, rows_ ? rowLanes_ : kWarpSize));
     Value* same = b_.CreateICmpEQ(values[c], expected);
     if (!mask.full) same = b_.CreateOr(same, b_.CreateNot(mask.chunks[c]));
     equal.chunks.push_back(same);
   }
   return allLanes(equal);
+}
+
+// Of an address that varies: as if its lanes, or those of each row, were side by side.
+void Emitter::startAtFirstLanes(Address& a) {
+  const auto place = [&](uint32_t lane) {
+    Value* const at = rowStart(b_.CreateExtractElement(chunkOf(a.value, lane / w_), lane % w_), a.offset);
+    return a.space == Space::Shared ? b_.CreateAdd(sharedBase(), at) : at;
+  };
+  if (!rows_) a.scalar = place(0);
+  for (uint32_t r = 0; r < rows_; ++r) a.rows.push_back(place(r * rowLanes_));
 }
 
 }  // namespace vg::ptx::gen

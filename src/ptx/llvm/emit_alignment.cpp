@@ -89,6 +89,20 @@ void Emitter::checkAlignment(const Instruction& i, size_t source, const Mask& ma
     return trapMisaligned(
         bad, [&] { return maskBits(mask); }, i.ast->line);
   }
+  if (const Shape shape = program_.values[address].shape; shape.rows() && shape.stride % test.bytes == 0) {
+    Value* low = nullptr;
+    const uint32_t rows = rowsIn(shape);
+    for (uint32_t r = 0; r < rows; ++r) {
+      Value* ofRow = remainderOf(rowOf(address, r), test);
+      if (!mask.full)
+        ofRow = b_.CreateSelect(rows == 1 ? anyLane(mask) : anyLaneOfRow(mask, r), ofRow,
+                                llvm::Constant::getNullValue(ofRow->getType()));
+      low = low ? b_.CreateOr(low, ofRow) : ofRow;
+    }
+    return trapMisaligned(
+        b_.CreateICmpNE(low, llvm::Constant::getNullValue(low->getType())),
+        [&] { return maskBits(misalignedLanes(address, test, mask)); }, i.ast->line);
+  }
   trapMisaligned(
       anyMisaligned(address, test, mask), [&] { return maskBits(misalignedLanes(address, test, mask)); }, i.ast->line);
 }

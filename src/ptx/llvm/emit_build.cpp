@@ -76,11 +76,12 @@ llvm::Value* Emitter::asType(Value* v, Type type) {
   }
 }
 
-llvm::Value* Emitter::iota(uint32_t chunk, LType* element, int64_t stride) {
+// Lane numbers, which begin anew every `again` lanes, times the stride.
+llvm::Value* Emitter::iota(uint32_t chunk, LType* element, int64_t stride, uint32_t again) {
   llvm::SmallVector<llvm::Constant*, 16> lanes;
   const uint32_t bits = element->getScalarSizeInBits();
   for (uint32_t l = 0; l < w_; ++l) {
-    const uint64_t value = static_cast<uint64_t>(stride) * (chunk * w_ + l);
+    const uint64_t value = static_cast<uint64_t>(stride) * ((chunk * w_ + l) % again);
     lanes.push_back(llvm::ConstantInt::get(context_, llvm::APInt(64, value).sextOrTrunc(bits)));
   }
   return llvm::ConstantVector::get(lanes);
@@ -103,6 +104,12 @@ llvm::Value* Emitter::concat(Value* a, Value* b) {
   llvm::SmallVector<int, 64> order;
   for (uint32_t l = 0; l < 2 * n; ++l) order.push_back(static_cast<int>(l));
   return b_.CreateShuffleVector(a, b, order);
+}
+
+llvm::Value* Emitter::joined(ArrayRef<Value*> pieces) {
+  if (pieces.size() == 1) return pieces[0];
+  const size_t half = pieces.size() / 2;
+  return concat(joined(pieces.take_front(half)), joined(pieces.drop_front(half)));
 }
 
 llvm::Value* Emitter::slice(Value* v, uint32_t first, uint32_t count) {

@@ -20,7 +20,9 @@ Emitter::Emitter(Program& program, llvm::Module& module, const EmitOptions& opti
       options_(options),
       b_(module.getContext()),
       w_(options.lanes),
-      k_(kWarpSize / options.lanes) {}
+      k_(kWarpSize / options.lanes),
+      rowLanes_(options.rowLanes),
+      rows_(options.rowLanes ? kWarpSize / options.rowLanes : 0) {}
 
 llvm::Function* Emitter::run() {
   LType* const pointerType = b_.getPtrTy();
@@ -160,7 +162,9 @@ void Emitter::storePhis(BlockId from, BlockId to, const Mask* blend, bool always
         for (uint32_t c = 0; c < k_; ++c) form.chunks[c] = b_.CreateSelect(mask[c], form.chunks[c], old.chunks[c]);
       } else {
         const Form old = loadSlot(slot, phi);
-        form.scalar = b_.CreateSelect(anyLane(*blend), form.scalar, old.scalar);
+        Value* const any = anyLane(*blend);
+        if (form.scalar) form.scalar = b_.CreateSelect(any, form.scalar, old.scalar);
+        for (size_t r = 0; r < form.rows.size(); ++r) form.rows[r] = b_.CreateSelect(any, form.rows[r], old.rows[r]);
       }
     }
     storeSlot(slot, phi, form);
@@ -205,6 +209,7 @@ void Emitter::startComponent(Version v, uint32_t component) {
       };
       poison(slot.scalar);
       poison(slot.holds);
+      for (auto* a : slot.rows) poison(a);
       for (auto* a : slot.chunks) poison(a);
     }
   };

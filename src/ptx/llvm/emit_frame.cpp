@@ -1,9 +1,8 @@
 // The frame of the function: what runs once a call, once a block and once a warp, and the loops between.
 //
 //   warps wait in the runner      the warps of one block
-//   rows of 32, nothing shared    rows of a block > blocks > warps of a row: small blocks of several rows then run
-//   along
-//                                 memory instead of down its columns, which prefetchers and caches reward
+//   whole rows, nothing shared    rows of a block > blocks > warps of a row: small blocks of several rows then run
+//                                 along memory instead of down its columns, which prefetchers and caches reward
 //   warps suspend                 blocks > rounds > warps, each from where it was to its next barrier or its end; where
 //                                 all warps go the same way, a round is one stretch of the kernel between two barriers
 //   all others                    blocks > warps
@@ -59,7 +58,7 @@ bool Emitter::waitsInOneCopy() const {
 }
 
 bool Emitter::rowsAcrossBlocks() const {
-  return options_.rowsOf32 && traits.spans && !suspends_ && !program_.shared.staticSize && !program_.usesDynamicShared;
+  return countsThreads() && traits.spans && !suspends_ && !program_.shared.staticSize && !program_.usesDynamicShared;
 }
 
 void Emitter::emitPrologue() {
@@ -92,7 +91,8 @@ void Emitter::emitPrologue() {
   if (rows) {
     auto* first = b_.CreatePHI(word, 2, "firstWarp");
     first->addIncoming(firstOfRow, launchPoint_->getParent());
-    Value* const width = b_.CreateLShr(launchField(offsetof(KernelLaunch, blockSize), word), 5);
+    Value* const width =
+        rows_ ? b_.getInt32(1) : b_.CreateLShr(launchField(offsetof(KernelLaunch, blockSize), word), 5);
     firstOfRow = first;
     endOfRow = b_.CreateAdd(first, width);
     first->addIncoming(endOfRow, rowLatch);
@@ -132,7 +132,7 @@ void Emitter::emitPrologue() {
   auto* warp = b_.CreatePHI(word, 2, "warp");
   warp_ = warp;
   warp->addIncoming(firstOfRow, suspends_ ? roundHeader : blockHeader);
-  if (options_.rowsOf32)
+  if (countsThreads())
     for (int axis = 0; axis < threadAxes_; ++axis) laneThread_[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
   if (tellsWarp_ == TellsWarp::AtItsStart) tellWarp();
   warpPoint_ = b_.CreateBr(warpStart_);
@@ -144,8 +144,12 @@ void Emitter::emitPrologue() {
   b_.SetInsertPoint(nextWarp_);
   Value* const next = b_.CreateAdd(warp_, b_.getInt32(1));
   if (threadAxes_ && !traits.waits) advanceThread(rows, warp, next);  // warps that wait are called one at a time
-  b_.CreateCondBr(b_.CreateICmpULT(next, endOfRow), warpHeader_, suspends_ ? roundLatch : blockLatch);
-  warp->addIncoming(next, b_.GetInsertBlock());
+  if (rows && rows_) {  // no loop, out of which LLVM would move what few ways need
+    b_.CreateBr(blockLatch);
+  } else {
+    b_.CreateCondBr(b_.CreateICmpULT(next, endOfRow), warpHeader_, suspends_ ? roundLatch : blockLatch);
+    warp->addIncoming(next, b_.GetInsertBlock());
+  }
 
   b_.SetInsertPoint(roundLatch);
   if (suspends_) {
@@ -226,7 +230,7 @@ llvm::Value* Emitter::atLaunch(const std::function<Value*()>& make) {
   return make();
 }
 
-// --- Thread indices of rows of 32: they advance without divisions --------------------------------------------------
+// --- Thread indices of whole rows: they advance without divisions --------------------------------------------------
 
 void Emitter::countThreadAxes() {
   for (ValueId id = 0; id < program_.values.size(); ++id) {
@@ -239,7 +243,7 @@ void Emitter::countThreadAxes() {
 
 // Once a call: the indices of lane 0 of the first warp.
 void Emitter::startThreads() {
-  if (!options_.rowsOf32) return;
+  if (!countsThreads()) return;
   countThreadAxes();
   LType* const word = b_.getInt32Ty();
   for (auto*& slot : threadSlots_) slot = entryAlloca(word, "thread");
@@ -271,13 +275,17 @@ void Emitter::startThreads() {
 }
 
 void Emitter::resetThreads(int axes) {
-  if (!options_.rowsOf32) return;
+  if (!countsThreads()) return;
   for (int axis = 0; axis < axes; ++axis) b_.CreateStore(firstThread_[axis], threadSlots_[axis]);
 }
 
 // To the next warp, which with `sameRow` is one of the same row. Else rows end here: on to the next one in a block of
 // its own, which few warps see.
 void Emitter::advanceThread(bool sameRow, llvm::PHINode* warp, Value* next) {
+  if (rows_) {
+    if (!sameRow) advanceRow();
+    return;
+  }
   Value* const x = b_.CreateAdd(laneThread_[0], b_.getInt32(kWarpSize));
   b_.CreateStore(x, threadSlots_[0]);
   if (sameRow) return;
@@ -296,10 +304,10 @@ void Emitter::advanceRow() {
   advanceAxis(1, b_.CreateLoad(word, threadSlots_[1]), b_.CreateLoad(word, threadSlots_[2]));
 }
 
-// y grows by one and carries into z.
+// y grows by the rows of a warp and carries into z.
 void Emitter::advanceAxis(int axis, Value* value, Value* above) {
   LType* const word = b_.getInt32Ty();
-  Value* const moved = b_.CreateAdd(value, b_.getInt32(1));
+  Value* const moved = b_.CreateAdd(value, b_.getInt32(rows_ ? rows_ : 1));
   Value* const wraps = b_.CreateICmpUGE(moved, launchField(offsetof(KernelLaunch, blockSize) + 4 * axis, word));
   b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), moved), threadSlots_[axis]);
   if (threadAxes_ > axis + 1) b_.CreateStore(b_.CreateAdd(above, b_.CreateZExt(wraps, word)), threadSlots_[axis + 1]);

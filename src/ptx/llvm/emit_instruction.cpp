@@ -73,9 +73,8 @@ void Emitter::emitInstruction(const Instruction& i) {
   b_.SetCurrentDebugLocation(llvm::DebugLoc());
 }
 
-// Whether the affine form of a narrow value stays right when each lane is widened.
-static llvm::Value* widensStraight(llvm::IRBuilder<>& b, llvm::Value* base, int64_t stride, bool isSignedType) {
-  const int64_t distance = stride * 31;
+// Whether the affine form of a narrow value stays right when each lane is widened, the last one `distance` away.
+static llvm::Value* widensStraight(llvm::IRBuilder<>& b, llvm::Value* base, int64_t distance, bool isSignedType) {
   llvm::Value* const step =
       llvm::ConstantInt::get(base->getType(), static_cast<uint64_t>(distance < 0 ? -distance : distance));
   const llvm::Intrinsic::ID id =
@@ -110,36 +109,52 @@ void Emitter::emitPointwise(const Instruction& i) {
     return finishAll(forms);
   }
   Value* holds = nullptr;
-  for (size_t s = 0; s < i.sources.size(); ++s) {
-    if (i.sources[s] == kNone) continue;
-    const Form form = formOf(i.sources[s]);
-    // A uniform result of a varying source: any lane will do.
-    sources[s] = form.scalar ? form.scalar : b_.CreateExtractElement(form.chunks[0], uint64_t{0});
-    if (form.holds) holds = holds ? b_.CreateAnd(holds, form.holds) : form.holds;
-  }
-  if (i.carryIn != kNone) sources.back() = scalarOf(i.carryIn);
-  // Widening an affine value: it may wrap between two lanes.
+  const auto holdsIf = [&](Value* condition) { holds = holds ? b_.CreateAnd(holds, condition) : condition; };
+  uint32_t rows = 0;
+  for (ValueId r : i.results)
+    if (r != kNone && program_.values[r].shape.rows()) rows = std::max(rows, rowsIn(program_.values[r].shape));
+  for (ValueId s : i.sources)
+    if (s != kNone && formOf(s).holds) holdsIf(formOf(s).holds);
   const Type type = i.ast->op == Op::Cvt ? i.ast->types[1] : i.ast->type();
   const bool widens =
       i.ast->has(Mod::Wide) || (i.ast->op == Op::Cvt && ptx::bitsOf(i.ast->types[0]) > ptx::bitsOf(i.ast->types[1]));
-  if (widens && !i.results.empty() && i.results[0] != kNone && program_.values[i.results[0]].shape.fragile) {
-    const size_t factors = i.ast->op == Op::Cvt ? 1 : 2;
+  const bool mayWrap =
+      widens && !i.results.empty() && i.results[0] != kNone && program_.values[i.results[0]].shape.fragile;
+  for (uint32_t row = 0; row < std::max(rows, 1u); ++row) {
+    // A uniform result of a varying source: any lane will do.
+    const auto read = [&](ValueId id) -> Value* {
+      if (id == kNone) return nullptr;
+      const Form form = formOf(id);
+      if (rows || !form.rows.empty()) return rowOfForm(form, row);
+      return form.scalar ? form.scalar : b_.CreateExtractElement(form.chunks[0], uint64_t{0});
+    };
+    for (size_t s = 0; s < i.sources.size(); ++s) sources[s] = read(i.sources[s]);
+    if (i.carryIn != kNone) sources.back() = read(i.carryIn);
+    // Widening an affine value: it may wrap between two lanes.
+    const size_t factors = !mayWrap ? 0 : i.ast->op == Op::Cvt ? 1 : 2;
     for (size_t s = 0; s < factors; ++s) {
       const Shape shape = program_.values[i.sources[s]].shape;
-      if (!shape.affine()) continue;
-      Value* const straight =
-          widensStraight(b_, asInteger(sources[s], ptx::bitsOf(type)), shape.stride, isSigned(type));
-      holds = holds ? b_.CreateAnd(holds, straight) : straight;
+      if (!shape.straight()) continue;
+      const int64_t steps = shape.rows() ? rowLanes_ - 1 : kWarpSize - 1;
+      // An affine one is straight from its first row to its last.
+      if (shape.rows() || !row)
+        holdsIf(widensStraight(b_, asInteger(sources[s], ptx::bitsOf(type)), shape.stride * steps, isSigned(type)));
+    }
+    results.clear();
+    compute(i, sources, results);
+    // %tid.x & 31 is the lane: lane 0's is known, and masks made of it become constants.
+    if (i.ast->op == Op::And && i.results[0] != kNone && program_.values[i.results[0]].shape.affine())
+      results[0] = llvm::Constant::getNullValue(results[0]->getType());
+    for (size_t r = 0; r < forms.size() && r < results.size(); ++r) {
+      if (rows)
+        forms[r].rows.push_back(results[r]);
+      else
+        forms[r].scalar = results[r];
     }
   }
-  compute(i, sources, results);
-  // %tid.x & 31 is the lane: lane 0's is known, and masks made of it become constants.
-  if (i.ast->op == Op::And && i.results[0] != kNone && program_.values[i.results[0]].shape.affine())
-    results[0] = llvm::Constant::getNullValue(results[0]->getType());
-  for (size_t r = 0; r < forms.size() && r < results.size(); ++r) {
+  for (size_t r = 0; r < forms.size(); ++r) {
     if (i.results[r] == kNone) continue;
     forms[r].shape = program_.values[i.results[r]].shape;
-    forms[r].scalar = results[r];
     if (forms[r].shape.fragile) forms[r].holds = holds ? holds : b_.getTrue();
   }
   finishAll(forms);
@@ -159,9 +174,17 @@ void Emitter::finish(const Instruction& i, size_t result, Form form) {
     for (uint32_t c = 0; c < k_; ++c) chunks.push_back(chunkOfForm(form, c));
     form.chunks = std::move(chunks);
     form.scalar = nullptr;
+    form.rows.clear();
+  }
+  if (v.shape.rows() && form.rows.size() != rowsIn(v.shape)) {
+    Chunks rows;
+    for (uint32_t r = 0; r < rowsIn(v.shape); ++r) rows.push_back(rowOfForm(form, r));
+    form.rows = std::move(rows);
+    form.scalar = nullptr;
   }
   form.shape = v.shape;
   if (form.scalar) form.scalar = fit(form.scalar);
+  for (Value*& row : form.rows) row = fit(row);
   for (Value*& chunk : form.chunks) chunk = fit(chunk);
   if (i.guard != kNone && i.old[result] != kNone) {
     const auto cast = [&](Value* x, Value* to) {
@@ -173,6 +196,12 @@ void Emitter::finish(const Instruction& i, size_t result, Form form) {
       Value* guard = scalarOf(i.guard);
       if (i.guardNegated) guard = b_.CreateNot(guard);
       form.scalar = b_.CreateSelect(guard, form.scalar, cast(scalarOf(i.old[result]), form.scalar));
+    } else if (v.shape.rows()) {
+      for (uint32_t r = 0; r < form.rows.size(); ++r) {
+        Value* guard = rowOf(i.guard, r);
+        if (i.guardNegated) guard = b_.CreateNot(guard);
+        form.rows[r] = b_.CreateSelect(guard, form.rows[r], cast(rowOf(i.old[result], r), form.rows[r]));
+      }
     } else {
       for (uint32_t c = 0; c < k_; ++c) {
         Value* guard = chunkOf(i.guard, c);

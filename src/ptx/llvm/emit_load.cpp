@@ -8,11 +8,16 @@
 
 namespace vg::ptx::gen {
 
+// Where loads do no harm.
+llvm::Value* Emitter::nowhere() {
+  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
+  return b_.CreatePtrToInt(dummy_, b_.getInt64Ty());
+}
+
 // The addresses of the lanes of a mask, and for the others one where loads do no harm.
 llvm::Value* Emitter::orNowhere(Value* addresses, Value* mask) {
   const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
-  if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
-  return b_.CreateSelect(mask, addresses, b_.CreateVectorSplat(lanes, b_.CreatePtrToInt(dummy_, b_.getInt64Ty())));
+  return b_.CreateSelect(mask, addresses, b_.CreateVectorSplat(lanes, nowhere()));
 }
 
 llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile) {
@@ -48,18 +53,21 @@ Emitter::Components Emitter::loadRow(const Address& a, uint32_t bits, uint32_t c
                                      bool isVolatile) {
   Components out(count);
   const uint32_t bytes = bits / 8;
-  auto* type = llvm::FixedVectorType::get(integerType(bits), w_ * count);
+  const uint32_t piece = lanesInPiece(a);
+  auto* type = llvm::FixedVectorType::get(integerType(bits), piece * count);
+  const auto load = [&](uint32_t c, uint32_t first) -> Value* {
+    Value* const at = placeInRow(a, c * w_ + first, count * bytes);
+    if (mask.full) return b_.CreateAlignedLoad(type, at, llvm::Align(bytes), isVolatile);
+    Value* lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
+    if (piece < w_) lanes = slice(lanes, first * count, piece * count);
+    auto* const masked = b_.CreateMaskedLoad(type, at, llvm::Align(bytes), lanes, llvm::Constant::getNullValue(type));
+    if (a.space == Space::Shared) markShared(*masked);
+    return masked;
+  };
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const at = pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
-    Value* loaded;
-    if (mask.full) {
-      loaded = b_.CreateAlignedLoad(type, at, llvm::Align(bytes), isVolatile);
-    } else {
-      Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
-      auto* const masked = b_.CreateMaskedLoad(type, at, llvm::Align(bytes), lanes, llvm::Constant::getNullValue(type));
-      if (a.space == Space::Shared) markShared(*masked);
-      loaded = masked;
-    }
+    llvm::SmallVector<Value*, 4> pieces;
+    for (uint32_t first = 0; first < w_; first += piece) pieces.push_back(load(c, first));
+    Value* const loaded = joined(pieces);
     for (uint32_t n = 0; n < count; ++n) {
       if (count == 1) {
         out[n].push_back(loaded);
@@ -71,6 +79,33 @@ Emitter::Components Emitter::loadRow(const Address& a, uint32_t bits, uint32_t c
     }
   }
   return out;
+}
+
+// One place for all lanes of a row. Rows without lanes read where it does no harm.
+void Emitter::loadSameInRow(const Instruction& i, const Address& a, const Mask& mask) {
+  const Type type = i.ast->type();
+  const uint32_t bits = ptx::bitsOf(type), count = static_cast<uint32_t>(i.results.size());
+  const bool isVolatile = isVolatileAccess(*i.ast);
+  LType* const whole = isVolatile && count > 1 ? wholeType(b_, bits / 8 * count) : nullptr;
+  llvm::SmallVector<Form, 4> forms(count);
+  for (uint32_t r = 0; r < rows_; ++r) {
+    Value* const at = mask.full ? a.rows[r] : b_.CreateSelect(anyLaneOfRow(mask, r), a.rows[r], nowhere());
+    const auto loadAs = [&](LType* as, uint32_t n) {
+      Value* const element = pointer(b_.CreateAdd(at, b_.getInt64(uint64_t{n} * (bits / 8))));
+      return b_.CreateAlignedLoad(as, element, llvm::Align(bits / 8), isVolatile);
+    };
+    Value* const vector =
+        whole ? b_.CreateBitCast(loadAs(whole, 0), llvm::FixedVectorType::get(integerType(bits), count)) : nullptr;
+    for (uint32_t n = 0; n < count; ++n) {
+      if (i.results[n] == kNone) continue;
+      Value* const element = vector ? b_.CreateExtractElement(vector, n) : loadAs(integerType(bits), n);
+      forms[n].rows.push_back(widenLoaded(element, type, program_.values[i.results[n]].type));
+    }
+  }
+  for (uint32_t n = 0; n < count; ++n) {
+    forms[n].shape = {Shape::Rows, 0, false};
+    if (i.results[n] != kNone) finish(i, n, std::move(forms[n]));
+  }
 }
 
 // Vectors that other threads may be writing, a lane at a time.
@@ -134,7 +169,7 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
                                        bool isVolatile) {
   const uint32_t stride = bits / 8 * count;
   const bool rowPossible = mask.full || (canMaskedAccess(bits) && !isVolatile);
-  const bool row = a.shape.affine() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
+  const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
   if (row && !a.holds) return loadRow(a, bits, count, mask, isVolatile);
   Value* test = nullptr;
   Address straight = a;
@@ -142,8 +177,7 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
     test = a.holds;
   } else if (a.shape.varying() && rowPossible && count == 1 && !isScattered(program_, a.value)) {
     test = consecutive(a, stride, mask);
-    straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
-    if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
+    startAtFirstLanes(straight);
   }
   if (!test) return loadEach(a, bits, count, mask, isVolatile);
   BB* const fast = newBlock("row");
@@ -263,7 +297,9 @@ void Emitter::emitLoad(const Instruction& i) {
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
   checkAlignment(i, 0, mask);
-  a.shape.uniform() ? loadUniform(i, a, mask) : loadVarying(i, a, mask);
+  a.shape.uniform()     ? loadUniform(i, a, mask)
+  : a.shape.sameInRow() ? loadSameInRow(i, a, mask)
+                        : loadVarying(i, a, mask);
   if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
 }
 

@@ -82,6 +82,18 @@ llvm::Value* Emitter::anyLane(const Mask& mask) {
   return b_.CreateICmpNE(bits, llvm::ConstantInt::get(integerType(w_), 0));
 }
 
+llvm::Value* Emitter::anyLaneOfRow(const Mask& mask, uint32_t row) {
+  if (mask.full) return b_.getTrue();
+  if (rowLanes_ < w_) {
+    Value* const bits = b_.CreateBitCast(mask.chunks[row * rowLanes_ / w_], integerType(w_));
+    const uint64_t ofRow = ((uint64_t{1} << rowLanes_) - 1) << (row * rowLanes_ % w_);
+    Value* const set = b_.CreateFreeze(b_.CreateAnd(bits, llvm::ConstantInt::get(bits->getType(), ofRow)));
+    return b_.CreateICmpNE(set, llvm::ConstantInt::get(bits->getType(), 0));
+  }
+  const uint32_t count = rowLanes_ / w_;
+  return anyLane({false, Chunks(llvm::ArrayRef(mask.chunks).slice(row * count, count))});
+}
+
 llvm::Value* Emitter::allLanes(const Mask& mask) {
   if (mask.full) return b_.getTrue();
   Value* all = mask.chunks[0];

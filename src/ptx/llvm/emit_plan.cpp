@@ -24,7 +24,7 @@ void Emitter::prepare() {
   traits.recurses = program_.recurses;
   for (const Instruction& i : program_.instructions) traits.allocates |= i.ast->op == Op::Alloca;
   suspends_ = suspendsOnly();
-  alignment_ = alignmentTests(program_, options_.rowsOf32, options_.trustsParameters);
+  alignment_ = alignmentTests(program_, options_, options_.trustsParameters);
   streamed_ = streamedStores(program_);
   traits.streamedPerThread = streamed_.bytesPerThread;
   traits.waits = !suspends_ && mayWait();

@@ -147,7 +147,7 @@ void Emitter::prefetchAhead(const Instruction& i, const Address& a, uint32_t byt
   if (loop == kNone || !a.scalar) return;
   int64_t scale = 0;
   const std::optional<Walk> walk = WalkFinder(program_, loop).find(a.value, scale);
-  if (!walk || program_.values[walk->phi].shape.varying()) return;
+  if (!walk || !laneZero(walk->phi)) return;
   const uint32_t bits = ptx::bitsOf(walk->test->ast->type());
   Value* const step = asInteger(scalarOf(walk->step), bits);
   Value* const distance = b_.CreateMul(step, llvm::ConstantInt::get(step->getType(), kAhead));

@@ -60,6 +60,8 @@ llvm::Value* Emitter::special(Special s) {
   const auto word = [&](uint32_t n) { return b_.getInt32(n); };
   switch (s) {
     case Special::NtidX:
+      if (rowLanes_) return word(rowLanes_);
+      [[fallthrough]];
     case Special::NtidY:
     case Special::NtidZ:
       return launchWord(offsetof(KernelLaunch, blockSize),
@@ -156,6 +158,10 @@ Form Emitter::specialForm(const PtxValue& v) {
     const uint32_t axis = static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::TidX);
     if (options_.rowsOf32) {
       form.scalar = laneThread_[axis];
+    } else if (rows_) {
+      if (axis == 0) form.rows.push_back(b_.getInt32(0));
+      for (uint32_t r = 0; axis > 0 && r < rows_; ++r)
+        form.rows.push_back(axis == 1 ? b_.CreateAdd(laneThread_[1], b_.getInt32(r)) : laneThread_[axis]);
     } else if (options_.line) {
       form.scalar = axis == 0 ? b_.CreateShl(warp_, 5) : b_.getInt32(0);
     } else {

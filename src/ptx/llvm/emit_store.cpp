@@ -29,43 +29,54 @@ llvm::Value* Emitter::interleaved(const Components& data, uint32_t c) {
   if (count == 1) return data[0][c];
   llvm::SmallVector<Value*, 8> parts;
   for (uint32_t n = 0; n < count; ++n) parts.push_back(data[n][c]);
-  while (parts.size() > 1) {
-    llvm::SmallVector<Value*, 8> joined;
-    for (size_t n = 0; n + 1 < parts.size(); n += 2) joined.push_back(concat(parts[n], parts[n + 1]));
-    parts = joined;
-  }
   llvm::SmallVector<int, 64> order;
   for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>((e % count) * w_ + e / count));
-  return b_.CreateShuffleVector(parts[0], order);
+  return b_.CreateShuffleVector(joined(parts), order);
 }
 
-// All lanes' elements, side by side. Large results go past the caches where the row is one of whole lines.
+// The elements of a chunk and where they go: at once, or in as many pieces as rows of the block have a part in it.
+llvm::SmallVector<Emitter::Piece, 4> Emitter::piecesOf(const Address& a, uint32_t c, uint32_t bytes,
+                                                       const Components& data, Value* mask) {
+  const uint32_t count = static_cast<uint32_t>(data.size()), lanes = lanesInPiece(a);
+  Value* const elements = interleaved(data, c);
+  if (mask && count > 1) mask = repeatMask(mask, count, 0);
+  llvm::SmallVector<Piece, 4> pieces;
+  for (uint32_t first = 0; first < w_; first += lanes) {
+    const auto part = [&](Value* v) { return lanes < w_ && v ? slice(v, first * count, lanes * count) : v; };
+    pieces.push_back({part(elements), placeInRow(a, c * w_ + first, count * bytes), part(mask)});
+  }
+  return pieces;
+}
+
+// All lanes' elements, side by side. Large results go past the caches where they make whole lines.
 void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
-  const uint32_t bytes = bits / 8, chunkBytes = w_ * bytes * static_cast<uint32_t>(data.size());
-  const auto each = [&](const std::function<void(uint32_t c, Value * place)>& store) {
-    for (uint32_t c = 0; c < k_; ++c) store(c, pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * chunkBytes))));
-  };
+  const uint32_t bytes = bits / 8, laneBytes = bytes * static_cast<uint32_t>(data.size());
   const auto throughCaches = [&] {
-    each([&](uint32_t c, Value* place) {
-      b_.CreateAlignedStore(interleaved(data, c), place, llvm::Align(bytes), isVolatile);
-    });
+    for (uint32_t c = 0; c < k_; ++c)
+      for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr))
+        b_.CreateAlignedStore(piece.elements, piece.place, llvm::Align(bytes), isVolatile);
   };
-  if (!streamed_.stores.count(present_)) return throughCaches();
+  const bool wholeLines = a.rows.empty() || rowLanes_ * laneBytes % kLine == 0;
+  if (!streamed_.stores.count(present_) || !wholeLines) return throughCaches();
   Value* const streams = atLaunch([&] {
     Value* const flags = b_.CreateAnd(launchField(offsetof(KernelLaunch, flags), b_.getInt32Ty()), kStreams);
     return b_.CreateICmpNE(flags, b_.getInt32(0));
   });
-  Value* const whole = b_.CreateICmpEQ(b_.CreateAnd(a.scalar, kLine - 1), b_.getInt64(0));
+  Value* starts = a.scalar;
+  for (Value* row : a.rows) starts = starts ? b_.CreateOr(starts, row) : row;
+  Value* const whole = b_.CreateICmpEQ(b_.CreateAnd(starts, kLine - 1), b_.getInt64(0));
   BB* const past = newBlock("past");
   BB* const through = newBlock("through");
   BB* const after = newBlock("after");
   b_.CreateCondBr(b_.CreateFreeze(b_.CreateAnd(streams, whole)), past, through);
   b_.SetInsertPoint(past);
-  each([&](uint32_t c, Value* place) {
-    auto* const store = b_.CreateAlignedStore(interleaved(data, c), place, llvm::Align(std::min(chunkBytes, kLine)));
-    store->setMetadata(llvm::LLVMContext::MD_nontemporal,
-                       llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
-  });
+  const llvm::Align aligned(std::min(lanesInPiece(a) * laneBytes, kLine));
+  for (uint32_t c = 0; c < k_; ++c)
+    for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr)) {
+      auto* const store = b_.CreateAlignedStore(piece.elements, piece.place, aligned);
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                         llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+    }
   b_.CreateBr(after);
   b_.SetInsertPoint(through);
   throughCaches();
@@ -75,14 +86,10 @@ void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& d
 
 void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   if (mask.full) return storeWholeRow(a, bits, data, isVolatile);
-  const uint32_t count = static_cast<uint32_t>(data.size());
-  const uint32_t bytes = bits / 8;
-  const auto place = [&](uint32_t c) {
-    return pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{c} * w_ * count * bytes)));
-  };
+  const llvm::Align aligned(bits / 8);
   const auto storeMasked = [&](uint32_t c) {
-    Value* const lanes = count == 1 ? mask.chunks[c] : repeatMask(mask.chunks[c], count, 0);
-    b_.CreateMaskedStore(interleaved(data, c), place(c), llvm::Align(bytes), lanes);
+    for (const Piece& piece : piecesOf(a, c, bits / 8, data, mask.chunks[c]))
+      b_.CreateMaskedStore(piece.elements, piece.place, aligned, piece.lanes);
   };
   for (uint32_t c = 0; c < k_; ++c) {
     if (options_.avx512) {
@@ -97,7 +104,8 @@ void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, 
     BB* const after = newBlock("after");
     b_.CreateCondBr(allLanes(chunk), whole, rest);
     b_.SetInsertPoint(whole);
-    b_.CreateAlignedStore(interleaved(data, c), place(c), llvm::Align(bytes), isVolatile);
+    for (const Piece& piece : piecesOf(a, c, bits / 8, data, nullptr))
+      b_.CreateAlignedStore(piece.elements, piece.place, aligned, isVolatile);
     b_.CreateBr(after);
     b_.SetInsertPoint(rest);
     b_.CreateCondBr(anyLane(chunk), some, after);
@@ -159,7 +167,7 @@ void Emitter::storeByTurns(const Address& a, uint32_t bits, const Components& da
 void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   const uint32_t stride = bits / 8 * static_cast<uint32_t>(data.size());
   const bool rowPossible = mask.full || (canMaskedAccess(bits) && !isVolatile);
-  const bool row = a.shape.affine() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
+  const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
   if (row && !a.holds) return storeRow(a, bits, data, mask, isVolatile);
   Value* test = nullptr;
   Address straight = a;
@@ -167,8 +175,7 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
     test = a.holds;
   } else if (a.shape.varying() && rowPossible && data.size() == 1 && !isScattered(program_, a.value)) {
     test = consecutive(a, stride, mask);
-    straight.scalar = rowStart(b_.CreateExtractElement(chunkOf(a.value, 0), uint64_t{0}), a.offset);
-    if (a.space == Space::Shared) straight.scalar = b_.CreateAdd(sharedBase(), straight.scalar);
+    startAtFirstLanes(straight);
   }
   if (!test) return storeEach(a, bits, data, mask, isVolatile);
   BB* const fast = newBlock("row");

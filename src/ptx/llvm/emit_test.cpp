@@ -52,6 +52,14 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
     if (negated) bit = b_.CreateNot(bit);
     return {bit, b_.CreateNot(bit)};
   }
+  if (v.shape.sameInRow()) {
+    Value *every = rowOf(id, 0), *some = every;
+    for (uint32_t r = 1; r < rows_; ++r) {
+      every = b_.CreateAnd(every, rowOf(id, r));
+      some = b_.CreateOr(some, rowOf(id, r));
+    }
+    return negated ? std::pair{b_.CreateNot(some), every} : std::pair{every, b_.CreateNot(some)};
+  }
   if (v.kind != vg::ptx::gen::Value::Result) return nothing;
   const Instruction& i = program_.instructions[v.instruction];
   if (i.guard != kNone || local_.find(id) == local_.end()) return nothing;
@@ -73,19 +81,35 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
   if (ptx::isFloat(type) || (bits != 32 && bits != 64)) return nothing;
   const Shape x = program_.values[i.sources[0]].shape, y = program_.values[i.sources[1]].shape;
   if (x.varying() || y.varying() || x.fragile || y.fragile) return nothing;
-  if (!(x.affine() && y.uniform()) && !(y.affine() && x.uniform())) return nothing;
-  // a holds base .. base + 31 * stride without wrap, else neither test is true.
-  const bool swapped = y.affine();
-  const int64_t stride = swapped ? y.stride : x.stride;
-  Value* const base = asInteger(laneZero(i.sources[swapped ? 1 : 0]), bits);
-  Value* const bound = asInteger(laneZero(i.sources[swapped ? 0 : 1]), bits);
-  const bool isSignedType = isSigned(type);
-  const bool ascends = stride > 0;
-  const uint64_t distance = static_cast<uint64_t>(ascends ? stride : -stride) * 31;
-  if (bits == 32 && distance > 0x7fffffffu) return nothing;
-  Value* const reach = llvm::ConstantInt::get(integerType(bits), distance);
+  const auto oneValue = [](Shape s) { return s.uniform() || s.sameInRow(); };
+  if (!oneValue(x) && !oneValue(y)) return nothing;
+  const bool swapped = oneValue(x), inRows = x.rows() || y.rows();
+  const int64_t steps = inRows && (x.affine() || y.affine()) ? 0 : inRows ? rowLanes_ - 1 : kWarpSize - 1;
+  const int64_t distance = (swapped ? y.stride : x.stride) * steps;
+  if (!distance || (bits == 32 && (distance > 0x7fffffff || distance < -0x7fffffff))) return nothing;
+  std::pair<Value*, Value*> out = nothing;
+  for (uint32_t r = 0; r < std::max(rowsIn(x), rowsIn(y)); ++r) {
+    const auto read = [&](size_t n) {
+      return asInteger(inRows ? rowOf(i.sources[n], r) : laneZero(i.sources[n]), bits);
+    };
+    const auto tests = straightTests(i, read(swapped ? 1 : 0), read(swapped ? 0 : 1), distance, swapped);
+    if (!tests.first) return nothing;
+    out.first = out.first ? b_.CreateAnd(out.first, tests.first) : tests.first;
+    out.second = out.second ? b_.CreateAnd(out.second, tests.second) : tests.second;
+  }
+  return negated ? std::pair{out.second, out.first} : out;
+}
+
+// The same of a comparison of `bound` with lanes that hold base .. base + distance without wrap; else neither test is
+// true.
+std::pair<llvm::Value*, llvm::Value*> Emitter::straightTests(const Instruction& i, Value* base, Value* bound,
+                                                             int64_t distance, bool swapped) {
+  const std::pair<Value*, Value*> nothing{nullptr, nullptr};
+  const bool isSignedType = isSigned(i.ast->type());
+  const bool ascends = distance > 0;
+  Value* const reach = llvm::ConstantInt::get(base->getType(), static_cast<uint64_t>(ascends ? distance : -distance));
   Value* const last = ascends ? b_.CreateAdd(base, reach) : b_.CreateSub(base, reach);
-  Value* const straight = staysStraight(b_, base, stride * 31, isSignedType);
+  Value* const straight = staysStraight(b_, base, distance, isSignedType);
   Value* const low = ascends ? base : last;
   Value* const high = ascends ? last : base;
   using P = llvm::CmpInst::Predicate;
@@ -133,7 +157,7 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
   if (kind == Gt || kind == Ge) std::swap(all, none);  // the opposites of Le and Lt
   all = b_.CreateAnd(all, straight);
   none = b_.CreateAnd(none, straight);
-  return negated ? std::pair{none, all} : std::pair{all, none};
+  return {all, none};
 }
 
 }  // namespace vg::ptx::gen

@@ -82,7 +82,9 @@ void Emitter::define(ValueId id, Form form) {
 Emitter::Slot Emitter::makeSlot(const PtxValue& v, const char* name) {
   Slot slot;
   if (!v.shape.varying()) {
-    slot.scalar = entryAlloca(elementType(v.type), name);
+    if (!v.shape.rows()) slot.scalar = entryAlloca(elementType(v.type), name);
+    for (uint32_t r = 0; v.shape.rows() && r < rowsIn(v.shape); ++r)
+      slot.rows.push_back(entryAlloca(elementType(v.type), name));
     if (v.shape.fragile) slot.holds = entryAlloca(b_.getInt1Ty(), name);
     return slot;
   }
@@ -94,8 +96,9 @@ Emitter::Slot Emitter::makeSlot(const PtxValue& v, const char* name) {
 Form Emitter::loadSlot(const Slot& slot, const PtxValue& v) {
   Form form;
   form.shape = v.shape;
-  if (slot.scalar) {
-    form.scalar = b_.CreateLoad(slot.scalar->getAllocatedType(), slot.scalar);
+  if (slot.chunks.empty()) {
+    if (slot.scalar) form.scalar = b_.CreateLoad(slot.scalar->getAllocatedType(), slot.scalar);
+    for (auto* a : slot.rows) form.rows.push_back(b_.CreateLoad(a->getAllocatedType(), a));
     if (slot.holds) form.holds = b_.CreateLoad(b_.getInt1Ty(), slot.holds);
     return form;
   }
@@ -109,12 +112,15 @@ Form Emitter::loadSlot(const Slot& slot, const PtxValue& v) {
 }
 
 void Emitter::storeSlot(const Slot& slot, const PtxValue& v, const Form& form) {
-  if (slot.scalar) {
-    Value* scalar = form.scalar;
-    LType* const type = slot.scalar->getAllocatedType();
-    if (scalar->getType() != type)
-      scalar = type->isFloatingPointTy() ? asFloat(scalar, type) : asInteger(scalar, type->getScalarSizeInBits());
-    b_.CreateStore(scalar, slot.scalar);
+  if (slot.chunks.empty()) {
+    const auto store = [&](Value* scalar, llvm::AllocaInst* to) {
+      LType* const type = to->getAllocatedType();
+      if (scalar->getType() != type)
+        scalar = type->isFloatingPointTy() ? asFloat(scalar, type) : asInteger(scalar, type->getScalarSizeInBits());
+      b_.CreateStore(scalar, to);
+    };
+    if (slot.scalar) store(form.scalar, slot.scalar);
+    for (size_t r = 0; r < slot.rows.size(); ++r) store(form.rows[r], slot.rows[r]);
     if (slot.holds) b_.CreateStore(form.holds ? form.holds : b_.getTrue(), slot.holds);
     return;
   }
@@ -133,8 +139,37 @@ void Emitter::storeSlot(const Slot& slot, const PtxValue& v, const Form& form) {
 llvm::Value* Emitter::scalarOf(ValueId id) { return formOf(id).scalar; }
 llvm::Value* Emitter::laneZero(ValueId id) { return formOf(id).scalar; }
 
+// The first lane of a row, in the value's own arithmetic.
+llvm::Value* Emitter::rowOfForm(const Form& form, uint32_t row) {
+  if (!form.rows.empty()) return form.rows[form.rows.size() > 1 ? row : 0];
+  const uint32_t lane = row * rowLanes_;
+  if (!form.chunks.empty()) return b_.CreateExtractElement(form.chunks[lane / w_], lane % w_);
+  if (!form.shape.affine()) return form.scalar;
+  LType* const type = form.scalar->getType();
+  return b_.CreateAdd(form.scalar, number(form.scalar, type, static_cast<uint64_t>(form.shape.stride) * lane));
+}
+
+llvm::Value* Emitter::rowOf(ValueId id, uint32_t row) { return rowOfForm(formOf(id), row); }
+
+// In each lane of a chunk what its row has.
+llvm::Value* Emitter::firstsOfRows(const Chunks& rows, uint32_t c) {
+  const uint32_t first = c * w_ / rowLanes_;
+  if (rows.size() == 1) return b_.CreateVectorSplat(w_, rows[0]);
+  if (rowLanes_ >= w_) return b_.CreateVectorSplat(w_, rows[first]);
+  Value* firsts = llvm::PoisonValue::get(vectorOf(rows[first]->getType()));
+  for (uint32_t r = 0; r < w_ / rowLanes_; ++r) firsts = b_.CreateInsertElement(firsts, rows[first + r], r);
+  llvm::SmallVector<int, 16> order;
+  for (uint32_t l = 0; l < w_; ++l) order.push_back(static_cast<int>(l / rowLanes_));
+  return b_.CreateShuffleVector(firsts, order);
+}
+
 llvm::Value* Emitter::chunkOfForm(const Form& form, uint32_t c) {
   if (!form.chunks.empty()) return form.chunks[c];
+  if (!form.rows.empty()) {
+    Value* const firsts = firstsOfRows(form.rows, c);
+    if (!form.shape.stride) return firsts;
+    return b_.CreateAdd(firsts, iota(c, form.rows[0]->getType(), form.shape.stride, rowLanes_));
+  }
   Value* const splat = b_.CreateVectorSplat(w_, form.scalar);
   if (!form.shape.affine()) return splat;
   return b_.CreateAdd(splat, iota(c, form.scalar->getType(), form.shape.stride));
@@ -171,11 +206,18 @@ llvm::Value* Emitter::laneOf(ValueId id, Value* lane) {
   const Form form = formOf(id);
   if (!form.chunks.empty()) return extractLane(form.chunks, lane);
   if (form.shape.fragile) return madeAgain(id, [&](ValueId s) { return laneOf(s, lane); });
-  if (!form.shape.affine()) return form.scalar;
-  LType* const type = form.scalar->getType();
+  Value* first = form.scalar;
+  if (form.shape.rows()) {
+    Value* const row = b_.CreateUDiv(lane, b_.getInt32(rowLanes_));
+    first = form.rows[0];
+    for (uint32_t r = 1; r < form.rows.size(); ++r)
+      first = b_.CreateSelect(b_.CreateICmpEQ(row, b_.getInt32(r)), form.rows[r], first);
+    lane = b_.CreateURem(lane, b_.getInt32(rowLanes_));
+  }
+  if (!form.shape.straight() || !form.shape.stride) return first;
+  LType* const type = first->getType();
   Value* const steps = b_.CreateZExtOrTrunc(lane, type);
-  return b_.CreateAdd(form.scalar,
-                      b_.CreateMul(steps, number(form.scalar, type, static_cast<uint64_t>(form.shape.stride))));
+  return b_.CreateAdd(first, b_.CreateMul(steps, number(first, type, static_cast<uint64_t>(form.shape.stride))));
 }
 
 Chunks Emitter::vectorsOf(ValueId id) {
@@ -195,7 +237,8 @@ Form Emitter::toShape(ValueId id, const PtxValue& v) {
   out.shape = v.shape;
   if (!v.shape.varying()) {
     const Form form = formOf(id);
-    out.scalar = cast(form.scalar);
+    if (!v.shape.rows()) out.scalar = cast(form.scalar);
+    for (uint32_t r = 0; v.shape.rows() && r < rowsIn(v.shape); ++r) out.rows.push_back(cast(rowOfForm(form, r)));
     out.holds = form.holds;
     return out;
   }

@@ -24,14 +24,12 @@
 
 namespace vg::ptx::gen {
 
-struct EmitOptions {
+struct EmitOptions : ShapeOptions {
   uint32_t lanes = 16;  // W
   bool avx512 = false;  // with BW, DQ, VL
   bool avx2 = false;
   bool fma = false;
   bool f16c = false;
-  bool rowsOf32 = false;
-  bool line = false;
   bool fullWarps = false;
   bool trustsParameters = true;  // pointers that the kernel is given are aligned as it uses them
   std::string cpu, features;
@@ -43,7 +41,8 @@ using Chunks = llvm::SmallVector<llvm::Value*, 8>;
 struct Form {
   Shape shape;
   llvm::Value* scalar = nullptr;  // uniform: the value; affine: lane 0's
-  llvm::Value* holds = nullptr;   // fragile affine: i1, whether the affine form is right
+  llvm::Value* holds = nullptr;   // fragile: i1, whether the affine form is right
+  Chunks rows;                    // of rows: the first lane's of each; one where they are repeated
   Chunks chunks;                  // varying
 };
 
@@ -80,8 +79,8 @@ class Emitter {
   struct Slot {
     llvm::AllocaInst* scalar = nullptr;
     llvm::AllocaInst* holds = nullptr;
-    llvm::SmallVector<llvm::AllocaInst*, 8> chunks;
-    bool empty() const { return !scalar && chunks.empty(); }
+    llvm::SmallVector<llvm::AllocaInst*, 8> rows, chunks;
+    bool empty() const { return !scalar && rows.empty() && chunks.empty(); }
   };
   using Value = llvm::Value;
   using LType = llvm::Type;
@@ -123,6 +122,8 @@ class Emitter {
   // Cheap tests of a predicate by scalars: {all lanes true, no lane true}, null when there is none.
   std::pair<Value*, Value*> quickTests(ValueId predicate, bool negated, int depth = 0);
   std::pair<Value*, Value*> rowTests(const Instruction& i, const RowComparison& comparison, bool negated);
+  std::pair<Value*, Value*> straightTests(const Instruction& i, Value* base, Value* bound, int64_t distance,
+                                          bool swapped);
   Mask mixedMask(ValueId predicate, bool negated);
   void emitYield(uint32_t line);
 
@@ -137,6 +138,7 @@ class Emitter {
   void tellWarp();
   bool accessesMemory(const Instruction& i) const;
   Value* atLaunch(const std::function<Value*()>& make);
+  bool countsThreads() const { return options_.rowsOf32 || rows_; }
   void countThreadAxes();
   void startThreads();
   void resetThreads(int axes);
@@ -153,11 +155,16 @@ class Emitter {
   void define(ValueId id, Form form);
   Value* scalarOf(ValueId id);                 // requires a uniform value
   Value* laneZero(ValueId id);                 // uniform or affine
+  Value* rowOf(ValueId id, uint32_t row);      // the row's first lane's, of any shape
   Value* chunkOf(ValueId id, uint32_t chunk);  // vector form of any shape
   Chunks vectorsOf(ValueId id);
   Value* laneOf(ValueId id, Value* lane);
   Value* madeAgain(ValueId id, llvm::function_ref<Value*(ValueId)> read);
   Value* chunkOfForm(const Form& form, uint32_t chunk);
+  Value* rowOfForm(const Form& form, uint32_t row);
+  Value* firstsOfRows(const Chunks& rows, uint32_t chunk);
+  // How many scalars a value of rows has; 1 of others.
+  uint32_t rowsIn(const Shape& shape) const { return shape.kind == Shape::Rows ? rows_ : 1; }
   Slot makeSlot(const vg::ptx::gen::Value& v, const char* name);
   Form loadSlot(const Slot& slot, const vg::ptx::gen::Value& v);
   void storeSlot(const Slot& slot, const vg::ptx::gen::Value& v, const Form& form);
@@ -186,6 +193,7 @@ class Emitter {
   Mask uniformMask(Value* bit);
   Mask constantMask(uint32_t lanes);
   Value* anyLane(const Mask& mask);
+  Value* anyLaneOfRow(const Mask& mask, uint32_t row);
   Value* allLanes(const Mask& mask);
   Value* maskBits(const Mask& mask);  // i32
   Mask maskFromBits(Value* bits);
@@ -209,11 +217,12 @@ class Emitter {
   Value* asClass(Value* v, Class type);       // of the class's width, as a float where that is one
   Value* asType(Value* v, Type type);         // as the LLVM type that instructions of a PTX type compute in
   Value* asFloat(Value* v, LType* element);
-  Value* iota(uint32_t chunk, LType* element, int64_t stride);
+  Value* iota(uint32_t chunk, LType* element, int64_t stride, uint32_t again = kWarpSize);
   Value* extend(Value* v, uint32_t bits, bool isSigned);
   Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> args);  // overloaded on the first argument's type
   Value* callIntrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<LType*> types, llvm::ArrayRef<Value*> args);
   Value* concat(Value* a, Value* b);
+  Value* joined(llvm::ArrayRef<Value*> pieces);  // a power of two of them
   Value* slice(Value* v, uint32_t first, uint32_t count);
   // The numbered lanes of a warp whose chunks these are, as one vector.
   Value* lanesFrom(const Chunks& chunks, llvm::ArrayRef<int> lanes);
@@ -325,6 +334,7 @@ class Emitter {
     Space space = Space::None;
     Shape shape;
     Value* scalar = nullptr;  // i64 host address (lane 0's when affine)
+    Chunks rows;              // ... of the first lane of each row, as in a Form
     Value* holds = nullptr;
     ValueId value = kNone;
     int64_t offset = 0;
@@ -334,8 +344,11 @@ class Emitter {
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
   Value* addressLane(const Address& a, Value* lane);      // i64
+  Value* placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset = 0);
+  uint32_t lanesInPiece(const Address& a) const { return a.rows.empty() ? w_ : std::min(w_, rowLanes_); }
   void loadParameters(const Instruction& i);
   void loadUniform(const Instruction& i, const Address& a, const Mask& mask);
+  void loadSameInRow(const Instruction& i, const Address& a, const Mask& mask);
   void loadVarying(const Instruction& i, const Address& a, const Mask& mask);
   void emitLoad(const Instruction& i);
   void storeUniform(const Instruction& i, const Address& a, const Mask& mask);
@@ -351,6 +364,12 @@ class Emitter {
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* interleaved(const Components& data, uint32_t chunk);
   void storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  struct Piece {
+    Value *elements, *place;
+    Value* lanes;  // null: all
+  };
+  llvm::SmallVector<Piece, 4> piecesOf(const Address& a, uint32_t chunk, uint32_t bytes, const Components& data,
+                                       Value* mask);
   void storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
@@ -359,6 +378,8 @@ class Emitter {
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
+  void startAtFirstLanes(Address& a);
+  Value* nowhere();  // i64
   Value* orNowhere(Value* addresses, Value* mask);
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
   void scatter(Value* addresses, Value* data, uint32_t bits, Value* mask);
@@ -439,6 +460,7 @@ class Emitter {
   const EmitOptions options_;
   llvm::IRBuilder<> b_;
   const uint32_t w_, k_;
+  const uint32_t rowLanes_, rows_;  // rows in a warp and their lanes, 0 where it is not made of rows
   llvm::Function* function_ = nullptr;
   Value *blockArgument_ = nullptr, *launch_ = nullptr, *warp_ = nullptr;
   BB *entry_ = nullptr, *warpHeader_ = nullptr, *warpStart_ = nullptr;

@@ -113,6 +113,7 @@ EmitOptions optionsOf(const Request& request) {
   if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes
   options.rowsOf32 = request.shape == BlockShape::RowsOf32;
   options.line = request.shape == BlockShape::Line;
+  options.rowLanes = request.shape == BlockShape::RowsOf16 ? 16 : request.shape == BlockShape::RowsOf8 ? 8 : 0;
   options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters;
   return options;
@@ -143,9 +144,10 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
   mkdir(request.dumpDirectory.c_str(), 0777);
   const std::string name = request.entry.substr(0, 100);
   return request.dumpDirectory + "/" + name +
-         (options.rowsOf32 ? ".rows"
-          : options.line   ? ".line"
-                           : ".other") +
+         (options.rowsOf32   ? ".rows"
+          : options.line     ? ".line"
+          : options.rowLanes ? ".rows" + std::to_string(options.rowLanes)
+                             : ".other") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") + ".w" +
          std::to_string(options.lanes);
 }
@@ -172,10 +174,7 @@ void compile(Job& job) {
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
 
   Program program = buildProgram(module, entry);
-  ShapeOptions shapes;
-  shapes.rowsOf32 = options.rowsOf32;
-  shapes.line = options.line;
-  analyseShapes(program, shapes);
+  analyseShapes(program, options);
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
 

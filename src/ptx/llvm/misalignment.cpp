@@ -128,8 +128,8 @@ uint32_t accessBytes(const Program& program, const Instruction& i) {
 
 class Planner {
  public:
-  Planner(const Program& program, bool rowsOf32, bool trustsParameters)
-      : program_(program), trusts_(trustsParameters), zeros_(alignments(program, rowsOf32, Lanes::All)) {}
+  Planner(const Program& program, const ShapeOptions& options, bool trustsParameters)
+      : program_(program), trusts_(trustsParameters), zeros_(alignments(program, options, Lanes::All)) {}
 
   AlignmentTests run() {
     for (const Block& block : program_.blocks)
@@ -195,8 +195,8 @@ class Planner {
 
 }  // namespace
 
-AlignmentTests alignmentTests(const Program& program, bool rowsOf32, bool trustsParameters) {
-  return Planner(program, rowsOf32, trustsParameters).run();
+AlignmentTests alignmentTests(const Program& program, const ShapeOptions& options, bool trustsParameters) {
+  return Planner(program, options, trustsParameters).run();
 }
 
 }  // namespace vg::ptx::gen

@@ -28,6 +28,6 @@ struct AlignmentTests {
   std::vector<AlignmentRule> rules;  // what is left untested holds while the parameters keep these
 };
 // `trustsParameters` false: no rules, everything that is not aligned as it was made is tested.
-AlignmentTests alignmentTests(const Program& program, bool rowsOf32, bool trustsParameters);
+AlignmentTests alignmentTests(const Program& program, const ShapeOptions& options, bool trustsParameters);
 
 }  // namespace vg::ptx::gen

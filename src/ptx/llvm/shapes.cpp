@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/async_form.h"
 #include "ptx/llvm/alignment.h"
 #include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/divergence.h"
@@ -14,6 +15,7 @@ namespace vg::ptx::gen {
 namespace {
 
 constexpr Shape kUniform{Shape::Uniform, 0, false};
+constexpr Shape kSameInRow{Shape::Rows, 0, false};
 constexpr Shape kVarying{Shape::Varying, 0, false};
 
 int64_t normalized(int64_t stride, uint32_t bits) {
@@ -22,16 +24,27 @@ int64_t normalized(int64_t stride, uint32_t bits) {
   return static_cast<int64_t>(static_cast<uint64_t>(stride) << shift) >> shift;
 }
 
-Shape affine(int64_t stride, uint32_t bits, bool fragile) {
+// Straight over the warp or in each row, as `kind` says.
+Shape straight(Shape::Kind kind, int64_t stride, uint32_t bits, bool fragile) {
   stride = normalized(stride, bits);
-  if (stride == 0 && !fragile) return kUniform;
-  return {Shape::Affine, stride, fragile};
+  if (kind != Shape::Rows && stride == 0 && !fragile) return kUniform;
+  return {kind, stride, fragile};
 }
+
+Shape affine(int64_t stride, uint32_t bits, bool fragile) { return straight(Shape::Affine, stride, bits, fragile); }
+
+// Of sums of straight or uniform values, and of what is one or the other.
+Shape::Kind joined(Shape::Kind a, Shape::Kind b) {
+  if (a == b || b == Shape::Uniform) return a;
+  return a == Shape::Uniform ? b : Shape::Rows;
+}
+
+Shape inRows(Shape s) { return s.uniform() || s.straight() ? Shape{Shape::Rows, s.stride, s.fragile} : s; }
 
 class Analysis {
  public:
   Analysis(Program& program, const ShapeOptions& options)
-      : program_(program), options_(options), zeros_(alignments(program, options.rowsOf32, Lanes::First)) {}
+      : program_(program), options_(options), zeros_(alignments(program, options, Lanes::First)) {}
 
   void run() {
     for (Value& v : program_.values) v.shape = initial(v);
@@ -64,9 +77,11 @@ class Analysis {
   Shape special(ptx::Special s) const {
     switch (s) {
       case Special::TidX:
+        if (options_.rowLanes) return {Shape::Repeated, 1, false};
         return options_.rowsOf32 || options_.line ? affine(1, 32, false) : kVarying;
       case Special::TidY:
       case Special::TidZ:
+        if (options_.rowLanes) return kSameInRow;
         return options_.rowsOf32 || options_.line ? kUniform : kVarying;
       case Special::LaneId:
         return affine(1, 32, false);
@@ -85,9 +100,9 @@ class Analysis {
     if (id == kNone) return false;
     Shape& shape = program_.values[id].shape;
     if (to.kind == Shape::Unknown || to == shape) return false;
-    if (shape.affine() && to.affine()) {
+    if (shape.straight() && to.straight()) {
       if (shape.stride != to.stride) to = kVarying;
-      to.fragile |= shape.fragile && to.affine();
+      if (to.straight()) to = {joined(shape.kind, to.kind), to.stride, shape.fragile || to.fragile};
     } else if (to.kind < shape.kind) {
       return false;
     }
@@ -109,9 +124,8 @@ class Analysis {
   Shape meet(Shape a, Shape b) const {
     if (a.kind == Shape::Unknown) return b;
     if (b.kind == Shape::Unknown) return a;
-    if (a.uniform() && b.uniform()) return kUniform;
-    if (a.affine() && b.affine() && a.stride == b.stride) return {Shape::Affine, a.stride, a.fragile || b.fragile};
-    return kVarying;
+    if (a.varying() || b.varying() || a.stride != b.stride) return kVarying;
+    return {joined(a.kind, b.kind), a.stride, a.fragile || b.fragile};
   }
 
   Shape phiShape(const Value& phi) const {
@@ -121,7 +135,7 @@ class Analysis {
       const Value& v = program_.values[in];
       if (v.kind == Value::Undefined) continue;
       // A flag that says whether an affine form holds does not travel through phis.
-      if (v.shape.fragile && v.shape.affine()) return kVarying;
+      if (v.shape.fragile) return kVarying;
       shape = meet(shape, v.shape);
     }
     return shape;
@@ -149,7 +163,7 @@ class Analysis {
         const Shape guard = program_.values[i.guard].shape;
         const Shape old = program_.values[i.old[r]].shape;
         if (guard.kind == Shape::Unknown) continue;  // `old` may come from here, round a loop: it is no reason to wait
-        shape = guard.uniform() ? meet(shape, old) : kVarying;
+        shape = guard.uniform() ? meet(shape, old) : guard.sameInRow() ? inRows(meet(shape, old)) : kVarying;
         if (shape.fragile) shape = kVarying;
       }
       changed |= raise(i.results[r], shape);
@@ -157,18 +171,16 @@ class Analysis {
     return changed;
   }
 
-  // The shape when every source is uniform; Unknown while one is unknown.
+  // The shape when every source is the same in all lanes, or in all of a row; Unknown while one is unknown.
   Shape pointwise(const Instruction& i) const {
     Shape shape = kUniform;
-    for (size_t s = 0; s < i.sources.size(); ++s) {
-      const Shape source = of(i, s);
+    for (size_t s = 0; s < i.sources.size() + (i.carryIn != kNone); ++s) {
+      const Shape source = s < i.sources.size() ? of(i, s) : program_.values[i.carryIn].shape;
       if (source.kind == Shape::Unknown) return {};
-      if (!source.uniform()) shape = kVarying;
-    }
-    if (i.carryIn != kNone) {
-      const Shape carry = program_.values[i.carryIn].shape;
-      if (carry.kind == Shape::Unknown) return {};
-      if (!carry.uniform()) shape = kVarying;
+      if (source.sameInRow() && !ptx::isAsync(*i.ast))
+        shape.kind = std::max(shape.kind, Shape::Rows);
+      else if (!source.uniform())
+        shape = kVarying;
     }
     return shape;
   }
@@ -177,7 +189,7 @@ class Analysis {
     if (a.kind == Shape::Unknown || b.kind == Shape::Unknown) return {};
     if (a.varying() || b.varying()) return kVarying;
     if (a.uniform() && b.uniform()) return kUniform;
-    return affine(a.stride + sign * b.stride, bits, a.fragile || b.fragile);
+    return straight(joined(a.kind, b.kind), a.stride + sign * b.stride, bits, a.fragile || b.fragile);
   }
 
   // Source a times source b, one of them a constant.
@@ -185,22 +197,24 @@ class Analysis {
     const Shape x = of(i, a), y = of(i, b);
     if (x.kind == Shape::Unknown || y.kind == Shape::Unknown) return {};
     if (x.uniform() && y.uniform()) return kUniform;
+    if ((x.uniform() || x.sameInRow()) && (y.uniform() || y.sameInRow())) return kSameInRow;
     int64_t factor;
     const uint32_t narrow = widens ? bits / 2 : bits;
     const bool isSignedType = isSigned(i.ast->type());
-    if (y.affine()) std::swap(a, b);
-    if (!of(i, a).affine() || !isConstant(i, b, factor, narrow)) return kVarying;
+    if (y.straight()) std::swap(a, b);
+    if (!of(i, a).straight() || !isConstant(i, b, factor, narrow)) return kVarying;
     if (widens && !isSignedType) factor &= (int64_t{1} << narrow) - 1;
     const Shape s = of(i, a);
     if (widens && (bits != 64 || s.fragile)) return kVarying;
-    return affine(s.stride * factor, bits, s.fragile || (widens && mayWrap(i, a)));
+    return straight(s.kind, s.stride * factor, bits, s.fragile || (widens && mayWrap(i, a)));
   }
 
-  // Whether an affine source may wrap inside a warp, as a signed or an unsigned number.
+  // Whether a straight source may wrap inside a warp or row, as a signed or an unsigned number.
   bool mayWrap(const Instruction& i, size_t source) const {
     const int64_t stride = of(i, source).stride;
+    const int64_t steps = of(i, source).rows() ? options_.rowLanes - 1 : 31;
     const int zeros = std::min<int>(zeros_[i.sources[source]], 31);  // the sign is a place to wrap, too
-    return stride < 0 || stride > 0xffff || 31 * stride >= int64_t{1} << zeros;
+    return stride < 0 || stride > 0xffff || steps * stride >= int64_t{1} << zeros;
   }
 
   Shape resultShape(const Instruction& i, size_t result) const {
@@ -235,8 +249,9 @@ class Analysis {
       }
       case Op::Shl: {
         int64_t amount;
-        if (of(i, 0).affine() && isConstant(i, 1, amount, 32) && amount >= 0 && amount < static_cast<int64_t>(bits))
-          return affine(static_cast<int64_t>(static_cast<uint64_t>(of(i, 0).stride) << amount), bits, of(i, 0).fragile);
+        if (of(i, 0).straight() && isConstant(i, 1, amount, 32) && amount >= 0 && amount < static_cast<int64_t>(bits))
+          return straight(of(i, 0).kind, static_cast<int64_t>(static_cast<uint64_t>(of(i, 0).stride) << amount), bits,
+                          of(i, 0).fragile);
         return plain;
       }
       case Op::Shr: {
@@ -260,11 +275,12 @@ class Analysis {
         return convertShape(i, plain);
       case Op::Selp: {
         const Shape p = of(i, 2);
-        if (p.uniform()) {
+        if (p.uniform() || p.sameInRow()) {
           const Shape s = meet(of(i, 0), of(i, 1));
           return of(i, 0).kind == Shape::Unknown || of(i, 1).kind == Shape::Unknown ? Shape{}
                  : s.fragile                                                        ? kVarying
-                                                                                    : s;
+                 : p.uniform()                                                      ? s
+                                                                                    : inRows(s);
         }
         return p.kind == Shape::Unknown ? Shape{} : kVarying;
       }
@@ -335,14 +351,14 @@ class Analysis {
     if (i.ast->typeCount != 2) return plain;
     const Type to = i.ast->types[0], from = i.ast->types[1];
     const Shape s = of(i, 0);
-    if (!s.affine() || ptx::isFloat(to) || ptx::isFloat(from) || i.ast->has(Mod::Sat)) return plain;
+    if (!s.straight() || s.sameInRow() || ptx::isFloat(to) || ptx::isFloat(from) || i.ast->has(Mod::Sat)) return plain;
     const uint32_t toBits = ptx::bitsOf(to), fromBits = ptx::bitsOf(from);
     if (toBits > 64 || fromBits > 64 || toBits < 16) return plain;
     const uint32_t held = bitsOf(program_.values[i.sources[0]].type);
-    if (toBits <= fromBits && (toBits <= 32 || !s.fragile)) return affine(s.stride, toBits, false);
+    if (toBits <= fromBits && (toBits <= 32 || !s.fragile)) return straight(s.kind, s.stride, toBits, false);
     if (toBits == fromBits) return s;
     if (fromBits == 32 && toBits == 64 && !(s.fragile && held <= 32))
-      return affine(s.stride, 64, s.fragile || mayWrap(i, 0));
+      return straight(s.kind, s.stride, 64, s.fragile || mayWrap(i, 0));
     return kVarying;
   }
 

@@ -62,7 +62,7 @@ bool mayStream(const Program& program, const Instruction& i) {
   if (i.sources[0] == kNone) return false;
   const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
   const Shape& shape = program.values[i.sources[0]].shape;
-  return shape.affine() && shape.stride == int64_t{bytes} && bytes >= kLeast && program.blocks[i.block].loop == kNone;
+  return shape.straight() && shape.stride == int64_t{bytes} && bytes >= kLeast && program.blocks[i.block].loop == kNone;
 }
 
 }  // namespace

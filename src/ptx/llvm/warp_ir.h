@@ -33,15 +33,20 @@ struct Unsupported {
 
 // How a value differs between the lanes of a warp.
 struct Shape {
-  enum Kind : uint8_t { Unknown, Uniform, Affine, Varying };
+  enum Kind : uint8_t { Unknown, Uniform, Affine, Repeated, Rows, Varying };
   Kind kind = Unknown;
-  // Affine: lane l holds lane 0's value + l * stride (two's complement of the value's width).
+  // Affine: lane l holds lane 0's value + l * stride (two's complement of the value's width). Rows: that holds in each
+  // row of threads that the warp consists of, from the row's first lane on. Repeated: and all rows are alike.
   int64_t stride = 0;
-  // Affine through a widening that may wrap inside the warp: the scalar form holds only while a run-time flag is set.
+  // Through a widening that may wrap inside the warp or row: the scalar form holds only while a run-time flag is set.
   bool fragile = false;
 
   bool uniform() const { return kind == Uniform; }
   bool affine() const { return kind == Affine; }
+  bool rows() const { return kind == Rows || kind == Repeated; }
+  bool straight() const { return affine() || rows(); }
+  // One value a row, which may be computed for each of them as a scalar.
+  bool sameInRow() const { return rows() && stride == 0 && !fragile; }
   bool varying() const { return kind == Varying; }
   bool operator==(const Shape&) const = default;
 };
@@ -159,6 +164,7 @@ Program buildProgram(const Module& module, uint32_t entry);
 struct ShapeOptions {
   bool rowsOf32 = false;
   bool line = false;
+  uint32_t rowLanes = 0;  // of blocks whose warps are several whole rows: lanes of a row, a power of two
 };
 void analyseShapes(Program& program, const ShapeOptions& options);
 // Bytes between the local memory of neighbouring lanes.

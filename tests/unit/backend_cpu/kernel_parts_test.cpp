@@ -193,6 +193,21 @@ TEST(Engine, KeysTellTextsEntriesAndVariantsApart) {
   EXPECT_NE(base, key(one, entry, ptx::BlockShape::RowsOf32, false));
 }
 
+TEST(Engine, BlocksAreOfRowsWhereEveryWarpIsMadeOfWholeOnes) {
+  using ptx::BlockShape;
+  EXPECT_EQ(ptx::blockShapeOf(64, 3, 1), BlockShape::RowsOf32);
+  EXPECT_EQ(ptx::blockShapeOf(16, 1, 1), BlockShape::Line);
+  EXPECT_EQ(ptx::blockShapeOf(48, 1, 1), BlockShape::Line);
+  EXPECT_EQ(ptx::blockShapeOf(16, 16, 1), BlockShape::RowsOf16);
+  EXPECT_EQ(ptx::blockShapeOf(16, 2, 3), BlockShape::RowsOf16);
+  EXPECT_EQ(ptx::blockShapeOf(8, 4, 2), BlockShape::RowsOf8);
+  // A warp would end in the middle of a plane.
+  EXPECT_EQ(ptx::blockShapeOf(16, 3, 2), BlockShape::Other);
+  EXPECT_EQ(ptx::blockShapeOf(8, 6, 2), BlockShape::Other);
+  EXPECT_EQ(ptx::blockShapeOf(16, 1, 8), BlockShape::Other);
+  EXPECT_EQ(ptx::blockShapeOf(48, 2, 1), BlockShape::Other);
+}
+
 TEST(Engine, TheProcessorIsDescribedFeatureByFeature) {
   const HostCpu& cpu = hostCpu();
   EXPECT_FALSE(cpu.name.empty());
