@@ -1,12 +1,17 @@
 // Loads. The shape of the address decides: one scalar access, whole vectors, or an access for each lane.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <cstdlib>
+
 #include "ptx/llvm/emit_memory.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
 #include "ptx/llvm/single_loads.h"
 
 namespace vg::ptx::gen {
+
+// Between lanes whose 32-bit addresses, if they lie in shared memory, are as far from each other in 64 bits.
+constexpr int64_t kFarthestStep = 1 << 20;
 
 // Where loads do no harm.
 llvm::Value* Emitter::nowhere() {
@@ -130,10 +135,27 @@ Emitter::Components Emitter::loadWhole(const Address& a, uint32_t bits, uint32_t
   return out;
 }
 
+// Elements of a chunk whose lanes are a constant step apart: the addresses need no vectors.
+llvm::Value* Emitter::loadSteps(const Address& a, uint32_t chunk, int64_t offset, uint32_t bits, bool isVolatile) {
+  Value* out = llvm::PoisonValue::get(vectorOf(integerType(bits)));
+  for (uint32_t l = 0; l < w_; ++l) {
+    Value* const at = placeInRow(a, chunk * w_ + l, a.shape.stride, offset);
+    out =
+        b_.CreateInsertElement(out, b_.CreateAlignedLoad(integerType(bits), at, llvm::Align(bits / 8), isVolatile), l);
+  }
+  return out;
+}
+
 Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
                                       bool isVolatile) {
   if (isVolatile && count > 1 && wholeType(b_, bits / 8 * count)) return loadWhole(a, bits, count, mask);
   Components out(count);
+  const bool steps = mask.full && a.shape.straight() && !a.holds && std::abs(a.shape.stride) <= kFarthestStep;
+  if (steps && !options_.avx512) {
+    for (uint32_t c = 0; c < k_; ++c)
+      for (uint32_t n = 0; n < count; ++n) out[n].push_back(loadSteps(a, c, n * (bits / 8), bits, isVolatile));
+    return out;
+  }
   const Chunks lanes = chunksOf(mask);
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const addresses = addressChunk(a, c);

@@ -358,6 +358,7 @@ class Emitter {
   using Components = llvm::SmallVector<Chunks, 4>;
   Components loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  Value* loadSteps(const Address& a, uint32_t chunk, int64_t offset, uint32_t bits, bool isVolatile);
   Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask);
