@@ -27,18 +27,27 @@ __global__ void stencil(const float* in, float* out, int n) {
   out[i] = 0.2f * (in[i] + in[i - 1] + in[i + 1] + in[i - n] + in[i + n]);
 }
 
+template <int kTile>
 __global__ void sgemm(const float* a, const float* b, float* c, int n) {
-  __shared__ float tileA[32][32], tileB[32][32];
-  const int row = blockIdx.y * 32 + threadIdx.y, column = blockIdx.x * 32 + threadIdx.x;
+  __shared__ float tileA[kTile][kTile], tileB[kTile][kTile];
+  const int row = blockIdx.y * kTile + threadIdx.y, column = blockIdx.x * kTile + threadIdx.x;
   float sum = 0;
-  for (int start = 0; start < n; start += 32) {
+  for (int start = 0; start < n; start += kTile) {
     tileA[threadIdx.y][threadIdx.x] = a[row * n + start + threadIdx.x];
     tileB[threadIdx.y][threadIdx.x] = b[(start + threadIdx.y) * n + column];
     __syncthreads();
-    for (int k = 0; k < 32; ++k) sum += tileA[threadIdx.y][k] * tileB[k][threadIdx.x];
+    for (int k = 0; k < kTile; ++k) sum += tileA[threadIdx.y][k] * tileB[k][threadIdx.x];
     __syncthreads();
   }
   c[row * n + column] = sum;
+}
+
+__global__ void transpose(const float* in, float* out, int n) {
+  __shared__ float tile[16][17];
+  const int x = blockIdx.x * 16, y = blockIdx.y * 16;
+  tile[threadIdx.y][threadIdx.x] = in[(y + threadIdx.y) * n + x + threadIdx.x];
+  __syncthreads();
+  out[(x + threadIdx.y) * n + y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
 }
 
 __global__ void turn(cudaTextureObject_t picture, float* out, float c, float s) {
@@ -175,27 +184,41 @@ int main() {
     expectNear("divergentSaxpy", deviceY.host(), expected, 1e-6);
     report("divergentSaxpy", kSaxpySize, "Gelem/s", run);
   }
-  {
+  for (const dim3 block : {dim3(32, 8), dim3(16, 16)}) {
+    const char* const name = block.x == 32 ? "stencil" : "stencil16";
     const auto in = floats(kStencilSide * kStencilSide, 5);
     Array<float> deviceIn(in), out(in.size());
     const auto run = [&] {
-      stencil<<<dim3(kStencilSide / 32, kStencilSide / 8), dim3(32, 8)>>>(deviceIn.data, out.data, kStencilSide);
+      stencil<<<dim3(kStencilSide / block.x, kStencilSide / block.y), block>>>(deviceIn.data, out.data, kStencilSide);
       finish();
     };
     run();
-    expectNear("stencil", out.host(), stencilOf(in), 1e-6);
-    report("stencil", kStencilFlops, "GFLOP/s", run);
+    expectNear(name, out.host(), stencilOf(in), 1e-6);
+    report(name, kStencilFlops, "GFLOP/s", run);
   }
-  {
+  for (const unsigned side : {32u, 16u}) {
+    const char* const name = side == 32 ? "sgemm" : "sgemm16";
     const auto a = floats(kGemmSide * kGemmSide, 6), b = floats(kGemmSide * kGemmSide, 7);
     Array<float> deviceA(a), deviceB(b), c(a.size());
     const auto run = [&] {
-      sgemm<<<dim3(kGemmSide / 32, kGemmSide / 32), dim3(32, 32)>>>(deviceA.data, deviceB.data, c.data, kGemmSide);
+      const dim3 grid(kGemmSide / side, kGemmSide / side), block(side, side);
+      (side == 32 ? sgemm<32> : sgemm<16>)<<<grid, block>>>(deviceA.data, deviceB.data, c.data, kGemmSide);
       finish();
     };
     run();
-    expectNear("sgemm", c.host(), productOf(a, b), 1e-3);
-    report("sgemm", kGemmFlops, "GFLOP/s", run);
+    expectNear(name, c.host(), productOf(a, b), 1e-3);
+    report(name, kGemmFlops, "GFLOP/s", run);
+  }
+  {
+    const auto in = floats(kStencilSide * kStencilSide, 13);
+    Array<float> deviceIn(in), out(in.size());
+    const auto run = [&] {
+      transpose<<<dim3(kStencilSide / 16, kStencilSide / 16), dim3(16, 16)>>>(deviceIn.data, out.data, kStencilSide);
+      finish();
+    };
+    run();
+    expectNear("transpose16", out.host(), transposed(in), 0);
+    report("transpose16", kTransposeBytes, "GB/s", run);
   }
   {
     const auto in = floats(kReduceSize, 8);

@@ -1,6 +1,6 @@
-// What the kernel benchmarks share: ten kernels by name, their sizes and inputs, the right results, and the clock.
-// Each program implements all in its own way (CUDA, OpenMP; OpenCL all but the texture), proves each result once and
-// then times it.
+// What the kernel benchmarks share: thirteen kernels by name, their sizes and inputs, the right results, and the clock.
+// Each program implements all in its own way (CUDA, OpenMP; OpenCL nine of them), proves each result once and then
+// times it. Names that end in 16 are of kernels in blocks of 16 x 16 threads.
 #pragma once
 
 #include <algorithm>
@@ -76,6 +76,13 @@ inline std::vector<float> productOf(const std::vector<float>& a, const std::vect
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j) c[i * n + j] += a[i * n + k] * b[k * n + j];
   return c;
+}
+
+inline std::vector<float> transposed(const std::vector<float>& in) {
+  std::vector<float> out(in.size());
+  for (int y = 0; y < kStencilSide; ++y)
+    for (int x = 0; x < kStencilSide; ++x) out[x * kStencilSide + y] = in[y * kStencilSide + x];
+  return out;
 }
 
 inline std::vector<unsigned> histogramOf(const std::vector<unsigned>& in) {
@@ -156,5 +163,6 @@ constexpr double kAddBytes = 12.0 * kAddSize;
 constexpr double kStencilFlops = 5.0 * kStencilSide * kStencilSide;
 constexpr double kGemmFlops = 2.0 * kGemmSide * kGemmSide * kGemmSide;
 constexpr double kReduceBytes = 4.0 * kReduceSize;
+constexpr double kTransposeBytes = 8.0 * kStencilSide * kStencilSide;
 
 }  // namespace kernels

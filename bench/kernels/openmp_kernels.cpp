@@ -48,6 +48,7 @@ int main() {
     run();
     expectNear("stencil", out, stencilOf(in), 1e-6);
     report("stencil", kStencilFlops, "GFLOP/s", run);
+    report("stencil16", kStencilFlops, "GFLOP/s", run);
   }
   {
     const auto a = floats(kGemmSide * kGemmSide, 6), b = floats(kGemmSide * kGemmSide, 7);
@@ -69,6 +70,26 @@ int main() {
     run();
     expectNear("sgemm", c, productOf(a, b), 1e-3);
     report("sgemm", kGemmFlops, "GFLOP/s", run);
+    report("sgemm16", kGemmFlops, "GFLOP/s", run);
+  }
+  {
+    const auto in = floats(kStencilSide * kStencilSide, 13);
+    std::vector<float> out(in.size());
+    const auto run = [&] {
+      const int n = kStencilSide, tile = 16;
+      const float* from = in.data();
+      float* to = out.data();
+#pragma omp parallel for collapse(2)
+      for (int y = 0; y < n; y += tile)
+        for (int x = 0; x < n; x += tile)
+          for (int row = x; row < x + tile; ++row) {
+#pragma omp simd
+            for (int column = y; column < y + tile; ++column) to[row * n + column] = from[column * n + row];
+          }
+    };
+    run();
+    expectNear("transpose16", out, transposed(in), 0);
+    report("transpose16", kTransposeBytes, "GB/s", run);
   }
   {
     const auto in = floats(kReduceSize, 8);
