@@ -1,7 +1,16 @@
 // cp.async: the copy happens at once, so that waiting for groups has nothing to do.
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
 
 namespace vg::ptx::gen {
+
+// Whether lanes may read less than they write. Compilers name the size twice where they do not.
+static bool isLimited(const Program& program, const Instruction& i, uint32_t bytes) {
+  if (i.sources.size() - i.ast->has(Mod::L2CacheHint) <= 3) return false;
+  const ValueId limit = i.sources[3];
+  const std::optional<uint64_t> known = knownBits(program, limit);
+  return program.values[limit].type == Class::Pred || !known || static_cast<uint32_t>(*known) < bytes;
+}
 
 // How many bytes of `bytes` the lanes of a chunk read: those beyond the source size are zero, and where the predicate
 // to ignore the source is true all are.
@@ -63,8 +72,8 @@ void Emitter::copyAsync(const Instruction& i) {
   for (Address* address : {&to, &from})
     if (address->shape.uniform()) address->shape = {Shape::Varying, 0, false};
   const uint32_t bits = bytes == 4 ? 32 : 64, count = bytes == 16 ? 2 : 1;
-  const bool limited = i.sources.size() - i.ast->has(Mod::L2CacheHint) > 3;
-  const Components data = limited ? loadLimited(i, from, bits, count, mask) : loadLanes(from, bits, count, mask, false);
+  const Components data = isLimited(program_, i, bytes) ? loadLimited(i, from, bits, count, mask)
+                                                        : loadLanes(from, bits, count, mask, false);
   storeLanes(to, bits, data, mask, false);
 }
 
