@@ -15,6 +15,7 @@ std::string kernelOf(const std::string& body, uint32_t bytes) {
   return R"(.version 7.8
 .target sm_90
 .address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)
 {
   .reg .b32 %r<20>;
@@ -77,6 +78,9 @@ const Case kCases[] = {
     {"Volatile", 4, 0, "ld.global.u32 %r2, [%rd1]; st.volatile.global.u32 [%rd2], %r2;"},
     {"Release", 4, 0, "ld.global.u32 %r2, [%rd1]; st.release.gpu.global.u32 [%rd2], %r2;"},
     {"Atomic", 4, 0, "ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd2], %r2; atom.global.add.u32 %r3, [%rd1], 0;"},
+    {"Call", 4, 0,
+     "ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd2], %r2; { .param .b64 f; .param .b64 a; .param .b32 r; "
+     "st.param.b64 [f], %rd1; st.param.b64 [a], %rd1; call (r), vprintf, (f, a); }"},
     // How much that is, nobody knows.
     {"Loop", 4, 0,
      "mov.u32 %r4, 0;\nL: ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd2], %r2; add.u32 %r4, %r4, 1; "

@@ -52,6 +52,7 @@ bool tellsOthers(const ptx::Instruction& i) {
     case Op::Membar:
     case Op::Fence:
     case Op::Multimem:
+    case Op::Call:  // of the runtime: kernels that this one launches, memory that it gives back
       return true;
     default:
       return isVolatileAccess(i) || isAsync(i) || (i.op == Op::Barrier && i.has(Mod::Cluster));
