@@ -31,7 +31,6 @@ struct LaunchRecord {
   LaunchShape shape;
   const std::byte* parameters = nullptr;  // parameterBytes() bytes in C layout, 256-byte aligned
   void (*release)(LaunchRecord*) = nullptr;
-  uint64_t submitted = 0;  // the device's own: when its queue took the launch
 };
 
 // Where asynchronous errors of a context go: the first device fault sticks. Lives as long as the process.
@@ -55,6 +54,7 @@ struct FillCommand {
 struct LaunchCommand {
   LaunchRecord* record;
   FaultSink* faults;
+  uint64_t queuedAt = 0;  // the device's own: when its queue took the launch
 };
 struct HostCall {
   void (*function)(void* data);

@@ -24,7 +24,10 @@ class SerialWork::Ring {
   bool empty() const { return first_ == end_; }
   Entry& front() { return entries_[first_ & mask()]; }
   void pop() { ++first_; }
-  void push(const Command& command, Point done) { entries_[end_++ & mask()] = {command, done}; }
+  Command& push(const Command& command, Point done) {
+    Entry& entry = entries_[end_++ & mask()] = {command, done};
+    return entry.command;
+  }
   // Room for `count` more. Throws std::bad_alloc.
   void reserve(size_t count) {
     const size_t used = end_ - first_;
@@ -68,8 +71,11 @@ CUresult SerialWork::submit(const Command* commands, size_t count, Point done) {
     } catch (const std::bad_alloc&) {
       return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a queue", count);
     }
-    for (size_t i = 0; i + 1 < count; ++i) ring_->push(commands[i], {});
-    ring_->push(count ? commands[count - 1] : Command(Wait{}), done);
+    for (size_t i = 0; i < count; ++i) {
+      Command& queued = ring_->push(commands[i], i + 1 < count ? Point{} : done);
+      if (auto* launch = std::get_if<LaunchCommand>(&queued)) launch->queuedAt = now();
+    }
+    if (!count) ring_->push(Wait{}, done);
     if (scheduled_.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
     scheduled_.store(true, std::memory_order_relaxed);
     references_.fetch_add(1, std::memory_order_relaxed);

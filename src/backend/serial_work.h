@@ -31,6 +31,8 @@ class SerialWork : public Executor::Task, private Continuation {
   // Runs a command of the device: all but HostCall, Wait and Write, which are the same everywhere.
   virtual void perform(const CopyCommand& command) = 0;
   virtual void perform(const FillCommand& command) = 0;
+  // When a launch is queued, as the device counts (LaunchCommand::queuedAt).
+  virtual uint64_t now() const { return 0; }
   // What it answers is waited for, without a thread, before the launch counts as done.
   virtual Point perform(const LaunchCommand& command) = 0;
   virtual void perform(const Timestamp& command) = 0;

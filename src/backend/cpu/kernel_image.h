@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backend/device.h"
 #include "base/timeline.h"
@@ -17,10 +18,9 @@ Result<std::unique_ptr<Image>> loadImage(const Device& device, const ImageSource
 
 // Where the grids of a queue run.
 struct LaunchPlace {
-  static constexpr uint64_t kAtSubmit = UINT64_MAX;
-  uint32_t workers = UINT32_MAX;         // the most threads that a grid is given
-  unsigned urgency = 0;                  // as in Executor::schedule
-  uint64_t texturesRemoved = kAtSubmit;  // before the launch (texture_table.h); kAtSubmit: LaunchRecord::submitted
+  uint32_t workers = UINT32_MAX;            // the most threads that a grid is given
+  unsigned urgency = 0;                     // as in Executor::schedule
+  std::optional<uint64_t> texturesRemoved;  // before the launch (texture_table.h); none: before it is queued, or runs
 };
 
 // Runs a launch to its end on the device's workers, the calling thread included. Faults of the kernel go to `faults`

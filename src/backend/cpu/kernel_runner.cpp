@@ -12,6 +12,7 @@
 #include "backend/cpu/kernel_residents.h"
 #include "backend/cpu/kernel_thread.h"
 #include "backend/cpu/kernel_watchdog.h"
+#include "backend/cpu/texture_table.h"
 #include "backend/cpu/workers.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -133,8 +134,7 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   abi.calls = &kRuntimeCalls;
   abi.code = ready.code->program;
   abi.owner = &launch;
-  const uint64_t inherited = launch.place.texturesRemoved;
-  launch.texturesRemoved = inherited == LaunchPlace::kAtSubmit ? record.submitted : inherited;
+  launch.texturesRemoved = launch.place.texturesRemoved.value_or(textures::removals());
   launch.kernels = ready.kernels;
   launch.code = ready.code;
   launch.kernelName = record.kernel->name().c_str();

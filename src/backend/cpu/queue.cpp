@@ -6,15 +6,6 @@
 #include "copy/copy.h"
 
 namespace vg::backend::cpu {
-namespace {
-
-// From here on textures that are removed live on for this launch.
-void mark(const Command& command) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) launch->record->submitted = textures::removals();
-}
-
-}  // namespace
-
 class CpuQueue::Work final : public SerialWork {
  public:
   Work(const Device& device, Executor& executor, const LaunchPlace& place)
@@ -22,9 +13,13 @@ class CpuQueue::Work final : public SerialWork {
 
   bool tryInline(const Command& command) {
     if (std::holds_alternative<HostCall>(command) || std::holds_alternative<Wait>(command)) return false;
-    if (const auto* launch = std::get_if<LaunchCommand>(&command))
-      if (!launch->record->kernel->inlineSafe(launch->record->shape)) return false;
-    execute(command);
+    const auto* launch = std::get_if<LaunchCommand>(&command);
+    if (launch && !launch->record->kernel->inlineSafe(launch->record->shape)) return false;
+    if (launch) {
+      execute(LaunchCommand{launch->record, launch->faults, now()});
+    } else {
+      execute(command);
+    }
     return true;
   }
 
@@ -39,11 +34,15 @@ class CpuQueue::Work final : public SerialWork {
   }
   // After a device fault the context's kernels do not run any more.
   Point perform(const LaunchCommand& c) override {
+    LaunchPlace place = place_;
+    if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
     Point descendants;
-    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults, place_, &descendants);
+    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults, place, &descendants);
     if (c.record->release) c.record->release(c.record);
     return descendants;
   }
+  // From here on textures that are removed live on for the launch.
+  uint64_t now() const override { return textures::removals(); }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 
   const Device& device_;
@@ -55,13 +54,9 @@ CpuQueue::CpuQueue(const Device& device, Executor& executor, const LaunchPlace& 
 CpuQueue::~CpuQueue() { work_->unreference(); }
 
 CUresult CpuQueue::submit(const Command* commands, size_t count, Point done) {
-  for (size_t i = 0; i < count; ++i) mark(commands[i]);
   return work_->submit(commands, count, done);
 }
 bool CpuQueue::idle() const { return work_->idle(); }
-bool CpuQueue::tryInline(const Command& command) {
-  mark(command);
-  return work_->tryInline(command);
-}
+bool CpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
 
 }  // namespace vg::backend::cpu
