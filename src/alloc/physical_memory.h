@@ -50,11 +50,14 @@ class PhysicalMemory {
   virtual Identity identity() const = 0;
 
   // Makes [address, address + bytes) show this memory from `offset` on, in place of whatever memory of the host is
-  // mapped there; a device's own wants addresses that show nothing. CUDA_ERROR_OUT_OF_MEMORY when the system refuses:
-  // then nothing has changed. Requires: whole pages inside the object.
+  // mapped there; a device's own wants addresses that show nothing, and with Protection::None nobody reaches it until
+  // that is granted (backend::Device::grant), else the device and its peers write. CUDA_ERROR_OUT_OF_MEMORY when the
+  // system refuses: then nothing has changed. Requires: whole pages inside the object.
   virtual CUresult map(std::byte* address, size_t offset, size_t bytes, Protection protection) const = 0;
-  // Changes what may be done through mappings that map() made. The same error.
-  virtual CUresult protect(std::byte* address, size_t bytes, Protection protection) const = 0;
+  // Changes what may be done through mappings that map() made. The same error. Not of a device's own.
+  virtual CUresult protect(std::byte*, size_t, Protection) const {
+    return unsupported("changing the protection of a device's memory");
+  }
   // Makes the addresses inaccessible again, still reserved. They may show nothing any more.
   virtual void unmap(std::byte* address, size_t bytes) const = 0;
   // What a mapping of this size begins and ends at best: a multiple of it, in the object and as an address.

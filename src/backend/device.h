@@ -23,7 +23,8 @@ struct Cubin;
 }
 namespace vg::alloc {
 class MemorySource;
-}
+enum class Protection : uint8_t;
+}  // namespace vg::alloc
 namespace vg::arrays {
 struct TextureView;
 }
@@ -163,8 +164,16 @@ class Device {
   virtual void hostMemoryUnlocked(std::byte* /*start*/, size_t /*bytes*/) {}
   // Whether its kernels can reach the other's memory.
   virtual bool canReach(const Device& peer) const { return traits().sharesMemory && peer.traits().sharesMemory; }
-  // From now on they may, for ever: what the other has and will have. Requires: canReach(peer).
+  // From now on they may: what the other has and will have, but mappings by grant. Until it was left as often as
+  // reached; then no work of theirs may need it. Requires: canReach(peer).
   virtual CUresult reach(Device& /*peer*/) { return CUDA_SUCCESS; }
+  virtual void leave(Device& /*peer*/) noexcept {}
+  // What its kernels may do with mappings of `owner`'s own memory that were made for grants (PhysicalMemory::map).
+  // CUDA_ERROR_OUT_OF_MEMORY changes nothing; taking away never fails. Requires: owner is this or canReach(owner);
+  // whole mappings; no work needs what is taken away.
+  virtual CUresult grant(Device& /*owner*/, std::byte* /*start*/, size_t /*bytes*/, alloc::Protection) {
+    return CUDA_SUCCESS;
+  }
   // All managed memory of the process is this device's: its managedMemory(), or else its memory().
   virtual void reachManaged(Device& owner) {
     if (canReach(owner)) (void)reach(owner);

@@ -1,5 +1,7 @@
 #include "core/context.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/slab.h"
 #include "core/device.h"
@@ -68,7 +70,6 @@ struct ContextLife {
     context.kernelLimits_.persistingCacheBytes.store(persistingCacheOf(device) / 10 * 3, std::memory_order_relaxed);
     context.kernelLimits_.deviceNumber = device.ordinal();
     context.kernelLimits_.deviceCount = deviceCount();
-    for (auto& peer : context.peers_) peer.store(0, std::memory_order_relaxed);
     context.id_.store(context.primary_ ? nextContextId() : context.generation(), std::memory_order_relaxed);
     context.word_.store(context.generation(), std::memory_order_release);
     context.device().backend().contextBegins();
@@ -88,6 +89,7 @@ struct ContextLife {
     events::destroyAll(context);
     streams::destroyAll(context);
     memory::releaseAll(context);
+    context.leavePeers();
     context.id_.store(0, std::memory_order_release);
   }
 
@@ -153,28 +155,35 @@ CUresult Context::enablePeer(Context& peer) {
   if (!device().reaches(peer.device()))
     return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "kernels of device %d do not reach the memory of device %d",
                 device().ordinal(), peer.device().ordinal());
-  if (peerEnabled(peer)) return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
+  const std::lock_guard guard(peersMutex_);
+  if (findPeer(peer) != peers_.end())
+    return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
+  if (peers_.size() == kMostPeers)
+    return fail(CUDA_ERROR_TOO_MANY_PEERS, "the context has %zu peers already", kMostPeers);
   VG_CHECK(device().backend().reach(peer.device().backend()));
-  for (auto& slot : peers_) {
-    uint64_t none = 0;
-    if (slot.compare_exchange_strong(none, peer.id())) return CUDA_SUCCESS;
-  }
-  return fail(CUDA_ERROR_TOO_MANY_PEERS, "the context has %u peers already", kPeerWords);
+  peers_.push_back({peer.id(), &peer.device()});
+  return CUDA_SUCCESS;
 }
 
 CUresult Context::disablePeer(Context& peer) {
-  for (auto& slot : peers_) {
-    uint64_t expected = peer.id();
-    if (expected && slot.compare_exchange_strong(expected, 0)) return CUDA_SUCCESS;
-  }
-  return fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled");
+  const std::lock_guard guard(peersMutex_);
+  const auto known = findPeer(peer);
+  if (known == peers_.end()) return fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled");
+  for (const Point& point : streams::pending(*this)) point.wait();
+  device().backend().leave(known->device->backend());
+  peers_.erase(known);
+  return CUDA_SUCCESS;
 }
 
-bool Context::peerEnabled(const Context& peer) const {
-  const uint64_t id = peer.id();
-  for (const auto& slot : peers_)
-    if (id && slot.load(std::memory_order_acquire) == id) return true;
-  return false;
+std::vector<Context::Peer>::iterator Context::findPeer(const Context& peer) {
+  return std::find_if(peers_.begin(), peers_.end(), [&](const Peer& other) { return other.id == peer.id(); });
+}
+
+// Requires: its work is done.
+void Context::leavePeers() {
+  const std::lock_guard guard(peersMutex_);
+  for (const Peer& peer : peers_) device().backend().leave(peer.device->backend());
+  peers_.clear();
 }
 
 Result<ContextReference> findAnyContext(CUcontext handle) {

@@ -8,7 +8,6 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -69,10 +68,9 @@ class Context final : public backend::FaultSink {
   }
   void setSharedConfig(CUsharedconfig config) { sharedConfig_.store(config, std::memory_order_relaxed); }
 
-  // Peer access from this context to memory of another one's device.
+  // Peer access from this context to memory of another one's device. Its end waits for the context's work.
   CUresult enablePeer(Context& peer);
   CUresult disablePeer(Context& peer);
-  bool peerEnabled(const Context& peer) const;
 
  private:
   friend struct ContextLife;
@@ -94,8 +92,17 @@ class Context final : public backend::FaultSink {
   LocalStorage localStorage_;
   backend::KernelLimits kernelLimits_;
   std::atomic<int> cacheConfig_{0}, sharedConfig_{0};
-  static constexpr unsigned kPeerWords = 16;
-  std::array<std::atomic<uint64_t>, kPeerWords> peers_{};  // ids of contexts whose memory this one may reach
+  // A context whose device's memory this one may reach.
+  struct Peer {
+    uint64_t id;
+    Device* device;
+  };
+  static constexpr size_t kMostPeers = 16;
+  std::vector<Peer>::iterator findPeer(const Context& peer);
+  void leavePeers();
+
+  std::mutex peersMutex_;
+  std::vector<Peer> peers_;  // guarded by peersMutex_
 };
 
 // The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,

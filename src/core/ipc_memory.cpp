@@ -56,6 +56,7 @@ struct Mapping {
   uintptr_t reserved = 0;
   size_t reservedBytes = 0;
   alloc::Record* record = nullptr;
+  backend::Device *reaches = nullptr, *reached = nullptr;  // when the context is of another device than the memory
 };
 
 struct Import {
@@ -131,6 +132,7 @@ void unmap(const Mapping& mapping) {
   space->withdraw(mapping.record);
   mapping.object->unmap(reinterpret_cast<std::byte*>(mapping.reserved), mapping.reservedBytes);
   space->free(mapping.reserved, mapping.reservedBytes);
+  if (mapping.reached) mapping.reaches->leave(*mapping.reached);
 }
 
 // Asks the exporter and maps what it gives.
@@ -142,9 +144,16 @@ Result<Mapping> fetch(Context& context, const ipc::Handle& handle) {
   Result<alloc::PhysicalRef> object = device ? device->backend().memory().import(grant.descriptor) : device.error();
   ::close(grant.descriptor);
   if (!object) return CUDA_ERROR_MAP_FAILED;
-  if (&*device != &context.device() && context.device().reaches(*device))
-    VG_CHECK(context.device().backend().reach(device->backend()));
-  return mapObject(context, *object, note, device->ordinal());
+  VG_TRY(Mapping mapping, mapObject(context, *object, note, device->ordinal()));
+  if (!context.device().reaches(*device)) return mapping;
+  backend::Device &own = context.device().backend(), &owner = device->backend();
+  if (own.reach(owner) != CUDA_SUCCESS) {
+    unmap(mapping);
+    return CUDA_ERROR_MAP_FAILED;
+  }
+  mapping.reaches = &own;
+  mapping.reached = &owner;
+  return mapping;
 }
 
 // Others may wait for the outcome: it is never an exception.

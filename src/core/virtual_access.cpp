@@ -56,22 +56,23 @@ Result<Grant> grantOf(const CUmemAccessDesc& asked) {
   return Grant{place.value(), static_cast<CUmemAccess_flags>(flags)};
 }
 
-// The host reaches memory of a device by copies only.
+// The host reaches memory of a device by copies only, other devices only that of their peers.
 CUresult checkReach(const Grant& grant, const Allocation& allocation) {
-  if (grant.place != Allocation::kHost || allocation.place() == Allocation::kHost) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_NOT_SUPPORTED, "memory of device %d cannot be made accessible to the host",
+  if (grant.place == Allocation::kHost && allocation.place() != Allocation::kHost)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "memory of device %d cannot be made accessible to the host",
+                allocation.place());
+  if (grant.place == Allocation::kHost || grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+      !allocation.memory()->ofDevice() || grant.place == allocation.place() ||
+      deviceAt(grant.place).reaches(deviceAt(allocation.place())))
+    return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "kernels of device %d do not reach the memory of device %d", grant.place,
               allocation.place());
 }
 
-// A device that is to reach another's memory may have to be told.
-CUresult connect(const Grant& grant, const Allocation& allocation) {
-  if (grant.place == Allocation::kHost || grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-      !allocation.memory()->ofDevice() || grant.place == allocation.place())
-    return CUDA_SUCCESS;
-  const Device &device = deviceAt(grant.place), &owner = deviceAt(allocation.place());
-  if (device.reaches(owner)) return device.backend().reach(owner.backend());
-  return fail(CUDA_ERROR_NOT_SUPPORTED, "kernels of device %d do not reach the memory of device %d", grant.place,
-              allocation.place());
+CUmemAccess_flags flagsOf(const std::vector<Grant>& grants, int place) {
+  for (const Grant& grant : grants)
+    if (grant.place == place) return grant.flags;
+  return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
 std::vector<Grant> with(std::vector<Grant> grants, const Grant& asked) {
@@ -90,21 +91,88 @@ Result<Section> coveredBy(Mappings& mappings, uintptr_t start, size_t bytes) {
   return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is not mapped", end);
 }
 
+// What either allows.
+std::vector<Grant> both(std::vector<Grant> grants, const std::vector<Grant>& others) {
+  for (const Grant& other : others)
+    if (other.flags > flagsOf(grants, other.place)) grants = with(std::move(grants), other);
+  return grants;
+}
+
+bool same(const std::vector<Grant>& grants, const std::vector<Grant>& others) {
+  const auto among = [&](const Grant& grant) { return flagsOf(others, grant.place) == grant.flags; };
+  return grants.size() == others.size() && std::all_of(grants.begin(), grants.end(), among);
+}
+
+Protection protectionOf(unsigned flags) {
+  return flags == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? Protection::None
+         : flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? Protection::Read
+                                                  : Protection::ReadWrite;
+}
+
+Protection widest(const std::vector<Grant>& grants) {
+  unsigned flags = 0;
+  for (const Grant& grant : grants) flags |= static_cast<unsigned>(grant.flags);
+  return protectionOf(flags);
+}
+
+// The page tables of the devices that may reach a device's own memory, one after the other.
+CUresult grantPages(std::byte* address, Mapping& mapping, const std::vector<Grant>& wanted) {
+  backend::Device& owner = deviceAt(mapping.allocation->place()).backend();
+  const std::vector<Grant> either = both(wanted, mapping.applied);
+  for (const Grant& grant : either) {
+    const CUmemAccess_flags flags = flagsOf(wanted, grant.place);
+    if (flags == flagsOf(mapping.applied, grant.place)) continue;
+    backend::Device& device = deviceAt(grant.place).backend();
+    VG_CHECK(device.grant(owner, address, mapping.bytes, protectionOf(flags)));
+    mapping.applied = with(std::move(mapping.applied), {grant.place, flags});
+  }
+  return CUDA_SUCCESS;
+}
+
+// Makes the pages of a mapping allow this. After an error they may allow some of it; allowing less never fails.
+CUresult applyPages(uintptr_t start, Mapping& mapping, const std::vector<Grant>& wanted, LingeringPages& lingering) {
+  auto* const address = reinterpret_cast<std::byte*>(start);
+  const Allocation& allocation = *mapping.allocation;
+  const alloc::PhysicalMemory& memory = *allocation.memory();
+  const bool ofDevice = memory.ofDevice();
+  const Protection before = widest(mapping.applied), now = widest(wanted);
+  if (now == Protection::None) {
+    if (before != Protection::None) memory.unmap(address, mapping.bytes);
+    mapping.applied.clear();
+    return CUDA_SUCCESS;
+  }
+  if (before == Protection::None) {
+    lingering.makeWay(start, mapping.bytes, ofDevice);
+    VG_CHECK(memory.map(address, mapping.offset, mapping.bytes, ofDevice ? Protection::None : now));
+    lingering.replace(start, mapping.bytes);
+    const CUmemLocation& home = allocation.properties().location;
+    if (home.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) host_register::placeOnNode(address, mapping.bytes, home.id);
+  } else if (!ofDevice && before != now) {
+    VG_CHECK(memory.protect(address, mapping.bytes, now));
+  }
+  if (!ofDevice) {
+    mapping.applied = wanted;
+    return CUDA_SUCCESS;
+  }
+  const CUresult granted = grantPages(address, mapping, wanted);
+  if (mapping.applied.empty()) memory.unmap(address, mapping.bytes);
+  return granted;
+}
+
 // A mapping and what its access is to be.
 struct Change {
   Mappings::iterator mapping;
-  std::vector<Grant> grants;
-  Protection before;
+  std::vector<Grant> grants, before;
 };
 
 // Widens the pages of all mappings or of none.
 CUresult widenAll(std::vector<Change>& changes, LingeringPages& lingering) {
   for (size_t i = 0; i < changes.size(); ++i) {
-    const auto& [start, mapping] = *changes[i].mapping;
-    const Protection wanted = std::max(widest(changes[i].grants), mapping.pages);
-    const CUresult applied = applyPages(start, changes[i].mapping->second, wanted, lingering);
+    auto& [start, mapping] = *changes[i].mapping;
+    const CUresult applied = applyPages(start, mapping, both(changes[i].grants, mapping.applied), lingering);
     if (applied == CUDA_SUCCESS) continue;
-    while (i--) (void)applyPages(changes[i].mapping->first, changes[i].mapping->second, changes[i].before, lingering);
+    for (size_t k = 0; k <= i; ++k)
+      (void)applyPages(changes[k].mapping->first, changes[k].mapping->second, changes[k].before, lingering);
     return applied;
   }
   return CUDA_SUCCESS;
@@ -112,8 +180,8 @@ CUresult widenAll(std::vector<Change>& changes, LingeringPages& lingering) {
 
 void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Point>& pending) {
   auto& [start, what] = *mapping;
-  if (widest(what.grants) == what.pages) return;
-  if (pending.empty()) return (void)applyPages(start, what, widest(what.grants), all.lingering);
+  if (same(what.grants, what.applied)) return;
+  if (pending.empty()) return (void)applyPages(start, what, what.grants, all.lingering);
   all.late.push_back({start, what.record->id.load(std::memory_order_relaxed), pending});
 }
 
@@ -135,8 +203,7 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
   std::vector<Change> changes;
   for (auto mapping = section.first; mapping != section.last; ++mapping) {
     VG_CHECK(checkReach(grant, *mapping->second.allocation));
-    VG_CHECK(connect(grant, *mapping->second.allocation));
-    changes.push_back({mapping, with(mapping->second.grants, grant), mapping->second.pages});
+    changes.push_back({mapping, with(mapping->second.grants, grant), mapping->second.applied});
   }
   VG_CHECK(widenAll(changes, all.lingering));
   bool narrower = false;
@@ -145,7 +212,7 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
     mapping.grants = std::move(change.grants);
     mapping.record->access.store(accessOf(mapping.grants), std::memory_order_release);
     show(change.mapping->first, mapping);
-    narrower |= widest(mapping.grants) != mapping.pages;
+    narrower |= !same(mapping.grants, mapping.applied);
   }
   if (!narrower) return CUDA_SUCCESS;
   // Read once no copy is accepted any more that the narrower access forbids.
@@ -155,33 +222,6 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
 }
 
 }  // namespace
-
-Protection widest(const std::vector<Grant>& grants) {
-  unsigned flags = 0;
-  for (const Grant& grant : grants) flags |= static_cast<unsigned>(grant.flags);
-  return flags == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? Protection::None
-         : flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? Protection::Read
-                                                  : Protection::ReadWrite;
-}
-
-CUresult applyPages(uintptr_t start, Mapping& mapping, Protection wanted, LingeringPages& lingering) {
-  auto* const address = reinterpret_cast<std::byte*>(start);
-  const Allocation& allocation = *mapping.allocation;
-  if (wanted == mapping.pages) return CUDA_SUCCESS;
-  if (wanted == Protection::None) {
-    allocation.memory()->unmap(address, mapping.bytes);
-  } else if (mapping.pages == Protection::None) {
-    lingering.makeWay(start, mapping.bytes, allocation.memory()->ofDevice());
-    VG_CHECK(allocation.memory()->map(address, mapping.offset, mapping.bytes, wanted));
-    lingering.replace(start, mapping.bytes);
-    const CUmemLocation& home = allocation.properties().location;
-    if (home.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) host_register::placeOnNode(address, mapping.bytes, home.id);
-  } else {
-    VG_CHECK(allocation.memory()->protect(address, mapping.bytes, wanted));
-  }
-  mapping.pages = wanted;
-  return CUDA_SUCCESS;
-}
 
 CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grants, size_t count) {
   VG_CHECK(checkRange(start, bytes));
@@ -208,9 +248,7 @@ Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr ad
     if (lookup(address)) return CU_MEM_ACCESS_FLAGS_PROT_NONE;  // other memory of ours, whatever may touch it
     return fail(CUDA_ERROR_INVALID_VALUE, "nothing is mapped at %#llx", address);
   }
-  for (const Grant& grant : mapping->second.grants)
-    if (grant.place == place) return CUmemAccess_flags{grant.flags};
-  return CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return flagsOf(mapping->second.grants, place);
 }
 
 void VirtualState::sweep() {
@@ -220,7 +258,7 @@ void VirtualState::sweep() {
       return false;
     const auto mapping = mappings.find(narrowed.start);
     if (mapping != mappings.end() && mapping->second.record->id.load(std::memory_order_relaxed) == narrowed.id)
-      (void)applyPages(mapping->first, mapping->second, widest(mapping->second.grants), lingering);
+      (void)applyPages(mapping->first, mapping->second, mapping->second.grants, lingering);
     return true;
   });
 }

@@ -135,7 +135,7 @@ CUresult unmapAllocations(CUdeviceptr start, size_t bytes) {
   // Read once nobody can find the memory any more.
   const std::vector<Point> pending = pendingEverywhere();
   for (auto mapping = section.first; mapping != section.last; mapping = all.mappings.erase(mapping))
-    if (mapping->second.pages != alloc::Protection::None)
+    if (!mapping->second.applied.empty())
       all.lingering.unmap(mapping->first, mapping->second.bytes, mapping->second.allocation->memory(), pending);
   return CUDA_SUCCESS;
 }

@@ -22,8 +22,8 @@ struct Mapping {
   AllocationRef allocation;
   alloc::Record* record = nullptr;
   std::vector<Grant> grants = {};
-  // What the pages allow now; None: they are in no page table. Wider than the grants while the mapping is in `late`.
-  alloc::Protection pages = alloc::Protection::None;
+  // What the pages allow now; empty: they are in no page table. Wider than the grants while the mapping is in `late`.
+  std::vector<Grant> applied = {};
   alloc::Protection shown = alloc::Protection::None;  // to devices (shown_memory.h)
 };
 using Mappings = std::map<uintptr_t, Mapping>;
@@ -55,9 +55,5 @@ struct Section {
   Mappings::iterator first, last;
 };
 Result<Section> wholeMappings(Mappings& mappings, uintptr_t start, size_t bytes);
-
-// Makes the pages of a mapping allow this. CUDA_ERROR_OUT_OF_MEMORY: nothing has changed; narrowing never fails.
-CUresult applyPages(uintptr_t start, Mapping& mapping, alloc::Protection wanted, LingeringPages& lingering);
-alloc::Protection widest(const std::vector<Grant>& grants);
 
 }  // namespace vg::core::memory

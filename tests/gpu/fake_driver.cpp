@@ -128,6 +128,10 @@ size_t FakeDriver::ranges() const {
   const std::lock_guard guard(mutex_);
   return uvm_.ranges();
 }
+bool FakeDriver::sees(uint32_t gpu, const void* address) {
+  const std::lock_guard guard(mutex_);
+  return uvm_.translate(gpu, reinterpret_cast<uint64_t>(address), 1, false) != nullptr;
+}
 void FakeDriver::failNext(uint32_t objectClass, Status status) {
   const std::lock_guard guard(mutex_);
   failNext_[objectClass] = status;

@@ -54,6 +54,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   size_t openFiles() const;
   size_t objects() const;  // without the clients
   size_t ranges() const;
+  // Whether the first or the second GPU finds memory at the address.
+  bool sees(uint32_t gpu, const void* address);
   // The page of managed memory at this address.
   FakeUvm::Page managedPage(const void* address) const;
   uint64_t usedMemory() const { return used_; }

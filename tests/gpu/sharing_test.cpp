@@ -109,14 +109,45 @@ TEST_F(SharingTest, TheHostSeesAMappingWhenItNeedsIt) {
 
 TEST_F(SharingTest, WhatIsReadOnlyCannotBeFilled) {
   const alloc::PhysicalRef made = must(memory().create(2 * kMiB, Sharing::Private, ""));
-  ASSERT_EQ(made->map(addresses, 0, 2 * kMiB, Protection::Read), CUDA_SUCCESS);
-  ASSERT_EQ(made->protect(addresses, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
+  ASSERT_EQ(made->map(addresses, 0, 2 * kMiB, Protection::None), CUDA_SUCCESS);
+  ASSERT_EQ(one->grant(*one, addresses, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
   copy::Fill fill{addresses, 200'000, 200'000, 1, 7, 4};
   EXPECT_EQ(one->transfer().fill(fill), CUDA_SUCCESS);
   EXPECT_TRUE(finds(*one, addresses, 7));
-  ASSERT_EQ(made->protect(addresses, 2 * kMiB, Protection::Read), CUDA_SUCCESS);
+  ASSERT_EQ(one->grant(*one, addresses, 2 * kMiB, Protection::Read), CUDA_SUCCESS);
+  EXPECT_TRUE(finds(*one, addresses, 7));
   EXPECT_NE(one->transfer().fill(fill), CUDA_SUCCESS);
+  EXPECT_EQ(made->protect(addresses, 2 * kMiB, Protection::Read), CUDA_ERROR_NOT_SUPPORTED);
   made->unmap(addresses, 2 * kMiB);
+}
+
+TEST_F(SharingTest, AccessIsOfOneGpuAndEndsWhenItIsTakenAway) {
+  const alloc::PhysicalRef made = must(memory().create(4 * kMiB, Sharing::Private, ""));
+  ASSERT_EQ(made->map(addresses, 0, 4 * kMiB, Protection::None), CUDA_SUCCESS);
+  const auto seen = [&](const GpuDevice& device) { return fake.driver.sees(&device == other.get(), addresses); };
+  const auto grant = [&](GpuDevice& to, Protection protection) {
+    return to.grant(*one, addresses, 4 * kMiB, protection);
+  };
+  ASSERT_EQ(other->reach(*one), CUDA_SUCCESS);  // of the heap alone
+  EXPECT_FALSE(seen(*one));
+  EXPECT_FALSE(seen(*other));
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(grant(*other, Protection::ReadWrite), CUDA_SUCCESS);
+    EXPECT_FALSE(seen(*one));
+    EXPECT_EQ(other->transfer().fill({addresses, 200'000, 200'000, 1, 70u + round, 4}), CUDA_SUCCESS);
+    ASSERT_EQ(grant(*one, Protection::ReadWrite), CUDA_SUCCESS);
+    EXPECT_TRUE(finds(*one, addresses, 70u + round));
+    ASSERT_EQ(grant(*other, Protection::None), CUDA_SUCCESS);
+    ASSERT_EQ(grant(*other, Protection::None), CUDA_SUCCESS);
+    EXPECT_FALSE(seen(*other));
+    EXPECT_TRUE(finds(*one, addresses, 70u + round));
+    ASSERT_EQ(grant(*one, Protection::None), CUDA_SUCCESS);
+    EXPECT_FALSE(seen(*one));
+  }
+  ASSERT_EQ(grant(*one, Protection::ReadWrite), CUDA_SUCCESS);
+  EXPECT_TRUE(finds(*one, addresses, 71));
+  made->unmap(addresses, 4 * kMiB);
+  EXPECT_FALSE(finds(*one, addresses, 71));
 }
 
 TEST_F(SharingTest, ADescriptorCarriesTheMemoryAndItsLabel) {
@@ -213,6 +244,30 @@ TEST_F(SharingTest, PeersReachWhatThereIsAndWhatIsToCome) {
   made->unmap(addresses + 8 * kMiB, 10 * kMiB);
   memory().decommit(addresses, 4 * kMiB);
   EXPECT_FALSE(finds(*other, fill.base, fill.pattern));
+}
+
+TEST_F(SharingTest, PeersLeaveAsOftenAsTheyCame) {
+  ASSERT_EQ(memory().commit(addresses, 2 * kMiB), CUDA_SUCCESS);
+  alloc::SharedMemory shared;
+  ASSERT_EQ(memory().share(addresses, 2 * kMiB, shared), CUDA_SUCCESS);
+  std::byte* const there = addresses + 8 * kMiB;
+  ASSERT_EQ(shared.memory->map(there, 0, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
+  constexpr uint32_t peer = 1;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(other->reach(*one), CUDA_SUCCESS);
+    ASSERT_EQ(other->reach(*one), CUDA_SUCCESS);
+    other->leave(*one);
+    EXPECT_TRUE(fake.driver.sees(peer, addresses));
+    EXPECT_EQ(other->transfer().fill({there, 200'000, 200'000, 1, 8u + round, 4}), CUDA_SUCCESS);
+    other->leave(*one);
+    EXPECT_FALSE(fake.driver.sees(peer, addresses));
+    EXPECT_FALSE(fake.driver.sees(peer, there));
+    EXPECT_TRUE(finds(*one, addresses, 8u + round));
+  }
+  ASSERT_EQ(memory().commit(addresses + 2 * kMiB, 2 * kMiB), CUDA_SUCCESS);
+  EXPECT_FALSE(fake.driver.sees(peer, addresses + 2 * kMiB));
+  shared.memory->unmap(there, 2 * kMiB);
+  memory().decommit(addresses, 4 * kMiB);
 }
 
 struct OnABus : SharingTest {

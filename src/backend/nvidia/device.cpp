@@ -167,6 +167,15 @@ CUresult GpuDevice::reach(Device& peer) {
   return other.memory_.showTo({gpu_.get(), &known_});
 }
 
+void GpuDevice::leave(Device& peer) noexcept { static_cast<GpuDevice&>(peer).memory_.hideFrom({gpu_.get(), &known_}); }
+
+CUresult GpuDevice::grant(Device& owner, std::byte* start, size_t bytes, alloc::Protection protection) {
+  auto& other = static_cast<GpuDevice&>(owner);
+  if (&other != this && protection != alloc::Protection::None)
+    VG_CHECK(gpu_->uvm().enablePeers(gpu_->facts().uuid, other.gpu_->facts().uuid));
+  return other.memory_.mappings().grant({gpu_.get(), &known_}, start, bytes, protection);
+}
+
 // The kernel driver moves it to every GPU of the process.
 void GpuDevice::reachManaged(Device& owner) {
   if (const auto* const gpu = dynamic_cast<const GpuDevice*>(&owner)) known_.alsoAsk(gpu->managed_.ranges());

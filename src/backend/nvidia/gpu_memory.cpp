@@ -123,14 +123,27 @@ Result<alloc::PhysicalRef> GpuMemory::create(size_t bytes, alloc::Sharing sharin
       std::make_shared<const VideoMemory>(mappings_, VideoMemory::Part{std::move(object), 0, size}, sharing, label));
 }
 
+std::vector<Block*> GpuMemory::blocks() {
+  std::vector<Block*> blocks;
+  for (const auto& [start, piece] : pieces_) blocks.push_back(piece.block.get());
+  return blocks;
+}
+
 CUresult GpuMemory::showTo(const Peers::Peer& peer) {
+  VG_CHECK(mappings_.showTo(peer));
+  CUresult shown;
   {
     const std::lock_guard guard(mutex_);
-    std::vector<Block*> blocks;
-    for (const auto& [start, piece] : pieces_) blocks.push_back(piece.block.get());
-    VG_CHECK(peers_.add(peer, blocks));
+    shown = peers_.add(peer, blocks());
   }
-  return mappings_.showTo(peer);
+  if (shown != CUDA_SUCCESS) mappings_.hideFrom(peer);
+  return shown;
+}
+
+void GpuMemory::hideFrom(const Peers::Peer& peer) {
+  mappings_.hideFrom(peer);
+  const std::lock_guard guard(mutex_);
+  peers_.remove(peer, blocks());
 }
 
 }  // namespace vg::backend::nvidia

@@ -32,8 +32,10 @@ class GpuMemory final : public alloc::MemorySource {
 
   // What lies elsewhere than in the window.
   VideoMappings& mappings() { return mappings_; }
-  // The other GPU reaches all of it, also what is to come.
+  // The other GPU reaches all of it, also what is to come, but mappings by grant.
   CUresult showTo(const Peers::Peer& peer);
+  // Ends one showTo().
+  void hideFrom(const Peers::Peer& peer);
 
  private:
   struct Piece {
@@ -50,6 +52,7 @@ class GpuMemory final : public alloc::MemorySource {
   Pieces::iterator pieceWith(std::byte* start, size_t bytes);
   Pieces::iterator end(Pieces::iterator piece);
   void markLive(Piece& piece, size_t first, size_t end);
+  std::vector<Block*> blocks();
 
   Gpu& gpu_;
   VideoMappings mappings_;

@@ -4,17 +4,30 @@
 
 namespace vg::backend::nvidia {
 
+std::vector<Peers::Counted>::iterator Peers::find(const Peer& peer) {
+  return std::find_if(peers_.begin(), peers_.end(), [&](const Counted& other) { return other.peer.gpu == peer.gpu; });
+}
+
 CUresult Peers::add(const Peer& peer, const std::vector<Block*>& blocks) {
-  const auto same = [&](const Peer& other) { return other.gpu == peer.gpu; };
-  if (std::any_of(peers_.begin(), peers_.end(), same)) return CUDA_SUCCESS;
+  if (const auto known = find(peer); known != peers_.end()) {
+    ++known->times;
+    return CUDA_SUCCESS;
+  }
   for (size_t i = 0; i < blocks.size(); ++i) {
     const CUresult shown = showTo(peer, *blocks[i]);
     if (shown == CUDA_SUCCESS) continue;
     while (i--) hideFrom(peer, *blocks[i]);
     return shown;
   }
-  peers_.push_back(peer);
+  peers_.push_back({peer, 1});
   return CUDA_SUCCESS;
+}
+
+void Peers::remove(const Peer& peer, const std::vector<Block*>& blocks) {
+  const auto known = find(peer);
+  if (--known->times) return;
+  for (Block* const block : blocks) hideFrom(peer, *block);
+  peers_.erase(known);
 }
 
 void Peers::hideFrom(const Peer& peer, Block& block) {
@@ -23,15 +36,15 @@ void Peers::hideFrom(const Peer& peer, Block& block) {
 }
 
 CUresult Peers::showTo(const Peer& peer, Block& block) {
-  VG_CHECK(block.showTo(*peer.gpu));
+  VG_CHECK(block.showTo(*peer.gpu, false));
   peer.known->add(block.start(), block.bytes(), Place::Video);
   return CUDA_SUCCESS;
 }
 
 CUresult Peers::show(Block& block) {
   own_.add(block.start(), block.bytes(), Place::Video);
-  for (const Peer& peer : peers_) {
-    const CUresult shown = showTo(peer, block);
+  for (const Counted& counted : peers_) {
+    const CUresult shown = showTo(counted.peer, block);
     if (shown == CUDA_SUCCESS) continue;
     hide(block);
     return shown;
@@ -41,7 +54,7 @@ CUresult Peers::show(Block& block) {
 
 void Peers::hide(const Block& block) {
   own_.remove(block.start());
-  for (const Peer& peer : peers_) peer.known->remove(block.start());
+  for (const Counted& counted : peers_) counted.peer.known->remove(block.start());
 }
 
 }  // namespace vg::backend::nvidia

@@ -1,32 +1,57 @@
 #include "backend/nvidia/video_mappings.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace vg::backend::nvidia {
 
 CUresult VideoMappings::map(std::byte* start, const std::shared_ptr<const MemoryObject>& memory, size_t offset,
-                            size_t bytes, bool readOnly) {
-  VG_TRY(std::unique_ptr<Block> block, Block::show(start, memory, offset, bytes, readOnly));
+                            size_t bytes, bool byGrant) {
+  VG_TRY(std::unique_ptr<Block> block, Block::place(start, memory, offset, bytes));
   const std::lock_guard guard(mutex_);
-  if (hasPeers_) VG_CHECK(block->showToCpu());
-  VG_CHECK(peers_.show(*block));
+  if (!byGrant) {
+    VG_CHECK(block->showTo(memory->gpu(), false));
+    if (hasPeers_) VG_CHECK(block->showToCpu());
+    VG_CHECK(peers_.show(*block));
+  }
   if (!block->onCpu()) unseen_.fetch_add(1, std::memory_order_release);
-  blocks_[start] = std::move(block);
+  blocks_[start] = {std::move(block), byGrant, {}};
   return CUDA_SUCCESS;
 }
 
-CUresult VideoMappings::setReadOnly(std::byte* start, size_t bytes, bool readOnly) {
+CUresult VideoMappings::grant(const Peers::Peer& to, std::byte* start, size_t bytes, alloc::Protection protection) {
   const std::lock_guard guard(mutex_);
   for (auto at = blocks_.lower_bound(start); at != blocks_.end() && at->first < start + bytes; ++at)
-    VG_CHECK(at->second->setReadOnly(readOnly));
+    VG_CHECK(grant(to, at->second, protection));
+  return CUDA_SUCCESS;
+}
+
+// Another GPU's copies by the CPU ask that GPU's own mappings only, so the CPU sees what it reaches.
+CUresult VideoMappings::grant(const Peers::Peer& to, Shown& shown, alloc::Protection protection) {
+  const auto known = std::find_if(shown.granted.begin(), shown.granted.end(),
+                                  [&](const Peers::Peer& other) { return other.gpu == to.gpu; });
+  Block& block = *shown.block;
+  if (protection != alloc::Protection::None) {
+    if (to.gpu != &block.memory().gpu()) VG_CHECK(show(block));
+    VG_CHECK(block.showTo(*to.gpu, protection == alloc::Protection::Read));
+    if (known != shown.granted.end()) return CUDA_SUCCESS;
+    to.known->add(block.start(), block.bytes(), Place::Video);
+    shown.granted.push_back(to);
+  } else if (known != shown.granted.end()) {
+    to.known->remove(block.start());
+    block.hideFrom(*to.gpu);
+    shown.granted.erase(known);
+  }
   return CUDA_SUCCESS;
 }
 
 void VideoMappings::unmap(std::byte* start, size_t bytes) {
   const std::lock_guard guard(mutex_);
   for (auto at = blocks_.lower_bound(start); at != blocks_.end() && at->first < start + bytes;) {
-    peers_.hide(*at->second);
-    if (!at->second->onCpu()) unseen_.fetch_sub(1, std::memory_order_release);
+    const Block& block = *at->second.block;
+    if (!at->second.byGrant) peers_.hide(block);
+    for (const Peers::Peer& peer : at->second.granted) peer.known->remove(block.start());
+    if (!block.onCpu()) unseen_.fetch_sub(1, std::memory_order_release);
     at = blocks_.erase(at);
   }
 }
@@ -36,13 +61,13 @@ VideoMappings::Blocks::iterator VideoMappings::firstIn(const std::byte* start) {
   auto at = blocks_.upper_bound(start);
   if (at == blocks_.begin()) return at;
   const auto before = std::prev(at);
-  return start < before->first + before->second->bytes() ? before : at;
+  return start < before->first + before->second.block->bytes() ? before : at;
 }
 
 void VideoMappings::showToHost(const std::byte* start, size_t bytes) {
   if (!unseen_.load(std::memory_order_acquire)) return;
   const std::lock_guard guard(mutex_);
-  for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at) (void)show(*at->second);
+  for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at) (void)show(*at->second.block);
 }
 
 CUresult VideoMappings::show(Block& block) {
@@ -52,16 +77,26 @@ CUresult VideoMappings::show(Block& block) {
   return CUDA_SUCCESS;
 }
 
-// A peer's copies by the CPU ask the peer's own mappings only.
+std::vector<Block*> VideoMappings::forPeers() {
+  std::vector<Block*> blocks;
+  for (const auto& [start, shown] : blocks_)
+    if (!shown.byGrant) blocks.push_back(shown.block.get());
+  return blocks;
+}
+
 CUresult VideoMappings::showTo(const Peers::Peer& peer) {
   const std::lock_guard guard(mutex_);
-  std::vector<Block*> blocks;
-  for (const auto& [start, block] : blocks_) {
-    VG_CHECK(show(*block));
-    blocks.push_back(block.get());
-  }
-  hasPeers_ = true;
-  return peers_.add(peer, blocks);
+  const std::vector<Block*> blocks = forPeers();
+  for (Block* const block : blocks) VG_CHECK(show(*block));
+  VG_CHECK(peers_.add(peer, blocks));
+  ++hasPeers_;
+  return CUDA_SUCCESS;
+}
+
+void VideoMappings::hideFrom(const Peers::Peer& peer) {
+  const std::lock_guard guard(mutex_);
+  peers_.remove(peer, forPeers());
+  --hasPeers_;
 }
 
 }  // namespace vg::backend::nvidia

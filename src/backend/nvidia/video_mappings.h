@@ -1,6 +1,6 @@
-// Where video memory is mapped besides a heap's window: by virtual memory management, and what other processes share.
-// The host sees of it what it has asked for, as that costs as much as the GPU's mapping and few programs need it.
-// Thread-safe.
+// Where video memory is mapped besides a heap's window: by virtual memory management, which says of each GPU what it
+// may do, and what other processes share, which its own GPU and all peers reach. The host sees of it what it has asked
+// for, as that costs as much as the GPU's mapping and few programs need it. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "alloc/physical_memory.h"
 #include "backend/nvidia/peers.h"
 
 namespace vg::backend::nvidia {
@@ -16,28 +17,39 @@ class VideoMappings {
  public:
   explicit VideoMappings(KnownRanges& known) : peers_(known) {}
 
-  // Requires: reserved addresses that show nothing; multiples of 4 KiB inside the object.
+  // For the own GPU and the peers, or for those that grant() names. Requires: reserved addresses that show nothing;
+  // multiples of 4 KiB inside the object.
   CUresult map(std::byte* start, const std::shared_ptr<const MemoryObject>& memory, size_t offset, size_t bytes,
-               bool readOnly);
-  // Of all mappings in the range.
-  CUresult setReadOnly(std::byte* start, size_t bytes, bool readOnly);
+               bool byGrant);
+  // What a GPU, the own one or another, may do with all mappings in the range from now on. Requires: they are by grant;
+  // no work of the GPU needs what is taken away. CUDA_ERROR_OUT_OF_MEMORY changes nothing; taking away never fails.
+  CUresult grant(const Peers::Peer& to, std::byte* start, size_t bytes, alloc::Protection protection);
   // Ends all mappings in the range.
   void unmap(std::byte* start, size_t bytes);
   // Lets the host see all mappings in the range; where it cannot, it faults. Cheap when it sees all there are.
   void showToHost(const std::byte* start, size_t bytes);
-  // The other GPU reaches all of them, also those to come; then the host sees all of them, too.
+  // The other GPU reaches all that are not by grant, also those to come; then the host sees all of them, too.
   CUresult showTo(const Peers::Peer& peer);
+  // Ends one showTo().
+  void hideFrom(const Peers::Peer& peer);
 
  private:
-  using Blocks = std::map<const std::byte*, std::unique_ptr<Block>>;
+  struct Shown {
+    std::unique_ptr<Block> block;
+    bool byGrant;
+    std::vector<Peers::Peer> granted;
+  };
+  using Blocks = std::map<const std::byte*, Shown>;
   Blocks::iterator firstIn(const std::byte* start);
+  CUresult grant(const Peers::Peer& to, Shown& shown, alloc::Protection protection);
+  std::vector<Block*> forPeers();
   CUresult show(Block& block);
 
   std::atomic<size_t> unseen_{0};  // blocks that the host does not see
   std::mutex mutex_;
-  Peers peers_;            // guarded by mutex_
-  Blocks blocks_;          // by start; guarded by mutex_
-  bool hasPeers_ = false;  // guarded by mutex_
+  Peers peers_;          // guarded by mutex_
+  Blocks blocks_;        // by start; guarded by mutex_
+  size_t hasPeers_ = 0;  // how often; guarded by mutex_
 };
 
 }  // namespace vg::backend::nvidia

@@ -58,11 +58,7 @@ std::string VideoMemory::labelOf(Gpu& gpu, int descriptor) {
 }
 
 CUresult VideoMemory::map(std::byte* address, size_t offset, size_t bytes, alloc::Protection protection) const {
-  return mappings_.map(address, part_.object, part_.offset + offset, bytes, protection == alloc::Protection::Read);
-}
-
-CUresult VideoMemory::protect(std::byte* address, size_t bytes, alloc::Protection protection) const {
-  return mappings_.setReadOnly(address, bytes, protection == alloc::Protection::Read);
+  return mappings_.map(address, part_.object, part_.offset + offset, bytes, protection == alloc::Protection::None);
 }
 
 // The GPU's largest page that fits.

@@ -30,7 +30,6 @@ class VideoMemory final : public alloc::PhysicalMemory {
   bool ofDevice() const override { return true; }
   Identity identity() const override { return {0, part_.object->handle(), part_.offset}; }
   CUresult map(std::byte* address, size_t offset, size_t bytes, alloc::Protection protection) const override;
-  CUresult protect(std::byte* address, size_t bytes, alloc::Protection protection) const override;
   void unmap(std::byte* address, size_t bytes) const override { mappings_.unmap(address, bytes); }
   size_t pageBytes() const override;
   Result<int> duplicate() const override;

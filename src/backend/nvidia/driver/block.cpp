@@ -18,17 +18,16 @@ Result<std::unique_ptr<Block>> Block::createAt(Gpu& gpu, std::byte* start, const
   std::unique_ptr<Block> block(new Block(gpu, start, roundUp(request.bytes, request.pageBytes)));
   VG_TRY(block->memory_, MemoryObject::allocate(gpu, request));
   if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(block->showToCpu());
-  VG_CHECK(block->mapToGpu());
+  VG_CHECK(block->mapToGpu(false));
   return block;
 }
 
-Result<std::unique_ptr<Block>> Block::show(std::byte* start, std::shared_ptr<const MemoryObject> memory, size_t offset,
-                                           size_t bytes, bool readOnly) {
+Result<std::unique_ptr<Block>> Block::place(std::byte* start, std::shared_ptr<const MemoryObject> memory, size_t offset,
+                                            size_t bytes) {
   std::unique_ptr<Block> block(new Block(memory->gpu(), start, bytes));
   block->memory_ = std::move(memory);
   block->offset_ = offset;
-  block->readOnly_ = readOnly;
-  VG_CHECK(block->mapToGpu());
+  VG_CHECK(block->takeRange());
   return block;
 }
 
@@ -47,8 +46,7 @@ Result<std::unique_ptr<Block>> Block::create(Gpu& gpu, Addresses& addresses, con
 Result<std::unique_ptr<Block>> Block::pin(Gpu& gpu, void* start, size_t bytes, bool readOnly) {
   std::unique_ptr<Block> block(new Block(gpu, static_cast<std::byte*>(start), bytes));
   VG_TRY(block->memory_, MemoryObject::pin(gpu, start, bytes, readOnly));
-  block->readOnly_ = readOnly;
-  VG_CHECK(block->mapToGpu());
+  VG_CHECK(block->mapToGpu(readOnly));
   return block;
 }
 
@@ -69,32 +67,22 @@ Result<std::unique_ptr<Block>> Block::createPinned(Gpu& gpu, Addresses& addresse
   return block;
 }
 
-CUresult Block::mapToGpu() {
+CUresult Block::takeRange() {
   VG_CHECK(gpu_.uvm().createRange(address(), bytes_));
   ranged_ = true;
-  return mapFor(gpu_);
-}
-
-CUresult Block::mapFor(const Gpu& gpu) {
-  return gpu_.uvm().mapMemory(gpu.facts().uuid, address(), bytes_, memory_->handle(), offset_, readOnly_);
-}
-
-CUresult Block::setReadOnly(bool readOnly) {
-  readOnly_ = readOnly;
-  VG_CHECK(mapFor(gpu_));
-  for (const Gpu* peer : peers_) VG_CHECK(mapFor(*peer));
   return CUDA_SUCCESS;
 }
 
-CUresult Block::showTo(Gpu& peer) {
-  VG_CHECK(mapFor(peer));
-  peers_.push_back(&peer);
-  return CUDA_SUCCESS;
+CUresult Block::mapToGpu(bool readOnly) {
+  VG_CHECK(takeRange());
+  return showTo(gpu_, readOnly);
 }
 
-void Block::hideFrom(const Gpu& peer) {
-  if (std::erase(peers_, &peer)) (void)gpu_.uvm().unmapMemory(peer.facts().uuid, address(), bytes_);
+CUresult Block::showTo(const Gpu& gpu, bool readOnly) {
+  return gpu_.uvm().mapMemory(gpu.facts().uuid, address(), bytes_, memory_->handle(), offset_, readOnly);
 }
+
+void Block::hideFrom(const Gpu& gpu) { (void)gpu_.uvm().unmapMemory(gpu.facts().uuid, address(), bytes_); }
 
 CUresult Block::showToCpu() {
   if (onCpu_) return CUDA_SUCCESS;

@@ -3,8 +3,6 @@
 // A block is one range of UVM, freed as a whole. Requires, for the destructor: no work of a GPU uses the block.
 #pragma once
 
-#include <vector>
-
 #include "backend/nvidia/driver/addresses.h"
 #include "backend/nvidia/driver/memory_object.h"
 
@@ -24,10 +22,10 @@ class Block {
   static Result<std::unique_ptr<Block>> pin(Gpu& gpu, void* start, size_t bytes, bool readOnly = false);
   // New pages of the process, at addresses of the shared reservation: what CPU and GPU both use often. Zeroed.
   static Result<std::unique_ptr<Block>> createPinned(Gpu& gpu, Addresses& addresses, size_t bytes);
-  // A part of an object that others may show elsewhere, at addresses that the caller owns and has reserved. The CPU
-  // sees it when showToCpu() was called. Requires: multiples of 4 KiB, inside the object.
-  static Result<std::unique_ptr<Block>> show(std::byte* start, std::shared_ptr<const MemoryObject> memory,
-                                             size_t offset, size_t bytes, bool readOnly);
+  // A part of an object that others may show elsewhere, at addresses that the caller owns and has reserved. A GPU sees
+  // it after showTo(), the CPU after showToCpu(). Requires: multiples of 4 KiB, inside the object.
+  static Result<std::unique_ptr<Block>> place(std::byte* start, std::shared_ptr<const MemoryObject> memory,
+                                              size_t offset, size_t bytes);
   ~Block();
   Block(const Block&) = delete;
 
@@ -37,27 +35,24 @@ class Block {
   const std::shared_ptr<const MemoryObject>& sharedMemory() const { return memory_; }
   uint64_t address(size_t offset = 0) const { return reinterpret_cast<uint64_t>(start_) + offset; }
 
-  // Changes what GPUs may do with it.
-  CUresult setReadOnly(bool readOnly);
   CUresult showToCpu();
   bool onCpu() const { return onCpu_; }
-  // Another GPU sees it, too, at the same addresses. Requires: the GPUs are peers (Uvm::enablePeers).
-  CUresult showTo(Gpu& peer);
-  // It does not any more, or never did.
-  void hideFrom(const Gpu& peer);
+  // This GPU sees it, at the same addresses, from now on in this way. Requires: it is the memory's own, or a peer of
+  // that (Uvm::enablePeers).
+  CUresult showTo(const Gpu& gpu, bool readOnly);
+  // It does not any more. Requires: showTo().
+  void hideFrom(const Gpu& gpu);
 
  private:
   Block(Gpu& gpu, std::byte* start, size_t bytes) : gpu_(gpu), start_(start), bytes_(bytes) {}
-  CUresult mapToGpu();
-  CUresult mapFor(const Gpu& gpu);
+  CUresult takeRange();
+  CUresult mapToGpu(bool readOnly);
 
   Gpu& gpu_;
   std::byte* const start_;
   const size_t bytes_;
   std::shared_ptr<const MemoryObject> memory_;
-  size_t offset_ = 0;  // in the memory
-  bool readOnly_ = false;
-  std::vector<Gpu*> peers_;
+  size_t offset_ = 0;           // in the memory
   Addresses* taken_ = nullptr;  // where the addresses go back to
   bool ranged_ = false;
   uint64_t kernelAddress_ = 0;  // of the CPU's mapping
