@@ -12,26 +12,34 @@ namespace {
 
 constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
 
-FaultSink* faultsOf(const Command& command) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return launch->faults;
-  if (const auto* copy = std::get_if<CopyCommand>(&command)) return copy->faults;
-  if (const auto* fill = std::get_if<FillCommand>(&command)) return fill->faults;
-  return nullptr;
+}  // namespace
+
+SentWork::Ending SentWork::endingOf(const Command& command) {
+  if (const auto* copy = std::get_if<CopyCommand>(&command)) return SentTransfer{copy->faults};
+  if (const auto* fill = std::get_if<FillCommand>(&command)) return SentTransfer{fill->faults};
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return *launch;
+  if (const auto* write = std::get_if<Write>(&command)) return *write;
+  if (const auto* stamp = std::get_if<Timestamp>(&command)) return *stamp;
+  return std::get<Wait>(command);
 }
 
-std::string nameOf(const Command& command) {
-  const auto* const launch = std::get_if<LaunchCommand>(&command);
+FaultSink* SentWork::faultsOf(const Ending& ending) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&ending)) return launch->faults;
+  const auto* const transfer = std::get_if<SentTransfer>(&ending);
+  return transfer ? transfer->faults : nullptr;
+}
+
+std::string SentWork::nameOf(const Ending& ending) {
+  const auto* const launch = std::get_if<LaunchCommand>(&ending);
   return launch ? "kernel " + launch->record->kernel->name() : "a copy";
 }
 
 // An assertion says so in words, then traps.
-bool assertionFailed(const Command& command) {
-  const auto* const launch = std::get_if<LaunchCommand>(&command);
+bool SentWork::assertionFailed(const Ending& ending) {
+  const auto* const launch = std::get_if<LaunchCommand>(&ending);
   KernelServices* const services = launch ? static_cast<const GpuKernel&>(*launch->record->kernel).services() : nullptr;
   return services && services->flush();
 }
-
-}  // namespace
 
 SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
     : device_(device),
@@ -56,7 +64,7 @@ void SentWork::add(const Command& command, Point done) {
   bool watch = false;
   {
     const std::lock_guard guard(mutex_);
-    entries_.push_back({command, done, sent.ok() ? *sent : ComputeEngine::Sent{}});
+    entries_.push_back({endingOf(command), done, sent.ok() ? *sent : ComputeEngine::Sent{}});
     added_.fetch_add(1, std::memory_order_release);
     watch = !watched_;
     watched_ = true;
@@ -134,7 +142,7 @@ void SentWork::waitFor(Entry& entry) {
 
 bool SentWork::overdue(Entry& entry) const {
   const uint64_t limit = device_.launchLimit();
-  if (!limit || !std::holds_alternative<LaunchCommand>(entry.command) || !entry.sent.first()) return false;
+  if (!limit || !std::holds_alternative<LaunchCommand>(entry.ending) || !entry.sent.first()) return false;
   const uint64_t now = monotonicNanoseconds();
   if (!entry.begun) entry.begun = now;
   return now - entry.begun > limit;
@@ -159,26 +167,26 @@ bool SentWork::ended(Entry& entry) {
 }
 
 void SentWork::reportFault(const Entry& entry, CUresult error) {
-  FaultSink* const faults = faultsOf(entry.command);
+  FaultSink* const faults = faultsOf(entry.ending);
   if (!faults || faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
   const Channel& channel = entry.sent.channel->channel();
   Fault fault =
       error == CUDA_ERROR_LAUNCH_TIMEOUT ? Fault{error, kRanTooLong} : examineFault(device_.gpu(), channel, error);
   if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
-  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.command).c_str(), fault.what.empty() ? "" : ": ",
+  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.ending).c_str(), fault.what.empty() ? "" : ": ",
          fault.what.c_str(), channel.describe().c_str());
-  if (assertionFailed(entry.command))
+  if (assertionFailed(entry.ending))
     faults->report(CUDA_ERROR_ASSERT, "an assertion failed");
   else
     faults->report(fault.error, "a fault in a kernel");
 }
 
 void SentWork::finish(const Entry& entry) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&entry.command)) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&entry.ending)) {
     if (launch->record->release) launch->record->release(launch->record);
-  } else if (const auto* stamp = std::get_if<Timestamp>(&entry.command)) {
+  } else if (const auto* stamp = std::get_if<Timestamp>(&entry.ending)) {
     *stamp->nanoseconds = device_.timestamp();
-  } else if (const auto* write = std::get_if<Write>(&entry.command)) {
+  } else if (const auto* write = std::get_if<Write>(&entry.ending)) {
     write->timeline->advance(write->value);
   }
   if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "backend/command.h"
@@ -39,8 +41,14 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   void remind();
 
  private:
-  struct Entry {
-    Command command;
+  struct SentTransfer {
+    FaultSink* faults;
+  };
+  // What there is to do when a command has ended.
+  using Ending = std::variant<SentTransfer, LaunchCommand, Wait, Write, Timestamp>;
+  // One line of the cache: threads hand these to each other at every launch.
+  struct alignas(64) Entry {
+    Ending ending;
     Point done;
     ComputeEngine::Sent sent;  // of a launch; no channel: it was not sent
     uint64_t begun = 0;        // when it was first seen with nothing before it, ns; under a limit only
@@ -53,6 +61,10 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   bool ended(Entry& entry);
   bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
+  static Ending endingOf(const Command& command);
+  static FaultSink* faultsOf(const Ending& ending);
+  static std::string nameOf(const Ending& ending);
+  static bool assertionFailed(const Ending& ending);
   void reportFault(const Entry& entry, CUresult error);
 
   GpuDevice& device_;

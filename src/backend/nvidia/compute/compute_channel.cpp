@@ -2,26 +2,44 @@
 
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 namespace vg::backend::nvidia {
 namespace {
 
 // A slot: descriptor, workspace of a cooperative grid, bank 0.
-constexpr size_t kWorkspaceAt = 448, kBankAt = 512;
+constexpr size_t kWorkspaceAt = 448, kBankAt = 512, kLine = 64;
 constexpr size_t kSlotBytes = (kBankAt + kDriverWords + ComputeChannel::kMostParameters + 511) / 512 * 512;
 constexpr size_t kLastGridAt = Channel::kInFlight * kSlotBytes;
-static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0);
+static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0 && Qmd::kBytes % kLine == 0);
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
 
+// Memory of the device that the CPU writes in lines: whole ones, one behind the other, each leave it at once.
+void writeLines(std::byte* to, const std::byte* from, size_t bytes) {
+#if defined(__x86_64__)
+  auto* const words = reinterpret_cast<__m128i*>(to);
+  for (size_t i = 0; i < bytes / sizeof(__m128i); ++i)
+    _mm_stream_si128(words + i, _mm_load_si128(reinterpret_cast<const __m128i*>(from) + i));
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
+// The descriptor, and bank 0 with the parameters behind the driver's words.
 void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const Grid& grid, const ComputeFacts& facts,
-               const GridEnd& end) {
-  // Made aside: the slot is memory of the device, which wants long stores.
-  alignas(64) std::byte words[kDriverWords];
-  writeDriverWords(words, address + kBankAt, code, grid, facts);
-  const Qmd descriptor = describe(code, grid, address + kBankAt, end);
-  std::memcpy(slot, descriptor.words().data(), Qmd::kBytes);
-  std::memcpy(slot + kBankAt, words, sizeof words);
+               const GridEnd& end, const std::byte* parameters, size_t bytes) {
+  alignas(kLine) std::byte bank[kDriverWords + ComputeChannel::kMostParameters + kLine];
+  writeDriverWords(bank, address + kBankAt, code, grid, facts);
+  if (bytes) std::memcpy(bank + kDriverWords, parameters, bytes);
+  const size_t used = kDriverWords + bytes, whole = (used + kLine - 1) / kLine * kLine;
+  std::memset(bank + used, 0, whole - used);
+  alignas(kLine) const Qmd descriptor = describe(code, grid, address + kBankAt, end);
+  writeLines(slot, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
+  writeLines(slot + kBankAt, bank, whole);
 }
 
 }  // namespace
@@ -84,8 +102,8 @@ Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const
     std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
     grid.workspace = slots_->address(at + kWorkspaceAt);
   }
-  writeSlot(slot, slots_->address(at), code, grid, facts_, {number, channel_.progressAddress(), lastGridAddress()});
-  if (bytes) std::memcpy(slot + kBankAt + code.parameterBase, parameters, bytes);
+  writeSlot(slot, slots_->address(at), code, grid, facts_, {number, channel_.progressAddress(), lastGridAddress()},
+            parameters, bytes);
   if (!channel_.done(lastGrid_)) host::acquire(push, lastGridAddress(), lastGrid_);
   schedule(push, slots_->address(at));
   lastGrid_ = number;
