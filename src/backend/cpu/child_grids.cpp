@@ -156,9 +156,8 @@ ChildGrids::Stream* ChildGrids::idleStream() {
     Stream* const stream = fireAndForget_[++nextIdle_ % fireAndForget_.size()];
     if (stream->last().done()) return stream;
   }
-  if (fireAndForget_.size() < kMostIdleStreams) fireAndForget_.push_back(makeStream());
-  return fireAndForget_.size() < kMostIdleStreams ? fireAndForget_.back()
-                                                  : fireAndForget_[nextIdle_ % fireAndForget_.size()];
+  if (fireAndForget_.size() == kMostIdleStreams) return fireAndForget_[nextIdle_ % kMostIdleStreams];
+  return fireAndForget_.emplace_back(makeStream());
 }
 
 // One that launches can be ordered in; null when there is none of the name.
