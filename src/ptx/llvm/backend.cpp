@@ -31,8 +31,8 @@
 #include <memory>
 
 #include "ptx/llvm/narrow_lanes.h"
-#include "ptx/llvm/single_loads.h"
 #include "ptx/llvm/row_lanes.h"
+#include "ptx/llvm/single_loads.h"
 #include "ptx/llvm/split_tests.h"
 #include "ptx/llvm/target_machines.h"
 #include "ptx/llvm/told_warps.h"
