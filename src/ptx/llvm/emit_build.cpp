@@ -189,8 +189,8 @@ void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& b
   b_.SetInsertPoint(after);
 }
 
-void Emitter::branchLikely(Value* condition, BB* likely, BB* rare) {
-  markRow(*b_.CreateCondBr(condition, likely, rare, llvm::MDBuilder(context_).createBranchWeights(2000, 1)));
+void Emitter::branchToRow(Value* condition, BB* rows, BB* lanes) {
+  markRow(*b_.CreateCondBr(condition, rows, lanes, llvm::MDBuilder(context_).createBranchWeights(2000, 1)));
 }
 
 llvm::AllocaInst* Emitter::entryAlloca(LType* type, const char* name, llvm::Align align) {

@@ -205,7 +205,7 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
   BB* const fast = newBlock("row");
   BB* const slow = newBlock("each");
   BB* const after = newBlock("after");
-  row ? branchLikely(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
+  row ? branchToRow(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
   const bool caching = std::exchange(caching_, false);
   b_.SetInsertPoint(fast);
   const Components quick = loadRow(straight, bits, count, mask, isVolatile);

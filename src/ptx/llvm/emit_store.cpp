@@ -181,7 +181,7 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
   BB* const fast = newBlock("row");
   BB* const slow = newBlock("each");
   BB* const after = newBlock("after");
-  row ? branchLikely(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
+  row ? branchToRow(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
   const bool caching = std::exchange(caching_, false);
   b_.SetInsertPoint(fast);
   storeRow(straight, bits, data, mask, isVolatile);

@@ -30,6 +30,13 @@ void Emitter::emitSyscall(const Instruction& i) {
     for (uint32_t c = 0; c < k_; ++c) chunks.push_back(asInteger(chunkOf(i.sources[source], c), bits));
     return spill(index, chunks);
   };
+  const auto answer = [&](llvm::AllocaInst* results, uint32_t bits) {
+    if (i.results.empty()) return;
+    Form form;
+    form.shape = {Shape::Varying, 0, false};
+    form.chunks = reload(results, integerType(bits));
+    finish(i, 0, std::move(form));
+  };
   Value* const mask = maskBits(mask_);
   if (name == "vprintf") {
     Value* const formats = array(0, 0, 64);
@@ -37,11 +44,7 @@ void Emitter::emitSyscall(const Instruction& i) {
     auto* const results = scratch(2);
     runtimeCall(offsetof(RuntimeCalls, print), b_.getVoidTy(),
                 {blockArgument_, warp_, mask, formats, arguments, results});
-    if (i.results.empty()) return;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    form.chunks = reload(results, b_.getInt32Ty());
-    return finish(i, 0, std::move(form));
+    return answer(results, 32);
   }
   if (name == "__assertfail") {
     Value* const message = array(0, 0, 64);
@@ -56,11 +59,7 @@ void Emitter::emitSyscall(const Instruction& i) {
     Value* const sizes = array(0, 0, 64);
     auto* const results = scratch(1);
     runtimeCall(offsetof(RuntimeCalls, allocate), b_.getVoidTy(), {blockArgument_, warp_, mask, sizes, results});
-    if (i.results.empty()) return;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    form.chunks = reload(results, b_.getInt64Ty());
-    return finish(i, 0, std::move(form));
+    return answer(results, 64);
   }
   if (name == kDeviceRuntimeCall) {
     Value* const functions = array(0, 0, 32);
@@ -68,11 +67,7 @@ void Emitter::emitSyscall(const Instruction& i) {
     auto* const results = scratch(2);
     runtimeCall(offsetof(RuntimeCalls, deviceRuntime), b_.getVoidTy(),
                 {blockArgument_, warp_, mask, functions, arguments, results});
-    if (i.results.empty()) return;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    form.chunks = reload(results, b_.getInt64Ty());
-    return finish(i, 0, std::move(form));
+    return answer(results, 64);
   }
   if (name == "free") {
     runtimeCall(offsetof(RuntimeCalls, release), b_.getVoidTy(), {blockArgument_, warp_, mask, array(0, 0, 64)});

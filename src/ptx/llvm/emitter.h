@@ -230,7 +230,8 @@ class Emitter {
   void ifTrue(Value* condition, const std::function<void()>& body, bool likely = false);
   // Runs body once for each lane of the mask, ascending, with the lane number as i32.
   void forEachLane(const Mask& mask, const std::function<void(Value* lane)>& body);
-  void branchLikely(Value* condition, BB* likely, BB* rare);
+  // To accesses of whole rows, or lane after lane (row_lanes.h).
+  void branchToRow(Value* condition, BB* rows, BB* lanes);
   llvm::AllocaInst* spill(uint32_t index, llvm::ArrayRef<Value*> chunks);  // to a scratch array
   Value* laneAddress(llvm::AllocaInst* array, Value* lane, LType* element);
   Chunks reload(llvm::AllocaInst* array, LType* element);

@@ -59,9 +59,14 @@ bool tellsOthers(const ptx::Instruction& i) {
   }
 }
 
+// That a lane stores.
+uint32_t bytesOf(const Instruction& i) {
+  return ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
+}
+
 bool mayStream(const Program& program, const Instruction& i) {
   if (i.sources[0] == kNone) return false;
-  const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
+  const uint32_t bytes = bytesOf(i);
   const Shape& shape = program.values[i.sources[0]].shape;
   return shape.straight() && shape.stride == int64_t{bytes} && bytes >= kLeast && program.blocks[i.block].loop == kNone;
 }
@@ -90,7 +95,7 @@ StreamedStores streamedStores(const Program& program) {
   for (const auto& [store, to] : stores) {
     if (loaded.count(to)) continue;
     out.stores.insert(store);
-    out.bytesPerThread += ptx::bitsOf(store->ast->type()) / 8 * std::max<uint32_t>(store->ast->vectorWidth, 1);
+    out.bytesPerThread += bytesOf(*store);
   }
   return out;
 }
