@@ -89,7 +89,7 @@ class Heap {
   size_t used() const { return usedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
   // Bytes kept committed although nothing lives there.
   size_t cached() const { return cachedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
-  // Gives all cached granules back to the source.
+  // Gives all cached granules back to the source, and what the source keeps to the system.
   void trim();
 
  private:

@@ -122,6 +122,7 @@ void Heap::giveBack(Run& run) {
 void Heap::trim() {
   std::lock_guard lock(mutex_);
   while (oldest_) evictOldest();
+  source_.trim();
 }
 
 void Heap::setWords(uint32_t first, uint32_t count, uintptr_t word) {

@@ -38,6 +38,8 @@ class MemorySource {
   // gave: as HostMemory's functions of these names, and by default those.
   virtual Result<PhysicalRef> create(size_t bytes, Sharing sharing, const char* label);
   virtual Result<PhysicalRef> import(int descriptor);
+  // Gives back what is kept of such memory for the next create().
+  virtual void trim() {}
   virtual std::string labelOf(int descriptor);
 
  protected:

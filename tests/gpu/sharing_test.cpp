@@ -75,7 +75,76 @@ TEST_F(SharingTest, MemoryShowsAtSeveralAddressesAndGoesWithTheLast) {
   last->unmap(addresses, 16 * kMiB);
   EXPECT_EQ(fake.driver.usedMemory(), used);
   made.reset();
+  memory().trim();  // or it is kept for the next
   EXPECT_EQ(fake.driver.usedMemory(), used - 4 * kMiB);
+}
+
+// Of 96 MiB 6 may lie unused.
+TEST_F(SharingTest, ReleasedMemoryIsHadAgainWithoutTheDriver) {
+  const auto create = [&](size_t bytes) { return must(memory().create(bytes, Sharing::Shareable, "")); };
+  const uint64_t used = fake.driver.usedMemory();
+  alloc::PhysicalRef made = create(2 * kMiB);
+  const auto identity = made->identity();
+  // What still shows somewhere is nobody else's.
+  ASSERT_EQ(made->map(addresses, 0, 2 * kMiB, Protection::ReadWrite), CUDA_SUCCESS);
+  const alloc::PhysicalMemory* const last = made.get();
+  alloc::PhysicalRef another = create(2 * kMiB);
+  EXPECT_FALSE(another->identity() == identity);
+  last->unmap(addresses, 2 * kMiB);
+  made.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), used + 4 * kMiB);
+  const size_t calls = fake.driver.calls();
+  made = create(2 * kMiB);
+  EXPECT_TRUE(made->identity() == identity);
+  made.reset();
+  EXPECT_EQ(fake.driver.calls(), calls);
+  // Of its size only.
+  const alloc::PhysicalRef larger = create(4 * kMiB);
+  EXPECT_EQ(fake.driver.usedMemory(), used + 8 * kMiB);
+  another.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), used + 8 * kMiB);
+  memory().trim();
+  EXPECT_EQ(fake.driver.usedMemory(), used + 4 * kMiB);
+}
+
+TEST_F(SharingTest, UnusedMemoryIsBoundedAndTheOldestGoesFirst) {
+  const uint64_t used = fake.driver.usedMemory();
+  std::vector<alloc::PhysicalRef> made;
+  for (int i = 0; i < 4; ++i) made.push_back(must(memory().create(2 * kMiB, Sharing::Private, "")));
+  const auto first = made[0]->identity(), newest = made[3]->identity();
+  alloc::PhysicalRef large = must(memory().create(8 * kMiB, Sharing::Private, ""));
+  for (alloc::PhysicalRef& memory : made) memory.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), used + 14 * kMiB);
+  large.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), used + 6 * kMiB);
+  for (alloc::PhysicalRef& again : made) again = must(memory().create(2 * kMiB, Sharing::Private, ""));
+  EXPECT_TRUE(made[0]->identity() == newest);
+  for (const alloc::PhysicalRef& again : made) EXPECT_FALSE(again->identity() == first);
+}
+
+TEST_F(SharingTest, UnusedMemoryGoesBeforeAnythingIsRefused) {
+  for (const size_t bytes : {2 * kMiB, 4 * kMiB}) must(memory().create(bytes, Sharing::Private, ""));
+  const uint64_t left = 96 * kMiB - fake.driver.usedMemory();
+  const alloc::PhysicalRef most = must(memory().create(left / (2 * kMiB) * 2 * kMiB, Sharing::Private, ""));
+  EXPECT_EQ(memory().commit(addresses, 6 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(memory().commit(addresses + 8 * kMiB, 2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+  memory().decommit(addresses, 6 * kMiB);
+}
+
+TEST_F(SharingTest, WhatOthersMayHaveIsNeverHadAgain) {
+  const uint64_t used = fake.driver.usedMemory();
+  const auto create = [&] { return must(memory().create(2 * kMiB, Sharing::Shareable, "a label")); };
+  alloc::PhysicalRef made = create();
+  const int descriptor = must(made->duplicate());
+  alloc::PhysicalRef imported = must(memory().import(descriptor));
+  fake.driver.close(descriptor);
+  made.reset();
+  imported.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), used);
+  made = create();
+  fake.driver.close(must(made->dmaBuf({{made, 0, 65536}})));
+  made.reset();
+  EXPECT_EQ(fake.driver.usedMemory(), used);
 }
 
 TEST_F(SharingTest, TheHostSeesAMappingWhenItNeedsIt) {

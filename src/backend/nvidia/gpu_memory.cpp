@@ -117,7 +117,7 @@ CUresult GpuMemory::unshare(std::byte* start, size_t bytes) {
 }
 
 Result<alloc::PhysicalRef> GpuMemory::create(size_t bytes, alloc::Sharing sharing, const char* label) {
-  VG_TRY(std::shared_ptr<const MemoryObject> object, MemoryObject::allocate(gpu_, {Where::Video, bytes, kHugePage}));
+  VG_TRY(std::shared_ptr<const MemoryObject> object, MemoryObject::allocateReusable(gpu_, bytes));
   const size_t size = object->bytes();
   return alloc::PhysicalRef(
       std::make_shared<const VideoMemory>(mappings_, VideoMemory::Part{std::move(object), 0, size}, sharing, label));

@@ -25,6 +25,7 @@ class GpuMemory final : public alloc::MemorySource {
   CUresult share(std::byte* start, size_t bytes, alloc::SharedMemory& shared) override;
   CUresult unshare(std::byte* start, size_t bytes) override;
   Result<alloc::PhysicalRef> create(size_t bytes, alloc::Sharing sharing, const char* label) override;
+  void trim() override { (void)gpu_.spare().trim(); }
   Result<alloc::PhysicalRef> import(int descriptor) override {
     return VideoMemory::import(gpu_, mappings_, descriptor);
   }

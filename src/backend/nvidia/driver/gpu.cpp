@@ -7,6 +7,7 @@ namespace {
 
 // The addresses that UVM may map for us: all that a process has, without the first page.
 constexpr uint64_t kSpaceBase = 0x1000, kSpaceBytes = 0x1FFFFFB000000;
+constexpr uint64_t kSpareShare = 16;  // the part of the memory that may lie unused
 
 }  // namespace
 
@@ -15,6 +16,7 @@ Result<std::unique_ptr<Gpu>> Gpu::open(Client& client, Uvm& uvm, const rm::CardI
   VG_TRY(gpu->file_, client.openGpu(card.minor));
   VG_CHECK(gpu->makeDevice());
   VG_TRY(gpu->facts_, askFacts(client, gpu->device_, gpu->subdevice_));
+  gpu->spare_ = std::make_unique<SpareMemory>(gpu->facts_.totalMemory / kSpareShare);
   const GpuClasses& classes = gpu->facts_.classes;
   if (!classes.usermode || !classes.channel || !classes.copy) {
     return fail(CUDA_ERROR_NOT_SUPPORTED, "%s has no channels that this library knows", gpu->facts_.name.c_str());
@@ -105,6 +107,7 @@ CUresult Gpu::boost() {
 }
 
 Gpu::~Gpu() {
+  spare_.reset();
   if (spaceRegistered_) uvm_.unregisterSpace(facts_.uuid);
   if (registered_) uvm_.unregisterGpu(facts_.uuid);
   if (registers_) munmap(registers_, rm::kUsermodeBytes);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backend/nvidia/driver/gpu_facts.h"
+#include "backend/nvidia/driver/spare_memory.h"
 #include "backend/nvidia/driver/uvm.h"
 
 namespace vg::backend::nvidia {
@@ -26,6 +27,8 @@ class Gpu {
   rm::Handle subdevice() const { return subdevice_; }
   rm::Handle addressSpace() const { return addressSpace_; }
   int file() const { return file_.descriptor(); }
+
+  SpareMemory& spare() { return *spare_; }
 
   Result<uint64_t> freeMemory() const { return askFreeMemory(client_, subdevice_); }
   Result<uint64_t> time() const { return askTime(client_, subdevice_); }
@@ -51,6 +54,7 @@ class Gpu {
   uint32_t instance_ = 0;
   rm::Handle device_ = 0, subdevice_ = 0, usermode_ = 0, addressSpace_ = 0;
   bool registered_ = false, spaceRegistered_ = false;
+  std::unique_ptr<SpareMemory> spare_;
   std::byte* registers_ = nullptr;
   uint64_t registersInKernel_ = 0;
   volatile uint32_t* doorbell_ = nullptr;

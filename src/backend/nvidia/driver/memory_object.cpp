@@ -44,10 +44,25 @@ Result<std::unique_ptr<MemoryObject>> MemoryObject::allocate(Gpu& gpu, const Mem
     placeInVideoMemory(p, request.pageBytes);
   else
     placeInSystemMemory(p);
-  const Client::Made made =
-      gpu.client().make(gpu.device(), video ? rm::kMemoryLocalUser : rm::kMemorySystem, &p, sizeof p);
+  const auto make = [&] {
+    return gpu.client().make(gpu.device(), video ? rm::kMemoryLocalUser : rm::kMemorySystem, &p, sizeof p);
+  };
+  Client::Made made = make();
+  if (made.status && video && gpu.spare().trim()) made = make();
   if (made.status) return refused(made.status, "%zu bytes of %s memory", request.bytes, video ? "video" : "system");
   return std::unique_ptr<MemoryObject>(new MemoryObject(gpu, made.handle, p.bytes, request.where));
+}
+
+Result<std::shared_ptr<const MemoryObject>> MemoryObject::allocateReusable(Gpu& gpu, size_t bytes) {
+  const size_t size = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  std::unique_ptr<MemoryObject> object = gpu.spare().take(size);
+  if (!object) {
+    VG_TRY(object, allocate(gpu, {Where::Video, size, kHugePage}));
+  }
+  return std::shared_ptr<const MemoryObject>(object.release(), [](MemoryObject* last) {
+    std::unique_ptr<MemoryObject> ended(last);
+    if (!ended->shared_.load(std::memory_order_relaxed)) last->gpu().spare().put(std::move(ended));
+  });
 }
 
 Result<std::unique_ptr<MemoryObject>> MemoryObject::pin(Gpu& gpu, void* start, size_t bytes, bool readOnly) {

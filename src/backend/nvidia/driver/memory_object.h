@@ -2,6 +2,7 @@
 // It has no address until it is mapped (block.h).
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "backend/nvidia/driver/gpu.h"
@@ -22,6 +23,9 @@ struct MemoryRequest {
 class MemoryObject {
  public:
   static Result<std::unique_ptr<MemoryObject>> allocate(Gpu& gpu, const MemoryRequest& request);
+  // Video memory in huge pages. When nobody has it any more the GPU keeps it for the next call, unless others were
+  // given a descriptor of it.
+  static Result<std::shared_ptr<const MemoryObject>> allocateReusable(Gpu& gpu, size_t bytes);
   // Pins pages that the process has. Requires: whole pages. `readOnly`: the process may only read them, and so may the
   // GPU.
   static Result<std::unique_ptr<MemoryObject>> pin(Gpu& gpu, void* start, size_t bytes, bool readOnly);
@@ -36,6 +40,8 @@ class MemoryObject {
   rm::Handle handle() const { return handle_; }
   size_t bytes() const { return bytes_; }
   Where where() const { return where_; }
+  // Somebody else may have it from now on, so that it is used for nothing else.
+  void noteShared() const { shared_.store(true, std::memory_order_relaxed); }
 
  private:
   MemoryObject(Gpu& gpu, rm::Handle handle, size_t bytes, Where where)
@@ -45,6 +51,7 @@ class MemoryObject {
   const rm::Handle handle_;
   const size_t bytes_;
   const Where where_;
+  mutable std::atomic<bool> shared_{false};
 };
 
 }  // namespace vg::backend::nvidia

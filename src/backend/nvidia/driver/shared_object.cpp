@@ -12,6 +12,7 @@ CUresult addParts(Gpu& gpu, const std::vector<ObjectPart>& parts, size_t first, 
   call.count = static_cast<uint32_t>(std::min<size_t>(parts.size() - first, rm::DmaBufCall::kMost));
   call.first = static_cast<uint32_t>(first);
   for (uint32_t i = 0; i < call.count; ++i) {
+    parts[first + i].object->noteShared();
     call.objects[i] = parts[first + i].object->handle();
     call.offsets[i] = parts[first + i].offset;
     call.bytes[i] = parts[first + i].bytes;
@@ -32,6 +33,7 @@ Result<int> exportObject(Gpu& gpu, const MemoryObject& object, const ExportNote&
   std::memcpy(call.note, note.bytes, sizeof call.note);
   call.objects[0] = object.handle();
   call.count = 1;
+  object.noteShared();
   if (const Status status = client.control(client.handle(), rm::kExportObjects, &call, sizeof call))
     return refused(status, "to export %zu bytes", object.bytes());
   return file.release();
