@@ -59,7 +59,7 @@ Result<alloc::Record*> allocateManagedRecord(size_t bytes, const alloc::Descript
   Result<alloc::Record*> first = heap.allocate(bytes, description);
   if (!first) trimHeaps();
   VG_TRY(alloc::Record* const record, first ? std::move(first) : heap.allocate(bytes, description));
-  if (backend::MovableMemory* const movable = movableMemory()) movable->forget(record->data(), bytes);
+  forgetAdvice(record->base.load(std::memory_order_relaxed), bytes);
   return record;
 }
 

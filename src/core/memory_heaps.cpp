@@ -178,6 +178,10 @@ size_t hostMemory() {
 
 Result<alloc::Heap&> deviceHeap(Device& device) { return heapOf(static_cast<unsigned>(device.ordinal())); }
 backend::MovableMemory* movableMemory() { return managedOwner().managedMemory(); }
+void forgetAdvice(CUdeviceptr start, size_t bytes) {
+  if (backend::MovableMemory* const movable = movableMemory())
+    movable->forget(reinterpret_cast<std::byte*>(start), bytes);
+}
 Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
 Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
 Result<alloc::Heap&> poolHeap(Device& device) { return heapOf(poolWindow(static_cast<unsigned>(device.ordinal()))); }

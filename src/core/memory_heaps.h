@@ -30,6 +30,8 @@ Result<alloc::Heap&> managedHeap();
 Result<alloc::Heap&> pinnedHeap();
 // Who moves managed memory; null: nobody, because all devices work in the host's memory.
 backend::MovableMemory* movableMemory();
+// A new allocation of managed memory: who moves it is to know nothing of what was said of an earlier one.
+void forgetAdvice(CUdeviceptr start, size_t bytes);
 // What the pools of a device share; they count what they have reserved against the device's heap.
 Result<alloc::Heap&> poolHeap(Device& device);
 

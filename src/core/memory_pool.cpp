@@ -16,16 +16,26 @@
 
 namespace vg::core::memory {
 
+namespace {
+
+Result<CUdeviceptr> allocateFrom(Pool& pool, Stream& stream, size_t bytes) {
+  if (Result<CUdeviceptr> first = pool.allocate(stream, bytes); first.ok() || first.error() != CUDA_ERROR_OUT_OF_MEMORY)
+    return first;
+  collectReleased(true);  // streams may hold what is missing
+  return pool.allocate(stream, bytes);
+}
+
+}  // namespace
+
 Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool) {
   VG_CHECK(stream.context().state());
   if (!bytes) return CUdeviceptr{0};
   if (!pool) pool = &pools::current(stream.context().device());
   if (pool->imported()) return fail(CUDA_ERROR_INVALID_VALUE, "an imported pool hands out nothing");
-  if (Result<CUdeviceptr> first = pool->allocate(stream, bytes);
-      first.ok() || first.error() != CUDA_ERROR_OUT_OF_MEMORY)
-    return first;
-  collectReleased(true);  // streams may hold what is missing
-  return pool->allocate(stream, bytes);
+  Result<CUdeviceptr> address = allocateFrom(*pool, stream, bytes);
+  if (pool->managed() && address.ok()) [[unlikely]]
+    forgetAdvice(*address, bytes);
+  return address;
 }
 
 namespace {

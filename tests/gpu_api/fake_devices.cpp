@@ -1,0 +1,54 @@
+#include "gpu_api/fake_devices.h"
+
+#include <cstdlib>
+
+#include "backend/cpu/kernel_faults.h"
+#include "backend/registry.h"
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+FakeDriver::Description twoGpus() {
+  FakeDriver::Description description;
+  description.gpus = 2;
+  description.memory = uint64_t{1} << 30;
+  description.program = moveUnits;
+  return description;
+}
+
+FakeGpu& fake() {
+  static auto* const made = new FakeGpu(twoGpus());  // never destroyed, as the devices are not
+  return *made;
+}
+
+backend::Device* createGpu(int ordinal) {
+  using namespace backend::nvidia;
+  rm::CardInfo cards[4];
+  if (ordinal >= must(fake().client->cards(cards, 4))) return nullptr;
+  std::unique_ptr<Gpu> gpu =
+      ordinal ? must(Gpu::open(*fake().client, *fake().uvm, cards[ordinal])) : std::move(fake().gpu);
+  const backend::Traits traits = must(traitsOf(*gpu));
+  backend::cpu::faults::arm();
+  return new GpuDevice(std::move(gpu), fake().addresses(), traits);
+}
+
+}  // namespace
+
+FakeDriver& fakeDriver() { return fake().driver; }
+
+void ApiTest::SetUp() {
+  setenv("VERDIGRIS_DEVICES", "gpu:all", 1);
+  OK(cuInit(0));
+  OK(cuDevicePrimaryCtxRetain(&otherContext, 1));
+  OK(cuDevicePrimaryCtxRetain(&context, 0));
+  OK(cuCtxSetCurrent(context));
+}
+
+}  // namespace vg::testing
+
+namespace vg::backend {
+
+const Kind kKinds[] = {{"gpu", testing::createGpu}, {nullptr, nullptr}};
+
+}  // namespace vg::backend
