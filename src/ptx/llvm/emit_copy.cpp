@@ -23,33 +23,59 @@ llvm::Value* Emitter::bytesToRead(const Instruction& i, uint32_t chunk, uint32_t
                          llvm::ConstantInt::get(words, bytes));
 }
 
-// Elements of which lanes read as many bytes as `bound` leaves from byte `first` on, byte by byte.
-llvm::Value* Emitter::loadBytes(Value* addresses, uint32_t bits, Value* bound, uint32_t first, Value* lanes) {
-  LType* const type = vectorOf(integerType(bits));
-  Value* out = llvm::ConstantInt::get(type, 0);
-  for (uint32_t byte = 0; byte < bits / 8; ++byte) {
-    Value* const inside = b_.CreateICmpUGT(bound, llvm::ConstantInt::get(bound->getType(), first + byte));
-    Value* const at = b_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), byte));
-    Value* const one = gather(at, 8, b_.CreateAnd(inside, lanes), false);
-    Value* const read = b_.CreateSelect(inside, one, llvm::Constant::getNullValue(one->getType()));
-    out = b_.CreateOr(out, b_.CreateShl(b_.CreateZExt(read, type), llvm::ConstantInt::get(type, byte * 8)));
-  }
-  return out;
+// Bytes of lanes that read a part of what they write, one after another; `bound` says how many. The rest is there.
+void Emitter::copyParts(const Address& to, const Address& from, const Chunks& bound, const Mask& lanes) {
+  LType* const wide = b_.getInt64Ty();
+  const auto placesOf = [&](const Address& a) {
+    Chunks places;
+    for (uint32_t c = 0; c < k_; ++c) places.push_back(addressChunk(a, c));
+    return places;
+  };
+  auto* const targets = spill(0, placesOf(to));
+  auto* const origins = spill(1, placesOf(from));
+  auto* const bounds = spill(2, bound);
+  forEachLane(lanes, [&](Value* lane) {
+    Value* const target = b_.CreateLoad(wide, laneAddress(targets, lane, wide));
+    Value* const origin = b_.CreateLoad(wide, laneAddress(origins, lane, wide));
+    Value* const count =
+        b_.CreateZExt(b_.CreateLoad(b_.getInt32Ty(), laneAddress(bounds, lane, b_.getInt32Ty())), wide);
+    BB* const before = b_.GetInsertBlock();
+    BB* const loop = newBlock("bytes");
+    BB* const after = newBlock("after");
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    auto* const byte = b_.CreatePHI(wide, 2);
+    byte->addIncoming(b_.getInt64(0), before);
+    b_.CreateStore(b_.CreateLoad(b_.getInt8Ty(), pointer(b_.CreateAdd(origin, byte))),
+                   pointer(b_.CreateAdd(target, byte)));
+    Value* const next = b_.CreateAdd(byte, b_.getInt64(1));
+    byte->addIncoming(next, loop);
+    b_.CreateCondBr(b_.CreateICmpULT(next, count), loop, after);
+    b_.SetInsertPoint(after);
+  });
 }
 
-Emitter::Components Emitter::loadLimited(const Instruction& i, const Address& source, uint32_t bits, uint32_t count,
-                                         const Mask& mask) {
-  Components data(count);
-  const Chunks lanes = chunksOf(mask);
+// Most lanes read all that they write or nothing. They are loaded at once, and a few that read a part follow.
+void Emitter::copyLimited(const Instruction& i, const Address& to, const Address& from, uint32_t bits, uint32_t count,
+                          const Mask& mask) {
+  const uint32_t bytes = count * bits / 8;
+  Chunks bound;
+  Mask whole, some;
+  whole.full = some.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const bound = bytesToRead(i, c, count * bits / 8);
-    for (uint32_t n = 0; n < count; ++n) {
-      Value* const addresses =
-          b_.CreateAdd(addressChunk(source, c), llvm::ConstantInt::get(vectorOf(b_.getInt64Ty()), uint64_t{n} * 8));
-      data[n].push_back(loadBytes(addresses, bits, bound, n * 8, lanes[c]));
-    }
+    bound.push_back(bytesToRead(i, c, bytes));
+    Value* const all = llvm::ConstantInt::get(bound[c]->getType(), bytes);
+    whole.chunks.push_back(b_.CreateICmpUGE(bound[c], all));
+    some.chunks.push_back(b_.CreateAnd(b_.CreateICmpULT(bound[c], all), b_.CreateIsNotNull(bound[c])));
   }
-  return data;
+  Components data = loadLanes(from, bits, count, both(mask, whole), false);
+  for (Chunks& elements : data)
+    for (uint32_t c = 0; c < k_; ++c)
+      elements[c] = b_.CreateSelect(whole.chunks[c], elements[c], llvm::Constant::getNullValue(elements[c]->getType()));
+  storeLanes(to, bits, data, mask, false);
+  if (program_.values[i.sources[3]].type == Class::Pred) return;
+  const Mask parts = both(mask, some);
+  ifTrue(anyLane(parts), [&] { copyParts(to, from, bound, parts); });
 }
 
 uint32_t Emitter::bytesToCopy(const Instruction& i) {
@@ -72,9 +98,8 @@ void Emitter::copyAsync(const Instruction& i) {
   for (Address* address : {&to, &from})
     if (address->shape.uniform()) address->shape = {Shape::Varying, 0, false};
   const uint32_t bits = bytes == 4 ? 32 : 64, count = bytes == 16 ? 2 : 1;
-  const Components data = isLimited(program_, i, bytes) ? loadLimited(i, from, bits, count, mask)
-                                                        : loadLanes(from, bits, count, mask, false);
-  storeLanes(to, bits, data, mask, false);
+  if (isLimited(program_, i, bytes)) return copyLimited(i, to, from, bits, count, mask);
+  storeLanes(to, bits, loadLanes(from, bits, count, mask, false), mask, false);
 }
 
 }  // namespace vg::ptx::gen

@@ -395,8 +395,9 @@ class Emitter {
   // --- emit_copy.cpp
   uint32_t bytesToCopy(const Instruction& i);
   Value* bytesToRead(const Instruction& i, uint32_t chunk, uint32_t bytes);
-  Value* loadBytes(Value* addresses, uint32_t bits, Value* bound, uint32_t first, Value* lanes);
-  Components loadLimited(const Instruction& i, const Address& source, uint32_t bits, uint32_t count, const Mask& mask);
+  void copyParts(const Address& to, const Address& from, const Chunks& bound, const Mask& lanes);
+  void copyLimited(const Instruction& i, const Address& to, const Address& from, uint32_t bits, uint32_t count,
+                   const Mask& mask);
   void copyAsync(const Instruction& i);
 
   // --- emit_alignment.cpp

@@ -232,5 +232,24 @@ KERNEL copies(ARGS) {
                  : "memory");
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
+  if (x < 32) seen += four[y][x * 4] + four[y][x * 4 + 1] * 3 + four[y][x * 4 + 2] * 5;
+  __syncthreads();
+  // All or nothing by a size and by a predicate, in some lanes, in rows, and in all.
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(place(&four[y][x])), "l"(in + y * 11 + x),
+               "r"((x ^ y) % 3 ? 4 : 0)
+               : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  seen = seen * 3 + four[y][(x + 1) % blockDim.x];
+  __syncthreads();
+  if (x < 32)
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.gt.s32 p, %3, 5;\n"
+        "cp.async.cg.shared.global [%0], [%1], 16, %2;\n@p cp.async.cg.shared.global [%0], [%1], 16, p;\n}" ::"r"(
+            place(&four[y][x * 4])),
+        "l"(in + (y * 4 + x) * 4), "r"(y & 1 ? 16 : n & 1), "r"(x)
+        : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
   out[linear()] = seen + (x < 32 ? four[y][x * 4] + four[y][x * 4 + 1] * 3 + four[y][x * 4 + 2] * 5 : 0);
 }
