@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/cpu/kernel_crowding.h"
+#include "backend/cpu/kernel_streaming.h"
 #include "base/result.h"
 #include "ptx/kernel_abi.h"
 #include "ptx/kernel_blob.h"
@@ -56,6 +57,7 @@ class LoadedKernel {
   void learn(uint64_t warps, uint64_t nanoseconds) const;
 
   KernelCrowding& crowding() const { return crowding_; }
+  KernelStreaming& streaming() const { return streaming_; }
   // Nanoseconds that a block took lately; 0 when none has run.
   uint64_t blockTime(uint32_t warps) const {
     return warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
@@ -73,6 +75,7 @@ class LoadedKernel {
   CodePages pages_;
   mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
   mutable KernelCrowding crowding_;
+  mutable KernelStreaming streaming_;
   size_t textSize_ = 0;
   std::vector<ptx::LineEntry> lines_;
   std::vector<ptx::AlignmentRule> alignments_;

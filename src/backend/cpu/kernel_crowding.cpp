@@ -2,18 +2,11 @@
 
 namespace vg::backend::cpu {
 
-uint32_t KernelCrowding::choose(uint32_t most) {
-  const uint64_t together = together_.load(std::memory_order_relaxed), alone = alone_.load(std::memory_order_relaxed);
-  if (most < 2 || !together) return most;
-  if (!alone) return 1;
-  const bool again = grids_.fetch_add(1, std::memory_order_relaxed) % kAgain == kAgain - 1;
-  return (alone < together) != again ? 1 : most;
-}
+uint32_t KernelCrowding::choose(uint32_t most) { return most < 2 || ways_.choose() == kTogether ? most : 1; }
 
 void KernelCrowding::learn(uint32_t threads, uint32_t most, uint64_t warps, uint64_t nanoseconds) {
-  if (most < 2 || !warps || nanoseconds < kWorthwhile) return;
-  std::atomic<uint64_t>& known = threads == 1 ? alone_ : together_;
-  known.store(nanoseconds * 1000 / threads / warps + 1, std::memory_order_relaxed);
+  if (most < 2 || nanoseconds < kWorthwhile) return;
+  ways_.learn(threads == 1 ? kAlone : kTogether, warps, nanoseconds / threads);
 }
 
 }  // namespace vg::backend::cpu

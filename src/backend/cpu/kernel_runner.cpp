@@ -175,11 +175,18 @@ bool independent(const RunningLaunch& launch) {
   return !launch.code->traits.polls && !launch.cooperative && clusterBlocks(launch) == 1;
 }
 
-// Whether the results are too large to be found in the caches afterwards.
+size_t lastCache() {
+  static const size_t bytes = os::lastCacheBytes();
+  return bytes;
+}
+
+// The bytes of results that may go past the caches.
+uint64_t streamable(const RunningLaunch& launch) {
+  return launch.blocks * launch.abi.threadsPerBlock * launch.code->traits.streamedPerThread;
+}
+
 bool streams(const RunningLaunch& launch) {
-  static const size_t cache = os::lastCacheBytes();
-  const uint64_t threads = launch.blocks * launch.abi.threadsPerBlock;
-  return independent(launch) && threads * launch.code->traits.streamedPerThread >= cache;
+  return independent(launch) && launch.code->streaming().choose(streamable(launch), lastCache());
 }
 
 uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
@@ -202,6 +209,8 @@ void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers
   const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, busy = launch.busy.load(std::memory_order_relaxed);
   launch.code->learn(warps, busy);
   const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks);
+  if (const uint64_t results = streamable(launch))
+    launch.code->streaming().learn(results, lastCache(), launch.abi.flags & ptx::kStreams, warps, busy);
   if (launch.code->traits.atomics) launch.code->crowding().learn(threads, static_cast<uint32_t>(most), warps, busy);
 }
 
