@@ -1,7 +1,7 @@
 // Copies between linear memory and arrays and copies of rows, beside memcpy of the same bytes in the same process.
 #include <cstring>
 
-#include "driver.h"
+#include "cases.h"
 
 namespace {
 

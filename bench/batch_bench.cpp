@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "driver.h"
+#include "cases.h"
 
 namespace vg::bench {
 namespace {

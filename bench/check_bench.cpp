@@ -8,7 +8,7 @@
 #include <ctime>
 #include <string>
 
-#include "driver.h"
+#include "cases.h"
 
 namespace {
 

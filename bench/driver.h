@@ -1,7 +1,6 @@
-// The built libcuda.so.1, opened as a program would, and what the benches of the API share.
+// The built libcuda.so.1, or another, opened as a program would.
 #pragma once
 
-#include <benchmark/benchmark.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -55,15 +54,6 @@ inline CUcontext start() {
   check(DRIVER(cuDevicePrimaryCtxRetain)(&context, 0), "cuDevicePrimaryCtxRetain");
   check(DRIVER(cuCtxSetCurrent)(context), "cuCtxSetCurrent");
   return context;
-}
-
-// The main function of a bench of google-benchmark: `prepare` starts the library and registers cases.
-inline int runBenchmarks(int count, char** arguments, void (*prepare)()) {
-  benchmark::Initialize(&count, arguments);
-  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
-  prepare();
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
 }
 
 }  // namespace vg::bench

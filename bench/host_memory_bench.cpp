@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "driver.h"
+#include "cases.h"
 
 namespace vg::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "driver.h"
+#include "cases.h"
 
 namespace vg::bench {
 namespace {

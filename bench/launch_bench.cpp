@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "driver.h"
+#include "cases.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "alloc/heap.h"
-#include "driver.h"
+#include "cases.h"
 
 namespace vg::bench {
 namespace {

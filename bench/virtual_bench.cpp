@@ -2,7 +2,7 @@
 // stand in targets.tsv.
 //
 //   build/release/bin/virtual_bench
-#include "driver.h"
+#include "cases.h"
 
 namespace vg::bench {
 namespace {
