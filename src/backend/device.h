@@ -168,6 +168,10 @@ class Device {
   // reached; then no work of theirs may need it. Requires: canReach(peer).
   virtual CUresult reach(Device& /*peer*/) { return CUDA_SUCCESS; }
   virtual void leave(Device& /*peer*/) noexcept {}
+  // The same of a range of the other's heaps alone, once each: what is committed there, now and later. A range is
+  // reached whole or not at all.
+  virtual CUresult reachRange(Device& /*peer*/, std::byte* /*start*/, size_t /*bytes*/) { return CUDA_SUCCESS; }
+  virtual void leaveRange(Device& /*peer*/, std::byte* /*start*/) noexcept {}
   // What its kernels may do with mappings of `owner`'s own memory that were made for grants (PhysicalMemory::map).
   // CUDA_ERROR_OUT_OF_MEMORY changes nothing; taking away never fails. Requires: owner is this or canReach(owner);
   // whole mappings; no work needs what is taken away.

@@ -122,15 +122,23 @@ struct ContextLife {
   }
 };
 
-std::vector<Point> pendingEverywhere() {
+namespace {
+
+// `device` null: of any.
+std::vector<Point> pendingIn(const Device* device) {
   std::vector<Point> points;
   contexts.forEach([&](Context& context) {
-    if (!context.alive() || streams::idle(context)) return;
+    if (!context.alive() || (device && &context.device() != device) || streams::idle(context)) return;
     const std::vector<Point> here = streams::pending(context);
     points.insert(points.end(), here.begin(), here.end());
   });
   return points;
 }
+
+}  // namespace
+
+std::vector<Point> pendingEverywhere() { return pendingIn(nullptr); }
+std::vector<Point> pendingOn(const Device& device) { return pendingIn(&device); }
 
 void Context::report(CUresult error, const char* reason) noexcept {
   int none = CUDA_SUCCESS;

@@ -136,6 +136,8 @@ uint64_t nextContextId();
 
 // The ends of all work that is queued in any context now.
 std::vector<Point> pendingEverywhere();
+// The same of one device's.
+std::vector<Point> pendingOn(const Device& device);
 
 // cuCtxCreate and cuCtxDestroy. Destroying waits for the context's work, ends its streams, modules, allocations and
 // stored values, and takes it off the calling thread's stack. A primary context cannot be destroyed so.

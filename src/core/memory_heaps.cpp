@@ -184,6 +184,9 @@ void forgetAdvice(CUdeviceptr start, size_t bytes) {
 }
 Result<alloc::Heap&> managedHeap() { return heapOf(managedWindow()); }
 Result<alloc::Heap&> pinnedHeap() { return heapOf(pinnedWindow()); }
+std::span<std::byte> poolAddresses(const Device& device) {
+  return {theTable.windowStart(poolWindow(static_cast<unsigned>(device.ordinal()))), theTable.windowBytes()};
+}
 Result<alloc::Heap&> poolHeap(Device& device) { return heapOf(poolWindow(static_cast<unsigned>(device.ordinal()))); }
 
 }  // namespace vg::core::memory

@@ -1,6 +1,8 @@
 // What the files of core/memory*.cpp share: the heaps, one a window, made at the first need and never destroyed.
 #pragma once
 
+#include <span>
+
 #include "alloc/address_space.h"
 #include "alloc/heap.h"
 #include "alloc/memory_source.h"
@@ -34,6 +36,7 @@ backend::MovableMemory* movableMemory();
 void forgetAdvice(CUdeviceptr start, size_t bytes);
 // What the pools of a device share; they count what they have reserved against the device's heap.
 Result<alloc::Heap&> poolHeap(Device& device);
+std::span<std::byte> poolAddresses(const Device& device);  // of that heap
 
 // Gives back what heaps keep for reuse: for when a device has no more although its account says otherwise.
 void trimHeaps();

@@ -200,6 +200,10 @@ CUresult checkAccess(const Pool& pool, const CUmemAccessDesc& wanted) {
   VG_TRY(Device & device, findDevice(wanted.location.id));
   if (none && pool.ofDevice() && &device == &pool.device())
     return fail(CUDA_ERROR_INVALID_DEVICE, "a device always reaches its own pools");
+  const bool own = !pool.ofDevice() || pool.managed() || &device == &pool.device();
+  if (all && !own && !device.reaches(pool.device()))
+    return unsupported("a pool of device %d for kernels of device %d, which do not reach it", pool.device().ordinal(),
+                       device.ordinal());
   return CUDA_SUCCESS;
 }
 
@@ -209,7 +213,7 @@ CUresult setPoolAccess(Pool& pool, const CUmemAccessDesc* map, size_t count) {
   if (!count) return fail(CUDA_ERROR_INVALID_VALUE, "no entries");
   for (size_t i = 0; i < count; ++i) VG_CHECK(checkAccess(pool, map[i]));
   for (size_t i = 0; i < count; ++i)
-    if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE) pool.setAccess(map[i].location.id, map[i].flags);
+    if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE) VG_CHECK(pool.setAccess(map[i].location.id, map[i].flags));
   return CUDA_SUCCESS;
 }
 

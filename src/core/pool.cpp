@@ -2,23 +2,61 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "alloc/watch.h"
 #include "base/log.h"
+#include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
+#include "core/memory_heaps.h"
 
 namespace vg::core::memory {
 
 Pool::Pool(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged)
     : properties_(properties), device_(device), heap_(heap), charged_(charged) {
-  if (ofDevice()) setAccess(device.ordinal(), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  if (ofDevice()) access_[device.ordinal()] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+// What its own heap keeps has nowhere to go but back.
+Pool::~Pool() {
+  for (int i = 0; i < deviceCount(); ++i)
+    if (access(i) != CU_MEM_ACCESS_FLAGS_PROT_NONE) (void)grant(i, false);
+  if (range_) ownHeap_->trim();
 }
 
 void Pool::own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> heap) {
   source_ = std::move(source);
   ownHeap_ = std::move(heap);
   heap_ = ownHeap_.get();
+}
+
+void Pool::own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap) {
+  range_ = std::move(range);
+  ownHeap_ = std::move(heap);
+  heap_ = ownHeap_.get();
+}
+
+// Devices that share the pages of the process need nothing.
+CUresult Pool::grant(int ordinal, bool all) {
+  if (!ofDevice() || managed() || imported() || source_ || ordinal == device_.ordinal()) return CUDA_SUCCESS;
+  backend::Device &other = deviceAt(ordinal).backend(), &owner = device_.backend();
+  const std::span<std::byte> addresses =
+      range_ ? std::span(reinterpret_cast<std::byte*>(range_->start()), range_->bytes()) : poolAddresses(device_);
+  if (all) return other.reachRange(owner, addresses.data(), addresses.size());
+  other.leaveRange(owner, addresses.data());
+  return CUDA_SUCCESS;
+}
+
+CUresult Pool::setAccess(int ordinal, CUmemAccess_flags flags) {
+  const std::lock_guard guard(accessMutex_);
+  if (access(ordinal) == flags) return CUDA_SUCCESS;
+  const bool all = flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (!all)
+    for (const Point& point : pendingOn(deviceAt(ordinal))) point.wait();
+  VG_CHECK(grant(ordinal, all));
+  access_[static_cast<size_t>(ordinal)].store(static_cast<uint8_t>(flags), std::memory_order_relaxed);
+  return CUDA_SUCCESS;
 }
 
 // Reserves what is needed, in steps. Requires: the lock.

@@ -3,7 +3,8 @@
 // Most pools have no memory of their own: they take it from a heap that all pools of the device (or the host) share and
 // give it back there; what they have reserved is an account, which counts against the device's memory. A pool that
 // other processes may share, or that lies on a node of the host, has a heap over a file of its own
-// (core/pool_source.h).
+// (core/pool_source.h); one of a device with memory of its own has a range of addresses and a heap of its own if other
+// devices may be let in there.
 //
 // Memory that a stream has freed stays with the pool: the same stream has it back at once, in stream order; others as
 // the pool's attributes allow. It returns to the heap when the pool is asked something, or needs room, after the host
@@ -18,6 +19,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "alloc/heap.h"
@@ -37,9 +39,11 @@ class Pool {
  public:
   // `heap`: where its memory comes from, null for an imported pool; `charged`: whose capacity it counts against.
   Pool(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged);
+  ~Pool();
 
   // Before anybody knows the pool: its own memory, or that of another process.
   void own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> heap);
+  void own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap);
   void import(alloc::PhysicalRef file) { file_ = std::move(file); }
 
   CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
@@ -79,9 +83,9 @@ class Pool {
   CUmemAccess_flags access(int ordinal) const {
     return static_cast<CUmemAccess_flags>(access_[static_cast<size_t>(ordinal)].load(std::memory_order_relaxed));
   }
-  void setAccess(int ordinal, CUmemAccess_flags flags) {
-    access_[static_cast<size_t>(ordinal)].store(static_cast<uint8_t>(flags), std::memory_order_relaxed);
-  }
+  // What a device's kernels may do with all memory of the pool from now on; taking away waits for the device's work.
+  // CUDA_ERROR_OUT_OF_MEMORY changes nothing. Requires: the device is the pool's own or reaches it.
+  CUresult setAccess(int ordinal, CUmemAccess_flags flags);
 
   // The handle is gone: nothing is allocated any more, what is allocated stays.
   void end();
@@ -105,6 +109,7 @@ class Pool {
   static constexpr size_t kStep = size_t{32} << 20;  // the vendor's driver reserves so much at a time
   static constexpr size_t kMaxDevices = 256;
 
+  CUresult grant(int ordinal, bool all);
   Result<CUdeviceptr> allocateNew(Stream& stream, size_t bytes);
   alloc::Record* heldBy(Stream& stream, size_t rounded);
   Result<CUdeviceptr> begin(alloc::Record& record, size_t bytes);
@@ -126,9 +131,11 @@ class Pool {
   alloc::Heap* heap_;
   alloc::Heap* const charged_;
   std::unique_ptr<PoolSource> source_;  // outlives ownHeap_
+  std::unique_ptr<PoolRange> range_;    // the same
   std::unique_ptr<alloc::Heap> ownHeap_;
   alloc::PhysicalRef file_;
-  std::atomic<uint8_t> access_[kMaxDevices] = {};
+  std::mutex accessMutex_;
+  std::atomic<uint8_t> access_[kMaxDevices] = {};    // written under accessMutex_
   std::atomic<bool> reuse_[3] = {true, true, true};  // by CUmemPool_attribute from 1 on
 
   std::atomic<uint32_t> lock_{0};  // guards what follows

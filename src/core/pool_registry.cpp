@@ -119,6 +119,32 @@ CUresult makeOwnMemory(Pool& pool) {
   return CUDA_SUCCESS;
 }
 
+// Whether other devices must be let in to what pools of this place hold.
+bool needsOwnRange(const Pool& pool) {
+  const Device& owner = pool.device();
+  if (!pool.ofDevice() || pool.managed() || owner.backend().hostAddressable()) return false;
+  for (int i = 0; i < deviceCount(); ++i)
+    if (deviceAt(i).reaches(owner)) return true;
+  return false;
+}
+
+// Gives the pool a heap over addresses of its own.
+CUresult makeOwnRange(Pool& pool) {
+  VG_TRY(std::unique_ptr<PoolRange> range, PoolRange::create(capacityOf(pool.properties(), pool.device())));
+  constexpr size_t kKept = size_t{1} << 30;
+  const alloc::HeapRange addresses{range->start(), range->bytes(), static_cast<unsigned>(pool.device().ordinal())};
+  auto heap =
+      std::make_unique<alloc::Heap>(table(), addresses, pool.device().backend().memory(), range->bytes(), kKept);
+  pool.own(std::move(range), std::move(heap));
+  return CUDA_SUCCESS;
+}
+
+CUresult makeOwn(Pool& pool) {
+  const bool onNode = !pool.managed() && pool.properties().location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  if (rawValue(pool.properties().handleTypes) || onNode) return makeOwnMemory(pool);
+  return needsOwnRange(pool) ? makeOwnRange(pool) : CUDA_SUCCESS;
+}
+
 // Requires: the mutex.
 Result<Entry&> entryOf(const PoolPlace& wanted) {
   VG_TRY(const PoolPlace place, withDefault(wanted));
@@ -225,9 +251,7 @@ Result<CUmemoryPool> createPool(const CUmemPoolProps& properties) {
   VG_TRY(alloc::Heap & heap, sharedHeap(place));
   VG_TRY(alloc::Heap* const charged, chargedHeap(place));
   Pool& pool = pools::make(own, deviceOf(place), &heap, charged);
-  const bool onNode = !pool.managed() && place.location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
-  if (!rawValue(properties.handleTypes) && !onNode) return pool.handle();
-  if (const CUresult result = makeOwnMemory(pool); result != CUDA_SUCCESS) {
+  if (const CUresult result = makeOwn(pool); result != CUDA_SUCCESS) {
     pool.end();
     pools::reclaim(pool);
     return result;

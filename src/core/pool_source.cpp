@@ -38,31 +38,33 @@ CUresult writeFacts(const alloc::PhysicalMemory& file, PoolFacts facts, size_t c
   return CUDA_SUCCESS;
 }
 
-void freeRange(uintptr_t start, size_t bytes) {
-  if (Result<alloc::AddressSpace&> space = addressSpace()) space->free(start, bytes);
-}
-
 }  // namespace
 
-Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node, const PoolFacts& facts) {
+Result<std::unique_ptr<PoolRange>> PoolRange::create(size_t capacity) {
   uintptr_t start = 0;
   VG_TRY(const size_t bytes, reserveUpTo(alloc::roundUp(capacity, alloc::kGranule), &start));
-  Result<alloc::PhysicalRef> file = alloc::HostMemory::create(bytes + sizeof(PoolFacts), alloc::Sharing::Shareable);
-  if (const CUresult result = file ? writeFacts(**file, facts, bytes) : file.error(); result != CUDA_SUCCESS) {
-    freeRange(start, bytes);
-    return result;
-  }
-  return std::unique_ptr<PoolSource>(new PoolSource(std::move(*file), start, bytes, node));
+  return std::unique_ptr<PoolRange>(new PoolRange(start, bytes));
+}
+
+PoolRange::~PoolRange() {
+  if (Result<alloc::AddressSpace&> space = addressSpace()) space->free(start_, bytes_);
+}
+
+Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node, const PoolFacts& facts) {
+  VG_TRY(std::unique_ptr<PoolRange> range, PoolRange::create(capacity));
+  const size_t bytes = range->bytes();
+  VG_TRY(alloc::PhysicalRef file, alloc::HostMemory::create(bytes + sizeof(PoolFacts), alloc::Sharing::Shareable));
+  VG_CHECK(writeFacts(*file, facts, bytes));
+  return std::unique_ptr<PoolSource>(new PoolSource(std::move(file), std::move(range), node));
 }
 
 PoolSource::~PoolSource() {
-  hideFromDevices(reinterpret_cast<std::byte*>(start_), capacity_);
-  file_->unmap(reinterpret_cast<std::byte*>(start_), capacity_);
-  freeRange(start_, capacity_);
+  hideFromDevices(reinterpret_cast<std::byte*>(start()), capacity());
+  file_->unmap(reinterpret_cast<std::byte*>(start()), capacity());
 }
 
 CUresult PoolSource::commit(std::byte* start, size_t bytes) {
-  const size_t offset = reinterpret_cast<uintptr_t>(start) - start_;
+  const size_t offset = reinterpret_cast<uintptr_t>(start) - range_->start();
   VG_CHECK(file_->map(start, offset, bytes, alloc::Protection::ReadWrite));
   if (node_ >= 0) host_register::placeOnNode(start, bytes, node_);
   showToDevices(start, bytes, false);

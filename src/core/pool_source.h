@@ -28,9 +28,27 @@ struct PoolFacts {
   uint32_t handleTypes;
 };
 
+// Addresses of a pool's own.
+class PoolRange {
+ public:
+  // For `capacity` bytes, less where the process has not so many left.
+  static Result<std::unique_ptr<PoolRange>> create(size_t capacity);
+  ~PoolRange();
+  PoolRange(const PoolRange&) = delete;
+
+  uintptr_t start() const { return start_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  PoolRange(uintptr_t start, size_t bytes) : start_(start), bytes_(bytes) {}
+
+  const uintptr_t start_;
+  const size_t bytes_;
+};
+
 class PoolSource final : public alloc::MemorySource {
  public:
-  // Addresses for `capacity` bytes, less where the process has not so many left. `node`: of the host, -1 for any.
+  // As PoolRange. `node`: of the host, -1 for any.
   static Result<std::unique_ptr<PoolSource>> create(size_t capacity, int node, const PoolFacts& facts);
   ~PoolSource();
   PoolSource(const PoolSource&) = delete;
@@ -38,17 +56,16 @@ class PoolSource final : public alloc::MemorySource {
   CUresult commit(std::byte* start, size_t bytes) override;
   void decommit(std::byte* start, size_t bytes) override;
 
-  uintptr_t start() const { return start_; }
-  size_t capacity() const { return capacity_; }
+  uintptr_t start() const { return range_->start(); }
+  size_t capacity() const { return range_->bytes(); }
   const alloc::PhysicalMemory& file() const { return *file_; }
 
  private:
-  PoolSource(alloc::PhysicalRef file, uintptr_t start, size_t capacity, int node)
-      : file_(std::move(file)), start_(start), capacity_(capacity), node_(node) {}
+  PoolSource(alloc::PhysicalRef file, std::unique_ptr<PoolRange> range, int node)
+      : file_(std::move(file)), range_(std::move(range)), node_(node) {}
 
   const alloc::PhysicalRef file_;
-  const uintptr_t start_;
-  const size_t capacity_;
+  const std::unique_ptr<PoolRange> range_;
   const int node_;
 };
 

@@ -169,6 +169,16 @@ CUresult GpuDevice::reach(Device& peer) {
 
 void GpuDevice::leave(Device& peer) noexcept { static_cast<GpuDevice&>(peer).memory_.hideFrom({gpu_.get(), &known_}); }
 
+CUresult GpuDevice::reachRange(Device& peer, std::byte* start, size_t bytes) {
+  auto& other = static_cast<GpuDevice&>(peer);
+  VG_CHECK(gpu_->uvm().enablePeers(gpu_->facts().uuid, other.gpu_->facts().uuid));
+  return other.memory_.showTo({gpu_.get(), &known_}, start, bytes);
+}
+
+void GpuDevice::leaveRange(Device& peer, std::byte* start) noexcept {
+  static_cast<GpuDevice&>(peer).memory_.hideFrom({gpu_.get(), &known_}, start);
+}
+
 CUresult GpuDevice::grant(Device& owner, std::byte* start, size_t bytes, alloc::Protection protection) {
   auto& other = static_cast<GpuDevice&>(owner);
   if (&other != this && protection != alloc::Protection::None)

@@ -65,6 +65,8 @@ class GpuDevice final : public Device {
   bool canReach(const Device& peer) const override;
   CUresult reach(Device& peer) override;
   void leave(Device& peer) noexcept override;
+  CUresult reachRange(Device& peer, std::byte* start, size_t bytes) override;
+  void leaveRange(Device& peer, std::byte* start) noexcept override;
   CUresult grant(Device& owner, std::byte* start, size_t bytes, alloc::Protection protection) override;
   void reachManaged(Device& owner) override;
   uint64_t timestamp() const override;

@@ -32,6 +32,10 @@ CUresult GpuMemory::make(std::byte* start, size_t bytes) {
   VG_TRY(std::unique_ptr<Block> block,
          Block::createAt(gpu_, start, {Where::Video, bytes, kHugePage}, SeenBy::GpuAndCpu));
   VG_CHECK(peers_.show(*block));
+  if (const CUresult shown = showToRanges(*block); shown != CUDA_SUCCESS) {
+    peers_.hide(*block);
+    return shown;
+  }
   Piece& piece = pieces_[start];
   piece.block = std::move(block);
   piece.live.assign(bytes / kHugePage, false);
@@ -39,6 +43,7 @@ CUresult GpuMemory::make(std::byte* start, size_t bytes) {
 }
 
 GpuMemory::Pieces::iterator GpuMemory::end(Pieces::iterator piece) {
+  hideFromRanges(*piece->second.block);
   peers_.hide(*piece->second.block);
   return pieces_.erase(piece);
 }
@@ -143,7 +148,58 @@ CUresult GpuMemory::showTo(const Peers::Peer& peer) {
 void GpuMemory::hideFrom(const Peers::Peer& peer) {
   mappings_.hideFrom(peer);
   const std::lock_guard guard(mutex_);
-  peers_.remove(peer, blocks());
+  std::vector<Block*> hidden = blocks();
+  std::erase_if(hidden, [&](const Block* block) { return seenInRange(peer, *block); });
+  peers_.remove(peer, hidden);
+}
+
+bool GpuMemory::seenInRange(const Peers::Peer& peer, const Block& block) const {
+  return std::any_of(ranges_.begin(), ranges_.end(),
+                     [&](const SeenRange& range) { return range.peer.gpu == peer.gpu && range.holds(block); });
+}
+
+CUresult GpuMemory::showToRanges(Block& block) {
+  for (const SeenRange& range : ranges_) {
+    const CUresult shown = range.holds(block) ? Peers::showTo(range.peer, block) : CUDA_SUCCESS;
+    if (shown == CUDA_SUCCESS) continue;
+    hideFromRanges(block);
+    return shown;
+  }
+  return CUDA_SUCCESS;
+}
+
+// The mapping ends with the block.
+void GpuMemory::hideFromRanges(const Block& block) {
+  for (const SeenRange& range : ranges_)
+    if (range.holds(block)) range.peer.known->remove(block.start());
+}
+
+CUresult GpuMemory::showTo(const Peers::Peer& peer, std::byte* start, size_t bytes) {
+  const std::lock_guard guard(mutex_);
+  const SeenRange range{peer, start, bytes};
+  std::vector<Block*> added = blocks();
+  std::erase_if(added, [&](const Block* block) { return !range.holds(*block) || peers_.has(peer); });
+  for (size_t i = 0; i < added.size(); ++i) {
+    const CUresult shown = Peers::showTo(peer, *added[i]);
+    if (shown == CUDA_SUCCESS) continue;
+    while (i--) Peers::hideFrom(peer, *added[i]);
+    return shown;
+  }
+  ranges_.push_back(range);
+  return CUDA_SUCCESS;
+}
+
+void GpuMemory::hideFrom(const Peers::Peer& peer, std::byte* start) {
+  const std::lock_guard guard(mutex_);
+  const auto range = std::find_if(ranges_.begin(), ranges_.end(), [&](const SeenRange& other) {
+    return other.peer.gpu == peer.gpu && other.start == start;
+  });
+  if (range == ranges_.end()) return;
+  const SeenRange ended = *range;
+  ranges_.erase(range);
+  if (peers_.has(peer)) return;
+  for (Block* const block : blocks())
+    if (ended.holds(*block)) Peers::hideFrom(peer, *block);
 }
 
 }  // namespace vg::backend::nvidia

@@ -37,6 +37,10 @@ class GpuMemory final : public alloc::MemorySource {
   CUresult showTo(const Peers::Peer& peer);
   // Ends one showTo().
   void hideFrom(const Peers::Peer& peer);
+  // The other GPU reaches what is committed in this range, now and later. Requires: no other range of this peer
+  // overlaps.
+  CUresult showTo(const Peers::Peer& peer, std::byte* start, size_t bytes);
+  void hideFrom(const Peers::Peer& peer, std::byte* start);
 
  private:
   struct Piece {
@@ -54,12 +58,23 @@ class GpuMemory final : public alloc::MemorySource {
   Pieces::iterator end(Pieces::iterator piece);
   void markLive(Piece& piece, size_t first, size_t end);
   std::vector<Block*> blocks();
+  // Ranges of these addresses that a GPU reaches besides what it reaches as a peer.
+  struct SeenRange {
+    Peers::Peer peer;
+    std::byte* start;
+    size_t bytes;
+    bool holds(const Block& block) const { return block.start() >= start && block.start() < start + bytes; }
+  };
+  bool seenInRange(const Peers::Peer& peer, const Block& block) const;
+  CUresult showToRanges(Block& block);
+  void hideFromRanges(const Block& block);
 
   Gpu& gpu_;
   VideoMappings mappings_;
   std::mutex mutex_;
-  Peers peers_;    // guarded by mutex_
-  Pieces pieces_;  // by start; guarded by mutex_
+  Peers peers_;                    // guarded by mutex_
+  Pieces pieces_;                  // by start; guarded by mutex_
+  std::vector<SeenRange> ranges_;  // guarded by mutex_
 };
 
 }  // namespace vg::backend::nvidia

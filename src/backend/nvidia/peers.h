@@ -22,6 +22,10 @@ class Peers {
   CUresult add(const Peer& peer, const std::vector<Block*>& blocks);
   // Requires: it is a peer, and does not use the blocks if that was added once.
   void remove(const Peer& peer, const std::vector<Block*>& blocks);
+  bool has(const Peer& peer) { return find(peer) != peers_.end(); }
+  // One block, for whoever is or is not a peer.
+  static CUresult showTo(const Peer& peer, Block& block);
+  static void hideFrom(const Peer& peer, Block& block);
   // Makes a new block known to the GPU that it was made for, and to all others. What fails leaves nothing.
   CUresult show(Block& block);
   // Nobody knows the block any more.
@@ -32,8 +36,6 @@ class Peers {
     Peer peer;
     unsigned times;
   };
-  static CUresult showTo(const Peer& peer, Block& block);
-  static void hideFrom(const Peer& peer, Block& block);
   std::vector<Counted>::iterator find(const Peer& peer);
 
   KnownRanges& own_;
