@@ -145,6 +145,23 @@ void load(const RowPlan& plan, const Words& offsets, Words (&raw)[4]) {
 
 inline uint32_t bitsOf(float value) { return __builtin_bit_cast(uint32_t, value); }
 
+// As floatOfHalf and halfOfFloat of texel.h.
+inline uint32_t widened(uint32_t half) {
+  const uint32_t magnitude = half & 0x7fff, shifted = magnitude << 13;
+  const uint32_t subnormal = bitsOf(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  const uint32_t finite = magnitude < 0x400 ? subnormal : shifted + (112u << 23);
+  return (half & 0x8000) << 16 | (magnitude < 0x7c00 ? finite : shifted + (224u << 23));
+}
+inline float roundedToHalf(float value) {
+  const uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
+  const uint32_t subnormal = bitsOf(__builtin_bit_cast(float, magnitude) + 0.5f) - bitsOf(0.5f);
+  const uint32_t tiny = bitsOf(static_cast<float>(static_cast<int32_t>(subnormal)) * 0x1p-24f);
+  const uint32_t normal = (magnitude + 0xfff + (magnitude >> 13 & 1)) & ~0x1fffu;
+  const uint32_t finite = magnitude < 0x38800000 ? tiny : normal;
+  const uint32_t large = magnitude > 0x7f800000 ? 0x7fffe000 : 0x7f800000;
+  return __builtin_bit_cast(float, (bits & 0x80000000) | (magnitude < 0x477ff000 ? finite : large));
+}
+
 // One channel of `bits` bits that begins at bit `shift` of `raw`.
 void decode(RowDecoding decoding, const Words& raw, unsigned shift, unsigned bits, Words& out) {
   const uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
@@ -172,6 +189,9 @@ void decode(RowDecoding decoding, const Words& raw, unsigned shift, unsigned bit
       }
       return;
     }
+    case RowDecoding::Half:
+      VG_LANES out[i] = widened(raw[i] >> shift & 0xffff);
+      return;
   }
 }
 
@@ -286,7 +306,8 @@ bool mixed(const RowPlan& plan, const RowPoints& points, RowTexels& out) {
     add(texels, weights[k], plan.channels, sums);
   }
   for (unsigned c = 0; c < plan.channels; ++c) {
-    if (plan.rounded) VG_LANES sums[c][i] = __builtin_floorf(sums[c][i] * 65535.0f + 0.5f) / 65535.0f;
+    if (plan.sums == RowSums::Half) VG_LANES sums[c][i] = roundedToHalf(sums[c][i]);
+    if (plan.sums == RowSums::Unorm8) VG_LANES sums[c][i] = __builtin_floorf(sums[c][i] * 65535.0f + 0.5f) / 65535.0f;
     VG_LANES out.words[c][i] = bitsOf(sums[c][i]);
   }
   clear(out, plan.channels);

@@ -37,6 +37,8 @@ std::optional<ChannelStorage> storageOf(const TextureView& view) {
       return narrow(RowDecoding::Signed, RowDecoding::Snorm, 1);
     case CU_AD_FORMAT_SIGNED_INT16:
       return narrow(RowDecoding::Signed, RowDecoding::Snorm, 2);
+    case CU_AD_FORMAT_HALF:
+      return ChannelStorage{RowDecoding::Half, 2};
     default:
       return std::nullopt;
   }
@@ -81,7 +83,8 @@ RowPlan planOf(const TextureView& view) {
   plan.unitBytes = static_cast<uint8_t>(bytes);
   const SamplerState& sampler = view.sampler;
   plan.linear = sampler.linear && ofFloats(view) && !view.buffer;
-  plan.rounded = plan.decoding == RowDecoding::Unorm && plan.channelBytes == 1;
+  if (plan.decoding == RowDecoding::Unorm && plan.channelBytes == 1) plan.sums = RowSums::Unorm8;
+  if (plan.decoding == RowDecoding::Half) plan.sums = RowSums::Half;
   plan.normalized = sampler.normalized;
   for (int axis = 0; axis < 3; ++axis)
     plan.addressing[axis] = view.buffer ? Addressing::Border : sampler.addressing[axis];

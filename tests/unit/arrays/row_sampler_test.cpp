@@ -29,7 +29,8 @@ constexpr Format kFormats[] = {
     {CU_AD_FORMAT_SIGNED_INT8, 2, true},     {CU_AD_FORMAT_SIGNED_INT8, 4, false},
     {CU_AD_FORMAT_UNSIGNED_INT16, 4, false}, {CU_AD_FORMAT_SIGNED_INT16, 1, false},
     {CU_AD_FORMAT_SIGNED_INT16, 2, true},    {CU_AD_FORMAT_UNSIGNED_INT32, 4, true},
-    {CU_AD_FORMAT_SIGNED_INT32, 1, true},
+    {CU_AD_FORMAT_SIGNED_INT32, 1, true},    {CU_AD_FORMAT_HALF, 1, true},
+    {CU_AD_FORMAT_HALF, 2, false},           {CU_AD_FORMAT_HALF, 4, false},
 };
 
 // A texture in memory of its own, of random bytes (random numbers where they are floats) with pitches of their own.
