@@ -33,4 +33,31 @@ SurfaceBytes locate(const TextureView& view, const SurfacePoint& point, size_t b
   return {run.memory && run.bytes >= bytes ? Is::Memory : Is::Nothing, run.memory};
 }
 
+bool locateRow(const TextureView& view, const SurfaceRow& row, size_t bytes, Edge edge, SurfaceOffsets& found) {
+  const Level& level = view.levels[0];
+  if (!view.base || level.tileRowBytes || level.tiling) return false;
+  const auto step = static_cast<int64_t>(bytes);
+  const auto slices = static_cast<int64_t>(layered(view.kind) ? view.layers : level.slices);
+  const int64_t lastX = static_cast<int64_t>(level.rowBytes) / step * step - step,
+                lastY = static_cast<int64_t>(level.rows) - 1, lastZ = slices - 1;
+  if (lastX < 0 || lastY < 0 || lastZ < 0) return false;
+  const size_t rowPitch = level.rowPitch, slicePitch = level.slicePitch;
+  uint32_t outside = 0;
+  int64_t misaligned = 0;
+  for (unsigned lane = 0; lane < kSurfaceLanes; ++lane) {
+    const bool active = row.active >> lane & 1;
+    const int64_t x = active ? row.x[lane] : 0, y = active ? row.y[lane] : 0, z = active ? row.z[lane] : 0;
+    const int64_t inX = std::clamp<int64_t>(x, 0, lastX), inY = std::clamp<int64_t>(y, 0, lastY),
+                  inZ = std::clamp<int64_t>(z, 0, lastZ);
+    misaligned |= x & (step - 1);
+    outside |= static_cast<uint32_t>((x != inX) | (y != inY) | (z != inZ)) << lane;
+    found.offset[lane] =
+        static_cast<size_t>(inX) + static_cast<size_t>(inY) * rowPitch + static_cast<size_t>(inZ) * slicePitch;
+  }
+  if (misaligned || (outside && edge == Edge::Trap)) return false;
+  found.base = view.base + level.offset + (layered(view.kind) ? view.firstLayer * slicePitch : 0);
+  found.inside = edge == Edge::Clamp ? row.active : row.active & ~outside;
+  return true;
+}
+
 }  // namespace vg::arrays

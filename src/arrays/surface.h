@@ -25,4 +25,21 @@ struct SurfaceBytes {
 // are faults.
 SurfaceBytes locate(const TextureView& view, const SurfacePoint& point, size_t bytes, Edge edge);
 
+inline constexpr unsigned kSurfaceLanes = 32;
+
+// The accesses of a warp's threads. Lanes that are not active may hold anything.
+struct SurfaceRow {
+  uint32_t active = 0;                                           // a bit for each lane
+  int32_t x[kSurfaceLanes], y[kSurfaceLanes], z[kSurfaceLanes];  // as in SurfacePoint
+};
+// Where they go: from `base`, for the lanes in `inside`; the others find nothing.
+struct SurfaceOffsets {
+  std::byte* base;
+  uint32_t inside;
+  size_t offset[kSurfaceLanes];
+};
+// What locate() says of each lane. False, and nothing is said, where one of them is a fault or the elements do not lie
+// in plain rows.
+bool locateRow(const TextureView& view, const SurfaceRow& row, size_t bytes, Edge edge, SurfaceOffsets& found);
+
 }  // namespace vg::arrays

@@ -348,6 +348,62 @@ bool readRow(const TextureForm& form, const arrays::RowPlan& plan, uint32_t mask
   return true;
 }
 
+template <class Word>
+void loadRow(const arrays::SurfaceOffsets& found, uint32_t components, uint64_t* lanes) {
+  for (uint32_t c = 0; c < components; ++c)
+    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) {
+      Word word{};
+      if (found.inside >> k & 1) std::memcpy(&word, found.base + found.offset[k] + c * sizeof word, sizeof word);
+      lanes[c * ptx::kWarpSize + k] = word;
+    }
+}
+template <class Word>
+void storeRow(const arrays::SurfaceOffsets& found, uint32_t components, const uint64_t* lanes) {
+  for (uint32_t c = 0; c < components; ++c)
+    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) {
+      const auto word = static_cast<Word>(lanes[c * ptx::kWarpSize + k]);
+      if (found.inside >> k & 1) std::memcpy(found.base + found.offset[k] + c * sizeof word, &word, sizeof word);
+    }
+}
+
+// All loads or stores of a surface at once, of 8 to 64 bits a component. False: nothing was done.
+bool moveRow(const TextureForm& form, const TextureView& view, uint32_t mask, uint64_t* lanes) {
+  const bool loads = form.operation == TextureOperation::Load;
+  if (!loads && form.operation != TextureOperation::Store) return false;
+  arrays::SurfaceRow row;
+  row.active = mask;
+  const uint64_t* slot = lanes + ptx::kTextureCoordinates * ptx::kWarpSize;
+  const auto take = [&](int32_t(&to)[arrays::kSurfaceLanes], bool given) {
+    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) to[k] = given ? static_cast<int32_t>(slot[k]) : 0;
+    slot += given ? ptx::kWarpSize : 0;
+  };
+  const int axes = axesOf(form.geometry);
+  const bool isLayers = isLayered(form.geometry);
+  if (isLayers) take(row.z, true);
+  take(row.x, true);
+  take(row.y, axes > 1);
+  if (!isLayers) take(row.z, axes > 2);
+  arrays::SurfaceOffsets found;
+  if (!arrays::locateRow(view, row, form.bits / 8 * form.components, static_cast<arrays::Edge>(form.edge), found))
+    return false;
+  const auto move = [&](auto word) {
+    using Word = decltype(word);
+    loads ? loadRow<Word>(found, form.components, lanes)
+          : storeRow<Word>(found, form.components, lanes + ptx::kTextureData * ptx::kWarpSize);
+    return true;
+  };
+  switch (form.bits) {
+    case 8:
+      return move(uint8_t{});
+    case 16:
+      return move(uint16_t{});
+    case 32:
+      return move(uint32_t{});
+    default:
+      return move(uint64_t{});
+  }
+}
+
 // The number that all lanes of `mask` name; 0 when they name several.
 uint64_t commonNumber(uint32_t mask, const uint64_t* lanes) {
   const uint64_t first = lanes[std::countr_zero(mask)];
@@ -364,6 +420,7 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
   uint64_t number = mask ? commonNumber(mask, lanes) : 0;
   const textures::Texture* texture = number ? named(block, number) : nullptr;
   if (texture && texture->plan.usable && readRow(form, texture->plan, mask, lanes)) return;
+  if (texture && texture->view.surface && moveRow(form, texture->view, mask, lanes)) return;
   for (uint32_t left = mask; left; left &= left - 1) {
     const auto index = static_cast<uint32_t>(std::countr_zero(left));
     const Caller caller{block, warp, 1u << index, line};
