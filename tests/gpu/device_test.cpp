@@ -43,7 +43,7 @@ struct Sink final : backend::FaultSink {
 FakeDriver::Description smallGpu() {
   FakeDriver::Description description;
   description.memory = 96 * kMiB;
-  description.program = moveUnits;
+  description.program = moveBoxes;
   return description;
 }
 

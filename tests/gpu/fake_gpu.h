@@ -20,24 +20,29 @@ T must(Result<T> result) {
   return std::move(result).value();
 }
 
-// What the kernels of VideoKernels do: the first moves units of 16 bytes, the second writes them.
-inline uint32_t moveUnits(const FakeGrid& grid, const FakeTranslate& translate) {
+// What the kernels of VideoKernels do: the first copies boxes, the second fills them. Refused with the code of a fault
+// when the grid does not cover a row.
+inline uint32_t moveBoxes(const FakeGrid& grid, const FakeTranslate& translate) {
+  namespace qmd = backend::nvidia::qmd;
   const bool copies = grid.program % backend::nvidia::kHugePage == 0;
-  const auto to = grid.parameter<uint64_t>(0), units = grid.parameter<uint64_t>(copies ? 16 : 8);
-  const backend::nvidia::Qmd& d = grid.descriptor;
-  if (units > uint64_t{d.get(backend::nvidia::qmd::kGridWidth)} * d.get(backend::nvidia::qmd::kBlockWidth) * 4)
-    return 13;
-  for (uint64_t i = 0; i < units; ++i) {
-    std::byte* const unit = translate(to + 16 * i, 16, true);
-    if (!unit) return 31;
-    if (copies) {
-      const std::byte* const from = translate(grid.parameter<uint64_t>(8) + 16 * i, 16, false);
-      if (!from) return 31;
-      std::memcpy(unit, from, 16);
-    } else {
-      for (int word = 0; word < 4; ++word) {
-        const auto value = grid.parameter<uint32_t>(16);
-        std::memcpy(unit + 4 * word, &value, 4);
+  const auto word = [&](size_t index) { return grid.parameter<uint64_t>(8 * index); };
+  const auto half = [&](size_t offset) { return grid.parameter<uint32_t>(offset); };
+  const uint64_t to = word(0), width = word(copies ? 6 : 2);
+  const uint32_t height = half(copies ? 56 : 24), depth = copies ? half(60) : 1;
+  const uint64_t toPitch = word(copies ? 2 : 1), toSlice = copies ? word(4) : 0;
+  const uint64_t covered = uint64_t{grid.descriptor.get(qmd::kGridWidth)} * grid.descriptor.get(qmd::kBlockWidth) * 16;
+  for (uint64_t slice = 0; slice < depth; ++slice) {
+    for (uint64_t row = 0; row < height; ++row) {
+      const uint64_t into = to + slice * toSlice + row * toPitch;
+      if (into % 16 + width > covered) return 13;
+      std::byte* const bytes = translate(into, width, true);
+      if (!bytes) return 31;
+      if (copies) {
+        const std::byte* const from = translate(word(1) + slice * word(5) + row * word(3), width, false);
+        if (!from) return 31;
+        std::memcpy(bytes, from, width);
+      } else {
+        for (uint64_t i = 0; i < width; ++i) bytes[i] = static_cast<std::byte>(half(28) >> (into + i) % 4 * 8);
       }
     }
   }

@@ -28,7 +28,7 @@ struct ManagedMemoryTest : ::testing::Test {
   }
 
   static constexpr size_t kBytes = 16 * kMiB;
-  FakeGpu fake{{.program = moveUnits}};
+  FakeGpu fake{{.program = moveBoxes}};
   std::byte* const start;
   GpuDevice& device;
   backend::MovableMemory& memory;

@@ -13,7 +13,7 @@ FakeDriver::Description twoGpus() {
   FakeDriver::Description description;
   description.gpus = 2;
   description.memory = uint64_t{1} << 30;
-  description.program = moveUnits;
+  description.program = moveBoxes;
   return description;
 }
 

@@ -15,8 +15,9 @@ constexpr size_t kQuick = 16384;
 // Up to here managed memory is copied by the CPU: to move it takes longer than to touch it where it is.
 constexpr size_t kCpuMoves = 65536;
 constexpr size_t kManagedPiece = size_t{256} << 20;
-// From here on a kernel beats a copy engine for a thread that waits.
-constexpr size_t kKernelMoves = size_t{1} << 20;
+// From here on a kernel beats a copy engine for a thread that waits; an engine takes as long for a row of a few bytes
+// as for one of 256.
+constexpr size_t kKernelMoves = size_t{1} << 20, kKernelRows = 4096;
 
 size_t extent(const copy::Side& side, const copy::Shape& s) {
   if (side.tiling) return side.tiling->totalBytes();
@@ -28,6 +29,11 @@ size_t extent(const copy::Fill& f) { return (f.height - 1) * f.pitch + f.width; 
 bool overlap(const copy::Shape& s) {
   const std::byte *const to = s.destination.base, *const from = s.source.base;
   return from < to + extent(s.destination, s) && to < from + extent(s.source, s);
+}
+
+template <class Box>
+bool worthAKernel(const Box& box, size_t bytes, size_t rows) {
+  return VideoKernels::can(box) && (bytes >= kKernelMoves || rows >= kKernelRows);
 }
 
 // What the CPU wrote through BAR1 must have left its buffers before anybody calls the GPU.
@@ -143,18 +149,10 @@ CUresult Transfer::copyTiled(const copy::Shape& shape, Place to, Place from) {
   return copyOnCpu(shape);
 }
 
-// A kernel for what is large; a copy engine for what is left of it.
 CUresult Transfer::copyInside(const copy::Shape& shape) {
-  const size_t part = VideoKernels::partOf(shape);
-  if (part < kKernelMoves) return copyOnGpu(shape, Direction::Inside);
-  VG_TRY(const VideoKernels::Work work, kernels_.work(shape, part));
-  VG_CHECK(kernels_.run(work));
-  if (part == shape.bytes()) return CUDA_SUCCESS;
-  copy::Shape rest;
-  rest.destination.base = shape.destination.base + part;
-  rest.source.base = shape.source.base + part;
-  rest.width = shape.bytes() - part;
-  return copyOnGpu(rest, Direction::Inside);
+  if (!worthAKernel(shape, shape.bytes(), shape.height * shape.depth)) return copyOnGpu(shape, Direction::Inside);
+  VG_TRY(const VideoKernels::Work work, kernels_.work(shape));
+  return kernels_.run(work);
 }
 
 bool Transfer::isQuick(const copy::Shape& shape) const {
@@ -169,7 +167,7 @@ bool Transfer::isQuick(const copy::Fill& fill) const {
 }
 
 bool Transfer::isKernel(const copy::Shape& shape) const {
-  if (!shape.bytes() || VideoKernels::partOf(shape) != shape.bytes() || overlap(shape)) return false;
+  if (!shape.bytes() || !VideoKernels::can(shape) || overlap(shape)) return false;
   const auto there = [&](const copy::Side& side) {
     return found(placeOf(side, shape), side.base, extent(side, shape)) == Place::Video;
   };
@@ -178,7 +176,7 @@ bool Transfer::isKernel(const copy::Shape& shape) const {
 
 bool Transfer::isKernel(const copy::Fill& fill) const {
   const size_t bytes = fill.width * fill.height;
-  return bytes && VideoKernels::partOf(fill) == bytes && found(placeOf(fill), fill.base, extent(fill)) == Place::Video;
+  return bytes && VideoKernels::can(fill) && found(placeOf(fill), fill.base, extent(fill)) == Place::Video;
 }
 
 CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {
@@ -258,16 +256,9 @@ CUresult Transfer::fill(const copy::Fill& fill) {
   if (fetched) managed_.fetch(gpu_, fill.base, extent(fill));
   const bool video = place == Place::Video || fetched;
   if (!video || (little && known == Place::Video)) return fillOnCpu(fill);
-  const size_t part = VideoKernels::partOf(fill);
-  if (part < kKernelMoves) return fillOnEngine(fill);
-  VG_TRY(const VideoKernels::Work work, kernels_.work(fill, part));
-  VG_CHECK(kernels_.run(work));
-  if (part == bytes) return CUDA_SUCCESS;
-  copy::Fill rest = fill;
-  rest.base += part;
-  rest.pitch = rest.width = bytes - part;
-  rest.height = 1;
-  return fillOnEngine(rest);
+  if (!worthAKernel(fill, bytes, fill.height)) return fillOnEngine(fill);
+  VG_TRY(const VideoKernels::Work work, kernels_.work(fill));
+  return kernels_.run(work);
 }
 
 CUresult Transfer::fillOnEngine(const copy::Fill& fill) {

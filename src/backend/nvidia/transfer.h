@@ -41,7 +41,7 @@ class Transfer {
   bool isKernel(const copy::Fill& fill) const;
   template <class Box>
   Result<VideoKernels::Work> kernelFor(const Box& box) {
-    return kernels_.work(box, VideoKernels::partOf(box));
+    return kernels_.work(box);
   }
 
  private:

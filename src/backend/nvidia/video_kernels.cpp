@@ -1,5 +1,6 @@
 #include "backend/nvidia/video_kernels.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "backend/nvidia/compute/native_code.h"
@@ -10,10 +11,8 @@ namespace {
 #include "backend/nvidia/compute/transfer_kernels.inc"
 
 constexpr size_t kUnit = 16;
-constexpr uint32_t kThreads = 256, kUnitsOfThread = 4;
-
-bool aligned(const std::byte* address) { return reinterpret_cast<uintptr_t>(address) % kUnit == 0; }
-size_t wholeUnits(size_t bytes) { return bytes / kUnit * kUnit; }
+constexpr uint32_t kThreads = 256, kMostBlocks = 65535;  // in y and z
+constexpr uint32_t kRowsOfFill = 4;                      // a thread: stores alone leave it little to wait for
 
 // The pattern of a fill, repeated to four bytes.
 uint32_t wordOf(const copy::Fill& fill) {
@@ -21,34 +20,78 @@ uint32_t wordOf(const copy::Fill& fill) {
   return fill.elementSize == 2 ? (fill.pattern & 0xffff) * 0x00010001u : fill.pattern;
 }
 
+// Rows that follow each other without gaps are one.
+copy::Shape joined(copy::Shape s) {
+  const auto follow = [&](size_t copy::Side::*pitch, size_t bytes) {
+    return s.source.*pitch == bytes && s.destination.*pitch == bytes;
+  };
+  if (s.height == 1 || follow(&copy::Side::rowPitch, s.width)) {
+    s.width *= s.height;
+    s.height = 1;
+    if (s.depth == 1 || follow(&copy::Side::slicePitch, s.width)) {
+      s.width *= s.depth;
+      s.depth = 1;
+    }
+  }
+  return s;
+}
+
+copy::Fill joined(copy::Fill f) {
+  if (f.height == 1 || f.pitch == f.width) {
+    f.width *= f.height;
+    f.height = 1;
+  }
+  return f;
+}
+
+// The most units that one of the rows lies in.
+size_t unitsOf(const std::byte* base, size_t width, bool alike) {
+  const size_t head = alike ? reinterpret_cast<uintptr_t>(base) % kUnit : kUnit - 1;
+  return (head + width + kUnit - 1) / kUnit;
+}
+
+// Blocks as wide as leaves the fewest threads without a unit; the widest of those.
+uint32_t widthOf(size_t units) {
+  uint32_t best = kThreads;
+  const auto idle = [&](uint32_t width) { return (units + width - 1) / width * width - units; };
+  for (uint32_t width = kThreads / 2; width; width /= 2)
+    if (idle(width) < idle(best)) best = width;
+  return best;
+}
+
+// A thread has a unit of so many rows.
+Grid gridOf(size_t units, size_t rows, size_t slices, uint32_t rowsOfThread) {
+  Grid grid;
+  grid.threads[0] = widthOf(units);
+  grid.threads[1] = kThreads / grid.threads[0];
+  grid.blocks[0] = static_cast<uint32_t>((units + grid.threads[0] - 1) / grid.threads[0]);
+  const size_t rowsOfBlock = size_t{grid.threads[1]} * rowsOfThread;
+  const size_t inY = (rows + rowsOfBlock - 1) / rowsOfBlock;
+  grid.blocks[1] = static_cast<uint32_t>(std::min<size_t>(inY, kMostBlocks));
+  grid.blocks[2] = static_cast<uint32_t>(std::min<size_t>(slices, kMostBlocks));
+  return grid;
+}
+
 template <class Parameters>
-VideoKernels::Work workOf(const KernelCode& code, const Parameters& parameters, uint32_t bytes, size_t units) {
-  VideoKernels::Work work;
-  work.code = code;
-  constexpr size_t kUnitsOfBlock = size_t{kThreads} * kUnitsOfThread;
-  work.grid.threads[0] = kThreads;
-  work.grid.blocks[0] = static_cast<uint32_t>((units + kUnitsOfBlock - 1) / kUnitsOfBlock);
+VideoKernels::Work workOf(const KernelCode& code, const Grid& grid, const Parameters& parameters, uint32_t bytes) {
+  VideoKernels::Work work{code, grid, {}, bytes};
   static_assert(sizeof parameters <= sizeof work.parameters);
   std::memcpy(work.parameters.data(), &parameters, sizeof parameters);
-  work.bytes = bytes;
   return work;
 }
 
 }  // namespace
 
-size_t VideoKernels::partOf(const copy::Shape& s) {
-  if (s.tiled()) return 0;
-  const size_t slice = s.width * s.height;
-  const auto gapless = [&](const copy::Side& side) {
-    return (s.height == 1 || side.rowPitch == s.width) && (s.depth == 1 || side.slicePitch == slice);
-  };
-  if (!gapless(s.source) || !gapless(s.destination)) return 0;
-  return aligned(s.source.base) && aligned(s.destination.base) ? wholeUnits(s.bytes()) : 0;
+// A kernel counts rows and slices, and the rows it leaps over, in 32 bits.
+bool VideoKernels::can(const copy::Shape& shape) {
+  constexpr size_t kMost = size_t{1} << 30;
+  return !shape.tiled() && shape.height <= kMost && shape.depth <= kMost;
 }
 
-size_t VideoKernels::partOf(const copy::Fill& f) {
-  if ((f.height > 1 && f.pitch != f.width) || !aligned(f.base)) return 0;
-  return wholeUnits(f.width * f.height);
+bool VideoKernels::can(const copy::Fill& fill) {
+  constexpr size_t kMost = size_t{1} << 30;
+  const bool aligned = reinterpret_cast<uintptr_t>(fill.base) % fill.elementSize == 0;
+  return aligned && (fill.height == 1 || fill.pitch % fill.elementSize == 0) && fill.height <= kMost;
 }
 
 Result<ComputeEngine&> VideoKernels::ready() {
@@ -57,33 +100,42 @@ Result<ComputeEngine&> VideoKernels::ready() {
   if (block_) return engine;
   VG_TRY(std::unique_ptr<Block> block,
          Block::create(gpu_, addresses_, {Where::Video, kHugePage, kHugePage}, SeenBy::GpuAndCpu));
-  constexpr size_t kFillAt = (sizeof kCopyWords + 127) / 128 * 128;
-  std::memcpy(block->start(), kCopyWords, sizeof kCopyWords);
-  std::memcpy(block->start() + kFillAt, kFillWords, sizeof kFillWords);
-  copy_ = kCopy.at(block->address());
-  fill_ = kFill.at(block->address(kFillAt));
+  constexpr size_t kFillAt = (sizeof kCopyBoxWords + 127) / 128 * 128;
+  std::memcpy(block->start(), kCopyBoxWords, sizeof kCopyBoxWords);
+  std::memcpy(block->start() + kFillAt, kFillBoxWords, sizeof kFillBoxWords);
+  copy_ = kCopyBox.at(block->address());
+  fill_ = kFillBox.at(block->address(kFillAt));
   engine.forgetCode();
   block_ = std::move(block);
   return engine;
 }
 
-Result<VideoKernels::Work> VideoKernels::work(const copy::Shape& shape, size_t bytes) {
+Result<VideoKernels::Work> VideoKernels::work(const copy::Shape& shape) {
   VG_CHECK(ready());
+  const copy::Shape s = joined(shape);
+  const copy::Side &to = s.destination, &from = s.source;
   const struct {
     std::byte *to, *from;
-    uint64_t units;
-  } parameters{shape.destination.base, shape.source.base, bytes / kUnit};
-  return workOf(copy_, parameters, kCopy.parameterBytes, bytes / kUnit);
+    uint64_t toPitch, fromPitch, toSlice, fromSlice, width;
+    uint32_t height, depth;
+  } parameters{to.base,         from.base, to.rowPitch,        from.rowPitch,    to.slicePitch,
+               from.slicePitch, s.width,   uint32_t(s.height), uint32_t(s.depth)};
+  const bool alike = (s.height == 1 || to.rowPitch % kUnit == 0) && (s.depth == 1 || to.slicePitch % kUnit == 0);
+  return workOf(copy_, gridOf(unitsOf(to.base, s.width, alike), s.height, s.depth, 1), parameters,
+                kCopyBox.parameterBytes);
 }
 
-Result<VideoKernels::Work> VideoKernels::work(const copy::Fill& fill, size_t bytes) {
+Result<VideoKernels::Work> VideoKernels::work(const copy::Fill& fill) {
   VG_CHECK(ready());
+  const copy::Fill f = joined(fill);
   const struct {
     std::byte* to;
-    uint64_t units;
-    uint32_t word;
-  } parameters{fill.base, bytes / kUnit, wordOf(fill)};
-  return workOf(fill_, parameters, kFill.parameterBytes, bytes / kUnit);
+    uint64_t pitch, width;
+    uint32_t height, word;
+  } parameters{f.base, f.pitch, f.width, uint32_t(f.height), wordOf(f)};
+  const bool alike = f.height == 1 || f.pitch % kUnit == 0;
+  return workOf(fill_, gridOf(unitsOf(f.base, f.width, alike), f.height, 1, kRowsOfFill), parameters,
+                kFillBox.parameterBytes);
 }
 
 CUresult VideoKernels::run(const Work& work) {

@@ -23,16 +23,15 @@ class VideoKernels {
   struct Work {
     KernelCode code;
     Grid grid;
-    alignas(8) std::array<std::byte, 24> parameters{};
+    alignas(8) std::array<std::byte, 64> parameters{};
     uint32_t bytes = 0;  // of the parameters
   };
-  // How many bytes from the first on a kernel can move: all but a rest of less than 16, or none. Requires: both sides
-  // are video memory that does not overlap.
-  static size_t partOf(const copy::Shape& shape);
-  static size_t partOf(const copy::Fill& fill);
-  // Requires: `bytes` is of partOf() and not 0.
-  Result<Work> work(const copy::Shape& shape, size_t bytes);
-  Result<Work> work(const copy::Fill& fill, size_t bytes);
+  // Whether a kernel can do it. Requires: both sides are video memory that does not overlap.
+  static bool can(const copy::Shape& shape);
+  static bool can(const copy::Fill& fill);
+  // Require: can(), and there is something to do.
+  Result<Work> work(const copy::Shape& shape);
+  Result<Work> work(const copy::Fill& fill);
   // Sends it in a channel that no queue uses, and waits.
   CUresult run(const Work& work);
 
