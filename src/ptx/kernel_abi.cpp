@@ -7,7 +7,10 @@ BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z) {
   if (y == 1 && z == 1) return BlockShape::Line;
   const bool wholeRows = x * y % kWarpSize == 0;
   if (x == 16 && wholeRows) return BlockShape::RowsOf16;
-  return x == 8 && wholeRows ? BlockShape::RowsOf8 : BlockShape::Other;
+  if (x == 8 && wholeRows) return BlockShape::RowsOf8;
+  if (x % 16 == 0) return BlockShape::PartsOf16;
+  if (x % 8 == 0) return BlockShape::PartsOf8;
+  return x % 4 == 0 ? BlockShape::PartsOf4 : BlockShape::Other;
 }
 
 }  // namespace vg::ptx

@@ -166,8 +166,12 @@ enum class BlockShape : uint32_t {
   Other,
   RowsOf16,  // blockDim.x is 16 and y even: a warp is two whole rows of one plane
   RowsOf8,   // blockDim.x is 8 and y a multiple of 4: a warp is four
+  // blockDim.x is another multiple of 16, 8 or 4: a warp is parts of so many lanes, each of one row.
+  PartsOf16,
+  PartsOf8,
+  PartsOf4,
 };
-inline constexpr uint32_t kBlockShapes = 5;
+inline constexpr uint32_t kBlockShapes = 8;
 BlockShape blockShapeOf(uint32_t x, uint32_t y, uint32_t z);
 
 }  // namespace vg::ptx

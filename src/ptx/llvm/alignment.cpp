@@ -54,7 +54,7 @@ class Analysis {
       const uint8_t rowZeros = zerosOf(options_.rowLanes);
       if (s == Special::NtidX) return rowZeros;
       if (s == Special::LaneId) return first ? rowZeros : 0;
-      return s == Special::TidX && first ? kAll : 0;
+      return s != Special::TidX || !first ? 0 : options_.wholeRows ? kAll : rowZeros;
     }
     if (s == Special::LaneId) return first ? kAll : 0;
     if (!options_.rowsOf32) return 0;

@@ -109,7 +109,7 @@ void Emitter::emitPrologue() {
     b_.CreateStore(block, field);  // for whoever reports a fault
     blockX_ = block;
   }
-  if (rows) resetThreads(1);
+  if (rows && !inParts()) resetThreads(1);
   blockPoint_ = b_.CreateBr(suspends_ ? roundHeader : warpHeader_);
 
   b_.SetInsertPoint(roundHeader);
@@ -134,6 +134,7 @@ void Emitter::emitPrologue() {
   warp->addIncoming(firstOfRow, suspends_ ? roundHeader : blockHeader);
   if (countsThreads())
     for (int axis = 0; axis < threadAxes_; ++axis) laneThread_[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
+  if (inParts()) indexParts();
   if (tellsWarp_ == TellsWarp::AtItsStart) tellWarp();
   warpPoint_ = b_.CreateBr(warpStart_);
   if (suspends_) emitDispatch();
@@ -298,19 +299,37 @@ void Emitter::advanceThread(bool sameRow, llvm::PHINode* warp, Value* next) {
   advanceRow();
 }
 
+// To the next row, or to the first part of the next warp.
 void Emitter::advanceRow() {
-  if (threadAxes_ < 2) return;
+  if (threadAxes_ < (inParts() ? 1 : 2)) return;
   LType* const word = b_.getInt32Ty();
-  advanceAxis(1, b_.CreateLoad(word, threadSlots_[1]), b_.CreateLoad(word, threadSlots_[2]));
+  ThreadIndex at{};
+  for (int axis = 0; axis < threadAxes_; ++axis) at[axis] = b_.CreateLoad(word, threadSlots_[axis]);
+  if (!inParts()) advance(at, 1, rows_ ? rows_ : 1);
+  for (uint32_t part = 0; inParts() && part < rows_; ++part) advance(at, 0, rowLanes_);
+  for (int axis = 0; axis < threadAxes_; ++axis) b_.CreateStore(at[axis], threadSlots_[axis]);
 }
 
-// y grows by the rows of a warp and carries into z.
-void Emitter::advanceAxis(int axis, Value* value, Value* above) {
+// Along an axis, with a carry into those above.
+void Emitter::advance(ThreadIndex& at, int axis, uint32_t by) {
   LType* const word = b_.getInt32Ty();
-  Value* const moved = b_.CreateAdd(value, b_.getInt32(rows_ ? rows_ : 1));
-  Value* const wraps = b_.CreateICmpUGE(moved, launchField(offsetof(KernelLaunch, blockSize) + 4 * axis, word));
-  b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), moved), threadSlots_[axis]);
-  if (threadAxes_ > axis + 1) b_.CreateStore(b_.CreateAdd(above, b_.CreateZExt(wraps, word)), threadSlots_[axis + 1]);
+  Value* step = b_.getInt32(by);
+  for (; axis < threadAxes_; ++axis) {
+    Value* const moved = b_.CreateAdd(at[axis], step);
+    if (axis == 2) return void(at[2] = moved);
+    Value* const wraps = b_.CreateICmpUGE(moved, launchField(offsetof(KernelLaunch, blockSize) + 4 * axis, word));
+    at[axis] = b_.CreateSelect(wraps, b_.getInt32(0), moved);
+    step = b_.CreateZExt(wraps, word);
+  }
+}
+
+// Where the parts of the warp begin.
+void Emitter::indexParts() {
+  ThreadIndex at{laneThread_[0], laneThread_[1], laneThread_[2]};
+  for (uint32_t part = 0; part < rows_; ++part) {
+    partThread_.push_back(at);
+    if (part + 1 < rows_) advance(at, 0, rowLanes_);
+  }
 }
 
 // --- Warps that suspend ----------------------------------------------------------------------------------------------

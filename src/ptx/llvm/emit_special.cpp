@@ -60,7 +60,7 @@ llvm::Value* Emitter::special(Special s) {
   const auto word = [&](uint32_t n) { return b_.getInt32(n); };
   switch (s) {
     case Special::NtidX:
-      if (rowLanes_) return word(rowLanes_);
+      if (options_.wholeRows) return word(rowLanes_);
       [[fallthrough]];
     case Special::NtidY:
     case Special::NtidZ:
@@ -159,9 +159,13 @@ Form Emitter::specialForm(const PtxValue& v) {
     if (options_.rowsOf32) {
       form.scalar = laneThread_[axis];
     } else if (rows_) {
-      if (axis == 0) form.rows.push_back(b_.getInt32(0));
-      for (uint32_t r = 0; axis > 0 && r < rows_; ++r)
-        form.rows.push_back(axis == 1 ? b_.CreateAdd(laneThread_[1], b_.getInt32(r)) : laneThread_[axis]);
+      const auto firstOf = [&](uint32_t r) {
+        if (!options_.wholeRows) return partThread_[r][axis];
+        return axis == 1 ? b_.CreateAdd(laneThread_[1], b_.getInt32(r)) : laneThread_[axis];
+      };
+      const bool repeats = options_.wholeRows && axis == 0;
+      if (repeats) form.rows.push_back(b_.getInt32(0));
+      for (uint32_t r = 0; !repeats && r < rows_; ++r) form.rows.push_back(firstOf(r));
     } else if (options_.line) {
       form.scalar = axis == 0 ? b_.CreateShl(warp_, 5) : b_.getInt32(0);
     } else {

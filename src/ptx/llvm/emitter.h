@@ -11,6 +11,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -139,12 +140,15 @@ class Emitter {
   bool accessesMemory(const Instruction& i) const;
   Value* atLaunch(const std::function<Value*()>& make);
   bool countsThreads() const { return options_.rowsOf32 || rows_; }
+  bool inParts() const { return rows_ && !options_.wholeRows; }
   void countThreadAxes();
   void startThreads();
   void resetThreads(int axes);
   void advanceThread(bool sameRow, llvm::PHINode* warp, Value* next);
   void advanceRow();
-  void advanceAxis(int axis, Value* value, Value* above);
+  using ThreadIndex = std::array<Value*, 3>;
+  void advance(ThreadIndex& at, int axis, uint32_t by);
+  void indexParts();
   Value* warpState();
   void emitDispatch();
   void emitSuspend();
@@ -501,7 +505,8 @@ class Emitter {
   llvm::AllocaInst* threadSlots_[3] = {};
   int threadAxes_ = 0;  // of %tid, that advance from warp to warp: up to the last one that is read
   Value *laneThread_[3] = {}, *firstThread_[3] = {};
-  Value* blockX_ = nullptr;  // %ctaid.x where a call runs several blocks
+  llvm::SmallVector<ThreadIndex, 4> partThread_;  // of the first lane of each part, where warps are made of such
+  Value* blockX_ = nullptr;                       // %ctaid.x where a call runs several blocks
   // Warps that suspend: markers where they do, the way back.
   bool suspends_ = false;
   llvm::Function* suspendMark_ = nullptr;

@@ -99,6 +99,21 @@ bool hasFeature(const std::string& features, const char* name) {
   return false;
 }
 
+uint32_t rowLanesOf(BlockShape shape) {
+  switch (shape) {
+    case BlockShape::RowsOf16:
+    case BlockShape::PartsOf16:
+      return 16;
+    case BlockShape::RowsOf8:
+    case BlockShape::PartsOf8:
+      return 8;
+    case BlockShape::PartsOf4:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
 EmitOptions optionsOf(const Request& request) {
   EmitOptions options;
   options.cpu = request.cpu;
@@ -113,7 +128,8 @@ EmitOptions optionsOf(const Request& request) {
   if (options.lanes < 8) options.avx512 = false;  // its masks and gathers start at eight lanes
   options.rowsOf32 = request.shape == BlockShape::RowsOf32;
   options.line = request.shape == BlockShape::Line;
-  options.rowLanes = request.shape == BlockShape::RowsOf16 ? 16 : request.shape == BlockShape::RowsOf8 ? 8 : 0;
+  options.wholeRows = request.shape == BlockShape::RowsOf16 || request.shape == BlockShape::RowsOf8;
+  options.rowLanes = rowLanesOf(request.shape);
   options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters;
   return options;
@@ -146,7 +162,7 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
   return request.dumpDirectory + "/" + name +
          (options.rowsOf32   ? ".rows"
           : options.line     ? ".line"
-          : options.rowLanes ? ".rows" + std::to_string(options.rowLanes)
+          : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
                              : ".other") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") + ".w" +
          std::to_string(options.lanes);

@@ -77,7 +77,7 @@ class Analysis {
   Shape special(ptx::Special s) const {
     switch (s) {
       case Special::TidX:
-        if (options_.rowLanes) return {Shape::Repeated, 1, false};
+        if (options_.rowLanes) return {options_.wholeRows ? Shape::Repeated : Shape::Rows, 1, false};
         return options_.rowsOf32 || options_.line ? affine(1, 32, false) : kVarying;
       case Special::TidY:
       case Special::TidZ:

@@ -36,7 +36,7 @@ struct Shape {
   enum Kind : uint8_t { Unknown, Uniform, Affine, Repeated, Rows, Varying };
   Kind kind = Unknown;
   // Affine: lane l holds lane 0's value + l * stride (two's complement of the value's width). Rows: that holds in each
-  // row of threads that the warp consists of, from the row's first lane on. Repeated: and all rows are alike.
+  // row of threads, or part of one, that the warp consists of, from its first lane on. Repeated: and all are alike.
   int64_t stride = 0;
   // Through a widening that may wrap inside the warp or row: the scalar form holds only while a run-time flag is set.
   bool fragile = false;
@@ -164,7 +164,8 @@ Program buildProgram(const Module& module, uint32_t entry);
 struct ShapeOptions {
   bool rowsOf32 = false;
   bool line = false;
-  uint32_t rowLanes = 0;  // of blocks whose warps are several whole rows: lanes of a row, a power of two
+  uint32_t rowLanes = 0;   // of blocks whose warps are several rows or parts of rows: lanes of each, a power of two
+  bool wholeRows = false;  // they are rows
 };
 void analyseShapes(Program& program, const ShapeOptions& options);
 // Bytes between the local memory of neighbouring lanes.

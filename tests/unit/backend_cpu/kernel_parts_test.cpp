@@ -193,7 +193,7 @@ TEST(Engine, KeysTellTextsEntriesAndVariantsApart) {
   EXPECT_NE(base, key(one, entry, ptx::BlockShape::RowsOf32, false));
 }
 
-TEST(Engine, BlocksAreOfRowsWhereEveryWarpIsMadeOfWholeOnes) {
+TEST(Engine, BlocksAreOfRowsOrOfPartsOfRows) {
   using ptx::BlockShape;
   EXPECT_EQ(ptx::blockShapeOf(64, 3, 1), BlockShape::RowsOf32);
   EXPECT_EQ(ptx::blockShapeOf(16, 1, 1), BlockShape::Line);
@@ -201,11 +201,15 @@ TEST(Engine, BlocksAreOfRowsWhereEveryWarpIsMadeOfWholeOnes) {
   EXPECT_EQ(ptx::blockShapeOf(16, 16, 1), BlockShape::RowsOf16);
   EXPECT_EQ(ptx::blockShapeOf(16, 2, 3), BlockShape::RowsOf16);
   EXPECT_EQ(ptx::blockShapeOf(8, 4, 2), BlockShape::RowsOf8);
-  // A warp would end in the middle of a plane.
-  EXPECT_EQ(ptx::blockShapeOf(16, 3, 2), BlockShape::Other);
-  EXPECT_EQ(ptx::blockShapeOf(8, 6, 2), BlockShape::Other);
-  EXPECT_EQ(ptx::blockShapeOf(16, 1, 8), BlockShape::Other);
-  EXPECT_EQ(ptx::blockShapeOf(48, 2, 1), BlockShape::Other);
+  // Warps end in the middle of a row or of a plane.
+  EXPECT_EQ(ptx::blockShapeOf(16, 3, 2), BlockShape::PartsOf16);
+  EXPECT_EQ(ptx::blockShapeOf(16, 1, 8), BlockShape::PartsOf16);
+  EXPECT_EQ(ptx::blockShapeOf(48, 2, 1), BlockShape::PartsOf16);
+  EXPECT_EQ(ptx::blockShapeOf(8, 6, 2), BlockShape::PartsOf8);
+  EXPECT_EQ(ptx::blockShapeOf(24, 4, 1), BlockShape::PartsOf8);
+  EXPECT_EQ(ptx::blockShapeOf(4, 8, 1), BlockShape::PartsOf4);
+  EXPECT_EQ(ptx::blockShapeOf(12, 8, 1), BlockShape::PartsOf4);
+  EXPECT_EQ(ptx::blockShapeOf(6, 16, 1), BlockShape::Other);
 }
 
 TEST(Engine, TheProcessorIsDescribedFeatureByFeature) {
