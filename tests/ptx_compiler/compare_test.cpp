@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   }
   const Shape3 blocks[] = {{64, 1, 1},  {33, 1, 1}, {1, 1, 1},  {7, 5, 1},  {16, 16, 1},
                            {128, 1, 1}, {32, 4, 1}, {8, 4, 2},  {24, 4, 1}, {100, 1, 1},
-                           {16, 2, 4},  {8, 3, 3},  {48, 2, 1}, {4, 5, 3},  {96, 2, 2}};
+                           {16, 2, 4},  {8, 3, 3},  {48, 2, 1}, {4, 5, 3},  {96, 2, 1}};
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
