@@ -254,6 +254,13 @@ llvm::BasicBlock* Emitter::goBlock(Version v, BlockId from, BlockId to) {
   return edge;
 }
 
+// Where a warp goes by one way of a branch on which all its lanes agree.
+llvm::BasicBlock* Emitter::branchBlock(Version v, BlockId from, bool taken) {
+  const Block& block = program_.blocks[from];
+  const BlockId to = block.successors[taken ? 0 : 1];
+  return to == endBlock(program_) ? behindWarp(block, from, taken) : goBlock(v, from, to);
+}
+
 void Emitter::emitConvergentEnd(const CopyKey& key) {
   const Block& block = program_.blocks[key.block];
   switch (block.terminator) {
@@ -268,8 +275,8 @@ void Emitter::emitConvergentEnd(const CopyKey& key) {
       {
         Value* condition = scalarOf(block.condition);
         if (block.conditionNegated) condition = b_.CreateNot(condition);
-        BB* const yes = goBlock(key.version, key.block, block.successors[0]);
-        BB* const no = goBlock(key.version, key.block, block.successors[1]);
+        BB* const yes = branchBlock(key.version, key.block, true);
+        BB* const no = branchBlock(key.version, key.block, false);
         b_.CreateCondBr(b_.CreateFreeze(condition), yes, no);
       }
       return;
@@ -328,8 +335,8 @@ void Emitter::emitConvergentBranch(const CopyKey& key) {
   for (BlockId s : block.successors)
     if (s != exit && s != endBlock(program_)) component = program_.blocks[s].component;
   if (key.version == Full && component != kNone && duplicates(component, Full) && block.terminator == Block::Branch) {
-    BB* const yes = goBlock(Full, key.block, block.successors[0]);
-    BB* const no = goBlock(Full, key.block, block.successors[1]);
+    BB* const yes = branchBlock(Full, key.block, true);
+    BB* const no = branchBlock(Full, key.block, false);
     auto [all, none] = quickTests(block.condition, block.conditionNegated);
     Mask taken;
     if (all) {
@@ -397,7 +404,7 @@ void Emitter::emitLaneExit(const CopyKey& key) {
     if (all) {
       b_.CreateCondBr(b_.CreateFreeze(all), on, second);
       b_.SetInsertPoint(second);
-      b_.CreateCondBr(b_.CreateFreeze(none), warpLatch_, third);
+      b_.CreateCondBr(b_.CreateFreeze(none), behindWarp(block, key.block, firstExits), third);
       b_.SetInsertPoint(third);
       caching_ = false;
       stays = mixedMask(block.condition, negated);

@@ -148,8 +148,9 @@ void Emitter::emitPrologue() {
   if (rows && rows_) {  // no loop, out of which LLVM would move what few ways need
     b_.CreateBr(blockLatch);
   } else {
-    b_.CreateCondBr(b_.CreateICmpULT(next, endOfRow), warpHeader_, suspends_ ? roundLatch : blockLatch);
-    warp->addIncoming(next, b_.GetInsertBlock());
+    Value* const following = nextRow_ ? nextRow_ : next;
+    b_.CreateCondBr(b_.CreateICmpULT(following, endOfRow), warpHeader_, suspends_ ? roundLatch : blockLatch);
+    warp->addIncoming(following, b_.GetInsertBlock());
   }
 
   b_.SetInsertPoint(roundLatch);
@@ -293,8 +294,11 @@ void Emitter::advanceThread(bool sameRow, llvm::PHINode* warp, Value* next) {
   rowEnd_ = newBlock("rowEnd");
   b_.CreateCondBr(b_.CreateICmpULT(x, launchField(offsetof(KernelLaunch, blockSize), b_.getInt32Ty())), warpHeader_,
                   rowEnd_);
-  warp->addIncoming(next, b_.GetInsertBlock());
+  BB* const from = b_.GetInsertBlock();
+  warp->addIncoming(next, from);
   b_.SetInsertPoint(rowEnd_);
+  nextRow_ = b_.CreatePHI(b_.getInt32Ty(), 2, "nextRow");
+  nextRow_->addIncoming(next, from);
   b_.CreateStore(b_.getInt32(0), threadSlots_[0]);
   advanceRow();
 }
@@ -332,6 +336,57 @@ void Emitter::indexParts() {
   }
 }
 
+// --- Warps that have nothing to do -----------------------------------------------------------------------------------
+
+// Whether warps come to the end of a block from where a round begins without having done anything that others see.
+bool Emitter::nothingDone(const Block& block, BlockId id) const {
+  for (uint32_t n : llvm::reverse(block.instructions)) {
+    const Instruction& i = program_.instructions[n];
+    if (isBlockBarrier(i)) return true;
+    switch (i.ast->op) {
+      case Op::Setp:
+      case Op::Mov:
+      case Op::Cvt:
+      case Op::Cvta:
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Mad:
+      case Op::And:
+      case Op::Or:
+      case Op::Shl:
+      case Op::Shr:
+      case Op::Selp:
+        continue;
+      case Op::Ld:
+        if (accessesMemory(i)) return false;
+        continue;
+      default:
+        return false;
+    }
+  }
+  return id == 0 && block.predecessors.empty();
+}
+
+// Where a warp ends that takes this way out of a block, to the end of the kernel. `if (threadIdx.x < 32)` behind a
+// barrier leaves nothing to do to all other warps of the row: they are passed over at once.
+llvm::BasicBlock* Emitter::behindWarp(const Block& block, BlockId id, bool taken) {
+  if (!nextRow_ || (suspends_ && !alike_)) return warpLatch_;
+  const auto& condition = program_.values[block.condition];
+  if (condition.kind != vg::ptx::gen::Value::Result || !nothingDone(block, id)) return warpLatch_;
+  const auto comparison = rowComparison(program_, program_.instructions[condition.instruction]);
+  const bool answer = taken != block.conditionNegated;
+  if (!comparison || comparison->above != answer || (comparison->below == answer && comparison->mixed))
+    return warpLatch_;
+  if (restOfRow_) return restOfRow_;
+  llvm::IRBuilderBase::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(restOfRow_ = newBlock("rest"));
+  Value* const width = launchField(offsetof(KernelLaunch, blockSize), b_.getInt32Ty());
+  nextRow_->addIncoming(b_.CreateAdd(warp_, b_.CreateLShr(b_.CreateSub(width, laneThread_[0]), 5)), restOfRow_);
+  b_.CreateBr(rowEnd_);
+  return restOfRow_;
+}
+
 // --- Warps that suspend ----------------------------------------------------------------------------------------------
 
 // Where the warp goes on: 0 nowhere, it has ended; n behind the n-th barrier.
@@ -365,7 +420,8 @@ void Emitter::emitSuspend() {
 
 SuspendFrame Emitter::suspendFrame() {
   llvm::SmallVector<BB*, 4> loop{warpHeader_, warpLatch_, nextWarp_};
-  if (rowEnd_) loop.push_back(rowEnd_);
+  for (BB* block : {restOfRow_, rowEnd_})
+    if (block) loop.push_back(block);
   return {warpStart_,
           warpLatch_,
           nextWarp_,

@@ -117,6 +117,7 @@ class Emitter {
   // Branches from the current place to the convergent copy of `to` (or into its component), storing phis.
   void go(Version v, BlockId from, BlockId to);
   BB* goBlock(Version v, BlockId from, BlockId to);
+  BB* branchBlock(Version v, BlockId from, bool taken);
   bool needsLaneTest(BlockId b) const;
   BB* startOf(Version v, bool masked, BlockId b);
   size_t edgeIndex(BlockId from, BlockId to) const;
@@ -146,6 +147,8 @@ class Emitter {
   void resetThreads(int axes);
   void advanceThread(bool sameRow, llvm::PHINode* warp, Value* next);
   void advanceRow();
+  BB* behindWarp(const Block& block, BlockId id, bool taken);
+  bool nothingDone(const Block& block, BlockId id) const;
   using ThreadIndex = std::array<Value*, 3>;
   void advance(ThreadIndex& at, int axis, uint32_t by);
   void indexParts();
@@ -473,6 +476,8 @@ class Emitter {
   BB *entry_ = nullptr, *warpHeader_ = nullptr, *warpStart_ = nullptr;
   BB *warpLatch_ = nullptr, *nextWarp_ = nullptr;  // where a warp ends, and where it leaves for the next one
   BB* rowEnd_ = nullptr;                           // ... which is in another row; null where that makes no difference
+  BB* restOfRow_ = nullptr;           // where warps end with all that follow in their row; made when needed
+  llvm::PHINode* nextRow_ = nullptr;  // in rowEnd_: the first warp of the next row
   // Where constants of the launch, of the block and of the warp are inserted.
   llvm::Instruction *launchPoint_ = nullptr, *blockPoint_ = nullptr, *warpPoint_ = nullptr;
   std::map<CopyKey, BB*> copies_, occupied_;

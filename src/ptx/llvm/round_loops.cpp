@@ -34,7 +34,7 @@ Blocks stretchFrom(const SuspendFrame& frame, BB* first) {
   while (!work.empty()) {
     BB* const block = work.back();
     work.pop_back();
-    if (block == frame.end || block == frame.next || !stretch.insert(block).second) continue;
+    if (llvm::is_contained(frame.loop, block) || !stretch.insert(block).second) continue;
     for (BB* next : llvm::successors(block)) work.push_back(next);
   }
   return stretch;

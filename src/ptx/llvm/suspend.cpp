@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/Local.h>
@@ -61,7 +62,7 @@ class Splitter {
     while (!work.empty()) {
       BB* const block = work.back();
       work.pop_back();
-      if (block == frame_.end || !numberOf_.try_emplace(block, blocks_.size()).second) continue;
+      if (llvm::is_contained(frame_.loop, block) || !numberOf_.try_emplace(block, blocks_.size()).second) continue;
       blocks_.push_back(block);
       for (BB* next : llvm::successors(block)) work.push_back(next);
     }

@@ -17,7 +17,8 @@ struct SuspendFrame {
   llvm::Value* frames;           // BlockState::frames
   llvm::AllocaInst* waitsAt;     // i32: where warps go on in the next round, 0 nowhere
   bool alike;                    // all warps always wait at the same place: none needs a state of its own
-  llvm::SmallVector<llvm::BasicBlock*, 4> loop;  // over warps: the block of `dispatch`, and those from `end` on
+  // Over warps: where one begins in a round, `end`, and all from there to the next warp.
+  llvm::SmallVector<llvm::BasicBlock*, 4> loop;
 };
 
 // Turns each marker call into a return to the loop, with everything live kept in the frame, and erases it. Requires:

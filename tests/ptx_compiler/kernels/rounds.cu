@@ -172,3 +172,54 @@ extern "C" __global__ void wrappingIndices(const uint32_t* in, uint32_t* out, ui
   seen += in[(0u - 32u + x) + 32u] + in[uint32_t(0xfffffff8u + x) + 8u];
   out[t] = seen + n;
 }
+
+// Most warps of a row have nothing to do: from the start.
+extern "C" __global__ void firstWarps(const uint32_t* in, uint32_t* out, uint32_t n) {
+  if (threadIdx.x > 31) return;
+  out[threadOf()] = in[threadOf() % n] + threadIdx.y * 3 + threadIdx.z;
+}
+
+extern "C" __global__ void oneLaneOfRow(const uint32_t* in, uint32_t* out, uint32_t n) {
+  if (threadIdx.x != 0) return;
+  out[threadOf()] = in[threadOf() % n] + threadIdx.y * 3 + threadIdx.z;
+}
+
+// Behind a barrier; where one lane in the middle, all but one, or the last have something to do, all warps are asked.
+template <class Holds>
+__device__ void leaveRow(const uint32_t* in, uint32_t* out, uint32_t n, Holds holds) {
+  __shared__ uint32_t seen[64];
+  const uint32_t t = inBlock(), next = threadIdx.x / 32 + (threadIdx.y + threadIdx.z * blockDim.y) * 5;
+  if (t < 64) seen[t] = t;
+  __syncthreads();
+  atomicAdd(&seen[next % 64], in[threadOf() % n] | 1);
+  __syncthreads();
+  if (holds(threadIdx.x)) out[threadOf()] = seen[next % 64] + seen[t % 64] * 3 + threadIdx.y;
+}
+
+extern "C" __global__ void leavesFirstWarp(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x < 32; });
+}
+
+extern "C" __global__ void leavesFewLanes(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x <= 42; });
+}
+
+extern "C" __global__ void leavesOneLane(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x == 0; });
+}
+
+extern "C" __global__ void leavesLaneBehind(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x == 65; });
+}
+
+extern "C" __global__ void leavesAllButOne(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x != 1; });
+}
+
+extern "C" __global__ void leavesLastWarps(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x >= 64; });
+}
+
+extern "C" __global__ void leavesLastLanes(const uint32_t* in, uint32_t* out, uint32_t n) {
+  leaveRow(in, out, n, [](uint32_t x) { return x > 40; });
+}
