@@ -6,6 +6,8 @@
 namespace vg::arrays {
 namespace {
 
+constexpr float kEndless = 0x1p126f;  // the reciprocals of what is larger are taken for zero
+
 struct Direction {
   float x, y, z;
 };
@@ -42,7 +44,13 @@ FacePoint faceOf(const float (&direction)[3]) {
   } else {
     face = 4 + (z < 0), m = az, s = z < 0 ? -x : x, t = -y;
   }
-  const FacePoint point{face, (s / m + 1) / 2, (t / m + 1) / 2};
+  if (m >= kEndless) return {4, 0.5f, 0.5f};
+  // A little below the middle stays there.
+  const auto share = [&](float along) {
+    const float at = (along / m + 1) / 2;
+    return along < 0 && at == 0.5f ? 0x1.fffffep-2f : at;
+  };
+  const FacePoint point{face, share(s), share(t)};
   if (point.s != point.s || point.t != point.t) return {face, 0.5f, 0.5f};  // no direction at all, or an endless one
   return point;
 }

@@ -42,7 +42,10 @@ bool scale(const RowPlan& plan, const RowPoints& points, unsigned axis, Floats& 
     const float at = __builtin_bit_cast(float, given[i]);
     out[i] = at == at ? at : 0.0f;
   }
-  if (wraps) VG_LANES out[i] = out[i] - __builtin_floorf(out[i]);
+  if (wraps) VG_LANES {
+      const float share = out[i] - __builtin_floorf(out[i]);
+      out[i] = share >= 1.0f ? 0x1.fffffep-1f : share;
+    }
   if (plan.normalized) VG_LANES out[i] = out[i] * size;
   VG_LANES far[i] = !(__builtin_fabsf(out[i]) < kNear);
   int32_t any = 0;
@@ -145,7 +148,7 @@ void load(const RowPlan& plan, const Words& offsets, Words (&raw)[4]) {
 
 inline uint32_t bitsOf(float value) { return __builtin_bit_cast(uint32_t, value); }
 
-// As floatOfHalf and halfOfFloat of texel.h.
+// As floatOfHalf and roundedToHalf of texel.h.
 inline uint32_t widened(uint32_t half) {
   const uint32_t magnitude = half & 0x7fff, shifted = magnitude << 13;
   const uint32_t subnormal = bitsOf(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
@@ -154,10 +157,10 @@ inline uint32_t widened(uint32_t half) {
 }
 inline float roundedToHalf(float value) {
   const uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
-  const uint32_t subnormal = bitsOf(__builtin_bit_cast(float, magnitude) + 0.5f) - bitsOf(0.5f);
-  const uint32_t tiny = bitsOf(static_cast<float>(static_cast<int32_t>(subnormal)) * 0x1p-24f);
-  const uint32_t normal = (magnitude + 0xfff + (magnitude >> 13 & 1)) & ~0x1fffu;
-  const uint32_t finite = magnitude < 0x38800000 ? tiny : normal;
+  const bool isTiny = magnitude < 0x38800000;
+  const float steps = isTiny ? __builtin_bit_cast(float, magnitude) * 0x1p24f + 0.5f : 0.0f;
+  const uint32_t tiny = bitsOf(static_cast<float>(static_cast<int32_t>(steps)) * 0x1p-24f);
+  const uint32_t finite = isTiny ? tiny : (magnitude + 0x1000) & ~0x1fffu;
   const uint32_t large = magnitude > 0x7f800000 ? 0x7fffe000 : 0x7f800000;
   return __builtin_bit_cast(float, (bits & 0x80000000) | (magnitude < 0x477ff000 ? finite : large));
 }
@@ -249,6 +252,10 @@ bool between(const RowPlan& plan, const RowPoints& points, unsigned axis, Along&
     along.share[i] = fixed & 255;
     along.outside[0][i] = along.outside[1][i] = 0;
   }
+  if (plan.addressing[axis] == Addressing::Clamp) {  // see holdsInside() in sampler.cpp
+    const int32_t last = plan.size[axis] - 1;
+    VG_LANES along.share[i] = along.at[0][i] < 0 || along.at[0][i] >= last ? 0 : along.share[i];
+  }
   return resolve(plan.size[axis], plan.addressing[axis], along.at[0], along.outside[0]) &&
          resolve(plan.size[axis], plan.addressing[axis], along.at[1], along.outside[1]);
 }
@@ -257,7 +264,7 @@ bool between(const RowPlan& plan, const RowPoints& points, unsigned axis, Along&
 void split(Ints (&weights)[8], int count, unsigned axis, const Ints& share) {
   for (int k = count - 1; k >= 0; --k) {
     if (k >> axis & 1) continue;
-    const int32_t half = (k >> (axis == 1 ? 0 : 2) & 1) ? 128 : 127;
+    const int32_t half = axis == 1 && !(k & 1) ? 127 : 128;
     Ints& first = weights[k];
     Ints& second = weights[k | 1 << axis];
     VG_LANES {
@@ -307,7 +314,10 @@ bool mixed(const RowPlan& plan, const RowPoints& points, RowTexels& out) {
   }
   for (unsigned c = 0; c < plan.channels; ++c) {
     if (plan.sums == RowSums::Half) VG_LANES sums[c][i] = roundedToHalf(sums[c][i]);
-    if (plan.sums == RowSums::Unorm8) VG_LANES sums[c][i] = __builtin_floorf(sums[c][i] * 65535.0f + 0.5f) / 65535.0f;
+    if (plan.sums == RowSums::Fraction) {
+      const float most = plan.mostSum;
+      VG_LANES sums[c][i] = __builtin_floorf(sums[c][i] * most + 0.5f) / most;
+    }
     VG_LANES out.words[c][i] = bitsOf(sums[c][i]);
   }
   clear(out, plan.channels);
@@ -325,6 +335,10 @@ void fetch(const RowPlan& plan, const RowPoints& points, RowTexels& texels) {
   for (unsigned axis = 0; axis < plan.axes; ++axis) {
     keepActive(points, points.whole[axis], at[axis]);
     resolve(plan.size[axis], Addressing::Border, at[axis], outside);
+  }
+  if (plan.layered) {
+    const uint32_t count = plan.layers;
+    VG_LANES outside[i] |= points.layer[i] >= count ? -1 : 0;
   }
   alignas(64) Words offsets;
   Offsets(plan, points).at(plan, at, offsets);

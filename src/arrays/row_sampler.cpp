@@ -83,8 +83,12 @@ RowPlan planOf(const TextureView& view) {
   plan.unitBytes = static_cast<uint8_t>(bytes);
   const SamplerState& sampler = view.sampler;
   plan.linear = sampler.linear && ofFloats(view) && !view.buffer;
-  if (plan.decoding == RowDecoding::Unorm && plan.channelBytes == 1) plan.sums = RowSums::Unorm8;
+  const bool fractions = plan.decoding == RowDecoding::Unorm || plan.decoding == RowDecoding::Snorm;
+  if (fractions && plan.channelBytes == 1) plan.sums = RowSums::Fraction;
+  plan.mostSum = plan.decoding == RowDecoding::Unorm ? 65535 : 32767;
   if (plan.decoding == RowDecoding::Half) plan.sums = RowSums::Half;
+  if (plan.linear && view.kind == Kind::Line && sampler.addressing[1] == Addressing::Border)
+    return plan;  // see sampler.cpp
   plan.normalized = sampler.normalized;
   for (int axis = 0; axis < 3; ++axis)
     plan.addressing[axis] = view.buffer ? Addressing::Border : sampler.addressing[axis];

@@ -27,14 +27,15 @@ struct RowTexels {
 
 // How the channels of an element are stored, and what becomes of them.
 enum class RowDecoding : uint8_t { Word, Unsigned, Signed, Unorm, Snorm, Half };
-// What sums are rounded to: narrowed() of texel.h.
-enum class RowSums : uint8_t { Float, Unorm8, Half };
+// What sums are rounded to: narrowed() of texel.h. Fractions: multiples of 1 / RowPlan::mostSum.
+enum class RowSums : uint8_t { Float, Fraction, Half };
 
 // What there is to know about a texture of one level in linear memory, made once.
 struct RowPlan {
   bool usable = false;
   bool linear = false, normalized = false;
   RowSums sums{};
+  float mostSum = 0;
   RowDecoding decoding{};
   uint8_t axes = 1, channels = 1;
   uint8_t channelBytes = 4, unitBytes = 4;

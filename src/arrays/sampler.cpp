@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kFraction = 256;          // steps between two elements
 constexpr float kFarthest = 1073741824.0f;  // coordinates beyond are as far outside
+constexpr float kBelowOne = 0x1.fffffep-1f;
+constexpr float kManyPeriods = 4096;
 
 float floatOf(uint32_t word) { return std::bit_cast<float>(word); }
 uint32_t wordOf(float value) { return std::bit_cast<uint32_t>(value); }
@@ -70,6 +72,12 @@ class LevelReader {
     return element(inside[0], inside[1], view_.kind == Kind::Box ? static_cast<size_t>(inside[2]) : layer);
   }
 
+  // Where coordinates clamp, nothing is mixed beyond the middle of the elements at the edges.
+  bool holdsInside(int axis, bool cube, int64_t first) const {
+    const bool clamps = cube ? !view_.seamless : !view_.buffer && sampler_.addressing[axis] == Addressing::Clamp;
+    return clamps && (first < 0 || first >= size_[axis] - 1);
+  }
+
   // Only three elements meet at a corner of a cube.
   bool beyondCorner(int64_t x, int64_t y) const {
     return view_.seamless && (x < 0 || x >= size_[0]) && (y < 0 || y >= size_[0]);
@@ -114,7 +122,12 @@ class LevelReader {
 float scaled(const SamplerState& sampler, float position, int64_t size, int axis) {
   if (position != position) return 0;
   if (!sampler.normalized) return std::clamp(position, -kFarthest, kFarthest);
-  if (sampler.addressing[axis] == Addressing::Wrap) position -= std::floor(position);
+  const Addressing how = sampler.addressing[axis];
+  const bool repeats = how == Addressing::Wrap || how == Addressing::Mirror;
+  if (repeats && std::isinf(position)) return 0;
+  // A little below a whole number is at the end, not at the beginning.
+  if (how == Addressing::Wrap) position = std::min(position - std::floor(position), kBelowOne);
+  if (how == Addressing::Mirror && std::fabs(position) >= kManyPeriods) position -= 2 * std::floor(position / 2);
   return std::clamp(position * static_cast<float>(size), -kFarthest, kFarthest);
 }
 
@@ -150,6 +163,7 @@ constexpr unsigned kFaces = 6;
 // The position on a level, in elements, and the slice or the first face.
 struct Place {
   float at[3];
+  int offset[3] = {0, 0, 0};
   unsigned face = 0;
   size_t layer = 0;
 };
@@ -159,14 +173,16 @@ Place placeOf(const TextureView& view, const SamplerState& sampler, const Sample
   Place place{};
   if (point.cube) {
     const FacePoint onFace = faceOf(point.position);
-    place = {{onFace.s * static_cast<float>(level.size(0)), onFace.t * static_cast<float>(level.size(0)), 0},
-             onFace.face,
-             layerOf(view, point.layer, kFaces)};
+    place.at[0] = onFace.s * static_cast<float>(level.size(0));
+    place.at[1] = onFace.t * static_cast<float>(level.size(0));
+    place.face = onFace.face;
+    place.layer = layerOf(view, point.layer, kFaces);
     return place;
   }
-  for (int axis = 0; axis < axesOf(view.kind); ++axis)
-    place.at[axis] =
-        scaled(sampler, point.position[axis], level.size(axis), axis) + static_cast<float>(point.offset[axis]);
+  for (int axis = 0; axis < axesOf(view.kind); ++axis) {
+    place.at[axis] = scaled(sampler, point.position[axis], level.size(axis), axis);
+    place.offset[axis] = point.offset[axis];
+  }
   place.layer = layerOf(view, point.layer, 1);
   return place;
 }
@@ -178,21 +194,20 @@ Texel read(const LevelReader& level, const Place& place, bool cube, const int64_
 Texel nearest(const LevelReader& level, const Place& place, bool cube) {
   int64_t at[3];
   for (int axis = 0; axis < 3; ++axis) {
-    at[axis] = wholeOf(place.at[axis]);
+    at[axis] = wholeOf(place.at[axis]) + place.offset[axis];
     if (cube) at[axis] = std::min(at[axis], level.size(0) - 1);  // the far edge of a face belongs to it
   }
   return read(level, place, cube, at);
 }
 
-// Weights of the 2 x 2 x 2 elements in 1/256, as the driver's texture units round them: z is split first, then x, then
-// y; the second half gets halves of a step where the first loses them. Their sum is 256.
+// Weights of the 2 x 2 x 2 elements in 1/256, as an H100's texture units round them: z is split first, then x, then y.
+// The second part gets halves of a step, but not along y where x is the first. Their sum is the weight of all.
 struct Weights {
   int of[8] = {static_cast<int>(kFraction)};  // bit 0 of the index: the second along x, bit 1: y, bit 2: z
   void split(int axis, int share) {
     for (int i = 7; i >= 0; --i) {
       if (i >> axis & 1) continue;
-      const bool afterSecond = i >> (axis == 1 ? 0 : 2) & 1;
-      const int second = (of[i] * share + (afterSecond ? 128 : 127)) >> 8;
+      const int second = (of[i] * share + (axis == 2 || (axis == 1 && !(i & 1)) ? 127 : 128)) >> 8;
       of[i | 1 << axis] = second;
       of[i] -= second;
     }
@@ -208,13 +223,25 @@ void addCorner(Mixture& mixture, const LevelReader& level, const Place& place, i
   mixture.add(level.onFace(place.face, cx, cy, place.layer), weight - 2 * third);
 }
 
-Mixture mixed(const LevelReader& level, const Place& place, bool cube, int axes) {
+// The axes along which elements are mixed. A line is read as a plane of one row, at its upper edge: half of what is
+// mixed there lies above, where only the border is.
+int mixedAxes(const TextureView& view, const SamplerState& sampler) {
+  const bool above = view.kind == Kind::Line && sampler.addressing[1] == Addressing::Border;
+  return above ? 2 : axesOf(view.kind);
+}
+
+// Adds what is mixed at a place, with weights whose sum is `weight`.
+void addMixed(Mixture& mixture, const LevelReader& level, const Place& place, bool cube, int axes, int weight) {
   Between along[3] = {{0, 0}, {0, 0}, {0, 0}};
-  for (int axis = 0; axis < axes; ++axis) along[axis] = between(place.at[axis]);
+  for (int axis = 0; axis < axes; ++axis) {
+    along[axis] = between(place.at[axis]);
+    along[axis].first += place.offset[axis];
+    if (level.holdsInside(axis, cube, along[axis].first)) along[axis].share = 0;
+  }
   Weights weights;
+  weights.of[0] = weight;
   for (const int axis : {2, 0, 1})
     if (along[axis].share) weights.split(axis, along[axis].share);
-  Mixture mixture;
   for (int i = 0; i < 8; ++i) {
     if (weights.of[i] == 0) continue;
     const int64_t at[3] = {along[0].first + (i & 1), along[1].first + (i >> 1 & 1), along[2].first + (i >> 2)};
@@ -223,30 +250,58 @@ Mixture mixed(const LevelReader& level, const Place& place, bool cube, int axes)
     else
       mixture.add(read(level, place, cube, at), weights.of[i]);
   }
-  return mixture;
 }
 
 // Sums keep the width of their format: those of bytes are multiples of 1/65535, those of halves are halves.
-Texel filtered(const LevelReader& level, const TextureView& view, const Place& place, bool cube) {
-  Texel texel = mixed(level, place, cube, axesOf(view.kind)).texel();
+Texel keptOf(const Mixture& mixture, const TextureView& view) {
+  Texel texel = mixture.texel();
   for (uint32_t& word : texel.words) word = wordOf(narrowed(floatOf(word), view.format, view.srgb));
   return texel;
 }
 
+// A place on one level.
+struct OnLevel {
+  LevelReader level;
+  bool cube;
+  Place place;
+
+  OnLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number)
+      : level(view, sampler, number), cube(point.cube && isCube(view.kind)) {
+    SamplePoint here = point;
+    here.cube = cube;
+    place = placeOf(view, sampler, here, level);
+  }
+};
+
+bool mixes(const TextureView& view, const SamplerState& sampler) {
+  return sampler.linear && ofFloats(view) && !view.buffer;
+}
+
+void addLevel(Mixture& mixture, const TextureView& view, const SamplerState& sampler, const SamplePoint& point,
+              size_t number, int weight) {
+  const OnLevel on(view, sampler, point, number);
+  if (mixes(view, sampler))
+    addMixed(mixture, on.level, on.place, on.cube, mixedAxes(view, sampler), weight);
+  else
+    mixture.add(nearest(on.level, on.place, on.cube), weight);
+}
+
 Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number) {
-  const LevelReader level(view, sampler, number);
-  SamplePoint here = point;
-  here.cube = point.cube && isCube(view.kind);
-  const Place place = placeOf(view, sampler, here, level);
-  const bool mixes = sampler.linear && ofFloats(view) && !view.buffer;
-  return mixes ? filtered(level, view, place, here.cube) : nearest(level, place, here.cube);
+  if (!mixes(view, sampler)) {
+    const OnLevel on(view, sampler, point, number);
+    return nearest(on.level, on.place, on.cube);
+  }
+  Mixture mixture;
+  addLevel(mixture, view, sampler, point, number, static_cast<int>(kFraction));
+  return keptOf(mixture, view);
 }
 
 // The level as a number between the first and the last.
-float levelOf(const TextureView& view, const SamplerState& sampler, float asked) {
+float levelOf(const TextureView& view, const SamplerState& sampler, const SamplePoint& point) {
   const auto last = static_cast<float>(view.levels.size() - 1);
-  float level = asked;
-  if (level != level) level = 0;
+  float level = point.level == point.level ? point.level : 0;
+  level = std::trunc(level * static_cast<float>(kFraction)) / static_cast<float>(kFraction);
+  if (point.biased) level += sampler.bias;
   level = std::min(std::max(level, sampler.minLevel), sampler.maxLevel);
   return std::clamp(level, 0.0f, last);
 }
@@ -260,26 +315,23 @@ bool ofFloats(const TextureView& view) {
 Texel borderOf(const TextureView& view, const SamplerState& sampler) {
   Texel texel{};
   if (view.buffer) return texel;
-  const bool isFloat = ofFloats(view);
   for (unsigned c = 0; c < std::min(view.channels, 4u); ++c)
-    texel.words[c] =
-        isFloat ? wordOf(sampler.border[c]) : static_cast<uint32_t>(static_cast<int64_t>(sampler.border[c]));
+    texel.words[c] = borderWord(sampler.border[c], view.format, view.asIntegers);
   return texel;
 }
 
 Texel sample(const TextureView& view, const SamplerState& sampler, const SamplePoint& point) {
   if (!view.whole || view.levels.size() == 1) return sampleLevel(view, sampler, point, 0);
-  const float level = levelOf(view, sampler, point.biased ? point.level + sampler.bias : point.level);
+  const float level = levelOf(view, sampler, point);
   if (!sampler.linearLevels) return sampleLevel(view, sampler, point, static_cast<size_t>(std::floor(level + 0.5f)));
   const auto fixed = static_cast<size_t>(level * static_cast<float>(kFraction));
   const size_t first = fixed / kFraction;
   const auto share = static_cast<int>(fixed % kFraction);
-  const Texel a = sampleLevel(view, sampler, point, first);
-  if (share == 0 || !ofFloats(view)) return a;
+  if (share == 0 || !ofFloats(view)) return sampleLevel(view, sampler, point, first);
   Mixture mixture;
-  mixture.add(a, static_cast<int>(kFraction) - share);
-  mixture.add(sampleLevel(view, sampler, point, first + 1), share);
-  return mixture.texel();
+  addLevel(mixture, view, sampler, point, first, static_cast<int>(kFraction) - share);
+  addLevel(mixture, view, sampler, point, first + 1, share);
+  return keptOf(mixture, view);
 }
 
 Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel) {
@@ -288,19 +340,26 @@ Texel gather(const TextureView& view, const SamplerState& sampler, const SampleP
   SamplePoint here = point;
   here.cube = point.cube && isCube(view.kind);
   const Place place = placeOf(view, sampler, here, level);
-  const int64_t x = between(place.at[0]).first, y = between(place.at[1]).first;
+  const int64_t x = between(place.at[0]).first + place.offset[0], y = between(place.at[1]).first + place.offset[1];
   Texel gathered;
-  for (int i = 0; i < 4; ++i)
-    gathered.words[i] = read(level, place, here.cube, {x + kOrder[i][0], y + kOrder[i][1], 0}).words[channel];
+  for (int i = 0; i < 4; ++i) {
+    const int64_t at[3] = {x + kOrder[i][0], y + kOrder[i][1], 0};
+    Mixture corner;
+    const bool beyond = here.cube && level.beyondCorner(at[0], at[1]) && ofFloats(view);
+    if (beyond) addCorner(corner, level, place, at[0], at[1], static_cast<int>(kFraction));
+    gathered.words[i] = (beyond ? corner.texel() : read(level, place, here.cube, at)).words[channel];
+  }
   return gathered;
 }
 
 Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point) {
-  const auto last = static_cast<int64_t>(view.levels.size()) - 1;
+  const auto levels = static_cast<int64_t>(view.levels.size()), layers = static_cast<int64_t>(view.layers);
+  if (point.level < 0 || point.level >= levels) return {};
+  if (layered(view.kind) && (point.layer < 0 || point.layer >= layers)) return {};
   SamplerState outsideIsZero = sampler;
   std::fill_n(outsideIsZero.addressing, 3, Addressing::Border);
   std::fill_n(outsideIsZero.border, 4, 0.0f);
-  const LevelReader level(view, outsideIsZero, static_cast<size_t>(std::clamp<int64_t>(point.level, 0, last)));
+  const LevelReader level(view, outsideIsZero, static_cast<size_t>(point.level));
   int64_t at[3] = {0, 0, 0};
   for (int axis = 0; axis < axesOf(view.kind); ++axis) at[axis] = point.position[axis];
   return level.at(at, layerOf(view, point.layer, 1));

@@ -26,7 +26,7 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
 // One channel of the four elements that linear filtering would mix: (0,1), (1,1), (1,0), (0,0).
 Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel);
 
-// A read by whole coordinates: no filtering, no normalised coordinates; outside is zero. `level` is clamped.
+// A read by whole coordinates: no filtering, no normalised coordinates; outside is zero, of levels and layers too.
 struct FetchPoint {
   int64_t position[3] = {0, 0, 0};
   int64_t layer = 0;

@@ -142,7 +142,7 @@ uint32_t encodeChannel(uint32_t word, Channel channel) {
       return static_cast<uint32_t>(std::clamp(value, -most - 1, most));
     }
     case Storage::Half:
-      return halfOfFloat(floatOf(word));
+      return truncatedHalf(floatOf(word));
     case Storage::Unorm: {
       const int64_t most = (int64_t{1} << bits) - 1;
       return static_cast<uint32_t>(clamped(floatOf(word) * static_cast<float>(most), 0, most));
@@ -203,10 +203,32 @@ void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels)
 
 float narrowed(float sum, int format, bool srgb) {
   const Channel channel = channelOf(format);
-  if (channel.storage == Storage::Half) return floatOfHalf(halfOfFloat(sum));
+  if (channel.storage == Storage::Half) return roundedToHalf(sum);
+  if (channel.bytes != 1 || srgb) return sum;
   const bool isUnorm = channel.storage == Storage::Unorm || channel.storage == Storage::Unsigned;
-  if (!isUnorm || channel.bytes != 1 || srgb) return sum;
-  return std::floor(sum * 65535 + 0.5f) / 65535;
+  const float most = isUnorm ? 65535 : 32767;
+  return std::floor(sum * most + 0.5f) / most;
+}
+
+uint32_t borderWord(float border, int format, bool asIntegers) {
+  const Channel channel = channelOf(format);
+  const unsigned bits = 8 * channel.bytes;
+  const auto kept = [&](float least, float most) {
+    return wordOf(std::trunc(std::clamp(border, least, 1.0f) * most) / most);
+  };
+  const bool isWhole = channelsOf(format, asIntegers) != Channels::Float;
+  switch (channel.storage) {
+    case Storage::Unsigned:
+    case Storage::Unorm:
+      if (isWhole) return bits == 32 ? wordOf(border) : wordOf(border) & ((1u << bits) - 1);
+      return kept(0, static_cast<float>((1u << bits) - 1));
+    case Storage::Signed:
+    case Storage::Snorm:
+      if (isWhole) return static_cast<uint32_t>(extended(wordOf(border), channel.bytes));
+      return kept(-1, static_cast<float>((1u << (bits - 1)) - 1));
+    default:
+      return wordOf(border);
+  }
 }
 
 float floatOfHalf(uint16_t half) {
@@ -215,6 +237,25 @@ float floatOfHalf(uint16_t half) {
   if (exponent) return floatOf(sign | (exponent + 112) << 23 | fraction << 13);
   const float small = static_cast<float>(fraction) * 0x1p-24f;
   return sign ? -small : small;
+}
+
+uint16_t truncatedHalf(float value) {
+  const uint32_t bits = wordOf(value), magnitude = bits & 0x7fffffff;
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00 | std::max(magnitude >> 13 & 0x3ff, 1u));
+  if (magnitude == 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00);
+  if (magnitude >= 0x47800000) return static_cast<uint16_t>(sign | 0x7bff);
+  if (magnitude < 0x38800000) return static_cast<uint16_t>(sign | static_cast<uint32_t>(floatOf(magnitude) * 0x1p24f));
+  return static_cast<uint16_t>(sign | (magnitude - 0x38000000) >> 13);
+}
+
+float roundedToHalf(float value) {
+  const uint32_t bits = wordOf(value), magnitude = bits & 0x7fffffff, sign = bits & 0x80000000;
+  if (magnitude > 0x7f800000) return floatOf(0x7fffe000);
+  if (magnitude >= 0x477ff000) return floatOf(sign | 0x7f800000);
+  const uint32_t steps = static_cast<uint32_t>(floatOf(magnitude) * 0x1p24f + 0.5f);
+  const uint32_t tiny = wordOf(static_cast<float>(steps) * 0x1p-24f);
+  return floatOf(sign | (magnitude < 0x38800000 ? tiny : (magnitude + 0x1000) & ~0x1fffu));
 }
 
 uint16_t halfOfFloat(float value) {

@@ -29,10 +29,16 @@ Texel decode(const std::byte* bytes, int format, unsigned channels, bool asInteg
 // saturate. Requires: not block-compressed.
 void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels);
 
+// One channel of the border as a format keeps it: fractions saturate and lose what its bits do not hold, whole numbers
+// are the low bits of what the application gave.
+uint32_t borderWord(float border, int format, bool asIntegers);
+
 // A sum of elements as the texture units keep it.
 float narrowed(float sum, int format, bool srgb);
 
 float floatOfHalf(uint16_t half);
 uint16_t halfOfFloat(float value);  // to the nearest, ties to even
+uint16_t truncatedHalf(float value);
+float roundedToHalf(float value);  // to the nearest, ties away from zero
 
 }  // namespace vg::arrays

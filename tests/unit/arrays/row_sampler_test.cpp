@@ -129,7 +129,10 @@ TEST_P(RowSampler, SamplesAsLanesDo) {
     for (float& b : sampler.border) b = static_cast<float>(random() % 8) / 4;
     image.view.buffer = image.view.kind == Kind::Line && !sampler.normalized && random() % 2;
     const RowPlan plan = planOf(image.view);
-    ASSERT_TRUE(plan.usable);
+    if (!plan.usable) {  // a line whose missing second axis has a border
+      ASSERT_TRUE(image.view.kind == Kind::Line && sampler.linear && sampler.addressing[1] == Addressing::Border);
+      continue;
+    }
     RowPoints points;
     points.active = random() | 1;
     for (unsigned i = 0; i < kRowLanes; ++i) {
