@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "arrays/row_sampler.h"
 #include "arrays/sampler.h"
@@ -64,9 +65,13 @@ int axesOf(TextureGeometry geometry) {
   }
 }
 
+uint64_t removalsOf(const ptx::BlockState* block) {
+  return static_cast<const RunningLaunch*>(block->launch->owner)->texturesRemoved;
+}
+
 // The texture that a number names, by itself or through the variable at that address; null when there is none.
 const textures::Texture* named(const ptx::BlockState* block, uint64_t number) {
-  const uint64_t launched = static_cast<const RunningLaunch*>(block->launch->owner)->texturesRemoved;
+  const uint64_t launched = removalsOf(block);
   if (const textures::Texture* texture = textures::find(number, launched)) return texture;
   if (!number || number % sizeof number) return nullptr;
   return textures::find(*reinterpret_cast<const volatile uint64_t*>(number), launched);  // wild addresses fault
@@ -169,9 +174,11 @@ uint64_t answer(const TextureView& view, const TextureForm& form, int64_t asked)
   switch (static_cast<TextureQuery>(form.detail)) {
     case TextureQuery::Width:
       return level.extent.width;
-    case TextureQuery::Height:
-      return level.extent.height;
+    case TextureQuery::Height:  // a line is a plane of one row to a texture, lines in layers one of so many
+      if (view.kind == arrays::Kind::LineLayers) return view.layers;
+      return view.surface ? level.extent.height : std::max<size_t>(level.extent.height, 1);
     case TextureQuery::Depth:
+      if (view.kind == arrays::Kind::PlaneLayers) return view.layers;
       return view.kind == arrays::Kind::Box ? level.extent.depth : 0;
     case TextureQuery::Levels:
       return view.levels.size();
@@ -204,7 +211,7 @@ std::byte* bytesOf(const Caller& caller, const Lane& lane, const TextureForm& fo
                    size_t bytes) {
   arrays::SurfacePoint point;
   uint32_t slot = ptx::kTextureCoordinates;
-  if (isLayered(form.geometry)) point.z = lane.whole(slot++);
+  if (isLayered(form.geometry)) point.z = lane.word(slot++);  // what is below zero is beyond the last one
   point.x = lane.whole(slot++) * (form.has(ptx::kElements) ? static_cast<int64_t>(view.unit.bytes) : 1);
   if (axesOf(form.geometry) > 1) point.y = lane.whole(slot++);
   if (axesOf(form.geometry) > 2) point.z = lane.whole(slot);
@@ -283,8 +290,10 @@ void reduce(const Caller& caller, const Lane& lane, const TextureForm& form, con
              : reduceAt<uint32_t, uint32_t>(memory, value, reduction);
 }
 
-bool isType(const TextureForm& form, const textures::Texture* texture) {
-  return texture && form.detail == 0 && texture->view.surface == form.has(ptx::kOfSurface);
+// A handle that the application made is of no type to istypep; that of a module's variable is.
+bool isType(const Caller& caller, const TextureForm& form, uint64_t number, const textures::Texture* texture) {
+  if (!texture || form.detail != 0 || texture == textures::find(number, removalsOf(caller.block))) return false;
+  return texture->view.surface == form.has(ptx::kOfSurface);
 }
 
 bool reads(const TextureForm& form) {
@@ -379,7 +388,10 @@ bool moveRow(const TextureForm& form, const TextureView& view, uint32_t mask, ui
   };
   const int axes = axesOf(form.geometry);
   const bool isLayers = isLayered(form.geometry);
-  if (isLayers) take(row.z, true);
+  if (isLayers) {
+    take(row.z, true);
+    for (int32_t& layer : row.z) layer = layer < 0 ? std::numeric_limits<int32_t>::max() : layer;
+  }
   take(row.x, true);
   take(row.y, axes > 1);
   if (!isLayers) take(row.z, axes > 2);
@@ -430,7 +442,7 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
       texture = named(block, number);
     }
     if (form.operation == TextureOperation::IsType) {
-      lane.set(0, isType(form, texture));
+      lane.set(0, isType(caller, form, number, texture));
       continue;
     }
     if (!number && reads(form)) {
