@@ -15,6 +15,9 @@ CUresult MemorySource::unshare(std::byte*, size_t) { return unsupported("sharing
 Result<PhysicalRef> MemorySource::create(size_t bytes, Sharing sharing, const char* label) {
   return HostMemory::create(bytes, sharing, label);
 }
+Result<std::unique_ptr<SparseRange>> MemorySource::createSparse(std::byte*, size_t, Holes) {
+  return unsupported("sparse memory of this kind");
+}
 Result<PhysicalRef> MemorySource::import(int descriptor) { return HostMemory::fromDescriptor(descriptor); }
 std::string MemorySource::labelOf(int descriptor) { return HostMemory::labelOf(descriptor); }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "alloc/physical_memory.h"
+#include "alloc/sparse_range.h"
 #include "base/result.h"
 
 namespace vg::alloc {
@@ -38,6 +38,9 @@ class MemorySource {
   // gave: as HostMemory's functions of these names, and by default those.
   virtual Result<PhysicalRef> create(size_t bytes, Sharing sharing, const char* label);
   virtual Result<PhysicalRef> import(int descriptor);
+  // Reserved addresses as a sparse range, whose memory is create()'s. Requires: multiples of SparseRange::kPage,
+  // outside the windows of heaps, which stay reserved until the range has gone.
+  virtual Result<std::unique_ptr<SparseRange>> createSparse(std::byte* start, size_t bytes, Holes holes);
   // Gives back what is kept of such memory for the next create().
   virtual void trim() {}
   virtual std::string labelOf(int descriptor);

@@ -57,6 +57,7 @@ void placeTails(Layout& layout) {
   layout.tailBytes = requiredBytes(layout, layout.firstTailLevel, 1);
   for (size_t i = layout.firstTailLevel; layered(layout.kind) && i < layout.levels.size(); ++i)
     layout.levels[i].slicePitch = layout.tailBytes;
+  layout.tailPitch = layout.tailBytes;
   layout.bytes += layout.tailBytes * layout.layers();
 }
 
@@ -94,7 +95,7 @@ void makeTiled(Layout& layout) {
   layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
   if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
     makeDeferred(layout);
-    layout.tailBytes = layout.bytes;
+    layout.tailBytes = layout.tailPitch = layout.bytes;
     layout.singleTail = true;
     return;
   }
@@ -106,6 +107,31 @@ void makeTiled(Layout& layout) {
   }
   layout.tailOffset = layout.bytes;
   if (layout.firstTailLevel < layout.levels.size()) placeTails(layout);
+}
+
+// In blocks of this size, which the texture units clamp for levels that are smaller.
+copy::Tiling tilingOf(const Level& level, const Layout& layout, unsigned blockRows, unsigned blockSlices) {
+  const auto blocksFor = [](size_t count) { return static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); };
+  const size_t gobs = (level.rows + copy::Tiling::kGobRows - 1) / copy::Tiling::kGobRows;
+  copy::Tiling tiling;
+  tiling.rowBytes = static_cast<uint32_t>(level.rowBytes);
+  tiling.rows = static_cast<uint32_t>(level.rows);
+  tiling.slices = layered(layout.kind) ? 1 : static_cast<uint32_t>(level.slices);
+  tiling.blockRows = static_cast<uint8_t>(std::min(blockRows, blocksFor(gobs)));
+  tiling.blockSlices = static_cast<uint8_t>(std::min(blockSlices, blocksFor(tiling.slices)));
+  return tiling;
+}
+
+// Layers begin with whole blocks of the first level, or tiles.
+void keepTilings(Layout& layout, std::vector<copy::Tiling>& tilings, size_t layer) {
+  for (size_t i = 0; i < tilings.size(); ++i) {
+    if (layered(layout.kind)) {
+      tilings[i].layerPitch = layer;
+      tilings[i].slices = static_cast<uint32_t>(layout.levels[i].slices);
+    }
+    layout.levels[i].tiling = &copy::kept(tilings[i]);
+  }
+  layout.bytes = layer * layout.layers();
 }
 
 // All levels of a layer, then all of the next, which begins with a whole block of the first level: this is how the
@@ -126,26 +152,57 @@ void makeBlockLinear(Layout& layout) {
     tilings.push_back(tiling);
   }
   if (layered(layout.kind)) layer = roundUp(layer, tilings[0].blockBytes());
-  for (size_t i = 0; i < tilings.size(); ++i) {
-    if (layered(layout.kind)) {
-      tilings[i].layerPitch = layer;
-      tilings[i].slices = static_cast<uint32_t>(layout.levels[i].slices);
-    }
-    layout.levels[i].tiling = &copy::kept(tilings[i]);
+  keepTilings(layout, tilings, layer);
+}
+
+// The application brings the memory, in pages.
+void makeBlockLinearOfPages(Layout& layout) {
+  makeBlockLinear(layout);
+  layout.bytes = roundUp(layout.bytes, kTileBytes);
+}
+
+// A tile is as high and deep as a block, and some blocks wide; the rows of blocks are whole tiles. The tail follows the
+// tiles of its layer, in blocks of that size or less.
+void makeBlockLinearTiles(Layout& layout) {
+  layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
+  if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
+    makeBlockLinearOfPages(layout);
+    layout.tailBytes = layout.tailPitch = layout.bytes;
+    layout.singleTail = true;
+    return;
   }
-  layout.bytes = layer * layout.layers();
+  const size_t tileGobs = layout.tile.height / layout.unit.edge / copy::Tiling::kGobRows;
+  const auto blockRows = static_cast<unsigned>(std::countr_zero(tileGobs)),
+             blockSlices = static_cast<unsigned>(std::countr_zero(layout.tile.depth));
+  std::vector<copy::Tiling> tilings;
+  size_t layer = 0;
+  for (Level& level : layout.levels) {
+    copy::Tiling tiling = tilingOf(level, layout, blockRows, blockSlices);
+    level.offset = layer;
+    if (tilings.size() == layout.firstTailLevel && !smallerThanTile(level.extent, layout.tile, layout.kind)) {
+      placeTiled(level, layout, layer);
+      tiling.rowBytes = static_cast<uint32_t>(level.tilesAcross * level.tileRowBytes);
+      ++layout.firstTailLevel;
+      layout.tailOffset = layer + tiling.bytes();
+    }
+    layer += tiling.bytes();
+    tilings.push_back(tiling);
+  }
+  layer = roundUp(layer, kTileBytes);
+  layout.tailBytes = layer - layout.tailOffset;
+  layout.tailPitch = layer;
+  keepTilings(layout, tilings, layer);
 }
 
 Layout onePlane(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Storage storage) {
   Layout layout = measured(descriptor, levels);
+  const bool blocks = storage == Storage::BlockLinear;
   if (descriptor.Flags & CUDA_ARRAY3D_SPARSE)
-    makeTiled(layout);
+    blocks ? makeBlockLinearTiles(layout) : makeTiled(layout);
   else if (descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING)
-    makeDeferred(layout);
-  else if (storage == Storage::BlockLinear)
-    makeBlockLinear(layout);
+    blocks ? makeBlockLinearOfPages(layout) : makeDeferred(layout);
   else
-    makeLinear(layout);
+    blocks ? makeBlockLinear(layout) : makeLinear(layout);
   return layout;
 }
 
@@ -171,7 +228,7 @@ Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Stor
     whole.bytes += roundUp(one.bytes, one.levels[0].tiling ? copy::Tiling::kGob : kRowAlignment);
     whole.planes.push_back({described, one.levels[0]});
   }
-  if (whole.singleTail) whole.tailBytes = whole.bytes;
+  if (whole.singleTail) whole.tailBytes = whole.tailPitch = whole.bytes;
   Level& level = whole.levels[0];
   level.rowBytes = level.rows = level.slices = 0;
   return whole;

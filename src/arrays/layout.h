@@ -7,7 +7,7 @@
 // a linear tail.
 //
 // A third one is for devices that read arrays by themselves: block-linear (copy/tiling.h), as their texture units have
-// it.
+// it. A tile of a sparse array is then some blocks that lie beside each other, and so in a row of memory.
 #pragma once
 
 #include <cuda.h>
@@ -29,13 +29,19 @@ struct Level {
   size_t rowBytes = 0, rows = 0, slices = 0;  // what copies may address; slices are layers where there are layers
   size_t offset = 0;                          // of the first byte in the storage
   size_t rowPitch = 0, slicePitch = 0;        // linear
-  size_t tileRowBytes = 0, tileRows = 0, tileSlices = 0;  // tiled; 0: linear
+  size_t tileRowBytes = 0, tileRows = 0, tileSlices = 0;  // tiled; 0: not
   size_t tilesAcross = 0, tilesDown = 0;
-  const copy::Tiling* tiling = nullptr;  // block-linear: all but the extents and the offset; span() does not know it
+  const copy::Tiling* tiling = nullptr;  // block-linear: what copies need besides the offset; span() does not know it
 
   struct Span {
     size_t offset, bytes;  // in the storage, and how many bytes of the row follow there
   };
+  // Which page of 64 KiB a tile is. `slice`: the layer where there are layers, else counted in tiles.
+  size_t pageOf(size_t column, size_t row, size_t slice) const {
+    const size_t layer = tiling ? tiling->layerPitch : 0;
+    const size_t inLayer = ((layer ? 0 : slice) * tilesDown + row) * tilesAcross + column;
+    return (offset + (layer ? slice * layer : 0)) / kTileBytes + inLayer;
+  }
   // Requires: inside the level; x in bytes.
   Span span(size_t x, size_t row, size_t slice) const {
     if (!tileRowBytes) return {offset + slice * slicePitch + row * rowPitch + x, rowBytes - x};
@@ -62,6 +68,7 @@ struct Layout {
   TileExtent tile{};
   unsigned firstTailLevel = 0;
   size_t tailOffset = 0, tailBytes = 0;  // tailBytes of one tail, 0: no tail
+  size_t tailPitch = 0;                  // bytes from one layer's tail to the next one's
   bool singleTail = false;
   bool video = false;  // of a video format
   // Of a format with planes: each with its descriptor and its place. Then levels[0] has no bytes that copies may
@@ -78,9 +85,8 @@ struct Layout {
 // How arrays lie whose memory the device itself allocates.
 enum class Storage : unsigned char { Linear, BlockLinear };
 
-// As the flags say: tiled for sparse arrays, linear for those of deferred mapping, with room for all that the vendor's
-// devices take, because the application brings the memory; as `storage` says for others. Requires: checkDescriptor()
-// succeeded, 1 <= levels <= mostLevels().
+// Sparse arrays in tiles, and those of deferred mapping with room for all that the vendor's devices take, because the
+// application brings the memory. Requires: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
 Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Storage storage = Storage::Linear);
 
 }  // namespace vg::arrays

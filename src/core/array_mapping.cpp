@@ -49,7 +49,8 @@ Result<std::shared_ptr<ArrayStorage>> storageOf(const CUarrayMapInfo& entry) {
     default:
       return refuse("the resource is no kind of array");
   }
-  if (!storage || !storage->pages) return refuse("the array is neither sparse nor of deferred mapping");
+  if (!storage || !(storage->sparse() || storage->deferred()))
+    return refuse("the array is neither sparse nor of deferred mapping");
   return storage;
 }
 
@@ -77,7 +78,7 @@ CUresult addTiles(const ArrayStorage& storage, const CUarrayMapInfo& entry, std:
   for (size_t slice = z.first; slice < z.first + z.count; ++slice)
     for (size_t row = y.first; row < y.first + y.count; ++row)
       for (size_t column = x.first; column < x.first + x.count; ++column)
-        pages.push_back(level.offset / kTileBytes + (slice * level.tilesDown + row) * level.tilesAcross + column);
+        pages.push_back(level.pageOf(column, row, slice));
   return CUDA_SUCCESS;
 }
 
@@ -93,7 +94,7 @@ CUresult addTail(const ArrayStorage& storage, const CUarrayMapInfo& entry, std::
   if (!at.size || at.offset % kTileBytes || at.size % kTileBytes || at.offset > layout.tailBytes ||
       at.size > layout.tailBytes - at.offset)
     return refuse("no such part of the mip tail");
-  addRange(pages, layout.tailOffset + at.layer * layout.tailBytes + at.offset, at.size);
+  addRange(pages, layout.tailOffset + at.layer * layout.tailPitch + at.offset, at.size);
   return CUDA_SUCCESS;
 }
 
@@ -168,8 +169,29 @@ void forgetPage(ArrayStorage& storage, size_t page) {
   storage.views.erase(view);
 }
 
+// Pages in a row are one call of the device.
+CUresult applyToRange(ArrayStorage& storage, const Change& change) {
+  const alloc::PhysicalRef memory = change.allocation.operator->() ? change.allocation->memory() : nullptr;
+  const std::lock_guard lock(storage.rangeMutex);
+  for (size_t i = 0, count; i < change.pages.size(); i += count) {
+    const size_t first = change.pages[i];
+    for (count = 1; i + count < change.pages.size() && change.pages[i + count] == first + count;) ++count;
+    const size_t offset = first * kTileBytes, bytes = count * kTileBytes;
+    VG_CHECK(memory ? storage.range->show(offset, *memory, change.offset + i * kTileBytes, bytes)
+                    : storage.range->hide(offset, bytes));
+    for (size_t page = first; page < first + count; ++page) {
+      if (memory)
+        storage.inRange[page] = memory;
+      else
+        storage.inRange.erase(page);
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult apply(const Change& change) {
   ArrayStorage& storage = *change.storage;
+  if (storage.range) return applyToRange(storage, change);
   std::unique_lock lock(storage.pages->mutex());
   ArrayStorage::View* view = nullptr;
   if (change.allocation.operator->()) {

@@ -5,15 +5,17 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 
+#include "alloc/sparse_range.h"
 #include "arrays/layout.h"
 #include "arrays/pages.h"
 #include "base/result.h"
 
 namespace vg::alloc {
-class PhysicalMemory;
 struct Record;
-}  // namespace vg::alloc
+}
 
 namespace vg::core {
 
@@ -35,8 +37,13 @@ class ArrayStorage {
   Context& context;
   const CUDA_ARRAY3D_DESCRIPTOR descriptor;
   arrays::Layout layout;
-  const alloc::Record* record = nullptr;  // of the device's heap; null: paged
-  std::shared_ptr<arrays::Pages> pages;   // null: memory of the heap
+  const alloc::Record* record = nullptr;  // of the device's heap or of `range`; null: paged
+  std::shared_ptr<arrays::Pages> pages;   // null: memory of the device
+
+  // Of a sparse or deferred array on a device with arrays of its own: its addresses, and what each page shows.
+  std::unique_ptr<alloc::SparseRange> range;
+  std::mutex rangeMutex;                                   // held to change the range
+  std::unordered_map<size_t, alloc::PhysicalRef> inRange;  // by number; guarded by rangeMutex
 
   // The memory that pages lie in, each object mapped once as a whole. Guarded by the lock of `pages`.
   struct View {
@@ -48,6 +55,7 @@ class ArrayStorage {
 
  private:
   CUresult allocate();
+  CUresult makeRange();
   uint64_t recordId_ = 0;
 };
 

@@ -74,11 +74,12 @@ Result<alloc::Heap&> charge(const CUmemLocation& location, size_t bytes) {
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes: %zu of %zu in use", bytes, heap->used(), heap->capacity());
 }
 
-// Where memory comes from. Pages of sparse arrays are the host's on every device.
+// Where memory comes from. Pages of sparse arrays are the host's where the host reads arrays.
 alloc::MemorySource& sourceOf(const CUmemAllocationProp& properties) {
-  const bool ofDevice = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (!ofDevice || properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) return pinnedSource();
-  return deviceAt(properties.location.id).backend().memory();
+  if (properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE) return pinnedSource();
+  backend::Device& device = deviceAt(properties.location.id).backend();
+  const bool forArrays = properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
+  return forArrays && !device.traits().blockLinearArrays ? pinnedSource() : device.memory();
 }
 
 // Whose memory a descriptor is, by a label that says so; null: nobody's.

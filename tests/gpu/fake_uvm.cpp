@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "backend/nvidia/driver/memory_object.h"
 #include "backend/nvidia/driver/share_abi.h"
 
 namespace vg::testing {
@@ -63,6 +64,8 @@ int FakeUvm::control(int file, unsigned long request, void* argument) {
       return answer(16, createRange(read<uint64_t>(bytes), read<uint64_t>(bytes + 8)));
     case uvm::kMapExternal:
       return answer(abi_->mapExternalTail + 20, mapExternal(bytes));
+    case uvm::kMapSparse:
+      return answer(32, mapSparse(read<uvm::RangeOf>(bytes)));
     case uvm::kUnmapExternal:
       return answer(32, unmapExternal(read<uvm::RangeOf>(bytes)));
     case uvm::kFree: {
@@ -219,6 +222,17 @@ FakeUvm::Range* FakeUvm::rangeOf(uint64_t base, uint64_t end) {
   return end <= range.end ? &range : nullptr;
 }
 
+// Mappings are cut between their pages only: the largest that address, length and place in the memory allow.
+bool FakeUvm::canCut(const std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end) {
+  for (const auto& [start, mapping] : mappings) {
+    if (mapping.end <= base || start >= end) continue;
+    const uint64_t alignments = mapping.memory ? start | mapping.end | mapping.offset : 65536;
+    const uint64_t page = alignments % kHugePage == 0 ? kHugePage : alignments % kBigPage == 0 ? kBigPage : kPage;
+    if ((base > start && base % page) || (end < mapping.end && end % page)) return false;
+  }
+  return true;
+}
+
 // Takes the addresses out of what is mapped.
 void FakeUvm::cut(std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end) {
   std::map<uint64_t, Mapping> kept;
@@ -251,15 +265,28 @@ Status FakeUvm::mapExternal(std::byte* arguments) {
   if (owner >= 0 && owner != gpu && !linked_ && !peers_) return 0x26;
   if (offset + length > memory->bytes()) return 0x37;
   Range* const range = rangeOf(base, base + length);
-  if (!range) return kInvalidAddress;
+  if (!range || !canCut(range->mappings[gpu], base, base + length)) return kInvalidAddress;
   cut(range->mappings[gpu], base, base + length);
   range->mappings[gpu][base] = {base + length, offset, memory, attributes.mappingType == uvm::kReadOnly};
+  return kOk;
+}
+
+Status FakeUvm::mapSparse(const uvm::RangeOf& a) {
+  constexpr uint64_t kSparsePage = 65536;
+  const int gpu = gpuOf(a.uuid);
+  Range* const range = rangeOf(a.base, a.base + a.length);
+  if (!range || !a.length || (a.base | a.length) % kSparsePage) return kInvalidAddress;
+  if (!spaces_.count(gpu)) return 0x26;
+  if (!canCut(range->mappings[gpu], a.base, a.base + a.length)) return kInvalidAddress;
+  cut(range->mappings[gpu], a.base, a.base + a.length);
+  range->mappings[gpu][a.base] = {a.base + a.length, 0, nullptr, false};
   return kOk;
 }
 
 Status FakeUvm::unmapExternal(const uvm::RangeOf& a) {
   Range* const range = rangeOf(a.base, a.base + a.length);
   if (!range || !isGpu(a.uuid)) return kInvalidAddress;
+  if (!canCut(range->mappings[gpuOf(a.uuid)], a.base, a.base + a.length)) return kInvalidAddress;
   cut(range->mappings[gpuOf(a.uuid)], a.base, a.base + a.length);
   return kOk;
 }
@@ -282,6 +309,10 @@ std::byte* FakeUvm::translate(uint32_t gpu, uint64_t address, size_t bytes, bool
   --mapping;
   const Mapping& m = mapping->second;
   if (address + bytes > m.end || (write && m.readOnly)) return nullptr;
+  if (!m.memory) {
+    hole_.assign(bytes, std::byte{0});
+    return hole_.data();
+  }
   return m.memory->start() + m.offset + (address - mapping->first);
 }
 

@@ -56,7 +56,7 @@ class FakeUvm {
   using Status = backend::nvidia::Status;
   struct Mapping {
     uint64_t end = 0, offset = 0;
-    FakeMemoryRef memory;
+    FakeMemoryRef memory;  // null: sparse
     bool readOnly = false;
   };
   struct Range {
@@ -69,6 +69,7 @@ class FakeUvm {
   Status registerChannel(const backend::nvidia::uvm::RegisterChannel& arguments);
   Status createRange(uint64_t base, uint64_t length);
   Status mapExternal(std::byte* arguments);
+  Status mapSparse(const backend::nvidia::uvm::RangeOf& arguments);
   Status unmapExternal(const backend::nvidia::uvm::RangeOf& arguments);
   Status freeRange(uint64_t base, uint64_t length, bool lengthKnown);
   Range* rangeOf(uint64_t base, uint64_t end);
@@ -78,6 +79,7 @@ class FakeUvm {
   Status changePages(uint64_t base, uint64_t length, Change change);
   std::byte* managedMemory(uint32_t gpu, uint64_t address, size_t bytes);
   int placeOf(const CUuuid& uuid) const;  // kNowhere: no place
+  static bool canCut(const std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end);
   static void cut(std::map<uint64_t, Mapping>& mappings, uint64_t base, uint64_t end);
   int gpuOf(const CUuuid& uuid) const;  // -1: none of ours
   bool isGpu(const CUuuid& uuid) const { return gpuOf(uuid) >= 0; }
@@ -91,6 +93,7 @@ class FakeUvm {
   bool peers_ = false;                 // over the bus
   std::map<uint64_t, Range> ranges_;   // by start
   std::map<uint64_t, Page> managed_;   // by address
+  std::vector<std::byte> hole_;        // what an access of sparse addresses finds
 };
 
 }  // namespace vg::testing

@@ -43,6 +43,19 @@ TEST(TextureWords, OfAPlane) {
   EXPECT_EQ(bits(w, 228, 4), 2u);
 }
 
+TEST(TextureWords, OfSparseArraysSayHowWideTilesAre) {
+  const auto tileWidth = [](const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels) {
+    return bits(must(headerOf(viewOf(descriptor, levels, kBase))), 74, 3);
+  };
+  const TextureWords w = must(headerOf(viewOf({512, 512, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE}, 4, kBase)));
+  EXPECT_EQ(bits(w, 67, 3), 4u);  // 128 rows
+  EXPECT_EQ(bits(w, 74, 3), 3u);  // of 8 blocks
+  EXPECT_EQ(tileWidth({512, 512, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, CUDA_ARRAY3D_SPARSE}, 1), 2u);
+  EXPECT_EQ(tileWidth({64, 64, 64, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE}, 1), 1u);
+  EXPECT_EQ(tileWidth({64, 64, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE}, 1), 0u);  // less than a tile
+  EXPECT_EQ(tileWidth({512, 512, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 1), 0u);
+}
+
 TEST(TextureWords, OfALineAreThoseOfAPlaneOfOneRow) {
   arrays::TextureView view = viewOf({40, 0, 0, CU_AD_FORMAT_HALF, 1, 0}, 1, kBase);
   view.sampler.addressing[0] = view.sampler.addressing[1] = arrays::Addressing::Border;

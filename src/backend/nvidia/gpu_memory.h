@@ -12,19 +12,24 @@
 #include <vector>
 
 #include "alloc/memory_source.h"
+#include "backend/nvidia/sparse_video.h"
 #include "backend/nvidia/video_memory.h"
 
 namespace vg::backend::nvidia {
 
 class GpuMemory final : public alloc::MemorySource {
  public:
-  GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), mappings_(known), peers_(known) {}
+  GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known), mappings_(known), peers_(known) {}
 
   CUresult commit(std::byte* start, size_t bytes) override;
   void decommit(std::byte* start, size_t bytes) override;
   CUresult share(std::byte* start, size_t bytes, alloc::SharedMemory& shared) override;
   CUresult unshare(std::byte* start, size_t bytes) override;
   Result<alloc::PhysicalRef> create(size_t bytes, alloc::Sharing sharing, const char* label) override;
+  Result<std::unique_ptr<alloc::SparseRange>> createSparse(std::byte* start, size_t bytes,
+                                                           alloc::Holes holes) override {
+    return SparseVideo::create(gpu_, known_, start, bytes, holes);
+  }
   void trim() override { (void)gpu_.spare().trim(); }
   Result<alloc::PhysicalRef> import(int descriptor) override {
     return VideoMemory::import(gpu_, mappings_, descriptor);
@@ -70,6 +75,7 @@ class GpuMemory final : public alloc::MemorySource {
   void hideFromRanges(const Block& block);
 
   Gpu& gpu_;
+  KnownRanges& known_;
   VideoMappings mappings_;
   std::mutex mutex_;
   Peers peers_;                    // guarded by mutex_

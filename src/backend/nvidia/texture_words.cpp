@@ -25,7 +25,7 @@ constexpr Field kDataType{108, 4}, kComponents{112, 7}, kVersion{124, 4};
 constexpr Field kWidth{128, 17}, kNormalized{145, 1}, kSrgb{149, 1}, kType{150, 4}, kPromotion{154, 2}, kBorder{156, 1},
     kHeight{160, 17};
 // Of block-linear ones.
-constexpr Field kAddressLow{9, 23}, kAddressHigh{32, 25}, kBlockRows{67, 3}, kBlockSlices{70, 3},
+constexpr Field kAddressLow{9, 23}, kAddressHigh{32, 25}, kBlockRows{67, 3}, kBlockSlices{70, 3}, kTileWidth{74, 3},
     kAnisotropicHigh{81, 1}, kIsotropicHigh{82, 1}, kMaxLevel{92, 4}, kDepth{177, 15}, kFirstLevel{224, 4},
     kLastLevel{228, 4};
 // Of those with a pitch.
@@ -195,6 +195,7 @@ void describeBlocks(TextureWords& words, const arrays::TextureView& view) {
   set(words, kAddressHigh, address >> 32);
   set(words, kBlockRows, first.tiling->blockRows);
   set(words, kBlockSlices, first.tiling->blockSlices);
+  if (first.tileRowBytes) set(words, kTileWidth, std::bit_width(first.tileRowBytes / copy::Tiling::kGobBytes) - 1);
   set(words, kAnisotropicHigh, 1);
   set(words, kIsotropicHigh, 1);
   set(words, kMaxLevel, (whole ? view.chain.size() : view.levels.size()) - 1);

@@ -27,6 +27,7 @@ class VideoMemory final : public alloc::PhysicalMemory {
   // What its maker called it; empty when it is none.
   static std::string labelOf(Gpu& gpu, int descriptor);
 
+  const Part& part() const { return part_; }
   bool ofDevice() const override { return true; }
   Identity identity() const override { return {0, part_.object->handle(), part_.offset}; }
   CUresult map(std::byte* address, size_t offset, size_t bytes, alloc::Protection protection) const override;

@@ -132,6 +132,86 @@ TEST(TiledLayout, TilesArePages) {
   EXPECT_EQ(level.span(4, 1, 0).offset, 512u + 4);
 }
 
+// Descriptors of sparse arrays of every kind, with levels in tiles, levels in tails and edges that cut tiles.
+std::vector<CUDA_ARRAY3D_DESCRIPTOR> sparseOnes() {
+  std::vector<CUDA_ARRAY3D_DESCRIPTOR> all;
+  const std::pair<CUarray_format, unsigned> formats[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 1},
+                                                         {CU_AD_FORMAT_UNSIGNED_INT16, 1},
+                                                         {CU_AD_FORMAT_FLOAT, 1},
+                                                         {CU_AD_FORMAT_FLOAT, 2},
+                                                         {CU_AD_FORMAT_FLOAT, 4}};
+  for (const auto& [format, channels] : formats) {
+    all.push_back(sparse(describe(512, 512, 0, 0, format, channels)));
+    all.push_back(sparse(describe(600, 1030, 0, 0, format, channels)));
+    all.push_back(sparse(describe(520, 300, 3, CUDA_ARRAY3D_LAYERED, format, channels)));
+    all.push_back(sparse(describe(130, 70, 67, 0, format, channels)));
+    all.push_back(sparse(describe(10, 10, 0, 0, format, channels)));
+  }
+  all.push_back(sparse(describe(1200, 600, 0, 0, CU_AD_FORMAT_BC1_UNORM, 4)));
+  return all;
+}
+
+TEST(BlockLinearTiles, ArePages) {
+  for (const CUDA_ARRAY3D_DESCRIPTOR& d : sparseOnes()) {
+    const Layout layout = layoutOf(d, mostLevels(d), Storage::BlockLinear);
+    const size_t layers = layout.layers();
+    for (size_t i = 0; i < layout.levels.size(); ++i) {
+      const Level& level = layout.levels[i];
+      const bool inTail = layout.singleTail || i >= layout.firstTailLevel;
+      EXPECT_EQ(level.tileRowBytes == 0, inTail);
+      for (size_t slice = 0; slice < level.slices; ++slice)
+        for (size_t row = 0; row < level.rows; row += 3)
+          for (size_t x = 0; x < level.rowBytes; x += 16) {
+            const size_t offset = level.offset + level.tiling->offset(x, row, slice);
+            ASSERT_LT(offset, layout.bytes);
+            const size_t layer = layers > 1 ? slice : 0;
+            if (!inTail) {
+              const size_t deep = layers > 1 ? slice : slice / level.tileSlices;
+              ASSERT_EQ(offset / kTileBytes, level.pageOf(x / level.tileRowBytes, row / level.tileRows, deep));
+            } else if (!layout.singleTail) {
+              ASSERT_GE(offset, layout.tailOffset + layer * layout.tailPitch);
+              ASSERT_LT(offset, layout.tailOffset + layer * layout.tailPitch + layout.tailBytes);
+            }
+          }
+    }
+  }
+}
+
+TEST(BlockLinearTiles, NoTwoBytesShareAPlace) {
+  for (const CUDA_ARRAY3D_DESCRIPTOR& d : {sparse(describe(200, 300, 0)), sparse(describe(40, 70, 33)),
+                                           sparse(describe(200, 130, 3, CUDA_ARRAY3D_LAYERED))}) {
+    const Layout layout = layoutOf(d, mostLevels(d), Storage::BlockLinear);
+    std::set<size_t> used;
+    size_t words = 0;
+    for (const Level& level : layout.levels)
+      for (size_t slice = 0; slice < level.slices; ++slice)
+        for (size_t row = 0; row < level.rows; ++row)
+          for (size_t x = 0; x < level.rowBytes; x += 4, ++words)
+            ASSERT_TRUE(used.insert(level.offset + level.tiling->offset(x, row, slice)).second);
+    EXPECT_EQ(used.size(), words);
+  }
+}
+
+// What programs are told does not depend on who lays the array out, but for tails of boxes: texture units give their
+// small levels blocks of a tile's height, where those of other boxes are flat.
+TEST(BlockLinearTiles, AreAsManyAndTheTailAsLargeAsInTheOtherLayout) {
+  for (const CUDA_ARRAY3D_DESCRIPTOR& d : sparseOnes())
+    for (unsigned levels : {1u, 3u, mostLevels(d)}) {
+      const Layout blocks = layoutOf(d, std::min(levels, mostLevels(d)), Storage::BlockLinear),
+                   rows = layoutOf(d, std::min(levels, mostLevels(d)), Storage::Linear);
+      EXPECT_EQ(blocks.firstTailLevel, rows.firstTailLevel);
+      EXPECT_EQ(blocks.singleTail, rows.singleTail);
+      EXPECT_GE(blocks.tailBytes, rows.tailBytes);
+      EXPECT_EQ(blocks.bytes - blocks.tailBytes * blocks.layers(), rows.bytes - rows.tailBytes * rows.layers());
+      if (blocks.kind != Kind::Box) {
+        EXPECT_EQ(blocks.tailBytes, rows.tailBytes);
+      }
+      auto deferred = d;
+      deferred.Flags = (d.Flags & ~unsigned{CUDA_ARRAY3D_SPARSE}) | CUDA_ARRAY3D_DEFERRED_MAPPING;
+      EXPECT_EQ(layoutOf(deferred, 1, Storage::BlockLinear).bytes, layoutOf(deferred, 1).bytes);
+    }
+}
+
 TEST(TiledLayout, TilesHoldSixtyFourKibibytes) {
   for (unsigned bytes = 1; bytes <= 16; bytes *= 2)
     for (unsigned edge : {1u, 4u})

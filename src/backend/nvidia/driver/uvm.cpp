@@ -136,6 +136,14 @@ CUresult Uvm::unmapMemory(const CUuuid& gpu, uint64_t base, uint64_t length) {
   return status ? refused(status, "to unmap memory") : CUDA_SUCCESS;
 }
 
+CUresult Uvm::mapSparse(const CUuuid& gpu, uint64_t base, uint64_t length) {
+  uvm::RangeOf arguments{base, length, gpu, 0, 0};
+  const Status status = call(uvm::kMapSparse, arguments);
+  if (!status) return CUDA_SUCCESS;
+  return refused(status, "%llu bytes of sparse memory at %#llx", static_cast<unsigned long long>(length),
+                 static_cast<unsigned long long>(base));
+}
+
 CUresult Uvm::freeRange(uint64_t base, uint64_t length) {
   alignas(8) std::byte arguments[128]{};
   std::memcpy(arguments, &base, sizeof base);

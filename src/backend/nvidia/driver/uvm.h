@@ -30,6 +30,9 @@ class Uvm {
   // Shows `memory` from `offset` on in a part of a range. What was mapped there is replaced.
   CUresult mapMemory(const CUuuid& gpu, uint64_t base, uint64_t length, rm::Handle memory, uint64_t offset,
                      bool readOnly);
+  // Makes a part of a range one where reads are zero and writes vanish, whatever was mapped there. Requires: multiples
+  // of 64 KiB.
+  CUresult mapSparse(const CUuuid& gpu, uint64_t base, uint64_t length);
   CUresult unmapMemory(const CUuuid& gpu, uint64_t base, uint64_t length);
   // The whole range as it was created, with all that is mapped into it.
   CUresult freeRange(uint64_t base, uint64_t length);

@@ -14,7 +14,7 @@ inline constexpr unsigned long kInitialize = 0x30000001, kRegisterSpace = 25, kU
                                kRegisterGpu = 37, kUnregisterGpu = 38, kSetPreferred = 42, kUnsetPreferred = 43,
                                kEnableReadDuplication = 44, kDisableReadDuplication = 45, kSetAccessedBy = 46,
                                kUnsetAccessedBy = 47, kMigrate = 51, kUnmapExternal = 66, kCreateRange = 73,
-                               kMmInitialize = 75;
+                               kMapSparse = 74, kMmInitialize = 75;
 
 // The host among the processors that managed memory knows.
 inline constexpr CUuuid kHost = {{'\xa6', '\x5e', '\x0f', '\x4e', '\xd7', '\xd4', '\x7b', '\xa2', '\x50', '\x47',
@@ -60,7 +60,7 @@ struct Range {  // CreateRange, UnsetPreferred, EnableReadDuplication, DisableRe
   uint32_t status, pad;
 };
 static_assert(sizeof(Range) == 24);
-struct RangeOf {  // UnmapExternal, SetAccessedBy, UnsetAccessedBy
+struct RangeOf {  // UnmapExternal, MapSparse, SetAccessedBy, UnsetAccessedBy
   uint64_t base, length;
   CUuuid uuid;
   uint32_t status, pad;
