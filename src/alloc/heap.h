@@ -91,6 +91,9 @@ class Heap {
   size_t cached() const { return cachedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
   // Gives all cached granules back to the source, and what the source keeps to the system.
   void trim();
+  // Gives all memory back to the source, for a heap that is about to end before its addresses do. Requires: nothing
+  // lives.
+  void clear();
 
  private:
   static constexpr unsigned kClasses = 12;

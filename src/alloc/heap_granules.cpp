@@ -125,6 +125,17 @@ void Heap::trim() {
   source_.trim();
 }
 
+// Of each class a slab stays although it is empty.
+void Heap::clear() {
+  std::lock_guard lock(mutex_);
+  for (Slab* const first : partial_)
+    for (Slab *slab = first, *next; slab; slab = next) {
+      next = slab->next;
+      endSlab(*slab);
+    }
+  while (oldest_) evictOldest();
+}
+
 void Heap::setWords(uint32_t first, uint32_t count, uintptr_t word) {
   for (uint32_t granule = first; granule < first + count; ++granule)
     words_[granule].store(word, std::memory_order_release);

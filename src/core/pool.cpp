@@ -22,7 +22,7 @@ Pool::Pool(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, 
 Pool::~Pool() {
   for (int i = 0; i < deviceCount(); ++i)
     if (access(i) != CU_MEM_ACCESS_FLAGS_PROT_NONE) (void)grant(i, false);
-  if (range_) ownHeap_->trim();
+  if (ownHeap_) ownHeap_->clear();
 }
 
 void Pool::own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> heap) {

@@ -87,6 +87,7 @@ TEST_F(PoolAccess, EndsWithThePoolWhichLeavesNothing) {
     OK(let(pool, true));
     const CUdeviceptr memory = allocate(pool, 6 * kMiB);
     EXPECT_TRUE(seenByOther(memory));
+    OK(cuMemFreeAsync(allocate(pool, 100), nullptr));
     OK(cuMemPoolDestroy(pool));
     EXPECT_TRUE(seenByOther(memory));  // it lives until its last memory has gone
     OK(cuMemFreeAsync(memory, nullptr));
