@@ -1,8 +1,5 @@
 #include "core/ipc_memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <condition_variable>
 #include <cstring>
@@ -14,41 +11,11 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory_heaps.h"
+#include "core/offered_memory.h"
 #include "ipc/exporter.h"
-#include "ipc/importer.h"
 
 namespace vg::core::ipc_memory {
 namespace {
-
-// What an exporter says of its memory.
-struct MemoryNote {
-  uint64_t offset;  // of the first byte in the object
-  uint64_t bytes;
-  CUuuid device;
-};
-static_assert(sizeof(MemoryNote) <= sizeof(ipc::Note));
-
-class MemoryOffer final : public ipc::Offer {
- public:
-  MemoryOffer(std::weak_ptr<const alloc::Heap::Share> share, const MemoryNote& note)
-      : share_(std::move(share)), note_(note) {}
-
-  Result<int> descriptor() const override {
-    const auto share = share_.lock();
-    if (!share) return fail(CUDA_ERROR_INVALID_VALUE, "the memory has been freed");
-    return share->memory->duplicate();
-  }
-  bool lives() const override { return !share_.expired(); }
-  ipc::Note note() const override {
-    ipc::Note note{};
-    std::memcpy(note.data(), &note_, sizeof note_);
-    return note;
-  }
-
- private:
-  const std::weak_ptr<const alloc::Heap::Share> share_;
-  const MemoryNote note_;
-};
 
 // Addresses that show imported memory.
 struct Mapping {
@@ -80,37 +47,20 @@ Imports& imports() {
   return *made;
 }
 
-Result<Device&> deviceWith(const CUuuid& uuid) {
-  for (int i = 0; i < deviceCount(); ++i)
-    if (!std::memcmp(&deviceAt(i).traits().uuid, &uuid, sizeof uuid)) return deviceAt(i);
-  return fail(CUDA_ERROR_MAP_FAILED, "the memory is on a device that this process does not see");
-}
-
-// Maps the pages that hold the memory, at the same place in a granule as in the object: huge pages stay possible.
-Result<Mapping> mapObject(Context& context, const alloc::PhysicalRef& object, const MemoryNote& note, int ordinal) {
-  if (!note.bytes || note.offset > object->bytes() || note.bytes > object->bytes() - note.offset)
-    return fail(CUDA_ERROR_MAP_FAILED, "%zu bytes at %zu of an object of %zu", size_t{note.bytes}, size_t{note.offset},
-                object->bytes());
+// Maps what an exporter gave and makes it known.
+Result<Mapping> mapReceived(Context& context, const memory::ReceivedMemory& received) {
+  VG_TRY(const memory::ShownMemory shown, memory::show(received));
   VG_TRY(alloc::AddressSpace & space, memory::addressSpace());
-  const size_t inGranule = note.offset % alloc::kGranule, page = object->pageBytes();
   Mapping mapping;
-  mapping.object = object;
-  mapping.reservedBytes = alloc::roundUp(inGranule + note.bytes, alloc::kGranule);
-  VG_TRY(mapping.reserved, space.reserve(mapping.reservedBytes));
-  const size_t first = note.offset / page * page;
-  auto* const start = reinterpret_cast<std::byte*>(mapping.reserved) + inGranule / page * page;
-  const size_t bytes = alloc::roundUp(note.offset + note.bytes - first, page);
-  if (object->map(start, first, bytes, alloc::Protection::ReadWrite) != CUDA_SUCCESS) {
-    space.free(mapping.reserved, mapping.reservedBytes);
-    return CUDA_ERROR_MAP_FAILED;
-  }
-  madvise(start, bytes, MADV_DONTFORK);  // a child of a fork must not keep it
+  mapping.object = received.object;
+  mapping.reserved = shown.reserved;
+  mapping.reservedBytes = shown.reservedBytes;
   alloc::Record prototype;
-  prototype.base = mapping.reserved + inGranule;
-  prototype.size = note.bytes;
+  prototype.base = shown.start;
+  prototype.size = received.note.bytes;
   prototype.owner = &context;
   prototype.kind = alloc::Kind::Imported;
-  prototype.window = static_cast<uint16_t>(ordinal);
+  prototype.window = static_cast<uint16_t>(received.device->ordinal());
   mapping.record = space.publish(prototype);
   return mapping;
 }
@@ -137,14 +87,9 @@ void unmap(const Mapping& mapping) {
 
 // Asks the exporter and maps what it gives.
 Result<Mapping> fetch(Context& context, const ipc::Handle& handle) {
-  VG_TRY(const ipc::Grant grant, ipc::request(handle));
-  MemoryNote note;
-  std::memcpy(&note, grant.note.data(), sizeof note);
-  Result<Device&> device = deviceWith(note.device);
-  Result<alloc::PhysicalRef> object = device ? device->backend().memory().import(grant.descriptor) : device.error();
-  ::close(grant.descriptor);
-  if (!object) return CUDA_ERROR_MAP_FAILED;
-  VG_TRY(Mapping mapping, mapObject(context, *object, note, device->ordinal()));
+  VG_TRY(const memory::ReceivedMemory received, memory::receive(handle));
+  VG_TRY(Mapping mapping, mapReceived(context, received));
+  Device* const device = received.device;
   if (!context.device().reaches(*device)) return mapping;
   backend::Device &own = context.device().backend(), &owner = device->backend();
   if (own.reach(owner) != CUDA_SUCCESS) {
@@ -184,9 +129,9 @@ Result<CUipcMemHandle> handleOf(CUdeviceptr address) {
   VG_TRY(alloc::Heap & heap, memory::deviceHeap(device));
   VG_TRY(const std::shared_ptr<const alloc::Heap::Share> share,
          heap.share(record->base.load(std::memory_order_relaxed), id));
-  const MemoryNote note{share->offset, share->bytes, device.traits().uuid};
-  VG_TRY(const ipc::Handle handle,
-         ipc::publish(ipc::Subject::Memory, id, std::make_shared<const MemoryOffer>(share, note)));
+  memory::MemoryNote note;
+  note.device = device.traits().uuid;
+  VG_TRY(const ipc::Handle handle, memory::offer(ipc::Subject::Memory, id, share, note));
   CUipcMemHandle bytes;
   handle.encode(&bytes);
   return bytes;

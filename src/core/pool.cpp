@@ -10,6 +10,7 @@
 #include "core/device.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
+#include "core/pool_registry.h"
 
 namespace vg::core::memory {
 
@@ -31,7 +32,8 @@ void Pool::own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> 
   heap_ = ownHeap_.get();
 }
 
-void Pool::own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap) {
+void Pool::own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap, alloc::PhysicalRef facts) {
+  facts_ = std::move(facts);
   range_ = std::move(range);
   ownHeap_ = std::move(heap);
   heap_ = ownHeap_.get();
@@ -49,11 +51,11 @@ CUresult Pool::grant(int ordinal, bool all) {
 }
 
 CUresult Pool::setAccess(int ordinal, CUmemAccess_flags flags) {
-  const std::lock_guard guard(accessMutex_);
-  if (access(ordinal) == flags) return CUDA_SUCCESS;
   const bool all = flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (!all)
     for (const Point& point : pendingOn(deviceAt(ordinal))) point.wait();
+  const std::lock_guard guard(accessMutex_);
+  if (access(ordinal) == flags) return CUDA_SUCCESS;
   VG_CHECK(grant(ordinal, all));
   access_[static_cast<size_t>(ordinal)].store(static_cast<uint8_t>(flags), std::memory_order_relaxed);
   return CUDA_SUCCESS;
@@ -195,7 +197,51 @@ Result<CUdeviceptr> Pool::allocateAfterOthers(Stream& stream, size_t bytes) {
   return waits;
 }
 
+namespace {
+
+// Gives memory back to the heap when a stream has got there. Whoever makes it has held the pool.
+struct LateRelease : Continuation {
+  LateRelease(Pool& pool, alloc::Heap& heap, alloc::Record& record, Point point)
+      : pool(pool), heap(heap), base(record.base), id(record.id) {
+    value = point.value;
+    run = [](Continuation* self) { static_cast<LateRelease*>(self)->finish(); };
+  }
+  void finish() {
+    heap.release(base, id);
+    pool.letGo();
+    pools::reclaim(pool);
+    delete this;
+  }
+
+  Pool& pool;
+  alloc::Heap& heap;
+  const uintptr_t base;
+  const uint64_t id;
+};
+
+}  // namespace
+
+// What other processes may have mapped is not handed out again: the heap replaces it.
+CUresult Pool::releaseShared(alloc::Record& record, Point point) {
+  auto* const late = new LateRelease(*this, *heap_, record, point);
+  {
+    SpinGuard guard(lock_);
+    alloc::State live = alloc::State::Live;
+    if (!record.state.compare_exchange_strong(live, alloc::State::Released, std::memory_order_acq_rel)) {
+      delete late;
+      return fail(CUDA_ERROR_INVALID_VALUE, "%p was freed before", static_cast<void*>(record.data()));
+    }
+    used_ -= record.bytes();
+    --live_;
+    ++users_;
+  }
+  if (point.done() || !point.timeline->whenReached(late)) late->finish();
+  return CUDA_SUCCESS;
+}
+
 CUresult Pool::release(alloc::Record& record, const Stream& stream, Point point) {
+  if (record.shared.load(std::memory_order_relaxed)) [[unlikely]]
+    return releaseShared(record, point);
   SpinGuard guard(lock_);
   alloc::State live = alloc::State::Live;
   const size_t bytes = record.bytes();

@@ -43,7 +43,8 @@ class Pool {
 
   // Before anybody knows the pool: its own memory, or that of another process.
   void own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> heap);
-  void own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap);
+  // `facts`: the file that other processes know the pool by, null when it is not shared.
+  void own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap, alloc::PhysicalRef facts);
   void import(alloc::PhysicalRef file) { file_ = std::move(file); }
 
   CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
@@ -58,8 +59,11 @@ class Pool {
   bool imported() const { return file_ != nullptr; }
   // What other processes may be given: null unless the pool was made to be shared.
   const alloc::PhysicalMemory* sharedFile() const {
+    if (facts_) return facts_.get();
     return source_ && properties_.handleTypes ? &source_->file() : nullptr;
   }
+  // Whether its file holds no memory: allocations travel one by one (core/offered_memory.h).
+  bool sharedPiecewise() const { return facts_ != nullptr; }
   const alloc::PhysicalRef& importedFile() const { return file_; }
   const PoolSource* source() const { return source_.get(); }
   alloc::Heap* ownHeap() const { return ownHeap_.get(); }
@@ -110,6 +114,7 @@ class Pool {
   static constexpr size_t kMaxDevices = 256;
 
   CUresult grant(int ordinal, bool all);
+  CUresult releaseShared(alloc::Record& record, Point point);
   Result<CUdeviceptr> allocateNew(Stream& stream, size_t bytes);
   alloc::Record* heldBy(Stream& stream, size_t rounded);
   Result<CUdeviceptr> begin(alloc::Record& record, size_t bytes);
@@ -133,7 +138,7 @@ class Pool {
   std::unique_ptr<PoolSource> source_;  // outlives ownHeap_
   std::unique_ptr<PoolRange> range_;    // the same
   std::unique_ptr<alloc::Heap> ownHeap_;
-  alloc::PhysicalRef file_;
+  alloc::PhysicalRef file_, facts_;
   std::mutex accessMutex_;
   std::atomic<uint8_t> access_[kMaxDevices] = {};    // written under accessMutex_
   std::atomic<bool> reuse_[3] = {true, true, true};  // by CUmemPool_attribute from 1 on

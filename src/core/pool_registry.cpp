@@ -119,12 +119,16 @@ CUresult makeOwnMemory(Pool& pool) {
   return CUDA_SUCCESS;
 }
 
-// Whether other devices must be let in to what pools of this place hold.
+// Whether the memory is a device's own.
+bool inVideo(const Pool& pool) {
+  return pool.ofDevice() && !pool.managed() && !pool.device().backend().hostAddressable();
+}
+
+// Whether others must be let in to what the pool holds: other devices or other processes.
 bool needsOwnRange(const Pool& pool) {
-  const Device& owner = pool.device();
-  if (!pool.ofDevice() || pool.managed() || owner.backend().hostAddressable()) return false;
+  if (rawValue(pool.properties().handleTypes)) return true;
   for (int i = 0; i < deviceCount(); ++i)
-    if (deviceAt(i).reaches(owner)) return true;
+    if (deviceAt(i).reaches(pool.device())) return true;
   return false;
 }
 
@@ -135,14 +139,19 @@ CUresult makeOwnRange(Pool& pool) {
   const alloc::HeapRange addresses{range->start(), range->bytes(), static_cast<unsigned>(pool.device().ordinal())};
   auto heap =
       std::make_unique<alloc::Heap>(table(), addresses, pool.device().backend().memory(), range->bytes(), kKept);
-  pool.own(std::move(range), std::move(heap));
+  alloc::PhysicalRef facts;
+  const CUmemPoolProps& properties = pool.properties();
+  if (rawValue(properties.handleTypes)) {
+    VG_TRY(facts, makePoolFacts({0, 0, properties.location, static_cast<uint32_t>(properties.handleTypes)}));
+  }
+  pool.own(std::move(range), std::move(heap), std::move(facts));
   return CUDA_SUCCESS;
 }
 
 CUresult makeOwn(Pool& pool) {
+  if (inVideo(pool)) return needsOwnRange(pool) ? makeOwnRange(pool) : CUDA_SUCCESS;
   const bool onNode = !pool.managed() && pool.properties().location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
-  if (rawValue(pool.properties().handleTypes) || onNode) return makeOwnMemory(pool);
-  return needsOwnRange(pool) ? makeOwnRange(pool) : CUDA_SUCCESS;
+  return rawValue(pool.properties().handleTypes) || onNode ? makeOwnMemory(pool) : CUDA_SUCCESS;
 }
 
 // Requires: the mutex.

@@ -15,6 +15,7 @@
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
+#include "core/offered_memory.h"
 #include "core/pool.h"
 #include "core/pool_registry.h"
 #include "core/shown_memory.h"
@@ -43,11 +44,17 @@ static_assert(sizeof(PointerData) <= sizeof(CUmemPoolPtrExportData));
 struct Import {
   Pool* pool;
   unsigned count;
-  std::map<size_t, CUdeviceptr> pointers;  // by offset in the file
+  std::map<size_t, CUdeviceptr> pointers;  // by offset in the file, or by the allocation's id in the exporter
 };
 constinit std::mutex mutex;  // guards the imports; before the lock of a pool
 std::vector<Import>& imports() {
   static auto* const all = new std::vector<Import>;  // never destroyed
+  return *all;
+}
+// What shows memory that came by itself and not with the pool's file, by the first address.
+constinit std::mutex receivedMutex;  // guards it
+std::map<uintptr_t, alloc::PhysicalRef>& received() {
+  static auto* const all = new std::map<uintptr_t, alloc::PhysicalRef>;  // never destroyed
   return *all;
 }
 constinit std::atomic<uint64_t> exports{0};
@@ -87,14 +94,43 @@ CUresult check(const PointerData& data, const alloc::PhysicalMemory& file) {
   return CUDA_SUCCESS;
 }
 
+alloc::PhysicalRef takeReceived(uintptr_t start) {
+  std::lock_guard lock(receivedMutex);
+  const auto found = received().find(start);
+  if (found == received().end()) return nullptr;
+  alloc::PhysicalRef object = std::move(found->second);
+  received().erase(found);
+  return object;
+}
+
 void endMapping(const Pool& pool, uintptr_t start, size_t bytes) {
   Result<alloc::AddressSpace&> space = addressSpace();
   hideFromDevices(reinterpret_cast<std::byte*>(start), bytes);
-  pool.importedFile()->unmap(reinterpret_cast<std::byte*>(start), bytes);
+  const alloc::PhysicalRef object = takeReceived(start);
+  (object ? object : pool.importedFile())->unmap(reinterpret_cast<std::byte*>(start), bytes);
   if (space) space->free(start, bytes);
 }
 
-// Maps the piece and makes it known as an allocation of the pool.
+// Makes it known as an allocation of the pool; `shown`: the addresses that show it.
+Result<CUdeviceptr> publish(Pool& pool, uintptr_t start, size_t bytes, const ShownMemory& shown) {
+  VG_TRY(alloc::AddressSpace & space, addressSpace());
+  alloc::Record prototype;
+  prototype.base = start;
+  prototype.size = bytes;
+  prototype.owner = &pool;
+  prototype.kind = alloc::Kind::Pool;
+  VG_TRY(alloc::Heap & heap, pool.ofDevice() ? deviceHeap(pool.device()) : pinnedHeap());
+  prototype.window = static_cast<uint16_t>(heap.window());
+  try {
+    space.publish(prototype);
+  } catch (...) {
+    endMapping(pool, shown.reserved, shown.reservedBytes);
+    throw;
+  }
+  return CUdeviceptr{start};
+}
+
+// Maps the piece.
 Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VG_TRY(const uintptr_t start, space.reserve(piece.bytes));
@@ -105,20 +141,30 @@ Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
     return mapped;
   }
   showToDevices(reinterpret_cast<std::byte*>(start), piece.bytes, false);
-  alloc::Record prototype;
-  prototype.base = start + piece.inside;
-  prototype.size = bytes;
-  prototype.owner = &pool;
-  prototype.kind = alloc::Kind::Pool;
-  VG_TRY(alloc::Heap & heap, pool.ofDevice() ? deviceHeap(pool.device()) : pinnedHeap());
-  prototype.window = static_cast<uint16_t>(heap.window());
-  try {
-    space.publish(prototype);
-  } catch (...) {
-    endMapping(pool, start, piece.bytes);
-    throw;
+  return publish(pool, start + piece.inside, bytes, {start, piece.bytes, start + piece.inside});
+}
+
+// Maps memory that the exporter gave.
+Result<CUdeviceptr> mapReceived(Pool& pool, const ReceivedMemory& memory) {
+  VG_TRY(const ShownMemory shown, show(memory));
+  {
+    std::lock_guard lock(receivedMutex);
+    received()[shown.reserved] = memory.object;
   }
-  return CUdeviceptr{start + piece.inside};
+  return publish(pool, shown.start, memory.note.bytes, shown);
+}
+
+// Asks the exporter for what the data name, which must be of this pool.
+Result<ReceivedMemory> receiveFor(const Pool& pool, const CUmemPoolPtrExportData& data) {
+  const Result<ipc::Handle> handle = ipc::Handle::decode(&data);
+  if (!handle.ok() || handle.value().subject != ipc::Subject::PoolMemory)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the data describe no pointer of this pool");
+  Result<ReceivedMemory> memory = receive(handle.value());
+  if (!memory) return memory.error() == CUDA_ERROR_MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+  const alloc::PhysicalMemory::Identity identity = pool.importedFile()->identity();
+  if (memory->note.poolDevice != identity.device || memory->note.pool != identity.inode)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the data describe a pointer of another pool");
+  return memory;
 }
 
 }  // namespace
@@ -164,6 +210,20 @@ Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address) {
   if (record->base.load(std::memory_order_relaxed) != address)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is inside an allocation", address);
   const alloc::PhysicalMemory::Identity identity = pool.sharedFile()->identity();
+  CUmemPoolPtrExportData out{};
+  if (pool.sharedPiecewise()) {
+    const uint64_t id = record->id.load(std::memory_order_relaxed);
+    VG_TRY(const std::shared_ptr<const alloc::Heap::Share> share, pool.ownHeap()->share(address, id));
+    MemoryNote note;
+    note.device = pool.device().traits().uuid;
+    note.id = id;
+    note.poolDevice = identity.device;
+    note.pool = identity.inode;
+    VG_TRY(const ipc::Handle handle, offer(ipc::Subject::PoolMemory, ++exports, share, note));
+    static_assert(sizeof out == ipc::kHandleBytes);
+    handle.encode(&out);
+    return out;
+  }
   const uintptr_t base = record->base.load(std::memory_order_relaxed);
   PointerData data{PointerData::kMagic,
                    identity.device,
@@ -173,29 +233,43 @@ Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address) {
                    ++exports,
                    0};
   data.check = data.sum();
-  CUmemPoolPtrExportData out{};
   std::memcpy(&out, &data, sizeof data);
   return out;
 }
 
-Result<CUdeviceptr> importPoolPointer(Pool& pool, const CUmemPoolPtrExportData& exported) {
-  if (!pool.imported()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was not imported");
-  PointerData data;
-  std::memcpy(&data, &exported, sizeof data);
-  VG_CHECK(check(data, *pool.importedFile()));
+namespace {
+
+// Where the pointer with this key is mapped already, or map().
+template <class Map>
+Result<CUdeviceptr> importOnce(Pool& pool, size_t key, size_t bytes, Map map) {
   std::lock_guard lock(mutex);
   Import* import = importOf(pool);
   if (!import) return fail(CUDA_ERROR_INVALID_VALUE, "the pool is being destroyed elsewhere");
-  if (const auto known = import->pointers.find(data.offset); known != import->pointers.end()) return known->second;
-  const auto entry = import->pointers.emplace(data.offset, 0).first;  // first what may fail
-  Result<CUdeviceptr> address = mapPiece(pool, pieceOf(data), data.bytes);
+  if (const auto known = import->pointers.find(key); known != import->pointers.end()) return known->second;
+  const auto entry = import->pointers.emplace(key, 0).first;  // first what may fail
+  Result<CUdeviceptr> address = map();
   if (!address) {
     import->pointers.erase(entry);
     return address;
   }
   entry->second = *address;
-  pool.countImported(data.bytes, 1);
+  pool.countImported(bytes, 1);
   return *address;
+}
+
+}  // namespace
+
+Result<CUdeviceptr> importPoolPointer(Pool& pool, const CUmemPoolPtrExportData& exported) {
+  if (!pool.imported()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was not imported");
+  VG_TRY(const PoolFacts facts, readPoolFacts(*pool.importedFile()));
+  if (!facts.capacity) {
+    VG_TRY(const ReceivedMemory memory, receiveFor(pool, exported));
+    return importOnce(pool, memory.note.id, memory.note.bytes, [&] { return mapReceived(pool, memory); });
+  }
+  PointerData data;
+  std::memcpy(&data, &exported, sizeof data);
+  VG_CHECK(check(data, *pool.importedFile()));
+  return importOnce(pool, data.offset, data.bytes, [&] { return mapPiece(pool, pieceOf(data), data.bytes); });
 }
 
 namespace pool_sharing {

@@ -1,5 +1,6 @@
 // Pools between processes: a pool travels as a descriptor of its file, an allocation as 64 bytes that name a piece of
-// it. What is imported is mapped where it lies in the importer's own addresses.
+// it, or, where the memory is a device's own, by which the exporter is asked for it. What is imported is mapped where
+// it lies in the importer's own addresses.
 #pragma once
 
 #include "alloc/record.h"

@@ -77,6 +77,12 @@ void PoolSource::decommit(std::byte* start, size_t bytes) {
   file_->unmap(start, bytes);
 }
 
+Result<alloc::PhysicalRef> makePoolFacts(const PoolFacts& facts) {
+  VG_TRY(alloc::PhysicalRef file, alloc::HostMemory::create(sizeof(PoolFacts), alloc::Sharing::Shareable));
+  VG_CHECK(writeFacts(*file, facts, 0));
+  return file;
+}
+
 Result<PoolFacts> readPoolFacts(const alloc::PhysicalMemory& file) {
   // The facts lie in the last page that the file has.
   const size_t size = file.bytes();

@@ -23,7 +23,8 @@ namespace memory {
 struct PoolFacts {
   static constexpr uint64_t kMagic = 0x5645524447504F4Cu;
   uint64_t magic;
-  uint64_t capacity;  // bytes of memory, a multiple of alloc::kGranule; the facts lie behind it
+  uint64_t capacity;  // bytes of memory, a multiple of alloc::kGranule; the facts lie behind it. 0: allocations travel
+                      // one by one
   CUmemLocation location;
   uint32_t handleTypes;
 };
@@ -69,6 +70,8 @@ class PoolSource final : public alloc::MemorySource {
   const int node_;
 };
 
+// A file of facts alone.
+Result<alloc::PhysicalRef> makePoolFacts(const PoolFacts& facts);
 // The facts of a file that a pool made; CUDA_ERROR_INVALID_VALUE for any other.
 Result<PoolFacts> readPoolFacts(const alloc::PhysicalMemory& file);
 

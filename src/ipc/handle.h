@@ -13,7 +13,7 @@
 
 namespace vg::ipc {
 
-enum class Subject : uint32_t { Memory = 1, Event = 2 };
+enum class Subject : uint32_t { Memory = 1, Event = 2, PoolMemory = 3 };
 
 using Random = std::array<uint8_t, 16>;
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -151,9 +153,21 @@ int FakeDriver::open(const std::string& path) {
     node = Node::Uvm;
   else
     return -ENOENT;
-  files_[nextFile_].node = node;
-  files_[nextFile_].gpu = second;
-  return nextFile_++;
+  // Those that may be exported can travel to another process, so they are real.
+  const int descriptor = node == Node::Control ? memfd_create("fake-file", MFD_CLOEXEC) : nextFile_++;
+  files_[descriptor] = File{node};
+  files_[descriptor].gpu = second;
+  return descriptor;
+}
+
+ino_t FakeDriver::inodeOf(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) ? 0 : status.st_ino;
+}
+
+const FakeDriver::File* FakeDriver::exportedBy(int descriptor) const {
+  const auto found = exports_.find(inodeOf(descriptor));
+  return found == exports_.end() ? nullptr : &found->second;
 }
 
 void FakeDriver::close(int descriptor) {
@@ -167,7 +181,13 @@ void FakeDriver::close(int descriptor) {
     while (!client->second.objects.empty()) freeTree(client->second, client->second.objects.begin()->first);
     client = clients_.erase(client);
   }
-  files_.erase(descriptor);
+  const auto closed = files_.find(descriptor);
+  if (closed == files_.end()) return;
+  if (descriptor < kFirstFile) {  // a real one
+    exports_.erase(inodeOf(descriptor));
+    ::close(descriptor);
+  }
+  files_.erase(closed);
 }
 
 FakeUvm::Page FakeDriver::managedPage(const void* address) const {

@@ -103,6 +103,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   Status exportObjects(Client& client, std::byte* parameters);
   Status importObject(Client& client, std::byte* parameters);
   Status exportInfo(std::byte* parameters);
+  static ino_t inodeOf(int descriptor);
+  const File* exportedBy(int descriptor) const;  // null: nothing
   int registerFile(File& file, int control);
   Status allocate(int descriptor, backend::nvidia::rm::AllocCall& call);
   Status allocateMemory(const File& file, backend::nvidia::rm::AllocMemoryCall& call);
@@ -129,13 +131,15 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   std::atomic<size_t> calls_{0};
   mutable std::mutex mutex_;  // guards all below
   std::map<int, File> files_;
+  std::map<ino_t, File> exports_;  // by the file that travels
   std::map<Handle, Client> clients_;
   std::map<uint32_t, Status> failNext_;
   FakeUvm uvm_;
   FakeMemoryRef doorbell_;
   unsigned rings_ = 0;
   std::vector<std::shared_ptr<FakeChannel>> channels_;
-  int nextFile_ = 100000;
+  static constexpr int kFirstFile = 100000;
+  int nextFile_ = kFirstFile;
   Handle nextClient_ = 0xc1d00001;
   uint64_t nextMapping_ = 0x1000;
   bool over_ = false;

@@ -20,31 +20,32 @@ Status FakeDriver::exportObjects(Client& client, std::byte* parameters) {
   file->second.exported = object->memory;
   file->second.gpu = object->gpu;
   std::memcpy(file->second.note.data(), call.note, sizeof call.note);
+  exports_[inodeOf(call.descriptor)] = file->second;
   return kOk;
 }
 
 Status FakeDriver::importObject(Client& client, std::byte* parameters) {
   auto& call = *reinterpret_cast<rm::ImportObject*>(parameters);
-  const auto file = files_.find(call.descriptor);
-  if (file == files_.end() || !file->second.exported || call.type != rm::kObjectOfManager) return 0x3b;
+  const File* const file = exportedBy(call.descriptor);
+  if (!file || call.type != rm::kObjectOfManager) return 0x3b;
   const Object* const parent = objectOf(client, call.parent);
-  if (!parent || parent->objectClass != rm::kDevice || parent->gpu != file->second.gpu) return kInvalidParent;
+  if (!parent || parent->objectClass != rm::kDevice || parent->gpu != file->gpu) return kInvalidParent;
   if (!call.object || objectOf(client, call.object)) return kInsertDuplicate;
   Object& object = client.objects[call.object];
   object.objectClass = rm::kMemoryLocalUser;
   object.gpu = parent->gpu;
   object.parent = call.parent;
-  object.memory = file->second.exported;
+  object.memory = file->exported;
   return kOk;
 }
 
 Status FakeDriver::exportInfo(std::byte* parameters) {
   auto& info = *reinterpret_cast<rm::ExportInfo*>(parameters);
-  const auto file = files_.find(info.descriptor);
-  if (file == files_.end() || !file->second.exported) return 0x3b;
+  const File* const file = exportedBy(info.descriptor);
+  if (!file) return 0x3b;
   const size_t missing = abi_->branch < 550 ? sizeof info.gpuInstance : 0;
-  info.deviceInstance = file->second.gpu;
-  std::memcpy(info.note - missing, file->second.note.data(), sizeof info.note);
+  info.deviceInstance = file->gpu;
+  std::memcpy(info.note - missing, file->note.data(), sizeof info.note);
   return kOk;
 }
 
