@@ -163,7 +163,7 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
     properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, host_register::currentNode()};
   VG_TRY(alloc::Heap & heap, charge(properties.location, bytes));
   const alloc::Sharing sharing = shareable(properties) ? alloc::Sharing::Shareable : alloc::Sharing::Private;
-  const std::string label = labelFor(properties);
+  const std::string label = sharing == alloc::Sharing::Shareable ? labelFor(properties) : "";
   Result<alloc::PhysicalRef> memory = sourceOf(properties).create(bytes, sharing, label.c_str());
   if (memory) return slab.create(properties, std::move(memory).value(), &heap)->handle();
   trimHeaps();

@@ -9,11 +9,11 @@ namespace vg::core::memory {
 namespace {
 
 std::string hexOf(const CUuuid& uuid) {
+  constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  char digits[3];
   for (const char byte : uuid.bytes) {
-    snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-    text += digits;
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[byte & 15];
   }
   return text;
 }
