@@ -49,12 +49,15 @@ int run(const Arguments& arguments) {
                                                            : readPackedRecords(arguments.record(), cases);
   if (records.empty()) return std::printf("no record in %s\n", arguments.record().c_str()), 2;
   bool failed = false;
+  uint32_t turn = 0;
   for (const Target& target : targets()) {
+    const uint32_t ours = turn++;
     if (!arguments.target().empty() && arguments.target() != target.name) continue;
     Tally tally;
     for (size_t number = 0; number < cases.size(); ++number) {
       const Case& c = cases[number];
       const auto expected = records.find(c.name);
+      if (arguments.spread() && number % targets().size() != ours) continue;
       if (!arguments.wants(c, number) || expected == records.end() || expected->second.status) continue;
       CompiledKernel kernel;
       std::string log;
@@ -76,6 +79,8 @@ int run(const Arguments& arguments) {
       LaunchSpec spec;
       spec.grid = {kThreads / kBlock, 1, 1};
       spec.block = block;
+      harness::Interpreted storage(c.module.empty() ? "" : kHeader + kernelText(c, "matrix"));
+      if (!c.module.empty()) spec.globals = storage.globalsOf("matrix");
       const HostTensor tensor(c);
       const std::vector<std::byte> parameters = parametersOf(c, reinterpret_cast<uint64_t>(in.data()),
                                                              reinterpret_cast<uint64_t>(out.data()), tensor.address());

@@ -1,7 +1,7 @@
 // opcode_matrix_compare REFERENCE OTHER: which cases of two recorded opcode matrices differ, with an example each.
 #include <cinttypes>
 
-#include "unit/ptx/opcode_record.h"
+#include "unit/ptx/matrix_arguments.h"
 
 using namespace vg::ptx::matrix;
 
@@ -10,8 +10,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s REFERENCE OTHER\n", argv[0]);
     return 2;
   }
-  const std::vector<Case> cases = allCases();
-  const auto reference = readRecords(argv[1], cases), other = readRecords(argv[2], cases);
+  const std::vector<Case> cases = everyCase();
+  const auto reference = readPackedRecords(argv[1], cases), other = readPackedRecords(argv[2], cases);
   uint32_t compared = 0, differing = 0, missing = 0;
   for (const Case& c : cases) {
     const auto expected = reference.find(c.name), actual = other.find(c.name);

@@ -341,14 +341,22 @@ class Interpreted {
   bool ok() const { return module != nullptr; }
   uint64_t addressOf(uint32_t variable) { return reinterpret_cast<uint64_t>(storage_[variable].data()); }
 
+  // The addresses of the variables that the entry names, as a launch wants them.
+  std::vector<uint64_t> globalsOf(const std::string& entry) {
+    std::vector<uint64_t> addresses;
+    for (uint32_t k = 0; k < module->functions.size(); ++k)
+      if (module->functions[k].name == entry)
+        for (uint32_t g : references(*module, k).globals) addresses.push_back(addressOf(g));
+    return addresses;
+  }
+
   Outcome run(const std::string& entry, Launch launch) {
     for (uint32_t k = 0; k < module->functions.size(); ++k) {
       if (module->functions[k].name != entry) continue;
       auto program = prepare(*module, k);
       if (!program.ok()) break;
       gaps = program.value()->gaps();
-      launch.globals.clear();
-      for (uint32_t g : references(*module, k).globals) launch.globals.push_back(addressOf(g));
+      launch.globals = globalsOf(entry);
       return runKernel({interpretWarps, program.value()->traits(), program.value()->code()}, launch);
     }
     Outcome missing;

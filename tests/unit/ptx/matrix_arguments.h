@@ -1,5 +1,6 @@
 // What the programs that compare the opcode matrix with a record are given: a record, plain or packed with zstd, and
-// which of its cases. Arguments: RECORD [--part K/N] [CASE [TARGET]], CASE a part of the names, K from 1 to N.
+// which of its cases. Arguments: RECORD [--part K/N] [--spread] [CASE [TARGET]], CASE a part of the names, K from 1 to
+// N; with --spread each case runs on one target, the next one on the next.
 #pragma once
 
 #include <unistd.h>
@@ -20,6 +21,8 @@ class Arguments {
       const std::string value = values[k];
       if (value == "--part" && k + 1 < count)
         valid_ &= std::sscanf(values[++k], "%u/%u", &part_, &parts_) == 2 && part_ >= 1 && part_ <= parts_;
+      else if (value == "--spread")
+        spread_ = true;
       else
         words_.push_back(value);
     }
@@ -30,6 +33,7 @@ class Arguments {
   const std::string& record() const { return words_[0]; }
   const std::string& names() const { return words_[1]; }
   const std::string& target() const { return words_[2]; }
+  bool spread() const { return spread_; }
 
   // Whether the case of that number in the list is asked for. Every part holds some of each kind of case.
   bool wants(const Case& c, size_t number) const {
@@ -39,7 +43,7 @@ class Arguments {
  private:
   std::vector<std::string> words_;
   unsigned part_ = 1, parts_ = 1;
-  bool valid_ = true;
+  bool valid_ = true, spread_ = false;
 };
 
 // Reads a record, plain or packed. Empty when the file is neither.

@@ -23,9 +23,15 @@ inline std::string placeIn(const std::string& space) {
 }
 inline std::string dotted(const std::string& name) { return name.empty() ? "" : "." + name; }
 
-inline void memoryForm(Builder& m, const std::string& space, const std::string& loadTail, const std::string& storeTail,
-                       const Element& e, int width) {
-  const std::string s = dotted(space), v = width > 1 ? ".v" + std::to_string(width) : "",
+struct MemoryForm {
+  std::string space, load, store;  // the mnemonics, without vector and type; an empty one is not tried
+  std::string before = {};         // instructions before the load
+  std::string after = {};          // operands behind the address
+};
+
+inline void memoryForm(Builder& m, const MemoryForm& form, const Element& e, int width, const std::string& loadName,
+                       const std::string& storeName) {
+  const std::string s = dotted(form.space), v = width > 1 ? ".v" + std::to_string(width) : "",
                     type = std::string(".") + e.type;
   const std::string plainStore = "st" + s + ".v2.b64 [at], {a, b}; ", plainLoad = "ld" + s + ".v2.b64 {x, y}, [at]; }";
   std::string names = "r0", widened;
@@ -43,21 +49,35 @@ inline void memoryForm(Builder& m, const std::string& space, const std::string& 
   std::string fold = "mov.b64 x, w0; mov.b64 y, 0; ";
   if (width > 1) fold = "mov.b64 x, w0; mov.b64 y, w1; ";
   if (width > 2) fold += "mad.lo.u64 x, x, 1099511628211, w2; mad.lo.u64 y, y, 1099511628211, w3; ";
-  m.add("ld" + loadTail + s + v + type + " form",
-        placeIn(space) + registers + plainStore + "ld" + s + loadTail + v + type + " " + operand + ", [at]; " +
-            widened + fold + "}",
-        four, out);
-  if (storeTail.empty() && !loadTail.empty()) return;
+  if (!form.load.empty())
+    m.add(loadName,
+          placeIn(form.space) + registers + plainStore + form.before + form.load + v + type + " " + operand + ", [at]" +
+              form.after + "; " + widened + fold + "}",
+          four, out);
+  if (form.store.empty()) return;
   const char* const sources[] = {"c", "d", "a", "b"};
   std::string given;
   for (int k = 0; k < width; ++k)
     given += e.registerBits == 64
                  ? "mov.b64 r" + std::to_string(k) + ", " + sources[k] + "; "
                  : "cvt.u" + std::to_string(e.registerBits) + ".u64 r" + std::to_string(k) + ", " + sources[k] + "; ";
-  m.add("st" + storeTail + s + v + type + " form",
-        placeIn(space) + registers + given + plainStore + "st" + s + storeTail + v + type + " [at], " + operand + "; " +
+  m.add(storeName,
+        placeIn(form.space) + registers + given + plainStore + form.store + v + type + " [at], " + operand + "; " +
             plainLoad,
         four, out);
+}
+
+inline void memoryForm(Builder& m, const std::string& space, const std::string& loadTail, const std::string& storeTail,
+                       const Element& e, int width) {
+  const std::string s = dotted(space), tail = s + (width > 1 ? ".v" + std::to_string(width) : "") + "." + e.type;
+  const bool stores = loadTail.empty() || !storeTail.empty();
+  memoryForm(m, {space, "ld" + s + loadTail, stores ? "st" + s + storeTail : ""}, e, width,
+             "ld" + loadTail + tail + " form", "st" + storeTail + tail + " form");
+}
+// By mnemonics that are complete but for vector and type.
+inline void memoryForm(Builder& m, const MemoryForm& form, const Element& e, int width) {
+  const std::string tail = (width > 1 ? ".v" + std::to_string(width) : "") + "." + e.type;
+  memoryForm(m, form, e, width, form.load + tail + " form", form.store + tail + " form");
 }
 
 inline void memoryForms(Builder& m) {
@@ -210,6 +230,108 @@ inline void otherForms(Builder& m) {
           "st.shared.b32 [sslot], a; " + std::string(fence) + "; ld.shared.b32 x, [sslot];", {i32}, {out32});
   m.add("cvta.to.shared.u64", "cvta.shared.u64 sgen, sslot64; cvta.to.shared.u64 sgen, sgen; sub.u64 x, sgen, sslot64;",
         {i64}, {out64});
+}
+
+// What programs write in other ways than the lists above.
+inline void moreMemoryForms(Builder& m) {
+  const auto element = [](const std::string& type) -> const Element& {
+    for (const Element& e : kElements)
+      if (e.type == type) return e;
+    std::abort();
+  };
+  const auto each = [&](const MemoryForm& form, const std::vector<const char*>& types, const std::vector<int>& widths) {
+    for (const char* type : types)
+      for (int width : widths)
+        if (element(type).bits * width <= 128) memoryForm(m, form, element(type), width);
+  };
+  for (const char* space : {"global", "shared", "local"})
+    each({space, std::string("ld.") + space, std::string("st.") + space}, {"u64", "b64"}, {1});
+  each({"global", "", "st.volatile.global"}, {"u16", "u32", "f32", "u64", "f64", "b32", "b64"}, {1, 2});
+  each({"shared", "", "st.volatile.shared"}, {"u8", "u16", "u32", "f32", "u64", "f64"}, {1, 2});
+  each({"", "ld.volatile", "st.volatile"}, {"u8", "u32", "f32", "f64", "b64"}, {1, 2});
+  each({"global", "ld.volatile.global", "st.volatile.global"}, {"u32", "f32"}, {4});
+  each({"", "ld.volatile", "st.volatile"}, {"u32"}, {4});
+  each({"global", "ld.global.ca", "st.global.wb"}, {"s32", "b64"}, {1});
+  each({"global", "ld.global.cg", "st.global.cg"}, {"s32", "f32", "s64", "f64", "b32", "b64"}, {1});
+  each({"global", "ld.global.cg", ""}, {"b64"}, {2});
+  each({"global", "ld.global.cs", "st.global.cs"}, {"s8", "b16", "u32", "s32", "f32", "s64", "f64"}, {1, 2});
+  each({"global", "ld.global.cs", "st.global.cs"}, {"s32"}, {4});
+  each({"global", "ld.global.cs.nc", "", "mov.b64 at, pin; "}, {"s32"}, {1, 2});
+  each({"global", "ld.global.lu", "st.global.wt"}, {"s32"}, {1});
+  each({"global", "ld.global.cv", ""}, {"s32", "f32", "f64"}, {1});
+  each({"", "ld.ca", "st.wb"}, {"u32"}, {1});
+  each({"", "ld.cg", "st.cg"}, {"u32"}, {1});
+  each({"global", "ld.global.L2::128B", ""}, {"u16", "u32"}, {1, 2});
+  each({"global", "ld.global.L2::cache_hint", "",
+        ".reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0; ", ", policy"},
+       {"f32", "f64"}, {1, 2});
+  each({"", "ld.relaxed.gpu", "st.relaxed.gpu"}, {"u32", "u64"}, {2});
+  each({"global", "ld.relaxed.gpu.global", "st.relaxed.gpu.global"}, {"u32", "u64"}, {2});
+  each({"", "ld.acquire.sys", "st.release.sys"}, {"b32", "b64"}, {1});
+  each({"", "ld.acquire.gpu", "st.release.gpu"}, {"b32", "b64"}, {1});
+  each({"", "ld.acquire.cta", "st.relaxed.cta"}, {"b32", "b64"}, {1});
+  each({"", "ld.relaxed.sys", "st.relaxed.sys"}, {"b32", "b64"}, {1});
+  each({"", "ld.relaxed.gpu", "st.relaxed.gpu"}, {"b32", "b64"}, {1});
+  each({"", "ld.relaxed.cta", ""}, {"b32"}, {1});
+  each({"global", "ld.acquire.sys.global", "st.release.sys.global"}, {"u8"}, {1});
+}
+
+inline void moreAtomicForms(Builder& m) {
+  struct Form {
+    const char *name, *space;
+    Domain domain;
+    int bits;
+    Match match;
+  };
+  const Domain i32 = Domain::Int32, i64 = Domain::Int64;
+  for (const Form& f : {Form{"atom.relaxed.global.cas.b32", "global", i32, 32, Match::Bits},
+                        {"atom.relaxed.shared.cas.b32", "shared", i32, 32, Match::Bits},
+                        {"atom.relaxed.global.cas.b64", "global", i64, 64, Match::Bits},
+                        {"atom.relaxed.shared.cas.b64", "shared", i64, 64, Match::Bits},
+                        {"atom.add.relaxed.cta.u32", "", i32, 32, Match::Bits},
+                        {"atom.add.acquire.cta.u32", "", i32, 32, Match::Bits},
+                        {"atom.add.relaxed.cta.u64", "", i64, 64, Match::Bits},
+                        {"atom.add.relaxed.gpu.s32", "", i32, 32, Match::Bits},
+                        {"atom.max.acq_rel.gpu.s32", "", i32, 32, Match::Bits},
+                        {"atom.or.acquire.sys.b64", "", i64, 64, Match::Bits},
+                        {"atom.add.acquire.cta.f64", "", Domain::F64, 64, Match::F64},
+                        {"atom.add.noftz.f16", "", Domain::F16, 16, Match::F16},
+                        {"atom.add.noftz.bf16", "", Domain::Bf16, 16, Match::Bf16},
+                        {"atom.add.noftz.f16x2", "", Domain::F16x2, 32, Match::F16x2},
+                        {"atom.add.noftz.bf16x2", "", Domain::Bf16x2, 32, Match::Bf16x2}}) {
+    const std::string name = f.name, bits = ".b" + std::to_string(f.bits), s = dotted(f.space);
+    const bool swaps = name.find("cas") != std::string::npos;
+    m.add(name + " form",
+          placeIn(f.space) + "st" + s + bits + " [at], a; " + name + " x, [at], b" + (swaps ? ", c" : "") + "; ld" + s +
+              bits + " y, [at]; }",
+          std::vector<Domain>(3, f.domain), {{f.bits, f.match}, {f.bits, f.match}});
+  }
+}
+
+inline void moreForms(Builder& m) {
+  moreMemoryForms(m);
+  moreAtomicForms(m);
+  const std::pair<int, Match> out64{64, Match::Bits};
+  for (const char* op : {"rcp", "rsqrt", "ex2"})
+    m.plain(str("@.approx.f32.ftz", op), {Domain::F32}, {32, Match::ApproxF32}, 0x1p-21);
+  m.plain("lg2.approx.f32.ftz", {Domain::F32}, {32, Match::ApproxF32}, 0x1p-21, 0x1p-21);
+  m.add("vote.ballot.sync.b32", "vote.ballot.sync.b32 x, a, -1;", {Domain::Pred}, {{32, Match::Bits}});
+  m.add("add.cc addc.cc addc.u32", "add.cc.u32 x, a, b; addc.cc.u32 x, x, c; addc.u32 y, c, d;",
+        std::vector<Domain>(4, Domain::Int32), {{32, Match::Bits}, {32, Match::Bits}});
+  m.addInCluster("mapa.u64",
+                 "st.shared.b32 [sslot], a; cvta.shared.u64 sgen, sslot64; mapa.u64 sgen, sgen, 0; ld.b32 x, [sgen];",
+                 {Domain::Int32}, {{32, Match::Bits}});
+  m.add("cvta.global.u64", "cvta.global.u64 sgen, gslot; cvta.to.global.u64 sgen, sgen; sub.u64 x, sgen, gslot;",
+        {Domain::Int64}, {out64});
+  m.add("cvta.local.u64",
+        "st.local.b64 [lslot], a; cvta.local.u64 sgen, lslot; ld.b64 x, [sgen]; cvta.to.local.u64 sgen, sgen; "
+        "ld.local.b64 y, [sgen];",
+        {Domain::Int64}, {out64, out64});
+  m.add("bar.arrive",
+        "st.shared.b32 [sslot], a; setp.lt.u32 p, lane, 64; @p bar.arrive 3, 128; @!p bar.sync 3, 128; "
+        "bar.sync 0; ld.shared.b32 x, [sslot];",
+        {Domain::Int32}, {{32, Match::Bits}});
+  m.cases.back().text = "{ .reg .pred p; " + m.cases.back().text + " }";
 }
 
 }  // namespace vg::ptx::matrix

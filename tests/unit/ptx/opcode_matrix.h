@@ -7,10 +7,12 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +23,13 @@
 namespace vg::ptx::matrix {
 
 inline constexpr uint32_t kThreads = 1024, kBlock = 128, kOperands = 4, kResults = 2;
+
+inline uint64_t mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
 
 // What values an operand takes.
 enum class Domain {
@@ -45,10 +54,49 @@ enum class Domain {
   NearF32,
   NearF64,
   NearE4m3x4,
-  NearE5m2x4
+  NearE5m2x4,
+  // Multiples of 1/4 from -1 to 1, whose products have exact sums.
+  QuarterF16x2,
+  QuarterBf16x2,
+  QuarterF32,
+  QuarterF64,
+  // Coordinates of textures: elements, 0 to 1, whole ones, directions, levels, gradients.
+  Texels,
+  Fractions,
+  Whole,
+  Direction,
+  LevelOfDetail,
+  Slope
 };
 // How results are compared; floats: any NaN equals any NaN.
-enum class Match { Bits, F16, Bf16, F16x2, Bf16x2, F32, F64, ApproxF32, ApproxF64, ApproxF16, ApproxBf16, Loose };
+enum class Match {
+  Bits,
+  F16,
+  Bf16,
+  F16x2,
+  Bf16x2,
+  F16x4,
+  F32,
+  F32x2,
+  F64,
+  ApproxF32,
+  ApproxF64,
+  ApproxF16,
+  ApproxBf16,
+  Loose
+};
+
+// What a case's texture or surface is made of.
+struct TextureObject {
+  enum class Resource { Array, Levels, Linear, Pitched };
+  Resource resource = Resource::Array;
+  CUDA_ARRAY3D_DESCRIPTOR array{};
+  unsigned levels = 1;
+  CUDA_TEXTURE_DESC texture{};
+  bool surface = false;
+  bool stores = false;  // the answer is what the array holds afterwards
+  bool raw = false;     // floats of any bits
+};
 
 struct Case {
   std::string name;  // the mnemonic, and what distinguishes it
@@ -58,6 +106,9 @@ struct Case {
   double relative = 0, absolute = 0;           // of the Approx matches; both 0: bit for bit
   bool cluster = false;                        // runs in clusters of one block
   std::optional<TensorMap> map;                // of a tensor; its address comes when the case runs
+  std::string module = {};                     // what the module has besides; $ begins names, see named()
+  bool parameters = false;                     // the kernel has parameters of kParameterList
+  std::optional<TextureObject> object;         // a texture or surface, whose number is in register tex
 };
 
 inline int bitsOf(Domain d) {
@@ -72,6 +123,7 @@ inline int bitsOf(Domain d) {
     case Domain::Int64:
     case Domain::F64:
     case Domain::NearF64:
+    case Domain::QuarterF64:
       return 64;
     default:
       return 32;  // 8-bit operands live in 32-bit registers
@@ -599,7 +651,9 @@ inline void warps(Builder& m) {
 #include "unit/ptx/opcode_async.h"
 #include "unit/ptx/opcode_forms.h"
 #include "unit/ptx/opcode_products.h"
+#include "unit/ptx/opcode_spaces.h"
 #include "unit/ptx/opcode_tensor.h"
+#include "unit/ptx/opcode_textures.h"
 
 namespace vg::ptx::matrix {
 
@@ -709,10 +763,31 @@ inline std::vector<Case> allCases() {
   memoryForms(m);
   atomicForms(m);
   otherForms(m);
+  moreForms(m);
+  spaces(m);
   return std::move(m.cases);
 }
 
+// Cases of textures and surfaces, which want a driver.
+inline std::vector<Case> objectCases() {
+  Builder m;
+  textures(m);
+  return std::move(m.cases);
+}
+
+inline std::vector<Case> everyCase() {
+  std::vector<Case> cases = allCases();
+  for (Case& c : objectCases()) cases.push_back(std::move(c));
+  return cases;
+}
+
 inline constexpr const char* kHeader = ".version 8.7\n.target sm_90\n.address_size 64\n";
+
+// Names of a case's own begin with $; in a module they begin with the kernel's name.
+inline std::string named(std::string text, const std::string& kernel) {
+  for (size_t at = 0; (at = text.find('$', at)) != std::string::npos;) text.replace(at, 1, kernel + "_");
+  return text;
+}
 
 // The kernel of a case, without the module header.
 inline std::string kernelText(const Case& c, const std::string& name) {
@@ -720,8 +795,11 @@ inline std::string kernelText(const Case& c, const std::string& name) {
     const std::string type = bits == 1 ? ".pred" : ".b" + std::to_string(bits);
     return "  .reg " + type + " " + n + ";\n";
   };
-  std::string t = ".visible .entry " + name + "(.param .u64 in, .param .u64 out";
-  t += c.map ? ", .param .u64 tensor, .param .align 64 .b8 map[128])\n" : ")\n";
+  std::string t = named(c.module, name) + ".visible .entry " + name + "(.param .u64 in, .param .u64 out";
+  if (c.map) t += ", .param .u64 tensor, .param .align 64 .b8 map[128]";
+  if (c.parameters) t += kParameterList;
+  if (c.object) t += ", .param .u64 object";
+  t += ")\n";
   if (c.cluster) t += ".reqnctapercluster 1, 1, 1\n";
   t += "{\n";
   t += "  .shared .align 8 .b8 sbuffer[1024];\n  .local .align 8 .b8 lbuffer[8];\n";
@@ -740,6 +818,7 @@ inline std::string kernelText(const Case& c, const std::string& name) {
        "  mul.wide.u32 offset, thread, 16;\n  add.u64 pout, pout, offset;\n"
        "  mov.u64 gslot, pout;\n  mov.u64 lslot, lbuffer;\n  mov.u32 sslot, sbuffer;\n"
        "  shl.b32 raw, lane, 3;\n  add.u32 sslot, sslot, raw;\n  cvt.u64.u32 sslot64, sslot;\n";
+  if (c.object) t += "  .reg .b64 tex;\n  ld.param.u64 tex, [object];\n";
   for (size_t k = 0; k < c.operands.size(); ++k) {
     const std::string n(1, static_cast<char>('a' + k)), at = "[pin+" + std::to_string(8 * k) + "]";
     const int bits = bitsOf(c.operands[k]);
@@ -748,7 +827,7 @@ inline std::string kernelText(const Case& c, const std::string& name) {
     else
       t += "  ld.global.b" + std::to_string(bits) + " " + n + ", " + at + ";\n";
   }
-  t += "  " + c.text + "\n";
+  t += "  " + named(c.text, name) + "\n";
   for (size_t k = 0; k < kResults; ++k) {
     const std::string n(1, static_cast<char>('x' + k)), at = "[pout+" + std::to_string(8 * k) + "]";
     const int bits = k < c.results.size() ? c.results[k].first : 0;
@@ -768,13 +847,6 @@ inline std::string kernelText(const Case& c, const std::string& name) {
 }
 
 // Values -----------------------------------------------------------------------------------------------------------
-
-inline uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
 
 // What cases with a map find in their tensor.
 inline void fillTensor(uint64_t* words) {
@@ -803,16 +875,23 @@ inline TensorMapBits mapOf(const Case& c, uint64_t address) {
   return encode(map);
 }
 
-// The bytes of a kernel's parameters. `tensor`: for cases with a map.
+// The bytes of a kernel's parameters. `tensor`: for cases with a map. Requires: the case has no object.
 inline std::vector<std::byte> parametersOf(const Case& c, uint64_t in, uint64_t out, uint64_t tensor) {
   constexpr size_t kMapOffset = 64;
-  std::vector<std::byte> bytes(c.map ? kMapOffset + sizeof(TensorMapBits) : 16);
+  std::vector<std::byte> bytes(c.map ? kMapOffset + sizeof(TensorMapBits) : c.parameters ? kParametersEnd : 16);
+  for (uint32_t at = kParametersBegin; c.parameters && at < kParametersEnd; ++at) bytes[at] = std::byte{tableByte(at)};
   const uint64_t pointers[3] = {in, out, tensor};
   std::memcpy(bytes.data(), pointers, c.map ? 24 : 16);
   if (!c.map) return bytes;
   const TensorMapBits map = mapOf(c, tensor);
   std::memcpy(&bytes[kMapOffset], map.words, sizeof map);
   return bytes;
+}
+
+inline std::vector<uint64_t> floatBits(std::initializer_list<float> values) {
+  std::vector<uint64_t> bits;
+  for (float value : values) bits.push_back(__builtin_bit_cast(uint32_t, value));
+  return bits;
 }
 
 inline const std::vector<uint64_t>& edgesOf(Domain domain) {
@@ -901,6 +980,88 @@ inline const std::vector<uint64_t>& edgesOf(Domain domain) {
                                             0x3fffffffffffffffull};
   static const std::vector<uint64_t> nearE4m3{0, 0x80008000, 0x38383838, 0xb838b838, 0x303c2a3f};
   static const std::vector<uint64_t> nearE5m2{0, 0x80008000, 0x3c3c3c3c, 0xbc3cbc3c, 0x383e353f};
+  static const std::vector<uint64_t> texels = floatBits({0,
+                                                         -0.0f,
+                                                         0.5f,
+                                                         -0.5f,
+                                                         1,
+                                                         -1,
+                                                         0.25f,
+                                                         0.001f,
+                                                         -0.001f,
+                                                         2.5f,
+                                                         6.5f,
+                                                         6.75f,
+                                                         7,
+                                                         7.5f,
+                                                         12.5f,
+                                                         12.9f,
+                                                         13,
+                                                         13.5f,
+                                                         1e9f,
+                                                         -1e9f,
+                                                         3e38f,
+                                                         -3e38f,
+                                                         __builtin_inff(),
+                                                         -__builtin_inff(),
+                                                         __builtin_nanf(""),
+                                                         1e-40f});
+  static const std::vector<uint64_t> fractions = floatBits({0,
+                                                            -0.0f,
+                                                            0.5f,
+                                                            -0.5f,
+                                                            1,
+                                                            -1,
+                                                            0.25f,
+                                                            0.75f,
+                                                            0.9999999f,
+                                                            1.0000001f,
+                                                            -1e-9f,
+                                                            1.5f,
+                                                            2,
+                                                            -2,
+                                                            2.5f,
+                                                            -3.75f,
+                                                            100.25f,
+                                                            -99.5f,
+                                                            1e-7f,
+                                                            3e38f,
+                                                            -3e38f,
+                                                            __builtin_inff(),
+                                                            -__builtin_inff(),
+                                                            __builtin_nanf(""),
+                                                            1e-40f,
+                                                            0.0625f});
+  static const std::vector<uint64_t> whole{0,  1,  2,  3,  6,  7,  8,   12,         13,         14,         15,
+                                           16, 31, 32, 63, 64, 99, 100, 0xffffffff, 0xfffffffe, 0x7fffffff, 0x80000000};
+  static const std::vector<uint64_t> directions =
+      floatBits({0, -0.0f, 1, -1, 0.5f, -0.5f, 2, -2, 0.999f, 0.01f, -0.01f, 1e-30f, 3e38f, 0.125f, 0.875f});
+  static const std::vector<uint64_t> levels = floatBits({0,
+                                                         -1,
+                                                         0.25f,
+                                                         0.5f,
+                                                         0.49f,
+                                                         1,
+                                                         1.5f,
+                                                         2,
+                                                         2.75f,
+                                                         3,
+                                                         3.5f,
+                                                         4,
+                                                         10,
+                                                         -10,
+                                                         0.001f,
+                                                         0.998f,
+                                                         0.00390625f,
+                                                         __builtin_inff(),
+                                                         -__builtin_inff(),
+                                                         __builtin_nanf("")});
+  static const std::vector<uint64_t> slopes =
+      floatBits({0, 0.015625f, 0.03125f, 0.0625f, 0.125f, 0.25f, 0.5f, 1, 2, -0.0625f, -0.25f});
+  static const std::vector<uint64_t> quarter16{0, 0x3c00b400, 0xb8003a00, 0xbc003c00};
+  static const std::vector<uint64_t> quarterBf16{0, 0x3f80be80, 0xbf003f40, 0xbf803f80};
+  static const std::vector<uint64_t> quarter32{0, 0x3e800000, 0xbf400000, 0xbf800000};
+  static const std::vector<uint64_t> quarter64{0, 0x3fd0000000000000ull, 0xbfe8000000000000ull, 0xbff0000000000000ull};
   switch (domain) {
     case Domain::Pred:
       return pred;
@@ -941,8 +1102,43 @@ inline const std::vector<uint64_t>& edgesOf(Domain domain) {
       return nearE4m3;
     case Domain::NearE5m2x4:
       return nearE5m2;
+    case Domain::QuarterF16x2:
+      return quarter16;
+    case Domain::QuarterBf16x2:
+      return quarterBf16;
+    case Domain::QuarterF32:
+      return quarter32;
+    case Domain::QuarterF64:
+      return quarter64;
+    case Domain::Texels:
+      return texels;
+    case Domain::Fractions:
+      return fractions;
+    case Domain::Whole:
+      return whole;
+    case Domain::Direction:
+      return directions;
+    case Domain::LevelOfDetail:
+      return levels;
+    case Domain::Slope:
+      return slopes;
   }
   return pred;
+}
+
+// A multiple of 1/4 from -1 to 1, in the float format that has so many bits of fraction.
+inline uint64_t quarterOf(uint64_t r, int fractionBits) {
+  const int exponentBits = fractionBits == 52 ? 11 : fractionBits == 10 ? 5 : 8;
+  const uint64_t bias = (uint64_t{1} << (exponentBits - 1)) - 1, one = uint64_t{1} << fractionBits;
+  const uint64_t magnitudes[] = {0, (bias - 2) * one, (bias - 1) * one, (bias - 1) * one + one / 2, bias * one};
+  return magnitudes[r % 5] | (r >> 8 & 1) << (exponentBits + fractionBits);
+}
+
+// Half of them multiples of 1 / steps.
+inline uint64_t between(uint64_t r, float low, float high, float steps) {
+  float value = low + (high - low) * static_cast<float>(r >> 40) * 0x1p-24f;
+  if (r & 1) value = __builtin_floorf(value * steps) / steps;
+  return __builtin_bit_cast(uint32_t, value);
 }
 
 inline uint64_t randomOf(Domain domain, uint64_t r) {
@@ -993,6 +1189,26 @@ inline uint64_t randomOf(Domain domain, uint64_t r) {
       return eachByte(0x87, 4, 3);
     case Domain::NearE5m2x4:
       return eachByte(0x83, 12, 2);
+    case Domain::QuarterF16x2:
+      return quarterOf(r, 10) | quarterOf(mix(r + 2), 10) << 16;
+    case Domain::QuarterBf16x2:
+      return quarterOf(r, 7) | quarterOf(mix(r + 2), 7) << 16;
+    case Domain::QuarterF32:
+      return quarterOf(r, 23);
+    case Domain::QuarterF64:
+      return quarterOf(r, 52);
+    case Domain::Texels:
+      return between(r, -8, 24, 512);
+    case Domain::Fractions:
+      return between(r, -2, 3, 4096);
+    case Domain::Whole:
+      return (r % 24 - 4) & 0xffffffff;
+    case Domain::Direction:
+      return between(r & ~uint64_t{1}, -2, 2, 1);
+    case Domain::LevelOfDetail:
+      return between(r, -1, 5, 64);
+    case Domain::Slope:
+      return (r & 1) << 31 | (118 + mix(r + 2) % 9) << 23;
     case Domain::F64:
       return choice < 2 ? r : (r & 0x800fffffffffffffull) | (1000 + mix(r + 2) % 60) << 52;
   }
