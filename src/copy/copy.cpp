@@ -43,7 +43,8 @@ struct RowCopier {
   const Engines& engine;
   void (*stream)(std::byte* destination, const std::byte* source, size_t bytes);  // null: through the caches
 
-  RowCopier(size_t bytes, bool mayStream) : engine(engines()), stream(mayStream ? streamOf(bytes) : nullptr) {}
+  RowCopier(size_t bytes, bool mayStream, bool forDevice)
+      : engine(engines()), stream(!mayStream ? nullptr : forDevice ? engine.stream : streamOf(bytes)) {}
 
   void operator()(std::byte* destination, const std::byte* source, size_t bytes) const {
     if (stream) return stream(destination, source, bytes);
@@ -156,7 +157,7 @@ void copyApart(const Shape& shape, const RowCopier& copier, size_t first, size_t
 bool copyPitched(const Shape& shape, Parallel* parallel) {
   const size_t rows = shape.height * shape.depth;
   const bool overlapping = boxesOverlap(shape);
-  const RowCopier copier(shape.bytes(), !overlapping && shape.width >= kStreamedRow);
+  const RowCopier copier(shape.bytes(), !overlapping && shape.width >= kStreamedRow, shape.forDevice);
   if (overlapping) return guarded([&] { copyOverlapping(shape, copier); });
   // A short row costs as much as the lines it lies in.
   const size_t cost = std::max(shape.width, kLineCost);
@@ -188,12 +189,13 @@ void copyStretch(const RowCopier& copier, std::byte* destination, const std::byt
   if (copier.stream) streamFence();
 }
 
-bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel) {
+bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel,
+                bool forDevice = false) {
   if (bytes < kSmall) [[likely]]
     return guarded(engines().move, destination, source, bytes);
   if (destination == source) return true;
   const bool overlapping = RowCopier::overlap(destination, source, bytes);
-  const RowCopier copier(bytes, !overlapping);
+  const RowCopier copier(bytes, !overlapping, forDevice);
   if (!parallel || overlapping || bytes < kParallelBytes)
     return guarded([&] { copyStretch(copier, destination, source, bytes); });
   const size_t piece = pieceBytes(bytes, *parallel);

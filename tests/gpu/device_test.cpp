@@ -1,8 +1,10 @@
 // The device as core uses it: memory by commit, copies and fills of every kind of memory, queues.
 #include "backend/nvidia/device.h"
 
+#include <atomic>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "arrays/layout.h"
@@ -47,18 +49,39 @@ FakeDriver::Description smallGpu() {
   return description;
 }
 
+// Four threads of its own for every call.
+struct FourThreads final : copy::Parallel {
+  unsigned width() const override { return 4; }
+  void run(size_t chunks, void (*body)(void* state, size_t chunk), void* state) override {
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i; (i = next.fetch_add(1)) < chunks;) body(state, i);
+    };
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < width(); ++i) others.emplace_back(work);
+    work();
+    for (std::thread& other : others) other.join();
+  }
+};
+
 struct GpuDeviceTest : ::testing::Test {
-  GpuDeviceTest() { backend::cpu::faults::arm(); }
+  explicit GpuDeviceTest(copy::Parallel* threads = nullptr) : threads_(threads) { backend::cpu::faults::arm(); }
+
+  copy::Parallel* const threads_;
 
   FakeGpu fake{smallGpu()};
   backend::Traits traits = must(traitsOf(*fake.gpu));
   Window window{128 * kMiB};
-  GpuDevice device{std::move(fake.gpu), fake.addresses(), traits};
+  GpuDevice device{std::move(fake.gpu), fake.addresses(), traits, threads_};
   std::mt19937 random{1};
 
   std::vector<std::byte> noise(size_t bytes) {
-    std::vector<std::byte> made(bytes);
-    for (std::byte& b : made) b = static_cast<std::byte>(random());
+    std::vector<std::byte> made((bytes + 3) / 4 * 4);
+    for (size_t at = 0; at < made.size(); at += 4) {
+      const auto word = static_cast<uint32_t>(random());
+      std::memcpy(&made[at], &word, 4);
+    }
+    made.resize(bytes);
     return made;
   }
   CUresult copyRow(std::byte* to, const std::byte* from, size_t bytes) {
@@ -119,6 +142,58 @@ TEST_F(GpuDeviceTest, RoundTripsOfAllKindsOfMemoryAndSizes) {
     }
   }
 }
+
+// More than the slots of a ring hold, so that they come round again.
+struct RelayTest : GpuDeviceTest, ::testing::WithParamInterface<bool> {
+  static constexpr size_t kBytes = 3 * Staging::kSlots / 2 * Staging::kSlotBytes + 12345;
+  static inline FourThreads four;
+
+  RelayTest() : GpuDeviceTest(GetParam() ? &four : nullptr) {
+    if (device.memory().commit(window.start, 64 * kMiB) != CUDA_SUCCESS) throw std::runtime_error("no memory");
+  }
+};
+
+TEST_P(RelayTest, BringsRowsInAndOut) {
+  const std::vector<std::byte> from = noise(kBytes);
+  std::vector<std::byte> to(kBytes);
+  ASSERT_EQ(copyRow(window.start, from.data(), kBytes), CUDA_SUCCESS);
+  ASSERT_EQ(copyRow(to.data(), window.start, kBytes), CUDA_SUCCESS);
+  EXPECT_TRUE(from == to);
+}
+
+TEST_P(RelayTest, BringsBoxesWithGapsInAndOut) {
+  constexpr size_t kWidth = 70001, kRows = 300, kSlices = 2, kPitch = 70020, kVideoPitch = 70144;
+  const std::vector<std::byte> from = noise(kPitch * kRows * kSlices);
+  std::vector<std::byte> to(from.size());
+  copy::Shape s;
+  s.width = kWidth;
+  s.height = kRows;
+  s.depth = kSlices;
+  s.source = {const_cast<std::byte*>(from.data()), kPitch, kPitch * kRows};
+  s.destination = {window.start + 3, kVideoPitch, kVideoPitch * kRows};
+  ASSERT_EQ(device.transfer().copy(s), CUDA_SUCCESS);
+  std::swap(s.source, s.destination);
+  s.destination.base = to.data();
+  ASSERT_EQ(device.transfer().copy(s), CUDA_SUCCESS);
+  for (size_t row = 0; row < kRows * kSlices; ++row) {
+    ASSERT_EQ(std::memcmp(&from[row * kPitch], &to[row * kPitch], kWidth), 0) << row;
+    for (size_t gap = kWidth; gap < kPitch; ++gap) ASSERT_EQ(to[row * kPitch + gap], std::byte{0});
+  }
+}
+
+TEST_P(RelayTest, MemoryThatIsMissingEndsTheCopyAndNothingElse) {
+  auto* const pages =
+      static_cast<std::byte*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(mprotect(pages + 20 * kMiB, 4096, PROT_NONE), 0);
+  EXPECT_EQ(copyRow(window.start, pages, kBytes), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(copyRow(pages, window.start, kBytes), CUDA_ERROR_ILLEGAL_ADDRESS);
+  ASSERT_EQ(mprotect(pages + 20 * kMiB, 4096, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(copyRow(window.start, pages, kBytes), CUDA_SUCCESS);
+  munmap(pages, kBytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, RelayTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Four" : "None"; });
 
 TEST_F(GpuDeviceTest, ArraysAreCopiedAsTextureUnitsReadThem) {
   ASSERT_EQ(device.memory().commit(window.start, 4 * kMiB), CUDA_SUCCESS);

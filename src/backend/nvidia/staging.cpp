@@ -3,21 +3,21 @@
 namespace vg::backend::nvidia {
 namespace {
 
-constexpr size_t kKept = 4;  // pairs
+constexpr size_t kKept = 4;  // rings
 
 }  // namespace
 
-Result<Staging::Pair> Staging::take() {
+Result<Staging::Ring> Staging::take() {
   {
     const std::lock_guard guard(mutex_);
     if (!resting_.empty()) {
-      Pair pair(*this, std::move(resting_.back()));
+      Ring ring(*this, std::move(resting_.back()));
       resting_.pop_back();
-      return pair;
+      return ring;
     }
   }
-  VG_TRY(std::unique_ptr<Block> block, Block::createPinned(gpu_, addresses_, 2 * kBytes));
-  return Pair(*this, std::move(block));
+  VG_TRY(std::unique_ptr<Block> block, Block::createPinned(gpu_, addresses_, kSlots * kSlotBytes));
+  return Ring(*this, std::move(block));
 }
 
 void Staging::giveBack(std::unique_ptr<Block> block) {

@@ -1,5 +1,5 @@
-// Pinned buffers between pageable memory and a GPU: pairs, so that the CPU fills one while the GPU empties the other.
-// Thread-safe.
+// Pinned memory between pageable memory and a GPU: rings of slots, so that the CPU fills some while the GPU empties
+// others. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -12,25 +12,29 @@ namespace vg::backend::nvidia {
 
 class Staging {
  public:
-  static constexpr size_t kBytes = size_t{16} << 20;  // a buffer: several threads are worth their start
+  static constexpr size_t kSlots = 32, kSlotBytes = size_t{1} << 20;
 
   Staging(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
 
-  // Two buffers, given back with the object.
-  class Pair {
+  // Slots, given back with the object.
+  class Ring {
    public:
-    Pair(Staging& staging, std::unique_ptr<Block> block) : staging_(&staging), block_(std::move(block)) {}
-    Pair(Pair&&) = default;
-    ~Pair() {
+    Ring(Staging& staging, std::unique_ptr<Block> block) : staging_(&staging), block_(std::move(block)) {}
+    Ring(Ring&&) = default;
+    ~Ring() {
       if (block_) staging_->giveBack(std::move(block_));
     }
-    std::byte* buffer(size_t index) const { return block_->start() + index % 2 * kBytes; }
+    // Any number: they come round again.
+    std::byte* slot(size_t number) const { return block_->start() + number % kSlots * kSlotBytes; }
+    // Two halves as larger buffers.
+    static constexpr size_t kHalfBytes = kSlots / 2 * kSlotBytes;
+    std::byte* half(size_t number) const { return block_->start() + number % 2 * kHalfBytes; }
 
    private:
     Staging* staging_;
     std::unique_ptr<Block> block_;
   };
-  Result<Pair> take();
+  Result<Ring> take();
 
  private:
   void giveBack(std::unique_ptr<Block> block);

@@ -2,6 +2,7 @@
 
 #include "backend/nvidia/box_pieces.h"
 #include "backend/nvidia/channel/copy_methods.h"
+#include "backend/nvidia/relay.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -113,10 +114,10 @@ CUresult Transfer::copyByGpu(const copy::Shape& shape, Place to, Place from) {
   return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
 }
 
-CUresult Transfer::copyOnCpu(const copy::Shape& shape) {
+CUresult Transfer::copyOnCpu(const copy::Shape& shape, copy::Parallel* threads) {
   mappings_.showToHost(shape.destination.base, extent(shape.destination, shape));
   mappings_.showToHost(shape.source.base, extent(shape.source, shape));
-  const bool there = copy::copy(shape, threads_);
+  const bool there = copy::copy(shape, threads);
   flushWrites();
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
@@ -133,7 +134,7 @@ CUresult Transfer::copyBetween(const copy::Shape& shape, Place to, Place from) {
   const bool toVideo = to == Place::Video, fromVideo = from == Place::Video;
   const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
   const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
-  return byCpu || (small && toVideo != fromVideo) ? copyOnCpu(shape) : copyByGpu(shape, to, from);
+  return byCpu || (small && toVideo != fromVideo) ? copyOnCpu(shape, threads_) : copyByGpu(shape, to, from);
 }
 
 // An engine knows the tiling. What it cannot reach goes through buffers; what it cannot reach and is tiled is a
@@ -146,7 +147,7 @@ CUresult Transfer::copyTiled(const copy::Shape& shape, Place to, Place from) {
                                                   : Direction::Inside);
   if (known[0] && shape.destination.tiling) return stageIn(shape);
   if (known[1] && shape.source.tiling) return stageOut(shape);
-  return copyOnCpu(shape);
+  return copyOnCpu(shape, threads_);
 }
 
 CUresult Transfer::copyInside(const copy::Shape& shape) {
@@ -188,64 +189,33 @@ CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {
 // Piece by piece through a buffer, from the end that is not written before it is read.
 CUresult Transfer::copyOverlapping(const copy::Shape& shape) {
   std::vector<copy::Shape> pieces;
-  for (BoxPieces cut(shape, Staging::kBytes); !cut.done();) pieces.push_back(cut.next());
+  for (BoxPieces cut(shape, Staging::Ring::kHalfBytes); !cut.done();) pieces.push_back(cut.next());
   const bool backward = shape.destination.base > shape.source.base;
-  VG_TRY(Staging::Pair buffers, staging_.take());
+  VG_TRY(Staging::Ring ring, staging_.take());
   VG_TRY(Engines::Lease lease, engines_.take(Direction::Inside));
   Channel& channel = *lease.channel;
   for (size_t i = 0; i < pieces.size(); ++i) {
     copy::Shape in = pieces[backward ? pieces.size() - 1 - i : i], out = in;
-    in.destination = out.source = tight(buffers.buffer(0), in);
+    in.destination = out.source = tight(ring.half(0), in);
     VG_CHECK(send(channel, CopyPieces(in)));
     VG_CHECK(send(channel, CopyPieces(out)));
   }
   return channel.wait(channel.submitted());
 }
 
-// The CPU fills one buffer while the engine empties the other.
+// The threads of a relay share its pieces, so none of a piece's copy is given to others.
 CUresult Transfer::stageIn(const copy::Shape& shape) {
-  VG_TRY(Staging::Pair buffers, staging_.take());
+  VG_TRY(Staging::Ring ring, staging_.take());
   VG_TRY(Engines::Lease lease, engines_.take(Direction::In));
-  Channel& channel = *lease.channel;
-  uint64_t sent[2] = {};
-  CUresult result = CUDA_SUCCESS;
-  BoxPieces cut(shape, Staging::kBytes);
-  for (size_t i = 0; !cut.done() && result == CUDA_SUCCESS; ++i) {
-    copy::Shape in = cut.next(), out = in;
-    in.destination = out.source = tight(buffers.buffer(i), in);
-    if (sent[i % 2]) result = channel.wait(sent[i % 2]);
-    if (result == CUDA_SUCCESS) result = copyOnCpu(in);
-    if (result != CUDA_SUCCESS) break;
-    VG_TRY(sent[i % 2], send(channel, CopyPieces(out)));
-  }
-  const CUresult ended = channel.wait(channel.submitted());
-  return result == CUDA_SUCCESS ? ended : result;
+  const auto copyPiece = [this](const copy::Shape& piece) { return copyOnCpu(piece, nullptr); };
+  return Relay(shape, *lease.channel, ring, threads_, copyPiece).in();
 }
 
-// The next piece is under way while the CPU takes the one before it.
 CUresult Transfer::stageOut(const copy::Shape& shape) {
-  VG_TRY(Staging::Pair buffers, staging_.take());
+  VG_TRY(Staging::Ring ring, staging_.take());
   VG_TRY(Engines::Lease lease, engines_.take(Direction::Out));
-  Channel& channel = *lease.channel;
-  BoxPieces cut(shape, Staging::kBytes);
-  copy::Shape pieces[2];
-  uint64_t sent[2] = {};
-  const auto start = [&](size_t i) -> CUresult {
-    copy::Shape in = pieces[i % 2] = cut.next();
-    in.destination = pieces[i % 2].source = tight(buffers.buffer(i), in);
-    VG_TRY(sent[i % 2], send(channel, CopyPieces(in)));
-    return CUDA_SUCCESS;
-  };
-  CUresult result = start(0);
-  bool more = true;
-  for (size_t i = 0; more && result == CUDA_SUCCESS; ++i) {
-    more = !cut.done();
-    if (more) result = start(i + 1);
-    if (result == CUDA_SUCCESS) result = channel.wait(sent[i % 2]);
-    if (result == CUDA_SUCCESS && !copy::copy(pieces[i % 2], threads_)) result = CUDA_ERROR_ILLEGAL_ADDRESS;
-  }
-  const CUresult ended = channel.wait(channel.submitted());
-  return result == CUDA_SUCCESS ? ended : result;
+  const auto copyPiece = [this](const copy::Shape& piece) { return copyOnCpu(piece, nullptr); };
+  return Relay(shape, *lease.channel, ring, threads_, copyPiece).out();
 }
 
 CUresult Transfer::fill(const copy::Fill& fill) {

@@ -56,7 +56,7 @@ class Transfer {
   Place placeOf(const copy::Fill& fill) const;
   // Where managed memory is, if that is known without a fault: Video or, of the host, Managed.
   Place found(Place place, const std::byte* start, size_t bytes) const;
-  CUresult copyOnCpu(const copy::Shape& shape);
+  CUresult copyOnCpu(const copy::Shape& shape, copy::Parallel* threads);
   CUresult fillOnCpu(const copy::Fill& fill);
   CUresult copyBetween(const copy::Shape& shape, Place to, Place from);
   CUresult copyByGpu(const copy::Shape& shape, Place to, Place from);
