@@ -20,21 +20,24 @@ T must(Result<T> result) {
   return std::move(result).value();
 }
 
-// What the kernels of VideoKernels do: the first copies boxes, the second fills them. Refused with the code of a fault
-// when the grid does not cover a row.
+// What the kernels of VideoKernels do: the first of their block copies boxes; the others fill boxes or, with fewer
+// parameters, a row. Ends with the code of a fault when the grid does not cover a row.
 inline uint32_t moveBoxes(const FakeGrid& grid, const FakeTranslate& translate) {
   namespace qmd = backend::nvidia::qmd;
+  const backend::nvidia::Qmd& d = grid.descriptor;
   const bool copies = grid.program % backend::nvidia::kHugePage == 0;
+  const bool oneRow = !copies && d.get(qmd::bankSize(0)) * 16 < backend::nvidia::kDriverWords + 36;
   const auto word = [&](size_t index) { return grid.parameter<uint64_t>(8 * index); };
-  const auto half = [&](size_t offset) { return grid.parameter<uint32_t>(offset); };
-  const uint64_t to = word(0), width = word(copies ? 6 : 2);
-  const uint32_t height = half(copies ? 56 : 24), depth = copies ? half(60) : 1;
+  const auto half = [&](size_t index) { return grid.parameter<uint32_t>(4 * index); };
+  const uint64_t to = word(0), width = word(copies ? 6 : oneRow ? 1 : 2);
+  const uint32_t height = oneRow ? 1 : half(copies ? 14 : 6), depth = copies ? half(15) : 1;
   const uint64_t toPitch = word(copies ? 2 : 1), toSlice = copies ? word(4) : 0;
-  const uint64_t covered = uint64_t{grid.descriptor.get(qmd::kGridWidth)} * grid.descriptor.get(qmd::kBlockWidth) * 16;
+  const uint32_t pattern = half(oneRow ? 4 : 7);
+  const uint64_t units = uint64_t{d.get(qmd::kGridWidth)} * d.get(qmd::kBlockWidth) * (oneRow ? 4 : 1);
   for (uint64_t slice = 0; slice < depth; ++slice) {
     for (uint64_t row = 0; row < height; ++row) {
       const uint64_t into = to + slice * toSlice + row * toPitch;
-      if (into % 16 + width > covered) return 13;
+      if (into % 16 + width > units * 16) return 13;
       std::byte* const bytes = translate(into, width, true);
       if (!bytes) return 31;
       if (copies) {
@@ -42,7 +45,7 @@ inline uint32_t moveBoxes(const FakeGrid& grid, const FakeTranslate& translate) 
         if (!from) return 31;
         std::memcpy(bytes, from, width);
       } else {
-        for (uint64_t i = 0; i < width; ++i) bytes[i] = static_cast<std::byte>(half(28) >> (into + i) % 4 * 8);
+        for (uint64_t i = 0; i < width; ++i) bytes[i] = static_cast<std::byte>(pattern >> (into + i) % 4 * 8);
       }
     }
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUnit = 16;
 constexpr uint32_t kThreads = 256, kMostBlocks = 65535;  // in y and z
-constexpr uint32_t kRowsOfFill = 4;                      // a thread: stores alone leave it little to wait for
+constexpr uint32_t kUnitsOfFill = 4;                     // a thread's, below each other or, in one row, side by side
 
 // The pattern of a fill, repeated to four bytes.
 uint32_t wordOf(const copy::Fill& fill) {
@@ -100,11 +100,16 @@ Result<ComputeEngine&> VideoKernels::ready() {
   if (block_) return engine;
   VG_TRY(std::unique_ptr<Block> block,
          Block::create(gpu_, addresses_, {Where::Video, kHugePage, kHugePage}, SeenBy::GpuAndCpu));
-  constexpr size_t kFillAt = (sizeof kCopyBoxWords + 127) / 128 * 128;
-  std::memcpy(block->start(), kCopyBoxWords, sizeof kCopyBoxWords);
-  std::memcpy(block->start() + kFillAt, kFillBoxWords, sizeof kFillBoxWords);
-  copy_ = kCopyBox.at(block->address());
-  fill_ = kFillBox.at(block->address(kFillAt));
+  size_t end = 0;
+  const auto place = [&](const NativeCode& code) {
+    const size_t at = (end + 127) / 128 * 128;
+    std::memcpy(block->start() + at, code.words, code.bytes);
+    end = at + code.bytes;
+    return code.at(block->address(at));
+  };
+  copy_ = place(kCopyBox);
+  fillBox_ = place(kFillBox);
+  fillRow_ = place(kFillRow);
   engine.forgetCode();
   block_ = std::move(block);
   return engine;
@@ -128,14 +133,25 @@ Result<VideoKernels::Work> VideoKernels::work(const copy::Shape& shape) {
 Result<VideoKernels::Work> VideoKernels::work(const copy::Fill& fill) {
   VG_CHECK(ready());
   const copy::Fill f = joined(fill);
+  if (f.height == 1) {
+    const struct {
+      std::byte* to;
+      uint64_t width;
+      uint32_t word;
+    } parameters{f.base, f.width, wordOf(f)};
+    Grid grid;
+    grid.threads[0] = kThreads;
+    constexpr size_t kUnitsOfBlock = size_t{kThreads} * kUnitsOfFill;
+    grid.blocks[0] = static_cast<uint32_t>((unitsOf(f.base, f.width, true) + kUnitsOfBlock - 1) / kUnitsOfBlock);
+    return workOf(fillRow_, grid, parameters, kFillRow.parameterBytes);
+  }
   const struct {
     std::byte* to;
     uint64_t pitch, width;
-    uint32_t height, word;
-  } parameters{f.base, f.pitch, f.width, uint32_t(f.height), wordOf(f)};
-  const bool alike = f.height == 1 || f.pitch % kUnit == 0;
-  return workOf(fill_, gridOf(unitsOf(f.base, f.width, alike), f.height, 1, kRowsOfFill), parameters,
-                kFillBox.parameterBytes);
+    uint32_t height, word, rowsOfThread;
+  } parameters{f.base, f.pitch, f.width, uint32_t(f.height), wordOf(f), kUnitsOfFill};
+  const Grid grid = gridOf(unitsOf(f.base, f.width, f.pitch % kUnit == 0), f.height, 1, kUnitsOfFill);
+  return workOf(fillBox_, grid, parameters, kFillBox.parameterBytes);
 }
 
 CUresult VideoKernels::run(const Work& work) {

@@ -43,7 +43,7 @@ class VideoKernels {
   const Engine engine_;
   std::mutex making_;
   std::unique_ptr<Block> block_;  // the code; guarded by making_
-  KernelCode copy_, fill_;
+  KernelCode copy_, fillBox_, fillRow_;
 };
 
 }  // namespace vg::backend::nvidia

@@ -12,15 +12,17 @@ constexpr int kThreads = 256, kBlocks = 8;  // all that a multiprocessor takes: 
 // The part of a row that a unit holds, as offsets in the row.
 struct Part {
   int64_t unit, first, end;
-  __device__ Part(const char* row, uint64_t width) {
+  __device__ Part(const char* row, uint64_t width, uint64_t number) {
     const auto head = static_cast<int64_t>(reinterpret_cast<uintptr_t>(row) % kUnit);
-    unit = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kUnit - head;
+    unit = static_cast<int64_t>(number * kUnit) - head;
     first = max(unit, int64_t{0});
     end = min(unit + kUnit, static_cast<int64_t>(width));
   }
   __device__ bool whole() const { return end - first == kUnit; }
   __device__ bool holds(int byte) const { return unit + byte >= first && unit + byte < end; }
 };
+
+__device__ uint64_t unitOfThread() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
 // 16 bytes from anywhere. Words that hold none of them are not touched.
 __device__ uint4 load(const char* from) {
@@ -42,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     for (uint32_t row = blockIdx.y * blockDim.y + threadIdx.y; row < height; row += gridDim.y * blockDim.y) {
       char* const into = to + slice * toSlice + row * toPitch;
       const char* const outOf = from + slice * fromSlice + row * fromPitch;
-      const Part part(into, width);
+      const Part part(into, width, unitOfThread());
       if (part.whole()) {
         __stcs(reinterpret_cast<uint4*>(into + part.unit), load(outOf + part.unit));
         continue;
@@ -60,21 +62,48 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-// `word`: the pattern, repeated to four bytes. Requires: `to` and `pitch` are multiples of the pattern's size.
-extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    fillBox(char* to, uint64_t pitch, uint64_t width, uint32_t height, uint32_t word) {
-  const uint32_t step = gridDim.y * blockDim.y;
-  uint32_t row = blockIdx.y * blockDim.y + threadIdx.y;
-  char* into = to + row * pitch;
-  Part part(into, width);
-  for (; row < height; row += step, into += step * pitch) {
-    if (pitch % kUnit) part = Part(into, width);
-    if (part.whole()) {
-      *reinterpret_cast<uint4*>(into + part.unit) = make_uint4(word, word, word, word);
-      continue;
-    }
+namespace {
+
+// `word`: the pattern, repeated to four bytes. Requires: the row begins at a multiple of the pattern's size.
+__device__ void fillPart(char* row, const Part& part, uint32_t word) {
+  if (part.whole()) {
+    *reinterpret_cast<uint4*>(row + part.unit) = make_uint4(word, word, word, word);
+    return;
+  }
 #pragma unroll
-    for (int i = 0; i < kUnit; ++i)
-      if (part.holds(i)) into[part.unit + i] = static_cast<char>(word >> i % 4 * 8);
+  for (int i = 0; i < kUnit; ++i)
+    if (part.holds(i)) row[part.unit + i] = static_cast<char>(word >> i % 4 * 8);
+}
+
+}  // namespace
+
+// Stores alone leave a thread little to wait for: it has several units.
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) fillRow(char* to, uint64_t width, uint32_t word) {
+  constexpr int kUnits = 4;
+  const uint64_t first = uint64_t{blockIdx.x} * kThreads * kUnits + threadIdx.x;
+  const Part front(to, width, first), back(to, width, first + (kUnits - 1) * kThreads);
+  if (front.whole() && back.whole()) {
+    char* at = to + front.unit;
+#pragma unroll
+    for (int k = 0; k < kUnits; ++k)
+      *reinterpret_cast<uint4*>(at + k * kThreads * kUnit) = make_uint4(word, word, word, word);
+    return;
+  }
+  for (int k = 0; k < kUnits; ++k) fillPart(to, Part(to, width, first + k * kThreads), word);
+}
+
+// A block has `rowsOfThread` times its height of rows, one below the other.
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    fillBox(char* to, uint64_t pitch, uint64_t width, uint32_t height, uint32_t word, uint32_t rowsOfThread) {
+  const uint32_t rowsOfBlock = blockDim.y * rowsOfThread;
+  for (uint32_t top = blockIdx.y * rowsOfBlock; top < height; top += gridDim.y * rowsOfBlock) {
+    uint32_t row = top + threadIdx.y;
+    const uint32_t end = min(top + rowsOfBlock, height);
+    char* into = to + row * pitch;
+    Part part(into, width, unitOfThread());
+    for (; row < end; row += blockDim.y, into += blockDim.y * pitch) {
+      if (pitch % kUnit) part = Part(into, width, unitOfThread());
+      fillPart(into, part, word);
+    }
   }
 }
