@@ -10,6 +10,7 @@
 #include "copy/engines.h"
 #include "copy/guard.h"
 #include "copy/protected.h"
+#include "copy/revealer.h"
 #include "copy/watch.h"
 
 namespace vg::copy {
@@ -44,7 +45,10 @@ struct RowCopier {
   void (*stream)(std::byte* destination, const std::byte* source, size_t bytes);  // null: through the caches
 
   RowCopier(size_t bytes, bool mayStream, bool forDevice)
-      : engine(engines()), stream(!mayStream ? nullptr : forDevice ? engine.stream : streamOf(bytes)) {}
+      : engine(engines()),
+        stream(!mayStream  ? nullptr
+               : forDevice ? engine.stream
+                           : streamOf(bytes)) {}
 
   void operator()(std::byte* destination, const std::byte* source, size_t bytes) const {
     if (stream) return stream(destination, source, bytes);
@@ -279,7 +283,24 @@ bool copyByEngines(const Shape& shape, Parallel* parallel) {
   return copyPitched(shape, parallel);
 }
 
+size_t reach(const Side& side, const Shape& shape) {
+  return side.tiling ? side.tiling->totalBytes() : span(side, shape);
+}
+
+bool revealed(const std::byte* start, size_t bytes) {
+  const auto reveal = revealer.load(std::memory_order_acquire);
+  return reveal && reveal(start, bytes);
+}
+
+// Again from the beginning, which overlapping sides may not survive.
+bool copyRevealed(const Shape& shape) {
+  const bool source = revealed(shape.source.base, reach(shape.source, shape));
+  const bool destination = revealed(shape.destination.base, reach(shape.destination, shape));
+  return (source || destination) && (shape.tiled() || !boxesOverlap(shape)) && copyByEngines(shape, nullptr);
+}
+
 [[gnu::cold]] bool copyAfterFault(const Shape& shape) {
+  if (copyRevealed(shape)) return true;
   if (shape.locked && copyProtected(shape)) return true;
   VG_LOG(Info, "a copy of %zu bytes from %p to %p touched memory that is not there", shape.bytes(),
          static_cast<const void*>(shape.source.base), static_cast<void*>(shape.destination.base));
@@ -296,6 +317,7 @@ bool copyByEngines(const Shape& shape, Parallel* parallel) {
 }  // namespace
 
 constinit std::atomic<const Watcher*> watcher{nullptr};
+constinit std::atomic<bool (*)(const std::byte* start, size_t bytes)> revealer{nullptr};
 
 bool copy(const Shape& shape, Parallel* parallel) {
   if (!shape.width || !shape.height || !shape.depth) return true;
@@ -307,11 +329,13 @@ bool copy(const Shape& shape, Parallel* parallel) {
 }
 
 bool copyBytes(void* destination, const void* source, size_t bytes) {
+  auto* const to = static_cast<std::byte*>(destination);
+  const auto* const from = static_cast<const std::byte*>(source);
   if (const Watcher* w = watcher.load(std::memory_order_relaxed)) [[unlikely]]
-    w->copied({{static_cast<std::byte*>(destination)},
-               {const_cast<std::byte*>(static_cast<const std::byte*>(source))},
-               bytes});
-  return copyLinear(static_cast<std::byte*>(destination), static_cast<const std::byte*>(source), bytes, nullptr);
+    w->copied({{to}, {const_cast<std::byte*>(from)}, bytes});
+  if (copyLinear(to, from, bytes, nullptr)) [[likely]]
+    return true;
+  return copyRevealed({{to}, {const_cast<std::byte*>(from)}, bytes});
 }
 
 bool fill(const Fill& fill, Parallel* parallel) {
@@ -327,9 +351,12 @@ bool fill(const Fill& fill, Parallel* parallel) {
   const Engines& engine = engines();
   const size_t bytes = fill.width * fill.height;
   const bool streaming = fill.width >= 4096 && bytes >= limits().streamFill;
-  FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, streaming};
-  const bool filled = parallel && bytes >= kParallelBytes ? fillInPieces(work, *parallel) : work.rows(0, fill.height);
-  return filled || fillAfterFault(fill);
+  const auto fillAll = [&] {
+    FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, streaming};
+    return parallel && bytes >= kParallelBytes ? fillInPieces(work, *parallel) : work.rows(0, fill.height);
+  };
+  return fillAll() || (revealed(fill.base, (fill.height - 1) * fill.pitch + fill.width) && fillAll()) ||
+         fillAfterFault(fill);
 }
 
 }  // namespace vg::copy

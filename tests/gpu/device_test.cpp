@@ -12,6 +12,8 @@
 #include "backend/nvidia/box_pieces.h"
 #include "backend/nvidia/traits.h"
 #include "backend/queue.h"
+#include "copy/copy.h"
+#include "copy/guard.h"
 #include "cubin/cubin.h"
 #include "gpu/fake_gpu.h"
 
@@ -121,6 +123,50 @@ TEST_F(GpuDeviceTest, ACommitThatFailsLeavesNothing) {
   memory.decommit(window.start + 20 * kMiB, 20 * kMiB);
 }
 
+bool seenByHost(const std::byte* address) {
+  std::byte seen;
+  return copy::guarded([&] { seen = *static_cast<const volatile std::byte*>(address); });
+}
+
+TEST_F(GpuDeviceTest, TheHostSeesMemoryOnceItHasAskedOften) {
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  EXPECT_FALSE(seenByHost(window.start));
+  std::vector<std::byte> from = noise(64), to(64);
+  int copies = 0;
+  for (; copies < 1000 && !seenByHost(window.start); ++copies) {
+    from[0] = static_cast<std::byte>(copies);
+    ASSERT_EQ(copyRow(window.start + kMiB, from.data(), 64), CUDA_SUCCESS);
+    ASSERT_EQ(copyRow(to.data(), window.start + kMiB, 64), CUDA_SUCCESS);
+    ASSERT_EQ(from, to);
+  }
+  EXPECT_GT(copies, 10);
+  EXPECT_LT(copies, 100);
+  device.memory().decommit(window.start, 8 * kMiB);
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  EXPECT_FALSE(seenByHost(window.start));
+}
+
+TEST_F(GpuDeviceTest, WhoeverCopiesWithoutKnowingOfTheDeviceFindsItsMemory) {
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  ASSERT_EQ(device.memory().commit(window.start + 8 * kMiB, 8 * kMiB), CUDA_SUCCESS);
+  const std::vector<std::byte> from = noise(9 * kMiB);
+  std::vector<std::byte> to(from.size());
+  EXPECT_TRUE(copy::copyBytes(window.start + 4096, from.data(), 100));
+  EXPECT_FALSE(seenByHost(window.start + 9 * kMiB));
+  copy::Shape in;  // the second half of it is out of sight still
+  in.destination.base = window.start + 5;
+  in.source.base = const_cast<std::byte*>(from.data());
+  in.width = from.size();
+  ASSERT_TRUE(copy::copy(in));
+  ASSERT_EQ(copyRow(to.data(), window.start + 5, to.size()), CUDA_SUCCESS);
+  EXPECT_TRUE(from == to);
+  device.memory().decommit(window.start, 16 * kMiB);
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  EXPECT_TRUE(copy::fill({window.start, 300, 100, 7, 0x5a, 1}));
+  EXPECT_EQ(window.start[6 * 300 + 99], std::byte{0x5a});
+  EXPECT_FALSE(copy::copyBytes(window.start + 20 * kMiB, from.data(), 100));  // nothing is there
+}
+
 TEST_F(GpuDeviceTest, RoundTripsOfAllKindsOfMemoryAndSizes) {
   ASSERT_EQ(device.memory().commit(window.start, 16 * kMiB), CUDA_SUCCESS);
   ASSERT_EQ(device.memory().commit(window.start + 16 * kMiB, 16 * kMiB), CUDA_SUCCESS);
@@ -197,6 +243,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, RelayTest, ::testing::Bool(),
 
 TEST_F(GpuDeviceTest, ArraysAreCopiedAsTextureUnitsReadThem) {
   ASSERT_EQ(device.memory().commit(window.start, 4 * kMiB), CUDA_SUCCESS);
+  device.showToHost(window.start, 4 * kMiB);
   const CUDA_ARRAY3D_DESCRIPTOR box{50, 30, 5, CU_AD_FORMAT_UNSIGNED_INT16, 2, 0},
       layers{33, 21, 3, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_LAYERED};
   for (const CUDA_ARRAY3D_DESCRIPTOR& descriptor : {box, layers}) {
@@ -236,6 +283,7 @@ TEST_F(GpuDeviceTest, ArraysAreCopiedAsTextureUnitsReadThem) {
 
 TEST_F(GpuDeviceTest, OverlappingCopiesInsideMoveTheBytes) {
   ASSERT_EQ(device.memory().commit(window.start, 20 * kMiB), CUDA_SUCCESS);
+  device.showToHost(window.start, 20 * kMiB);
   for (const ptrdiff_t distance : {ptrdiff_t{1}, ptrdiff_t{-1}, ptrdiff_t(3 * kMiB), -ptrdiff_t(3 * kMiB)}) {
     const std::vector<std::byte> all = noise(15 * kMiB);
     std::memcpy(window.start, all.data(), all.size());
@@ -269,6 +317,7 @@ TEST_F(GpuDeviceTest, BoxesOfPageableMemory) {
 
 TEST_F(GpuDeviceTest, FillsSmallAndLarge) {
   ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  device.showToHost(window.start, 8 * kMiB);
   for (const size_t width : {size_t{8}, size_t{4} * kMiB}) {
     copy::Fill f;
     f.base = window.start + 4;
@@ -293,6 +342,7 @@ TEST_F(GpuDeviceTest, MemoryThatIsNotThereIsReported) {
 
 TEST_F(GpuDeviceTest, LockedMemoryCanBeHiddenPiecemeal) {
   ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  device.showToHost(window.start, 8 * kMiB);
   void* const pages = mmap(nullptr, 4 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::byte* const start = static_cast<std::byte*>(pages);
   device.hostMemoryLocked(start, 4 * kMiB, false);

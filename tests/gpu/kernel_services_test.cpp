@@ -23,6 +23,7 @@ struct Services : ::testing::Test {
     void* const raw = mmap(nullptr, 2 * kWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
     ASSERT_EQ(device->memory().commit(window, kWindow), CUDA_SUCCESS);
+    device->showToHost(window, kWindow);
     source.memoryOwner = this;
     source.allocate = [](void* owner, size_t bytes, size_t alignment) -> Result<CUdeviceptr> {
       auto& self = *static_cast<Services*>(owner);

@@ -86,6 +86,7 @@ struct Launches : ::testing::Test {
     void* const raw = mmap(nullptr, 8 * kMiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
     EXPECT_EQ(device->memory().commit(window, 2 * kMiB), CUDA_SUCCESS);
+    device->showToHost(window, 2 * kMiB);
     source.native = std::make_shared<const cubin::Cubin>(moduleOfOneKernel());
     source.memoryOwner = window;
     source.allocate = [](void* owner, size_t bytes, size_t) -> Result<CUdeviceptr> {

@@ -63,7 +63,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       memory_(*gpu_, known_),
       managed_(gpu_->uvm()),
       hostPages_(*gpu_, known_),
-      transfer_(*gpu_, addresses, known_, memory_.mappings(), managed_, threads,
+      transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return compute(); }),
       addresses_(addresses) {
   known_.alsoAsk(managed_.ranges());

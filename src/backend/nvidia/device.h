@@ -60,7 +60,7 @@ class GpuDevice final : public Device {
   void removeTexture(uint64_t handle) noexcept override;
   bool hostAddressable() const override { return false; }
   void showToHost(const void* start, size_t bytes) override {
-    memory_.mappings().showToHost(static_cast<const std::byte*>(start), bytes);
+    memory_.showToHost(static_cast<const std::byte*>(start), bytes);
   }
   bool canReach(const Device& peer) const override;
   CUresult reach(Device& peer) override;

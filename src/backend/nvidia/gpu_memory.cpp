@@ -3,7 +3,49 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/result.h"
+#include "copy/revealer.h"
+
 namespace vg::backend::nvidia {
+namespace {
+
+// All of the process. A copy on the way between two devices is one device's, which knows nothing of what the other
+// keeps out of the CPU's sight.
+struct Everywhere {
+  std::mutex mutex;
+  std::vector<GpuMemory*> memories;  // guarded by mutex
+};
+
+Everywhere& everywhere() {
+  static auto* const all = new Everywhere;
+  return *all;
+}
+
+bool showAnywhere(const std::byte* start, size_t bytes) {
+  Everywhere& all = everywhere();
+  const std::lock_guard guard(all.mutex);
+  bool more = false;
+  for (GpuMemory* const memory : all.memories) more |= memory->showToHost(start, bytes);
+  return more;
+}
+
+// A mapping for the CPU takes 70 us and 2 us a MiB, a small copy by an engine 5 us. Who copies so often goes on.
+size_t touchesWorth(size_t bytes) { return 15 + (bytes >> 25); }
+
+}  // namespace
+
+GpuMemory::GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known), mappings_(known), peers_(known) {
+  Everywhere& all = everywhere();
+  const std::lock_guard guard(all.mutex);
+  all.memories.push_back(this);
+  copy::revealer.store(showAnywhere, std::memory_order_release);
+}
+
+GpuMemory::~GpuMemory() {
+  Everywhere& all = everywhere();
+  const std::lock_guard guard(all.mutex);
+  std::erase(all.memories, this);
+}
 
 template <class Visit, class Missing>
 CUresult GpuMemory::each(std::byte* start, size_t bytes, Visit visit, Missing missing) {
@@ -29,13 +71,14 @@ CUresult GpuMemory::each(std::byte* start, size_t bytes, Visit visit, Missing mi
 }
 
 CUresult GpuMemory::make(std::byte* start, size_t bytes) {
-  VG_TRY(std::unique_ptr<Block> block,
-         Block::createAt(gpu_, start, {Where::Video, bytes, kHugePage}, SeenBy::GpuAndCpu));
+  const SeenBy seenBy = peers_.none() && ranges_.empty() ? SeenBy::Gpu : SeenBy::GpuAndCpu;
+  VG_TRY(std::unique_ptr<Block> block, Block::createAt(gpu_, start, {Where::Video, bytes, kHugePage}, seenBy));
   VG_CHECK(peers_.show(*block));
   if (const CUresult shown = showToRanges(*block); shown != CUDA_SUCCESS) {
     peers_.hide(*block);
     return shown;
   }
+  if (!block->onCpu()) unseen_.fetch_add(1, std::memory_order_release);
   Piece& piece = pieces_[start];
   piece.block = std::move(block);
   piece.live.assign(bytes / kHugePage, false);
@@ -43,9 +86,49 @@ CUresult GpuMemory::make(std::byte* start, size_t bytes) {
 }
 
 GpuMemory::Pieces::iterator GpuMemory::end(Pieces::iterator piece) {
-  hideFromRanges(*piece->second.block);
-  peers_.hide(*piece->second.block);
+  const Block& block = *piece->second.block;
+  hideFromRanges(block);
+  peers_.hide(block);
+  if (!block.onCpu()) unseen_.fetch_sub(1, std::memory_order_release);
   return pieces_.erase(piece);
+}
+
+CUresult GpuMemory::reveal(Block& block) {
+  if (block.onCpu()) return CUDA_SUCCESS;
+  VG_CHECK(block.showToCpu());
+  unseen_.fetch_sub(1, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+// The piece that the address lies in, or null.
+GpuMemory::Piece* GpuMemory::pieceAt(const std::byte* address) {
+  auto piece = pieces_.upper_bound(const_cast<std::byte*>(address));
+  if (piece == pieces_.begin()) return nullptr;
+  --piece;
+  return address < piece->first + piece->second.block->bytes() ? &piece->second : nullptr;
+}
+
+bool GpuMemory::showToHost(const std::byte* start, size_t bytes) {
+  bool more = mappings_.showToHost(start, bytes);
+  if (!unseen_.load(std::memory_order_acquire)) return more;
+  const std::lock_guard guard(mutex_);
+  const auto show = [&](auto piece, size_t, size_t) {
+    Block& block = *piece->second.block;
+    more |= !block.onCpu() && reveal(block) == CUDA_SUCCESS;
+  };
+  (void)each(const_cast<std::byte*>(start), bytes, show, [](std::byte*, size_t) { return CUDA_SUCCESS; });
+  return more;
+}
+
+bool GpuMemory::atHand(const std::byte* start, size_t bytes) {
+  if (!unseen_.load(std::memory_order_acquire)) return true;
+  const std::lock_guard guard(mutex_);
+  for (const std::byte* const at : {start, start + bytes - 1}) {
+    Piece* const piece = pieceAt(at);
+    if (!piece || piece->block->onCpu()) continue;
+    if (++piece->touches < touchesWorth(piece->block->bytes()) || reveal(*piece->block) != CUDA_SUCCESS) return false;
+  }
+  return true;
 }
 
 GpuMemory::Pieces::iterator GpuMemory::pieceWith(std::byte* start, size_t bytes) {
@@ -136,10 +219,13 @@ std::vector<Block*> GpuMemory::blocks() {
 
 CUresult GpuMemory::showTo(const Peers::Peer& peer) {
   VG_CHECK(mappings_.showTo(peer));
-  CUresult shown;
+  CUresult shown = CUDA_SUCCESS;
   {
     const std::lock_guard guard(mutex_);
-    shown = peers_.add(peer, blocks());
+    const std::vector<Block*> all = blocks();
+    for (Block* const block : all)
+      if (shown == CUDA_SUCCESS) shown = reveal(*block);
+    if (shown == CUDA_SUCCESS) shown = peers_.add(peer, all);
   }
   if (shown != CUDA_SUCCESS) mappings_.hideFrom(peer);
   return shown;
@@ -179,6 +265,7 @@ CUresult GpuMemory::showTo(const Peers::Peer& peer, std::byte* start, size_t byt
   const SeenRange range{peer, start, bytes};
   std::vector<Block*> added = blocks();
   std::erase_if(added, [&](const Block* block) { return !range.holds(*block) || peers_.has(peer); });
+  for (Block* const block : added) VG_CHECK(reveal(*block));
   for (size_t i = 0; i < added.size(); ++i) {
     const CUresult shown = Peers::showTo(peer, *added[i]);
     if (shown == CUDA_SUCCESS) continue;

@@ -1,11 +1,13 @@
 // The memory of a GPU behind a window of addresses: video memory that the GPU and, through BAR1, the CPU see at the
-// same addresses.
+// same addresses. The CPU sees of it what it has asked for, as that takes longer than all the rest and most memory is
+// the GPU's alone; other GPUs that reach it copy by the CPU too, so with them the CPU sees it from the beginning.
 //
 // One commit is one object of the driver and goes back to it when all of it is decommitted: until then the parts that
 // were decommitted stay as they are, and a commit of them takes them up again. A part that other processes were given
 // becomes ours alone again only with all of its commit. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,7 +21,8 @@ namespace vg::backend::nvidia {
 
 class GpuMemory final : public alloc::MemorySource {
  public:
-  GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known), mappings_(known), peers_(known) {}
+  GpuMemory(Gpu& gpu, KnownRanges& known);
+  ~GpuMemory();
 
   CUresult commit(std::byte* start, size_t bytes) override;
   void decommit(std::byte* start, size_t bytes) override;
@@ -35,6 +38,13 @@ class GpuMemory final : public alloc::MemorySource {
     return VideoMemory::import(gpu_, mappings_, descriptor);
   }
   std::string labelOf(int descriptor) override { return VideoMemory::labelOf(gpu_, descriptor); }
+
+  // Lets the CPU see all that there is in the range, mappings too; where it cannot, it faults. Cheap when it sees
+  // everything. Whether it sees more than before.
+  bool showToHost(const std::byte* start, size_t bytes);
+  // Whether the CPU is the one to touch a few bytes in the window: it sees them, or it was asked for so often that it
+  // has been shown them now.
+  bool atHand(const std::byte* start, size_t bytes);
 
   // What lies elsewhere than in the window.
   VideoMappings& mappings() { return mappings_; }
@@ -52,11 +62,14 @@ class GpuMemory final : public alloc::MemorySource {
     std::unique_ptr<Block> block;
     std::vector<bool> live;  // by huge page
     size_t liveCount = 0;
+    size_t touches = 0;  // that found it out of the CPU's sight
   };
   // Calls visit(piece, first page, end page, address behind) for what is there, and missing(start, bytes) for gaps.
   template <class Visit, class Missing>
   CUresult each(std::byte* start, size_t bytes, Visit visit, Missing missing);
   CUresult make(std::byte* start, size_t bytes);
+  CUresult reveal(Block& block);
+  Piece* pieceAt(const std::byte* address);
   // The piece that holds the whole range; pieces_.end() when none does.
   using Pieces = std::map<std::byte*, Piece>;
   Pieces::iterator pieceWith(std::byte* start, size_t bytes);
@@ -77,6 +90,7 @@ class GpuMemory final : public alloc::MemorySource {
   Gpu& gpu_;
   KnownRanges& known_;
   VideoMappings mappings_;
+  std::atomic<size_t> unseen_{0};  // pieces that the CPU does not see
   std::mutex mutex_;
   Peers peers_;                    // guarded by mutex_
   Pieces pieces_;                  // by start; guarded by mutex_

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "backend/nvidia/device.h"
+#include "copy/copy.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -79,17 +79,24 @@ Result<CUdeviceptr> KernelServices::allocate(const ImageSource& source, size_t b
   return kept;
 }
 
-// Video memory is the CPU's too, at the same addresses.
+CUresult KernelServices::write(CUdeviceptr to, const void* from, size_t bytes) {
+  copy::Shape shape;
+  shape.destination.base = reinterpret_cast<std::byte*>(to);
+  shape.source.base = static_cast<std::byte*>(const_cast<void*>(from));
+  shape.width = bytes;
+  return device_.transfer().copy(shape);
+}
+
 CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState& state) {
   cubin::HeapHeader header;
   header.size = std::max<uint64_t>(limitsOf(source).heapBytes.load(std::memory_order_relaxed),
                                    2 * cubin::HeapHeader::kHeapStart) &
                 ~uint64_t{15};
   VG_TRY(state.heap, allocate(source, header.size, heap_));
-  std::memcpy(reinterpret_cast<void*>(heap_), &header, sizeof header);
-  return CUDA_SUCCESS;
+  return write(heap_, &header, sizeof header);
 }
 
+// The CPU reads it where it is.
 CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceState& state) {
   const size_t bytes = DeviceOutput::bytesFor(limitsOf(source).printfBytes.load(std::memory_order_relaxed));
   VG_TRY(state.output, allocate(source, bytes, ring_));
@@ -99,7 +106,11 @@ CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceStat
   zeroes.height = 1;
   zeroes.elementSize = 1;
   VG_CHECK(device_.transfer().fill(zeroes));
-  output_.emplace(reinterpret_cast<std::byte*>(ring_), bytes);
+  device_.showToHost(zeroes.base, bytes);
+  std::byte first;
+  if (!copy::copyBytes(&first, zeroes.base, sizeof first))
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "what kernels print cannot be shown to the host");
+  output_.emplace(zeroes.base, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -116,7 +127,7 @@ CUresult KernelServices::make(const ImageSource& source) {
   if (!variable || variable->size < sizeof state)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions have no state");
   state_ = code_.addressOf(*variable);
-  std::memcpy(reinterpret_cast<void*>(state_), &state, sizeof state);
+  VG_CHECK(write(state_, &state, sizeof state));
   device_.codeChanged();
   return CUDA_SUCCESS;
 }
@@ -127,7 +138,7 @@ CUresult KernelServices::shareConditions() {
   if (conditionsShared_) return CUDA_SUCCESS;
   VG_TRY(std::byte* const table, device_.shareConditions());
   const auto address = reinterpret_cast<uint64_t>(table);
-  std::memcpy(reinterpret_cast<void*>(state_ + offsetof(cubin::DeviceState, conditions)), &address, sizeof address);
+  VG_CHECK(write(state_ + offsetof(cubin::DeviceState, conditions), &address, sizeof address));
   conditionsShared_ = true;
   return CUDA_SUCCESS;
 }

@@ -22,6 +22,7 @@ class Peers {
   CUresult add(const Peer& peer, const std::vector<Block*>& blocks);
   // Requires: it is a peer, and does not use the blocks if that was added once.
   void remove(const Peer& peer, const std::vector<Block*>& blocks);
+  bool none() const { return peers_.empty(); }
   bool has(const Peer& peer) { return find(peer) != peers_.end(); }
   // One block, for whoever is or is not a peer.
   static CUresult showTo(const Peer& peer, Block& block);

@@ -8,9 +8,9 @@
 namespace vg::backend::nvidia {
 namespace {
 
-// Up to here a write through BAR1 beats a copy engine, and a read up to a word or two (docs/kernel-driver.md). Of
-// pageable memory every size is written: a copy into pinned buffers costs more than one through BAR1.
-constexpr size_t kCpuWrites = 65536, kCpuReads = 16;
+// Up to here a write through BAR1 beats a copy engine, of pageable memory, which an engine wants relayed, as well; and
+// a read up to a word or two (docs/kernel-driver.md).
+constexpr size_t kCpuWrites = 65536, kCpuWritesPageable = size_t{4} << 20, kCpuReads = 16;
 // What an asynchronous call does itself: less than it costs to wake a thread.
 constexpr size_t kQuick = 16384;
 // Up to here managed memory is copied by the CPU: to move it takes longer than to touch it where it is.
@@ -53,6 +53,11 @@ Result<uint64_t> send(Channel& channel, Pieces pieces) {
     channel.submit(push);
   }
   return channel.submitted();
+}
+
+size_t mostByCpu(Place from) {
+  if (from == Place::Video) return kCpuReads;
+  return from == Place::Unknown ? kCpuWritesPageable : kCpuWrites;
 }
 
 copy::Side tight(std::byte* buffer, const copy::Shape& piece) {
@@ -115,15 +120,15 @@ CUresult Transfer::copyByGpu(const copy::Shape& shape, Place to, Place from) {
 }
 
 CUresult Transfer::copyOnCpu(const copy::Shape& shape, copy::Parallel* threads) {
-  mappings_.showToHost(shape.destination.base, extent(shape.destination, shape));
-  mappings_.showToHost(shape.source.base, extent(shape.source, shape));
+  memory_.showToHost(shape.destination.base, extent(shape.destination, shape));
+  memory_.showToHost(shape.source.base, extent(shape.source, shape));
   const bool there = copy::copy(shape, threads);
   flushWrites();
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 CUresult Transfer::fillOnCpu(const copy::Fill& fill) {
-  mappings_.showToHost(fill.base, extent(fill));
+  memory_.showToHost(fill.base, extent(fill));
   const bool there = copy::fill(fill, threads_);
   flushWrites();
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -132,9 +137,10 @@ CUresult Transfer::fillOnCpu(const copy::Fill& fill) {
 CUresult Transfer::copyBetween(const copy::Shape& shape, Place to, Place from) {
   if (shape.tiled()) return copyTiled(shape, to, from);
   const bool toVideo = to == Place::Video, fromVideo = from == Place::Video;
-  const bool small = shape.bytes() <= (fromVideo ? kCpuReads : kCpuWrites);
-  const bool byCpu = !fromVideo && (!toVideo || from == Place::Unknown);
-  return byCpu || (small && toVideo != fromVideo) ? copyOnCpu(shape, threads_) : copyByGpu(shape, to, from);
+  if (!toVideo && !fromVideo) return copyOnCpu(shape, threads_);
+  if (toVideo == fromVideo || shape.bytes() > mostByCpu(from)) return copyByGpu(shape, to, from);
+  const copy::Side& video = toVideo ? shape.destination : shape.source;
+  return memory_.atHand(video.base, extent(video, shape)) ? copyOnCpu(shape, threads_) : copyByGpu(shape, to, from);
 }
 
 // An engine knows the tiling. What it cannot reach goes through buffers; what it cannot reach and is tiled is a
@@ -159,12 +165,13 @@ CUresult Transfer::copyInside(const copy::Shape& shape) {
 bool Transfer::isQuick(const copy::Shape& shape) const {
   if (shape.tiled() || !shape.bytes() || shape.bytes() > kQuick) return false;
   const Place from = placeOf(shape.source, shape);
-  return from != Place::Video && from != Place::Managed && placeOf(shape.destination, shape) == Place::Video;
+  return from != Place::Video && from != Place::Managed && placeOf(shape.destination, shape) == Place::Video &&
+         memory_.atHand(shape.destination.base, extent(shape.destination, shape));
 }
 
 bool Transfer::isQuick(const copy::Fill& fill) const {
   const size_t bytes = fill.width * fill.height;
-  return bytes && bytes <= kQuick && placeOf(fill) == Place::Video;
+  return bytes && bytes <= kQuick && placeOf(fill) == Place::Video && memory_.atHand(fill.base, extent(fill));
 }
 
 bool Transfer::isKernel(const copy::Shape& shape) const {
@@ -225,7 +232,7 @@ CUresult Transfer::fill(const copy::Fill& fill) {
   const bool little = bytes <= kCpuWrites, fetched = place == Place::Managed && !little;
   if (fetched) managed_.fetch(gpu_, fill.base, extent(fill));
   const bool video = place == Place::Video || fetched;
-  if (!video || (little && known == Place::Video)) return fillOnCpu(fill);
+  if (!video || (little && known == Place::Video && memory_.atHand(fill.base, extent(fill)))) return fillOnCpu(fill);
   if (!worthAKernel(fill, bytes, fill.height)) return fillOnEngine(fill);
   VG_TRY(const VideoKernels::Work work, kernels_.work(fill));
   return kernels_.run(work);

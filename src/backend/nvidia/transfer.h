@@ -6,11 +6,11 @@
 #pragma once
 
 #include "backend/nvidia/engines.h"
+#include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/known_ranges.h"
 #include "backend/nvidia/managed_memory.h"
 #include "backend/nvidia/staging.h"
 #include "backend/nvidia/video_kernels.h"
-#include "backend/nvidia/video_mappings.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 
@@ -19,11 +19,11 @@ namespace vg::backend::nvidia {
 class Transfer {
  public:
   // `threads` (may be null) help where the CPU copies much; `compute` runs kernels (empty: nothing does).
-  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, VideoMappings& mappings, ManagedMemory& managed,
+  Transfer(Gpu& gpu, Addresses& addresses, const KnownRanges& known, GpuMemory& memory, ManagedMemory& managed,
            copy::Parallel* threads, VideoKernels::Engine compute)
       : gpu_(gpu),
         known_(known),
-        mappings_(mappings),
+        memory_(memory),
         managed_(managed),
         threads_(threads),
         engines_(gpu, addresses),
@@ -64,7 +64,7 @@ class Transfer {
 
   Gpu& gpu_;
   const KnownRanges& known_;
-  VideoMappings& mappings_;
+  GpuMemory& memory_;
   ManagedMemory& managed_;
   copy::Parallel* const threads_;
   Engines engines_;

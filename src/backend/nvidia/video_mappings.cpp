@@ -64,10 +64,15 @@ VideoMappings::Blocks::iterator VideoMappings::firstIn(const std::byte* start) {
   return start < before->first + before->second.block->bytes() ? before : at;
 }
 
-void VideoMappings::showToHost(const std::byte* start, size_t bytes) {
-  if (!unseen_.load(std::memory_order_acquire)) return;
+bool VideoMappings::showToHost(const std::byte* start, size_t bytes) {
+  if (!unseen_.load(std::memory_order_acquire)) return false;
   const std::lock_guard guard(mutex_);
-  for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at) (void)show(*at->second.block);
+  bool more = false;
+  for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at) {
+    Block& block = *at->second.block;
+    more |= !block.onCpu() && show(block) == CUDA_SUCCESS;
+  }
+  return more;
 }
 
 CUresult VideoMappings::show(Block& block) {

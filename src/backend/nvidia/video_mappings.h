@@ -27,7 +27,8 @@ class VideoMappings {
   // Ends all mappings in the range.
   void unmap(std::byte* start, size_t bytes);
   // Lets the host see all mappings in the range; where it cannot, it faults. Cheap when it sees all there are.
-  void showToHost(const std::byte* start, size_t bytes);
+  // Whether it sees more than before.
+  bool showToHost(const std::byte* start, size_t bytes);
   // The other GPU reaches all that are not by grant, also those to come; then the host sees all of them, too.
   CUresult showTo(const Peers::Peer& peer);
   // Ends one showTo().
