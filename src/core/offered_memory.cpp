@@ -37,6 +37,14 @@ class MemoryOffer final : public ipc::Offer {
   const MemoryNote note_;
 };
 
+// What an exporter gave is nothing any more when it has ended meanwhile; who asks again finds that out.
+CUresult whyNot(const ipc::Handle& handle) {
+  Result<ipc::Grant> again = ipc::request(handle);
+  if (!again) return again.error();
+  ::close(again->descriptor);
+  return CUDA_ERROR_MAP_FAILED;
+}
+
 Result<Device&> deviceWith(const CUuuid& uuid) {
   for (int i = 0; i < deviceCount(); ++i)
     if (!std::memcmp(&deviceAt(i).traits().uuid, &uuid, sizeof uuid)) return deviceAt(i);
@@ -59,7 +67,7 @@ Result<ReceivedMemory> receive(const ipc::Handle& handle) {
   Result<Device&> device = deviceWith(note.device);
   Result<alloc::PhysicalRef> object = device ? device->backend().memory().import(grant.descriptor) : device.error();
   ::close(grant.descriptor);
-  if (!object) return CUDA_ERROR_MAP_FAILED;
+  if (!object) return whyNot(handle);
   return ReceivedMemory{std::move(*object), note, &device.value()};
 }
 
