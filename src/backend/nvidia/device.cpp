@@ -4,6 +4,7 @@
 
 #include "backend/condition_table.h"
 #include "backend/nvidia/compute/fault_report.h"
+#include "backend/nvidia/driver/courtesy.h"
 #include "backend/nvidia/gpu_image.h"
 #include "backend/nvidia/kernel_services.h"
 #include "backend/nvidia/queue.h"
@@ -197,7 +198,12 @@ uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
 void GpuDevice::contextBegins() noexcept {
   if (early_.exchange(false, std::memory_order_relaxed))
     (void)os::startThread(
-        "vg-prepare", [](void* self) { (void)static_cast<GpuDevice*>(self)->compute(); }, this);
+        "vg-prepare",
+        [](void* self) {
+          const InBackground background;
+          (void)static_cast<GpuDevice*>(self)->compute();
+        },
+        this);
 }
 
 void GpuDevice::flushOutput() noexcept { KernelServices::flushAll(); }

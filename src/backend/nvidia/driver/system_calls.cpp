@@ -8,6 +8,8 @@
 
 #include <cstdio>
 
+#include "backend/nvidia/driver/courtesy.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -23,6 +25,7 @@ class RealCalls final : public SystemCalls {
   void close(int descriptor) override { ::close(descriptor); }
 
   int control(int descriptor, unsigned long request, void* argument) override {
+    const Courtesy courtesy;
     int result;
     do result = ::ioctl(descriptor, request, argument);
     while (result < 0 && (errno == EINTR || errno == EAGAIN));
