@@ -29,9 +29,12 @@ bool hasFastRepMove() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 9));  // enhanced rep movsb/stosb
 }
 
+// A large last cache belongs to many cores, and a virtual machine is told of all of it: no core has more than this.
+constexpr size_t kCacheOfCore = size_t{16} << 20;
+
 Limits measureLimits() {
-  const size_t cache = os::lastCacheBytes();
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, cache, cache * 3};
+  const size_t all = os::lastCacheBytes(), cache = std::min(all, os::usableCores() * kCacheOfCore);
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all, cache * 3};
 }
 
 const Limits& limits() {
