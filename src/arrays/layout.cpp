@@ -91,14 +91,18 @@ void makeDeferred(Layout& layout) {
   layout.bytes = requiredBytes(layout, 0, layout.layers());
 }
 
-void makeTiled(Layout& layout) {
+// What is smaller than a tile is all tail, made by `make`; false for the rest.
+bool madeOfTail(Layout& layout, void (*make)(Layout& layout)) {
   layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
-  if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
-    makeDeferred(layout);
-    layout.tailBytes = layout.tailPitch = layout.bytes;
-    layout.singleTail = true;
-    return;
-  }
+  if (!smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) return false;
+  make(layout);
+  layout.tailBytes = layout.tailPitch = layout.bytes;
+  layout.singleTail = true;
+  return true;
+}
+
+void makeTiled(Layout& layout) {
+  if (madeOfTail(layout, makeDeferred)) return;
   while (layout.firstTailLevel < layout.levels.size()) {
     Level& level = layout.levels[layout.firstTailLevel];
     if (smallerThanTile(level.extent, layout.tile, layout.kind)) break;
@@ -164,13 +168,7 @@ void makeBlockLinearOfPages(Layout& layout) {
 // A tile is as high and deep as a block, and some blocks wide; the rows of blocks are whole tiles. The tail follows the
 // tiles of its layer, in blocks of that size or less.
 void makeBlockLinearTiles(Layout& layout) {
-  layout.tile = tileExtentOf(layout.unit, layout.kind == Kind::Box);
-  if (smallerThanTile(layout.levels[0].extent, layout.tile, layout.kind)) {
-    makeBlockLinearOfPages(layout);
-    layout.tailBytes = layout.tailPitch = layout.bytes;
-    layout.singleTail = true;
-    return;
-  }
+  if (madeOfTail(layout, makeBlockLinearOfPages)) return;
   const size_t tileGobs = layout.tile.height / layout.unit.edge / copy::Tiling::kGobRows;
   const auto blockRows = static_cast<unsigned>(std::countr_zero(tileGobs)),
              blockSlices = static_cast<unsigned>(std::countr_zero(layout.tile.depth));

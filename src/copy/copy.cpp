@@ -42,6 +42,10 @@ const Limits& limits() {
   return measured;
 }
 
+bool overlap(const std::byte* a, const std::byte* b, size_t bytes) {
+  return static_cast<size_t>(a - b) < bytes || static_cast<size_t>(b - a) < bytes;
+}
+
 // Everything a row needs to know, decided once for the whole shape.
 struct RowCopier {
   const Engines& engine;
@@ -62,10 +66,6 @@ struct RowCopier {
   decltype(stream) streamOf(size_t bytes) const {
     if (bytes < limits().streamCopy) return nullptr;
     return bytes <= limits().keepSource ? engine.streamKeptSource : engine.stream;
-  }
-
-  static bool overlap(const std::byte* a, const std::byte* b, size_t bytes) {
-    return static_cast<size_t>(a - b) < bytes || static_cast<size_t>(b - a) < bytes;
   }
 
   void repMove(std::byte* destination, const std::byte* source, size_t bytes) const {
@@ -136,18 +136,8 @@ void copyRows(const Shape& shape, const RowCopier& copier, size_t first, size_t 
   }
 }
 
-// How far a side reaches.
-size_t span(const Side& side, const Shape& shape) {
-  return side.slicePitch * (shape.depth - 1) + side.rowPitch * (shape.height - 1) + shape.width;
-}
-
 constexpr size_t kLineCost = 64;
 constexpr size_t kStreamedRow = 1024;  // shorter rows have too many partial lines for streaming stores
-
-bool boxesOverlap(const Shape& shape) {
-  const std::byte *to = shape.destination.base, *from = shape.source.base;
-  return to < from + span(shape.source, shape) && from < to + span(shape.destination, shape);
-}
 
 // Equal pitches: a row is overwritten only by rows on the far side of it.
 void copyOverlapping(const Shape& shape, const RowCopier& copier) {
@@ -163,7 +153,7 @@ void copyApart(const Shape& shape, const RowCopier& copier, size_t first, size_t
 
 bool copyPitched(const Shape& shape, Parallel* parallel) {
   const size_t rows = shape.height * shape.depth;
-  const bool overlapping = boxesOverlap(shape);
+  const bool overlapping = overlap(shape);
   const RowCopier copier(shape.bytes(), !overlapping && shape.width >= kStreamedRow, shape.forDevice);
   if (overlapping) return guarded([&] { copyOverlapping(shape, copier); });
   // A short row costs as much as the lines it lies in.
@@ -201,7 +191,7 @@ bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, P
   if (bytes < kSmall) [[likely]]
     return guarded(engines().move, destination, source, bytes);
   if (destination == source) return true;
-  const bool overlapping = RowCopier::overlap(destination, source, bytes);
+  const bool overlapping = overlap(destination, source, bytes);
   const RowCopier copier(bytes, !overlapping, forDevice);
   if (!parallel || overlapping || bytes < kParallelBytes)
     return guarded([&] { copyStretch(copier, destination, source, bytes); });
@@ -275,7 +265,7 @@ bool fillInPieces(FillPieces& work, Parallel& parallel) {
   return work.outcome.arrived();
 }
 
-bool copyByEngines(const Shape& shape, Parallel* parallel) {
+[[gnu::always_inline]] inline bool copyByEngines(const Shape& shape, Parallel* parallel) {
   if (shape.tiled()) [[unlikely]]
     return guarded([&] { copyTiled(shape); });
   const bool oneSlice = shape.depth == 1 || (shape.destination.slicePitch == shape.width * shape.height &&
@@ -286,10 +276,6 @@ bool copyByEngines(const Shape& shape, Parallel* parallel) {
   return copyPitched(shape, parallel);
 }
 
-size_t reach(const Side& side, const Shape& shape) {
-  return side.tiling ? side.tiling->totalBytes() : span(side, shape);
-}
-
 bool revealed(const std::byte* start, size_t bytes) {
   const auto reveal = revealer.load(std::memory_order_acquire);
   return reveal && reveal(start, bytes);
@@ -297,9 +283,9 @@ bool revealed(const std::byte* start, size_t bytes) {
 
 // Again from the beginning, which overlapping sides may not survive.
 bool copyRevealed(const Shape& shape) {
-  const bool source = revealed(shape.source.base, reach(shape.source, shape));
-  const bool destination = revealed(shape.destination.base, reach(shape.destination, shape));
-  return (source || destination) && (shape.tiled() || !boxesOverlap(shape)) && copyByEngines(shape, nullptr);
+  const bool source = revealed(shape.source.base, extent(shape.source, shape));
+  const bool destination = revealed(shape.destination.base, extent(shape.destination, shape));
+  return (source || destination) && (shape.tiled() || !overlap(shape)) && copyByEngines(shape, nullptr);
 }
 
 [[gnu::cold]] bool copyAfterFault(const Shape& shape) {
@@ -358,8 +344,7 @@ bool fill(const Fill& fill, Parallel* parallel) {
     FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, streaming};
     return parallel && bytes >= kParallelBytes ? fillInPieces(work, *parallel) : work.rows(0, fill.height);
   };
-  return fillAll() || (revealed(fill.base, (fill.height - 1) * fill.pitch + fill.width) && fillAll()) ||
-         fillAfterFault(fill);
+  return fillAll() || (revealed(fill.base, extent(fill)) && fillAll()) || fillAfterFault(fill);
 }
 
 }  // namespace vg::copy

@@ -53,4 +53,17 @@ struct Fill {
   uint32_t elementSize = 1;  // 1, 2 or 4
 };
 
+// The bytes from the first that a side has to the end of the last.
+inline size_t extent(const Side& side, const Shape& shape) {
+  if (side.tiling) return side.tiling->totalBytes();
+  return side.slicePitch * (shape.depth - 1) + side.rowPitch * (shape.height - 1) + shape.width;
+}
+inline size_t extent(const Fill& fill) { return fill.pitch * (fill.height - 1) + fill.width; }
+
+// Whether the sides may have bytes in common.
+inline bool overlap(const Shape& shape) {
+  const std::byte *const to = shape.destination.base, *const from = shape.source.base;
+  return to < from + extent(shape.source, shape) && from < to + extent(shape.destination, shape);
+}
+
 }  // namespace vg::copy

@@ -51,7 +51,7 @@ template <class Visit, class Missing>
 CUresult GpuMemory::each(std::byte* start, size_t bytes, Visit visit, Missing missing) {
   std::byte* const end = start + bytes;
   while (start < end) {
-    auto next = pieces_.upper_bound(start);
+    auto next = pieces_.upper_bound(const_cast<std::byte*>(start));
     std::byte* behind = next == pieces_.end() ? end : std::min(end, next->first);
     if (next != pieces_.begin()) {
       const auto piece = std::prev(next);
@@ -101,13 +101,6 @@ CUresult GpuMemory::reveal(Block& block) {
 }
 
 // The piece that the address lies in, or null.
-GpuMemory::Piece* GpuMemory::pieceAt(const std::byte* address) {
-  auto piece = pieces_.upper_bound(const_cast<std::byte*>(address));
-  if (piece == pieces_.begin()) return nullptr;
-  --piece;
-  return address < piece->first + piece->second.block->bytes() ? &piece->second : nullptr;
-}
-
 bool GpuMemory::showToHost(const std::byte* start, size_t bytes) {
   bool more = mappings_.showToHost(start, bytes);
   if (!unseen_.load(std::memory_order_acquire)) return more;
@@ -124,15 +117,16 @@ bool GpuMemory::atHand(const std::byte* start, size_t bytes) {
   if (!unseen_.load(std::memory_order_acquire)) return true;
   const std::lock_guard guard(mutex_);
   for (const std::byte* const at : {start, start + bytes - 1}) {
-    Piece* const piece = pieceAt(at);
-    if (!piece || piece->block->onCpu()) continue;
-    if (++piece->touches < touchesWorth(piece->block->bytes()) || reveal(*piece->block) != CUDA_SUCCESS) return false;
+    const auto found = pieceWith(at, 1);
+    if (found == pieces_.end() || found->second.block->onCpu()) continue;
+    Piece& piece = found->second;
+    if (++piece.touches < touchesWorth(piece.block->bytes()) || reveal(*piece.block) != CUDA_SUCCESS) return false;
   }
   return true;
 }
 
-GpuMemory::Pieces::iterator GpuMemory::pieceWith(std::byte* start, size_t bytes) {
-  auto piece = pieces_.upper_bound(start);
+GpuMemory::Pieces::iterator GpuMemory::pieceWith(const std::byte* start, size_t bytes) {
+  auto piece = pieces_.upper_bound(const_cast<std::byte*>(start));
   if (piece == pieces_.begin()) return pieces_.end();
   --piece;
   return start + bytes <= piece->first + piece->second.block->bytes() ? piece : pieces_.end();

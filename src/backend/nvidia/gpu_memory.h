@@ -69,10 +69,9 @@ class GpuMemory final : public alloc::MemorySource {
   CUresult each(std::byte* start, size_t bytes, Visit visit, Missing missing);
   CUresult make(std::byte* start, size_t bytes);
   CUresult reveal(Block& block);
-  Piece* pieceAt(const std::byte* address);
   // The piece that holds the whole range; pieces_.end() when none does.
   using Pieces = std::map<std::byte*, Piece>;
-  Pieces::iterator pieceWith(std::byte* start, size_t bytes);
+  Pieces::iterator pieceWith(const std::byte* start, size_t bytes);
   Pieces::iterator end(Pieces::iterator piece);
   void markLive(Piece& piece, size_t first, size_t end);
   std::vector<Block*> blocks();

@@ -79,38 +79,26 @@ Result<CUdeviceptr> KernelServices::allocate(const ImageSource& source, size_t b
   return kept;
 }
 
-CUresult KernelServices::write(CUdeviceptr to, const void* from, size_t bytes) {
-  copy::Shape shape;
-  shape.destination.base = reinterpret_cast<std::byte*>(to);
-  shape.source.base = static_cast<std::byte*>(const_cast<void*>(from));
-  shape.width = bytes;
-  return device_.transfer().copy(shape);
-}
-
 CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState& state) {
   cubin::HeapHeader header;
   header.size = std::max<uint64_t>(limitsOf(source).heapBytes.load(std::memory_order_relaxed),
                                    2 * cubin::HeapHeader::kHeapStart) &
                 ~uint64_t{15};
   VG_TRY(state.heap, allocate(source, header.size, heap_));
-  return write(heap_, &header, sizeof header);
+  return device_.transfer().write(heap_, &header, sizeof header);
 }
 
 // The CPU reads it where it is.
 CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceState& state) {
   const size_t bytes = DeviceOutput::bytesFor(limitsOf(source).printfBytes.load(std::memory_order_relaxed));
   VG_TRY(state.output, allocate(source, bytes, ring_));
-  copy::Fill zeroes;
-  zeroes.base = reinterpret_cast<std::byte*>(ring_);
-  zeroes.width = zeroes.pitch = bytes;
-  zeroes.height = 1;
-  zeroes.elementSize = 1;
-  VG_CHECK(device_.transfer().fill(zeroes));
-  device_.showToHost(zeroes.base, bytes);
+  VG_CHECK(device_.transfer().zero(ring_, bytes));
+  auto* const start = reinterpret_cast<std::byte*>(ring_);
+  device_.showToHost(start, bytes);
   std::byte first;
-  if (!copy::copyBytes(&first, zeroes.base, sizeof first))
+  if (!copy::copyBytes(&first, start, sizeof first))
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "what kernels print cannot be shown to the host");
-  output_.emplace(zeroes.base, bytes);
+  output_.emplace(start, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -127,7 +115,7 @@ CUresult KernelServices::make(const ImageSource& source) {
   if (!variable || variable->size < sizeof state)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions have no state");
   state_ = code_.addressOf(*variable);
-  VG_CHECK(write(state_, &state, sizeof state));
+  VG_CHECK(device_.transfer().write(state_, &state, sizeof state));
   device_.codeChanged();
   return CUDA_SUCCESS;
 }
@@ -138,7 +126,7 @@ CUresult KernelServices::shareConditions() {
   if (conditionsShared_) return CUDA_SUCCESS;
   VG_TRY(std::byte* const table, device_.shareConditions());
   const auto address = reinterpret_cast<uint64_t>(table);
-  VG_CHECK(write(state_ + offsetof(cubin::DeviceState, conditions), &address, sizeof address));
+  VG_CHECK(device_.transfer().write(state_ + offsetof(cubin::DeviceState, conditions), &address, sizeof address));
   conditionsShared_ = true;
   return CUDA_SUCCESS;
 }

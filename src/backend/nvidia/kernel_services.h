@@ -38,7 +38,6 @@ class KernelServices {
   Result<CUdeviceptr> allocate(const ImageSource& source, size_t bytes, CUdeviceptr& kept);
   CUresult makeHeap(const ImageSource& source, cubin::DeviceState& state);
   CUresult shareConditions();
-  CUresult write(CUdeviceptr to, const void* from, size_t bytes);
   CUresult makeOutput(const ImageSource& source, cubin::DeviceState& state);
 
   GpuDevice& device_;

@@ -61,11 +61,11 @@ CUresult PlacedCubin::fill(const cubin::External& external, bool managedOnly) {
     const cubin::Section& section = code_->sections[i];
     if (managedOnly && !holdsFresh(i)) continue;
     if (section.kind == cubin::Kind::Zeroes) {
-      VG_CHECK(clear(addresses_.sections[i], section.size));
+      VG_CHECK(device_.transfer().zero(addresses_.sections[i], section.size));
       continue;
     }
     VG_TRY(const std::string bytes, cubin::relocate(*code_, i, addresses_, external));
-    if (!managedOnly) VG_CHECK(upload(addresses_.sections[i], bytes));
+    if (!managedOnly) VG_CHECK(device_.transfer().write(addresses_.sections[i], bytes.data(), bytes.size()));
     VG_CHECK(fillManaged(i, bytes));
   }
   return CUDA_SUCCESS;
@@ -74,26 +74,8 @@ CUresult PlacedCubin::fill(const cubin::External& external, bool managedOnly) {
 CUresult PlacedCubin::fillManaged(uint32_t section, const std::string& bytes) const {
   for (const cubin::Variable* variable : fresh_)
     if (variable->section == section)
-      VG_CHECK(upload(addressOf(*variable), bytes.substr(variable->offset, variable->size)));
+      VG_CHECK(device_.transfer().write(addressOf(*variable), &bytes[variable->offset], variable->size));
   return CUDA_SUCCESS;
-}
-
-CUresult PlacedCubin::upload(CUdeviceptr to, const std::string& bytes) const {
-  copy::Shape shape;
-  shape.destination.base = reinterpret_cast<std::byte*>(to);
-  shape.source.base = reinterpret_cast<std::byte*>(const_cast<char*>(bytes.data()));
-  shape.width = bytes.size();
-  return device_.transfer().copy(shape);
-}
-
-CUresult PlacedCubin::clear(CUdeviceptr start, uint64_t bytes) const {
-  copy::Fill fill;
-  fill.base = reinterpret_cast<std::byte*>(start);
-  fill.width = bytes;
-  fill.height = 1;
-  fill.pitch = bytes;
-  fill.elementSize = 1;
-  return device_.transfer().fill(fill);
 }
 
 CUdeviceptr PlacedCubin::addressOf(const cubin::Variable& variable) const {

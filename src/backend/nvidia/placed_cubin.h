@@ -35,8 +35,6 @@ class PlacedCubin {
   CUresult placeManaged(const ImageSource& source);
   CUresult fillManaged(uint32_t section, const std::string& bytes) const;
   bool holdsFresh(uint32_t section) const;
-  CUresult upload(CUdeviceptr to, const std::string& bytes) const;
-  CUresult clear(CUdeviceptr start, uint64_t bytes) const;
 
   GpuDevice& device_;
   const std::shared_ptr<const cubin::Cubin> code_;

@@ -20,18 +20,6 @@ constexpr size_t kManagedPiece = size_t{256} << 20;
 // as for one of 256.
 constexpr size_t kKernelMoves = size_t{1} << 20, kKernelRows = 4096;
 
-size_t extent(const copy::Side& side, const copy::Shape& s) {
-  if (side.tiling) return side.tiling->totalBytes();
-  return (s.depth - 1) * side.slicePitch + (s.height - 1) * side.rowPitch + s.width;
-}
-
-size_t extent(const copy::Fill& f) { return (f.height - 1) * f.pitch + f.width; }
-
-bool overlap(const copy::Shape& s) {
-  const std::byte *const to = s.destination.base, *const from = s.source.base;
-  return from < to + extent(s.destination, s) && to < from + extent(s.source, s);
-}
-
 template <class Box>
 bool worthAKernel(const Box& box, size_t bytes, size_t rows) {
   return VideoKernels::can(box) && (bytes >= kKernelMoves || rows >= kKernelRows);
@@ -236,6 +224,18 @@ CUresult Transfer::fill(const copy::Fill& fill) {
   if (!worthAKernel(fill, bytes, fill.height)) return fillOnEngine(fill);
   VG_TRY(const VideoKernels::Work work, kernels_.work(fill));
   return kernels_.run(work);
+}
+
+CUresult Transfer::write(CUdeviceptr to, const void* from, size_t bytes) {
+  copy::Shape shape;
+  shape.destination.base = reinterpret_cast<std::byte*>(to);
+  shape.source.base = static_cast<std::byte*>(const_cast<void*>(from));
+  shape.width = bytes;
+  return copy(shape);
+}
+
+CUresult Transfer::zero(CUdeviceptr start, size_t bytes) {
+  return fill({reinterpret_cast<std::byte*>(start), bytes, bytes});
 }
 
 CUresult Transfer::fillOnEngine(const copy::Fill& fill) {

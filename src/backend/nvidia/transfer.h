@@ -1,8 +1,10 @@
-// Any copy or fill, on the calling thread until it is done: by a copy engine where it can reach both sides, by a kernel
-// where both are video memory and it is large, by the CPU
-// through BAR1 into video memory where that is faster or the source is pageable, through pinned buffers out of it into
-// pageable memory. Managed memory is video memory while the host has none of it; of what the host has, the CPU copies
-// little and the GPU takes much. Thread-safe.
+// Any copy or fill, on the calling thread until it is done:
+// - by a copy engine where it reaches both sides, by a kernel where both are video memory and there is much to do;
+// - between video memory and pageable memory through a ring of pinned slots (Relay);
+// - by the CPU through BAR1 where little goes into video memory that the host sees already: 64 KiB of what is pinned,
+//   4 MiB of what is pageable; a read of a word or two.
+// Managed memory is video memory while the host has none of it; of what the host has, the CPU copies little and the GPU
+// takes much. Thread-safe.
 #pragma once
 
 #include "backend/nvidia/engines.h"
@@ -33,6 +35,9 @@ class Transfer {
   // CUDA_ERROR_ILLEGAL_ADDRESS when memory was not there; what arrived is unknown then.
   CUresult copy(const copy::Shape& shape);
   CUresult fill(const copy::Fill& fill);
+  // A copy of bytes of ours to memory of the device, and a fill of it with zeroes.
+  CUresult write(CUdeviceptr to, const void* from, size_t bytes);
+  CUresult zero(CUdeviceptr start, size_t bytes);
   // Whether the CPU does it in a few microseconds, so that it need not be queued.
   bool isQuick(const copy::Shape& shape) const;
   bool isQuick(const copy::Fill& fill) const;
