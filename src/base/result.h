@@ -46,6 +46,36 @@ class [[nodiscard]] Result {
   CUresult error_;
 };
 
+// The same for what registers may hold: the whole of it returns in two of them.
+template <class T>
+requires(std::is_trivially_copyable_v<T>) class [[nodiscard]] Result<T> {
+ public:
+  Result(T value) : value_(value), error_(CUDA_SUCCESS) {}
+  Result(CUresult error) : empty_(), error_(error) {}
+  Result(Result&&) = default;
+  Result(const Result&) = delete;
+  Result& operator=(const Result&) = delete;
+  ~Result() = default;
+
+  bool ok() const { return error_ == CUDA_SUCCESS; }
+  explicit operator bool() const { return ok(); }
+  CUresult error() const { return error_; }
+  // Requires: ok().
+  T& value() & { return value_; }
+  const T& value() const& { return value_; }
+  T&& value() && { return std::move(value_); }
+  T* operator->() { return &value_; }
+  T& operator*() & { return value_; }
+
+ private:
+  struct Empty {};
+  union {
+    Empty empty_;
+    T value_;
+  };
+  CUresult error_;
+};
+
 template <class T>
 class [[nodiscard]] Result<T&> {
  public:

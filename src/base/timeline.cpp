@@ -51,17 +51,12 @@ void Timeline::destroy(Timeline* timeline) {
   pool.free = timeline;
 }
 
-void Timeline::advance(uint64_t value) {
-  uint64_t current = value_.load(std::memory_order_relaxed);
-  do {
-    if (current >= value) return;
-  } while (!value_.compare_exchange_weak(current, value, std::memory_order_seq_cst));
-  if (sleepers_.load(std::memory_order_seq_cst)) [[unlikely]] {
+void Timeline::tellAll() {
+  if (sleepers_.load(std::memory_order_seq_cst)) {
     signal_.fetch_add(1, std::memory_order_release);
     futex::wakeAll(signal_);
   }
-  if (continuations_.load(std::memory_order_seq_cst)) [[unlikely]]
-    runContinuations();
+  if (continuations_.load(std::memory_order_seq_cst)) runContinuations();
 }
 
 void Timeline::runContinuations() {

@@ -27,7 +27,14 @@ class alignas(64) Timeline {
   uint64_t value() const { return value_.load(std::memory_order_acquire); }
   bool reached(uint64_t value) const { return this->value() >= value; }
   // Raises the value (never lowers it), wakes waiters, runs due continuations on this thread.
-  void advance(uint64_t value);
+  void advance(uint64_t value) {
+    uint64_t current = value_.load(std::memory_order_relaxed);
+    do {
+      if (current >= value) return;
+    } while (!value_.compare_exchange_weak(current, value, std::memory_order_seq_cst));
+    if (sleepers_.load(std::memory_order_seq_cst) || continuations_.load(std::memory_order_seq_cst)) [[unlikely]]
+      tellAll();
+  }
   // Blocks the calling thread until reached: spins briefly, then sleeps on a futex.
   void wait(uint64_t value);
   // The same with a limit; false when time ran out.
@@ -37,6 +44,7 @@ class alignas(64) Timeline {
 
  private:
   Timeline() = default;
+  [[gnu::cold]] void tellAll();
   void runContinuations();
 
   std::atomic<uint64_t> value_{0};

@@ -129,7 +129,15 @@ inline Result<Context&> currentContext() {
 }
 
 // The streams that the thread's default streams and new ones belong to; the same errors.
-Result<StreamSet&> currentStreams();
+inline Result<StreamSet&> currentStreams();
+[[gnu::noinline]] Result<StreamSet&> currentGreenStreams();  // requires: a green context is current
+
+inline Result<StreamSet&> currentStreams() {
+  if (threadState.green) [[unlikely]]
+    return currentGreenStreams();
+  VG_TRY(Context & context, currentContext());
+  return context.streams();
+}
 
 // A number that no context, green or not, has had.
 uint64_t nextContextId();

@@ -104,9 +104,9 @@ StreamSet& streamsOf(const ContextReference& reference) {
   return reference.green ? reference.green->streams() : reference.context->streams();
 }
 
-Result<StreamSet&> currentStreams() {
-  VG_TRY(Context & context, currentContext());
-  return threadState.green ? threadState.green->streams() : context.streams();
+Result<StreamSet&> currentGreenStreams() {
+  VG_CHECK(currentContext());
+  return threadState.green->streams();
 }
 
 uint32_t currentMultiprocessors(const Device& device) {

@@ -27,16 +27,13 @@ bool accessible(const alloc::Record& record) {
   return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped || mappedForAny(record, Access::Read);
 }
 
-bool onDevice(const alloc::Record& record) {
-  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
-  if (kind != alloc::Kind::Mapped && kind != alloc::Kind::Pool) return alwaysOfDevice(kind);
+bool inWindowOfDevice(const alloc::Record& record) {
   return record.window.load(std::memory_order_relaxed) < managedWindow();
 }
 
 int deviceOf(const alloc::Record& record) {
-  const unsigned window = record.window.load(std::memory_order_relaxed);
   const bool ours = record.kind.load(std::memory_order_relaxed) != alloc::Kind::Registered;
-  if (ours && window < managedWindow()) return static_cast<int>(window);
+  if (ours && inWindowOfDevice(record)) return record.window.load(std::memory_order_relaxed);
   const Context* owner = ownerOf(record);
   return owner ? owner->device().ordinal() : 0;
 }
@@ -218,7 +215,7 @@ CUresult checkAccess(const alloc::Record& record, uintptr_t address, Access acce
   if (kind == alloc::Kind::Registered && access == Access::Write &&
       (record.flags.load(std::memory_order_relaxed) & CU_MEMHOSTREGISTER_READ_ONLY))
     return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is host memory that was registered read-only", address);
-  if (kind != alloc::Kind::Pool || record.window.load(std::memory_order_relaxed) < managedWindow()) return CUDA_SUCCESS;
+  if (kind != alloc::Kind::Pool || inWindowOfDevice(record)) return CUDA_SUCCESS;
   const Context* context = threadState.current;
   if (deviceReaches(record, context ? context->device().ordinal() : 0)) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is memory of a host's pool that the device has no access to", address);
@@ -249,11 +246,11 @@ Result<const alloc::Record*> acrossMappings(const alloc::Record& first, uintptr_
 // The record itself, if the range lies in it and may be accessed that way.
 [[gnu::always_inline]] inline Result<const alloc::Record*> within(const alloc::Record& record, uintptr_t address,
                                                                   size_t bytes, Access access) {
-  if (record.kind.load(std::memory_order_relaxed) == alloc::Kind::Mapped)
-    return acrossMappings(record, address, bytes, access);
+  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
+  if (kind == alloc::Kind::Mapped) return acrossMappings(record, address, bytes, access);
   if (!holds(record, address, bytes)) [[unlikely]]
     return partlyOutside(record, address, bytes);
-  VG_CHECK(checkAccess(record, address, access));
+  if (kind == alloc::Kind::Pool || kind == alloc::Kind::Registered) VG_CHECK(checkAccess(record, address, access));
   return &record;
 }
 

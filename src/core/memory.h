@@ -71,7 +71,12 @@ inline const alloc::Record* lookup(CUdeviceptr address) { return table().find(st
 // False for what cuMemMap has mapped and no device may read.
 bool accessible(const alloc::Record& record);
 // Whether this is memory of a device, not of the host or managed.
-bool onDevice(const alloc::Record& record);
+bool inWindowOfDevice(const alloc::Record& record);
+inline bool onDevice(const alloc::Record& record) {
+  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
+  const bool either = kind == alloc::Kind::Mapped || kind == alloc::Kind::Pool;
+  return either ? inWindowOfDevice(record) : alloc::alwaysOfDevice(kind);
+}
 // The device whose memory this is (its CUdevice number); for memory of no device, that of its owner's context.
 int deviceOf(const alloc::Record& record);
 

@@ -55,7 +55,7 @@ CUstream Stream::handle() const {
 }
 
 // Whether work may run now: not in a stream that captures, nor after a sticky error.
-CUresult Stream::admit() const {
+inline CUresult Stream::admit() const {
   if (captured()) [[unlikely]]
     return capture::refuse(*this, "this work");
   return context_->state();
@@ -82,7 +82,7 @@ bool Stream::allBlocking(Visit visit) const {
 }
 
 // True when work that starts now would not have to wait for another stream.
-bool Stream::othersDone() const {
+inline bool Stream::othersDone() const {
   if (!blocking()) return true;
   if (kind_ == Kind::Legacy) {
     if (!set_.blockingBusy.load(std::memory_order_seq_cst)) [[likely]]
@@ -153,7 +153,7 @@ CUresult Stream::finish(CUresult submitted, uint64_t value, Completion completio
   return context_->state();
 }
 
-CUresult Stream::finishInline(uint64_t value, Completion completion) {
+inline CUresult Stream::finishInline(uint64_t value, Completion completion) {
   timeline_->advance(value);
   if (completion == Completion::Async) return CUDA_SUCCESS;
   context_->device().backend().flushOutput();

@@ -206,7 +206,11 @@ void destroyDefaults(StreamSet& set);
 // True when the set has no streams left.
 bool empty(StreamSet& set);
 // The default streams of a set, made at first need. Throw std::bad_alloc.
-Stream& legacy(StreamSet& set);
+Stream& makeLegacy(StreamSet& set);
+inline Stream& legacy(StreamSet& set) {
+  Stream* const made = set.legacy.load(std::memory_order_acquire);
+  return made ? *made : makeLegacy(set);
+}
 Stream& perThread(StreamSet& set);
 // The range of priorities: least (numerically greatest) and greatest.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;

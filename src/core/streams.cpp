@@ -272,11 +272,7 @@ void destroyDefaults(StreamSet& set) {
 
 bool empty(StreamSet& set) { return StreamRegistry::empty(set); }
 
-Stream& legacy(StreamSet& set) {
-  if (Stream* stream = set.legacy.load(std::memory_order_acquire)) [[likely]]
-    return *stream;
-  return StreamRegistry::legacy(set);
-}
+Stream& makeLegacy(StreamSet& set) { return StreamRegistry::legacy(set); }
 
 Stream& perThread(StreamSet& set) {
   const uint64_t owner = StreamRegistry::ownerOf(set);
