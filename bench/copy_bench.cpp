@@ -124,8 +124,10 @@ double seconds(const std::function<void()>& work) {
 bool compare(Team& team, const std::string& title, size_t bytes, const std::vector<Way>& ways) {
   const int rounds = bytes >= (size_t{128} << 20) ? 15 : 31;
   std::vector<std::vector<double>> times(ways.size());
-  constexpr int kUntimed = 3;  // runs, and at least so long, that bring the way's threads and its part of the caches
-  constexpr double kUntimedSeconds = 10e-3;
+  // Runs, and at least so long, that bring the way's threads and its part of the caches: one that follows streaming
+  // stores, which empty them, has a large last cache to fill.
+  constexpr int kUntimed = 3;
+  constexpr double kUntimedSeconds = 40e-3;
   for (int round = 0; round < rounds + 2; ++round) {
     for (size_t turn = 0; turn < ways.size(); ++turn) {
       const size_t i = (turn + static_cast<size_t>(round)) % ways.size();
