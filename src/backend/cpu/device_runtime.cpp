@@ -4,125 +4,115 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
-#include "backend/cpu/child_grids.h"
 #include "backend/cpu/cpu_kernel.h"
-#include "backend/cpu/device_copies.h"
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_calls.h"
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_thread.h"
-#include "base/log.h"
+#include "backend/cpu/queue.h"
+#include "backend/device_runtime.h"
+#include "check/check.h"
 #include "copy/watch.h"
-#include "ptx/device_runtime.h"
 #include "ptx/layout.h"
 
 namespace vg::backend::cpu {
 namespace {
 
-using ptx::DeviceCall;
-using Arguments = DeviceArguments;
 using Error = RuntimeError;
 
-constexpr int kVersion = 6000;  // that cudaRuntimeGetVersion answers kernels
-constexpr long kNap = 20'000;   // ns, while too many launches are pending
+constexpr long kNap = 20'000;  // ns, while too many launches are pending
 
-struct Dim3 {
-  uint32_t x, y, z;
-};
-struct FunctionAttributes {  // cudaFuncAttributes, as far as all versions of it go
-  uint64_t sharedBytes, constantBytes, localBytes;
-  int maxThreads, registers, ptxVersion, binaryVersion, cacheModeCA, maxDynamicShared, carveout;
+// Queues that run where the parent does, and parameters in memory of the host.
+class Source final : public ChildGrids::Source {
+ public:
+  explicit Source(const RunningLaunch& parent)
+      : device_(parent.device),
+        place_{parent.place.workers, parent.place.urgency, parent.texturesRemoved},
+        faults_(*parent.faults),
+        context_(*parent.context) {}
+
+  std::unique_ptr<Queue> makeQueue() override {
+    return std::make_unique<CpuQueue>(device_, Executor::shared(), place_);
+  }
+  std::byte* allocate(size_t bytes) override {
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes)));
+    if (memory && check::any() && bytes) {
+      check::beginParts(reinterpret_cast<CUdeviceptr>(memory), rounded(bytes));
+      check::addPart(reinterpret_cast<CUdeviceptr>(memory), bytes, "parameters of a launch from a kernel");
+    }
+    return memory;
+  }
+  void release(std::byte* memory, size_t bytes) override {
+    if (check::any() && bytes) check::endParts(reinterpret_cast<CUdeviceptr>(memory), rounded(bytes));
+    std::free(memory);
+  }
+  FaultSink& faults() override { return faults_; }
+  const KernelLimits& limits() override { return context_.limits(); }
+
+ private:
+  static constexpr size_t kAlignment = 256;
+  static size_t rounded(size_t bytes) {
+    return (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  const Device& device_;
+  const LaunchPlace place_;
+  FaultSink& faults_;
+  KernelContext& context_;
 };
 
-// One thread that calls. What it hands in may be any address: memory of the kernel is only touched while no lock is
-// held.
-class Caller {
+// What a thread hands in may be any address.
+class Caller final : public DeviceRuntimeCaller {
  public:
   Caller(ptx::BlockState& state, uint32_t warp, uint32_t lane)
       : state_(state), block_(ResidentBlock::of(&state)), warp_(warp), lane_(lane) {}
 
-  uint64_t call(DeviceCall which, Arguments arguments);
-
  private:
   RunningLaunch& launch() const { return block_.launch(); }
-  const KernelLimits& limits() const { return launch().context->limits(); }
-  const Traits& traits() const { return launch().device.traits(); }
-  uint64_t block() const {
+
+  void beginCritical() override { critical_.emplace(block_.thread()); }
+  void endCritical() override { critical_.reset(); }
+  const Traits& traits() const override { return launch().device.traits(); }
+  const KernelLimits& limits() const override { return launch().context->limits(); }
+  ChildGrids& children() override {
+    return ChildGrids::of(launch().children, [this] { return std::make_unique<Source>(launch()); });
+  }
+  const char* kernelName() const override { return launch().kernelName; }
+  uint64_t block() const override {
     const uint32_t(&index)[3] = state_.blockIndex;
     const uint32_t(&grid)[3] = launch().abi.gridSize;
     return index[0] + uint64_t{grid[0]} * (index[1] + uint64_t{grid[1]} * index[2]);
   }
-  uint64_t thread() const { return block() * launch().abi.threadsPerBlock + warp_ * ptx::kWarpSize + lane_; }
-  // Something that takes locks of the process or calls the C library.
-  template <class Act>
-  auto critical(Act act) const {
+  uint64_t thread() const override { return block() * launch().abi.threadsPerBlock + warp_ * ptx::kWarpSize + lane_; }
+  Kernel* kernelAt(uint64_t address) const override;
+  CUresult permits(Kernel& kernel, const LaunchShape& shape) const override {
+    return static_cast<CpuKernel&>(kernel).permits(shape);
+  }
+  void store(uint64_t address, const void* value, size_t bytes) override {
+    std::memcpy(reinterpret_cast<void*>(address), value, bytes);
+    copy::tellWritten(reinterpret_cast<void*>(address), bytes);
+  }
+  void awaitRoom(uint64_t stream) override;
+  uint64_t allocate(uint64_t bytes) override {
     const KernelThread::Critical guard(block_.thread());
-    return act(ChildGrids::of(launch()));
+    return reinterpret_cast<uint64_t>(launch().context->heap().allocate(bytes, limits().heapBytes));
   }
-  template <class T>
-  Error give(uint64_t address, const T& value) const {
-    std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
-    copy::tellWritten(reinterpret_cast<void*>(address), sizeof value);
-    return Error::Success;
+  RuntimeError release(uint64_t memory) override;
+  bool hasRoom(uint64_t stream) {
+    const KernelThread::Critical guard(block_.thread());
+    return children().hasRoom(stream);
   }
-  Error note(Error error) const {
-    if (error != Error::Success) critical([&](ChildGrids& grids) { return grids.noteError(thread(), error), 0; });
-    return error;
-  }
-
-  CpuKernel* kernelAt(uint64_t address) const;
-  Error prepare(CpuKernel* kernel, const LaunchShape& shape) const;
-  Error launchBuffer(uint64_t buffer, uint64_t stream) const;
-  uint64_t parameterBuffer(Arguments& arguments) const;
-  uint64_t plainBuffer(Arguments& arguments) const;
-  Error launchOld(Arguments& arguments) const;
-  Error deviceAttribute(Arguments& arguments) const;
-  Error deviceLimit(Arguments& arguments) const;
-  Error functionAttributes(Arguments& arguments) const;
-  Error occupancy(Arguments& arguments) const;
-  Error allocate(Arguments& arguments) const;
-  Error release(Arguments& arguments) const;
-  Error createStream(Arguments& arguments) const;
-  Error createEvent(Arguments& arguments) const;
-  Error waitEvent(Arguments& arguments) const;
-  Error recordEvent(Arguments& arguments) const;
-  Error copy(DeviceCall which, Arguments& arguments) const;
 
   ptx::BlockState& state_;
   ResidentBlock& block_;
   const uint32_t warp_, lane_;
+  std::optional<KernelThread::Critical> critical_;
 };
 
-struct ErrorText {
-  uint32_t number;
-  const char *name, *text;
-};
-constexpr ErrorText kErrors[] = {
-#define VG_RUNTIME_ERROR(number, name, text) {number, #name, text},
-#include "backend/cpu/runtime_errors.inc"
-#undef VG_RUNTIME_ERROR
-};
-constexpr ErrorText kNoError = {0, "unrecognized error code", "unrecognized error code"};
-
-const ErrorText& textOf(uint32_t number) {
-  const ErrorText* const found = std::ranges::lower_bound(kErrors, number, {}, &ErrorText::number);
-  return found != std::end(kErrors) && found->number == number ? *found : kNoError;
-}
-
-LaunchShape shapeOf(const Dim3& grid, const Dim3& block, uint32_t dynamicShared) {
-  LaunchShape shape;
-  shape.grid[0] = grid.x, shape.grid[1] = grid.y, shape.grid[2] = grid.z;
-  shape.block[0] = block.x, shape.block[1] = block.y, shape.block[2] = block.z;
-  shape.dynamicShared = dynamicShared;
-  return shape;
-}
-
-// --- Launches --------------------------------------------------------------------------------------------------------
-
-// Null for what is no kernel's address.
-CpuKernel* Caller::kernelAt(uint64_t address) const {
+Kernel* Caller::kernelAt(uint64_t address) const {
   const uint64_t number = (address - ptx::kFunctionAddressTag) / 16;
   const std::vector<CpuKernel*>* const kernels = launch().kernels;
   if (!kernels || number >= kernels->size() || address != ptx::functionAddress(static_cast<uint32_t>(number)))
@@ -130,265 +120,25 @@ CpuKernel* Caller::kernelAt(uint64_t address) const {
   return (*kernels)[number];
 }
 
-Error Caller::prepare(CpuKernel* kernel, const LaunchShape& shape) const {
-  if (!kernel) return Error::InvalidDeviceFunction;
-  const KernelThread::Critical guard(block_.thread());
-  switch (kernel->permits(shape)) {
-    case CUDA_SUCCESS:
-      return Error::Success;
-    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-      return Error::LaunchOutOfResources;
-    default:
-      return Error::InvalidConfiguration;
-  }
-}
-
-uint64_t Caller::parameterBuffer(Arguments& arguments) const {
-  CpuKernel* const kernel = kernelAt(arguments.take<uint64_t>());
-  const auto grid = arguments.take<Dim3>(), block = arguments.take<Dim3>();
-  const LaunchShape shape = shapeOf(grid, block, arguments.take<uint32_t>());
-  if (note(prepare(kernel, shape)) != Error::Success) return 0;
-  std::byte* const buffer =
-      critical([&](ChildGrids& grids) { return grids.makeBuffer(kernel, shape, kernel->parameterBytes()); });
-  if (!buffer) note(Error::MemoryAllocation);
-  return reinterpret_cast<uint64_t>(buffer);
-}
-
-uint64_t Caller::plainBuffer(Arguments& arguments) const {
-  (void)arguments.take<uint64_t>();  // alignment: buffers have the largest
-  const auto bytes = arguments.take<uint64_t>();
-  std::byte* const buffer = critical([&](ChildGrids& grids) { return grids.makeBuffer(nullptr, {}, bytes); });
-  if (!buffer) note(Error::MemoryAllocation);
-  return reinterpret_cast<uint64_t>(buffer);
-}
-
-Error Caller::launchBuffer(uint64_t buffer, uint64_t stream) const {
-  while (!critical([&](ChildGrids& grids) { return grids.hasRoom(stream); })) {
+void Caller::awaitRoom(uint64_t stream) {
+  while (!hasRoom(stream)) {
     stopIfEnded(block_);
     const timespec nap{0, kNap};
     nanosleep(&nap, nullptr);
   }
-  return critical(
-      [&](ChildGrids& grids) { return grids.launch(reinterpret_cast<const std::byte*>(buffer), stream, block()); });
 }
 
-Error Caller::launchOld(Arguments& arguments) const {
-  CpuKernel* const kernel = kernelAt(arguments.take<uint64_t>());
-  auto buffer = arguments.take<uint64_t>();
-  const auto grid = arguments.take<Dim3>(), block = arguments.take<Dim3>();
-  const LaunchShape shape = shapeOf(grid, block, arguments.take<uint32_t>());
-  const auto stream = arguments.take<uint64_t>();
-  if (const Error error = prepare(kernel, shape); error != Error::Success) return error;
-  const bool described = critical([&](ChildGrids& grids) {
-    if (!buffer && !kernel->parameterBytes()) buffer = reinterpret_cast<uint64_t>(grids.makeBuffer(kernel, shape, 0));
-    return buffer && grids.describe(reinterpret_cast<const std::byte*>(buffer), *kernel, shape);
-  });
-  return described ? launchBuffer(buffer, stream) : Error::InvalidValue;
-}
-
-// --- Streams and events ----------------------------------------------------------------------------------------------
-
-Error Caller::createStream(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>();
-  if (arguments.take<uint32_t>() > 1) return Error::InvalidValue;  // cudaStreamDefault, cudaStreamNonBlocking
-  return give(result, critical([](ChildGrids& grids) { return grids.createStream(); }));
-}
-
-// Events order streams and nothing else: cudaEventDisableTiming, with cudaEventBlockingSync or without.
-Error Caller::createEvent(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>();
-  const auto flags = arguments.take<uint32_t>();
-  if (flags != 2 && flags != 3) return Error::InvalidValue;
-  return give(result, critical([](ChildGrids& grids) { return grids.createEvent(); }));
-}
-
-Error Caller::waitEvent(Arguments& arguments) const {
-  const auto stream = arguments.take<uint64_t>(), event = arguments.take<uint64_t>();
-  return critical([&](ChildGrids& grids) { return grids.wait(stream, event, block()); });
-}
-
-Error Caller::recordEvent(Arguments& arguments) const {
-  const auto event = arguments.take<uint64_t>(), stream = arguments.take<uint64_t>();
-  return critical([&](ChildGrids& grids) { return grids.record(event, stream, block()); });
-}
-
-// --- What device and kernels are -------------------------------------------------------------------------------------
-
-// All of them are asked of the one device that there is for a kernel, whichever it names.
-Error Caller::deviceAttribute(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>();
-  const auto which = arguments.take<uint32_t>();
-  if (!which) return give(result, 0);
-  if (which >= CU_DEVICE_ATTRIBUTE_MAX || !traits().known[which]) return Error::InvalidValue;
-  return give(result, traits().attributes[which]);
-}
-
-Error Caller::deviceLimit(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>();
-  switch (arguments.take<uint32_t>()) {
-    case CU_LIMIT_STACK_SIZE:
-      return give(result, limits().stackBytes.load());
-    case CU_LIMIT_PRINTF_FIFO_SIZE:
-      return give(result, limits().printfBytes.load());
-    case CU_LIMIT_MALLOC_HEAP_SIZE:
-      return give(result, limits().heapBytes.load());
-    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
-      return give(result, limits().pendingLaunches.load());
-    case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
-      return give(result, limits().fetchGranularity.load());
-    case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
-      return give(result, limits().persistingCacheBytes.load());
-    case CU_LIMIT_SHMEM_SIZE:
-      return give(result,
-                  static_cast<size_t>(traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)));
-    case CU_LIMIT_CIG_ENABLED:
-      return give(result, size_t{0});
-    default:
-      give(result, SIZE_MAX);
-      return Error::UnsupportedLimit;
+Error Caller::release(uint64_t memory) {
+  {
+    const KernelThread::Critical guard(block_.thread());
+    if (launch().context->heap().release(reinterpret_cast<void*>(memory))) return Error::Success;
   }
-}
-
-Error Caller::functionAttributes(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>();
-  CpuKernel* const kernel = kernelAt(arguments.take<uint64_t>());
-  if (!kernel) return Error::InvalidDeviceFunction;
-  const auto ask = [&](CUfunction_attribute which) {
-    const KernelThread::Critical guard(block_.thread());
-    const Result<int> answer = kernel->attribute(which);
-    return answer.ok() ? answer.value() : 0;
-  };
-  FunctionAttributes all{};
-  all.sharedBytes = static_cast<uint64_t>(ask(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
-  all.constantBytes = static_cast<uint64_t>(ask(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES));
-  all.localBytes = static_cast<uint64_t>(ask(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
-  all.maxThreads = ask(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  all.registers = ask(CU_FUNC_ATTRIBUTE_NUM_REGS);
-  all.ptxVersion = ask(CU_FUNC_ATTRIBUTE_PTX_VERSION);
-  all.binaryVersion = ask(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
-  return give(result, all);
-}
-
-Error Caller::occupancy(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>();
-  CpuKernel* const kernel = kernelAt(arguments.take<uint64_t>());
-  const auto threads = arguments.take<int>();
-  const auto dynamicShared = arguments.take<uint64_t>();
-  if (!kernel) return Error::InvalidDeviceFunction;
-  const auto blocks = [&]() -> int {
-    const KernelThread::Critical guard(block_.thread());
-    const Result<int> answer = kernel->occupancy(threads, dynamicShared);
-    return answer.ok() ? answer.value() : -1;
-  }();
-  return blocks < 0 ? Error::InvalidValue : give(result, blocks);
-}
-
-// --- Memory ----------------------------------------------------------------------------------------------------------
-
-// The heap of malloc.
-Error Caller::allocate(Arguments& arguments) const {
-  const auto result = arguments.take<uint64_t>(), bytes = arguments.take<uint64_t>();
-  if (!bytes) return Error::InvalidValue;
-  void* const memory =
-      critical([&](ChildGrids&) { return launch().context->heap().allocate(bytes, limits().heapBytes); });
-  return memory ? give(result, memory) : Error::MemoryAllocation;
-}
-
-Error Caller::release(Arguments& arguments) const {
-  const auto memory = arguments.take<uint64_t>();
-  if (critical([&](ChildGrids&) { return launch().context->heap().release(reinterpret_cast<void*>(memory)); }))
-    return Error::Success;
   KernelFault fault;
   fault.warp = warp_;
   fault.lanes = 1u << lane_;
   fault.error = CUDA_ERROR_ILLEGAL_ADDRESS;
   fault.what = "cudaFree, in a kernel, of memory that no kernel allocated";
   giveUp(block_, fault);
-}
-
-Error Caller::copy(DeviceCall which, Arguments& arguments) const {
-  DeviceCopy copy = describeCopy(which, arguments, *launch().faults);
-  for (; copy.error == Error::Success && copy.slices; copy.nextSlice())
-    copy.error = critical([&](ChildGrids& grids) { return grids.queue(copy.command, copy.stream, block()); });
-  return copy.error;
-}
-
-// --- All of them -----------------------------------------------------------------------------------------------------
-
-// Asking for limits and occupancy leaves the last error alone.
-uint64_t Caller::call(DeviceCall which, Arguments arguments) {
-  const auto answer = [](Error error) { return static_cast<uint64_t>(error); };
-  const auto noted = [&](Error error) { return answer(note(error)); };
-  switch (which) {
-    case DeviceCall::GetParameterBuffer:
-      return plainBuffer(arguments);
-    case DeviceCall::GetParameterBufferV2:
-      return parameterBuffer(arguments);
-    case DeviceCall::LaunchDevice:
-      return noted(launchOld(arguments));
-    case DeviceCall::LaunchDeviceV2: {
-      const auto buffer = arguments.take<uint64_t>(), stream = arguments.take<uint64_t>();
-      return noted(launchBuffer(buffer, stream));
-    }
-    case DeviceCall::GetLastError:
-    case DeviceCall::PeekAtLastError:
-      return answer(
-          critical([&](ChildGrids& grids) { return grids.lastError(thread(), which == DeviceCall::GetLastError); }));
-    case DeviceCall::GetErrorName:
-      return reinterpret_cast<uint64_t>(textOf(arguments.take<uint32_t>()).name);
-    case DeviceCall::GetErrorString:
-      return reinterpret_cast<uint64_t>(textOf(arguments.take<uint32_t>()).text);
-    case DeviceCall::GetDevice:
-      return answer(give(arguments.take<uint64_t>(), limits().deviceNumber));
-    case DeviceCall::GetDeviceCount:
-      return answer(give(arguments.take<uint64_t>(), limits().deviceCount));
-    case DeviceCall::RuntimeGetVersion:
-      return answer(give(arguments.take<uint64_t>(), kVersion));
-    case DeviceCall::DeviceGetCacheConfig:
-      return answer(give(arguments.take<uint64_t>(), int{CU_FUNC_CACHE_PREFER_NONE}));
-    case DeviceCall::DeviceGetSharedMemConfig:
-      return answer(give(arguments.take<uint64_t>(), int{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE}));
-    case DeviceCall::DeviceGetAttribute:
-      return noted(deviceAttribute(arguments));
-    case DeviceCall::DeviceGetLimit:
-      return answer(deviceLimit(arguments));
-    case DeviceCall::FuncGetAttributes:
-      return noted(functionAttributes(arguments));
-    case DeviceCall::OccupancyMaxActiveBlocksPerMultiprocessor:
-    case DeviceCall::OccupancyMaxActiveBlocksPerMultiprocessorWithFlags:
-      return answer(occupancy(arguments));
-    case DeviceCall::StreamCreateWithFlags:
-      return noted(createStream(arguments));
-    case DeviceCall::StreamDestroy: {
-      const auto stream = arguments.take<uint64_t>();
-      return noted(critical([&](ChildGrids& grids) { return grids.destroyStream(stream); }));
-    }
-    case DeviceCall::StreamWaitEvent:
-      return noted(waitEvent(arguments));
-    case DeviceCall::EventCreateWithFlags:
-      return noted(createEvent(arguments));
-    case DeviceCall::EventRecord:
-    case DeviceCall::EventRecordWithFlags:
-      return noted(recordEvent(arguments));
-    case DeviceCall::EventDestroy: {
-      const auto event = arguments.take<uint64_t>();
-      return noted(critical([&](ChildGrids& grids) { return grids.destroyEvent(event); }));
-    }
-    case DeviceCall::Malloc:
-      return noted(allocate(arguments));
-    case DeviceCall::Free:
-      return noted(release(arguments));
-    case DeviceCall::MemcpyAsync:
-    case DeviceCall::Memcpy2DAsync:
-    case DeviceCall::Memcpy3DAsync:
-    case DeviceCall::MemsetAsync:
-    case DeviceCall::Memset2DAsync:
-    case DeviceCall::Memset3DAsync:
-      return noted(copy(which, arguments));
-  }
-  VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which there is not", launch().kernelName,
-         static_cast<uint32_t>(which));
-  return noted(Error::NotSupported);
 }
 
 }  // namespace
@@ -398,8 +148,8 @@ void callDeviceRuntime(ptx::BlockState* state, uint32_t warp, uint32_t mask, con
   stopIfEnded(ResidentBlock::of(state));
   for (uint32_t left = mask; left; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    results[lane] =
-        Caller(*state, warp, lane).call(static_cast<DeviceCall>(functions[lane]), Arguments(arguments[lane]));
+    results[lane] = Caller(*state, warp, lane)
+                        .call(static_cast<ptx::DeviceCall>(functions[lane]), DeviceArguments(arguments[lane]));
   }
 }
 

@@ -12,9 +12,12 @@
 #include "backend/cpu/kernel_image.h"
 #include "ptx/kernel_abi.h"
 
+namespace vg::backend {
+class ChildGrids;
+}
+
 namespace vg::backend::cpu {
 
-class ChildGrids;
 class CpuKernel;
 class KernelContext;
 class LoadedKernel;

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <new>
 
-#include "backend/cpu/child_grids.h"
+#include "backend/child_grids.h"
 #include "backend/cpu/cpu_kernel.h"
 #include "backend/cpu/kernel_calls.h"
 #include "backend/cpu/kernel_faults.h"

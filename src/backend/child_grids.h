@@ -6,41 +6,61 @@
 // all its other children are over, and then runs in order. Parents never wait for children, so that nothing here can
 // wait for itself, whoever keeps the threads busy.
 //
-// Made by the first thread that wants it, deleted by itself when all is over. Thread-safe.
+// What differs between kinds of device is a Source. Made by the first thread that wants it, deleted by itself when all
+// is over. Thread-safe.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "backend/cpu/device_arguments.h"
-#include "backend/cpu/kernel_launch.h"
-#include "backend/cpu/queue.h"
+#include "backend/device.h"
+#include "backend/device_arguments.h"
+#include "backend/queue.h"
 #include "base/timeline.h"
 
-namespace vg::backend::cpu {
+namespace vg::backend {
 
 class ChildGrids final : private Continuation {
  public:
-  // Of the launch, which these may outlive.
-  static ChildGrids& of(RunningLaunch& parent);
+  // What a kind of device gives, for one grid. Lives as long as the ChildGrids, which may be longer than the grid's own
+  // threads run. Thread-safe.
+  class Source {
+   public:
+    virtual ~Source() = default;
+    // Takes commands whatever runs, also from the continuation of a timeline.
+    virtual std::unique_ptr<Queue> makeQueue() = 0;
+    // 256-byte aligned memory that kernels write and the host reads; null without memory.
+    virtual std::byte* allocate(size_t bytes) = 0;
+    virtual void release(std::byte* memory, size_t bytes) = 0;
+    virtual FaultSink& faults() = 0;
+    virtual const KernelLimits& limits() = 0;
+  };
+
+  // Those at `place`, which are made when there are none.
+  template <class MakeSource>
+  static ChildGrids& of(std::atomic<ChildGrids*>& place, MakeSource makeSource) {
+    ChildGrids* const present = place.load(std::memory_order_acquire);
+    return present ? *present : addTo(place, makeSource());
+  }
   ChildGrids(const ChildGrids&) = delete;
 
   // Streams as kernels name them.
   static constexpr uint64_t kPerThread = 2, kTailLaunch = 3, kFireAndForget = 4;
 
   // A place for the parameters of a launch, 256-byte aligned; null without memory. `kernel` may be null until launch().
-  std::byte* makeBuffer(CpuKernel* kernel, const LaunchShape& shape, size_t bytes);
+  std::byte* makeBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes);
   // Sets what the launch of a buffer is. False: there is no such buffer, or the kernel wants a larger one.
-  bool describe(const std::byte* buffer, CpuKernel& kernel, const LaunchShape& shape);
+  bool describe(const std::byte* parameters, Kernel& kernel, const LaunchShape& shape);
   // False while as many launches of the grid as CUDA lets be pending have not run yet: who would launch waits for room.
   // Tail launches, which run later, fail instead.
   bool hasRoom(uint64_t stream) const;
   // Takes the buffer. `block`: the linear number of the caller's.
-  RuntimeError launch(const std::byte* buffer, uint64_t stream, uint64_t block);
+  RuntimeError launch(const std::byte* parameters, uint64_t stream, uint64_t block);
   // A copy or a fill.
   RuntimeError queue(const Command& command, uint64_t stream, uint64_t block);
 
@@ -55,7 +75,7 @@ class ChildGrids final : private Continuation {
   void noteError(uint64_t thread, RuntimeError error);
   RuntimeError lastError(uint64_t thread, bool forget);
 
-  FaultSink& faults() const { return faults_; }
+  FaultSink& faults() const { return source_->faults(); }
 
   // The grid's own threads have ended, and call nothing any more. When the answer is reached all is over.
   Point finish();
@@ -64,18 +84,19 @@ class ChildGrids final : private Continuation {
   struct Buffer;
   // A queue whose commands are numbered.
   struct Stream {
-    Stream(const Device& device, const LaunchPlace& place);
+    explicit Stream(std::unique_ptr<Queue> made);
     ~Stream();
     Point last() const { return {timeline, value}; }
     CUresult submit(const Command* commands, size_t count);
 
-    CpuQueue queue;
+    const std::unique_ptr<Queue> queue;
     Timeline* const timeline;
     uint64_t value;  // that the timeline has after the latest command
   };
 
-  explicit ChildGrids(RunningLaunch& parent);
+  explicit ChildGrids(std::unique_ptr<Source> source);
   ~ChildGrids();
+  static ChildGrids& addTo(std::atomic<ChildGrids*>& place, std::unique_ptr<Source> source);
 
   Stream* makeStream();
   Stream* idleStream();
@@ -86,15 +107,12 @@ class ChildGrids final : private Continuation {
 
   static constexpr size_t kBlockStreams = 64, kMostIdleStreams = 256;
 
-  const Device& device_;
-  const LaunchPlace place_;
-  FaultSink& faults_;
-  KernelContext& context_;
+  const std::unique_ptr<Source> source_;
   Timeline* const over_;
-  std::atomic<size_t> pending_{0};                // launches that have not run, but for tail launches
-  std::mutex mutex_;                              // guards what follows, until finish()
-  std::unordered_set<Buffer*> open_;              // not launched yet
-  std::vector<std::unique_ptr<Stream>> streams_;  // all
+  std::atomic<size_t> pending_{0};                      // launches that have not run, but for tail launches
+  std::mutex mutex_;                                    // guards what follows, until finish()
+  std::unordered_map<const std::byte*, Buffer*> open_;  // by their parameters: not launched yet
+  std::vector<std::unique_ptr<Stream>> streams_;        // all
   std::array<Stream*, kBlockStreams> blockStreams_{};
   std::vector<Stream*> fireAndForget_;
   std::unordered_set<uint64_t> named_;  // streams that kernels have made and not destroyed
@@ -108,4 +126,4 @@ class ChildGrids final : private Continuation {
   size_t awaited_ = 0;  // streams that are known to be done
 };
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend

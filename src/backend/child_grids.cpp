@@ -1,48 +1,21 @@
-#include "backend/cpu/child_grids.h"
+#include "backend/child_grids.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
-#include "backend/cpu/cpu_kernel.h"
-#include "backend/executor.h"
 #include "base/log.h"
-#include "check/check.h"
 
-namespace vg::backend::cpu {
-namespace {
+namespace vg::backend {
 
-constexpr size_t kAlignment = 256;
-
-CUdeviceptr addressOf(const std::byte* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
-
-}  // namespace
-
-// A launch with its parameters behind it.
-struct alignas(kAlignment) ChildGrids::Buffer : LaunchRecord {
+// A launch, and where its parameters are.
+struct ChildGrids::Buffer : LaunchRecord {
+  Source* source = nullptr;
   std::atomic<size_t>* pending = nullptr;  // counts it
   size_t bytes = 0;
 
-  static Buffer* of(const std::byte* parameters) {
-    return reinterpret_cast<Buffer*>(const_cast<std::byte*>(parameters)) - 1;
-  }
-  static Buffer* make(size_t bytes) {
-    const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    void* const memory = std::aligned_alloc(kAlignment, sizeof(Buffer) + rounded);
-    if (!memory) return nullptr;
-    auto* const buffer = new (memory) Buffer;
-    buffer->parameters = reinterpret_cast<const std::byte*>(buffer + 1);
-    buffer->bytes = bytes;
-    if (check::any() && bytes) {
-      check::beginParts(addressOf(buffer->parameters), rounded);
-      check::addPart(addressOf(buffer->parameters), bytes, "parameters of a launch from a kernel");
-    }
-    return buffer;
-  }
   void discard() {
-    if (check::any() && bytes)
-      check::endParts(addressOf(parameters), (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    std::free(this);
+    source->release(const_cast<std::byte*>(parameters), bytes);
+    delete this;
   }
   // For the queue.
   static void finish(LaunchRecord* record) {
@@ -52,68 +25,66 @@ struct alignas(kAlignment) ChildGrids::Buffer : LaunchRecord {
   }
 };
 
-ChildGrids::Stream::Stream(const Device& device, const LaunchPlace& place)
-    : queue(device, Executor::shared(), place), timeline(Timeline::create()), value(timeline->value()) {}
+ChildGrids::Stream::Stream(std::unique_ptr<Queue> made)
+    : queue(std::move(made)), timeline(Timeline::create()), value(timeline->value()) {}
 
 CUresult ChildGrids::Stream::submit(const Command* commands, size_t count) {
-  VG_CHECK(queue.submit(commands, count, {timeline, value + 1}));
+  VG_CHECK(queue->submit(commands, count, {timeline, value + 1}));
   ++value;
   return CUDA_SUCCESS;
 }
 
 ChildGrids::Stream::~Stream() { Timeline::destroy(timeline); }
 
-ChildGrids& ChildGrids::of(RunningLaunch& parent) {
-  ChildGrids* present = parent.children.load(std::memory_order_acquire);
-  if (present) return *present;
-  auto* const made = new ChildGrids(parent);
-  if (parent.children.compare_exchange_strong(present, made, std::memory_order_acq_rel)) return *made;
+ChildGrids& ChildGrids::addTo(std::atomic<ChildGrids*>& place, std::unique_ptr<Source> source) {
+  ChildGrids* present = nullptr;
+  auto* const made = new ChildGrids(std::move(source));
+  if (place.compare_exchange_strong(present, made, std::memory_order_acq_rel)) return *made;
   delete made;
   return *present;
 }
 
-ChildGrids::ChildGrids(RunningLaunch& parent)
-    : device_(parent.device),
-      place_{parent.place.workers, parent.place.urgency, parent.texturesRemoved},
-      faults_(*parent.faults),
-      context_(*parent.context),
-      over_(Timeline::create()) {
+ChildGrids::ChildGrids(std::unique_ptr<Source> source) : source_(std::move(source)), over_(Timeline::create()) {
   Continuation::run = [](Continuation* self) { static_cast<ChildGrids*>(self)->proceed(); };
 }
 
 ChildGrids::~ChildGrids() { Timeline::destroy(over_); }
 
-std::byte* ChildGrids::makeBuffer(CpuKernel* kernel, const LaunchShape& shape, size_t bytes) {
-  Buffer* const buffer = Buffer::make(bytes);
-  if (!buffer) return nullptr;
+std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
+  std::byte* const parameters = source_->allocate(bytes);
+  if (!parameters) return nullptr;
+  auto* const buffer = new Buffer;
   buffer->kernel = kernel;
   buffer->shape = shape;
+  buffer->parameters = parameters;
   buffer->release = Buffer::finish;
+  buffer->source = source_.get();
+  buffer->bytes = bytes;
   const std::lock_guard lock(mutex_);
-  open_.insert(buffer);
-  return const_cast<std::byte*>(buffer->parameters);
+  open_.emplace(parameters, buffer);
+  return parameters;
 }
 
-bool ChildGrids::describe(const std::byte* bytes, CpuKernel& kernel, const LaunchShape& shape) {
-  Buffer* const buffer = Buffer::of(bytes);
+bool ChildGrids::describe(const std::byte* parameters, Kernel& kernel, const LaunchShape& shape) {
   const std::lock_guard lock(mutex_);
-  if (!open_.contains(buffer) || buffer->bytes < kernel.parameterBytes()) return false;
-  buffer->kernel = &kernel;
-  buffer->shape = shape;
+  const auto found = open_.find(parameters);
+  if (found == open_.end() || found->second->bytes < kernel.parameterBytes()) return false;
+  found->second->kernel = &kernel;
+  found->second->shape = shape;
   return true;
 }
 
-size_t ChildGrids::limit() const { return context_.limits().pendingLaunches.load(std::memory_order_relaxed); }
+size_t ChildGrids::limit() const { return source_->limits().pendingLaunches.load(std::memory_order_relaxed); }
 
 bool ChildGrids::hasRoom(uint64_t stream) const {
   return stream == kTailLaunch || pending_.load(std::memory_order_acquire) < std::max<size_t>(limit(), 1);
 }
 
-RuntimeError ChildGrids::launch(const std::byte* bytes, uint64_t stream, uint64_t block) {
-  Buffer* const buffer = Buffer::of(bytes);
+RuntimeError ChildGrids::launch(const std::byte* parameters, uint64_t stream, uint64_t block) {
   const std::lock_guard lock(mutex_);
-  const auto found = open_.find(buffer);
-  if (found == open_.end() || !buffer->kernel) return RuntimeError::InvalidValue;
+  const auto found = open_.find(parameters);
+  if (found == open_.end() || !found->second->kernel) return RuntimeError::InvalidValue;
+  Buffer* const buffer = found->second;
   if (stream == kTailLaunch) {
     if (tailLaunches_ >= limit()) {
       VG_LOG(Info, "tail launch of %s: %zu others are pending", buffer->kernel->name().c_str(), tailLaunches_);
@@ -125,7 +96,7 @@ RuntimeError ChildGrids::launch(const std::byte* bytes, uint64_t stream, uint64_
     buffer->pending = &pending_;
   }
   open_.erase(found);
-  const RuntimeError error = put(LaunchCommand{buffer, &faults_}, stream, block);
+  const RuntimeError error = put(LaunchCommand{buffer, &faults()}, stream, block);
   if (error != RuntimeError::Success) Buffer::finish(buffer);
   return error;
 }
@@ -146,7 +117,7 @@ RuntimeError ChildGrids::put(const Command& command, uint64_t stream, uint64_t b
 }
 
 ChildGrids::Stream* ChildGrids::makeStream() {
-  streams_.push_back(std::make_unique<Stream>(device_, place_));
+  streams_.push_back(std::make_unique<Stream>(source_->makeQueue()));
   return streams_.back().get();
 }
 
@@ -236,7 +207,7 @@ RuntimeError ChildGrids::lastError(uint64_t thread, bool forget) {
 }
 
 Point ChildGrids::finish() {
-  for (Buffer* const buffer : open_) buffer->discard();
+  for (const auto& [parameters, buffer] : open_) buffer->discard();
   open_.clear();
   const Point over{over_, over_->value() + 1};
   proceed();
@@ -249,7 +220,7 @@ void ChildGrids::proceed() {
     if (awaited_ == streams_.size()) {
       if (tail_.empty()) break;
       if (makeStream()->submit(tail_.data(), tail_.size()) != CUDA_SUCCESS)
-        faults_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for tail launches");
+        faults().report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for tail launches");
       tail_.clear();
     }
     const Point last = streams_[awaited_]->last();
@@ -262,4 +233,4 @@ void ChildGrids::proceed() {
   delete this;
 }
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend

@@ -1,8 +1,8 @@
-#include "backend/cpu/device_copies.h"
+#include "backend/device_copies.h"
 
 #include "base/result.h"
 
-namespace vg::backend::cpu {
+namespace vg::backend {
 namespace {
 
 using ptx::DeviceCall;
@@ -156,4 +156,4 @@ DeviceCopy describeCopy(DeviceCall which, DeviceArguments& arguments, FaultSink&
   return copy;
 }
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend

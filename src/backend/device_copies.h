@@ -3,10 +3,10 @@
 #pragma once
 
 #include "backend/command.h"
-#include "backend/cpu/device_arguments.h"
+#include "backend/device_arguments.h"
 #include "ptx/device_runtime.h"
 
-namespace vg::backend::cpu {
+namespace vg::backend {
 
 struct DeviceCopy {
   RuntimeError error = RuntimeError::Success;
@@ -21,4 +21,4 @@ struct DeviceCopy {
 // Requires: a call for a copy or a fill.
 DeviceCopy describeCopy(ptx::DeviceCall which, DeviceArguments& arguments, FaultSink& faults);
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend

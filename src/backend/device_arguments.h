@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace vg::backend::cpu {
+namespace vg::backend {
 
 // Errors of the runtime API that kernels are told.
 enum class RuntimeError : uint32_t {
@@ -39,4 +39,4 @@ class DeviceArguments {
   uint64_t next_;
 };
 
-}  // namespace vg::backend::cpu
+}  // namespace vg::backend
