@@ -228,12 +228,13 @@ Error DeviceRuntimeCaller::allocate(Arguments& arguments) {
 Error DeviceRuntimeCaller::copy(DeviceCall which, Arguments& arguments) {
   FaultSink* const faults = critical([](ChildGrids& grids) { return &grids.faults(); });
   DeviceCopy copy = describeCopy(which, arguments, *faults);
-  for (; copy.error == Error::Success && copy.slices; copy.nextSlice())
-    copy.error = critical([&](ChildGrids& grids) {
-      if (reachable(copy.command)) return grids.queue(copy.command, copy.stream, block());
+  for (; copy.error == Error::Success && copy.slices; copy.nextSlice()) {
+    if (!reachable(copy.command)) {
       faults->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
-      return Error::Success;
-    });
+      break;
+    }
+    copy.error = critical([&](ChildGrids& grids) { return grids.queue(copy.command, copy.stream, block()); });
+  }
   return copy.error;
 }
 

@@ -3,6 +3,7 @@
 #include "core/link.h"
 #include "cubin/compiler.h"
 #include "images/container.h"
+#include "ptx/device_runtime.h"
 
 namespace vg::core {
 namespace {
@@ -23,7 +24,8 @@ Result<std::string> DeviceCode::nativeBytes(const backend::Traits& device, const
   if (selected_.ptx.empty()) return std::move(selected_.native);
   cubin::Request request;
   request.architecture = static_cast<uint32_t>(device.computeCapability);
-  for (const std::string& text : selected_.ptx) request.inputs.push_back({cubin::InputKind::Ptx, name, text});
+  for (std::string& text : ptx::withDeviceRuntimeNames(selected_.ptx))
+    request.inputs.push_back({cubin::InputKind::Ptx, name, std::move(text)});
   return cubin::compile(request, {options.infoLog, options.errorLog});
 }
 

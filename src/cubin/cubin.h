@@ -172,7 +172,7 @@ Layout layOut(const Cubin& cubin, Kind kind);
 
 struct Addresses {
   std::vector<uint64_t> sections;          // device addresses, by section
-  std::map<uint32_t, uint64_t> variables;  // by Variable::symbol: those that live outside of their section
+  std::map<uint32_t, uint64_t> variables;  // by symbol: variables, and functions, that live outside of their section
 };
 // Answers the device address of a function (or variable) that the file does not define.
 using External = std::function<Result<uint64_t>(const std::string& name)>;

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vg::ptx {
@@ -18,11 +20,17 @@ enum class DeviceCall : uint32_t {
 #undef VG_DEVICE_CALL
 };
 
+// The function that a program means by a symbol. Nothing for other symbols.
+std::optional<DeviceCall> deviceCallNamed(std::string_view symbol);
+
 // The system call: .func (.b64 result) name (.b32 function, .b64 arguments).
 inline constexpr char kDeviceRuntimeCall[] = "verdigris_device_runtime";
 
 // The texts of a program with one more, of what they name of the device runtime. The vendor's own, which newer devices
 // find among them, goes: it is made for a driver that knows it.
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts);
+// The same for what becomes native code: the functions are there by name only, for a linker, and stop whoever calls
+// them. Whoever places the code puts others in their place.
+std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts);
 
 }  // namespace vg::ptx

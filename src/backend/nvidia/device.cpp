@@ -1,5 +1,7 @@
 #include "backend/nvidia/device.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "backend/condition_table.h"
@@ -66,6 +68,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       hostPages_(*gpu_, known_),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return compute(); }),
+      childSender_(Executor::shared()),
       addresses_(addresses) {
   known_.alsoAsk(managed_.ranges());
 }
@@ -126,6 +129,22 @@ Result<std::byte*> GpuDevice::shareConditions() {
   conditionsShown_ = true;
   if (known_.placeOf(table, kBytes) == Place::Pinned) return table;
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "conditional handles cannot be shown to the device");
+}
+
+Result<std::byte*> GpuDevice::pin(size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes to be pinned", bytes);
+  auto* const start = static_cast<std::byte*>(memory);
+  (void)madvise(memory, bytes, MADV_DONTFORK);
+  hostPages_.show(start, bytes, false);
+  if (known_.placeOf(start, bytes) == Place::Pinned) return start;
+  munmap(memory, bytes);
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes cannot be shown to the device", bytes);
+}
+
+void GpuDevice::unpin(std::byte* start, size_t bytes) {
+  hostPages_.hide(start, bytes);
+  munmap(start, bytes);
 }
 
 Result<uint64_t> GpuDevice::addSampler(const arrays::SamplerState& state) {

@@ -7,6 +7,7 @@
 
 #include "backend/device.h"
 #include "backend/launch_limit.h"
+#include "backend/nvidia/child_queue.h"
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
@@ -46,6 +47,10 @@ class GpuDevice final : public Device {
 
   // The values of conditional handles, where kernels reach them. CUDA_ERROR_OUT_OF_MEMORY when they cannot be pinned.
   Result<std::byte*> shareConditions();
+  // Memory of the host that kernels read and write where it is, zeroed, in whole pages.
+  Result<std::byte*> pin(size_t bytes);
+  void unpin(std::byte* start, size_t bytes);
+  ChildSender& childSender() { return childSender_; }
   // A sampler that kernels name; removeTexture() ends it.
   Result<uint64_t> addSampler(const arrays::SamplerState& state);
 
@@ -87,6 +92,7 @@ class GpuDevice final : public Device {
   HostPages hostPages_;
   Transfer transfer_;
   Watcher watcher_;
+  ChildSender childSender_;
   Addresses& addresses_;
   std::atomic<unsigned> lanes_{0};
   std::atomic<bool> early_{false};

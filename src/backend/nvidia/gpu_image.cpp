@@ -5,9 +5,12 @@
 
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernel_requests.h"
 #include "backend/nvidia/kernel_services.h"
 #include "backend/nvidia/named_textures.h"
 #include "backend/nvidia/placed_cubin.h"
+#include "cubin/calls.h"
+#include "ptx/device_runtime.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -44,17 +47,35 @@ class GpuImage final : public Image {
   }
 
  private:
-  Result<KernelCode> codeOf(const cubin::Kernel& kernel) const;
+  CUresult useDeviceRuntime(const ImageSource& source);
+  Result<KernelCode> codeOf(const cubin::Kernel& kernel, bool launches) const;
 
   GpuDevice& device_;
   const std::shared_ptr<const cubin::Cubin> cubin_;
   const std::string name_;
   const KernelLimits* const limits_;
   std::shared_ptr<KernelServices> services_;  // null: no kernel needs them
+  std::shared_ptr<KernelRequests> requests_;  // null: no kernel launches kernels
   NamedTextures textures_;
   PlacedCubin placed_;
   std::map<std::string, std::unique_ptr<GpuKernel>> kernels_;
+  LaunchableKernels launchable_;
 };
+
+// What the vendor's device runtime asks of its driver.
+constexpr std::string_view kVendorCall = "__cuda_syscall_cnp";
+
+bool isDeviceCall(const cubin::Symbol& symbol) { return ptx::deviceCallNamed(symbol.name).has_value(); }
+
+// Whether code calls the device runtime by its name. A program has the vendor's in it as a rule, which calls itself.
+bool callsDeviceRuntime(const cubin::Cubin& cubin) {
+  for (uint32_t section = 0; section < cubin.sections.size(); ++section)
+    for (const cubin::Relocation& relocation : cubin.relocations[section]) {
+      const cubin::Symbol& symbol = cubin.symbols[relocation.symbol];
+      if (symbol.section != section && isDeviceCall(symbol)) return true;
+    }
+  return false;
+}
 
 CUresult GpuImage::load(const ImageSource& source) {
   VG_CHECK(placed_.place(source));
@@ -62,25 +83,43 @@ CUresult GpuImage::load(const ImageSource& source) {
     VG_TRY(services_, KernelServices::of(device_, source));
   }
   const auto external = [this](const std::string& name) -> Result<uint64_t> {
+    if (requests_ && name.starts_with(kVendorCall)) return requests_->nobodyCalls();
     if (services_) return services_->external(name);
     return uint64_t{0};  // of code that nobody runs
   };
+  if (!source.describeOnly && callsDeviceRuntime(*cubin_)) VG_CHECK(useDeviceRuntime(source));
   VG_CHECK(placed_.fill(external, source.describeOnly));
   if (!source.describeOnly) VG_CHECK(textures_.make());
+  std::vector<bool> reaching;
+  if (requests_) reaching = cubin::sectionsReaching(*cubin_, isDeviceCall);
   for (const cubin::Kernel& kernel : cubin_->kernels) {
-    VG_TRY(const KernelCode code, codeOf(kernel));
+    const bool launches = requests_ && cubin::mayReach(kernel, reaching);
+    VG_TRY(const KernelCode code, codeOf(kernel, launches));
     auto made = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
     if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
+    if (launches) made->setLaunchable(launchable_, requests_);
+    launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);
   }
   device_.codeChanged();
   return CUDA_SUCCESS;
 }
 
-Result<KernelCode> GpuImage::codeOf(const cubin::Kernel& kernel) const {
+// Ours takes the place of what was linked in.
+CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
+  VG_TRY(services_, KernelServices::of(device_, source));
+  VG_TRY(requests_, services_->launching(source));
+  for (uint32_t i = 0; i < cubin_->symbols.size(); ++i)
+    if (const auto call = ptx::deviceCallNamed(cubin_->symbols[i].name))
+      placed_.replace(i, requests_->addressOf(*call));
+  return CUDA_SUCCESS;
+}
+
+Result<KernelCode> GpuImage::codeOf(const cubin::Kernel& kernel, bool launches) const {
   KernelCode code;
   code.program = placed_.addressOf(kernel);
   code.registers = std::max(kernel.registers, services_ ? services_->registers() : 0);
+  if (launches) code.registers = std::max(code.registers, requests_->functions().registers);
   code.barriers = kernel.barriers;
   code.sharedBytes = kernel.reservedBytes + kernel.sharedBytes;
   code.parameterBase = kernel.parameterBase;

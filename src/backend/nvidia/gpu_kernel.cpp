@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/nvidia/device.h"
+#include "backend/nvidia/kernel_requests.h"
 #include "backend/nvidia/kernel_services.h"
 #include "backend/occupancy.h"
 
@@ -61,15 +62,30 @@ GpuKernel::GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::
 }
 
 CUresult GpuKernel::prepare(const LaunchShape& shape) {
-  VG_CHECK(rules_.check(facts_, shape));
+  VG_CHECK(permits(shape));
+  return reserveLocal();
+}
+
+// More could only be had when all grids have ended, the parent too.
+CUresult GpuKernel::reserveLocal() {
+  uint32_t most = localBytes();
+  if (launchable_)
+    for (const auto& [address, kernel] : *launchable_) most = std::max(most, kernel->localBytes());
   VG_TRY(ComputeEngine & engine, device_.compute());
-  return engine.reserveLocal(localBytes());
+  return engine.reserveLocal(most);
+}
+
+GpuKernel* GpuKernel::launchable(uint64_t address) const {
+  if (!launchable_) return nullptr;
+  const auto found = launchable_->find(address);
+  return found != launchable_->end() ? found->second : nullptr;
 }
 
 // Where the compiler could not see how deep calls go, the limit of the context says how much there is.
 uint32_t GpuKernel::localBytes() const {
   const uint32_t own = std::max(native_.stackBytes, native_.frameBytes);
-  const uint32_t known = own + (services_ ? services_->stackBytes() : 0);
+  const uint32_t known =
+      own + (services_ ? services_->stackBytes() : 0) + (requests_ ? requests_->functions().stackBytes : 0);
   if (!native_.unknownStack) return known;
   const size_t limit = limits_ ? limits_->stackBytes.load(std::memory_order_relaxed) : 1024;
   return known + static_cast<uint32_t>(std::min<size_t>(limit, 512 * 1024));

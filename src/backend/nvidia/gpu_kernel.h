@@ -1,6 +1,8 @@
 // A kernel of native code that is in device memory, ready to be sent.
 #pragma once
 
+#include <map>
+
 #include "backend/device.h"
 #include "backend/kernel_rules.h"
 #include "backend/nvidia/compute/grid.h"
@@ -10,7 +12,12 @@
 namespace vg::backend::nvidia {
 
 class GpuDevice;
+class GpuKernel;
+class KernelRequests;
 class KernelServices;
+
+// Of a module whose kernels launch kernels: all of them, by the address that programs take.
+using LaunchableKernels = std::map<uint64_t, GpuKernel*>;
 
 class GpuKernel final : public Kernel {
  public:
@@ -27,6 +34,10 @@ class GpuKernel final : public Kernel {
     return rules_.setAttribute(facts_, attribute, value);
   }
   CUresult prepare(const LaunchShape& shape) override;
+  // As for prepare(), but asks nothing of the device.
+  CUresult permits(const LaunchShape& shape) const { return rules_.check(facts_, shape); }
+  // Local memory for the kernel, and for those that it may launch.
+  CUresult reserveLocal();
   Result<int> occupancy(int blockSize, size_t dynamicShared) override {
     return rules_.occupancy(facts_, blockSize, dynamicShared);
   }
@@ -34,6 +45,16 @@ class GpuKernel final : public Kernel {
 
   // Null: its module needs none.
   KernelServices* services() const { return services_; }
+  // Those that it may launch, which live as long. Without them it launches none.
+  void setLaunchable(const LaunchableKernels& kernels, std::shared_ptr<KernelRequests> requests) {
+    launchable_ = &kernels;
+    requests_ = std::move(requests);
+  }
+  // Null: it launches none.
+  const std::shared_ptr<KernelRequests>& requests() const { return requests_; }
+  // Null: none has this address.
+  GpuKernel* launchable(uint64_t address) const;
+  uint64_t address() const { return code_.program; }
   // Words of bank 0 that a launch takes from elsewhere.
   void setTextures(std::vector<NamedTextures::Word> words) { textures_ = std::move(words); }
   bool namesTextures() const { return !textures_.empty(); }
@@ -53,6 +74,8 @@ class GpuKernel final : public Kernel {
   const KernelLimits* const limits_;
   KernelServices* const services_;
   const bool samplersApart_;
+  const LaunchableKernels* launchable_ = nullptr;
+  std::shared_ptr<KernelRequests> requests_;
   std::vector<NamedTextures::Word> textures_;
   std::vector<Parameter> parameters_;
   const KernelFacts facts_;

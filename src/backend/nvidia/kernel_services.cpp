@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/nvidia/device.h"
+#include "backend/nvidia/kernel_requests.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -137,6 +138,14 @@ Result<uint64_t> KernelServices::external(const std::string& name) {
   if (name.starts_with("__cuda_syscall_cnp"))
     return unsupported("launches from kernels on real GPUs (%s)", name.c_str());
   return fail(CUDA_ERROR_NOT_SUPPORTED, "native code calls %s, which this driver does not supply", name.c_str());
+}
+
+Result<std::shared_ptr<KernelRequests>> KernelServices::launching(const ImageSource& source) {
+  const std::lock_guard guard(launchingMutex_);
+  if (requests_) return requests_;
+  VG_TRY(requests_,
+         KernelRequests::create(device_, source, [this](const std::string& name) { return external(name); }));
+  return requests_;
 }
 
 bool KernelServices::flush() noexcept {

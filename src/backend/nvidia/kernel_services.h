@@ -14,6 +14,8 @@
 
 namespace vg::backend::nvidia {
 
+class KernelRequests;
+
 class KernelServices {
  public:
   // Those of the source's context. CUDA_ERROR_JIT_COMPILER_NOT_FOUND where the functions cannot be made.
@@ -27,6 +29,8 @@ class KernelServices {
 
   // The address of a function that programs expect. CUDA_ERROR_NOT_SUPPORTED for others.
   Result<uint64_t> external(const std::string& name);
+  // What kernels that launch kernels ask; made at the first call.
+  Result<std::shared_ptr<KernelRequests>> launching(const ImageSource& source);
   // What kernels that call the functions need: registers at least, local memory beside their own.
   uint32_t registers() const { return functions_.registers; }
   uint32_t stackBytes() const { return functions_.stackBytes; }
@@ -47,7 +51,9 @@ class KernelServices {
   PlacedCubin code_;
   CUdeviceptr heap_ = 0, ring_ = 0;
   CUdeviceptr state_ = 0;  // cubin::DeviceState
-  std::mutex mutex_;       // guards all below
+  std::mutex launchingMutex_;
+  std::shared_ptr<KernelRequests> requests_;  // guarded by launchingMutex_
+  std::mutex mutex_;                          // guards all below
   bool conditionsShared_ = false;
   std::optional<DeviceOutput> output_;
   bool asserted_ = false;

@@ -21,6 +21,8 @@ class PlacedCubin {
 
   // Takes memory as the source says, of its managed variables as well.
   CUresult place(const ImageSource& source);
+  // From now on a symbol of the file means this address.
+  void replace(uint32_t symbol, CUdeviceptr address) { addresses_.variables[symbol] = address; }
   // Writes everything there, or only the initial values of managed variables that are new. Requires: place().
   CUresult fill(const cubin::External& external, bool managedOnly);
 

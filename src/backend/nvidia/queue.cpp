@@ -26,7 +26,9 @@ class GpuQueue::Work final : public SerialWork {
       if (done.timeline) done.timeline->advance(done.value);
       return CUDA_SUCCESS;
     }
-    const auto accepted = [this](const Command& command) { return sent_->accepts(command); };
+    const auto accepted = [&](const Command& command) {
+      return sent_->accepts(command) && (count == 1 || !SentWork::mayLaunch(command));
+    };
     if (SerialWork::idle() && count && std::all_of(commands, commands + count, accepted)) {
       for (size_t i = 0; i < count; ++i) sent_->add(commands[i], i + 1 == count ? done : Point{});
       return CUDA_SUCCESS;
@@ -56,6 +58,10 @@ class GpuQueue::Work final : public SerialWork {
   void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
   void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
   Point perform(const LaunchCommand& c) override {
+    if (SentWork::mayLaunch(c)) {
+      sent_->add(c, {});
+      return sent_->end();
+    }
     const Executor::Blocking blocking(executor_);
     sent_->runLaunch(c);
     return {};

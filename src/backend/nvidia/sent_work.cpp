@@ -3,6 +3,7 @@
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernel_requests.h"
 #include "backend/nvidia/kernel_services.h"
 #include "base/log.h"
 #include "base/spin.h"
@@ -47,12 +48,20 @@ SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpc
       lane_(device.nextLane()),
       timeline_(Timeline::create()),
       first_(timeline_->value()),
-      added_(first_) {}
+      added_(first_),
+      parentEnd_(first_) {}
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
+bool SentWork::mayLaunch(const Command& command) {
+  const auto* const launch = std::get_if<LaunchCommand>(&command);
+  return launch && static_cast<const GpuKernel&>(*launch->record->kernel).requests();
+}
+
 bool SentWork::accepts(const Command& command) const {
   if (const auto* wait = std::get_if<Wait>(&command)) return wait->point.done();
+  const bool forGpu = !std::holds_alternative<Write>(command) && !std::holds_alternative<Timestamp>(command);
+  if (forGpu && !timeline_->reached(parentEnd_.load(std::memory_order_acquire))) return false;
   if (const auto* copy = std::get_if<CopyCommand>(&command)) return device_.transfer().isKernel(copy->shape);
   if (const auto* fill = std::get_if<FillCommand>(&command)) return device_.transfer().isKernel(fill->fill);
   return !std::holds_alternative<HostCall>(command);
@@ -60,11 +69,13 @@ bool SentWork::accepts(const Command& command) const {
 
 // Sent before it is kept: whoever looks for new entries waits for no launch.
 void SentWork::add(const Command& command, Point done) {
-  Result<ComputeEngine::Sent> sent = send(command);
+  std::unique_ptr<ParentGrid> parent = parentFor(command);
+  Result<ComputeEngine::Sent> sent = send(command, parent.get());
   bool watch = false;
   {
     const std::lock_guard guard(mutex_);
-    entries_.push_back({endingOf(command), done, sent.ok() ? *sent : ComputeEngine::Sent{}});
+    if (parent) parentEnd_.store(added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    entries_.push_back({endingOf(command), done, sent.ok() ? *sent : ComputeEngine::Sent{}, 0, std::move(parent), {}});
     added_.fetch_add(1, std::memory_order_release);
     watch = !watched_;
     watched_ = true;
@@ -72,9 +83,16 @@ void SentWork::add(const Command& command, Point done) {
   if (watch) device_.watcher().watch(shared_from_this());
 }
 
+std::unique_ptr<ParentGrid> SentWork::parentFor(const Command& command) const {
+  if (!mayLaunch(command)) return nullptr;
+  const auto& launch = std::get<LaunchCommand>(command);
+  const auto& kernel = static_cast<const GpuKernel&>(*launch.record->kernel);
+  return std::make_unique<ParentGrid>(kernel.requests(), kernel, launch.record->shape, *launch.faults, disabledTpcs_);
+}
+
 // No channel for what the GPU has nothing to do with.
-Result<ComputeEngine::Sent> SentWork::send(const Command& command) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return send(*launch);
+Result<ComputeEngine::Sent> SentWork::send(const Command& command, const ParentGrid* parent) {
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return send(*launch, parent);
   if (const auto* copy = std::get_if<CopyCommand>(&command)) return sendTransfer(copy->shape, copy->faults);
   if (const auto* fill = std::get_if<FillCommand>(&command)) return sendTransfer(fill->fill, fill->faults);
   return ComputeEngine::Sent{};
@@ -93,7 +111,7 @@ Result<ComputeEngine::Sent> SentWork::sendTransfer(const Box& box, FaultSink* fa
 }
 
 // After a device fault the context's kernels do not run any more.
-Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command) {
+Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command, const ParentGrid* parent) {
   if (command.faults->state() != CUDA_SUCCESS) return command.faults->state();
   const LaunchRecord& record = *command.record;
   const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
@@ -102,6 +120,7 @@ Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command) {
     const auto send = [&](const std::byte* parameters, size_t bytes) {
       Grid grid = kernel.grid(record.shape);
       grid.disabledTpcs = disabledTpcs_;
+      grid.number = parent ? parent->number() : 0;
       return engine.launch(lane_, kernel.code(), grid, parameters, static_cast<uint32_t>(bytes),
                            record.shape.cooperative);
     };
@@ -121,8 +140,8 @@ Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command) {
 }
 
 void SentWork::runLaunch(const LaunchCommand& command) {
-  Entry entry{command, {}, {}};
-  Result<ComputeEngine::Sent> sent = send(command);
+  Entry entry{command, {}, {}, 0, nullptr, {}};
+  Result<ComputeEngine::Sent> sent = send(command, nullptr);
   if (sent.ok()) {
     entry.sent = *sent;
     waitFor(entry);
@@ -154,6 +173,16 @@ void SentWork::remind() {
 }
 
 bool SentWork::ended(Entry& entry) {
+  if (!gridEnded(entry)) return false;
+  if (entry.parent) {
+    entry.sent = {};
+    entry.children = entry.parent->finish();
+    entry.parent.reset();
+  }
+  return entry.children.done();
+}
+
+bool SentWork::gridEnded(Entry& entry) {
   if (!entry.sent.channel || entry.sent.done()) return true;
   CUresult error = entry.sent.channel->state();
   if (error == CUDA_SUCCESS) {
@@ -206,7 +235,9 @@ SentWork::Found SentWork::collect() {
       }
       taken_.swap(entries_);
     }
-    if (!ended(taken_[next_])) return found;
+    Entry& first = taken_[next_];
+    if (first.parent && first.parent->serve()) found = Found::Something;
+    if (!ended(first)) return found;
     finish(taken_[next_++]);
     timeline_->advance(timeline_->value() + 1);
   }

@@ -15,6 +15,7 @@
 namespace vg::backend::nvidia {
 
 class GpuDevice;
+class ParentGrid;
 
 class SentWork : public std::enable_shared_from_this<SentWork> {
  public:
@@ -23,12 +24,14 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   ~SentWork();
   SentWork(const SentWork&) = delete;
 
-  // True when the command can go behind what was sent, with no thread of the host in between.
+  // True when the command can go behind what was sent, with no thread of the host in between. Nothing can go to the GPU
+  // behind a grid that may launch others, because it has ended when they have.
   bool accepts(const Command& command) const;
+  static bool mayLaunch(const Command& command);
   // Sends it, or keeps it until what is before it has ended; then `done` is advanced. Requires: accepts(command), one
   // thread at a time.
   void add(const Command& command, Point done);
-  // A launch that ends on the calling thread.
+  // A launch that ends on the calling thread. Requires: not mayLaunch(command).
   void runLaunch(const LaunchCommand& command);
   // When all that was added so far has ended.
   Point end() const { return {timeline_, added_.load(std::memory_order_acquire)}; }
@@ -50,15 +53,19 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   struct alignas(64) Entry {
     Ending ending;
     Point done;
-    ComputeEngine::Sent sent;  // of a launch; no channel: it was not sent
-    uint64_t begun = 0;        // when it was first seen with nothing before it, ns; under a limit only
+    ComputeEngine::Sent sent;            // of a launch; no channel: it was not sent
+    uint64_t begun = 0;                  // when it was first seen with nothing before it, ns; under a limit only
+    std::unique_ptr<ParentGrid> parent;  // of a grid that may launch others, until it has ended
+    Point children;                      // when all that it launched has ended
   };
-  Result<ComputeEngine::Sent> send(const LaunchCommand& command);
+  Result<ComputeEngine::Sent> send(const LaunchCommand& command, const ParentGrid* parent);
   template <class Box>
   Result<ComputeEngine::Sent> sendTransfer(const Box& box, FaultSink* faults);
-  Result<ComputeEngine::Sent> send(const Command& command);
+  Result<ComputeEngine::Sent> send(const Command& command, const ParentGrid* parent);
+  std::unique_ptr<ParentGrid> parentFor(const Command& command) const;
   void waitFor(Entry& entry);
   bool ended(Entry& entry);
+  bool gridEnded(Entry& entry);
   bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
   static Ending endingOf(const Command& command);
@@ -73,6 +80,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   Timeline* const timeline_;
   const uint64_t first_;  // the timeline's value at the beginning
   std::atomic<uint64_t> added_;
+  std::atomic<uint64_t> parentEnd_;  // the timeline's value when the last grid that may launch others has ended
   std::mutex mutex_;
   std::vector<Entry> entries_;  // since the Watcher took some; guarded by mutex_
   bool watched_ = false;        // guarded by mutex_

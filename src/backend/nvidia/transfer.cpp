@@ -20,6 +20,13 @@ constexpr size_t kManagedPiece = size_t{256} << 20;
 // as for one of 256.
 constexpr size_t kKernelMoves = size_t{1} << 20, kKernelRows = 4096;
 
+// Whether so many, so far from each other, can lie in memory at all.
+bool isBounded(size_t count, size_t pitch) {
+  constexpr uint64_t kMost = uint64_t{1} << 48;
+  uint64_t bytes;
+  return count && !__builtin_mul_overflow(count, pitch, &bytes) && bytes <= kMost;
+}
+
 template <class Box>
 bool worthAKernel(const Box& box, size_t bytes, size_t rows) {
   return VideoKernels::can(box) && (bytes >= kKernelMoves || rows >= kKernelRows);
@@ -59,6 +66,19 @@ Place Transfer::placeOf(const copy::Side& side, const copy::Shape& shape) const 
 }
 
 Place Transfer::placeOf(const copy::Fill& fill) const { return known_.placeOf(fill.base, extent(fill)); }
+
+// Sizes that kernels gave, which may be any.
+bool Transfer::reaches(const copy::Shape& shape) const {
+  const auto reached = [&](const copy::Side& side) {
+    return isBounded(shape.depth, side.slicePitch) && isBounded(shape.height, side.rowPitch) &&
+           isBounded(shape.width, 1) && placeOf(side, shape) != Place::Unknown;
+  };
+  return !shape.tiled() && reached(shape.destination) && reached(shape.source);
+}
+
+bool Transfer::reaches(const copy::Fill& fill) const {
+  return isBounded(fill.height, fill.pitch) && isBounded(fill.width, 1) && placeOf(fill) != Place::Unknown;
+}
 
 Place Transfer::found(Place place, const std::byte* start, size_t bytes) const {
   if (place != Place::Managed) return place;

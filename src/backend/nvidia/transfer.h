@@ -41,6 +41,9 @@ class Transfer {
   // Whether the CPU does it in a few microseconds, so that it need not be queued.
   bool isQuick(const copy::Shape& shape) const;
   bool isQuick(const copy::Fill& fill) const;
+  // Whether the GPU knows all of the memory, whatever the sizes are.
+  bool reaches(const copy::Shape& shape) const;
+  bool reaches(const copy::Fill& fill) const;
   // Whether all of it is one kernel's work, which can be sent; then what to send.
   bool isKernel(const copy::Shape& shape) const;
   bool isKernel(const copy::Fill& fill) const;

@@ -55,6 +55,26 @@ TEST(DeviceRuntime, EveryFunctionIsDefinedUnderEachOfItsNames) {
       }
 }
 
+TEST(DeviceRuntime, NativeCodeIsLinkedWithTheNamesAlone) {
+  const std::string text = std::string(kTop) + "// __cudaCDP2LaunchDeviceV2\n";
+  const std::string vendors = std::string(kTop) + "// __cudaCDP2Malloc __cuda_syscall_cnpv2Malloc\n";
+  const std::vector<std::string> texts = withDeviceRuntimeNames({text, vendors});
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0], text);
+  const Module module = linked(texts);
+  const Function* const f = named(module, "__cudaCDP2LaunchDeviceV2");
+  ASSERT_TRUE(f);
+  EXPECT_FALSE(f->isDeclaration);
+  EXPECT_EQ(texts[1].find(kDeviceRuntimeCall), std::string::npos);
+}
+
+TEST(DeviceRuntime, SymbolsMeanTheFunctionWhoseNameTheyAre) {
+  EXPECT_EQ(deviceCallNamed("__cudaCDP2LaunchDeviceV2_ptsz"), DeviceCall::LaunchDeviceV2);
+  EXPECT_EQ(deviceCallNamed("cudaGetParameterBuffer"), DeviceCall::GetParameterBuffer);
+  EXPECT_FALSE(deviceCallNamed("__cudaCDP2Launch"));
+  EXPECT_FALSE(deviceCallNamed("LaunchDeviceV2"));
+}
+
 TEST(DeviceRuntime, ParametersHaveTheSizesOfTheDeclaration) {
   const Module module = linked(withDeviceRuntime({std::string(kTop) + "// __cudaCDP2Memset3DAsync\n"}));
   const Function* const f = named(module, "__cudaCDP2Memset3DAsync");

@@ -96,7 +96,7 @@ Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const
   const uint64_t number = channel_.submitted() + 1;
   const size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   std::byte* const slot = slots_->start() + at;
-  grid.number = number;
+  if (!grid.number) grid.number = number;
   if (cooperative) {
     constexpr uint32_t kFreshWorkspace[4] = {};
     std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);

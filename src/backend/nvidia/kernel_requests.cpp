@@ -1,0 +1,215 @@
+#include "backend/nvidia/kernel_requests.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/device_runtime.h"
+#include "backend/nvidia/device.h"
+#include "backend/nvidia/gpu_kernel.h"
+#include "base/log.h"
+#include "copy/copy.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr size_t kRingBytes = kRequestPlaces * sizeof(KernelRequest);
+constexpr size_t kAtOnce = 256;  // requests, before others have their turn
+
+constexpr size_t kFunctions = 0
+#define VG_DEVICE_CALL(...) +1
+#include "ptx/device_runtime.inc"
+#undef VG_DEVICE_CALL
+    ;
+
+const KernelLimits& limitsOf(const ImageSource& source) {
+  static const KernelLimits defaults;
+  return source.limits ? *source.limits : defaults;
+}
+
+// Numbers that channels give grids by themselves are smaller.
+uint64_t nextNumber() {
+  static std::atomic<uint64_t> last{uint64_t{1} << 48};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
+
+class Source final : public ChildGrids::Source {
+ public:
+  Source(std::shared_ptr<KernelRequests> requests, FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs)
+      : requests_(std::move(requests)), faults_(faults), disabledTpcs_(disabledTpcs) {}
+
+  std::unique_ptr<Queue> makeQueue() override {
+    GpuDevice& device = requests_->device();
+    return device.childSender().makeQueue(device, disabledTpcs_);
+  }
+  std::byte* allocate(size_t bytes) override { return requests_->pieces().allocate(bytes); }
+  void release(std::byte* memory, size_t bytes) override { requests_->pieces().release(memory, bytes); }
+  FaultSink& faults() override { return faults_; }
+  const KernelLimits& limits() override { return requests_->limits(); }
+
+ private:
+  const std::shared_ptr<KernelRequests> requests_;
+  FaultSink& faults_;
+  const std::array<uint32_t, 4> disabledTpcs_;
+};
+
+}  // namespace
+
+// One request: a copy of the host's own, which the kernel cannot change any more.
+class RequestCaller final : public DeviceRuntimeCaller {
+ public:
+  RequestCaller(ParentGrid& parent, KernelRequest& request) : parent_(parent), request_(request) {}
+
+  bool sane() const {
+    return request_.block < product(parent_.shape_.grid) && request_.thread < product(parent_.shape_.block);
+  }
+
+ private:
+  const Traits& traits() const override { return parent_.requests_->device().traits(); }
+  const KernelLimits& limits() const override { return parent_.requests_->limits(); }
+  ChildGrids& children() override {
+    return ChildGrids::of(parent_.children_, [this] {
+      return std::make_unique<Source>(parent_.requests_, parent_.faults_, parent_.disabledTpcs_);
+    });
+  }
+  const char* kernelName() const override { return parent_.kernel_.name().c_str(); }
+  uint64_t block() const override { return request_.block; }
+  uint64_t thread() const override { return request_.block * product(parent_.shape_.block) + request_.thread; }
+  Kernel* kernelAt(uint64_t address) const override { return parent_.kernel_.launchable(address); }
+  CUresult permits(Kernel& kernel, const LaunchShape& shape) const override {
+    return static_cast<GpuKernel&>(kernel).permits(shape);
+  }
+  // The functions of the device put it where their first argument says.
+  void store(uint64_t address, const void* value, size_t bytes) override {
+    if (address != request_.arguments[0] || bytes > sizeof request_.answer || bytes % sizeof(uint32_t))
+      unreachable("an answer of %zu bytes to a kernel", bytes);
+    std::memcpy(request_.answer, value, bytes);
+    request_.answerWords = static_cast<uint32_t>(bytes / sizeof(uint32_t));
+  }
+  uint64_t addressOf(const char* text) const override { return parent_.requests_->shown(text); }
+  // The device's own malloc found nothing before it asked.
+  uint64_t allocate(uint64_t) override { return 0; }
+  RuntimeError release(uint64_t) override { return RuntimeError::NotSupported; }
+  bool reachable(const Command& command) const override {
+    const Transfer& transfer = parent_.requests_->device().transfer();
+    if (const auto* copy = std::get_if<CopyCommand>(&command)) return transfer.reaches(copy->shape);
+    return transfer.reaches(std::get<FillCommand>(command).fill);
+  }
+
+  ParentGrid& parent_;
+  KernelRequest& request_;
+};
+
+// --- ParentGrid ------------------------------------------------------------------------------------------------------
+
+ParentGrid::ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchShape& shape,
+                       FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs)
+    : number_(nextNumber()),
+      requests_(std::move(requests)),
+      kernel_(kernel),
+      shape_(shape),
+      faults_(faults),
+      disabledTpcs_(disabledTpcs) {
+  requests_->add(*this);
+}
+
+ParentGrid::~ParentGrid() { requests_->remove(*this); }
+
+bool ParentGrid::serve() { return requests_->serve(); }
+
+Point ParentGrid::finish() {
+  ChildGrids* const children = children_.exchange(nullptr, std::memory_order_acq_rel);
+  return children ? children->finish() : Point{};
+}
+
+// --- KernelRequests --------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<KernelRequests>> KernelRequests::create(GpuDevice& device, const ImageSource& source,
+                                                               const cubin::External& external) {
+  VG_TRY(const LaunchFunctions& functions, launchFunctions(static_cast<uint32_t>(device.traits().computeCapability)));
+  auto made = std::make_shared<KernelRequests>(device, source, functions);
+  VG_CHECK(made->make(source, external));
+  return made;
+}
+
+KernelRequests::KernelRequests(GpuDevice& device, const ImageSource& source, const LaunchFunctions& functions)
+    : device_(device),
+      functions_(functions),
+      limits_(limitsOf(source)),
+      code_(device, functions.code, "the device runtime of kernels"),
+      pieces_(device) {}
+
+KernelRequests::~KernelRequests() {
+  if (ring_) device_.unpin(reinterpret_cast<std::byte*>(ring_), kRingBytes);
+}
+
+CUresult KernelRequests::make(const ImageSource& source, const cubin::External& external) {
+  VG_TRY(std::byte* const ring, device_.pin(kRingBytes));
+  ring_ = reinterpret_cast<KernelRequest*>(ring);
+  VG_CHECK(pieces_.begin());
+  VG_CHECK(code_.place(source));
+  VG_CHECK(code_.fill(external, false));
+  const auto address = reinterpret_cast<uint64_t>(ring_);
+  VG_CHECK(device_.transfer().write(code_.addressOf(*functions_.ring), &address, sizeof address));
+  device_.codeChanged();
+  return CUDA_SUCCESS;
+}
+
+void KernelRequests::add(ParentGrid& parent) {
+  const std::lock_guard guard(mutex_);
+  parents_[parent.number()] = &parent;
+}
+
+void KernelRequests::remove(ParentGrid& parent) {
+  const std::lock_guard guard(mutex_);
+  parents_.erase(parent.number());
+}
+
+bool KernelRequests::serve() {
+  size_t count = 0;
+  for (; count < kAtOnce; ++count) {
+    KernelRequest& place = ring_[next_ % kRequestPlaces];
+    if (__atomic_load_n(&place.asked, __ATOMIC_ACQUIRE) != next_ + 1) break;
+    answer(place);
+    __atomic_store_n(&place.answered, ++next_, __ATOMIC_RELEASE);
+  }
+  return count;
+}
+
+// A grid ends after its last answer, and by the thread that answers: it is there until then.
+void KernelRequests::answer(KernelRequest& place) {
+  KernelRequest request = place;
+  request.answerWords = 0;
+  ParentGrid* parent = nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = parents_.find(request.grid); found != parents_.end()) parent = found->second;
+  }
+  const auto call = static_cast<ptx::DeviceCall>(request.function);
+  uint64_t result = 0;
+  if (!parent || request.function >= kFunctions || !RequestCaller(*parent, request).sane()) {
+    VG_LOG(Info, "a kernel asks for function %u of the device runtime as grid %#llx, block %llu: it is not answered",
+           request.function, static_cast<unsigned long long>(request.grid),
+           static_cast<unsigned long long>(request.block));
+    const bool pointer = call == ptx::DeviceCall::GetParameterBuffer || call == ptx::DeviceCall::GetParameterBufferV2;
+    result = pointer ? 0 : static_cast<uint64_t>(RuntimeError::NotSupported);
+  } else {
+    uint64_t arguments[kArgumentWords];
+    std::memcpy(arguments, request.arguments, sizeof arguments);
+    if (call == ptx::DeviceCall::Memcpy3DAsync) arguments[0] = reinterpret_cast<uint64_t>(request.pointed);
+    result = RequestCaller(*parent, request).call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
+  }
+  place.result = result;
+  place.answerWords = request.answerWords;
+  std::memcpy(place.answer, request.answer, sizeof place.answer);
+}
+
+uint64_t KernelRequests::shown(const char* text) {
+  std::byte*& place = texts_[text];
+  const size_t bytes = std::strlen(text) + 1;
+  if (!place && (place = pieces_.allocate(bytes))) std::memcpy(place, text, bytes);
+  return reinterpret_cast<uint64_t>(place);
+}
+
+}  // namespace vg::backend::nvidia

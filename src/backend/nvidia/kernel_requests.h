@@ -1,0 +1,95 @@
+// What kernels of one context ask of the host while they run: launches from kernels, and all else of CUDA's device
+// runtime. The functions that they call are ours (launch_functions.h); a ring of requests lies in pinned memory, and
+// the Watcher answers them in order while it waits for the grids that may ask (serve()). Nothing that a kernel writes
+// there is believed: grids, kernels, buffers and streams are looked up, sizes and places of copies checked.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include "backend/child_grids.h"
+#include "backend/nvidia/kernel_request.h"
+#include "backend/nvidia/launch_functions.h"
+#include "backend/nvidia/pinned_pieces.h"
+#include "backend/nvidia/placed_cubin.h"
+
+namespace vg::backend::nvidia {
+
+class GpuKernel;
+class KernelRequests;
+
+// A grid that may ask, from before it is sent until its end.
+class ParentGrid {
+ public:
+  ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchShape& shape,
+             FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs);
+  ~ParentGrid();
+  ParentGrid(const ParentGrid&) = delete;
+
+  // Of this process, and no other grid's: %gridid.
+  uint64_t number() const { return number_; }
+  // Answers what kernels of its context ask at present. True when there was something. One thread at a time.
+  bool serve();
+  // No thread of the grid runs any more. When the answer is reached, all that it launched is over. Called once.
+  Point finish();
+
+ private:
+  friend class KernelRequests;
+  friend class RequestCaller;
+
+  const uint64_t number_;
+  const std::shared_ptr<KernelRequests> requests_;
+  const GpuKernel& kernel_;
+  const LaunchShape shape_;
+  FaultSink& faults_;
+  const std::array<uint32_t, 4> disabledTpcs_;
+  std::atomic<ChildGrids*> children_{nullptr};
+};
+
+class KernelRequests {
+ public:
+  // Those of the source's context. `external` finds malloc and free.
+  static Result<std::shared_ptr<KernelRequests>> create(GpuDevice& device, const ImageSource& source,
+                                                        const cubin::External& external);
+  KernelRequests(GpuDevice& device, const ImageSource& source, const LaunchFunctions& functions);
+  KernelRequests(const KernelRequests&) = delete;
+  ~KernelRequests();
+
+  const LaunchFunctions& functions() const { return functions_; }
+  CUdeviceptr addressOf(ptx::DeviceCall call) const { return code_.addressOf(*functions_.find(call)); }
+  CUdeviceptr nobodyCalls() const { return code_.addressOf(*functions_.nobodyCalls); }
+
+  // Thread-safe, but for serve().
+  void add(ParentGrid& parent);
+  void remove(ParentGrid& parent);
+  bool serve();
+
+  // kRequestPlaces of them.
+  KernelRequest* ring() const { return ring_; }
+  GpuDevice& device() const { return device_; }
+  const KernelLimits& limits() const { return limits_; }
+  PinnedPieces& pieces() { return pieces_; }
+  // Where kernels can read it. 0 without memory.
+  uint64_t shown(const char* text);
+
+ private:
+  CUresult make(const ImageSource& source, const cubin::External& external);
+  void answer(KernelRequest& place);
+
+  GpuDevice& device_;
+  const LaunchFunctions& functions_;
+  const KernelLimits& limits_;
+  PlacedCubin code_;
+  PinnedPieces pieces_;
+  KernelRequest* ring_ = nullptr;  // kRequestPlaces
+  uint64_t next_ = 0;              // the request to answer; of serve()
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, ParentGrid*> parents_;       // by number; guarded by mutex_
+  std::unordered_map<std::string_view, std::byte*> texts_;  // of serve()
+};
+
+}  // namespace vg::backend::nvidia

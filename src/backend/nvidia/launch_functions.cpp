@@ -1,0 +1,72 @@
+#include "backend/nvidia/launch_functions.h"
+
+#include <array>
+#include <cstring>
+
+#include "backend/nvidia/kernel_request.h"
+#include "images/container.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+#include "backend/nvidia/launch_functions_code.inc"
+
+constexpr std::array kNames = {
+#define VG_DEVICE_CALL(name, ...) "vg" #name,
+#include "ptx/device_runtime.inc"
+#undef VG_DEVICE_CALL
+};
+
+Result<std::string> unpacked() {
+  images::Entry entry;
+  entry.kind = images::EntryKind::Cubin;
+  entry.compression = images::Compression::Zstd;
+  entry.payload = {reinterpret_cast<const char*>(kPackedWords), kPackedBytes};
+  entry.unpackedSize = kBuiltBytes;
+  return images::unpack(entry);
+}
+
+bool agrees(const cubin::Cubin& code) {
+  const cubin::Variable* const variable = code.variable("vgFingerprint");
+  if (!variable || variable->size != sizeof(uint64_t)) return false;
+  uint64_t value = 0;
+  const std::string_view bytes = code.contents(variable->section);
+  if (bytes.size() < variable->offset + sizeof value) return false;
+  std::memcpy(&value, bytes.data() + variable->offset, sizeof value);
+  return value == requestsFingerprint();
+}
+
+Result<LaunchFunctions> make() {
+  VG_TRY(std::string bytes, unpacked());
+  VG_TRY(cubin::Cubin code, cubin::parse(std::move(bytes)));
+  LaunchFunctions functions;
+  functions.code = std::make_shared<const cubin::Cubin>(std::move(code));
+  functions.ring = functions.code->variable("vgRing");
+  functions.nobodyCalls = functions.code->function("vgNobodyCalls");
+  const cubin::Kernel* const all = functions.code->kernel("vgKeep");
+  if (!agrees(*functions.code))
+    return fail(CUDA_ERROR_INVALID_IMAGE,
+                "scripts/gpu-kernels has not made the functions that launch from kernels anew");
+  bool whole = functions.ring && functions.ring->size == sizeof(uint64_t) && functions.nobodyCalls && all;
+  for (const char* const name : kNames) whole = whole && functions.code->function(name);
+  if (!whole) return fail(CUDA_ERROR_INVALID_IMAGE, "the functions that launch from kernels are not whole");
+  functions.registers = all->registers;
+  functions.stackBytes = all->stackBytes;
+  return functions;
+}
+
+}  // namespace
+
+const cubin::Function* LaunchFunctions::find(ptx::DeviceCall call) const {
+  return code->function(kNames[static_cast<size_t>(call)]);
+}
+
+Result<const LaunchFunctions&> launchFunctions(uint32_t architecture) {
+  if (architecture != kBuiltFor)
+    return unsupported("launches from kernels on GPUs of compute capability %u", architecture);
+  static const Result<LaunchFunctions>* const made = new Result<LaunchFunctions>(make());
+  if (!made->ok()) return made->error();
+  return made->value();
+}
+
+}  // namespace vg::backend::nvidia

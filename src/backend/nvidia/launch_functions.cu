@@ -1,0 +1,217 @@
+// The functions of CUDA's device runtime that kernels of real GPUs call; scripts/gpu-kernels makes
+// launch_functions_code.inc of them. Each lays its arguments in a place of a ring in memory of the host, says that they
+// are there, and waits until a thread of the host has answered (kernel_requests.h). They are named after the rows of
+// ptx/device_runtime.inc, with vg in front.
+#include <cstdint>
+
+#include "backend/nvidia/kernel_request.h"
+
+using namespace vg::backend::nvidia;
+
+namespace {
+
+enum Function : uint32_t {
+#define VG_DEVICE_CALL(name, ...) k##name,
+#include "ptx/device_runtime.inc"
+#undef VG_DEVICE_CALL
+};
+
+struct Dim3 {
+  uint32_t x, y, z;
+};
+struct Extent {
+  uint64_t width, height, depth;
+};
+struct Pitched {
+  uint64_t pointer, pitch, width, height;
+};
+
+}  // namespace
+
+// Where the ring is; written by the host.
+extern "C" __device__ KernelRequest* vgRing = nullptr;
+// Read by the host before it uses any of this.
+extern "C" __device__ uint64_t vgFingerprint = requestsFingerprint();
+
+namespace {
+
+// Requests so far, and how often each place has been left.
+__device__ unsigned long long requests;
+__device__ uint64_t turns[kRequestPlaces];
+
+__device__ uint64_t read(const uint64_t* from) {
+  uint64_t value;
+  asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+}
+__device__ void write(uint64_t* to, uint64_t value) {
+  asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
+__device__ void await(const uint64_t* word, uint64_t value) {
+#pragma unroll 1
+  for (int round = 0; read(word) != value; ++round)
+    if (round > 4) __nanosleep(200);
+}
+
+__device__ uint64_t gridNumber() {
+  uint64_t number;
+  asm("mov.u64 %0, %%gridid;" : "=l"(number));
+  return number;
+}
+
+// Not part of each function: they are long.
+__device__ __noinline__ uint64_t takePlace(uint32_t function) {
+  const uint64_t number = atomicAdd(&requests, 1ull);
+  KernelRequest& place = vgRing[number % kRequestPlaces];
+  await(&turns[number % kRequestPlaces], number / kRequestPlaces);
+  place.grid = gridNumber();
+  place.block = blockIdx.x + uint64_t{gridDim.x} * (blockIdx.y + uint64_t{gridDim.y} * blockIdx.z);
+  place.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  place.function = function;
+  return number;
+}
+// What the thread wrote before, and saw, its child sees too.
+__device__ __noinline__ uint64_t awaitAnswer(uint64_t number) {
+  KernelRequest& place = vgRing[number % kRequestPlaces];
+  __threadfence_system();
+  write(&place.asked, number + 1);
+  await(&place.answered, number + 1);
+  return __ldcv(&place.result);
+}
+
+// A place of the ring while one thread has it.
+class Request {
+ public:
+  __device__ explicit Request(uint32_t function)
+      : number_(takePlace(function)), place_(vgRing[number_ % kRequestPlaces]) {}
+  __device__ ~Request() { write(&turns[number_ % kRequestPlaces], number_ / kRequestPlaces + 1); }
+
+  // One behind the other, as C would lay them out.
+  template <class T>
+  __device__ void put(const T& argument) {
+    bytes_ = (bytes_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    *reinterpret_cast<T*>(reinterpret_cast<char*>(place_.arguments) + bytes_) = argument;
+    bytes_ += sizeof(T);
+  }
+  __device__ void putPointed(const uint64_t* from) {
+#pragma unroll 1
+    for (int i = 0; i < kPointedWords; ++i) place_.pointed[i] = from[i];
+  }
+  __device__ uint64_t answer() { return awaitAnswer(number_); }
+  __device__ void store(uint32_t* to) const {
+    const uint32_t words = __ldcv(&place_.answerWords);
+#pragma unroll 1
+    for (uint32_t i = 0; i < words; ++i) to[i] = __ldcv(&place_.answer[i]);
+  }
+
+ private:
+  const uint64_t number_;
+  KernelRequest& place_;
+  uint32_t bytes_ = 0;
+};
+
+template <class... Arguments>
+__device__ uint64_t ask(Function function, Arguments... arguments) {
+  Request request(function);
+  (request.put(arguments), ...);
+  return request.answer();
+}
+// Of functions whose first argument says where their answer goes.
+template <class... Arguments>
+__device__ uint32_t askFor(Function function, uint64_t to, Arguments... arguments) {
+  Request request(function);
+  request.put(to);
+  (request.put(arguments), ...);
+  const auto error = static_cast<uint32_t>(request.answer());
+  request.store(reinterpret_cast<uint32_t*>(to));
+  return error;
+}
+
+}  // namespace
+
+#define VG_FUNCTION(type, name, parameters, how, ...) \
+  extern "C" __device__ __noinline__ type vg##name parameters { return static_cast<type>(how(k##name, ##__VA_ARGS__)); }
+
+VG_FUNCTION(uint32_t, DeviceGetAttribute, (uint64_t to, uint32_t which, uint32_t device), askFor, to, which, device)
+VG_FUNCTION(uint32_t, DeviceGetLimit, (uint64_t to, uint32_t which), askFor, to, which)
+VG_FUNCTION(uint32_t, DeviceGetCacheConfig, (uint64_t to), askFor, to)
+VG_FUNCTION(uint32_t, DeviceGetSharedMemConfig, (uint64_t to), askFor, to)
+VG_FUNCTION(uint32_t, GetLastError, (), ask)
+VG_FUNCTION(uint32_t, PeekAtLastError, (), ask)
+VG_FUNCTION(uint64_t, GetErrorString, (uint32_t error), ask, error)
+VG_FUNCTION(uint64_t, GetErrorName, (uint32_t error), ask, error)
+VG_FUNCTION(uint32_t, GetDeviceCount, (uint64_t to), askFor, to)
+VG_FUNCTION(uint32_t, GetDevice, (uint64_t to), askFor, to)
+VG_FUNCTION(uint32_t, RuntimeGetVersion, (uint64_t to), askFor, to)
+VG_FUNCTION(uint32_t, StreamCreateWithFlags, (uint64_t to, uint32_t flags), askFor, to, flags)
+VG_FUNCTION(uint32_t, StreamDestroy, (uint64_t stream), ask, stream)
+VG_FUNCTION(uint32_t, StreamWaitEvent, (uint64_t stream, uint64_t event, uint32_t flags), ask, stream, event, flags)
+VG_FUNCTION(uint32_t, EventCreateWithFlags, (uint64_t to, uint32_t flags), askFor, to, flags)
+VG_FUNCTION(uint32_t, EventRecord, (uint64_t event, uint64_t stream), ask, event, stream)
+VG_FUNCTION(uint32_t, EventRecordWithFlags, (uint64_t event, uint64_t stream, uint32_t flags), ask, event, stream,
+            flags)
+VG_FUNCTION(uint32_t, EventDestroy, (uint64_t event), ask, event)
+VG_FUNCTION(uint32_t, FuncGetAttributes, (uint64_t to, uint64_t kernel), askFor, to, kernel)
+VG_FUNCTION(uint32_t, OccupancyMaxActiveBlocksPerMultiprocessor,
+            (uint64_t to, uint64_t kernel, uint32_t threads, uint64_t shared), askFor, to, kernel, threads, shared)
+VG_FUNCTION(uint32_t, OccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+            (uint64_t to, uint64_t kernel, uint32_t threads, uint64_t shared, uint32_t flags), askFor, to, kernel,
+            threads, shared, flags)
+VG_FUNCTION(uint32_t, MemcpyAsync, (uint64_t to, uint64_t from, uint64_t bytes, uint32_t kind, uint64_t stream), ask,
+            to, from, bytes, kind, stream)
+VG_FUNCTION(uint32_t, Memcpy2DAsync,
+            (uint64_t to, uint64_t toPitch, uint64_t from, uint64_t fromPitch, uint64_t width, uint64_t height,
+             uint32_t kind, uint64_t stream),
+            ask, to, toPitch, from, fromPitch, width, height, kind, stream)
+VG_FUNCTION(uint32_t, MemsetAsync, (uint64_t to, uint32_t value, uint64_t bytes, uint64_t stream), ask, to, value,
+            bytes, stream)
+VG_FUNCTION(uint32_t, Memset2DAsync,
+            (uint64_t to, uint64_t pitch, uint32_t value, uint64_t width, uint64_t height, uint64_t stream), ask, to,
+            pitch, value, width, height, stream)
+VG_FUNCTION(uint32_t, Memset3DAsync, (Pitched to, uint32_t value, Extent extent, uint64_t stream), ask, to, value,
+            extent, stream)
+VG_FUNCTION(uint64_t, GetParameterBuffer, (uint64_t alignment, uint64_t bytes), ask, alignment, bytes)
+VG_FUNCTION(uint64_t, GetParameterBufferV2, (uint64_t kernel, Dim3 grid, Dim3 block, uint32_t shared), ask, kernel,
+            grid, block, shared)
+VG_FUNCTION(uint32_t, LaunchDevice,
+            (uint64_t kernel, uint64_t parameters, Dim3 grid, Dim3 block, uint32_t shared, uint64_t stream), ask,
+            kernel, parameters, grid, block, shared, stream)
+VG_FUNCTION(uint32_t, LaunchDeviceV2, (uint64_t parameters, uint64_t stream), ask, parameters, stream)
+
+extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint64_t stream) {
+  Request request(kMemcpy3DAsync);
+  request.put(what);
+  request.put(stream);
+  request.putPointed(reinterpret_cast<const uint64_t*>(what));
+  return static_cast<uint32_t>(request.answer());
+}
+
+// The heap is malloc's. The host notes the error when there is none left.
+extern "C" __device__ __noinline__ uint32_t vgMalloc(uint64_t to, uint64_t bytes) {
+  if (void* const memory = bytes ? malloc(bytes) : nullptr) {
+    *reinterpret_cast<void**>(to) = memory;
+    return 0;
+  }
+  return static_cast<uint32_t>(ask(kMalloc, to, bytes));
+}
+extern "C" __device__ __noinline__ uint32_t vgFree(uint64_t memory) {
+  free(reinterpret_cast<void*>(memory));
+  return 0;
+}
+
+// In the place of what the vendor's device runtime asks of its driver, which nothing calls any more.
+extern "C" __device__ __noinline__ void vgNobodyCalls() { __trap(); }
+
+// Nobody launches it; it calls them all, so that it needs what they need.
+extern "C" __global__ void vgKeep(uint64_t a, uint32_t b, Dim3 c, Pitched d, Extent e) {
+  vgDeviceGetAttribute(a, b, b), vgDeviceGetLimit(a, b), vgDeviceGetCacheConfig(a), vgDeviceGetSharedMemConfig(a);
+  vgGetLastError(), vgPeekAtLastError(), vgGetErrorString(b), vgGetErrorName(b), vgGetDeviceCount(a), vgGetDevice(a);
+  vgRuntimeGetVersion(a), vgStreamCreateWithFlags(a, b), vgStreamDestroy(a), vgStreamWaitEvent(a, a, b);
+  vgEventCreateWithFlags(a, b), vgEventRecord(a, a), vgEventRecordWithFlags(a, a, b), vgEventDestroy(a);
+  vgFuncGetAttributes(a, a), vgOccupancyMaxActiveBlocksPerMultiprocessor(a, a, b, a);
+  vgOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(a, a, b, a, b), vgMemcpyAsync(a, a, a, b, a);
+  vgMemcpy2DAsync(a, a, a, a, a, a, b, a), vgMemsetAsync(a, b, a, a), vgMemset2DAsync(a, a, b, a, a, a);
+  vgMemset3DAsync(d, b, e, a), vgGetParameterBuffer(a, a), vgGetParameterBufferV2(a, c, c, b);
+  vgLaunchDevice(a, a, c, c, b, a), vgLaunchDeviceV2(a, a), vgMemcpy3DAsync(a, a), vgMalloc(a, a), vgFree(a);
+  vgNobodyCalls();
+}

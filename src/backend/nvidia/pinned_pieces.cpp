@@ -1,0 +1,58 @@
+#include "backend/nvidia/pinned_pieces.h"
+
+#include "backend/nvidia/device.h"
+
+namespace vg::backend::nvidia {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{1} << 20;
+
+}  // namespace
+
+PinnedPieces::~PinnedPieces() {
+  for (std::byte* const block : blocks_) device_.unpin(block, kBlockBytes);
+}
+
+// Sizes of a class double.
+size_t PinnedPieces::classOf(size_t bytes) {
+  size_t number = 0;
+  while (kSmallest << number < bytes) ++number;
+  return number;
+}
+
+CUresult PinnedPieces::begin() {
+  const std::lock_guard guard(mutex_);
+  return blocks_.empty() ? addBlock() : CUDA_SUCCESS;
+}
+
+// Requires: mutex_ is held.
+CUresult PinnedPieces::addBlock() {
+  if (blocks_.size() == kMostBlocks)
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "parameters of launches from kernels fill %zu MiB", kMostBlocks);
+  VG_TRY(std::byte* const block, device_.pin(kBlockBytes));
+  blocks_.push_back(block);
+  used_ = 0;
+  return CUDA_SUCCESS;
+}
+
+std::byte* PinnedPieces::allocate(size_t bytes) {
+  if (bytes > kMostBytes) return nullptr;
+  const size_t number = classOf(bytes), rounded = kSmallest << number;
+  const std::lock_guard guard(mutex_);
+  if (!free_[number].empty()) {
+    std::byte* const piece = free_[number].back();
+    free_[number].pop_back();
+    return piece;
+  }
+  if ((blocks_.empty() || used_ + rounded > kBlockBytes) && addBlock() != CUDA_SUCCESS) return nullptr;
+  std::byte* const piece = blocks_.back() + used_;
+  used_ += rounded;
+  return piece;
+}
+
+void PinnedPieces::release(std::byte* piece, size_t bytes) {
+  const std::lock_guard guard(mutex_);
+  free_[classOf(bytes)].push_back(piece);
+}
+
+}  // namespace vg::backend::nvidia

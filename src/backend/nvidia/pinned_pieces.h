@@ -1,0 +1,42 @@
+// Small pieces of page-locked memory of the host, which the GPU and the host both read and write: parameters of
+// launches from kernels. A piece that was given back serves the next of its size. Thread-safe.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice;
+
+class PinnedPieces {
+ public:
+  explicit PinnedPieces(GpuDevice& device) : device_(device) {}
+  PinnedPieces(const PinnedPieces&) = delete;
+  ~PinnedPieces();
+
+  // Takes memory for the first ones, so that they need no call of the driver.
+  CUresult begin();
+  // 256-byte aligned. Null when there is no more, or for more than kMostBytes.
+  std::byte* allocate(size_t bytes);
+  // Of an allocation of so many bytes.
+  void release(std::byte* piece, size_t bytes);
+
+  static constexpr size_t kMostBytes = 65536;
+
+ private:
+  static constexpr size_t kSmallest = 256, kClasses = 9, kMostBlocks = 256;
+  static size_t classOf(size_t bytes);
+  CUresult addBlock();
+
+  GpuDevice& device_;
+  std::mutex mutex_;                                    // guards all below
+  std::array<std::vector<std::byte*>, kClasses> free_;  // by class
+  std::vector<std::byte*> blocks_;                      // each kBlockBytes
+  size_t used_ = 0;                                     // bytes of the last block
+};
+
+}  // namespace vg::backend::nvidia

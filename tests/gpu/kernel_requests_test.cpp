@@ -1,0 +1,283 @@
+// Launches from kernels on the fake GPU. Its hardware runs one grid at a time, so that a child never runs before its
+// parent has ended, however long the host would wait for it; the test asks as functions of the device would.
+#include "backend/nvidia/kernel_requests.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernel_services.h"
+#include "backend/queue.h"
+#include "base/spin.h"
+#include "gpu/fake_gpu.h"
+
+namespace vg::testing {
+namespace {
+
+using namespace backend::nvidia;
+using ptx::DeviceCall;
+
+constexpr size_t kWindow = 16 << 20;
+constexpr uint64_t kTail = 3;
+
+// A program with the vendor's device runtime linked in, which "parent" calls; it takes the address of "child".
+cubin::Cubin launchingModule() {
+  cubin::Cubin c;
+  c.architecture = 90;
+  c.sections = {{".text.parent", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
+                {".text.child", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
+                {".text.vendors", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
+                {".nv.constant3", cubin::Kind::Constant, 3, cubin::kNone, 8, 8}};
+  c.bytes.assign(3 * 128 + 8, '\0');
+  c.fileOffsets = {0, 128, 256, 384};
+  c.symbols = {{"", cubin::kNone, 0, false, false},
+               {"child", 1, 0, false, false},
+               {"__cudaCDP2LaunchDeviceV2", 2, 0, false, false},
+               {"__cuda_syscall_cnpv2LaunchDeviceV2", cubin::kNone, 0, true, false}};
+  c.relocations = {{{0, 2, 2, 0, false}}, {}, {{0, 2, 3, 0, false}}, {{0, 2, 1, 0, false}}};
+  c.externals = {"__cuda_syscall_cnpv2LaunchDeviceV2"};
+  for (const uint32_t section : {0u, 1u}) {
+    cubin::Kernel kernel;
+    kernel.name = section ? "child" : "parent";
+    kernel.section = section;
+    kernel.registers = 16;
+    kernel.reservedBytes = 0x400;
+    kernel.parameters = {{0, 4}};
+    kernel.parameterBase = kDriverWords;
+    kernel.parameterBytes = 4;
+    kernel.bank0Bytes = kDriverWords + 4;
+    kernel.maxThreads = 128;
+    c.kernels.push_back(kernel);
+  }
+  return c;
+}
+
+struct Sink final : backend::FaultSink {
+  void report(CUresult error, const char*) noexcept override { seen = error; }
+  CUresult state() const noexcept override { return seen; }
+  std::atomic<CUresult> seen{CUDA_SUCCESS};
+};
+
+struct Requests : ::testing::Test {
+  Requests() {
+    void* const raw = mmap(nullptr, 2 * kWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
+    EXPECT_EQ(device->memory().commit(window, kWindow), CUDA_SUCCESS);
+    device->showToHost(window, kWindow);
+    source.native = std::make_shared<const cubin::Cubin>(launchingModule());
+    source.limits = &limits;
+    source.memoryOwner = this;
+    source.allocate = [](void* owner, size_t bytes, size_t alignment) -> Result<CUdeviceptr> {
+      auto& self = *static_cast<Requests*>(owner);
+      const size_t at = (self.used + alignment - 1) / alignment * alignment;
+      if (at + bytes > kWindow) return CUDA_ERROR_OUT_OF_MEMORY;
+      self.used = at + bytes;
+      return reinterpret_cast<CUdeviceptr>(self.window + at);
+    };
+    source.release = [](void*, CUdeviceptr) {};
+    image = must(device->load(source, {}));
+    parent = static_cast<GpuKernel*>(must(image->kernel("parent")));
+    child = static_cast<GpuKernel*>(must(image->kernel("child")));
+    queue = device->createQueue(0, nullptr);
+  }
+
+  // --- What a kernel does, on the hardware's thread -------------------------------------------------------------
+
+  template <class... Arguments>
+  uint64_t ask(DeviceCall function, Arguments... arguments) {
+    KernelRequest& place = parent->requests()->ring()[asked % kRequestPlaces];
+    place.grid = grid;
+    place.block = block;
+    place.thread = 0;
+    place.function = static_cast<uint32_t>(function);
+    size_t bytes = 0;
+    [[maybe_unused]] const auto put = [&](auto argument) {
+      bytes = (bytes + alignof(decltype(argument)) - 1) / alignof(decltype(argument)) * alignof(decltype(argument));
+      std::memcpy(reinterpret_cast<std::byte*>(place.arguments) + bytes, &argument, sizeof argument);
+      bytes += sizeof argument;
+    };
+    (put(arguments), ...);
+    __atomic_store_n(&place.asked, ++asked, __ATOMIC_RELEASE);
+    EXPECT_TRUE(spinUntil([&] { return __atomic_load_n(&place.answered, __ATOMIC_ACQUIRE) == asked; }, 10'000'000'000));
+    return place.result;
+  }
+  uint32_t answerOf(uint64_t request) { return parent->requests()->ring()[(request - 1) % kRequestPlaces].answer[0]; }
+  struct Dim3 {
+    uint32_t x, y, z;
+  };
+  uint64_t buffer(uint64_t kernel, uint32_t threads = 1) {
+    return ask(DeviceCall::GetParameterBufferV2, kernel, Dim3{1, 1, 1}, Dim3{threads, 1, 1}, uint32_t{0});
+  }
+  uint64_t launchChild(uint32_t value, uint64_t stream = 0) {
+    const uint64_t parameters = buffer(child->address());
+    EXPECT_NE(parameters, 0u);
+    if (!parameters) return ~uint64_t{0};
+    std::memcpy(reinterpret_cast<void*>(parameters), &value, sizeof value);
+    return ask(DeviceCall::LaunchDeviceV2, parameters, stream);
+  }
+  uint32_t play(const FakeGrid& running, const FakeTranslate& translate) {
+    const bool ours = child && (running.program == child->address() || running.program == parent->address());
+    if (!ours) return moveBoxes(running, translate);
+    if (running.program == child->address()) {
+      ran.push_back(running.parameter<uint32_t>(0));
+      return 0;
+    }
+    std::memcpy(&grid, running.bank0 + 0x30, sizeof grid);
+    asParent(running.parameter<uint32_t>(0));
+    return 0;
+  }
+
+  // --- What the host does ---------------------------------------------------------------------------------------
+
+  struct Record : backend::LaunchRecord {
+    uint32_t value;
+  };
+  void launch(GpuKernel* kernel, uint32_t value, uint64_t number) {
+    auto record = std::make_unique<Record>();
+    record->kernel = kernel;
+    record->value = value;
+    record->parameters = reinterpret_cast<const std::byte*>(&record->value);
+    record->release = [](backend::LaunchRecord* one) { delete static_cast<Record*>(one); };
+    ASSERT_EQ(kernel->prepare(record->shape), CUDA_SUCCESS);
+    const backend::Command command = backend::LaunchCommand{record.release(), &sink};
+    ASSERT_EQ(queue->submit(&command, 1, {timeline, zero + number}), CUDA_SUCCESS);
+  }
+  void runParent() {
+    launch(parent, 0, 1);
+    ASSERT_TRUE(timeline->waitFor(zero + 1, 20'000'000'000));
+  }
+
+  uint64_t asked = 0, grid = 0, block = 0;
+  std::function<void(uint32_t)> asParent;
+  std::vector<uint32_t> ran;
+  FakeGpu fake{[this] {
+    FakeDriver::Description description;
+    description.program = [this](const FakeGrid& running, const FakeTranslate& translate) {
+      return play(running, translate);
+    };
+    return description;
+  }()};
+  GpuDevice* const device = keptDevice(fake);
+  std::byte* window = nullptr;
+  size_t used = 0;
+  backend::KernelLimits limits;
+  backend::ImageSource source;
+  Sink sink;
+  std::unique_ptr<backend::Image> image;
+  GpuKernel *parent = nullptr, *child = nullptr;
+  std::unique_ptr<backend::Queue> queue;
+  Timeline* const timeline = Timeline::create();
+  const uint64_t zero = timeline->value();
+};
+
+TEST_F(Requests, OursTakeThePlaceOfTheVendorsFunctions) {
+  ASSERT_TRUE(parent->requests());
+  EXPECT_FALSE(child->requests());
+  uint64_t called;
+  std::memcpy(&called, reinterpret_cast<const void*>(parent->address()), sizeof called);
+  EXPECT_EQ(called, parent->requests()->addressOf(DeviceCall::LaunchDeviceV2));
+}
+
+TEST_F(Requests, ChildrenRunBeforeWhatFollowsTheirParent) {
+  asParent = [this](uint32_t value) {
+    EXPECT_EQ(launchChild(value + 9, kTail), 0u);
+    for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(launchChild(value + i), 0u);
+  };
+  launch(parent, 1, 1);
+  launch(child, 20, 2);
+  launch(parent, 31, 3);
+  launch(child, 50, 4);
+  ASSERT_TRUE(timeline->waitFor(zero + 4, 20'000'000'000));
+  EXPECT_EQ(ran, (std::vector<uint32_t>{1, 2, 3, 10, 20, 31, 32, 33, 40, 50}));
+  EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Requests, MoreThanChannelsTakeAtOnceHoldUpNobody) {
+  constexpr uint32_t kMany = 1500;
+  asParent = [this](uint32_t) {
+    for (uint32_t i = 0; i < kMany; ++i) {
+      block = 0;
+      ASSERT_EQ(launchChild(i), 0u);
+    }
+  };
+  runParent();
+  ASSERT_EQ(ran.size(), kMany);
+  for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(ran[i], i);
+}
+
+TEST_F(Requests, TailLaunchesHaveALimit) {
+  limits.pendingLaunches = 5;
+  asParent = [this](uint32_t) {
+    for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(launchChild(i, kTail), 0u);
+    EXPECT_EQ(launchChild(5, kTail), 69u);
+    EXPECT_EQ(ask(DeviceCall::GetLastError), 69u);
+    EXPECT_EQ(ask(DeviceCall::GetLastError), 0u);
+  };
+  runParent();
+  EXPECT_EQ(ran.size(), 5u);
+}
+
+TEST_F(Requests, NothingThatAKernelSaysIsBelieved) {
+  asParent = [this](uint32_t) {
+    EXPECT_EQ(buffer(12345), 0u);
+    EXPECT_EQ(ask(DeviceCall::GetLastError), 98u);
+    EXPECT_EQ(buffer(child->address(), 129), 0u);
+    EXPECT_EQ(ask(DeviceCall::GetLastError), 9u);
+    EXPECT_EQ(ask(DeviceCall::LaunchDeviceV2, uint64_t{4096}, uint64_t{0}), 1u);
+    const uint64_t parameters = buffer(child->address());
+    EXPECT_EQ(ask(DeviceCall::LaunchDeviceV2, parameters, uint64_t{0x7000}), 400u);
+    EXPECT_EQ(ask(DeviceCall::StreamDestroy, uint64_t{0x7000}), 400u);
+    EXPECT_EQ(ask(DeviceCall::EventDestroy, uint64_t{77}), 400u);
+    EXPECT_EQ(ask(static_cast<DeviceCall>(1000)), 801u);
+    block = 1;  // the grid has one
+    EXPECT_EQ(buffer(child->address()), 0u);
+    block = 0;
+    grid += 7;
+    EXPECT_EQ(ask(DeviceCall::LaunchDeviceV2, uint64_t{4096}, uint64_t{0}), 801u);
+  };
+  runParent();
+  EXPECT_TRUE(ran.empty());
+  EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Requests, AnswersComeWithTheirWords) {
+  asParent = [this](uint32_t) {
+    EXPECT_EQ(ask(DeviceCall::DeviceGetAttribute, uint64_t{64}, uint32_t{CU_DEVICE_ATTRIBUTE_WARP_SIZE}, uint32_t{0}),
+              0u);
+    EXPECT_EQ(answerOf(asked), 32u);
+    EXPECT_EQ(ask(DeviceCall::FuncGetAttributes, uint64_t{64}, child->address()), 0u);
+    EXPECT_EQ(parent->requests()->ring()[(asked - 1) % kRequestPlaces].answerWords, 14u);
+    EXPECT_EQ(parent->requests()->ring()[(asked - 1) % kRequestPlaces].answer[6], 128u);
+    EXPECT_STREQ(reinterpret_cast<const char*>(ask(DeviceCall::GetErrorName, uint32_t{9})),
+                 "cudaErrorInvalidConfiguration");
+    EXPECT_EQ(ask(DeviceCall::Malloc, uint64_t{64}, uint64_t{0}), 1u);
+    EXPECT_EQ(ask(DeviceCall::Malloc, uint64_t{64}, uint64_t{1} << 40), 2u);
+  };
+  runParent();
+}
+
+TEST_F(Requests, CopiesOfMemoryThatTheDeviceDoesNotKnowAreFaults) {
+  static char pageable[64] = "untouched";
+  asParent = [this](uint32_t) {
+    EXPECT_EQ(ask(DeviceCall::MemsetAsync, reinterpret_cast<uint64_t>(pageable), 1, uint64_t{9}, uint64_t{0}), 0u);
+  };
+  runParent();
+  EXPECT_EQ(sink.seen, CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_STREQ(pageable, "untouched");
+}
+
+TEST_F(Requests, BoxesThatFitNoMemoryAreFaultsToo) {
+  const auto inside = reinterpret_cast<uint64_t>(window);
+  asParent = [this, inside](uint32_t) {
+    EXPECT_EQ(ask(DeviceCall::Memset2DAsync, inside, uint64_t{1} << 63, 1, uint64_t{8}, uint64_t{3}, uint64_t{0}), 0u);
+  };
+  runParent();
+  EXPECT_EQ(sink.seen, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+}  // namespace
+}  // namespace vg::testing
