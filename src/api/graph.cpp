@@ -110,6 +110,7 @@ CUresult cuGraphDestroyNode(const Call&, CUgraphNode hNode) {
   const graphs::Lock lock;
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   if (node.graph().hasMemoryNodes()) return unsupported("a node of a graph with memory nodes cannot be removed");
+  if (graphs::updatable(node)) return unsupported("a node that kernels may change cannot be removed");
   node.graph().remove(node);
   return CUDA_SUCCESS;
 }

@@ -50,12 +50,6 @@ CUresult set(CUgraphExec exec, CUgraphNode handle, Describe describe) {
   return found.exec->set(*found.node, std::move(params));
 }
 
-CUresult checkExec(CUgraphExec handle) {
-  const graphs::Lock lock;
-  VG_CHECK(graph_execs::find(handle));
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 CUresult cuGraphInstantiateWithFlags(const Call&, CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
@@ -88,15 +82,19 @@ CUresult cuGraphInstantiateWithParams(const Call& call, CUgraphExec* phGraphExec
   if (!phGraphExec) return isNull("phGraphExec");
   if (instantiateParams->flags & ~kFlags)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(instantiateParams->flags));
-  if (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
-    VG_CHECK(call.resolve(instantiateParams->hUploadStream));
+  Stream* upload = nullptr;
+  if (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) {
+    VG_TRY(Stream & stream, call.resolve(instantiateParams->hUploadStream));
+    upload = &stream;
+  }
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(hGraph));
   const graph_execs::Instantiated made = graph_execs::instantiate(graph, instantiateParams->flags);
   instantiateParams->result_out = made.result;
   if (made.culprit) instantiateParams->hErrNode_out = made.culprit->handle();
-  if (made.exec) *phGraphExec = made.exec->handle();
-  return made.error;
+  if (!made.exec) return made.error;
+  *phGraphExec = made.exec->handle();
+  return upload ? made.exec->upload(*upload) : CUDA_SUCCESS;
 }
 
 CUresult cuGraphExecDestroy(const Call&, CUgraphExec hGraphExec) {
@@ -115,13 +113,13 @@ CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* fl
   return CUDA_SUCCESS;
 }
 
-// Everything is where it is needed already.
 CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
   if (stream.captured()) [[unlikely]]
     return core::capture::refuse(stream, "cuGraphUpload");
-  VG_CHECK(checkExec(hGraph));
-  return stream.context().state();
+  const graphs::Lock lock;
+  VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
+  return exec.upload(stream);
 }
 
 // The vendor's driver makes no child graph of a launch that is captured, but ends the capture, whatever is launched.
@@ -140,6 +138,8 @@ CUresult cuGraphExecUpdate_v2(const Call&, CUgraphExec hGraphExec, CUgraph hGrap
   if (resultInfo) *resultInfo = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
   VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
   VG_TRY(Graph & graph, graphs::find(hGraph));
+  if (graph.hasUpdatableNodes() || exec.image().hasUpdatableNodes())
+    return unsupported("an update of a graph with nodes that kernels may change");
   const graph_update::Verdict verdict = exec.update(graph);
   if (resultInfo) {
     resultInfo->result = verdict.result;

@@ -138,6 +138,7 @@ CUresult cuGraphKernelNodeCopyAttributes(const Call&, CUgraphNode dst, CUgraphNo
   const graphs::Lock lock;
   VG_TRY(KernelNode & to, find<KernelNode>(dst));
   VG_TRY(KernelNode & from, find<KernelNode>(src));
+  if (to.updatable || from.updatable) return unsupported("attributes of a node that kernels may change");
   to.attributes = from.attributes;
   return CUDA_SUCCESS;
 }

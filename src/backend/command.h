@@ -14,6 +14,8 @@
 namespace vg::backend {
 
 class Kernel;
+class UpdatableNode;
+struct GraphRun;
 
 struct LaunchShape {
   uint32_t grid[3] = {1, 1, 1};   // blocks
@@ -31,6 +33,8 @@ struct LaunchRecord {
   LaunchShape shape;
   const std::byte* parameters = nullptr;  // parameterBytes() bytes in C layout, 256-byte aligned
   void (*release)(LaunchRecord*) = nullptr;
+  GraphRun* graph = nullptr;      // of a kernel node that may ask for the graph it runs in (graph_run.h)
+  UpdatableNode* node = nullptr;  // says what is launched in place of this record (updatable_node.h)
 };
 
 // Where asynchronous errors of a context go: the first device fault sticks. Lives as long as the process.

@@ -109,6 +109,11 @@ class Kernel {
   // True when a launch of this shape is sure to end soon and waits for nobody: core may run it on the calling thread.
   // Requires: prepare(shape) succeeded.
   virtual bool inlineSafe(const LaunchShape& shape) const = 0;
+  // What its code may ask of the device runtime.
+  struct Calls {
+    bool launchesKernels = false, launchesGraphs = false, updatesNodes = false;
+  };
+  virtual Calls calls() { return {}; }
 };
 
 // Code and variables of one module in one context.

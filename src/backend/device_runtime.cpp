@@ -51,12 +51,7 @@ LaunchShape shapeOf(const Dim3& grid, const Dim3& block, uint32_t dynamicShared)
 
 template <class Act>
 auto DeviceRuntimeCaller::critical(Act act) {
-  struct Guard {
-    explicit Guard(DeviceRuntimeCaller& of) : caller(of) { caller.beginCritical(); }
-    ~Guard() { caller.endCritical(); }
-    DeviceRuntimeCaller& caller;
-  };
-  const Guard guard(*this);
+  const Critical guard(*this);
   return act(children());
 }
 
@@ -310,6 +305,12 @@ uint64_t DeviceRuntimeCaller::call(DeviceCall which, Arguments arguments) {
     case DeviceCall::Memset2DAsync:
     case DeviceCall::Memset3DAsync:
       return noted(copy(which, arguments));
+    case DeviceCall::GraphLaunch:
+    case DeviceCall::GraphKernelNodeSetParam:
+    case DeviceCall::GraphKernelNodeSetEnabled:
+    case DeviceCall::GraphKernelNodeSetGridDim:
+    case DeviceCall::GraphKernelNodeUpdatesApply:
+      return noted(callGraphs(which, arguments));
   }
   VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which there is not", kernelName(),
          static_cast<uint32_t>(which));

@@ -5,6 +5,7 @@
 #include "backend/child_grids.h"
 #include "backend/device.h"
 #include "backend/device_arguments.h"
+#include "backend/graph_run.h"
 #include "ptx/device_runtime.h"
 
 namespace vg::backend {
@@ -41,10 +42,19 @@ class DeviceRuntimeCaller {
   // The heap of malloc: the memory, 0 when there is none; ends the launch for what is no memory of it.
   virtual uint64_t allocate(uint64_t bytes) = 0;
   virtual RuntimeError release(uint64_t memory) = 0;
+  // The graph that the kernel is a node of; null outside of graphs.
+  virtual GraphRun* graph() const { return nullptr; }
   // Whether a copy or a fill may be queued.
   virtual bool reachable(const Command&) const { return true; }
 
  private:
+  struct Critical {
+    explicit Critical(DeviceRuntimeCaller& of) : caller(of) { caller.beginCritical(); }
+    ~Critical() { caller.endCritical(); }
+    Critical(const Critical&) = delete;
+    DeviceRuntimeCaller& caller;
+  };
+  struct NodeUpdate;
   template <class Act>
   auto critical(Act act);
   template <class T>
@@ -68,6 +78,14 @@ class DeviceRuntimeCaller {
   RuntimeError waitEvent(DeviceArguments& arguments);
   RuntimeError recordEvent(DeviceArguments& arguments);
   RuntimeError copy(ptx::DeviceCall which, DeviceArguments& arguments);
+  // In device_graphs.cpp.
+  RuntimeError callGraphs(ptx::DeviceCall which, DeviceArguments& arguments);
+  RuntimeError launchGraph(uint64_t exec, uint64_t stream);
+  RuntimeError setNodeParameter(uint64_t node, uint64_t offset, uint64_t from, uint64_t bytes);
+  RuntimeError setNodeEnabled(uint64_t node, bool on);
+  RuntimeError setNodeGrid(uint64_t node, const uint32_t (&grid)[3]);
+  RuntimeError updateNodes(uint64_t updates, uint64_t count);
+  RuntimeError updateNode(const NodeUpdate& update);
 };
 
 }  // namespace vg::backend

@@ -1,10 +1,12 @@
 #include "core/capture_nodes.h"
 
+#include "backend/updatable_node.h"
 #include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/event.h"
 #include "core/function.h"
+#include "core/graph_describe.h"
 #include "core/graph_memory.h"
 #include "core/memory_operations.h"
 #include "core/memory_pool.h"
@@ -134,6 +136,10 @@ Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const Lau
     attribute.value.clusterDim.y = shape.cluster[1];
     attribute.value.clusterDim.z = shape.cluster[2];
     node.attributes.push_back(attribute);
+  }
+  if (request.updatable) {
+    VG_CHECK(graphs::setUpdatable(node, 1));
+    *request.updatable = reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle());
   }
   return NodeParams(std::move(node));
 }

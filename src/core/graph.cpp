@@ -1,9 +1,11 @@
 #include "core/graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <queue>
 #include <utility>
 
+#include "backend/updatable_node.h"
 #include "base/slab.h"
 #include "core/graph_conditional.h"
 #include "core/user_object.h"
@@ -15,6 +17,7 @@ constinit std::mutex mutex;
 constinit Slab<Graph> graphSlab;
 constinit Slab<GraphNode, size_t{1} << 22> nodeSlab;
 constinit uint64_t lastId = 0, lastGraph = 0, lastMark = 0;  // guarded by the mutex
+constinit std::atomic<uint64_t> lastVersion{0};
 
 uint64_t nextId() { return ++lastId; }
 
@@ -169,6 +172,8 @@ void Graph::markBefore(std::span<const Dependency> dependencies) {
   }
 }
 
+uint64_t nextVersion() { return lastVersion.fetch_add(1, std::memory_order_relaxed) + 1; }
+
 bool GraphNode::marked() const { return mark_ == lastMark; }
 
 GraphNode* Graph::findClone(uint64_t origin) const {
@@ -177,15 +182,25 @@ GraphNode* Graph::findClone(uint64_t origin) const {
   return nullptr;
 }
 
-bool Graph::hasMemoryNodes() const {
-  for (const GraphNode* node : nodes_) {
-    if (node->as<MemAllocNode>() || node->as<MemFreeNode>()) return true;
-    bool inside = false;
-    forOwned(node->params, [&](const Graph& graph) { inside |= graph.hasMemoryNodes(); });
-    if (inside) return true;
-  }
-  return false;
+namespace {
+
+// Whether a node of the graph, or of one that a node of it owns, is one of these.
+template <class Is>
+bool anyNode(const Graph& graph, Is is) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const GraphNode* node) {
+    bool found = is(*node);
+    forOwned(node->params, [&](const Graph& owned) { found = found || anyNode(owned, is); });
+    return found;
+  });
 }
+
+}  // namespace
+
+bool Graph::hasMemoryNodes() const {
+  return anyNode(*this, [](const GraphNode& node) { return node.as<MemAllocNode>() || node.as<MemFreeNode>(); });
+}
+
+bool Graph::hasUpdatableNodes() const { return anyNode(*this, graphs::updatable); }
 
 bool Graph::isInside(const Graph& other) const {
   for (const Graph* graph = this; graph; graph = graph->owner_ ? &graph->owner_->graph() : nullptr)
@@ -200,24 +215,27 @@ bool Graph::hasConditionals() const {
 namespace {
 
 // The parameters with copies of the graphs that they own.
-NodeParams cloneParams(const NodeParams& source) {
+NodeParams cloneParams(const NodeParams& source, bool image) {
   NodeParams params = source;
   if (auto* child = std::get_if<ChildNode>(&params); child && child->graph)
-    child->graph = &graphs::clone(*child->graph);
+    child->graph = &graphs::clone(*child->graph, image);
   if (auto* conditional = std::get_if<ConditionalNode>(&params))
-    for (Graph*& body : conditional->bodies) body = &graphs::clone(*body);
-  if (auto* kernel = std::get_if<KernelNode>(&params)) kernel->argumentAddresses.clear();
+    for (Graph*& body : conditional->bodies) body = &graphs::clone(*body, image);
+  if (auto* kernel = std::get_if<KernelNode>(&params)) {
+    kernel->argumentAddresses.clear();
+    if (kernel->updatable && !image) kernel->updatable = backend::UpdatableNode::make();
+  }
   return params;
 }
 
 }  // namespace
 
-void Graph::copyFrom(const Graph& source) {
+void Graph::copyFrom(const Graph& source, bool image) {
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   copies.reserve(source.nodes_.size());
   nodes_.reserve(source.nodes_.size());
   for (const GraphNode* node : source.nodes_) {
-    GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params));
+    GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params, image));
     forOwned(copy.params, [&](Graph& graph) { graph.setOwner(&copy); });
     copy.origin_ = node->id();
     nodes_.push_back(&copy);
@@ -261,16 +279,21 @@ Result<GraphNode&> findNode(CUgraphNode handle) {
 
 void destroy(Graph& graph) { graphSlab.destroy(&graph); }
 
-Graph& clone(const Graph& source) {
+Graph& clone(const Graph& source, bool image) {
   Graph& copy = create();
   try {
-    copy.copyFrom(source);
+    copy.copyFrom(source, image);
   } catch (...) {
     destroy(copy);
     throw;
   }
   GraphLife::setOrigin(copy, source.id());
   return copy;
+}
+
+bool updatable(const GraphNode& node) {
+  const auto* kernel = node.as<KernelNode>();
+  return kernel && kernel->updatable;
 }
 
 bool isDefault(const CUgraphEdgeData& data) { return sameData(data, {}); }

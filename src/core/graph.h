@@ -74,14 +74,18 @@ class Graph {
   // True when it or a child graph has nodes that allocate or free.
   bool hasMemoryNodes() const;
   bool hasConditionals() const;
+  // True when it or a graph that a node of it owns has kernel nodes that kernels may change.
+  bool hasUpdatableNodes() const;
 
   // Copies nodes and edges of `source` into this empty graph, child graphs too; user objects are referenced again.
-  void copyFrom(const Graph& source);
+  // `image`: nodes that kernels may change stay the same ones for them.
+  void copyFrom(const Graph& source, bool image);
 
   // References to user objects (core/user_object.h).
   std::unordered_map<UserObject*, uint64_t> userObjects;
-  // How many executable graphs there are of it while it holds memory nodes: at most one.
-  unsigned memoryInstances = 0;
+  // How many executable graphs there are of it while it holds memory nodes, or nodes that kernels may change: at most
+  // one.
+  unsigned instances = 0;
 
  private:
   friend struct GraphLife;
@@ -111,8 +115,10 @@ Result<Graph&> find(CUgraph handle);
 Result<GraphNode&> findNode(CUgraphNode handle);
 // Ends a graph with its nodes and child graphs.
 void destroy(Graph& graph);
-// A copy of the graph and its child graphs whose nodes know their originals.
-Graph& clone(const Graph& source);
+// A copy of the graph and its child graphs whose nodes know their originals. `image`: the one of an executable graph.
+Graph& clone(const Graph& source, bool image = false);
+// Whether it is a kernel node that kernels may change.
+bool updatable(const GraphNode& node);
 
 // The dependencies that a call named: `nodes` has `count` handles, `data` as many or is null. CUDA_ERROR_INVALID_VALUE
 // for null arrays, unknown nodes and unknown edge data.

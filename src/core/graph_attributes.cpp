@@ -3,7 +3,11 @@
 #include <array>
 #include <cstring>
 
+#include "backend/device.h"
+#include "backend/updatable_node.h"
 #include "base/raw_enum.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "core/graph_describe.h"
 #include "core/stream.h"
 
@@ -39,6 +43,18 @@ CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUker
   value = {};
   if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap = {0, 1};
   if (const auto found = find(node.attributes, id); found != node.attributes.end()) value = found->value;
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && node.updatable)
+    value.deviceUpdatableKernelNode = {1, reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle())};
+  return CUDA_SUCCESS;
+}
+
+CUresult setUpdatable(KernelNode& node, int on) {
+  if (on != 0 && on != 1) return fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
+  if (!on && node.updatable) return fail(CUDA_ERROR_INVALID_VALUE, "a node that kernels may change stays so");
+  if (!on || node.updatable) return CUDA_SUCCESS;
+  if (node.context.context->device().backend().traits().nativeCode)
+    return unsupported("kernel nodes that kernels change, on real GPUs");
+  node.updatable = backend::UpdatableNode::make();
   return CUDA_SUCCESS;
 }
 
@@ -51,8 +67,8 @@ CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, const CU
   attribute.value = given;
   if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
     attribute.value.priority = std::clamp(given.priority, streams::kGreatestPriority, streams::kLeastPriority);
-  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && given.deviceUpdatableKernelNode.deviceUpdatable)
-    return unsupported("kernel nodes that the device updates");
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+    return setUpdatable(node, given.deviceUpdatableKernelNode.deviceUpdatable);
   if (id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW) {
     const float ratio = given.accessPolicyWindow.hitRatio;
     if (!(ratio >= 0.0F && ratio <= 1.0F)) return fail(CUDA_ERROR_INVALID_VALUE, "hit ratio %g", double{ratio});

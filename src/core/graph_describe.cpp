@@ -59,7 +59,8 @@ Result<ContextReference> contextOf(CUcontext handle) {
 
 Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
   if (!params) return isNull("nodeParams");
-  KernelNode node{.params = *params, .context = {}, .arguments = {}, .attributes = {}, .argumentAddresses = {}};
+  KernelNode node;
+  node.params = *params;
   const CUfunction function = params->func ? params->func : reinterpret_cast<CUfunction>(params->kern);
   if (!function) return fail(CUDA_ERROR_INVALID_HANDLE, "func is null");
   // A function has its context; the one that is given counts for kernels of libraries.
@@ -289,7 +290,10 @@ void giveBack(const GraphNode& node, CUgraphNodeParams& params) {
 }
 
 void replace(GraphNode& node, NodeParams params) {
-  if (auto* kernel = std::get_if<KernelNode>(&params)) kernel->attributes = node.as<KernelNode>()->attributes;
+  if (auto* kernel = std::get_if<KernelNode>(&params)) {
+    kernel->attributes = node.as<KernelNode>()->attributes;
+    kernel->updatable = node.as<KernelNode>()->updatable;
+  }
   if (auto* child = std::get_if<ChildNode>(&params)) child->graph->setOwner(&node);
   Graph* const ended = node.as<ChildNode>() ? node.as<ChildNode>()->graph : nullptr;
   node.params = std::move(params);

@@ -39,6 +39,9 @@ Result<ContextReference> contextOf(CUcontext handle);
 CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
 CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, const CUkernelNodeAttrValue& value);
 
+// Lets kernels change the node, for good.
+CUresult setUpdatable(KernelNode& node, int on);
+
 // What get-params hands out: addresses into the node, which stay until it changes.
 CUDA_KERNEL_NODE_PARAMS_v2 kernelParams(const KernelNode& node);
 

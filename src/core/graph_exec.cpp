@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/graph_conditional.h"
+#include "core/graph_device_launch.h"
 #include "core/graph_memory.h"
 #include "core/graph_update.h"
 
@@ -27,10 +28,13 @@ bool GraphExec::canDisable(const GraphNode& node) {
 
 GraphExec::~GraphExec() {
   discardPlan();
+  if (uploaded_) uploaded_->drop();
+  for (const auto& [id, node] : nodes_)
+    if (const auto* kernel = node->as<KernelNode>(); kernel && kernel->updatable) kernel->updatable->end();
   graphs::destroy(image_);
   if (!origin_) return;
   Result<Graph&> origin = graphs::find(origin_);
-  if (origin && origin->id() == originId_) --origin->memoryInstances;
+  if (origin && origin->id() == originId_) --origin->instances;
 }
 
 void GraphExec::index(Graph& graph) {
@@ -74,9 +78,16 @@ GraphNode* findNode(const Graph& graph, uint64_t id) {
 
 }  // namespace
 
+Result<GraphPlan*> GraphExec::makePlan(GraphNode** culprit) {
+  // Kernels of real GPUs launch none yet.
+  const bool launchable = forKernels() && !context_.context->device().backend().traits().nativeCode;
+  const uint64_t name = launchable ? reinterpret_cast<uint64_t>(handle()) : 0;
+  return GraphPlan::make(image_, *context_.context, disabled_, name, culprit);
+}
+
 CUresult GraphExec::prepare(const Graph& original, GraphNode** culprit) {
   GraphNode* node = nullptr;
-  auto plan = GraphPlan::make(image_, *context_.context, disabled_, &node);
+  auto plan = makePlan(&node);
   if (!plan.ok()) {
     *culprit = node ? findNode(original, node->origin()) : nullptr;
     return plan.error();
@@ -85,16 +96,20 @@ CUresult GraphExec::prepare(const Graph& original, GraphNode** culprit) {
   return CUDA_SUCCESS;
 }
 
-void GraphExec::claimMemory(Graph& original) {
+void GraphExec::claim(Graph& original) {
   origin_ = original.handle();
   originId_ = original.id();
-  ++original.memoryInstances;
+  ++original.instances;
 }
 
 CUresult GraphExec::set(GraphNode& node, NodeParams params) {
   if (params.index() != static_cast<size_t>(node.type()))
     return fail(CUDA_ERROR_INVALID_VALUE, "parameters of another type");
   if (auto* child = std::get_if<ChildNode>(&params)) {
+    if (child->graph->hasUpdatableNodes() || node.as<ChildNode>()->graph->hasUpdatableNodes()) {
+      graphs::destroy(*child->graph);
+      return unsupported("setting a child graph with nodes that kernels may change");
+    }
     const graph_update::Verdict result = graph_update::check(*node.as<ChildNode>()->graph, *child->graph);
     if (result.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) graph_update::apply(*node.as<ChildNode>()->graph, *child->graph);
     graphs::destroy(*child->graph);
@@ -117,6 +132,7 @@ CUresult GraphExec::setEnabled(GraphNode& node, bool on) {
     disabled_.erase(node.id());
   else
     disabled_.emplace(node.id(), true);
+  if (auto* kernel = node.as<KernelNode>()) kernel->version = nextVersion();
   changed(node);
   return CUDA_SUCCESS;
 }
@@ -161,16 +177,41 @@ CUresult GraphExec::failLater(Stream& stream) {
   return stream.hostCall(report, &stream.context());
 }
 
+CUresult GraphExec::renewPlan(bool* stale) {
+  *stale = plan_ && !plan_->intact();
+  if (*stale) discardPlan();  // other memory may have taken the addresses over, which is as good
+  if (plan_) return CUDA_SUCCESS;
+  GraphNode* culprit = nullptr;
+  VG_TRY(plan_, makePlan(&culprit));
+  return CUDA_SUCCESS;
+}
+
+void GraphExec::keepForKernels() {
+  if (!forKernels() || uploaded_ == plan_) return;
+  if (uploaded_) uploaded_->drop();
+  uploaded_ = plan_;
+  uploaded_->reference();
+}
+
+CUresult GraphExec::upload(Stream& stream) {
+  VG_CHECK(stream.context().state());
+  bool stale = false;
+  if (const CUresult bad = renewPlan(&stale)) return stale ? CUDA_SUCCESS : bad;  // launching says so
+  keepForKernels();
+  return plan_->upload(stream);
+}
+
+Result<GraphPlan&> GraphExec::uploaded() const {
+  if (uploaded_) return *uploaded_;
+  return fail(CUDA_ERROR_INVALID_VALUE, "the graph was %s",
+              forKernels() ? "not uploaded" : "not made for device launch");
+}
+
 CUresult GraphExec::launch(Stream& stream) {
   VG_CHECK(stream.context().state());
-  const bool stale = plan_ && !plan_->intact();
-  if (stale) discardPlan();  // other memory may have taken the addresses over, which is as good
-  if (!plan_) {
-    GraphNode* culprit = nullptr;
-    Result<GraphPlan*> plan = GraphPlan::make(image_, *context_.context, disabled_, &culprit);
-    if (!plan.ok() && stale) return failLater(stream);
-    VG_TRY(plan_, std::move(plan));
-  }
+  bool stale = false;
+  if (const CUresult bad = renewPlan(&stale)) return stale ? failLater(stream) : bad;
+  keepForKernels();
   VG_TRY(const std::vector<MemoryChange> changes, memoryChanges());
   stream.context().device().backend().flushOutput();
   VG_CHECK(plan_->submit(stream, last_));
@@ -229,17 +270,21 @@ Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (GraphNode* node = graphs::unbalancedBody(graph))
     return refused(CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node, CUDA_ERROR_INVALID_VALUE,
                    "the body of a conditional node does not free what it allocates, or frees other memory");
-  const bool memory = graph.hasMemoryNodes();
-  if (memory && graph.memoryInstances)
+  const bool sole = graph.hasMemoryNodes() || graph.hasUpdatableNodes();
+  if (sole && graph.instances)
     return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,
-                   "a graph with memory nodes is instantiated already");
-  GraphExec* const exec = slab.create(graphs::clone(graph), flags);
+                   "a graph with memory nodes, or with nodes that kernels may change, is instantiated already");
+  if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
+    const device_launch::Verdict verdict = device_launch::check(graph, flags);
+    if (verdict.error != CUDA_SUCCESS) return {nullptr, verdict.result, verdict.culprit, verdict.error};
+  }
+  GraphExec* const exec = slab.create(graphs::clone(graph, true), flags);
   GraphNode* culprit = nullptr;
   if (const CUresult bad = exec->prepare(graph, &culprit)) {
     slab.destroy(exec);
     return {nullptr, CUDA_GRAPH_INSTANTIATE_ERROR, culprit, bad};
   }
-  if (memory) exec->claimMemory(graph);
+  if (sole) exec->claim(graph);
   return {exec};
 }
 

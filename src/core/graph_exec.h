@@ -28,9 +28,14 @@ class GraphExec {
   // Makes the plan, so that launching need not. On failure `culprit` is the node of the original that could not be
   // done.
   CUresult prepare(const Graph& original, GraphNode** culprit);
-  // Its memory nodes are those of this graph, which has no other executable graph meanwhile.
-  void claimMemory(Graph& original);
+  // Its memory nodes, and nodes that kernels may change, are those of this graph, which has no other executable graph
+  // meanwhile.
+  void claim(Graph& original);
   CUresult launch(Stream& stream);
+  // Makes kernels find the graph as it is now, in the stream's order.
+  CUresult upload(Stream& stream);
+  // What a kernel launches. CUDA_ERROR_INVALID_VALUE for a graph that was not made for it, or not uploaded yet.
+  Result<GraphPlan&> uploaded() const;
 
   // CUDA_ERROR_INVALID_VALUE for a node that is not in it.
   Result<GraphNode&> find(const GraphNode& original);
@@ -47,6 +52,11 @@ class GraphExec {
 
  private:
   static CUresult failLater(Stream& stream);
+  bool forKernels() const { return flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH; }
+  Result<GraphPlan*> makePlan(GraphNode** culprit);
+  // Makes a plan unless there is one. `*stale`: memory is gone that the last one named.
+  CUresult renewPlan(bool* stale);
+  void keepForKernels();
   void changed(const GraphNode& node);
   void discardPlan();
   struct MemoryChange {
@@ -62,8 +72,9 @@ class GraphExec {
   std::unordered_map<uint64_t, GraphNode*> nodes_;  // by the id of the original
   std::unordered_map<uint64_t, bool> disabled_;     // ids of nodes of the image
   GraphPlan* plan_ = nullptr;                       // null: to be made
+  GraphPlan* uploaded_ = nullptr;                   // that kernels launch
   Point last_;                                      // the end of the last launch
-  CUgraph origin_ = nullptr;                        // the graph whose memory nodes it has; null: it has none
+  CUgraph origin_ = nullptr;                        // the graph that it has claimed; null: none
   uint64_t originId_ = 0;
 };
 

@@ -15,9 +15,16 @@
 #include "base/result.h"
 #include "core/thread_state.h"
 
+namespace vg::backend {
+class UpdatableNode;
+}
+
 namespace vg::core {
 
 class Graph;
+
+// Each number once in the process, from 1.
+uint64_t nextVersion();
 
 // A kernel with a copy of its arguments in the layout of the parameter buffer.
 struct KernelNode {
@@ -25,6 +32,9 @@ struct KernelNode {
   ContextReference context;
   std::vector<std::byte> arguments;  // backend::Kernel::parameterBytes()
   std::vector<CUlaunchAttribute> attributes;
+  // Of a node that kernels may change; shared with its counterpart in the executable graph.
+  std::shared_ptr<backend::UpdatableNode> updatable;
+  uint64_t version = nextVersion();  // of what the host has made of it
   // What get-params hands out: the address of each argument. Made by whoever asks first.
   mutable std::vector<void*> argumentAddresses;
 };

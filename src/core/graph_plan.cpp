@@ -6,6 +6,7 @@
 
 #include "backend/condition_table.h"
 #include "backend/device.h"
+#include "base/log.h"
 #include "base/raw_enum.h"
 #include "copy/copy.h"
 #include "core/context.h"
@@ -63,16 +64,34 @@ bool Remembered::there() const {
 void KernelStep::Free::operator()(void* memory) const { std::free(memory); }
 
 Result<GraphPlan*> GraphPlan::make(const Graph& graph, Context& context,
-                                   const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit) {
-  auto* const plan = new GraphPlan(context);
-  if (const CUresult bad = plan->append(graph, disabled, culprit)) {
+                                   const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
+                                   GraphNode** culprit) {
+  auto* const plan = new GraphPlan(context, nullptr);
+  CUresult bad = exec ? plan->becomeLaunchable(exec) : CUDA_SUCCESS;
+  if (bad == CUDA_SUCCESS) bad = plan->append(graph, disabled, culprit);
+  if (bad == CUDA_SUCCESS) return plan;
+  delete plan;
+  return bad;
+}
+
+Result<GraphPlan*> GraphPlan::makeBody(const Graph& graph, const Disabled& disabled) const {
+  GraphNode* culprit = nullptr;
+  auto* const plan = new GraphPlan(context_, top_);
+  if (const CUresult bad = plan->append(graph, disabled, &culprit)) {
     delete plan;
     return bad;
   }
   return plan;
 }
 
+CUresult GraphPlan::becomeLaunchable(uint64_t exec) {
+  environment_ = std::make_unique<GraphEnvironment>(*this, exec);
+  VG_TRY(stream_, streams::create(context_.streams(), CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
+  return CUDA_SUCCESS;
+}
+
 GraphPlan::~GraphPlan() {
+  if (stream_) (void)streams::destroy(stream_);
   for (Step& step : steps_) {
     if (auto* record = std::get_if<RecordStep>(&step)) Timeline::destroy(record->timeline);
     auto* branch = std::get_if<BranchStep>(&step);
@@ -103,7 +122,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
       VG_CHECK(append(*child->graph, disabled, culprit));
       continue;
     }
-    auto step = compile(*node, disabled);
+    auto step = compile(*node, disabled, !disabled.contains(node->id()));
     if (!step.ok()) {
       *culprit = node;
       return step.error();
@@ -111,7 +130,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     if (const auto* alloc = node->as<MemAllocNode>()) memoryEnds_.push_back({alloc->memory, 0});
     if (const auto* free = node->as<MemFreeNode>()) memoryEnds_.push_back({nullptr, free->address});
     stepOf_.emplace(node->id(), steps_.size());
-    steps_.push_back(disabled.contains(node->id()) ? Step(NoStep{}) : std::move(step).value());
+    steps_.push_back(std::move(step).value());
   }
   return CUDA_SUCCESS;
 }
@@ -124,13 +143,19 @@ CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
     record->event = node.as<EventRecordNode>()->event;
     return CUDA_SUCCESS;
   }
-  VG_TRY(Step step, compile(node, {}));
-  place = disabled ? Step(NoStep{}) : std::move(step);
+  VG_TRY(place, compile(node, {}, !disabled));
   cut_ = false;
   return CUDA_SUCCESS;
 }
 
-Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled) {
+// What a node does that is switched off is checked all the same.
+Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled, bool enabled) {
+  if (const auto* kernel = node.as<KernelNode>()) return compileKernel(*kernel, enabled);
+  VG_TRY(Step step, compileOther(node, disabled));
+  return enabled ? std::move(step) : Step(NoStep{});
+}
+
+Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disabled) {
   if (const auto* copy = node.as<MemcpyNode>()) {
     VG_TRY(const memory::DescribedCopy described, memory::describe(copy->copy));
     if (described.paged) return Step(PagedStep{described});
@@ -148,7 +173,6 @@ Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled)
                                                                     static_cast<unsigned>(batch->operations.size())));
     return Step(MemoryStep{std::move(operations)});
   }
-  if (const auto* kernel = node.as<KernelNode>()) return compileKernel(*kernel);
   if (const auto* record = node.as<EventRecordNode>()) {
     Timeline* const timeline = Timeline::create();
     return Step(RecordStep{record->event, timeline, timeline->value()});
@@ -158,9 +182,9 @@ Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled)
   return Step(NoStep{});
 }
 
-Result<Step> GraphPlan::compileKernel(const KernelNode& node) {
+Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
   const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
-  KernelStep step{function, node.context, {}, nullptr};
+  KernelStep step{function, node.context, {}, nullptr, node.updatable, node.version, enabled};
   VG_TRY(step.record.kernel, resolveKernel(function, *node.context.context));
   step.record.shape = shapeOf(node);
   VG_CHECK(step.record.kernel->prepare(step.record.shape));
@@ -170,7 +194,12 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node) {
   if (!step.parameters) throw std::bad_alloc();
   if (!node.arguments.empty()) std::memcpy(step.parameters.get(), node.arguments.data(), node.arguments.size());
   step.record.parameters = step.parameters.get();
-  return Step(std::move(step));
+  step.record.node = step.node.get();
+  if (step.record.kernel->calls().launchesGraphs && !top_->environment_)
+    top_->environment_ = std::make_unique<GraphEnvironment>(*top_, 0);
+  step.record.graph = top_->environment_.get();
+  top_->updatable_ |= step.node != nullptr;
+  return enabled || step.node ? Step(std::move(step)) : Step(NoStep{});
 }
 
 Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disabled& disabled) {
@@ -180,8 +209,7 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
       nullptr};
   VG_TRY(step.stream, streams::create(context_.streams(), CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
   for (const Graph* body : node.bodies) {
-    GraphNode* culprit = nullptr;
-    auto plan = make(*body, context_, disabled, &culprit);
+    auto plan = makeBody(*body, disabled);
     if (!plan.ok()) {
       for (GraphPlan* made : step.bodies) delete made;
       (void)streams::destroy(step.stream);
@@ -294,30 +322,108 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
 
   VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
-  commands.reserve(2 * pieces_.size() + 3);  // a record may be two
+  commands.reserve(2 * pieces_.size() + 5);  // a record may be two
   if (!free) commands.push_back(backend::Wait{after});
-  if (std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return std::holds_alternative<BranchStep>(s); }))
-    commands.push_back(
-        backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->beginConditions(); }, this});
-  const auto runPiece = [](void* data) {
-    const Piece& piece = *static_cast<Piece*>(data);
-    piece.plan->run(piece.first, piece.last);
-  };
-  CUresult result = CUDA_SUCCESS;
-  for (size_t i = 0; i < pieces_.size() && result == CUDA_SUCCESS; ++i) {
-    if (pieces_[i].together)
-      commands.push_back(backend::HostCall{runPiece, &pieces_[i]});
-    else
-      result = addCommands(steps_[pieces_[i].first], stream, commands);
+  if (needsBegin())
+    commands.push_back(backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this});
+  CUresult result = addPieces(stream, commands);
+  if (environment_) {  // the stream goes on when all is over that kernels have launched
+    const auto finish = [](void* data) {
+      const graphs::Lock lock;
+      static_cast<GraphPlan*>(data)->environment_->finishFromHost();
+    };
+    commands.push_back(backend::HostCall{finish, this});
+    commands.push_back(backend::Wait{environment_->queueFromHost()});
   }
   commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->unreference(); }, this});
   reference();
   if (result == CUDA_SUCCESS) result = stream.submit(commands.data(), commands.size());
   if (result == CUDA_SUCCESS) return CUDA_SUCCESS;
+  if (environment_) environment_->cancelFromHost();
   references_.fetch_sub(1, std::memory_order_relaxed);
   for (const backend::Command& command : commands)  // events were recorded already, and nobody else will
     if (const auto* write = std::get_if<backend::Write>(&command)) write->timeline->advance(write->value);
   return result;
+}
+
+CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& commands) {
+  const auto runPiece = [](void* data) {
+    const Piece& piece = *static_cast<Piece*>(data);
+    piece.plan->run(piece.first, piece.last);
+  };
+  for (Piece& piece : pieces_) {
+    if (piece.together)
+      commands.push_back(backend::HostCall{runPiece, &piece});
+    else
+      VG_CHECK(addCommands(steps_[piece.first], stream, commands));
+  }
+  return CUDA_SUCCESS;
+}
+
+bool GraphPlan::sameDevice(const GraphPlan& other) const { return &context_.device() == &other.context_.device(); }
+
+void GraphPlan::runFromKernel(Environment& parent, std::deque<GraphPlan*> later) {
+  if (!environment_->begin(parent, later)) {
+    VG_LOG(Warn, "the host has launched a graph that a kernel has launched too: the kernel's launch is left out");
+    GraphEnvironment::follow(parent, std::move(later));
+    return drop();
+  }
+  if (submitFromKernel() != CUDA_SUCCESS) environment_->finishOne();
+}
+
+CUresult GraphPlan::submitFromKernel() {
+  VG_TRY(Stream & stream, resolveStream(stream_, nullptr));
+  if (!intact()) {
+    context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's node was freed");
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  if (!cut_) cut();
+  VG_CHECK(checkSteps());
+  std::vector<backend::Command> commands;
+  commands.reserve(pieces_.size() + 1);
+  VG_CHECK(addPieces(stream, commands));
+  const auto finish = [](void* data) {
+    const graphs::Lock lock;
+    static_cast<GraphPlan*>(data)->environment_->finishOne();
+  };
+  commands.push_back(backend::HostCall{finish, this});
+  return stream.submit(commands.data(), commands.size());
+}
+
+CUresult GraphPlan::upload(Stream& stream) {
+  if (!updatable_) return stream.context().state();
+  const auto apply = [](void* data) {
+    auto* const plan = static_cast<GraphPlan*>(data);
+    plan->applyNodes();
+    plan->unreference();
+  };
+  reference();
+  const CUresult result = stream.hostCall(apply, this);
+  if (result != CUDA_SUCCESS) references_.fetch_sub(1, std::memory_order_relaxed);
+  return result;
+}
+
+bool GraphPlan::needsBegin() const {
+  return environment_ || (top_ == this && updatable_) ||
+         std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return std::holds_alternative<BranchStep>(s); });
+}
+
+void GraphPlan::begin() const {
+  beginConditions();
+  if (top_ != this) return;
+  if (updatable_) applyNodes();
+  if (!environment_) return;
+  const graphs::Lock lock;
+  environment_->beginFromHost();
+}
+
+void GraphPlan::applyNodes() const {
+  for (const Step& step : steps_) {
+    if (const auto* kernel = std::get_if<KernelStep>(&step); kernel && kernel->node)
+      kernel->node->set(kernel->version, kernel->record, kernel->enabled);
+    if (const auto* branch = std::get_if<BranchStep>(&step))
+      for (const GraphPlan* body : branch->bodies) body->applyNodes();
+  }
 }
 
 void GraphPlan::beginConditions() const {

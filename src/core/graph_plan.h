@@ -12,13 +12,16 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "backend/command.h"
+#include "backend/updatable_node.h"
 #include "core/graph.h"
+#include "core/graph_environment.h"
 #include "core/memory_copy.h"
 #include "core/memory_operations.h"
 #include "core/stream.h"
@@ -56,6 +59,10 @@ struct KernelStep {
   ContextReference context;
   backend::LaunchRecord record;
   std::unique_ptr<std::byte, Free> parameters;
+  // Of a node that kernels may change: what the host has made of it last, applied whenever the plan is uploaded or run.
+  std::shared_ptr<backend::UpdatableNode> node;
+  uint64_t version = 0;
+  bool enabled = true;
 };
 struct HostStep {
   CUDA_HOST_NODE_PARAMS call;
@@ -93,9 +100,11 @@ using Step = std::variant<NoStep, CopyStep, PagedStep, FillStep, HostStep, Memor
 
 class GraphPlan {
  public:
-  // `disabled`: ids of nodes that do nothing. On failure `culprit` is the node that could not be done.
+  // `disabled`: ids of nodes that do nothing. `exec`: the handle, when kernels may launch it; else 0. On failure
+  // `culprit` is the node that could not be done.
   static Result<GraphPlan*> make(const Graph& graph, Context& context,
-                                 const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit);
+                                 const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
+                                 GraphNode** culprit);
   GraphPlan(const GraphPlan&) = delete;
 
   void reference() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -112,12 +121,21 @@ class GraphPlan {
   // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for. Requires:
   // intact().
   CUresult submit(Stream& stream, Point after);
+  // Makes it what kernels find: values of nodes that they may change, in the stream's order.
+  CUresult upload(Stream& stream);
+
+  // Of a plan that kernels may launch, or whose kernels launch graphs.
+  GraphEnvironment& environment() const { return *environment_; }
+  bool sameDevice(const GraphPlan& other) const;
+  // Runs the plan inside `parent`; `later` follows. Requires: the environment is reserved for it.
+  void runFromKernel(Environment& parent, std::deque<GraphPlan*> later);
 
   // The allocations and frees among the steps, in their order.
   const std::vector<MemoryEnd>& memoryEnds() const { return memoryEnds_; }
 
  private:
-  explicit GraphPlan(Context& context) : context_(context) {}
+  // `top`: of the graph that the plan's is a body in; null: its own.
+  GraphPlan(Context& context, GraphPlan* top) : context_(context), top_(top ? top : this) {}
   ~GraphPlan();
   // Steps that one thread runs through, [first, last); or a single step with commands of its own.
   struct Piece {
@@ -126,14 +144,24 @@ class GraphPlan {
     bool together;
   };
 
-  CUresult append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit);
   using Disabled = std::unordered_map<uint64_t, bool>;
-  Result<Step> compile(const GraphNode& node, const Disabled& disabled);
-  Result<Step> compileKernel(const KernelNode& node);
+  Result<GraphPlan*> makeBody(const Graph& graph, const Disabled& disabled) const;
+  CUresult becomeLaunchable(uint64_t exec);
+  CUresult append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled, GraphNode** culprit);
+  Result<Step> compile(const GraphNode& node, const Disabled& disabled, bool enabled);
+  Result<Step> compileOther(const GraphNode& node, const Disabled& disabled);
+  Result<Step> compileKernel(const KernelNode& node, bool enabled);
   Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
   void cut();
+  // What a run from the host begins with.
+  bool needsBegin() const;
+  void begin() const;
   // Gives the conditions of this plan's nodes their first values.
   void beginConditions() const;
+  // Tells nodes that kernels may change what the host has made of them.
+  void applyNodes() const;
+  CUresult addPieces(Stream& stream, std::vector<backend::Command>& commands);
+  CUresult submitFromKernel();
   CUresult checkSteps() const;
   static CUresult check(const KernelStep& step);
   CUresult addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands);
@@ -151,6 +179,10 @@ class GraphPlan {
   void runStep(const Other&) const {}
 
   Context& context_;
+  GraphPlan* const top_;
+  std::unique_ptr<GraphEnvironment> environment_;  // of a top plan; null: no kernel has to do with it
+  CUstream stream_ = nullptr;                      // in which it runs when kernels launch it
+  bool updatable_ = false;                         // of a top plan: it has nodes that kernels may change
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node

@@ -127,8 +127,10 @@ CUgraphExecUpdateResult compare(const NodeParams& mine, const NodeParams& other)
 void take(NodeParams& mine, NodeParams other) {
   if (auto* kernel = std::get_if<KernelNode>(&mine)) {
     auto attributes = std::move(kernel->attributes);
+    auto updatable = std::move(kernel->updatable);
     *kernel = std::move(std::get<KernelNode>(other));
     kernel->attributes = std::move(attributes);
+    kernel->updatable = std::move(updatable);
     kernel->argumentAddresses.clear();
     return;
   }

@@ -105,7 +105,7 @@ Result<Buffer> readExtra(void** extra) {
   return buffer;
 }
 
-CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& request) {
+CUresult readAttribute(CUlaunchAttribute& attribute, LaunchRequest& request) {
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       request.shape.cooperative = attribute.value.cooperative != 0;
@@ -128,9 +128,9 @@ CUresult readAttribute(const CUlaunchAttribute& attribute, LaunchRequest& reques
       request.completionEvent = attribute.value.launchCompletionEvent.event;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      return attribute.value.deviceUpdatableKernelNode.deviceUpdatable
-                 ? unsupported("kernel nodes that the device updates")
-                 : CUDA_SUCCESS;
+      if (attribute.value.deviceUpdatableKernelNode.deviceUpdatable)
+        request.updatable = &attribute.value.deviceUpdatableKernelNode.devNode;
+      return CUDA_SUCCESS;
     // Advice that changes no result. A grid of the emulated device is over when the next in its stream begins, which
     // is all that programmatic serialisation may rely on.
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -204,6 +204,7 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
     return capture::launchKernel(stream, function, request, arguments);
   Context& context = stream.context();
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
+  if (request.updatable) return fail(CUDA_ERROR_INVALID_VALUE, "only captured launches become nodes to be changed");
   Event* completion = nullptr;
   if (request.completionEvent) {
     VG_TRY(Event & event, events::find(request.completionEvent));

@@ -24,6 +24,8 @@ struct LaunchArguments {
 struct LaunchRequest {
   backend::LaunchShape shape;
   CUevent completionEvent = nullptr;  // recorded after the kernel
+  // Of a launch that is captured and becomes a node that kernels may change: receives the node.
+  CUgraphDeviceNode* updatable = nullptr;
 };
 
 // Copies the arguments to `out`, kernel.parameterBytes() bytes in the layout of the parameter buffer.

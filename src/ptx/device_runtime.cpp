@@ -20,6 +20,7 @@ struct Row {
 const std::array kRows = {
 #define VG_DEVICE_CALL(name, bits, ...) Row{#name, bits, {__VA_ARGS__}},
 #include "ptx/device_runtime.inc"
+#include "ptx/device_runtime_graphs.inc"
 #undef VG_DEVICE_CALL
 };
 

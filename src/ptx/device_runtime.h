@@ -17,11 +17,14 @@ namespace vg::ptx {
 enum class DeviceCall : uint32_t {
 #define VG_DEVICE_CALL(name, ...) name,
 #include "ptx/device_runtime.inc"
+#include "ptx/device_runtime_graphs.inc"
 #undef VG_DEVICE_CALL
 };
 
 // The function that a program means by a symbol. Nothing for other symbols.
 std::optional<DeviceCall> deviceCallNamed(std::string_view symbol);
+// Whether it is one of device_runtime_graphs.inc.
+inline bool concernsGraphs(DeviceCall call) { return call >= DeviceCall::GraphLaunch; }
 
 // The system call: .func (.b64 result) name (.b32 function, .b64 arguments).
 inline constexpr char kDeviceRuntimeCall[] = "verdigris_device_runtime";

@@ -137,6 +137,8 @@ uint64_t Warp::special(uint32_t lane, Special s) const {
       return launch.workers;
     case Special::GridId:
       return launch.gridId;
+    case Special::CurrentGraphExec:
+      return launch.graphExec;
     case Special::LanemaskEq:
       return 1u << lane;
     case Special::LanemaskLt:

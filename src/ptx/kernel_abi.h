@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 12;
+inline constexpr uint32_t kKernelAbiVersion = 13;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -100,6 +100,7 @@ struct KernelLaunch {
   uint32_t dynamicSharedOffset;  // bytes from BlockState::shared
   uint32_t workers;              // %nsmid
   uint64_t gridId;
+  uint64_t graphExec;             // %current_graph_exec; 0 outside of graphs that kernels may launch
   uint64_t cooperativeWorkspace;  // %envreg1:%envreg2; 0 unless cooperative
   uint32_t clusterSize[3];        // blocks; 1,1,1 without clusters
   uint32_t flags;                 // kExplicitCluster, kReachesPageable, kStreams

@@ -55,6 +55,7 @@ class PtxKernel final : public CpuKernel {
   bool inlineSafe(const LaunchShape& shape) const override;
   Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) override;
   CUresult permits(const LaunchShape& shape) override;
+  Calls calls() override { return program_.facts().calls; }
 
  private:
   uint32_t maxThreads() const;

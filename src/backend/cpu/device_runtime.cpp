@@ -91,6 +91,7 @@ class Caller final : public DeviceRuntimeCaller {
   CUresult permits(Kernel& kernel, const LaunchShape& shape) const override {
     return static_cast<CpuKernel&>(kernel).permits(shape);
   }
+  GraphRun* graph() const override { return launch().graph; }
   void store(uint64_t address, const void* value, size_t bytes) override {
     std::memcpy(reinterpret_cast<void*>(address), value, bytes);
     copy::tellWritten(reinterpret_cast<void*>(address), bytes);

@@ -35,6 +35,7 @@ struct RunningLaunch {
   const std::vector<CpuKernel*>* kernels = nullptr;  // that it may launch, by Module::functions; null for no kernels
   std::atomic<ChildGrids*> children{nullptr};        // made when a thread first wants something of the device runtime
   FaultSink* faults = nullptr;
+  GraphRun* graph = nullptr;  // that the launch is a node of; null outside of graphs
   uint64_t blocks = 0;
   uint32_t clockKiloHertz = 0;
   size_t stackBytes = 0;         // of each fibre

@@ -48,6 +48,26 @@ uint32_t localBytesOf(const ptx::Function& function) {
   return static_cast<uint32_t>(std::min<uint64_t>(bytes, ~0u));
 }
 
+void note(const std::string& function, Kernel::Calls& calls) {
+  switch (ptx::deviceCallNamed(function).value_or(ptx::DeviceCall::GetLastError)) {
+    case ptx::DeviceCall::LaunchDevice:
+    case ptx::DeviceCall::LaunchDeviceV2:
+      calls.launchesKernels = true;
+      return;
+    case ptx::DeviceCall::GraphLaunch:
+      calls.launchesGraphs = true;
+      return;
+    case ptx::DeviceCall::GraphKernelNodeSetParam:
+    case ptx::DeviceCall::GraphKernelNodeSetEnabled:
+    case ptx::DeviceCall::GraphKernelNodeSetGridDim:
+    case ptx::DeviceCall::GraphKernelNodeUpdatesApply:
+      calls.updatesNodes = true;
+      return;
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
 ProgramKernel::ProgramKernel(const Program& program, uint32_t function) : program_(program), function_(function) {
@@ -69,6 +89,7 @@ const ProgramKernel::Facts& ProgramKernel::facts() {
     facts_.dynamicSharedOffset = shared.dynamicOffset;
     for (const uint32_t index : references.functions) {
       facts_.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;
+      note(module.functions[index].name, facts_.calls);
       facts_.localBytes += localBytesOf(module.functions[index]);
       facts_.registers = std::max(facts_.registers, estimateRegisters(module.functions[index]));
     }

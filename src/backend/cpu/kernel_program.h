@@ -30,8 +30,9 @@ class ProgramKernel {
     uint32_t staticShared = 0, dynamicSharedOffset = 0;  // bytes
     uint32_t localBytes = 0;                             // a thread
     uint32_t constantBytes = 0;
-    uint32_t registers = 0;          // estimate
-    bool usesDeviceRuntime = false;  // may launch kernels
+    uint32_t registers = 0;  // estimate
+    bool usesDeviceRuntime = false;
+    Kernel::Calls calls;  // of it
   };
 
   ProgramKernel(const Program& program, uint32_t function);

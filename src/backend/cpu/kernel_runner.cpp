@@ -14,6 +14,7 @@
 #include "backend/cpu/kernel_watchdog.h"
 #include "backend/cpu/texture_table.h"
 #include "backend/cpu/workers.h"
+#include "backend/graph_run.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "check/check.h"
@@ -136,6 +137,8 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   abi.owner = &launch;
   launch.texturesRemoved = launch.place.texturesRemoved.value_or(textures::removals());
   launch.kernels = ready.kernels;
+  launch.graph = record.graph;
+  if (record.graph) abi.graphExec = record.graph->exec();
   launch.code = ready.code;
   launch.kernelName = record.kernel->name().c_str();
   launch.context = ready.context;

@@ -3,6 +3,7 @@
 #include "backend/cpu/texture_table.h"
 #include "backend/cpu/worker_parallel.h"
 #include "backend/serial_work.h"
+#include "backend/updatable_node.h"
 #include "copy/copy.h"
 
 namespace vg::backend::cpu {
@@ -37,9 +38,19 @@ class CpuQueue::Work final : public SerialWork {
     LaunchPlace place = place_;
     if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
     Point descendants;
-    if (c.faults->state() == CUDA_SUCCESS) (void)runLaunch(device_, *c.record, *c.faults, place, &descendants);
+    if (c.faults->state() == CUDA_SUCCESS) {
+      if (c.record->node) [[unlikely]]
+        runUpdatable(c, place, &descendants);
+      else
+        (void)runLaunch(device_, *c.record, *c.faults, place, &descendants);
+    }
     if (c.record->release) c.record->release(c.record);
     return descendants;
+  }
+  void runUpdatable(const LaunchCommand& c, const LaunchPlace& place, Point* descendants) {
+    const Result<UpdatableNode::OwnRecord> record = c.record->node->now(c.record->graph);
+    if (!record.ok()) return c.faults->report(record.error(), "a kernel node that kernels may change");
+    if (record.value()) (void)runLaunch(device_, *record.value(), *c.faults, place, descendants);
   }
   // From here on textures that are removed live on for the launch.
   uint64_t now() const override { return textures::removals(); }

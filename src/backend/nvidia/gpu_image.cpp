@@ -65,7 +65,12 @@ class GpuImage final : public Image {
 // What the vendor's device runtime asks of its driver.
 constexpr std::string_view kVendorCall = "__cuda_syscall_cnp";
 
-bool isDeviceCall(const cubin::Symbol& symbol) { return ptx::deviceCallNamed(symbol.name).has_value(); }
+// The function that a symbol means, of those that kernels of real GPUs can call.
+std::optional<ptx::DeviceCall> deviceCallOf(const cubin::Symbol& symbol) {
+  const auto call = ptx::deviceCallNamed(symbol.name);
+  return call && !ptx::concernsGraphs(*call) ? call : std::nullopt;
+}
+bool isDeviceCall(const cubin::Symbol& symbol) { return deviceCallOf(symbol).has_value(); }
 
 // Whether code calls the device runtime by its name. A program has the vendor's in it as a rule, which calls itself.
 bool callsDeviceRuntime(const cubin::Cubin& cubin) {
@@ -110,8 +115,7 @@ CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
   VG_TRY(services_, KernelServices::of(device_, source));
   VG_TRY(requests_, services_->launching(source));
   for (uint32_t i = 0; i < cubin_->symbols.size(); ++i)
-    if (const auto call = ptx::deviceCallNamed(cubin_->symbols[i].name))
-      placed_.replace(i, requests_->addressOf(*call));
+    if (const auto call = deviceCallOf(cubin_->symbols[i])) placed_.replace(i, requests_->addressOf(*call));
   return CUDA_SUCCESS;
 }
 

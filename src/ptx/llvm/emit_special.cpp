@@ -85,6 +85,8 @@ llvm::Value* Emitter::special(Special s) {
       return launchWord(offsetof(KernelLaunch, workers));
     case Special::GridId:
       return launchField(offsetof(KernelLaunch, gridId), b_.getInt64Ty());
+    case Special::CurrentGraphExec:
+      return launchField(offsetof(KernelLaunch, graphExec), b_.getInt64Ty());
     case Special::DynamicSmemSize:
       return launchWord(offsetof(KernelLaunch, dynamicShared));
     case Special::TotalSmemSize:

@@ -39,6 +39,7 @@ TEST(DeviceRuntime, EveryFunctionIsDefinedUnderEachOfItsNames) {
   const char* const names[] = {
 #define VG_DEVICE_CALL(name, ...) #name,
 #include "ptx/device_runtime.inc"
+#include "ptx/device_runtime_graphs.inc"
 #undef VG_DEVICE_CALL
   };
   std::string text = kTop;
