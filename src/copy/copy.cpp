@@ -51,11 +51,11 @@ struct RowCopier {
   const Engines& engine;
   void (*stream)(std::byte* destination, const std::byte* source, size_t bytes);  // null: through the caches
 
-  RowCopier(size_t bytes, bool mayStream, bool forDevice)
+  RowCopier(size_t bytes, bool mayStream, bool streamed)
       : engine(engines()),
-        stream(!mayStream  ? nullptr
-               : forDevice ? engine.stream
-                           : streamOf(bytes)) {}
+        stream(!mayStream ? nullptr
+               : streamed ? engine.stream
+                          : streamOf(bytes)) {}
 
   void operator()(std::byte* destination, const std::byte* source, size_t bytes) const {
     if (stream) return stream(destination, source, bytes);
@@ -154,7 +154,7 @@ void copyApart(const Shape& shape, const RowCopier& copier, size_t first, size_t
 bool copyPitched(const Shape& shape, Parallel* parallel) {
   const size_t rows = shape.height * shape.depth;
   const bool overlapping = overlap(shape);
-  const RowCopier copier(shape.bytes(), !overlapping && shape.width >= kStreamedRow, shape.forDevice);
+  const RowCopier copier(shape.bytes(), !overlapping && shape.width >= kStreamedRow, shape.streamed);
   if (overlapping) return guarded([&] { copyOverlapping(shape, copier); });
   // A short row costs as much as the lines it lies in.
   const size_t cost = std::max(shape.width, kLineCost);
@@ -187,12 +187,12 @@ void copyStretch(const RowCopier& copier, std::byte* destination, const std::byt
 }
 
 bool copyLinear(std::byte* destination, const std::byte* source, size_t bytes, Parallel* parallel,
-                bool forDevice = false) {
+                bool streamed = false) {
   if (bytes < kSmall) [[likely]]
     return guarded(engines().move, destination, source, bytes);
   if (destination == source) return true;
   const bool overlapping = overlap(destination, source, bytes);
-  const RowCopier copier(bytes, !overlapping, forDevice);
+  const RowCopier copier(bytes, !overlapping, streamed);
   if (!parallel || overlapping || bytes < kParallelBytes)
     return guarded([&] { copyStretch(copier, destination, source, bytes); });
   const size_t piece = pieceBytes(bytes, *parallel);
@@ -272,7 +272,8 @@ bool fillInPieces(FillPieces& work, Parallel& parallel) {
                                              shape.source.slicePitch == shape.width * shape.height);
   const bool oneRow = (shape.height == 1 && shape.depth == 1) ||
                       (shape.destination.rowPitch == shape.width && shape.source.rowPitch == shape.width);
-  if (oneSlice && oneRow) return copyLinear(shape.destination.base, shape.source.base, shape.bytes(), parallel);
+  if (oneSlice && oneRow)
+    return copyLinear(shape.destination.base, shape.source.base, shape.bytes(), parallel, shape.streamed);
   return copyPitched(shape, parallel);
 }
 

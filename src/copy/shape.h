@@ -38,7 +38,7 @@ struct Shape {
   size_t height = 1;         // rows in a slice
   size_t depth = 1;          // slices
   bool locked = false;       // no side is pageable: the host's protection does not stop a device (copy/protected.h)
-  bool forDevice = false;    // a device reads it next, which is faster where it is in no cache
+  bool streamed = false;     // past the caches, however little it is: one of the pieces of a large copy
   size_t bytes() const { return width * height * depth; }
   bool tiled() const { return destination.tiling || source.tiling; }
 };

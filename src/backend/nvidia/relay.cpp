@@ -9,8 +9,10 @@
 namespace vg::backend::nvidia {
 namespace {
 
-// A thread is worth waking for so many bytes.
-constexpr size_t kBytesOfThread = size_t{1} << 20;
+// A thread is worth waking for so many bytes; more threads than these are in each other's way (docs/kernel-driver.md).
+constexpr size_t kBytesOfThread = size_t{1} << 20, kMostThreads = 8;
+// From here on what arrives goes past the caches. What leaves is better in them, where the engine finds it.
+constexpr size_t kStreamed = size_t{32} << 20;
 // Pieces of little are smaller, so that the engine begins soon.
 constexpr size_t kLittle = size_t{8} << 20, kSmallPiece = size_t{256} << 10;
 constexpr uint64_t kSpin = 1'000'000;  // ns
@@ -19,7 +21,11 @@ constexpr uint64_t kSpin = 1'000'000;  // ns
 
 Relay::Relay(const copy::Shape& shape, Channel& channel, const Staging::Ring& ring, copy::Parallel* threads,
              CpuCopy cpuCopy)
-    : channel_(channel), ring_(ring), threads_(threads), cpuCopy_(std::move(cpuCopy)) {
+    : channel_(channel),
+      ring_(ring),
+      threads_(threads),
+      cpuCopy_(std::move(cpuCopy)),
+      streamed_(shape.bytes() >= kStreamed) {
   const size_t most = shape.bytes() < kLittle ? kSmallPiece : Staging::kSlotBytes;
   for (BoxPieces cut(shape, most); !cut.done();) pieces_.push_back(cut.next());
 }
@@ -27,12 +33,12 @@ Relay::Relay(const copy::Shape& shape, Channel& channel, const Staging::Ring& ri
 copy::Shape Relay::toSlot(size_t number) const {
   copy::Shape piece = pieces_[number];
   piece.destination = {ring_.slot(number), piece.width, piece.width * piece.height};
-  piece.forDevice = true;
   return piece;
 }
 
 copy::Shape Relay::fromSlot(size_t number) const {
   copy::Shape piece = pieces_[number];
+  piece.streamed = streamed_;
   piece.source = {ring_.slot(number), piece.width, piece.width * piece.height};
   return piece;
 }
@@ -104,7 +110,8 @@ CUresult Relay::run(CUresult (Relay::*piece)(size_t number)) {
   } state{*this, piece};
   const auto share = [](void* at, size_t) { static_cast<State*>(at)->relay.work(static_cast<State*>(at)->piece); };
   const size_t bytes = pieces_.empty() ? 0 : pieces_.size() * pieces_.front().bytes();
-  const size_t threads = threads_ ? std::min<size_t>({threads_->width(), bytes / kBytesOfThread, pieces_.size()}) : 1;
+  const size_t useful = std::min({kMostThreads, bytes / kBytesOfThread, pieces_.size()});
+  const size_t threads = threads_ ? std::min<size_t>(threads_->width(), useful) : 1;
   if (threads > 1)
     threads_->run(threads, share, &state);
   else

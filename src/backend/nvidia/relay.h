@@ -49,6 +49,7 @@ class Relay {
   const Staging::Ring& ring_;
   copy::Parallel* const threads_;
   const CpuCopy cpuCopy_;
+  const bool streamed_;
   std::vector<copy::Shape> pieces_;
   std::atomic<size_t> next_{0};
   std::atomic<CUresult> result_{CUDA_SUCCESS};
