@@ -29,6 +29,8 @@ constinit Context* newestDead = nullptr;
 constinit unsigned deadCount = 0;
 constinit unsigned madeCount = 0;
 
+constinit std::atomic<int> processFault{CUDA_SUCCESS};  // the first
+
 }  // namespace
 
 uint64_t nextContextId() { return lastId.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -71,8 +73,19 @@ struct ContextLife {
     context.kernelLimits_.deviceNumber = device.ordinal();
     context.kernelLimits_.deviceCount = deviceCount();
     context.id_.store(context.primary_ ? nextContextId() : context.generation(), std::memory_order_relaxed);
-    context.word_.store(context.generation(), std::memory_order_release);
+    context.word_.store(context.generation(), std::memory_order_seq_cst);
+    if (const int fault = processFault.load(std::memory_order_seq_cst)) failWith(context, fault);
     context.device().backend().contextBegins();
+  }
+
+  // False for one that has failed before.
+  static bool failWith(Context& context, int error) {
+    int none = CUDA_SUCCESS;
+    if (!context.fault_.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return false;
+    uint64_t word = context.word_.load(std::memory_order_relaxed);
+    while (word && !context.word_.compare_exchange_weak(word, word | Context::kFaulted, std::memory_order_release)) {
+    }
+    return true;
   }
 
   // The application's destructors run first, while the context may still be used.
@@ -141,14 +154,19 @@ std::vector<Point> pendingEverywhere() { return pendingIn(nullptr); }
 std::vector<Point> pendingOn(const Device& device) { return pendingIn(&device); }
 
 void Context::report(CUresult error, const char* reason) noexcept {
+  if (!ContextLife::failWith(*this, error)) return;
+  VG_LOG(Error, "context %llu of device %d fails with error %d from now on, and all others: %s",
+         static_cast<unsigned long long>(id()), device().ordinal(), static_cast<int>(error), reason);
   int none = CUDA_SUCCESS;
-  if (!fault_.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return;
-  VG_LOG(Error, "context %llu of device %d fails with error %d from now on: %s", static_cast<unsigned long long>(id()),
-         device().ordinal(), static_cast<int>(error), reason);
-  device().setFault(error);
-  uint64_t word = word_.load(std::memory_order_relaxed);
-  while (word && !word_.compare_exchange_weak(word, word | kFaulted, std::memory_order_release)) {
-  }
+  processFault.compare_exchange_strong(none, error, std::memory_order_seq_cst);
+  contexts.forEach([&](Context& context) {
+    if (context.word_.load(std::memory_order_seq_cst)) ContextLife::failWith(context, error);
+  });
+}
+
+CUresult checkNoFault() {
+  const auto fault = static_cast<CUresult>(processFault.load(std::memory_order_acquire));
+  return fault ? fail(fault, "an earlier fault, %d, ended the use of all devices", static_cast<int>(fault)) : fault;
 }
 
 CUresult Context::setFlags(unsigned flags) {
@@ -238,7 +256,7 @@ CUresult checkContextFlags(unsigned flags) {
 
 Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersion) {
   VG_CHECK(checkContextFlags(flags));
-  if (device.fault()) return fail(device.fault(), "an earlier fault ended the use of device %d", device.ordinal());
+  VG_CHECK(checkNoFault());
   Context& context = ContextLife::make(device, false);
   ContextLife::begin(context, flags, apiVersion);
   pushCurrent(referenceTo(context));

@@ -139,6 +139,10 @@ inline Result<StreamSet&> currentStreams() {
   return context.streams();
 }
 
+// A kernel's fault ends the process's use of all devices: every context has failed then, no other can be made, a reset
+// heals nothing, as with the vendor's driver. CUDA_SUCCESS or the first fault.
+CUresult checkNoFault();
+
 // A number that no context, green or not, has had.
 uint64_t nextContextId();
 

@@ -84,8 +84,8 @@ CUresult Device::endPrimary(std::unique_lock<std::mutex>& lock) {
 Result<Context&> Device::retainPrimary() {
   std::unique_lock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
-  if (fault()) return fail(fault(), "an earlier fault ended the use of device %d", ordinal_);
   if (!active_) {
+    VG_CHECK(checkNoFault());
     activatePrimary(*primary_, primaryFlags_);
     active_ = true;
   }

@@ -42,21 +42,12 @@ class Device {
   CUresult setPrimaryFlags(unsigned flags);
   void primaryState(unsigned* flags, bool* active) const;
 
-  // A kernel's fault ends the process's use of the device: no context can be made on it any more, a reset heals
-  // nothing. CUDA_SUCCESS or the first fault.
-  CUresult fault() const { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
-  void setFault(CUresult fault) {
-    int none = CUDA_SUCCESS;
-    fault_.compare_exchange_strong(none, fault, std::memory_order_acq_rel);
-  }
-
  private:
   friend CUresult makeDevices();
 
   const int ordinal_;
   backend::Device& backend_;
   Context* primary_ = nullptr;
-  std::atomic<int> fault_{CUDA_SUCCESS};
   CUresult endPrimary(std::unique_lock<std::mutex>& lock);
   CUresult awaitTeardown(std::unique_lock<std::mutex>& lock);
 

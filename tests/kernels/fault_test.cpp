@@ -48,6 +48,34 @@ TEST_F(FaultTest, AWildAccessIsAnIllegalAddress) {
   expectSticky(CUDA_ERROR_ILLEGAL_ADDRESS, touch(), 4, 64, "illegal address in block", CUdeviceptr{0x10});
 }
 
+// As two H200 with the vendor's driver answer: a context that is there fails, one that is not cannot be made.
+TEST_F(FaultTest, AFaultEndsTheUseOfAllDevices) {
+  const auto body = [&] {
+    const auto allocates = [] {
+      CUdeviceptr pointer = 0;
+      return cuMemAlloc(&pointer, 16);
+    };
+    CUcontext other = nullptr, more = nullptr;
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&other, 1), CUDA_SUCCESS);
+    const CUfunction kernel = function(touch());
+    EXPECT_EQ(launch(kernel, 1, 1, CUdeviceptr{0x10}), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(cuCtxSetCurrent(other), CUDA_SUCCESS);
+    EXPECT_EQ(allocates(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&more, 1), CUDA_SUCCESS);  // it is there, if of no use
+    EXPECT_EQ(allocates(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(cuCtxCreate_v4(&more, nullptr, 0, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(cuDevicePrimaryCtxReset(1), CUDA_SUCCESS);
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&more, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(cuCtxSetCurrent(other), CUDA_SUCCESS);
+    EXPECT_EQ(allocates(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    size_t bytes = 0;
+    EXPECT_EQ(cuDeviceTotalMem(&bytes, 1), CUDA_SUCCESS);
+    std::exit(HasFailure());
+  };
+  EXPECT_EXIT(body(), ::testing::ExitedWithCode(0), "and all others");
+}
+
 TEST_F(FaultTest, AFaultNamesItsBlockAmongThoseRunTogether) {
   const std::string text = module(entry("kernel", {".u64"},
                                         "ld.param.u64 %rd1, [p0];\nmov.u32 %r3, %ctaid.x;\n"
