@@ -5,6 +5,7 @@
 // from 1, to `asked`. The host looks at the places in order, answers and writes the number to `answered`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace vg::backend::nvidia {
@@ -19,14 +20,15 @@ struct alignas(512) KernelRequest {
   uint32_t thread;    // linear, in the block
   uint32_t function;  // ptx::DeviceCall
   uint64_t arguments[kArgumentWords];
-  uint64_t pointed[kPointedWords];  // what the first argument points to, where the function reads that
-
+  // What the host writes.
   uint64_t answered;
   uint64_t result;
+  uint32_t answerWords;           // of the following
   uint32_t answer[kAnswerWords];  // to be written where the first argument points
-  uint32_t answerWords;           // of these
+
+  uint64_t pointed[kPointedWords];  // what the first argument points to, where the function reads that
 };
-static_assert(sizeof(KernelRequest) == 512);
+static_assert(sizeof(KernelRequest) == 512 && offsetof(KernelRequest, answered) == 128);
 
 // What both sides must agree on: made of the functions in their order, and of what is above.
 constexpr uint64_t requestsFingerprint() {

@@ -179,7 +179,8 @@ bool KernelRequests::serve() {
 
 // A grid ends after its last answer, and by the thread that answers: it is there until then.
 void KernelRequests::answer(KernelRequest& place) {
-  KernelRequest request = place;
+  KernelRequest request;  // without what most functions do not need: another processor has written it
+  std::memcpy(&request, &place, offsetof(KernelRequest, answered));
   request.answerWords = 0;
   ParentGrid* parent = nullptr;
   {
@@ -197,12 +198,15 @@ void KernelRequests::answer(KernelRequest& place) {
   } else {
     uint64_t arguments[kArgumentWords];
     std::memcpy(arguments, request.arguments, sizeof arguments);
-    if (call == ptx::DeviceCall::Memcpy3DAsync) arguments[0] = reinterpret_cast<uint64_t>(request.pointed);
+    if (call == ptx::DeviceCall::Memcpy3DAsync) {
+      std::memcpy(request.pointed, place.pointed, sizeof request.pointed);
+      arguments[0] = reinterpret_cast<uint64_t>(request.pointed);
+    }
     result = RequestCaller(*parent, request).call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
   }
   place.result = result;
   place.answerWords = request.answerWords;
-  std::memcpy(place.answer, request.answer, sizeof place.answer);
+  std::memcpy(place.answer, request.answer, request.answerWords * sizeof(uint32_t));
 }
 
 uint64_t KernelRequests::shown(const char* text) {

@@ -39,18 +39,32 @@ namespace {
 __device__ unsigned long long requests;
 __device__ uint64_t turns[kRequestPlaces];
 
-__device__ uint64_t read(const uint64_t* from) {
-  uint64_t value;
-  asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
-  return value;
-}
-__device__ void write(uint64_t* to, uint64_t value) {
-  asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
-}
+// Of words that the host writes, and of those that only threads of the GPU do.
+struct Host {
+  static __device__ uint64_t read(const uint64_t* from) {
+    uint64_t value;
+    asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+  }
+  static __device__ void write(uint64_t* to, uint64_t value) {
+    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+  }
+};
+struct Gpu {
+  static __device__ uint64_t read(const uint64_t* from) {
+    uint64_t value;
+    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+  }
+  static __device__ void write(uint64_t* to, uint64_t value) {
+    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+  }
+};
+template <class Writer>
 __device__ void await(const uint64_t* word, uint64_t value) {
 #pragma unroll 1
-  for (int round = 0; read(word) != value; ++round)
-    if (round > 4) __nanosleep(200);
+  for (int round = 0; Writer::read(word) != value; ++round)
+    if (round > 8) __nanosleep(200);
 }
 
 __device__ uint64_t gridNumber() {
@@ -63,7 +77,7 @@ __device__ uint64_t gridNumber() {
 __device__ __noinline__ uint64_t takePlace(uint32_t function) {
   const uint64_t number = atomicAdd(&requests, 1ull);
   KernelRequest& place = vgRing[number % kRequestPlaces];
-  await(&turns[number % kRequestPlaces], number / kRequestPlaces);
+  await<Gpu>(&turns[number % kRequestPlaces], number / kRequestPlaces);
   place.grid = gridNumber();
   place.block = blockIdx.x + uint64_t{gridDim.x} * (blockIdx.y + uint64_t{gridDim.y} * blockIdx.z);
   place.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -73,9 +87,8 @@ __device__ __noinline__ uint64_t takePlace(uint32_t function) {
 // What the thread wrote before, and saw, its child sees too.
 __device__ __noinline__ uint64_t awaitAnswer(uint64_t number) {
   KernelRequest& place = vgRing[number % kRequestPlaces];
-  __threadfence_system();
-  write(&place.asked, number + 1);
-  await(&place.answered, number + 1);
+  Host::write(&place.asked, number + 1);
+  await<Host>(&place.answered, number + 1);
   return __ldcv(&place.result);
 }
 
@@ -84,7 +97,7 @@ class Request {
  public:
   __device__ explicit Request(uint32_t function)
       : number_(takePlace(function)), place_(vgRing[number_ % kRequestPlaces]) {}
-  __device__ ~Request() { write(&turns[number_ % kRequestPlaces], number_ / kRequestPlaces + 1); }
+  __device__ ~Request() { Gpu::write(&turns[number_ % kRequestPlaces], number_ / kRequestPlaces + 1); }
 
   // One behind the other, as C would lay them out.
   template <class T>
