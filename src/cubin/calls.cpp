@@ -3,37 +3,51 @@
 #include <algorithm>
 
 namespace vg::cubin {
+namespace {
 
-std::vector<bool> sectionsReaching(const Cubin& cubin, const std::function<bool(const Symbol&)>& wanted) {
-  const size_t count = cubin.sections.size();
-  std::vector<bool> reaching(count, false);
-  std::vector<std::vector<uint32_t>> namedBy(count);  // sections that hold an address in this one
-  std::vector<uint32_t> found;
-  for (uint32_t section = 0; section < count; ++section)
+// Kinds of relocations that are the target of a branch, and so no address that code could hand on.
+bool isBranch(uint32_t type) { return type == 58 || type == 75 || type == 114; }
+
+}  // namespace
+
+Calls::Calls(const Cubin& cubin, const SymbolTest& wanted, const SymbolTest& elsewhere)
+    : cubin_(cubin), leads_(cubin.sections.size(), false) {
+  std::vector<std::vector<uint32_t>> namedBy(leads_.size());  // sections that hold an address in this one
+  std::vector<uint32_t> found, pointedTo;
+  for (uint32_t section = 0; section < leads_.size(); ++section)
     for (const Relocation& relocation : cubin.relocations[section]) {
       const Symbol& symbol = cubin.symbols[relocation.symbol];
-      if (wanted(symbol) && !reaching[section]) {
-        reaching[section] = true;
-        found.push_back(section);
+      const bool pointer = !isBranch(relocation.type) && symbol.section != section;
+      if (wanted(symbol)) {
+        pointersLead_ |= pointer;
+        if (!leads_[section]) found.push_back(section);
+        leads_[section] = true;
       }
-      if (symbol.section != kNone) namedBy[symbol.section].push_back(section);
+      if (symbol.section == kNone || elsewhere(symbol)) continue;
+      namedBy[symbol.section].push_back(section);
+      if (pointer) pointedTo.push_back(symbol.section);
     }
   while (!found.empty()) {
     const uint32_t section = found.back();
     found.pop_back();
     for (const uint32_t by : namedBy[section]) {
-      if (reaching[by]) continue;
-      reaching[by] = true;
-      found.push_back(by);
+      if (!leads_[by]) found.push_back(by);
+      leads_[by] = true;
     }
   }
-  return reaching;
+  for (const uint32_t section : pointedTo)
+    pointersLead_ |= leads_[section] && cubin.sections[section].kind == Kind::Code && !isKernel(section);
 }
 
-bool mayReach(const Kernel& kernel, const std::vector<bool>& reaching) {
-  const auto reaches = [&](const Bank& bank) { return reaching[bank.section]; };
-  return kernel.unknownStack || reaching[kernel.section] ||
-         std::any_of(kernel.banks.begin(), kernel.banks.end(), reaches);
+// A kernel is launched by its address, not called.
+bool Calls::isKernel(uint32_t section) const {
+  return std::any_of(cubin_.kernels.begin(), cubin_.kernels.end(),
+                     [&](const Kernel& kernel) { return kernel.section == section; });
+}
+
+bool Calls::names(const Kernel& kernel) const {
+  return leads_[kernel.section] ||
+         std::any_of(kernel.banks.begin(), kernel.banks.end(), [&](const Bank& bank) { return leads_[bank.section]; });
 }
 
 }  // namespace vg::cubin

@@ -8,12 +8,26 @@
 
 namespace vg::cubin {
 
-// For each section, whether it holds the address of a wanted symbol, or of something that does, and so on. What code
-// is handed at run time, as a parameter or through memory, is not known here.
-std::vector<bool> sectionsReaching(const Cubin& cubin, const std::function<bool(const Symbol&)>& wanted);
+using SymbolTest = std::function<bool(const Symbol&)>;
 
-// Whether the kernel may come to call what those sections were found to reach: by itself, by a constant bank that it
-// reads, or through a pointer from somewhere else.
-bool mayReach(const Kernel& kernel, const std::vector<bool>& reaching);
+// Which code leads to a wanted symbol. The cubin outlives it.
+class Calls {
+ public:
+  // What is `elsewhere` means other code than the file's, and leads nowhere by itself.
+  Calls(const Cubin& cubin, const SymbolTest& wanted, const SymbolTest& elsewhere);
+
+  // Whether the kernel, or something that it names, holds the address of a wanted symbol, or of something that does,
+  // and so on.
+  bool names(const Kernel& kernel) const;
+  // The same, or it may be handed such an address at run time, as a parameter or through memory.
+  bool mayReach(const Kernel& kernel) const { return names(kernel) || (kernel.unknownStack && pointersLead_); }
+
+ private:
+  bool isKernel(uint32_t section) const;
+
+  const Cubin& cubin_;
+  std::vector<bool> leads_;    // by section
+  bool pointersLead_ = false;  // to a wanted symbol, or to a function that leads there, and is called by nobody there
+};
 
 }  // namespace vg::cubin

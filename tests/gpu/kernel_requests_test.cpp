@@ -182,6 +182,13 @@ TEST_F(Requests, OursTakeThePlaceOfTheVendorsFunctions) {
   EXPECT_EQ(called, parent->requests()->addressOf(DeviceCall::LaunchDeviceV2));
 }
 
+TEST_F(Requests, CodeThatHasTheVendorsInsideIsRefused) {
+  cubin::Cubin code = launchingModule();
+  code.relocations[1].push_back({8, 2, 3, 0, false});  // "child" asks the vendor's driver itself
+  source.native = std::make_shared<const cubin::Cubin>(std::move(code));
+  EXPECT_EQ(device->load(source, {}).error(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 TEST_F(Requests, ChildrenRunBeforeWhatFollowsTheirParent) {
   asParent = [this](uint32_t value) {
     EXPECT_EQ(launchChild(value + 9, kTail), 0u);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
@@ -71,6 +72,7 @@ std::optional<ptx::DeviceCall> deviceCallOf(const cubin::Symbol& symbol) {
   return call && !ptx::concernsGraphs(*call) ? call : std::nullopt;
 }
 bool isDeviceCall(const cubin::Symbol& symbol) { return deviceCallOf(symbol).has_value(); }
+bool isVendorCall(const cubin::Symbol& symbol) { return symbol.name.starts_with(kVendorCall); }
 
 // Whether code calls the device runtime by its name. A program has the vendor's in it as a rule, which calls itself.
 bool callsDeviceRuntime(const cubin::Cubin& cubin) {
@@ -95,10 +97,10 @@ CUresult GpuImage::load(const ImageSource& source) {
   if (!source.describeOnly && callsDeviceRuntime(*cubin_)) VG_CHECK(useDeviceRuntime(source));
   VG_CHECK(placed_.fill(external, source.describeOnly));
   if (!source.describeOnly) VG_CHECK(textures_.make());
-  std::vector<bool> reaching;
-  if (requests_) reaching = cubin::sectionsReaching(*cubin_, isDeviceCall);
+  std::optional<cubin::Calls> calls;
+  if (requests_) calls.emplace(*cubin_, isDeviceCall, isDeviceCall);
   for (const cubin::Kernel& kernel : cubin_->kernels) {
-    const bool launches = requests_ && cubin::mayReach(kernel, reaching);
+    const bool launches = calls && calls->mayReach(kernel);
     VG_TRY(const KernelCode code, codeOf(kernel, launches));
     auto made = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
     if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
@@ -110,8 +112,12 @@ CUresult GpuImage::load(const ImageSource& source) {
   return CUDA_SUCCESS;
 }
 
-// Ours takes the place of what was linked in.
+// Ours takes the place of what was linked in, wherever that is called by its name.
 CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
+  const cubin::Calls calls(*cubin_, isVendorCall, isDeviceCall);
+  for (const cubin::Kernel& kernel : cubin_->kernels)
+    if (calls.names(kernel))
+      return unsupported("kernel %s, which has the vendor's device runtime in its own code", kernel.name.c_str());
   VG_TRY(services_, KernelServices::of(device_, source));
   VG_TRY(requests_, services_->launching(source));
   for (uint32_t i = 0; i < cubin_->symbols.size(); ++i)
