@@ -1,6 +1,7 @@
 #include "backend/device_runtime.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/device_copies.h"
 #include "base/log.h"
@@ -106,11 +107,19 @@ Error DeviceRuntimeCaller::launchOld(Arguments& arguments) {
   const LaunchShape shape = shapeOf(grid, block, arguments.take<uint32_t>());
   const auto stream = arguments.take<uint64_t>();
   if (const Error error = prepare(kernel, shape); error != Error::Success) return error;
-  const bool described = critical([&](ChildGrids& grids) {
-    if (!buffer && !kernel->parameterBytes()) buffer = reinterpret_cast<uint64_t>(grids.makeBuffer(kernel, shape, 0));
-    return buffer && grids.describe(reinterpret_cast<const std::byte*>(buffer), *kernel, shape);
+  const uint32_t bytes = kernel->parameterBytes();
+  const Error described = critical([&](ChildGrids& grids) {
+    const std::byte* const outside = parametersAt(buffer, bytes);
+    if (outside || (!buffer && !bytes)) {
+      std::byte* const own = grids.makeBuffer(kernel, shape, bytes);
+      if (!own) return Error::MemoryAllocation;
+      if (bytes) std::memcpy(own, outside, bytes);
+      buffer = reinterpret_cast<uint64_t>(own);
+    }
+    const bool known = buffer && grids.describe(reinterpret_cast<const std::byte*>(buffer), *kernel, shape);
+    return known ? Error::Success : Error::InvalidValue;
   });
-  return described ? launchBuffer(buffer, stream) : Error::InvalidValue;
+  return described == Error::Success ? launchBuffer(buffer, stream) : described;
 }
 
 // --- Streams and events ----------------------------------------------------------------------------------------------

@@ -37,6 +37,9 @@ class DeviceRuntimeCaller {
   virtual void store(uint64_t address, const void* value, size_t bytes) = 0;
   // Where the kernel finds a text of the table of errors.
   virtual uint64_t addressOf(const char* text) const { return reinterpret_cast<uint64_t>(text); }
+  // Parameters that are in no buffer of the children's, but where a kernel puts them by itself: to be copied. Null for
+  // other addresses.
+  virtual const std::byte* parametersAt(uint64_t /*address*/, size_t /*bytes*/) const { return nullptr; }
   // While too many launches are pending, may wait until there is room for one.
   virtual void awaitRoom(uint64_t /*stream*/) {}
   // The heap of malloc: the memory, 0 when there is none; ends the launch for what is no memory of it.

@@ -216,6 +216,25 @@ TEST_F(Requests, MoreThanChannelsTakeAtOnceHoldUpNobody) {
   for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(ran[i], i);
 }
 
+TEST_F(Requests, ParametersThatThreadsPutDownThemselvesAreCopied) {
+  asParent = [this](uint32_t) {
+    ParameterBuffer& own = parent->requests()->buffers()[kParameterBuffers - 1];
+    const auto launched = [&](uint64_t parameters) {
+      return ask(DeviceCall::LaunchDevice, child->address(), parameters, Dim3{1, 1, 1}, Dim3{1, 1, 1}, uint32_t{0},
+                 uint64_t{0});
+    };
+    const auto first = reinterpret_cast<uint64_t>(&own);
+    for (uint32_t value = 1; value <= 3; ++value) {
+      std::memcpy(&own, &value, sizeof value);
+      EXPECT_EQ(launched(first), 0u);
+    }
+    EXPECT_EQ(launched(first + sizeof own), 1u);
+    EXPECT_EQ(launched(first - kParameterBuffers * sizeof own), 1u);
+  };
+  runParent();
+  EXPECT_EQ(ran, (std::vector<uint32_t>{1, 2, 3}));
+}
+
 TEST_F(Requests, TailLaunchesHaveALimit) {
   limits.pendingLaunches = 5;
   asParent = [this](uint32_t) {

@@ -105,6 +105,7 @@ CUresult GpuImage::load(const ImageSource& source) {
     auto made = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
     if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
     if (launches) made->setLaunchable(launchable_, requests_);
+    if (requests_) VG_CHECK(requests_->noteParameters(kernel.parameterBytes));
     launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);
   }

@@ -30,6 +30,13 @@ struct alignas(512) KernelRequest {
 };
 static_assert(sizeof(KernelRequest) == 512 && offsetof(KernelRequest, answered) == 128);
 
+// Parameters of launches, in pinned memory too. Threads take them by themselves; the host copies what it needs before
+// it answers the launch.
+inline constexpr uint32_t kParameterBuffers = 1024;
+struct alignas(256) ParameterBuffer {
+  std::byte bytes[4096];
+};
+
 // What both sides must agree on: made of the functions in their order, and of what is above.
 constexpr uint64_t requestsFingerprint() {
   uint64_t value = 0xCBF29CE484222325;
@@ -40,7 +47,8 @@ constexpr uint64_t requestsFingerprint() {
 #define VG_DEVICE_CALL(name, ...) add(#name " " #__VA_ARGS__);
 #include "ptx/device_runtime.inc"
 #undef VG_DEVICE_CALL
-  return value ^ kRequestPlaces ^ sizeof(KernelRequest) << 32;
+  return value ^ kRequestPlaces ^ sizeof(KernelRequest) << 16 ^ uint64_t { kParameterBuffers } << 32 ^
+         sizeof(ParameterBuffer) << 48;
 }
 
 }  // namespace vg::backend::nvidia

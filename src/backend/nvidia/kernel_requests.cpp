@@ -13,6 +13,7 @@ namespace vg::backend::nvidia {
 namespace {
 
 constexpr size_t kRingBytes = kRequestPlaces * sizeof(KernelRequest);
+constexpr size_t kBufferBytes = kParameterBuffers * sizeof(ParameterBuffer);
 constexpr size_t kAtOnce = 256;  // requests, before others have their turn
 
 constexpr size_t kFunctions = 0
@@ -87,6 +88,11 @@ class RequestCaller final : public DeviceRuntimeCaller {
     std::memcpy(request_.answer, value, bytes);
     request_.answerWords = static_cast<uint32_t>(bytes / sizeof(uint32_t));
   }
+  const std::byte* parametersAt(uint64_t address, size_t bytes) const override {
+    ParameterBuffer* const all = parent_.requests_->buffers();
+    const uint64_t number = (address - reinterpret_cast<uint64_t>(all)) / sizeof(ParameterBuffer);
+    return number < kParameterBuffers && bytes <= sizeof(ParameterBuffer) ? all[number].bytes : nullptr;
+  }
   uint64_t addressOf(const char* text) const override { return parent_.requests_->shown(text); }
   // The device's own malloc found nothing before it asked.
   uint64_t allocate(uint64_t) override { return 0; }
@@ -142,17 +148,32 @@ KernelRequests::KernelRequests(GpuDevice& device, const ImageSource& source, con
 
 KernelRequests::~KernelRequests() {
   if (ring_) device_.unpin(reinterpret_cast<std::byte*>(ring_), kRingBytes);
+  if (buffers_) device_.unpin(reinterpret_cast<std::byte*>(buffers_), kBufferBytes);
 }
 
 CUresult KernelRequests::make(const ImageSource& source, const cubin::External& external) {
   VG_TRY(std::byte* const ring, device_.pin(kRingBytes));
   ring_ = reinterpret_cast<KernelRequest*>(ring);
+  VG_TRY(std::byte* const buffers, device_.pin(kBufferBytes));
+  buffers_ = reinterpret_cast<ParameterBuffer*>(buffers);
   VG_CHECK(pieces_.begin());
   VG_CHECK(code_.place(source));
   VG_CHECK(code_.fill(external, false));
-  const auto address = reinterpret_cast<uint64_t>(ring_);
-  VG_CHECK(device_.transfer().write(code_.addressOf(*functions_.ring), &address, sizeof address));
+  VG_CHECK(write(*functions_.ring, reinterpret_cast<uint64_t>(ring_)));
+  VG_CHECK(write(*functions_.buffers, reinterpret_cast<uint64_t>(buffers_)));
   device_.codeChanged();
+  return CUDA_SUCCESS;
+}
+
+CUresult KernelRequests::write(const cubin::Variable& variable, uint64_t value) {
+  return device_.transfer().write(code_.addressOf(variable), &value, sizeof value);
+}
+
+CUresult KernelRequests::noteParameters(uint32_t bytes) {
+  const std::lock_guard guard(mutex_);
+  if (bytes <= sizeof(ParameterBuffer) || !smallParameters_) return CUDA_SUCCESS;
+  VG_CHECK(write(*functions_.buffersAreSmall, 1));
+  smallParameters_ = false;
   return CUDA_SUCCESS;
 }
 

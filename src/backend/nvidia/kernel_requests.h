@@ -61,6 +61,8 @@ class KernelRequests {
 
   const LaunchFunctions& functions() const { return functions_; }
   CUdeviceptr addressOf(ptx::DeviceCall call) const { return code_.addressOf(*functions_.find(call)); }
+  // Of a kernel that may be launched: threads do not take buffers by themselves that are too small for one.
+  CUresult noteParameters(uint32_t bytes);
   CUdeviceptr nobodyCalls() const { return code_.addressOf(*functions_.nobodyCalls); }
 
   // Thread-safe, but for serve().
@@ -68,8 +70,9 @@ class KernelRequests {
   void remove(ParentGrid& parent);
   bool serve();
 
-  // kRequestPlaces of them.
+  // kRequestPlaces and kParameterBuffers of them.
   KernelRequest* ring() const { return ring_; }
+  ParameterBuffer* buffers() const { return buffers_; }
   GpuDevice& device() const { return device_; }
   const KernelLimits& limits() const { return limits_; }
   PinnedPieces& pieces() { return pieces_; }
@@ -78,6 +81,7 @@ class KernelRequests {
 
  private:
   CUresult make(const ImageSource& source, const cubin::External& external);
+  CUresult write(const cubin::Variable& variable, uint64_t value);
   void answer(KernelRequest& place);
 
   GpuDevice& device_;
@@ -86,8 +90,10 @@ class KernelRequests {
   PlacedCubin code_;
   PinnedPieces pieces_;
   KernelRequest* ring_ = nullptr;  // kRequestPlaces
-  uint64_t next_ = 0;              // the request to answer; of serve()
+  ParameterBuffer* buffers_ = nullptr;
+  uint64_t next_ = 0;  // the request to answer; of serve()
   std::mutex mutex_;
+  bool smallParameters_ = true;                             // guarded by mutex_
   std::unordered_map<uint64_t, ParentGrid*> parents_;       // by number; guarded by mutex_
   std::unordered_map<std::string_view, std::byte*> texts_;  // of serve()
 };

@@ -30,6 +30,9 @@ struct Pitched {
 
 // Where the ring is; written by the host.
 extern "C" __device__ KernelRequest* vgRing = nullptr;
+// kParameterBuffers of them, and whether they are too small for a kernel: then the host is asked for each.
+extern "C" __device__ ParameterBuffer* vgBuffers = nullptr;
+extern "C" __device__ uint64_t vgBuffersAreSmall = 0;
 // Read by the host before it uses any of this.
 extern "C" __device__ uint64_t vgFingerprint = requestsFingerprint();
 
@@ -140,6 +143,35 @@ __device__ uint32_t askFor(Function function, uint64_t to, Arguments... argument
   return error;
 }
 
+// What is to be launched with a buffer of parameters.
+struct Launch {
+  uint64_t kernel;
+  Dim3 grid, block;
+  uint32_t shared;
+};
+__device__ Launch launches[kParameterBuffers];
+__device__ uint32_t taken[kParameterBuffers / 32];  // a bit each
+
+// The number of a buffer that nobody has; all ones when there is none.
+__device__ uint32_t takeBuffer() {
+  constexpr uint32_t kWords = kParameterBuffers / 32;
+  const uint32_t start = threadIdx.x + blockIdx.x;
+#pragma unroll 1
+  for (uint32_t i = 0; i < kWords; ++i) {
+    const uint32_t word = (start + i) % kWords;
+    for (uint32_t seen = *const_cast<volatile uint32_t*>(&taken[word]); ~seen;) {
+      const uint32_t bit = ~seen & (seen + 1);
+      seen = atomicOr(&taken[word], bit);
+      if (!(seen & bit)) return word * 32 + __ffs(bit) - 1;
+    }
+  }
+  return ~0u;
+}
+__device__ void leaveBuffer(uint32_t number) {
+  __threadfence();
+  atomicAnd(&taken[number / 32], ~(1u << number % 32));
+}
+
 }  // namespace
 
 #define VG_FUNCTION(type, name, parameters, how, ...) \
@@ -184,12 +216,27 @@ VG_FUNCTION(uint32_t, Memset2DAsync,
 VG_FUNCTION(uint32_t, Memset3DAsync, (Pitched to, uint32_t value, Extent extent, uint64_t stream), ask, to, value,
             extent, stream)
 VG_FUNCTION(uint64_t, GetParameterBuffer, (uint64_t alignment, uint64_t bytes), ask, alignment, bytes)
-VG_FUNCTION(uint64_t, GetParameterBufferV2, (uint64_t kernel, Dim3 grid, Dim3 block, uint32_t shared), ask, kernel,
-            grid, block, shared)
 VG_FUNCTION(uint32_t, LaunchDevice,
             (uint64_t kernel, uint64_t parameters, Dim3 grid, Dim3 block, uint32_t shared, uint64_t stream), ask,
             kernel, parameters, grid, block, shared, stream)
-VG_FUNCTION(uint32_t, LaunchDeviceV2, (uint64_t parameters, uint64_t stream), ask, parameters, stream)
+
+// What is wrong with the launch is found when it is made.
+extern "C" __device__ __noinline__ uint64_t vgGetParameterBufferV2(uint64_t kernel, Dim3 grid, Dim3 block,
+                                                                   uint32_t shared) {
+  const uint32_t number = vgBuffersAreSmall ? ~0u : takeBuffer();
+  if (number == ~0u) return ask(kGetParameterBufferV2, kernel, grid, block, shared);
+  launches[number] = {kernel, grid, block, shared};
+  return reinterpret_cast<uint64_t>(&vgBuffers[number]);
+}
+extern "C" __device__ __noinline__ uint32_t vgLaunchDeviceV2(uint64_t parameters, uint64_t stream) {
+  const uint64_t number = (parameters - reinterpret_cast<uint64_t>(vgBuffers)) / sizeof(ParameterBuffer);
+  if (number >= kParameterBuffers) return static_cast<uint32_t>(ask(kLaunchDeviceV2, parameters, stream));
+  const Launch launch = launches[number];
+  const uint64_t error =
+      ask(kLaunchDevice, launch.kernel, parameters, launch.grid, launch.block, launch.shared, stream);
+  leaveBuffer(static_cast<uint32_t>(number));
+  return static_cast<uint32_t>(error);
+}
 
 extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint64_t stream) {
   Request request(kMemcpy3DAsync);
