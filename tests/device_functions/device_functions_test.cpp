@@ -79,12 +79,13 @@ struct Arguments {
   int64_t wide;
   const char* none;
   const char* last;
+  int64_t behind;  // what the format asks for too much
 };
 
 TEST_F(DeviceFunctions, PrintWhatTheHostWouldPrint) {
   const CUfunction kernel = with(kPrints);
   DeviceOutput output = makeOutput(1 << 20);
-  const Arguments arguments = {-7, "a text", 2.5, 6, 42, 1ll << 40, nullptr, ""};
+  const Arguments arguments = {-7, "a text", 2.5, 6, 42, 1ll << 40, nullptr, "", 0};
   const CUdeviceptr results = allocate(4);
   const char format[] = "%d %s %.3f%% [%*x] %lld %s <%s>%c\n";
   ASSERT_EQ(run(kernel, 1, 1, format, &arguments, results), CUDA_SUCCESS);

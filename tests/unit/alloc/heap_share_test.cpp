@@ -232,9 +232,12 @@ class WholeCommits final : public ProcessMemory {
 TEST_F(HeapShare, WhatCannotBecomeFreshGoesWithItsGranule) {
   WholeCommits memory;
   Heap heap(table_,
-            HeapRange{heap_->capacity() / 2 + reinterpret_cast<uintptr_t>(table_.windowStart(0)), kGranule * 8, 0},
-            memory, kGranule * 8, kGranule * 8);
-  const auto made = [&](size_t bytes) { return &*heap.allocate(bytes, {}).value(); };
+            HeapRange{heap_->capacity() / 2 + reinterpret_cast<uintptr_t>(table_.windowStart(0)), kGranule * 16, 0},
+            memory, kGranule * 16, kGranule * 16);
+  const auto made = [&](size_t bytes) -> const Record* {
+    const Result<Record*> record = heap.allocate(bytes, {});
+    return record ? record.value() : nullptr;
+  };
   for (const size_t bytes : {3 * kPage, size_t{512}}) {
     const Record* const shared = made(bytes);
     const Record* const kept = made(2 * kPage);
@@ -243,6 +246,7 @@ TEST_F(HeapShare, WhatCannotBecomeFreshGoesWithItsGranule) {
     EXPECT_TRUE(heap.release(base, shared->id));
     for (int i = 0; i < 100; ++i) {
       const Record* const later = made(bytes);
+      ASSERT_TRUE(later);
       EXPECT_TRUE(later->base + bytes <= base || base + bytes <= later->base);
     }
     heap.releaseIf([&](const Record& record) { return &record != kept; });

@@ -56,7 +56,7 @@ TEST(SurfaceRows, AreWhereTheirLanesAre) {
     SurfaceBytes each[kSurfaceLanes];
     for (unsigned lane = 0; lane < kSurfaceLanes; ++lane) {
       const size_t across = std::max<size_t>(level.rowBytes / bytes, 1);
-      row.x[lane] = near(across) * static_cast<int>(bytes) + (margin && random() % 512 == 0);
+      row.x[lane] = static_cast<int>(static_cast<unsigned>(near(across)) * bytes) + (margin && random() % 512 == 0);
       row.y[lane] = axesOf(kind) > 1 ? near(level.rows) : 0;
       row.z[lane] = kind == Kind::Box || layered(kind) ? near(layered(kind) ? view.layers : level.slices) : 0;
       each[lane] = locate(view, {row.x[lane], row.y[lane], row.z[lane]}, bytes, edge);
