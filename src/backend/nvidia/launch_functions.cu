@@ -143,6 +143,19 @@ __device__ uint32_t askFor(Function function, uint64_t to, Arguments... argument
   return error;
 }
 
+// Whether any thread has been told of an error so far: until then none has a last one to ask for.
+__device__ uint32_t anyError;
+
+template <class Result>
+__device__ Result told(Result error) {
+  if (error) *const_cast<volatile uint32_t*>(&anyError) = 1;
+  return error;
+}
+__device__ uint64_t toldBuffer(uint64_t buffer) {
+  told(!buffer);
+  return buffer;
+}
+
 // What is to be launched with a buffer of parameters.
 struct Launch {
   uint64_t kernel;
@@ -174,68 +187,74 @@ __device__ void leaveBuffer(uint32_t number) {
 
 }  // namespace
 
-#define VG_FUNCTION(type, name, parameters, how, ...) \
-  extern "C" __device__ __noinline__ type vg##name parameters { return static_cast<type>(how(k##name, ##__VA_ARGS__)); }
+#define VG_FUNCTION(name, parameters, how, ...)                      \
+  extern "C" __device__ __noinline__ uint32_t vg##name parameters {  \
+    return told(static_cast<uint32_t>(how(k##name, ##__VA_ARGS__))); \
+  }
 
-VG_FUNCTION(uint32_t, DeviceGetAttribute, (uint64_t to, uint32_t which, uint32_t device), askFor, to, which, device)
-VG_FUNCTION(uint32_t, DeviceGetLimit, (uint64_t to, uint32_t which), askFor, to, which)
-VG_FUNCTION(uint32_t, DeviceGetCacheConfig, (uint64_t to), askFor, to)
-VG_FUNCTION(uint32_t, DeviceGetSharedMemConfig, (uint64_t to), askFor, to)
-VG_FUNCTION(uint32_t, GetLastError, (), ask)
-VG_FUNCTION(uint32_t, PeekAtLastError, (), ask)
-VG_FUNCTION(uint64_t, GetErrorString, (uint32_t error), ask, error)
-VG_FUNCTION(uint64_t, GetErrorName, (uint32_t error), ask, error)
-VG_FUNCTION(uint32_t, GetDeviceCount, (uint64_t to), askFor, to)
-VG_FUNCTION(uint32_t, GetDevice, (uint64_t to), askFor, to)
-VG_FUNCTION(uint32_t, RuntimeGetVersion, (uint64_t to), askFor, to)
-VG_FUNCTION(uint32_t, StreamCreateWithFlags, (uint64_t to, uint32_t flags), askFor, to, flags)
-VG_FUNCTION(uint32_t, StreamDestroy, (uint64_t stream), ask, stream)
-VG_FUNCTION(uint32_t, StreamWaitEvent, (uint64_t stream, uint64_t event, uint32_t flags), ask, stream, event, flags)
-VG_FUNCTION(uint32_t, EventCreateWithFlags, (uint64_t to, uint32_t flags), askFor, to, flags)
-VG_FUNCTION(uint32_t, EventRecord, (uint64_t event, uint64_t stream), ask, event, stream)
-VG_FUNCTION(uint32_t, EventRecordWithFlags, (uint64_t event, uint64_t stream, uint32_t flags), ask, event, stream,
-            flags)
-VG_FUNCTION(uint32_t, EventDestroy, (uint64_t event), ask, event)
-VG_FUNCTION(uint32_t, FuncGetAttributes, (uint64_t to, uint64_t kernel), askFor, to, kernel)
-VG_FUNCTION(uint32_t, OccupancyMaxActiveBlocksPerMultiprocessor,
+VG_FUNCTION(DeviceGetAttribute, (uint64_t to, uint32_t which, uint32_t device), askFor, to, which, device)
+VG_FUNCTION(DeviceGetLimit, (uint64_t to, uint32_t which), askFor, to, which)
+VG_FUNCTION(DeviceGetCacheConfig, (uint64_t to), askFor, to)
+VG_FUNCTION(DeviceGetSharedMemConfig, (uint64_t to), askFor, to)
+VG_FUNCTION(GetDeviceCount, (uint64_t to), askFor, to)
+VG_FUNCTION(GetDevice, (uint64_t to), askFor, to)
+VG_FUNCTION(RuntimeGetVersion, (uint64_t to), askFor, to)
+VG_FUNCTION(StreamCreateWithFlags, (uint64_t to, uint32_t flags), askFor, to, flags)
+VG_FUNCTION(StreamDestroy, (uint64_t stream), ask, stream)
+VG_FUNCTION(StreamWaitEvent, (uint64_t stream, uint64_t event, uint32_t flags), ask, stream, event, flags)
+VG_FUNCTION(EventCreateWithFlags, (uint64_t to, uint32_t flags), askFor, to, flags)
+VG_FUNCTION(EventRecord, (uint64_t event, uint64_t stream), ask, event, stream)
+VG_FUNCTION(EventRecordWithFlags, (uint64_t event, uint64_t stream, uint32_t flags), ask, event, stream, flags)
+VG_FUNCTION(EventDestroy, (uint64_t event), ask, event)
+VG_FUNCTION(FuncGetAttributes, (uint64_t to, uint64_t kernel), askFor, to, kernel)
+VG_FUNCTION(OccupancyMaxActiveBlocksPerMultiprocessor,
             (uint64_t to, uint64_t kernel, uint32_t threads, uint64_t shared), askFor, to, kernel, threads, shared)
-VG_FUNCTION(uint32_t, OccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+VG_FUNCTION(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
             (uint64_t to, uint64_t kernel, uint32_t threads, uint64_t shared, uint32_t flags), askFor, to, kernel,
             threads, shared, flags)
-VG_FUNCTION(uint32_t, MemcpyAsync, (uint64_t to, uint64_t from, uint64_t bytes, uint32_t kind, uint64_t stream), ask,
-            to, from, bytes, kind, stream)
-VG_FUNCTION(uint32_t, Memcpy2DAsync,
+VG_FUNCTION(MemcpyAsync, (uint64_t to, uint64_t from, uint64_t bytes, uint32_t kind, uint64_t stream), ask, to, from,
+            bytes, kind, stream)
+VG_FUNCTION(Memcpy2DAsync,
             (uint64_t to, uint64_t toPitch, uint64_t from, uint64_t fromPitch, uint64_t width, uint64_t height,
              uint32_t kind, uint64_t stream),
             ask, to, toPitch, from, fromPitch, width, height, kind, stream)
-VG_FUNCTION(uint32_t, MemsetAsync, (uint64_t to, uint32_t value, uint64_t bytes, uint64_t stream), ask, to, value,
-            bytes, stream)
-VG_FUNCTION(uint32_t, Memset2DAsync,
+VG_FUNCTION(MemsetAsync, (uint64_t to, uint32_t value, uint64_t bytes, uint64_t stream), ask, to, value, bytes, stream)
+VG_FUNCTION(Memset2DAsync,
             (uint64_t to, uint64_t pitch, uint32_t value, uint64_t width, uint64_t height, uint64_t stream), ask, to,
             pitch, value, width, height, stream)
-VG_FUNCTION(uint32_t, Memset3DAsync, (Pitched to, uint32_t value, Extent extent, uint64_t stream), ask, to, value,
-            extent, stream)
-VG_FUNCTION(uint64_t, GetParameterBuffer, (uint64_t alignment, uint64_t bytes), ask, alignment, bytes)
-VG_FUNCTION(uint32_t, LaunchDevice,
+VG_FUNCTION(Memset3DAsync, (Pitched to, uint32_t value, Extent extent, uint64_t stream), ask, to, value, extent, stream)
+VG_FUNCTION(LaunchDevice,
             (uint64_t kernel, uint64_t parameters, Dim3 grid, Dim3 block, uint32_t shared, uint64_t stream), ask,
             kernel, parameters, grid, block, shared, stream)
+
+extern "C" __device__ __noinline__ uint64_t vgGetErrorString(uint32_t error) { return ask(kGetErrorString, error); }
+extern "C" __device__ __noinline__ uint64_t vgGetErrorName(uint32_t error) { return ask(kGetErrorName, error); }
+extern "C" __device__ __noinline__ uint32_t vgGetLastError() {
+  return anyError ? static_cast<uint32_t>(ask(kGetLastError)) : 0;
+}
+extern "C" __device__ __noinline__ uint32_t vgPeekAtLastError() {
+  return anyError ? static_cast<uint32_t>(ask(kPeekAtLastError)) : 0;
+}
+extern "C" __device__ __noinline__ uint64_t vgGetParameterBuffer(uint64_t alignment, uint64_t bytes) {
+  return toldBuffer(ask(kGetParameterBuffer, alignment, bytes));
+}
 
 // What is wrong with the launch is found when it is made.
 extern "C" __device__ __noinline__ uint64_t vgGetParameterBufferV2(uint64_t kernel, Dim3 grid, Dim3 block,
                                                                    uint32_t shared) {
   const uint32_t number = vgBuffersAreSmall ? ~0u : takeBuffer();
-  if (number == ~0u) return ask(kGetParameterBufferV2, kernel, grid, block, shared);
+  if (number == ~0u) return toldBuffer(ask(kGetParameterBufferV2, kernel, grid, block, shared));
   launches[number] = {kernel, grid, block, shared};
   return reinterpret_cast<uint64_t>(&vgBuffers[number]);
 }
 extern "C" __device__ __noinline__ uint32_t vgLaunchDeviceV2(uint64_t parameters, uint64_t stream) {
   const uint64_t number = (parameters - reinterpret_cast<uint64_t>(vgBuffers)) / sizeof(ParameterBuffer);
-  if (number >= kParameterBuffers) return static_cast<uint32_t>(ask(kLaunchDeviceV2, parameters, stream));
+  if (number >= kParameterBuffers) return told(static_cast<uint32_t>(ask(kLaunchDeviceV2, parameters, stream)));
   const Launch launch = launches[number];
   const uint64_t error =
       ask(kLaunchDevice, launch.kernel, parameters, launch.grid, launch.block, launch.shared, stream);
   leaveBuffer(static_cast<uint32_t>(number));
-  return static_cast<uint32_t>(error);
+  return told(static_cast<uint32_t>(error));
 }
 
 extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint64_t stream) {
@@ -243,7 +262,7 @@ extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint6
   request.put(what);
   request.put(stream);
   request.putPointed(reinterpret_cast<const uint64_t*>(what));
-  return static_cast<uint32_t>(request.answer());
+  return told(static_cast<uint32_t>(request.answer()));
 }
 
 // The heap is malloc's. The host notes the error when there is none left.
@@ -252,7 +271,7 @@ extern "C" __device__ __noinline__ uint32_t vgMalloc(uint64_t to, uint64_t bytes
     *reinterpret_cast<void**>(to) = memory;
     return 0;
   }
-  return static_cast<uint32_t>(ask(kMalloc, to, bytes));
+  return told(static_cast<uint32_t>(ask(kMalloc, to, bytes)));
 }
 extern "C" __device__ __noinline__ uint32_t vgFree(uint64_t memory) {
   free(reinterpret_cast<void*>(memory));
