@@ -229,6 +229,7 @@ void ChildGrids::proceed() {
     if (last.timeline->whenReached(this)) return;
   }
   streams_.clear();
+  source_.reset();
   over_->advance(over_->value() + 1);
   delete this;
 }

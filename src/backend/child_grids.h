@@ -27,8 +27,8 @@ namespace vg::backend {
 
 class ChildGrids final : private Continuation {
  public:
-  // What a kind of device gives, for one grid. Lives as long as the ChildGrids, which may be longer than the grid's own
-  // threads run. Thread-safe.
+  // What a kind of device gives, for one grid. Lives until all is over, which may be longer than the grid's own threads
+  // run, and goes before anybody learns that it is. Thread-safe.
   class Source {
    public:
     virtual ~Source() = default;
@@ -107,7 +107,7 @@ class ChildGrids final : private Continuation {
 
   static constexpr size_t kBlockStreams = 64, kMostIdleStreams = 256;
 
-  const std::unique_ptr<Source> source_;
+  std::unique_ptr<Source> source_;
   Timeline* const over_;
   std::atomic<size_t> pending_{0};                      // launches that have not run, but for tail launches
   std::mutex mutex_;                                    // guards what follows, until finish()

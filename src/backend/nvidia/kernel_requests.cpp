@@ -170,10 +170,10 @@ CUresult KernelRequests::write(const cubin::Variable& variable, uint64_t value) 
 }
 
 CUresult KernelRequests::noteParameters(uint32_t bytes) {
-  const std::lock_guard guard(mutex_);
-  if (bytes <= sizeof(ParameterBuffer) || !smallParameters_) return CUDA_SUCCESS;
+  const std::lock_guard guard(noting_);
+  if (bytes <= sizeof(ParameterBuffer) || buffersAreSmall_) return CUDA_SUCCESS;
   VG_CHECK(write(*functions_.buffersAreSmall, 1));
-  smallParameters_ = false;
+  buffersAreSmall_ = true;
   return CUDA_SUCCESS;
 }
 

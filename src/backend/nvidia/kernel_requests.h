@@ -91,9 +91,10 @@ class KernelRequests {
   PinnedPieces pieces_;
   KernelRequest* ring_ = nullptr;  // kRequestPlaces
   ParameterBuffer* buffers_ = nullptr;
-  uint64_t next_ = 0;  // the request to answer; of serve()
+  std::mutex noting_;
+  bool buffersAreSmall_ = false;  // guarded by noting_
+  uint64_t next_ = 0;             // the request to answer; of serve()
   std::mutex mutex_;
-  bool smallParameters_ = true;                             // guarded by mutex_
   std::unordered_map<uint64_t, ParentGrid*> parents_;       // by number; guarded by mutex_
   std::unordered_map<std::string_view, std::byte*> texts_;  // of serve()
 };
