@@ -24,6 +24,8 @@ const std::array kRows = {
 #undef VG_DEVICE_CALL
 };
 
+DeviceCall callOf(const Row& row) { return static_cast<DeviceCall>(&row - kRows.data()); }
+
 const Row* rowNamed(std::string_view symbol) {
   if (symbol.starts_with(kNewPrefix)) {
     symbol.remove_prefix(kNewPrefix.size());
@@ -117,8 +119,7 @@ void define(std::string_view name, const Row& row, std::string& text) {
 
 std::optional<DeviceCall> deviceCallNamed(std::string_view symbol) {
   const Row* const row = rowNamed(symbol);
-  if (!row) return std::nullopt;
-  return static_cast<DeviceCall>(row - kRows.data());
+  return row ? std::optional(callOf(*row)) : std::nullopt;
 }
 
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts) {
@@ -131,7 +132,8 @@ std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts) {
 }
 
 std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts) {
-  const Found found = allNamed(texts);
+  Found found = allNamed(texts);
+  std::erase_if(found, [](const auto& one) { return concernsGraphs(callOf(*one.second)); });
   if (found.empty()) return texts;
   std::string text = ".version 6.4\n.target sm_75\n.address_size 64\n";
   for (const auto& [name, row] : found) text += headOf(name, *row) + "{\n  trap;\n  ret;\n}\n";

@@ -32,8 +32,8 @@ inline constexpr char kDeviceRuntimeCall[] = "verdigris_device_runtime";
 // The texts of a program with one more, of what they name of the device runtime. The vendor's own, which newer devices
 // find among them, goes: it is made for a driver that knows it.
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts);
-// The same for what becomes native code: the functions are there by name only, for a linker, and stop whoever calls
-// them. Whoever places the code puts others in their place.
+// The same for what becomes native code, without functions that concern graphs: they are there by name only, for a
+// linker, and stop whoever calls them. Whoever places the code puts others in their place.
 std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts);
 
 }  // namespace vg::ptx

@@ -67,6 +67,8 @@ TEST(DeviceRuntime, NativeCodeIsLinkedWithTheNamesAlone) {
   ASSERT_TRUE(f);
   EXPECT_FALSE(f->isDeclaration);
   EXPECT_EQ(texts[1].find(kDeviceRuntimeCall), std::string::npos);
+  const std::vector<std::string> graphs{std::string(kTop) + "// cudaGraphLaunch\n"};
+  EXPECT_EQ(withDeviceRuntimeNames(graphs), graphs);
 }
 
 TEST(DeviceRuntime, SymbolsMeanTheFunctionWhoseNameTheyAre) {
