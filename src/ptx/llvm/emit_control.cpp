@@ -366,6 +366,24 @@ void Emitter::emitConvergentBranch(const CopyKey& key) {
   emitMixed(key, mask_, edges);
 }
 
+// Where linear order goes on behind a block whose lanes part; kNone: none of its ways stays in the component. Lanes
+// that begin a loop anew wait for those that are not through with it, whose values the loop would overwrite.
+BlockId Emitter::firstBehind(BlockId from, uint32_t component) const {
+  BlockId onward = kNone, again = kNone;
+  for (BlockId s : program_.blocks[from].successors) {
+    if (s == endBlock(program_) || component == kNone || program_.blocks[s].component != component) continue;
+    if (s > from)
+      onward = std::min(onward, s);
+    else
+      again = again == kNone ? s : std::max(again, s);
+  }
+  if (again == kNone) return onward;
+  if (onward == kNone) return again;
+  for (LoopId l = program_.blocks[from].loop; l != kNone; l = program_.loops[l].parent)
+    if (program_.loops[l].header == again) return program_.inLoop(onward, l) ? onward : again;
+  return again;
+}
+
 // Lanes part: every way gets its mask, then the component runs in linear order.
 void Emitter::emitMixed(const CopyKey& key, const Mask&, ArrayRef<Mask> edges) {
   const Block& block = program_.blocks[key.block];
@@ -375,9 +393,7 @@ void Emitter::emitMixed(const CopyKey& key, const Mask&, ArrayRef<Mask> edges) {
   uint32_t component = block.component;
   for (BlockId s : block.successors)
     if (component == kNone && s != exit && s != end) component = program_.blocks[s].component;
-  BlockId first = kNone;
-  for (BlockId s : block.successors)
-    if (s != end && component != kNone && program_.blocks[s].component == component) first = std::min(first, s);
+  const BlockId first = firstBehind(key.block, component);
   if (first == kNone) {  // every way leads to the same place
     for (size_t n = 0; n < edges.size(); ++n) storePhis(key.block, exit, &edges[n], n > 0);
     b_.CreateBr(startOf(key.version, false, exit));

@@ -101,6 +101,7 @@ class Emitter {
   void emitConvergentEnd(const CopyKey& key);
   void emitConvergentBranch(const CopyKey& key);
   void emitLaneExit(const CopyKey& key);
+  BlockId firstBehind(BlockId from, uint32_t component) const;
   void emitMixed(const CopyKey& key, const Mask& mask, llvm::ArrayRef<Mask> edges);
   void takeMask(const CopyKey& key);
   void enterMasked(const CopyKey& key, BB* tail);

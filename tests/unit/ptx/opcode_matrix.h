@@ -649,6 +649,7 @@ inline void warps(Builder& m) {
 }  // namespace vg::ptx::matrix
 
 #include "unit/ptx/opcode_async.h"
+#include "unit/ptx/opcode_control.h"
 #include "unit/ptx/opcode_forms.h"
 #include "unit/ptx/opcode_products.h"
 #include "unit/ptx/opcode_spaces.h"
@@ -765,6 +766,7 @@ inline std::vector<Case> allCases() {
   otherForms(m);
   moreForms(m);
   spaces(m);
+  controlFlow(m);
   return std::move(m.cases);
 }
 
