@@ -220,6 +220,19 @@ TEST_F(FaultTest, ACallOfWhatIsNoFunctionIsAnIllegalInstruction) {
   expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "PTX line [0-9]+", CUdeviceptr{8});
 }
 
+// There are no multicast objects on emulated devices: nobody has an address for these.
+TEST_F(FaultTest, InstructionsOnMulticastMemoryAreIllegal) {
+  for (const char* instruction :
+       {"multimem.ld_reduce.weak.global.add.u32 %r1, [%rd1];",
+        "multimem.ld_reduce.relaxed.sys.global.add.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];",
+        "multimem.st.weak.global.u32 [%rd1], %r1;", "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;"}) {
+    const std::string text = module(
+        entry("kernel", {".u64"}, std::string("ld.param.u64 %rd1, [p0];\nmov.u32 %r1, 1;\n") + instruction + "\n"),
+        "sm_90", "8.1");
+    expectSticky(CUDA_ERROR_ILLEGAL_INSTRUCTION, text, 1, 32, "cannot run: line [0-9]+: multimem", allocate(64));
+  }
+}
+
 TEST_F(FaultTest, TakingMoreThanTheStackOverflowsIt) {
   const std::string text =
       module(entry("kernel", {}, "alloca.u64 %rd1, 8388608, 16;\nmov.u32 %r1, 1;\nst.local.u32 [%rd1+4096], %r1;\n"),
