@@ -4,17 +4,18 @@
 // Invariants:
 // 1. The address range is reserved once and never given back; slots below `limit_` are readable for ever.
 // 2. A slot's state word is Alive exactly from the end of create() to retire(); only the one retire() that turns Alive
-// into
-//    Retired may recycle() the slot.
+//    into Retired may recycle() the slot.
 // 3. Slots are used again oldest first and only when kQuarantine of them are free, so that a stale handle is seen as
-// such for
-//    as long as possible.
+//    such for as long as possible.
 //
 // find() is lock-free; everything else takes the slab's own lock for a few instructions. Meant for constinit globals;
 // never destroyed.
 #pragma once
 
 #include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <atomic>
 #include <cstddef>
@@ -142,6 +143,9 @@ class Slab {
     const size_t wanted = (bytes + kCommit - 1) / kCommit * kCommit;
     std::byte* start = reinterpret_cast<std::byte*>(slots()) + committed_;
     if (mprotect(start, wanted - committed_, PROT_READ | PROT_WRITE)) throw std::bad_alloc();
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_register_root_region(start, wanted - committed_);  // what lives here leaks nothing
+#endif
     committed_ = wanted;
   }
 
