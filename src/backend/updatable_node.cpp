@@ -69,17 +69,22 @@ Result<UpdatableNode::OwnRecord> UpdatableNode::now(GraphRun* graph) const {
   return OwnRecord(own);
 }
 
+CUresult UpdatableNode::checkRange(size_t offset, size_t size) const {
+  const size_t all = arguments_.size();
+  if (offset <= all && size <= all - offset) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %zu of %zu bytes of arguments", size, offset, all);
+}
+
 CUresult UpdatableNode::hasParameters(uint64_t handle, size_t offset, size_t size) {
   const std::lock_guard lock(mutex);
   VG_TRY(UpdatableNode & node, find(handle));
-  const size_t all = node.arguments_.size();
-  if (offset <= all && size <= all - offset) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %zu of %zu bytes of arguments", size, offset, all);
+  return node.checkRange(offset, size);
 }
 
 CUresult UpdatableNode::setParameter(uint64_t handle, size_t offset, const void* bytes, size_t size) {
   const std::lock_guard lock(mutex);
   VG_TRY(UpdatableNode & node, find(handle));
+  VG_CHECK(node.checkRange(offset, size));  // the host may have changed the node since it was asked
   if (size) std::memcpy(node.arguments_.data() + offset, bytes, size);
   return CUDA_SUCCESS;
 }

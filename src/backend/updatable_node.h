@@ -41,13 +41,13 @@ class UpdatableNode {
   // What kernels do. CUDA_ERROR_INVALID_VALUE for what is no living node, and for values that the node cannot have.
   // Whether it has arguments in so many bytes there.
   static CUresult hasParameters(uint64_t handle, size_t offset, size_t size);
-  // Requires: hasParameters().
   static CUresult setParameter(uint64_t handle, size_t offset, const void* bytes, size_t size);
   static CUresult setEnabled(uint64_t handle, bool on);
   static CUresult setGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]);
 
  private:
   static Result<UpdatableNode&> find(uint64_t handle);
+  CUresult checkRange(size_t offset, size_t size) const;
 
   // All guarded by the lock of all nodes.
   bool living_ = false, enabled_ = false;
