@@ -16,6 +16,12 @@ constexpr size_t kSizes[] = {2 * kPage, size_t{1} << 20, kLarge};
 
 CUdeviceptr unified(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
+// Takes memory away and lets nobody else map something there: a file without bytes takes its place.
+bool takeAway(void* start, size_t bytes) {
+  static const int empty = memfd_create("empty", MFD_CLOEXEC);
+  return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, 0) == start;
+}
+
 class HostFaultTest : public DeviceTest {
  protected:
   void SetUp() override {
@@ -165,16 +171,16 @@ TEST_F(HostFaultTest, LockedMemoryIsReachedPastItsProtection) {
 TEST_F(HostFaultTest, LockedMemoryThatIsGoneIsAnIllegalAddress) {
   for (const size_t bytes : kSizes) {
     inOwnProcess([&] {
-      return !cuMemHostRegister(host_, bytes, 0) && !munmap(host_, bytes) &&
+      return !cuMemHostRegister(host_, bytes, 0) && takeAway(host_, bytes) &&
              cuMemcpyHtoD(device_, host_, bytes) == CUDA_ERROR_ILLEGAL_ADDRESS &&
              cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS;
     });
     inOwnProcess([&] {
-      return !cuMemHostRegister(host_, bytes, 0) && !munmap(host_, bytes) &&
+      return !cuMemHostRegister(host_, bytes, 0) && takeAway(host_, bytes) &&
              (cuMemcpyDtoHAsync(host_, device_, bytes, nullptr), cuCtxSynchronize()) == CUDA_ERROR_ILLEGAL_ADDRESS;
     });
     inOwnProcess([&] {
-      return !cuMemHostRegister(host_, bytes, 0) && !munmap(host_, bytes) &&
+      return !cuMemHostRegister(host_, bytes, 0) && takeAway(host_, bytes) &&
              (cuMemsetD8Async(unified(host_), 1, bytes, nullptr), cuCtxSynchronize()) == CUDA_ERROR_ILLEGAL_ADDRESS;
     });
   }
@@ -183,7 +189,7 @@ TEST_F(HostFaultTest, LockedMemoryThatIsGoneIsAnIllegalAddress) {
 TEST_F(HostFaultTest, WordsOfStreamsThatAreGoneAreIllegalAddresses) {
   for (const bool waits : {false, true})
     inOwnProcess([&] {
-      if (cuMemHostRegister(host_, kPage, 0) || munmap(host_, kPage)) return false;
+      if (cuMemHostRegister(host_, kPage, 0) || !takeAway(host_, kPage)) return false;
       if (waits)
         (void)cuStreamWaitValue32(nullptr, unified(host_), 1, CU_STREAM_WAIT_VALUE_EQ);
       else
@@ -207,7 +213,7 @@ TEST_F(HostFaultTest, PageableMemoryOfAGraphThatIsGoneIsAnIllegalAddress) {
     if (cuGraphCreate(&graph, 0) || cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy, context) ||
         cuGraphInstantiate(&exec, graph, 0))
       return false;
-    munmap(host_, kPage);
+    if (!takeAway(host_, kPage)) return false;
     (void)cuGraphLaunch(exec, nullptr);
     return cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS;
   });
