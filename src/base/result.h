@@ -7,73 +7,69 @@
 
 #include <cuda.h>
 
+#include <new>
 #include <type_traits>
 #include <utility>
 
 namespace vg {
 
+namespace detail {
+
+struct Nothing {};
+
+// What a Result holds. Of what registers may hold, the whole returns in two of them: that wants trivial copies.
+template <class T, bool = std::is_trivially_copyable_v<T>>
+struct ResultStorage {
+  ResultStorage(T from) : value(from), error(CUDA_SUCCESS) {}
+  ResultStorage(CUresult code) : nothing(), error(code) {}
+  union {
+    Nothing nothing;
+    T value;
+  };
+  CUresult error;
+};
+
+template <class T>
+struct ResultStorage<T, false> {
+  ResultStorage(T from) : value(std::move(from)), error(CUDA_SUCCESS) {}
+  ResultStorage(CUresult code) : nothing(), error(code) {}
+  ResultStorage(ResultStorage&& other) noexcept : nothing(), error(other.error) {
+    if (error == CUDA_SUCCESS) new (&value) T(std::move(other.value));
+  }
+  ~ResultStorage() {
+    if (error == CUDA_SUCCESS) value.~T();
+  }
+  union {
+    Nothing nothing;
+    T value;
+  };
+  CUresult error;
+};
+
+}  // namespace detail
+
 // A value, or the CUresult that says why there is none. Never holds CUDA_SUCCESS without a value.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)), error_(CUDA_SUCCESS) {}
-  Result(CUresult error) : empty_(), error_(error) {}
-  Result(Result&& other) noexcept : empty_(), error_(other.error_) {
-    if (ok()) new (&value_) T(std::move(other.value_));
-  }
-  Result(const Result&) = delete;
-  Result& operator=(const Result&) = delete;
-  ~Result() {
-    if (ok()) value_.~T();
-  }
-
-  bool ok() const { return error_ == CUDA_SUCCESS; }
-  explicit operator bool() const { return ok(); }
-  CUresult error() const { return error_; }
-  // Requires: ok().
-  T& value() & { return value_; }
-  const T& value() const& { return value_; }
-  T&& value() && { return std::move(value_); }
-  T* operator->() { return &value_; }
-  T& operator*() & { return value_; }
-
- private:
-  struct Empty {};
-  union {
-    Empty empty_;
-    T value_;
-  };
-  CUresult error_;
-};
-
-// The same for what registers may hold: the whole of it returns in two of them.
-template <class T>
-requires(std::is_trivially_copyable_v<T>) class [[nodiscard]] Result<T> {
- public:
-  Result(T value) : value_(value), error_(CUDA_SUCCESS) {}
-  Result(CUresult error) : empty_(), error_(error) {}
+  Result(T value) : held_(std::move(value)) {}
+  Result(CUresult error) : held_(error) {}
   Result(Result&&) = default;
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
-  ~Result() = default;
 
-  bool ok() const { return error_ == CUDA_SUCCESS; }
+  bool ok() const { return held_.error == CUDA_SUCCESS; }
   explicit operator bool() const { return ok(); }
-  CUresult error() const { return error_; }
+  CUresult error() const { return held_.error; }
   // Requires: ok().
-  T& value() & { return value_; }
-  const T& value() const& { return value_; }
-  T&& value() && { return std::move(value_); }
-  T* operator->() { return &value_; }
-  T& operator*() & { return value_; }
+  T& value() & { return held_.value; }
+  const T& value() const& { return held_.value; }
+  T&& value() && { return std::move(held_.value); }
+  T* operator->() { return &held_.value; }
+  T& operator*() & { return held_.value; }
 
  private:
-  struct Empty {};
-  union {
-    Empty empty_;
-    T value_;
-  };
-  CUresult error_;
+  detail::ResultStorage<T> held_;
 };
 
 template <class T>
