@@ -36,7 +36,15 @@ namespace vg {
   X(cacheDisable, "CUDA_CACHE_DISABLE", "", "1: no kernel cache on disk")                                            \
   X(cacheMaxSize, "CUDA_CACHE_MAXSIZE", "", "bytes the kernel cache may take (default: 1 GiB)")                      \
   X(forcePtxJit, "CUDA_FORCE_PTX_JIT", "", "1: ignore native code in images")                                        \
-  X(disablePtxJit, "CUDA_DISABLE_PTX_JIT", "", "1: refuse to compile PTX")
+  X(disablePtxJit, "CUDA_DISABLE_PTX_JIT", "", "1: refuse to compile PTX")                                           \
+  X(dumpOnException, "CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "", "1: a core dump of the device when a kernel faults")   \
+  X(dumpOnRequest, "CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "", "1: a core dump when something is written to a pipe")  \
+  X(dumpFile, "CUDA_COREDUMP_FILE", "", "name of core dumps; %h, %p and %t stand for host, process and time")        \
+  X(dumpPipe, "CUDA_COREDUMP_PIPE", "", "name of the pipe, with the same placeholders")                              \
+  X(dumpFlags, "CUDA_COREDUMP_GENERATION_FLAGS", "", "what core dumps leave out: a comma list of skip_... names")    \
+  X(dumpLightly, "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", "", "1: core dumps without memory")                             \
+  X(dumpAborts, "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "", "0: the process goes on after a core dump")             \
+  X(dumpProgress, "CUDA_COREDUMP_SHOW_PROGRESS", "", "1: say on standard error what becomes of a core dump")
 
 struct Settings {
 #define VG_SETTING_FIELD(field, variable, fallback, meaning) std::string field;

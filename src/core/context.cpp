@@ -31,6 +31,13 @@ constinit unsigned madeCount = 0;
 
 constinit std::atomic<int> processFault{CUDA_SUCCESS};  // the first
 
+constexpr unsigned kDumpFlags = CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
+
+// Who asks for dumps on request gets those of faults too, and is told of the latter.
+unsigned flagsToReport(unsigned flags) {
+  return flags & kDumpFlags ? (flags & ~kDumpFlags) | CU_CTX_COREDUMP_ENABLE : flags;
+}
+
 }  // namespace
 
 uint64_t nextContextId() { return lastId.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -59,7 +66,8 @@ struct ContextLife {
   static void begin(Context& context, unsigned flags, unsigned apiVersion) {
     const Device& device = context.device();
     const auto processors = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-    context.flags_.store(flags, std::memory_order_relaxed);
+    context.flags_.store(flagsToReport(flags), std::memory_order_relaxed);
+    context.dumpAttributes_.copyFrom(processDumpAttributes(), (flags & kDumpFlags) != 0);
     context.apiVersion_.store(apiVersion, std::memory_order_relaxed);
     context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
     context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);

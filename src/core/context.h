@@ -16,6 +16,7 @@
 #include "backend/command.h"
 #include "backend/device.h"
 #include "base/result.h"
+#include "core/core_dump_attributes.h"
 #include "core/local_storage.h"
 #include "core/stream.h"
 #include "core/thread_state.h"
@@ -52,6 +53,7 @@ class Context final : public backend::FaultSink {
   StreamSet& streams() { return streams_; }  // those of its green contexts are linked to it
   Stream& legacyStream() { return streams::legacy(streams_); }
   LocalStorage& localStorage() { return localStorage_; }
+  DumpAttributes& dumpAttributes() { return dumpAttributes_; }
   // Waits for all work of the context; then its sticky error, if any.
   CUresult synchronize() { return streams::synchronizeAll(*this); }
 
@@ -90,6 +92,7 @@ class Context final : public backend::FaultSink {
 
   StreamSet streams_;
   LocalStorage localStorage_;
+  DumpAttributes dumpAttributes_{DumpAttributes::Of::Context};
   backend::KernelLimits kernelLimits_;
   std::atomic<int> cacheConfig_{0}, sharedConfig_{0};
   // A context whose device's memory this one may reach.

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/settings.h"
 #include "check/check.h"
+#include "core/core_dump_attributes.h"
 #include "core/device.h"
 #include "core/memory.h"
 
@@ -46,6 +47,7 @@ CUresult openGate() {
   log::threshold.store(static_cast<int>(log::levelNamed(s.logLevel.c_str(), log::Level::Warn)));
   if (!s.logFile.empty()) log::open(s.logFile.c_str());
   check::start(memory::table());
+  processDumpAttributes().readSettings();
   registerHandlers();
   VG_CHECK(makeDevices());
   gate.store(Gate::Open, std::memory_order_release);

@@ -1,9 +1,7 @@
 // What the environment makes of the devices. Every test runs its checks in a child process of its own, because the
 // settings are read once. The suite is started with three emulated devices.
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -11,24 +9,9 @@
 #include <vector>
 
 #include "check.h"
+#include "in_process.h"
 
 namespace {
-
-using Settings = std::vector<std::pair<const char*, std::string>>;
-
-// Sets the environment and runs the checks in a fork, which has not called cuInit yet. The number of failed checks.
-template <class Checks>
-int inProcess(const Settings& settings, Checks checks) {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    for (const auto& [name, value] : settings) setenv(name, value.c_str(), 1);
-    checks();
-    _exit(testing::Test::HasFailure());
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 int count() {
   int number = -1;
