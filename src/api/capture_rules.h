@@ -4,20 +4,13 @@
 // allowed.
 #pragma once
 
-#include <type_traits>
-
-#include "api/call.h"
+#include "api/same_handler.h"
 
 namespace vg::api {
 
-namespace detail {
-template <auto kHandler>
-struct Is {};  // functions compared as types: sanitizers do not let their addresses be constants
-}  // namespace detail
-
 template <auto kHandler>
 constexpr bool isUnsafeForCapture() {
-#define VG_UNSAFE(name) std::is_same_v<detail::Is<kHandler>, detail::Is<&handlers::name>> ||
+#define VG_UNSAFE(name) isSameHandler<kHandler, &handlers::name>() ||
   return
 #include "api/capture_rules.inc"
       false;

@@ -15,7 +15,7 @@ namespace {
 
 // What only an initialised library knows: the memory in use and whether there is a context.
 void addUse(const backend::Device& device, DeviceReport& report) {
-  if (core::gate.load(std::memory_order_acquire) != core::Gate::Open) return;
+  if (!core::initialised(core::gate.load(std::memory_order_acquire))) return;
   for (int ordinal = 0; ordinal < core::deviceCount(); ++ordinal) {
     core::Device& visible = core::deviceAt(ordinal);
     if (&visible.backend() != &device) continue;

@@ -21,14 +21,13 @@ namespace {
 
 // The gate of the entry points, for the functions of the tables: they are called at exit and after fork too.
 CUresult closed() {
-  return core::gate.load(std::memory_order_relaxed) == core::Gate::Open ? CUDA_SUCCESS : core::refusal();
+  return core::gate.load(std::memory_order_relaxed) == core::Gate::Open ? CUDA_SUCCESS : core::passGate(true);
 }
 
 // Nothing may unwind into the caller.
 template <class Body>
 CUresult guarded(Body body) noexcept {
-  if (core::gate.load(std::memory_order_relaxed) != core::Gate::Open) [[unlikely]]
-    return core::refusal();
+  VG_CHECK(closed());
   try {
     return body();
   } catch (const std::bad_alloc&) {

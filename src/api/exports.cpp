@@ -8,6 +8,7 @@
 #include "api/capture_rules.h"
 #include "api/entry_points.h"
 #include "api/enum_names.h"
+#include "api/lock_rules.h"
 #include "api/trace.h"
 #include "base/log.h"
 #include "base/log_history.h"
@@ -35,10 +36,12 @@ template <class... Args>
 namespace vg {
 namespace {
 
-// Out of line, with the reason in the log.
-[[gnu::cold, gnu::noinline]] CUresult refuseAtGate(const char* symbol) {
-  return fail(core::refusal(), "%s: the library is not initialised, shutting down, or was inherited through fork",
-              symbol);
+// Out of line, with the reason in the log. Waits while another process holds this one, but for calls that the vendor's
+// driver answers then, and for host functions, which are part of the work that the other one waits for.
+[[gnu::cold, gnu::noinline]] CUresult passGate(const char* symbol, bool whileLocked) {
+  const CUresult refused = core::passGate(whileLocked || core::insideHostFunction);
+  if (!refused) return refused;
+  return fail(refused, "%s: the library is not initialised, shutting down, or was inherited through fork", symbol);
 }
 [[gnu::cold, gnu::noinline]] CUresult outOfHostMemory(const char* symbol) {
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: the host is out of memory", symbol);
@@ -57,7 +60,7 @@ template <Needs kNeeds, auto kHandler, class... Args>
 CUresult call(const char* symbol, DefaultStream stream, Args... args) {
   if constexpr (kNeeds != Needs::Nothing) {
     if (core::gate.load(std::memory_order_relaxed) != core::Gate::Open) [[unlikely]]
-      return refuseAtGate(symbol);
+      if (const CUresult refused = passGate(symbol, api::runsWhileLocked<kHandler>())) return refused;
     if (core::insideHostFunction && refusedInHostFunction(symbol)) [[unlikely]]
       return refuseInHostFunction(symbol);
   }

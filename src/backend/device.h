@@ -195,6 +195,13 @@ class Device {
   // Writes what kernels have printed to the process's standard output. Core calls it where CUDA does: when a call that
   // waits for the device returns, before a launch, when a context ends. Cheap when nothing was printed.
   virtual void flushOutput() noexcept {}
+  // Gives up what ties the process to the system it runs on, so that it may be frozen and written down from outside,
+  // and takes it back. Requires: no work, and no other call meanwhile. Whoever cannot says so before anything is done.
+  virtual CUresult canDetach() const {
+    return unsupported("checkpoints of processes that use %s", traits().name.c_str());
+  }
+  virtual void detach() noexcept {}
+  virtual void attach() noexcept {}
   // For the end of the process: drops queued work and waits a little for what runs, because the application's memory
   // goes away now.
   virtual void quiesce() noexcept {}

@@ -210,7 +210,6 @@ void DumpAttributes::readSettings() {
   const std::lock_guard lock(mutex_);
   const auto flag = [&](const std::string& text, unsigned bits, bool set) {
     if (text.empty()) return;
-    fixed_.flags &= ~bits;
     setFlags(set ? bits : 0, bits);
     fixed_.flags |= bits;
   };
@@ -221,9 +220,10 @@ void DumpAttributes::readSettings() {
   if (!s.dumpFlags.empty()) {
     setFlags(flagsNamed(s.dumpFlags), ~0u);
     fixed_.flags = ~0u;
+  } else {
+    flag(s.dumpLightly, CU_COREDUMP_LIGHTWEIGHT_FLAGS, truthy(s.dumpLightly));
+    flag(s.dumpAborts, CU_COREDUMP_SKIP_ABORT, !truthy(s.dumpAborts));
   }
-  flag(s.dumpLightly, CU_COREDUMP_LIGHTWEIGHT_FLAGS, truthy(s.dumpLightly));
-  flag(s.dumpAborts, CU_COREDUMP_SKIP_ABORT, !truthy(s.dumpAborts));
   name(s.dumpFile, values_.file, fixed_.file);
   name(s.dumpPipe, values_.pipe, fixed_.pipe);
   if ((fixed_.onException = !s.dumpOnException.empty())) values_.onException = truthy(s.dumpOnException);

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/settings.h"
 #include "check/check.h"
+#include "core/checkpoint.h"
 #include "core/core_dump_attributes.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -24,13 +25,17 @@ constinit std::mutex initialising;
 constinit std::atomic<bool> underWay{false};
 
 void onExit() {
-  Gate open = Gate::Open;
-  if (!gate.compare_exchange_strong(open, Gate::Exiting)) return;
+  Gate now = gate.load();
+  do {
+    if (!initialised(now)) return;
+  } while (!gate.compare_exchange_weak(now, Gate::Exiting));
+  gate.notify_all();
   for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().quiesce();
 }
 
 void onForkInChild() {
-  if (gate.load() == Gate::Open || underWay.load()) gate.store(Gate::Forked);
+  if (initialised(gate.load()) || underWay.load()) gate.store(Gate::Forked);
+  checkpoint::leaveInChild();
 }
 
 // Once in the life of the process. The handlers stay when initialisation fails: with the gate closed they do nothing.
@@ -51,6 +56,7 @@ CUresult openGate() {
   registerHandlers();
   VG_CHECK(makeDevices());
   gate.store(Gate::Open, std::memory_order_release);
+  checkpoint::serve();
   return CUDA_SUCCESS;
 }
 
@@ -59,7 +65,7 @@ CUresult openGate() {
 CUresult initialise(unsigned flags) {
   if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "cuInit's flags must be 0, not %#x", flags);
   if (gate.load(std::memory_order_acquire) == Gate::Open) return CUDA_SUCCESS;
-  if (gate.load() != Gate::Closed) return refusal();
+  if (gate.load() != Gate::Closed) return passGate(false);
   std::lock_guard lock(initialising);
   if (gate.load() == Gate::Open) return CUDA_SUCCESS;
   underWay.store(true);
@@ -77,6 +83,20 @@ CUresult refusal() {
     default:
       return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit has not been called, or it failed");
   }
+}
+
+CUresult passGate(bool whileLocked) {
+  for (Gate now = gate.load(std::memory_order_acquire);; now = gate.load(std::memory_order_acquire)) {
+    if (now == Gate::Open || (now == Gate::Locked && whileLocked)) return CUDA_SUCCESS;
+    if (!initialised(now)) return refusal();
+    gate.wait(now, std::memory_order_acquire);
+  }
+}
+
+bool moveGate(Gate from, Gate to) {
+  if (!gate.compare_exchange_strong(from, to)) return false;
+  gate.notify_all();
+  return true;
 }
 
 }  // namespace vg::core

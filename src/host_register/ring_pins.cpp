@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
@@ -39,7 +40,9 @@ int RingPins::update(unsigned place, std::byte* start, size_t bytes) {
   const iovec range{start, bytes};
   const __u64 tag = 0;
   const int updated = io_uring_register_buffers_update_tag(&ring_, place, &range, &tag, 1);
-  return updated < 0 ? -updated : 0;
+  if (updated < 0) return -updated;
+  held_[place] = range;
+  return 0;
 }
 
 void RingPins::forget(const Places& places) {
@@ -53,13 +56,13 @@ int RingPins::pin(std::byte* start, size_t bytes, Places& places) {
   std::lock_guard lock(mutex_);
   if (const int error = open()) return error;
   for (size_t done = 0; done < bytes; done += kLargest) {
-    if (free_.empty() && used_ == kPlaces) {
+    if (free_.empty() && held_.size() == kPlaces) {
       forget(places);
       return ENOSPC;
     }
-    unsigned place = used_;
+    auto place = static_cast<unsigned>(held_.size());
     if (free_.empty()) {
-      ++used_;
+      held_.push_back({});
     } else {
       place = free_.back();
       free_.pop_back();
@@ -76,6 +79,26 @@ int RingPins::pin(std::byte* start, size_t bytes, Places& places) {
 void RingPins::unpin(const Places& places) {
   std::lock_guard lock(mutex_);
   forget(places);
+}
+
+void RingPins::release() {
+  std::lock_guard lock(mutex_);
+  if (opened_) io_uring_queue_exit(&ring_);
+  released_ |= opened_;
+  opened_ = false;
+}
+
+void RingPins::retake() {
+  std::lock_guard lock(mutex_);
+  if (!std::exchange(released_, false)) return;
+  size_t lost = 0;
+  const bool open = this->open() == 0;
+  for (unsigned place = 0; place < held_.size(); ++place) {
+    const iovec range = held_[place];
+    if (range.iov_len && (!open || update(place, static_cast<std::byte*>(range.iov_base), range.iov_len)))
+      lost += range.iov_len;
+  }
+  if (lost) VG_LOG(Warn, "%zu bytes of page-locked memory could not be pinned again and stay pageable", lost);
 }
 
 int RingPins::error() {

@@ -1,7 +1,8 @@
 // Pages pinned as registered buffers of an io_uring: as a device pins them, whole huge pages at once, and they stay
 // the same pages whatever the application does with their mapping.
 //
-// One ring for the process, opened at the first need, never used for input or output and never closed. Thread-safe.
+// One ring for the process, opened at the first need, never used for input or output, and closed for as long as the
+// process has let go of the system. Thread-safe.
 #pragma once
 
 #include <liburing.h>
@@ -25,6 +26,11 @@ class RingPins {
   // 0 when rings may be used, else why not.
   int error();
 
+  // Unpins everything and closes the ring; pins it all again. Places stay what they are. What cannot be pinned again,
+  // said in the log, stays pageable. Between the two nobody pins or unpins; either may be called again.
+  void release();
+  void retake();
+
  private:
   static constexpr unsigned kPlaces = 1u << 14;  // the most that the system allows
 
@@ -37,7 +43,8 @@ class RingPins {
   bool opened_ = false;         // the ring is there
   int refused_ = 0;             // why it will never be
   std::vector<unsigned> free_;  // places that were used and are not now
-  unsigned used_ = 0;           // places that ever were
+  std::vector<iovec> held_;     // of each place that ever was used; length 0: nothing
+  bool released_ = false;
 };
 
 }  // namespace vg::host_register

@@ -20,15 +20,22 @@ struct Name {
 };
 
 // A name that begins with a zero byte is no file.
-Name nameOf(const Address& address) {
+Name nameOf(const char* text) {
   Name name;
   name.address.sun_family = AF_UNIX;
-  char* at = name.address.sun_path + 1;
-  at += snprintf(at, 16, "verdigris-");
-  for (uint8_t byte : address.bytes) at += snprintf(at, 3, "%02x", byte);
-  name.bytes = static_cast<socklen_t>(at - reinterpret_cast<char*>(&name.address));
+  char* const at = name.address.sun_path + 1;
+  const int length = snprintf(at, sizeof name.address.sun_path - 1, "verdigris-%s", text);
+  name.bytes = static_cast<socklen_t>(at + length - reinterpret_cast<char*>(&name.address));
   return name;
 }
+
+struct Digits {
+  explicit Digits(const Address& address) {
+    char* at = text;
+    for (uint8_t byte : address.bytes) at += snprintf(at, 3, "%02x", byte);
+  }
+  char text[2 * sizeof(Address) + 1];
+};
 
 int closed(int socket) {
   const int error = errno;
@@ -65,16 +72,19 @@ int descriptorIn(msghdr& header) {
 
 }  // namespace
 
-int listenAt(const Address& address) {
+int listenAt(const Address& address) { return listenAt(Digits(address).text); }
+int connectTo(const Address& address, int flags) { return connectTo(Digits(address).text, flags); }
+
+int listenAt(const char* text) {
   const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const Name name = nameOf(address);
+  const Name name = nameOf(text);
   if (made < 0 || bind(made, name.get(), name.bytes) || listen(made, kBacklog)) return closed(made);
   return made;
 }
 
-int connectTo(const Address& address, int flags) {
+int connectTo(const char* text, int flags) {
   const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
-  const Name name = nameOf(address);
+  const Name name = nameOf(text);
   const timeval patience{5, 0};  // an exporter that is stopped must not stop us
   if (made < 0 || setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) ||
       setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience))
@@ -84,10 +94,11 @@ int connectTo(const Address& address, int flags) {
   return made;
 }
 
-bool peerIsOurUser(int socket) {
+bool peerIsOurUser(int socket, bool rootWillDo) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes)) return false;
+  return peer.uid == geteuid() || (rootWillDo && peer.uid == 0);
 }
 
 bool sendAnswer(int socket, const Answer& answer, int descriptor) {

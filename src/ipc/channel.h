@@ -24,9 +24,12 @@ struct Answer {
 // A socket that listens there, or is connected to who does; -1 with errno. O_CLOEXEC; the listener does not block.
 int listenAt(const Address& address);
 int connectTo(const Address& address, int flags);
+// The same by a name that others can work out: at most 80 characters, which "verdigris-" goes before.
+int listenAt(const char* name);
+int connectTo(const char* name, int flags);
 
-// Whether the process at the other end belongs to our user.
-bool peerIsOurUser(int socket);
+// Whether the process at the other end belongs to our user, or to root where that will do.
+bool peerIsOurUser(int socket, bool rootWillDo = false);
 
 // False when the other end is gone or will not take it. Does not block. `descriptor` -1: none.
 bool sendAnswer(int socket, const Answer& answer, int descriptor);

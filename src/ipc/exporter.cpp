@@ -1,6 +1,5 @@
 #include "ipc/exporter.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "base/spin.h"
+#include "ipc/service.h"
 
 namespace vg::ipc {
 namespace {
@@ -62,79 +61,20 @@ void answer(int client) {
   close(*descriptor);
 }
 
-// The listening socket and those who have connected but not asked yet. Used by the one thread only.
-class Service {
+class Exports final : public Service {
  public:
-  explicit Service(int listening) { polled_[0] = {listening, POLLIN, 0}; }
-
-  void run() {
-    for (;;) {
-      // When no more can be taken the queue of the socket holds the rest.
-      polled_[0].events = count_ < kMost && !resting() ? POLLIN : 0;
-      const int ready = poll(polled_, count_ + 1, count_ || resting() ? kTick : -1);
-      if (ready < 0 && errno != EINTR) rest();
-      if (ready > 0) serve();
-      dropLate();
-    }
-  }
+  using Service::Service;
 
  private:
-  static constexpr unsigned kMost = 64;
-  static constexpr int kTick = 50;                      // ms
-  static constexpr uint64_t kPatience = 500'000'000;    // ns a client may take to ask
-  static constexpr uint64_t kRestPeriod = 100'000'000;  // ns without new clients when there was no descriptor
-
-  bool resting() const { return restUntil_ && monotonicNanoseconds() < restUntil_; }
-  void rest() { restUntil_ = monotonicNanoseconds() + kRestPeriod; }
-
-  void serve() {
-    for (unsigned i = count_; i > 0; --i) {
-      if (!polled_[i].revents) continue;
-      if (polled_[i].revents & POLLIN) answer(polled_[i].fd);
-      drop(i);
-    }
-    if (polled_[0].revents & POLLIN) take();
+  bool asked(int client) override {
+    answer(client);
+    return false;
   }
-
-  void take() {
-    const int client = accept4(polled_[0].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (client < 0) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) rest();
-      return;
-    }
-    if (!peerIsOurUser(client)) {
-      VG_LOG(Warn, "a process of another user asked for what this one shares, and was refused");
-      close(client);
-      return;
-    }
-    ++count_;
-    polled_[count_] = {client, POLLIN, 0};
-    until_[count_] = monotonicNanoseconds() + kPatience;
-  }
-
-  void drop(unsigned i) {
-    close(polled_[i].fd);
-    polled_[i] = polled_[count_];
-    until_[i] = until_[count_];
-    --count_;
-  }
-
-  void dropLate() {
-    if (!count_) return;
-    const uint64_t now = monotonicNanoseconds();
-    for (unsigned i = count_; i > 0; --i)
-      if (now > until_[i]) drop(i);
-  }
-
-  pollfd polled_[kMost + 1] = {};  // [0] listens
-  uint64_t until_[kMost + 1] = {};
-  unsigned count_ = 0;
-  uint64_t restUntil_ = 0;
 };
 
 void threadMain(void* listening) {
-  Service service(static_cast<int>(reinterpret_cast<intptr_t>(listening)));
-  service.run();
+  Exports exports(static_cast<int>(reinterpret_cast<intptr_t>(listening)));
+  exports.run();
 }
 
 // A child that keeps the socket open would keep the name alive after we are gone.

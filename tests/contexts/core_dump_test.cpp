@@ -261,7 +261,9 @@ TEST(CoreDumpAttributes, TheEnvironmentWins) {
                         }
                       }),
             0);
-  EXPECT_EQ(inProcess({{"CUDA_COREDUMP_GENERATION_FLAGS", "skip_global_memory,skip_abort"},
+  // The list of flags has the last word.
+  EXPECT_EQ(inProcess({{"CUDA_COREDUMP_GENERATION_FLAGS", "skip_global_memory,skip_abort,nonsense"},
+                       {"CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "1"},
                        {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}},
                       [] {
                         begin();

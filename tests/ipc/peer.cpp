@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -178,11 +179,86 @@ void recorder(const Link& link) {
   }
 }
 
-const std::map<std::string, void (*)(const Link&)> kRoles = {{"exporter", exporter}, {"busy-exporter", busyExporter},
-                                                             {"importer", importer}, {"busy-importer", busyImporter},
-                                                             {"stranger", stranger}, {"forger", forger},
-                                                             {"player", player},     {"thread-counter", threadCounter},
-                                                             {"recorder", recorder}};
+// Has memory of several kinds, and sends the sum of their first words whenever it is told to.
+void worker(const Link& link) {
+  start();
+  const CUdeviceptr device = filled(8 << 20, 1000);
+  std::vector<uint32_t> registered(1 << 20, 200), pageable(1 << 10, 30);
+  must(cuMemHostRegister(registered.data(), registered.size() * 4, 0), "register");
+  CUdeviceptr managed = 0;
+  must(cuMemAllocManaged(&managed, 1 << 20, CU_MEM_ATTACH_GLOBAL), "managed");
+  must(cuMemsetD32(managed, 4, 1 << 18), "fill");
+  link.go();
+  while (link.await())
+    link.send(wordAt(device) + wordAt(reinterpret_cast<CUdeviceptr>(registered.data())) + wordAt(managed) +
+              pageable[0]);
+}
+
+// Counts devices whenever it is told to, and never has a context.
+void counter(const Link& link) {
+  must(cuInit(0), "cuInit");
+  link.go();
+  int count = 0;
+  while (link.await()) {
+    must(cuDeviceGetCount(&count), "count");
+    link.send(count);
+  }
+}
+
+// Never calls the driver.
+void idler(const Link& link) {
+  link.go();
+  link.await();
+}
+
+void CUDA_CB pauseHalf(void*) { usleep(500000); }
+
+// Has work of half a second, again whenever it is told to.
+void busyWorker(const Link& link) {
+  start();
+  do {
+    must(cuLaunchHostFunc(nullptr, pauseHalf, nullptr), "work");
+    link.go();
+  } while (link.await());
+}
+
+// Has failed.
+void failedWorker(const Link& link) {
+  start();
+  static const char kText[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry bad() { trap; ret; }\n";
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  must(cuModuleLoadData(&module, kText), "module");
+  must(cuModuleGetFunction(&function, module, "bad"), "function");
+  must(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), "launch");
+  link.send(cuCtxSynchronize());
+  link.await();
+}
+
+// Locks the process that it is told, and ends.
+void locker(const Link& link) {
+  must(cuInit(0), "cuInit");
+  pid_t process;
+  link.go();
+  if (link.receive(process)) link.send(cuCheckpointProcessLock(process, nullptr));
+}
+
+// The same as another user.
+void foreignLocker(const Link& link) {
+  const bool other = !setgid(65534) && !setuid(65534);
+  locker(link);
+  if (!other) link.send(CUDA_ERROR_UNKNOWN);
+}
+
+const std::map<std::string, void (*)(const Link&)> kRoles = {
+    {"exporter", exporter},      {"busy-exporter", busyExporter},
+    {"importer", importer},      {"busy-importer", busyImporter},
+    {"stranger", stranger},      {"forger", forger},
+    {"player", player},          {"thread-counter", threadCounter},
+    {"recorder", recorder},      {"worker", worker},
+    {"counter", counter},        {"idler", idler},
+    {"busy-worker", busyWorker}, {"failed-worker", failedWorker},
+    {"locker", locker},          {"foreign-locker", foreignLocker}};
 
 }  // namespace
 
@@ -215,6 +291,11 @@ CUipcMemHandle handleOf(CUdeviceptr address) {
 
 bool Link::sendBytes(const void* bytes, size_t count) const {
   return write(out_, bytes, count) == static_cast<ssize_t>(count);
+}
+
+bool Link::arrives(int milliseconds) const {
+  pollfd polled{in_, POLLIN, 0};
+  return poll(&polled, 1, milliseconds) == 1;
 }
 
 bool Link::receiveBytes(void* bytes, size_t count) const {

@@ -36,6 +36,8 @@ class Link {
   bool receive(T& value) const {
     return receiveBytes(&value, sizeof value);
   }
+  // Whether something arrives in so many milliseconds; it is left where it is.
+  bool arrives(int milliseconds) const;
   bool go() const { return send('x'); }
   bool await() const {
     char byte;
@@ -55,6 +57,7 @@ class Peer {
   Peer(Peer&& other) noexcept : process_(std::exchange(other.process_, -1)), link_(other.link_) {}
   ~Peer();
   const Link& link() const { return link_; }
+  pid_t process() const { return process_; }
   // Only sends it.
   void signal(int number) const { kill(process_, number); }
   // Sends a signal and waits for the end.

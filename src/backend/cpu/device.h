@@ -33,6 +33,9 @@ class CpuDevice final : public Device {
   uint64_t timestamp() const override;
   Activity* activity() const override { return &activity_; }
   void flushOutput() noexcept override;
+  CUresult canDetach() const override { return CUDA_SUCCESS; }
+  void detach() noexcept override;
+  void attach() noexcept override;
   void quiesce() noexcept override;
 
  private:

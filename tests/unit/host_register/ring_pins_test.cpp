@@ -116,6 +116,32 @@ TEST_F(RingPinsTest, PlacesAreUsedAgain) {
   }
 }
 
+TEST_F(RingPinsTest, WhatIsReleasedIsTakenBack) {
+  constexpr size_t kBytes = size_t{1} << 20;
+  RingPins ring;
+  SystemPageLocker own(&ring);
+  char* const first = map(kBytes);
+  char* const second = map(kBytes);
+  ASSERT_TRUE(own.lock(first, kBytes, false));
+  ASSERT_TRUE(own.lock(second, kBytes, false));
+  own.unlock(first, kBytes);
+  for (int round = 0; round < 3; ++round) {
+    ring.release();
+    ring.release();
+    // The system unpins a closed ring's pages when it gets round to it.
+    for (int i = 0; i < 2000 && pinned(); ++i) usleep(1000);
+    EXPECT_EQ(pinned(), 0u);
+    ring.retake();
+    ring.retake();
+    EXPECT_EQ(pinned(), kBytes);
+  }
+  ASSERT_TRUE(own.lock(first, kBytes, false));
+  own.unlock(first, kBytes);
+  own.unlock(second, kBytes);
+  EXPECT_EQ(pinned(), 0u);
+  ring.release();
+}
+
 // In a process of its own that has no privilege and may lock 64 KiB.
 TEST_F(RingPinsTest, BeyondTheLimitMemoryStaysPageableAndWhole) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
