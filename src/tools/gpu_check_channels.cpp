@@ -77,7 +77,7 @@ void checkTimestamps(GpuBench& bench, Channel& channel) {
   const Result<uint64_t> before = bench.gpu.time();
   Result<Push> push = channel.begin();
   const bool done = push.ok() && channel.wait(channel.submit(*push)) == CUDA_SUCCESS;
-  const uint64_t at = channel.completedAt();
+  const uint64_t at = done ? channel.endedAt(channel.submitted()) : 0;
   const Result<uint64_t> after = bench.gpu.time();
   if (!before.ok() || !after.ok()) return;
   bench.check(done && before.value() <= at && at <= after.value(), "timestamp",

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backend/queue.h"
+#include "base/spin.h"
 #include "cubin/cubin.h"
 #include "gpu/fake_gpu.h"
 
@@ -17,7 +18,8 @@ using namespace backend::nvidia;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-constexpr uint32_t kDies = 0xdead, kNeverEnds = 0xe7de7;
+constexpr uint32_t kDies = 0xdead, kNeverEnds = 0xe7de7, kTakesLong = 0x51e3d;
+constexpr uint64_t kLong = 20'000'000;  // ns
 
 // What the last grid found of textures.
 struct {
@@ -26,6 +28,16 @@ struct {
   uint64_t descriptions;
 } named;
 Qmd lastGrid;
+
+// Whether the grid that takes long has run for long enough.
+bool longOver() {
+  static uint64_t since = 0;
+  const uint64_t now = monotonicNanoseconds();
+  if (!since) since = now;
+  if (now - since < kLong) return false;
+  since = 0;
+  return true;
+}
 
 // Adds the parameter to the module's variable, whose address stands in constant bank 3.
 uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
@@ -46,6 +58,7 @@ uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
   value += grid.parameter<uint32_t>(0);
   if (grid.parameter<uint32_t>(0) == kDies) return 13;
   if (grid.parameter<uint32_t>(0) == kNeverEnds) return kRunsOn;
+  if (grid.parameter<uint32_t>(0) == kTakesLong && !longOver()) return kRunsOn;
   std::memcpy(variable, &value, sizeof value);
   return 0;
 }
@@ -166,6 +179,43 @@ TEST_F(Launches, StampsAndHostCallsFollowThem) {
   EXPECT_EQ(atCall, 42u);
   EXPECT_EQ(variable(), 47u);
   EXPECT_NE(stamp, 0u);
+}
+
+TEST_F(Launches, StampsTellWhenTheGpuGotThere) {
+  uint64_t before = 0, between = 0, again = 0, after = 0;
+  const auto stamp = [&](uint64_t* at) {
+    const backend::Command command = backend::Timestamp{at};
+    ASSERT_EQ(queue->submit(&command, 1, {}), CUDA_SUCCESS);
+  };
+  stamp(&before);
+  launch(kTakesLong, {});
+  stamp(&between);
+  stamp(&again);
+  launch(kTakesLong, {timeline, zero + 1}, &after);
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+  EXPECT_GE(between - before, kLong);
+  EXPECT_EQ(between, again);
+  EXPECT_GE(after - between, kLong);
+  EXPECT_LE(after, device->timestamp());
+}
+
+// The end of a grid is the GPU's to tell, however late the host looks.
+TEST_F(Launches, StampsDoNotTellWhenTheHostSawIt) {
+  struct Sleep : Continuation {
+    std::atomic<uint64_t> over{0};
+  } sleep;
+  sleep.value = zero + 1;
+  sleep.run = [](Continuation* self) {  // on the thread that looks for ends
+    usleep(5 * kLong / 1000);
+    static_cast<Sleep*>(self)->over = monotonicNanoseconds();
+  };
+  const auto longOne = [&](Point done, uint64_t* stamp) { launch(kTakesLong, done, stamp); };
+  longOne({timeline, zero + 1}, nullptr);
+  ASSERT_TRUE(timeline->whenReached(&sleep));
+  uint64_t stamp = 0;
+  longOne({timeline, zero + 2}, &stamp);
+  ASSERT_TRUE(timeline->waitFor(zero + 2, 10'000'000'000));
+  EXPECT_GT(sleep.over - stamp, 2 * kLong);
 }
 
 TEST_F(Launches, AFaultIsReportedAndAllThatFollowsEnds) {

@@ -13,7 +13,6 @@
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "base/spin.h"
 #include "copy/copy.h"
 #include "cubin/device_functions.h"
 
@@ -68,6 +67,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       hostPages_(*gpu_, known_),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return compute(); }),
+      clock_({[this] { return gpu_->time(); }, [this] { return gpu_->timeLow(); }}),
       childSender_(Executor::shared()),
       addresses_(addresses) {
   known_.alsoAsk(managed_.ranges());
@@ -210,9 +210,6 @@ CUresult GpuDevice::grant(Device& owner, std::byte* start, size_t bytes, alloc::
 void GpuDevice::reachManaged(Device& owner) {
   if (const auto* const gpu = dynamic_cast<const GpuDevice*>(&owner)) known_.alsoAsk(gpu->managed_.ranges());
 }
-
-// A thread of the host sees the end of every command, so its clock serves.
-uint64_t GpuDevice::timestamp() const { return monotonicNanoseconds(); }
 
 void GpuDevice::contextBegins() noexcept {
   if (early_.exchange(false, std::memory_order_relaxed))

@@ -9,6 +9,7 @@
 #include "backend/launch_limit.h"
 #include "backend/nvidia/child_queue.h"
 #include "backend/nvidia/compute/compute_engine.h"
+#include "backend/nvidia/gpu_clock.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
 #include "backend/nvidia/managed_memory.h"
@@ -74,7 +75,7 @@ class GpuDevice final : public Device {
   void leaveRange(Device& peer, std::byte* start) noexcept override;
   CUresult grant(Device& owner, std::byte* start, size_t bytes, alloc::Protection protection) override;
   void reachManaged(Device& owner) override;
-  uint64_t timestamp() const override;
+  uint64_t timestamp() const override { return clock_.now(); }
   void hostMemoryLocked(std::byte* start, size_t bytes, bool readOnly) override {
     hostPages_.show(start, bytes, readOnly);
   }
@@ -91,6 +92,7 @@ class GpuDevice final : public Device {
   ManagedMemory managed_;
   HostPages hostPages_;
   Transfer transfer_;
+  mutable GpuClock clock_;
   Watcher watcher_;
   ChildSender childSender_;
   Addresses& addresses_;

@@ -1,5 +1,7 @@
 #include "backend/nvidia/sent_work.h"
 
+#include <algorithm>
+
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
@@ -15,12 +17,12 @@ constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOU
 
 }  // namespace
 
-SentWork::Ending SentWork::endingOf(const Command& command) {
+SentWork::Ending SentWork::endingOf(const Command& command) const {
   if (const auto* copy = std::get_if<CopyCommand>(&command)) return SentTransfer{copy->faults};
   if (const auto* fill = std::get_if<FillCommand>(&command)) return SentTransfer{fill->faults};
   if (const auto* launch = std::get_if<LaunchCommand>(&command)) return *launch;
   if (const auto* write = std::get_if<Write>(&command)) return *write;
-  if (const auto* stamp = std::get_if<Timestamp>(&command)) return *stamp;
+  if (const auto* stamp = std::get_if<Timestamp>(&command)) return Stamp{stamp->nanoseconds, device_.timestamp()};
   return std::get<Wait>(command);
 }
 
@@ -175,11 +177,20 @@ void SentWork::remind() {
 bool SentWork::ended(Entry& entry) {
   if (!gridEnded(entry)) return false;
   if (entry.parent) {
+    noteEnd(entry);
     entry.sent = {};
     entry.children = entry.parent->finish();
     entry.parent.reset();
   }
   return entry.children.done();
+}
+
+// Nobody says when the last of several children had ended, so that is when it is seen.
+void SentWork::noteEnd(const Entry& entry) {
+  if (entry.sent.channel && entry.sent.done())
+    lastEnd_ = std::max(lastEnd_, entry.sent.endedAt());
+  else if (entry.children.timeline)
+    lastEnd_ = device_.timestamp();
 }
 
 bool SentWork::gridEnded(Entry& entry) {
@@ -213,8 +224,8 @@ void SentWork::reportFault(const Entry& entry, CUresult error) {
 void SentWork::finish(const Entry& entry) {
   if (const auto* launch = std::get_if<LaunchCommand>(&entry.ending)) {
     if (launch->record->release) launch->record->release(launch->record);
-  } else if (const auto* stamp = std::get_if<Timestamp>(&entry.ending)) {
-    *stamp->nanoseconds = device_.timestamp();
+  } else if (const auto* stamp = std::get_if<Stamp>(&entry.ending)) {
+    *stamp->nanoseconds = std::max(lastEnd_, stamp->asked);
   } else if (const auto* write = std::get_if<Write>(&entry.ending)) {
     write->timeline->advance(write->value);
   }
@@ -238,6 +249,7 @@ SentWork::Found SentWork::collect() {
     Entry& first = taken_[next_];
     if (first.parent && first.parent->serve()) found = Found::Something;
     if (!ended(first)) return found;
+    noteEnd(first);
     finish(taken_[next_++]);
     timeline_->advance(timeline_->value() + 1);
   }

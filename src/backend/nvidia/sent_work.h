@@ -1,6 +1,9 @@
 // What a queue has sent to the GPU and not seen the end of, in order: grids, copies and fills that are grids, and small
 // things that follow them (time stamps, writes of timelines). No thread waits for it: Watcher looks at all queues' in
 // turn.
+//
+// A time stamp is what the GPU wrote when the work before it had ended, or the time at which the stamp was asked for,
+// if that is later.
 #pragma once
 
 #include <memory>
@@ -47,8 +50,12 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   struct SentTransfer {
     FaultSink* faults;
   };
+  struct Stamp {
+    uint64_t* nanoseconds;
+    uint64_t asked;  // when
+  };
   // What there is to do when a command has ended.
-  using Ending = std::variant<SentTransfer, LaunchCommand, Wait, Write, Timestamp>;
+  using Ending = std::variant<SentTransfer, LaunchCommand, Wait, Write, Stamp>;
   // One line of the cache: threads hand these to each other at every launch.
   struct alignas(64) Entry {
     Ending ending;
@@ -66,9 +73,10 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   void waitFor(Entry& entry);
   bool ended(Entry& entry);
   bool gridEnded(Entry& entry);
+  void noteEnd(const Entry& entry);
   bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
-  static Ending endingOf(const Command& command);
+  Ending endingOf(const Command& command) const;
   static FaultSink* faultsOf(const Ending& ending);
   static std::string nameOf(const Ending& ending);
   static bool assertionFailed(const Ending& ending);
@@ -88,6 +96,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   // launches in a row take no memory.
   std::vector<Entry> taken_;
   size_t next_ = 0;
+  uint64_t lastEnd_ = 0;  // when what was taken had ended, by the GPU's clock; of the Watcher
 };
 
 }  // namespace vg::backend::nvidia

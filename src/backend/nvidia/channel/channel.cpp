@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kRingEntries = 1024;
 constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
-constexpr size_t kSlotBytes = 16384;  // ring and the words shared with the host
-constexpr size_t kPiecesAt = 4096;    // behind the progress
+constexpr size_t kSlotBytes = 16384;                // ring and the words shared with the host
+constexpr size_t kPiecesAt = Channel::kTimes * 16;  // behind the progress
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
 constexpr size_t kTailWords = host::kSemaphoreWords;
 
@@ -115,7 +115,7 @@ Result<Push> Channel::begin() {
 uint64_t Channel::submit(Push& push) {
   const size_t at = kPiecesAt + submitted_ % kInFlight * kPieceBytes;
   Push tail(reinterpret_cast<uint32_t*>(memory_->start() + at) + push.used(), kTailWords);
-  host::release(tail, memory_->address(), submitted_ + 1);
+  host::release(tail, progressAddress(submitted_ + 1), submitted_ + 1);
   return send(at, push.used() + tail.used());
 }
 
@@ -131,6 +131,12 @@ uint64_t Channel::send(size_t at, size_t words) {
   storeFence();
   gpu_.ringDoorbell(token_);
   return submitted_ = number;
+}
+
+uint64_t Channel::completed() const {
+  uint64_t last = submitted_;
+  while (!done(last)) --last;
+  return last;
 }
 
 CUresult Channel::state() const {
@@ -151,11 +157,11 @@ CUresult Channel::state() const {
 }
 
 CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
-  if (completed() >= submission) return CUDA_SUCCESS;
+  if (done(submission)) return CUDA_SUCCESS;
   constexpr uint64_t kSpin = 1'000'000;  // ns; what takes longer can spare the time of waking up
   const uint64_t start = monotonicNanoseconds();
   uint64_t reminded = start;
-  for (uint32_t round = 1; completed() < submission; ++round) {
+  for (uint32_t round = 1; !done(submission); ++round) {
     if (round % 4096) continue;
     if (const CUresult error = state()) return fail(error, "a channel died: %s", describe().c_str());
     const uint64_t waited = monotonicNanoseconds() - start;

@@ -1,7 +1,8 @@
 // A channel: an in-order stream of methods that the GPU's host engine reads from memory, and how far it has come.
 //
-// A submission is up to kSubmissionWords words. Each ends with a release of the channel's own semaphore, so that
-// progress is one number that the CPU reads from memory; no system call is made on the way. One thread at a time.
+// A submission is up to kSubmissionWords words. Each ends with a release of a semaphore of its own, which holds its
+// number and the time, so that the CPU reads from memory what is done and since when; no system call is made on the
+// way. One thread at a time, but for what says otherwise.
 #pragma once
 
 #include <atomic>
@@ -18,6 +19,7 @@ class Channel {
  public:
   static constexpr size_t kSubmissionWords = 1024;
   static constexpr uint64_t kInFlight = 64;  // submissions
+  static constexpr uint64_t kTimes = 4096;   // submissions whose ends are kept
 
   ~Channel();
   Channel(const Channel&) = delete;
@@ -26,18 +28,22 @@ class Channel {
   void setPatience(uint64_t nanoseconds) { patience_ = nanoseconds; }
   // Room for the next submission. Waits for the oldest one when kInFlight are under way; the errors of wait().
   Result<Push> begin();
-  // Sends what was written; the number that completed() will reach when it is done.
+  // Sends what was written; its number, counted from 1.
   uint64_t submit(Push& push);
   // The same for work whose engine itself writes the number of it, and the time, to progressAddress(): the channel does
   // not wait for it.
   uint64_t submitReleasing(Push& push);
-  uint64_t progressAddress() const { return memory_->address(); }
+  uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
+  // Any thread.
+  bool done(uint64_t submission) const {
+    return __atomic_load_n(&progress(submission).payload, __ATOMIC_ACQUIRE) >= submission;
+  }
+  // When it was done, nanoseconds of the GPU's clock; a later one's end when kTimes others are done since. Any thread.
+  // Requires: done(submission).
+  uint64_t endedAt(uint64_t submission) const { return progress(submission).nanoseconds; }
   // The last submission that is done.
-  uint64_t completed() const { return __atomic_load_n(&progress()->payload, __ATOMIC_ACQUIRE); }
-  bool done(uint64_t submission) const { return completed() >= submission; }
+  uint64_t completed() const;
   uint64_t submitted() const { return submitted_; }
-  // The GPU's time of the last submission that is done, nanoseconds.
-  uint64_t completedAt() const { return progress()->nanoseconds; }
   // Spins, then naps, until the submission is done. CUDA_ERROR_LAUNCH_FAILED when the channel died, CUDA_ERROR_TIMEOUT,
   // both with the channel's state in the log.
   CUresult wait(uint64_t submission, uint64_t nanoseconds = 10'000'000'000);
@@ -67,10 +73,13 @@ class Channel {
   // Takes it from the hardware, also in the middle of work. Its memory stays.
   void close();
   uint64_t send(size_t at, size_t words);
+  static constexpr size_t progressAt(uint64_t submission) { return submission % kTimes * sizeof(Progress); }
   CUresult createObject(const ChannelGroup& group, const Block& rings, size_t at);
   CUresult createEngineObjects(const ChannelGroup& group);
   CUresult registerWithUvm(bool graphics);
-  const Progress* progress() const { return reinterpret_cast<const Progress*>(memory_->start()); }
+  const Progress& progress(uint64_t submission) const {
+    return *reinterpret_cast<const Progress*>(memory_->start() + progressAt(submission));
+  }
   const rm::Notification& notification() const {
     return *reinterpret_cast<const rm::Notification*>(notifier_->start());
   }

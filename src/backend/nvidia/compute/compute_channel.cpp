@@ -102,8 +102,8 @@ Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const
     std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
     grid.workspace = slots_->address(at + kWorkspaceAt);
   }
-  writeSlot(slot, slots_->address(at), code, grid, facts_, {number, channel_.progressAddress(), lastGridAddress()},
-            parameters, bytes);
+  writeSlot(slot, slots_->address(at), code, grid, facts_,
+            {number, channel_.progressAddress(number), lastGridAddress()}, parameters, bytes);
   if (!channel_.done(lastGrid_)) host::acquire(push, lastGridAddress(), lastGrid_);
   schedule(push, slots_->address(at));
   lastGrid_ = number;

@@ -1,6 +1,6 @@
 // A channel of the graphics engine as a queue of grids: each begins when the one before it in this channel is done.
 // Grids of different channels run side by side, because each says itself that it is done: a channel that waited for its
-// engine to be idle would hold up the others. One thread at a time, but for done(), wait() and state().
+// engine to be idle would hold up the others. One thread at a time, but for done(), endedAt(), wait() and state().
 #pragma once
 
 #include <memory>
@@ -41,6 +41,7 @@ class ComputeChannel {
   Result<uint64_t> launch(const KernelCode& code, Grid grid, const std::byte* parameters, uint32_t bytes,
                           bool cooperative);
   bool done(uint64_t number) const { return channel_.done(number); }
+  uint64_t endedAt(uint64_t number) const { return channel_.endedAt(number); }
   // Errors of the channel.
   CUresult wait(uint64_t number, uint64_t nanoseconds = UINT64_MAX) { return channel_.wait(number, nanoseconds); }
   uint64_t submitted() const { return channel_.submitted(); }

@@ -24,6 +24,7 @@ class ComputeEngine {
     ComputeChannel* channel = nullptr;
     uint64_t number = 0;
     bool done() const { return channel->done(number); }
+    uint64_t endedAt() const { return channel->endedAt(number); }  // requires: done()
     // Nothing before it is left in its channel: it runs, or is about to.
     bool first() const { return channel->done(number - 1); }
     CUresult wait(uint64_t nanoseconds = UINT64_MAX) const { return channel->wait(number, nanoseconds); }

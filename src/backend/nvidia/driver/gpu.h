@@ -32,6 +32,8 @@ class Gpu {
 
   Result<uint64_t> freeMemory() const { return askFreeMemory(client_, subdevice_); }
   Result<uint64_t> time() const { return askTime(client_, subdevice_); }
+  // The lower half of the same clock, read beside the doorbell. Anything where this hardware does not show it there.
+  uint32_t timeLow() const { return *reinterpret_cast<const volatile uint32_t*>(registers_ + rm::kTimeLow); }
   // Whether it may read and write the other's memory, through NVLink or the bus.
   bool reaches(const Gpu& other) const;
   // Asks for full clocks for as long as this process lives; a hint of this client alone.

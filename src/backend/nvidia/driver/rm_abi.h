@@ -309,6 +309,6 @@ inline constexpr uint32_t kEngineGraphics = 1, kEngineCopy0 = 9, kEngineCopy9 = 
 
 // The words of a channel that host and GPU share.
 inline constexpr size_t kUserdBytes = 512, kUserdGet = 0x88, kUserdPut = 0x8c;
-inline constexpr size_t kDoorbell = 0x90, kUsermodeBytes = 0x10000;
+inline constexpr size_t kTimeLow = 0x80, kDoorbell = 0x90, kUsermodeBytes = 0x10000;
 
 }  // namespace vg::backend::nvidia::rm
