@@ -107,8 +107,17 @@ void SerialWork::run() {
   for (int turn = 0;; ++turn) {
     if (turn >= kTurn && executor_.congested()) return schedule();
     if (!next(&command, &done)) break;
-    if (const auto* wait = std::get_if<Wait>(&command); wait && park(wait->point)) return;
-    const Point rest = executor_.closing() ? Point{} : execute(command);
+    const bool closing = executor_.closing();
+    if (!closing && handOver(command, done)) {
+      SpinGuard guard(lock_);
+      ring_->pop();
+      continue;
+    }
+    if (const Point point = before(command); !point.done()) {
+      if (park(point)) return;
+      continue;
+    }
+    const Point rest = closing ? Point{} : execute(command);
     {
       SpinGuard guard(lock_);
       if (!rest.done()) {
@@ -120,6 +129,11 @@ void SerialWork::run() {
     if (done.timeline) done.timeline->advance(done.value);
   }
   unreference();
+}
+
+Point SerialWork::before(const Command& command) const {
+  const auto* const wait = std::get_if<Wait>(&command);
+  return wait ? wait->point : Point{};
 }
 
 void SerialWork::schedule() { executor_.schedule(*this, urgency_); }

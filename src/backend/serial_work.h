@@ -28,6 +28,11 @@ class SerialWork : public Executor::Task, private Continuation {
 
  protected:
   virtual ~SerialWork();
+  // Gives the command to somebody who does it behind all that was handed over before, and then advances `done`; false,
+  // with nothing done, when this thread has to do it.
+  virtual bool handOver(const Command& /*command*/, Point /*done*/) { return false; }
+  // What must have been reached before this thread does a command that was not handed over; then that is tried again.
+  virtual Point before(const Command& command) const;
   // Runs a command of the device: all but HostCall, Wait and Write, which are the same everywhere.
   virtual void perform(const CopyCommand& command) = 0;
   virtual void perform(const FillCommand& command) = 0;

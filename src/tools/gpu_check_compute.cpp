@@ -60,8 +60,8 @@ Kernels load(GpuBench& bench) {
 template <class Parameters>
 bool run(Test& t, unsigned lane, const KernelCode& code, const Grid& grid, const Parameters& parameters,
          const char* what, uint32_t bytes = sizeof(Parameters)) {
-  const Result<ComputeEngine::Sent> sent =
-      t.engine.launch(lane, code, grid, reinterpret_cast<const std::byte*>(&parameters), bytes, false);
+  const Result<Submission> sent =
+      t.engine.launch(lane, {code, grid, reinterpret_cast<const std::byte*>(&parameters), bytes});
   if (sent.ok() && sent.value().wait(kPatience) == CUDA_SUCCESS) return true;
   t.bench.check(false, what, "%s", t.engine.channel(lane).channel().describe().c_str());
   return false;
@@ -157,9 +157,9 @@ void checkConcurrency(Test& t) {
     uint32_t rounds;
   } arguments{t.video.address(), t.video.address(4096), 1'000'000};
   const auto* const bytes = reinterpret_cast<const std::byte*>(&arguments);
-  const auto one = t.engine.launch(4, t.kernels.meet, {}, bytes, 20, false);
+  const auto one = t.engine.launch(4, {t.kernels.meet, {}, bytes, 20});
   std::swap(arguments.mine, arguments.theirs);
-  const auto two = t.engine.launch(5, t.kernels.meet, {}, bytes, 20, false);
+  const auto two = t.engine.launch(5, {t.kernels.meet, {}, bytes, 20});
   const bool ended = one.ok() && two.ok() && one.value().wait(kPatience) == CUDA_SUCCESS &&
                      two.value().wait(kPatience) == CUDA_SUCCESS;
   t.bench.check(ended && words[0] == 1 && words[1024] == 1, "kernels side by side", "%u and %u (1: met the other)",
@@ -178,7 +178,7 @@ void measure(Test& t) {
   std::sort(times.begin(), times.end());
   const double start = microseconds();
   for (int i = 0; i < 48; ++i)
-    (void)t.engine.launch(0, t.kernels.store, {}, reinterpret_cast<const std::byte*>(&arguments), 12, false);
+    (void)t.engine.launch(0, {t.kernels.store, {}, reinterpret_cast<const std::byte*>(&arguments), 12});
   const double sent = microseconds();
   (void)t.engine.channel(0).wait(t.engine.channel(0).submitted(), kPatience);
   t.bench.check(true, "launch", "round trip %.2f us (median, best %.2f), submission %.2f us, 48 in a row %.2f us each",
@@ -201,7 +201,7 @@ void checkOrder(Test& t) {
   bool good = true;
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds && good; ++round)
-    good = t.engine.launch(0, t.kernels.add, grid, reinterpret_cast<const std::byte*>(&arguments), 28, false).ok();
+    good = t.engine.launch(0, {t.kernels.add, grid, reinterpret_cast<const std::byte*>(&arguments), 28}).ok();
   good = good && t.engine.channel(0).wait(t.engine.channel(0).submitted(), kPatience) == CUDA_SUCCESS;
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < kCount; i += 97) wrong += data[i] != static_cast<float>(1 << kRounds);
@@ -225,8 +225,8 @@ void checkFaults(GpuBench& bench, Kernels& kernels, Block& host, Block& video) {
     if (!checkStore(t)) return;
     const StoreArguments arguments{c.address, 1};
     const double start = microseconds();
-    const auto sent = t.engine.launch(1, c.code, {}, reinterpret_cast<const std::byte*>(&arguments),
-                                      c.code.bank0Bytes - kDriverWords, false);
+    const auto sent = t.engine.launch(
+        1, {c.code, {}, reinterpret_cast<const std::byte*>(&arguments), c.code.bank0Bytes - kDriverWords});
     const CUresult result = sent.ok() ? sent.value().wait(kPatience) : sent.error();
     bench.check(result != CUDA_SUCCESS, c.name, "result %d after %.0f us: %s", result, microseconds() - start,
                 t.engine.channel(1).channel().describe().c_str());

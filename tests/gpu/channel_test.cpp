@@ -59,11 +59,11 @@ TEST_F(Channels, WaitForEachOther) {
   auto other = must(ChannelGroup::create(*fake.gpu, fake.addresses(), 0xc, 1));
   const uint64_t word = host->address(4096);
   Push waiting = must(channel.begin());
-  host::acquire(waiting, word, 5);
+  host::acquire(waiting, {word, 5});
   const uint64_t number = channel.submit(waiting);
   EXPECT_EQ(channel.wait(number, 20'000'000), CUDA_ERROR_TIMEOUT);
   Push releasing = must(other->channel(0).begin());
-  host::release(releasing, word, 5);
+  host::release(releasing, {word, 5});
   other->channel(0).submit(releasing);
   EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
 }
@@ -79,7 +79,7 @@ TEST(Channel, RingsAgainWhenTheHardwareDoesNotHearIt) {
 
 TEST_F(Channels, ThatAreAbandonedTakeNothingMoreAndStopForWhoeverWaits) {
   Push waiting = must(channel.begin());
-  host::acquire(waiting, host->address(4096), 5);
+  host::acquire(waiting, {host->address(4096), 5});
   const uint64_t number = channel.submit(waiting);
   std::thread other([&] { EXPECT_EQ(channel.wait(number), CUDA_ERROR_LAUNCH_TIMEOUT); });
   channel.abandon(CUDA_ERROR_LAUNCH_TIMEOUT);

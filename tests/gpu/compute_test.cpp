@@ -161,8 +161,8 @@ struct Compute : ::testing::Test {
     code.bank0Bytes = kDriverWords + 12;
     return code;
   }
-  Result<ComputeEngine::Sent> launch(unsigned lane, const KernelCode& code, const Grid& grid = {}) {
-    return engine->launch(lane, code, grid, reinterpret_cast<const std::byte*>(&arguments), 12, false);
+  Result<Submission> launch(unsigned lane, const KernelCode& code, const Grid& grid = {}) {
+    return engine->launch(lane, {code, grid, reinterpret_cast<const std::byte*>(&arguments), 12});
   }
   uint32_t word() const {
     uint32_t value;
@@ -172,7 +172,7 @@ struct Compute : ::testing::Test {
 };
 
 TEST_F(Compute, GridsRunInOrderAndManyOfThem) {
-  ComputeEngine::Sent last;
+  Submission last;
   for (int i = 0; i < 500; ++i) last = must(launch(3, code()));
   ASSERT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
   EXPECT_EQ(word(), 500u);
@@ -195,15 +195,14 @@ TEST_F(Compute, WithoutAPoolLocalMemoryIsAnException) {
 
 TEST_F(Compute, TooManyParametersAreRefused) {
   std::vector<std::byte> room(40000);
-  EXPECT_FALSE(engine->launch(0, code(), {}, room.data(), 32765, false).ok());
+  EXPECT_FALSE(engine->launch(0, {code(), {}, room.data(), 32765}).ok());
 }
 
 TEST_F(Compute, FaultsEndTheChannelWithTheirCode) {
   arguments.word = 0x1000;
-  const ComputeEngine::Sent nowhere = must(launch(0, code()));
+  const Submission nowhere = must(launch(0, code()));
   EXPECT_EQ(nowhere.wait(kSecond * 10), CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_EQ(examineFault(*fake.gpu, nowhere.channel->channel(), CUDA_ERROR_ILLEGAL_ADDRESS).error,
-            CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(examineFault(*fake.gpu, *nowhere.channel, CUDA_ERROR_ILLEGAL_ADDRESS).error, CUDA_ERROR_ILLEGAL_ADDRESS);
   arguments.word = memory->address();
   EXPECT_EQ(must(launch(1, code(4096 + 128))).wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
   auto next = must(ComputeEngine::create(*fake.gpu, fake.addresses()));
@@ -213,11 +212,11 @@ TEST_F(Compute, FaultsEndTheChannelWithTheirCode) {
 
 TEST_F(Compute, ExceptionsOfAMultiprocessorHaveTheirErrors) {
   arguments.word = memory->address();
-  const ComputeEngine::Sent stopped = must(launch(0, code(4096 + 128)));
+  const Submission stopped = must(launch(0, code(4096 + 128)));
   EXPECT_EQ(stopped.wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
   const auto found = [&](uint32_t warp) {
     fake.driver.setException({131, warp, 0x1002, 0x5000});
-    return examineFault(*fake.gpu, stopped.channel->channel(), CUDA_ERROR_LAUNCH_FAILED);
+    return examineFault(*fake.gpu, *stopped.channel, CUDA_ERROR_LAUNCH_FAILED);
   };
   EXPECT_EQ(found(0x500000f).error, CUDA_ERROR_MISALIGNED_ADDRESS);
   EXPECT_NE(found(0x500000f).what.find("0x1002"), std::string::npos);

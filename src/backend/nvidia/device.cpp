@@ -67,6 +67,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       hostPages_(*gpu_, known_),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return compute(); }),
+      copyLanes_(*gpu_, addresses),
       clock_({[this] { return gpu_->time(); }, [this] { return gpu_->timeLow(); }}),
       childSender_(Executor::shared()),
       addresses_(addresses) {
@@ -161,7 +162,13 @@ void GpuDevice::removeTexture(uint64_t handle) noexcept {
 }
 
 void GpuDevice::stopKernels() noexcept {
+  abandonWork(CUDA_ERROR_LAUNCH_TIMEOUT);
   if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->stop(CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+void GpuDevice::abandonWork(CUresult error) noexcept {
+  copyLanes_.abandon(error);
+  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->abandon(error);
 }
 
 bool GpuDevice::holdsTrap(uint64_t address) const {

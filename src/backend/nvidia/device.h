@@ -9,6 +9,7 @@
 #include "backend/launch_limit.h"
 #include "backend/nvidia/child_queue.h"
 #include "backend/nvidia/compute/compute_engine.h"
+#include "backend/nvidia/copy_lanes.h"
 #include "backend/nvidia/gpu_clock.h"
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
@@ -28,6 +29,7 @@ class GpuDevice final : public Device {
   GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads = nullptr);
 
   Transfer& transfer() { return transfer_; }
+  CopyLanes& copyLanes() { return copyLanes_; }
   Gpu& gpu() { return *gpu_; }
   Watcher& watcher() { return watcher_; }
   // Made at the first call.
@@ -37,8 +39,11 @@ class GpuDevice final : public Device {
   // How long a kernel may run, nanoseconds; 0: for ever. Set before the first launch.
   uint64_t launchLimit() const { return launchLimit_; }
   void setLaunchLimit(uint64_t nanoseconds) { launchLimit_ = nanoseconds; }
+  static constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
   // Ends all kernels, of all contexts, with CUDA_ERROR_LAUNCH_TIMEOUT: this process runs none any more.
   void stopKernels() noexcept;
+  // Nothing that was sent is waited for any more, as it may itself wait for what a fault has ended.
+  void abandonWork(CUresult error) noexcept;
   // For the next queue: its place among the channels that run kernels.
   unsigned nextLane() { return lanes_.fetch_add(1, std::memory_order_relaxed); }
   // Whether native code at this address, which may be any, stops its kernel on purpose.
@@ -92,6 +97,7 @@ class GpuDevice final : public Device {
   ManagedMemory managed_;
   HostPages hostPages_;
   Transfer transfer_;
+  CopyLanes copyLanes_;
   mutable GpuClock clock_;
   Watcher watcher_;
   ChildSender childSender_;

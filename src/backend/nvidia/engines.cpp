@@ -6,9 +6,9 @@
 namespace vg::backend::nvidia {
 
 // The engine with most physical ones behind it is for video memory; of the others one serves each direction.
-uint32_t Engines::engineFor(Direction direction) const {
+uint32_t Engines::engineFor(const GpuFacts& facts, Direction direction) {
   std::vector<CopyEngine> own;
-  for (const CopyEngine& engine : gpu_.facts().copyEngines)
+  for (const CopyEngine& engine : facts.copyEngines)
     if (!engine.sharesGraphics()) own.push_back(engine);
   if (own.empty()) return rm::kEngineGraphics;
   std::stable_sort(own.begin(), own.end(),
@@ -23,7 +23,7 @@ Result<Engines::Lease> Engines::take(Direction direction) {
   {
     const std::lock_guard guard(lane.making);
     if (!lane.group) {
-      VG_TRY(lane.group, ChannelGroup::create(gpu_, addresses_, engineFor(direction), kChannels));
+      VG_TRY(lane.group, ChannelGroup::create(gpu_, addresses_, engineFor(gpu_.facts(), direction), kChannels));
     }
   }
   for (int i = 0; i < kChannels; ++i) {

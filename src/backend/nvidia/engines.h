@@ -1,5 +1,5 @@
 // The copy engines of a GPU by what they are best at, a few channels each, made at the first use and lent to one thread
-// at a time. Thread-safe.
+// at a time that waits for its copy. What queues send goes elsewhere (CopyLanes). Thread-safe.
 #pragma once
 
 #include <array>
@@ -23,6 +23,8 @@ class Engines {
   };
   // Waits when all channels of the direction are in use.
   Result<Lease> take(Direction direction);
+  // Which engine that is.
+  static uint32_t engineFor(const GpuFacts& facts, Direction direction);
 
  private:
   static constexpr int kChannels = 2;
@@ -32,7 +34,6 @@ class Engines {
     std::array<std::mutex, kChannels> rights;
     std::atomic<unsigned> next{0};
   };
-  uint32_t engineFor(Direction direction) const;
 
   Gpu& gpu_;
   Addresses& addresses_;

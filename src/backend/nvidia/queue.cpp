@@ -1,6 +1,5 @@
 #include "backend/nvidia/queue.h"
 
-#include <algorithm>
 #include <mutex>
 
 #include "backend/nvidia/device.h"
@@ -9,8 +8,9 @@
 
 namespace vg::backend::nvidia {
 
-// What goes to the GPU and needs nobody beside it is sent by the calling thread (SentWork); all else runs on a thread
-// of the executor, behind what was sent. Both never have work at once, but for a Wait of the thread's.
+// What goes to the GPU and needs nobody beside it is sent by the calling thread (SentWork) as long as everything before
+// it was. A thread of the executor does all else, and sends what comes behind that as it gets there; before it does
+// anything itself it waits until all that was sent has ended.
 class GpuQueue::Work final : public SerialWork {
  public:
   Work(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
@@ -26,18 +26,11 @@ class GpuQueue::Work final : public SerialWork {
       if (done.timeline) done.timeline->advance(done.value);
       return CUDA_SUCCESS;
     }
-    const auto accepted = [&](const Command& command) {
-      return sent_->accepts(command) && (count == 1 || !SentWork::mayLaunch(command));
-    };
-    if (SerialWork::idle() && count && std::all_of(commands, commands + count, accepted)) {
-      for (size_t i = 0; i < count; ++i) sent_->add(commands[i], i + 1 == count ? done : Point{});
-      return CUDA_SUCCESS;
-    }
-    if (!sent_->empty()) {
-      const Command wait = Wait{sent_->end()};
-      VG_CHECK(submit(&wait, 1, {}));
-    }
-    return submit(commands, count, done);
+    const Command nothing = Wait{};
+    if (!count) commands = &nothing, count = 1;
+    if (SerialWork::idle())
+      for (; count && sent_->take(*commands, count == 1 ? done : Point{}, Room::Now); --count) ++commands;
+    return count ? submit(commands, count, done) : CUDA_SUCCESS;
   }
   bool idleAll() const { return SerialWork::idle() && sent_->empty(); }
 
@@ -55,16 +48,21 @@ class GpuQueue::Work final : public SerialWork {
     return fill && device_.transfer().isQuick(fill->fill);
   }
 
+  bool handOver(const Command& command, Point done) override {
+    if (std::holds_alternative<HostCall>(command)) return false;
+    const Executor::Blocking blocking(executor_);  // there may be no room behind kernels
+    return sent_->take(command, done, Room::Waited);
+  }
+  Point before(const Command& command) const override {
+    const Point point = SerialWork::before(command);
+    return point.done() ? sent_->end() : point;
+  }
   void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
   void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
+  // Nothing is before it now, so that it can be sent.
   Point perform(const LaunchCommand& c) override {
-    if (SentWork::mayLaunch(c)) {
-      sent_->add(c, {});
-      return sent_->end();
-    }
-    const Executor::Blocking blocking(executor_);
-    sent_->runLaunch(c);
-    return {};
+    (void)sent_->take(c, {}, Room::Waited);
+    return sent_->end();
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 

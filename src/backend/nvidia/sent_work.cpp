@@ -9,22 +9,9 @@
 #include "backend/nvidia/kernel_services.h"
 #include "base/log.h"
 #include "base/spin.h"
+#include "copy/copy.h"
 
 namespace vg::backend::nvidia {
-namespace {
-
-constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
-
-}  // namespace
-
-SentWork::Ending SentWork::endingOf(const Command& command) const {
-  if (const auto* copy = std::get_if<CopyCommand>(&command)) return SentTransfer{copy->faults};
-  if (const auto* fill = std::get_if<FillCommand>(&command)) return SentTransfer{fill->faults};
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return *launch;
-  if (const auto* write = std::get_if<Write>(&command)) return *write;
-  if (const auto* stamp = std::get_if<Timestamp>(&command)) return Stamp{stamp->nanoseconds, device_.timestamp()};
-  return std::get<Wait>(command);
-}
 
 FaultSink* SentWork::faultsOf(const Ending& ending) {
   if (const auto* launch = std::get_if<LaunchCommand>(&ending)) return launch->faults;
@@ -46,38 +33,69 @@ bool SentWork::assertionFailed(const Ending& ending) {
 
 SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
     : device_(device),
-      disabledTpcs_(disabledTpcs),
-      lane_(device.nextLane()),
+      sender_(device, disabledTpcs),
       timeline_(Timeline::create()),
       first_(timeline_->value()),
       added_(first_),
-      parentEnd_(first_) {}
+      parentEnd_(first_),
+      otherEnd_(first_) {}
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
-bool SentWork::mayLaunch(const Command& command) {
-  const auto* const launch = std::get_if<LaunchCommand>(&command);
-  return launch && static_cast<const GpuKernel&>(*launch->record->kernel).requests();
+bool SentWork::take(const Command& command, Point done, Room room) {
+  if (const auto* wait = std::get_if<Wait>(&command)) {
+    if (!wait->point.done()) return false;
+    add({*wait, done, {}});
+  } else if (const auto* write = std::get_if<Write>(&command)) {
+    add({*write, done, {}});
+  } else if (const auto* stamp = std::get_if<Timestamp>(&command)) {
+    add({Stamp{stamp->nanoseconds, device_.timestamp()}, done, {}});
+  } else {
+    return takeWork(command, done, room);
+  }
+  return true;
 }
 
-bool SentWork::accepts(const Command& command) const {
-  if (const auto* wait = std::get_if<Wait>(&command)) return wait->point.done();
-  const bool forGpu = !std::holds_alternative<Write>(command) && !std::holds_alternative<Timestamp>(command);
-  if (forGpu && !timeline_->reached(parentEnd_.load(std::memory_order_acquire))) return false;
-  if (const auto* copy = std::get_if<CopyCommand>(&command)) return device_.transfer().isKernel(copy->shape);
-  if (const auto* fill = std::get_if<FillCommand>(&command)) return device_.transfer().isKernel(fill->fill);
-  return !std::holds_alternative<HostCall>(command);
+// Nothing can go to the GPU behind a grid that may launch others, because it has ended when they have.
+bool SentWork::takeWork(const Command& command, Point done, Room room) {
+  if (!timeline_->reached(parentEnd_)) return false;
+  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return takeLaunch(*launch, done, room);
+  if (const auto* copy = std::get_if<CopyCommand>(&command))
+    return takeTransfer(*copy, device_.transfer().route(copy->shape), done, room);
+  const auto* const fill = std::get_if<FillCommand>(&command);
+  return fill && takeTransfer(*fill, device_.transfer().route(fill->fill), done, room);
 }
+
+// Behind kernels alone the caller waits for room, as for a full queue of the vendor's: a thread of the host would only
+// make launches slower.
+Room SentWork::roomForKernels(Room room) const { return timeline_->reached(otherEnd_) ? Room::Waited : room; }
 
 // Sent before it is kept: whoever looks for new entries waits for no launch.
-void SentWork::add(const Command& command, Point done) {
+bool SentWork::takeLaunch(const LaunchCommand& command, Point done, Room room) {
   std::unique_ptr<ParentGrid> parent = parentFor(command);
-  Result<ComputeEngine::Sent> sent = send(command, parent.get());
+  const Result<Submission> sent = sender_.send(command, parent.get(), roomForKernels(room));
+  if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
+  if (parent) parentEnd_ = added_.load(std::memory_order_relaxed) + 1;
+  add({command, done, sent.ok() ? sent.value() : Submission{}, 0, std::move(parent)});
+  return true;
+}
+
+template <class Transferring>
+bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, Point done, Room room) {
+  if (route.way == Transfer::Way::Thread) return false;
+  const bool byEngine = route.way == Transfer::Way::Engine;
+  const Result<Submission> sent = sender_.send(command, route, byEngine ? room : roomForKernels(room));
+  if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
+  if (byEngine) otherEnd_ = added_.load(std::memory_order_relaxed) + 1;
+  add({SentTransfer{command.faults, byEngine}, done, sent.ok() ? sent.value() : Submission{}});
+  return true;
+}
+
+void SentWork::add(Entry entry) {
   bool watch = false;
   {
     const std::lock_guard guard(mutex_);
-    if (parent) parentEnd_.store(added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    entries_.push_back({endingOf(command), done, sent.ok() ? *sent : ComputeEngine::Sent{}, 0, std::move(parent), {}});
+    entries_.push_back(std::move(entry));
     added_.fetch_add(1, std::memory_order_release);
     watch = !watched_;
     watched_ = true;
@@ -85,80 +103,11 @@ void SentWork::add(const Command& command, Point done) {
   if (watch) device_.watcher().watch(shared_from_this());
 }
 
-std::unique_ptr<ParentGrid> SentWork::parentFor(const Command& command) const {
-  if (!mayLaunch(command)) return nullptr;
-  const auto& launch = std::get<LaunchCommand>(command);
-  const auto& kernel = static_cast<const GpuKernel&>(*launch.record->kernel);
-  return std::make_unique<ParentGrid>(kernel.requests(), kernel, launch.record->shape, *launch.faults, disabledTpcs_);
-}
-
-// No channel for what the GPU has nothing to do with.
-Result<ComputeEngine::Sent> SentWork::send(const Command& command, const ParentGrid* parent) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return send(*launch, parent);
-  if (const auto* copy = std::get_if<CopyCommand>(&command)) return sendTransfer(copy->shape, copy->faults);
-  if (const auto* fill = std::get_if<FillCommand>(&command)) return sendTransfer(fill->fill, fill->faults);
-  return ComputeEngine::Sent{};
-}
-
-template <class Box>
-Result<ComputeEngine::Sent> SentWork::sendTransfer(const Box& box, FaultSink* faults) {
-  const auto launch = [&]() -> Result<ComputeEngine::Sent> {
-    VG_TRY(ComputeEngine & engine, device_.compute());
-    VG_TRY(const VideoKernels::Work work, device_.transfer().kernelFor(box));
-    return engine.launch(lane_, work.code, work.grid, work.parameters.data(), work.bytes, false);
-  };
-  Result<ComputeEngine::Sent> sent = launch();
-  if (!sent.ok() && faults) faults->report(sent.error(), "a copy that could not be sent");
-  return sent;
-}
-
-// After a device fault the context's kernels do not run any more.
-Result<ComputeEngine::Sent> SentWork::send(const LaunchCommand& command, const ParentGrid* parent) {
-  if (command.faults->state() != CUDA_SUCCESS) return command.faults->state();
-  const LaunchRecord& record = *command.record;
-  const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
-  const auto launch = [&]() -> Result<ComputeEngine::Sent> {
-    VG_TRY(ComputeEngine & engine, device_.compute());
-    const auto send = [&](const std::byte* parameters, size_t bytes) {
-      Grid grid = kernel.grid(record.shape);
-      grid.disabledTpcs = disabledTpcs_;
-      grid.number = parent ? parent->number() : 0;
-      return engine.launch(lane_, kernel.code(), grid, parameters, static_cast<uint32_t>(bytes),
-                           record.shape.cooperative);
-    };
-    if (!kernel.namesTextures()) return send(record.parameters, kernel.parameterBytes());
-    const std::vector<std::byte> parameters = kernel.withTextures(record.parameters);
-    return send(parameters.data(), parameters.size());
-  };
-  Result<ComputeEngine::Sent> sent = launch();
-  if (sent.ok()) return sent;
-  if (sent.error() == CUDA_ERROR_TIMEOUT && device_.launchLimit()) {  // no room behind kernels that do not end
-    device_.stopKernels();
-    command.faults->report(CUDA_ERROR_LAUNCH_TIMEOUT, kRanTooLong);
-  } else {
-    command.faults->report(sent.error(), "a kernel that could not be sent");
-  }
-  return sent;
-}
-
-void SentWork::runLaunch(const LaunchCommand& command) {
-  Entry entry{command, {}, {}, 0, nullptr, {}};
-  Result<ComputeEngine::Sent> sent = send(command, nullptr);
-  if (sent.ok()) {
-    entry.sent = *sent;
-    waitFor(entry);
-  }
-  if (command.record->release) command.record->release(command.record);
-}
-
-void SentWork::waitFor(Entry& entry) {
-  constexpr uint64_t kSpin = 1'000'000;  // ns
-  if (!device_.launchLimit()) (void)entry.sent.wait();
-  const auto over = [&] { return ended(entry); };
-  while (!spinUntil(over, kSpin)) {
-    entry.sent.channel->channel().remind();
-    nap();
-  }
+std::unique_ptr<ParentGrid> SentWork::parentFor(const LaunchCommand& command) const {
+  const auto& kernel = static_cast<const GpuKernel&>(*command.record->kernel);
+  if (!kernel.requests()) return nullptr;
+  return std::make_unique<ParentGrid>(kernel.requests(), kernel, command.record->shape, *command.faults,
+                                      sender_.disabledTpcs());
 }
 
 bool SentWork::overdue(Entry& entry) const {
@@ -171,11 +120,11 @@ bool SentWork::overdue(Entry& entry) const {
 
 void SentWork::remind() {
   if (next_ == taken_.size()) return;
-  if (const ComputeChannel* const channel = taken_[next_].sent.channel) channel->channel().remind();
+  if (const Channel* const channel = taken_[next_].sent.channel) channel->remind();
 }
 
 bool SentWork::ended(Entry& entry) {
-  if (!gridEnded(entry)) return false;
+  if (!workEnded(entry)) return false;
   if (entry.parent) {
     noteEnd(entry);
     entry.sent = {};
@@ -193,7 +142,7 @@ void SentWork::noteEnd(const Entry& entry) {
     lastEnd_ = device_.timestamp();
 }
 
-bool SentWork::gridEnded(Entry& entry) {
+bool SentWork::workEnded(Entry& entry) {
   if (!entry.sent.channel || entry.sent.done()) return true;
   CUresult error = entry.sent.channel->state();
   if (error == CUDA_SUCCESS) {
@@ -206,19 +155,26 @@ bool SentWork::gridEnded(Entry& entry) {
   return true;
 }
 
+// Whoever waits for what has ended so, on the GPU, waits for ever.
 void SentWork::reportFault(const Entry& entry, CUresult error) {
   FaultSink* const faults = faultsOf(entry.ending);
-  if (!faults || faults->state() != CUDA_SUCCESS) return;  // the first fault is the one that matters
-  const Channel& channel = entry.sent.channel->channel();
-  Fault fault =
-      error == CUDA_ERROR_LAUNCH_TIMEOUT ? Fault{error, kRanTooLong} : examineFault(device_.gpu(), channel, error);
+  if (faults && faults->state() == CUDA_SUCCESS) reportFirstFault(entry, error, *faults);
+  device_.abandonWork(error);
+}
+
+void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& faults) {
+  const Channel& channel = *entry.sent.channel;
+  const auto* const transfer = std::get_if<SentTransfer>(&entry.ending);
+  const bool byEngine = transfer && transfer->byEngine;
+  Fault fault{error, error == CUDA_ERROR_LAUNCH_TIMEOUT ? GpuDevice::kRanTooLong : ""};
+  if (!byEngine && error != CUDA_ERROR_LAUNCH_TIMEOUT) fault = examineFault(device_.gpu(), channel, error);
   if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.ending).c_str(), fault.what.empty() ? "" : ": ",
          fault.what.c_str(), channel.describe().c_str());
   if (assertionFailed(entry.ending))
-    faults->report(CUDA_ERROR_ASSERT, "an assertion failed");
+    faults.report(CUDA_ERROR_ASSERT, "an assertion failed");
   else
-    faults->report(fault.error, "a fault in a kernel");
+    faults.report(fault.error, byEngine ? copy::kFault : "a fault in a kernel");
 }
 
 void SentWork::finish(const Entry& entry) {

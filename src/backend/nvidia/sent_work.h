@@ -1,6 +1,6 @@
-// What a queue has sent to the GPU and not seen the end of, in order: grids, copies and fills that are grids, and small
-// things that follow them (time stamps, writes of timelines). No thread waits for it: Watcher looks at all queues' in
-// turn.
+// What a queue has sent to the GPU and not seen the end of, in order: grids, copies and fills by kernels and by copy
+// engines, and small things that follow them (time stamps, writes of timelines).
+// No thread waits for it: Watcher looks at all queues' in turn.
 //
 // A time stamp is what the GPU wrote when the work before it had ended, or the time at which the stamp was asked for,
 // if that is later.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backend/command.h"
-#include "backend/nvidia/compute/compute_engine.h"
+#include "backend/nvidia/work_sender.h"
 
 namespace vg::backend::nvidia {
 
@@ -27,16 +27,11 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   ~SentWork();
   SentWork(const SentWork&) = delete;
 
-  // True when the command can go behind what was sent, with no thread of the host in between. Nothing can go to the GPU
-  // behind a grid that may launch others, because it has ended when they have.
-  bool accepts(const Command& command) const;
-  static bool mayLaunch(const Command& command);
-  // Sends it, or keeps it until what is before it has ended; then `done` is advanced. Requires: accepts(command), one
-  // thread at a time.
-  void add(const Command& command, Point done);
-  // A launch that ends on the calling thread. Requires: not mayLaunch(command).
-  void runLaunch(const LaunchCommand& command);
-  // When all that was added so far has ended.
+  // Sends the command, or keeps it, until what is before it has ended; then `done` is advanced. False, with nothing
+  // done, when it cannot go behind what was sent with no thread of the host in between, or, with Room::Now, when a
+  // thread of the host had better wait for room. One thread at a time.
+  bool take(const Command& command, Point done, Room room);
+  // When all that was taken so far has ended.
   Point end() const { return {timeline_, added_.load(std::memory_order_acquire)}; }
   bool empty() const { return end().done(); }
 
@@ -49,6 +44,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
  private:
   struct SentTransfer {
     FaultSink* faults;
+    bool byEngine;
   };
   struct Stamp {
     uint64_t* nanoseconds;
@@ -60,35 +56,37 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   struct alignas(64) Entry {
     Ending ending;
     Point done;
-    ComputeEngine::Sent sent;            // of a launch; no channel: it was not sent
-    uint64_t begun = 0;                  // when it was first seen with nothing before it, ns; under a limit only
-    std::unique_ptr<ParentGrid> parent;  // of a grid that may launch others, until it has ended
-    Point children;                      // when all that it launched has ended
+    Submission sent;                       // no channel: there was nothing to send
+    uint64_t begun = 0;                    // when it was first seen with nothing before it, ns; under a limit only
+    std::unique_ptr<ParentGrid> parent{};  // of a grid that may launch others, until it has ended
+    Point children{};                      // when all that it launched has ended
   };
-  Result<ComputeEngine::Sent> send(const LaunchCommand& command, const ParentGrid* parent);
-  template <class Box>
-  Result<ComputeEngine::Sent> sendTransfer(const Box& box, FaultSink* faults);
-  Result<ComputeEngine::Sent> send(const Command& command, const ParentGrid* parent);
-  std::unique_ptr<ParentGrid> parentFor(const Command& command) const;
-  void waitFor(Entry& entry);
+  bool takeWork(const Command& command, Point done, Room room);
+  bool takeLaunch(const LaunchCommand& command, Point done, Room room);
+  template <class Transferring>
+  bool takeTransfer(const Transferring& command, Transfer::Route route, Point done, Room room);
+  std::unique_ptr<ParentGrid> parentFor(const LaunchCommand& command) const;
+  Room roomForKernels(Room room) const;
+  void add(Entry entry);
   bool ended(Entry& entry);
-  bool gridEnded(Entry& entry);
+  bool workEnded(Entry& entry);
   void noteEnd(const Entry& entry);
   bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
-  Ending endingOf(const Command& command) const;
   static FaultSink* faultsOf(const Ending& ending);
   static std::string nameOf(const Ending& ending);
   static bool assertionFailed(const Ending& ending);
   void reportFault(const Entry& entry, CUresult error);
+  void reportFirstFault(const Entry& entry, CUresult error, FaultSink& faults);
 
   GpuDevice& device_;
-  const std::array<uint32_t, 4> disabledTpcs_;
-  const unsigned lane_;
+  WorkSender sender_;
   Timeline* const timeline_;
   const uint64_t first_;  // the timeline's value at the beginning
   std::atomic<uint64_t> added_;
-  std::atomic<uint64_t> parentEnd_;  // the timeline's value when the last grid that may launch others has ended
+  // The timeline's values when the last of some kinds has ended; of take().
+  uint64_t parentEnd_;  // grids that may launch others
+  uint64_t otherEnd_;   // what is not kernels alone
   std::mutex mutex_;
   std::vector<Entry> entries_;  // since the Watcher took some; guarded by mutex_
   bool watched_ = false;        // guarded by mutex_
@@ -96,7 +94,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   // launches in a row take no memory.
   std::vector<Entry> taken_;
   size_t next_ = 0;
-  uint64_t lastEnd_ = 0;  // when what was taken had ended, by the GPU's clock; of the Watcher
+  uint64_t lastEnd_ = 0;  // when what was taken off had ended, by the GPU's clock; of the Watcher
 };
 
 }  // namespace vg::backend::nvidia

@@ -39,6 +39,10 @@ void flushWrites() {
 #endif
 }
 
+Direction directionOf(Place to, Place from) {
+  return from == Place::Pinned ? Direction::In : to == Place::Pinned ? Direction::Out : Direction::Inside;
+}
+
 // Sends all of it; the number of the last submission.
 template <class Pieces>
 Result<uint64_t> send(Channel& channel, Pieces pieces) {
@@ -155,10 +159,7 @@ CUresult Transfer::copyBetween(const copy::Shape& shape, Place to, Place from) {
 // device's of which the CPU knows the memory.
 CUresult Transfer::copyTiled(const copy::Shape& shape, Place to, Place from) {
   const bool known[] = {to != Place::Unknown, from != Place::Unknown};
-  if (known[0] && known[1])
-    return copyOnGpu(shape, from == Place::Pinned ? Direction::In
-                            : to == Place::Pinned ? Direction::Out
-                                                  : Direction::Inside);
+  if (known[0] && known[1]) return copyOnGpu(shape, directionOf(to, from));
   if (known[0] && shape.destination.tiling) return stageIn(shape);
   if (known[1] && shape.source.tiling) return stageOut(shape);
   return copyOnCpu(shape, threads_);
@@ -182,17 +183,27 @@ bool Transfer::isQuick(const copy::Fill& fill) const {
   return bytes && bytes <= kQuick && placeOf(fill) == Place::Video && memory_.atHand(fill.base, extent(fill));
 }
 
-bool Transfer::isKernel(const copy::Shape& shape) const {
-  if (!shape.bytes() || !VideoKernels::can(shape) || overlap(shape)) return false;
-  const auto there = [&](const copy::Side& side) {
-    return found(placeOf(side, shape), side.base, extent(side, shape)) == Place::Video;
+// Managed memory that is on the host is a thread's, which moves it, and engines take long over pages that are nowhere.
+Transfer::Route Transfer::route(const copy::Shape& shape) const {
+  if (!shape.bytes()) return {Way::None};
+  const Place to = placeOf(shape.destination, shape), from = placeOf(shape.source, shape);
+  const auto inVideo = [&](Place place, const copy::Side& side) {
+    return found(place, side.base, extent(side, shape)) == Place::Video;
   };
-  return there(shape.destination) && there(shape.source);
+  const bool overlapping = !shape.tiled() && overlap(shape);
+  if (VideoKernels::can(shape) && !overlapping && inVideo(to, shape.destination) && inVideo(from, shape.source))
+    return {Way::Kernel};
+  const auto plain = [](Place place) { return place == Place::Video || place == Place::Pinned; };
+  const bool hosts = to == Place::Pinned && from == Place::Pinned && !shape.tiled();
+  if (!plain(to) || !plain(from) || overlapping || hosts) return {};
+  return {Way::Engine, directionOf(to, from)};
 }
 
-bool Transfer::isKernel(const copy::Fill& fill) const {
-  const size_t bytes = fill.width * fill.height;
-  return bytes && VideoKernels::can(fill) && found(placeOf(fill), fill.base, extent(fill)) == Place::Video;
+Transfer::Route Transfer::route(const copy::Fill& fill) const {
+  if (!fill.width || !fill.height) return {Way::None};
+  const Place place = placeOf(fill);
+  if (VideoKernels::can(fill) && found(place, fill.base, extent(fill)) == Place::Video) return {Way::Kernel};
+  return {place == Place::Video ? Way::Engine : Way::Thread};
 }
 
 CUresult Transfer::copyOnGpu(const copy::Shape& shape, Direction direction) {

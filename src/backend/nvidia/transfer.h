@@ -1,4 +1,4 @@
-// Any copy or fill, on the calling thread until it is done:
+// Any copy or fill, on the calling thread until it is done; or how to send it. Done are they
 // - by a copy engine where it reaches both sides, by a kernel where both are video memory and there is much to do;
 // - between video memory and pageable memory through a ring of pinned slots (Relay);
 // - by the CPU through BAR1 where little goes into video memory that the host sees already: 64 KiB of what is pinned,
@@ -44,9 +44,16 @@ class Transfer {
   // Whether the GPU knows all of the memory, whatever the sizes are.
   bool reaches(const copy::Shape& shape) const;
   bool reaches(const copy::Fill& fill) const;
-  // Whether all of it is one kernel's work, which can be sent; then what to send.
-  bool isKernel(const copy::Shape& shape) const;
-  bool isKernel(const copy::Fill& fill) const;
+  // Who does it when it need not be waited for: nobody, as it is empty; a kernel, or a copy engine, to which it can be
+  // sent; or a thread that calls copy() or fill().
+  enum class Way { None, Kernel, Engine, Thread };
+  struct Route {
+    Way way = Way::Thread;
+    Direction direction = Direction::Inside;  // of an engine
+  };
+  Route route(const copy::Shape& shape) const;
+  Route route(const copy::Fill& fill) const;
+  // What to send. Requires: Way::Kernel.
   template <class Box>
   Result<VideoKernels::Work> kernelFor(const Box& box) {
     return kernels_.work(box);

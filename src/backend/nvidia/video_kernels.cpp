@@ -156,7 +156,7 @@ Result<VideoKernels::Work> VideoKernels::work(const copy::Fill& fill) {
 
 CUresult VideoKernels::run(const Work& work) {
   VG_TRY(ComputeEngine & engine, ready());
-  VG_TRY(const ComputeEngine::Sent sent, engine.launchAside(work.code, work.grid, work.parameters.data(), work.bytes));
+  VG_TRY(const Submission sent, engine.launchAside({work.code, work.grid, work.parameters.data(), work.bytes}));
   return sent.wait();
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "base/log.h"
@@ -13,10 +14,11 @@ namespace {
 
 constexpr uint32_t kRingEntries = 1024;
 constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
-constexpr size_t kSlotBytes = 16384;                // ring and the words shared with the host
+constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, end()
+constexpr size_t kEndAt = 12288;
 constexpr size_t kPiecesAt = Channel::kTimes * 16;  // behind the progress
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
-constexpr size_t kTailWords = host::kSemaphoreWords;
+constexpr size_t kTailWords = 2 * host::kSemaphoreWords;
 
 static_assert(Channel::kInFlight < kRingEntries);
 
@@ -45,6 +47,8 @@ CUresult Channel::create(const ChannelGroup& group, Addresses& addresses, size_t
 CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, size_t at) {
   std::byte* const shared = rings.start() + at + kRingBytes;
   ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
+  endAddress_ = rings.address(at + kEndAt);
+  std::memset(rings.start() + at + kEndAt, 0, sizeof(uint64_t));
   get_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdGet);
   put_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdPut);
   rm::ChannelParameters parameters{};
@@ -107,16 +111,27 @@ Channel::~Channel() {
 
 Result<Push> Channel::begin() {
   if (const CUresult error = abandoned_.load(std::memory_order_acquire)) return error;
-  if (submitted_ >= kInFlight) VG_CHECK(wait(submitted_ + 1 - kInFlight, patience_));
+  if (!hasRoom()) VG_CHECK(wait(submitted_ + 1 - kInFlight, patience_));
   std::byte* const piece = memory_->start() + kPiecesAt + submitted_ % kInFlight * kPieceBytes;
   return Push(reinterpret_cast<uint32_t*>(piece), kSubmissionWords - kTailWords);
 }
 
+void Channel::follow(Push& push, std::span<const Submission> others) const {
+  for (const Submission& other : others)
+    if (other.channel != this && !other.done()) host::acquire(push, other.end());
+}
+
+// begin() has left room for the semaphores.
 uint64_t Channel::submit(Push& push) {
-  const size_t at = kPiecesAt + submitted_ % kInFlight * kPieceBytes;
-  Push tail(reinterpret_cast<uint32_t*>(memory_->start() + at) + push.used(), kTailWords);
-  host::release(tail, progressAddress(submitted_ + 1), submitted_ + 1);
-  return send(at, push.used() + tail.used());
+  push.extend(host::kSemaphoreWords);
+  host::release(push, {progressAddress(submitted_ + 1), submitted_ + 1});
+  return submitReleasing(push);
+}
+
+uint64_t Channel::submitAwaited(Push& push) {
+  push.extend(host::kSemaphoreWords);
+  host::releaseUnstamped(push, end(submitted_ + 1));
+  return submit(push);
 }
 
 uint64_t Channel::submitReleasing(Push& push) {

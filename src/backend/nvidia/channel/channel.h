@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 
 #include "backend/nvidia/channel/push.h"
 #include "backend/nvidia/driver/block.h"
@@ -14,6 +15,11 @@
 namespace vg::backend::nvidia {
 
 class ChannelGroup;
+struct Submission;
+
+// Whether who sends waits for room where there is none; otherwise the answer is CUDA_ERROR_NOT_READY, and nothing is
+// sent.
+enum class Room { Now, Waited };
 
 class Channel {
  public:
@@ -28,12 +34,22 @@ class Channel {
   void setPatience(uint64_t nanoseconds) { patience_ = nanoseconds; }
   // Room for the next submission. Waits for the oldest one when kInFlight are under way; the errors of wait().
   Result<Push> begin();
+  // What is written from here on begins when these have ended, of any channel. Of each, as it was submitted already,
+  // the end comes without anything behind the wait.
+  void follow(Push& push, std::span<const Submission> others) const;
+  // Whether begin() would not wait.
+  bool hasRoom() const { return submitted_ < kInFlight || done(submitted_ + 1 - kInFlight); }
   // Sends what was written; its number, counted from 1.
   uint64_t submit(Push& push);
+  // The same for work that other channels may wait for: releases end(), too.
+  uint64_t submitAwaited(Push& push);
   // The same for work whose engine itself writes the number of it, and the time, to progressAddress(): the channel does
   // not wait for it.
   uint64_t submitReleasing(Push& push);
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
+  // What channels acquire that wait for a submission: a word of video memory. Released by submitAwaited(), or by the
+  // engine of a submitReleasing().
+  host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
   // Any thread.
   bool done(uint64_t submission) const {
     return __atomic_load_n(&progress(submission).payload, __ATOMIC_ACQUIRE) >= submission;
@@ -52,9 +68,12 @@ class Channel {
   // Tells the GPU again that there is something to do. It happens that it does not hear the first time, when channels
   // of other processes come or go. Any thread.
   void remind() const { gpu_.ringDoorbell(token_); }
-  // From now on this is the channel's state, whatever runs; who waits gives up. Any thread. It is still the hardware's
-  // until ChannelGroup::close().
-  void abandon(CUresult error) { abandoned_.store(error, std::memory_order_release); }
+  // From now on this is the channel's state, whatever runs; who waits gives up. Any thread; the first one counts. It is
+  // still the hardware's until ChannelGroup::close().
+  void abandon(CUresult error) {
+    CUresult none = CUDA_SUCCESS;
+    abandoned_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
+  }
   // "put 5 get 3, submitted 5, completed 3, error 31"
   std::string describe() const;
   // Of a channel of the graphics engine.
@@ -92,11 +111,24 @@ class Channel {
   std::byte* window_ = nullptr;      // addresses of the context's own buffers
   size_t windowBytes_ = 0;
   uint64_t* ring_ = nullptr;
+  uint64_t endAddress_ = 0;
   volatile uint32_t *put_ = nullptr, *get_ = nullptr;
   uint32_t token_ = 0;
   uint64_t submitted_ = 0;
   uint64_t patience_ = 10'000'000'000;
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
+};
+
+// A piece of work that was sent.
+struct Submission {
+  Channel* channel = nullptr;  // null: there was nothing to send
+  uint64_t number = 0;
+  bool done() const { return channel->done(number); }
+  // Nothing before it is left in its channel: it runs, is about to, or waits for another channel.
+  bool first() const { return channel->done(number - 1); }
+  uint64_t endedAt() const { return channel->endedAt(number); }  // requires: done()
+  host::Semaphore end() const { return channel->end(number); }
+  CUresult wait(uint64_t nanoseconds = UINT64_MAX) const { return channel->wait(number, nanoseconds); }
 };
 
 }  // namespace vg::backend::nvidia

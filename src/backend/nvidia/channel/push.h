@@ -15,6 +15,8 @@ class Push {
 
   size_t used() const { return used_; }
   size_t left() const { return capacity_ - used_; }
+  // Requires: there are so many words more.
+  void extend(size_t words) { capacity_ += words; }
 
   // A method and those after it, one word each.
   void write(uint32_t subchannel, uint32_t method, std::initializer_list<uint32_t> values) {
@@ -38,11 +40,16 @@ class Push {
 
 // Host methods; any channel.
 namespace host {
-// Writes the 64-bit payload, and a timestamp 8 bytes behind it, when all work before is done. Requires: 16-byte
-// alignment.
-void release(Push& push, uint64_t address, uint64_t payload);
-// Holds the channel until the 64-bit word is `payload` or later.
-void acquire(Push& push, uint64_t address, uint64_t payload);
+// A 64-bit word that the GPU writes, and a value of it.
+struct Semaphore {
+  uint64_t address = 0, payload = 0;
+};
+// Writes the payload, and a timestamp 8 bytes behind it, when all work before is done. Requires: 16-byte alignment.
+void release(Push& push, const Semaphore& semaphore);
+// The same without the time. Requires: 8-byte alignment.
+void releaseUnstamped(Push& push, const Semaphore& semaphore);
+// Holds the channel until the word is the payload or later.
+void acquire(Push& push, const Semaphore& semaphore);
 inline constexpr size_t kSemaphoreWords = 6;
 }  // namespace host
 

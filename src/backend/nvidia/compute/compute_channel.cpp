@@ -12,7 +12,6 @@ namespace {
 // A slot: descriptor, workspace of a cooperative grid, bank 0.
 constexpr size_t kWorkspaceAt = 448, kBankAt = 512, kLine = 64;
 constexpr size_t kSlotBytes = (kBankAt + kDriverWords + ComputeChannel::kMostParameters + 511) / 512 * 512;
-constexpr size_t kLastGridAt = Channel::kInFlight * kSlotBytes;
 static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0 && Qmd::kBytes % kLine == 0);
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
@@ -47,15 +46,12 @@ void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const 
 Result<std::unique_ptr<ComputeChannel>> ComputeChannel::create(Gpu& gpu, Addresses& addresses, Channel& channel,
                                                                const ComputeFacts& facts) {
   std::unique_ptr<ComputeChannel> made(new ComputeChannel(channel, facts));
-  const MemoryRequest request{Where::Video, kLastGridAt + 64, kHugePage};
+  const MemoryRequest request{Where::Video, Channel::kInFlight * kSlotBytes, kHugePage};
   VG_TRY(made->slots_, Block::create(gpu, addresses, request, SeenBy::GpuAndCpu));
-  std::memset(made->slots_->start() + kLastGridAt, 0, 64);
   channel.setPatience(UINT64_MAX);
   VG_CHECK(made->bind(gpu.facts().classes.compute));
   return made;
 }
-
-uint64_t ComputeChannel::lastGridAddress() const { return slots_->address(kLastGridAt); }
 
 CUresult ComputeChannel::bind(uint32_t computeClass) {
   VG_TRY(Push push, channel_.begin());
@@ -88,26 +84,29 @@ CUresult ComputeChannel::setTexturePools(const TexturePools& pools) {
   return CUDA_SUCCESS;
 }
 
-Result<uint64_t> ComputeChannel::launch(const KernelCode& code, Grid grid, const std::byte* parameters, uint32_t bytes,
-                                        bool cooperative) {
-  if (bytes > kMostParameters || code.parameterBase != kDriverWords)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "%u bytes of parameters at %#x of bank 0", bytes, code.parameterBase);
+Result<Submission> ComputeChannel::launch(const Launch& launch) {
+  const KernelCode& code = launch.code;
+  if (launch.bytes > kMostParameters || code.parameterBase != kDriverWords)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "%u bytes of parameters at %#x of bank 0", launch.bytes, code.parameterBase);
+  if (launch.room == Room::Now && !channel_.hasRoom()) return CUDA_ERROR_NOT_READY;
   VG_TRY(Push push, channel_.begin());
+  Grid grid = launch.grid;
   const uint64_t number = channel_.submitted() + 1;
   const size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   std::byte* const slot = slots_->start() + at;
   if (!grid.number) grid.number = number;
-  if (cooperative) {
+  if (launch.cooperative) {
     constexpr uint32_t kFreshWorkspace[4] = {};
     std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
     grid.workspace = slots_->address(at + kWorkspaceAt);
   }
   writeSlot(slot, slots_->address(at), code, grid, facts_,
-            {number, channel_.progressAddress(number), lastGridAddress()}, parameters, bytes);
-  if (!channel_.done(lastGrid_)) host::acquire(push, lastGridAddress(), lastGrid_);
+            {number, channel_.progressAddress(number), channel_.end(number).address}, launch.parameters, launch.bytes);
+  channel_.follow(push, launch.after);
+  if (!channel_.done(lastGrid_)) host::acquire(push, channel_.end(lastGrid_));
   schedule(push, slots_->address(at));
   lastGrid_ = number;
-  return channel_.submitReleasing(push);
+  return Submission{&channel_, channel_.submitReleasing(push)};
 }
 
 void ComputeChannel::schedule(Push& push, uint64_t descriptor) {

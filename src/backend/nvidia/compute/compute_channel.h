@@ -1,9 +1,10 @@
 // A channel of the graphics engine as a queue of grids: each begins when the one before it in this channel is done.
 // Grids of different channels run side by side, because each says itself that it is done: a channel that waited for its
-// engine to be idle would hold up the others. One thread at a time, but for done(), endedAt(), wait() and state().
+// engine to be idle would hold up the others. One thread at a time, but for wait().
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "backend/nvidia/channel/channel.h"
 #include "backend/nvidia/compute/grid.h"
@@ -36,27 +37,30 @@ class ComputeChannel {
   CUresult setTexturePools(const TexturePools& pools);
   // Code that was in the caches is another now.
   void forgetCode() { codeIsNew_ = true; }
-  // Sends a grid; the number that done() and wait() take. Copies the `bytes` of parameters. Waits when very many are
-  // under way. `cooperative`: the grid gets a workspace to meet in.
-  Result<uint64_t> launch(const KernelCode& code, Grid grid, const std::byte* parameters, uint32_t bytes,
-                          bool cooperative);
-  bool done(uint64_t number) const { return channel_.done(number); }
-  uint64_t endedAt(uint64_t number) const { return channel_.endedAt(number); }
+  // A grid to send. Nothing of it is needed after the call.
+  struct Launch {
+    const KernelCode& code;
+    const Grid& grid;
+    const std::byte* parameters;
+    uint32_t bytes;                       // of the parameters
+    bool cooperative = false;             // the grid gets a workspace to meet in
+    std::span<const Submission> after{};  // what it waits for, besides the grid before it
+    Room room = Room::Waited;             // when very many are under way
+  };
+  Result<Submission> launch(const Launch& launch);
   // Errors of the channel.
   CUresult wait(uint64_t number, uint64_t nanoseconds = UINT64_MAX) { return channel_.wait(number, nanoseconds); }
   uint64_t submitted() const { return channel_.submitted(); }
-  CUresult state() const { return channel_.state(); }
   Channel& channel() const { return channel_; }
 
  private:
   ComputeChannel(Channel& channel, const ComputeFacts& facts) : channel_(channel), facts_(facts) {}
   CUresult bind(uint32_t computeClass);
-  uint64_t lastGridAddress() const;
   void schedule(Push& push, uint64_t descriptor);
 
   Channel& channel_;
   ComputeFacts facts_;
-  std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission; then the last grid's number
+  std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission
   bool codeIsNew_ = true;
   uint64_t lastGrid_ = 0;
 };

@@ -52,21 +52,13 @@ ComputeEngine::~ComputeEngine() {
   if (sharedWindow_) munmap(sharedWindow_, kSharedWindowBytes);
 }
 
-Result<ComputeEngine::Sent> ComputeEngine::launch(unsigned lane, const KernelCode& code, const Grid& grid,
-                                                  const std::byte* parameters, uint32_t bytes, bool cooperative) {
-  return send(lanes_[lane % kLanes], code, grid, parameters, bytes, cooperative);
-}
-
-Result<ComputeEngine::Sent> ComputeEngine::launchAside(const KernelCode& code, const Grid& grid,
-                                                       const std::byte* parameters, uint32_t bytes) {
-  return send(lanes_[kLanes], code, grid, parameters, bytes, false);
-}
-
-Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, const KernelCode& code, const Grid& grid,
-                                                const std::byte* parameters, uint32_t bytes, bool cooperative) {
-  const std::lock_guard guard(lane.mutex);
-  VG_TRY(const uint64_t number, lane.channel->launch(code, grid, parameters, bytes, cooperative));
-  return Sent{lane.channel.get(), number};
+Result<Submission> ComputeEngine::send(Lane& lane, const Launch& launch) {
+  std::unique_lock right(lane.mutex, std::defer_lock);
+  if (launch.room == Room::Waited)
+    right.lock();
+  else if (!right.try_lock())
+    return CUDA_ERROR_NOT_READY;
+  return lane.channel->launch(launch);
 }
 
 CUresult ComputeEngine::reserveLocal(uint32_t bytes) {
@@ -108,9 +100,13 @@ void ComputeEngine::setPatience(uint64_t nanoseconds) {
   }
 }
 
+void ComputeEngine::abandon(CUresult error) {
+  for (Lane& lane : lanes_) lane.channel->channel().abandon(error);
+}
+
 // Who waits for room holds a lane, and gives up when its channel is abandoned.
 void ComputeEngine::stop(CUresult error) {
-  for (Lane& lane : lanes_) lane.channel->channel().abandon(error);
+  abandon(error);
   const std::lock_guard pool(poolMutex_);
   std::vector<std::unique_lock<std::mutex>> rights;
   for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);

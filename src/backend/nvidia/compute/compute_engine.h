@@ -19,22 +19,12 @@ class ComputeEngine {
   ~ComputeEngine();
   ComputeEngine(const ComputeEngine&) = delete;
 
-  // A grid that was sent.
-  struct Sent {
-    ComputeChannel* channel = nullptr;
-    uint64_t number = 0;
-    bool done() const { return channel->done(number); }
-    uint64_t endedAt() const { return channel->endedAt(number); }  // requires: done()
-    // Nothing before it is left in its channel: it runs, or is about to.
-    bool first() const { return channel->done(number - 1); }
-    CUresult wait(uint64_t nanoseconds = UINT64_MAX) const { return channel->wait(number, nanoseconds); }
-  };
+  using Launch = ComputeChannel::Launch;
   // Sends a grid behind all others of its lane. Lanes share channels when there are more of them than channels.
-  // Requires: reserveLocal(code.localBytes) succeeded.
-  Result<Sent> launch(unsigned lane, const KernelCode& code, const Grid& grid, const std::byte* parameters,
-                      uint32_t bytes, bool cooperative);
+  // Requires: reserveLocal(launch.code.localBytes) succeeded.
+  Result<Submission> launch(unsigned lane, const Launch& launch) { return send(lanes_[lane % kLanes], launch); }
   // The same in a channel that no lane has.
-  Result<Sent> launchAside(const KernelCode& code, const Grid& grid, const std::byte* parameters, uint32_t bytes);
+  Result<Submission> launchAside(const Launch& launch) { return send(lanes_[kLanes], launch); }
   // Room for so many bytes of stack and local variables a thread, of all threads that the GPU can run at once. Waits
   // for all grids when there is not enough yet.
   CUresult reserveLocal(uint32_t bytes);
@@ -42,7 +32,9 @@ class ComputeEngine {
   CUresult setTexturePools(const TexturePools& pools);
   // How long a launch waits for room behind many others, nanoseconds; then CUDA_ERROR_TIMEOUT. For ever at first.
   void setPatience(uint64_t nanoseconds);
-  // Ends all grids, whatever they do; `error` is the state of all channels from now on.
+  // `error` is the state of all channels from now on, whatever they do.
+  void abandon(CUresult error);
+  // The same, and ends all grids.
   void stop(CUresult error);
   // After code was written to where other code may have been.
   void forgetCode();
@@ -57,8 +49,7 @@ class ComputeEngine {
 
   ComputeEngine(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
   static constexpr unsigned kChannels = kLanes + 1;
-  Result<Sent> send(Lane& lane, const KernelCode& code, const Grid& grid, const std::byte* parameters, uint32_t bytes,
-                    bool cooperative);
+  static Result<Submission> send(Lane& lane, const Launch& launch);
   CUresult takeWindows();
   CUresult replacePool(uint64_t bytesPerTpc);
 

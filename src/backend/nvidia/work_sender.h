@@ -1,0 +1,51 @@
+// Sends what a queue gives to the GPU, each piece behind the one before it. One thread at a time.
+//
+// Work goes to several channels: one for grids, and one for copies in each direction. Where the channel changes, and
+// where one queue waits for another, the GPU itself waits: the work begins with an acquire of the end of what is before
+// it. A channel runs in order what it was given, and an acquire is of work that was submitted before; so everything
+// waits for what was submitted earlier only, all channels together come to an end, and no two pieces of work wait for
+// each other, however many queues share a channel.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "backend/command.h"
+#include "backend/nvidia/transfer.h"
+
+namespace vg::backend::nvidia {
+
+class GpuDevice;
+class ParentGrid;
+
+class WorkSender {
+ public:
+  // `disabledTpcs` as in Grid, of all kernels.
+  WorkSender(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
+
+  const std::array<uint32_t, 4>& disabledTpcs() const { return disabledTpcs_; }
+  // `parent` (may be null) says what the grid is called. What fails is reported, but for CUDA_ERROR_NOT_READY.
+  Result<Submission> send(const LaunchCommand& command, const ParentGrid* parent, Room room);
+  // `route` as Transfer has it; not Way::Thread.
+  Result<Submission> send(const CopyCommand& command, Transfer::Route route, Room room) {
+    return sendBox(command.shape, command.faults, route, room);
+  }
+  Result<Submission> send(const FillCommand& command, Transfer::Route route, Room room) {
+    return sendBox(command.fill, command.faults, route, room);
+  }
+
+ private:
+  Result<Submission> launch(const LaunchCommand& command, const ParentGrid* parent, Room room);
+  template <class Box>
+  Result<Submission> sendBox(const Box& box, FaultSink* faults, Transfer::Route route, Room room);
+  template <class Box>
+  Result<Submission> transfer(const Box& box, Transfer::Route route, Room room);
+  void note(const Result<Submission>& sent);
+
+  GpuDevice& device_;
+  const std::array<uint32_t, 4> disabledTpcs_;
+  const unsigned lane_;
+  std::vector<Submission> before_;  // what the next piece follows, at most one of each channel
+};
+
+}  // namespace vg::backend::nvidia
