@@ -282,6 +282,69 @@ TEST_F(Streams, WhatGoesToTheGpuByItself) {
   work->end().wait();
 }
 
+TEST_F(Streams, WaitsForEachOtherAreTheGpus) {
+  const auto a = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
+  const auto b = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
+  Timeline* const timeline = Timeline::create();
+  const uint64_t zero = timeline->value();
+  ASSERT_TRUE(a->take(launch(window, kWaitsForGate), {}, Room::Waited));
+  ASSERT_TRUE(a->take(launch(window, 5), {timeline, zero + 1}, Room::Waited));
+  ASSERT_TRUE(a->take(copy(pinned, window), {timeline, zero + 2}, Room::Waited));
+  ASSERT_TRUE(b->take(backend::Wait{{timeline, zero + 2}}, {}, Room::Waited));
+  ASSERT_TRUE(b->take(copy(window + 8, pinned), {}, Room::Waited));
+  ASSERT_TRUE(b->take(launch(window + 8, 1), {timeline, zero + 3}, Room::Waited));
+  ASSERT_TRUE(a->take(backend::Wait{{timeline, zero + 3}}, {}, Room::Waited));
+  ASSERT_TRUE(a->take(copy(pinned + 4, window + 8), {}, Room::Waited));
+  usleep(10'000);
+  EXPECT_FALSE(a->empty() || b->empty());
+  gateOpen = true;
+  a->end().wait();
+  EXPECT_EQ(wordAt(pinned + 4), 6u);
+  b->end().wait();
+}
+
+// Of very many promises only the last ones are kept; the host waits for the others.
+TEST_F(Streams, OldPointsAreWaitedForAsWell) {
+  Stream a(*device), b(*device);
+  const Point old = a.add(launch(window, 1));
+  a.add(launch(window, kWaitsForGate));
+  std::thread opener([] {
+    usleep(20'000);
+    gateOpen = true;
+  });
+  for (int i = 0; i < 6000; ++i) a.add(launch(window, 1));
+  b.add(backend::Wait{old});
+  b.add(backend::Wait{{a.timeline, a.last}});
+  b.add(copy(pinned, window));
+  ASSERT_TRUE(b.ends());
+  EXPECT_EQ(wordAt(pinned), 6001u);
+  opener.join();
+}
+
+// Each waits for what the other has sent before, again and again, in two channels that they share with six more.
+TEST_F(Streams, ManyThatWaitForEachOtherComeToAnEnd) {
+  constexpr uint32_t kStreams = 19, kRounds = 60;
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (uint32_t i = 0; i < kStreams; ++i) streams.push_back(std::make_unique<Stream>(*device));
+  streams[0]->add(launch(window, kWaitsForGate));
+  for (uint32_t round = 0; round < kRounds; ++round)
+    for (uint32_t i = 0; i < kStreams; ++i) {
+      Stream& one = *streams[i];
+      const Stream& before = *streams[(i + kStreams - 1) % kStreams];
+      one.add(backend::Wait{{before.timeline, before.last}});
+      if (round % 3 == 1)
+        one.add(copy(pinned + 64, window));
+      else if (round % 3 == 2)
+        one.add(copy(window, pinned + 64));
+      else
+        one.add(launch(window, 1));
+    }
+  gateOpen = true;
+  for (const auto& stream : streams) ASSERT_TRUE(stream->ends());
+  // Rounds that add are followed by one that takes the sum along and one that brings back what it was.
+  EXPECT_EQ(wordAt(window), kRounds / 3 * kStreams);
+}
+
 TEST_F(Streams, AFaultOfACopyEndsWhatWaitsForIt) {
   void* const pages = mmap(nullptr, kSmallPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   auto* const readOnly = static_cast<std::byte*>(pages);

@@ -14,6 +14,7 @@
 #include "backend/nvidia/gpu_memory.h"
 #include "backend/nvidia/host_pages.h"
 #include "backend/nvidia/managed_memory.h"
+#include "backend/nvidia/promised_points.h"
 #include "backend/nvidia/texture_pool.h"
 #include "backend/nvidia/transfer.h"
 #include "backend/nvidia/watcher.h"
@@ -30,6 +31,7 @@ class GpuDevice final : public Device {
 
   Transfer& transfer() { return transfer_; }
   CopyLanes& copyLanes() { return copyLanes_; }
+  PromisedPoints& promisedPoints() { return promisedPoints_; }
   Gpu& gpu() { return *gpu_; }
   Watcher& watcher() { return watcher_; }
   // Made at the first call.
@@ -98,6 +100,7 @@ class GpuDevice final : public Device {
   HostPages hostPages_;
   Transfer transfer_;
   CopyLanes copyLanes_;
+  PromisedPoints promisedPoints_;
   mutable GpuClock clock_;
   Watcher watcher_;
   ChildSender childSender_;

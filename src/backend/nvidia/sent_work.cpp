@@ -44,9 +44,9 @@ SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
 bool SentWork::take(const Command& command, Point done, Room room) {
   if (const auto* wait = std::get_if<Wait>(&command)) {
-    if (!wait->point.done()) return false;
-    add({*wait, done, {}});
+    return takeWait(*wait, done);
   } else if (const auto* write = std::get_if<Write>(&command)) {
+    promise({write->timeline, write->value});
     add({*write, done, {}});
   } else if (const auto* stamp = std::get_if<Timestamp>(&command)) {
     add({Stamp{stamp->nanoseconds, device_.timestamp()}, done, {}});
@@ -64,6 +64,25 @@ bool SentWork::takeWork(const Command& command, Point done, Room room) {
     return takeTransfer(*copy, device_.transfer().route(copy->shape), done, room);
   const auto* const fill = std::get_if<FillCommand>(&command);
   return fill && takeTransfer(*fill, device_.transfer().route(fill->fill), done, room);
+}
+
+// What waits for work behind which nobody has to look goes to the GPU with the next piece that is sent.
+bool SentWork::takeWait(const Wait& wait, Point done) {
+  Submission awaited;
+  if (!wait.point.done()) {
+    awaited = device_.promisedPoints().find(wait.point);
+    if (!awaited.channel) return false;
+    sender_.follow(awaited);
+    otherEnd_ = added_.load(std::memory_order_relaxed) + 1;
+  }
+  add({wait, done, awaited});
+  return true;
+}
+
+// Children of a grid end when nobody on the GPU can tell.
+void SentWork::promise(Point point) {
+  const Submission last = sender_.last();
+  if (point.timeline && last.channel && timeline_->reached(parentEnd_)) device_.promisedPoints().promise(point, last);
 }
 
 // Behind kernels alone the caller waits for room, as for a full queue of the vendor's: a thread of the host would only
@@ -92,6 +111,7 @@ bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, 
 }
 
 void SentWork::add(Entry entry) {
+  promise(entry.done);
   bool watch = false;
   {
     const std::lock_guard guard(mutex_);
@@ -124,6 +144,7 @@ void SentWork::remind() {
 }
 
 bool SentWork::ended(Entry& entry) {
+  if (const auto* wait = std::get_if<Wait>(&entry.ending)) return wait->point.done();
   if (!workEnded(entry)) return false;
   if (entry.parent) {
     noteEnd(entry);

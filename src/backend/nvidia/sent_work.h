@@ -1,5 +1,5 @@
 // What a queue has sent to the GPU and not seen the end of, in order: grids, copies and fills by kernels and by copy
-// engines, and small things that follow them (time stamps, writes of timelines).
+// engines, waits for what other queues have sent, and small things that follow them (time stamps, writes of timelines).
 // No thread waits for it: Watcher looks at all queues' in turn.
 //
 // A time stamp is what the GPU wrote when the work before it had ended, or the time at which the stamp was asked for,
@@ -67,7 +67,9 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   bool takeTransfer(const Transferring& command, Transfer::Route route, Point done, Room room);
   std::unique_ptr<ParentGrid> parentFor(const LaunchCommand& command) const;
   Room roomForKernels(Room room) const;
+  bool takeWait(const Wait& wait, Point done);
   void add(Entry entry);
+  void promise(Point point);
   bool ended(Entry& entry);
   bool workEnded(Entry& entry);
   void noteEnd(const Entry& entry);

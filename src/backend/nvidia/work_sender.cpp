@@ -1,5 +1,7 @@
 #include "backend/nvidia/work_sender.h"
 
+#include <algorithm>
+
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
 #include "backend/nvidia/kernel_requests.h"
@@ -20,6 +22,13 @@ void WorkSender::note(const Result<Submission>& sent) {
   if (!sent.ok() || !sent.value().channel) return;
   before_.clear();
   before_.push_back(sent.value());
+}
+
+void WorkSender::follow(const Submission& other) {
+  std::erase_if(before_, [](const Submission& one) { return one.done(); });
+  for (Submission& one : before_)
+    if (one.channel == other.channel) return void(one.number = std::max(one.number, other.number));
+  before_.push_back(other);
 }
 
 // After a device fault the context's kernels do not run any more.

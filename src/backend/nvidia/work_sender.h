@@ -24,6 +24,11 @@ class WorkSender {
   WorkSender(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
 
   const std::array<uint32_t, 4>& disabledTpcs() const { return disabledTpcs_; }
+  // What is sent next begins when this has ended, too.
+  void follow(const Submission& other);
+  // When this has ended, so has all that was sent and all that the next piece follows. No channel: that is nothing, or
+  // more than one.
+  Submission last() const { return before_.size() == 1 ? before_[0] : Submission{}; }
   // `parent` (may be null) says what the grid is called. What fails is reported, but for CUDA_ERROR_NOT_READY.
   Result<Submission> send(const LaunchCommand& command, const ParentGrid* parent, Room room);
   // `route` as Transfer has it; not Way::Thread.
