@@ -109,7 +109,6 @@ Result<ComputeEngine&> GpuDevice::compute() {
     VG_TRY(std::unique_ptr<ComputeEngine> engine, ComputeEngine::create(*gpu_, addresses_));
     VG_TRY(textures_, TexturePool::create(*gpu_, addresses_));
     VG_CHECK(engine->setTexturePools(textures_->places()));
-    if (launchLimit_) engine->setPatience(launchLimit_);
     compute_ = std::move(engine);
     ready_.store(compute_.get(), std::memory_order_release);
   }

@@ -41,7 +41,6 @@ class GpuDevice final : public Device {
   // How long a kernel may run, nanoseconds; 0: for ever. Set before the first launch.
   uint64_t launchLimit() const { return launchLimit_; }
   void setLaunchLimit(uint64_t nanoseconds) { launchLimit_ = nanoseconds; }
-  static constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
   // Ends all kernels, of all contexts, with CUDA_ERROR_LAUNCH_TIMEOUT: this process runs none any more.
   void stopKernels() noexcept;
   // Nothing that was sent is waited for any more, as it may itself wait for what a fault has ended.

@@ -12,6 +12,11 @@
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
+namespace {
+
+constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
+
+}  // namespace
 
 FaultSink* SentWork::faultsOf(const Ending& ending) {
   if (const auto* launch = std::get_if<LaunchCommand>(&ending)) return launch->faults;
@@ -187,7 +192,7 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
   const Channel& channel = *entry.sent.channel;
   const auto* const transfer = std::get_if<SentTransfer>(&entry.ending);
   const bool byEngine = transfer && transfer->byEngine;
-  Fault fault{error, error == CUDA_ERROR_LAUNCH_TIMEOUT ? GpuDevice::kRanTooLong : ""};
+  Fault fault{error, error == CUDA_ERROR_LAUNCH_TIMEOUT ? kRanTooLong : ""};
   if (!byEngine && error != CUDA_ERROR_LAUNCH_TIMEOUT) fault = examineFault(device_.gpu(), channel, error);
   if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.ending).c_str(), fault.what.empty() ? "" : ": ",

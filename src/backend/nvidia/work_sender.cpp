@@ -36,13 +36,8 @@ Result<Submission> WorkSender::send(const LaunchCommand& command, const ParentGr
   if (const CUresult error = command.faults->state(); error != CUDA_SUCCESS) return error;
   Result<Submission> launched = launch(command, parent, room);
   note(launched);
-  if (launched.ok() || launched.error() == CUDA_ERROR_NOT_READY) return launched;
-  if (launched.error() == CUDA_ERROR_TIMEOUT && device_.launchLimit()) {  // no room behind kernels that do not end
-    device_.stopKernels();
-    command.faults->report(CUDA_ERROR_LAUNCH_TIMEOUT, GpuDevice::kRanTooLong);
-  } else {
+  if (!launched.ok() && launched.error() != CUDA_ERROR_NOT_READY)
     command.faults->report(launched.error(), "a kernel that could not be sent");
-  }
   return launched;
 }
 

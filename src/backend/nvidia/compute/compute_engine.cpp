@@ -93,13 +93,6 @@ CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
   return CUDA_SUCCESS;
 }
 
-void ComputeEngine::setPatience(uint64_t nanoseconds) {
-  for (Lane& lane : lanes_) {
-    const std::lock_guard guard(lane.mutex);
-    lane.channel->channel().setPatience(nanoseconds);
-  }
-}
-
 void ComputeEngine::abandon(CUresult error) {
   for (Lane& lane : lanes_) lane.channel->channel().abandon(error);
 }

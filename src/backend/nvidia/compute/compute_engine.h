@@ -30,8 +30,6 @@ class ComputeEngine {
   CUresult reserveLocal(uint32_t bytes);
   // Of all grids that are sent from now on.
   CUresult setTexturePools(const TexturePools& pools);
-  // How long a launch waits for room behind many others, nanoseconds; then CUDA_ERROR_TIMEOUT. For ever at first.
-  void setPatience(uint64_t nanoseconds);
   // `error` is the state of all channels from now on, whatever they do.
   void abandon(CUresult error);
   // The same, and ends all grids.
