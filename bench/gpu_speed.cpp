@@ -27,6 +27,18 @@ const char kPtx[] = R"(
 .target sm_90
 .address_size 64
 .visible .entry nothing(.param .u64 a, .param .u64 b) { ret; }
+.visible .entry busy(.param .u64 nanoseconds) {
+  .reg .pred %p;
+  .reg .b64 %r<5>;
+  ld.param.u64 %r1, [nanoseconds];
+  mov.u64 %r2, %globaltimer;
+again:
+  mov.u64 %r3, %globaltimer;
+  sub.u64 %r4, %r3, %r2;
+  setp.lt.u64 %p, %r4, %r1;
+  @%p bra again;
+  ret;
+}
 )";
 
 double now() {
@@ -286,6 +298,99 @@ void launches() {
   print("cuStreamCreate + cuStreamDestroy", made * 1e6, "us");
 }
 
+// What follows each other without the host in between: copies and kernels of a stream, streams that wait for each
+// other.
+void chains(CUfunction nothing) {
+  constexpr int kStreams = 8, kChain = 200;
+  constexpr size_t kBytes = 64 * kKiB;
+  CUstream streams[kStreams];
+  CUevent events[2];
+  for (CUstream& stream : streams) CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  for (CUevent& event : events) CALL(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  char* const host = pinnedMemory(kStreams * kBytes);
+  const CUdeviceptr device = videoMemory(kStreams * kBytes);
+  uint64_t a = 0, b = 0;
+  void* parameters[] = {&a, &b};
+  const auto launch = [&](CUstream stream) {
+    CALL(cuLaunchKernel, nothing, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+  };
+  const auto link = [&](int i) {
+    const size_t at = static_cast<size_t>(i) * kBytes;
+    CALL(cuMemcpyHtoDAsync_v2, device + at, host + at, kBytes, streams[i]);
+    launch(streams[i]);
+    CALL(cuMemcpyDtoHAsync_v2, host + at, device + at, kBytes, streams[i]);
+  };
+  const auto each = [&](const std::string& name, int count, const std::function<void()>& work) {
+    const auto waited = [&] {
+      work();
+      synchronize();
+    };
+    medianOf(3, waited);
+    print(name, medianOf(9, waited) / count * 1e6, "us");
+  };
+  const std::string what = "64 KiB in, kernel, 64 KiB out, pinned";
+  each(what + ", each waited for", 1, [&] { link(0); });
+  each(what + ", in a row, each", kChain, [&] {
+    for (int i = 0; i < kChain; ++i) link(0);
+  });
+  each(what + ", 8 streams, each", kChain, [&] {
+    for (int i = 0; i < kChain; ++i) link(i % kStreams);
+  });
+  each("kernel, and wait of another stream for its event, each", 2 * kChain, [&] {
+    for (int i = 0; i < 2 * kChain; ++i) {
+      launch(streams[i % 2]);
+      CALL(cuEventRecord, events[i % 2], streams[i % 2]);
+      CALL(cuStreamWaitEvent, streams[(i + 1) % 2], events[i % 2], 0);
+    }
+  });
+  for (CUstream stream : streams) CALL(cuStreamDestroy_v2, stream);
+  for (CUevent event : events) CALL(cuEventDestroy_v2, event);
+  CALL(cuMemFreeHost, host);
+  CALL(cuMemFree_v2, device);
+}
+
+// What cuEventElapsedTime says of one kernel.
+void elapsedTimes(CUfunction nothing, CUfunction busy) {
+  CUstream stream;
+  CUevent from, to;
+  CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  CALL(cuEventCreate, &from, 0);
+  CALL(cuEventCreate, &to, 0);
+  uint64_t a = 0, b = 0;
+  const auto elapsed = [&](CUfunction kernel, uint64_t nanoseconds, bool behindAnother) {
+    void* parameters[] = {&a, &b};
+    std::vector<float> times(101);
+    for (float& time : times) {
+      a = 20'000;
+      if (behindAnother) CALL(cuLaunchKernel, busy, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+      a = nanoseconds;
+      CALL(cuEventRecord, from, stream);
+      CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+      CALL(cuEventRecord, to, stream);
+      CALL(cuEventSynchronize, to);
+      CALL(cuEventElapsedTime, &time, from, to);
+    }
+    std::nth_element(times.begin(), times.begin() + 50, times.end());
+    return times[50] * 1e3;
+  };
+  print("elapsed time of an empty kernel, idle stream", elapsed(nothing, 0, false), "us");
+  print("elapsed time of an empty kernel behind another", elapsed(nothing, 0, true), "us");
+  print("elapsed time of a kernel of 1 ms, idle stream", elapsed(busy, 1'000'000, false), "us");
+  print("elapsed time of a kernel of 1 ms behind another", elapsed(busy, 1'000'000, true), "us");
+  CALL(cuStreamDestroy_v2, stream);
+  for (CUevent event : {from, to}) CALL(cuEventDestroy_v2, event);
+}
+
+void ordered() {
+  CUmodule module;
+  CALL(cuModuleLoadData, &module, kPtx);
+  CUfunction nothing, busy;
+  CALL(cuModuleGetFunction, &nothing, module, "nothing");
+  CALL(cuModuleGetFunction, &busy, module, "busy");
+  chains(nothing);
+  elapsedTimes(nothing, busy);
+}
+
 }  // namespace
 
 int main() {
@@ -295,4 +400,5 @@ int main() {
   copiesOfTheHost();
   copiesOfTheDevice();
   launches();
+  ordered();
 }
