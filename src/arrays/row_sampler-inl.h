@@ -1,352 +1,396 @@
-// The loops of row_sampler.h, compiled once for each instruction set: everything here is in an unnamed namespace and
-// calls nothing that the linker could take from another file. Each loop is over the 32 lanes and becomes vectors. Sums
-// and products are done one by one, in the order of sampler.cpp, so that they round alike.
-#include <cstring>
-
-#include "arrays/row_sampler.h"
+// The loops of row_sampler.h, compiled once for each instruction set by a file that has defined `Isa`: everything here
+// is in an unnamed namespace and calls nothing that the linker could take from another file. A row is done in strips, a
+// vector of lanes each. Sums and products are done one by one, in the order of sampler.cpp, so that they round alike.
+#include "arrays/row_elements-inl.h"
 
 namespace vg::arrays {
 namespace {
 
-using Floats = float[kRowLanes];
-using Ints = int32_t[kRowLanes];
-using Words = uint32_t[kRowLanes];
-
 constexpr float kNear = 4194304.0f;  // 2^22: closer coordinates have their 256ths in 32 bits
 
-#define VG_LANES for (unsigned i = 0; i < kRowLanes; ++i)
+// Lanes of a row, from `first` on, and the level that some of them read.
+struct Strip {
+  const RowPlan& plan;
+  const RowPoints& points;
+  unsigned first;
+  Ints active;
+  const RowLevel* level;
+  Ints lanes;          // that read it
+  Ints left = {};      // lanes that are not for vectors
+  Floats position[3];  // not a number is 0; along a face 0 to 1
+  Ints face = {};
 
-inline int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
-inline int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
+  Strip(const RowPlan& p, const RowPoints& q, unsigned lane)
+      : plan(p), points(q), first(lane), active(lanesOf(q.active, lane)), level(p.levels), lanes(active) {}
 
-// Rounded down. Requires: |value| < 2^31.
-inline int32_t wholeOf(float value) {
-  const auto towardsZero = static_cast<int32_t>(value);
-  return towardsZero - (value < static_cast<float>(towardsZero));
-}
-
-// What lanes gave; 0 for those that are not active.
-template <class Word>
-void keepActive(const RowPoints& points, const Word (&given)[kRowLanes], Word (&out)[kRowLanes]) {
-  const uint32_t active = points.active;
-  VG_LANES out[i] = (active >> i & 1) != 0 ? given[i] : 0;
-}
-
-// Coordinates in elements. False: some are too far away for 32 bits.
-bool scale(const RowPlan& plan, const RowPoints& points, unsigned axis, Floats& out) {
-  alignas(64) Ints given, far;
-  const auto size = static_cast<float>(plan.size[axis]);
-  const bool wraps = plan.normalized && plan.addressing[axis] == Addressing::Wrap;
-  keepActive(points, points.whole[axis], given);
-  VG_LANES {
-    const float at = __builtin_bit_cast(float, given[i]);
-    out[i] = at == at ? at : 0.0f;
+  // What lanes gave; 0 for those that are not active.
+  template <class Lane>
+  Ints given(const Lane (&from)[kRowLanes]) const {
+    return take<Ints>(from, first) & active;
   }
-  if (wraps) VG_LANES {
-      const float share = out[i] - __builtin_floorf(out[i]);
-      out[i] = share >= 1.0f ? 0x1.fffffep-1f : share;
-    }
-  if (plan.normalized) VG_LANES out[i] = out[i] * size;
-  VG_LANES far[i] = !(__builtin_fabsf(out[i]) < kNear);
-  int32_t any = 0;
-  VG_LANES any |= far[i];
-  return !any;
-}
-
-// Brings coordinates inside; `outside` becomes all ones where only the border is. False: further than one size away.
-bool resolve(int32_t size, Addressing how, Ints& at, Ints& outside) {
-  int32_t bad = 0;
-  switch (how) {
-    case Addressing::Wrap:
-      VG_LANES {
-        int32_t x = at[i];
-        x += x < 0 ? size : 0;
-        x -= x >= size ? size : 0;
-        bad |= (x < 0) | (x >= size);
-        at[i] = x;
-      }
-      return !bad;
-    case Addressing::Mirror:
-      VG_LANES {
-        int32_t x = at[i];
-        x = x < 0 ? -1 - x : x;
-        x = x >= size ? 2 * size - 1 - x : x;
-        bad |= (x < 0) | (x >= size);
-        at[i] = x;
-      }
-      return !bad;
-    case Addressing::Clamp:
-      VG_LANES at[i] = least(most(at[i], 0), size - 1);
-      return true;
-    case Addressing::Border:
-      VG_LANES {
-        const int32_t x = at[i];
-        outside[i] |= x < 0 || x >= size ? -1 : 0;
-        at[i] = least(most(x, 0), size - 1);
-      }
-      return true;
-  }
-  return false;
-}
-
-// Where elements begin, in bytes from the first one.
-struct Offsets {
-  alignas(64) Words slice;  // what layers add
-
-  Offsets(const RowPlan& plan, const RowPoints& points) {
-    if (!plan.layered) {
-      VG_LANES slice[i] = 0;
-      return;
-    }
-    const uint32_t first = plan.firstLayer, last = plan.layers - 1, pitch = plan.slicePitch;
-    alignas(64) Words layer;
-    keepActive(points, points.layer, layer);
-    VG_LANES slice[i] = (first + (layer[i] < last ? layer[i] : last)) * pitch;
-  }
-
-  void at(const RowPlan& plan, const Ints (&inside)[3], Words& out) const {
-    const uint32_t unit = plan.unitBytes, row = plan.rowPitch, box = plan.slicePitch;
-    VG_LANES out[i] = slice[i] + static_cast<uint32_t>(inside[0][i]) * unit;
-    if (plan.axes > 1) VG_LANES out[i] += static_cast<uint32_t>(inside[1][i]) * row;
-    if (plan.axes > 2) VG_LANES out[i] += static_cast<uint32_t>(inside[2][i]) * box;
+  void leave(Ints which) { left |= which & lanes; }
+  void readLevel(unsigned number, Ints which) {
+    level = &plan.levels[number];
+    lanes = which;
   }
 };
 
-template <class Type>
-void loadNarrow(const std::byte* base, const Words& offsets, Words& raw) {
-  VG_LANES {
-    Type value;
-    std::memcpy(&value, base + offsets[i], sizeof value);
-    raw[i] = value;
+// As faceOf() of cubemap.cpp.
+void chooseFace(Strip& strip) {
+  const Floats x = strip.position[0], y = strip.position[1], z = strip.position[2];
+  const Floats ax = magnitudeOf(x), ay = magnitudeOf(y), az = magnitudeOf(z), zero{};
+  const Ints byX = (ax > ay) & (ax > az), byY = ~byX & (ay > az);
+  const Floats m = byX ? ax : byY ? ay : az;
+  const Ints back = (byX ? x : byY ? y : z) < zero;
+  const Floats s = byX ? (back ? z : -z) : byY ? x : (back ? -x : x);
+  const Floats t = byY ? (back ? -z : z) : -y;
+  const auto share = [&](Floats along) {
+    const Floats at = (along / m + 1.0f) / 2.0f;
+    return (along < zero) & (at == all(0.5f)) ? all(0x1.fffffep-2f) : at;
+  };
+  const Floats across = share(s), down = share(t);
+  const Ints endless = m >= all(0x1p126f), none = ~((across == across) & (down == down));
+  strip.position[0] = endless | none ? all(0.5f) : across;
+  strip.position[1] = endless | none ? all(0.5f) : down;
+  strip.face = endless ? all(4) : (byX ? all(0) : byY ? all(2) : all(4)) - back;
+}
+
+void locate(Strip& strip) {
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (axis >= strip.plan.axes && !strip.plan.cube) break;
+    strip.position[axis] = asFloats(asWords(strip.given(strip.points.whole[axis])));
+  }
+  if (strip.plan.cube) return chooseFace(strip);
+  for (unsigned axis = 0; axis < strip.plan.axes; ++axis) {
+    Floats& at = strip.position[axis];
+    at = at == at ? at : Floats{};
+    if (!strip.plan.normalized || strip.plan.addressing[axis] != Addressing::Wrap) continue;
+    const Floats share = at - floored(at);
+    at = share >= all(1.0f) ? all(0x1.fffffep-1f) : share;
   }
 }
 
-template <unsigned kWords>
-void loadWide(const std::byte* base, const Words& offsets, Words (&raw)[4]) {
-  VG_LANES {
-    uint32_t words[kWords];
-    std::memcpy(words, base + offsets[i], sizeof words);
-    for (unsigned w = 0; w < kWords; ++w) raw[w][i] = words[w];
+// Coordinates in elements.
+Floats scaled(Strip& strip, unsigned axis) {
+  Floats at = strip.position[axis];
+  if (strip.plan.normalized || strip.plan.cube) at = at * static_cast<float>(strip.level->size[axis]);
+  strip.leave(~(magnitudeOf(at) < all(kNear)));
+  return at;
+}
+
+Ints displaced(const Strip& strip, unsigned axis, Ints at) {
+  return strip.points.displaced && !strip.plan.cube ? at + strip.given(strip.points.offset[axis]) : at;
+}
+
+// Inside 0 .. size-1; `outside` becomes all ones where only the border is. Lanes further than one size away are left.
+Ints resolved(Strip& strip, unsigned axis, Ints at, Ints& outside) {
+  const int32_t size = strip.level->size[axis];
+  switch (strip.plan.addressing[axis]) {
+    case Addressing::Wrap:
+      at += (at < all(0)) & size;
+      at -= (at >= all(size)) & size;
+      strip.leave((at < all(0)) | (at >= all(size)));
+      break;
+    case Addressing::Mirror:
+      at = at < all(0) ? -1 - at : at;
+      at = at >= all(size) ? 2 * size - 1 - at : at;
+      strip.leave((at < all(0)) | (at >= all(size)));
+      break;
+    case Addressing::Border:
+      outside |= (at < all(0)) | (at >= all(size));
+      break;
+    case Addressing::Clamp:
+      break;
   }
+  return least(most(at, all(0)), all(size - 1));  // lanes that are left read there, too
 }
 
-// The elements as they are stored, in words of 32 bits.
-void load(const RowPlan& plan, const Words& offsets, Words (&raw)[4]) {
-  switch (plan.unitBytes) {
-    case 1:
-      return loadNarrow<uint8_t>(plan.base, offsets, raw[0]);
-    case 2:
-      return loadNarrow<uint16_t>(plan.base, offsets, raw[0]);
-    case 4:
-      return loadNarrow<uint32_t>(plan.base, offsets, raw[0]);
-    case 8:
-      return loadWide<2>(plan.base, offsets, raw);
-    default:
-      return loadWide<4>(plan.base, offsets, raw);
+// What an element's place along an axis adds to its offset.
+Words alongAxis(const Strip& strip, unsigned axis, Ints at) {
+  const uint32_t steps[] = {strip.plan.unitBytes, strip.level->rowPitch, strip.level->slicePitch};
+  return asWords(at) * steps[axis];
+}
+
+// Where a layer or face begins, in bytes; a layer beyond the last one is the last one.
+Words slicesOf(const Strip& strip) {
+  const RowPlan& plan = strip.plan;
+  if (!plan.layered) return asWords(strip.face) * strip.level->slicePitch;
+  const Words layer = asWords(strip.given(strip.points.layer)), last = all(plan.layers - 1);
+  const Words inside = layer < last ? layer : last;
+  const Words slice = plan.cube ? inside * 6u + asWords(strip.face) : inside;
+  return (plan.firstLayer + slice) * strip.level->slicePitch;
+}
+
+// Elements as kernels get them; the border where `outside` says so.
+struct Elements {
+  Words words[4];
+
+  Elements() = default;
+  [[gnu::always_inline]] Elements(const RowPlan& plan, const Stored& raw, Ints outside, const uint32_t (*border)[4]) {
+    const unsigned bits = 8u * plan.channelBytes;
+    forChannels(plan.channels, [&](unsigned c) {
+      // Of channels of 32 bits there is one in a word, of others there may be four.
+      const Words stored = bits == 32 ? raw.words[c] : bits == 16 ? raw.words[c / 2] : raw.words[0];
+      const Words word = decode(plan.decoding, stored, c * bits % 32, bits);
+      words[c] = border ? (outside ? all((*border)[c]) : word) : word;
+    });
   }
+  Elements(const Strip& strip, Words offsets, Ints outside, const uint32_t (*border)[4])
+      : Elements(strip.plan, load(strip.plan, *strip.level, offsets), outside, border) {}
+};
+
+inline void put(const RowPlan& plan, const Elements& elements, RowTexels& out, unsigned first) {
+  forChannels(plan.channels, [&](unsigned c) { put(elements.words[c], out.words[c], first); });
 }
 
-inline uint32_t bitsOf(float value) { return __builtin_bit_cast(uint32_t, value); }
-
-// As floatOfHalf and roundedToHalf of texel.h.
-inline uint32_t widened(uint32_t half) {
-  const uint32_t magnitude = half & 0x7fff, shifted = magnitude << 13;
-  const uint32_t subnormal = bitsOf(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
-  const uint32_t finite = magnitude < 0x400 ? subnormal : shifted + (112u << 23);
-  return (half & 0x8000) << 16 | (magnitude < 0x7c00 ? finite : shifted + (224u << 23));
-}
-inline float roundedToHalf(float value) {
-  const uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
-  const bool isTiny = magnitude < 0x38800000;
-  const float steps = isTiny ? __builtin_bit_cast(float, magnitude) * 0x1p24f + 0.5f : 0.0f;
-  const uint32_t tiny = bitsOf(static_cast<float>(static_cast<int32_t>(steps)) * 0x1p-24f);
-  const uint32_t finite = isTiny ? tiny : (magnitude + 0x1000) & ~0x1fffu;
-  const uint32_t large = magnitude > 0x7f800000 ? 0x7fffe000 : 0x7f800000;
-  return __builtin_bit_cast(float, (bits & 0x80000000) | (magnitude < 0x477ff000 ? finite : large));
+const uint32_t (*borderOf(const RowPlan& plan))[4] {
+  for (unsigned axis = 0; axis < plan.axes; ++axis)
+    if (plan.addressing[axis] == Addressing::Border) return &plan.border;
+  return nullptr;
 }
 
-// One channel of `bits` bits that begins at bit `shift` of `raw`.
-void decode(RowDecoding decoding, const Words& raw, unsigned shift, unsigned bits, Words& out) {
-  const uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
-  const unsigned up = 32 - bits - shift, down = 32 - bits;
-  switch (decoding) {
-    case RowDecoding::Word:
-      VG_LANES out[i] = raw[i];
-      return;
-    case RowDecoding::Unsigned:
-      VG_LANES out[i] = raw[i] >> shift & mask;
-      return;
-    case RowDecoding::Signed:
-      VG_LANES out[i] = static_cast<uint32_t>(static_cast<int32_t>(raw[i] << up) >> down);
-      return;
-    case RowDecoding::Unorm: {
-      const auto scale = static_cast<float>(mask);
-      VG_LANES out[i] = bitsOf(static_cast<float>(static_cast<int32_t>(raw[i] >> shift & mask)) / scale);
-      return;
+Elements nearest(Strip& strip) {
+  Words offsets = slicesOf(strip);
+  Ints outside{};
+  for (unsigned axis = 0; axis < strip.plan.axes; ++axis) {
+    const Ints at = displaced(strip, axis, wholeOf(scaled(strip, axis)));
+    offsets += alongAxis(strip, axis, resolved(strip, axis, at, outside));
+  }
+  return Elements(strip, offsets, outside, borderOf(strip.plan));
+}
+
+// Neighbours along an axis, inside, as parts of offsets, and the share of the second in 256ths.
+struct Along {
+  Words offset[2];
+  Ints outside[2] = {}, share;
+
+  Along() = default;
+  Along(Strip& strip, unsigned axis) {
+    const RowPlan& plan = strip.plan;
+    const Ints fixed = wholeOf((scaled(strip, axis) - 0.5f) * 256.0f + 0.5f);
+    const Ints at = displaced(strip, axis, fixed >> 8);
+    share = fixed & 255;
+    if (plan.addressing[axis] == Addressing::Clamp) {
+      const Ints beyond = (at < all(0)) | (at >= all(strip.level->size[axis] - 1));
+      if (plan.cube && plan.seamless) strip.leave(beyond);  // they go on at another face
+      share = beyond ? Ints{} : share;                      // see holdsInside() in sampler.cpp
     }
-    case RowDecoding::Snorm: {
-      const auto scale = static_cast<float>(mask >> 1);
-      VG_LANES {
-        const float value = static_cast<float>(static_cast<int32_t>(raw[i] << up) >> down) / scale;
-        out[i] = bitsOf(value < -1.0f ? -1.0f : value);
-      }
-      return;
-    }
-    case RowDecoding::Half:
-      VG_LANES out[i] = widened(raw[i] >> shift & 0xffff);
-      return;
+    for (int side = 0; side < 2; ++side)
+      offset[side] = alongAxis(strip, axis, resolved(strip, axis, at + side, outside[side]));
+  }
+};
+
+// As Weights in sampler.cpp: a share of 0 leaves all as it is.
+template <int kCount>
+void split(Ints (&weights)[kCount], int axis, Ints share) {
+  for (int k = kCount - 1; k >= 0; --k) {
+    if (k >> axis & 1) continue;
+    const int32_t half = axis == 2 || (axis == 1 && !(k & 1)) ? 127 : 128;
+    const Ints part = (weights[k] * share + half) >> 8;
+    weights[k | 1 << axis] = part;
+    weights[k] -= part;
   }
 }
 
-// The elements at `offsets`; the border where `outside` says so.
-void read(const RowPlan& plan, const Words& offsets, const Ints& outside, bool bordered, const uint32_t (&border)[4],
-          RowTexels& out) {
-  alignas(64) Words raw[4];
-  load(plan, offsets, raw);
-  const unsigned bits = 8u * plan.channelBytes;
-  for (unsigned c = 0; c < plan.channels; ++c) {
-    decode(plan.decoding, raw[c * bits / 32], c * bits % 32, bits, out.words[c]);
-    const uint32_t beyond = border[c];
-    if (bordered) VG_LANES out.words[c][i] = outside[i] ? beyond : out.words[c][i];
+// Sums of elements by weights in 256ths.
+struct Mixture {
+  Floats sums[4] = {};
+
+  [[gnu::always_inline]] void add(const RowPlan& plan, const Elements& elements, Ints weight) {
+    const Floats share = floatsOf(weight) / 256.0f;
+    forChannels(plan.channels, [&](unsigned c) {
+      const Floats part = share * asFloats(elements.words[c]);
+      sums[c] += weight != all(0) ? part : Floats{};  // infinities beside do not count
+    });
   }
+};
+
+// Adds what is mixed at a place, with weights whose sum is `weight`.
+template <int kAxes>
+[[gnu::always_inline]] inline void addMixed(Strip& strip, Ints weight, Mixture& mixture) {
+  Along along[kAxes];
+  for (unsigned axis = 0; axis < kAxes; ++axis) along[axis] = Along(strip, axis);
+  constexpr int kCount = 1 << kAxes;
+  Ints weights[kCount] = {weight};
+  if constexpr (kAxes > 2) split(weights, 2, along[2].share);
+  split(weights, 0, along[0].share);
+  if constexpr (kAxes > 1) split(weights, 1, along[1].share);
+  const RowPlan& plan = strip.plan;
+  const Words slices = slicesOf(strip);
+  const auto border = borderOf(plan);
+  const bool sideBySide = plan.unitBytes == 4 && !Isa::bitsOf(along[0].offset[1] != along[0].offset[0] + 4u);
+  for (int k = 0; k < kCount; k += 2) {  // two along x
+    Words offsets = slices;
+    Ints outside{};
+    for (int axis = 1; axis < kAxes; ++axis) {
+      offsets += along[axis].offset[k >> axis & 1];
+      outside |= along[axis].outside[k >> axis & 1];
+    }
+    Stored first, second;
+    if (sideBySide) {
+      Isa::gatherPairs(strip.level->base, offsets + along[0].offset[0], first.words[0], second.words[0]);
+    } else {
+      first = load(plan, *strip.level, offsets + along[0].offset[0]);
+      second = load(plan, *strip.level, offsets + along[0].offset[1]);
+    }
+    mixture.add(plan, Elements(plan, first, outside | along[0].outside[0], border), weights[k]);
+    mixture.add(plan, Elements(plan, second, outside | along[0].outside[1], border), weights[k + 1]);
+  }
+}
+
+// What lanes read where there is one level to mix on.
+template <int kAxes>
+void mixStrip(Strip& strip, RowTexels& out) {
+  Mixture mixture;
+  addMixed<kAxes>(strip, all(256), mixture);
+  forChannels(strip.plan.channels,
+              [&](unsigned c) { put(kept(strip.plan, mixture.sums[c]), out.words[c], strip.first); });
+}
+void mixStrip(Strip& strip, RowTexels& out) {
+  if (strip.plan.axes == 2) return mixStrip<2>(strip, out);
+  strip.plan.axes == 1 ? mixStrip<1>(strip, out) : mixStrip<3>(strip, out);
+}
+
+void addMixed(Strip& strip, Ints weight, Mixture& mixture) {
+  if (strip.plan.axes == 2) return addMixed<2>(strip, weight, mixture);
+  strip.plan.axes == 1 ? addMixed<1>(strip, weight, mixture) : addMixed<3>(strip, weight, mixture);
+}
+
+// Which level each lane reads, and the share of the next one in 256ths; levelOf() of sampler.cpp.
+struct LevelChoice {
+  Ints number, share = {};
+
+  explicit LevelChoice(const Strip& strip) {
+    const RowPlan& plan = strip.plan;
+    Floats level = asFloats(asWords(strip.given(strip.points.wholeLevel)));
+    level = level == level ? level : Floats{};
+    level = level < all(-kNear) ? all(-kNear) : level;
+    level = level > all(kNear) ? all(kNear) : level;
+    level = floatsOf(__builtin_convertvector(level * 256.0f, Ints)) / 256.0f;
+    if (strip.points.biased) level += plan.bias;
+    const auto keep = [&](float lowest, float highest) {
+      level = level < all(lowest) ? all(lowest) : level;
+      level = level > all(highest) ? all(highest) : level;
+    };
+    keep(plan.minLevel, plan.maxLevel);
+    keep(0, static_cast<float>(plan.levelCount - 1));
+    const Ints fixed = __builtin_convertvector(level * 256.0f, Ints);
+    number = plan.chooses == RowPlan::Levels::Nearest ? wholeOf(level + 0.5f) : fixed >> 8;
+    if (plan.chooses == RowPlan::Levels::Mixed) share = fixed & 255;
+  }
+};
+
+void addLevel(Strip& strip, Ints weight, Mixture& mixture) {
+  strip.plan.linear ? addMixed(strip, weight, mixture) : mixture.add(strip.plan, nearest(strip), weight);
+}
+
+// What lanes read of one level, or where there is a share for the next one of both.
+Elements readLevels(Strip& strip, unsigned number, Ints lanes, const Ints* share) {
+  strip.readLevel(number, lanes);
+  if (!strip.plan.linear && !share) return nearest(strip);
+  Mixture mixture;
+  addLevel(strip, share ? 256 - *share : all(256), mixture);
+  if (share) {
+    strip.readLevel(number + 1, lanes);
+    addLevel(strip, *share, mixture);
+  }
+  Elements out;
+  for (unsigned c = 0; c < strip.plan.channels; ++c) out.words[c] = asWords(kept(strip.plan, mixture.sums[c]));
+  return out;
+}
+
+void sampleStrip(Strip& strip, RowTexels& out) {
+  const RowPlan& plan = strip.plan;
+  locate(strip);
+  if (plan.chooses == RowPlan::Levels::First)
+    return plan.linear ? mixStrip(strip, out) : put(plan, nearest(strip), out, strip.first);
+  const LevelChoice choice(strip);
+  const Ints between = choice.share != all(0);
+  Words words[4] = {};
+  for (uint32_t pending = Isa::bitsOf(strip.active); pending;) {  // lanes that read the same levels at a time
+    const int lane = __builtin_ctz(pending);
+    const int32_t number = choice.number[lane];
+    const Ints lanes = strip.active & (choice.number == all(number)) & (between == all(between[lane]));
+    pending &= ~Isa::bitsOf(lanes);
+    const Elements elements =
+        readLevels(strip, static_cast<unsigned>(number), lanes, between[lane] ? &choice.share : nullptr);
+    for (unsigned c = 0; c < plan.channels; ++c) words[c] = lanes ? elements.words[c] : words[c];
+  }
+  for (unsigned c = 0; c < plan.channels; ++c) put(words[c], out.words[c], strip.first);
+}
+
+void fetchStrip(Strip& strip, RowTexels& out) {
+  static constexpr uint32_t kNothing[4] = {};
+  const RowPlan& plan = strip.plan;
+  const Ints beyond = plan.layered ? Ints(take<Words>(strip.points.layer, strip.first) >= all(plan.layers)) : Ints{};
+  const Ints chosen = strip.given(strip.points.wholeLevel);
+  Words words[4] = {};
+  for (uint32_t n = 0; n < plan.levelCount; ++n) {
+    const Ints lanes = strip.active & (chosen == all(static_cast<int32_t>(n)));
+    if (!Isa::bitsOf(lanes)) continue;
+    strip.readLevel(n, lanes);
+    Words offsets = slicesOf(strip);
+    Ints outside = beyond;
+    for (unsigned axis = 0; axis < plan.axes; ++axis) {
+      const Ints at = displaced(strip, axis, strip.given(strip.points.whole[axis]));
+      const int32_t last = strip.level->size[axis] - 1;
+      outside |= (at < all(0)) | (at > all(last));
+      offsets += alongAxis(strip, axis, least(most(at, all(0)), all(last)));
+    }
+    const Elements elements(strip, offsets, outside, &kNothing);
+    for (unsigned c = 0; c < plan.channels; ++c) words[c] = lanes ? elements.words[c] : words[c];
+  }
+  for (unsigned c = 0; c < plan.channels; ++c) put(words[c], out.words[c], strip.first);
+}
+
+void gatherStrip(Strip& strip, unsigned channel, RowTexels& out) {
+  static constexpr int kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+  const RowPlan& plan = strip.plan;
+  locate(strip);
+  const Along along[2] = {Along(strip, 0), Along(strip, 1)};
+  const Words slices = slicesOf(strip);
+  for (unsigned n = 0; n < 4; ++n) {
+    const int x = kOrder[n][0], y = kOrder[n][1];
+    const Elements elements(strip, slices + along[0].offset[x] + along[1].offset[y],
+                            along[0].outside[x] | along[1].outside[y], borderOf(plan));
+    put(channel < plan.channels ? elements.words[channel] : Words{}, out.words[n], strip.first);
+  }
+}
+
+template <class Read>
+uint32_t inStrips(const RowPlan& plan, const RowPoints& points, Read&& read) {
+  uint32_t left = 0;
+  for (unsigned first = 0; first < kRowLanes; first += kLanes) {
+    Strip strip(plan, points, first);
+    read(strip);
+    left |= Isa::bitsOf(strip.left) << first;
+  }
+  return points.active & ~left;
 }
 
 void clear(RowTexels& out, unsigned from) {
-  for (unsigned c = from; c < 4; ++c) VG_LANES out.words[c][i] = 0;
+  for (unsigned c = from; c < 4; ++c) __builtin_memset(out.words[c], 0, sizeof out.words[c]);
 }
 
-bool borders(const RowPlan& plan) {
-  for (unsigned axis = 0; axis < plan.axes; ++axis)
-    if (plan.addressing[axis] == Addressing::Border) return true;
-  return false;
-}
-
-bool nearest(const RowPlan& plan, const RowPoints& points, RowTexels& out) {
-  alignas(64) Ints at[3], outside;
-  alignas(64) Floats place;
-  VG_LANES outside[i] = 0;
-  for (unsigned axis = 0; axis < plan.axes; ++axis) {
-    if (!scale(plan, points, axis, place)) return false;
-    VG_LANES at[axis][i] = wholeOf(place[i]);
-    if (!resolve(plan.size[axis], plan.addressing[axis], at[axis], outside)) return false;
-  }
-  alignas(64) Words offsets;
-  Offsets(plan, points).at(plan, at, offsets);
-  read(plan, offsets, outside, borders(plan), plan.border, out);
-  clear(out, plan.channels);
-  return true;
-}
-
-// Neighbours along an axis, inside, and the share of the second in 256ths.
-struct Along {
-  alignas(64) Ints at[2], outside[2], share;
-};
-
-bool between(const RowPlan& plan, const RowPoints& points, unsigned axis, Along& along) {
-  alignas(64) Floats place;
-  if (!scale(plan, points, axis, place)) return false;
-  VG_LANES {
-    const int32_t fixed = wholeOf((place[i] - 0.5f) * 256.0f + 0.5f);
-    along.at[0][i] = fixed >> 8;
-    along.at[1][i] = (fixed >> 8) + 1;
-    along.share[i] = fixed & 255;
-    along.outside[0][i] = along.outside[1][i] = 0;
-  }
-  if (plan.addressing[axis] == Addressing::Clamp) {  // see holdsInside() in sampler.cpp
-    const int32_t last = plan.size[axis] - 1;
-    VG_LANES along.share[i] = along.at[0][i] < 0 || along.at[0][i] >= last ? 0 : along.share[i];
-  }
-  return resolve(plan.size[axis], plan.addressing[axis], along.at[0], along.outside[0]) &&
-         resolve(plan.size[axis], plan.addressing[axis], along.at[1], along.outside[1]);
-}
-
-// As Weights in sampler.cpp: a share of 0 leaves all as it is.
-void split(Ints (&weights)[8], int count, unsigned axis, const Ints& share) {
-  for (int k = count - 1; k >= 0; --k) {
-    if (k >> axis & 1) continue;
-    const int32_t half = axis == 1 && !(k & 1) ? 127 : 128;
-    Ints& first = weights[k];
-    Ints& second = weights[k | 1 << axis];
-    VG_LANES {
-      const int32_t part = (first[i] * share[i] + half) >> 8;
-      second[i] = part;
-      first[i] -= part;
-    }
-  }
-}
-
-void add(const RowTexels& texels, const Ints& weights, unsigned channels, Floats (&sums)[4]) {
-  for (unsigned c = 0; c < channels; ++c) VG_LANES {
-      const float share = static_cast<float>(weights[i]) / 256.0f;
-      const float part = share * __builtin_bit_cast(float, texels.words[c][i]);
-      sums[c][i] += weights[i] ? part : 0.0f;  // infinities beside do not count
-    }
-}
-
-bool mixed(const RowPlan& plan, const RowPoints& points, RowTexels& out) {
-  Along along[3];
-  for (unsigned axis = 0; axis < plan.axes; ++axis)
-    if (!between(plan, points, axis, along[axis])) return false;
-  const int count = 1 << plan.axes;
-  alignas(64) Ints weights[8];
-  VG_LANES weights[0][i] = 256;
-  for (int k = 1; k < count; ++k) VG_LANES weights[k][i] = 0;
-  if (plan.axes > 2) split(weights, count, 2, along[2].share);
-  split(weights, count, 0, along[0].share);
-  if (plan.axes > 1) split(weights, count, 1, along[1].share);
-  alignas(64) Floats sums[4];
-  for (unsigned c = 0; c < plan.channels; ++c) VG_LANES sums[c][i] = 0;
-  const Offsets places(plan, points);
-  const bool bordered = borders(plan);
-  for (int k = 0; k < count; ++k) {
-    alignas(64) Ints at[3], outside;
-    alignas(64) Words offsets;
-    VG_LANES outside[i] = 0;
-    for (unsigned axis = 0; axis < plan.axes; ++axis) {
-      const int second = k >> axis & 1;
-      VG_LANES at[axis][i] = along[axis].at[second][i];
-      VG_LANES outside[i] |= along[axis].outside[second][i];
-    }
-    places.at(plan, at, offsets);
-    RowTexels texels;
-    read(plan, offsets, outside, bordered, plan.border, texels);
-    add(texels, weights[k], plan.channels, sums);
-  }
-  for (unsigned c = 0; c < plan.channels; ++c) {
-    if (plan.sums == RowSums::Half) VG_LANES sums[c][i] = roundedToHalf(sums[c][i]);
-    if (plan.sums == RowSums::Fraction) {
-      const float most = plan.mostSum;
-      VG_LANES sums[c][i] = __builtin_floorf(sums[c][i] * most + 0.5f) / most;
-    }
-    VG_LANES out.words[c][i] = bitsOf(sums[c][i]);
-  }
-  clear(out, plan.channels);
-  return true;
-}
-
-bool sample(const RowPlan& plan, const RowPoints& points, RowTexels& texels) {
-  return plan.linear ? mixed(plan, points, texels) : nearest(plan, points, texels);
-}
-
-void fetch(const RowPlan& plan, const RowPoints& points, RowTexels& texels) {
-  static constexpr uint32_t kNothing[4] = {};
-  alignas(64) Ints at[3], outside;
-  VG_LANES outside[i] = 0;
-  for (unsigned axis = 0; axis < plan.axes; ++axis) {
-    keepActive(points, points.whole[axis], at[axis]);
-    resolve(plan.size[axis], Addressing::Border, at[axis], outside);
-  }
-  if (plan.layered) {
-    const uint32_t count = plan.layers;
-    VG_LANES outside[i] |= points.layer[i] >= count ? -1 : 0;
-  }
-  alignas(64) Words offsets;
-  Offsets(plan, points).at(plan, at, offsets);
-  read(plan, offsets, outside, true, kNothing, texels);
+uint32_t sample(const RowPlan& plan, const RowPoints& points, RowTexels& texels) {
   clear(texels, plan.channels);
+  return inStrips(plan, points, [&](Strip& strip) { sampleStrip(strip, texels); });
 }
 
-#undef VG_LANES
+uint32_t fetch(const RowPlan& plan, const RowPoints& points, RowTexels& texels) {
+  clear(texels, plan.channels);
+  return inStrips(plan, points, [&](Strip& strip) { fetchStrip(strip, texels); });
+}
+
+uint32_t gather(const RowPlan& plan, const RowPoints& points, unsigned channel, RowTexels& texels) {
+  return inStrips(plan, points, [&](Strip& strip) { gatherStrip(strip, channel, texels); });
+}
+
+void toHalves(RowTexels& texels) {
+  for (auto& channel : texels.words)
+    for (unsigned first = 0; first < kRowLanes; first += kLanes)
+      put(halfOf(asFloats(take<Words>(channel, first))), channel, first);
+}
 
 }  // namespace
 }  // namespace vg::arrays

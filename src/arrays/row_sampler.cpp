@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max();
 constexpr size_t kMostElements = 1 << 30;
+constexpr size_t kFaces = 6;
 
 struct ChannelStorage {
   RowDecoding decoding;
@@ -44,29 +45,43 @@ std::optional<ChannelStorage> storageOf(const TextureView& view) {
   }
 }
 
-// Fills in how elements are found. False: they are not where vectors look.
-bool place(const TextureView& view, RowPlan& plan) {
-  if (view.surface || !view.base || view.levels.size() != 1) return false;
-  const Level& level = view.levels[0];
+// Fills in how elements of a level are found. False: they are not where vectors look.
+bool place(const TextureView& view, const Level& level, RowLevel& out) {
+  if (level.tileRowBytes || level.tiling) return false;
   const int axes = axesOf(view.kind);
-  if (isCube(view.kind) || level.tileRowBytes || level.tiling) return false;
   const size_t sizes[3] = {level.extent.width, axes > 1 ? level.extent.height : 1, axes > 2 ? level.extent.depth : 1};
   for (int axis = 0; axis < 3; ++axis) {
     if (sizes[axis] == 0 || sizes[axis] > kMostElements) return false;
-    plan.size[axis] = static_cast<int32_t>(sizes[axis]);
+    out.size[axis] = static_cast<int32_t>(sizes[axis]);
   }
-  plan.layered = layered(view.kind);
-  const size_t slices = plan.layered ? view.firstLayer + view.layers : sizes[2];
-  if (plan.layered && view.layers == 0) return false;
+  const size_t slices = layered(view.kind) ? view.firstLayer + view.layers : isCube(view.kind) ? kFaces : sizes[2];
   const size_t bytes = (slices - 1) * level.slicePitch + (sizes[1] - 1) * level.rowPitch + sizes[0] * view.unit.bytes;
   if (bytes > kMostBytes || level.rowPitch > kMostBytes || level.slicePitch > kMostBytes) return false;
-  plan.axes = static_cast<uint8_t>(axes);
-  plan.layers = static_cast<uint32_t>(view.layers);
-  plan.firstLayer = static_cast<uint32_t>(view.firstLayer);
-  plan.rowPitch = static_cast<uint32_t>(level.rowPitch);
-  plan.slicePitch = static_cast<uint32_t>(level.slicePitch);
-  plan.base = view.base + level.offset;
+  out.rowPitch = static_cast<uint32_t>(level.rowPitch);
+  out.slicePitch = static_cast<uint32_t>(level.slicePitch);
+  out.base = view.base + level.offset;
   return true;
+}
+
+bool place(const TextureView& view, RowPlan& plan) {
+  if (view.surface || !view.base || view.levels.empty() || view.levels.size() > kMostRowLevels) return false;
+  plan.axes = static_cast<uint8_t>(axesOf(view.kind));
+  plan.cube = isCube(view.kind);
+  plan.layered = layered(view.kind);
+  if (plan.layered && view.layers < (plan.cube ? kFaces : 1)) return false;
+  plan.layers = static_cast<uint32_t>(plan.cube ? view.layers / kFaces : view.layers);
+  plan.firstLayer = static_cast<uint32_t>(view.firstLayer);
+  plan.levelCount = static_cast<uint32_t>(view.levels.size());
+  for (uint32_t n = 0; n < plan.levelCount; ++n)
+    if (!place(view, view.levels[n], plan.levels[n])) return false;
+  return true;
+}
+
+RowPlan::Levels levelsOf(const TextureView& view) {
+  using Levels = RowPlan::Levels;
+  if (!view.whole || view.levels.size() == 1) return Levels::First;
+  if (!view.sampler.linearLevels) return Levels::Nearest;
+  return ofFloats(view) ? Levels::Mixed : Levels::Before;
 }
 
 }  // namespace
@@ -91,7 +106,10 @@ RowPlan planOf(const TextureView& view) {
     return plan;  // see sampler.cpp
   plan.normalized = sampler.normalized;
   for (int axis = 0; axis < 3; ++axis)
-    plan.addressing[axis] = view.buffer ? Addressing::Border : sampler.addressing[axis];
+    plan.addressing[axis] = view.buffer ? Addressing::Border : plan.cube ? Addressing::Clamp : sampler.addressing[axis];
+  plan.seamless = view.seamless;
+  plan.chooses = levelsOf(view);
+  plan.bias = sampler.bias, plan.minLevel = sampler.minLevel, plan.maxLevel = sampler.maxLevel;
   const Texel border = borderOf(view, sampler);
   std::copy_n(border.words, 4, plan.border);
   plan.usable = true;

@@ -1,5 +1,5 @@
 // Reading a texture for the 32 threads of a warp at once, by vectors: the forms that most programs use. What it answers
-// is what sampler.h answers, bit for bit; it declines what it does not know, and then sampler.h does it lane by lane.
+// is what sampler.h answers, bit for bit; what it does not know it leaves to sampler.h, lane by lane.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,23 @@
 namespace vg::arrays {
 
 inline constexpr unsigned kRowLanes = 32;
+inline constexpr unsigned kMostRowLevels = 16;
 
-// Where the lanes read. Lanes that are not active may hold anything.
+// Where the lanes read. Lanes that are not active may hold anything, and so may what the texture does not ask for.
 struct RowPoints {
-  uint32_t active = 0;  // a bit for each lane
+  uint32_t active = 0;     // a bit for each lane
+  bool displaced = false;  // offsets count
+  bool biased = false;     // the sampler's bias is added to levels
   union {
-    alignas(64) float position[3][kRowLanes];  // in elements, or 0 to 1
+    alignas(64) float position[3][kRowLanes];  // in elements, or 0 to 1; a direction for cubemaps
     alignas(64) int32_t whole[3][kRowLanes];   // in elements
   };
   alignas(64) uint32_t layer[kRowLanes];  // of layered textures; beyond the last one is the last one
+  union {
+    alignas(64) float level[kRowLanes];  // of textures of several levels
+    alignas(64) int32_t wholeLevel[kRowLanes];
+  };
+  alignas(64) int32_t offset[3][kRowLanes];  // elements
 };
 
 struct RowTexels {
@@ -30,7 +38,14 @@ enum class RowDecoding : uint8_t { Word, Unsigned, Signed, Unorm, Snorm, Half };
 // What sums are rounded to: narrowed() of texel.h. Fractions: multiples of 1 / RowPlan::mostSum.
 enum class RowSums : uint8_t { Float, Fraction, Half };
 
-// What there is to know about a texture of one level in linear memory, made once.
+// A level in linear memory. All that is read of it lies within 4 GiB of `base`.
+struct RowLevel {
+  int32_t size[3] = {1, 1, 1};
+  uint32_t rowPitch = 0, slicePitch = 0;  // bytes
+  const std::byte* base = nullptr;
+};
+
+// What there is to know about a texture in linear memory, made once.
 struct RowPlan {
   bool usable = false;
   bool linear = false, normalized = false;
@@ -39,24 +54,29 @@ struct RowPlan {
   RowDecoding decoding{};
   uint8_t axes = 1, channels = 1;
   uint8_t channelBytes = 4, unitBytes = 4;
-  bool layered = false;
+  bool layered = false, cube = false, seamless = false;  // a cubemap's layers have six faces each
   Addressing addressing[3]{};
-  int32_t size[3] = {1, 1, 1};
   uint32_t layers = 1, firstLayer = 0;
-  uint32_t rowPitch = 0, slicePitch = 0;  // bytes; all that is read lies within 4 GiB of `base`
-  const std::byte* base = nullptr;
   uint32_t border[4] = {};
+  // Which levels coordinates are for: the first, the nearest one, the last before, or that and the next one mixed.
+  enum class Levels : uint8_t { First, Nearest, Before, Mixed } chooses{};
+  float bias = 0, minLevel = 0, maxLevel = 0;
+  uint32_t levelCount = 1;
+  RowLevel levels[kMostRowLevels];
 };
 RowPlan planOf(const TextureView& view);
 
-// One set for each instruction set.
+// One set for each instruction set. All answer which of the active lanes were read. Requires: plan.usable.
 struct RowSampler {
+  using Read = uint32_t (*)(const RowPlan& plan, const RowPoints& points, RowTexels& texels);
   const char* name;
   bool (*supported)();
-  // By coordinates. False: nothing was done. Requires: plan.usable.
-  bool (*sample)(const RowPlan& plan, const RowPoints& points, RowTexels& texels);
-  // By whole coordinates: outside is zero, nothing is mixed. Requires: plan.usable.
-  void (*fetch)(const RowPlan& plan, const RowPoints& points, RowTexels& texels);
+  Read sample;  // by coordinates
+  Read fetch;   // by whole coordinates: outside is zero, nothing is mixed
+  // A channel of the four elements around coordinates.
+  uint32_t (*gather)(const RowPlan& plan, const RowPoints& points, unsigned channel, RowTexels& texels);
+  // Floats as halves in their lower 16 bits.
+  void (*toHalves)(RowTexels& texels);
 };
 
 extern const RowSampler kBaselineRowSampler, kAvx2RowSampler, kAvx512RowSampler;

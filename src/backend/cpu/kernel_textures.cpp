@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
-#include "arrays/row_sampler.h"
 #include "arrays/sampler.h"
 #include "arrays/surface.h"
 #include "backend/cpu/kernel_launch.h"
+#include "backend/cpu/kernel_texture_lanes.h"
+#include "backend/cpu/kernel_texture_rows.h"
 #include "backend/cpu/texture_table.h"
 #include "ptx/texture_form.h"
 
@@ -16,24 +16,6 @@ namespace vg::backend::cpu {
 namespace {
 
 using arrays::Texel;
-using arrays::TextureView;
-using ptx::TextureForm;
-using ptx::TextureGeometry;
-using ptx::TextureOperation;
-
-// One lane's slots.
-class Lane {
- public:
-  explicit Lane(uint64_t* first) : first_(first) {}
-  uint64_t bits(uint32_t slot) const { return first_[slot * ptx::kWarpSize]; }
-  uint32_t word(uint32_t slot) const { return static_cast<uint32_t>(bits(slot)); }
-  int64_t whole(uint32_t slot) const { return static_cast<int32_t>(word(slot)); }
-  float real(uint32_t slot) const { return std::bit_cast<float>(word(slot)); }
-  void set(uint32_t slot, uint64_t value) const { first_[slot * ptx::kWarpSize] = value; }
-
- private:
-  uint64_t* const first_;
-};
 
 // Who is running, for faults.
 struct Caller {
@@ -44,26 +26,6 @@ struct Caller {
     __builtin_unreachable();
   }
 };
-
-bool isLayered(TextureGeometry geometry) {
-  return geometry == TextureGeometry::LineLayers || geometry == TextureGeometry::PlaneLayers ||
-         geometry == TextureGeometry::CubeLayers;
-}
-bool isCube(TextureGeometry geometry) {
-  return geometry == TextureGeometry::Cube || geometry == TextureGeometry::CubeLayers;
-}
-int axesOf(TextureGeometry geometry) {
-  switch (geometry) {
-    case TextureGeometry::Line:
-    case TextureGeometry::LineLayers:
-      return 1;
-    case TextureGeometry::Plane:
-    case TextureGeometry::PlaneLayers:
-      return 2;
-    default:
-      return 3;
-  }
-}
 
 uint64_t removalsOf(const ptx::BlockState* block) {
   return static_cast<const RunningLaunch*>(block->launch->owner)->texturesRemoved;
@@ -93,7 +55,7 @@ arrays::SamplerState settingsOf(uint64_t address, const arrays::SamplerState& ow
   return state;
 }
 
-arrays::SamplePoint pointOf(const Lane& lane, const TextureForm& form) {
+arrays::SamplePoint pointOf(const TextureLane& lane, const TextureForm& form) {
   arrays::SamplePoint point;
   uint32_t slot = ptx::kTextureCoordinates;
   if (isLayered(form.geometry)) point.layer = lane.word(slot++);
@@ -102,7 +64,7 @@ arrays::SamplePoint pointOf(const Lane& lane, const TextureForm& form) {
   return point;
 }
 
-arrays::FetchPoint wholePointOf(const Lane& lane, const TextureForm& form) {
+arrays::FetchPoint wholePointOf(const TextureLane& lane, const TextureForm& form) {
   arrays::FetchPoint point;
   uint32_t slot = ptx::kTextureCoordinates;
   if (isLayered(form.geometry)) point.layer = lane.word(slot++);
@@ -111,25 +73,13 @@ arrays::FetchPoint wholePointOf(const Lane& lane, const TextureForm& form) {
   return point;
 }
 
-float levelOf(const Lane& lane, const TextureForm& form, const TextureView& view, const arrays::SamplerState& sampler) {
-  if (form.levels == ptx::TextureLevels::Given) return lane.real(ptx::kTextureLevel);
-  if (form.levels == ptx::TextureLevels::Base) return 0;
-  float dx[3] = {}, dy[3] = {};
-  for (int axis = 0; axis < axesOf(form.geometry); ++axis) {
-    const auto next = static_cast<uint32_t>(axis);
-    dx[axis] = lane.real(ptx::kTextureGradientX + next);
-    dy[axis] = lane.real(ptx::kTextureGradientY + next);
-  }
-  return arrays::levelOfGradients(view, sampler, dx, dy);
-}
-
-void addOffsets(const Lane& lane, const TextureForm& form, arrays::SamplePoint& point) {
+void addOffsets(const TextureLane& lane, const TextureForm& form, arrays::SamplePoint& point) {
   if (!form.has(ptx::kOffsets)) return;
   for (int axis = 0; axis < axesOf(form.geometry); ++axis)
     point.offset[axis] = static_cast<int>(lane.whole(ptx::kTextureOffset + static_cast<uint32_t>(axis)));
 }
 
-void giveTexel(const Lane& lane, const TextureForm& form, const TextureView& view, const Texel& texel) {
+void giveTexel(const TextureLane& lane, const TextureForm& form, const TextureView& view, const Texel& texel) {
   const bool isFloat = arrays::channelsOf(view.format, view.asIntegers) == arrays::Channels::Float;
   uint64_t words[4];
   for (int c = 0; c < 4; ++c) words[c] = texel.words[c];
@@ -143,7 +93,7 @@ void giveTexel(const Lane& lane, const TextureForm& form, const TextureView& vie
   lane.set(ptx::kTextureResident, 1);
 }
 
-void read(const Lane& lane, const TextureForm& form, const TextureView& view) {
+void read(const TextureLane& lane, const TextureForm& form, const TextureView& view) {
   arrays::SamplerState other;
   const arrays::SamplerState* sampler = &view.sampler;
   if (form.has(ptx::kSampler)) {
@@ -207,7 +157,7 @@ uint64_t answer(const TextureView& view, const TextureForm& form, int64_t asked)
 }
 
 // The bytes that a surface instruction means, or null: nothing to load, nothing to store.
-std::byte* bytesOf(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view,
+std::byte* bytesOf(const Caller& caller, const TextureLane& lane, const TextureForm& form, const TextureView& view,
                    size_t bytes) {
   arrays::SurfacePoint point;
   uint32_t slot = ptx::kTextureCoordinates;
@@ -221,7 +171,7 @@ std::byte* bytesOf(const Caller& caller, const Lane& lane, const TextureForm& fo
   return found.is == arrays::SurfaceBytes::Is::Memory ? found.memory : nullptr;
 }
 
-void load(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view) {
+void load(const Caller& caller, const TextureLane& lane, const TextureForm& form, const TextureView& view) {
   const size_t each = form.bits / 8;
   const std::byte* memory = bytesOf(caller, lane, form, view, each * form.components);
   uint64_t values[4] = {};
@@ -229,7 +179,7 @@ void load(const Caller& caller, const Lane& lane, const TextureForm& form, const
   for (uint32_t c = 0; c < 4; ++c) lane.set(c, values[c]);
 }
 
-void store(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view) {
+void store(const Caller& caller, const TextureLane& lane, const TextureForm& form, const TextureView& view) {
   const size_t each = form.bits / 8;
   std::byte* memory = bytesOf(caller, lane, form, view, each * form.components);
   for (uint32_t c = 0; memory && c < form.components; ++c) {
@@ -238,7 +188,7 @@ void store(const Caller& caller, const Lane& lane, const TextureForm& form, cons
   }
 }
 
-void storeFormatted(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view) {
+void storeFormatted(const Caller& caller, const TextureLane& lane, const TextureForm& form, const TextureView& view) {
   std::byte* memory = bytesOf(caller, lane, form, view, view.unit.bytes);
   if (!memory) return;
   Texel texel{};
@@ -275,7 +225,7 @@ void reduceAt(std::byte* memory, uint64_t value, ptx::SurfaceReduction reduction
   }
 }
 
-void reduce(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view) {
+void reduce(const Caller& caller, const TextureLane& lane, const TextureForm& form, const TextureView& view) {
   std::byte* memory = bytesOf(caller, lane, form, view, form.bits / 8);
   if (!memory) return;
   const auto reduction = static_cast<ptx::SurfaceReduction>(form.detail);
@@ -296,12 +246,8 @@ bool isType(const Caller& caller, const TextureForm& form, uint64_t number, cons
   return texture->view.surface == form.has(ptx::kOfSurface);
 }
 
-bool reads(const TextureForm& form) {
-  return form.operation == TextureOperation::Sample || form.operation == TextureOperation::Gather;
-}
-
 // What texture 0 reads as.
-void giveNothing(const Lane& lane) {
+void giveNothing(const TextureLane& lane) {
   for (uint32_t c = 0; c < 4; ++c) lane.set(c, 0);
   lane.set(ptx::kTextureResident, 0);
 }
@@ -311,7 +257,7 @@ bool ofSurface(const TextureForm& form) {
          form.operation == TextureOperation::StoreFormatted || form.operation == TextureOperation::Reduce;
 }
 
-void access(const Caller& caller, const Lane& lane, const TextureForm& form, const TextureView& view) {
+void access(const Caller& caller, const TextureLane& lane, const TextureForm& form, const TextureView& view) {
   switch (form.operation) {
     case TextureOperation::Sample:
     case TextureOperation::Gather:
@@ -332,90 +278,6 @@ void access(const Caller& caller, const Lane& lane, const TextureForm& form, con
   }
 }
 
-// What all lanes read at once. False: nothing was done, as with what few programs use.
-bool readRow(const TextureForm& form, const arrays::RowPlan& plan, uint32_t mask, uint64_t* lanes) {
-  constexpr uint8_t kUncommon = ptx::kSampler | ptx::kHalves | ptx::kPackedHalves | ptx::kOffsets;
-  const bool common = form.operation == TextureOperation::Sample && !form.has(kUncommon) && !isCube(form.geometry);
-  if (!common || axesOf(form.geometry) != plan.axes || isLayered(form.geometry) != plan.layered) return false;
-  arrays::RowPoints points;
-  points.active = mask;
-  const uint64_t* slot = lanes + ptx::kTextureCoordinates * ptx::kWarpSize;
-  const auto take = [&](auto& to) {
-    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) to[k] = static_cast<uint32_t>(slot[k]);
-    slot += ptx::kWarpSize;
-  };
-  if (plan.layered) take(points.layer);
-  for (unsigned axis = 0; axis < plan.axes; ++axis) take(points.whole[axis]);
-  arrays::RowTexels texels;
-  if (form.has(ptx::kWholeCoordinates))
-    arrays::rowSampler().fetch(plan, points, texels);
-  else if (!arrays::rowSampler().sample(plan, points, texels))
-    return false;
-  for (uint32_t c = 0; c < 4; ++c)
-    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) lanes[c * ptx::kWarpSize + k] = texels.words[c][k];
-  for (uint32_t k = 0; k < ptx::kWarpSize; ++k) lanes[ptx::kTextureResident * ptx::kWarpSize + k] = 1;
-  return true;
-}
-
-template <class Word>
-void loadRow(const arrays::SurfaceOffsets& found, uint32_t components, uint64_t* lanes) {
-  for (uint32_t c = 0; c < components; ++c)
-    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) {
-      Word word{};
-      if (found.inside >> k & 1) std::memcpy(&word, found.base + found.offset[k] + c * sizeof word, sizeof word);
-      lanes[c * ptx::kWarpSize + k] = word;
-    }
-}
-template <class Word>
-void storeRow(const arrays::SurfaceOffsets& found, uint32_t components, const uint64_t* lanes) {
-  for (uint32_t c = 0; c < components; ++c)
-    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) {
-      const auto word = static_cast<Word>(lanes[c * ptx::kWarpSize + k]);
-      if (found.inside >> k & 1) std::memcpy(found.base + found.offset[k] + c * sizeof word, &word, sizeof word);
-    }
-}
-
-// All loads or stores of a surface at once, of 8 to 64 bits a component. False: nothing was done.
-bool moveRow(const TextureForm& form, const TextureView& view, uint32_t mask, uint64_t* lanes) {
-  const bool loads = form.operation == TextureOperation::Load;
-  if (!loads && form.operation != TextureOperation::Store) return false;
-  arrays::SurfaceRow row;
-  row.active = mask;
-  const uint64_t* slot = lanes + ptx::kTextureCoordinates * ptx::kWarpSize;
-  const auto take = [&](int32_t(&to)[arrays::kSurfaceLanes], bool given) {
-    for (uint32_t k = 0; k < ptx::kWarpSize; ++k) to[k] = given ? static_cast<int32_t>(slot[k]) : 0;
-    slot += given ? ptx::kWarpSize : 0;
-  };
-  const int axes = axesOf(form.geometry);
-  const bool isLayers = isLayered(form.geometry);
-  if (isLayers) {
-    take(row.z, true);
-    for (int32_t& layer : row.z) layer = layer < 0 ? std::numeric_limits<int32_t>::max() : layer;
-  }
-  take(row.x, true);
-  take(row.y, axes > 1);
-  if (!isLayers) take(row.z, axes > 2);
-  arrays::SurfaceOffsets found;
-  if (!arrays::locateRow(view, row, form.bits / 8 * form.components, static_cast<arrays::Edge>(form.edge), found))
-    return false;
-  const auto move = [&](auto word) {
-    using Word = decltype(word);
-    loads ? loadRow<Word>(found, form.components, lanes)
-          : storeRow<Word>(found, form.components, lanes + ptx::kTextureData * ptx::kWarpSize);
-    return true;
-  };
-  switch (form.bits) {
-    case 8:
-      return move(uint8_t{});
-    case 16:
-      return move(uint16_t{});
-    case 32:
-      return move(uint32_t{});
-    default:
-      return move(uint64_t{});
-  }
-}
-
 // The number that all lanes of `mask` name; 0 when they name several.
 uint64_t commonNumber(uint32_t mask, const uint64_t* lanes) {
   const uint64_t first = lanes[std::countr_zero(mask)];
@@ -431,12 +293,13 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
   const TextureForm form = ptx::formOf(word);
   uint64_t number = mask ? commonNumber(mask, lanes) : 0;
   const textures::Texture* texture = number ? named(block, number) : nullptr;
-  if (texture && texture->plan.usable && readRow(form, texture->plan, mask, lanes)) return;
+  uint32_t left = mask;
+  if (texture && isRow(form, texture->plan)) left = readRow(form, *texture, mask, lanes);
   if (texture && texture->view.surface && moveRow(form, texture->view, mask, lanes)) return;
-  for (uint32_t left = mask; left; left &= left - 1) {
+  for (; left; left &= left - 1) {
     const auto index = static_cast<uint32_t>(std::countr_zero(left));
     const Caller caller{block, warp, 1u << index, line};
-    const Lane lane(lanes + index);
+    const TextureLane lane(lanes + index);
     if (!texture || lane.bits(ptx::kTextureHandle) != number) {
       number = lane.bits(ptx::kTextureHandle);
       texture = named(block, number);
