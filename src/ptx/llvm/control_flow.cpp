@@ -214,14 +214,43 @@ std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
   return result;
 }
 
-uint32_t entryBesides(const Graph& successors, uint32_t start) {
+// Where a way comes back to a block that it need not have come by, that block and the way back lie in such a loop. It
+// lies behind the block's immediate dominator, and what is connected there in both directions is all of it.
+std::optional<TangledLoop> tangledLoop(const Graph& successors, uint32_t start) {
   const std::vector<uint32_t> order = reversePostOrder(successors, start);
-  const Graph predecessors = invert(renumbered(successors, order));
+  const Graph ordered = renumbered(successors, order), predecessors = invert(ordered);
   const std::vector<uint32_t> idom = dominators(predecessors);
-  for (uint32_t head = 0; head < order.size(); ++head)
-    for (uint32_t p : predecessors[head])
-      if (p >= head && !dominatesAt(idom, head, p)) return order[head];
-  return kNone;
+  const auto isTangled = [&](uint32_t head) {
+    return std::ranges::any_of(predecessors[head],
+                               [&](uint32_t p) { return p >= head && !dominatesAt(idom, head, p); });
+  };
+  uint32_t head = 0;
+  while (head < order.size() && !isTangled(head)) ++head;
+  if (head == order.size()) return {};
+  const auto reached = [&](const Graph& graph) {
+    std::vector<bool> seen(order.size(), false);
+    std::vector<uint32_t> work{head};
+    seen[head] = true;
+    while (!work.empty()) {
+      const uint32_t at = work.back();
+      work.pop_back();
+      for (uint32_t next : graph[at]) {
+        if (seen[next] || next == idom[head] || !dominatesAt(idom, idom[head], next)) continue;
+        seen[next] = true;
+        work.push_back(next);
+      }
+    }
+    return seen;
+  };
+  const std::vector<bool> onward = reached(ordered), back = reached(predecessors);
+  TangledLoop loop;
+  for (uint32_t n = 0; n < order.size(); ++n) {
+    if (!onward[n] || !back[n]) continue;
+    const bool entered = std::ranges::any_of(predecessors[n], [&](uint32_t p) { return !onward[p] || !back[p]; });
+    (entered ? loop.entries : loop.blocks).push_back(order[n]);
+  }
+  loop.blocks.insert(loop.blocks.begin(), loop.entries.begin(), loop.entries.end());
+  return loop;
 }
 
 void findLoops(Program& program) {

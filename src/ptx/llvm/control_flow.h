@@ -1,6 +1,8 @@
 // Orders of blocks, dominators, loops.
 #pragma once
 
+#include <optional>
+
 #include "ptx/llvm/warp_ir.h"
 
 namespace vg::ptx::gen {
@@ -9,8 +11,12 @@ namespace vg::ptx::gen {
 // block 0, the end of the program, comes last. Throws Unsupported for control flow that no nesting of loops describes.
 std::vector<uint32_t> orderBlocks(const std::vector<std::vector<uint32_t>>& successors, uint32_t start);
 
-// The first block of a loop that can be entered elsewhere too; kNone when all loops are entered at their heads.
-uint32_t entryBesides(const std::vector<std::vector<uint32_t>>& successors, uint32_t start);
+// A loop that can be entered at several places, which come first, and its other blocks behind them; none: there is no
+// such loop. One that contains others of the kind comes before those.
+struct TangledLoop {
+  std::vector<uint32_t> entries, blocks;
+};
+std::optional<TangledLoop> tangledLoop(const std::vector<std::vector<uint32_t>>& successors, uint32_t start);
 
 // Fills Block::loop, loops, immediateDominator and immediatePostDominator of a program whose blocks are ordered.
 // Branches that let lanes leave the kernel do not count for post-dominance: lanes that are gone need not be met again.

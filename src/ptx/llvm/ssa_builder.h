@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ptx/llvm/call_graph.h"
+#include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/warp_ir.h"
 
 namespace vg::ptx::gen {
@@ -111,6 +112,11 @@ class SsaBuilder {
   uint32_t thread(uint32_t b);
   void layOutBlocks(uint32_t first);
 
+  // --- ssa_tangles.cpp
+  std::vector<std::vector<uint32_t>> ways() const;
+  void untangleLoops(uint32_t start);
+  void enterThrough(uint32_t dispatch, const TangledLoop& loop);
+
   // --- ssa_calls.cpp
   // Each adds to `current` or continues it, and returns the block that what follows goes to.
   uint32_t call(Instance& instance, const ptx::Instruction& i, uint32_t current);
@@ -150,7 +156,6 @@ class SsaBuilder {
   void copyPieces(ParamObject& from, ParamObject& to, uint32_t block, uint32_t line);
   uint32_t newState(Recursion& region, uint32_t block);
   void finish(Recursion& region, uint32_t leave);
-  void makeReducible(Recursion& region);
   void refuseMeetings(const Recursion& region) const;
   std::vector<uint32_t> keptBy(const Recursion& region, const RecursiveCall& call,
                                const std::vector<std::vector<bool>>& live) const;

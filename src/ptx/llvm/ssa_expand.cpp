@@ -1,6 +1,4 @@
 // Blocks of the kernel and of everything it calls, every call a copy of its own.
-
-#include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/ssa_builder.h"
 
 namespace vg::ptx::gen {
@@ -78,14 +76,16 @@ uint32_t SsaBuilder::expand(Instance& instance, uint32_t after) {
         break;
       case Op::Brx: {
         const Operand& table = operandAt(1);
-        if (i.guard >= 0 || table.symbolKind != SymbolKind::BranchTable)
-          unsupportedConstruct(i.line, "guarded brx.idx");
-        raw_[current].terminator = Block::Switch;
-        raw_[current].condition = instance.firstVariable + operandAt(0).reg;
-        raw_[current].line = i.line;
+        if (table.symbolKind != SymbolKind::BranchTable)
+          unsupportedConstruct(i.line, "brx.idx by something that is not a table");
+        const uint32_t chooses = i.guard >= 0 ? newBlock() : current;
+        current = i.guard >= 0 ? branch(instance, i, current, chooses, open) : current;
+        raw_[chooses].terminator = Block::Switch;
+        raw_[chooses].condition = instance.firstVariable + operandAt(0).reg;
+        raw_[chooses].line = i.line;
         for (uint32_t label : f.branchTables[table.symbol].labels)
-          raw_[current].successors.push_back(blockAt[f.labels[label].instruction]);
-        open = false;
+          raw_[chooses].successors.push_back(blockAt[f.labels[label].instruction]);
+        open = i.guard >= 0;
         break;
       }
       case Op::Call:
@@ -203,9 +203,8 @@ void SsaBuilder::layOutBlocks(uint32_t first) {
   // The entry gets a block of its own without predecessors.
   const uint32_t start = newBlock();
   jump(start, first);
-  std::vector<std::vector<uint32_t>> successors(raw_.size());
-  for (uint32_t b = 0; b < raw_.size(); ++b) successors[b] = raw_[b].successors;
-  const std::vector<uint32_t> order = orderBlocks(successors, start);
+  untangleLoops(start);
+  const std::vector<uint32_t> order = orderBlocks(ways(), start);
   std::vector<uint32_t> position(raw_.size(), kNone);
   for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
   program_.blocks.resize(order.size());

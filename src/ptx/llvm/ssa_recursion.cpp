@@ -1,7 +1,6 @@
 // Functions that call themselves, or each other in a circle. Each of them is in the kernel once for every call from
-// outside, and all are parts of one loop: a dispatcher goes to a state, which is the start of a function, the place
-// behind a call, or the head of a loop that has such calls in it. Lanes may be in different states; a pass of the loop
-// brings each on to its next call or return.
+// outside, and all are parts of one loop: a dispatcher goes to a state, which is the start of a function or the place
+// behind a call. Lanes may be in different states; a pass of the loop brings each on to its next call or return.
 //
 // Before a call a lane puts what its function still needs on its own stack (alloca), and says where to go on in
 // `resume` and where that memory is in `kept`; both are among what the callee keeps before it calls again. Local
@@ -10,7 +9,6 @@
 #include <algorithm>
 
 #include "ptx/async_form.h"
-#include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/ssa_builder.h"
 #include "ptx/matrix_form.h"
 
@@ -210,7 +208,6 @@ void SsaBuilder::finish(Recursion& region, uint32_t leave) {
   raw_[region.dispatch].terminator = Block::Switch;
   raw_[region.dispatch].condition = region.state;
   raw_[region.dispatch].successors = region.states;
-  makeReducible(region);
 }
 
 // Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
@@ -280,22 +277,6 @@ void SsaBuilder::keepAndRestore(Recursion& region, const RecursiveCall& call, co
   make(restore, Op::Stackrestore, Type::U64, {inVariable(top)}, line);
   std::vector<Item>& back = raw_[call.back].items;
   back.insert(back.begin(), restore.begin(), restore.end());
-}
-
-// A loop of a function that has a call in it is entered in its middle from the dispatcher: its head becomes a state.
-void SsaBuilder::makeReducible(Recursion& region) {
-  for (;;) {
-    std::vector<std::vector<uint32_t>> successors(raw_.size());
-    for (size_t b = region.firstBlock; b < raw_.size(); ++b) successors[b] = raw_[b].successors;
-    const uint32_t head = entryBesides(successors, region.dispatch);
-    if (head == kNone) return;
-    const uint32_t stub = newBlock();
-    for (size_t b = region.firstBlock; b < stub; ++b)
-      if (b != region.dispatch) std::ranges::replace(raw_[b].successors, head, stub);
-    make(raw_[stub].items, Op::Mov, Type::U32, {inVariable(region.state), number(newState(region, head))}, 0);
-    jump(stub, region.dispatch);
-    raw_[region.dispatch].successors = region.states;
-  }
 }
 
 }  // namespace vg::ptx::gen

@@ -97,6 +97,21 @@ inline void branches(Builder& m) {
               "and.b32 n, a, 1; setp.eq.u32 p, n, 0; and.b32 k, b, 7; @p bra M; L: mad.lo.u32 x, x, 3, 1; M: "
               "mad.lo.u32 x, x, 5, 2; add.u32 y, y, 1; sub.u32 k, k, 1; setp.ge.s32 q, k, 0; @q bra L;");
   controlCase(
+      m, "loop with two entries, by warp",
+      "and.b32 n, lane, 32; setp.eq.u32 p, n, 0; mov.b32 k, 6; @p bra M; L: mad.lo.u32 x, x, 3, a; M: mad.lo.u32 "
+      "x, x, 5, b; add.u32 y, y, 1; sub.u32 k, k, 1; setp.ge.s32 q, k, 0; @q bra L;");
+  controlCase(
+      m, "loop with three entries",
+      "T: .branchtargets A, B, C; and.b32 n, a, 3; min.u32 n, n, 2; and.b32 k, b, 15; brx.idx n, T; A: mad.lo.u32 "
+      "x, x, 3, 1; B: mad.lo.u32 x, x, 5, 2; and.b32 t, x, 4; setp.eq.u32 p, t, 0; @p bra J; C: mad.lo.u32 x, x, "
+      "7, 3; add.u32 y, y, 1; sub.u32 k, k, 1; setp.ge.s32 q, k, 0; @q bra A; J: xor.b32 y, y, k;");
+  controlCase(
+      m, "loop with two entries in such a loop",
+      "and.b32 n, a, 1; setp.eq.u32 p, n, 0; and.b32 k, b, 7; @p bra M; L: mad.lo.u32 x, x, 3, 1; and.b32 w, x, 3; "
+      "and.b32 t, x, 16; setp.eq.u32 r, t, 0; @r bra O; N: mad.lo.u32 x, x, 11, w; O: mad.lo.u32 x, x, 13, 5; "
+      "sub.u32 w, w, 1; setp.ge.s32 q, w, 0; @q bra N; M: mad.lo.u32 x, x, 5, 2; add.u32 y, y, 1; sub.u32 k, k, 1; "
+      "setp.ge.s32 q, k, 0; @q bra L; add.u32 y, y, x;");
+  controlCase(
       m, "loop that lanes return from",
       "and.b32 k, a, 15; L: mad.lo.u32 x, x, 17, k; st.global.u32 [pout], x; setp.eq.u32 p, k, 0; @p ret; sub.u32 "
       "k, k, 1; bra L;");
