@@ -34,11 +34,21 @@ struct DeviceRuntimeCaller::NodeUpdate {
   };
 };
 
+bool DeviceRuntimeCaller::load(uint64_t address, void* to, size_t bytes) const {
+  std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
+  return true;
+}
+
 Error DeviceRuntimeCaller::launchGraph(uint64_t exec, uint64_t stream) {
   const uint64_t mode = stream >> kModeShift;
   const bool known = mode >= 1 && mode <= 3 && stream == mode << kModeShift;
   const Critical guard(*this);
-  if (known && graph()) return errorOf(graph()->launch(exec, static_cast<GraphRun::Launch>(mode)));
+  if (known && graph()) {
+    HostCall rest{};
+    const CUresult result = graph()->launch(exec, static_cast<GraphRun::Launch>(mode), rest);
+    if (rest.function) later(rest);
+    return errorOf(result);
+  }
   VG_LOG(Info, "kernel %s launches a graph %s", kernelName(),
          graph() ? "into a stream that is none of graphs" : "and runs in none");
   return Error::InvalidValue;
@@ -53,7 +63,7 @@ Error DeviceRuntimeCaller::setNodeParameter(uint64_t node, uint64_t offset, uint
   std::byte some[256];
   for (uint64_t done = 0, part = 0; done < bytes; done += part) {
     part = std::min<uint64_t>(sizeof some, bytes - done);
-    std::memcpy(some, reinterpret_cast<const void*>(from + done), part);
+    if (!load(from + done, some, part)) return Error::InvalidValue;
     const Critical guard(*this);
     const CUresult result = UpdatableNode::setParameter(node, offset + done, some, part);
     if (result != CUDA_SUCCESS) return errorOf(result);
@@ -90,7 +100,7 @@ Error DeviceRuntimeCaller::updateNodes(uint64_t updates, uint64_t count) {
   static_assert(sizeof(NodeUpdate) == 40);
   for (uint64_t i = 0; i < count; ++i) {
     NodeUpdate update;
-    std::memcpy(&update, reinterpret_cast<const void*>(updates + i * sizeof update), sizeof update);
+    if (!load(updates + i * sizeof update, &update, sizeof update)) return Error::InvalidValue;
     if (const Error error = updateNode(update); error != Error::Success) return error;
   }
   return Error::Success;

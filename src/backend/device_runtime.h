@@ -47,6 +47,10 @@ class DeviceRuntimeCaller {
   virtual RuntimeError release(uint64_t memory) = 0;
   // The graph that the kernel is a node of; null outside of graphs.
   virtual GraphRun* graph() const { return nullptr; }
+  // Makes a call that may wait for other work, now or soon.
+  virtual void later(const HostCall& call) { call.function(call.data); }
+  // Reads memory that the kernel named. False, with nothing read, where the host cannot.
+  virtual bool load(uint64_t address, void* to, size_t bytes) const;
   // Whether a copy or a fill may be queued.
   virtual bool reachable(const Command&) const { return true; }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "backend/command.h"
+
 namespace vg::backend {
 
 // The graph of a kernel node while it is launched. Lives at least until everything is over that the launch began.
@@ -15,8 +17,9 @@ struct GraphRun {
   // The executable graph's handle; 0 for one that only the host launches.
   virtual uint64_t exec() const noexcept = 0;
   // Launches an executable graph for the calling kernel, which runs in this one. `exec` may be any number. May be
-  // called on the stack of a kernel; waits for nobody but short locks.
-  virtual CUresult launch(uint64_t exec, Launch how) noexcept = 0;
+  // called on the stack of a kernel; waits for nobody but short locks. What is left to do is `rest`, unless that has no
+  // function: it may wait for room behind other work, so it is not for who answers kernels that run.
+  virtual CUresult launch(uint64_t exec, Launch how, HostCall& rest) noexcept = 0;
 
  protected:
   ~GraphRun() = default;

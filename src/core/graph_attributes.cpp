@@ -52,8 +52,6 @@ CUresult setUpdatable(KernelNode& node, int on) {
   if (on != 0 && on != 1) return fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
   if (!on && node.updatable) return fail(CUDA_ERROR_INVALID_VALUE, "a node that kernels may change stays so");
   if (!on || node.updatable) return CUDA_SUCCESS;
-  if (node.context.context->device().backend().traits().nativeCode)
-    return unsupported("kernel nodes that kernels change, on real GPUs");
   node.updatable = backend::UpdatableNode::make();
   return CUDA_SUCCESS;
 }

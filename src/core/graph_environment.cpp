@@ -1,7 +1,9 @@
 #include "core/graph_environment.h"
 
 #include <iterator>
+#include <mutex>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 #include "base/log.h"
@@ -15,6 +17,16 @@ namespace {
 constexpr unsigned kMostFired = 120;
 constexpr size_t kMostTails = 255;
 
+constinit std::mutex launches;
+using Guard = std::lock_guard<std::mutex>;
+
+// What kernels launch, by handle; who takes a plan out keeps it until then. Never destroyed: kernels may run while the
+// process exits.
+std::unordered_map<uint64_t, GraphPlan*>& launchable() {
+  static auto* const all = new std::unordered_map<uint64_t, GraphPlan*>;
+  return *all;
+}
+
 }  // namespace
 
 void Environment::open() {
@@ -22,17 +34,28 @@ void Environment::open() {
   fired_ = 0;
 }
 
-CUresult Environment::fire(GraphPlan& plan) {
+CUresult Environment::fire(GraphPlan& plan, backend::HostCall& rest) {
   if (fired_ >= kMostFired) return fail(CUDA_ERROR_INVALID_VALUE, "%u graphs were launched to fire and forget", fired_);
-  VG_CHECK(plan.environment().reserve(false));
+  GraphEnvironment& environment = plan.environment();
+  VG_CHECK(environment.reserve(false));
   ++fired_;
   ++open_;
-  plan.runFromKernel(*this, {});
+  environment.firedInto_ = this;
+  rest.data = &plan;
+  rest.function = [](void* data) {
+    auto& begun = *static_cast<GraphPlan*>(data);
+    const graphs::Lock lock;
+    begun.runFromKernel(*begun.environment().firedInto_, {});
+  };
   return CUDA_SUCCESS;
 }
 
 void Environment::finishOne() {
-  if (!--open_) complete();
+  {
+    const Guard guard(launches);
+    if (--open_) return;
+  }
+  complete();
 }
 
 GraphEnvironment::Launched::Launched() : timeline_(Timeline::create()), queued_(timeline_->value()), over_(queued_) {}
@@ -41,27 +64,38 @@ void GraphEnvironment::Launched::complete() { timeline_->advance(++over_); }
 
 GraphEnvironment::~GraphEnvironment() = default;
 
-CUresult GraphEnvironment::launch(uint64_t exec, Launch how) noexcept {
+void GraphEnvironment::setLaunchable(uint64_t exec, GraphPlan* plan) {
+  const Guard guard(launches);
+  if (plan)
+    launchable()[exec] = plan;
+  else
+    launchable().erase(exec);
+}
+
+CUresult GraphEnvironment::launch(uint64_t exec, Launch how, backend::HostCall& rest) noexcept {
   try {
-    const graphs::Lock lock;
-    return launchLocked(exec, how);
+    const Guard guard(launches);
+    return launchLocked(exec, how, rest);
   } catch (const std::bad_alloc&) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
 }
 
-CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how) {
+CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how, backend::HostCall& rest) {
   if (!running_) return fail(CUDA_ERROR_INVALID_VALUE, "the launching graph is over");
-  VG_TRY(GraphExec & found, graph_execs::find(reinterpret_cast<CUgraphExec>(exec)));
-  VG_TRY(GraphPlan & plan, found.uploaded());
+  const auto found = launchable().find(exec);
+  if (found == launchable().end())
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no graph that was uploaded for device launch",
+                static_cast<unsigned long long>(exec));
+  GraphPlan& plan = *found->second;
   if (!plan.sameDevice(plan_)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph is one of another device");
   switch (how) {
     case Launch::TailLaunch:
       return queueTail(plan);
     case Launch::FireAndForget:
-      return fire(plan);
+      return fire(plan, rest);
     case Launch::FireAndForgetAsSibling:
-      return parent_->fire(plan);
+      return parent_->fire(plan, rest);
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -69,9 +103,10 @@ CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how) {
 CUresult GraphEnvironment::queueTail(GraphPlan& plan) {
   if (tails_.size() >= kMostTails)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu tail launches are pending", tails_.size());
-  VG_CHECK(plan.environment().reserve(&plan == &plan_));
   tails_.push_back(&plan);
-  return CUDA_SUCCESS;
+  const CUresult result = plan.environment().reserve(&plan == &plan_);
+  if (result != CUDA_SUCCESS) tails_.pop_back();
+  return result;
 }
 
 CUresult GraphEnvironment::reserve(bool again) {
@@ -82,6 +117,7 @@ CUresult GraphEnvironment::reserve(bool again) {
 }
 
 bool GraphEnvironment::begin(Environment& parent, std::deque<GraphPlan*> later) {
+  const Guard guard(launches);
   reserved_ = false;
   if (running_) return false;
   open();
@@ -93,7 +129,8 @@ bool GraphEnvironment::begin(Environment& parent, std::deque<GraphPlan*> later) 
 
 // CUDA does not say what a launch by the host is beside one by a kernel. Here it takes part in that.
 void GraphEnvironment::beginFromHost() {
-  fromHost_.begin();
+  const Guard guard(launches);
+  fromHost_.open();
   joined_ = running_;
   if (joined_) return addOne();
   open();
@@ -119,10 +156,14 @@ void GraphEnvironment::follow(Environment& parent, std::deque<GraphPlan*> later)
 void GraphEnvironment::complete() {
   const bool fromKernel = fromKernel_;
   GraphPlan& plan = plan_;
-  std::deque<GraphPlan*> next = std::exchange(tails_, {});
-  next.insert(next.end(), later_.begin(), later_.end());
-  later_.clear();
-  running_ = false;
+  std::deque<GraphPlan*> next;
+  {
+    const Guard guard(launches);
+    next = std::exchange(tails_, {});
+    next.insert(next.end(), later_.begin(), later_.end());
+    later_.clear();
+    running_ = false;
+  }
   follow(*parent_, std::move(next));
   if (fromKernel) plan.drop();
 }

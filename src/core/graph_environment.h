@@ -8,7 +8,8 @@
 // A plan has one GraphEnvironment when the host has made it launchable from kernels, or when kernels in it launch
 // graphs. It is in use once at a time, since launches of a graph follow each other.
 //
-// All functions require graphs::Lock unless said otherwise.
+// All functions require graphs::Lock, but for those of kernels. What these look at and change is guarded by a lock of
+// its own, that of launches, which is held for moments and never while anything is queued.
 #pragma once
 
 #include <cuda.h>
@@ -27,8 +28,6 @@ class GraphPlan;
 class Environment {
  public:
   Environment(const Environment&) = delete;
-  // Launches a graph that is part of this environment from now on. CUDA_ERROR_INVALID_VALUE when too many were.
-  CUresult fire(GraphPlan& plan);
   // Something that it waits for is complete.
   void finishOne();
 
@@ -36,11 +35,16 @@ class Environment {
   Environment() = default;
   ~Environment() = default;
   virtual void complete() = 0;
+  // These require the lock of launches.
   void open();
   void addOne() { ++open_; }
+  // Launches a graph that is part of this environment from now on; `rest` begins it. CUDA_ERROR_INVALID_VALUE when too
+  // many were.
+  CUresult fire(GraphPlan& plan, backend::HostCall& rest);
 
  private:
-  unsigned open_ = 0, fired_ = 0;
+  friend class GraphEnvironment;
+  unsigned open_ = 0, fired_ = 0;  // guarded by the lock of launches
 };
 
 class GraphEnvironment final : public Environment, public backend::GraphRun {
@@ -49,9 +53,11 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
   GraphEnvironment(GraphPlan& plan, uint64_t exec) : plan_(plan), exec_(exec) {}
   ~GraphEnvironment();
 
-  // For kernels; takes the lock.
+  // For kernels.
   uint64_t exec() const noexcept override { return exec_; }
-  CUresult launch(uint64_t exec, Launch how) noexcept override;
+  CUresult launch(uint64_t exec, Launch how, backend::HostCall& rest) noexcept override;
+  // From now on kernels launch this plan by the handle; null: none.
+  static void setLaunchable(uint64_t exec, GraphPlan* plan);
 
   // A launch from the host: what its stream waits for before it goes on, when it is queued; taken back when that fails.
   Point queueFromHost() { return fromHost_.queue(); }
@@ -61,15 +67,13 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
   void finishFromHost();
 
   // Begins a run inside `parent`; when it is complete the graphs of `later` follow. Its own nodes are complete with
-  // finishOne(). False while it runs already. Requires: reserve() succeeded.
+  // finishOne(). False while it runs already. Requires: a kernel has launched it.
   bool begin(Environment& parent, std::deque<GraphPlan*> later);
   // What comes after a run inside `parent` that is complete.
   static void follow(Environment& parent, std::deque<GraphPlan*> later);
-  // Keeps the plan for one run from a kernel. CUDA_ERROR_INVALID_VALUE while it runs, or is to run, already; a run may
-  // put itself behind its own end (`again`).
-  CUresult reserve(bool again);
 
  private:
+  friend class Environment;
   // Of a launch from the host.
   class Launched final : public Environment {
    public:
@@ -77,7 +81,7 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
     ~Launched();
     Point queue() { return {timeline_, ++queued_}; }
     void cancel() { --queued_; }
-    void begin() { open(); }
+    using Environment::open;
 
    private:
     void complete() override;
@@ -85,14 +89,19 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
     uint64_t queued_, over_;
   };
 
-  CUresult launchLocked(uint64_t exec, Launch how);
+  // These require the lock of launches.
+  CUresult launchLocked(uint64_t exec, Launch how, backend::HostCall& rest);
   CUresult queueTail(GraphPlan& plan);
+  // Keeps the plan for one run from a kernel. CUDA_ERROR_INVALID_VALUE while it runs, or is to run, already; a run may
+  // put itself behind its own end (`again`).
+  CUresult reserve(bool again);
   void complete() override;
 
   GraphPlan& plan_;
   const uint64_t exec_;
   Launched fromHost_;
-  Environment* parent_ = nullptr;
+  // Guarded by the lock of launches.
+  Environment *parent_ = nullptr, *firedInto_ = nullptr;
   bool running_ = false, reserved_ = false;  // reserved: a kernel has launched it, and it has not begun yet
   bool fromKernel_ = false;                  // the present run was launched by one
   bool joined_ = false;                      // the host has launched it meanwhile

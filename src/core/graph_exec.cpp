@@ -28,7 +28,10 @@ bool GraphExec::canDisable(const GraphNode& node) {
 
 GraphExec::~GraphExec() {
   discardPlan();
-  if (uploaded_) uploaded_->drop();
+  if (uploaded_) {
+    GraphEnvironment::setLaunchable(name(), nullptr);
+    uploaded_->drop();
+  }
   for (const auto& [id, node] : nodes_)
     if (const auto* kernel = node->as<KernelNode>(); kernel && kernel->updatable) kernel->updatable->end();
   graphs::destroy(image_);
@@ -79,10 +82,7 @@ GraphNode* findNode(const Graph& graph, uint64_t id) {
 }  // namespace
 
 Result<GraphPlan*> GraphExec::makePlan(GraphNode** culprit) {
-  // Kernels of real GPUs launch none yet.
-  const bool launchable = forKernels() && !context_.context->device().backend().traits().nativeCode;
-  const uint64_t name = launchable ? reinterpret_cast<uint64_t>(handle()) : 0;
-  return GraphPlan::make(image_, *context_.context, disabled_, name, culprit);
+  return GraphPlan::make(image_, *context_.context, disabled_, forKernels() ? name() : 0, culprit);
 }
 
 CUresult GraphExec::prepare(const Graph& original, GraphNode** culprit) {
@@ -188,9 +188,10 @@ CUresult GraphExec::renewPlan(bool* stale) {
 
 void GraphExec::keepForKernels() {
   if (!forKernels() || uploaded_ == plan_) return;
+  plan_->reference();
+  GraphEnvironment::setLaunchable(name(), plan_);
   if (uploaded_) uploaded_->drop();
   uploaded_ = plan_;
-  uploaded_->reference();
 }
 
 CUresult GraphExec::upload(Stream& stream) {
@@ -199,12 +200,6 @@ CUresult GraphExec::upload(Stream& stream) {
   if (const CUresult bad = renewPlan(&stale)) return stale ? CUDA_SUCCESS : bad;  // launching says so
   keepForKernels();
   return plan_->upload(stream);
-}
-
-Result<GraphPlan&> GraphExec::uploaded() const {
-  if (uploaded_) return *uploaded_;
-  return fail(CUDA_ERROR_INVALID_VALUE, "the graph was %s",
-              forKernels() ? "not uploaded" : "not made for device launch");
 }
 
 CUresult GraphExec::launch(Stream& stream) {

@@ -34,8 +34,6 @@ class GraphExec {
   CUresult launch(Stream& stream);
   // Makes kernels find the graph as it is now, in the stream's order.
   CUresult upload(Stream& stream);
-  // What a kernel launches. CUDA_ERROR_INVALID_VALUE for a graph that was not made for it, or not uploaded yet.
-  Result<GraphPlan&> uploaded() const;
 
   // CUDA_ERROR_INVALID_VALUE for a node that is not in it.
   Result<GraphNode&> find(const GraphNode& original);
@@ -52,6 +50,7 @@ class GraphExec {
 
  private:
   static CUresult failLater(Stream& stream);
+  uint64_t name() { return reinterpret_cast<uint64_t>(handle()); }  // for kernels
   bool forKernels() const { return flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH; }
   Result<GraphPlan*> makePlan(GraphNode** culprit);
   // Makes a plan unless there is one. `*stale`: memory is gone that the last one named.

@@ -20,7 +20,6 @@ struct Row {
 const std::array kRows = {
 #define VG_DEVICE_CALL(name, bits, ...) Row{#name, bits, {__VA_ARGS__}},
 #include "ptx/device_runtime.inc"
-#include "ptx/device_runtime_graphs.inc"
 #undef VG_DEVICE_CALL
 };
 
@@ -132,8 +131,7 @@ std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts) {
 }
 
 std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts) {
-  Found found = allNamed(texts);
-  std::erase_if(found, [](const auto& one) { return concernsGraphs(callOf(*one.second)); });
+  const Found found = allNamed(texts);
   if (found.empty()) return texts;
   std::string text = ".version 6.4\n.target sm_75\n.address_size 64\n";
   for (const auto& [name, row] : found) text += headOf(name, *row) + "{\n  trap;\n  ret;\n}\n";

@@ -17,14 +17,11 @@ namespace vg::ptx {
 enum class DeviceCall : uint32_t {
 #define VG_DEVICE_CALL(name, ...) name,
 #include "ptx/device_runtime.inc"
-#include "ptx/device_runtime_graphs.inc"
 #undef VG_DEVICE_CALL
 };
 
 // The function that a program means by a symbol. Nothing for other symbols.
 std::optional<DeviceCall> deviceCallNamed(std::string_view symbol);
-// Whether it is one of device_runtime_graphs.inc.
-inline bool concernsGraphs(DeviceCall call) { return call >= DeviceCall::GraphLaunch; }
 
 // The system call: .func (.b64 result) name (.b32 function, .b64 arguments).
 inline constexpr char kDeviceRuntimeCall[] = "verdigris_device_runtime";
@@ -32,8 +29,8 @@ inline constexpr char kDeviceRuntimeCall[] = "verdigris_device_runtime";
 // The texts of a program with one more, of what they name of the device runtime. The vendor's own, which newer devices
 // find among them, goes: it is made for a driver that knows it.
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts);
-// The same for what becomes native code, without functions that concern graphs: they are there by name only, for a
-// linker, and stop whoever calls them. Whoever places the code puts others in their place.
+// The same for what becomes native code: the functions are there by name only, for a linker, and stop whoever calls
+// them. Whoever places the code puts others in their place.
 std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts);
 
 }  // namespace vg::ptx

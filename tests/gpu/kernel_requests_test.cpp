@@ -9,9 +9,11 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/graph_run.h"
 #include "backend/nvidia/gpu_kernel.h"
 #include "backend/nvidia/kernel_services.h"
 #include "backend/queue.h"
+#include "backend/updatable_node.h"
 #include "base/spin.h"
 #include "gpu/fake_gpu.h"
 
@@ -127,6 +129,7 @@ struct Requests : ::testing::Test {
       return 0;
     }
     std::memcpy(&grid, running.bank0 + 0x30, sizeof grid);
+    std::memcpy(&graphExec, running.bank0 + 0x190, sizeof graphExec);
     asParent(running.parameter<uint32_t>(0));
     return 0;
   }
@@ -136,8 +139,11 @@ struct Requests : ::testing::Test {
   struct Record : backend::LaunchRecord {
     uint32_t value;
   };
-  void launch(GpuKernel* kernel, uint32_t value, uint64_t number) {
+  void launch(GpuKernel* kernel, uint32_t value, uint64_t number, backend::GraphRun* graph = nullptr,
+              backend::UpdatableNode* node = nullptr) {
     auto record = std::make_unique<Record>();
+    record->graph = graph;
+    record->node = node;
     record->kernel = kernel;
     record->value = value;
     record->parameters = reinterpret_cast<const std::byte*>(&record->value);
@@ -146,12 +152,12 @@ struct Requests : ::testing::Test {
     const backend::Command command = backend::LaunchCommand{record.release(), &sink};
     ASSERT_EQ(queue->submit(&command, 1, {timeline, zero + number}), CUDA_SUCCESS);
   }
-  void runParent() {
-    launch(parent, 0, 1);
+  void runParent(backend::GraphRun* graph = nullptr) {
+    launch(parent, 0, 1, graph);
     ASSERT_TRUE(timeline->waitFor(zero + 1, 20'000'000'000));
   }
 
-  uint64_t asked = 0, grid = 0, block = 0;
+  uint64_t asked = 0, grid = 0, block = 0, graphExec = 0;
   std::function<void(uint32_t)> asParent;
   std::vector<uint32_t> ran;
   FakeGpu fake{[this] {
@@ -294,6 +300,135 @@ TEST_F(Requests, CopiesOfMemoryThatTheDeviceDoesNotKnowAreFaults) {
   runParent();
   EXPECT_EQ(sink.seen, CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_STREQ(pageable, "untouched");
+}
+
+// --- Graphs
+// ------------------------------------------------------------------------------------------------------------
+
+struct Graph final : backend::GraphRun {
+  uint64_t exec() const noexcept override { return 0xABC0; }
+  CUresult launch(uint64_t exec, Launch how, backend::HostCall& rest) noexcept override {
+    launched.emplace_back(exec, how);
+    if (exec == 1) return CUDA_ERROR_INVALID_VALUE;
+    rest = {[](void* data) { static_cast<Graph*>(data)->begin(); }, this};
+    return CUDA_SUCCESS;
+  }
+  std::function<void()> begin = [] {};
+  std::vector<std::pair<uint64_t, Launch>> launched;
+};
+
+constexpr uint64_t kTailGraph = uint64_t{1} << 56, kFire = uint64_t{2} << 56, kSibling = uint64_t{3} << 56;
+
+TEST_F(Requests, GraphsAreLaunchedByTheGraphOfTheKernel) {
+  Graph graph;
+  std::atomic<int> begun{0};
+  graph.begin = [&] { ++begun; };
+  asParent = [this](uint32_t) {
+    EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{7}, kTailGraph), 0u);
+    EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{8}, kFire), 0u);
+    EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{9}, kSibling), 0u);
+    EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{1}, kFire), 1u);
+    EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{2}, uint64_t{0}), 1u);
+  };
+  runParent(&graph);
+  using Launch = backend::GraphRun::Launch;
+  EXPECT_EQ(graph.launched, (std::vector<std::pair<uint64_t, Launch>>{{7, Launch::TailLaunch},
+                                                                      {8, Launch::FireAndForget},
+                                                                      {9, Launch::FireAndForgetAsSibling},
+                                                                      {1, Launch::FireAndForget}}));
+  EXPECT_EQ(graphExec, graph.exec());
+  EXPECT_TRUE(spinUntil([&] { return begun.load() == 3; }, 10'000'000'000));
+}
+
+TEST_F(Requests, KernelsOutsideOfGraphsLaunchNone) {
+  asParent = [this](uint32_t) { EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{7}, kFire), 1u); };
+  runParent();
+  EXPECT_EQ(graphExec, 0u);
+}
+
+// What begins a graph may wait for room, and then for kernels that wait for answers.
+TEST_F(Requests, WhoAnswersDoesNotBeginGraphs) {
+  Graph graph;
+  std::atomic<int> answered{0}, begun{0};
+  graph.begin = [&] {
+    EXPECT_TRUE(spinUntil([&] { return answered.load() == 3; }, 10'000'000'000));
+    ++begun;
+  };
+  asParent = [&](uint32_t) {
+    for (uint64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(ask(DeviceCall::GraphLaunch, 7 + i, kFire), 0u);
+      ++answered;
+    }
+  };
+  runParent(&graph);
+  EXPECT_TRUE(spinUntil([&] { return begun.load() == 3; }, 10'000'000'000));
+}
+
+struct Nodes : Requests {
+  Nodes() {
+    record.kernel = child;
+    record.parameters = reinterpret_cast<const std::byte*>(&record.value);
+    record.value = 5;
+    node->set(1, record, true);
+  }
+  ~Nodes() { node->end(); }
+  uint64_t* pointed() { return parent->requests()->ring()[asked % kRequestPlaces].pointed; }
+  uint64_t setParameter(uint64_t offset, uint64_t bytes, uint64_t value) {
+    *pointed() = value;
+    return ask(DeviceCall::GraphKernelNodeSetParam, node->handle(), offset, uint64_t{12345}, bytes);
+  }
+  struct Update {
+    uint64_t node;
+    uint32_t field, pad;
+    uint64_t words[3];
+  };
+  uint64_t apply(const Update& update) {
+    std::memcpy(pointed(), &update, sizeof update);
+    return ask(DeviceCall::GraphKernelNodeUpdatesApply, uint64_t{12345}, uint64_t{1});
+  }
+  // The parent does this, then the node is launched.
+  std::vector<uint32_t> ranAfter(const std::function<void()>& change) {
+    asParent = [&](uint32_t) { change(); };
+    ran.clear();
+    launch(parent, 0, ++launches);
+    launch(child, 99, ++launches, nullptr, node.get());
+    EXPECT_TRUE(timeline->waitFor(zero + launches, 20'000'000'000));
+    return ran;
+  }
+
+  Record record;
+  uint64_t launches = 0;
+  const std::shared_ptr<backend::UpdatableNode> node = backend::UpdatableNode::make();
+};
+
+TEST_F(Nodes, AreWhatKernelsBeforeThemHaveMadeOfThem) {
+  EXPECT_EQ(ranAfter([] {}), (std::vector<uint32_t>{5}));
+  EXPECT_EQ(ranAfter([&] { EXPECT_EQ(setParameter(0, 4, 77), 0u); }), (std::vector<uint32_t>{77}));
+  EXPECT_EQ(ranAfter([&] { EXPECT_EQ(setParameter(1, 1, 1), 0u); }), (std::vector<uint32_t>{77 + 256}));
+  EXPECT_TRUE(ranAfter([&] {
+                EXPECT_EQ(ask(DeviceCall::GraphKernelNodeSetEnabled, node->handle(), uint32_t{0}), 0u);
+              }).empty());
+  EXPECT_EQ(ranAfter([&] {
+              EXPECT_EQ(apply({node->handle(), 3, 0, {1}}), 0u);
+              EXPECT_EQ(ask(DeviceCall::GraphKernelNodeSetGridDim, node->handle(), Dim3{3, 1, 1}), 0u);
+            }),
+            (std::vector<uint32_t>{77 + 256}));
+  EXPECT_EQ(node->now(nullptr).value()->shape.grid[0], 3u);
+  EXPECT_TRUE(ranAfter([&] { EXPECT_EQ(apply({node->handle(), 3, 0, {0}}), 0u); }).empty());
+  EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Nodes, ReadNothingOfTheHostForKernels) {
+  EXPECT_EQ(ranAfter([&] {
+              EXPECT_EQ(setParameter(0, 8, 1), 1u);                                     // not its size
+              EXPECT_EQ(setParameter(0, 1000, 1), 1u);                                  // more than a request holds
+              EXPECT_EQ(apply({node->handle(), 2, 0, {uint64_t(&record), 0, 4}}), 1u);  // an address of its own
+              EXPECT_EQ(apply({node->handle(), 4, 0, {}}), 1u);                         // no such field
+              EXPECT_EQ(apply({node->handle() + 8, 3, 0, {}}), 1u);
+              std::memset(pointed(), 0, sizeof(uint64_t) * kPointedWords);
+              EXPECT_EQ(ask(DeviceCall::GraphKernelNodeUpdatesApply, uint64_t{0}, uint64_t{100}), 1u);
+            }),
+            (std::vector<uint32_t>{5}));
 }
 
 TEST_F(Requests, BoxesThatFitNoMemoryAreFaultsToo) {

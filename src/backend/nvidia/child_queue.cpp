@@ -84,6 +84,11 @@ bool ChildSender::next(Entry& entry) {
 void ChildSender::run() {
   const Executor::Blocking blocking(executor_);
   for (Entry entry; next(entry); entry = {}) {
+    if (!entry.queue) {
+      const auto& call = std::get<HostCall>(entry.command);
+      if (!executor_.closing()) call.function(call.data);
+      continue;
+    }
     CUresult error = executor_.closing() ? CUDA_SUCCESS : prepare(entry.command);
     if (error == CUDA_SUCCESS) error = entry.queue->submit(&entry.command, 1, entry.done);
     if (error == CUDA_SUCCESS) continue;

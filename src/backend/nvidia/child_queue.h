@@ -23,11 +23,13 @@ class ChildSender final : private Executor::Task {
   explicit ChildSender(Executor& executor) : executor_(executor) {}
   // `disabledTpcs` as in Grid.
   std::unique_ptr<Queue> makeQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
+  // Makes a call that may wait for the GPU.
+  void call(const HostCall& call) { add({nullptr, call, {}}); }
 
  private:
   class ChildQueue;
   struct Entry {
-    std::shared_ptr<GpuQueue> queue;  // kept until the command is handed on
+    std::shared_ptr<GpuQueue> queue;  // kept until the command is handed on; null: a call that is made here
     Command command;
     Point done;
   };

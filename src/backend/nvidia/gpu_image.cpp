@@ -49,14 +49,14 @@ class GpuImage final : public Image {
 
  private:
   CUresult useDeviceRuntime(const ImageSource& source);
-  Result<KernelCode> codeOf(const cubin::Kernel& kernel, bool launches) const;
+  Result<KernelCode> codeOf(const cubin::Kernel& kernel, bool asks) const;
 
   GpuDevice& device_;
   const std::shared_ptr<const cubin::Cubin> cubin_;
   const std::string name_;
   const KernelLimits* const limits_;
   std::shared_ptr<KernelServices> services_;  // null: no kernel needs them
-  std::shared_ptr<KernelRequests> requests_;  // null: no kernel launches kernels
+  std::shared_ptr<KernelRequests> requests_;  // null: no kernel calls the device runtime
   NamedTextures textures_;
   PlacedCubin placed_;
   std::map<std::string, std::unique_ptr<GpuKernel>> kernels_;
@@ -66,13 +66,36 @@ class GpuImage final : public Image {
 // What the vendor's device runtime asks of its driver.
 constexpr std::string_view kVendorCall = "__cuda_syscall_cnp";
 
-// The function that a symbol means, of those that kernels of real GPUs can call.
-std::optional<ptx::DeviceCall> deviceCallOf(const cubin::Symbol& symbol) {
-  const auto call = ptx::deviceCallNamed(symbol.name);
-  return call && !ptx::concernsGraphs(*call) ? call : std::nullopt;
-}
+std::optional<ptx::DeviceCall> deviceCallOf(const cubin::Symbol& symbol) { return ptx::deviceCallNamed(symbol.name); }
 bool isDeviceCall(const cubin::Symbol& symbol) { return deviceCallOf(symbol).has_value(); }
+bool launchesKernels(const cubin::Symbol& symbol) {
+  const auto call = deviceCallOf(symbol);
+  return call == ptx::DeviceCall::LaunchDevice || call == ptx::DeviceCall::LaunchDeviceV2;
+}
+bool launchesGraphs(const cubin::Symbol& symbol) { return deviceCallOf(symbol) == ptx::DeviceCall::GraphLaunch; }
+bool updatesNodes(const cubin::Symbol& symbol) {
+  const auto call = deviceCallOf(symbol);
+  return call >= ptx::DeviceCall::GraphKernelNodeSetParam && call <= ptx::DeviceCall::GraphKernelNodeUpdatesApply;
+}
 bool isVendorCall(const cubin::Symbol& symbol) { return symbol.name.starts_with(kVendorCall); }
+
+// Which kernels come to call what of the device runtime.
+class DeviceCalls {
+ public:
+  explicit DeviceCalls(const cubin::Cubin& cubin)
+      : any_(cubin, isDeviceCall, isDeviceCall),
+        kernels_(cubin, launchesKernels, isDeviceCall),
+        graphs_(cubin, launchesGraphs, isDeviceCall),
+        nodes_(cubin, updatesNodes, isDeviceCall) {}
+  bool mayReach(const cubin::Kernel& kernel) const { return any_.mayReach(kernel); }
+  // Those that launch kernels are refused in graphs for device launch: only what is sure to.
+  Kernel::Calls of(const cubin::Kernel& kernel) const {
+    return {kernels_.names(kernel), graphs_.mayReach(kernel), nodes_.mayReach(kernel)};
+  }
+
+ private:
+  const cubin::Calls any_, kernels_, graphs_, nodes_;
+};
 
 // Whether code calls the device runtime by its name. A program has the vendor's in it as a rule, which calls itself.
 bool callsDeviceRuntime(const cubin::Cubin& cubin) {
@@ -97,14 +120,14 @@ CUresult GpuImage::load(const ImageSource& source) {
   if (!source.describeOnly && callsDeviceRuntime(*cubin_)) VG_CHECK(useDeviceRuntime(source));
   VG_CHECK(placed_.fill(external, source.describeOnly));
   if (!source.describeOnly) VG_CHECK(textures_.make());
-  std::optional<cubin::Calls> calls;
-  if (requests_) calls.emplace(*cubin_, isDeviceCall, isDeviceCall);
+  std::optional<DeviceCalls> calls;
+  if (requests_) calls.emplace(*cubin_);
   for (const cubin::Kernel& kernel : cubin_->kernels) {
-    const bool launches = calls && calls->mayReach(kernel);
-    VG_TRY(const KernelCode code, codeOf(kernel, launches));
+    const bool asks = calls && calls->mayReach(kernel);
+    VG_TRY(const KernelCode code, codeOf(kernel, asks));
     auto made = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
     if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
-    if (launches) made->setLaunchable(launchable_, requests_);
+    if (asks) made->setRequests(requests_, calls->of(kernel), launchable_);
     if (requests_) VG_CHECK(requests_->noteParameters(kernel.parameterBytes));
     launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);
@@ -126,11 +149,11 @@ CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
   return CUDA_SUCCESS;
 }
 
-Result<KernelCode> GpuImage::codeOf(const cubin::Kernel& kernel, bool launches) const {
+Result<KernelCode> GpuImage::codeOf(const cubin::Kernel& kernel, bool asks) const {
   KernelCode code;
   code.program = placed_.addressOf(kernel);
   code.registers = std::max(kernel.registers, services_ ? services_->registers() : 0);
-  if (launches) code.registers = std::max(code.registers, requests_->functions().registers);
+  if (asks) code.registers = std::max(code.registers, requests_->functions().registers);
   code.barriers = kernel.barriers;
   code.sharedBytes = kernel.reservedBytes + kernel.sharedBytes;
   code.parameterBase = kernel.parameterBase;

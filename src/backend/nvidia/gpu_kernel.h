@@ -45,12 +45,14 @@ class GpuKernel final : public Kernel {
 
   // Null: its module needs none.
   KernelServices* services() const { return services_; }
-  // Those that it may launch, which live as long. Without them it launches none.
-  void setLaunchable(const LaunchableKernels& kernels, std::shared_ptr<KernelRequests> requests) {
-    launchable_ = &kernels;
+  Calls calls() override { return calls_; }
+  // What it may ask, and the kernels that it may launch, which live as long. Without them it asks and launches nothing.
+  void setRequests(std::shared_ptr<KernelRequests> requests, Calls calls, const LaunchableKernels& kernels) {
     requests_ = std::move(requests);
+    calls_ = calls;
+    launchable_ = &kernels;
   }
-  // Null: it launches none.
+  // Null: it asks nothing.
   const std::shared_ptr<KernelRequests>& requests() const { return requests_; }
   // Null: none has this address.
   GpuKernel* launchable(uint64_t address) const;
@@ -76,6 +78,7 @@ class GpuKernel final : public Kernel {
   const bool samplersApart_;
   const LaunchableKernels* launchable_ = nullptr;
   std::shared_ptr<KernelRequests> requests_;
+  Calls calls_;
   std::vector<NamedTextures::Word> textures_;
   std::vector<Parameter> parameters_;
   const KernelFacts facts_;

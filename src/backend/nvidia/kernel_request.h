@@ -26,7 +26,7 @@ struct alignas(512) KernelRequest {
   uint32_t answerWords;           // of the following
   uint32_t answer[kAnswerWords];  // to be written where the first argument points
 
-  uint64_t pointed[kPointedWords];  // what the first argument points to, where the function reads that
+  uint64_t pointed[kPointedWords];  // what an argument points to, where the function reads that
 };
 static_assert(sizeof(KernelRequest) == 512 && offsetof(KernelRequest, answered) == 128);
 

@@ -33,6 +33,19 @@ uint64_t nextNumber() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+// Which argument points to memory that is read here; -1: none.
+int pointerOf(ptx::DeviceCall call) {
+  switch (call) {
+    case ptx::DeviceCall::Memcpy3DAsync:
+    case ptx::DeviceCall::GraphKernelNodeUpdatesApply:
+      return 0;
+    case ptx::DeviceCall::GraphKernelNodeSetParam:
+      return 2;
+    default:
+      return -1;
+  }
+}
+
 uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
 
 class Source final : public ChildGrids::Source {
@@ -94,6 +107,16 @@ class RequestCaller final : public DeviceRuntimeCaller {
     return number < kParameterBuffers && bytes <= sizeof(ParameterBuffer) ? all[number].bytes : nullptr;
   }
   uint64_t addressOf(const char* text) const override { return parent_.requests_->shown(text); }
+  GraphRun* graph() const override { return parent_.graph_; }
+  // Who answers waits for nobody.
+  void later(const HostCall& call) override { parent_.requests_->device().childSender().call(call); }
+  // The functions of the device have brought it along.
+  bool load(uint64_t address, void* to, size_t bytes) const override {
+    const uint64_t at = address - reinterpret_cast<uint64_t>(request_.pointed);
+    if (at > sizeof request_.pointed || bytes > sizeof request_.pointed - at) return false;
+    std::memcpy(to, reinterpret_cast<const std::byte*>(request_.pointed) + at, bytes);
+    return true;
+  }
   // The device's own malloc found nothing before it asked.
   uint64_t allocate(uint64_t) override { return 0; }
   RuntimeError release(uint64_t) override { return RuntimeError::NotSupported; }
@@ -109,12 +132,13 @@ class RequestCaller final : public DeviceRuntimeCaller {
 
 // --- ParentGrid ------------------------------------------------------------------------------------------------------
 
-ParentGrid::ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchShape& shape,
+ParentGrid::ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchRecord& record,
                        FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs)
     : number_(nextNumber()),
       requests_(std::move(requests)),
       kernel_(kernel),
-      shape_(shape),
+      shape_(record.shape),
+      graph_(record.graph),
       faults_(faults),
       disabledTpcs_(disabledTpcs) {
   requests_->add(*this);
@@ -219,9 +243,9 @@ void KernelRequests::answer(KernelRequest& place) {
   } else {
     uint64_t arguments[kArgumentWords];
     std::memcpy(arguments, request.arguments, sizeof arguments);
-    if (call == ptx::DeviceCall::Memcpy3DAsync) {
+    if (const int pointer = pointerOf(call); pointer >= 0) {
       std::memcpy(request.pointed, place.pointed, sizeof request.pointed);
-      arguments[0] = reinterpret_cast<uint64_t>(request.pointed);
+      arguments[pointer] = reinterpret_cast<uint64_t>(request.pointed);
     }
     result = RequestCaller(*parent, request).call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
   }

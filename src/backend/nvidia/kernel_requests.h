@@ -25,7 +25,7 @@ class KernelRequests;
 // A grid that may ask, from before it is sent until its end.
 class ParentGrid {
  public:
-  ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchShape& shape,
+  ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchRecord& record,
              FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs);
   ~ParentGrid();
   ParentGrid(const ParentGrid&) = delete;
@@ -45,6 +45,7 @@ class ParentGrid {
   const std::shared_ptr<KernelRequests> requests_;
   const GpuKernel& kernel_;
   const LaunchShape shape_;
+  GraphRun* const graph_;  // that it is a node of; null outside of graphs
   FaultSink& faults_;
   const std::array<uint32_t, 4> disabledTpcs_;
   std::atomic<ChildGrids*> children_{nullptr};

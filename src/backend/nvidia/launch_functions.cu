@@ -109,9 +109,19 @@ class Request {
     *reinterpret_cast<T*>(reinterpret_cast<char*>(place_.arguments) + bytes_) = argument;
     bytes_ += sizeof(T);
   }
-  __device__ void putPointed(const uint64_t* from) {
+  __device__ void putPointed(const uint64_t* from, int words) {
 #pragma unroll 1
-    for (int i = 0; i < kPointedWords; ++i) place_.pointed[i] = from[i];
+    for (int i = 0; i < words; ++i) place_.pointed[i] = from[i];
+  }
+  __device__ void putPointedBytes(uint64_t from, uint32_t bytes) {
+#pragma unroll 1
+    for (uint32_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+#pragma unroll 1
+      for (uint32_t i = 0; i < sizeof word && at + i < bytes; ++i)
+        word |= uint64_t{*reinterpret_cast<const uint8_t*>(from + at + i)} << 8 * i;
+      place_.pointed[at / sizeof word] = word;
+    }
   }
   __device__ uint64_t answer() { return awaitAnswer(number_); }
   __device__ void store(uint32_t* to) const {
@@ -227,6 +237,10 @@ VG_FUNCTION(LaunchDevice,
             (uint64_t kernel, uint64_t parameters, Dim3 grid, Dim3 block, uint32_t shared, uint64_t stream), ask,
             kernel, parameters, grid, block, shared, stream)
 
+VG_FUNCTION(GraphLaunch, (uint64_t exec, uint64_t stream), ask, exec, stream)
+VG_FUNCTION(GraphKernelNodeSetEnabled, (uint64_t node, uint32_t on), ask, node, on)
+VG_FUNCTION(GraphKernelNodeSetGridDim, (uint64_t node, Dim3 grid), ask, node, grid)
+
 extern "C" __device__ __noinline__ uint64_t vgGetErrorString(uint32_t error) { return ask(kGetErrorString, error); }
 extern "C" __device__ __noinline__ uint64_t vgGetErrorName(uint32_t error) { return ask(kGetErrorName, error); }
 extern "C" __device__ __noinline__ uint32_t vgGetLastError() {
@@ -261,8 +275,55 @@ extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint6
   Request request(kMemcpy3DAsync);
   request.put(what);
   request.put(stream);
-  request.putPointed(reinterpret_cast<const uint64_t*>(what));
+  request.putPointed(reinterpret_cast<const uint64_t*>(what), kPointedWords);
   return told(static_cast<uint32_t>(request.answer()));
+}
+
+// In pieces, the last first: where that is inside the parameters, all are.
+extern "C" __device__ __noinline__ uint32_t vgGraphKernelNodeSetParam(uint64_t node, uint64_t offset, uint64_t from,
+                                                                      uint64_t bytes) {
+  constexpr uint32_t kPiece = kPointedWords * sizeof(uint64_t);
+  if (offset + bytes < offset) offset = ~0ull, bytes = 0;
+  uint32_t error;
+  do {
+    const uint32_t piece = bytes ? static_cast<uint32_t>((bytes - 1) % kPiece) + 1 : 0;
+    bytes -= piece;
+    Request request(kGraphKernelNodeSetParam);
+    request.put(node);
+    request.put(offset + bytes);
+    request.put(from + bytes);
+    request.put(uint64_t{piece});
+    request.putPointedBytes(from + bytes, piece);
+    error = static_cast<uint32_t>(request.answer());
+  } while (bytes && !error);
+  return told(error);
+}
+
+namespace {
+
+struct NodeUpdate {  // cudaGraphKernelNodeUpdate
+  uint64_t node;
+  uint32_t field;
+  uint64_t value, offset, bytes;  // of a parameter
+};
+constexpr uint32_t kParam = 2;
+
+__device__ uint32_t apply(const NodeUpdate& update) {
+  if (update.field == kParam) return vgGraphKernelNodeSetParam(update.node, update.offset, update.value, update.bytes);
+  Request request(kGraphKernelNodeUpdatesApply);
+  request.put(&update);
+  request.put(uint64_t{1});
+  request.putPointed(&update.node, sizeof update / sizeof(uint64_t));
+  return told(static_cast<uint32_t>(request.answer()));
+}
+
+}  // namespace
+
+extern "C" __device__ __noinline__ uint32_t vgGraphKernelNodeUpdatesApply(uint64_t updates, uint64_t count) {
+#pragma unroll 1
+  for (uint64_t i = 0; i < count; ++i)
+    if (const uint32_t error = apply(reinterpret_cast<const NodeUpdate*>(updates)[i])) return error;
+  return 0;
 }
 
 // The heap is malloc's. The host notes the error when there is none left.
@@ -292,5 +353,6 @@ extern "C" __global__ void vgKeep(uint64_t a, uint32_t b, Dim3 c, Pitched d, Ext
   vgMemcpy2DAsync(a, a, a, a, a, a, b, a), vgMemsetAsync(a, b, a, a), vgMemset2DAsync(a, a, b, a, a, a);
   vgMemset3DAsync(d, b, e, a), vgGetParameterBuffer(a, a), vgGetParameterBufferV2(a, c, c, b);
   vgLaunchDevice(a, a, c, c, b, a), vgLaunchDeviceV2(a, a), vgMemcpy3DAsync(a, a), vgMalloc(a, a), vgFree(a);
-  vgNobodyCalls();
+  vgGraphLaunch(a, a), vgGraphKernelNodeSetParam(a, a, a, a), vgGraphKernelNodeSetEnabled(a, b);
+  vgGraphKernelNodeSetGridDim(a, c), vgGraphKernelNodeUpdatesApply(a, a), vgNobodyCalls();
 }

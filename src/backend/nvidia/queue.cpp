@@ -4,6 +4,7 @@
 
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/sent_work.h"
+#include "backend/updatable_node.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -59,10 +60,21 @@ class GpuQueue::Work final : public SerialWork {
   }
   void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
   void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
-  // Nothing is before it now, so that it can be sent.
+  // Nothing is before it now, so that it can be sent, and is what kernels have made of it if they may change it.
   Point perform(const LaunchCommand& c) override {
-    (void)sent_->take(c, {}, Room::Waited);
+    LaunchCommand now = c;
+    if (c.record->node && !(now.record = present(c))) return {};
+    (void)sent_->take(now, {}, Room::Waited);
     return sent_->end();
+  }
+  // Null: nothing is to be launched.
+  static LaunchRecord* present(const LaunchCommand& c) {
+    Result<UpdatableNode::OwnRecord> record = c.record->node->now(c.record->graph);
+    if (!record.ok()) c.faults->report(record.error(), "a kernel node that kernels may change");
+    if (c.record->release) c.record->release(c.record);
+    LaunchRecord* const own = record.ok() ? record.value().release() : nullptr;
+    if (own) own->release = [](LaunchRecord* one) { UpdatableNode::Free()(one); };
+    return own;
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 

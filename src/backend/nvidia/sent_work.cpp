@@ -61,10 +61,12 @@ bool SentWork::take(const Command& command, Point done, Room room) {
   return true;
 }
 
-// Nothing can go to the GPU behind a grid that may launch others, because it has ended when they have.
+// Nothing can go to the GPU behind a grid that may launch others, because it has ended when they have; and what kernels
+// may change is not known before all that was sent has ended.
 bool SentWork::takeWork(const Command& command, Point done, Room room) {
   if (!timeline_->reached(parentEnd_)) return false;
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return takeLaunch(*launch, done, room);
+  if (const auto* launch = std::get_if<LaunchCommand>(&command))
+    return !launch->record->node && takeLaunch(*launch, done, room);
   if (const auto* copy = std::get_if<CopyCommand>(&command))
     return takeTransfer(*copy, device_.transfer().route(copy->shape), done, room);
   const auto* const fill = std::get_if<FillCommand>(&command);
@@ -131,7 +133,7 @@ void SentWork::add(Entry entry) {
 std::unique_ptr<ParentGrid> SentWork::parentFor(const LaunchCommand& command) const {
   const auto& kernel = static_cast<const GpuKernel&>(*command.record->kernel);
   if (!kernel.requests()) return nullptr;
-  return std::make_unique<ParentGrid>(kernel.requests(), kernel, command.record->shape, *command.faults,
+  return std::make_unique<ParentGrid>(kernel.requests(), kernel, *command.record, *command.faults,
                                       sender_.disabledTpcs());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/graph_run.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/gpu_kernel.h"
 #include "backend/nvidia/kernel_requests.h"
@@ -49,6 +50,7 @@ Result<Submission> WorkSender::launch(const LaunchCommand& command, const Parent
     Grid grid = kernel.grid(record.shape);
     grid.disabledTpcs = disabledTpcs_;
     grid.number = parent ? parent->number() : 0;
+    grid.graph = record.graph ? record.graph->exec() : 0;
     return engine.launch(lane_, {kernel.code(), grid, parameters, static_cast<uint32_t>(bytes),
                                  record.shape.cooperative, before_, room});
   };

@@ -39,7 +39,6 @@ TEST(DeviceRuntime, EveryFunctionIsDefinedUnderEachOfItsNames) {
   const char* const names[] = {
 #define VG_DEVICE_CALL(name, ...) #name,
 #include "ptx/device_runtime.inc"
-#include "ptx/device_runtime_graphs.inc"
 #undef VG_DEVICE_CALL
   };
   std::string text = kTop;
@@ -67,8 +66,7 @@ TEST(DeviceRuntime, NativeCodeIsLinkedWithTheNamesAlone) {
   ASSERT_TRUE(f);
   EXPECT_FALSE(f->isDeclaration);
   EXPECT_EQ(texts[1].find(kDeviceRuntimeCall), std::string::npos);
-  const std::vector<std::string> graphs{std::string(kTop) + "// cudaGraphLaunch\n"};
-  EXPECT_EQ(withDeviceRuntimeNames(graphs), graphs);
+  EXPECT_TRUE(named(linked(withDeviceRuntimeNames({std::string(kTop) + "// cudaGraphLaunch\n"})), "cudaGraphLaunch"));
 }
 
 TEST(DeviceRuntime, SymbolsMeanTheFunctionWhoseNameTheyAre) {

@@ -134,6 +134,7 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
   words.put(0x16c, static_cast<uint32_t>(kLocalWindowBytes));
   words.put64(0x170, facts.sharedWindow);
   words.put(0x188, grid.cluster[0] * grid.cluster[1] * grid.cluster[2]);
+  words.put64(0x190, grid.graph);
   words.put64(0x198, bank0 + code.parameterBase);  // for kernels that take a parameter's address
   words.put64(0x1a0, bank0 + code.bank0Bytes);
 }

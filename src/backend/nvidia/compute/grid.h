@@ -34,6 +34,7 @@ struct Grid {
   bool samplersApart = false;       // textures are read with samplers of their own numbers
   uint32_t sharedPreferred = 0;     // bytes a multiprocessor should keep for blocks; at least one block fits anyway
   uint64_t number = 0;              // %gridid; 0: a number of the channel's
+  uint64_t graph = 0;               // %current_graph_exec
   // Pairs of multiprocessors that the grid keeps away from (GpuFacts::tpcs); none: it may have all.
   std::array<uint32_t, 4> disabledTpcs{};
   uint64_t workspace = 0;  // of a cooperative grid: {u32 bytes, u32 barrier}, zeroed
