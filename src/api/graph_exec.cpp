@@ -138,8 +138,10 @@ CUresult cuGraphExecUpdate_v2(const Call&, CUgraphExec hGraphExec, CUgraph hGrap
   if (resultInfo) *resultInfo = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
   VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
   VG_TRY(Graph & graph, graphs::find(hGraph));
-  if (graph.hasUpdatableNodes() || exec.image().hasUpdatableNodes())
+  if (graph.hasUpdatableNodesInside() || exec.image().hasUpdatableNodesInside()) {
+    if (resultInfo) *resultInfo = {};
     return unsupported("an update of a graph with nodes that kernels may change");
+  }
   const graph_update::Verdict verdict = exec.update(graph);
   if (resultInfo) {
     resultInfo->result = verdict.result;

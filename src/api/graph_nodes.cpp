@@ -131,7 +131,8 @@ CUresult cuGraphKernelNodeSetAttribute(const Call&, CUgraphNode hNode, CUkernelN
   if (!value) return isNull("value");
   const graphs::Lock lock;
   VG_TRY(KernelNode & kernel, find<KernelNode>(hNode));
-  return graphs::setKernelAttribute(kernel, attr, *value);
+  // The driver writes where it was asked to read: the handle of a node that kernels may change.
+  return graphs::setKernelAttribute(kernel, attr, const_cast<CUkernelNodeAttrValue&>(*value));
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(const Call&, CUgraphNode dst, CUgraphNode src) {

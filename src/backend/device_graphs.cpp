@@ -15,6 +15,16 @@ using Error = RuntimeError;
 
 constexpr unsigned kModeShift = 56;  // the streams that name a way to launch have nothing but it, in the highest byte
 
+struct GridLimits {
+  explicit GridLimits(const Traits& traits) {
+    const auto limit = [&](CUdevice_attribute which) { return static_cast<uint32_t>(traits.attribute(which)); };
+    size[0] = limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+    size[1] = limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+    size[2] = limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  }
+  uint32_t size[3];
+};
+
 // The results that core gives have the same numbers in both APIs.
 Error errorOf(CUresult result) { return static_cast<Error>(result); }
 
@@ -55,6 +65,7 @@ Error DeviceRuntimeCaller::launchGraph(uint64_t exec, uint64_t stream) {
 }
 
 Error DeviceRuntimeCaller::setNodeParameter(uint64_t node, uint64_t offset, uint64_t from, uint64_t bytes) {
+  if (!from) return Error::InvalidValue;
   const auto wrong = [&] {
     const Critical guard(*this);
     return UpdatableNode::hasParameters(node, offset, bytes);
@@ -77,11 +88,29 @@ Error DeviceRuntimeCaller::setNodeEnabled(uint64_t node, bool on) {
 }
 
 Error DeviceRuntimeCaller::setNodeGrid(uint64_t node, const uint32_t (&grid)[3]) {
-  const auto limit = [&](CUdevice_attribute which) { return static_cast<uint32_t>(traits().attribute(which)); };
-  const uint32_t limits[3] = {limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
-                              limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)};
+  const GridLimits limits(traits());
   const Critical guard(*this);
-  return errorOf(UpdatableNode::setGrid(node, grid, limits));
+  return errorOf(UpdatableNode::setGrid(node, grid, limits.size));
+}
+
+Error DeviceRuntimeCaller::canUpdate(const NodeUpdate& update) {
+  const GridLimits limits(traits());
+  const Critical guard(*this);
+  switch (static_cast<NodeUpdate::Field>(update.field)) {
+    case NodeUpdate::Field::GridDim:
+      return errorOf(UpdatableNode::canHaveGrid(update.node, update.grid, limits.size));
+    case NodeUpdate::Field::Param:
+      if (!update.parameter.value) return Error::InvalidValue;
+      return errorOf(UpdatableNode::hasParameters(update.node, update.parameter.offset, update.parameter.bytes));
+    case NodeUpdate::Field::Enabled:
+      return errorOf(UpdatableNode::hasParameters(update.node, 0, 0));
+  }
+  return Error::InvalidValue;
+}
+
+Error DeviceRuntimeCaller::checkUpdate(uint64_t address) {
+  NodeUpdate update;
+  return load(address, &update, sizeof update) ? canUpdate(update) : Error::InvalidValue;
 }
 
 Error DeviceRuntimeCaller::updateNode(const NodeUpdate& update) {
@@ -96,8 +125,12 @@ Error DeviceRuntimeCaller::updateNode(const NodeUpdate& update) {
   return Error::InvalidValue;
 }
 
+// All of them, or none.
 Error DeviceRuntimeCaller::updateNodes(uint64_t updates, uint64_t count) {
   static_assert(sizeof(NodeUpdate) == 40);
+  if (!updates) return Error::InvalidValue;
+  for (uint64_t i = 0; i < count; ++i)
+    if (const Error error = checkUpdate(updates + i * sizeof(NodeUpdate)); error != Error::Success) return error;
   for (uint64_t i = 0; i < count; ++i) {
     NodeUpdate update;
     if (!load(updates + i * sizeof update, &update, sizeof update)) return Error::InvalidValue;

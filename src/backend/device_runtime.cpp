@@ -244,7 +244,7 @@ Error DeviceRuntimeCaller::copy(DeviceCall which, Arguments& arguments) {
 
 // --- All of them -----------------------------------------------------------------------------------------------------
 
-// Asking for limits and occupancy leaves the last error alone.
+// Asking for limits and occupancy leaves the last error alone, and so does all that concerns graphs.
 uint64_t DeviceRuntimeCaller::call(DeviceCall which, Arguments arguments) {
   const auto answer = [](Error error) { return static_cast<uint64_t>(error); };
   const auto noted = [&](Error error) { return answer(note(error)); };
@@ -319,7 +319,7 @@ uint64_t DeviceRuntimeCaller::call(DeviceCall which, Arguments arguments) {
     case DeviceCall::GraphKernelNodeSetEnabled:
     case DeviceCall::GraphKernelNodeSetGridDim:
     case DeviceCall::GraphKernelNodeUpdatesApply:
-      return noted(callGraphs(which, arguments));
+      return answer(callGraphs(which, arguments));
   }
   VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which there is not", kernelName(),
          static_cast<uint32_t>(which));

@@ -53,6 +53,8 @@ class DeviceRuntimeCaller {
   virtual bool load(uint64_t address, void* to, size_t bytes) const;
   // Whether a copy or a fill may be queued.
   virtual bool reachable(const Command&) const { return true; }
+  // Whether the cudaGraphKernelNodeUpdate there could be made.
+  RuntimeError checkUpdate(uint64_t address);
 
  private:
   struct Critical {
@@ -92,6 +94,7 @@ class DeviceRuntimeCaller {
   RuntimeError setNodeEnabled(uint64_t node, bool on);
   RuntimeError setNodeGrid(uint64_t node, const uint32_t (&grid)[3]);
   RuntimeError updateNodes(uint64_t updates, uint64_t count);
+  RuntimeError canUpdate(const NodeUpdate& update);
   RuntimeError updateNode(const NodeUpdate& update);
 };
 

@@ -96,14 +96,24 @@ CUresult UpdatableNode::setEnabled(uint64_t handle, bool on) {
   return CUDA_SUCCESS;
 }
 
+CUresult UpdatableNode::checkGrid(const uint32_t (&grid)[3], const uint32_t (&limits)[3]) const {
+  for (int i = 0; i < 3; ++i)
+    if (!grid[i] || grid[i] > limits[i] || grid[i] % record_.shape.cluster[i])
+      return fail(CUDA_ERROR_INVALID_VALUE, "a grid of %u x %u x %u blocks", grid[0], grid[1], grid[2]);
+  return CUDA_SUCCESS;
+}
+
+CUresult UpdatableNode::canHaveGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]) {
+  const std::lock_guard lock(mutex);
+  VG_TRY(UpdatableNode & node, find(handle));
+  return node.checkGrid(grid, limits);
+}
+
 CUresult UpdatableNode::setGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]) {
   const std::lock_guard lock(mutex);
   VG_TRY(UpdatableNode & node, find(handle));
-  LaunchShape& shape = node.record_.shape;
-  for (int i = 0; i < 3; ++i)
-    if (!grid[i] || grid[i] > limits[i] || grid[i] % shape.cluster[i])
-      return fail(CUDA_ERROR_INVALID_VALUE, "a grid of %u x %u x %u blocks", grid[0], grid[1], grid[2]);
-  std::memcpy(shape.grid, grid, sizeof grid);
+  VG_CHECK(node.checkGrid(grid, limits));
+  std::memcpy(node.record_.shape.grid, grid, sizeof grid);
   return CUDA_SUCCESS;
 }
 

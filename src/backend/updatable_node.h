@@ -43,11 +43,13 @@ class UpdatableNode {
   static CUresult hasParameters(uint64_t handle, size_t offset, size_t size);
   static CUresult setParameter(uint64_t handle, size_t offset, const void* bytes, size_t size);
   static CUresult setEnabled(uint64_t handle, bool on);
+  static CUresult canHaveGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]);
   static CUresult setGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]);
 
  private:
   static Result<UpdatableNode&> find(uint64_t handle);
   CUresult checkRange(size_t offset, size_t size) const;
+  CUresult checkGrid(const uint32_t (&grid)[3], const uint32_t (&limits)[3]) const;
 
   // All guarded by the lock of all nodes.
   bool living_ = false, enabled_ = false;

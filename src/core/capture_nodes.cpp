@@ -137,10 +137,8 @@ Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const Lau
     attribute.value.clusterDim.z = shape.cluster[2];
     node.attributes.push_back(attribute);
   }
-  if (request.updatable) {
-    VG_CHECK(graphs::setUpdatable(node, 1));
-    *request.updatable = reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle());
-  }
+  if (request.updatable)
+    VG_CHECK(graphs::setKernelAttribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, *request.updatable));
   return NodeParams(std::move(node));
 }
 

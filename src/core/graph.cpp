@@ -200,7 +200,10 @@ bool Graph::hasMemoryNodes() const {
   return anyNode(*this, [](const GraphNode& node) { return node.as<MemAllocNode>() || node.as<MemFreeNode>(); });
 }
 
-bool Graph::hasUpdatableNodes() const { return anyNode(*this, graphs::updatable); }
+bool Graph::hasUpdatableNodes() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const GraphNode* node) { return graphs::updatable(*node); });
+}
+bool Graph::hasUpdatableNodesInside() const { return anyNode(*this, graphs::updatable); }
 
 bool Graph::isInside(const Graph& other) const {
   for (const Graph* graph = this; graph; graph = graph->owner_ ? &graph->owner_->graph() : nullptr)
@@ -215,27 +218,27 @@ bool Graph::hasConditionals() const {
 namespace {
 
 // The parameters with copies of the graphs that they own.
-NodeParams cloneParams(const NodeParams& source, bool image) {
+NodeParams cloneParams(const NodeParams& source) {
   NodeParams params = source;
   if (auto* child = std::get_if<ChildNode>(&params); child && child->graph)
-    child->graph = &graphs::clone(*child->graph, image);
+    child->graph = &graphs::clone(*child->graph);
   if (auto* conditional = std::get_if<ConditionalNode>(&params))
-    for (Graph*& body : conditional->bodies) body = &graphs::clone(*body, image);
+    for (Graph*& body : conditional->bodies) body = &graphs::clone(*body);
   if (auto* kernel = std::get_if<KernelNode>(&params)) {
     kernel->argumentAddresses.clear();
-    if (kernel->updatable && !image) kernel->updatable = backend::UpdatableNode::make();
+    kernel->version = nextVersion();
   }
   return params;
 }
 
 }  // namespace
 
-void Graph::copyFrom(const Graph& source, bool image) {
+void Graph::copyFrom(const Graph& source) {
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   copies.reserve(source.nodes_.size());
   nodes_.reserve(source.nodes_.size());
   for (const GraphNode* node : source.nodes_) {
-    GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params, image));
+    GraphNode& copy = *nodeSlab.create(*this, nextId(), cloneParams(node->params));
     forOwned(copy.params, [&](Graph& graph) { graph.setOwner(&copy); });
     copy.origin_ = node->id();
     nodes_.push_back(&copy);
@@ -279,10 +282,10 @@ Result<GraphNode&> findNode(CUgraphNode handle) {
 
 void destroy(Graph& graph) { graphSlab.destroy(&graph); }
 
-Graph& clone(const Graph& source, bool image) {
+Graph& clone(const Graph& source) {
   Graph& copy = create();
   try {
-    copy.copyFrom(source, image);
+    copy.copyFrom(source);
   } catch (...) {
     destroy(copy);
     throw;

@@ -74,12 +74,13 @@ class Graph {
   // True when it or a child graph has nodes that allocate or free.
   bool hasMemoryNodes() const;
   bool hasConditionals() const;
-  // True when it or a graph that a node of it owns has kernel nodes that kernels may change.
+  // True when it has kernel nodes that kernels may change; or it or a graph that a node of it owns.
   bool hasUpdatableNodes() const;
+  bool hasUpdatableNodesInside() const;
 
   // Copies nodes and edges of `source` into this empty graph, child graphs too; user objects are referenced again.
-  // `image`: nodes that kernels may change stay the same ones for them.
-  void copyFrom(const Graph& source, bool image);
+  // Nodes that kernels may change are the same ones for them.
+  void copyFrom(const Graph& source);
 
   // References to user objects (core/user_object.h).
   std::unordered_map<UserObject*, uint64_t> userObjects;
@@ -115,8 +116,8 @@ Result<Graph&> find(CUgraph handle);
 Result<GraphNode&> findNode(CUgraphNode handle);
 // Ends a graph with its nodes and child graphs.
 void destroy(Graph& graph);
-// A copy of the graph and its child graphs whose nodes know their originals. `image`: the one of an executable graph.
-Graph& clone(const Graph& source, bool image = false);
+// A copy of the graph and its child graphs whose nodes know their originals.
+Graph& clone(const Graph& source);
 // Whether it is a kernel node that kernels may change.
 bool updatable(const GraphNode& node);
 

@@ -50,13 +50,13 @@ CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUker
 
 CUresult setUpdatable(KernelNode& node, int on) {
   if (on != 0 && on != 1) return fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
-  if (!on && node.updatable) return fail(CUDA_ERROR_INVALID_VALUE, "a node that kernels may change stays so");
+  if (!on && node.updatable) return unsupported("a node that kernels may change stays so");
   if (!on || node.updatable) return CUDA_SUCCESS;
   node.updatable = backend::UpdatableNode::make();
   return CUDA_SUCCESS;
 }
 
-CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, const CUkernelNodeAttrValue& given) {
+CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& given) {
   const int id = rawValue(which);
   if (id == CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING) return CUDA_SUCCESS;  // can be set, not read
   if (!readable(id)) return unknown(id);
@@ -65,8 +65,12 @@ CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, const CU
   attribute.value = given;
   if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
     attribute.value.priority = std::clamp(given.priority, streams::kGreatestPriority, streams::kLeastPriority);
-  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-    return setUpdatable(node, given.deviceUpdatableKernelNode.deviceUpdatable);
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+    VG_CHECK(setUpdatable(node, given.deviceUpdatableKernelNode.deviceUpdatable));
+    if (node.updatable)
+      given.deviceUpdatableKernelNode.devNode = reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle());
+    return CUDA_SUCCESS;
+  }
   if (id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW) {
     const float ratio = given.accessPolicyWindow.hitRatio;
     if (!(ratio >= 0.0F && ratio <= 1.0F)) return fail(CUDA_ERROR_INVALID_VALUE, "hit ratio %g", double{ratio});

@@ -37,7 +37,7 @@ Result<ContextReference> contextOf(CUcontext handle);
 
 // CU_LAUNCH_ATTRIBUTE_* of kernel nodes. CUDA_ERROR_INVALID_VALUE for those that kernel nodes do not have.
 CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
-CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, const CUkernelNodeAttrValue& value);
+CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
 
 // Lets kernels change the node, for good.
 CUresult setUpdatable(KernelNode& node, int on);

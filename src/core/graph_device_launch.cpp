@@ -2,18 +2,17 @@
 
 #include <algorithm>
 
-#include "backend/device.h"
 #include "base/raw_enum.h"
 #include "core/context.h"
-#include "core/function.h"
+#include "core/graph_functions.h"
+#include "core/memory.h"
 #include "core/memory_copy.h"
 
 namespace vg::core::device_launch {
 namespace {
 
 Verdict refuse(GraphNode& node, const char* why) {
-  return {fail(CUDA_ERROR_NOT_SUPPORTED, "a graph for device launch: %s", why),
-          CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, &node};
+  return {fail(CUDA_ERROR_INVALID_VALUE, "%s", why), CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, &node};
 }
 
 // The context that a node names; null: whichever is current.
@@ -24,19 +23,24 @@ Context* contextOf(const GraphNode& node) {
   return nullptr;
 }
 
-bool launchesKernels(const KernelNode& node) {
-  const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
-  Result<backend::Kernel*> kernel = resolveKernel(function, *node.context.context);
-  return kernel.ok() && kernel.value()->calls().launchesKernels;
+// Managed memory counts as the host's where it is called so.
+bool managedAsHost(CUmemorytype type, const void* host) {
+  if (rawValue(type) != CU_MEMORYTYPE_HOST) return false;
+  const alloc::Record* const record = memory::lookup(reinterpret_cast<CUdeviceptr>(host));
+  return record && record->kind.load(std::memory_order_relaxed) == alloc::Kind::Managed;
 }
 
-// Memory that the device reaches, in no array.
+}  // namespace
+
 bool reachable(const CUDA_MEMCPY3D& copy) {
   if (rawValue(copy.srcMemoryType) == CU_MEMORYTYPE_ARRAY || rawValue(copy.dstMemoryType) == CU_MEMORYTYPE_ARRAY)
     return false;
+  if (managedAsHost(copy.srcMemoryType, copy.srcHost) || managedAsHost(copy.dstMemoryType, copy.dstHost)) return false;
   Result<memory::DescribedCopy> described = memory::describe(copy);
   return !described.ok() || (described.value().source && described.value().destination);  // making the plan says why
 }
+
+namespace {
 
 struct Check {
   Context* context = nullptr;  // of the nodes so far
@@ -47,12 +51,15 @@ struct Check {
     if (const auto* child = node.as<ChildNode>()) return pass(*child->graph);
     const auto* kernel = node.as<KernelNode>();
     const auto* copy = node.as<MemcpyNode>();
-    if (!kernel && !copy && !node.as<MemsetNode>()) return refused(refuse(node, "a node of another kind"));
-    if (kernel && launchesKernels(*kernel)) return refused(refuse(node, "a kernel that launches kernels"));
-    if (copy && !reachable(copy->copy)) return refused(refuse(node, "a copy of memory that the device does not reach"));
+    if (!kernel && !copy && !node.as<MemsetNode>())
+      return refused(refuse(node, "a graph for device launch has a node of another kind"));
+    if (kernel && callsOf(*kernel).launchesKernels)
+      return refused(refuse(node, "a graph for device launch has a kernel that launches kernels"));
+    if (copy && !reachable(copy->copy))
+      return refused(refuse(node, "a graph for device launch copies memory that the device does not reach"));
     Context* const own = contextOf(node);
     if (context && own && own != context)
-      return refused({fail(CUDA_ERROR_NOT_SUPPORTED, "a graph for device launch: nodes of several contexts"),
+      return refused({fail(CUDA_ERROR_INVALID_VALUE, "a graph for device launch: nodes of several contexts"),
                       CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, &node});
     if (own) context = own;
     works = true;
@@ -67,9 +74,21 @@ struct Check {
   }
 };
 
-}  // namespace
+Verdict checkForHost(const Graph& graph, bool body) {
+  for (GraphNode* node : graph.nodes()) {
+    Verdict inside;
+    if (const auto* child = node->as<ChildNode>()) inside = checkForHost(*child->graph, body);
+    if (const auto* conditional = node->as<ConditionalNode>())
+      for (const Graph* each : conditional->bodies)
+        if (inside.error == CUDA_SUCCESS) inside = checkForHost(*each, true);
+    if (const auto* kernel = node->as<KernelNode>(); kernel && body && callsOf(*kernel).launchesKernels)
+      inside = refuse(*node, "the body of a conditional node has a kernel that launches kernels");
+    if (inside.error != CUDA_SUCCESS) return inside;
+  }
+  return {};
+}
 
-Verdict check(const Graph& graph, uint64_t flags) {
+Verdict checkForKernels(const Graph& graph, uint64_t flags) {
   if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
     return {fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(flags)),
             CUDA_GRAPH_INSTANTIATE_ERROR};
@@ -78,6 +97,12 @@ Verdict check(const Graph& graph, uint64_t flags) {
   if (check.works) return {};
   return {fail(CUDA_ERROR_INVALID_VALUE, "a graph for device launch without a kernel, copy or fill"),
           CUDA_GRAPH_INSTANTIATE_ERROR};
+}
+
+}  // namespace
+
+Verdict check(const Graph& graph, uint64_t flags) {
+  return flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH ? checkForKernels(graph, flags) : checkForHost(graph, false);
 }
 
 }  // namespace vg::core::device_launch

@@ -1,4 +1,4 @@
-// What CUDA asks of a graph that kernels may launch, beyond what it asks of every graph. Requires graphs::Lock.
+// What CUDA asks of graphs with a view to launches from kernels, when they are instantiated. Requires graphs::Lock.
 #pragma once
 
 #include <cuda.h>
@@ -12,7 +12,9 @@ struct Verdict {
   CUgraphInstantiateResult result = CUDA_GRAPH_INSTANTIATE_SUCCESS;
   GraphNode* culprit = nullptr;
 };
-// For cuGraphInstantiate with CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH.
+// Whether such a graph may have this copy: of memory that the device reaches, in no array.
+bool reachable(const CUDA_MEMCPY3D& copy);
+// `flags` of cuGraphInstantiate; with CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH kernels are to launch the graph.
 Verdict check(const Graph& graph, uint64_t flags);
 
 }  // namespace vg::core::device_launch

@@ -17,7 +17,7 @@ constinit Slab<GraphExec> slab;
 
 }  // namespace
 
-GraphExec::GraphExec(Graph& image, uint64_t flags) : image_(image), flags_(flags) {
+GraphExec::GraphExec(Graph& image, uint64_t flags) : image_(image), flags_(flags), functions_(image, forKernels()) {
   if (Result<Context&> current = currentContext()) context_ = {&*current, current->generation()};
   index(image);
 }
@@ -106,11 +106,11 @@ CUresult GraphExec::set(GraphNode& node, NodeParams params) {
   if (params.index() != static_cast<size_t>(node.type()))
     return fail(CUDA_ERROR_INVALID_VALUE, "parameters of another type");
   if (auto* child = std::get_if<ChildNode>(&params)) {
-    if (child->graph->hasUpdatableNodes() || node.as<ChildNode>()->graph->hasUpdatableNodes()) {
+    if (child->graph->hasUpdatableNodesInside() || node.as<ChildNode>()->graph->hasUpdatableNodesInside()) {
       graphs::destroy(*child->graph);
       return unsupported("setting a child graph with nodes that kernels may change");
     }
-    const graph_update::Verdict result = graph_update::check(*node.as<ChildNode>()->graph, *child->graph);
+    const graph_update::Verdict result = check(*node.as<ChildNode>()->graph, *child->graph);
     if (result.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) graph_update::apply(*node.as<ChildNode>()->graph, *child->graph);
     graphs::destroy(*child->graph);
     if (result.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
@@ -118,7 +118,7 @@ CUresult GraphExec::set(GraphNode& node, NodeParams params) {
     discardPlan();
     return CUDA_SUCCESS;
   }
-  if (graph_update::compare(node.params, params) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+  if (graph_update::compare(node.params, params) != CU_GRAPH_EXEC_UPDATE_SUCCESS || !permits(node, params))
     return fail(CUDA_ERROR_INVALID_VALUE, "the node may not change in this way");
   graph_update::take(node.params, std::move(params));
   changed(node);
@@ -137,8 +137,19 @@ CUresult GraphExec::setEnabled(GraphNode& node, bool on) {
   return CUDA_SUCCESS;
 }
 
+bool GraphExec::permits(const GraphNode& node, const NodeParams& params) const {
+  if (const auto* kernel = std::get_if<KernelNode>(&params)) return functions_.permits(node, *kernel);
+  const auto* const copy = std::get_if<MemcpyNode>(&params);
+  return !copy || !forKernels() || device_launch::reachable(copy->copy);
+}
+
+graph_update::Verdict GraphExec::check(const Graph& mine, const Graph& other) const {
+  return graph_update::check(
+      mine, other, [this](const GraphNode& node, const GraphNode& source) { return permits(node, source.params); });
+}
+
 graph_update::Verdict GraphExec::update(const Graph& graph) {
-  const graph_update::Verdict result = graph_update::check(image_, graph);
+  const graph_update::Verdict result = check(image_, graph);
   if (result.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
   graph_update::apply(image_, graph);
   discardPlan();
@@ -269,11 +280,9 @@ Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (sole && graph.instances)
     return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,
                    "a graph with memory nodes, or with nodes that kernels may change, is instantiated already");
-  if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
-    const device_launch::Verdict verdict = device_launch::check(graph, flags);
-    if (verdict.error != CUDA_SUCCESS) return {nullptr, verdict.result, verdict.culprit, verdict.error};
-  }
-  GraphExec* const exec = slab.create(graphs::clone(graph, true), flags);
+  const device_launch::Verdict verdict = device_launch::check(graph, flags);
+  if (verdict.error != CUDA_SUCCESS) return {nullptr, verdict.result, verdict.culprit, verdict.error};
+  GraphExec* const exec = slab.create(graphs::clone(graph), flags);
   GraphNode* culprit = nullptr;
   if (const CUresult bad = exec->prepare(graph, &culprit)) {
     slab.destroy(exec);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/graph_functions.h"
 #include "core/graph_plan.h"
 #include "core/graph_update.h"
 
@@ -50,6 +51,8 @@ class GraphExec {
 
  private:
   static CUresult failLater(Stream& stream);
+  bool permits(const GraphNode& node, const NodeParams& params) const;
+  graph_update::Verdict check(const Graph& mine, const Graph& other) const;
   uint64_t name() { return reinterpret_cast<uint64_t>(handle()); }  // for kernels
   bool forKernels() const { return flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH; }
   Result<GraphPlan*> makePlan(GraphNode** culprit);
@@ -67,6 +70,7 @@ class GraphExec {
 
   Graph& image_;
   const uint64_t flags_;
+  const GraphFunctions functions_;
   ContextReference context_;
   std::unordered_map<uint64_t, GraphNode*> nodes_;  // by the id of the original
   std::unordered_map<uint64_t, bool> disabled_;     // ids of nodes of the image

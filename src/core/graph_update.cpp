@@ -92,14 +92,14 @@ int cooperative(const KernelNode& node) {
   return value.cooperative;
 }
 
-Verdict checkPair(const GraphNode& mine, GraphNode& other) {
-  if (const auto* child = mine.as<ChildNode>()) return check(*child->graph, *other.as<ChildNode>()->graph);
+Verdict checkPair(const GraphNode& mine, GraphNode& other, const Permits& permits) {
+  if (const auto* child = mine.as<ChildNode>()) return check(*child->graph, *other.as<ChildNode>()->graph, permits);
   if (const auto* conditional = mine.as<ConditionalNode>()) {
     const auto& theirs = *other.as<ConditionalNode>();
     if (conditional->bodies.size() != theirs.bodies.size() || conditional->params.type != theirs.params.type)
       return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &other};
     for (size_t i = 0; i < theirs.bodies.size(); ++i) {
-      const Verdict body = check(*conditional->bodies[i], *theirs.bodies[i]);
+      const Verdict body = check(*conditional->bodies[i], *theirs.bodies[i], permits);
       if (body.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return body;
     }
     return {};
@@ -107,7 +107,10 @@ Verdict checkPair(const GraphNode& mine, GraphNode& other) {
   if (const auto* kernel = mine.as<KernelNode>();
       kernel && cooperative(*kernel) != cooperative(*other.as<KernelNode>()))
     return {CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, &other};
-  const CUgraphExecUpdateResult result = compare(mine.params, other.params);
+  CUgraphExecUpdateResult result = compare(mine.params, other.params);
+  if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && !permits(mine, other))
+    result = mine.as<KernelNode>() ? CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE
+                                   : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
   return {result, result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? nullptr : &other};
 }
 
@@ -137,11 +140,11 @@ void take(NodeParams& mine, NodeParams other) {
   mine = std::move(other);
 }
 
-Verdict check(const Graph& mine, const Graph& other) {
+Verdict check(const Graph& mine, const Graph& other, const Permits& permits) {
   Pairing pairing = pairUp(mine, other);
   if (pairing.verdict.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return pairing.verdict;
   for (GraphNode* node : mine.nodes()) {
-    const Verdict verdict = checkPair(*node, *pairing.pairs.at(node));
+    const Verdict verdict = checkPair(*node, *pairing.pairs.at(node), permits);
     if (verdict.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return verdict;
   }
   return {};

@@ -5,6 +5,8 @@
 
 #include <cuda.h>
 
+#include <functional>
+
 #include "core/graph.h"
 
 namespace vg::core::graph_update {
@@ -14,7 +16,9 @@ struct Verdict {
   GraphNode* node = nullptr;  // of the new graph
 };
 
-Verdict check(const Graph& mine, const Graph& other);
+// `permits`: whether a node of `mine` may become one of `other` beyond what compare() asks.
+using Permits = std::function<bool(const GraphNode& mine, const GraphNode& other)>;
+Verdict check(const Graph& mine, const Graph& other, const Permits& permits);
 // Requires: check() said yes.
 void apply(Graph& mine, const Graph& other);
 

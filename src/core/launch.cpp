@@ -127,10 +127,12 @@ CUresult readAttribute(CUlaunchAttribute& attribute, LaunchRequest& request) {
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
       request.completionEvent = attribute.value.launchCompletionEvent.event;
       return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      if (attribute.value.deviceUpdatableKernelNode.deviceUpdatable)
-        request.updatable = &attribute.value.deviceUpdatableKernelNode.devNode;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: {
+      const int on = attribute.value.deviceUpdatableKernelNode.deviceUpdatable;
+      if (on != 0 && on != 1) return fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
+      request.updatable = &attribute.value;
       return CUDA_SUCCESS;
+    }
     // Advice that changes no result. A grid of the emulated device is over when the next in its stream begins, which
     // is all that programmatic serialisation may rely on.
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -204,12 +206,14 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
     return capture::launchKernel(stream, function, request, arguments);
   Context& context = stream.context();
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
-  if (request.updatable) return fail(CUDA_ERROR_INVALID_VALUE, "only captured launches become nodes to be changed");
+  if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
   Event* completion = nullptr;
   if (request.completionEvent) {
     VG_TRY(Event & event, events::find(request.completionEvent));
     completion = &event;
   }
+  if (kernel->calls().launchesGraphs) [[unlikely]]
+    return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
   VG_CHECK(kernel->prepare(request.shape));
   if (request.shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, request.shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());

@@ -24,8 +24,8 @@ struct LaunchArguments {
 struct LaunchRequest {
   backend::LaunchShape shape;
   CUevent completionEvent = nullptr;  // recorded after the kernel
-  // Of a launch that is captured and becomes a node that kernels may change: receives the node.
-  CUgraphDeviceNode* updatable = nullptr;
+  // Of a launch that is captured: whether it becomes a node that kernels may change; receives the node.
+  CUlaunchAttributeValue* updatable = nullptr;
 };
 
 // Copies the arguments to `out`, kernel.parameterBytes() bytes in the layout of the parameter buffer.

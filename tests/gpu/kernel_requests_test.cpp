@@ -386,6 +386,10 @@ struct Nodes : Requests {
     std::memcpy(pointed(), &update, sizeof update);
     return ask(DeviceCall::GraphKernelNodeUpdatesApply, uint64_t{12345}, uint64_t{1});
   }
+  uint64_t check(const Update& update) {
+    std::memcpy(pointed(), &update, sizeof update);
+    return ask(static_cast<DeviceCall>(kCheckUpdate), uint64_t{12345});
+  }
   // The parent does this, then the node is launched.
   std::vector<uint32_t> ranAfter(const std::function<void()>& change) {
     asParent = [&](uint32_t) { change(); };
@@ -416,6 +420,21 @@ TEST_F(Nodes, AreWhatKernelsBeforeThemHaveMadeOfThem) {
   EXPECT_EQ(node->now(nullptr).value()->shape.grid[0], 3u);
   EXPECT_TRUE(ranAfter([&] { EXPECT_EQ(apply({node->handle(), 3, 0, {0}}), 0u); }).empty());
   EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Nodes, AreAskedWhetherTheyCouldChangeBeforeAnyDoes) {
+  EXPECT_EQ(ranAfter([&] {
+              EXPECT_EQ(check({node->handle(), 1, 0, {2 | uint64_t{1} << 32, 1}}), 0u);
+              EXPECT_EQ(check({node->handle(), 1, 0, {0, 1}}), 1u);
+              EXPECT_EQ(check({node->handle(), 2, 0, {12345, 0, 4}}), 0u);
+              EXPECT_EQ(check({node->handle(), 2, 0, {12345, 1, 4}}), 1u);
+              EXPECT_EQ(check({node->handle(), 2, 0, {0, 0, 4}}), 1u);
+              EXPECT_EQ(check({node->handle(), 3, 0, {0}}), 0u);
+              EXPECT_EQ(check({node->handle() + 8, 3, 0, {0}}), 1u);
+              EXPECT_EQ(check({node->handle(), 4, 0, {}}), 1u);
+            }),
+            (std::vector<uint32_t>{5}));
+  EXPECT_EQ(node->now(nullptr).value()->shape.grid[0], 1u);
 }
 
 TEST_F(Nodes, ReadNothingOfTheHostForKernels) {

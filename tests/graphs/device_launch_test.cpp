@@ -122,7 +122,7 @@ class DeviceGraphs : public GraphTest {
   CUDA_KERNEL_NODE_PARAMS kernelOf(const char* name, Arguments&... arguments) {
     static void* pointers[8];
     size_t n = 0;
-    ((pointers[n++] = &arguments), ...);
+    ((pointers[n++] = const_cast<void*>(static_cast<const void*>(&arguments))), ...);
     CUDA_KERNEL_NODE_PARAMS kernel{};
     EXPECT_OK(cuModuleGetFunction(&kernel.func, module_, name));
     kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
@@ -201,8 +201,8 @@ class DeviceGraphs : public GraphTest {
     }
     return {error, params.result_out, params.hErrNode_out};
   }
-  static Refusal unsupported(CUgraphNode node) {
-    return {CUDA_ERROR_NOT_SUPPORTED, CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node};
+  static Refusal refused(CUgraphNode node) {
+    return {CUDA_ERROR_INVALID_VALUE, CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node};
   }
   static constexpr Refusal kNone = {CUDA_SUCCESS, CUDA_GRAPH_INSTANTIATE_SUCCESS, nullptr};
   static constexpr Refusal kInvalid = {CUDA_ERROR_INVALID_VALUE, CUDA_GRAPH_INSTANTIATE_ERROR, nullptr};
@@ -267,16 +267,16 @@ TEST_F(DeviceGraphs, AreOfKernelsCopiesFillsAndChildren) {
   for (CUgraph other : others) addKernel(other, {}, "add", data, 1u);
   EXPECT_EQ(refusalOf(others[0]), kNone);
   ASSERT_OK(cuGraphAddEmptyNode(&node, others[0], nullptr, 0));
-  EXPECT_EQ(refusalOf(others[0]), unsupported(node));
+  EXPECT_EQ(refusalOf(others[0]), refused(node));
   node = addHost(
       others[1], {}, [](void*) {}, nullptr);
-  EXPECT_EQ(refusalOf(others[1]), unsupported(node));
+  EXPECT_EQ(refusalOf(others[1]), refused(node));
   ASSERT_OK(cuGraphAddEventRecordNode(&node, others[2], nullptr, 0, event));
-  EXPECT_EQ(refusalOf(others[2]), unsupported(node));
+  EXPECT_EQ(refusalOf(others[2]), refused(node));
   ASSERT_OK(cuGraphAddEventWaitNode(&node, others[3], nullptr, 0, event));
-  EXPECT_EQ(refusalOf(others[3]), unsupported(node));
+  EXPECT_EQ(refusalOf(others[3]), refused(node));
   node = addKernel(others[4], {}, "parent");
-  EXPECT_EQ(refusalOf(others[4]), unsupported(node));
+  EXPECT_EQ(refusalOf(others[4]), refused(node));
   EXPECT_EQ(refusalOf(others[4], 0), kNone);
   addBody(others[5]);
   EXPECT_EQ(refusalOf(others[5]).result, CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
@@ -293,12 +293,83 @@ TEST_F(DeviceGraphs, CopyOnlyWhatTheDeviceReaches) {
     copy.srcMemoryType = CU_MEMORYTYPE_HOST;
     copy.srcHost = host;
     const CUgraphNode node = addCopy(own, {}, copy);
-    return std::pair(refusalOf(own), unsupported(node));
+    return std::pair(refusalOf(own), refused(node));
   };
   EXPECT_EQ(refusal(pinned).first, kNone);
   const auto [found, expected] = refusal(pageable.data());
   EXPECT_EQ(found, expected);
+  CUdeviceptr managed;  // by its address it is the device's, as host memory it is not
+  ASSERT_OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+  const auto [asHost, refusedToo] = refusal(reinterpret_cast<void*>(managed));
+  EXPECT_EQ(asHost, refusedToo);
+  addCopy(graph, {}, copyOf(data, managed, 64));
+  EXPECT_EQ(refusalOf(graph), kNone);
+
+  const CUgraph own = newGraph();
+  CUDA_MEMCPY3D copy = copyOf(data, 0, 64);
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = pinned;
+  const CUgraphNode node = addCopy(own, {}, copy);
+  const CUgraphExec exec = made(kDevice, own), forHost = made(0, own);
+  copy.srcHost = pageable.data();
+  EXPECT_EQ(cuGraphExecMemcpyNodeSetParams(exec, node, &copy, context), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(cuGraphExecMemcpyNodeSetParams(forHost, node, &copy, context));
+  EXPECT_OK(cuMemFree(managed));
   EXPECT_OK(cuMemFreeHost(pinned));
+}
+
+// Whatever may be launched by the host alone.
+TEST_F(DeviceGraphs, BodiesHaveNoKernelsThatLaunchKernels) {
+  const CUgraph body = addBody(graph);
+  EXPECT_EQ(refusalOf(graph, 0), kNone);
+  const CUgraphNode node = addKernel(body, {}, "parent");
+  EXPECT_EQ(refusalOf(graph, 0), refused(node));
+}
+
+// What a function calls of the device runtime is prepared for when a graph is instantiated.
+TEST_F(DeviceGraphs, FunctionsThatCallMoreAreNotChangedTo) {
+  const CUdeviceptr none = 0;
+  const uint32_t nothing = 0;
+  const auto launches = [&] { return kernelOf("launch", none, nothing, kFire, list); };
+  const auto parent = [&] { return kernelOf("parent"); };
+  const auto updates = [&] { return kernelOf("setEnabled", none, nothing, list); };
+  const auto plain = [&] { return kernelOf("current", data); };
+  const auto change = [](CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& to) {
+    return cuGraphExecKernelNodeSetParams(exec, node, &to);
+  };
+  const auto update = [&](CUgraphExec exec, const CUDA_KERNEL_NODE_PARAMS& to) {
+    const CUgraph other = newGraph();
+    CUgraphNode node;
+    EXPECT_OK(cuGraphAddKernelNode(&node, other, nullptr, 0, &to));
+    CUgraphExecUpdateResultInfo info;
+    const CUresult result = cuGraphExecUpdate(exec, other, &info);
+    EXPECT_EQ(info.result, result == CUDA_SUCCESS ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                                                  : CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE);
+    EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    return result == CUDA_SUCCESS;
+  };
+  const CUgraphNode node = addKernel(graph, {}, "add", data, 1u);
+  const CUgraphExec host = made(0, graph), device = made(kDevice, graph);
+  for (CUgraphExec exec : {host, device}) {
+    EXPECT_EQ(change(exec, node, parent()), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_FALSE(update(exec, parent()));
+    EXPECT_EQ(change(exec, node, updates()), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_FALSE(update(exec, updates()));
+  }
+  EXPECT_EQ(change(host, node, launches()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_FALSE(update(host, launches()));
+  EXPECT_OK(change(device, node, launches()));
+  EXPECT_TRUE(update(device, launches()));
+
+  // Beside a launcher others may launch; what a node was at first it may become again.
+  const CUgraph two = newGraph();
+  const CUgraphNode launcher = addKernel(two, {}, "launch", none, 0u, kFire, list),
+                    beside = addKernel(two, {launcher}, "setEnabled", none, 0u, list);
+  const CUgraphExec both = made(0, two);
+  for (CUgraphNode each : {launcher, beside}) EXPECT_OK(change(both, each, plain()));
+  for (CUgraphNode each : {beside, launcher}) EXPECT_OK(change(both, each, launches()));
+  EXPECT_OK(change(both, beside, updates()));
+  EXPECT_EQ(change(both, launcher, updates()), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(DeviceGraphs, HaveNodesOfOneContext) {
@@ -312,7 +383,7 @@ TEST_F(DeviceGraphs, HaveNodesOfOneContext) {
   CUgraphNode node;
   ASSERT_OK(cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, other));
   EXPECT_EQ(refusalOf(graph),
-            (Refusal{CUDA_ERROR_NOT_SUPPORTED, CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, node}));
+            (Refusal{CUDA_ERROR_INVALID_VALUE, CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, node}));
   EXPECT_OK(cuCtxDestroy(other));
 }
 
@@ -321,8 +392,11 @@ TEST_F(DeviceGraphs, HaveNodesOfOneContext) {
 TEST_F(DeviceGraphs, AreLaunchedFromGraphsOnly) {
   const CUgraphExec exec = made(kUploaded, "add", data, 1u);
   const CUdeviceptr array = arrayOf({exec});
-  runKernel("launch", array, 1u, kFire, list);
-  EXPECT_EQ(entries(), Words{1});
+  const uint32_t one = 1;
+  const CUDA_KERNEL_NODE_PARAMS kernel = kernelOf("launch", array, one, kFire, list);
+  EXPECT_EQ(cuLaunchKernel(kernel.func, 1, 1, 1, 1, 1, 1, 0, stream, kernel.kernelParams, nullptr),
+            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_OK(cuStreamSynchronize(stream));
   EXPECT_EQ(word(data), 0u);
   for (const uint64_t how : {kFire, kTail, kSibling}) {
     EXPECT_EQ(launching({exec}, how), Words{0});
@@ -495,6 +569,9 @@ TEST_F(DeviceGraphs, NodesRefuseWhatTheyCannotBe) {
   EXPECT_EQ(changing("setParam", handle, uint64_t{12}, data, uint64_t{4}), 1u);
   EXPECT_EQ(changing("setParam", handle, uint64_t{10}, data, uint64_t{4}), 1u);
   EXPECT_EQ(changing("setParam", handle, ~uint64_t{0}, data, uint64_t{4}), 1u);
+  EXPECT_EQ(changing("setParam", handle, uint64_t{8}, CUdeviceptr{0}, uint64_t{4}), 1u);
+  EXPECT_EQ(changing("setParam", handle, uint64_t{8}, CUdeviceptr{0}, uint64_t{0}), 1u);
+  EXPECT_EQ(changing("setParam", handle, uint64_t{8}, data, uint64_t{0}), 0u);
   EXPECT_EQ(changing("setGrid", handle, 0u, 1u), 1u);
   EXPECT_EQ(changing("setGrid", handle, 1u, 65536u), 1u);
   EXPECT_EQ(changing("setEnabled", nullptr, 1u), 1u);
@@ -529,8 +606,16 @@ TEST_F(DeviceGraphs, NodesTakeSeveralChangesAtOnce) {
   runKernel("apply", array, uint64_t{3}, list);
   EXPECT_EQ(word(list), 0u);
   EXPECT_EQ(sumAfter(exec), 54u);
-  runKernel("apply", array, uint64_t{4}, list);  // a field that there is not
+  // With one that cannot be, here of a field that there is not, none is made.
+  updates[0].grid[0] = 50;
+  EXPECT_OK(cuMemcpyHtoD(array, updates, sizeof updates));
+  runKernel("apply", array, uint64_t{4}, list);
   EXPECT_EQ(word(list), 1u);
+  EXPECT_EQ(sumAfter(exec), 54u);
+  for (const uint64_t count : {0, 1}) {
+    runKernel("apply", CUdeviceptr{0}, count, list);
+    EXPECT_EQ(word(list), 1u);
+  }
 }
 
 // A kernel decides about those behind it in the same launch.
@@ -546,8 +631,12 @@ TEST_F(DeviceGraphs, NodesThatKernelsChangeAreNotTakenAway) {
   const CUgraphNode node = addKernel(graph, {}, "add", data, 1u), plain = addKernel(graph, {}, "add", data, 1u);
   const CUgraphDeviceNode handle = makeUpdatable(node);
   CUkernelNodeAttrValue value{};
+  value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+  EXPECT_OK(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value));
+  EXPECT_EQ(value.deviceUpdatableKernelNode.devNode, handle);
+  value = {};
   EXPECT_EQ(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value),
-            CUDA_ERROR_INVALID_VALUE);
+            CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_OK(cuGraphKernelNodeSetAttribute(plain, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value));
   value.deviceUpdatableKernelNode.deviceUpdatable = 2;
   EXPECT_EQ(cuGraphKernelNodeSetAttribute(plain, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value),
@@ -560,13 +649,32 @@ TEST_F(DeviceGraphs, NodesThatKernelsChangeAreNotTakenAway) {
   const CUgraphExec exec = made(0, graph);
   EXPECT_NE(refusalOf(graph, 0).error, CUDA_SUCCESS);  // one executable graph at a time
   CUgraphExecUpdateResultInfo info;
-  EXPECT_NE(cuGraphExecUpdate(exec, graph, &info), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecUpdate(exec, graph, &info), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
   CUgraph clone;
-  CUgraphNode copy;
+  EXPECT_EQ(cuGraphClone(&clone, graph), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// As the vendor's driver has it: the rules hold for a graph's own nodes.
+TEST_F(DeviceGraphs, NodesOfChildGraphsAreTheNodesThatWereCopied) {
+  CUgraphNode child, copy;
+  size_t count = 1;
+  CUgraph inside, clone;
+  const CUgraph inner = newGraph();
+  const CUgraphDeviceNode handle = makeUpdatable(addKernel(inner, {}, "add", data, 1u));
+  ASSERT_OK(cuGraphAddChildGraphNode(&child, graph, nullptr, 0, inner));
+  ASSERT_OK(cuGraphChildGraphNodeGetGraph(child, &inside));
+  ASSERT_OK(cuGraphGetNodes(inside, &copy, &count));
+  EXPECT_EQ(handleOf(copy), handle);
+  const CUgraphExec exec = made(CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, graph);
+  EXPECT_EQ(refusalOf(graph, 0), kNone);
+  EXPECT_EQ(sumAfter(exec), 1u);
+  EXPECT_EQ(changing("setGrid", handle, 5u, 1u), 0u);
+  EXPECT_EQ(sumAfter(exec), 5u);
+  const CUgraphExec own = made(0, inner);
+  EXPECT_EQ(sumAfter(own), 1u);
+  EXPECT_EQ(sumAfter(exec), 1u);
   ASSERT_OK(cuGraphClone(&clone, graph));
-  ASSERT_OK(cuGraphNodeFindInClone(&copy, node, clone));
-  EXPECT_NE(handleOf(copy), handle);
-  EXPECT_NE(handleOf(copy), nullptr);
   EXPECT_OK(cuGraphDestroy(clone));
 }
 
@@ -577,8 +685,14 @@ TEST_F(DeviceGraphs, CapturedLaunchesBecomeNodesThatKernelsChange) {
   attribute.id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
   attribute.value.deviceUpdatableKernelNode.deviceUpdatable = 1;
   CUlaunchConfig config{1, 1, 1, 1, 1, 1, 0, stream, &attribute, 1};
-  EXPECT_EQ(cuLaunchKernelEx(&config, kernel.func, kernel.kernelParams, nullptr), CUDA_ERROR_INVALID_VALUE);
+  for (const int on : {1, 0}) {
+    attribute.value.deviceUpdatableKernelNode.deviceUpdatable = on;
+    EXPECT_EQ(cuLaunchKernelEx(&config, kernel.func, kernel.kernelParams, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+  }
   ASSERT_OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  attribute.value.deviceUpdatableKernelNode.deviceUpdatable = 2;
+  EXPECT_EQ(cuLaunchKernelEx(&config, kernel.func, kernel.kernelParams, nullptr), CUDA_ERROR_INVALID_VALUE);
+  attribute.value.deviceUpdatableKernelNode.deviceUpdatable = 1;
   EXPECT_OK(cuLaunchKernelEx(&config, kernel.func, kernel.kernelParams, nullptr));
   CUgraph captured;
   ASSERT_OK(cuStreamEndCapture(stream, &captured));

@@ -11,6 +11,8 @@
 namespace vg::backend::nvidia {
 
 inline constexpr uint32_t kRequestPlaces = 1024;
+// In place of a function: could the update of a node be made that the first argument points to?
+inline constexpr uint32_t kCheckUpdate = 0x10000;
 inline constexpr int kArgumentWords = 12, kPointedWords = 20, kAnswerWords = 14;
 
 struct alignas(512) KernelRequest {
@@ -18,7 +20,7 @@ struct alignas(512) KernelRequest {
   uint64_t grid;      // %gridid
   uint64_t block;     // linear, in the grid
   uint32_t thread;    // linear, in the block
-  uint32_t function;  // ptx::DeviceCall
+  uint32_t function;  // ptx::DeviceCall, or kCheckUpdate
   uint64_t arguments[kArgumentWords];
   // What the host writes.
   uint64_t answered;

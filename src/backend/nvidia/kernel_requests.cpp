@@ -34,8 +34,9 @@ uint64_t nextNumber() {
 }
 
 // Which argument points to memory that is read here; -1: none.
-int pointerOf(ptx::DeviceCall call) {
-  switch (call) {
+int pointerOf(uint32_t function) {
+  if (function == kCheckUpdate) return 0;
+  switch (static_cast<ptx::DeviceCall>(function)) {
     case ptx::DeviceCall::Memcpy3DAsync:
     case ptx::DeviceCall::GraphKernelNodeUpdatesApply:
       return 0;
@@ -78,6 +79,7 @@ class RequestCaller final : public DeviceRuntimeCaller {
   bool sane() const {
     return request_.block < product(parent_.shape_.grid) && request_.thread < product(parent_.shape_.block);
   }
+  using DeviceRuntimeCaller::checkUpdate;
 
  private:
   const Traits& traits() const override { return parent_.requests_->device().traits(); }
@@ -234,7 +236,8 @@ void KernelRequests::answer(KernelRequest& place) {
   }
   const auto call = static_cast<ptx::DeviceCall>(request.function);
   uint64_t result = 0;
-  if (!parent || request.function >= kFunctions || !RequestCaller(*parent, request).sane()) {
+  const bool known = request.function < kFunctions || request.function == kCheckUpdate;
+  if (!parent || !known || !RequestCaller(*parent, request).sane()) {
     VG_LOG(Info, "a kernel asks for function %u of the device runtime as grid %#llx, block %llu: it is not answered",
            request.function, static_cast<unsigned long long>(request.grid),
            static_cast<unsigned long long>(request.block));
@@ -243,11 +246,14 @@ void KernelRequests::answer(KernelRequest& place) {
   } else {
     uint64_t arguments[kArgumentWords];
     std::memcpy(arguments, request.arguments, sizeof arguments);
-    if (const int pointer = pointerOf(call); pointer >= 0) {
+    if (const int pointer = pointerOf(request.function); pointer >= 0) {
       std::memcpy(request.pointed, place.pointed, sizeof request.pointed);
       arguments[pointer] = reinterpret_cast<uint64_t>(request.pointed);
     }
-    result = RequestCaller(*parent, request).call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
+    RequestCaller caller(*parent, request);
+    result = request.function == kCheckUpdate
+                 ? static_cast<uint64_t>(caller.checkUpdate(arguments[0]))
+                 : caller.call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
   }
   place.result = result;
   place.answerWords = request.answerWords;

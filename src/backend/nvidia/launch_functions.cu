@@ -279,11 +279,13 @@ extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint6
   return told(static_cast<uint32_t>(request.answer()));
 }
 
+constexpr uint32_t kInvalidValue = 1;
+
 // In pieces, the last first: where that is inside the parameters, all are.
 extern "C" __device__ __noinline__ uint32_t vgGraphKernelNodeSetParam(uint64_t node, uint64_t offset, uint64_t from,
                                                                       uint64_t bytes) {
   constexpr uint32_t kPiece = kPointedWords * sizeof(uint64_t);
-  if (offset + bytes < offset) offset = ~0ull, bytes = 0;
+  if (!from || offset + bytes < offset) return kInvalidValue;
   uint32_t error;
   do {
     const uint32_t piece = bytes ? static_cast<uint32_t>((bytes - 1) % kPiece) + 1 : 0;
@@ -296,7 +298,7 @@ extern "C" __device__ __noinline__ uint32_t vgGraphKernelNodeSetParam(uint64_t n
     request.putPointedBytes(from + bytes, piece);
     error = static_cast<uint32_t>(request.answer());
   } while (bytes && !error);
-  return told(error);
+  return error;
 }
 
 namespace {
@@ -308,22 +310,28 @@ struct NodeUpdate {  // cudaGraphKernelNodeUpdate
 };
 constexpr uint32_t kParam = 2;
 
-__device__ uint32_t apply(const NodeUpdate& update) {
-  if (update.field == kParam) return vgGraphKernelNodeSetParam(update.node, update.offset, update.value, update.bytes);
-  Request request(kGraphKernelNodeUpdatesApply);
+__device__ uint32_t askOf(uint32_t function, const NodeUpdate& update) {
+  Request request(function);
   request.put(&update);
   request.put(uint64_t{1});
   request.putPointed(&update.node, sizeof update / sizeof(uint64_t));
-  return told(static_cast<uint32_t>(request.answer()));
+  return static_cast<uint32_t>(request.answer());
+}
+__device__ uint32_t apply(const NodeUpdate& update) {
+  if (update.field == kParam) return vgGraphKernelNodeSetParam(update.node, update.offset, update.value, update.bytes);
+  return askOf(kGraphKernelNodeUpdatesApply, update);
 }
 
 }  // namespace
 
 extern "C" __device__ __noinline__ uint32_t vgGraphKernelNodeUpdatesApply(uint64_t updates, uint64_t count) {
+  const auto* const all = reinterpret_cast<const NodeUpdate*>(updates);
+  uint32_t error = all ? 0 : kInvalidValue;
 #pragma unroll 1
-  for (uint64_t i = 0; i < count; ++i)
-    if (const uint32_t error = apply(reinterpret_cast<const NodeUpdate*>(updates)[i])) return error;
-  return 0;
+  for (uint64_t i = 0; i < count && !error; ++i) error = askOf(kCheckUpdate, all[i]);
+#pragma unroll 1
+  for (uint64_t i = 0; i < count && !error; ++i) error = apply(all[i]);
+  return error;
 }
 
 // The heap is malloc's. The host notes the error when there is none left.
