@@ -11,8 +11,10 @@ bool isBranch(uint32_t type) { return type == 58 || type == 75 || type == 114; }
 }  // namespace
 
 Calls::Calls(const Cubin& cubin, const SymbolTest& wanted, const SymbolTest& elsewhere)
-    : cubin_(cubin), leads_(cubin.sections.size(), false) {
+    : leads_(cubin.sections.size(), false) {
   std::vector<std::vector<uint32_t>> namedBy(leads_.size());  // sections that hold an address in this one
+  std::vector<bool> kernels(leads_.size(), false);            // launched by their addresses, not called
+  for (const Kernel& kernel : cubin.kernels) kernels[kernel.section] = true;
   std::vector<uint32_t> found, pointedTo;
   for (uint32_t section = 0; section < leads_.size(); ++section)
     for (const Relocation& relocation : cubin.relocations[section]) {
@@ -23,7 +25,7 @@ Calls::Calls(const Cubin& cubin, const SymbolTest& wanted, const SymbolTest& els
         if (!leads_[section]) found.push_back(section);
         leads_[section] = true;
       }
-      if (symbol.section == kNone || elsewhere(symbol)) continue;
+      if (symbol.section == kNone || elsewhere(symbol) || kernels[symbol.section]) continue;
       namedBy[symbol.section].push_back(section);
       if (pointer) pointedTo.push_back(symbol.section);
     }
@@ -36,13 +38,7 @@ Calls::Calls(const Cubin& cubin, const SymbolTest& wanted, const SymbolTest& els
     }
   }
   for (const uint32_t section : pointedTo)
-    pointersLead_ |= leads_[section] && cubin.sections[section].kind == Kind::Code && !isKernel(section);
-}
-
-// A kernel is launched by its address, not called.
-bool Calls::isKernel(uint32_t section) const {
-  return std::any_of(cubin_.kernels.begin(), cubin_.kernels.end(),
-                     [&](const Kernel& kernel) { return kernel.section == section; });
+    pointersLead_ |= leads_[section] && cubin.sections[section].kind == Kind::Code;
 }
 
 bool Calls::names(const Kernel& kernel) const {

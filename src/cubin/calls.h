@@ -10,7 +10,7 @@ namespace vg::cubin {
 
 using SymbolTest = std::function<bool(const Symbol&)>;
 
-// Which code leads to a wanted symbol. The cubin outlives it.
+// Which code leads to a wanted symbol.
 class Calls {
  public:
   // What is `elsewhere` means other code than the file's, and leads nowhere by itself.
@@ -23,9 +23,6 @@ class Calls {
   bool mayReach(const Kernel& kernel) const { return names(kernel) || (kernel.unknownStack && pointersLead_); }
 
  private:
-  bool isKernel(uint32_t section) const;
-
-  const Cubin& cubin_;
   std::vector<bool> leads_;    // by section
   bool pointersLead_ = false;  // to a wanted symbol, or to a function that leads there, and is called by nobody there
 };

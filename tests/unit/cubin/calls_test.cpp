@@ -81,10 +81,13 @@ TEST(Calls, ThroughPointersLeadWhereAnAddressWasTaken) {
   }
 }
 
-TEST(Calls, KernelsAreNotCalledThroughPointers) {
+TEST(Calls, WhoHasAKernelsAddressDoesNotCallIt) {
   Cubin cubin = holding({{}, {{2}}, {}, {{1, kAddress}}});
   cubin.kernels = {kernelAt(1)};
-  EXPECT_FALSE(Calls(cubin, named("2"), named("")).mayReach(kernelAt(0, true)));
+  const Calls calls(cubin, named("2"), named(""));
+  EXPECT_FALSE(calls.mayReach(kernelAt(0, true)));
+  EXPECT_FALSE(calls.names(kernelAt(3)));
+  EXPECT_TRUE(calls.names(kernelAt(1)));
 }
 
 }  // namespace
