@@ -127,7 +127,7 @@ CUresult GraphExec::set(GraphNode& node, NodeParams params) {
 
 CUresult GraphExec::setEnabled(GraphNode& node, bool on) {
   if (!canDisable(node)) return fail(CUDA_ERROR_INVALID_VALUE, "a node of type %d is always enabled", node.type());
-  if (enabled(node) == on) return CUDA_SUCCESS;
+  if (enabled(node) == on && !graphs::updatable(node)) return CUDA_SUCCESS;  // kernels may have switched it since
   if (on)
     disabled_.erase(node.id());
   else

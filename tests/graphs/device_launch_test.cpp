@@ -560,6 +560,8 @@ TEST_F(DeviceGraphs, NodesStayWhatKernelsMadeOfThem) {
   EXPECT_EQ(sumAfter(exec), 0u);
   EXPECT_EQ(changing("setEnabled", handle, 1u), 0u);
   EXPECT_EQ(sumAfter(exec), 3u);
+  ASSERT_OK(cuGraphNodeSetEnabled(exec, node, 0));
+  EXPECT_EQ(sumAfter(exec), 0u);
 }
 
 TEST_F(DeviceGraphs, NodesRefuseWhatTheyCannotBe) {
