@@ -15,6 +15,7 @@ namespace vg::backend {
 
 class Kernel;
 class UpdatableNode;
+struct FaultScene;
 struct GraphRun;
 
 struct LaunchShape {
@@ -40,6 +41,8 @@ struct LaunchRecord {
 // Where asynchronous errors of a context go: the first device fault sticks. Lives as long as the process.
 struct FaultSink {
   virtual void report(CUresult error, const char* reason) noexcept = 0;
+  // What a device can tell of a kernel's fault, before it is reported.
+  virtual void witness(const FaultScene&) noexcept {}
   virtual CUresult state() const noexcept = 0;  // CUDA_SUCCESS or the sticky error
 
  protected:

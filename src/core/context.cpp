@@ -4,7 +4,9 @@
 
 #include "base/log.h"
 #include "base/slab.h"
+#include "core/core_dump.h"
 #include "core/device.h"
+#include "core/dump_requests.h"
 #include "core/event.h"
 #include "core/green_context.h"
 #include "core/host_function.h"
@@ -68,6 +70,7 @@ struct ContextLife {
     const auto processors = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     context.flags_.store(flagsToReport(flags), std::memory_order_relaxed);
     context.dumpAttributes_.copyFrom(processDumpAttributes(), (flags & kDumpFlags) != 0);
+    dump::awaitRequests((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0);
     context.apiVersion_.store(apiVersion, std::memory_order_relaxed);
     context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
     context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
@@ -158,6 +161,14 @@ std::vector<Point> pendingIn(const Device* device) {
 
 }  // namespace
 
+Context* findLiving(bool (*wanted)(Context& context)) {
+  Context* found = nullptr;
+  contexts.forEach([&](Context& context) {
+    if (!found && context.alive() && wanted(context)) found = &context;
+  });
+  return found;
+}
+
 std::vector<Point> pendingEverywhere() { return pendingIn(nullptr); }
 std::vector<Point> pendingOn(const Device& device) { return pendingIn(&device); }
 
@@ -170,6 +181,11 @@ void Context::report(CUresult error, const char* reason) noexcept {
   contexts.forEach([&](Context& context) {
     if (context.word_.load(std::memory_order_seq_cst)) ContextLife::failWith(context, error);
   });
+  dump::sayIfNone(*this);
+}
+
+void Context::witness(const backend::FaultScene& scene) noexcept {
+  if (!state()) dump::writeFor(*this, scene);
 }
 
 CUresult checkNoFault() {

@@ -49,11 +49,13 @@ class Context final : public backend::FaultSink {
   // CUDA_SUCCESS or the sticky error. The first report sticks until the context ends.
   CUresult state() const noexcept override { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
   void report(CUresult error, const char* reason) noexcept override;
+  void witness(const backend::FaultScene& scene) noexcept override;
 
   StreamSet& streams() { return streams_; }  // those of its green contexts are linked to it
   Stream& legacyStream() { return streams::legacy(streams_); }
   LocalStorage& localStorage() { return localStorage_; }
   DumpAttributes& dumpAttributes() { return dumpAttributes_; }
+  const DumpAttributes& dumpAttributes() const { return dumpAttributes_; }
   // Waits for all work of the context; then its sticky error, if any.
   CUresult synchronize() { return streams::synchronizeAll(*this); }
 
@@ -148,6 +150,9 @@ CUresult checkNoFault();
 
 // A number that no context, green or not, has had.
 uint64_t nextContextId();
+
+// A living one that is `wanted`, or null.
+Context* findLiving(bool (*wanted)(Context& context));
 
 // The ends of all work that is queued in any context now.
 std::vector<Point> pendingEverywhere();

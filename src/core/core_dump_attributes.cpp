@@ -203,6 +203,7 @@ void DumpAttributes::copyFrom(const DumpAttributes& other, bool enabled) {
   values_ = other.values_;
   fixed_ = other.fixed_;
   if (enabled && !fixed_.onException) values_.onException = 1;
+  values_.armed = values_.onException;
 }
 
 void DumpAttributes::readSettings() {
@@ -229,6 +230,11 @@ void DumpAttributes::readSettings() {
   if ((fixed_.onException = !s.dumpOnException.empty())) values_.onException = truthy(s.dumpOnException);
   if ((fixed_.onRequest = !s.dumpOnRequest.empty())) values_.onRequest = truthy(s.dumpOnRequest);
   if (values_.onRequest && !fixed_.onException) values_.onException = 1;
+}
+
+void DumpAttributes::namePipe(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (!*values_.pipe) (void)setName(values_.pipe, name.c_str(), name.size() + 1);
 }
 
 DumpAttributes::Values DumpAttributes::values() const {

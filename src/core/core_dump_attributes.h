@@ -36,10 +36,13 @@ class DumpAttributes {
   void copyFrom(const DumpAttributes& process, bool enabled);
   // For the process's: takes over what the settings say.
   void readSettings();
+  // The pipe's name from now on, unless there is one already.
+  void namePipe(const std::string& name);
 
   struct Values {
     // Bytes, not bools: what the application wrote is what it reads.
     unsigned char onException = 0, onRequest = 0;
+    bool armed = false;  // of a context: it began with dumps enabled, without which none is written
     unsigned flags = CU_COREDUMP_DEFAULT_FLAGS;
     char file[kNameBytes] = {}, pipe[kNameBytes] = {};
   };

@@ -12,6 +12,7 @@
 #include "core/checkpoint.h"
 #include "core/core_dump_attributes.h"
 #include "core/device.h"
+#include "core/dump_requests.h"
 #include "core/memory.h"
 
 namespace vg::core {
@@ -30,6 +31,7 @@ void onExit() {
     if (!initialised(now)) return;
   } while (!gate.compare_exchange_weak(now, Gate::Exiting));
   gate.notify_all();
+  dump::endRequests();
   for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().quiesce();
 }
 

@@ -12,7 +12,8 @@
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
-// Sets the environment and runs the checks in a fork, which has not called cuInit yet. The number of failed checks.
+// Sets the environment and runs the checks in a fork, which has not called cuInit yet. 0 when none has failed, and the
+// negative number of the signal that ended it.
 template <class Checks>
 int inProcess(const Settings& settings, Checks checks) {
   const pid_t pid = fork();
@@ -23,5 +24,5 @@ int inProcess(const Settings& settings, Checks checks) {
   }
   int status = 0;
   waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }

@@ -5,10 +5,14 @@
 
 namespace vg::backend::cpu {
 
-void RunningLaunch::end(CUresult error, const char* reason) {
+void RunningLaunch::end(CUresult error, const char* reason, const FaultScene* scene) {
   int none = CUDA_SUCCESS;
   if (!ended.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return;
   VG_LOG(Warn, "kernel %s ended with error %d: %s", kernelName, error, reason);
+  if (scene) {
+    interruptThreads();
+    faults->witness(*scene);
+  }
   faults->report(error, reason);
   interruptThreads();
 }

@@ -31,6 +31,7 @@ struct RunningLaunch {
   ptx::KernelLaunch abi{};
   const LoadedKernel* code = nullptr;
   const char* kernelName = "";
+  uint32_t parameterBytes = 0;
   KernelContext* context = nullptr;
   const std::vector<CpuKernel*>* kernels = nullptr;  // that it may launch, by Module::functions; null for no kernels
   std::atomic<ChildGrids*> children{nullptr};        // made when a thread first wants something of the device runtime
@@ -54,8 +55,9 @@ struct RunningLaunch {
   } progress;
 
   bool cancelled() const { return ended.load(std::memory_order_relaxed) != CUDA_SUCCESS; }
-  // The first caller's error ends the launch: it is logged, reported, and threads that run blocks are interrupted.
-  void end(CUresult error, const char* reason);
+  // The first caller's error ends the launch: it is logged, threads that run blocks are interrupted, and it is reported
+  // with what is known of where it happened.
+  void end(CUresult error, const char* reason, const FaultScene* scene = nullptr);
 
   // The threads that run blocks of this launch, by worker number; null when outside.
   void enter(uint32_t worker);

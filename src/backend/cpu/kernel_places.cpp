@@ -16,9 +16,13 @@ std::string bracketed(uint32_t x, uint32_t y, uint32_t z) {
 
 std::string bracketed(const ThreadIndex& t) { return bracketed(t.x, t.y, t.z); }
 
+uint32_t lanesIn(const ptx::KernelLaunch& launch, uint32_t warp) {
+  return std::min(launch.threadsPerBlock - warp * ptx::kWarpSize, ptx::kWarpSize);
+}
+
 std::string threadsOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lane) {
   if (lane != ptx::kNoLane) return "thread " + bracketed(threadOf(launch, warp, lane));
-  const uint32_t last = std::min(launch.threadsPerBlock - warp * ptx::kWarpSize, ptx::kWarpSize) - 1;
+  const uint32_t last = lanesIn(launch, warp) - 1;
   if (!last) return "thread " + bracketed(threadOf(launch, warp, 0));
   return "threads " + bracketed(threadOf(launch, warp, 0)) + " to " + bracketed(threadOf(launch, warp, last));
 }
@@ -44,6 +48,30 @@ std::string placeOf(const RunningLaunch& launch, const ResidentBlock& block, con
   const uint32_t line = lineOf(launch, block, fault);
   return "block " + bracketed(index[0], index[1], index[2]) + ", warp " + std::to_string(warp) + ", " +
          threadsOf(launch.abi, warp, lane) + (line ? ", PTX line " + std::to_string(line) : "");
+}
+
+FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+  const ptx::KernelLaunch& abi = launch.abi;
+  const ptx::BlockState& state = block.state();
+  FaultScene scene{};
+  scene.error = fault.error;
+  scene.stackOverflow = fault.stackOverflow;
+  scene.kernel = launch.kernelName;
+  scene.grid = abi.gridId;
+  scene.gridSize = abi.gridSize;
+  scene.blockSize = abi.blockSize;
+  scene.clusterSize = abi.clusterSize;
+  scene.parameters = abi.parameters;
+  scene.parameterBytes = launch.parameterBytes;
+  scene.blockIndex = state.blockIndex;
+  scene.shared = state.shared;
+  scene.sharedBytes = abi.dynamicShared ? abi.dynamicSharedOffset + abi.dynamicShared : abi.staticShared;
+  scene.multiprocessor = state.worker;
+  scene.warp = fault.lanes ? fault.warp : block.runningWarp();
+  scene.validLanes = ~0u >> (ptx::kWarpSize - lanesIn(abi, scene.warp));
+  scene.lanes = fault.lanes ? fault.lanes : state.lane != ptx::kNoLane ? 1u << state.lane : scene.validLanes;
+  scene.line = lineOf(launch, block, fault);
+  return scene;
 }
 
 }  // namespace vg::backend::cpu

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/fault_scene.h"
 #include "ptx/kernel_abi.h"
 
 namespace vg::backend::cpu {
@@ -20,5 +21,7 @@ ThreadIndex threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t la
 // "block [1,0,0], warp 2, thread [70,0,0], PTX line 12". Compiled code that a signal stopped does not know which lane
 // it was: "threads [64,0,0] to [95,0,0]", the warp's.
 std::string placeOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
+// The same in numbers, and what else is known then. Valid as long as the block stays as it is.
+FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
 
 }  // namespace vg::backend::cpu

@@ -11,6 +11,7 @@
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_context.h"
 #include "backend/cpu/kernel_places.h"
+#include "backend/fault_scene.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/spin.h"
@@ -90,7 +91,8 @@ void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault
                   launch.context->limits().stackBytes.load(std::memory_order_relaxed));
   else if (fault.address)
     std::snprintf(more, sizeof more, ", address %p", fault.address);
-  launch.end(fault.error, (text + more).c_str());
+  const FaultScene scene = sceneOf(launch, block, fault);
+  launch.end(fault.error, (text + more).c_str(), &scene);
 }
 
 void reportStuck(RunningLaunch& launch, const ResidentBlock& block) {

@@ -141,6 +141,7 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   if (record.graph) abi.graphExec = record.graph->exec();
   launch.code = ready.code;
   launch.kernelName = record.kernel->name().c_str();
+  launch.parameterBytes = record.kernel->parameterBytes();
   launch.context = ready.context;
   launch.blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   launch.clockKiloHertz = static_cast<uint32_t>(device.traits().attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));

@@ -1,0 +1,78 @@
+#include "core/core_dump.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/dump_requests.h"
+#include "core/dump_writer.h"
+
+namespace vg::core::dump {
+namespace {
+
+constexpr char kDefaultName[] = "core_%t_%h_%p.nvcudmp";
+
+constinit std::mutex mutex;  // guards what follows
+constinit bool dumped = false;
+
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  char text[1280];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (truthy(settings().dumpProgress)) {
+    std::fprintf(stderr, "verdigris: core dump: %s\n", text);
+  } else {
+    VG_LOG(Warn, "core dump: %s", text);
+  }
+}
+
+void write(Context& context, const backend::FaultScene* scene, const DumpAttributes::Values& wishes) noexcept {
+  try {
+    const std::string path = expandDumpName(*wishes.file ? wishes.file : kDefaultName);
+    say("device %d goes to %s", context.device().ordinal(), path.c_str());
+    if (const CUresult result = writeFile(context, scene, path, wishes.flags)) {
+      say("%s is not written, or only in part (error %d)", path.c_str(), static_cast<int>(result));
+    } else {
+      say("%s is complete", path.c_str());
+    }
+  } catch (const std::bad_alloc&) {
+    say("the host has no memory for it");
+  }
+  if (wishes.flags & CU_COREDUMP_SKIP_ABORT) return;
+  context.device().backend().flushOutput();
+  say("the process ends now, as CU_COREDUMP_SKIP_ABORT is not set");
+  endRequests();
+  std::abort();
+}
+
+}  // namespace
+
+void writeFor(Context& context, const backend::FaultScene& scene) noexcept {
+  const DumpAttributes::Values wishes = context.dumpAttributes().values();
+  if (!wishes.armed || !wishes.onException) return;
+  const std::lock_guard lock(mutex);
+  if (!std::exchange(dumped, true)) write(context, &scene, wishes);
+}
+
+void sayIfNone(const Context& context) noexcept {
+  const DumpAttributes::Values wishes = context.dumpAttributes().values();
+  const std::lock_guard lock(mutex);
+  if (wishes.armed && wishes.onException && !dumped) say("there is none: only kernels of emulated devices leave one");
+}
+
+void writeOnRequest(Context& context) noexcept {
+  const std::lock_guard lock(mutex);
+  write(context, nullptr, context.dumpAttributes().values());
+}
+
+}  // namespace vg::core::dump

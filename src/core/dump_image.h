@@ -1,0 +1,18 @@
+// What stands in a core dump for the code of a kernel.
+//
+// A debugger wants an image with the kernel's function and a table of lines. An emulated device has no such code: its
+// image is one instruction of nothing for each line of the PTX, so that a place in it tells a line of the PTX.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace vg::core::dump {
+
+inline constexpr uint64_t kInstructionBytes = 16;
+inline constexpr uint64_t kCodeStart = uint64_t{1} << 32;  // where the image pretends to lie
+
+// An ELF image of a function with lines 0 .. lines-1 for devices of this compute capability.
+std::vector<unsigned char> imageOf(const char* kernel, uint32_t lines, unsigned capability);
+
+}  // namespace vg::core::dump
