@@ -183,6 +183,7 @@ class FaultWriter final : public Writer {
 
  private:
   uint64_t place() const { return kCodeStart + scene_.line * kInstructionBytes; }
+  bool clustered() const { return scene_.clusterSize[0] * scene_.clusterSize[1] * scene_.clusterSize[2] > 1; }
   // Whether an instruction is to blame; asserts and traps stand where their threads do.
   bool placeKnown() const { return scene_.line && exception_ != kNoException && exception_ != kAssert; }
 
@@ -209,7 +210,7 @@ class FaultWriter final : public Writer {
     row.registers = kRegisters;
     std::copy_n(scene_.gridSize, 3, row.gridSize);
     std::copy_n(scene_.blockSize, 3, row.blockSize);
-    std::copy_n(scene_.clusterSize, 3, row.clusterSize);
+    if (clustered()) std::copy_n(scene_.clusterSize, 3, row.clusterSize);
     row.thread = static_cast<uint32_t>(getpid());
     const uint32_t grids = file_.addTable<GridRow>({".cudbg.gridtbl.dev0", Type::Grids, devices_}, {row});
     file_.add({".cudbg.param.dev0.grid0", Type::Parameters, grids}, scene_.parameters, scene_.parameterBytes);
@@ -226,8 +227,8 @@ class FaultWriter final : public Writer {
 
     BlockRow block{};
     block.grid = scene_.grid;
-    for (int i = 0; i < 3; ++i) {
-      block.index[i] = scene_.blockIndex[i];
+    std::copy_n(scene_.blockIndex, 3, block.index);
+    for (int i = 0; i < 3 && clustered(); ++i) {
       block.clusterIndex[i] = scene_.blockIndex[i] / scene_.clusterSize[i];
       block.clusterSize[i] = scene_.clusterSize[i];
     }
