@@ -206,6 +206,39 @@ TEST_F(Streams, ACopyThatWaitsForAKernelHoldsUpNoOtherStreams) {
   EXPECT_EQ(wordAt(pinned + 4), 1u);
 }
 
+// A channel takes long to make, so there are no more than are needed at once.
+TEST_F(Streams, OneThatIsAloneNeedsOneChannelForItsCopies) {
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < 12; ++i) streams.push_back(std::make_unique<Stream>(*device));
+  const auto useAll = [&](bool atOnce) {
+    for (const auto& stream : streams) {
+      stream->add(launch(window, kWaitsForGate));
+      for (int i = 0; i < 3; ++i) {
+        stream->add(copy(window, pinned));
+        stream->add(copy(pinned, window));
+      }
+      if (!atOnce) {
+        gateOpen = true;
+        EXPECT_TRUE(stream->ends());
+        gateOpen = false;
+      }
+    }
+    gateOpen = true;
+    for (const auto& stream : streams) EXPECT_TRUE(stream->ends());
+    gateOpen = false;
+  };
+  useAll(false);
+  const size_t before = fake.driver.objects();
+  useAll(false);
+  EXPECT_EQ(fake.driver.objects(), before);
+  for (int i = 0; i < 5; ++i) useAll(true);
+  const size_t after = fake.driver.objects();
+  const auto another = must(ChannelGroup::create(device->gpu(), fake.addresses(), 0xb, 1));
+  const size_t ofOne = fake.driver.objects() - after;
+  EXPECT_GT(after, before);
+  EXPECT_LE(after, before + 14 * ofOne);  // seven more in each direction
+}
+
 TEST_F(Streams, WhatComesBehindAHostFunctionIsSentAsWell) {
   static Streams* test;
   static uint32_t atCall;

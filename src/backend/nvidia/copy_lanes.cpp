@@ -16,25 +16,42 @@ Result<Channel*> CopyLanes::ready(Lane& lane, Direction direction) {
   return &lane.group->channel(0);
 }
 
+// Lanes have their channels from the first one on. Who finds none that is free shares the one of its number.
+CopyLanes::Lease CopyLanes::take(const Target& target) {
+  Lanes& lanes = lanes_[static_cast<size_t>(target.direction)];
+  const bool staying = target.last.channel && !target.last.done();
+  Lane* lane = &lanes[target.lane % kLanes];
+  for (Lane& one : lanes) {
+    const Channel* const channel = one.channel.load(std::memory_order_acquire);
+    if (staying && channel == target.last.channel) lane = &one;
+    if (staying || (channel && !one.idle())) continue;
+    if (!channel && target.room == Room::Now) return {};
+    if (std::unique_lock right(one.mutex, std::try_to_lock); right.owns_lock()) return {&one, std::move(right)};
+  }
+  std::unique_lock right(lane->mutex, std::defer_lock);
+  if (target.room == Room::Waited)
+    right.lock();
+  else if (!right.try_lock() || !lane->group->channel(0).hasRoom())
+    return {};
+  return {lane, std::move(right)};
+}
+
 // Words that were written and not sent leave no trace.
 template <class Pieces>
 Result<Submission> CopyLanes::sendPieces(const Target& target, Pieces pieces) {
-  Lane& lane = lanes_[static_cast<size_t>(target.direction)][target.lane % kLanes];
-  const bool waits = target.room == Room::Waited;
-  std::unique_lock right(lane.mutex, std::defer_lock);
-  if (waits)
-    right.lock();
-  else if (!right.try_lock() || !lane.group || !lane.group->channel(0).hasRoom())
-    return CUDA_ERROR_NOT_READY;
-  VG_TRY(Channel* const channel, ready(lane, target.direction));
+  const Lease lease = take(target);
+  if (!lease.lane) return CUDA_ERROR_NOT_READY;
+  VG_TRY(Channel* const channel, ready(*lease.lane, target.direction));
   VG_TRY(Push push, channel->begin());
   channel->follow(push, target.after);
   for (pieces.write(push); !pieces.done(); pieces.write(push)) {
-    if (!waits) return CUDA_ERROR_NOT_READY;
-    channel->submit(push);
+    if (target.room == Room::Now) return CUDA_ERROR_NOT_READY;
+    lease.lane->sent.store(channel->submit(push), std::memory_order_release);
     VG_TRY(push, channel->begin());
   }
-  return Submission{channel, channel->submitAwaited(push)};
+  const uint64_t number = channel->submitAwaited(push);
+  lease.lane->sent.store(number, std::memory_order_release);
+  return Submission{channel, number};
 }
 
 void CopyLanes::abandon(CUresult error) {

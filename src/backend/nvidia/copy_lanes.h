@@ -1,6 +1,7 @@
-// The channels of copy engines through which queues send copies: for each lane and direction one of its own, so that a
-// copy that waits for a grid holds up no copies but those of its lane, whose grids stand in one line, too
-// (ComputeEngine). Made at the first need. Thread-safe.
+// The channels of copy engines through which queues send copies, a few for each direction. A queue stays with its
+// channel while its copies are under way there, and then takes any that has nothing to do: a copy that waits for a grid
+// holds up no other queue's. As a channel takes 5 ms to make, there are no more of them than were needed at once;
+// queues share only when there are as many as can be. Thread-safe.
 #pragma once
 
 #include <array>
@@ -20,10 +21,11 @@ class CopyLanes {
   CopyLanes(const CopyLanes&) = delete;
 
   struct Target {
-    unsigned lane;
     Direction direction;
+    unsigned lane;                      // a number of the queue's
+    Submission last;                    // the queue's last one in this direction; none: no channel
     std::span<const Submission> after;  // what the work waits for, besides the one before it
-    Room room;                          // Now: also when there is no channel yet
+    Room room;                          // Now: also when a channel must be made
   };
   // Sends a copy or a fill. Both sides of a copy are addresses that the GPU knows. Nothing is needed after the call.
   Result<Submission> send(const Target& target, CopyPieces pieces);
@@ -32,12 +34,21 @@ class CopyLanes {
   void abandon(CUresult error);
 
  private:
-  static constexpr unsigned kLanes = 8;
+  static constexpr unsigned kLanes = 8;  // of a direction
   struct Lane {
     std::mutex mutex;
     std::unique_ptr<ChannelGroup> group;     // guarded by mutex
     std::atomic<Channel*> channel{nullptr};  // its only one
+    std::atomic<uint64_t> sent{0};           // what that was sent last
+    bool idle() const { return channel.load(std::memory_order_acquire)->done(sent.load(std::memory_order_acquire)); }
   };
+  using Lanes = std::array<Lane, kLanes>;
+  // A lane, and the right to use it. None: there is no room now.
+  struct Lease {
+    Lane* lane = nullptr;
+    std::unique_lock<std::mutex> right{};
+  };
+  Lease take(const Target& target);
   template <class Pieces>
   Result<Submission> sendPieces(const Target& target, Pieces pieces);
   Result<Channel*> ready(Lane& lane, Direction direction);
@@ -45,7 +56,7 @@ class CopyLanes {
   Gpu& gpu_;
   Addresses& addresses_;
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
-  std::array<std::array<Lane, kLanes>, 3> lanes_;  // by direction
+  std::array<Lanes, 3> lanes_;  // by direction
 };
 
 }  // namespace vg::backend::nvidia

@@ -73,8 +73,11 @@ template Result<Submission> WorkSender::sendBox(const copy::Fill&, FaultSink*, T
 template <class Box>
 Result<Submission> WorkSender::transfer(const Box& box, Transfer::Route route, Room room) {
   if (route.way == Transfer::Way::None) return Submission{};
-  if (route.way == Transfer::Way::Engine)
-    return device_.copyLanes().send({lane_, route.direction, before_, room}, piecesOf(box));
+  if (route.way == Transfer::Way::Engine) {
+    Submission& last = lastCopies_[static_cast<size_t>(route.direction)];
+    VG_TRY(last, device_.copyLanes().send({route.direction, lane_, last, before_, room}, piecesOf(box)));
+    return last;
+  }
   VG_TRY(ComputeEngine & engine, device_.compute());
   VG_TRY(const VideoKernels::Work work, device_.transfer().kernelFor(box));
   return engine.launch(lane_, {work.code, work.grid, work.parameters.data(), work.bytes, false, before_, room});

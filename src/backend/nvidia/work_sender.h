@@ -1,6 +1,6 @@
 // Sends what a queue gives to the GPU, each piece behind the one before it. One thread at a time.
 //
-// Work goes to several channels: one for grids, and one for copies in each direction. Where the channel changes, and
+// Work goes to several channels: one for grids, and others for copies in each direction. Where the channel changes, and
 // where one queue waits for another, the GPU itself waits: the work begins with an acquire of the end of what is before
 // it. A channel runs in order what it was given, and an acquire is of work that was submitted before; so everything
 // waits for what was submitted earlier only, all channels together come to an end, and no two pieces of work wait for
@@ -50,7 +50,8 @@ class WorkSender {
   GpuDevice& device_;
   const std::array<uint32_t, 4> disabledTpcs_;
   const unsigned lane_;
-  std::vector<Submission> before_;  // what the next piece follows, at most one of each channel
+  std::array<Submission, 3> lastCopies_{};  // of copy engines, by direction
+  std::vector<Submission> before_;          // what the next piece follows, at most one of each channel
 };
 
 }  // namespace vg::backend::nvidia
