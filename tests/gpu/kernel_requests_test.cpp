@@ -104,7 +104,9 @@ struct Requests : ::testing::Test {
     };
     (put(arguments), ...);
     __atomic_store_n(&place.asked, ++asked, __ATOMIC_RELEASE);
-    EXPECT_TRUE(spinUntil([&] { return __atomic_load_n(&place.answered, __ATOMIC_ACQUIRE) == asked; }, 10'000'000'000));
+    const auto answered = [&] { return __atomic_load_n(&place.answered, __ATOMIC_ACQUIRE); };
+    EXPECT_TRUE(spinUntil([&] { return uint32_t(answered()) == uint32_t(asked); }, 10'000'000'000));
+    EXPECT_EQ(answered(), answeredWord(asked, place.result));
     return place.result;
   }
   uint32_t answerOf(uint64_t request) { return parent->requests()->ring()[(request - 1) % kRequestPlaces].answer[0]; }

@@ -2,7 +2,8 @@
 // Also read by the compiler of device code (launch_functions.cu).
 //
 // A thread takes the next number of a request, waits until the place is free, fills it and writes the number, counted
-// from 1, to `asked`. The host looks at the places in order, answers and writes the number to `answered`.
+// from 1, to `asked`. The host looks at the places in order, answers and writes the number to `answered`, together with
+// the result, because each look of the thread takes as long as all else.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ struct alignas(512) KernelRequest {
   uint32_t function;  // ptx::DeviceCall, or kCheckUpdate
   uint64_t arguments[kArgumentWords];
   // What the host writes.
-  uint64_t answered;
+  uint64_t answered;  // answeredWord()
   uint64_t result;
   uint32_t answerWords;           // of the following
   uint32_t answer[kAnswerWords];  // to be written where the first argument points
@@ -31,6 +32,9 @@ struct alignas(512) KernelRequest {
   uint64_t pointed[kPointedWords];  // what an argument points to, where the function reads that
 };
 static_assert(sizeof(KernelRequest) == 512 && offsetof(KernelRequest, answered) == 128);
+
+// The lower half of the number, and that of the result above it: all of it but for functions that answer with 64 bits.
+constexpr uint64_t answeredWord(uint64_t number, uint64_t result) { return (number & 0xFFFFFFFF) | result << 32; }
 
 // Parameters of launches, in pinned memory too. Threads take them by themselves; the host copies what it needs before
 // it answers the launch.

@@ -219,7 +219,7 @@ bool KernelRequests::serve() {
     KernelRequest& place = ring_[next_ % kRequestPlaces];
     if (__atomic_load_n(&place.asked, __ATOMIC_ACQUIRE) != next_ + 1) break;
     answer(place);
-    __atomic_store_n(&place.answered, ++next_, __ATOMIC_RELEASE);
+    __atomic_store_n(&place.answered, answeredWord(++next_, place.result), __ATOMIC_RELEASE);
   }
   return count;
 }

@@ -63,11 +63,15 @@ struct Gpu {
     asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
   }
 };
+// Until the lower half of a word has this value; the upper half.
 template <class Writer>
-__device__ void await(const uint64_t* word, uint64_t value) {
+__device__ uint32_t await(const uint64_t* word, uint64_t value) {
 #pragma unroll 1
-  for (int round = 0; Writer::read(word) != value; ++round)
+  for (int round = 0;; ++round) {
+    const uint64_t seen = Writer::read(word);
+    if (static_cast<uint32_t>(seen) == static_cast<uint32_t>(value)) return static_cast<uint32_t>(seen >> 32);
     if (round > 8) __nanosleep(200);
+  }
 }
 
 __device__ uint64_t gridNumber() {
@@ -88,11 +92,10 @@ __device__ __noinline__ uint64_t takePlace(uint32_t function) {
   return number;
 }
 // What the thread wrote before, and saw, its child sees too.
-__device__ __noinline__ uint64_t awaitAnswer(uint64_t number) {
+__device__ __noinline__ uint32_t awaitAnswer(uint64_t number) {
   KernelRequest& place = vgRing[number % kRequestPlaces];
   Host::write(&place.asked, number + 1);
-  await<Host>(&place.answered, number + 1);
-  return __ldcv(&place.result);
+  return await<Host>(&place.answered, number + 1);
 }
 
 // A place of the ring while one thread has it.
@@ -123,7 +126,9 @@ class Request {
       place_.pointed[at / sizeof word] = word;
     }
   }
-  __device__ uint64_t answer() { return awaitAnswer(number_); }
+  __device__ uint32_t answer() { return awaitAnswer(number_); }
+  // All 64 bits of it, once it is there.
+  __device__ uint64_t result() const { return __ldcv(&place_.result); }
   __device__ void store(uint32_t* to) const {
     const uint32_t words = __ldcv(&place_.answerWords);
 #pragma unroll 1
@@ -137,10 +142,17 @@ class Request {
 };
 
 template <class... Arguments>
-__device__ uint64_t ask(Function function, Arguments... arguments) {
+__device__ uint32_t ask(Function function, Arguments... arguments) {
   Request request(function);
   (request.put(arguments), ...);
   return request.answer();
+}
+template <class... Arguments>
+__device__ uint64_t askLong(Function function, Arguments... arguments) {
+  Request request(function);
+  (request.put(arguments), ...);
+  request.answer();
+  return request.result();
 }
 // Of functions whose first argument says where their answer goes.
 template <class... Arguments>
@@ -148,7 +160,7 @@ __device__ uint32_t askFor(Function function, uint64_t to, Arguments... argument
   Request request(function);
   request.put(to);
   (request.put(arguments), ...);
-  const auto error = static_cast<uint32_t>(request.answer());
+  const uint32_t error = request.answer();
   request.store(reinterpret_cast<uint32_t*>(to));
   return error;
 }
@@ -197,10 +209,8 @@ __device__ void leaveBuffer(uint32_t number) {
 
 }  // namespace
 
-#define VG_FUNCTION(name, parameters, how, ...)                      \
-  extern "C" __device__ __noinline__ uint32_t vg##name parameters {  \
-    return told(static_cast<uint32_t>(how(k##name, ##__VA_ARGS__))); \
-  }
+#define VG_FUNCTION(name, parameters, how, ...) \
+  extern "C" __device__ __noinline__ uint32_t vg##name parameters { return told(how(k##name, ##__VA_ARGS__)); }
 
 VG_FUNCTION(DeviceGetAttribute, (uint64_t to, uint32_t which, uint32_t device), askFor, to, which, device)
 VG_FUNCTION(DeviceGetLimit, (uint64_t to, uint32_t which), askFor, to, which)
@@ -241,34 +251,30 @@ VG_FUNCTION(GraphLaunch, (uint64_t exec, uint64_t stream), ask, exec, stream)
 VG_FUNCTION(GraphKernelNodeSetEnabled, (uint64_t node, uint32_t on), ask, node, on)
 VG_FUNCTION(GraphKernelNodeSetGridDim, (uint64_t node, Dim3 grid), ask, node, grid)
 
-extern "C" __device__ __noinline__ uint64_t vgGetErrorString(uint32_t error) { return ask(kGetErrorString, error); }
-extern "C" __device__ __noinline__ uint64_t vgGetErrorName(uint32_t error) { return ask(kGetErrorName, error); }
-extern "C" __device__ __noinline__ uint32_t vgGetLastError() {
-  return anyError ? static_cast<uint32_t>(ask(kGetLastError)) : 0;
-}
-extern "C" __device__ __noinline__ uint32_t vgPeekAtLastError() {
-  return anyError ? static_cast<uint32_t>(ask(kPeekAtLastError)) : 0;
-}
+extern "C" __device__ __noinline__ uint64_t vgGetErrorString(uint32_t error) { return askLong(kGetErrorString, error); }
+extern "C" __device__ __noinline__ uint64_t vgGetErrorName(uint32_t error) { return askLong(kGetErrorName, error); }
+extern "C" __device__ __noinline__ uint32_t vgGetLastError() { return anyError ? ask(kGetLastError) : 0; }
+extern "C" __device__ __noinline__ uint32_t vgPeekAtLastError() { return anyError ? ask(kPeekAtLastError) : 0; }
 extern "C" __device__ __noinline__ uint64_t vgGetParameterBuffer(uint64_t alignment, uint64_t bytes) {
-  return toldBuffer(ask(kGetParameterBuffer, alignment, bytes));
+  return toldBuffer(askLong(kGetParameterBuffer, alignment, bytes));
 }
 
 // What is wrong with the launch is found when it is made.
 extern "C" __device__ __noinline__ uint64_t vgGetParameterBufferV2(uint64_t kernel, Dim3 grid, Dim3 block,
                                                                    uint32_t shared) {
   const uint32_t number = vgBuffersAreSmall ? ~0u : takeBuffer();
-  if (number == ~0u) return toldBuffer(ask(kGetParameterBufferV2, kernel, grid, block, shared));
+  if (number == ~0u) return toldBuffer(askLong(kGetParameterBufferV2, kernel, grid, block, shared));
   launches[number] = {kernel, grid, block, shared};
   return reinterpret_cast<uint64_t>(&vgBuffers[number]);
 }
 extern "C" __device__ __noinline__ uint32_t vgLaunchDeviceV2(uint64_t parameters, uint64_t stream) {
   const uint64_t number = (parameters - reinterpret_cast<uint64_t>(vgBuffers)) / sizeof(ParameterBuffer);
-  if (number >= kParameterBuffers) return told(static_cast<uint32_t>(ask(kLaunchDeviceV2, parameters, stream)));
+  if (number >= kParameterBuffers) return told(ask(kLaunchDeviceV2, parameters, stream));
   const Launch launch = launches[number];
-  const uint64_t error =
+  const uint32_t error =
       ask(kLaunchDevice, launch.kernel, parameters, launch.grid, launch.block, launch.shared, stream);
   leaveBuffer(static_cast<uint32_t>(number));
-  return told(static_cast<uint32_t>(error));
+  return told(error);
 }
 
 extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint64_t stream) {
@@ -276,7 +282,7 @@ extern "C" __device__ __noinline__ uint32_t vgMemcpy3DAsync(uint64_t what, uint6
   request.put(what);
   request.put(stream);
   request.putPointed(reinterpret_cast<const uint64_t*>(what), kPointedWords);
-  return told(static_cast<uint32_t>(request.answer()));
+  return told(request.answer());
 }
 
 constexpr uint32_t kInvalidValue = 1;
@@ -296,7 +302,7 @@ extern "C" __device__ __noinline__ uint32_t vgGraphKernelNodeSetParam(uint64_t n
     request.put(from + bytes);
     request.put(uint64_t{piece});
     request.putPointedBytes(from + bytes, piece);
-    error = static_cast<uint32_t>(request.answer());
+    error = request.answer();
   } while (bytes && !error);
   return error;
 }
@@ -315,7 +321,7 @@ __device__ uint32_t askOf(uint32_t function, const NodeUpdate& update) {
   request.put(&update);
   request.put(uint64_t{1});
   request.putPointed(&update.node, sizeof update / sizeof(uint64_t));
-  return static_cast<uint32_t>(request.answer());
+  return request.answer();
 }
 __device__ uint32_t apply(const NodeUpdate& update) {
   if (update.field == kParam) return vgGraphKernelNodeSetParam(update.node, update.offset, update.value, update.bytes);
@@ -340,7 +346,7 @@ extern "C" __device__ __noinline__ uint32_t vgMalloc(uint64_t to, uint64_t bytes
     *reinterpret_cast<void**>(to) = memory;
     return 0;
   }
-  return told(static_cast<uint32_t>(ask(kMalloc, to, bytes)));
+  return told(ask(kMalloc, to, bytes));
 }
 extern "C" __device__ __noinline__ uint32_t vgFree(uint64_t memory) {
   free(reinterpret_cast<void*>(memory));
