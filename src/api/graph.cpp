@@ -200,11 +200,11 @@ CUresult cuGraphAddDependencies_v2(const Call&, CUgraph hGraph, const CUgraphNod
   VG_TRY(Graph & graph, graphs::find(hGraph));
   VG_TRY(const std::vector<Dependency> before, graphs::dependencies(from, edgeData, numDependencies));
   VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
+  // As the vendor's driver does: edges that cannot be are refused with all others, one that is there already ends the
+  // call, and those before it stay.
   for (size_t i = 0; i < numDependencies; ++i)
-    if (const CUresult refused = graph.connect(*before[i].node, *after[i].node, before[i].data)) {
-      while (i-- > 0) (void)graph.disconnect(*before[i].node, *after[i].node);
-      return refused;
-    }
+    VG_CHECK(graph.checkEdge(*before[i].node, *after[i].node, before[i].data));
+  for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.connect(*before[i].node, *after[i].node, before[i].data));
   return CUDA_SUCCESS;
 }
 
@@ -221,7 +221,7 @@ CUresult cuGraphRemoveDependencies_v2(const Call&, CUgraph hGraph, const CUgraph
   VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
   if (numDependencies && graph.hasMemoryNodes())
     return unsupported("edges of a graph with memory nodes cannot be removed");
-  // Unlike adding, this stops at the first edge that is not there, as the driver does.
+  // Stops at the first edge that is not there, as the driver does.
   for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.disconnect(*before[i].node, *after[i].node));
   return CUDA_SUCCESS;
 }

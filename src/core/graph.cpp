@@ -103,13 +103,18 @@ void Graph::remove(GraphNode& node) {
   GraphLife::destroyNode(&node);
 }
 
-CUresult Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+CUresult Graph::checkEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
   if (&from.graph() != this || &to.graph() != this || &from == &to)
     return fail(CUDA_ERROR_INVALID_VALUE, "an edge between %p and %p, which are not two nodes of the graph",
                 static_cast<void*>(&from), static_cast<void*>(&to));
   VG_CHECK(checkFrom({&from, data}));
   if (!graphs::isDefault(data) && !to.as<KernelNode>())
     return fail(CUDA_ERROR_INVALID_VALUE, "a programmatic edge to a node of type %d", to.type());
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+  VG_CHECK(checkEdge(from, to, data));
   if (findEdge(from, to)) return fail(CUDA_ERROR_INVALID_VALUE, "the edge exists");
   makeRoom(from.dependents_);
   to.dependencies_.push_back({&from, data});

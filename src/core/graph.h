@@ -44,8 +44,10 @@ class Graph {
   // Takes a node and its edges away; a child graph of it ends too. Requires: the node is of this graph.
   void remove(GraphNode& node);
 
-  // Adds the edge from -> to. CUDA_ERROR_INVALID_VALUE when it exists, when both are one node, or when a node is not of
-  // this graph.
+  // CUDA_ERROR_INVALID_VALUE when both are one node, when a node is not of this graph, or for edge data that does not
+  // go with the nodes.
+  CUresult checkEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
+  // Adds the edge from -> to. The same errors, and CUDA_ERROR_INVALID_VALUE when it exists.
   CUresult connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data = {});
   // Takes the edge away, whatever its data. CUDA_ERROR_INVALID_VALUE when there is none.
   CUresult disconnect(GraphNode& from, GraphNode& to);

@@ -28,7 +28,35 @@ bool sizeFits(int type, unsigned size) {
   }
 }
 
+bool fitsBody(const GraphNode& node) {
+  switch (node.type()) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return true;
+    default:
+      return false;
+  }
+}
+
+GraphNode* misplaced(const Graph& graph, bool inBody) {
+  for (GraphNode* node : graph.nodes()) {
+    if (inBody && !fitsBody(*node)) return node;
+    if (const auto* child = node->as<ChildNode>())
+      if (GraphNode* inside = misplaced(*child->graph, inBody)) return inside;
+    if (const auto* conditional = node->as<ConditionalNode>())
+      for (const Graph* body : conditional->bodies)
+        if (GraphNode* inside = misplaced(*body, true)) return inside;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+GraphNode* misplacedInBody(const Graph& graph) { return misplaced(graph, false); }
 
 Result<CUgraphConditionalHandle> createCondition(Graph& graph, unsigned initial, unsigned flags) {
   VG_CHECK(backend::conditions::add(lastHandle + 1));

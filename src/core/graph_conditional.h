@@ -24,6 +24,10 @@ const Condition* findCondition(CUgraphConditionalHandle handle);
 bool hasUnusedCondition(const Graph& graph);
 void dropConditions(const Graph& graph);
 
+// A node, in the graph at any depth, that bodies of conditional nodes cannot have and that one has; null when there is
+// none. Such graphs cannot be instantiated.
+GraphNode* misplacedInBody(const Graph& graph);
+
 // A node with empty bodies.
 Result<NodeParams> describeConditional(Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params);
 

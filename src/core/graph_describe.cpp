@@ -174,7 +174,7 @@ Result<NodeParams> describeWait(CUevent event) {
 
 Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
   VG_TRY(Graph & child, find(handle));
-  if (&child == &parent) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot be its own child");
+  if (!moved && parent.isInside(child)) return unsupported("a graph as a child of its own");
   if (child.owner()) return unsupported("a graph of a node as the child of another");
   if (moved && parent.isInside(child)) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot move into itself");
   if (moved && child.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the child graph");

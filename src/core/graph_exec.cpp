@@ -273,9 +273,9 @@ Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (hasUnusedCondition(graph))
     return refused(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, nullptr, CUDA_ERROR_INVALID_VALUE,
                    "a conditional handle has no node");
-  if (GraphNode* node = graphs::unbalancedBody(graph))
-    return refused(CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node, CUDA_ERROR_INVALID_VALUE,
-                   "the body of a conditional node does not free what it allocates, or frees other memory");
+  if (GraphNode* node = graphs::misplacedInBody(graph))
+    return refused(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node, CUDA_ERROR_INVALID_VALUE,
+                   "bodies of conditional nodes have kernels, copies, fills, child graphs and conditional nodes only");
   const bool sole = graph.hasMemoryNodes() || graph.hasUpdatableNodes();
   if (sole && graph.instances)
     return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,

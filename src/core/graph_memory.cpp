@@ -155,40 +155,6 @@ Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::ve
   return NodeParams(MemFreeNode{address});
 }
 
-namespace {
-
-using Balance = std::unordered_map<CUdeviceptr, int>;  // allocations less frees
-
-void count(const Graph& graph, Balance& balance) {
-  for (const GraphNode* node : graph.nodes()) {
-    if (const auto* alloc = node->as<MemAllocNode>()) ++balance[alloc->memory->address()];
-    if (const auto* free = node->as<MemFreeNode>()) --balance[free->address];
-    if (const auto* child = node->as<ChildNode>()) count(*child->graph, balance);
-  }
-}
-
-bool balanced(const Graph& body) {
-  Balance balance;
-  count(body, balance);
-  return std::all_of(balance.begin(), balance.end(), [](const auto& entry) { return !entry.second; });
-}
-
-}  // namespace
-
-GraphNode* unbalancedBody(const Graph& graph) {
-  for (GraphNode* node : graph.nodes()) {
-    if (const auto* child = node->as<ChildNode>())
-      if (GraphNode* inside = unbalancedBody(*child->graph)) return inside;
-    const auto* conditional = node->as<ConditionalNode>();
-    if (!conditional) continue;
-    for (const Graph* body : conditional->bodies) {
-      if (!balanced(*body)) return node;
-      if (GraphNode* inside = unbalancedBody(*body)) return inside;
-    }
-  }
-  return nullptr;
-}
-
 std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address) {
   const auto found = known().find(address);
   return found == known().end() ? nullptr : found->second.lock();

@@ -52,10 +52,6 @@ Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* param
 // asked, as with the vendor's driver.
 Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::vector<Dependency>& dependencies);
 
-// A conditional node in the graph, at any depth, with a body that leaves memory allocated or frees other memory than
-// its own; null when there is none. Such graphs cannot be instantiated: nobody could say what is live after a launch.
-GraphNode* unbalancedBody(const Graph& graph);
-
 // The memory of graphs that starts at the address, or null.
 std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address);
 // `inUse`: when memory that ends is free of work.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/raw_enum.h"
@@ -82,8 +83,28 @@ bool oneRow(const CUDA_MEMCPY3D& copy) { return copy.Height <= 1 && copy.Depth <
 
 bool sameKind(const CUDA_MEMCPY3D& a, const CUDA_MEMCPY3D& b) {
   return kindOf(rawValue(a.srcMemoryType), a.srcDevice) == kindOf(rawValue(b.srcMemoryType), b.srcDevice) &&
-         kindOf(rawValue(a.dstMemoryType), a.dstDevice) == kindOf(rawValue(b.dstMemoryType), b.dstDevice) &&
-         oneRow(a) == oneRow(b);
+         kindOf(rawValue(a.dstMemoryType), a.dstDevice) == kindOf(rawValue(b.dstMemoryType), b.dstDevice);
+}
+
+bool sameBox(const CUDA_MEMCPY3D& a, const CUDA_MEMCPY3D& b) {
+  const auto fields = [](const CUDA_MEMCPY3D& c) {
+    return std::tie(c.srcXInBytes, c.srcY, c.srcZ, c.srcLOD, c.srcHost, c.srcDevice, c.srcArray, c.srcPitch,
+                    c.srcHeight, c.dstXInBytes, c.dstY, c.dstZ, c.dstLOD, c.dstHost, c.dstDevice, c.dstArray,
+                    c.dstPitch, c.dstHeight, c.WidthInBytes, c.Height, c.Depth);
+  };
+  return fields(a) == fields(b);
+}
+
+// As the vendor's driver has it, rows copied by an executable graph stay what they were.
+bool mayBecome(const CUDA_MEMCPY3D& mine, const CUDA_MEMCPY3D& other) {
+  return sameKind(mine, other) && ((oneRow(mine) && oneRow(other)) || sameBox(mine, other));
+}
+
+// Of a fill of rows the value and the address may change.
+bool mayBecome(const CUDA_MEMSET_NODE_PARAMS_v2& mine, const CUDA_MEMSET_NODE_PARAMS_v2& other) {
+  if (mine.height <= 1 && other.height <= 1) return true;
+  return mine.width == other.width && mine.height == other.height && mine.pitch == other.pitch &&
+         mine.elementSize == other.elementSize;
 }
 
 int cooperative(const KernelNode& node) {
@@ -118,9 +139,8 @@ Verdict checkPair(const GraphNode& mine, GraphNode& other, const Permits& permit
 
 CUgraphExecUpdateResult compare(const NodeParams& mine, const NodeParams& other) {
   bool same = true;
-  if (const auto* copy = std::get_if<MemcpyNode>(&mine)) same = sameKind(copy->copy, std::get<MemcpyNode>(other).copy);
-  if (const auto* set = std::get_if<MemsetNode>(&mine))
-    same = (set->fill.height <= 1) == (std::get<MemsetNode>(other).fill.height <= 1);
+  if (const auto* copy = std::get_if<MemcpyNode>(&mine)) same = mayBecome(copy->copy, std::get<MemcpyNode>(other).copy);
+  if (const auto* set = std::get_if<MemsetNode>(&mine)) same = mayBecome(set->fill, std::get<MemsetNode>(other).fill);
   if (const auto* alloc = std::get_if<MemAllocNode>(&mine))
     same = alloc->memory == std::get<MemAllocNode>(other).memory;
   if (const auto* free = std::get_if<MemFreeNode>(&mine)) same = free->address == std::get<MemFreeNode>(other).address;
