@@ -161,7 +161,6 @@ CUresult cuCtxGetId(const Call&, CUcontext ctx, unsigned long long* ctxId) {
 CUresult cuCtxGetFlags(const Call& call, unsigned int* flags) {
   if (!flags) return missing("flags");
   *flags = call.context->flags();
-  if (core::threadState.green) *flags |= CU_CTX_MAP_HOST;  // as the vendor's driver says
   return CUDA_SUCCESS;
 }
 
@@ -218,12 +217,14 @@ CUresult cuCtxGetStreamPriorityRange(const Call&, int* leastPriority, int* great
 // The emulated device keeps no lines persisting, so there is nothing to reset.
 CUresult cuCtxResetPersistingL2Cache(const Call&) { return CUDA_SUCCESS; }
 
-CUresult cuCtxGetExecAffinity(const Call&, CUexecAffinityParam* pExecAffinity, CUexecAffinityType type) {
+CUresult cuCtxGetExecAffinity(const Call& call, CUexecAffinityParam* pExecAffinity, CUexecAffinityType type) {
   if (!pExecAffinity) return missing("pExecAffinity");
   if (type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX)
-    return fail(CUDA_ERROR_INVALID_VALUE, "there is no execution affinity %d", static_cast<int>(type));
+    return fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "there is no execution affinity %d", static_cast<int>(type));
   if (core::threadState.green) return fail(CUDA_ERROR_INVALID_CONTEXT, "green contexts have no execution affinity");
-  return refuseAffinity(1);
+  const int all = call.context->device().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  *pExecAffinity = {CU_EXEC_AFFINITY_TYPE_SM_COUNT, {{static_cast<unsigned>(all)}}};
+  return CUDA_SUCCESS;
 }
 
 CUresult cuCtxEnablePeerAccess(const Call& call, CUcontext peerContext, unsigned int Flags) {

@@ -80,7 +80,8 @@ struct CaptureAccess {
     delete event.capture_.exchange(state, std::memory_order_acq_rel);
   }
   static bool everRecorded(const Event& event) { return event.sharing() || event.recorded().valid; }
-  static bool blocking(const Stream& stream) { return stream.blocking(); }
+  // In green contexts captures do not get in the way of the default stream.
+  static bool blocking(const Stream& stream) { return stream.blocking() && !stream.green(); }
 };
 
 namespace capture {

@@ -34,6 +34,8 @@ constinit unsigned madeCount = 0;
 constinit std::atomic<int> processFault{CUDA_SUCCESS};  // the first
 
 constexpr unsigned kDumpFlags = CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
+// The others are a context's from its beginning to its end.
+constexpr unsigned kChangeableFlags = CU_CTX_SCHED_MASK | CU_CTX_LMEM_RESIZE_TO_MAX | CU_CTX_SYNC_MEMOPS;
 
 // Who asks for dumps on request gets those of faults too, and is told of the latter.
 unsigned flagsToReport(unsigned flags) {
@@ -195,7 +197,8 @@ CUresult checkNoFault() {
 
 CUresult Context::setFlags(unsigned flags) {
   VG_CHECK(checkContextFlags(flags));
-  flags_.store(flags, std::memory_order_relaxed);
+  const unsigned kept = flags_.load(std::memory_order_relaxed) & ~kChangeableFlags;
+  flags_.store(kept | (flags & kChangeableFlags), std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }
 

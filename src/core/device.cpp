@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "core/context.h"
+#include "core/green_context.h"
 #include "core/host_function.h"
 #include "core/visible_devices.h"
 
@@ -76,6 +77,7 @@ CUresult Device::endPrimary(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   deactivatePrimary(*primary_);
   lock.lock();
+  primaryFlags_ = 0;
   teardownBy_ = std::thread::id();
   teardownDone_.notify_all();
   return CUDA_SUCCESS;
@@ -86,7 +88,7 @@ Result<Context&> Device::retainPrimary() {
   VG_CHECK(awaitTeardown(lock));
   if (!active_) {
     VG_CHECK(checkNoFault());
-    activatePrimary(*primary_, primaryFlags_);
+    activatePrimary(*primary_, primaryFlags_ | CU_CTX_MAP_HOST);
     active_ = true;
   }
   ++retained_;
@@ -103,11 +105,14 @@ CUresult Device::releasePrimary() {
 CUresult Device::resetPrimary() {
   std::unique_lock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
+  if (hasGreenContexts(*this))
+    return fail(CUDA_ERROR_NOT_PERMITTED, "green contexts hold the primary context of device %d", ordinal_);
   return active_ ? endPrimary(lock) : CUDA_SUCCESS;
 }
 
 CUresult Device::setPrimaryFlags(unsigned flags) {
   VG_CHECK(checkContextFlags(flags));
+  if (flags & CU_CTX_MAP_HOST) return fail(CUDA_ERROR_INVALID_VALUE, "primary contexts map host memory in any case");
   std::lock_guard lock(primaryMutex_);
   primaryFlags_ = flags;
   return active_ ? primary_->setFlags(flags) : CUDA_SUCCESS;

@@ -51,7 +51,6 @@ struct GreenLife {
 
   static void begin(GreenContext& green, const backend::MultiprocessorSet& multiprocessors) {
     green.multiprocessors_.store(&multiprocessors, std::memory_order_relaxed);
-    green.life_.store(green.primary().id(), std::memory_order_relaxed);
     green.id_.store(nextContextId(), std::memory_order_release);
     green.held_.store(true, std::memory_order_release);
   }
@@ -88,6 +87,12 @@ CUresult destroyGreenContext(GreenContext& green) {
   Device& device = green.primary().device();
   GreenLife::rest(green);
   return device.releasePrimary();
+}
+
+bool hasGreenContexts(const Device& device) {
+  bool any = false;
+  greens.forEach([&](GreenContext& green) { any |= green.alive() && &green.primary().device() == &device; });
+  return any;
 }
 
 GreenContext* asGreenContext(const void* handle) { return greens.find(handle); }

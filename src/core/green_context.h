@@ -36,11 +36,8 @@ class GreenContext {
   }
   StreamSet& streams() { return streams_; }
 
-  // Neither destroyed nor ended by a reset of the primary context.
-  bool alive() const {
-    return held_.load(std::memory_order_acquire) && primary_.alive() &&
-           primary_.id() == life_.load(std::memory_order_relaxed);
-  }
+  // The primary context lives as long, as it cannot be reset meanwhile.
+  bool alive() const { return held_.load(std::memory_order_acquire); }
   // Alive, the one that was meant, and without a sticky error.
   bool usable(uint64_t id) const { return alive() && this->id() == id && primary_.state() == CUDA_SUCCESS; }
 
@@ -49,7 +46,6 @@ class GreenContext {
   Context& primary_;
   std::atomic<bool> held_{false};  // not destroyed
   std::atomic<uint64_t> id_{0};
-  std::atomic<uint64_t> life_{0};  // the primary context's id when this began
   std::atomic<const backend::MultiprocessorSet*> multiprocessors_{nullptr};
   StreamSet streams_;
   GreenContext* nextDead_ = nullptr;
@@ -60,6 +56,9 @@ Result<GreenContext&> createGreenContext(Device& device, const backend::Multipro
 // cuGreenCtxDestroy: waits for its work and releases the primary context. It stays current where it is, as one that has
 // ended; streams that the application made there answer CUDA_ERROR_CONTEXT_IS_DESTROYED and can be destroyed.
 CUresult destroyGreenContext(GreenContext& green);
+
+// Whether the device has one that lives.
+bool hasGreenContexts(const Device& device);
 
 // The green context with this handle, alive or not; null when it is none.
 GreenContext* asGreenContext(const void* handle);

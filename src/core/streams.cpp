@@ -192,7 +192,9 @@ pthread_key_t endKey() {
 Result<Stream&> resolveStream(CUstream handle, StreamSet* current) {
   if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
     if (!current) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current, so there is no default stream");
-    return handle == CU_STREAM_PER_THREAD ? streams::perThread(*current) : streams::legacy(*current);
+    if (handle != CU_STREAM_PER_THREAD) return streams::legacy(*current);
+    if (current->green) return fail(CUDA_ERROR_INVALID_HANDLE, "green contexts have no per-thread default streams");
+    return streams::perThread(*current);
   }
   Stream* stream = slab.find(handle);
   if (!stream) [[unlikely]]

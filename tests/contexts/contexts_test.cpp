@@ -123,7 +123,10 @@ TEST_F(Contexts, KeepTheirFlagsAndNumbers) {
   EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST});
   OK(cuCtxSetFlags(CU_CTX_SCHED_YIELD));
   OK(cuCtxGetFlags(&flags));
-  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_YIELD});
+  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_YIELD | CU_CTX_MAP_HOST});  // some are for life
+  OK(cuCtxSetFlags(CU_CTX_COREDUMP_ENABLE | CU_CTX_SYNC_MEMOPS));
+  OK(cuCtxGetFlags(&flags));
+  EXPECT_EQ(flags, unsigned{CU_CTX_SYNC_MEMOPS | CU_CTX_MAP_HOST});
   OK(cuCtxGetApiVersion(first, &version));
   EXPECT_EQ(version, 3020u);
   OK(cuCtxCreate(&second, nullptr, 0, 0));
@@ -185,8 +188,13 @@ TEST_F(Contexts, TakeCacheAndBankPreferences) {
   EXPECT_EQ(greatest, -5);
   OK(cuCtxGetStreamPriorityRange(nullptr, nullptr));
   OK(cuCtxResetPersistingL2Cache());
-  CUexecAffinityParam affinity;
-  EXPECT_EQ(cuCtxGetExecAffinity(&affinity, CU_EXEC_AFFINITY_TYPE_SM_COUNT), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+  CUexecAffinityParam affinity{};
+  int multiprocessors = 0;
+  OK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+  OK(cuCtxGetExecAffinity(&affinity, CU_EXEC_AFFINITY_TYPE_SM_COUNT));
+  EXPECT_EQ(affinity.type, CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+  EXPECT_EQ(affinity.param.smCount.val, static_cast<unsigned>(multiprocessors));
+  EXPECT_EQ(cuCtxGetExecAffinity(&affinity, static_cast<CUexecAffinityType>(7)), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
   OK(cuCtxDestroy(context));
 }
 
@@ -328,10 +336,12 @@ TEST_F(Primary, TakesFlagsAtAnyTime) {
   OK(cuDevicePrimaryCtxSetFlags(1, CU_CTX_SCHED_SPIN));
   OK(cuCtxSetCurrent(primary));
   OK(cuCtxGetFlags(&flags));
-  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_SPIN});
+  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST});
   EXPECT_EQ(cuDevicePrimaryCtxSetFlags(1, 0x400), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuDevicePrimaryCtxSetFlags(1, CU_CTX_MAP_HOST), CUDA_ERROR_INVALID_VALUE);  // it maps in any case
   OK(cuDevicePrimaryCtxRelease(1));
-  OK(cuDevicePrimaryCtxSetFlags(1, 0));
+  OK(cuDevicePrimaryCtxGetState(1, &flags, &is));
+  EXPECT_EQ(flags, 0u);  // they end with the context
 }
 
 TEST_F(Primary, IsRetainedAndReleasedFromManyThreads) {
