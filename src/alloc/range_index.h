@@ -22,12 +22,6 @@ class RangeIndex {
     return search(address);
   }
 
-  // False when certainly no range overlaps [address, address + bytes). Takes no lock.
-  bool mayOverlap(uintptr_t address, size_t bytes) const {
-    return address < highest_.load(std::memory_order_relaxed) &&
-           address + bytes > lowest_.load(std::memory_order_relaxed);
-  }
-
   // A live record with these members, or null when the range overlaps one that is there. Throws std::bad_alloc.
   Record* insert(const Record& prototype);
   // Ends the record whose range starts at `base`; false when there is none.

@@ -6,6 +6,7 @@
 // when idle, end after a long rest, and otherwise end with the process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -28,6 +29,10 @@ class Executor {
   };
 
   static constexpr unsigned kUrgencies = 6;
+  // That of work in streams of this priority: 0 is the least, -5 the greatest.
+  static unsigned urgencyOf(int priority) {
+    return static_cast<unsigned>(std::clamp(-priority, 0, static_cast<int>(kUrgencies) - 1));
+  }
 
   // The executor of all devices.
   static Executor& shared();

@@ -18,6 +18,8 @@ class Queue {
   // Runs the command on the calling thread when it is short, bounded and may run there; false, with nothing done, when
   // not. Requires: the queue is idle and the caller lets no submit happen meanwhile.
   virtual bool tryInline(const Command&) { return false; }
+  // As in Device::createQueue, of what is scheduled from now on.
+  virtual void setPriority(int) {}
 };
 
 }  // namespace vg::backend

@@ -136,7 +136,7 @@ Point SerialWork::before(const Command& command) const {
   return wait ? wait->point : Point{};
 }
 
-void SerialWork::schedule() { executor_.schedule(*this, urgency_); }
+void SerialWork::schedule() { executor_.schedule(*this, urgency()); }
 
 // True when the point is not reached yet: then run() is called again once it is, perhaps before this returns.
 bool SerialWork::park(Point point) {

@@ -21,6 +21,7 @@ class SerialWork : public Executor::Task, private Continuation {
   // As in Queue.
   CUresult submit(const Command* commands, size_t count, Point done);
   bool idle() const { return !scheduled_.load(std::memory_order_acquire); }
+  void setUrgency(unsigned urgency) { urgency_.store(urgency, std::memory_order_relaxed); }
   // Gives up the queue's reference; what is queued still runs.
   void unreference();
 
@@ -43,6 +44,7 @@ class SerialWork : public Executor::Task, private Continuation {
   virtual void perform(const Timestamp& command) = 0;
   // What is still under way afterwards.
   Point execute(const Command& command);
+  unsigned urgency() const { return urgency_.load(std::memory_order_relaxed); }
 
  private:
   class Ring;
@@ -52,7 +54,7 @@ class SerialWork : public Executor::Task, private Continuation {
   bool next(Command* command, Point* done);
 
   Executor& executor_;
-  const unsigned urgency_;
+  std::atomic<unsigned> urgency_;
   std::atomic<uint32_t> references_{1};
   std::atomic<uint32_t> lock_{0};  // guards ring_ and setting scheduled_
   std::atomic<bool> scheduled_{false};

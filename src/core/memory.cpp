@@ -270,10 +270,6 @@ Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Ac
   if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);
   if (table().ours(address) || table().ours(address + bytes - 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is in no allocation", pointer);
-  if (table().ranges().mayOverlap(address, bytes)) [[unlikely]] {
-    if (const alloc::Record* part = table().ranges().overlapping(address, bytes))
-      return partlyOutside(*part, address, bytes);
-  }
   return static_cast<const alloc::Record*>(nullptr);
 }
 

@@ -53,18 +53,19 @@ Completion completionInDevice(const Stream& stream, size_t bytes) {
 }
 
 Completion completionOfCopy(const Stream& stream, Known destination, Known source, size_t bytes, Form form) {
-  if (wantsSynchrony(destination) || wantsSynchrony(source)) return Completion::Host;
-  if (form == Form::Synchronous)
-    return isDevice(destination) && isDevice(source) ? completionInDevice(stream, bytes) : Completion::Host;
+  if (form == Form::Synchronous) {
+    const bool mayReturn =
+        isDevice(destination) && isDevice(source) && !wantsSynchrony(destination) && !wantsSynchrony(source);
+    return mayReturn ? completionInDevice(stream, bytes) : Completion::Host;
+  }
   // Between two host buffers, pinned or not, the call returns when the copy is done.
   const bool touchesDevice = isDeviceLike(destination) || isDeviceLike(source);
   return destination && source && touchesDevice ? Completion::Async : Completion::Host;
 }
 
 Completion completionOfFill(const Stream& stream, Known destination, size_t bytes, Form form) {
-  if (wantsSynchrony(destination)) return Completion::Host;
   if (form == Form::Asynchronous) return Completion::Async;
-  return isDevice(destination) ? completionInDevice(stream, bytes) : Completion::Host;
+  return isDevice(destination) && !wantsSynchrony(destination) ? completionInDevice(stream, bytes) : Completion::Host;
 }
 
 copy::Shape linearShape(uintptr_t destination, uintptr_t source, size_t bytes, bool locked) {

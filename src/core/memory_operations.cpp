@@ -136,8 +136,8 @@ Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpP
 
 Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide, memory::Addresses addresses) {
   const auto& write = params.writeValue;
-  if (write.flags & ~unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER})
-    return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
+  // CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER is of the first version of these calls only.
+  if (write.flags) return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
   VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4, memory::Access::Write, addresses));
   return Operation{wide ? Operation::Kind::Write64 : Operation::Kind::Write32, 0, word,
                    wide ? write.value64 : write.value};

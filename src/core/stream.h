@@ -63,7 +63,7 @@ class Stream {
   // The green context that it was made in, or null.
   GreenContext* green() const { return set_.green; }
   unsigned flags() const { return flags_; }  // CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING
-  int priority() const { return priority_; }
+  int priority() const { return priority_.load(std::memory_order_relaxed); }
   uint64_t id() const { return id_; }
   Kind kind() const { return kind_; }
   // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
@@ -117,10 +117,11 @@ class Stream {
   // True when nothing is queued or running in it and nothing that its next work would have to wait for.
   bool idle() const;
 
-  // Attributes of cuStreamSetAttribute.
+  // Attributes of cuStreamSetAttribute. No policy was set: the vendor's driver answers -1.
+  static constexpr auto kPolicyOfContext = static_cast<CUsynchronizationPolicy>(-1);
   struct Attributes {
     CUaccessPolicyWindow accessPolicy{};
-    CUsynchronizationPolicy synchronizationPolicy = CU_SYNC_POLICY_AUTO;
+    CUsynchronizationPolicy synchronizationPolicy = kPolicyOfContext;
     CUlaunchMemSyncDomainMap memSyncDomainMap{0, 1};
     CUlaunchMemSyncDomain memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
   };
@@ -157,7 +158,7 @@ class Stream {
   const bool inlineAllowed_;  // the host reaches device memory
   std::atomic<StreamCapture*> capture_{nullptr};
   const unsigned flags_;
-  const int priority_;
+  std::atomic<int> priority_;
   const uint64_t id_;
   std::unique_ptr<backend::Queue> queue_;
   std::mutex order_;         // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_

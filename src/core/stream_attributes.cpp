@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/raw_enum.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -31,7 +33,7 @@ CUresult Stream::attribute(CUstreamAttrID which, CUstreamAttrValue* value) const
       value->syncPolicy = attributes_.synchronizationPolicy;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      value->priority = priority_;
+      value->priority = priority();
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       value->memSyncDomainMap = attributes_.memSyncDomainMap;
@@ -58,8 +60,10 @@ CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& val
       attributes_.synchronizationPolicy = value.syncPolicy;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      if (value.priority == priority_) return CUDA_SUCCESS;
-      return unsupported("changing the priority of a stream from %d to %d", priority_, value.priority);
+      priority_.store(std::clamp(value.priority, streams::kGreatestPriority, streams::kLeastPriority),
+                      std::memory_order_relaxed);
+      queue_->setPriority(priority());
+      return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       attributes_.memSyncDomainMap = value.memSyncDomainMap;
       return CUDA_SUCCESS;

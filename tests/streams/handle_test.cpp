@@ -98,13 +98,21 @@ TEST_F(HandleTest, AttributesAreKeptAndCopied) {
   CUstream one = create(), two = create();
   CUstreamAttrValue value = {};
   EXPECT_OK(cuStreamGetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
-  EXPECT_EQ(value.syncPolicy, CU_SYNC_POLICY_AUTO);
+  EXPECT_EQ(static_cast<int>(value.syncPolicy), -1);  // the context's
   value.syncPolicy = CU_SYNC_POLICY_YIELD;
   EXPECT_OK(cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
   EXPECT_OK(cuStreamCopyAttributes(two, one));
   value = {};
   EXPECT_OK(cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
   EXPECT_EQ(value.syncPolicy, CU_SYNC_POLICY_YIELD);
+  for (const auto& [wanted, kept] : {std::pair{-1, -1}, {-9, -5}, {3, 0}}) {  // as recorded
+    int priority = 1;
+    value = {};
+    value.priority = wanted;
+    EXPECT_OK(cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+    EXPECT_OK(cuStreamGetPriority(one, &priority));
+    EXPECT_EQ(priority, kept);
+  }
   value.syncPolicy = static_cast<CUsynchronizationPolicy>(77);
   EXPECT_EQ(cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value), CUDA_ERROR_INVALID_VALUE);
   value = {};

@@ -27,7 +27,9 @@ TEST_F(MemoryOperationTest, WritesHappenInStreamOrder) {
   {
     Gate gate(stream);
     EXPECT_OK(cuStreamWriteValue32(stream, address, 7, 0));
-    EXPECT_OK(cuStreamWriteValue64(stream, address + 8, ~0ull, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
+    EXPECT_OK(cuStreamWriteValue64(stream, address + 8, ~0ull, 0));
+    EXPECT_EQ(cuStreamWriteValue64(stream, address + 8, 1, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER),
+              CUDA_ERROR_INVALID_VALUE);
     settle();
     EXPECT_EQ(load(0), 0u);
   }

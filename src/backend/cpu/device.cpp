@@ -26,9 +26,8 @@ uint32_t CpuDevice::workersFor(const MultiprocessorSet* only) const {
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> CpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
   faults::arm();  // copies touch memory of the application
-  const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
   return std::make_unique<CpuQueue>(*this, Executor::shared(),
-                                    LaunchPlace{workersFor(only), static_cast<unsigned>(urgency)});
+                                    LaunchPlace{workersFor(only), Executor::urgencyOf(priority)});
 }
 
 Result<std::unique_ptr<Image>> CpuDevice::load(const ImageSource& source, const LoadOptions& options) {

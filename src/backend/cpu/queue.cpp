@@ -36,6 +36,7 @@ class CpuQueue::Work final : public SerialWork {
   // After a device fault the context's kernels do not run any more.
   Point perform(const LaunchCommand& c) override {
     LaunchPlace place = place_;
+    place.urgency = urgency();
     if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
     Point descendants;
     if (c.faults->state() == CUDA_SUCCESS) {
@@ -69,5 +70,6 @@ CUresult CpuQueue::submit(const Command* commands, size_t count, Point done) {
 }
 bool CpuQueue::idle() const { return work_->idle(); }
 bool CpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
+void CpuQueue::setPriority(int priority) { work_->setUrgency(Executor::urgencyOf(priority)); }
 
 }  // namespace vg::backend::cpu

@@ -93,8 +93,7 @@ std::array<uint32_t, 4> disabledTpcs(const GpuFacts& facts, const Multiprocessor
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> GpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
-  const int urgency = std::clamp(-priority, 0, static_cast<int>(Executor::kUrgencies) - 1);
-  return std::make_unique<GpuQueue>(*this, Executor::shared(), static_cast<unsigned>(urgency),
+  return std::make_unique<GpuQueue>(*this, Executor::shared(), Executor::urgencyOf(priority),
                                     disabledTpcs(gpu_->facts(), only));
 }
 
