@@ -59,6 +59,8 @@ CUresult Link::check(CUjitInputType type, const std::string& name) const {
 }
 
 CUresult Link::addPart(CUjitInputType type, const std::string& name, std::string bytes) {
+  if (type == CU_JIT_INPUT_PTX && bytes.find(".version") == std::string::npos)
+    return fail(CUDA_ERROR_INVALID_IMAGE, "%s is no PTX", name.c_str());
   if (native() || type == CU_JIT_INPUT_PTX) {
     parts_.push_back({*kindOf(type), name, std::move(bytes)});
     return CUDA_SUCCESS;
@@ -74,8 +76,8 @@ CUresult Link::addSelected(images::Selected selected, const std::string& name) {
 }
 
 CUresult Link::add(CUjitInputType type, const void* data, size_t size, const std::string& name) {
-  VG_CHECK(check(type, name));
   if (!data || !size) return fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at %p", name.c_str(), size, data);
+  VG_CHECK(check(type, name));
   const char* const bytes = static_cast<const char*>(data);
   if (kindOf(type)) {
     const size_t used = type == CU_JIT_INPUT_PTX ? strnlen(bytes, size) : size;

@@ -136,7 +136,7 @@ Result<Module&> find(CUmodule handle) {
 
 CUresult unload(Module& module) {
   if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not unload modules");
-  if (module.library()) return fail(CUDA_ERROR_INVALID_HANDLE, "the module belongs to a library and ends with it");
+  if (module.library()) return fail(CUDA_ERROR_NOT_PERMITTED, "the module belongs to a library and ends with it");
   (void)module.context().synchronize();  // a sticky error does not keep the module
   end(module);
   return CUDA_SUCCESS;

@@ -62,7 +62,7 @@ Result<Module&> instantiate(Context& context, Library* library, ManagedVariables
                             const std::string& name, const backend::LoadOptions& options);
 // CUDA_ERROR_INVALID_HANDLE for foreign and stale handles.
 Result<Module&> find(CUmodule handle);
-// Waits for the context's work first. CUDA_ERROR_INVALID_HANDLE for the modules of libraries: they end with those.
+// Waits for the context's work first. CUDA_ERROR_NOT_PERMITTED for the modules of libraries: they end with those.
 CUresult unload(Module& module);
 // Ends a module whose kernels no longer run.
 void end(Module& module);

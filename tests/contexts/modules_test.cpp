@@ -265,6 +265,9 @@ TEST_F(Modules, LinksRefuseWhatTheyCannotTake) {
             CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(cuLinkAddData(link, static_cast<CUjitInputType>(77), native, sizeof native, "n", 0, nullptr, nullptr),
             CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_CUBIN, native, 0, "n", 0, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLinkAddData(link, CU_JIT_INPUT_PTX, native, sizeof native, "n", 0, nullptr, nullptr),
+            CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(cuLinkAddFile(link, CU_JIT_INPUT_PTX, "/nowhere/file.ptx", 0, nullptr, nullptr), CUDA_ERROR_FILE_NOT_FOUND);
   OK(cuLinkDestroy(link));
   EXPECT_EQ(cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_HANDLE);
