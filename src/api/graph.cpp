@@ -221,6 +221,7 @@ CUresult cuGraphRemoveDependencies_v2(const Call&, CUgraph hGraph, const CUgraph
   VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
   if (numDependencies && graph.hasMemoryNodes())
     return unsupported("edges of a graph with memory nodes cannot be removed");
+  for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.checkEdge(*before[i].node, *after[i].node, {}));
   // Stops at the first edge that is not there, as the driver does.
   for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.disconnect(*before[i].node, *after[i].node));
   return CUDA_SUCCESS;
