@@ -237,7 +237,7 @@ void Emitter::go(Version v, BlockId from, BlockId to) {
     storePhis(from, to, nullptr, false);
     Mask all = v == Full ? Mask{} : loadMask(liveSlot_);
     storeMask(maskSlot(v, to), all);
-    b_.CreateBr(copies_.at({v, true, to}));
+    b_.CreateBr(startOf(v, true, to));
     return;
   }
   storePhis(from, to, nullptr, false);
@@ -401,7 +401,7 @@ void Emitter::emitMixed(const CopyKey& key, const Mask&, ArrayRef<Mask> edges) {
   }
   startComponent(key.version, component);
   for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], component, edges[n]);
-  b_.CreateBr(copies_.at({key.version, true, first}));
+  b_.CreateBr(startOf(key.version, true, first));
 }
 
 void Emitter::emitLaneExit(const CopyKey& key) {

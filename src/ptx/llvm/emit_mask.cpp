@@ -139,7 +139,7 @@ llvm::SmallVector<llvm::AllocaInst*, 8> Emitter::makeMaskSlot(const char* name) 
 }
 
 llvm::SmallVector<llvm::AllocaInst*, 8>& Emitter::maskSlot(Version v, BlockId b) {
-  auto& slot = maskSlots_[{v, b}];
+  auto& slot = maskSlots_[{maskedVersion(v, program_.blocks[b].component), b}];
   if (slot.empty()) slot = makeMaskSlot("mask");
   return slot;
 }

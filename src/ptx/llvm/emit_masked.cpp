@@ -123,7 +123,7 @@ void Emitter::emitComponentExit(Version v, uint32_t id) {
       for (uint32_t n = 0; n < k_; ++n) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
       for (BlockId b : program_.components[next].blocks) storeMask(maskSlot(version, b), none);
       storeMask(maskSlot(version, component.exit), version == Full ? Mask{} : loadMask(liveSlot_));
-      b_.CreateBr(copies_.at({version, true, component.exit}));
+      b_.CreateBr(startOf(version, true, component.exit));
     } else {
       b_.CreateBr(copies_.at({version, false, component.exit}));
     }

@@ -84,7 +84,15 @@ void Emitter::planGo(Version v, BlockId b) {
   planCopy({v, false, b});
 }
 
-void Emitter::planMasked(Version v, uint32_t component) {
+// Masks say which lanes there are: where the kernel ends behind a component, nothing in its masked copies depends on
+// whether all lanes came.
+Emitter::Version Emitter::maskedVersion(Version v, uint32_t component) const {
+  const BlockId exit = program_.components[component].exit;
+  return !onlyPart_ && (exit == kNone || exit == endBlock(program_)) ? Full : v;
+}
+
+void Emitter::planMasked(Version from, uint32_t component) {
+  const Version v = maskedVersion(from, component);
   for (BlockId b : program_.components[component].blocks) {
     planCopy({v, true, b});
     if (duplicates(component, v) && joinsInside(b)) planCopy({v, false, b});
@@ -139,7 +147,7 @@ void Emitter::planCopies() {
 
 llvm::BasicBlock* Emitter::startOf(Version v, bool masked, BlockId b) {
   if (b == endBlock(program_)) return warpLatch_;
-  return copies_.at({v, masked, b});
+  return copies_.at({masked ? maskedVersion(v, program_.blocks[b].component) : v, masked, b});
 }
 
 }  // namespace vg::ptx::gen

@@ -93,7 +93,8 @@ class Emitter {
   void markRead();
   void planCopies();
   void planGo(Version v, BlockId b);
-  void planMasked(Version v, uint32_t component);
+  void planMasked(Version from, uint32_t component);
+  Version maskedVersion(Version v, uint32_t component) const;
   void planCopy(const CopyKey& key);
   bool duplicates(uint32_t component, Version v) const;
   bool isLaneExit(BlockId b) const;
