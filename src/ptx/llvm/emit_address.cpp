@@ -54,9 +54,32 @@ llvm::Value* Emitter::addressLane(const Address& a, Value* lane) {
   return a.space == Space::Shared ? b_.CreateAdd(sharedBase(), v) : v;
 }
 
+// What an address that varies is away from by the same distance in all lanes: several addresses have one such origin,
+// and LLVM finds that their lanes are tested alike.
+ValueId Emitter::originOf(ValueId address) const {
+  for (;;) {
+    const auto& v = program_.values[address];
+    if (v.kind != vg::ptx::gen::Value::Result) return address;
+    const Instruction& i = program_.instructions[v.instruction];
+    const bool sum = (i.ast->op == Op::Add || i.ast->op == Op::Sub) && i.guard == kNone && i.results.size() == 1 &&
+                     i.sources.size() == 2 && i.carryIn == kNone && i.ast->typeCount == 1 &&
+                     !ptx::isFloat(i.ast->type()) && !i.ast->has(Mod::Sat);
+    if (!sum || ptx::bitsOf(i.ast->type()) != bitsOf(v.type)) return address;
+    const auto shapeOf = [&](size_t n) { return program_.values[i.sources[n]].shape; };
+    const size_t other = shapeOf(1).uniform() ? 0 : i.ast->op == Op::Add && shapeOf(0).uniform() ? 1 : 2;
+    if (other == 2 || !shapeOf(other).varying()) return address;
+    const ValueId origin = i.sources[other];
+    const bool here = local_.count(origin) || program_.values[origin].usedElsewhere;
+    if (!here || bitsOf(program_.values[origin].type) != bitsOf(v.type)) return address;
+    address = origin;
+  }
+}
+
 // Whether the lanes of a warp, or of each of its rows, access consecutive elements; a.value varies.
 llvm::Value* Emitter::consecutive(const Address& a, uint32_t stride, const Mask& mask) {
-  const Chunks values = vectorsOf(a.value);
+  const ValueId origin = originOf(a.value);
+  Chunks values = vectorsOf(origin);
+  for (Value*& value : values) value = asInteger(value, bitsOf(program_.values[origin].type));
   LType* const element = values[0]->getType()->getScalarType();
   Chunks firsts;
   for (uint32_t lane = 0; lane < kWarpSize; lane += rows_ ? rowLanes_ : kWarpSize)

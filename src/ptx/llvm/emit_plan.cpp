@@ -37,6 +37,8 @@ void Emitter::prepare() {
   traits.localPerThread = program_.localSize;
   traits.usesDynamicShared = program_.usesDynamicShared;
   traits.clusterAddresses = program_.references.clusterAddresses;
+  for (const Component& component : program_.components)
+    duplicated_.push_back(component.weight <= kDuplicateLimit && !atomicsPrevail(component));
   markFragileSources();
   markRead();
 }
@@ -57,8 +59,21 @@ void Emitter::markRead() {
   for (const Block& block : program_.blocks) mark(block.condition);
 }
 
-bool Emitter::duplicates(uint32_t component, Version v) const {
-  return v == Full && program_.components[component].weight <= kDuplicateLimit;
+// Whether every loop of a region does, each time round, an atomic for one lane after the other: these take so long that
+// a copy without masks would gain nothing.
+bool Emitter::atomicsPrevail(const Component& component) const {
+  const auto isAtomic = [&](uint32_t n) {
+    const Instruction& i = program_.instructions[n];
+    return (i.ast->op == Op::Atom || i.ast->op == Op::Red) && i.ast->space != Space::Shared && i.guard == kNone &&
+           !program_.values[i.sources[0]].shape.uniform();
+  };
+  bool any = false;
+  for (const Loop& loop : program_.loops) {
+    if (!llvm::is_contained(component.blocks, loop.header)) continue;
+    if (llvm::none_of(program_.blocks[loop.header].instructions, isAtomic)) return false;
+    any = true;
+  }
+  return any;
 }
 
 // A branch by which some lanes leave the kernel and the others go on together.

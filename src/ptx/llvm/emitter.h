@@ -96,7 +96,8 @@ class Emitter {
   void planMasked(Version from, uint32_t component);
   Version maskedVersion(Version v, uint32_t component) const;
   void planCopy(const CopyKey& key);
-  bool duplicates(uint32_t component, Version v) const;
+  bool duplicates(uint32_t component, Version v) const { return v == Full && duplicated_[component]; }
+  bool atomicsPrevail(const Component& component) const;
   bool isLaneExit(BlockId b) const;
   void emitCopy(const CopyKey& key);
   void emitConvergentEnd(const CopyKey& key);
@@ -388,6 +389,7 @@ class Emitter {
   Components splitHalves(ValueId wide);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  ValueId originOf(ValueId address) const;
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   void startAtFirstLanes(Address& a);
   Value* nowhere();  // i64
@@ -492,6 +494,7 @@ class Emitter {
   std::map<std::pair<ValueId, uint32_t>, Value*> vectors_;  // vector forms of scalars made in this copy
   bool caching_ = true;
   llvm::Instruction* loadPoint_ = nullptr;  // start of the present copy
+  std::vector<bool> duplicated_;            // components that have a convergent copy too
   std::map<std::pair<Version, BlockId>, llvm::SmallVector<llvm::AllocaInst*, 8>> maskSlots_;
   llvm::SmallVector<llvm::AllocaInst*, 8> liveSlot_;
   Mask mask_;
