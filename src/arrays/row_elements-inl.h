@@ -87,9 +87,13 @@ inline Words decode(RowDecoding decoding, Words raw, unsigned shift, unsigned bi
   return raw;
 }
 
-// A sum of elements as narrowed() of texel.h keeps it.
+// What is summed up, and what is kept of the sum: as Mixture in sampler.cpp.
+inline Floats summand(const RowPlan& plan, Floats value) {
+  return plan.sums == RowSums::Steps ? floored(value * plan.mostSum + 0.5f) : value;
+}
 inline Floats kept(const RowPlan& plan, Floats sum) {
   if (plan.sums == RowSums::Half) return roundedToHalf(sum);
+  if (plan.sums == RowSums::Steps) return floored(sum + 0.5f) / plan.mostSum;
   if (plan.sums == RowSums::Fraction) return floored(sum * plan.mostSum + 0.5f) / plan.mostSum;
   return sum;
 }

@@ -199,7 +199,7 @@ struct Mixture {
   [[gnu::always_inline]] void add(const RowPlan& plan, const Elements& elements, Ints weight) {
     const Floats share = floatsOf(weight) / 256.0f;
     forChannels(plan.channels, [&](unsigned c) {
-      const Floats part = share * asFloats(elements.words[c]);
+      const Floats part = share * summand(plan, asFloats(elements.words[c]));
       sums[c] += weight != all(0) ? part : Floats{};  // infinities beside do not count
     });
   }

@@ -99,8 +99,9 @@ RowPlan planOf(const TextureView& view) {
   const SamplerState& sampler = view.sampler;
   plan.linear = sampler.linear && ofFloats(view) && !view.buffer;
   const bool fractions = plan.decoding == RowDecoding::Unorm || plan.decoding == RowDecoding::Snorm;
-  if (fractions && plan.channelBytes == 1) plan.sums = RowSums::Fraction;
-  plan.mostSum = plan.decoding == RowDecoding::Unorm ? 65535 : 32767;
+  const Steps steps = stepsOf(view.format);
+  if (fractions) plan.sums = steps.whole ? RowSums::Steps : RowSums::Fraction;
+  plan.mostSum = steps.count;
   if (plan.decoding == RowDecoding::Half) plan.sums = RowSums::Half;
   if (plan.linear && view.kind == Kind::Line && sampler.addressing[1] == Addressing::Border)
     return plan;  // see sampler.cpp

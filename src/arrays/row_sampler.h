@@ -35,8 +35,8 @@ struct RowTexels {
 
 // How the channels of an element are stored, and what becomes of them.
 enum class RowDecoding : uint8_t { Word, Unsigned, Signed, Unorm, Snorm, Half };
-// What sums are rounded to: narrowed() of texel.h. Fractions: multiples of 1 / RowPlan::mostSum.
-enum class RowSums : uint8_t { Float, Fraction, Half };
+// What sums are rounded to. Fractions: multiples of 1 / RowPlan::mostSum; steps: these are summed.
+enum class RowSums : uint8_t { Float, Fraction, Steps, Half };
 
 // A level in linear memory. All that is read of it lies within 4 GiB of `base`.
 struct RowLevel {

@@ -141,15 +141,39 @@ Between between(float position) {
   return {fixed >> 8, static_cast<int>(fixed & (kFraction - 1))};
 }
 
-// The sum of elements by weights in 1/256.
-struct Mixture {
-  float sums[4] = {0, 0, 0, 0};
+// The sum of elements by weights in 1/256. Fractions are summed in whole steps: all of it is exact.
+class Mixture {
+ public:
+  Mixture() = default;
+  // Colours that are encoded for the eye are floats, their alpha is not.
+  explicit Mixture(const TextureView& view) : half_(isHalf(view.format)) {
+    for (int c = 0; c < 4; ++c) steps_[c] = view.srgb && c < 3 ? Steps{} : stepsOf(view.format);
+  }
   void add(const Texel& texel, int weight) {
     if (weight == 0) return;  // infinities beside do not count
     const float share = static_cast<float>(weight) / static_cast<float>(kFraction);
-    for (int c = 0; c < 4; ++c) sums[c] += share * floatOf(texel.words[c]);
+    for (int c = 0; c < 4; ++c) {
+      const float value = floatOf(texel.words[c]);
+      sums_[c] += share * (steps_[c].whole ? std::floor(value * steps_[c].count + 0.5f) : value);
+    }
   }
-  Texel texel() const { return {{wordOf(sums[0]), wordOf(sums[1]), wordOf(sums[2]), wordOf(sums[3])}}; }
+  Texel texel() const {
+    Texel out;
+    for (int c = 0; c < 4; ++c) {
+      out.words[c] = wordOf(half_ ? roundedToHalf(sums_[c]) : kept(sums_[c], steps_[c]));
+    }
+    return out;
+  }
+
+ private:
+  static float kept(float sum, Steps steps) {
+    if (steps.count == 0) return sum;
+    return std::floor((steps.whole ? sum : sum * steps.count) + 0.5f) / steps.count;
+  }
+
+  float sums_[4] = {0, 0, 0, 0};
+  Steps steps_[4] = {};
+  bool half_ = false;
 };
 
 size_t layerOf(const TextureView& view, int64_t layer, unsigned slicesEach) {
@@ -252,13 +276,6 @@ void addMixed(Mixture& mixture, const LevelReader& level, const Place& place, bo
   }
 }
 
-// Sums keep the width of their format: those of bytes are multiples of 1/65535, those of halves are halves.
-Texel keptOf(const Mixture& mixture, const TextureView& view) {
-  Texel texel = mixture.texel();
-  for (uint32_t& word : texel.words) word = wordOf(narrowed(floatOf(word), view.format, view.srgb));
-  return texel;
-}
-
 // A place on one level.
 struct OnLevel {
   LevelReader level;
@@ -291,9 +308,9 @@ Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const Sa
     const OnLevel on(view, sampler, point, number);
     return nearest(on.level, on.place, on.cube);
   }
-  Mixture mixture;
+  Mixture mixture(view);
   addLevel(mixture, view, sampler, point, number, static_cast<int>(kFraction));
-  return keptOf(mixture, view);
+  return mixture.texel();
 }
 
 // The level as a number between the first and the last.
@@ -328,10 +345,10 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
   const size_t first = fixed / kFraction;
   const auto share = static_cast<int>(fixed % kFraction);
   if (share == 0 || !ofFloats(view)) return sampleLevel(view, sampler, point, first);
-  Mixture mixture;
+  Mixture mixture(view);
   addLevel(mixture, view, sampler, point, first, static_cast<int>(kFraction) - share);
   addLevel(mixture, view, sampler, point, first + 1, share);
-  return keptOf(mixture, view);
+  return mixture.texel();
 }
 
 Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel) {

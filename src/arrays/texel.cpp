@@ -83,7 +83,7 @@ float snorm(int32_t value, unsigned bits) {
 // Where an H100's table is a step beside the nearest one; of 217 bytes that were seen.
 int stepsBeside(float encoded) {
   const float byte = encoded * 255;
-  for (const float less : {32.0f, 65.0f, 70.0f, 249.0f, 250.0f, 251.0f})
+  for (const float less : {32.0f, 65.0f, 70.0f, 97.0f, 249.0f, 250.0f, 251.0f})
     if (byte == less) return -1;
   for (const float more : {33.0f, 66.0f, 184.0f, 186.0f, 252.0f, 253.0f})
     if (byte == more) return 1;
@@ -211,14 +211,15 @@ void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels)
   }
 }
 
-float narrowed(float sum, int format, bool srgb) {
+Steps stepsOf(int format) {
   const Channel channel = channelOf(format);
-  if (channel.storage == Storage::Half) return roundedToHalf(sum);
-  if (channel.bytes != 1 || srgb) return sum;
-  const bool isUnorm = channel.storage == Storage::Unorm || channel.storage == Storage::Unsigned;
-  const float most = isUnorm ? 65535 : 32767;
-  return std::floor(sum * most + 0.5f) / most;
+  const bool isSigned = channel.storage == Storage::Signed || channel.storage == Storage::Snorm;
+  const bool isFraction = isSigned || channel.storage == Storage::Unsigned || channel.storage == Storage::Unorm;
+  if (!isFraction || channel.bytes > 2) return {0, false};
+  return {isSigned ? 32767.0f : 65535.0f, !isSigned || channel.bytes == 2};
 }
+
+bool isHalf(int format) { return channelOf(format).storage == Storage::Half; }
 
 uint32_t borderWord(float border, int format, bool asIntegers) {
   const Channel channel = channelOf(format);

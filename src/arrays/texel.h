@@ -33,8 +33,14 @@ void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels)
 // are the low bits of what the application gave.
 uint32_t borderWord(float border, int format, bool asIntegers);
 
-// A sum of elements as the texture units keep it.
-float narrowed(float sum, int format, bool srgb);
+// Sums of fractions are kept as multiples of 1 / steps; 0: of nothing. Elements are whole steps, those of signed bytes
+// not.
+struct Steps {
+  float count;
+  bool whole;
+};
+Steps stepsOf(int format);
+bool isHalf(int format);
 
 float floatOfHalf(uint16_t half);
 uint16_t halfOfFloat(float value);  // to the nearest, ties to even

@@ -123,9 +123,29 @@ TEST(Sampler, DiagonalGradientsAreShorterThanTheirEllipse) {
 }
 
 TEST(Sampler, SumsKeepTheWidthOfTheirFormat) {
-  EXPECT_EQ(narrowed(33791.484f / 65535, CU_AD_FORMAT_UNSIGNED_INT8, false), 33791.0f / 65535);
-  EXPECT_EQ(narrowed(14131.859f, CU_AD_FORMAT_HALF, false), 14128);
-  EXPECT_EQ(narrowed(0.1234567f, CU_AD_FORMAT_FLOAT, false), 0.1234567f);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT8).count, 65535);
+  EXPECT_TRUE(stepsOf(CU_AD_FORMAT_UNSIGNED_INT16).whole);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_SIGNED_INT8).count, 32767);
+  EXPECT_FALSE(stepsOf(CU_AD_FORMAT_SIGNED_INT8).whole);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT32).count, 0);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_FLOAT).count, 0);
+  EXPECT_EQ(roundedToHalf(14131.859f), 14128);
+  // Two words, of which a quarter of the second counts: a whole number of steps.
+  const uint16_t words[] = {17226, 17229};
+  TextureView view;
+  view.format = CU_AD_FORMAT_UNSIGNED_INT16;
+  view.unit = unitOf(view.format, 1);
+  view.asIntegers = false;
+  Level level;
+  level.extent = {2, 0, 0};
+  level.rowBytes = level.rowPitch = level.slicePitch = sizeof words;
+  level.rows = level.slices = 1;
+  view.levels = {level};
+  view.base = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(words));
+  view.sampler.linear = true;
+  SamplePoint point;
+  point.position[0] = 0.75f;
+  EXPECT_EQ(std::bit_cast<float>(sample(view, view.sampler, point).words[0]), 17227.0f / 65535);
 }
 
 TEST(Sampler, CoordinatesThatAreNoNumbersStayInside) {
