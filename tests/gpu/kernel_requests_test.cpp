@@ -211,6 +211,17 @@ TEST_F(Requests, ChildrenRunBeforeWhatFollowsTheirParent) {
   EXPECT_EQ(sink.seen, CUDA_SUCCESS);
 }
 
+// What a grid launches may have to run beside it.
+TEST_F(Requests, WhatFollowsNothingKeepsOutOfTheLaneOfAGridThatRuns) {
+  asParent = [this](uint32_t) {
+    ComputeEngine& engine = must(device->compute());
+    unsigned elsewhere = 0;
+    for (unsigned lane = 0; lane < ComputeEngine::kLanes; ++lane) elsewhere += engine.quietLane(lane) != lane;
+    EXPECT_EQ(elsewhere, 1u);
+  };
+  runParent();
+}
+
 TEST_F(Requests, MoreThanChannelsTakeAtOnceHoldUpNobody) {
   constexpr uint32_t kMany = 1500;
   asParent = [this](uint32_t) {

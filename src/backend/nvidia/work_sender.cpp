@@ -32,6 +32,10 @@ void WorkSender::follow(const Submission& other) {
   before_.push_back(other);
 }
 
+bool WorkSender::followsNothing() const {
+  return std::all_of(before_.begin(), before_.end(), [](const Submission& one) { return one.done(); });
+}
+
 // After a device fault the context's kernels do not run any more.
 Result<Submission> WorkSender::send(const LaunchCommand& command, const ParentGrid* parent, Room room) {
   if (const CUresult error = command.faults->state(); error != CUDA_SUCCESS) return error;
@@ -46,6 +50,7 @@ Result<Submission> WorkSender::launch(const LaunchCommand& command, const Parent
   const LaunchRecord& record = *command.record;
   const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
   VG_TRY(ComputeEngine & engine, device_.compute());
+  if (followsNothing()) lane_ = engine.quietLane(lane_);
   const auto send = [&](const std::byte* parameters, size_t bytes) {
     Grid grid = kernel.grid(record.shape);
     grid.disabledTpcs = disabledTpcs_;

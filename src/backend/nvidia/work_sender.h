@@ -46,10 +46,11 @@ class WorkSender {
   template <class Box>
   Result<Submission> transfer(const Box& box, Transfer::Route route, Room room);
   void note(const Result<Submission>& sent);
+  bool followsNothing() const;
 
   GpuDevice& device_;
   const std::array<uint32_t, 4> disabledTpcs_;
-  const unsigned lane_;
+  unsigned lane_;                           // changes between grids that follow nothing
   std::array<Submission, 3> lastCopies_{};  // of copy engines, by direction
   std::vector<Submission> before_;          // what the next piece follows, at most one of each channel
 };

@@ -61,6 +61,15 @@ Result<Submission> ComputeEngine::send(Lane& lane, const Launch& launch) {
   return lane.channel->launch(launch);
 }
 
+unsigned ComputeEngine::quietLane(unsigned lane) {
+  for (unsigned i = 0; i < kLanes; ++i) {
+    Lane& one = lanes_[(lane + i) % kLanes];
+    const std::unique_lock right(one.mutex, std::try_to_lock);
+    if (right.owns_lock() && one.channel->channel().done(one.channel->submitted())) return lane + i;
+  }
+  return lane;
+}
+
 CUresult ComputeEngine::reserveLocal(uint32_t bytes) {
   if (bytes <= localBytes_.load(std::memory_order_acquire)) return CUDA_SUCCESS;
   const std::lock_guard guard(poolMutex_);

@@ -23,7 +23,9 @@ class ComputeEngine {
   // Sends a grid behind all others of its lane. Lanes share channels when there are more of them than channels.
   // Requires: reserveLocal(launch.code.localBytes) succeeded.
   Result<Submission> launch(unsigned lane, const Launch& launch) { return send(lanes_[lane % kLanes], launch); }
-  // The same in a channel that no lane has.
+  // For a grid that follows no other: the lane, or while something runs there, one in which nothing does.
+  unsigned quietLane(unsigned lane);
+  // As launch(), in a channel that no lane has.
   Result<Submission> launchAside(const Launch& launch) { return send(lanes_[kLanes], launch); }
   // Room for so many bytes of stack and local variables a thread, of all threads that the GPU can run at once. Waits
   // for all grids when there is not enough yet.
