@@ -118,7 +118,14 @@ Result<Push> Channel::begin() {
 
 void Channel::follow(Push& push, std::span<const Submission> others) const {
   for (const Submission& other : others)
-    if (other.channel != this && !other.done()) host::acquire(push, other.end());
+    if (other.channel != this) follow(push, other);
+}
+
+// Channels that run grids are all of one group, so that none of ours is held up when the engine stays; those of copy
+// engines are each of its own.
+void Channel::follow(Push& push, const Submission& other) const {
+  if (other.done()) return;
+  host::acquire(push, other.end(), computeObject_ ? host::Meanwhile::Stay : host::Meanwhile::Leave);
 }
 
 // begin() has left room for the semaphores.

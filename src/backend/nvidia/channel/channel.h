@@ -37,6 +37,8 @@ class Channel {
   // What is written from here on begins when these have ended, of any channel. Of each, as it was submitted already,
   // the end comes without anything behind the wait.
   void follow(Push& push, std::span<const Submission> others) const;
+  // The same of one submission, which may be this channel's.
+  void follow(Push& push, const Submission& other) const;
   // Whether begin() would not wait.
   bool hasRoom() const { return submitted_ < kInFlight || done(submitted_ + 1 - kInFlight); }
   // Sends what was written; its number, counted from 1.

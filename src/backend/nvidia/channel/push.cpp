@@ -15,6 +15,8 @@ void release(Push& push, const Semaphore& semaphore) { write(push, semaphore, kR
 
 void releaseUnstamped(Push& push, const Semaphore& semaphore) { write(push, semaphore, kRelease | kWaitForIdle); }
 
-void acquire(Push& push, const Semaphore& semaphore) { write(push, semaphore, kAcquireCircular | kSwitchWhileWaiting); }
+void acquire(Push& push, const Semaphore& semaphore, Meanwhile meanwhile) {
+  write(push, semaphore, kAcquireCircular | (meanwhile == Meanwhile::Leave ? kSwitchWhileWaiting : 0));
+}
 
 }  // namespace vg::backend::nvidia::host

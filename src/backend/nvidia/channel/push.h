@@ -48,8 +48,10 @@ struct Semaphore {
 void release(Push& push, const Semaphore& semaphore);
 // The same without the time. Requires: 8-byte alignment.
 void releaseUnstamped(Push& push, const Semaphore& semaphore);
-// Holds the channel until the word is the payload or later.
-void acquire(Push& push, const Semaphore& semaphore);
+// Holds the channel until the word is the payload or later. Other channels of the group go on; the engine goes to other
+// groups meanwhile, which takes it some 5 us each way, or stays.
+enum class Meanwhile { Leave, Stay };
+void acquire(Push& push, const Semaphore& semaphore, Meanwhile meanwhile = Meanwhile::Leave);
 inline constexpr size_t kSemaphoreWords = 6;
 }  // namespace host
 

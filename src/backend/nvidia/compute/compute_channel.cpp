@@ -103,7 +103,7 @@ Result<Submission> ComputeChannel::launch(const Launch& launch) {
   writeSlot(slot, slots_->address(at), code, grid, facts_,
             {number, channel_.progressAddress(number), channel_.end(number).address}, launch.parameters, launch.bytes);
   channel_.follow(push, launch.after);
-  if (!channel_.done(lastGrid_)) host::acquire(push, channel_.end(lastGrid_));
+  channel_.follow(push, {&channel_, lastGrid_});
   schedule(push, slots_->address(at));
   lastGrid_ = number;
   return Submission{&channel_, channel_.submitReleasing(push)};
