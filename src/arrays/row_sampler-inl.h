@@ -70,16 +70,20 @@ void locate(Strip& strip) {
   }
 }
 
-// Coordinates in elements.
+// Coordinates in elements. Lanes too far away are left, and read at 0.
 Floats scaled(Strip& strip, unsigned axis) {
   Floats at = strip.position[axis];
   if (strip.plan.normalized || strip.plan.cube) at = at * static_cast<float>(strip.level->size[axis]);
-  strip.leave(~(magnitudeOf(at) < all(kNear)));
-  return at;
+  const Ints near = magnitudeOf(at) < all(kNear);
+  strip.leave(~near);
+  return near ? at : Floats{};
 }
 
+// Within 2^29 of the array, so that what follows does not overflow.
 Ints displaced(const Strip& strip, unsigned axis, Ints at) {
-  return strip.points.displaced && !strip.plan.cube ? at + strip.given(strip.points.offset[axis]) : at;
+  constexpr int32_t kFar = 1 << 29;
+  if (!strip.points.displaced || strip.plan.cube) return at;
+  return least(most(sum(at, strip.given(strip.points.offset[axis])), all(-kFar)), all(kFar));
 }
 
 // Inside 0 .. size-1; `outside` becomes all ones where only the border is. Lanes further than one size away are left.

@@ -46,10 +46,13 @@ inline Ints most(Ints a, Ints b) { return a > b ? a : b; }
 
 inline Floats magnitudeOf(Floats value) { return asFloats(asWords(value) & 0x7fffffffu); }
 
-// Rounded down. Requires: |value| < 2^31.
+// Sums of what kernels gave wrap.
+inline Ints sum(Ints a, Ints b) { return asInts(asWords(a) + asWords(b)); }
+
+// Rounded down, where |value| < 2^31.
 inline Ints wholeOf(Floats value) {
   const Ints towardsZero = __builtin_convertvector(value, Ints);
-  return towardsZero + (value < floatsOf(towardsZero));
+  return sum(towardsZero, value < floatsOf(towardsZero));
 }
 // The same of any value, except that what is not a number or endless stays so.
 inline Floats floored(Floats value) {
