@@ -31,16 +31,20 @@ Result<Grant> ask(int socket, const Handle& handle) {
 
 }  // namespace
 
+// An exporter drops who takes long to ask, as anybody may on a busy machine; one that has ended is not reached again.
 Result<Grant> request(const Handle& handle) {
-  const int socket = connectTo(handle.exporter, 0);
-  if (socket < 0) {
-    const bool nobody = errno == ECONNREFUSED || errno == ENOENT;
-    return fail(nobody ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_MAP_FAILED, "no way to the exporter: %s",
-                strerror(errno));
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    const int socket = connectTo(handle.exporter, 0);
+    if (socket < 0) {
+      const bool nobody = errno == ECONNREFUSED || errno == ENOENT;
+      return fail(nobody ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_MAP_FAILED, "no way to the exporter: %s",
+                  strerror(errno));
+    }
+    Result<Grant> grant = ask(socket, handle);
+    close(socket);
+    if (grant.ok() || grant.error() != CUDA_ERROR_INVALID_HANDLE || attempt == kAttempts) return grant;
   }
-  Result<Grant> grant = ask(socket, handle);
-  close(socket);
-  return grant;
 }
 
 bool alive(const Address& address) {
