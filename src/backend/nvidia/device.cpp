@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-
 #include "backend/condition_table.h"
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/driver/courtesy.h"
