@@ -97,5 +97,6 @@ CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {
 }
 bool GpuQueue::idle() const { return work_->idleAll(); }
 bool GpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
+void GpuQueue::setPriority(int priority) { work_->setUrgency(Executor::urgencyOf(priority)); }
 
 }  // namespace vg::backend::nvidia

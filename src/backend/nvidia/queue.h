@@ -20,6 +20,7 @@ class GpuQueue final : public Queue {
   CUresult submit(const Command* commands, size_t count, Point done) override;
   bool idle() const override;
   bool tryInline(const Command& command) override;
+  void setPriority(int priority) override;
 
  private:
   class Work;  // what outlives the queue while commands are left
