@@ -9,7 +9,7 @@
 
 #include "arrays/layout.h"
 #include "backend/cpu/kernel_faults.h"
-#include "backend/nvidia/box_pieces.h"
+#include "backend/nvidia/copies/box_pieces.h"
 #include "backend/nvidia/traits.h"
 #include "backend/queue.h"
 #include "copy/copy.h"

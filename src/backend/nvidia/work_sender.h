@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/command.h"
-#include "backend/nvidia/transfer.h"
+#include "backend/nvidia/copies/transfer.h"
 
 namespace vg::backend::nvidia {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/nvidia/driver/block.h"
-#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/memory/known_ranges.h"
 
 namespace vg::backend::nvidia {
 

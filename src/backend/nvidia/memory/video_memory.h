@@ -7,7 +7,7 @@
 
 #include "alloc/physical_memory.h"
 #include "backend/nvidia/driver/shared_object.h"
-#include "backend/nvidia/video_mappings.h"
+#include "backend/nvidia/memory/video_mappings.h"
 
 namespace vg::backend::nvidia {
 

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "backend/nvidia/channel/copy_methods.h"
-#include "backend/nvidia/engines.h"
+#include "backend/nvidia/copies/engines.h"
 
 namespace vg::backend::nvidia {
 

@@ -1,9 +1,9 @@
-#include "backend/nvidia/relay.h"
+#include "backend/nvidia/copies/relay.h"
 
 #include <algorithm>
 
-#include "backend/nvidia/box_pieces.h"
 #include "backend/nvidia/channel/copy_methods.h"
+#include "backend/nvidia/copies/box_pieces.h"
 #include "base/spin.h"
 
 namespace vg::backend::nvidia {

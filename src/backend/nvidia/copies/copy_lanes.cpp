@@ -1,4 +1,4 @@
-#include "backend/nvidia/copy_lanes.h"
+#include "backend/nvidia/copies/copy_lanes.h"
 
 namespace vg::backend::nvidia {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/nvidia/compute/compute_channel.h"
-#include "backend/nvidia/texture_description.h"
-#include "backend/nvidia/texture_words.h"
+#include "backend/nvidia/textures/texture_description.h"
+#include "backend/nvidia/textures/texture_words.h"
 
 namespace vg::backend::nvidia {
 

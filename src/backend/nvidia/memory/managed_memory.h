@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backend/movable_memory.h"
-#include "backend/nvidia/address_set.h"
 #include "backend/nvidia/driver/gpu.h"
-#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/memory/address_set.h"
+#include "backend/nvidia/memory/known_ranges.h"
 
 namespace vg::backend::nvidia {
 

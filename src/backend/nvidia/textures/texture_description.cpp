@@ -1,4 +1,4 @@
-#include "backend/nvidia/texture_description.h"
+#include "backend/nvidia/textures/texture_description.h"
 
 namespace vg::backend::nvidia {
 namespace {

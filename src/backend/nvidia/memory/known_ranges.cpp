@@ -1,4 +1,4 @@
-#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/memory/known_ranges.h"
 
 #include <iterator>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "backend/nvidia/texture_pool.h"
+#include "backend/nvidia/textures/texture_pool.h"
 
 #include <cstring>
 

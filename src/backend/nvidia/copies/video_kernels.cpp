@@ -1,4 +1,4 @@
-#include "backend/nvidia/video_kernels.h"
+#include "backend/nvidia/copies/video_kernels.h"
 
 #include <algorithm>
 #include <cstring>

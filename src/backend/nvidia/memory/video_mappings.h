@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "alloc/physical_memory.h"
-#include "backend/nvidia/peers.h"
+#include "backend/nvidia/memory/peers.h"
 
 namespace vg::backend::nvidia {
 

@@ -6,7 +6,7 @@
 
 #include "alloc/sparse_range.h"
 #include "backend/nvidia/driver/gpu.h"
-#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/memory/known_ranges.h"
 
 namespace vg::backend::nvidia {
 

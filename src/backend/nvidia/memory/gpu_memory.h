@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "alloc/memory_source.h"
-#include "backend/nvidia/sparse_video.h"
-#include "backend/nvidia/video_memory.h"
+#include "backend/nvidia/memory/sparse_video.h"
+#include "backend/nvidia/memory/video_memory.h"
 
 namespace vg::backend::nvidia {
 

@@ -1,4 +1,4 @@
-#include "backend/nvidia/host_pages.h"
+#include "backend/nvidia/memory/host_pages.h"
 
 #include <vector>
 

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "backend/nvidia/driver/block.h"
-#include "backend/nvidia/known_ranges.h"
+#include "backend/nvidia/memory/known_ranges.h"
 #include "host_register/page_locker.h"
 
 namespace vg::backend::nvidia {

@@ -1,8 +1,8 @@
-#include "backend/nvidia/transfer.h"
+#include "backend/nvidia/copies/transfer.h"
 
-#include "backend/nvidia/box_pieces.h"
 #include "backend/nvidia/channel/copy_methods.h"
-#include "backend/nvidia/relay.h"
+#include "backend/nvidia/copies/box_pieces.h"
+#include "backend/nvidia/copies/relay.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {

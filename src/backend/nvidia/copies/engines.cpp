@@ -1,4 +1,4 @@
-#include "backend/nvidia/engines.h"
+#include "backend/nvidia/copies/engines.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "backend/nvidia/texture_words.h"
+#include "backend/nvidia/textures/texture_words.h"
 
 #include <algorithm>
 #include <bit>

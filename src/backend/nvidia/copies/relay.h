@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/nvidia/channel/channel.h"
-#include "backend/nvidia/staging.h"
+#include "backend/nvidia/copies/staging.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 

@@ -1,4 +1,4 @@
-#include "backend/nvidia/video_memory.h"
+#include "backend/nvidia/memory/video_memory.h"
 
 #include <algorithm>
 #include <cstring>

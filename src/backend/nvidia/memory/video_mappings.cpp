@@ -1,4 +1,4 @@
-#include "backend/nvidia/video_mappings.h"
+#include "backend/nvidia/memory/video_mappings.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "backend/nvidia/managed_memory.h"
+#include "backend/nvidia/memory/managed_memory.h"
 
 #include <algorithm>
 #include <cstring>

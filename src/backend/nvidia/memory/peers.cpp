@@ -1,4 +1,4 @@
-#include "backend/nvidia/peers.h"
+#include "backend/nvidia/memory/peers.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backend/nvidia/gpu_memory.h"
+#include "backend/nvidia/memory/gpu_memory.h"
 
 #include <algorithm>
 #include <iterator>

@@ -7,12 +7,12 @@
 // takes much. Thread-safe.
 #pragma once
 
-#include "backend/nvidia/engines.h"
-#include "backend/nvidia/gpu_memory.h"
-#include "backend/nvidia/known_ranges.h"
-#include "backend/nvidia/managed_memory.h"
-#include "backend/nvidia/staging.h"
-#include "backend/nvidia/video_kernels.h"
+#include "backend/nvidia/copies/engines.h"
+#include "backend/nvidia/copies/staging.h"
+#include "backend/nvidia/copies/video_kernels.h"
+#include "backend/nvidia/memory/gpu_memory.h"
+#include "backend/nvidia/memory/known_ranges.h"
+#include "backend/nvidia/memory/managed_memory.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 

@@ -1,4 +1,4 @@
-#include "backend/nvidia/staging.h"
+#include "backend/nvidia/copies/staging.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -1,7 +1,7 @@
-#include "backend/nvidia/sparse_video.h"
+#include "backend/nvidia/memory/sparse_video.h"
 
 #include "backend/nvidia/driver/memory_object.h"
-#include "backend/nvidia/video_memory.h"
+#include "backend/nvidia/memory/video_memory.h"
 
 namespace vg::backend::nvidia {
 
