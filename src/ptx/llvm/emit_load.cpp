@@ -157,6 +157,12 @@ Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t 
     return out;
   }
   const Chunks lanes = chunksOf(mask);
+  if (indexesWindow(a, bits, isVolatile)) {
+    for (uint32_t c = 0; c < k_; ++c)
+      for (uint32_t n = 0; n < count; ++n)
+        out[n].push_back(gatherWindow(windowIndices(a, c, n * (bits / 8)), bits, lanes[c]));
+    return out;
+  }
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const addresses = addressChunk(a, c);
     for (uint32_t n = 0; n < count; ++n) {

@@ -136,7 +136,10 @@ void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& e
 void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   if (options_.avx512 && bits >= 32 && !isVolatile && w_ >= 8 && data.size() == 1) {
     const Chunks lanes = chunksOf(mask);
-    for (uint32_t c = 0; c < k_; ++c) scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
+    const bool indices = indexesWindow(a, bits, isVolatile);
+    for (uint32_t c = 0; c < k_; ++c)
+      indices ? scatterWindow(windowIndices(a, c, 0), data[0][c], bits, lanes[c])
+              : scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
     return;
   }
   Chunks addresses;

@@ -403,6 +403,13 @@ class Emitter {
   void prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes);  // emit_prefetch.cpp
   bool canMaskedAccess(uint32_t bits) const { return options_.avx512 || (options_.avx2 && bits >= 32); }
 
+  // --- emit_window.cpp
+  bool indexesWindow(const Address& a, uint32_t bits, bool isVolatile) const;
+  Value* windowMiddle();
+  Value* windowIndices(const Address& a, uint32_t chunk, int64_t offset);  // <W x i32>
+  Value* gatherWindow(Value* indices, uint32_t bits, Value* mask);
+  void scatterWindow(Value* indices, Value* data, uint32_t bits, Value* mask);
+
   // --- emit_copy.cpp
   uint32_t bytesToCopy(const Instruction& i);
   Value* bytesToRead(const Instruction& i, uint32_t chunk, uint32_t bytes);
