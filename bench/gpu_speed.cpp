@@ -205,6 +205,8 @@ void copiesOfTheDevice() {
   rate("DtoD 512 MiB", kLarge, [&] { CALL(cuMemcpyDtoD_v2, to, from, kLarge); });
   rate("DtoD 16 MiB", 16 * kMiB, [&] { CALL(cuMemcpyDtoD_v2, to, from, 16 * kMiB); });
   rate("DtoD 1 MiB", kMiB, [&] { CALL(cuMemcpyDtoD_v2, to, from, kMiB); });
+  constexpr size_t kUneven = 100'000'016;  // bytes
+  rate("DtoD 100000016 B", kUneven, [&] { CALL(cuMemcpyDtoD_v2, to, from, kUneven); });
   rate("fill of 512 MiB, bytes", kLarge, [&] { CALL(cuMemsetD8_v2, to, 7, kLarge); });
   rate("fill of 512 MiB, words", kLarge, [&] { CALL(cuMemsetD32_v2, to, 7, kLarge / 4); });
   rate("fill of 16 MiB, bytes", 16 * kMiB, [&] { CALL(cuMemsetD8_v2, to, 7, 16 * kMiB); });

@@ -281,6 +281,55 @@ TEST_F(GpuDeviceTest, ArraysAreCopiedAsTextureUnitsReadThem) {
   }
 }
 
+// Wherever rows begin and end: by themselves, and as boxes of one.
+TEST_F(GpuDeviceTest, RowsInsideAreCopiedWhole) {
+  constexpr size_t kBytes = 2 * kMiB, kGuard = 64;
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  device.showToHost(window.start, 8 * kMiB);
+  std::byte* const from = window.start + 4 * kMiB;
+  const std::vector<std::byte> all = noise(kBytes + 64);
+  std::memcpy(from, all.data(), all.size());
+  for (const size_t rest : {size_t{0}, size_t{1}, size_t{15}, size_t{16}, size_t{2047}})
+    for (const size_t into : {size_t{0}, size_t{16}, size_t{1}})
+      for (const size_t outOf : {size_t{0}, size_t{32}, size_t{3}}) {
+        const size_t bytes = kBytes - 4096 + rest;
+        std::byte* const to = window.start + kGuard + into;
+        std::memset(window.start, 0x5A, kBytes + 4 * kGuard);
+        ASSERT_EQ(copyRow(to, from + outOf, bytes), CUDA_SUCCESS);
+        ASSERT_EQ(std::memcmp(to, all.data() + outOf, bytes), 0) << rest << " " << into << " " << outOf;
+        ASSERT_EQ(to[-1], std::byte{0x5A});
+        ASSERT_EQ(to[bytes], std::byte{0x5A});
+      }
+}
+
+// Of all that are started; and what a warp touches at once is in few rows.
+TEST_F(GpuDeviceTest, KernelsOfCopiesAndFillsHaveFewThreadsToSpare) {
+  ASSERT_EQ(device.memory().commit(window.start, 8 * kMiB), CUDA_SUCCESS);
+  const auto expectBusy = [](const Grid& grid, size_t units, size_t rows, uint32_t rowsOfThread) {
+    size_t threads = 1;
+    for (int axis = 0; axis < 3; ++axis) threads *= size_t{grid.blocks[axis]} * grid.threads[axis];
+    const size_t least = units * ((rows + rowsOfThread - 1) / rowsOfThread);
+    EXPECT_LE(threads, least + least / 8 + 1024) << units << " units, " << rows << " rows";
+    EXPECT_GE(grid.threads[0], units < 64 ? 1u : 8u) << units << " units, " << rows << " rows";
+  };
+  for (const size_t width : {16, 64, 1000, 1023, 1040, 4000, 4001, 10000, 65552})
+    for (const size_t rows : {1, 1000, 30000}) {
+      copy::Shape shape;
+      const size_t pitch = (width + 15) / 16 * 16 + 16;
+      shape.destination = {window.start, pitch, pitch * rows};
+      shape.source = {window.start + 16, pitch, pitch * rows};
+      shape.width = width;
+      shape.height = rows;
+      expectBusy(must(device.transfer().kernelFor(shape)).grid, (width + 15) / 16, rows, 1);
+      copy::Fill fill;
+      fill.base = window.start;
+      fill.pitch = pitch;
+      fill.width = width;
+      fill.height = rows;
+      if (rows > 1) expectBusy(must(device.transfer().kernelFor(fill)).grid, (width + 15) / 16, rows, 4);
+    }
+}
+
 TEST_F(GpuDeviceTest, OverlappingCopiesInsideMoveTheBytes) {
   ASSERT_EQ(device.memory().commit(window.start, 20 * kMiB), CUDA_SUCCESS);
   device.showToHost(window.start, 20 * kMiB);

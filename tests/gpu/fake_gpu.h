@@ -20,11 +20,21 @@ T must(Result<T> result) {
   return std::move(result).value();
 }
 
-// What the kernels of VideoKernels do: the first of their block copies boxes; the others fill boxes or, with fewer
-// parameters, a row. Ends with the code of a fault when the grid does not cover a row.
+// What the kernels of VideoKernels do: the first of their block copies boxes; one, which needs few registers, copies a
+// row; the others fill boxes or, with fewer parameters, a row. Ends with the code of a fault when the grid does not
+// cover a row.
 inline uint32_t moveBoxes(const FakeGrid& grid, const FakeTranslate& translate) {
   namespace qmd = backend::nvidia::qmd;
   const backend::nvidia::Qmd& d = grid.descriptor;
+  if (d.get(qmd::kRegisterCount) < 32) {
+    const uint64_t units = grid.parameter<uint64_t>(16), bytes = units * 16 + grid.parameter<uint32_t>(24);
+    if (uint64_t{d.get(qmd::kGridWidth)} * d.get(qmd::kBlockWidth) < (bytes + 15) / 16) return 13;
+    std::byte* const to = translate(grid.parameter<uint64_t>(0), bytes, true);
+    const std::byte* const from = translate(grid.parameter<uint64_t>(8), bytes, false);
+    if (!to || !from) return 31;
+    std::memcpy(to, from, bytes);
+    return 0;
+  }
   const bool copies = grid.program % backend::nvidia::kHugePage == 0;
   const bool oneRow = !copies && d.get(qmd::bankSize(0)) * 16 < backend::nvidia::kDriverWords + 36;
   const auto word = [&](size_t index) { return grid.parameter<uint64_t>(8 * index); };

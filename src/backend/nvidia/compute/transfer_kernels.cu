@@ -62,6 +62,19 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
+// One row, both sides of which begin at a unit. Nothing else is asked of a thread than its unit: while it computes
+// where that is, memory has less to do.
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    copyRow(char* to, const char* from, uint64_t units, uint32_t rest) {
+  const uint64_t unit = unitOfThread();
+  if (unit < units) {
+    __stcs(reinterpret_cast<uint4*>(to) + unit, __ldcs(reinterpret_cast<const uint4*>(from) + unit));
+  } else if (unit == units) {
+#pragma unroll 1
+    for (uint32_t i = 0; i < rest; ++i) to[units * kUnit + i] = from[units * kUnit + i];
+  }
+}
+
 namespace {
 
 // `word`: the pattern, repeated to four bytes. Requires: the row begins at a multiple of the pattern's size.

@@ -44,25 +44,27 @@ copy::Fill joined(copy::Fill f) {
   return f;
 }
 
+bool isAtUnit(const std::byte* address) { return reinterpret_cast<uintptr_t>(address) % kUnit == 0; }
+
 // The most units that one of the rows lies in.
 size_t unitsOf(const std::byte* base, size_t width, bool alike) {
   const size_t head = alike ? reinterpret_cast<uintptr_t>(base) % kUnit : kUnit - 1;
   return (head + width + kUnit - 1) / kUnit;
 }
 
-// Blocks as wide as leaves the fewest threads without a unit; the widest of those.
+// The widest blocks that leave few threads without a unit: what a warp touches in one row is in fewer lines.
 uint32_t widthOf(size_t units) {
-  uint32_t best = kThreads;
-  const auto idle = [&](uint32_t width) { return (units + width - 1) / width * width - units; };
-  for (uint32_t width = kThreads / 2; width; width /= 2)
-    if (idle(width) < idle(best)) best = width;
-  return best;
+  constexpr size_t kFew = 8;  // one in so many
+  uint32_t width = kThreads;
+  const auto idle = [&] { return (units + width - 1) / width * width - units; };
+  while (idle() * kFew > units) width /= 2;
+  return width;
 }
 
 // A thread has a unit of so many rows.
 Grid gridOf(size_t units, size_t rows, size_t slices, uint32_t rowsOfThread) {
   Grid grid;
-  grid.threads[0] = widthOf(units);
+  grid.threads[0] = rows == 1 ? kThreads : widthOf(units);
   grid.threads[1] = kThreads / grid.threads[0];
   grid.blocks[0] = static_cast<uint32_t>((units + grid.threads[0] - 1) / grid.threads[0]);
   const size_t rowsOfBlock = size_t{grid.threads[1]} * rowsOfThread;
@@ -108,6 +110,7 @@ Result<ComputeEngine&> VideoKernels::ready() {
     return code.at(block->address(at));
   };
   copy_ = place(kCopyBox);
+  copyRow_ = place(kCopyRow);
   fillBox_ = place(kFillBox);
   fillRow_ = place(kFillRow);
   engine.forgetCode();
@@ -119,6 +122,7 @@ Result<VideoKernels::Work> VideoKernels::work(const copy::Shape& shape) {
   VG_CHECK(ready());
   const copy::Shape s = joined(shape);
   const copy::Side &to = s.destination, &from = s.source;
+  if (s.height == 1 && s.depth == 1 && isAtUnit(to.base) && isAtUnit(from.base)) return rowWork(s);
   const struct {
     std::byte *to, *from;
     uint64_t toPitch, fromPitch, toSlice, fromSlice, width;
@@ -128,6 +132,19 @@ Result<VideoKernels::Work> VideoKernels::work(const copy::Shape& shape) {
   const bool alike = (s.height == 1 || to.rowPitch % kUnit == 0) && (s.depth == 1 || to.slicePitch % kUnit == 0);
   return workOf(copy_, gridOf(unitsOf(to.base, s.width, alike), s.height, s.depth, 1), parameters,
                 kCopyBox.parameterBytes);
+}
+
+// Requires: ready() succeeded.
+VideoKernels::Work VideoKernels::rowWork(const copy::Shape& row) const {
+  const struct {
+    std::byte *to, *from;
+    uint64_t units;
+    uint32_t rest;
+  } parameters{row.destination.base, row.source.base, row.width / kUnit, uint32_t(row.width % kUnit)};
+  Grid grid;
+  grid.threads[0] = kThreads;
+  grid.blocks[0] = static_cast<uint32_t>(parameters.units / kThreads + 1);  // one thread has the rest
+  return workOf(copyRow_, grid, parameters, kCopyRow.parameterBytes);
 }
 
 Result<VideoKernels::Work> VideoKernels::work(const copy::Fill& fill) {

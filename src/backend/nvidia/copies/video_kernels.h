@@ -37,13 +37,14 @@ class VideoKernels {
 
  private:
   Result<ComputeEngine&> ready();
+  Work rowWork(const copy::Shape& row) const;
 
   Gpu& gpu_;
   Addresses& addresses_;
   const Engine engine_;
   std::mutex making_;
   std::unique_ptr<Block> block_;  // the code; guarded by making_
-  KernelCode copy_, fillBox_, fillRow_;
+  KernelCode copy_, copyRow_, fillBox_, fillRow_;
 };
 
 }  // namespace vg::backend::nvidia
