@@ -175,6 +175,45 @@ TEST_F(Channels, AreFreedWithAllTheirMemory) {
   EXPECT_EQ(fake.driver.usedMemory(), used);
 }
 
+TEST_F(Channels, AreAddedToAGroupWhileOthersWait) {
+  const uint64_t word = host->address(4096);
+  Push waiting = must(channel.begin());
+  host::acquire(waiting, {word, 5});
+  const uint64_t number = channel.submit(waiting);
+  ASSERT_EQ(group->add(fake.addresses(), 2), CUDA_SUCCESS);
+  ASSERT_EQ(group->count(), 3);
+  for (int i = 1; i < 3; ++i) EXPECT_EQ(group->channel(i).wait(group->channel(i).submitted()), CUDA_SUCCESS);
+  EXPECT_FALSE(channel.done(number));
+  Push releasing = must(group->channel(2).begin());
+  host::release(releasing, {word, 5});
+  group->channel(2).submit(releasing);
+  EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
+  const size_t ranges = fake.driver.ranges(), objects = fake.driver.objects();
+  fake.driver.failNext(0xc8b5, kNoMemory);
+  EXPECT_NE(group->add(fake.addresses(), 1), CUDA_SUCCESS);
+  EXPECT_EQ(group->count(), 3);
+  EXPECT_EQ(fake.driver.ranges(), ranges);
+  EXPECT_EQ(fake.driver.objects(), objects);
+}
+
+// The number and the time of what other channels wait for come from the engine that has done it.
+TEST_F(Channels, CopiesThatOthersWaitForSayThemselvesThatTheyAreDone) {
+  Push push = must(channel.begin());
+  copy::Shape s;
+  s.source.base = host->start();
+  s.destination.base = video->start();
+  s.width = 64;
+  const host::Semaphore end = channel.end(channel.submitted() + 1);
+  CopyPieces(s).write(push, &end);
+  const uint64_t number = channel.submitCopy(push);
+  EXPECT_EQ(channel.wait(number), CUDA_SUCCESS);
+  EXPECT_GT(channel.endedAt(number), 0u);
+  auto other = must(ChannelGroup::create(*fake.gpu, fake.addresses(), 0xc, 1));
+  Push waiting = must(other->channel(0).begin());
+  host::acquire(waiting, channel.end(number));
+  EXPECT_EQ(other->channel(0).wait(other->channel(0).submit(waiting)), CUDA_SUCCESS);
+}
+
 TEST_F(Channels, AFailedGroupLeavesNothing) {
   for (const uint32_t objectClass :
        {rm::kChannelGroup, rm::kMemoryLocalUser, rm::kMemorySystem, 0xc86fu, 0xc8b5u, 0xcbc0u, rm::kContextShare}) {

@@ -79,6 +79,8 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
       return abi.copyCaps;
     case rm::kScheduleGroup:
       return abi.scheduleGroup;
+    case rm::kSetTimeslice:
+      return sizeof(rm::Timeslice);
     case rm::kGetSubmitToken:
       return sizeof(rm::SubmitToken);
     case rm::kConfidentialCapabilities:
@@ -166,6 +168,7 @@ Status FakeDriver::answerControl(Object& object, uint32_t command, std::byte* p,
       put(p, 3, static_cast<uint8_t>(description_.confidential));
       return kOk;
     case rm::kPerfBoost:
+    case rm::kSetTimeslice:
     case rm::kReadMmuFaults:
       return kOk;
     case rm::kReadSmErrorStates: {

@@ -65,7 +65,7 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       hostPages_(*gpu_, known_),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return compute(); }),
-      copyLanes_(*gpu_, addresses),
+      copyLanes_(transfer_.engines()),
       clock_({[this] { return gpu_->time(); }, [this] { return gpu_->timeLow(); }}),
       childSender_(Executor::shared()),
       addresses_(addresses) {

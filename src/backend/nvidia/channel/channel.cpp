@@ -2,10 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "backend/nvidia/channel/channel_group.h"
+#include "backend/nvidia/channel/copy_methods.h"
 #include "base/log.h"
 #include "base/spin.h"
 
@@ -18,7 +20,7 @@ constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, e
 constexpr size_t kEndAt = 12288;
 constexpr size_t kPiecesAt = Channel::kTimes * 16;  // behind the progress
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
-constexpr size_t kTailWords = 2 * host::kSemaphoreWords;
+constexpr size_t kTailWords = std::max(host::kSemaphoreWords, ce::kReleaseWords);
 
 static_assert(Channel::kInFlight < kRingEntries);
 
@@ -121,24 +123,21 @@ void Channel::follow(Push& push, std::span<const Submission> others) const {
     if (other.channel != this) follow(push, other);
 }
 
-// Channels that run grids are all of one group, so that none of ours is held up when the engine stays; those of copy
-// engines are each of its own.
 void Channel::follow(Push& push, const Submission& other) const {
-  if (other.done()) return;
-  host::acquire(push, other.end(), computeObject_ ? host::Meanwhile::Stay : host::Meanwhile::Leave);
+  if (!other.done()) host::acquire(push, other.end(), meanwhile_);
 }
 
-// begin() has left room for the semaphores.
+// begin() has left room for the semaphore.
 uint64_t Channel::submit(Push& push) {
   push.extend(host::kSemaphoreWords);
   host::release(push, {progressAddress(submitted_ + 1), submitted_ + 1});
   return submitReleasing(push);
 }
 
-uint64_t Channel::submitAwaited(Push& push) {
-  push.extend(host::kSemaphoreWords);
-  host::releaseUnstamped(push, end(submitted_ + 1));
-  return submit(push);
+uint64_t Channel::submitCopy(Push& push) {
+  push.extend(ce::kReleaseWords);
+  ce::release(push, {progressAddress(submitted_ + 1), submitted_ + 1});
+  return submitReleasing(push);
 }
 
 uint64_t Channel::submitReleasing(Push& push) {

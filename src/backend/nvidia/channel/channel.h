@@ -32,6 +32,8 @@ class Channel {
 
   // How long begin() waits for room, nanoseconds: where kernels run, for ever.
   void setPatience(uint64_t nanoseconds) { patience_ = nanoseconds; }
+  // What the engine does while the channel waits for others; it goes to other groups unless said otherwise.
+  void setMeanwhile(host::Meanwhile meanwhile) { meanwhile_ = meanwhile; }
   // Room for the next submission. Waits for the oldest one when kInFlight are under way; the errors of wait().
   Result<Push> begin();
   // What is written from here on begins when these have ended, of any channel. Of each, as it was submitted already,
@@ -43,14 +45,14 @@ class Channel {
   bool hasRoom() const { return submitted_ < kInFlight || done(submitted_ + 1 - kInFlight); }
   // Sends what was written; its number, counted from 1.
   uint64_t submit(Push& push);
-  // The same for work that other channels may wait for: releases end(), too.
-  uint64_t submitAwaited(Push& push);
+  // The same for a copy or fill that itself releases end(), so that other channels may wait for it.
+  uint64_t submitCopy(Push& push);
   // The same for work whose engine itself writes the number of it, and the time, to progressAddress(): the channel does
   // not wait for it.
   uint64_t submitReleasing(Push& push);
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
-  // What channels acquire that wait for a submission: a word of video memory. Released by submitAwaited(), or by the
-  // engine of a submitReleasing().
+  // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
+  // or a submitReleasing().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
   // Any thread.
   bool done(uint64_t submission) const {
@@ -118,6 +120,7 @@ class Channel {
   uint32_t token_ = 0;
   uint64_t submitted_ = 0;
   uint64_t patience_ = 10'000'000'000;
+  host::Meanwhile meanwhile_ = host::Meanwhile::Leave;
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
 };
 

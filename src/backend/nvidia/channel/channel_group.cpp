@@ -6,18 +6,31 @@ Result<std::unique_ptr<ChannelGroup>> ChannelGroup::create(Gpu& gpu, Addresses& 
   std::unique_ptr<ChannelGroup> group(new ChannelGroup(gpu, engine));
   VG_CHECK(group->makeGroup());
   VG_TRY(group->rings_, Block::create(gpu, addresses, {Where::Video, kHugePage, kHugePage, true}, SeenBy::GpuAndCpu));
-  for (int i = 0; i < count; ++i) {
-    std::unique_ptr<Channel> channel(new Channel(gpu));
-    VG_CHECK(channel->create(*group, addresses, static_cast<size_t>(i)));
-    group->channels_.push_back(std::move(channel));
-  }
-  VG_CHECK(group->schedule());
-  for (const auto& channel : group->channels_) {
-    VG_TRY(Push push, channel->begin());
-    push.write(kCopySubchannel, host::kSetObject, {gpu.facts().classes.copy});
-    channel->submit(push);
-  }
+  VG_CHECK(group->add(addresses, count));
   return group;
+}
+
+CUresult ChannelGroup::add(Addresses& addresses, int count) {
+  std::vector<std::unique_ptr<Channel>> made;
+  for (int i = 0; i < count; ++i) {
+    made.emplace_back(new Channel(gpu_));
+    VG_CHECK(made.back()->create(*this, addresses, channels_.size() + static_cast<size_t>(i)));
+  }
+  VG_CHECK(schedule());
+  for (std::unique_ptr<Channel>& channel : made) {
+    VG_TRY(Push push, channel->begin());
+    push.write(kCopySubchannel, host::kSetObject, {gpu_.facts().classes.copy});
+    channel->submit(push);
+    channels_.push_back(std::move(channel));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult ChannelGroup::setTimeslice(uint64_t microseconds) {
+  rm::Timeslice timeslice{microseconds};
+  const Status status = gpu_.client().control(handle_, rm::kSetTimeslice, &timeslice, sizeof timeslice);
+  return status ? refused(status, "a time slice of %llu us", static_cast<unsigned long long>(microseconds))
+                : CUDA_SUCCESS;
 }
 
 // Kernels need subcontexts; a copy engine's channels take the group's address space.

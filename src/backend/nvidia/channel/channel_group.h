@@ -15,6 +15,10 @@ class ChannelGroup {
   ~ChannelGroup();
   ChannelGroup(const ChannelGroup&) = delete;
 
+  // So many more. The others may be at work.
+  CUresult add(Addresses& addresses, int count);
+  // How long the group keeps its engine while another has work for that, too.
+  CUresult setTimeslice(uint64_t microseconds);
   // Ends all channels, also in the middle of work. They stay to be asked for their state. Requires: nobody submits, now
   // or later.
   void close();

@@ -5,7 +5,7 @@
 namespace vg::backend::nvidia {
 namespace {
 
-constexpr size_t kLaunchWords = 34;              // the most that one launch takes
+constexpr size_t kLaunchWords = 40;              // the most that one launch takes
 constexpr size_t kFillWords = 4;                 // the constant and its form
 constexpr size_t kMostInLine = size_t{1} << 30;  // bytes; the field has 32 bits
 constexpr size_t kMostRows = size_t{1} << 24;
@@ -36,6 +36,17 @@ uint64_t place(Push& push, const copy::Side& side, const TiledMethods& methods) 
 
 uint32_t pitchOf(const copy::Side& side) { return side.tiling ? 0 : low(side.rowPitch); }
 
+void writeSemaphore(Push& push, const host::Semaphore& semaphore) {
+  push.writeAddress(kCopySubchannel, ce::kSemaphoreHigh, semaphore.address);
+  push.write(kCopySubchannel, ce::kPayloadLow, {low(semaphore.payload), low(semaphore.payload >> 32)});
+}
+
+// What a launch does besides: all that it wrote is visible when the semaphore (may be null) is released.
+uint32_t ending(Push& push, const host::Semaphore* semaphore) {
+  if (semaphore) writeSemaphore(push, *semaphore);
+  return ce::kFlush | (semaphore ? ce::kReleaseOneWord | ce::kSemaphore64 : 0);
+}
+
 // A box without gaps is one long row.
 void straighten(copy::Shape& s) {
   if (s.tiled()) return;
@@ -57,23 +68,25 @@ CopyPieces::CopyPieces(const copy::Shape& shape) : shape_(shape) {
   rowsAtOnce_ = rowsAtOnce(shape_.width, std::max(pitch(shape_.source), pitch(shape_.destination)));
 }
 
-void CopyPieces::write(Push& push) {
+void CopyPieces::write(Push& push, const host::Semaphore* atEnd) {
   while (!done() && push.left() >= kLaunchWords) {
     const size_t rows = column_ ? 1 : std::min(rowsAtOnce_, shape_.height - row_);
     const size_t bytes = std::min(shape_.width - column_, kMostInLine);
-    launch(push, bytes, rows);
+    const bool last = column_ + bytes == shape_.width && row_ + rows == shape_.height && slice_ + 1 == shape_.depth;
+    launch(push, bytes, rows, last ? atEnd : nullptr);
     advance(bytes, rows);
   }
 }
 
-void CopyPieces::launch(Push& push, size_t bytes, size_t rows) {
+void CopyPieces::launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd) {
   const copy::Side source = shape_.source.moved(column_, row_, slice_);
   const copy::Side destination = shape_.destination.moved(column_, row_, slice_);
   push.writeAddress(kCopySubchannel, ce::kInHigh, place(push, source, kTiledSource));
   push.writeAddress(kCopySubchannel, ce::kOutHigh, place(push, destination, kTiledDestination));
   push.write(kCopySubchannel, ce::kPitchIn, {pitchOf(source), pitchOf(destination), low(bytes), low(rows)});
+  const uint32_t end = ending(push, atEnd);
   push.write(kCopySubchannel, ce::kLaunch,
-             {ce::kNonPipelined | ce::kFlush | (source.tiling ? 0 : ce::kSourcePitch) |
+             {ce::kNonPipelined | end | (source.tiling ? 0 : ce::kSourcePitch) |
               (destination.tiling ? 0 : ce::kDestinationPitch) | (rows > 1 ? ce::kMultiLine : 0)});
 }
 
@@ -96,14 +109,15 @@ FillPieces::FillPieces(const copy::Fill& fill) : fill_(fill) {
   rowsAtOnce_ = rowsAtOnce(fill_.width, fill_.pitch);
 }
 
-void FillPieces::write(Push& push) {
+void FillPieces::write(Push& push, const host::Semaphore* atEnd) {
   if (done() || push.left() < kFillWords + kLaunchWords) return;
   push.write(kCopySubchannel, ce::kRemapConstA, {fill_.pattern});
   push.write(kCopySubchannel, ce::kRemapComponents, {ce::constantOf(fill_.elementSize)});
   while (!done() && push.left() >= kLaunchWords) {
     const size_t rows = column_ ? 1 : std::min(rowsAtOnce_, fill_.height - row_);
     const size_t bytes = std::min(fill_.width - column_, kMostInLine);
-    launch(push, bytes, rows);
+    const bool last = column_ + bytes == fill_.width && row_ + rows == fill_.height;
+    launch(push, bytes, rows, last ? atEnd : nullptr);
     column_ += bytes;
     if (column_ < fill_.width) continue;
     column_ = 0;
@@ -113,18 +127,18 @@ void FillPieces::write(Push& push) {
 
 // With the remap on, a line is counted in elements. A pitch of the source must fit several lines even though nothing is
 // read: the engine calls it an error otherwise.
-void FillPieces::launch(Push& push, size_t bytes, size_t rows) {
+void FillPieces::launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd) {
   push.writeAddress(kCopySubchannel, ce::kOutHigh, addressOf(fill_.base) + row_ * fill_.pitch + column_);
   push.write(kCopySubchannel, ce::kPitchIn,
              {low(fill_.pitch), low(fill_.pitch), low(bytes / fill_.elementSize), low(rows)});
+  const uint32_t end = ending(push, atEnd);
   push.write(kCopySubchannel, ce::kLaunch,
-             {ce::kNonPipelined | ce::kFlush | kPitchBoth | ce::kRemap | (rows > 1 ? ce::kMultiLine : 0)});
+             {ce::kNonPipelined | end | kPitchBoth | ce::kRemap | (rows > 1 ? ce::kMultiLine : 0)});
 }
 
-void ce::release(Push& push, uint64_t address, uint32_t payload) {
-  push.writeAddress(kCopySubchannel, kSemaphoreHigh, address);
-  push.write(kCopySubchannel, kPayloadLow, {payload});
-  push.write(kCopySubchannel, kLaunch, {kNoTransfer | kFlush | kReleaseTimestamp});
+void ce::release(Push& push, const host::Semaphore& semaphore) {
+  writeSemaphore(push, semaphore);
+  push.write(kCopySubchannel, kLaunch, {kNoTransfer | kFlush | kSemaphore64 | kReleaseTimestamp});
 }
 
 }  // namespace vg::backend::nvidia

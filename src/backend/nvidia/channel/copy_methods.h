@@ -1,7 +1,8 @@
 // Copies and fills as methods of the copy engine. Both sides are addresses that the GPU knows and do not overlap.
 //
 // A box may need more launches than one submission holds: write() adds as many as fit and remembers how far it came.
-// Every launch starts when the one before it is done.
+// Every launch starts when the one before it is done. The last one may say that it is, which is sooner than anything
+// behind it could.
 #pragma once
 
 #include "backend/nvidia/channel/push.h"
@@ -13,10 +14,10 @@ class CopyPieces {
  public:
   explicit CopyPieces(const copy::Shape& shape);
   bool done() const { return slice_ == shape_.depth; }
-  void write(Push& push);
+  void write(Push& push, const host::Semaphore* atEnd = nullptr);
 
  private:
-  void launch(Push& push, size_t bytes, size_t rows);
+  void launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd);
   void advance(size_t bytes, size_t rows);
 
   copy::Shape shape_;
@@ -28,10 +29,10 @@ class FillPieces {
  public:
   explicit FillPieces(const copy::Fill& fill);
   bool done() const { return row_ == fill_.height; }
-  void write(Push& push);
+  void write(Push& push, const host::Semaphore* atEnd = nullptr);
 
  private:
-  void launch(Push& push, size_t bytes, size_t rows);
+  void launch(Push& push, size_t bytes, size_t rows, const host::Semaphore* atEnd);
 
   copy::Fill fill_;
   size_t rowsAtOnce_;
@@ -39,8 +40,10 @@ class FillPieces {
 };
 
 namespace ce {
-// Writes the payload (32 bits) with a timestamp, behind everything that came before on this engine. 16-byte alignment.
-void release(Push& push, uint64_t address, uint32_t payload);
+// As host::release(), but by the copy engine itself, when all that it was given before is done and visible: the host
+// engine takes longer to wait until it is idle.
+void release(Push& push, const host::Semaphore& semaphore);
+inline constexpr size_t kReleaseWords = 8;
 }  // namespace ce
 
 }  // namespace vg::backend::nvidia

@@ -13,8 +13,6 @@ void write(Push& push, const Semaphore& s, uint32_t execute) {
 
 void release(Push& push, const Semaphore& semaphore) { write(push, semaphore, kRelease | kWaitForIdle | kTimestamp); }
 
-void releaseUnstamped(Push& push, const Semaphore& semaphore) { write(push, semaphore, kRelease | kWaitForIdle); }
-
 void acquire(Push& push, const Semaphore& semaphore, Meanwhile meanwhile) {
   write(push, semaphore, kAcquireCircular | (meanwhile == Meanwhile::Leave ? kSwitchWhileWaiting : 0));
 }

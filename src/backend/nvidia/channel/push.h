@@ -46,8 +46,6 @@ struct Semaphore {
 };
 // Writes the payload, and a timestamp 8 bytes behind it, when all work before is done. Requires: 16-byte alignment.
 void release(Push& push, const Semaphore& semaphore);
-// The same without the time. Requires: 8-byte alignment.
-void releaseUnstamped(Push& push, const Semaphore& semaphore);
 // Holds the channel until the word is the payload or later. Other channels of the group go on; the engine goes to other
 // groups meanwhile, which takes it some 5 us each way, or stays.
 enum class Meanwhile { Leave, Stay };

@@ -49,6 +49,7 @@ Result<std::unique_ptr<ComputeChannel>> ComputeChannel::create(Gpu& gpu, Address
   const MemoryRequest request{Where::Video, Channel::kInFlight * kSlotBytes, kHugePage};
   VG_TRY(made->slots_, Block::create(gpu, addresses, request, SeenBy::GpuAndCpu));
   channel.setPatience(UINT64_MAX);
+  channel.setMeanwhile(host::Meanwhile::Stay);  // all channels that run grids are of one group
   VG_CHECK(made->bind(gpu.facts().classes.compute));
   return made;
 }

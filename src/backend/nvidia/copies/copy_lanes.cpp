@@ -7,13 +7,14 @@ Result<Submission> CopyLanes::send(const Target& target, FillPieces pieces) { re
 
 // Requires: the lane's mutex is held.
 Result<Channel*> CopyLanes::ready(Lane& lane, Direction direction) {
-  if (!lane.group) {
-    VG_TRY(lane.group, ChannelGroup::create(gpu_, addresses_, Engines::engineFor(gpu_.facts(), direction), 1));
-    lane.group->channel(0).setPatience(UINT64_MAX);  // behind kernels
-    lane.channel.store(&lane.group->channel(0), std::memory_order_seq_cst);
+  Channel* channel = lane.channel.load(std::memory_order_relaxed);
+  if (!channel) {
+    VG_TRY(channel, engines_.make(direction));
+    channel->setPatience(UINT64_MAX);  // behind kernels
+    lane.channel.store(channel, std::memory_order_seq_cst);
   }
   if (const CUresult error = abandoned_.load(std::memory_order_seq_cst)) return error;
-  return &lane.group->channel(0);
+  return channel;
 }
 
 // Lanes have their channels from the first one on. Who finds none that is free shares the one of its number.
@@ -31,7 +32,7 @@ CopyLanes::Lease CopyLanes::take(const Target& target) {
   std::unique_lock right(lane->mutex, std::defer_lock);
   if (target.room == Room::Waited)
     right.lock();
-  else if (!right.try_lock() || !lane->group->channel(0).hasRoom())
+  else if (!right.try_lock() || !lane->channel.load(std::memory_order_relaxed)->hasRoom())
     return {};
   return {lane, std::move(right)};
 }
@@ -44,12 +45,17 @@ Result<Submission> CopyLanes::sendPieces(const Target& target, Pieces pieces) {
   VG_TRY(Channel* const channel, ready(*lease.lane, target.direction));
   VG_TRY(Push push, channel->begin());
   channel->follow(push, target.after);
-  for (pieces.write(push); !pieces.done(); pieces.write(push)) {
+  const auto write = [&] {
+    const host::Semaphore end = channel->end(channel->submitted() + 1);
+    pieces.write(push, &end);
+    return pieces.done();
+  };
+  while (!write()) {
     if (target.room == Room::Now) return CUDA_ERROR_NOT_READY;
     lease.lane->sent.store(channel->submit(push), std::memory_order_release);
     VG_TRY(push, channel->begin());
   }
-  const uint64_t number = channel->submitAwaited(push);
+  const uint64_t number = channel->submitCopy(push);
   lease.lane->sent.store(number, std::memory_order_release);
   return Submission{channel, number};
 }

@@ -17,7 +17,7 @@ namespace vg::backend::nvidia {
 
 class CopyLanes {
  public:
-  CopyLanes(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
+  explicit CopyLanes(Engines& engines) : engines_(engines) {}
   CopyLanes(const CopyLanes&) = delete;
 
   struct Target {
@@ -37,8 +37,7 @@ class CopyLanes {
   static constexpr unsigned kLanes = 8;  // of a direction
   struct Lane {
     std::mutex mutex;
-    std::unique_ptr<ChannelGroup> group;     // guarded by mutex
-    std::atomic<Channel*> channel{nullptr};  // its only one
+    std::atomic<Channel*> channel{nullptr};  // set under mutex
     std::atomic<uint64_t> sent{0};           // what that was sent last
     bool idle() const { return channel.load(std::memory_order_acquire)->done(sent.load(std::memory_order_acquire)); }
   };
@@ -53,8 +52,7 @@ class CopyLanes {
   Result<Submission> sendPieces(const Target& target, Pieces pieces);
   Result<Channel*> ready(Lane& lane, Direction direction);
 
-  Gpu& gpu_;
-  Addresses& addresses_;
+  Engines& engines_;
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
   std::array<Lanes, 3> lanes_;  // by direction
 };

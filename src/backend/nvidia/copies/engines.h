@@ -1,5 +1,7 @@
-// The copy engines of a GPU by what they are best at, a few channels each, made at the first use and lent to one thread
-// at a time that waits for its copy. What queues send goes elsewhere (CopyLanes). Thread-safe.
+// The copy engines of a GPU by what they are best at: one group of channels for each direction, as no two groups have
+// an engine at once and to change between them takes it some 5 us. Channels are made when they are needed. A few are
+// lent to one thread at a time that waits for its copy; the others are whoever's asks for them (CopyLanes).
+// Thread-safe.
 #pragma once
 
 #include <array>
@@ -23,17 +25,24 @@ class Engines {
   };
   // Waits when all channels of the direction are in use.
   Result<Lease> take(Direction direction);
+  // One more, which nobody else gets and which stays.
+  Result<Channel*> make(Direction direction);
   // Which engine that is.
   static uint32_t engineFor(const GpuFacts& facts, Direction direction);
 
  private:
-  static constexpr int kChannels = 2;
+  static constexpr size_t kLent = 2;
   struct Lane {
     std::mutex making;
-    std::unique_ptr<ChannelGroup> group;
-    std::array<std::mutex, kChannels> rights;
+    std::unique_ptr<ChannelGroup> group;  // guarded by making
+    struct Lent {
+      std::mutex right;
+      Channel* channel = nullptr;  // guarded by right
+    };
+    std::array<Lent, kLent> lent;
     std::atomic<unsigned> next{0};
   };
+  Lane& laneOf(Direction direction) { return lanes_[static_cast<size_t>(direction)]; }
 
   Gpu& gpu_;
   Addresses& addresses_;

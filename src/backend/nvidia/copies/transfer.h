@@ -53,6 +53,7 @@ class Transfer {
   };
   Route route(const copy::Shape& shape) const;
   Route route(const copy::Fill& fill) const;
+  Engines& engines() { return engines_; }
   // What to send. Requires: Way::Kernel.
   template <class Box>
   Result<VideoKernels::Work> kernelFor(const Box& box) {

@@ -224,7 +224,8 @@ inline constexpr uint32_t kGetArchitecture = 0x20801701;
 inline constexpr uint32_t kPerfBoost = 0x2080200a;
 inline constexpr uint32_t kGetPceMask = 0x20802a02;
 inline constexpr uint32_t kGetAllCopyCaps = 0x20802a0a;
-inline constexpr uint32_t kScheduleGroup = 0xa06c0101;   // on a channel group
+inline constexpr uint32_t kScheduleGroup = 0xa06c0101;  // on a channel group
+inline constexpr uint32_t kSetTimeslice = 0xa06c0103;
 inline constexpr uint32_t kGetSubmitToken = 0xc36f0108;  // on a channel
 inline constexpr uint32_t kConfidentialCapabilities = 0xcb330101;
 inline constexpr uint32_t kReadSmErrorStates = 0x83de030c;  // on a debugger
@@ -273,6 +274,9 @@ struct SubmitToken {
 };
 struct ScheduleGroup {  // 2 bytes before driver 580
   uint8_t enable, skipSubmit, skipEnable;
+};
+struct Timeslice {
+  uint64_t microseconds;
 };
 struct PceMask {  // the physical engines behind a copy engine
   uint32_t engineType, mask;
