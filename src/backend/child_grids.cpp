@@ -1,6 +1,7 @@
 #include "backend/child_grids.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "base/log.h"
@@ -50,7 +51,7 @@ ChildGrids::ChildGrids(std::unique_ptr<Source> source) : source_(std::move(sourc
 
 ChildGrids::~ChildGrids() { Timeline::destroy(over_); }
 
-std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
+ChildGrids::Buffer* ChildGrids::newBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
   std::byte* const parameters = source_->allocate(bytes);
   if (!parameters) return nullptr;
   auto* const buffer = new Buffer;
@@ -60,9 +61,15 @@ std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size
   buffer->release = Buffer::finish;
   buffer->source = source_.get();
   buffer->bytes = bytes;
+  return buffer;
+}
+
+std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
+  Buffer* const buffer = newBuffer(kernel, shape, bytes);
+  if (!buffer) return nullptr;
   const std::lock_guard lock(mutex_);
-  open_.emplace(parameters, buffer);
-  return parameters;
+  open_.emplace(buffer->parameters, buffer);
+  return const_cast<std::byte*>(buffer->parameters);
 }
 
 bool ChildGrids::describe(const std::byte* parameters, Kernel& kernel, const LaunchShape& shape) {
@@ -85,9 +92,26 @@ RuntimeError ChildGrids::launch(const std::byte* parameters, uint64_t stream, ui
   const auto found = open_.find(parameters);
   if (found == open_.end() || !found->second->kernel) return RuntimeError::InvalidValue;
   Buffer* const buffer = found->second;
+  open_.erase(found);
+  return begin(buffer, stream, block);
+}
+
+RuntimeError ChildGrids::launchCopy(Kernel& kernel, const LaunchShape& shape, const std::byte* parameters,
+                                    uint64_t stream, uint64_t block) {
+  const size_t bytes = kernel.parameterBytes();
+  Buffer* const buffer = newBuffer(&kernel, shape, bytes);
+  if (!buffer) return RuntimeError::MemoryAllocation;
+  if (bytes) std::memcpy(const_cast<std::byte*>(buffer->parameters), parameters, bytes);
+  const std::lock_guard lock(mutex_);
+  return begin(buffer, stream, block);
+}
+
+// Takes the buffer. Requires: mutex_ is held.
+RuntimeError ChildGrids::begin(Buffer* buffer, uint64_t stream, uint64_t block) {
   if (stream == kTailLaunch) {
     if (tailLaunches_ >= limit()) {
       VG_LOG(Info, "tail launch of %s: %zu others are pending", buffer->kernel->name().c_str(), tailLaunches_);
+      buffer->discard();
       return RuntimeError::LaunchPendingCountExceeded;
     }
     ++tailLaunches_;
@@ -95,7 +119,6 @@ RuntimeError ChildGrids::launch(const std::byte* parameters, uint64_t stream, ui
     pending_.fetch_add(1, std::memory_order_relaxed);
     buffer->pending = &pending_;
   }
-  open_.erase(found);
   const RuntimeError error = put(LaunchCommand{buffer, &faults()}, stream, block);
   if (error != RuntimeError::Success) Buffer::finish(buffer);
   return error;
@@ -116,8 +139,8 @@ RuntimeError ChildGrids::put(const Command& command, uint64_t stream, uint64_t b
   return target->submit(&command, 1) == CUDA_SUCCESS ? RuntimeError::Success : RuntimeError::MemoryAllocation;
 }
 
-ChildGrids::Stream* ChildGrids::makeStream() {
-  streams_.push_back(std::make_unique<Stream>(source_->makeQueue()));
+ChildGrids::Stream* ChildGrids::addStream(std::unique_ptr<Queue> queue) {
+  streams_.push_back(std::make_unique<Stream>(std::move(queue)));
   return streams_.back().get();
 }
 
@@ -127,7 +150,7 @@ ChildGrids::Stream* ChildGrids::idleStream() {
     Stream* const stream = fireAndForget_[++nextIdle_ % fireAndForget_.size()];
     if (stream->last().done()) return stream;
   }
-  if (fireAndForget_.size() == kMostIdleStreams) return fireAndForget_[nextIdle_ % kMostIdleStreams];
+  if (fireAndForget_.size() == source_->mostIdleQueues()) return fireAndForget_[nextIdle_ % fireAndForget_.size()];
   return fireAndForget_.emplace_back(makeStream());
 }
 
@@ -219,7 +242,7 @@ void ChildGrids::proceed() {
   for (;; ++awaited_) {
     if (awaited_ == streams_.size()) {
       if (tail_.empty()) break;
-      if (makeStream()->submit(tail_.data(), tail_.size()) != CUDA_SUCCESS)
+      if (addStream(source_->makeTailQueue())->submit(tail_.data(), tail_.size()) != CUDA_SUCCESS)
         faults().report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for tail launches");
       tail_.clear();
     }

@@ -34,6 +34,10 @@ class ChildGrids final : private Continuation {
     virtual ~Source() = default;
     // Takes commands whatever runs, also from the continuation of a timeline.
     virtual std::unique_ptr<Queue> makeQueue() = 0;
+    // The same for tail launches: takes commands once.
+    virtual std::unique_ptr<Queue> makeTailQueue() { return makeQueue(); }
+    // How many queues the launches of the fire-and-forget stream are spread over.
+    virtual size_t mostIdleQueues() const { return 256; }
     // 256-byte aligned memory that kernels write and the host reads; null without memory.
     virtual std::byte* allocate(size_t bytes) = 0;
     virtual void release(std::byte* memory, size_t bytes) = 0;
@@ -61,6 +65,9 @@ class ChildGrids final : private Continuation {
   bool hasRoom(uint64_t stream) const;
   // Takes the buffer. `block`: the linear number of the caller's.
   RuntimeError launch(const std::byte* parameters, uint64_t stream, uint64_t block);
+  // The same with a copy of parameters that are in no buffer.
+  RuntimeError launchCopy(Kernel& kernel, const LaunchShape& shape, const std::byte* parameters, uint64_t stream,
+                          uint64_t block);
   // A copy or a fill.
   RuntimeError queue(const Command& command, uint64_t stream, uint64_t block);
 
@@ -98,14 +105,17 @@ class ChildGrids final : private Continuation {
   ~ChildGrids();
   static ChildGrids& addTo(std::atomic<ChildGrids*>& place, std::unique_ptr<Source> source);
 
-  Stream* makeStream();
+  Stream* makeStream() { return addStream(source_->makeQueue()); }
+  Stream* addStream(std::unique_ptr<Queue> queue);
   Stream* idleStream();
   Stream* find(uint64_t stream, uint64_t block);
+  Buffer* newBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes);
+  RuntimeError begin(Buffer* buffer, uint64_t stream, uint64_t block);
   RuntimeError put(const Command& command, uint64_t stream, uint64_t block);
   size_t limit() const;
   void proceed();
 
-  static constexpr size_t kBlockStreams = 64, kMostIdleStreams = 256;
+  static constexpr size_t kBlockStreams = 64;
 
   std::unique_ptr<Source> source_;
   Timeline* const over_;

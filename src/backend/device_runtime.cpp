@@ -102,24 +102,20 @@ Error DeviceRuntimeCaller::launchBuffer(uint64_t buffer, uint64_t stream) {
 
 Error DeviceRuntimeCaller::launchOld(Arguments& arguments) {
   Kernel* const kernel = kernelAt(arguments.take<uint64_t>());
-  auto buffer = arguments.take<uint64_t>();
+  const auto buffer = arguments.take<uint64_t>();
   const auto grid = arguments.take<Dim3>(), block = arguments.take<Dim3>();
   const LaunchShape shape = shapeOf(grid, block, arguments.take<uint32_t>());
   const auto stream = arguments.take<uint64_t>();
   if (const Error error = prepare(kernel, shape); error != Error::Success) return error;
   const uint32_t bytes = kernel->parameterBytes();
-  const Error described = critical([&](ChildGrids& grids) {
-    const std::byte* const outside = parametersAt(buffer, bytes);
-    if (outside || (!buffer && !bytes)) {
-      std::byte* const own = grids.makeBuffer(kernel, shape, bytes);
-      if (!own) return Error::MemoryAllocation;
-      if (bytes) std::memcpy(own, outside, bytes);
-      buffer = reinterpret_cast<uint64_t>(own);
-    }
-    const bool known = buffer && grids.describe(reinterpret_cast<const std::byte*>(buffer), *kernel, shape);
-    return known ? Error::Success : Error::InvalidValue;
-  });
-  return described == Error::Success ? launchBuffer(buffer, stream) : described;
+  if (const std::byte* const outside = parametersAt(buffer, bytes); outside || (!buffer && !bytes)) {
+    awaitRoom(stream);
+    return critical(
+        [&](ChildGrids& grids) { return grids.launchCopy(*kernel, shape, outside, stream, this->block()); });
+  }
+  const bool known = critical(
+      [&](ChildGrids& grids) { return grids.describe(reinterpret_cast<const std::byte*>(buffer), *kernel, shape); });
+  return known ? launchBuffer(buffer, stream) : Error::InvalidValue;
 }
 
 // --- Streams and events ----------------------------------------------------------------------------------------------

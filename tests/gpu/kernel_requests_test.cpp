@@ -3,6 +3,7 @@
 #include "backend/nvidia/kernel_requests.h"
 
 #include <sys/mman.h>
+#include <algorithm>
 
 #include <atomic>
 #include <cstring>
@@ -24,7 +25,7 @@ using namespace backend::nvidia;
 using ptx::DeviceCall;
 
 constexpr size_t kWindow = 16 << 20;
-constexpr uint64_t kTail = 3;
+constexpr uint64_t kTail = 3, kFired = 4;
 
 // A program with the vendor's device runtime linked in, which "parent" calls; it takes the address of "child".
 cubin::Cubin launchingModule() {
@@ -231,6 +232,30 @@ TEST_F(Requests, MoreThanChannelsTakeAtOnceHoldUpNobody) {
     }
   };
   runParent();
+  ASSERT_EQ(ran.size(), kMany);
+  for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(ran[i], i);
+}
+
+// The first of them by who sees the parent's end, which waits for no room behind others.
+TEST_F(Requests, ManyTailLaunchesRunInOrder) {
+  constexpr uint32_t kMany = 500;
+  asParent = [this](uint32_t) {
+    for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(launchChild(i, kTail), 0u);
+    ASSERT_EQ(launchChild(kMany), 0u);
+  };
+  runParent();
+  ASSERT_EQ(ran.size(), kMany + 1);
+  EXPECT_EQ(ran[0], kMany);
+  for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(ran[i + 1], i);
+}
+
+TEST_F(Requests, ManyFiredLaunchesShareAFewQueues) {
+  constexpr uint32_t kMany = 1500;
+  asParent = [this](uint32_t) {
+    for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(launchChild(i, kFired), 0u);
+  };
+  runParent();
+  std::sort(ran.begin(), ran.end());
   ASSERT_EQ(ran.size(), kMany);
   for (uint32_t i = 0; i < kMany; ++i) ASSERT_EQ(ran[i], i);
 }

@@ -33,9 +33,14 @@ CUresult prepare(const Command& command) {
 
 class ChildSender::ChildQueue final : public Queue {
  public:
-  ChildQueue(ChildSender& sender, std::shared_ptr<GpuQueue> queue) : sender_(sender), queue_(std::move(queue)) {}
+  ChildQueue(ChildSender& sender, std::shared_ptr<GpuQueue> queue, bool tail)
+      : sender_(sender), queue_(std::move(queue)), tail_(tail) {}
   CUresult submit(const Command* commands, size_t count, Point done) override {
-    for (size_t i = 0; i < count; ++i) sender_.add({queue_, commands[i], i + 1 < count ? Point{} : done});
+    size_t i = 0;
+    const auto reached = [&] { return i + 1 < count ? Point{} : done; };
+    if (tail_)
+      while (i < count && sender_.sendAtOnce(*queue_, commands[i], reached())) ++i;
+    for (; i < count; ++i) sender_.add({queue_, commands[i], reached()});
     return CUDA_SUCCESS;
   }
   bool idle() const override { return false; }
@@ -43,10 +48,18 @@ class ChildSender::ChildQueue final : public Queue {
  private:
   ChildSender& sender_;
   const std::shared_ptr<GpuQueue> queue_;
+  const bool tail_;
 };
 
-std::unique_ptr<Queue> ChildSender::makeQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs) {
-  return std::make_unique<ChildQueue>(*this, std::make_shared<GpuQueue>(device, executor_, 0, disabledTpcs));
+std::unique_ptr<Queue> ChildSender::newQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs,
+                                             bool tail) {
+  return std::make_unique<ChildQueue>(*this, std::make_shared<GpuQueue>(device, executor_, 0, disabledTpcs), tail);
+}
+
+bool ChildSender::sendAtOnce(GpuQueue& queue, const Command& command, Point done) const {
+  const auto* const launch = std::get_if<LaunchCommand>(&command);
+  return launch && !executor_.closing() && static_cast<GpuKernel&>(*launch->record->kernel).hasLocal() &&
+         queue.launchAtOnce(*launch, done);
 }
 
 void ChildSender::add(Entry entry) {
@@ -60,18 +73,17 @@ void ChildSender::add(Entry entry) {
   executor_.schedule(*this, Executor::kUrgencies - 1);
 }
 
-// Kernels that launch do so again soon: to wake a thread each time takes longer than to wait a little.
-bool ChildSender::next(Entry& entry) {
+// All that there are, as each look costs a line of the cache that who adds has. Kernels that launch do so again soon:
+// to wake a thread each time takes longer than to wait a little.
+bool ChildSender::next(std::vector<Entry>& entries) {
   constexpr uint64_t kWait = 50'000;  // ns
+  entries.clear();
   for (bool waited = false;; waited = true) {
     const uint64_t seen = added_.load(std::memory_order_acquire);
     {
       const std::lock_guard guard(mutex_);
-      if (!entries_.empty()) {
-        entry = std::move(entries_.front());
-        entries_.pop_front();
-        return true;
-      }
+      entries.swap(entries_);
+      if (!entries.empty()) return true;
       if (waited) {
         scheduled_ = false;
         return false;
@@ -81,20 +93,26 @@ bool ChildSender::next(Entry& entry) {
   }
 }
 
+void ChildSender::handOn(Entry& entry) const {
+  if (!entry.queue) {
+    const auto& call = std::get<HostCall>(entry.command);
+    if (!executor_.closing()) call.function(call.data);
+    return;
+  }
+  CUresult error = executor_.closing() ? CUDA_SUCCESS : prepare(entry.command);
+  if (error == CUDA_SUCCESS) error = entry.queue->submit(&entry.command, 1, entry.done);
+  if (error == CUDA_SUCCESS) return;
+  drop(entry.command, error);
+  if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);
+}
+
 void ChildSender::run() {
   const Executor::Blocking blocking(executor_);
-  for (Entry entry; next(entry); entry = {}) {
-    if (!entry.queue) {
-      const auto& call = std::get<HostCall>(entry.command);
-      if (!executor_.closing()) call.function(call.data);
-      continue;
+  for (std::vector<Entry> entries; next(entries);)
+    for (Entry& entry : entries) {
+      handOn(entry);
+      entry.queue.reset();
     }
-    CUresult error = executor_.closing() ? CUDA_SUCCESS : prepare(entry.command);
-    if (error == CUDA_SUCCESS) error = entry.queue->submit(&entry.command, 1, entry.done);
-    if (error == CUDA_SUCCESS) continue;
-    drop(entry.command, error);
-    if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);
-  }
 }
 
 }  // namespace vg::backend::nvidia

@@ -5,9 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "backend/executor.h"
 #include "backend/queue.h"
@@ -22,7 +22,13 @@ class ChildSender final : private Executor::Task {
  public:
   explicit ChildSender(Executor& executor) : executor_(executor) {}
   // `disabledTpcs` as in Grid.
-  std::unique_ptr<Queue> makeQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
+  std::unique_ptr<Queue> makeQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs) {
+    return newQueue(device, disabledTpcs, false);
+  }
+  // A queue that takes commands once: launches that nothing has to wait for are sent by who submits them.
+  std::unique_ptr<Queue> makeTailQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs) {
+    return newQueue(device, disabledTpcs, true);
+  }
   // Makes a call that may wait for the GPU.
   void call(const HostCall& call) { add({nullptr, call, {}}); }
 
@@ -33,15 +39,18 @@ class ChildSender final : private Executor::Task {
     Command command;
     Point done;
   };
+  std::unique_ptr<Queue> newQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs, bool tail);
+  bool sendAtOnce(GpuQueue& queue, const Command& command, Point done) const;
   void add(Entry entry);
   void run() override;
-  bool next(Entry& entry);
+  bool next(std::vector<Entry>& entries);
+  void handOn(Entry& entry) const;
 
   Executor& executor_;
   std::atomic<uint64_t> added_{0};
   std::mutex mutex_;
-  std::deque<Entry> entries_;  // guarded by mutex_
-  bool scheduled_ = false;     // guarded by mutex_
+  std::vector<Entry> entries_;  // guarded by mutex_
+  bool scheduled_ = false;      // guarded by mutex_
 };
 
 }  // namespace vg::backend::nvidia

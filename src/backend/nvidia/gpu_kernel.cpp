@@ -67,12 +67,21 @@ CUresult GpuKernel::prepare(const LaunchShape& shape) {
 }
 
 // More could only be had when all grids have ended, the parent too.
-CUresult GpuKernel::reserveLocal() {
+uint32_t GpuKernel::mostLocalBytes() const {
   uint32_t most = localBytes();
   if (launchable_)
     for (const auto& [address, kernel] : *launchable_) most = std::max(most, kernel->localBytes());
+  return most;
+}
+
+CUresult GpuKernel::reserveLocal() {
   VG_TRY(ComputeEngine & engine, device_.compute());
-  return engine.reserveLocal(most);
+  return engine.reserveLocal(mostLocalBytes());
+}
+
+bool GpuKernel::hasLocal() {
+  const Result<ComputeEngine&> engine = device_.compute();
+  return engine.ok() && engine.value().hasLocal(mostLocalBytes());
 }
 
 GpuKernel* GpuKernel::launchable(uint64_t address) const {

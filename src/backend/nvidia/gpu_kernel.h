@@ -38,6 +38,8 @@ class GpuKernel final : public Kernel {
   CUresult permits(const LaunchShape& shape) const { return rules_.check(facts_, shape); }
   // Local memory for the kernel, and for those that it may launch.
   CUresult reserveLocal();
+  // Whether there is as much already.
+  bool hasLocal();
   Result<int> occupancy(int blockSize, size_t dynamicShared) override {
     return rules_.occupancy(facts_, blockSize, dynamicShared);
   }
@@ -68,6 +70,7 @@ class GpuKernel final : public Kernel {
 
  private:
   uint32_t localBytes() const;
+  uint32_t mostLocalBytes() const;
   uint32_t sharedPreferred(const LaunchShape& shape) const;
 
   GpuDevice& device_;

@@ -58,6 +58,12 @@ class Source final : public ChildGrids::Source {
     GpuDevice& device = requests_->device();
     return device.childSender().makeQueue(device, disabledTpcs_);
   }
+  std::unique_ptr<Queue> makeTailQueue() override {
+    GpuDevice& device = requests_->device();
+    return device.childSender().makeTailQueue(device, disabledTpcs_);
+  }
+  // There are fewer channels than that, and each queue takes as long to make as a launch.
+  size_t mostIdleQueues() const override { return 2 * ComputeEngine::kLanes; }
   std::byte* allocate(size_t bytes) override { return requests_->pieces().allocate(bytes); }
   void release(std::byte* memory, size_t bytes) override { requests_->pieces().release(memory, bytes); }
   FaultSink& faults() override { return faults_; }

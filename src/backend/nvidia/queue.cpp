@@ -33,6 +33,10 @@ class GpuQueue::Work final : public SerialWork {
       for (; count && sent_->take(*commands, count == 1 ? done : Point{}, Room::Now); --count) ++commands;
     return count ? submit(commands, count, done) : CUDA_SUCCESS;
   }
+  bool launchAtOnce(const LaunchCommand& command, Point done) {
+    const std::unique_lock guard(order_, std::try_to_lock);
+    return guard.owns_lock() && SerialWork::idle() && sent_->takeAtOnce(command, done);
+  }
   bool idleAll() const { return SerialWork::idle() && sent_->empty(); }
 
   // A thread that waits for its copy may as well send it.
@@ -95,6 +99,7 @@ GpuQueue::~GpuQueue() { work_->unreference(); }
 CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {
   return work_->submitAll(commands, count, done);
 }
+bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) { return work_->launchAtOnce(command, done); }
 bool GpuQueue::idle() const { return work_->idleAll(); }
 bool GpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
 void GpuQueue::setPriority(int priority) { work_->setUrgency(Executor::urgencyOf(priority)); }

@@ -66,11 +66,15 @@ bool SentWork::take(const Command& command, Point done, Room room) {
 bool SentWork::takeWork(const Command& command, Point done, Room room) {
   if (!timeline_->reached(parentEnd_)) return false;
   if (const auto* launch = std::get_if<LaunchCommand>(&command))
-    return !launch->record->node && takeLaunch(*launch, done, room);
+    return !launch->record->node && takeLaunch(*launch, done, roomForKernels(room));
   if (const auto* copy = std::get_if<CopyCommand>(&command))
     return takeTransfer(*copy, device_.transfer().route(copy->shape), done, room);
   const auto* const fill = std::get_if<FillCommand>(&command);
   return fill && takeTransfer(*fill, device_.transfer().route(fill->fill), done, room);
+}
+
+bool SentWork::takeAtOnce(const LaunchCommand& command, Point done) {
+  return timeline_->reached(parentEnd_) && !command.record->node && takeLaunch(command, done, Room::Now);
 }
 
 // What waits for work behind which nobody has to look goes to the GPU with the next piece that is sent.
@@ -99,7 +103,7 @@ Room SentWork::roomForKernels(Room room) const { return timeline_->reached(other
 // Sent before it is kept: whoever looks for new entries waits for no launch.
 bool SentWork::takeLaunch(const LaunchCommand& command, Point done, Room room) {
   std::unique_ptr<ParentGrid> parent = parentFor(command);
-  const Result<Submission> sent = sender_.send(command, parent.get(), roomForKernels(room));
+  const Result<Submission> sent = sender_.send(command, parent.get(), room);
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
   if (parent) parentEnd_ = added_.load(std::memory_order_relaxed) + 1;
   add({command, done, sent.ok() ? sent.value() : Submission{}, 0, std::move(parent)});

@@ -31,6 +31,8 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   // done, when it cannot go behind what was sent with no thread of the host in between, or, with Room::Now, when a
   // thread of the host had better wait for room. One thread at a time.
   bool take(const Command& command, Point done, Room room);
+  // The same of a launch, but waits for room in no case.
+  bool takeAtOnce(const LaunchCommand& command, Point done);
   // When all that was taken so far has ended.
   Point end() const { return {timeline_, added_.load(std::memory_order_acquire)}; }
   bool empty() const { return end().done(); }

@@ -71,7 +71,7 @@ unsigned ComputeEngine::quietLane(unsigned lane) {
 }
 
 CUresult ComputeEngine::reserveLocal(uint32_t bytes) {
-  if (bytes <= localBytes_.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  if (hasLocal(bytes)) return CUDA_SUCCESS;
   const std::lock_guard guard(poolMutex_);
   if (bytes <= localBytes_.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   VG_CHECK(replacePool(bytesPerTpc(gpu_.facts(), uint64_t{bytes} + kLocalReserve)));

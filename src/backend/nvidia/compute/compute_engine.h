@@ -30,6 +30,7 @@ class ComputeEngine {
   // Room for so many bytes of stack and local variables a thread, of all threads that the GPU can run at once. Waits
   // for all grids when there is not enough yet.
   CUresult reserveLocal(uint32_t bytes);
+  bool hasLocal(uint32_t bytes) const { return bytes <= localBytes_.load(std::memory_order_acquire); }
   // Of all grids that are sent from now on.
   CUresult setTexturePools(const TexturePools& pools);
   // `error` is the state of all channels from now on, whatever they do.
