@@ -69,8 +69,7 @@ ValueId Emitter::originOf(ValueId address) const {
     const size_t other = shapeOf(1).uniform() ? 0 : i.ast->op == Op::Add && shapeOf(0).uniform() ? 1 : 2;
     if (other == 2 || !shapeOf(other).varying()) return address;
     const ValueId origin = i.sources[other];
-    const bool here = local_.count(origin) || program_.values[origin].usedElsewhere;
-    if (!here || bitsOf(program_.values[origin].type) != bitsOf(v.type)) return address;
+    if (!readable(origin) || bitsOf(program_.values[origin].type) != bitsOf(v.type)) return address;
     address = origin;
   }
 }

@@ -62,8 +62,10 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::quickTests(ValueId id, bool negat
   }
   if (v.kind != vg::ptx::gen::Value::Result) return nothing;
   const Instruction& i = program_.instructions[v.instruction];
-  if (i.guard != kNone || local_.find(id) == local_.end()) return nothing;
-  if (i.ast->op == Op::Not) return quickTests(i.sources[0], negated != i.negated[0] ? negated : !negated, depth + 1);
+  if (i.guard != kNone) return nothing;
+  for (ValueId s : i.sources)
+    if (s != kNone && !readable(s)) return nothing;
+  if (i.ast->op == Op::Not) return quickTests(i.sources[0], negated == i.negated[0], depth + 1);
   if ((i.ast->op == Op::And || i.ast->op == Op::Or) && i.ast->type() == Type::Pred) {
     const auto a = quickTests(i.sources[0], i.negated[0] != negated, depth + 1);
     const auto c = quickTests(i.sources[1], i.negated[1] != negated, depth + 1);

@@ -56,6 +56,11 @@ Form Emitter::formOf(ValueId id) {
   return local_[id] = loadSlot(slots_[id], v);
 }
 
+bool Emitter::readable(ValueId id) const {
+  const PtxValue& v = program_.values[id];
+  return (v.kind != PtxValue::Result && v.kind != PtxValue::Phi) || v.usedElsewhere || local_.count(id);
+}
+
 void Emitter::define(ValueId id, Form form) {
   const PtxValue& v = program_.values[id];
   if (!v.usedElsewhere) {

@@ -162,6 +162,8 @@ class Emitter {
 
   // --- emit_values.cpp (forms and slots), emit_special.cpp (what is there before the kernel begins)
   Form formOf(ValueId id);
+  // Whether formOf has it here: it is used in this block, or was kept for other blocks.
+  bool readable(ValueId id) const;
   void define(ValueId id, Form form);
   Value* scalarOf(ValueId id);                 // requires a uniform value
   Value* laneZero(ValueId id);                 // uniform or affine

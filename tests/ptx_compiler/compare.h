@@ -1,0 +1,19 @@
+// Compiled code against the interpreter: a kernel must leave the same bytes in memory, for every target and with blocks
+// of many shapes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vg::ptx::test {
+
+struct Counts {
+  uint32_t equal = 0, differ = 0, refused = 0;
+};
+
+// Every kernel of a module, or the one named `only`. Kernels have one signature: input words, output (eight words a
+// thread), count. What the code generator refuses counts as a difference for blocks of one row on targets with FMA:
+// those it has to compile. False, and says why, when the text (`what`) is no module that can be interpreted.
+bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts);
+
+}  // namespace vg::ptx::test

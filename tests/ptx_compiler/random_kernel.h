@@ -1,0 +1,13 @@
+// Kernels made at random: integers and predicates that are the same, affine or different between lanes, branches,
+// loops, guarded instructions, loads and stores. What they do is defined on every path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vg::ptx::test {
+
+// A module with one kernel, of the signature of compare.h. The same number gives the same text.
+std::string randomKernel(uint64_t seed);
+
+}  // namespace vg::ptx::test

@@ -1,0 +1,25 @@
+// Kernels made at random, compiled and interpreted. Arguments: FIRST COUNT; -p SEED prints the text of one.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "ptx_compiler/compare.h"
+#include "ptx_compiler/random_kernel.h"
+
+using namespace vg::ptx::test;
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::fprintf(stderr, "usage: %s FIRST COUNT | -p SEED\n", argv[0]), 2;
+  const uint64_t count = std::strtoull(argv[2], nullptr, 10);
+  if (std::string(argv[1]) == "-p") return std::fputs(randomKernel(count).c_str(), stdout), 0;
+  const uint64_t first = std::strtoull(argv[1], nullptr, 10);
+  Counts counts;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const uint32_t before = counts.differ;
+    if (!compare(randomKernel(seed), "seed " + std::to_string(seed), "", counts)) return 2;
+    if (counts.differ != before) std::printf("^ seed %llu\n", static_cast<unsigned long long>(seed));
+    std::fflush(stdout);
+  }
+  std::printf("%u equal, %u differ, %u not compiled\n", counts.equal, counts.differ, counts.refused);
+  return counts.differ != 0;
+}
