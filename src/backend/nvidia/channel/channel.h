@@ -118,10 +118,11 @@ class Channel {
   uint64_t endAddress_ = 0;
   volatile uint32_t *put_ = nullptr, *get_ = nullptr;
   uint32_t token_ = 0;
-  uint64_t submitted_ = 0;
   uint64_t patience_ = 10'000'000'000;
   host::Meanwhile meanwhile_ = host::Meanwhile::Leave;
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
+  // Every submission writes it: apart from what the Watcher reads all the time.
+  alignas(64) uint64_t submitted_ = 0;
 };
 
 // A piece of work that was sent.
