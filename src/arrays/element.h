@@ -13,13 +13,13 @@ inline std::byte* bytesAt(const TextureView& view, const Level& level, size_t x,
   return view.base ? view.base + offset : view.pages->at(offset).memory;
 }
 
-// Requires: inside the level; z is a slice or layer.
-inline Texel decodeElement(const TextureView& view, const Level& level, size_t x, size_t y, size_t z) {
+// Requires: inside the level; z is a slice or layer. `forSums`: see decode().
+inline Texel decodeElement(const TextureView& view, const Level& level, size_t x, size_t y, size_t z, bool forSums) {
   static constexpr std::byte kNothing[16] = {};
   const unsigned edge = view.unit.edge;
   const std::byte* bytes = bytesAt(view, level, x / edge * view.unit.bytes, y / edge, z);
   return decode(bytes ? bytes : kNothing, view.format, view.channels, view.asIntegers, view.srgb,
-                static_cast<unsigned>(x % edge), static_cast<unsigned>(y % edge));
+                static_cast<unsigned>(x % edge), static_cast<unsigned>(y % edge), forSums);
 }
 
 }  // namespace vg::arrays

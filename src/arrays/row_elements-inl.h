@@ -64,6 +64,8 @@ inline Words halfOf(Floats value) {
   return magnitude > all(0x7f800000u) ? all(0x7fffu) : half;
 }
 
+inline Floats atLeastMinusOne(Floats value) { return value < all(-1.0f) ? all(-1.0f) : value; }
+
 // One channel of `bits` bits that begins at bit `shift` of `raw`.
 inline Words decode(RowDecoding decoding, Words raw, unsigned shift, unsigned bits) {
   const uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
@@ -79,7 +81,7 @@ inline Words decode(RowDecoding decoding, Words raw, unsigned shift, unsigned bi
       return asWords(floatsOf(asInts(raw >> shift & mask)) / static_cast<float>(mask));
     case RowDecoding::Snorm: {
       const Floats value = floatsOf(asInts(raw << up) >> down) / static_cast<float>(mask >> 1);
-      return asWords(value < all(-1.0f) ? all(-1.0f) : value);
+      return asWords(bits == 8 ? value : atLeastMinusOne(value));  // sums have the lowest byte
     }
     case RowDecoding::Half:
       return widened(raw >> shift & 0xffffu);
@@ -94,7 +96,7 @@ inline Floats summand(const RowPlan& plan, Floats value) {
 inline Floats kept(const RowPlan& plan, Floats sum) {
   if (plan.sums == RowSums::Half) return roundedToHalf(sum);
   if (plan.sums == RowSums::Steps) return floored(sum + 0.5f) / plan.mostSum;
-  if (plan.sums == RowSums::Fraction) return floored(sum * plan.mostSum + 0.5f) / plan.mostSum;
+  if (plan.sums == RowSums::Fraction) return atLeastMinusOne(floored(sum * plan.mostSum + 0.5f) / plan.mostSum);
   return sum;
 }
 

@@ -83,7 +83,8 @@ Floats scaled(Strip& strip, unsigned axis) {
 Ints displaced(const Strip& strip, unsigned axis, Ints at) {
   constexpr int32_t kFar = 1 << 29;
   if (!strip.points.displaced || strip.plan.cube) return at;
-  return least(most(sum(at, strip.given(strip.points.offset[axis])), all(-kFar)), all(kFar));
+  const auto near = [](Ints value) { return least(most(value, all(-kFar)), all(kFar)); };
+  return near(near(at) + near(strip.given(strip.points.offset[axis])));
 }
 
 // Inside 0 .. size-1; `outside` becomes all ones where only the border is. Lanes further than one size away are left.
@@ -139,8 +140,12 @@ struct Elements {
       words[c] = border ? (outside ? all((*border)[c]) : word) : word;
     });
   }
+  // Alone, not for a sum.
   Elements(const Strip& strip, Words offsets, Ints outside, const uint32_t (*border)[4])
-      : Elements(strip.plan, load(strip.plan, *strip.level, offsets), outside, border) {}
+      : Elements(strip.plan, load(strip.plan, *strip.level, offsets), outside, border) {
+    if (strip.plan.decoding != RowDecoding::Snorm) return;
+    forChannels(strip.plan.channels, [&](unsigned c) { words[c] = asWords(atLeastMinusOne(asFloats(words[c]))); });
+  }
 };
 
 inline void put(const RowPlan& plan, const Elements& elements, RowTexels& out, unsigned first) {
@@ -272,6 +277,11 @@ struct LevelChoice {
     level = level > all(kNear) ? all(kNear) : level;
     level = floatsOf(__builtin_convertvector(level * 256.0f, Ints)) / 256.0f;
     if (strip.points.biased) level += plan.bias;
+    if (plan.steepness != 4) {  // see blended()
+      const Ints steps = wholeOf(level * 256.0f);
+      const Ints part = (steps & 255) - plan.blendsFrom;
+      level = floatsOf((steps & ~255) + least(most(part * plan.steepness >> 2, all(0)), all(256))) / 256.0f;
+    }
     const auto keep = [&](float lowest, float highest) {
       level = level < all(lowest) ? all(lowest) : level;
       level = level > all(highest) ? all(highest) : level;
@@ -326,7 +336,9 @@ void sampleStrip(Strip& strip, RowTexels& out) {
 void fetchStrip(Strip& strip, RowTexels& out) {
   static constexpr uint32_t kNothing[4] = {};
   const RowPlan& plan = strip.plan;
-  const Ints beyond = plan.layered ? Ints(take<Words>(strip.points.layer, strip.first) >= all(plan.layers)) : Ints{};
+  const bool zeroBeyond = !strip.points.levelGiven;
+  const Ints beyond =
+      plan.layered && zeroBeyond ? Ints(take<Words>(strip.points.layer, strip.first) >= all(plan.layers)) : Ints{};
   const Ints chosen = strip.given(strip.points.wholeLevel);
   Words words[4] = {};
   for (uint32_t n = 0; n < plan.levelCount; ++n) {
@@ -338,7 +350,7 @@ void fetchStrip(Strip& strip, RowTexels& out) {
     for (unsigned axis = 0; axis < plan.axes; ++axis) {
       const Ints at = displaced(strip, axis, strip.given(strip.points.whole[axis]));
       const int32_t last = strip.level->size[axis] - 1;
-      outside |= (at < all(0)) | (at > all(last));
+      if (zeroBeyond) outside |= (at < all(0)) | (at > all(last));
       offsets += alongAxis(strip, axis, least(most(at, all(0)), all(last)));
     }
     const Elements elements(strip, offsets, outside, &kNothing);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "arrays/footprint.h"
 #include "arrays/sampler.h"
 #include "copy/copy.h"
 
@@ -111,6 +112,8 @@ RowPlan planOf(const TextureView& view) {
   plan.seamless = view.seamless;
   plan.chooses = levelsOf(view);
   plan.bias = sampler.bias, plan.minLevel = sampler.minLevel, plan.maxLevel = sampler.maxLevel;
+  const Blending blending = blendingOf(sampler);
+  plan.blendsFrom = blending.from, plan.steepness = blending.steepness;
   const Texel border = borderOf(view, sampler);
   std::copy_n(border.words, 4, plan.border);
   plan.usable = true;

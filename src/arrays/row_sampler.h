@@ -14,9 +14,10 @@ inline constexpr unsigned kMostRowLevels = 16;
 
 // Where the lanes read. Lanes that are not active may hold anything, and so may what the texture does not ask for.
 struct RowPoints {
-  uint32_t active = 0;     // a bit for each lane
-  bool displaced = false;  // offsets count
-  bool biased = false;     // the sampler's bias is added to levels
+  uint32_t active = 0;      // a bit for each lane
+  bool displaced = false;   // offsets count
+  bool biased = false;      // the sampler's bias is added to levels
+  bool levelGiven = false;  // reads by whole coordinates clamp
   union {
     alignas(64) float position[3][kRowLanes];  // in elements, or 0 to 1; a direction for cubemaps
     alignas(64) int32_t whole[3][kRowLanes];   // in elements
@@ -61,6 +62,7 @@ struct RowPlan {
   // Which levels coordinates are for: the first, the nearest one, the last before, or that and the next one mixed.
   enum class Levels : uint8_t { First, Nearest, Before, Mixed } chooses{};
   float bias = 0, minLevel = 0, maxLevel = 0;
+  int32_t blendsFrom = 0, steepness = 4;  // see Blending
   uint32_t levelCount = 1;
   RowLevel levels[kMostRowLevels];
 };

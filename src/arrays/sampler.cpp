@@ -7,6 +7,7 @@
 
 #include "arrays/cubemap.h"
 #include "arrays/element.h"
+#include "arrays/footprint.h"
 
 namespace vg::arrays {
 namespace {
@@ -52,8 +53,9 @@ int64_t resolve(int64_t at, int64_t size, Addressing addressing) {
 // Reads of one level by whole coordinates that may lie outside.
 class LevelReader {
  public:
-  LevelReader(const TextureView& view, const SamplerState& sampler, size_t level)
-      : view_(view), sampler_(sampler), level_(view.levels[level]) {
+  // `mixed`: elements are for sums, in which the lowest signed byte is beyond -1.
+  LevelReader(const TextureView& view, const SamplerState& sampler, size_t level, bool mixed)
+      : view_(view), sampler_(sampler), level_(view.levels[level]), mixed_(mixed) {
     size_[0] = static_cast<int64_t>(level_.extent.width);
     size_[1] = static_cast<int64_t>(std::max<size_t>(level_.extent.height, 1));
     size_[2] = view.kind == Kind::Box ? static_cast<int64_t>(std::max<size_t>(level_.extent.depth, 1)) : 1;
@@ -94,7 +96,7 @@ class LevelReader {
  private:
   Texel element(int64_t x, int64_t y, size_t slice) const {
     if (floats_) return plain(x, y, slice);
-    return decodeElement(view_, level_, static_cast<size_t>(x), static_cast<size_t>(y), slice);
+    return decodeElement(view_, level_, static_cast<size_t>(x), static_cast<size_t>(y), slice, mixed_);
   }
 
   // What needs no decoding.
@@ -114,6 +116,7 @@ class LevelReader {
   const TextureView& view_;
   const SamplerState& sampler_;
   const Level& level_;
+  const bool mixed_;
   const std::byte* floats_ = nullptr;  // of elements that are floats one after another
   int64_t size_[3];
 };
@@ -146,34 +149,55 @@ class Mixture {
  public:
   Mixture() = default;
   // Colours that are encoded for the eye are floats, their alpha is not.
-  explicit Mixture(const TextureView& view) : half_(isHalf(view.format)) {
-    for (int c = 0; c < 4; ++c) steps_[c] = view.srgb && c < 3 ? Steps{} : stepsOf(view.format);
+  explicit Mixture(const TextureView& view)
+      : encoded_(isEncoded(view.format, view.asIntegers, view.srgb) ? 3 : 0), half_(isHalf(view.format)) {
+    for (int c = encoded_; c < 4; ++c) steps_[c] = stepsOf(view.format);
   }
+  // What is added next is a part of all.
+  void partly(float part) { part_ = part; }
   void add(const Texel& texel, int weight) {
     if (weight == 0) return;  // infinities beside do not count
-    const float share = static_cast<float>(weight) / static_cast<float>(kFraction);
+    const float share = static_cast<float>(weight) / static_cast<float>(kFraction) * part_;
     for (int c = 0; c < 4; ++c) {
       const float value = floatOf(texel.words[c]);
-      sums_[c] += share * (steps_[c].whole ? std::floor(value * steps_[c].count + 0.5f) : value);
+      if (measures_)
+        brightest_[c] = std::max(brightest_[c], value);
+      else
+        sums_[c] += share * (steps_[c].whole ? std::floor(value * steps_[c].count + 0.5f) : cut(value, c));
     }
+  }
+  // Decoded colours are summed with the exponent of the brightest, so `add` runs twice for them.
+  template <class Add>
+  void sum(Add&& add) {
+    measures_ = encoded_ > 0;
+    if (measures_) add();
+    measures_ = false;
+    add();
   }
   Texel texel() const {
     Texel out;
     for (int c = 0; c < 4; ++c) {
-      out.words[c] = wordOf(half_ ? roundedToHalf(sums_[c]) : kept(sums_[c], steps_[c]));
+      out.words[c] = wordOf(half_ || c < encoded_ ? roundedToHalf(sums_[c]) : kept(sums_[c], steps_[c]));
     }
     return out;
   }
 
  private:
+  // Eight bits remain of the brightest, of darker ones those above its last.
+  float cut(float value, int c) const {
+    if (c >= encoded_ || brightest_[c] == 0) return value;
+    const int last = std::ilogb(brightest_[c]) - 7;
+    return std::ldexp(std::floor(std::ldexp(value, -last)), last);
+  }
   static float kept(float sum, Steps steps) {
     if (steps.count == 0) return sum;
-    return std::floor((steps.whole ? sum : sum * steps.count) + 0.5f) / steps.count;
+    return std::max(std::floor((steps.whole ? sum : sum * steps.count) + 0.5f) / steps.count, -1.0f);
   }
 
-  float sums_[4] = {0, 0, 0, 0};
+  float sums_[4] = {0, 0, 0, 0}, brightest_[4] = {0, 0, 0, 0}, part_ = 1;
   Steps steps_[4] = {};
-  bool half_ = false;
+  int encoded_ = 0;  // channels, from the first on
+  bool half_ = false, measures_ = false;
 };
 
 size_t layerOf(const TextureView& view, int64_t layer, unsigned slicesEach) {
@@ -208,6 +232,12 @@ Place placeOf(const TextureView& view, const SamplerState& sampler, const Sample
     place.offset[axis] = point.offset[axis];
   }
   place.layer = layerOf(view, point.layer, 1);
+  return place;
+}
+
+Place displaced(const Place& from, const SamplePoint& point, float offset) {
+  Place place = from;
+  for (int axis = 0; axis < 2; ++axis) place.at[axis] += offset * point.along[axis];
   return place;
 }
 
@@ -276,6 +306,10 @@ void addMixed(Mixture& mixture, const LevelReader& level, const Place& place, bo
   }
 }
 
+bool mixes(const TextureView& view, const SamplerState& sampler) {
+  return sampler.linear && ofFloats(view) && !view.buffer;
+}
+
 // A place on one level.
 struct OnLevel {
   LevelReader level;
@@ -283,33 +317,40 @@ struct OnLevel {
   Place place;
 
   OnLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number)
-      : level(view, sampler, number), cube(point.cube && isCube(view.kind)) {
+      : level(view, sampler, number, mixes(view, sampler)), cube(point.cube && isCube(view.kind)) {
     SamplePoint here = point;
     here.cube = cube;
     place = placeOf(view, sampler, here, level);
   }
 };
 
-bool mixes(const TextureView& view, const SamplerState& sampler) {
-  return sampler.linear && ofFloats(view) && !view.buffer;
-}
+bool inLine(const TextureView& view, const SamplePoint& point) { return point.ratio > 1 && ofFloats(view); }
 
+// Samples in line lie as far apart as an element of the level would be wide that is between two: `level` is that.
 void addLevel(Mixture& mixture, const TextureView& view, const SamplerState& sampler, const SamplePoint& point,
-              size_t number, int weight) {
+              float level, size_t number, int weight) {
   const OnLevel on(view, sampler, point, number);
-  if (mixes(view, sampler))
-    addMixed(mixture, on.level, on.place, on.cube, mixedAxes(view, sampler), weight);
-  else
-    mixture.add(nearest(on.level, on.place, on.cube), weight);
+  LineSample samples[kMostLineSamples];
+  const int count = lineSamples(inLine(view, point) ? point.ratio : 1, samples);
+  const float apart = count > 1 ? std::exp2(level - static_cast<float>(number)) : 1;
+  for (int k = 0; k < count; ++k) {
+    const Place place = displaced(on.place, point, samples[k].offset * apart);
+    mixture.partly(samples[k].weight);
+    if (mixes(view, sampler))
+      addMixed(mixture, on.level, place, on.cube, mixedAxes(view, sampler), weight);
+    else
+      mixture.add(nearest(on.level, place, on.cube), weight);
+  }
 }
 
-Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, size_t number) {
-  if (!mixes(view, sampler)) {
+Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, float level,
+                  size_t number) {
+  if (!mixes(view, sampler) && !inLine(view, point)) {
     const OnLevel on(view, sampler, point, number);
     return nearest(on.level, on.place, on.cube);
   }
   Mixture mixture(view);
-  addLevel(mixture, view, sampler, point, number, static_cast<int>(kFraction));
+  mixture.sum([&] { addLevel(mixture, view, sampler, point, level, number, static_cast<int>(kFraction)); });
   return mixture.texel();
 }
 
@@ -319,6 +360,10 @@ float levelOf(const TextureView& view, const SamplerState& sampler, const Sample
   float level = point.level == point.level ? point.level : 0;
   level = std::trunc(level * static_cast<float>(kFraction)) / static_cast<float>(kFraction);
   if (point.biased) level += sampler.bias;
+  if (!sampler.blendsWidely) {
+    const int steps = static_cast<int>(wholeOf(std::clamp(level, -kManyPeriods, kManyPeriods) * kFraction));
+    level = static_cast<float>(blended(steps, blendingOf(sampler))) / static_cast<float>(kFraction);
+  }
   level = std::min(std::max(level, sampler.minLevel), sampler.maxLevel);
   return std::clamp(level, 0.0f, last);
 }
@@ -338,22 +383,27 @@ Texel borderOf(const TextureView& view, const SamplerState& sampler) {
 }
 
 Texel sample(const TextureView& view, const SamplerState& sampler, const SamplePoint& point) {
-  if (!view.whole || view.levels.size() == 1) return sampleLevel(view, sampler, point, 0);
+  if (!view.whole || view.levels.size() == 1) return sampleLevel(view, sampler, point, 0, 0);
   const float level = levelOf(view, sampler, point);
-  if (!sampler.linearLevels) return sampleLevel(view, sampler, point, static_cast<size_t>(std::floor(level + 0.5f)));
+  if (!sampler.linearLevels) {
+    const float nearest = std::floor(level + 0.5f);
+    return sampleLevel(view, sampler, point, nearest, static_cast<size_t>(nearest));
+  }
   const auto fixed = static_cast<size_t>(level * static_cast<float>(kFraction));
   const size_t first = fixed / kFraction;
   const auto share = static_cast<int>(fixed % kFraction);
-  if (share == 0 || !ofFloats(view)) return sampleLevel(view, sampler, point, first);
+  if (share == 0 || !ofFloats(view)) return sampleLevel(view, sampler, point, level, first);
   Mixture mixture(view);
-  addLevel(mixture, view, sampler, point, first, static_cast<int>(kFraction) - share);
-  addLevel(mixture, view, sampler, point, first + 1, share);
+  mixture.sum([&] {
+    addLevel(mixture, view, sampler, point, level, first, static_cast<int>(kFraction) - share);
+    addLevel(mixture, view, sampler, point, level, first + 1, share);
+  });
   return mixture.texel();
 }
 
 Texel gather(const TextureView& view, const SamplerState& sampler, const SamplePoint& point, unsigned channel) {
   static constexpr int kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
-  const LevelReader level(view, sampler, 0);
+  const LevelReader level(view, sampler, 0, false);
   SamplePoint here = point;
   here.cube = point.cube && isCube(view.kind);
   const Place place = placeOf(view, sampler, here, level);
@@ -372,34 +422,16 @@ Texel gather(const TextureView& view, const SamplerState& sampler, const SampleP
 Texel fetch(const TextureView& view, const SamplerState& sampler, const FetchPoint& point) {
   const auto levels = static_cast<int64_t>(view.levels.size()), layers = static_cast<int64_t>(view.layers);
   if (point.level < 0 || point.level >= levels) return {};
-  if (layered(view.kind) && (point.layer < 0 || point.layer >= layers)) return {};
-  SamplerState outsideIsZero = sampler;
-  std::fill_n(outsideIsZero.addressing, 3, Addressing::Border);
-  std::fill_n(outsideIsZero.border, 4, 0.0f);
-  const LevelReader level(view, outsideIsZero, static_cast<size_t>(point.level));
+  const bool clamps = point.levelGiven && !view.buffer;
+  const bool beyond = layered(view.kind) && (point.layer < 0 || point.layer >= layers);
+  if (beyond && !clamps) return {};
+  SamplerState outside = sampler;
+  std::fill_n(outside.addressing, 3, clamps ? Addressing::Clamp : Addressing::Border);
+  std::fill_n(outside.border, 4, 0.0f);
+  const LevelReader level(view, outside, static_cast<size_t>(point.level), false);
   int64_t at[3] = {0, 0, 0};
   for (int axis = 0; axis < axesOf(view.kind); ++axis) at[axis] = point.position[axis];
-  return level.at(at, layerOf(view, point.layer, 1));
-}
-
-// The units' approximation of the longer axis of the ellipse that a pixel covers: cos(22.5 degrees) of its length, here
-// squared. It fits what an H200 answered for two diagonal ellipses and for circles; others may be approximated
-// otherwise.
-constexpr float kAxisShare = 0.853553f;
-
-float levelOfGradients(const TextureView& view, const SamplerState& sampler, const float (&dx)[3],
-                       const float (&dy)[3]) {
-  const Extent& extent = view.levels[0].extent;
-  const size_t sizes[3] = {extent.width, extent.height, extent.depth};
-  float x2 = 0, y2 = 0, xy = 0;
-  for (int axis = 0; axis < axesOf(view.kind); ++axis) {
-    const float scale = sampler.normalized ? static_cast<float>(sizes[axis]) : 1;
-    const float x = dx[axis] * scale, y = dy[axis] * scale;
-    x2 += x * x, y2 += y * y, xy += x * y;
-  }
-  const float axis2 = (x2 + y2 + std::sqrt((x2 - y2) * (x2 - y2) + 4 * xy * xy)) / 2;
-  const float longest = std::max({x2, y2, kAxisShare * axis2});
-  return longest > 0 ? 0.5f * std::log2(longest) : -kFarthest;
+  return level.at(at, layerOf(view, beyond ? layers - 1 : point.layer, 1));
 }
 
 }  // namespace vg::arrays

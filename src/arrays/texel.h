@@ -23,8 +23,12 @@ Channels channelsOf(int format, bool asIntegers);
 bool readable(int format);
 
 // One element. For block-compressed formats `bytes` is the block of 4 x 4 elements, x and y say which one it is.
-// `srgb`: red, green and blue of 8-bit formats are encoded for the eye.
-Texel decode(const std::byte* bytes, int format, unsigned channels, bool asIntegers, bool srgb, unsigned x, unsigned y);
+// `srgb`: red, green and blue of 8-bit formats are encoded for the eye. `forSums`: the lowest signed byte is beyond -1,
+// as texture units add it up.
+Texel decode(const std::byte* bytes, int format, unsigned channels, bool asIntegers, bool srgb, unsigned x, unsigned y,
+             bool forSums = false);
+// Whether red, green and blue are encoded for the eye.
+bool isEncoded(int format, bool asIntegers, bool srgb);
 // The other way, for formatted stores: floats for floating-point and normalised formats, integers for others, which
 // saturate. Requires: not block-compressed.
 void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "alloc/record.h"
+#include "arrays/footprint.h"
+#include "arrays/format.h"
 #include "arrays/texel.h"
 #include "base/raw_enum.h"
 #include "core/array.h"
@@ -179,6 +181,8 @@ Result<arrays::SamplerState> sampler(const CUDA_TEXTURE_DESC& texture) {
   state.bias = texture.mipmapLevelBias;
   state.minLevel = texture.minMipmapLevelClamp;
   state.maxLevel = texture.maxMipmapLevelClamp;
+  state.anisotropy = arrays::anisotropyOf(texture.maxAnisotropy);
+  state.blendsWidely = state.anisotropy == 1 || texture.flags & CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION;
   std::copy_n(texture.borderColor, 4, state.border);
   return state;
 }
@@ -195,7 +199,9 @@ Result<arrays::TextureView> textureView(Context& context, const CUDA_RESOURCE_DE
   view.asIntegers = texture.flags & CU_TRSF_READ_AS_INTEGER;
   view.srgb = texture.flags & CU_TRSF_SRGB;
   view.seamless = texture.flags & CU_TRSF_SEAMLESS_CUBEMAP;
-  if (!arrays::readable(view.format)) return unsupported("textures of format %#x", static_cast<unsigned>(view.format));
+  if (!arrays::readable(view.format))
+    return fail(CUDA_ERROR_INVALID_VALUE, "video format %#x: textures are of its planes",
+                static_cast<unsigned>(view.format));
   return view;
 }
 
@@ -205,6 +211,9 @@ Result<arrays::TextureView> surfaceView(const CUDA_RESOURCE_DESC& resource) {
     return fail(CUDA_ERROR_INVALID_VALUE, "a surface of resource type %d", rawValue(resource.resType));
   VG_TRY(arrays::TextureView view, ofArray(resource.res.array.hArray));
   if (view.unit.edge > 1) return fail(CUDA_ERROR_INVALID_VALUE, "a surface of compressed blocks");
+  if (!arrays::planesOf(view.format).empty())
+    return fail(CUDA_ERROR_INVALID_VALUE, "video format %#x: surfaces are of its planes",
+                static_cast<unsigned>(view.format));
   view.surface = true;
   return view;
 }

@@ -70,6 +70,24 @@ TEST_F(TextureObjects, SayWhatTheyWereMadeOf) {
   EXPECT_EQ(cuTexObjectDestroy(object), CUDA_SUCCESS);
 }
 
+// As an H200 answers: kernels read the planes of video, of formats in one piece nothing.
+TEST_F(TextureObjects, VideoIsReadByItsPlanes) {
+  const CUarray planar = arrayOf(16, 8, 0, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, CU_AD_FORMAT_NV12, 3);
+  const CUarray packed = arrayOf(16, 8, 0, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, CU_AD_FORMAT_AYUV, 4);
+  const CUDA_TEXTURE_DESC texture{};
+  EXPECT_EQ(create(resourceOf(planar), texture), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(create(resourceOf(packed), texture), CUDA_ERROR_INVALID_VALUE);
+  CUarray plane = nullptr;
+  ASSERT_EQ(cuArrayGetPlane(&plane, planar, 1), CUDA_SUCCESS);
+  EXPECT_EQ(create(resourceOf(plane), texture), CUDA_SUCCESS);
+  CUsurfObject surface = 0;
+  CUDA_RESOURCE_DESC resource = resourceOf(planar);
+  EXPECT_EQ(cuSurfObjectCreate(&surface, &resource), CUDA_ERROR_INVALID_VALUE);
+  resource = resourceOf(packed);
+  ASSERT_EQ(cuSurfObjectCreate(&surface, &resource), CUDA_SUCCESS);
+  EXPECT_EQ(cuSurfObjectDestroy(surface), CUDA_SUCCESS);
+}
+
 TEST_F(TextureObjects, HandlesThatAreNoneAreRefused) {
   CUDA_RESOURCE_DESC resource{};
   for (const unsigned long long handle : {0ull, 1ull, 0x1230ull, ~0ull, 0x7fffffffffffull}) {

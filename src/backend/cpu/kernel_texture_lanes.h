@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "arrays/footprint.h"
 #include "arrays/sampler.h"
 #include "ptx/kernel_abi.h"
 #include "ptx/texture_form.h"
@@ -53,18 +54,20 @@ inline bool reads(const TextureForm& form) {
   return form.operation == TextureOperation::Sample || form.operation == TextureOperation::Gather;
 }
 
-// The level that a lane asks for.
-inline float levelOf(const TextureLane& lane, const TextureForm& form, const TextureView& view,
-                     const arrays::SamplerState& sampler) {
-  if (form.levels == ptx::TextureLevels::Given) return lane.real(ptx::kTextureLevel);
-  if (form.levels == ptx::TextureLevels::Base) return 0;
-  float dx[3] = {}, dy[3] = {};
-  for (int axis = 0; axis < axesOf(form.geometry); ++axis) {
-    const auto next = static_cast<uint32_t>(axis);
-    dx[axis] = lane.real(ptx::kTextureGradientX + next);
-    dy[axis] = lane.real(ptx::kTextureGradientY + next);
+// The level and the line that a lane asks for. Requires: no whole coordinates.
+inline arrays::Footprint footprintOf(const TextureLane& lane, const TextureForm& form, const TextureView& view,
+                                     const arrays::SamplerState& sampler) {
+  arrays::Footprint footprint;
+  if (form.levels == ptx::TextureLevels::Given) footprint.level = lane.real(ptx::kTextureLevel);
+  if (form.levels != ptx::TextureLevels::Gradients) return footprint;
+  float position[3] = {}, dx[3] = {}, dy[3] = {};
+  const uint32_t first = ptx::kTextureCoordinates + isLayered(form.geometry);
+  for (uint32_t axis = 0; axis < static_cast<uint32_t>(axesOf(form.geometry)); ++axis) {
+    position[axis] = lane.real(first + axis);
+    dx[axis] = lane.real(ptx::kTextureGradientX + axis);
+    dy[axis] = lane.real(ptx::kTextureGradientY + axis);
   }
-  return arrays::levelOfGradients(view, sampler, dx, dy);
+  return arrays::footprintOf(view, sampler, position, dx, dy);
 }
 
 }  // namespace vg::backend::cpu

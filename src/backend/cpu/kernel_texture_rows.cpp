@@ -18,6 +18,7 @@ arrays::RowPoints pointsOf(const TextureForm& form, const textures::Texture& tex
   points.active = mask;
   points.displaced = form.has(ptx::kOffsets);
   points.biased = form.levels != ptx::TextureLevels::Base;
+  points.levelGiven = form.levels == ptx::TextureLevels::Given && !texture.view.buffer;
   const auto take = [&](uint32_t slot, auto& to) {
     const uint64_t* const from = lanes + slot * ptx::kWarpSize;
     for (uint32_t k = 0; k < ptx::kWarpSize; ++k) to[k] = static_cast<uint32_t>(from[k]);
@@ -35,7 +36,7 @@ arrays::RowPoints pointsOf(const TextureForm& form, const textures::Texture& tex
     if (form.levels == ptx::TextureLevels::Gradients)
       for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const int k = std::countr_zero(rest);
-        points.level[k] = levelOf(TextureLane(lanes + k), form, texture.view, texture.view.sampler);
+        points.level[k] = footprintOf(TextureLane(lanes + k), form, texture.view, texture.view.sampler).level;
       }
   }
   return points;
@@ -71,8 +72,10 @@ void storeRow(const arrays::SurfaceOffsets& found, uint32_t components, const ui
 
 }  // namespace
 
-bool isRow(const TextureForm& form, const arrays::RowPlan& plan) {
+bool isRow(const TextureForm& form, const textures::Texture& texture) {
+  const arrays::RowPlan& plan = texture.plan;
   const bool isGather = form.operation == TextureOperation::Gather, isCubes = isCube(form.geometry);
+  if (form.levels == ptx::TextureLevels::Gradients && texture.view.sampler.anisotropy > 1) return false;
   if (!plan.usable || !reads(form) || form.has(ptx::kSampler)) return false;
   if (isLayered(form.geometry) != plan.layered || isCubes != plan.cube) return false;
   if (isCubes ? form.has(ptx::kWholeCoordinates) : axesOf(form.geometry) != plan.axes) return false;

@@ -9,7 +9,7 @@
 namespace vg::backend::cpu {
 
 // Whether lanes that read this texture may do it at once.
-bool isRow(const ptx::TextureForm& form, const arrays::RowPlan& plan);
+bool isRow(const ptx::TextureForm& form, const textures::Texture& texture);
 // Reads for the lanes of `mask`, and answers which are left: those that vectors leave to others. Requires: isRow().
 uint32_t readRow(const ptx::TextureForm& form, const textures::Texture& texture, uint32_t mask, uint64_t* lanes);
 // All loads or stores of a surface, of 8 to 64 bits a component. False: nothing was done.

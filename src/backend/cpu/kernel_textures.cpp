@@ -69,7 +69,8 @@ arrays::FetchPoint wholePointOf(const TextureLane& lane, const TextureForm& form
   uint32_t slot = ptx::kTextureCoordinates;
   if (isLayered(form.geometry)) point.layer = lane.word(slot++);
   for (int axis = 0; axis < axesOf(form.geometry); ++axis) point.position[axis] = lane.whole(slot++);
-  if (form.levels == ptx::TextureLevels::Given) point.level = lane.whole(ptx::kTextureLevel);
+  point.levelGiven = form.levels == ptx::TextureLevels::Given;
+  if (point.levelGiven) point.level = lane.whole(ptx::kTextureLevel);
   return point;
 }
 
@@ -111,7 +112,9 @@ void read(const TextureLane& lane, const TextureForm& form, const TextureView& v
   addOffsets(lane, form, point);
   if (form.operation == TextureOperation::Gather)
     return giveTexel(lane, form, view, arrays::gather(view, *sampler, point, form.detail));
-  point.level = levelOf(lane, form, view, *sampler);
+  const arrays::Footprint footprint = footprintOf(lane, form, view, *sampler);
+  point.level = footprint.level, point.ratio = footprint.ratio;
+  std::copy_n(footprint.along, 2, point.along);
   point.biased = form.levels != ptx::TextureLevels::Base;
   giveTexel(lane, form, view, arrays::sample(view, *sampler, point));
 }
@@ -294,7 +297,7 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
   uint64_t number = mask ? commonNumber(mask, lanes) : 0;
   const textures::Texture* texture = number ? named(block, number) : nullptr;
   uint32_t left = mask;
-  if (texture && isRow(form, texture->plan)) left = readRow(form, *texture, mask, lanes);
+  if (texture && isRow(form, *texture)) left = readRow(form, *texture, mask, lanes);
   if (texture && texture->view.surface && moveRow(form, texture->view, mask, lanes)) return;
   for (; left; left &= left - 1) {
     const auto index = static_cast<uint32_t>(std::countr_zero(left));

@@ -129,6 +129,8 @@ void chooseSampler(TextureView& view, std::mt19937& random) {
   sampler.normalized = random() % 2;
   sampler.linear = random() % 2;
   sampler.linearLevels = random() % 2;
+  sampler.anisotropy = random() % 2 ? 1 : 4;
+  sampler.blendsWidely = sampler.anisotropy == 1;
   sampler.bias = random() % 2 ? 0.3f : 0;
   sampler.minLevel = static_cast<float>(random() % 3) / 4;
   sampler.maxLevel = 2.5f;
@@ -240,6 +242,7 @@ TEST_P(RowSampler, FetchesAsLanesDo) {
     const RowPlan plan = planOf(image.view);
     ASSERT_TRUE(plan.usable);
     RowPoints points = pointsOn(image.view, random);
+    points.levelGiven = random() % 2;
     for (unsigned i = 0; i < kRowLanes; ++i) {
       points.wholeLevel[i] = static_cast<int>(random() % 6) - 1;
       points.layer[i] = static_cast<uint32_t>(random() % 8) - 2;
@@ -255,6 +258,7 @@ TEST_P(RowSampler, FetchesAsLanesDo) {
       FetchPoint point;
       point.layer = points.layer[i];
       point.level = points.wholeLevel[i];
+      point.levelGiven = points.levelGiven;
       for (int axis = 0; axis < plan.axes; ++axis)
         point.position[axis] = int64_t{points.whole[axis][i]} + (points.displaced ? points.offset[axis][i] : 0);
       expectSame(texels, i, fetch(image.view, image.view.sampler, point), "fetch");
