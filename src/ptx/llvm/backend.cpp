@@ -30,6 +30,7 @@
 
 #include <memory>
 
+#include "ptx/llvm/hidden_freezes.h"
 #include "ptx/llvm/narrow_lanes.h"
 #include "ptx/llvm/row_lanes.h"
 #include "ptx/llvm/single_loads.h"
@@ -103,6 +104,24 @@ struct NarrowLanesPass : llvm::PassInfoMixin<NarrowLanesPass> {
   }
 };
 
+struct HideFreezesPass : llvm::PassInfoMixin<HideFreezesPass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    hideFreezes(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
+struct ShowFreezesPass : llvm::PassInfoMixin<ShowFreezesPass> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    showFreezes(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
@@ -111,7 +130,9 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
   // Once, and early: narrowing sees constants only after it, and kernels run no faster for a second time at the end.
   llvm::InstCombineOptions once;
   once.setMaxIterations(1);
+  passes.addPass(HideFreezesPass());
   passes.addPass(llvm::InstCombinePass(once));
+  passes.addPass(ShowFreezesPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));  // finds here what value numbering does, for half the time
