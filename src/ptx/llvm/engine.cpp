@@ -24,6 +24,7 @@
 
 #include "ptx/kernel_blob.h"
 #include "ptx/llvm/backend.h"
+#include "ptx/llvm/compile_heap.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/object_linker.h"
 #include "ptx/llvm/target_machines.h"
@@ -221,6 +222,7 @@ void* compileThread(void* argument) {
   delete static_cast<std::shared_ptr<Job>*>(argument);
   presentJob = &job;
   try {
+    const LentHeap heap;  // given back before the caller hears of the end: the next compile may have it
     compile(*job);
   } catch (const Unsupported& gap) {
     job->status = CUDA_ERROR_NOT_SUPPORTED;
