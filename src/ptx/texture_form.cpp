@@ -75,6 +75,15 @@ class Operands {
     return true;
   }
 
+  // The place in a texture of several samples: the sample before four coordinates, of which the last does not count.
+  bool takeSample() {
+    if (!any() || peek().kind != Operand::Kind::Vector || peek().count != 4) return false;
+    (void)next();
+    for (const uint32_t slot : {kTextureExtra, kTextureCoordinates, kTextureCoordinates + 1, kTextureCoordinates + 2})
+      shape_.slots.push_back(static_cast<uint8_t>(slot));
+    return true;
+  }
+
   // A sampler is a name or a register of 64 bits; coordinates have 32.
   bool atSampler() const {
     if (!any()) return false;
@@ -105,18 +114,34 @@ bool places(Operands& operands, TextureForm& form) {
   return operands.take(kTextureCoordinates, 4);
 }
 
-// What may follow: offsets. (Comparisons are for depth textures, which no array is.)
+// What may follow: offsets, and what depths are compared with. No array of CUDA holds depths, and the elements of
+// others are read as they are, as an H200 does.
 bool trailing(Operands& operands, TextureForm& form) {
-  if (!operands.any()) return true;
-  form.flags |= kOffsets;
-  return operands.peek().kind == Operand::Kind::Vector && operands.take(kTextureOffset, 4) && !operands.any();
+  if (operands.any() && operands.peek().kind == Operand::Kind::Vector) {
+    form.flags |= kOffsets;
+    if (!operands.take(kTextureOffset, 4)) return false;
+  }
+  const bool compares = form.geometry != TextureGeometry::Box && !form.has(kWholeCoordinates);
+  if (operands.any() && compares && !operands.take(kTextureExtra)) return false;
+  return !operands.any();
+}
+
+// One sample of a texture that may have several. Those of CUDA have one, the first: others are zero.
+bool sampledForm(const Instruction& i, Operands& operands, TextureForm& form) {
+  form.operation = TextureOperation::Sample;
+  form.geometry = i.has(Mod::A2dms) ? TextureGeometry::PlaneLayers : TextureGeometry::Plane;
+  form.detail = 1;
+  form.flags |= kWholeCoordinates;
+  const bool isKnown = i.types[1] == Type::S32 && !i.has(Mod::Level) && !i.has(Mod::Grad);
+  return isKnown && operands.take(kTextureHandle) && operands.takeSample() && trailing(operands, form);
 }
 
 bool sampleForm(const Instruction& i, Operands& operands, TextureForm& form) {
-  if (!choose(i, kGeometries, form.geometry) || !places(operands, form)) return false;
-  if (i.types[1] == Type::S32) form.flags |= kWholeCoordinates;
   if (i.type() == Type::F16) form.flags |= kHalves;
   if (i.type() == Type::F16x2) form.flags |= kPackedHalves;
+  if (i.has(Mod::D2ms) || i.has(Mod::A2dms)) return sampledForm(i, operands, form);
+  if (!choose(i, kGeometries, form.geometry) || !places(operands, form)) return false;
+  if (i.types[1] == Type::S32) form.flags |= kWholeCoordinates;
   if (i.has(Mod::Level)) {
     form.levels = TextureLevels::Given;
     if (!operands.take(kTextureLevel)) return false;

@@ -52,7 +52,9 @@ struct TextureForm {
   uint8_t flags = 0;
   uint8_t components = 1;  // of what is loaded, stored or returned
   uint8_t bits = 32;       // of a component
-  uint8_t detail = 0;  // Gather: channel; Query: TextureQuery; Reduce: SurfaceReduction; IsType: 0 texture, 1 sampler
+  // Sample: 1 of one sample of several; Gather: channel; Query: TextureQuery; Reduce: SurfaceReduction; IsType: 0
+  // texture, 1 sampler
+  uint8_t detail = 0;
   TextureEdge edge{};
 
   bool has(uint8_t flag) const { return flags & flag; }
@@ -66,6 +68,8 @@ inline TextureForm formOf(uint64_t word) { return std::bit_cast<TextureForm>(wor
 inline constexpr uint32_t kTextureHandle = 0, kTextureSampler = 1, kTextureCoordinates = 2, kTextureLevel = 6,
                           kTextureData = 6, kTextureGradientX = 6, kTextureGradientY = 10, kTextureOffset = 14,
                           kTextureSlots = 18, kTextureResident = 4;
+// Where no offset is: which sample, or what depths would be compared with.
+inline constexpr uint32_t kTextureExtra = 17;
 
 // A sampler variable holds these bits; all zero: the texture's own settings count.
 inline constexpr uint64_t kSamplerSet = uint64_t{1} << 63, kSamplerLinear = 1 << 9, kSamplerUnnormalized = 1 << 10;

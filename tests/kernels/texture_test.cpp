@@ -276,6 +276,47 @@ TEST_F(TextureTest, PitchedMemoryAndOffsets) {
             5 * 16 + 2);
 }
 
+// As an H200 answers: there are no depths and one sample.
+TEST_F(TextureTest, ComparisonsChangeNothingAndThereIsOneSample) {
+  const std::vector<float> elements = image();
+  const CUarray array = arrayOf(described(kWidth, kHeight, 0, CU_AD_FORMAT_FLOAT, 1), elements);
+  const CUtexObject texture =
+      textureOf(resourceOf(array), sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0));
+  const std::vector<Coordinates> points = {at(3.5f, 2.5f), at(8.25f, 0.5f)};
+  const std::vector<Four> plain = access(kPlane, texture, points);
+  for (const char* compared : {"tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], 0f3F000000;",
+                               "tex.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], {0, 0}, %f1;",
+                               "tex.level.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], %f1, %f2;"}) {
+    const std::vector<Four> found = access(compared, texture, points);
+    for (size_t i = 0; i < points.size(); ++i) EXPECT_EQ(found[i].words[0], plain[i].words[0]) << compared;
+  }
+  EXPECT_EQ(plain[0].real(0), elements[2 * kWidth + 3]);
+  // Coordinates are in %r11 on: here the sample, x and y.
+  const char sampled[] = "tex.2dms.v4.f32.s32 {%r21, %r22, %r23, %r24}, [%rd10, {%r11, %r12, %r13, %r13}];";
+  const std::vector<Four> found = access(
+      sampled, texture, {atWhole(0, 3, 2), atWhole(1, 3, 2), atWhole(0, 12, 6), atWhole(0, 13, 6), atWhole(-1, 0, 0)});
+  EXPECT_EQ(found[0].real(0), elements[2 * kWidth + 3]);
+  EXPECT_EQ(found[1].real(0), 0);
+  EXPECT_EQ(found[2].real(0), elements[6 * kWidth + 12]);
+  EXPECT_EQ(found[3].real(0), 0);
+  EXPECT_EQ(found[4].real(0), 0);
+}
+
+// The line of samples along x sees no edge between rows; without it the second level is read.
+TEST_F(TextureTest, GradientsReadLinesOfSamples) {
+  std::vector<float> stripes(64 * 64);
+  for (size_t i = 0; i < stripes.size(); ++i) stripes[i] = static_cast<float>(i / 64 % 2 ? 1 : i % 64);
+  const CUarray array = arrayOf(described(64, 64, 0, CU_AD_FORMAT_FLOAT, 1), stripes);
+  CUDA_TEXTURE_DESC d = sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
+  const char graded[] =
+      "tex.grad.2d.v4.f32.f32 {%r21, %r22, %r23, %r24}, [%rd10, {%f1, %f2}], {0f3D800000, 0f00000000}, {0f00000000, "
+      "0f3C800000};";  // four elements by one
+  const std::vector<Coordinates> middle = {at(20.25f / 64, 10.5f / 64)};
+  EXPECT_EQ(access(graded, textureOf(resourceOf(array), d), middle)[0].real(0), 20);
+  d.maxAnisotropy = 4;  // at 18.75, 19.75, 20.75 and 21.75
+  EXPECT_EQ(access(graded, textureOf(resourceOf(array), d), middle)[0].real(0), (18 + 19 + 20 + 21) / 4.0f);
+}
+
 TEST_F(TextureTest, GathersGiveFourNeighbours) {
   std::vector<float> elements(8 * 8 * 2);
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i);

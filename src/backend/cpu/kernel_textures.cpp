@@ -289,6 +289,15 @@ uint64_t commonNumber(uint32_t mask, const uint64_t* lanes) {
   return differ ? 0 : first;
 }
 
+// Lanes that ask for another sample than the first, which is the only one.
+uint32_t lanesWithoutSample(const TextureForm& form, uint32_t mask, const uint64_t* lanes) {
+  if (form.operation != TextureOperation::Sample || form.detail == 0) return 0;
+  uint32_t without = 0;
+  for (uint32_t k = 0; k < ptx::kWarpSize; ++k)
+    without |= static_cast<uint32_t>(static_cast<uint32_t>(lanes[ptx::kTextureExtra * ptx::kWarpSize + k]) != 0) << k;
+  return without & mask;
+}
+
 }  // namespace
 
 void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_t word, uint32_t line,
@@ -297,6 +306,7 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
   uint64_t number = mask ? commonNumber(mask, lanes) : 0;
   const textures::Texture* texture = number ? named(block, number) : nullptr;
   uint32_t left = mask;
+  const uint32_t without = lanesWithoutSample(form, mask, lanes);
   if (texture && isRow(form, *texture)) left = readRow(form, *texture, mask, lanes);
   if (texture && texture->view.surface && moveRow(form, texture->view, mask, lanes)) return;
   for (; left; left &= left - 1) {
@@ -320,6 +330,8 @@ void accessTexture(ptx::BlockState* block, uint32_t warp, uint32_t mask, uint64_
     if (!fits) caller.fault(ptx::TrapReason::NoTexture);
     access(caller, lane, form, texture->view);
   }
+  for (uint32_t rest = without; rest; rest &= rest - 1)
+    for (uint32_t c = 0; c < 4; ++c) TextureLane(lanes + std::countr_zero(rest)).set(c, 0);
 }
 
 }  // namespace vg::backend::cpu
