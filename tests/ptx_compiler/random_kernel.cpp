@@ -14,11 +14,12 @@ using Names = std::vector<Name>;
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) {}
+  explicit Generator(uint64_t seed) : random_(seed), shares_(chance(40)) {}
 
   std::string make() {
     prologue();
     for (uint32_t n = 6 + below(8); n > 0; --n) statement(0);
+    if (shares_) readCounters();
     for (uint32_t k = 0; k < kVariables; ++k) line("st.global.u32 [%%out+%u], %%v%u;", 4 * k, k);
     line("ret;");
     return "// Random kernel\n.version 8.0\n.target sm_90\n.address_size 64\n\n"
@@ -28,6 +29,7 @@ class Generator {
 
  private:
   static constexpr uint32_t kVariables = 6;  // registers that any statement may change, stored at the end
+  static constexpr uint32_t kCounters = 8;   // words of shared memory that any lane may add to, read at the end
 
   // What is defined where a statement stands.
   struct Scope {
@@ -66,7 +68,7 @@ class Generator {
                   "\t.reg .b32 %%r<%u>, %%v<%u>;\n\t.reg .b64 %%d<%u>, %%in, %%out;\n\t.reg .pred %%p<%u>;\n"
                   "\t.reg .f32 %%f<2>;\n",
                   words_ + 1, kVariables, wides_ + 1, tests_ + 1);
-    return buffer;
+    return buffer + std::string(shares_ ? "\t.shared .align 4 .b32 counters[8], words[256];\n" : "");
   }
 
   void special(const char* source) { line("mov.u32 %s, %s;", newWord().c_str(), source); }
@@ -97,6 +99,59 @@ class Generator {
     line("cvt.u64.u32 %s, %%r16;", newWide().c_str());
     line("setp.lt.u32 %s, %%r0, 5;", newTest().c_str());
     for (uint32_t k = 0; k < kVariables; ++k) line("mov.u32 %%v%u, %s;", k, pick(scope_.words).c_str());
+    if (!shares_) return;
+    line("setp.eq.u32 %s, %%r11, 0;", newTest().c_str());
+    for (uint32_t k = 0; k < kCounters; ++k) line("@%%p1 st.shared.u32 [counters+%u], %u;", 4 * k, k);
+    line("bar.sync 0;");
+  }
+
+  // An address of shared memory, of one of `count` words from `symbol`.
+  Name sharedWord(const char* symbol, const Name& index) {
+    const Name at = fresh('r', words_), base = fresh('r', words_);
+    line("shl.b32 %s, %s, 2;", at.c_str(), index.c_str());
+    line("mov.u32 %s, %s;", base.c_str(), symbol);
+    line("add.u32 %s, %s, %s;", at.c_str(), at.c_str(), base.c_str());
+    return at;
+  }
+
+  void count() {
+    const Name index = fresh('r', words_);
+    line("and.b32 %s, %s, %u;", index.c_str(), wordRegister().c_str(), kCounters - 1);
+    const Name at = sharedWord("counters", index);
+    const Name who = chance(40) ? guard() + " " : "";
+    const Name added = wordRegister();
+    line("%sred.shared.add.u32 [%s], %s;", who.c_str(), at.c_str(), added.c_str());
+  }
+
+  void readCounters() {
+    line("bar.sync 0;");
+    const Name index = fresh('r', words_);
+    line("and.b32 %s, %%r11, %u;", index.c_str(), kCounters - 1);
+    const Name at = sharedWord("counters", index);
+    line("ld.shared.u32 %s, [%s];", newWord().c_str(), at.c_str());
+    line("xor.b32 %%v0, %%v0, %s;", scope_.words.back().c_str());
+  }
+
+  // Every thread reads another's word, or the last one's.
+  void exchange() {
+    const Name given = wordRegister(), mine = sharedWord("words", "%r11"), last = fresh('r', words_);
+    line("st.shared.u32 [%s], %s;", mine.c_str(), given.c_str());
+    line("bar.sync 0;");
+    const Name other = fresh('r', words_);
+    line("sub.u32 %s, %%r13, 1;", last.c_str());
+    line("%s.b32 %s, %%r11, %u;", chance(50) ? "xor" : "and", other.c_str(), below(40));
+    line("min.u32 %s, %s, %s;", other.c_str(), other.c_str(), last.c_str());
+    const Name theirs = sharedWord("words", other);
+    line("ld.shared.u32 %s, [%s];", newWord().c_str(), theirs.c_str());
+    line("bar.sync 0;");
+  }
+
+  // All lanes that are left meet here.
+  void vote() {
+    const Name members = fresh('r', words_), p = pick(scope_.tests);
+    line("activemask.b32 %s;", members.c_str());
+    if (chance(40)) return line("vote.sync.ballot.b32 %s, %s, %s;", newWord().c_str(), p.c_str(), members.c_str());
+    line("vote.sync.%s.pred %s, %s, %s;", chance(50) ? "any" : "all", newTest().c_str(), p.c_str(), members.c_str());
   }
 
   // A register or a number that is likely to matter.
@@ -278,15 +333,18 @@ class Generator {
 
   void statement(int depth) {
     const uint32_t kind = below(100);
+    if (depth == 0 && chance(8)) return vote();
+    if (shares_ && chance(8)) return depth == 0 && chance(60) ? exchange() : count();
     if (depth < 3 && kind < 18) return branch(depth);
     if (depth < 2 && kind < 26) return loop(depth);
     if (kind < 45) return effect();
     if (kind < 65) return test();
-    if (kind == 99 && depth == 1) return line("@%s ret;", condition().c_str());
+    if (kind == 99 && depth == 1 && !shares_) return line("@%s ret;", condition().c_str());
     compute();
   }
 
   std::mt19937_64 random_;
+  const bool shares_;  // uses shared memory, and no thread returns early
   std::string text_;
   Scope scope_;
   uint32_t words_ = 0, wides_ = 0, tests_ = 0, labels_ = 0;

@@ -1,5 +1,5 @@
 // Kernels made at random: integers and predicates that are the same, affine or different between lanes, branches,
-// loops, guarded instructions, loads and stores. What they do is defined on every path.
+// loops, guarded instructions, loads and stores, shared memory, votes. What they do is defined on every path.
 #pragma once
 
 #include <cstdint>
