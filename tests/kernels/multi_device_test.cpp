@@ -34,6 +34,7 @@ class TwoDevices : public KernelTest {
       parts[i].function = function(counting());
       ASSERT_EQ(cuMemAlloc(&parts[i].counter, 4), CUDA_SUCCESS);
       ASSERT_EQ(cuMemsetD32(parts[i].counter, 0, 1), CUDA_SUCCESS);
+      ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);  // the stream waits for no other
       ASSERT_EQ(cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
       grids[i] = {parts[i].function, 3, 1, 1, 64, 1, 1, 0, parts[i].stream, parts[i].values};
     }
