@@ -47,7 +47,7 @@ struct SamplerState {
   bool linearLevels = false;  // between levels
   bool normalized = false;    // coordinates from 0 to 1
   float bias = 0, minLevel = 0, maxLevel = 0;
-  unsigned anisotropy = 1;  // the most samples along a line
+  unsigned anisotropy = 1;   // the most samples along a line
   bool blendsWidely = true;  // between levels, where there may be several samples
   float border[4] = {0, 0, 0, 0};
 };
