@@ -13,8 +13,7 @@ struct Footprint {
   float along[2] = {};  // the direction of the longer axis, an element long
 };
 
-// Of coordinates at `position` that change by dx and dy; directions for cubemaps. `anisotropic`: the longer axis may be
-// as many times the shorter one as the sampler says.
+// Of coordinates at `position` that change by dx and dy; directions for cubemaps.
 Footprint footprintOf(const TextureView& view, const SamplerState& sampler, const float (&position)[3],
                       const float (&dx)[3], const float (&dy)[3]);
 

@@ -94,28 +94,11 @@ void promoteSlots(llvm::Function& function) {
   if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
 }
 
-struct NarrowLanesPass : llvm::PassInfoMixin<NarrowLanesPass> {
+// Changes of ours to a function that leave its branches as they are.
+template <auto... kChanges>
+struct ChangePass : llvm::PassInfoMixin<ChangePass<kChanges...>> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    loadSingly(function);
-    narrowLanes(function);
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
-  }
-};
-
-struct HideFreezesPass : llvm::PassInfoMixin<HideFreezesPass> {
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    hideFreezes(function);
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
-  }
-};
-
-struct ShowFreezesPass : llvm::PassInfoMixin<ShowFreezesPass> {
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    showFreezes(function);
+    (kChanges(function), ...);
     llvm::PreservedAnalyses kept;
     kept.preserveSet<llvm::CFGAnalyses>();
     return kept;
@@ -130,13 +113,13 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
   // Once, and early: narrowing sees constants only after it, and kernels run no faster for a second time at the end.
   llvm::InstCombineOptions once;
   once.setMaxIterations(1);
-  passes.addPass(HideFreezesPass());
+  passes.addPass(ChangePass<hideFreezes>());
   passes.addPass(llvm::InstCombinePass(once));
-  passes.addPass(ShowFreezesPass());
+  passes.addPass(ChangePass<showFreezes>());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, /*AllowSpeculation=*/true),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));  // finds here what value numbering does, for half the time
-  passes.addPass(NarrowLanesPass());
+  passes.addPass(ChangePass<loadSingly, narrowLanes>());
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function& f : module)
