@@ -1,8 +1,8 @@
 #include "ptx_compiler/random_kernel.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <iterator>
 #include <random>
 #include <vector>
 
