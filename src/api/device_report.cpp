@@ -41,6 +41,7 @@ bool reportDevice(unsigned number, DeviceReport* out, size_t size) {
   report.computeCapability = traits.computeCapability;
   std::copy(traits.attributes.begin(), traits.attributes.end(), report.attributes);
   report.workers = traits.workers;
+  report.nativeCode = traits.nativeCode;
   if (const backend::Activity* activity = device.activity()) {
     report.runningKernels = activity->running.load(std::memory_order_relaxed);
     report.busyNanoseconds = activity->busyNanoseconds.load(std::memory_order_relaxed);

@@ -24,6 +24,7 @@ struct DeviceReport {
   unsigned runningKernels;   // now
   uint64_t busyNanoseconds;  // that its workers have spent in kernels, all together
   unsigned workers;
+  bool nativeCode;  // a real GPU: runs native code, not PTX
 };
 
 struct PrivateTable {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kMostDevices = 64;
 
-const Kind* kindNamed(const std::string& name) {
-  for (const Kind* kind = kKinds; kind->name; ++kind)
+const Kind* kindNamed(const std::string& name, const Kind* kinds) {
+  for (const Kind* kind = kinds; kind->name; ++kind)
     if (name == kind->name) return kind;
   VG_LOG(Warn, "VERDIGRIS_DEVICES names '%s', which is no kind of device", name.c_str());
   return nullptr;
@@ -32,11 +32,39 @@ bool readCount(const char* text, DeviceEntry* entry) {
   return end != text && !*end && count >= 0 && count <= kMostDevices;
 }
 
-std::vector<Device*> make() {
+// The variable of a setting that was made and that only emulated devices follow; null when there is none.
+const char* wantsEmulation() {
+  const Settings& s = settings();
+  if (!s.check.empty()) return "VERDIGRIS_CHECK";
+  if (!s.profile.empty()) return "VERDIGRIS_PROFILE";
+  if (!s.memory.empty()) return "VERDIGRIS_MEMORY";
+  if (!s.computeCapability.empty()) return "VERDIGRIS_COMPUTE_CAPABILITY";
+  if (!s.kernels.empty()) return "VERDIGRIS_KERNELS";
+  return s.workers.empty() ? nullptr : "VERDIGRIS_WORKERS";
+}
+
+std::vector<Device*> chooseDevices(const Kind* kinds) {
+  const Kind* const real = kindNamed("gpu", kinds);
+  if (real && (!real->present || real->present())) {
+    if (const char* const setting = wantsEmulation()) {
+      VG_LOG(Info, "%s is set, which only emulated devices follow: the real GPUs are left alone", setting);
+    } else if (std::vector<Device*> made = makeDevices("gpu:all", kinds); !made.empty()) {
+      return made;
+    } else {
+      VG_LOG(Warn, "an emulated device takes the place of the real GPUs; VERDIGRIS_DEVICES=cpu:1 asks for it outright");
+    }
+  }
+  return makeDevices("cpu:1", kinds);
+}
+
+}  // namespace
+
+std::vector<Device*> makeDevices(const std::string& text, const Kind* kinds) {
+  if (text == "auto") return chooseDevices(kinds);
   std::vector<Device*> made;
   std::map<std::string, int> numbers;
-  for (const DeviceEntry& entry : parseDevices(settings().devices)) {
-    const Kind* kind = kindNamed(entry.kind);
+  for (const DeviceEntry& entry : parseDevices(text)) {
+    const Kind* kind = kindNamed(entry.kind, kinds);
     for (int i = 0; kind && i < entry.count && made.size() < kMostDevices; ++i) {
       if (Device* device = kind->create(numbers[entry.kind]++))
         made.push_back(device);
@@ -46,8 +74,6 @@ std::vector<Device*> make() {
   }
   return made;
 }
-
-}  // namespace
 
 std::vector<DeviceEntry> parseDevices(const std::string& text) {
   std::vector<DeviceEntry> entries;
@@ -68,7 +94,7 @@ std::vector<DeviceEntry> parseDevices(const std::string& text) {
 }
 
 const std::vector<Device*>& devices() {
-  static const std::vector<Device*>* const all = new std::vector<Device*>(make());
+  static const std::vector<Device*>* const all = new std::vector<Device*>(makeDevices(settings().devices, kKinds));
   return *all;
 }
 

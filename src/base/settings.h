@@ -9,7 +9,8 @@ namespace vg {
 
 //   field          variable                         default   meaning
 #define VG_SETTINGS(X)                                                                                               \
-  X(devices, "VERDIGRIS_DEVICES", "cpu:1", "devices to offer: a comma list of kind:count")                           \
+  X(devices, "VERDIGRIS_DEVICES", "auto",                                                                            \
+    "devices to offer: a comma list of kind:count; auto: the real GPUs, or else cpu:1")                              \
   X(memory, "VERDIGRIS_MEMORY", "",                                                                                  \
     "memory of an emulated device, such as 16GiB; a comma list gives one value a device")                            \
   X(computeCapability, "VERDIGRIS_COMPUTE_CAPABILITY", "",                                                           \

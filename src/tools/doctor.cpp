@@ -66,14 +66,19 @@ void checkDevices(Report& report, const Driver& driver) {
   const CUresult started = driver.init(0);
   int count = 0;
   if (started == CUDA_SUCCESS) driver.deviceCount(&count);
-  if (started == CUDA_SUCCESS && count > 0) return report.ok("cuInit finds %d device%s", count, count == 1 ? "" : "s");
+  if (started == CUDA_SUCCESS && count > 0) {
+    report.ok("cuInit finds %d device%s", count, count == 1 ? "" : "s");
+    const int real = driver.realGpus();
+    return real ? report.ok("%d of all devices are real GPUs: programs run native code", real)
+                : report.ok("all devices are emulated: programs need PTX");
+  }
   report.problem("cuInit answers %s and finds %d devices", driver.describe(started).c_str(), count);
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const char* const devices = std::getenv("VERDIGRIS_DEVICES");
   if (visible) {
     report.advice("CUDA_VISIBLE_DEVICES is \"%s\": unset it, or name devices that exist (0, 1, ...)", visible);
   } else if (devices) {
-    report.advice("VERDIGRIS_DEVICES is \"%s\": use kind:count, such as cpu:1", devices);
+    report.advice("VERDIGRIS_DEVICES is \"%s\": use kind:count, such as cpu:1 or gpu:all, or auto", devices);
   } else {
     report.advice("run again with VERDIGRIS_LOG=debug: the log says which device was refused and why");
   }

@@ -46,4 +46,12 @@ const api::PrivateTable* Driver::privateTable() const {
   return found->size >= sizeof(api::PrivateTable) ? found : nullptr;
 }
 
+int Driver::realGpus() const {
+  const api::PrivateTable* const table = privateTable();
+  int found = 0;
+  api::DeviceReport report{};
+  for (unsigned i = 0; table && table->device(i, &report, sizeof report); ++i) found += report.nativeCode;
+  return found;
+}
+
 }  // namespace vg::tools

@@ -19,6 +19,8 @@ class Driver {
   std::string describe(CUresult result) const;
   // Of Verdigris alone; null for other drivers.
   const api::PrivateTable* privateTable() const;
+  // How many of the devices that VERDIGRIS_DEVICES offers, visible or not, run native code.
+  int realGpus() const;
 
   CUresult (*init)(unsigned) = nullptr;
   CUresult (*version)(int*) = nullptr;

@@ -27,7 +27,9 @@ struct StartOptions {
 void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const char* purpose) {
   RunOptions& options = start.options;
   CLI::App* const run = start.command = app.add_subcommand(name, purpose);
-  run->add_option("--devices", options.devices, "devices to offer: a list of kind:count, such as cpu:2");
+  run->add_option(
+      "--devices", options.devices,
+      "devices to offer: a list of kind:count, such as cpu:2 or gpu:all; auto: the real GPUs, or else cpu:1");
   run->add_option("--memory", options.memory, "memory of a device, such as 16GiB; a list gives one for each device");
   run->add_option("--capability", options.capability, "compute capability to report, such as 12.1");
   run->add_option("--profile", options.profile, "device profile: default or h200");

@@ -1,5 +1,6 @@
 #include "tools/run.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -7,9 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string>
 
 #include "base/settings.h"
 #include "check/tools.h"
+#include "tools/driver.h"
 #include "tools/installation.h"
 
 namespace vg::tools {
@@ -30,7 +34,7 @@ bool isDeviceList(const std::string& text) {
     if (colon == 0 || item.empty()) return false;
     if (colon == std::string::npos) continue;
     const std::string count = item.substr(colon + 1);
-    if (count.empty() || count.find_first_not_of("0123456789") != std::string::npos) return false;
+    if (count != "all" && (count.empty() || count.find_first_not_of("0123456789") != std::string::npos)) return false;
   }
   return !text.empty();
 }
@@ -54,7 +58,7 @@ bool checkOptions(const RunOptions& options) {
     return false;
   };
   if (!options.devices.empty() && !isDeviceList(options.devices))
-    return refuse("--devices", options.devices, "a list of kind:count, such as cpu:2");
+    return refuse("--devices", options.devices, "a list of kind:count, such as cpu:2 or gpu:all");
   if (!eachItem(options.memory, [](const std::string& item) { return parseBytes(item) != 0; }))
     return refuse("--memory", options.memory, "a size such as 16GiB, or one for each device: 16GiB,8GiB");
   if (!eachItem(options.capability, isCapability))
@@ -89,10 +93,24 @@ std::string absolute(const std::string& path) {
   return result;
 }
 
+// Asks the library, which alone knows what can be used, in a process of its own: this one is to become the program.
+bool findsRealGpus(const Installation& installation) {
+  const pid_t child = fork();
+  if (!child) {
+    setenv("VERDIGRIS_LOG", "off", 1);  // the program will hear the same
+    std::string reason;
+    const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
+    _exit(driver && driver->realGpus());
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
 // They run native code, so that nothing has to be turned into PTX for them.
-bool offersRealGpus() {
+bool offersRealGpus(const Installation& installation) {
   const char* const devices = std::getenv("VERDIGRIS_DEVICES");
-  return devices && std::strstr(devices, "gpu");
+  if (!devices || !std::strcmp(devices, "auto")) return findsRealGpus(installation);
+  return std::strstr(devices, "gpu");
 }
 
 }  // namespace
@@ -122,7 +140,7 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_CHECK", options.check);
   set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
   set("VERDIGRIS_LOG_FILE", absolute(options.report));
-  if (!offersRealGpus()) {
+  if (!offersRealGpus(installation)) {
     if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
   }

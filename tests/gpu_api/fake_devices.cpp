@@ -38,7 +38,7 @@ backend::Device* createGpu(int ordinal) {
 FakeDriver& fakeDriver() { return fake().driver; }
 
 void ApiTest::SetUp() {
-  setenv("VERDIGRIS_DEVICES", "gpu:all", 1);
+  setenv("VERDIGRIS_DEVICES", "auto", 1);
   OK(cuInit(0));
   OK(cuDevicePrimaryCtxRetain(&otherContext, 1));
   OK(cuDevicePrimaryCtxRetain(&context, 0));

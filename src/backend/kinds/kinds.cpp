@@ -22,6 +22,6 @@ Device* createGpu(int ordinal) {
 
 }  // namespace
 
-const Kind kKinds[] = {{"cpu", createCpu}, {"gpu", createGpu}, {nullptr, nullptr}};
+const Kind kKinds[] = {{"cpu", createCpu}, {"gpu", createGpu, nvidia::GpuDevice::driverIsThere}, {nullptr, nullptr}};
 
 }  // namespace vg::backend

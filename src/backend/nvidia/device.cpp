@@ -1,6 +1,7 @@
 #include "backend/nvidia/device.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "backend/condition_table.h"
 #include "backend/nvidia/compute/fault_report.h"
@@ -48,6 +49,8 @@ Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
 }
 
 }  // namespace
+
+bool GpuDevice::driverIsThere() { return !access(Client::kControlNode, F_OK); }
 
 Device* GpuDevice::open(int ordinal, copy::Parallel* threads) {
   Result<Device*> device = openDevice(ordinal, threads);

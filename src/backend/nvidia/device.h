@@ -23,6 +23,8 @@ namespace vg::backend::nvidia {
 
 class GpuDevice final : public Device {
  public:
+  // Whether a kernel driver's node is on this machine, which says nothing of its use.
+  static bool driverIsThere();
   // The GPU at this place of the driver's list; `threads` help with copies of pageable memory. Null, with the reason in
   // the log, when it cannot be used.
   static Device* open(int ordinal, copy::Parallel* threads);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <vector>
+
 namespace vg::backend {
 namespace {
 
@@ -27,6 +30,28 @@ TEST(Registry, TakesAllRealDevicesButNotAllEmulatedOnes) {
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_TRUE(entries[0].all);
   EXPECT_FALSE(entries[1].all);
+}
+
+// Devices that nobody looks into: a place each.
+std::byte emulated, real[2];
+bool realOnesAreThere = false, realOnesWork = false;
+Device* deviceAt(std::byte* place) { return reinterpret_cast<Device*>(place); }
+
+const Kind kBoth[] = {
+    {"cpu", [](int) { return deviceAt(&emulated); }},
+    {"gpu", [](int ordinal) { return realOnesWork && ordinal < 2 ? deviceAt(&real[ordinal]) : nullptr; },
+     [] { return realOnesAreThere; }},
+    {nullptr, nullptr}};
+
+TEST(Registry, RealDevicesComeFirstWhereTheyCanBeUsed) {
+  realOnesWork = true;
+  EXPECT_EQ(makeDevices("auto", kBoth), std::vector{deviceAt(&emulated)}) << "nothing is there to be opened";
+  realOnesAreThere = true;
+  EXPECT_EQ(makeDevices("auto", kBoth), (std::vector{deviceAt(&real[0]), deviceAt(&real[1])}));
+  EXPECT_EQ(makeDevices("cpu:1", kBoth), std::vector{deviceAt(&emulated)});
+  realOnesWork = false;
+  EXPECT_EQ(makeDevices("auto", kBoth), std::vector{deviceAt(&emulated)}) << "they refuse";
+  EXPECT_TRUE(makeDevices("gpu:all", kBoth).empty());
 }
 
 }  // namespace

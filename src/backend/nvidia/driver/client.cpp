@@ -30,7 +30,7 @@ Result<DeviceFile> openDeviceFile(SystemCalls& calls, const std::string& path) {
 }
 
 Result<std::unique_ptr<Client>> Client::open(SystemCalls& calls) {
-  VG_TRY(DeviceFile file, openDeviceFile(calls, "/dev/nvidiactl"));
+  VG_TRY(DeviceFile file, openDeviceFile(calls, kControlNode));
   const std::string version = calls.moduleVersion();
   if (version.empty())
     return fail(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "/dev/nvidiactl is there, but no kernel module says its version");
@@ -137,7 +137,7 @@ CUresult Client::map(int minor, rm::Handle device, rm::Handle memory, size_t off
   if (minor >= 0) {
     VG_TRY(file, openGpu(static_cast<uint32_t>(minor)));
   } else {
-    VG_TRY(file, openDeviceFile(calls_, "/dev/nvidiactl"));
+    VG_TRY(file, openDeviceFile(calls_, kControlNode));
   }
   rm::MapMemoryCall arguments{};
   arguments.client = handle_;

@@ -18,6 +18,8 @@ namespace vg::backend::nvidia {
 
 class Client {
  public:
+  static constexpr const char* kControlNode = "/dev/nvidiactl";
+
   // CUDA_ERROR_NO_DEVICE when there is no kernel driver, CUDA_ERROR_NOT_PERMITTED when its files may not be opened,
   // CUDA_ERROR_SYSTEM_DRIVER_MISMATCH when its version is unknown; the log says which in words.
   static Result<std::unique_ptr<Client>> open(SystemCalls& calls);

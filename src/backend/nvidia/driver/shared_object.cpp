@@ -25,7 +25,7 @@ CUresult addParts(Gpu& gpu, const std::vector<ObjectPart>& parts, size_t first, 
 
 Result<int> exportObject(Gpu& gpu, const MemoryObject& object, const ExportNote& note) {
   Client& client = gpu.client();
-  VG_TRY(DeviceFile file, openDeviceFile(client.calls(), "/dev/nvidiactl"));
+  VG_TRY(DeviceFile file, openDeviceFile(client.calls(), Client::kControlNode));
   rm::ExportObjects call{};
   call.descriptor = file.descriptor();
   call.device = gpu.device();
