@@ -79,10 +79,8 @@ inline Words decode(RowDecoding decoding, Words raw, unsigned shift, unsigned bi
       return asWords(asInts(raw << up) >> down);
     case RowDecoding::Unorm:
       return asWords(floatsOf(asInts(raw >> shift & mask)) / static_cast<float>(mask));
-    case RowDecoding::Snorm: {
-      const Floats value = floatsOf(asInts(raw << up) >> down) / static_cast<float>(mask >> 1);
-      return asWords(bits == 8 ? value : atLeastMinusOne(value));  // sums have the lowest byte
-    }
+    case RowDecoding::Snorm:  // as for sums
+      return asWords(floatsOf(asInts(raw << up) >> down) / static_cast<float>(mask >> 1));
     case RowDecoding::Half:
       return widened(raw >> shift & 0xffffu);
   }
@@ -90,14 +88,25 @@ inline Words decode(RowDecoding decoding, Words raw, unsigned shift, unsigned bi
 }
 
 // What is summed up, and what is kept of the sum: as Mixture in sampler.cpp.
-inline Floats summand(const RowPlan& plan, Floats value) {
-  return plan.sums == RowSums::Steps ? floored(value * plan.mostSum + 0.5f) : value;
+inline Floats summand(const RowPlan& plan, Words element) {
+  if (plan.sums == RowSums::Whole) return floatsOf(asInts(element));
+  const Floats value = asFloats(element);
+  const bool ofSteps = plan.sums == RowSums::Steps || plan.sums == RowSums::Bytes;
+  return ofSteps ? floored(value * plan.steps.summed + 0.5f) : value;
 }
-inline Floats kept(const RowPlan& plan, Floats sum) {
+inline Floats widened(Floats sum) {
+  const Floats parts = floored(sum * 256.0f + 0.5f);
+  return parts + floored((parts + 16.0f * floored(parts / 4096.0f) + 64.0f) / 128.0f);
+}
+inline Floats keptFraction(const RowPlan& plan, Floats sum) {
   if (plan.sums == RowSums::Half) return roundedToHalf(sum);
-  if (plan.sums == RowSums::Steps) return floored(sum + 0.5f) / plan.mostSum;
-  if (plan.sums == RowSums::Fraction) return atLeastMinusOne(floored(sum * plan.mostSum + 0.5f) / plan.mostSum);
+  if (plan.sums == RowSums::Steps) return atLeastMinusOne(floored(sum + 0.5f) / plan.steps.kept);
+  if (plan.sums == RowSums::Bytes) return atLeastMinusOne(widened(sum) / plan.steps.kept);
   return sum;
+}
+inline Words kept(const RowPlan& plan, Floats sum) {
+  if (plan.sums == RowSums::Whole) return asWords(__builtin_convertvector(floored(sum + 0.5f), Ints));
+  return asWords(keptFraction(plan, sum));
 }
 
 }  // namespace

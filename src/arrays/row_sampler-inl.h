@@ -208,7 +208,7 @@ struct Mixture {
   [[gnu::always_inline]] void add(const RowPlan& plan, const Elements& elements, Ints weight) {
     const Floats share = floatsOf(weight) / 256.0f;
     forChannels(plan.channels, [&](unsigned c) {
-      const Floats part = share * summand(plan, asFloats(elements.words[c]));
+      const Floats part = share * summand(plan, elements.words[c]);
       sums[c] += weight != all(0) ? part : Floats{};  // infinities beside do not count
     });
   }
@@ -309,7 +309,7 @@ Elements readLevels(Strip& strip, unsigned number, Ints lanes, const Ints* share
     addLevel(strip, *share, mixture);
   }
   Elements out;
-  for (unsigned c = 0; c < strip.plan.channels; ++c) out.words[c] = asWords(kept(strip.plan, mixture.sums[c]));
+  for (unsigned c = 0; c < strip.plan.channels; ++c) out.words[c] = kept(strip.plan, mixture.sums[c]);
   return out;
 }
 
@@ -389,6 +389,7 @@ void clear(RowTexels& out, unsigned from) {
 }
 
 uint32_t sample(const RowPlan& plan, const RowPoints& points, RowTexels& texels) {
+  if (!plan.samples) return 0;
   clear(texels, plan.channels);
   return inStrips(plan, points, [&](Strip& strip) { sampleStrip(strip, texels); });
 }

@@ -98,12 +98,13 @@ RowPlan planOf(const TextureView& view) {
   plan.channels = static_cast<uint8_t>(view.channels);
   plan.unitBytes = static_cast<uint8_t>(bytes);
   const SamplerState& sampler = view.sampler;
-  plan.linear = sampler.linear && ofFloats(view) && !view.buffer;
+  plan.linear = sampler.linear && !view.buffer;
+  plan.samples = !plan.linear || ofFloats(view) || plan.channelBytes < 4;  // sums of words of 32 bits need more
   const bool fractions = plan.decoding == RowDecoding::Unorm || plan.decoding == RowDecoding::Snorm;
-  const Steps steps = stepsOf(view.format);
-  if (fractions) plan.sums = steps.whole ? RowSums::Steps : RowSums::Fraction;
-  plan.mostSum = steps.count;
+  plan.steps = stepsOf(view.format);
+  if (fractions) plan.sums = plan.steps.summed == plan.steps.kept ? RowSums::Steps : RowSums::Bytes;
   if (plan.decoding == RowDecoding::Half) plan.sums = RowSums::Half;
+  if (!ofFloats(view)) plan.sums = RowSums::Whole;
   if (plan.linear && view.kind == Kind::Line && sampler.addressing[1] == Addressing::Border)
     return plan;  // see sampler.cpp
   plan.normalized = sampler.normalized;

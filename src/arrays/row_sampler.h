@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arrays/texel.h"
 #include "arrays/texture.h"
 
 namespace vg::arrays {
@@ -36,8 +37,8 @@ struct RowTexels {
 
 // How the channels of an element are stored, and what becomes of them.
 enum class RowDecoding : uint8_t { Word, Unsigned, Signed, Unorm, Snorm, Half };
-// What sums are rounded to. Fractions: multiples of 1 / RowPlan::mostSum; steps: these are summed.
-enum class RowSums : uint8_t { Float, Fraction, Steps, Half };
+// What sums are rounded to; see Steps of texel.h. Bytes: steps are kept otherwise than summed; whole: of integers.
+enum class RowSums : uint8_t { Float, Bytes, Steps, Half, Whole };
 
 // A level in linear memory. All that is read of it lies within 4 GiB of `base`.
 struct RowLevel {
@@ -49,9 +50,10 @@ struct RowLevel {
 // What there is to know about a texture in linear memory, made once.
 struct RowPlan {
   bool usable = false;
+  bool samples = false;  // else only fetches and gathers
   bool linear = false, normalized = false;
   RowSums sums{};
-  float mostSum = 0;
+  Steps steps{};
   RowDecoding decoding{};
   uint8_t axes = 1, channels = 1;
   uint8_t channelBytes = 4, unitBytes = 4;

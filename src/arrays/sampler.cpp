@@ -53,7 +53,7 @@ int64_t resolve(int64_t at, int64_t size, Addressing addressing) {
 // Reads of one level by whole coordinates that may lie outside.
 class LevelReader {
  public:
-  // `mixed`: elements are for sums, in which the lowest signed byte is beyond -1.
+  // `mixed`: elements are for sums, in which the lowest signed numbers are beyond -1.
   LevelReader(const TextureView& view, const SamplerState& sampler, size_t level, bool mixed)
       : view_(view), sampler_(sampler), level_(view.levels[level]), mixed_(mixed) {
     size_[0] = static_cast<int64_t>(level_.extent.width);
@@ -144,60 +144,88 @@ Between between(float position) {
   return {fixed >> 8, static_cast<int>(fixed & (kFraction - 1))};
 }
 
-// The sum of elements by weights in 1/256. Fractions are summed in whole steps: all of it is exact.
+// A sum of signed bytes, in 1/256, as 15 bits of a fraction: texture units multiply by 32767 / 32512 in shifts.
+float widened(float sum) {
+  const float parts = std::floor(sum * static_cast<float>(kFraction) + 0.5f);
+  return parts + std::floor((parts + 16 * std::floor(parts / 4096) + 64) / 128);
+}
+
+// The sum of elements by weights in 1/256. Fractions are summed in whole steps and integers as they are: all of it is
+// exact. Two by two elements of a plane are one group.
 class Mixture {
  public:
   Mixture() = default;
   // Colours that are encoded for the eye are floats, their alpha is not.
   explicit Mixture(const TextureView& view)
-      : encoded_(isEncoded(view.format, view.asIntegers, view.srgb) ? 3 : 0), half_(isHalf(view.format)) {
+      : encoded_(isEncoded(view.format, view.asIntegers, view.srgb) ? 3 : 0),
+        half_(isHalf(view.format)),
+        channels_(channelsOf(view.format, view.asIntegers)) {
     for (int c = encoded_; c < 4; ++c) steps_[c] = stepsOf(view.format);
   }
   // What is added next is a part of all.
   void partly(float part) { part_ = part; }
   void add(const Texel& texel, int weight) {
     if (weight == 0) return;  // infinities beside do not count
+    if (channels_ != Channels::Float) return addWhole(texel, weight);
     const float share = static_cast<float>(weight) / static_cast<float>(kFraction) * part_;
     for (int c = 0; c < 4; ++c) {
       const float value = floatOf(texel.words[c]);
       if (measures_)
-        brightest_[c] = std::max(brightest_[c], value);
+        coarsest_[c] = std::max(coarsest_[c], stepOfDecoded(value));
       else
-        sums_[c] += share * (steps_[c].whole ? std::floor(value * steps_[c].count + 0.5f) : cut(value, c));
+        sums_[c] += share * summand(value, c);
     }
   }
-  // Decoded colours are summed with the exponent of the brightest, so `add` runs twice for them.
+  // Decoded colours of a group are cut to the steps of the brightest, so `add` runs twice for them.
   template <class Add>
-  void sum(Add&& add) {
-    measures_ = encoded_ > 0;
-    if (measures_) add();
-    measures_ = false;
+  void addGroup(Add&& add) {
+    if (encoded_ > 0) {
+      std::fill_n(coarsest_, encoded_, 0.0f);
+      measures_ = true;
+      add();
+      measures_ = false;
+    }
     add();
   }
   Texel texel() const {
     Texel out;
     for (int c = 0; c < 4; ++c) {
-      out.words[c] = wordOf(half_ || c < encoded_ ? roundedToHalf(sums_[c]) : kept(sums_[c], steps_[c]));
+      if (channels_ != Channels::Float)
+        out.words[c] = keptWhole(wholes_[c]);
+      else
+        out.words[c] = wordOf(half_ || c < encoded_ ? roundedToHalf(sums_[c]) : kept(sums_[c], steps_[c]));
     }
     return out;
   }
 
  private:
-  // Eight bits remain of the brightest, of darker ones those above its last.
-  float cut(float value, int c) const {
-    if (c >= encoded_ || brightest_[c] == 0) return value;
-    const int last = std::ilogb(brightest_[c]) - 7;
-    return std::ldexp(std::floor(std::ldexp(value, -last)), last);
+  float summand(float value, int c) const {
+    if (c < encoded_) return std::floor(value / coarsest_[c]) * coarsest_[c];
+    return steps_[c].summed == 0 ? value : std::floor(value * steps_[c].summed + 0.5f);
   }
   static float kept(float sum, Steps steps) {
-    if (steps.count == 0) return sum;
-    return std::max(std::floor((steps.whole ? sum : sum * steps.count) + 0.5f) / steps.count, -1.0f);
+    if (steps.kept == 0) return sum;
+    const float whole = steps.summed == steps.kept ? std::floor(sum + 0.5f) : widened(sum);
+    return std::max(whole / steps.kept, -1.0f);
+  }
+  void addWhole(const Texel& texel, int weight) {
+    for (int c = 0; c < 4; ++c) {
+      const int64_t value =
+          channels_ == Channels::Signed ? static_cast<int32_t>(texel.words[c]) : int64_t{texel.words[c]};
+      wholes_[c] += value * weight;
+    }
+  }
+  // Bytes and words are rounded, what has 32 bits is rounded down.
+  uint32_t keptWhole(int64_t sum) const {
+    return static_cast<uint32_t>((sum + (steps_[0].kept != 0 ? kFraction / 2 : 0)) >> 8);
   }
 
-  float sums_[4] = {0, 0, 0, 0}, brightest_[4] = {0, 0, 0, 0}, part_ = 1;
+  float sums_[4] = {0, 0, 0, 0}, coarsest_[4] = {0, 0, 0, 0}, part_ = 1;
   Steps steps_[4] = {};
   int encoded_ = 0;  // channels, from the first on
   bool half_ = false, measures_ = false;
+  Channels channels_ = Channels::Float;
+  int64_t wholes_[4] = {0, 0, 0, 0};  // of integers, in 1/256
 };
 
 size_t layerOf(const TextureView& view, int64_t layer, unsigned slicesEach) {
@@ -296,19 +324,21 @@ void addMixed(Mixture& mixture, const LevelReader& level, const Place& place, bo
   weights.of[0] = weight;
   for (const int axis : {2, 0, 1})
     if (along[axis].share) weights.split(axis, along[axis].share);
-  for (int i = 0; i < 8; ++i) {
-    if (weights.of[i] == 0) continue;
-    const int64_t at[3] = {along[0].first + (i & 1), along[1].first + (i >> 1 & 1), along[2].first + (i >> 2)};
-    if (cube && level.beyondCorner(at[0], at[1]))
-      addCorner(mixture, level, place, at[0], at[1], weights.of[i]);
-    else
-      mixture.add(read(level, place, cube, at), weights.of[i]);
-  }
+  const auto addPlane = [&](int first) {
+    for (int i = first; i < first + 4; ++i) {
+      if (weights.of[i] == 0) continue;
+      const int64_t at[3] = {along[0].first + (i & 1), along[1].first + (i >> 1 & 1), along[2].first + (i >> 2)};
+      if (cube && level.beyondCorner(at[0], at[1]))
+        addCorner(mixture, level, place, at[0], at[1], weights.of[i]);
+      else
+        mixture.add(read(level, place, cube, at), weights.of[i]);
+    }
+  };
+  mixture.addGroup([&] { addPlane(0); });
+  if (along[2].share) mixture.addGroup([&] { addPlane(4); });
 }
 
-bool mixes(const TextureView& view, const SamplerState& sampler) {
-  return sampler.linear && ofFloats(view) && !view.buffer;
-}
+bool mixes(const TextureView& view, const SamplerState& sampler) { return sampler.linear && !view.buffer; }
 
 // A place on one level.
 struct OnLevel {
@@ -339,7 +369,7 @@ void addLevel(Mixture& mixture, const TextureView& view, const SamplerState& sam
     if (mixes(view, sampler))
       addMixed(mixture, on.level, place, on.cube, mixedAxes(view, sampler), weight);
     else
-      mixture.add(nearest(on.level, place, on.cube), weight);
+      mixture.addGroup([&] { mixture.add(nearest(on.level, place, on.cube), weight); });
   }
 }
 
@@ -350,7 +380,7 @@ Texel sampleLevel(const TextureView& view, const SamplerState& sampler, const Sa
     return nearest(on.level, on.place, on.cube);
   }
   Mixture mixture(view);
-  mixture.sum([&] { addLevel(mixture, view, sampler, point, level, number, static_cast<int>(kFraction)); });
+  addLevel(mixture, view, sampler, point, level, number, static_cast<int>(kFraction));
   return mixture.texel();
 }
 
@@ -394,10 +424,8 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
   const auto share = static_cast<int>(fixed % kFraction);
   if (share == 0 || !ofFloats(view)) return sampleLevel(view, sampler, point, level, first);
   Mixture mixture(view);
-  mixture.sum([&] {
-    addLevel(mixture, view, sampler, point, level, first, static_cast<int>(kFraction) - share);
-    addLevel(mixture, view, sampler, point, level, first + 1, share);
-  });
+  addLevel(mixture, view, sampler, point, level, first, static_cast<int>(kFraction) - share);
+  addLevel(mixture, view, sampler, point, level, first + 1, share);
   return mixture.texel();
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "arrays/block_codec.h"
 
@@ -78,24 +79,30 @@ float unorm(uint32_t value, unsigned bits) {
 }
 float snorm(int32_t value, unsigned bits, bool forSums) {
   const float share = static_cast<float>(value) / static_cast<float>((1 << (bits - 1)) - 1);
-  return forSums && bits == 8 ? share : std::max(share, -1.0f);
+  return forSums ? share : std::max(share, -1.0f);
 }
 
-// Where an H200's table is a step beside the nearest one.
-int stepsBeside(float encoded) {
-  const float byte = encoded * 255;
-  for (const float less : {32.0f, 65.0f, 68.0f, 70.0f, 97.0f, 249.0f, 250.0f, 251.0f})
-    if (byte == less) return -1;
-  for (const float more : {33.0f, 66.0f, 184.0f, 186.0f, 252.0f, 253.0f})
-    if (byte == more) return 1;
-  return 0;
+// The texture units' table of decoded colours: from which byte on, and so from which colour on, it has which steps.
+struct Segment {
+  float byte, colour, step;
+};
+constexpr float kFinest = 0x1p-14f;
+constexpr Segment kSegments[] = {{248, 15360 * kFinest, 128 * kFinest}, {184, 7872 * kFinest, 64 * kFinest},
+                                 {136, 4032 * kFinest, 32 * kFinest},   {96, 1920 * kFinest, 16 * kFinest},
+                                 {64, 840 * kFinest, 8 * kFinest},      {48, 484 * kFinest, 4 * kFinest},
+                                 {32, 236 * kFinest, 2 * kFinest}};
+
+template <class Reached>
+float stepWhere(Reached reached) {
+  const Segment* const found = std::find_if(std::begin(kSegments), std::end(kSegments), reached);
+  return found == std::end(kSegments) ? kFinest : found->step;
 }
 
-// The texture units' table has 8 significant bits, and steps of 2^-14 for what is dark.
 float linearOf(float encoded) {
   const float exact = encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
-  const float step = std::ldexp(1.0f, std::max(std::ilogb(exact), -7) - 7);
-  return (std::nearbyint(exact / step) + static_cast<float>(stepsBeside(encoded))) * step;
+  const float byte = std::nearbyint(encoded * 255);
+  const float step = stepWhere([&](const Segment& s) { return byte >= s.byte; });
+  return std::nearbyint(exact / step) * step;
 }
 
 uint32_t decodeChannel(const std::byte* at, Channel channel, bool asIntegers, bool forSums) {
@@ -220,8 +227,13 @@ Steps stepsOf(int format) {
   const Channel channel = channelOf(format);
   const bool isSigned = channel.storage == Storage::Signed || channel.storage == Storage::Snorm;
   const bool isFraction = isSigned || channel.storage == Storage::Unsigned || channel.storage == Storage::Unorm;
-  if (!isFraction || channel.bytes > 2) return {0, false};
-  return {isSigned ? 32767.0f : 65535.0f, !isSigned || channel.bytes == 2};
+  if (!isFraction || channel.bytes > 2) return {0, 0};
+  if (!isSigned) return {65535, 65535};
+  return {channel.bytes == 1 ? 127.0f : 32767.0f, 32767};
+}
+
+float stepOfDecoded(float colour) {
+  return stepWhere([&](const Segment& s) { return colour >= s.colour; });
 }
 
 bool isHalf(int format) { return channelOf(format).storage == Storage::Half; }

@@ -23,8 +23,8 @@ Channels channelsOf(int format, bool asIntegers);
 bool readable(int format);
 
 // One element. For block-compressed formats `bytes` is the block of 4 x 4 elements, x and y say which one it is.
-// `srgb`: red, green and blue of 8-bit formats are encoded for the eye. `forSums`: the lowest signed byte is beyond -1,
-// as texture units add it up.
+// `srgb`: red, green and blue of 8-bit formats are encoded for the eye. `forSums`: the lowest signed numbers are beyond
+// -1, as texture units add them up.
 Texel decode(const std::byte* bytes, int format, unsigned channels, bool asIntegers, bool srgb, unsigned x, unsigned y,
              bool forSums = false);
 // Whether red, green and blue are encoded for the eye.
@@ -37,13 +37,14 @@ void encode(const Texel& texel, std::byte* bytes, int format, unsigned channels)
 // are the low bits of what the application gave.
 uint32_t borderWord(float border, int format, bool asIntegers);
 
-// Sums of fractions are kept as multiples of 1 / steps; 0: of nothing. Elements are whole steps, those of signed bytes
-// not.
+// Fractions are summed in multiples of 1 / summed and their sums kept in multiples of 1 / kept; 0: of nothing. They
+// differ for signed bytes only.
 struct Steps {
-  float count;
-  bool whole;
+  float summed, kept;
 };
 Steps stepsOf(int format);
+// Decoded colours are multiples of this; those of a bright colour are larger.
+float stepOfDecoded(float colour);
 bool isHalf(int format);
 
 float floatOfHalf(uint16_t half);

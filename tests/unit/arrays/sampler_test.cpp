@@ -128,12 +128,12 @@ TEST(Sampler, DiagonalGradientsAreShorterThanTheirEllipse) {
 }
 
 TEST(Sampler, SumsKeepTheWidthOfTheirFormat) {
-  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT8).count, 65535);
-  EXPECT_TRUE(stepsOf(CU_AD_FORMAT_UNSIGNED_INT16).whole);
-  EXPECT_EQ(stepsOf(CU_AD_FORMAT_SIGNED_INT8).count, 32767);
-  EXPECT_FALSE(stepsOf(CU_AD_FORMAT_SIGNED_INT8).whole);
-  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT32).count, 0);
-  EXPECT_EQ(stepsOf(CU_AD_FORMAT_FLOAT).count, 0);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT8).kept, 65535);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT16).summed, 65535);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_SIGNED_INT8).kept, 32767);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_SIGNED_INT8).summed, 127);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT32).kept, 0);
+  EXPECT_EQ(stepsOf(CU_AD_FORMAT_FLOAT).kept, 0);
   EXPECT_EQ(roundedToHalf(14131.859f), 14128);
   // Two words, of which a quarter of the second counts: a whole number of steps.
   const uint16_t words[] = {17226, 17229};
@@ -151,6 +151,42 @@ TEST(Sampler, SumsKeepTheWidthOfTheirFormat) {
   SamplePoint point;
   point.position[0] = 0.75f;
   EXPECT_EQ(std::bit_cast<float>(sample(view, view.sampler, point).words[0]), 17227.0f / 65535);
+}
+
+struct Sum {
+  CUarray_format format;
+  unsigned flags;
+  int64_t first, second;
+  int share;
+  uint32_t bits;
+};
+constexpr Sum kSums[] = {
+#include "sums_h200.inc"
+};
+
+TEST(Sampler, SumsOfTwoElementsAreTheDevices) {
+  for (const Sum& sum : kSums) {
+    TextureView view;
+    view.format = sum.format;
+    view.unit = unitOf(view.format, 1);
+    view.asIntegers = sum.flags & CU_TRSF_READ_AS_INTEGER;
+    view.srgb = sum.flags & CU_TRSF_SRGB;
+    std::byte elements[8];
+    std::memcpy(elements, &sum.first, view.unit.bytes);
+    std::memcpy(elements + view.unit.bytes, &sum.second, view.unit.bytes);
+    Level level;
+    level.extent = {2, 0, 0};
+    level.rowBytes = level.rowPitch = level.slicePitch = 2 * view.unit.bytes;
+    level.rows = level.slices = 1;
+    view.levels = {level};
+    view.base = elements;
+    view.sampler.linear = true;
+    SamplePoint point;
+    point.position[0] = 0.5f + static_cast<float>(sum.share) / 256;
+    EXPECT_EQ(sample(view, view.sampler, point).words[0], sum.bits)
+        << "format " << sum.format << " flags " << sum.flags << ": " << sum.first << " and " << sum.second << " by "
+        << sum.share;
+  }
 }
 
 TEST(Sampler, CoordinatesThatAreNoNumbersStayInside) {
