@@ -104,6 +104,15 @@ void callFailed(const char* call, CUresult result, const char* resultName) {
   if (subscribers.load(std::memory_order_relaxed)) deliver();
 }
 
+std::string lastReason() {
+  SpinGuard guard(lock);
+  for (uint32_t back = 1; back <= std::min(next, kKept); ++back) {
+    const Entry& entry = entries[(next - back) % kKept];
+    if (pthread_equal(entry.thread, pthread_self())) return entry.text;
+  }
+  return "";
+}
+
 uint32_t position() {
   SpinGuard guard(lock);
   return next;

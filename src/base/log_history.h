@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace vg::log {
 
@@ -18,6 +19,9 @@ enum class Severity : uint8_t { Error = CU_LOG_LEVEL_ERROR, Warning = CU_LOG_LEV
 void remember(Severity severity, const char* format, va_list arguments);
 // Appends "Returning 1 (CUDA_ERROR_INVALID_VALUE) from <call>" and calls whoever asked with everything new.
 [[gnu::cold]] void callFailed(const char* call, CUresult result, const char* resultName);
+
+// Why something failed on this thread, in words: its newest entry that is still kept; "" when there is none.
+std::string lastReason();
 
 // The number of entries so far, which names the next one.
 uint32_t position();

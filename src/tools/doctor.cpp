@@ -68,8 +68,9 @@ void checkDevices(Report& report, const Driver& driver) {
   if (started == CUDA_SUCCESS) driver.deviceCount(&count);
   if (started == CUDA_SUCCESS && count > 0) {
     report.ok("cuInit finds %d device%s", count, count == 1 ? "" : "s");
-    const int real = driver.realGpus();
-    return real ? report.ok("%d of all devices are real GPUs: programs run native code", real)
+    const size_t real = driver.realGpus().size();
+    return real ? report.ok("%zu real GPU%s among all devices: programs run native code there", real,
+                            real == 1 ? "" : "s")
                 : report.ok("all devices are emulated: programs need PTX");
   }
   report.problem("cuInit answers %s and finds %d devices", driver.describe(started).c_str(), count);
@@ -98,20 +99,21 @@ void checkCompiler(Report& report, const Installation& installation) {
   report.advice("build it together with the library");
 }
 
-void checkInstallation(Report& report, const Installation& installation) {
+// Returns the compute capability of the first real GPU, or 0 where there is none.
+int checkInstallation(Report& report, const Installation& installation) {
   report.heading("Installation");
   if (installation.libraryFolder.empty()) {
     report.problem("libcuda.so.1 is in none of the folders that belong to this command");
     for (const std::string& folder : installation.searched) report.advice("looked in %s", folder.c_str());
     report.advice("build it, or name its folder with --library-dir");
-    return;
+    return 0;
   }
   std::string reason;
   const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
   if (!driver) {
     report.problem("%s cannot be opened: %s", installation.library().c_str(), reason.c_str());
     report.advice("it must be built for this system (x86-64, glibc); build it here");
-    return;
+    return 0;
   }
   if (const api::PrivateTable* table = driver->privateTable()) {
     report.ok("%s, Verdigris %s", installation.library().c_str(), table->version);
@@ -127,6 +129,8 @@ void checkInstallation(Report& report, const Installation& installation) {
     report.ok("page-locked host memory is kept by %s", how);
   }
   checkCompiler(report, installation);
+  const std::vector<int> real = driver->realGpus();
+  return real.empty() ? 0 : real.front();
 }
 
 // The folder itself may be made later: its nearest ancestor that exists must be writable.
@@ -150,8 +154,8 @@ void checkEnvironment(Report& report) {
     report.advice("set CUDA_CACHE_PATH to a folder that can be written");
   }
   if (truthy(settings().disablePtxJit)) {
-    report.problem("CUDA_DISABLE_PTX_JIT is set: no kernel can be loaded");
-    report.advice("unset it: this library runs kernels from their PTX alone");
+    report.problem("CUDA_DISABLE_PTX_JIT is set: no kernel can be loaded from PTX");
+    report.advice("unset it: emulated devices run kernels from their PTX alone");
   }
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -172,13 +176,35 @@ std::string listTargets(const std::map<std::string, unsigned>& targets) {
   return text;
 }
 
-void checkGpuCode(Report& report, const Program& file) {
+// Whether native code for "sm_86" or "sm_90a" runs on a device of this capability.
+bool runsOn(const std::string& target, int capability) {
+  int number = 0;
+  char suffix = 0;
+  if (std::sscanf(target.c_str(), "sm_%d%c", &number, &suffix) < 1) return false;
+  return suffix ? number == capability : number / 10 == capability / 10 && number <= capability;
+}
+
+// For a real GPU that runs native code.
+void checkNativeCode(Report& report, const Program& file, int capability) {
+  for (const auto& [target, count] : file.native)
+    if (runsOn(target, capability)) return report.ok("%s: native code for %s", file.path.c_str(), target.c_str());
+  if (!file.ptx.empty())
+    return report.ok("%s: PTX for %s, which a compiler of this machine turns into sm_%d, once", file.path.c_str(),
+                     listTargets(file.ptx).c_str(), capability);
+  report.problem("%s: native code for %s, none for sm_%d, and no PTX", file.path.c_str(),
+                 listTargets(file.native).c_str(), capability);
+  report.advice("build it for the device: nvcc -arch=sm_%d", capability);
+}
+
+// `capability`: of the real GPU, or 0 where devices are emulated.
+void checkGpuCode(Report& report, const Program& file, int capability) {
   if (file.damagedFatBinary) {
     report.problem("%s: its GPU code is damaged", file.path.c_str());
     report.advice("build or install the file again");
     return;
   }
   if (file.ptx.empty() && file.native.empty()) return;
+  if (capability) return checkNativeCode(report, file, capability);
   if (file.ptx.empty()) {
     report.problem("%s: native GPU code only (%s), no PTX to compile", file.path.c_str(),
                    listTargets(file.native).c_str());
@@ -233,7 +259,7 @@ void checkResolution(Report& report, const Program& program, const std::vector<P
   }
 }
 
-void checkProgram(Report& report, const std::string& name, const Installation& installation) {
+void checkProgram(Report& report, const std::string& name, const Installation& installation, int capability) {
   report.heading("Program");
   const std::string path = findInPath(name);
   const Program program = inspect(path);
@@ -274,8 +300,8 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
   }
   const std::vector<Program> libraries = dependencies(program);
   checkResolution(report, program, libraries, installation);
-  checkGpuCode(report, program);
-  for (const Program& library : libraries) checkGpuCode(report, library);
+  checkGpuCode(report, program, capability);
+  for (const Program& library : libraries) checkGpuCode(report, library, capability);
 }
 
 }  // namespace
@@ -283,9 +309,9 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
 int doctor(const DoctorOptions& options) {
   Report report;
   const Installation installation = findInstallation(options.libraryFolder);
-  checkInstallation(report, installation);
+  const int capability = checkInstallation(report, installation);
   checkEnvironment(report);
-  if (!options.program.empty()) checkProgram(report, options.program, installation);
+  if (!options.program.empty()) checkProgram(report, options.program, installation, capability);
   const int problems = report.problems();
   std::printf(problems ? "%d problem%s found\n" : "Nothing stands in the way.\n", problems, problems == 1 ? "" : "s");
   return problems ? 1 : 0;

@@ -46,12 +46,13 @@ const api::PrivateTable* Driver::privateTable() const {
   return found->size >= sizeof(api::PrivateTable) ? found : nullptr;
 }
 
-int Driver::realGpus() const {
+std::vector<int> Driver::realGpus() const {
   const api::PrivateTable* const table = privateTable();
-  int found = 0;
+  std::vector<int> capabilities;
   api::DeviceReport report{};
-  for (unsigned i = 0; table && table->device(i, &report, sizeof report); ++i) found += report.nativeCode;
-  return found;
+  for (unsigned i = 0; table && table->device(i, &report, sizeof report); ++i)
+    if (report.nativeCode) capabilities.push_back(report.computeCapability);
+  return capabilities;
 }
 
 }  // namespace vg::tools

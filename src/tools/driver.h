@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/private_table.h"
 
@@ -19,8 +20,9 @@ class Driver {
   std::string describe(CUresult result) const;
   // Of Verdigris alone; null for other drivers.
   const api::PrivateTable* privateTable() const;
-  // How many of the devices that VERDIGRIS_DEVICES offers, visible or not, run native code.
-  int realGpus() const;
+  // Compute capabilities, 90 for 9.0, of those devices that VERDIGRIS_DEVICES offers, visible or not, that run native
+  // code.
+  std::vector<int> realGpus() const;
 
   CUresult (*init)(unsigned) = nullptr;
   CUresult (*version)(int*) = nullptr;

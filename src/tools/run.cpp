@@ -100,7 +100,7 @@ bool findsRealGpus(const Installation& installation) {
     setenv("VERDIGRIS_LOG", "off", 1);  // the program will hear the same
     std::string reason;
     const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
-    _exit(driver && driver->realGpus());
+    _exit(driver && !driver->realGpus().empty());
   }
   int status = 0;
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;

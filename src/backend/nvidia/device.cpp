@@ -11,6 +11,7 @@
 #include "backend/nvidia/queue.h"
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
+#include "base/log_history.h"
 #include "base/os.h"
 #include "copy/copy.h"
 #include "cubin/device_functions.h"
@@ -56,7 +57,7 @@ Device* GpuDevice::open(int ordinal, copy::Parallel* threads) {
   Result<Device*> device = openDevice(ordinal, threads);
   if (device.ok()) return *device;
   const bool behindTheLast = ordinal > 0 && device.error() == CUDA_ERROR_NO_DEVICE;
-  if (!behindTheLast) VG_LOG(Warn, "GPU %d cannot be used; VERDIGRIS_LOG=info says why", ordinal);
+  if (!behindTheLast) VG_LOG(Warn, "GPU %d cannot be used: %s", ordinal, log::lastReason().c_str());
   return nullptr;
 }
 

@@ -1,0 +1,24 @@
+#include "base/log_history.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/result.h"
+
+namespace vg {
+namespace {
+
+TEST(LogHistory, KnowsWhySomethingFailedOnThisThread) {
+  EXPECT_EQ(fail(CUDA_ERROR_INVALID_VALUE, "the pitch is %d", 3), CUDA_ERROR_INVALID_VALUE);
+  std::thread([] {
+    EXPECT_EQ(log::lastReason(), "") << "nothing failed here";
+    (void)fail(CUDA_ERROR_OUT_OF_MEMORY, "elsewhere");
+  }).join();
+  EXPECT_EQ(log::lastReason(), "the pitch is 3");
+  (void)unsupported("a device of %s", "wood");
+  EXPECT_EQ(log::lastReason(), "a device of wood");
+}
+
+}  // namespace
+}  // namespace vg
