@@ -58,11 +58,12 @@ struct Vector {
 Vector operator+(Vector a, Vector b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 Vector operator-(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 
-// A part of a shorter side, in 32nds of it.
-float share32(float side, int parts, int rounding) {
-  if (isTiny(side)) return 0;
-  const Leading leading(side);
-  return std::ldexp(static_cast<float>((parts * leading.bits + rounding) >> 5), leading.exponent);
+// 11/32 of the middle side and 1/4 of the shortest, which has only bits that the middle one has.
+float partOfShorter(float middle, float shortest) {
+  if (isTiny(middle)) return 0;
+  const Leading leading(middle);
+  const auto aligned = static_cast<int>(std::ldexp(shortened(shortest), -leading.exponent));
+  return std::ldexp(static_cast<float>(11 * leading.bits + 8 * aligned + 4), leading.exponent - 5);
 }
 
 // The longest side, 11/32 of the next and 1/4 of the shortest.
@@ -70,7 +71,7 @@ float lengthOf(Vector v) {
   float sides[3] = {std::fabs(v.x), std::fabs(v.y), std::fabs(v.z)};
   std::sort(sides, sides + 3);
   if (isTiny(sides[2])) return 0;
-  const float more = share32(sides[1], 11, 4) + share32(sides[0], 8, 16);
+  const float more = partOfShorter(sides[1], sides[0]);
   const int exponent = Leading(sides[2]).exponent;
   return shortened(sides[2]) + std::ldexp(std::floor(std::ldexp(more, -exponent)), exponent);
 }
@@ -98,6 +99,16 @@ Vector onFace(unsigned face, const float (&d)[3]) {
   return {(across + 1) / 2, (down + 1) / 2};
 }
 
+// Of boxes the change along an axis is that of coordinates: none where they are no number, none that ends where they
+// are infinite.
+float changeInBox(const TextureView& view, const SamplerState& sampler, unsigned axis, float position, float change) {
+  const Extent& extent = view.levels[0].extent;
+  const size_t sizes[3] = {extent.width, extent.height, extent.depth};
+  const float at = sampler.normalized ? position * static_cast<float>(sizes[axis]) : position;
+  if (at != at) return 0;
+  return std::isinf(at) ? kLongest : change;
+}
+
 Vector changeOf(const TextureView& view, const SamplerState& sampler, const float (&position)[3],
                 const float (&change)[3]) {
   Vector v;
@@ -105,8 +116,11 @@ Vector changeOf(const TextureView& view, const SamplerState& sampler, const floa
     const unsigned face = faceOf(position).face;
     const float next[3] = {position[0] + change[0], position[1] + change[1], position[2] + change[2]};
     v = onFace(face, next) - onFace(face, position);
+  } else if (view.kind == Kind::Box) {
+    const auto along = [&](unsigned axis) { return changeInBox(view, sampler, axis, position[axis], change[axis]); };
+    v = {along(0), along(1), along(2)};
   } else {
-    v = {change[0], axesOf(view.kind) > 1 ? change[1] : 0, axesOf(view.kind) > 2 ? change[2] : 0};
+    v = {change[0], axesOf(view.kind) > 1 ? change[1] : 0, 0};
   }
   v = {finite(v.x), finite(v.y), finite(v.z)};
   if (!sampler.normalized && !isCube(view.kind)) return v;

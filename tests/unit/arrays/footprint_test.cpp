@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -72,6 +73,46 @@ TEST(Footprint, LevelsAreTheDevices) {
     EXPECT_NEAR(ours, row.level, row.samples == 1 ? 2 : 8) << row.samples << " samples";
   }
   for (const auto& [samples, count] : differing) EXPECT_LE(count, 6) << "of 100 with " << samples << " samples";
+}
+
+struct BoxRow {
+  float dx[3], dy[3];
+  int level;
+};
+constexpr BoxRow kBoxes[] = {
+#include "boxes_h200.inc"
+};
+
+TextureView boxOf(size_t edge, unsigned levels) {
+  TextureView view = planeOf(edge, levels);
+  view.kind = Kind::Box;
+  for (Level& level : view.levels) level.extent.depth = level.extent.width;
+  return view;
+}
+
+TEST(Footprint, LevelsOfBoxesAreTheDevices) {
+  const TextureView view = boxOf(128, 8);
+  const float at[3] = {0.5f, 0.5f, 0.5f};
+  int differing = 0;
+  for (const BoxRow& row : kBoxes) {
+    const int level = static_cast<int>(footprintOf(view, allowing(view.sampler, 1), at, row.dx, row.dy).level * 256);
+    const int ours = std::clamp(level, 0, 7 * 256);
+    differing += ours != row.level;
+    EXPECT_NEAR(ours, row.level, 2);
+  }
+  EXPECT_LE(differing, static_cast<int>(std::size(kBoxes)) / 33);
+}
+
+// Where a coordinate is infinite, the change along its axis is; where it is no number, there is none.
+TEST(Footprint, BoxesHaveChangesOfTheirCoordinates) {
+  const TextureView view = boxOf(128, 8);
+  const float dx[3] = {4.0f / 128, 0, 0}, dy[3] = {0, 2.0f / 128, 0};
+  const auto levelAt = [&](float x) { return footprintOf(view, view.sampler, {x, 0.5f, 0.5f}, dx, dy).level; };
+  EXPECT_EQ(levelAt(0.5f), 2);
+  EXPECT_EQ(levelAt(1e6f), 2);
+  EXPECT_GT(levelAt(3e38f), 7);
+  EXPECT_GT(levelAt(-std::numeric_limits<float>::infinity()), 7);
+  EXPECT_EQ(levelAt(std::numeric_limits<float>::quiet_NaN()), 1);
 }
 
 struct LineRow {
