@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "backend/cpu/device.h"
 #include "backend/cpu/kernel_faults.h"
 #include "backend/registry.h"
 #include "gpu/fake_gpu.h"
@@ -33,12 +34,16 @@ backend::Device* createGpu(int ordinal) {
   return new GpuDevice(std::move(gpu), fake().addresses(), traits);
 }
 
+backend::Device* createCpu(int ordinal) {
+  return new backend::cpu::CpuDevice(ordinal, backend::cpu::Workers::shared());
+}
+
 }  // namespace
 
 FakeDriver& fakeDriver() { return fake().driver; }
 
 void ApiTest::SetUp() {
-  setenv("VERDIGRIS_DEVICES", "auto", 1);
+  setenv("VERDIGRIS_DEVICES", "gpu:all,cpu:1", 1);
   OK(cuInit(0));
   OK(cuDevicePrimaryCtxRetain(&otherContext, 1));
   OK(cuDevicePrimaryCtxRetain(&context, 0));
@@ -49,6 +54,6 @@ void ApiTest::SetUp() {
 
 namespace vg::backend {
 
-const Kind kKinds[] = {{"gpu", testing::createGpu}, {nullptr, nullptr}};
+const Kind kKinds[] = {{"gpu", testing::createGpu}, {"cpu", testing::createCpu}, {nullptr, nullptr}};
 
 }  // namespace vg::backend

@@ -1,4 +1,5 @@
-// Two GPUs on a fake kernel driver as the devices of this process: the driver API finds them as it finds real ones.
+// Two GPUs on a fake kernel driver and an emulated device as the devices of this process: the driver API finds them as
+// it finds real ones.
 #pragma once
 
 #include <cuda.h>
@@ -10,6 +11,8 @@ namespace vg::testing {
 
 // Made with the devices, by the first cuInit.
 FakeDriver& fakeDriver();
+
+constexpr CUdevice kEmulatedDevice = 2;
 
 // A test with the primary context of the first GPU.
 struct ApiTest : ::testing::Test {
