@@ -5,12 +5,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace vg::backend {
 
+struct WarpScene {
+  uint32_t number;      // of the block
+  uint32_t validLanes;  // that it has
+  uint32_t lanes;       // of those, the ones that stand at `line`, or that it may have been
+  uint32_t line;        // of the PTX; 0: not known
+};
+
 struct FaultScene {
-  CUresult error;
+  CUresult error;  // CUDA_ERROR_LAUNCH_TIMEOUT: nothing faulted, the kernel was stopped
   bool stackOverflow;
+  bool goesOn;  // checked mode lets the kernel run to its end
   const char* kernel;
   uint64_t grid;  // its number
   const uint32_t* gridSize;
@@ -22,10 +31,7 @@ struct FaultScene {
   const std::byte* shared;  // memory of the block, at the address that kernels know it by
   size_t sharedBytes;
   uint32_t multiprocessor;
-  uint32_t warp;        // of the block
-  uint32_t validLanes;  // of the warp
-  uint32_t lanes;       // of those, the ones that it may have been
-  uint32_t line;        // of the PTX; 0: not known
+  std::vector<WarpScene> warps;  // of the block, whose places are known: first the one that faulted
 };
 
 }  // namespace vg::backend

@@ -77,18 +77,19 @@ bool BlockChecks::allows(const ptx::Access& access, Own own) {
 
 bool BlockChecks::aligned(const ptx::Access& access) {
   if (!(access.address & (access.alignment - 1))) return true;
-  markFaulted(grid_, CUDA_ERROR_MISALIGNED_ADDRESS);
+  markFaulted(*block_, CUDA_ERROR_MISALIGNED_ADDRESS);
   if (!isNewAt(Tool::Memory, kMisaligned, access.instruction)) return false;
   return refuse(access, "is not aligned to " + std::to_string(access.alignment) + " bytes", {});
 }
 
 bool BlockChecks::beyondLocal(const ptx::Access& access) {
-  if (!isNewAt(Tool::Memory, kBeyondLocal, access.instruction)) return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  if (!isNewAt(Tool::Memory, kBeyondLocal, access.instruction)) return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
   return refuse(access, "is outside of the local memory of the thread", {});
 }
 
 bool BlockChecks::beyondShared(const ptx::Access& access) {
-  if (!isNewAt(Tool::Memory, kBeyondShared, access.instruction)) return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  if (!isNewAt(Tool::Memory, kBeyondShared, access.instruction))
+    return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
   return refuse(access, "is outside of the shared memory of the block",
                 {"the block has " + std::to_string(block_->sharedLimit) + " bytes of it, " +
                  std::to_string(block_->launch->dynamicShared) + " of them dynamic"});
@@ -102,7 +103,7 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);
   const auto fault = [&](unsigned kind, const char* why) {
     if (!isNewAt(Tool::Memory, kind, access.instruction, nullptr, answer.id))
-      return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+      return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
     return refuse(access, why, allocations::whereabouts(access.address, access.bytes));
   };
   switch (answer.verdict) {
@@ -123,7 +124,7 @@ bool BlockChecks::refuse(const ptx::Access& access, const std::string& why, cons
   std::vector<std::string> details{where(access.instruction), byWhom(linear(access.warp, access.lane))};
   details.insert(details.end(), around.begin(), around.end());
   describeLast(words::access(access) + " " + why, details);
-  return markFaulted(grid_, CUDA_ERROR_ILLEGAL_ADDRESS);
+  return markFaulted(*block_, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 // Contents ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -63,6 +64,7 @@ void written(const void* address, size_t bytes) { initialised::written(addressOf
 constexpr copy::Watcher kCopyWatcher{copied, filled, written};
 
 struct Faulted {
+  std::atomic<FirstFault> told{nullptr};
   std::mutex mutex;  // guards grids
   std::map<uint64_t, CUresult> grids;
 };
@@ -98,11 +100,18 @@ void start(const alloc::MemoryTable& table) {
   on_exit(atExit, nullptr);
 }
 
-ptx::Observer* observer() { return any() ? &theObserver() : nullptr; }
+ptx::Observer* observer(FirstFault told) {
+  if (!any()) return nullptr;
+  faulted().told.store(told, std::memory_order_relaxed);
+  return &theObserver();
+}
 
-bool markFaulted(uint64_t grid, CUresult error) {
-  const std::lock_guard lock(faulted().mutex);
-  faulted().grids.emplace(grid, error);
+bool markFaulted(const ptx::BlockState& block, CUresult error) {
+  {
+    const std::lock_guard lock(faulted().mutex);
+    if (!faulted().grids.emplace(block.launch->gridId, error).second) return false;
+  }
+  if (const FirstFault told = faulted().told.load(std::memory_order_relaxed)) told(block, error);
   return false;
 }
 

@@ -20,8 +20,11 @@ namespace vg::check {
 // Call once, before anything is allocated.
 void start(const alloc::MemoryTable& table);
 
+// Hears of the first access of a grid that a device would have stopped it for, from the thread that means to make it:
+// `block` says which warp, lane and line.
+using FirstFault = void (*)(const ptx::BlockState& block, CUresult error);
 // Who looks on while kernels run; null when no tool is on.
-ptx::Observer* observer();
+ptx::Observer* observer(FirstFault told);
 
 // The error that a device would have stopped this grid with; CUDA_SUCCESS when there is none. Forgets the answer.
 CUresult takeFaulted(uint64_t grid);

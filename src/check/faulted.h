@@ -3,11 +3,12 @@
 
 #include <cuda.h>
 
-#include <cstdint>
+#include "ptx/kernel_abi.h"
 
 namespace vg::check {
 
-// The first error of a grid stays. Always false, as the answer to whether the access may happen.
-bool markFaulted(uint64_t grid, CUresult error);
+// The first error of a grid stays, and is told to whoever wants to know (check.h). Always false, as the answer to
+// whether the access may happen.
+bool markFaulted(const ptx::BlockState& block, CUresult error);
 
 }  // namespace vg::check

@@ -183,7 +183,7 @@ void Context::report(CUresult error, const char* reason) noexcept {
   contexts.forEach([&](Context& context) {
     if (context.word_.load(std::memory_order_seq_cst)) ContextLife::failWith(context, error);
   });
-  dump::sayIfNone(*this);
+  dump::afterFailure(*this);
 }
 
 void Context::witness(const backend::FaultScene& scene) noexcept {

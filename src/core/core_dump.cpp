@@ -22,6 +22,7 @@ constexpr char kDefaultName[] = "core_%t_%h_%p.nvcudmp";
 
 constinit std::mutex mutex;  // guards what follows
 constinit bool dumped = false;
+constinit bool endDue = false;  // when the kernel that was dumped has ended
 
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
   char text[1280];
@@ -48,6 +49,9 @@ void write(Context& context, const backend::FaultScene* scene, const DumpAttribu
   } catch (const std::bad_alloc&) {
     say("the host has no memory for it");
   }
+}
+
+void endUnlessSkipped(Context& context, const DumpAttributes::Values& wishes) noexcept {
   if (wishes.flags & CU_COREDUMP_SKIP_ABORT) return;
   context.device().backend().flushOutput();
   say("the process ends now, as CU_COREDUMP_SKIP_ABORT is not set");
@@ -61,18 +65,26 @@ void writeFor(Context& context, const backend::FaultScene& scene) noexcept {
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
   if (!wishes.armed || !wishes.onException) return;
   const std::lock_guard lock(mutex);
-  if (!std::exchange(dumped, true)) write(context, &scene, wishes);
+  if (std::exchange(dumped, true)) return;
+  write(context, &scene, wishes);
+  if (scene.goesOn)
+    endDue = true;
+  else
+    endUnlessSkipped(context, wishes);
 }
 
-void sayIfNone(const Context& context) noexcept {
+void afterFailure(Context& context) noexcept {
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
   const std::lock_guard lock(mutex);
+  if (endDue) endUnlessSkipped(context, wishes);
   if (wishes.armed && wishes.onException && !dumped) say("there is none: only kernels of emulated devices leave one");
 }
 
 void writeOnRequest(Context& context) noexcept {
   const std::lock_guard lock(mutex);
-  write(context, nullptr, context.dumpAttributes().values());
+  const DumpAttributes::Values wishes = context.dumpAttributes().values();
+  write(context, nullptr, wishes);
+  endUnlessSkipped(context, wishes);
 }
 
 }  // namespace vg::core::dump

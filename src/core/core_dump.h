@@ -1,9 +1,9 @@
 // Core dumps of devices: what a kernel's fault leaves behind for a debugger, in contexts that began with dumps enabled
 // (core/core_dump_attributes.h).
 //
-// A dump tells of the device, the grid with its parameters, the faulting warp with its threads and exception, the
-// block's shared memory, and the memory of the device. Registers, other warps and call stacks are not in it, and places
-// in the code are lines of the PTX (core/dump_image.h).
+// A dump tells of the device, the grid with its parameters, the faulting warp with its threads and exception, warps of
+// its block that wait, the block's shared memory, and the memory of the device. Registers, other blocks and call stacks
+// are not in it, and places in the code are lines of the PTX (core/dump_image.h).
 #pragma once
 
 #include "backend/fault_scene.h"
@@ -15,10 +15,12 @@ class Context;
 namespace dump {
 
 // Writes one when the context wants it, the first of the process only, and then ends the process by SIGABRT unless the
-// attributes say otherwise. On the thread that ran the kernel, before anybody learns of the fault.
+// attributes say otherwise; of a kernel that goes on, only when it has ended. On the thread that ran the kernel, before
+// anybody learns of the fault.
 void writeFor(Context& context, const backend::FaultScene& scene) noexcept;
-// A context has failed: says so when it wants dumps and there is none, because no kernel of an emulated device faulted.
-void sayIfNone(const Context& context) noexcept;
+// A context has failed: ends the process if that is due. Says so when it wants dumps and there is none, because no
+// kernel of an emulated device faulted.
+void afterFailure(Context& context) noexcept;
 // Writes one of a context, as somebody asked for it; ends the process in the same way.
 void writeOnRequest(Context& context) noexcept;
 

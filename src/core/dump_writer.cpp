@@ -173,7 +173,9 @@ class Writer {
 class FaultWriter final : public Writer {
  public:
   FaultWriter(Context& context, const backend::FaultScene& scene, unsigned flags)
-      : Writer(context, flags), scene_(scene), exception_(exceptionOf(scene)) {}
+      : Writer(context, flags), scene_(scene), exception_(exceptionOf(scene)) {
+    for (const backend::WarpScene& warp : scene.warps) lastLine_ = std::max(lastLine_, warp.line);
+  }
 
   void writeFault() {
     writeModule();
@@ -182,16 +184,18 @@ class FaultWriter final : public Writer {
   }
 
  private:
-  uint64_t place() const { return kCodeStart + scene_.line * kInstructionBytes; }
+  static uint64_t placeOf(uint32_t line) { return kCodeStart + line * kInstructionBytes; }
   bool clustered() const { return scene_.clusterSize[0] * scene_.clusterSize[1] * scene_.clusterSize[2] > 1; }
   // Whether an instruction is to blame; asserts and traps stand where their threads do.
-  bool placeKnown() const { return scene_.line && exception_ != kNoException && exception_ != kAssert; }
+  bool isToBlame(size_t warp) const {
+    return warp == 0 && scene_.warps[0].line && exception_ != kNoException && exception_ != kAssert;
+  }
 
   void writeModule() {
     const uint32_t contexts = writeContext(scene_.sharedBytes ? reinterpret_cast<uintptr_t>(scene_.shared) : kNowhere);
     const uint32_t modules =
         file_.addTable<ModuleRow>({".cudbg.modtbl.dev0.ctx0", Type::Modules, contexts}, {{kModule}});
-    const std::vector<unsigned char> image = imageOf(scene_.kernel, scene_.line + 1, capability());
+    const std::vector<unsigned char> image = imageOf(scene_.kernel, lastLine_ + 1, capability());
     if (!(flags_ & CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES))
       file_.add({".cudbg.elfimg.dev0.ctx0", Type::Image, modules}, image.data(), image.size());
     file_.add({".cudbg.relfimg.dev0.ctx0", Type::RelocatedImage, modules}, image.data(), image.size());
@@ -220,8 +224,8 @@ class FaultWriter final : public Writer {
     std::vector<MultiprocessorRow> rows = processors();
     const auto here = static_cast<uint32_t>(scene_.multiprocessor % rows.size());
     rows[here].exception = exception_;
-    rows[here].placeKnown = placeKnown();
-    rows[here].place = placeKnown() ? place() : 0;
+    rows[here].placeKnown = !scene_.warps.empty() && isToBlame(0);
+    rows[here].place = rows[here].placeKnown ? placeOf(scene_.warps[0].line) : 0;
     const uint32_t table =
         file_.addTable<MultiprocessorRow>({".cudbg.smtbl.dev0", Type::Multiprocessors, devices_}, rows);
 
@@ -237,46 +241,54 @@ class FaultWriter final : public Writer {
     if (scene_.sharedBytes && !(flags_ & CU_COREDUMP_SKIP_SHARED_MEMORY))
       file_.addMemory({".cudbg.shared" + suffix + ".cta0", Type::SharedMemory, blocks}, scene_.shared,
                       scene_.sharedBytes);
-    writeWarp(suffix + ".cta0", blocks);
+    writeWarps(suffix + ".cta0", blocks);
   }
 
-  void writeWarp(const std::string& suffix, uint32_t blocks) {
-    WarpRow warp{};
-    warp.place = placeKnown() ? place() : 0;
-    warp.placeKnown = placeKnown();
-    warp.stopped = exception_ == kNoException;
-    warp.number = scene_.warp;
-    warp.validLanes = scene_.validLanes;
-    warp.activeLanes = warp.convergedLanes = scene_.lanes;
-    warp.registers = kRegisters;
-    warp.sharedBytes = static_cast<uint32_t>(scene_.sharedBytes);
-    const uint32_t warps = file_.addTable<WarpRow>({".cudbg.wptbl" + suffix, Type::Warps, blocks}, {warp});
+  void writeWarps(const std::string& suffix, uint32_t blocks) {
+    std::vector<WarpRow> rows;
+    for (size_t i = 0; i < scene_.warps.size(); ++i) {
+      const backend::WarpScene& warp = scene_.warps[i];
+      WarpRow& row = rows.emplace_back();
+      row.place = isToBlame(i) ? placeOf(warp.line) : 0;
+      row.placeKnown = isToBlame(i);
+      row.stopped = i > 0 || exception_ == kNoException;
+      row.number = warp.number;
+      row.validLanes = warp.validLanes;
+      row.activeLanes = row.convergedLanes = warp.lanes;
+      row.registers = kRegisters;
+      row.sharedBytes = static_cast<uint32_t>(scene_.sharedBytes);
+    }
+    const uint32_t warps = file_.addTable<WarpRow>({".cudbg.wptbl" + suffix, Type::Warps, blocks}, rows);
+    for (uint32_t i = 0; i < rows.size(); ++i) writeThreads(suffix + ".wp" + std::to_string(i), warps, i);
+  }
 
+  void writeThreads(const std::string& suffix, uint32_t warps, uint32_t number) {
+    const backend::WarpScene& warp = scene_.warps[number];
     std::vector<ThreadRow> threads;
-    for (uint32_t lane = 0; lane < static_cast<uint32_t>(std::bit_width(scene_.validLanes)); ++lane) {
+    for (uint32_t lane = 0; lane < static_cast<uint32_t>(std::bit_width(warp.validLanes)); ++lane) {
       ThreadRow row{};
-      const uint32_t linear = scene_.warp * kLanes + lane, across = linear / scene_.blockSize[0];
-      row.place = place();
-      row.offset = place() - kCodeStart;
+      const uint32_t linear = warp.number * kLanes + lane, across = linear / scene_.blockSize[0];
+      row.place = placeOf(warp.line);
+      row.offset = row.place - kCodeStart;
       row.lane = lane;
       row.index[0] = linear % scene_.blockSize[0];
       row.index[1] = across % scene_.blockSize[1];
       row.index[2] = across / scene_.blockSize[1];
-      row.exception = scene_.lanes >> lane & 1 ? exception_ : 0;
+      row.exception = number == 0 && (warp.lanes >> lane & 1) ? exception_ : 0;
       threads.push_back(row);
     }
-    const uint32_t lanes = file_.addTable<ThreadRow>({".cudbg.lntbl" + suffix + ".wp0", Type::Threads, warps}, threads);
-    writeRegisters(suffix + ".wp0", warps, lanes, static_cast<uint32_t>(threads.size()));
+    const uint32_t lanes = file_.addTable<ThreadRow>({".cudbg.lntbl" + suffix, Type::Threads, warps, number}, threads);
+    writeRegisters(suffix, warps, number, lanes, static_cast<uint32_t>(threads.size()));
   }
 
   // Nobody knows them, but a debugger reads no dump without them.
-  void writeRegisters(const std::string& suffix, uint32_t warps, uint32_t lanes, uint32_t count) {
+  void writeRegisters(const std::string& suffix, uint32_t warps, uint32_t warp, uint32_t lanes, uint32_t count) {
     const auto zeros = [&](const std::string& name, Type type, uint32_t table, uint32_t row, size_t words) {
       file_.addTable<uint32_t>({name, type, table, row}, std::vector<uint32_t>(words));
     };
-    zeros(".cudbg.uregs" + suffix, Type::UniformRegisters, warps, 0, kUniformRegisters);
-    zeros(".cudbg.upred" + suffix, Type::UniformPredicates, warps, 0, kPredicates);
-    zeros(".cudbg.cbu_bar" + suffix, Type::ConvergenceBarriers, warps, 0, kConvergenceBarriers);
+    zeros(".cudbg.uregs" + suffix, Type::UniformRegisters, warps, warp, kUniformRegisters);
+    zeros(".cudbg.upred" + suffix, Type::UniformPredicates, warps, warp, kPredicates);
+    zeros(".cudbg.cbu_bar" + suffix, Type::ConvergenceBarriers, warps, warp, kConvergenceBarriers);
     for (uint32_t lane = 0; lane < count; ++lane) {
       const std::string own = suffix + ".ln" + std::to_string(lane);
       zeros(".cudbg.regs" + own, Type::Registers, lanes, lane, kRegisters);
@@ -286,6 +298,7 @@ class FaultWriter final : public Writer {
 
   const backend::FaultScene& scene_;
   const uint32_t exception_;
+  uint32_t lastLine_ = 0;
 };
 
 }  // namespace

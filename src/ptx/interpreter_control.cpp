@@ -166,7 +166,7 @@ void Warp::runGroup(uint32_t mask) {
       step = s.destination;
       if (back) {
         moveTo(mask, step);
-        yieldIfPolling();
+        yieldIfPolling(mask);
         if (count > kTurn) {
           unfair_ = true;
           return;
@@ -207,7 +207,7 @@ void Warp::transfer(const Step& s, uint32_t mask, uint32_t step) {
       break;
     case Flow::Branch:
       moveTo(mask, s.destination);
-      if (s.destination <= step) yieldIfPolling();
+      if (s.destination <= step) yieldIfPolling(mask);
       break;
     case Flow::BranchTable:
       eachLane(mask, [&](uint32_t lane) {
@@ -216,7 +216,7 @@ void Warp::transfer(const Step& s, uint32_t mask, uint32_t step) {
         if (which >= table.size()) trap(1u << lane, TrapReason::IllegalInstruction, s);
         lanes[lane].step = table[which];
       });
-      yieldIfPolling();
+      yieldIfPolling(mask);
       break;
     case Flow::Call:
       call(s, mask, step + 1);
@@ -248,13 +248,18 @@ void Warp::transfer(const Step& s, uint32_t mask, uint32_t step) {
   }
 }
 
-void Warp::yieldIfPolling() {
+// The lanes are at the step that they go on with.
+void Warp::yieldIfPolling(uint32_t mask) {
   // Now and then in any loop: a launch that has ended must be able to stop it.
   constexpr uint32_t kTurnsBetween = 1 << 16;
   const bool due = ++turns % kTurnsBetween == 0;
   if (!polled && !due) return;
   polled = false;
-  if (program->traits().polls || due) calls().yield(block, index);
+  if (!program->traits().polls && !due) return;
+  const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+  const std::vector<Step>& steps = frame(lane).code->steps;
+  if (lanes[lane].step < steps.size()) noteWhere(kNoLane, steps[lanes[lane].step].i);
+  calls().yield(block, index);
 }
 
 }  // namespace vg::ptx::interpreter

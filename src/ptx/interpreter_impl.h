@@ -266,7 +266,7 @@ class Warp {
   uint32_t guarded(const Step& s, uint32_t mask) const;
   void execute(const Step& s, uint32_t mask);
   void transfer(const Step& s, uint32_t mask, uint32_t step);
-  void yieldIfPolling();
+  void yieldIfPolling(uint32_t mask);
   void call(const Step& s, uint32_t mask, uint32_t resume);
   void systemCall(const Step& s, SystemCall which, uint32_t mask);
   uint64_t argument(uint32_t lane, const CallSite& site, size_t number) const;

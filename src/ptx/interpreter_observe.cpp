@@ -56,6 +56,7 @@ BlockObserver::Own Warp::ownership(uint32_t lane, uint64_t address, uint64_t byt
 
 std::byte* Warp::observed(uint32_t lane, const Step& s, const Source& base, uint64_t at, uint64_t bytes,
                           uint64_t alignment, Space space) {
+  noteWhere(lane, s.i);
   Access access;
   access.kind = kindOf(s, base);
   access.strong = isStrong(*s.i);

@@ -39,8 +39,26 @@ constexpr char kText[] = R"(.version 7.0
   ret;
 }
 .visible .entry trapped() { trap; ret; }
+.visible .entry endless(.param .u64 out, .param .u64 bad, .param .u32 thread) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [thread];
+  st.global.u32 [%rd1], %r1;
+L:
+  mul.lo.u32 %r1, %r1, 5;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra L;
+  st.global.u32 [%rd1+4], %r1;
+  ret;
+}
+.visible .entry stuck() {
+  bar.sync 1, 256;
+  ret;
+}
 )";
-constexpr uint32_t kStoreLine = 20, kThread = 37, kWord = 0x12345678;
+constexpr uint32_t kStoreLine = 20, kLoopLine = 32, kBarrierLine = 39, kThread = 37, kWord = 0x12345678;
 
 // A folder of its own for each test, the working directory of its processes.
 class CoreDumps : public testing::Test {
@@ -163,6 +181,90 @@ TEST_F(CoreDumps, TheEnvironmentNamesIt) {
   const DumpReader dump(folder + "/" + files()[0]);
   EXPECT_FALSE(dump.findLike(".cudbg.global"));
   EXPECT_TRUE(dump.findLike(".cudbg.gridtbl"));
+}
+
+// Lines of the PTX that the threads of a warp stand at, by its row in the dump.
+std::vector<uint64_t> linesOf(const DumpReader& dump, size_t warp) {
+  std::vector<uint64_t> lines;
+  for (const DumpReader::Section& section : dump.sections())
+    if (section.name.rfind(".cudbg.lntbl", 0) == 0 && section.header.sh_info == warp)
+      for (size_t lane = 0; lane < dump.rows(section); ++lane)
+        lines.push_back(dump.value<uint64_t>(section, 8, lane) / 16);
+  return lines;
+}
+
+class StoppedKernels : public CoreDumps, public testing::WithParamInterface<bool> {
+ protected:
+  void stop(const char* kernel) {
+    const int ended = run({{"VERDIGRIS_KERNELS", GetParam() ? "interpret" : "compile"},
+                           {"VERDIGRIS_LAUNCH_TIMEOUT", "0.3"},
+                           {"CUDA_COREDUMP_FILE", "stopped"}},
+                          [&] {
+                            begin(CU_CTX_COREDUMP_ENABLE);
+                            setFlags(CU_COREDUMP_SKIP_ABORT);
+                            EXPECT_EQ(fault(filled(4096), kernel), CUDA_ERROR_LAUNCH_TIMEOUT);
+                          });
+    EXPECT_EQ(ended, 0);
+  }
+};
+
+TEST_P(StoppedKernels, LeaveOneThatTellsWhereAWarpWas) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer delays signals";
+#endif
+  stop("endless");
+  const DumpReader dump(folder + "/stopped");
+  const DumpReader::Section* const warps = dump.findLike(".cudbg.wptbl");
+  ASSERT_TRUE(warps);
+  ASSERT_EQ(dump.rows(*warps), 1u);
+  EXPECT_EQ(dump.value<uint32_t>(*warps, 24), 0u);  // no instruction is to blame
+  const std::vector<uint64_t> lines = linesOf(dump, 0);
+  ASSERT_EQ(lines.size(), 32u);
+  // Of compiled code, the last one before it that may fault.
+  for (const uint64_t line : lines) {
+    EXPECT_GE(line, GetParam() ? kLoopLine : kLoopLine - 2);
+    EXPECT_LT(line, kLoopLine + 3);
+  }
+  const DumpReader::Section* const threads = dump.findLike(".cudbg.lntbl");
+  for (size_t lane = 0; lane < 32; ++lane) EXPECT_EQ(dump.value<uint32_t>(*threads, 32, lane), 0u);
+}
+
+TEST_P(StoppedKernels, LeaveOneThatTellsOfTheWarpsAtABarrier) {
+  stop("stuck");
+  const DumpReader dump(folder + "/stopped");
+  const DumpReader::Section* const warps = dump.findLike(".cudbg.wptbl");
+  ASSERT_TRUE(warps);
+  ASSERT_EQ(dump.rows(*warps), 3u);
+  for (uint32_t warp = 0; warp < 3; ++warp) {
+    EXPECT_EQ(dump.value<uint32_t>(*warps, 8, warp), warp);
+    EXPECT_EQ(linesOf(dump, warp), std::vector<uint64_t>(32, kBarrierLine));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, StoppedKernels, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Interpreted" : "Compiled"; });
+
+// The access does not happen and the kernel runs to its end; only then the process may end.
+TEST_F(CoreDumps, CheckedModeWritesOneOfItsFirstFault) {
+  for (const bool abort : {false, true}) {
+    const int ended =
+        run({{"VERDIGRIS_CHECK", "memory"}, {"VERDIGRIS_LOG_FILE", "log"}, {"CUDA_COREDUMP_FILE", "checked"}}, [&] {
+          begin(CU_CTX_COREDUMP_ENABLE);
+          if (!abort) setFlags(CU_COREDUMP_SKIP_ABORT);
+          EXPECT_EQ(fault(filled(4096)), CUDA_ERROR_ILLEGAL_ADDRESS);
+        });
+    EXPECT_EQ(ended, abort ? -SIGABRT : 0);
+    const DumpReader dump(folder + "/checked");
+    const DumpReader::Section* const warps = dump.findLike(".cudbg.wptbl");
+    ASSERT_TRUE(warps);
+    const uint32_t warp = dump.value<uint32_t>(*warps, 8);
+    EXPECT_EQ(warp, kThread / 32);
+    EXPECT_EQ(linesOf(dump, 0)[kThread % 32], kStoreLine);
+    const DumpReader::Section* const threads = dump.findLike(".cudbg.lntbl");
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      EXPECT_EQ(dump.value<uint32_t>(*threads, 32, lane), lane == kThread % 32 ? 14u : 0u) << lane;
+    unlink((folder + "/checked").c_str());
+  }
 }
 
 TEST_F(CoreDumps, WhatCannotBeWrittenIsLeft) {

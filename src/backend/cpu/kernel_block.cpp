@@ -279,15 +279,17 @@ void ResidentBlock::clusterPassed() {
   thread_.noteProgress();
 }
 
+uint32_t ResidentBlock::waitLine(uint32_t warp) const {
+  const Wait& wait = waits_[warp];
+  return CodePages::contains(wait.codeAddress)
+             ? launch_->code->lineAt(static_cast<const std::byte*>(wait.codeAddress) - 1)
+             : wait.line;
+}
+
 // Where warps wait: " (PTX line 12)", " (PTX lines 12,15)", or nothing where that is not known.
 std::string ResidentBlock::linesOf(uint32_t warps) const {
   std::set<uint32_t> lines;
-  for (; warps; warps &= warps - 1) {
-    const Wait& wait = waits_[std::countr_zero(warps)];
-    lines.insert(CodePages::contains(wait.codeAddress)
-                     ? launch_->code->lineAt(static_cast<const std::byte*>(wait.codeAddress) - 1)
-                     : wait.line);
-  }
+  for (; warps; warps &= warps - 1) lines.insert(waitLine(static_cast<uint32_t>(std::countr_zero(warps))));
   lines.erase(0);
   std::string text;
   for (const uint32_t line : lines) text += (text.empty() ? "" : ",") + std::to_string(line);

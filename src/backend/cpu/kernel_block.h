@@ -73,6 +73,16 @@ class ResidentBlock {
   void clusterPassed();
   // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0 (PTX line 12)".
   std::string describeWaiting() const;
+  // visit(warp, line) for each warp with a fibre of its own that has not ended, or for the only one: where it waited
+  // last, 0 where that is not known.
+  template <class Visit>
+  void eachWaiting(Visit visit) const {
+    if (whole_ && launch_->abi.warpsPerBlock > 1) return;
+    for (uint32_t left = live_; left; left &= left - 1) {
+      const auto warp = static_cast<uint32_t>(__builtin_ctz(left));
+      visit(warp, waitLine(warp));
+    }
+  }
   bool inStackGap(const void* address) const { return stacks_.inGap(address); }
 
  private:
@@ -134,6 +144,7 @@ class ResidentBlock {
     uint32_t line;  // that the interpreter was at
   };
   Wait waits_[kMaxWarps] = {};  // by warp: the last one
+  uint32_t waitLine(uint32_t warp) const;
   std::string linesOf(uint32_t warps) const;
   Barrier barriers_[kBarriers];
   uint32_t occupied_ = 0;  // barriers that somebody came to since they opened last

@@ -1,5 +1,8 @@
 #include "backend/cpu/kernel_interpreter.h"
 
+#include "backend/cpu/kernel_block.h"
+#include "backend/cpu/kernel_places.h"
+#include "backend/cpu/kernel_thread.h"
 #include "base/log.h"
 #include "check/check.h"
 #include "ptx/interpreter.h"
@@ -20,10 +23,25 @@ class InterpretedKernel final : public LoadedKernel {
   const std::unique_ptr<ptx::InterpreterProgram> program_;
 };
 
+// What checked mode has reported, while it can be seen.
+void tellFirstFault(const ptx::BlockState& state, CUresult error) {
+  const ResidentBlock& block = *static_cast<const ResidentBlock*>(state.owner);
+  KernelFault fault;
+  fault.error = error;
+  fault.line = state.line;
+  fault.warp = state.warp;
+  fault.lanes = 1u << state.lane;
+  FaultScene scene = sceneOf(block.launch(), block, fault);
+  scene.goesOn = true;
+  const KernelThread::Critical critical(block.thread());
+  block.launch().faults->witness(scene);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function) {
-  VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program, ptx::prepare(module, function, check::observer()));
+  VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program,
+         ptx::prepare(module, function, check::observer(tellFirstFault)));
   if (!program->gaps().empty())
     VG_LOG(Warn, "kernel %s has instructions that cannot run: %s", module.functions[function].name.c_str(),
            program->gaps().c_str());

@@ -58,6 +58,11 @@ struct RunningLaunch {
   // The first caller's error ends the launch: it is logged, threads that run blocks are interrupted, and it is reported
   // with what is known of where it happened.
   void end(CUresult error, const char* reason, const FaultScene* scene = nullptr);
+  // The same from outside of its threads, for a reason that is never freed: it is reported when one of them tells where
+  // it stood, or else all have left.
+  void stop(CUresult error, const char* reason);
+  // Of a launch that was stopped, once; `scene` null: nobody knows where.
+  void tellStopped(const FaultScene* scene);
 
   // The threads that run blocks of this launch, by worker number; null when outside.
   void enter(uint32_t worker);
@@ -68,6 +73,7 @@ struct RunningLaunch {
  private:
   static constexpr uint32_t kWords = 512;  // workers beyond are not interrupted, only asked at yields
   std::atomic<pthread_t> inside_[kWords]{};
+  std::atomic<const char*> stopped_{nullptr};  // why, until that is reported
 };
 
 }  // namespace vg::backend::cpu

@@ -50,12 +50,13 @@ std::string placeOf(const RunningLaunch& launch, const ResidentBlock& block, con
          threadsOf(launch.abi, warp, lane) + (line ? ", PTX line " + std::to_string(line) : "");
 }
 
-FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+namespace {
+
+FaultScene blockScene(const RunningLaunch& launch, const ResidentBlock& block, CUresult error) {
   const ptx::KernelLaunch& abi = launch.abi;
   const ptx::BlockState& state = block.state();
   FaultScene scene{};
-  scene.error = fault.error;
-  scene.stackOverflow = fault.stackOverflow;
+  scene.error = error;
   scene.kernel = launch.kernelName;
   scene.grid = abi.gridId;
   scene.gridSize = abi.gridSize;
@@ -67,10 +68,39 @@ FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, cons
   scene.shared = state.shared;
   scene.sharedBytes = abi.dynamicShared ? abi.dynamicSharedOffset + abi.dynamicShared : abi.staticShared;
   scene.multiprocessor = state.worker;
-  scene.warp = fault.lanes ? fault.warp : block.runningWarp();
-  scene.validLanes = ~0u >> (ptx::kWarpSize - lanesIn(abi, scene.warp));
-  scene.lanes = fault.lanes ? fault.lanes : state.lane != ptx::kNoLane ? 1u << state.lane : scene.validLanes;
-  scene.line = lineOf(launch, block, fault);
+  return scene;
+}
+
+WarpScene warpScene(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t line) {
+  const uint32_t valid = ~0u >> (ptx::kWarpSize - lanesIn(launch, warp));
+  return {warp, valid, valid, line};
+}
+
+void addWaiting(FaultScene& scene, const RunningLaunch& launch, const ResidentBlock& block, uint32_t but) {
+  block.eachWaiting([&](uint32_t warp, uint32_t line) {
+    if (warp != but && line) scene.warps.push_back(warpScene(launch.abi, warp, line));
+  });
+}
+
+}  // namespace
+
+FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+  FaultScene scene = blockScene(launch, block, fault.error);
+  scene.stackOverflow = fault.stackOverflow;
+  WarpScene warp = warpScene(launch.abi, fault.lanes ? fault.warp : block.runningWarp(), lineOf(launch, block, fault));
+  const uint32_t lane = block.state().lane;
+  if (fault.lanes)
+    warp.lanes = fault.lanes;
+  else if (lane != ptx::kNoLane)
+    warp.lanes = 1u << lane;
+  scene.warps.push_back(warp);
+  addWaiting(scene, launch, block, warp.number);
+  return scene;
+}
+
+FaultScene sceneOfWaiting(const RunningLaunch& launch, const ResidentBlock& block, CUresult error) {
+  FaultScene scene = blockScene(launch, block, error);
+  addWaiting(scene, launch, block, ~0u);
   return scene;
 }
 

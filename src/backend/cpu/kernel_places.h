@@ -23,5 +23,7 @@ ThreadIndex threadOf(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t la
 std::string placeOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
 // The same in numbers, and what else is known then. Valid as long as the block stays as it is.
 FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
+// Of a block whose warps all wait, when its launch ends with `error`.
+FaultScene sceneOfWaiting(const RunningLaunch& launch, const ResidentBlock& block, CUresult error);
 
 }  // namespace vg::backend::cpu

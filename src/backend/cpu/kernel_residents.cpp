@@ -80,8 +80,10 @@ void LongWait::sayWhen(const RunningLaunch& launch, const ResidentBlock& block) 
 void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
   const std::string place = placeOf(launch, block, fault);
   if (launch.cancelled()) {  // thrown out because another block failed, or for the time it took
-    if (fault.error == CUDA_ERROR_LAUNCH_TIMEOUT)
-      VG_LOG(Warn, "kernel %s: stopped in %s", launch.kernelName, place.c_str());
+    if (fault.error != CUDA_ERROR_LAUNCH_TIMEOUT) return;
+    VG_LOG(Warn, "kernel %s: stopped in %s", launch.kernelName, place.c_str());
+    const FaultScene scene = sceneOf(launch, block, fault);
+    launch.tellStopped(&scene);
     return;
   }
   std::string text = std::string(wordFor(fault)) + " in " + place;
@@ -99,7 +101,13 @@ void reportStuck(RunningLaunch& launch, const ResidentBlock& block) {
   if (check::any()) check::tellStuck(block.state());
   const std::string text =
       "every warp of a block waits at a barrier that nobody can complete: " + block.describeWaiting();
-  launch.end(CUDA_ERROR_LAUNCH_TIMEOUT, text.c_str());
+  const FaultScene scene = sceneOfWaiting(launch, block, CUDA_ERROR_LAUNCH_TIMEOUT);
+  launch.end(CUDA_ERROR_LAUNCH_TIMEOUT, text.c_str(), &scene);
+}
+
+void tellStopped(RunningLaunch& launch, const ResidentBlock& block) {
+  const FaultScene scene = sceneOfWaiting(launch, block, CUDA_ERROR_LAUNCH_TIMEOUT);
+  launch.tellStopped(&scene);
 }
 
 ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, size_t number) {
@@ -149,7 +157,11 @@ class Residents {
     }
     setWaiting(false);
     launch_.progress.threads.fetch_sub(1, std::memory_order_relaxed);
-    if (launch_.ended.load(std::memory_order_relaxed) == CUDA_ERROR_LAUNCH_TIMEOUT) nameWaiting();
+    if (launch_.ended.load(std::memory_order_relaxed) == CUDA_ERROR_LAUNCH_TIMEOUT) {
+      nameWaiting();
+      if (!running_.empty())
+        tellStopped(launch_, member(running_[0], static_cast<uint32_t>(__builtin_ctz(running_[0].live))));
+    }
     for (const Group& group : running_) abandon(group);
   }
 

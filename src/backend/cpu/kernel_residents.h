@@ -32,6 +32,8 @@ class LongWait {
 void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault);
 // Ends the launch because nothing can open the barriers that the block waits at.
 void reportStuck(RunningLaunch& launch, const ResidentBlock& block);
+// Of a launch that was stopped (RunningLaunch::stop), where warps of a block wait.
+void tellStopped(RunningLaunch& launch, const ResidentBlock& block);
 // The thread's block of that number; null when the system refuses memory, which ends the launch when it is the first.
 ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, size_t number);
 

@@ -64,6 +64,7 @@ bool finish(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block) {
         return false;
       case ResidentBlock::Progress::Spinning:
         if (launch.cancelled()) {
+          tellStopped(launch, block);
           block.abandon();
           return false;
         }
@@ -249,6 +250,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   } else {
     workers.runGrid(count, count, runResidents, &launch, 1);
   }
+  launch.tellStopped(nullptr);
   if (check::any()) {
     const CUresult stopped = check::takeFaulted(launch.abi.gridId);
     if (stopped != CUDA_SUCCESS) launch.end(stopped, "accesses to memory that checked mode has reported");

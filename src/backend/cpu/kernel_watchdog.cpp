@@ -19,6 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // How often threads of a launch that has ended are asked again: one may have been inside the C library.
 constexpr auto kAskAgain = std::chrono::milliseconds(10);
+// When none of them has said where it stands, the launch has failed all the same.
+constexpr auto kPatience = std::chrono::seconds(1);
 
 struct Watched {
   RunningLaunch* launch;
@@ -62,7 +64,8 @@ struct Dog {
           continue;
         }
         if (!one.launch->cancelled())
-          one.launch->end(CUDA_ERROR_LAUNCH_TIMEOUT, "ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
+          one.launch->stop(CUDA_ERROR_LAUNCH_TIMEOUT, "ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
+        if (now >= one.deadline + kPatience) one.launch->tellStopped(nullptr);
         one.launch->interruptThreads();
         next = std::min(next, now + kAskAgain);
       }
