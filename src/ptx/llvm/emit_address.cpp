@@ -45,6 +45,9 @@ llvm::Value* Emitter::placeInRow(const Address& a, uint32_t lane, int64_t step, 
 }
 
 llvm::Value* Emitter::addressChunk(const Address& a, uint32_t c) {
+  // Displacements in scalars: as vectors they are constants of their own, each to be told from all others.
+  if (hasSteps(a) && a.scalar)
+    return b_.CreateAdd(b_.CreateVectorSplat(w_, a.scalar), iota(c, b_.getInt64Ty(), a.shape.stride));
   Value* const v = displaced(chunkOf(a.value, c), a.offset);
   return a.space == Space::Shared ? b_.CreateAdd(v, b_.CreateVectorSplat(w_, sharedBase())) : v;
 }
@@ -52,6 +55,16 @@ llvm::Value* Emitter::addressChunk(const Address& a, uint32_t c) {
 llvm::Value* Emitter::addressLane(const Address& a, Value* lane) {
   Value* const v = displaced(laneOf(a.value, lane), a.offset);
   return a.space == Space::Shared ? b_.CreateAdd(sharedBase(), v) : v;
+}
+
+// Of one lane after the other: computed where its number tells, else from vectors that are kept for it.
+Emitter::LanePlaces Emitter::placesOfLanes(const Address& a) {
+  if (hasSteps(a) && a.scalar) return [this, a](Value* lane) { return addressLane(a, lane); };
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  llvm::AllocaInst* const kept = spill(0, addresses);
+  LType* const address = b_.getInt64Ty();
+  return [this, kept, address](Value* lane) { return b_.CreateLoad(address, laneAddress(kept, lane, address)); };
 }
 
 // What an address that varies is away from by the same distance in all lanes: several addresses have one such origin,

@@ -10,9 +10,6 @@
 
 namespace vg::ptx::gen {
 
-// Between lanes whose 32-bit addresses, if they lie in shared memory, are as far from each other in 64 bits.
-constexpr int64_t kFarthestStep = 1 << 20;
-
 // Where loads do no harm.
 llvm::Value* Emitter::nowhere() {
   if (!dummy_) dummy_ = entryAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 8), "nowhere", llvm::Align(64));
@@ -27,7 +24,12 @@ llvm::Value* Emitter::orNowhere(Value* addresses, Value* mask) {
 
 llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile) {
   const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
-  if (options_.avx512 && bits >= 32 && !isVolatile && lanes >= 8) {
+  if (options_.avx512 && !isVolatile && lanes >= 8) {
+    if (bits < 32) {
+      Value* const words = b_.CreateAnd(addresses, number(addresses, b_.getInt64Ty(), ~uint64_t{3}));
+      Value* const low = asInteger(addresses, 32);
+      return partOfWord(gather(words, 32, mask, false), low, bits);
+    }
     if (lanes > 8)
       return concat(gather(slice(addresses, 0, 8), bits, slice(mask, 0, 8), false),
                     gather(slice(addresses, 8, 8), bits, slice(mask, 8, 8), false));
@@ -46,6 +48,14 @@ llvm::Value* Emitter::gather(Value* addresses, uint32_t bits, Value* mask, bool 
     out = b_.CreateInsertElement(out, load, l);
   }
   return out;
+}
+
+// Of the aligned words around them, the elements of 8 or 16 bits at these places. No word is in two pages, so whoever
+// may read an element may read the others too.
+llvm::Value* Emitter::partOfWord(Value* words, Value* places, uint32_t bits) {
+  Value* const bytes = b_.CreateAnd(places, number(places, b_.getInt32Ty(), 3));
+  Value* const shifted = b_.CreateLShr(words, b_.CreateShl(bytes, number(bytes, b_.getInt32Ty(), 3)));
+  return asInteger(shifted, bits);
 }
 
 llvm::Value* Emitter::repeatMask(Value* mask, uint32_t count, uint32_t) {
@@ -150,19 +160,19 @@ Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t 
                                       bool isVolatile) {
   if (isVolatile && count > 1 && wholeType(b_, bits / 8 * count)) return loadWhole(a, bits, count, mask);
   Components out(count);
-  const bool steps = mask.full && a.shape.straight() && !a.holds && std::abs(a.shape.stride) <= kFarthestStep;
-  if (steps && !options_.avx512) {
+  if (!options_.avx512 && mask.full && hasSteps(a)) {
     for (uint32_t c = 0; c < k_; ++c)
       for (uint32_t n = 0; n < count; ++n) out[n].push_back(loadSteps(a, c, n * (bits / 8), bits, isVolatile));
     return out;
   }
   const Chunks lanes = chunksOf(mask);
-  if (indexesWindow(a, bits, isVolatile)) {
+  if (hasIndices(a, isVolatile)) {
     for (uint32_t c = 0; c < k_; ++c)
       for (uint32_t n = 0; n < count; ++n)
-        out[n].push_back(gatherWindow(windowIndices(a, c, n * (bits / 8)), bits, lanes[c]));
+        out[n].push_back(gatherIndexed(indicesOf(a, c, n * (bits / 8), bits), bits, lanes[c]));
     return out;
   }
+  if (bits < 32 && !options_.avx512 && !mask.full) return loadByTurns(placesOfLanes(a), bits, count, mask, isVolatile);
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const addresses = addressChunk(a, c);
     for (uint32_t n = 0; n < count; ++n) {
@@ -175,13 +185,13 @@ Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t 
   return out;
 }
 
-// Lane after lane, for rows that turn out not to be any: slow, and a tenth of the code of gathers.
-Emitter::Components Emitter::loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
+// Lane after lane: a tenth of the code of one load beside the other.
+Emitter::Components Emitter::loadByTurns(const LanePlaces& places, uint32_t bits, uint32_t count, const Mask& mask,
                                          bool isVolatile) {
   LType* const element = integerType(bits);
   const auto lanesOf = [&](uint32_t n) { return scratch(kFirstElement + n); };
   forEachLane(mask, [&](Value* lane) {
-    Value* const address = addressLane(a, lane);
+    Value* const address = places(lane);
     for (uint32_t n = 0; n < count; ++n) {
       Value* const at = pointer(b_.CreateAdd(address, b_.getInt64(uint64_t{n} * (bits / 8))));
       Value* const loaded = b_.CreateAlignedLoad(element, at, llvm::Align(bits / 8), isVolatile);
@@ -219,8 +229,9 @@ Emitter::Components Emitter::loadLanes(const Address& a, uint32_t bits, uint32_t
   b_.CreateBr(after);
   b_.SetInsertPoint(slow);
   const bool whole = isVolatile && count > 1;
+  const LanePlaces places = [&](Value* lane) { return addressLane(a, lane); };
   const Components each =
-      row && !whole ? loadByTurns(a, bits, count, mask, isVolatile) : loadEach(a, bits, count, mask, isVolatile);
+      row && !whole ? loadByTurns(places, bits, count, mask, isVolatile) : loadEach(a, bits, count, mask, isVolatile);
   BB* const slowEnd = b_.GetInsertBlock();
   b_.CreateBr(after);
   caching_ = caching;

@@ -136,34 +136,24 @@ void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& e
 void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   if (options_.avx512 && bits >= 32 && !isVolatile && w_ >= 8 && data.size() == 1) {
     const Chunks lanes = chunksOf(mask);
-    const bool indices = indexesWindow(a, bits, isVolatile);
+    const bool indices = hasIndices(a, isVolatile);
     for (uint32_t c = 0; c < k_; ++c)
-      indices ? scatterWindow(windowIndices(a, c, 0), data[0][c], bits, lanes[c])
+      indices ? scatterIndexed(indicesOf(a, c, 0, bits), data[0][c], bits, lanes[c])
               : scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
     return;
   }
-  Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
-  auto* const where = spill(0, addresses);
-  llvm::SmallVector<llvm::AllocaInst*, 8> what;
-  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
-  forEachLane(mask, [&](Value* lane) {
-    Value* const at = b_.CreateLoad(b_.getInt64Ty(), laneAddress(where, lane, b_.getInt64Ty()));
-    llvm::SmallVector<Value*, 8> elements;
-    for (llvm::AllocaInst* element : what)
-      elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
-    storeVector(at, elements, bits, isVolatile);
-  });
+  storeByTurns(placesOfLanes(a), bits, data, mask, isVolatile);
 }
 
-void Emitter::storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+void Emitter::storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask,
+                           bool isVolatile) {
   llvm::SmallVector<llvm::AllocaInst*, 8> what;
   for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
   forEachLane(mask, [&](Value* lane) {
     llvm::SmallVector<Value*, 8> elements;
     for (llvm::AllocaInst* element : what)
       elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
-    storeVector(addressLane(a, lane), elements, bits, isVolatile);
+    storeVector(places(lane), elements, bits, isVolatile);
   });
 }
 
@@ -190,7 +180,8 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
   storeRow(straight, bits, data, mask, isVolatile);
   b_.CreateBr(after);
   b_.SetInsertPoint(slow);
-  row ? storeByTurns(a, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
+  const LanePlaces places = [&](Value* lane) { return addressLane(a, lane); };
+  row ? storeByTurns(places, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
   b_.CreateBr(after);
   caching_ = caching;
   b_.SetInsertPoint(after);

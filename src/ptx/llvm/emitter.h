@@ -357,6 +357,8 @@ class Emitter {
   Address addressOf(const Instruction& i, size_t source, Space space);
   Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
   Value* addressLane(const Address& a, Value* lane);      // i64
+  using LanePlaces = std::function<Value*(Value* lane)>;  // i64
+  LanePlaces placesOfLanes(const Address& a);
   Value* placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset = 0);
   uint32_t lanesInPiece(const Address& a) const { return a.rows.empty() ? w_ : std::min(w_, rowLanes_); }
   void loadParameters(const Instruction& i);
@@ -373,7 +375,7 @@ class Emitter {
   Components loadRow(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Value* loadSteps(const Address& a, uint32_t chunk, int64_t offset, uint32_t bits, bool isVolatile);
   Components loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
-  Components loadByTurns(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
+  Components loadByTurns(const LanePlaces& places, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
   Components loadWhole(const Address& a, uint32_t bits, uint32_t count, const Mask& mask);
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   Value* interleaved(const Components& data, uint32_t chunk);
@@ -390,13 +392,14 @@ class Emitter {
   Chunks joinHalves(const Components& halves);
   Components splitHalves(ValueId wide);
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
-  void storeByTurns(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
+  void storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   ValueId originOf(ValueId address) const;
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   void startAtFirstLanes(Address& a);
   Value* nowhere();  // i64
   Value* orNowhere(Value* addresses, Value* mask);
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
+  Value* partOfWord(Value* words, Value* places, uint32_t bits);
   void scatter(Value* addresses, Value* data, uint32_t bits, Value* mask);
   Value* pointer(Value* address) { return b_.CreateIntToPtr(address, b_.getPtrTy()); }
   Value* sharedBase();
@@ -405,12 +408,17 @@ class Emitter {
   void prefetchAhead(const Instruction& i, const Address& a, uint32_t bytes);  // emit_prefetch.cpp
   bool canMaskedAccess(uint32_t bits) const { return options_.avx512 || (options_.avx2 && bits >= 32); }
 
-  // --- emit_window.cpp
-  bool indexesWindow(const Address& a, uint32_t bits, bool isVolatile) const;
-  Value* windowMiddle();
-  Value* windowIndices(const Address& a, uint32_t chunk, int64_t offset);  // <W x i32>
-  Value* gatherWindow(Value* indices, uint32_t bits, Value* mask);
-  void scatterWindow(Value* indices, Value* data, uint32_t bits, Value* mask);
+  // --- emit_indexed.cpp
+  struct Indices {
+    Value* base;   // a pointer
+    Value* bytes;  // <W x i32>, signed
+  };
+  bool hasSteps(const Address& a) const;
+  bool hasIndices(const Address& a, bool isVolatile) const;
+  Indices indicesOf(const Address& a, uint32_t chunk, int64_t offset, uint32_t bits);
+  Indices stepsOf(const Address& a, uint32_t chunk, int64_t offset, uint32_t bits);
+  Value* gatherIndexed(const Indices& at, uint32_t bits, Value* mask);
+  void scatterIndexed(const Indices& at, Value* data, uint32_t bits, Value* mask);
 
   // --- emit_copy.cpp
   uint32_t bytesToCopy(const Instruction& i);
