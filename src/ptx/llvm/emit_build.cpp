@@ -175,7 +175,10 @@ void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& b
   BB* const before = b_.GetInsertBlock();
   BB* const loop = newBlock("lanes");
   BB* const after = newBlock("after");
-  b_.CreateCondBr(b_.CreateICmpNE(bits, b_.getInt32(0)), loop, after);
+  if (mask.full || mask.occupied)
+    b_.CreateBr(loop);
+  else
+    b_.CreateCondBr(b_.CreateICmpNE(bits, b_.getInt32(0)), loop, after);
   b_.SetInsertPoint(loop);
   auto* left = b_.CreatePHI(b_.getInt32Ty(), 2);
   left->addIncoming(bits, before);

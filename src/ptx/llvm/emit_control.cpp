@@ -112,6 +112,7 @@ void Emitter::emitCopy(const CopyKey& key) {
     enterMasked(key, tail);
   } else if (key.version == Part) {
     mask_ = loadMask(liveSlot_);
+    mask_.occupied = true;
   }
   // Everything that this copy takes from slots is loaded here.
   BB* const body = newBlock("body");

@@ -52,11 +52,13 @@ void Emitter::enterMasked(const CopyKey& key, BB* tail) {
     BB* const body = newBlock("body");
     b_.CreateCondBr(anyLane(mask_), body, tail);
     b_.SetInsertPoint(body);
+    mask_.occupied = true;
   } else if (needsLaneTest(key.block)) {
     BB* const body = occupied(key);
     b_.CreateCondBr(anyLane(loadMask(maskSlot(key.version, key.block))), body, tail);
     b_.SetInsertPoint(body);
     takeMask(key);
+    mask_.occupied = true;
   } else {
     takeMask(key);
   }

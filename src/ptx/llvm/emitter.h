@@ -55,8 +55,9 @@ inline Form uniformForm(llvm::Value* scalar) {
 }
 
 struct Mask {
-  bool full = true;  // statically all lanes
-  Chunks chunks;     // <W x i1> unless full
+  bool full = true;       // statically all lanes
+  Chunks chunks;          // <W x i1> unless full
+  bool occupied = false;  // statically a lane at least; of those that are not full
 };
 
 class Emitter {
