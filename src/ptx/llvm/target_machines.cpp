@@ -77,13 +77,21 @@ void leaveOut(llvm::TargetPassConfig& config) {
     config.disablePass(pass);
 }
 
-// Passes that have no other switch. Kernels measure the same or faster without: addresses are sums of one register and
-// a constant already when they get here.
-void leaveOutForAll() {
+// What has no other switch. Kernels measure the same or faster: addresses are sums of one register and a constant
+// already when they get here; large kernels are scheduled and get their registers sooner when the scheduler
+// looks at fewer accesses to memory at once and the allocator gives up sooner on regions to split values around.
+constexpr struct {
+  const char *name, *value;
+} kSettings[] = {{"disable-lsr", "true"},
+                 {"disable-constant-hoisting", "true"},
+                 {"disable-x86-domain-reassignment", "true"},
+                 {"dag-maps-huge-region", "200"},
+                 {"grow-region-complexity-budget", "100"}};
+
+void setForAll() {
   auto& options = llvm::cl::getRegisteredOptions();
-  for (const char* name : {"disable-lsr", "disable-constant-hoisting", "disable-x86-domain-reassignment"})
-    if (const auto found = options.find(name); found != options.end())
-      static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  for (const auto& [name, value] : kSettings)
+    if (const auto found = options.find(name); found != options.end()) found->second->addOccurrence(0, name, value);
 }
 
 }  // namespace
@@ -95,7 +103,7 @@ void initialiseBackend() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    leaveOutForAll();
+    setForAll();
   });
 }
 
