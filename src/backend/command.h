@@ -66,6 +66,7 @@ struct LaunchCommand {
 struct HostCall {
   void (*function)(void* data);
   void* data;
+  bool brief = false;  // waits for nothing: whoever sees that it is due may make it
 };
 struct Wait {
   Point point;

@@ -32,6 +32,12 @@ TEST(Qmd, FieldsDoNotTouchEachOther) {
                                qmd::kProgramLow,
                                qmd::kProgramHigh,
                                qmd::kClusterDepth,
+                               qmd::kPrefetchedBytes,
+                               qmd::kNextEnable,
+                               qmd::kNextAction,
+                               qmd::kNextPrefetch,
+                               qmd::kNextPointer,
+                               qmd::bankPrefetch(7),
                                qmd::bankAddressLow(7),
                                qmd::bankAddressHigh(7),
                                qmd::bankSize(7),
@@ -176,6 +182,54 @@ TEST_F(Compute, GridsRunInOrderAndManyOfThem) {
   for (int i = 0; i < 500; ++i) last = must(launch(3, code()));
   ASSERT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
   EXPECT_EQ(word(), 500u);
+}
+
+TEST(Grid, SaysWhichOneBeginsWhenItIsDone) {
+  const Qmd d = describe({}, {}, 0x10000, {7, 0, 0x2000, 0x12300});
+  EXPECT_EQ(d.get(qmd::releaseEnable(0)), 1u);
+  EXPECT_EQ(d.get(qmd::releaseEnable(1)), 0u);
+  EXPECT_EQ(d.get(qmd::kNextEnable), 1u);
+  EXPECT_EQ(d.get(qmd::kNextPointer), 0x123u);
+  EXPECT_EQ(describe({}, {}, 0x10000, {7, 0x1000, 0x2000}).get(qmd::kNextEnable), 0u);
+}
+
+TEST_F(Compute, GridsThatAreSentTogetherRunInOrderAndEndStepByStep) {
+  const KernelCode good = code(), bad = code(4096 + 128);
+  const Grid grid;
+  const auto* const parameters = reinterpret_cast<const std::byte*>(&arguments);
+  const std::vector<ComputeEngine::Launch> all(200, {good, grid, parameters, 12});
+  size_t submissions = 0;
+  Submission last;
+  for (size_t sent = 0; sent < all.size(); ++submissions) {
+    const ComputeEngine::Sent some = must(engine->launch(3, std::span(all).subspan(sent)));
+    ASSERT_GT(some.count, 0u);
+    sent += some.count;
+    last = some.submission;
+  }
+  EXPECT_LT(submissions, 20u);
+  ASSERT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(word(), 200u);
+  const ComputeEngine::Launch some[] = {{good, grid, parameters, 12},
+                                        {good, grid, parameters, 12},
+                                        {bad, grid, parameters, 12},
+                                        {good, grid, parameters, 12}};
+  const ComputeEngine::Sent faulty = must(engine->launch(3, some));
+  ASSERT_EQ(faulty.count, 4u);
+  EXPECT_EQ(faulty.submission.wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(faulty.submission.channel->stepsDone(), faulty.firstStep + 1);
+  EXPECT_EQ(word(), 202u);
+}
+
+TEST_F(Compute, LargeGridsAreSentOneByOne) {
+  const KernelCode plain = code();
+  const Grid grid;
+  std::vector<std::byte> large(32000);
+  std::memcpy(large.data(), &arguments, sizeof arguments);
+  const ComputeEngine::Launch both[] = {{plain, grid, large.data(), 32000}, {plain, grid, large.data(), 32000}};
+  const ComputeEngine::Sent one = must(engine->launch(0, both));
+  EXPECT_EQ(one.count, 1u);
+  EXPECT_EQ(one.submission.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(word(), 1u);
 }
 
 TEST_F(Compute, LocalMemoryIsThereOnceReserved) {

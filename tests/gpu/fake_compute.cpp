@@ -41,12 +41,26 @@ uint32_t FakeCompute::method(uint32_t address, uint32_t value) {
   if (!known(address)) return kClassError;
   methods_[address] = value;
   if (address != compute::kSendSignalingPcas2B) return 0;
-  const bool schedules = value == compute::kInvalidateCopySchedule || value == compute::kInvalidatePrefetchCopySchedule;
-  return schedules ? launch() : kClassError;
+  const uint64_t descriptor = uint64_t{methods_[compute::kSendPcasA]} << 8;
+  if (value == compute::kPrefetch) return translate_(descriptor, Qmd::kBytes, false) ? 0 : kMmuFault;
+  return value == compute::kSchedule ? launchAll(descriptor) : kClassError;
 }
 
-uint32_t FakeCompute::launch() {
-  const uint64_t address = uint64_t{methods_[compute::kSendPcasA]} << 8;
+// A grid, and those that it and its followers schedule when they are done.
+uint32_t FakeCompute::launchAll(uint64_t first) {
+  if (!next_) next_ = first;
+  while (next_) {
+    const uint64_t address = next_;
+    uint64_t following = 0;
+    const uint32_t code = launch(address, following);
+    if (code == kRunsOn) return code;
+    next_ = following;
+    if (code) return code;
+  }
+  return 0;
+}
+
+uint32_t FakeCompute::launch(uint64_t address, uint64_t& following) {
   FakeGrid grid;
   const std::byte* const memory = translate_(address, Qmd::kBytes, false);
   if (!memory) return kMmuFault;
@@ -60,6 +74,10 @@ uint32_t FakeCompute::launch() {
   if (const uint32_t code = program_ ? program_(grid, translate_) : 0) return code;
   for (unsigned i = 0; i < 2; ++i)
     if (const uint32_t code = release(d, i)) return code;
+  constexpr uint32_t kScheduleNext = 1;
+  if (!d.get(qmd::kNextEnable)) return 0;
+  if (d.get(qmd::kNextAction) != kScheduleNext || !d.get(qmd::kNextPointer)) return kException;
+  following = uint64_t{d.get(qmd::kNextPointer)} * Qmd::kAlignment;
   return 0;
 }
 

@@ -37,13 +37,15 @@ class FakeCompute {
   uint32_t method(uint32_t address, uint32_t value);
 
  private:
-  uint32_t launch();
+  uint32_t launchAll(uint64_t first);
+  uint32_t launch(uint64_t address, uint64_t& following);
   uint32_t check(const backend::nvidia::Qmd& descriptor);
   uint32_t release(const backend::nvidia::Qmd& descriptor, unsigned index);
 
   const FakeTranslate translate_;
   const FakeProgram program_;
   std::map<uint32_t, uint32_t> methods_;
+  uint64_t next_ = 0;  // the grid that has not come to its end
 };
 
 }  // namespace vg::testing

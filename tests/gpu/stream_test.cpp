@@ -315,6 +315,32 @@ TEST_F(Streams, WhatGoesToTheGpuByItself) {
   work->end().wait();
 }
 
+// Of a row that is submitted at once; copies in between part it.
+TEST_F(Streams, LaunchesInARowGoTogetherAndInOrder) {
+  constexpr uint32_t kEach = 100;
+  Stream a(*device);
+  std::vector<backend::Command> commands;
+  for (uint32_t i = 0; i < kEach; ++i) commands.push_back(launch(window, 1));
+  commands.push_back(copy(pinned, window));
+  for (uint32_t i = 0; i < kEach; ++i) commands.push_back(launch(window, 1));
+  commands.push_back(copy(pinned + 4, window));
+  ASSERT_EQ(a.queue->submit(commands.data(), commands.size(), {a.timeline, ++a.last}), CUDA_SUCCESS);
+  ASSERT_TRUE(a.ends());
+  EXPECT_EQ(wordAt(pinned), kEach);
+  EXPECT_EQ(wordAt(pinned + 4), 2 * kEach);
+  EXPECT_EQ(sink.state(), CUDA_SUCCESS);
+}
+
+TEST_F(Streams, AFaultAmongLaunchesInARowEndsThemAll) {
+  Stream a(*device);
+  std::vector<backend::Command> commands;
+  for (uint32_t i = 0; i < 8; ++i) commands.push_back(launch(i == 3 ? nullptr : window, 1));
+  ASSERT_EQ(a.queue->submit(commands.data(), commands.size(), {a.timeline, ++a.last}), CUDA_SUCCESS);
+  ASSERT_TRUE(a.ends());
+  EXPECT_EQ(sink.state(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(wordAt(window), 3u);
+}
+
 TEST_F(Streams, WaitsForEachOtherAreTheGpus) {
   const auto a = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
   const auto b = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});

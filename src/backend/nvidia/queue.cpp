@@ -29,9 +29,14 @@ class GpuQueue::Work final : public SerialWork {
     }
     const Command nothing = Wait{};
     if (!count) commands = &nothing, count = 1;
+    std::span<const Command> left(commands, count);
     if (SerialWork::idle())
-      for (; count && sent_->take(*commands, count == 1 ? done : Point{}, Room::Now); --count) ++commands;
-    return count ? submit(commands, count, done) : CUDA_SUCCESS;
+      while (!left.empty()) {
+        const size_t taken = sent_->take(left, done, Room::Now);
+        if (!taken) break;
+        left = left.subspan(taken);
+      }
+    return left.empty() ? CUDA_SUCCESS : submit(left.data(), left.size(), done);
   }
   bool launchAtOnce(const LaunchCommand& command, Point done) {
     const std::unique_lock guard(order_, std::try_to_lock);
@@ -54,7 +59,6 @@ class GpuQueue::Work final : public SerialWork {
   }
 
   bool handOver(const Command& command, Point done) override {
-    if (std::holds_alternative<HostCall>(command)) return false;
     const Executor::Blocking blocking(executor_);  // there may be no room behind kernels
     return sent_->take(command, done, Room::Waited);
   }

@@ -47,12 +47,21 @@ SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpc
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
+size_t SentWork::take(std::span<const Command> commands, Point done, Room room) {
+  if (const size_t together = goingTogether(commands); together > 1)
+    return takeLaunches(commands.first(together), together == commands.size() ? done : Point{}, room);
+  return take(commands.front(), commands.size() == 1 ? done : Point{}, room);
+}
+
 bool SentWork::take(const Command& command, Point done, Room room) {
   if (const auto* wait = std::get_if<Wait>(&command)) {
     return takeWait(*wait, done);
   } else if (const auto* write = std::get_if<Write>(&command)) {
     promise({write->timeline, write->value});
     add({*write, done, {}});
+  } else if (const auto* call = std::get_if<HostCall>(&command)) {
+    if (!call->brief) return false;
+    add({*call, done, {}});
   } else if (const auto* stamp = std::get_if<Timestamp>(&command)) {
     add({Stamp{stamp->nanoseconds, device_.timestamp()}, done, {}});
   } else {
@@ -66,7 +75,7 @@ bool SentWork::take(const Command& command, Point done, Room room) {
 bool SentWork::takeWork(const Command& command, Point done, Room room) {
   if (!timeline_->reached(parentEnd_)) return false;
   if (const auto* launch = std::get_if<LaunchCommand>(&command))
-    return !launch->record->node && takeLaunch(*launch, done, roomForKernels(room));
+    return !launch->record->node && takeLaunch(command, done, roomForKernels(room));
   if (const auto* copy = std::get_if<CopyCommand>(&command))
     return takeTransfer(*copy, device_.transfer().route(copy->shape), done, room);
   const auto* const fill = std::get_if<FillCommand>(&command);
@@ -101,13 +110,45 @@ void SentWork::promise(Point point) {
 Room SentWork::roomForKernels(Room room) const { return timeline_->reached(otherEnd_) ? Room::Waited : room; }
 
 // Sent before it is kept: whoever looks for new entries waits for no launch.
-bool SentWork::takeLaunch(const LaunchCommand& command, Point done, Room room) {
+bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
+  const auto& command = std::get<LaunchCommand>(launch);
   std::unique_ptr<ParentGrid> parent = parentFor(command);
-  const Result<Submission> sent = sender_.send(command, parent.get(), room);
+  const Result<WorkSender::Sent> sent = sender_.send(std::span(&launch, 1), parent.get(), room);
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
   if (parent) parentEnd_ = added_.load(std::memory_order_relaxed) + 1;
-  add({command, done, sent.ok() ? sent.value() : Submission{}, 0, std::move(parent)});
+  add({command, done, sent.ok() ? sent.value().submission : Submission{}, 0, 0, std::move(parent)});
   return true;
+}
+
+// Launches of one context of which nobody has to see each end by itself.
+size_t SentWork::goingTogether(std::span<const Command> commands) const {
+  constexpr size_t kMost = 32;
+  const auto* const first = std::get_if<LaunchCommand>(&commands.front());
+  if (!first || device_.launchLimit()) return 0;
+  size_t count = 0;
+  for (const Command& command : commands.first(std::min(commands.size(), kMost))) {
+    const auto* const launch = std::get_if<LaunchCommand>(&command);
+    if (!launch || launch->faults != first->faults || launch->record->node ||
+        static_cast<const GpuKernel&>(*launch->record->kernel).requests())
+      break;
+    ++count;
+  }
+  return count;
+}
+
+size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Room room) {
+  if (!timeline_->reached(parentEnd_)) return 0;
+  const Result<WorkSender::Sent> result = sender_.send(launches, nullptr, roomForKernels(room));
+  if (!result.ok() && result.error() == CUDA_ERROR_NOT_READY) return 0;
+  const WorkSender::Sent sent = result.ok() ? result.value() : WorkSender::Sent{{}, 1};
+  if (sent.count < launches.size()) done = {};
+  promise(done);
+  add(sent.count, [&](size_t i) {
+    const bool last = i + 1 == sent.count;
+    entries_.push_back(
+        {std::get<LaunchCommand>(launches[i]), last ? done : Point{}, sent.submission, last ? 0 : sent.firstStep + i});
+  });
+  return sent.count;
 }
 
 template <class Transferring>
@@ -123,11 +164,16 @@ bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, 
 
 void SentWork::add(Entry entry) {
   promise(entry.done);
+  add(1, [&](size_t) { entries_.push_back(std::move(entry)); });
+}
+
+template <class Put>
+void SentWork::add(size_t count, const Put& put) {
   bool watch = false;
   {
     const std::lock_guard guard(mutex_);
-    entries_.push_back(std::move(entry));
-    added_.fetch_add(1, std::memory_order_release);
+    for (size_t i = 0; i < count; ++i) put(i);
+    added_.fetch_add(count, std::memory_order_release);
     watch = !watched_;
     watched_ = true;
   }
@@ -182,7 +228,8 @@ bool SentWork::workEnded(Entry& entry) {
     device_.stopKernels();
     error = CUDA_ERROR_LAUNCH_TIMEOUT;
   }
-  if (entry.sent.done()) return true;  // just before its channel died
+  const bool before = entry.step && entry.sent.channel->stepsDone() >= entry.step;
+  if (before || entry.sent.done()) return true;  // just before its channel died
   reportFault(entry, error);
   return true;
 }
@@ -214,6 +261,8 @@ void SentWork::finish(const Entry& entry) {
     if (launch->record->release) launch->record->release(launch->record);
   } else if (const auto* stamp = std::get_if<Stamp>(&entry.ending)) {
     *stamp->nanoseconds = std::max(lastEnd_, stamp->asked);
+  } else if (const auto* call = std::get_if<HostCall>(&entry.ending)) {
+    call->function(call->data);
   } else if (const auto* write = std::get_if<Write>(&entry.ending)) {
     write->timeline->advance(write->value);
   }

@@ -31,6 +31,8 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   // done, when it cannot go behind what was sent with no thread of the host in between, or, with Room::Now, when a
   // thread of the host had better wait for room. One thread at a time.
   bool take(const Command& command, Point done, Room room);
+  // The same of as many of them as go together; answers how many. `done` is for the last of all.
+  size_t take(std::span<const Command> commands, Point done, Room room);
   // The same of a launch, but waits for room in no case.
   bool takeAtOnce(const LaunchCommand& command, Point done);
   // When all that was taken so far has ended.
@@ -53,24 +55,29 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
     uint64_t asked;  // when
   };
   // What there is to do when a command has ended.
-  using Ending = std::variant<SentTransfer, LaunchCommand, Wait, Write, Stamp>;
+  using Ending = std::variant<SentTransfer, LaunchCommand, HostCall, Wait, Write, Stamp>;
   // One line of the cache: threads hand these to each other at every launch.
   struct alignas(64) Entry {
     Ending ending;
     Point done;
     Submission sent;                       // no channel: there was nothing to send
+    uint64_t step = 0;                     // of the channel, when grids sent together end one by one; 0: with `sent`
     uint64_t begun = 0;                    // when it was first seen with nothing before it, ns; under a limit only
     std::unique_ptr<ParentGrid> parent{};  // of a grid that may launch others, until it has ended
     Point children{};                      // when all that it launched has ended
   };
   bool takeWork(const Command& command, Point done, Room room);
-  bool takeLaunch(const LaunchCommand& command, Point done, Room room);
+  bool takeLaunch(const Command& launch, Point done, Room room);
+  size_t goingTogether(std::span<const Command> commands) const;
+  size_t takeLaunches(std::span<const Command> launches, Point done, Room room);
   template <class Transferring>
   bool takeTransfer(const Transferring& command, Transfer::Route route, Point done, Room room);
   std::unique_ptr<ParentGrid> parentFor(const LaunchCommand& command) const;
   Room roomForKernels(Room room) const;
   bool takeWait(const Wait& wait, Point done);
   void add(Entry entry);
+  template <class Put>
+  void add(size_t count, const Put& put);
   void promise(Point point);
   bool ended(Entry& entry);
   bool workEnded(Entry& entry);

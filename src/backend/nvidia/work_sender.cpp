@@ -19,10 +19,10 @@ WorkSender::WorkSender(GpuDevice& device, const std::array<uint32_t, 4>& disable
     : device_(device), disabledTpcs_(disabledTpcs), lane_(device.nextLane()) {}
 
 // It follows all that was to be followed.
-void WorkSender::note(const Result<Submission>& sent) {
-  if (!sent.ok() || !sent.value().channel) return;
+void WorkSender::note(const Submission& sent) {
+  if (!sent.channel) return;
   before_.clear();
-  before_.push_back(sent.value());
+  before_.push_back(sent);
 }
 
 void WorkSender::follow(const Submission& other) {
@@ -37,38 +37,52 @@ bool WorkSender::followsNothing() const {
 }
 
 // After a device fault the context's kernels do not run any more.
-Result<Submission> WorkSender::send(const LaunchCommand& command, const ParentGrid* parent, Room room) {
-  if (const CUresult error = command.faults->state(); error != CUDA_SUCCESS) return error;
-  Result<Submission> launched = launch(command, parent, room);
-  note(launched);
-  if (!launched.ok() && launched.error() != CUDA_ERROR_NOT_READY)
-    command.faults->report(launched.error(), "a kernel that could not be sent");
-  return launched;
+Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, const ParentGrid* parent, Room room) {
+  FaultSink& faults = *std::get<LaunchCommand>(launches.front()).faults;
+  if (const CUresult error = faults.state(); error != CUDA_SUCCESS) return error;
+  Result<Sent> sent = launch(launches, parent, room);
+  if (sent.ok())
+    note(sent.value().submission);
+  else if (sent.error() != CUDA_ERROR_NOT_READY)
+    faults.report(sent.error(), "a kernel that could not be sent");
+  return sent;
 }
 
-Result<Submission> WorkSender::launch(const LaunchCommand& command, const ParentGrid* parent, Room room) {
-  const LaunchRecord& record = *command.record;
-  const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
+Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, const ParentGrid* parent, Room room) {
   VG_TRY(ComputeEngine & engine, device_.compute());
   if (followsNothing()) lane_ = engine.quietLane(lane_);
-  const auto send = [&](const std::byte* parameters, size_t bytes) {
-    Grid grid = kernel.grid(record.shape);
-    grid.disabledTpcs = disabledTpcs_;
-    grid.number = parent ? parent->number() : 0;
-    grid.graph = record.graph ? record.graph->exec() : 0;
-    return engine.launch(lane_, {kernel.code(), grid, parameters, static_cast<uint32_t>(bytes),
-                                 record.shape.cooperative, before_, room});
-  };
-  if (!kernel.namesTextures()) return send(record.parameters, kernel.parameterBytes());
-  const std::vector<std::byte> parameters = kernel.withTextures(record.parameters);
-  return send(parameters.data(), parameters.size());
+  if (prepared_.size() < launches.size()) prepared_.resize(launches.size());
+  launches_.clear();
+  for (size_t i = 0; i < launches.size(); ++i)
+    launches_.push_back(prepare(std::get<LaunchCommand>(launches[i]), parent, prepared_[i], room));
+  return engine.launch(lane_, launches_);
+}
+
+ComputeEngine::Launch WorkSender::prepare(const LaunchCommand& command, const ParentGrid* parent, Prepared& prepared,
+                                          Room room) const {
+  const LaunchRecord& record = *command.record;
+  const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
+  prepared.code = kernel.code();
+  prepared.grid = kernel.grid(record.shape);
+  prepared.grid.disabledTpcs = disabledTpcs_;
+  prepared.grid.number = parent ? parent->number() : 0;
+  prepared.grid.graph = record.graph ? record.graph->exec() : 0;
+  const std::byte* parameters = record.parameters;
+  uint32_t bytes = kernel.parameterBytes();
+  if (kernel.namesTextures()) {
+    prepared.withTextures = kernel.withTextures(record.parameters);
+    parameters = prepared.withTextures.data();
+    bytes = static_cast<uint32_t>(prepared.withTextures.size());
+  }
+  return {prepared.code, prepared.grid, parameters, bytes, record.shape.cooperative, before_, room};
 }
 
 template <class Box>
 Result<Submission> WorkSender::sendBox(const Box& box, FaultSink* faults, Transfer::Route route, Room room) {
   Result<Submission> sent = transfer(box, route, room);
-  note(sent);
-  if (!sent.ok() && sent.error() != CUDA_ERROR_NOT_READY && faults)
+  if (sent.ok())
+    note(sent.value());
+  else if (sent.error() != CUDA_ERROR_NOT_READY && faults)
     faults->report(sent.error(), "a copy that could not be sent");
   return sent;
 }

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "backend/command.h"
+#include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/copies/transfer.h"
 
 namespace vg::backend::nvidia {
@@ -29,8 +31,10 @@ class WorkSender {
   // When this has ended, so has all that was sent and all that the next piece follows. No channel: that is nothing, or
   // more than one.
   Submission last() const { return before_.size() == 1 ? before_[0] : Submission{}; }
-  // `parent` (may be null) says what the grid is called. What fails is reported, but for CUDA_ERROR_NOT_READY.
-  Result<Submission> send(const LaunchCommand& command, const ParentGrid* parent, Room room);
+  // Launches of one context: as many of them as go together, but at least one. What fails is reported, but for
+  // CUDA_ERROR_NOT_READY. `parent` (may be null) says what a single grid is called.
+  using Sent = ComputeEngine::Sent;
+  Result<Sent> send(std::span<const Command> launches, const ParentGrid* parent, Room room);
   // `route` as Transfer has it; not Way::Thread.
   Result<Submission> send(const CopyCommand& command, Transfer::Route route, Room room) {
     return sendBox(command.shape, command.faults, route, room);
@@ -40,12 +44,20 @@ class WorkSender {
   }
 
  private:
-  Result<Submission> launch(const LaunchCommand& command, const ParentGrid* parent, Room room);
+  // A launch, with what it points to.
+  struct Prepared {
+    KernelCode code;
+    Grid grid;
+    std::vector<std::byte> withTextures;
+  };
+  Result<Sent> launch(std::span<const Command> launches, const ParentGrid* parent, Room room);
+  ComputeEngine::Launch prepare(const LaunchCommand& command, const ParentGrid* parent, Prepared& prepared,
+                                Room room) const;
   template <class Box>
   Result<Submission> sendBox(const Box& box, FaultSink* faults, Transfer::Route route, Room room);
   template <class Box>
   Result<Submission> transfer(const Box& box, Transfer::Route route, Room room);
-  void note(const Result<Submission>& sent);
+  void note(const Submission& sent);
   bool followsNothing() const;
 
   GpuDevice& device_;
@@ -53,6 +65,9 @@ class WorkSender {
   unsigned lane_;                           // changes between grids that follow nothing
   std::array<Submission, 3> lastCopies_{};  // of copy engines, by direction
   std::vector<Submission> before_;          // what the next piece follows, at most one of each channel
+  // Of a call of send(); kept so that launches in a row take no memory.
+  std::vector<Prepared> prepared_;
+  std::vector<ComputeEngine::Launch> launches_;
 };
 
 }  // namespace vg::backend::nvidia

@@ -16,9 +16,9 @@ namespace {
 
 constexpr uint32_t kRingEntries = 1024;
 constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
-constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, end()
-constexpr size_t kEndAt = 12288;
-constexpr size_t kPiecesAt = Channel::kTimes * 16;  // behind the progress
+constexpr size_t kSlotBytes = 16384;                 // ring, the words shared with the host, end()
+constexpr size_t kEndAt = 12288, kStepsBehind = 64;  // the word that counts steps, behind end()
+constexpr size_t kPiecesAt = Channel::kTimes * 16;   // behind the progress
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
 constexpr size_t kTailWords = std::max(host::kSemaphoreWords, ce::kReleaseWords);
 
@@ -50,7 +50,8 @@ CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, si
   std::byte* const shared = rings.start() + at + kRingBytes;
   ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
   endAddress_ = rings.address(at + kEndAt);
-  std::memset(rings.start() + at + kEndAt, 0, sizeof(uint64_t));
+  std::memset(rings.start() + at + kEndAt, 0, kStepsBehind + sizeof(uint64_t));
+  steps_ = reinterpret_cast<const volatile uint64_t*>(rings.start() + at + kEndAt + kStepsBehind);
   get_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdGet);
   put_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdPut);
   rm::ChannelParameters parameters{};
@@ -117,6 +118,8 @@ Result<Push> Channel::begin() {
   std::byte* const piece = memory_->start() + kPiecesAt + submitted_ % kInFlight * kPieceBytes;
   return Push(reinterpret_cast<uint32_t*>(piece), kSubmissionWords - kTailWords);
 }
+
+uint64_t Channel::stepAddress() const { return endAddress_ + kStepsBehind; }
 
 void Channel::follow(Push& push, std::span<const Submission> others) const {
   for (const Submission& other : others)

@@ -54,6 +54,10 @@ class Channel {
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
   // or a submitReleasing().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
+  // A word of video memory for work of several steps to count them in.
+  uint64_t stepAddress() const;
+  // What is there: read from the device, which takes its time. Any thread.
+  uint64_t stepsDone() const { return *steps_; }
   // Any thread.
   bool done(uint64_t submission) const {
     return __atomic_load_n(&progress(submission).payload, __ATOMIC_ACQUIRE) >= submission;
@@ -116,6 +120,7 @@ class Channel {
   size_t windowBytes_ = 0;
   uint64_t* ring_ = nullptr;
   uint64_t endAddress_ = 0;
+  const volatile uint64_t* steps_ = nullptr;
   volatile uint32_t *put_ = nullptr, *get_ = nullptr;
   uint32_t token_ = 0;
   uint64_t patience_ = 10'000'000'000;

@@ -47,8 +47,8 @@ inline constexpr uint32_t kWaitForIdle = 0x110, kSharedWindowHigh = 0x2a0, kSend
                           kSendSignalingPcas2B = 0x2c0, kLocalBytesHigh = 0x2e4, kLocalMemoryHigh = 0x790,
                           kLocalWindowHigh = 0x7b0, kTextureHeaderVersion = 0x7ac, kSamplerPoolHigh = 0x155c,
                           kTexturePoolHigh = 0x1574, kInvalidateShaderCaches = 0x1698;
-// SEND_SIGNALING_PCAS2_B: the hardware takes a copy of the descriptor and schedules it
-inline constexpr uint32_t kInvalidateCopySchedule = 3, kInvalidatePrefetchCopySchedule = 0xa;
+// SEND_SIGNALING_PCAS2_B: the hardware fetches a descriptor; runs it, where it lies
+inline constexpr uint32_t kPrefetch = 8, kSchedule = 2;
 // INVALIDATE_SHADER_CACHES_NO_WFI
 inline constexpr uint32_t kInstructions = 1u << 0, kData = 1u << 4, kConstants = 1u << 12;
 inline constexpr uint32_t kAllMultiprocessors = 0xff;  // of a TPC, for local memory

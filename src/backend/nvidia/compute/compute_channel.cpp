@@ -9,9 +9,10 @@
 namespace vg::backend::nvidia {
 namespace {
 
-// A slot: descriptor, workspace of a cooperative grid, bank 0.
+// A slot holds the grids of a submission; of each descriptor, workspace of a cooperative grid, bank 0.
 constexpr size_t kWorkspaceAt = 448, kBankAt = 512, kLine = 64;
-constexpr size_t kSlotBytes = (kBankAt + kDriverWords + ComputeChannel::kMostParameters + 511) / 512 * 512;
+constexpr size_t bytesOf(size_t parameters) { return (kBankAt + kDriverWords + parameters + 511) / 512 * 512; }
+constexpr size_t kSlotBytes = bytesOf(ComputeChannel::kMostParameters);
 static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0 && Qmd::kBytes % kLine == 0);
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
@@ -28,8 +29,28 @@ void writeLines(std::byte* to, const std::byte* from, size_t bytes) {
 #endif
 }
 
+bool canBeSent(const ComputeChannel::Launch& launch) {
+  return launch.bytes <= ComputeChannel::kMostParameters && launch.code.parameterBase == kDriverWords;
+}
+
+// How many of them a slot holds.
+size_t fitting(std::span<const ComputeChannel::Launch> launches) {
+  size_t count = 0, bytes = 0;
+  for (const ComputeChannel::Launch& launch : launches) {
+    bytes += bytesOf(launch.bytes);
+    if (bytes > kSlotBytes || !canBeSent(launch)) break;
+    ++count;
+  }
+  return count;
+}
+
+void sendDescriptor(Push& push, uint64_t address, uint32_t action) {
+  push.write(kComputeSubchannel, compute::kSendPcasA, {static_cast<uint32_t>(address / Qmd::kAlignment)});
+  push.write(kComputeSubchannel, compute::kSendSignalingPcas2B, {action});
+}
+
 // The descriptor, and bank 0 with the parameters behind the driver's words.
-void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const Grid& grid, const ComputeFacts& facts,
+void writeGrid(std::byte* to, uint64_t address, const KernelCode& code, const Grid& grid, const ComputeFacts& facts,
                const GridEnd& end, const std::byte* parameters, size_t bytes) {
   alignas(kLine) std::byte bank[kDriverWords + ComputeChannel::kMostParameters + kLine];
   writeDriverWords(bank, address + kBankAt, code, grid, facts);
@@ -37,8 +58,8 @@ void writeSlot(std::byte* slot, uint64_t address, const KernelCode& code, const 
   const size_t used = kDriverWords + bytes, whole = (used + kLine - 1) / kLine * kLine;
   std::memset(bank + used, 0, whole - used);
   alignas(kLine) const Qmd descriptor = describe(code, grid, address + kBankAt, end);
-  writeLines(slot, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
-  writeLines(slot + kBankAt, bank, whole);
+  writeLines(to, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
+  writeLines(to + kBankAt, bank, whole);
 }
 
 }  // namespace
@@ -85,38 +106,52 @@ CUresult ComputeChannel::setTexturePools(const TexturePools& pools) {
   return CUDA_SUCCESS;
 }
 
-Result<Submission> ComputeChannel::launch(const Launch& launch) {
-  const KernelCode& code = launch.code;
-  if (launch.bytes > kMostParameters || code.parameterBase != kDriverWords)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "%u bytes of parameters at %#x of bank 0", launch.bytes, code.parameterBase);
-  if (launch.room == Room::Now && !channel_.hasRoom()) return CUDA_ERROR_NOT_READY;
-  VG_TRY(Push push, channel_.begin());
-  Grid grid = launch.grid;
-  const uint64_t number = channel_.submitted() + 1;
-  const size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
-  std::byte* const slot = slots_->start() + at;
-  if (!grid.number) grid.number = number;
-  if (launch.cooperative) {
-    constexpr uint32_t kFreshWorkspace[4] = {};
-    std::memcpy(slot + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
-    grid.workspace = slots_->address(at + kWorkspaceAt);
-  }
-  writeSlot(slot, slots_->address(at), code, grid, facts_,
-            {number, channel_.progressAddress(number), channel_.end(number).address}, launch.parameters, launch.bytes);
-  channel_.follow(push, launch.after);
-  channel_.follow(push, {&channel_, lastGrid_});
-  schedule(push, slots_->address(at));
-  lastGrid_ = number;
-  return Submission{&channel_, channel_.submitReleasing(push)};
+Result<Submission> ComputeChannel::launch(const Launch& one) {
+  VG_TRY(const Sent sent, launch(std::span(&one, 1)));
+  return sent.submission;
 }
 
-void ComputeChannel::schedule(Push& push, uint64_t descriptor) {
+Result<ComputeChannel::Sent> ComputeChannel::launch(std::span<const Launch> launches) {
+  const Launch& first = launches.front();
+  if (!canBeSent(first))
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "%u bytes of parameters at %#x of bank 0", first.bytes,
+                first.code.parameterBase);
+  if (first.room == Room::Now && !channel_.hasRoom()) return CUDA_ERROR_NOT_READY;
+  VG_TRY(Push push, channel_.begin());
+  const uint64_t number = channel_.submitted() + 1;
+  const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
+  const Sent sent{{&channel_, number}, fitting(launches), steps_ + 1};
+  size_t at = slot;
+  for (const Launch& launch : launches.first(sent.count - 1)) {
+    const size_t next = at + bytesOf(launch.bytes);
+    write(launch, at, {++steps_, 0, channel_.stepAddress(), slots_->address(next)});
+    at = next;
+  }
+  write(launches[sent.count - 1], at, {number, channel_.progressAddress(number), channel_.end(number).address});
+  sendDescriptor(push, slots_->address(slot), compute::kPrefetch);  // while it waits
+  channel_.follow(push, first.after);
+  channel_.follow(push, {&channel_, lastGrid_});
   if (codeIsNew_)
     push.write(kComputeSubchannel, compute::kInvalidateShaderCaches,
                {compute::kInstructions | compute::kData | compute::kConstants});
   codeIsNew_ = false;
-  push.write(kComputeSubchannel, compute::kSendPcasA, {static_cast<uint32_t>(descriptor >> 8)});
-  push.write(kComputeSubchannel, compute::kSendSignalingPcas2B, {compute::kInvalidatePrefetchCopySchedule});
+  sendDescriptor(push, slots_->address(slot), compute::kSchedule);
+  channel_.submitReleasing(push);
+  lastGrid_ = number;
+  return sent;
+}
+
+void ComputeChannel::write(const Launch& launch, size_t at, const GridEnd& end) {
+  std::byte* const start = slots_->start() + at;
+  Grid grid = launch.grid;
+  ++grids_;
+  if (!grid.number) grid.number = grids_;
+  if (launch.cooperative) {
+    constexpr uint32_t kFreshWorkspace[4] = {};
+    std::memcpy(start + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
+    grid.workspace = slots_->address(at + kWorkspaceAt);
+  }
+  writeGrid(start, slots_->address(at), launch.code, grid, facts_, end, launch.parameters, launch.bytes);
 }
 
 }  // namespace vg::backend::nvidia

@@ -53,12 +53,17 @@ ComputeEngine::~ComputeEngine() {
 }
 
 Result<Submission> ComputeEngine::send(Lane& lane, const Launch& launch) {
+  VG_TRY(const Sent sent, send(lane, std::span(&launch, 1)));
+  return sent.submission;
+}
+
+Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, std::span<const Launch> launches) {
   std::unique_lock right(lane.mutex, std::defer_lock);
-  if (launch.room == Room::Waited)
+  if (launches.front().room == Room::Waited)
     right.lock();
   else if (!right.try_lock())
     return CUDA_ERROR_NOT_READY;
-  return lane.channel->launch(launch);
+  return lane.channel->launch(launches);
 }
 
 unsigned ComputeEngine::quietLane(unsigned lane) {

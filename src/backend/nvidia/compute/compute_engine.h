@@ -23,6 +23,9 @@ class ComputeEngine {
   // Sends a grid behind all others of its lane. Lanes share channels when there are more of them than channels.
   // Requires: reserveLocal(launch.code.localBytes) succeeded.
   Result<Submission> launch(unsigned lane, const Launch& launch) { return send(lanes_[lane % kLanes], launch); }
+  // The same of several grids, as ComputeChannel sends them.
+  using Sent = ComputeChannel::Sent;
+  Result<Sent> launch(unsigned lane, std::span<const Launch> launches) { return send(lanes_[lane % kLanes], launches); }
   // For a grid that follows no other: the lane, or while something runs there, one in which nothing does.
   unsigned quietLane(unsigned lane);
   // As launch(), in a channel that no lane has.
@@ -51,6 +54,7 @@ class ComputeEngine {
   ComputeEngine(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
   static constexpr unsigned kChannels = kLanes + 1;
   static Result<Submission> send(Lane& lane, const Launch& launch);
+  static Result<Sent> send(Lane& lane, std::span<const Launch> launches);
   CUresult takeWindows();
   CUresult replacePool(uint64_t bytesPerTpc);
 

@@ -8,6 +8,7 @@ namespace vg::backend::nvidia {
 namespace {
 
 constexpr uint32_t kReservedShared = 0x400;
+constexpr uint32_t kMostPrefetched = 63;  // of bank 0, 256 bytes each
 constexpr uint32_t kSharedUnit = 128;
 constexpr uint32_t kSplitsKiB[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 
@@ -71,6 +72,14 @@ void setRelease(Qmd& descriptor, unsigned index, uint64_t address, uint64_t payl
   descriptor.set(qmd::releaseAddressHigh(index), high(address));
   descriptor.set(qmd::releasePayloadLow(index), low(payload));
   descriptor.set(qmd::releasePayloadHigh(index), high(payload));
+}
+
+void setNext(Qmd& descriptor, uint64_t next) {
+  constexpr uint32_t kSchedule = 1;
+  descriptor.set(qmd::kNextEnable, 1);
+  descriptor.set(qmd::kNextAction, kSchedule);
+  descriptor.set(qmd::kNextPrefetch, 1);
+  descriptor.set(qmd::kNextPointer, static_cast<uint32_t>(next / Qmd::kAlignment));
 }
 
 // A grid of clusters is counted in clusters.
@@ -157,9 +166,12 @@ Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const Gri
   d.set(qmd::kBarrierCount, code.barriers);
   d.set(qmd::kProgramLow, low(code.program));
   d.set(qmd::kProgramHigh, high(code.program));
-  setRelease(d, 0, end.device, end.number, false);  // first, because the next grid waits for it
-  setRelease(d, 1, end.host, end.number, true);
+  if (end.device) setRelease(d, 0, end.device, end.number, false);  // first, because the next grid waits for it
+  if (end.host) setRelease(d, 1, end.host, end.number, true);
+  if (end.next) setNext(d, end.next);
   setBank(d, 0, bank0, code.bank0Bytes);
+  d.set(qmd::bankPrefetch(0), 1);
+  d.set(qmd::kPrefetchedBytes, std::min((code.bank0Bytes + 255) / 256, kMostPrefetched));
   for (unsigned bank = 1; bank < Qmd::kBanks; ++bank)
     if (code.banks[bank].bytes) setBank(d, bank, code.banks[bank].address, code.banks[bank].bytes);
   return d;

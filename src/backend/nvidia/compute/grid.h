@@ -40,11 +40,12 @@ struct Grid {
   uint64_t workspace = 0;  // of a cooperative grid: {u32 bytes, u32 barrier}, zeroed
 };
 
-// What is written when a grid is done: its number, in two places.
+// What happens when a grid is done: its number is written in up to two places, and another grid begins. 0: not that.
 struct GridEnd {
   uint64_t number = 0;
   uint64_t host = 0;    // 16-byte aligned: the number, then the time; after all that the grid wrote
   uint64_t device = 0;  // the number alone, for channels that wait
+  uint64_t next = 0;    // the other grid's descriptor
 };
 
 // What all grids of a GPU share.

@@ -38,7 +38,8 @@ inline constexpr Qmd::Field kTpcMaskValid{31, 1};  // of tpcDisabled()
 inline constexpr Qmd::Field kType{23, 3};          // 2 a grid of blocks, 3 of clusters
 inline constexpr Qmd::Field kLocalLowSize{512, 24}, kSassVersion{536, 8}, kLocalHighSize{544, 24};
 inline constexpr Qmd::Field kApiVisibleCallLimit{568, 1},
-    kSamplerIndex{569, 1};  // 1: as the header's; 0: the word behind it
+    kSamplerIndex{569, 1};                             // 1: as the header's; 0: the word behind it
+inline constexpr Qmd::Field kPrefetchedBytes{570, 6};  // of a bank, at most; / 256
 inline constexpr Qmd::Field kMinorVersion{576, 4}, kMajorVersion{580, 4};
 inline constexpr Qmd::Field kSharedMemorySize{584, 18};  // bytes, a multiple of 128
 inline constexpr Qmd::Field kInvalidateTextureHeader{602, 1}, kInvalidateTextureSampler{603, 1},
@@ -67,7 +68,12 @@ constexpr Qmd::Field releaseAddressHigh(unsigned i) { return of(i, 672, 25, 128)
 constexpr Qmd::Field releasePayloadLow(unsigned i) { return of(i, 704, 32, 128); }
 constexpr Qmd::Field releasePayloadHigh(unsigned i) { return of(i, 736, 32, 128); }
 
+// What is scheduled when the grid is done: another descriptor, which is fetched while this grid runs.
+inline constexpr Qmd::Field kNextEnable{368, 1}, kNextAction{369, 3}, kNextPrefetch{372, 1};
+inline constexpr Qmd::Field kNextPointer{448, 32};  // address / 256
+
 constexpr Qmd::Field bankValid(unsigned bank) { return of(bank, 416, 1, 4); }
+constexpr Qmd::Field bankPrefetch(unsigned bank) { return of(bank, 417, 2, 4); }  // 1: before the grid begins
 constexpr Qmd::Field bankInvalidate(unsigned bank) { return of(bank, 419, 1, 4); }
 constexpr Qmd::Field bankAddressLow(unsigned bank) { return of(bank, 1536, 32, 64); }   // address / 64
 constexpr Qmd::Field bankAddressHigh(unsigned bank) { return of(bank, 1568, 19, 64); }  // address / 64
