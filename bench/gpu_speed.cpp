@@ -351,6 +351,56 @@ void chains(CUfunction nothing) {
   CALL(cuMemFree_v2, device);
 }
 
+// Graphs in which each node follows the one before: kernels alone, and kernels behind fills.
+void graphs(CUfunction nothing) {
+  constexpr int kNodes = 1000;
+  constexpr size_t kBytes = 4 * kKiB;
+  CUstream stream;
+  CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  CUcontext context;
+  CALL(cuCtxGetCurrent, &context);
+  const CUdeviceptr device = videoMemory(kBytes);
+  uint64_t a = 0, b = 0;
+  void* parameters[] = {&a, &b};
+  CUDA_KERNEL_NODE_PARAMS kernel{};
+  kernel.func = nothing;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+  kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = parameters;
+  CUDA_MEMSET_NODE_PARAMS fill{};
+  fill.dst = device;
+  fill.elementSize = 1;
+  fill.width = kBytes;
+  fill.height = 1;
+  const auto measure = [&](const std::string& name, bool fills) {
+    CUgraph graph;
+    CUgraphExec executable;
+    CUgraphNode last{};
+    CALL(cuGraphCreate, &graph, 0);
+    for (int i = 0; i < kNodes; ++i) {
+      CUgraphNode node;
+      if (fills && i % 2 == 0)
+        CALL(cuGraphAddMemsetNode, &node, graph, &last, i > 0, &fill, context);
+      else
+        CALL(cuGraphAddKernelNode_v2, &node, graph, &last, i > 0, &kernel);
+      last = node;
+    }
+    CALL(cuGraphInstantiateWithFlags, &executable, graph, 0);
+    const auto launch = [&] {
+      CALL(cuGraphLaunch, executable, stream);
+      CALL(cuStreamSynchronize, stream);
+    };
+    medianOf(3, launch);
+    print(name, medianOf(20, launch) / kNodes * 1e6, "us");
+    CALL(cuGraphExecDestroy, executable);
+    CALL(cuGraphDestroy, graph);
+  };
+  measure("graph of 1000 kernels in a chain, each", false);
+  measure("graph of 500 fills and 500 kernels in a chain, each", true);
+  CALL(cuMemFree_v2, device);
+  CALL(cuStreamDestroy_v2, stream);
+}
+
 // What cuEventElapsedTime says of one kernel.
 void elapsedTimes(CUfunction nothing, CUfunction busy) {
   CUstream stream;
@@ -390,6 +440,7 @@ void ordered() {
   CALL(cuModuleGetFunction, &nothing, module, "nothing");
   CALL(cuModuleGetFunction, &busy, module, "busy");
   chains(nothing);
+  graphs(nothing);
   elapsedTimes(nothing, busy);
 }
 

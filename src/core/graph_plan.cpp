@@ -30,14 +30,6 @@ Remembered remember(const alloc::Record* record) {
   return {record, record ? record->id.load(std::memory_order_relaxed) : 0};
 }
 
-// A step with commands of its own; the others are run through by one thread.
-bool alone(const Step& step) {
-  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > kLong;
-  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > kLong;
-  return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
-         std::holds_alternative<WaitStep>(step);
-}
-
 backend::LaunchShape shapeOf(const KernelNode& node) {
   const CUDA_KERNEL_NODE_PARAMS_v2& p = node.params;
   backend::LaunchShape shape{{p.gridDimX, p.gridDimY, p.gridDimZ},
@@ -105,13 +97,25 @@ void GraphPlan::drop() {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-void GraphPlan::unreference() {
+bool GraphPlan::unreferenceUnlessLast() {
   uint32_t references = references_.load(std::memory_order_relaxed);
   while (references > 1)
-    if (references_.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel)) return;
+    if (references_.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel)) return true;
+  return false;
+}
+
+void GraphPlan::unreference() {
+  if (unreferenceUnlessLast()) return;
   const graphs::Lock lock;
   drop();
 }
+
+// Takes no lock, as who has it may wait for what comes behind; to end the plan is a thread's.
+void GraphPlan::endRun() {
+  if (!unreferenceUnlessLast()) backend::Executor::shared().schedule(*this);
+}
+
+void GraphPlan::run() { unreference(); }
 
 CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
                            GraphNode** culprit) {
@@ -220,6 +224,15 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
     memoryEnds_.insert(memoryEnds_.end(), inside.begin(), inside.end());
   }
   return Step(std::move(step));
+}
+
+// With commands of its own; the other steps are run through by one thread.
+bool GraphPlan::alone(const Step& step) const {
+  const size_t most = context_.device().backend().hostAddressable() ? kLong : 0;
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > most;
+  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > most;
+  return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
+         std::holds_alternative<WaitStep>(step);
 }
 
 void GraphPlan::cut() {
@@ -335,7 +348,7 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
     commands.push_back(backend::HostCall{finish, this});
     commands.push_back(backend::Wait{environment_->queueFromHost()});
   }
-  commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->unreference(); }, this});
+  commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->endRun(); }, this, true});
   reference();
   if (result == CUDA_SUCCESS) result = stream.submit(commands.data(), commands.size());
   if (result == CUDA_SUCCESS) return CUDA_SUCCESS;

@@ -2,8 +2,9 @@
 // edge, child graphs in line.
 //
 // Launching turns the steps into commands for the stream's queue: neighbouring small steps are one command that a
-// thread of the device runs through (tens of nanoseconds a node), kernels and long copies are commands of their own. A
-// plan is constant while a launch of it is under way: who changes a step then works on a new plan. References keep it
+// thread of the device runs through (tens of nanoseconds a node), kernels and long copies are commands of their own,
+// and so are all copies where the host does not see the device's memory: it would have to wait for what is before them.
+// A plan is constant while a launch of it is under way: who changes a step then works on a new plan. References keep it
 // alive.
 //
 // All functions require graphs::Lock unless said otherwise.
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "backend/command.h"
+#include "backend/executor.h"
 #include "backend/updatable_node.h"
 #include "core/graph.h"
 #include "core/graph_environment.h"
@@ -98,7 +100,7 @@ struct NoStep {};
 using Step = std::variant<NoStep, CopyStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep, RecordStep, WaitStep,
                           BranchStep>;
 
-class GraphPlan {
+class GraphPlan final : backend::Executor::Task {
  public:
   // `disabled`: ids of nodes that do nothing. `exec`: the handle, when kernels may launch it; else 0. On failure
   // `culprit` is the node that could not be done.
@@ -152,6 +154,7 @@ class GraphPlan {
   Result<Step> compileOther(const GraphNode& node, const Disabled& disabled);
   Result<Step> compileKernel(const KernelNode& node, bool enabled);
   Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
+  bool alone(const Step& step) const;
   void cut();
   // What a run from the host begins with.
   bool needsBegin() const;
@@ -167,6 +170,9 @@ class GraphPlan {
   CUresult addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands);
   CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
+  bool unreferenceUnlessLast();
+  void endRun();
+  void run() override;
 
   void run(size_t first, size_t last) const;
   void runStep(const CopyStep& step) const;
