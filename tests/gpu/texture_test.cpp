@@ -149,6 +149,55 @@ TEST(TextureWords, OfSamplers) {
   EXPECT_EQ(w[5], 0u);  // a channel that the format lacks
 }
 
+TEST(TextureWords, OfAnisotropicSamplersSayHowManySamplesAndHowLevelsBlend) {
+  arrays::TextureView view = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 3, kBase);
+  view.sampler.linear = view.sampler.linearLevels = true;
+  const struct {
+    unsigned samples;
+    uint32_t word, steepness, less;
+  } cases[] = {{1, 0, 0, 0},  {2, 1, 4, 42},  {4, 2, 6, 54},  {6, 3, 6, 54},
+               {8, 4, 8, 64}, {10, 5, 8, 64}, {12, 6, 8, 64}, {16, 7, 8, 64}};
+  for (const auto& one : cases) {
+    view.sampler.anisotropy = one.samples;
+    view.sampler.blendsWidely = one.samples == 1;
+    const TextureWords w = samplerOf(view);
+    EXPECT_EQ(bits(w, 20, 3), one.word) << one.samples;
+    EXPECT_EQ(bits(w, 36, 2), one.samples > 1 ? 3u : 2u) << one.samples;
+    EXPECT_EQ(bits(w, 58, 5), one.steepness) << one.samples;
+    EXPECT_EQ(bits(w, 44, 13), (0x2000u - one.less) % 0x2000) << one.samples;
+    view.sampler.blendsWidely = true;
+    EXPECT_EQ(bits(samplerOf(view), 58, 5), 0u) << one.samples;
+    EXPECT_EQ(bits(samplerOf(view), 44, 13), 0u) << one.samples;
+  }
+  view.sampler.blendsWidely = view.sampler.linearLevels = false;
+  EXPECT_EQ(bits(samplerOf(view), 58, 5), 0u);
+  EXPECT_EQ(bits(samplerOf(view), 44, 13), 0u);
+  view.sampler.linear = false;
+  EXPECT_EQ(bits(samplerOf(view), 36, 2), 1u);
+}
+
+TEST(TextureWords, AskForTheBestQuality) {
+  arrays::TextureView view = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 3, kBase);
+  TextureWords w = must(headerOf(view));
+  EXPECT_EQ(bits(w, 80, 3), 7u);
+  EXPECT_EQ(bits(w, 215, 2), 2u);
+  EXPECT_EQ(bits(w, 217, 2), 1u);
+  view.levels.resize(1);
+  view.levels[0].tiling = nullptr;
+  view.levels[0].rowPitch = 64;
+  w = must(headerOf(view));
+  EXPECT_EQ(bits(w, 81, 3), 7u);
+  EXPECT_EQ(bits(w, 215, 2), 2u);
+}
+
+TEST(TextureWords, LimitsOfLevelsAreCutToSteps) {
+  arrays::TextureView view = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 3, kBase);
+  view.sampler.minLevel = 1.3f;
+  view.sampler.maxLevel = 100;
+  EXPECT_EQ(bits(samplerOf(view), 64, 12), 332u);
+  EXPECT_EQ(bits(samplerOf(view), 76, 12), 4095u);
+}
+
 struct Textures : ::testing::Test {
   FakeGpu fake{[] {
     FakeDriver::Description description;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "arrays/footprint.h"
 #include "arrays/texel.h"
 
 namespace vg::backend::nvidia {
@@ -23,13 +24,12 @@ void set(TextureWords& words, Field field, uint64_t value) {
 constexpr Field kSources[] = {{96, 3}, {99, 3}, {102, 3}, {105, 3}};
 constexpr Field kDataType{108, 4}, kComponents{112, 7}, kVersion{124, 4};
 constexpr Field kWidth{128, 17}, kNormalized{145, 1}, kSrgb{149, 1}, kType{150, 4}, kPromotion{154, 2}, kBorder{156, 1},
-    kHeight{160, 17};
+    kHeight{160, 17}, kFineSpread{215, 2}, kCoarseSpread{217, 2};
 // Of block-linear ones.
 constexpr Field kAddressLow{9, 23}, kAddressHigh{32, 25}, kBlockRows{67, 3}, kBlockSlices{70, 3}, kTileWidth{74, 3},
-    kAnisotropicHigh{81, 1}, kIsotropicHigh{82, 1}, kMaxLevel{92, 4}, kDepth{177, 15}, kFirstLevel{224, 4},
-    kLastLevel{228, 4};
+    kQuality{80, 3}, kMaxLevel{92, 4}, kDepth{177, 15}, kFirstLevel{224, 4}, kLastLevel{228, 4};
 // Of those with a pitch.
-constexpr Field kRowsLow{5, 27}, kPitch{64, 17};
+constexpr Field kRowsLow{5, 27}, kPitch{64, 17}, kRowsQuality{81, 3};
 // Of lines in linear memory.
 constexpr Field kLineLow{0, 32}, kLineHigh{32, 32}, kLineWidth{64, 32};
 
@@ -38,6 +38,9 @@ enum Type : uint32_t { k1D, k2D, k3D, kCube, k1DLayers, k2DLayers, k2DOneLevel =
 enum Data : uint32_t { kUnorm = 0, kSnorm = 1, kFloat = 2, kUnsigned = 6, kSigned = 7 };
 enum Source : uint32_t { kZero = 0, kFirstChannel = 2 };
 constexpr uint32_t kPromoteDown = 1;
+// Of levels of detail: both of those with anisotropic filtering, and that without; and how far samples lie apart. With
+// these the units read what they read of the vendor's headers.
+constexpr uint32_t kBestQuality = 7, kSpreadOne = 1, kSpreadTwo = 2;
 
 struct Components {
   uint32_t sizes = 0;  // 0: there is no such format
@@ -162,6 +165,8 @@ void setPlane(TextureWords& words, const arrays::TextureView& view, const arrays
   set(words, kSrgb, isSrgb(view));
   set(words, kPromotion, kPromoteDown);
   set(words, kBorder, 1);  // the sampler's colour
+  set(words, kFineSpread, kSpreadTwo);
+  set(words, kCoarseSpread, kSpreadOne);
 }
 
 uint64_t addressOf(const std::byte* pointer) { return reinterpret_cast<uint64_t>(pointer); }
@@ -179,6 +184,7 @@ void describeRows(TextureWords& words, const arrays::TextureView& view) {
   set(words, kRowsLow, addressOf(view.base) >> 5);
   set(words, kAddressHigh, addressOf(view.base) >> 32);
   set(words, kPitch, view.levels[0].rowPitch >> 5);
+  set(words, kRowsQuality, kBestQuality);
   setPlane(words, view, view.levels[0]);
 }
 
@@ -196,8 +202,7 @@ void describeBlocks(TextureWords& words, const arrays::TextureView& view) {
   set(words, kBlockRows, first.tiling->blockRows);
   set(words, kBlockSlices, first.tiling->blockSlices);
   if (first.tileRowBytes) set(words, kTileWidth, std::bit_width(first.tileRowBytes / copy::Tiling::kGobBytes) - 1);
-  set(words, kAnisotropicHigh, 1);
-  set(words, kIsotropicHigh, 1);
+  set(words, kQuality, kBestQuality);
   set(words, kMaxLevel, (whole ? view.chain.size() : view.levels.size()) - 1);
   set(words, kFirstLevel, skipped);
   set(words, kLastLevel, skipped + view.levels.size() - 1);
@@ -208,10 +213,10 @@ void describeBlocks(TextureWords& words, const arrays::TextureView& view) {
 // ---- samplers ----
 
 constexpr Field kAddressing[] = {{0, 3}, {3, 3}, {6, 3}};
-constexpr Field kSamplerSrgb{13, 1}, kMagnified{32, 3}, kMinified{36, 2}, kBetweenLevels{38, 2}, kFaces{40, 2},
-    kBias{44, 13}, kLeastLevel{64, 12}, kMostLevel{76, 12};
+constexpr Field kSamplerSrgb{13, 1}, kMostSamples{20, 3}, kMagnified{32, 3}, kMinified{36, 2}, kBetweenLevels{38, 2},
+    kFaces{40, 2}, kBias{44, 13}, kSteepness{58, 5}, kLeastLevel{64, 12}, kMostLevel{76, 12};
 constexpr Field kSrgbBorder[] = {{88, 8}, {108, 8}, {116, 8}};
-constexpr uint32_t kPoint = 1, kLinear = 2, kNearestLevel = 2, kBothLevels = 3, kSeamless = 2;
+constexpr uint32_t kPoint = 1, kLinear = 2, kAnisotropic = 3, kNearestLevel = 2, kBothLevels = 3, kSeamless = 2;
 
 uint32_t addressingOf(arrays::Addressing mode) {
   constexpr uint32_t kWrap = 0, kMirror = 1, kClamp = 2, kBorderColour = 3;
@@ -227,9 +232,21 @@ uint32_t addressingOf(arrays::Addressing mode) {
   }
 }
 
+// Of 1, 2, 4, 6, 8, 10, 12 and 16.
+uint32_t samplesWord(unsigned samples) { return samples == 16 ? 7 : samples / 2; }
+
+constexpr float kLowestBias = -16, kHighestLevel = 4095.0f / 256;
+
 // Levels in steps of 1/256.
-uint32_t levelSteps(float level, float least, float most) {
-  return static_cast<uint32_t>(static_cast<int32_t>(std::lround(std::clamp(level, least, most) * 256)));
+uint32_t levelSteps(float level) { return static_cast<uint32_t>(std::clamp(level, 0.0f, kHighestLevel) * 256); }
+
+// The units begin to blend levels where the lower one is, and may do it steeper, by eighths: where it begins later, the
+// level of detail is less by so much.
+void setBlending(TextureWords& words, const arrays::SamplerState& sampler) {
+  const arrays::Blending blending = sampler.linearLevels ? arrays::blendingOf(sampler) : arrays::Blending{0, 4};
+  const float bias = sampler.bias - static_cast<float>(blending.from) / 256;
+  set(words, kBias, static_cast<uint64_t>(std::lround(std::clamp(bias, kLowestBias, kHighestLevel) * 256)));
+  set(words, kSteepness, static_cast<uint64_t>(blending.steepness - 4) * 2);
 }
 
 uint32_t borderWord(const arrays::TextureView& view, float value) {
@@ -280,15 +297,15 @@ TextureWords samplerOf(const arrays::TextureView& view) {
     if (isSrgb(view)) set(words, kSrgbBorder[i], srgbByte(sampler.border[i]));
   }
   const uint32_t filter = sampler.linear ? kLinear : kPoint;
-  constexpr float kHighest = 4095.0f / 256;
   set(words, kSamplerSrgb, 1);
   set(words, kMagnified, filter);
-  set(words, kMinified, filter);
+  set(words, kMostSamples, samplesWord(sampler.anisotropy));
+  set(words, kMinified, sampler.linear && sampler.anisotropy > 1 ? kAnisotropic : filter);
   set(words, kBetweenLevels, sampler.linearLevels ? kBothLevels : kNearestLevel);
   set(words, kFaces, view.seamless ? kSeamless : 0);
-  set(words, kBias, levelSteps(sampler.bias, -16, kHighest));
-  set(words, kLeastLevel, levelSteps(sampler.minLevel, 0, kHighest));
-  set(words, kMostLevel, levelSteps(sampler.maxLevel, 0, kHighest));
+  setBlending(words, sampler);
+  set(words, kLeastLevel, levelSteps(sampler.minLevel));
+  set(words, kMostLevel, levelSteps(sampler.maxLevel));
   for (unsigned i = 0; i < 4; ++i)
     if (i < view.channels) words[4 + i] = borderWord(view, sampler.border[i]);
   return words;
