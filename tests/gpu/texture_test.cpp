@@ -122,9 +122,23 @@ TEST(TextureWords, OfLinearAndPitchedMemory) {
 TEST(TextureWords, WhatTheUnitsLackIsRefused) {
   arrays::TextureView paged = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 1, nullptr);
   EXPECT_EQ(headerOf(paged).error(), CUDA_ERROR_NOT_SUPPORTED);
-  arrays::TextureView video = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 1, kBase);
-  video.format = CU_AD_FORMAT_AYUV;
+  const arrays::TextureView video =
+      viewOf({16, 16, 0, CU_AD_FORMAT_AYUV, 4, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE}, 1, kBase);
   EXPECT_EQ(headerOf(video).error(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(TextureWords, OfSurfacesOfVideoInOnePieceAreOfItsChannels) {
+  const auto components = [](CUarray_format format, unsigned channels) {
+    arrays::TextureView view = viewOf({16, 16, 0, format, channels, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE}, 1, kBase);
+    view.surface = true;
+    const TextureWords w = must(headerOf(view));
+    EXPECT_EQ(bits(w, 108, 4), 6u);  // unsigned
+    return bits(w, 112, 7);
+  };
+  EXPECT_EQ(components(CU_AD_FORMAT_AYUV, 4), 0x08u);
+  EXPECT_EQ(components(CU_AD_FORMAT_Y210, 2), 0x0cu);
+  EXPECT_EQ(components(CU_AD_FORMAT_Y410, 1), 0x0fu);
+  EXPECT_EQ(components(CU_AD_FORMAT_Y416, 4), 0x03u);
 }
 
 TEST(TextureWords, OfSamplers) {

@@ -126,7 +126,9 @@ Components componentsOf(const arrays::TextureView& view) {
     case CU_AD_FORMAT_UNORM_INT_101010_2:
       return {0x09, kUnorm};
     default:
-      return blocks(view.format);
+      return view.surface && arrays::isVideo(view.format)
+                 ? plain(static_cast<unsigned>(view.unit.bytes) / view.channels, view.channels, kUnsigned)
+                 : blocks(view.format);
   }
 }
 
