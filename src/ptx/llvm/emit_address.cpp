@@ -1,7 +1,11 @@
 // Addresses of loads, stores and atomics, in the shape of the register that holds them.
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
 
 namespace vg::ptx::gen {
+
+// Bytes by which an address of the processor can multiply an index.
+constexpr uint64_t kLargestStep = 8;
 
 // The address in 64 bits. A register of 32 bits plus its displacement wraps around at 32: the register may hold a
 // negative number.
@@ -85,6 +89,35 @@ ValueId Emitter::originOf(ValueId address) const {
     if (!readable(origin) || bitsOf(program_.values[origin].type) != bitsOf(v.type)) return address;
     address = origin;
   }
+}
+
+// As compilers write a[i]: the array plus the product of mul.wide.
+std::optional<Emitter::Elements> Emitter::elementsOf(const Address& a) {
+  const auto madeBy = [&](ValueId id, Op op) -> const Instruction* {
+    const auto& v = program_.values[id];
+    if (v.kind != vg::ptx::gen::Value::Result) return nullptr;
+    const Instruction& i = program_.instructions[v.instruction];
+    const bool plain = i.guard == kNone && i.carryIn == kNone && i.results.size() == 1 && i.sources.size() == 2 &&
+                       i.ast->typeCount == 1 && !ptx::isFloat(i.ast->type());
+    return plain && i.ast->op == op ? &i : nullptr;
+  };
+  const Instruction* const sum = madeBy(a.value, Op::Add);
+  if (a.space == Space::Shared || !sum || ptx::bitsOf(sum->ast->type()) != 64) return {};
+  for (size_t n = 0; n < 2; ++n) {
+    const ValueId array = sum->sources[n];
+    const Instruction* const product = madeBy(sum->sources[1 - n], Op::Mul);
+    if (!product || !product->ast->has(Mod::Wide) || ptx::bitsOf(product->ast->type()) != 32) continue;
+    const ValueId index = product->sources[0];
+    const std::optional<uint64_t> step = knownBits(program_, product->sources[1]);
+    if (!program_.values[array].shape.uniform() || !program_.values[index].shape.varying()) continue;
+    if (!step || *step > kLargestStep || !readable(array) || !readable(index)) continue;
+    return Elements{displaced(scalarOf(array), a.offset), index, *step, isSigned(product->ast->type())};
+  }
+  return {};
+}
+
+llvm::Value* Emitter::placeOf(const Elements& all, Value* index) {
+  return b_.CreateAdd(all.base, b_.CreateMul(extend(index, 64, all.isSigned), b_.getInt64(all.step)));
 }
 
 // Whether the lanes of a warp, or of each of its rows, access consecutive elements; a.value varies.

@@ -110,24 +110,21 @@ llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<
   return expected;
 }
 
-// The 32-bit value of each lane, plus a constant, as a scalar. Two lanes leave their vector together: single ones cost
-// twice as much, and loads of parts of a vector just stored stall. The empty assembly keeps LLVM from taking the pairs
-// apart.
+// A vector that LLVM takes for one of unknown origin.
+llvm::Value* Emitter::inRegister(Value* v) {
+  LType* const type = v->getType();
+  const char* const same = options_.avx512 ? "=v,0" : "=x,0";
+  return b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", same, false), {v});
+}
+
+// The 32-bit value of each lane, plus a constant, as a scalar.
 llvm::SmallVector<llvm::Value*, 32> Emitter::laneWords(ValueId id, int64_t plus) {
-  LType *const word = b_.getInt32Ty(), *const pair = b_.getInt64Ty();
+  LType* const word = b_.getInt32Ty();
   const auto sum = [&](Value* v) { return plus ? b_.CreateAdd(v, number(v, word, static_cast<uint32_t>(plus))) : v; };
   if (program_.values[id].shape.uniform())
     return llvm::SmallVector<Value*, 32>(kWarpSize, sum(asInteger(scalarOf(id), 32)));
-  auto* const opaque = llvm::InlineAsm::get(llvm::FunctionType::get(pair, {pair}, false), "", "=r,0", false);
   llvm::SmallVector<Value*, 32> words;
-  for (uint32_t c = 0; c < k_; ++c) {
-    Value* const pairs = b_.CreateBitCast(sum(asInteger(chunkOf(id, c), 32)), llvm::FixedVectorType::get(pair, w_ / 2));
-    for (uint32_t n = 0; n < w_ / 2; ++n) {
-      Value* const both = b_.CreateCall(opaque, {b_.CreateExtractElement(pairs, n)});
-      words.push_back(b_.CreateTrunc(both, word));
-      words.push_back(b_.CreateTrunc(b_.CreateLShr(both, 32), word));
-    }
-  }
+  for (uint32_t c = 0; c < k_; ++c) words.append(wordsOf(sum(asInteger(chunkOf(id, c), 32))));
   return words;
 }
 
@@ -212,10 +209,18 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
   const bool offsets = ast.space == Space::Shared && bitsOf(program_.values[a.value].type) == 32;
   Value* const base = offsets ? sharedBase() : nullptr;
   // Short ones of all lanes are written out: a loop over lanes would cost more than they do.
-  if (mask.full && offsets && !used && bits == 32 && !isHalfKind(type) && !ptx::isFloat(type) && ast.has(Mod::Add)) {
-    const auto places = laneWords(a.value, a.offset), addends = laneWords(i.sources[1 + part], 0);
+  const bool brief = mask.full && !used && bits == 32 && !isHalfKind(type) && !ptx::isFloat(type) && ast.has(Mod::Add);
+  const std::optional<Elements> elements = brief && !offsets ? elementsOf(a) : std::nullopt;
+  if (brief && (offsets || elements)) {
+    llvm::SmallVector<Value*, 32> places;
+    if (offsets) places = laneWords(a.value, a.offset);
+    // Loads wait for the atomics before them, so indices come from registers: LLVM would load parts of their vectors.
+    for (uint32_t c = 0; elements && c < k_; ++c)
+      places.append(wordsOf(inRegister(asInteger(chunkOf(elements->index, c), 32))));
+    const auto addends = laneWords(i.sources[1 + part], 0);
     for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      Value* const at = b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty()));
+      Value* const at =
+          offsets ? b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty())) : placeOf(*elements, places[lane]);
       atomicLane(i, at, {addends[lane]}, shared);
     }
     return defineDead(i, part);

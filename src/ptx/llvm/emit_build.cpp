@@ -1,4 +1,5 @@
 // Building blocks of emission: types, constants, conversions between forms, branches, loops over lanes, scratch memory.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include "ptx/llvm/emitter.h"
@@ -138,6 +139,22 @@ llvm::Value* Emitter::lanesFrom(const Chunks& chunks, llvm::ArrayRef<int> lanes)
     picked = picked ? b_.CreateShuffleVector(picked, two, merged) : two;
   }
   return picked;
+}
+
+// The elements of a vector of 32-bit words. Two leave together: single ones cost twice as much, and loads of parts of
+// a vector just stored stall. The empty assembly keeps LLVM from taking the pairs apart.
+llvm::SmallVector<llvm::Value*, 32> Emitter::wordsOf(Value* vector) {
+  LType *const word = b_.getInt32Ty(), *const pair = b_.getInt64Ty();
+  const uint32_t count = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+  auto* const opaque = llvm::InlineAsm::get(llvm::FunctionType::get(pair, {pair}, false), "", "=r,0", false);
+  Value* const pairs = b_.CreateBitCast(vector, llvm::FixedVectorType::get(pair, count / 2));
+  llvm::SmallVector<Value*, 32> words;
+  for (uint32_t n = 0; n < count / 2; ++n) {
+    Value* const both = b_.CreateCall(opaque, {b_.CreateExtractElement(pairs, n)});
+    words.push_back(b_.CreateTrunc(both, word));
+    words.push_back(b_.CreateTrunc(b_.CreateLShr(both, 32), word));
+  }
+  return words;
 }
 
 llvm::Value* Emitter::whenTrue(Value* condition, LType* type, const std::function<Value*()>& body) {

@@ -235,6 +235,7 @@ class Emitter {
   Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> args);  // overloaded on the first argument's type
   Value* callIntrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<LType*> types, llvm::ArrayRef<Value*> args);
   Value* concat(Value* a, Value* b);
+  llvm::SmallVector<Value*, 32> wordsOf(Value* vector);
   Value* joined(llvm::ArrayRef<Value*> pieces);  // a power of two of them
   Value* slice(Value* v, uint32_t first, uint32_t count);
   // The numbered lanes of a warp whose chunks these are, as one vector.
@@ -395,6 +396,15 @@ class Emitter {
   void storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   void storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
   ValueId originOf(ValueId address) const;
+  // Addresses that are elements of one array by an index of 32 bits.
+  struct Elements {
+    Value* base = nullptr;  // i64
+    ValueId index = kNone;  // varying
+    uint64_t step = 0;      // bytes
+    bool isSigned = false;
+  };
+  std::optional<Elements> elementsOf(const Address& a);
+  Value* placeOf(const Elements& all, Value* index);                        // i64
   Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
   void startAtFirstLanes(Address& a);
   Value* nowhere();  // i64
@@ -451,6 +461,7 @@ class Emitter {
   void emitAtomic(const Instruction& i);
   void emitAtomicElement(const Instruction& i, uint32_t part);
   void defineDead(const Instruction& i, uint32_t part);
+  Value* inRegister(Value* v);
   llvm::SmallVector<Value*, 32> laneWords(ValueId id, int64_t plus);
   bool isRead(ValueId id) const { return read_[id]; }
   Value* atomicLane(const Instruction& i, Value* address, llvm::ArrayRef<Value*> operands, bool shared);
