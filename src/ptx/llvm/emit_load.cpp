@@ -58,6 +58,21 @@ llvm::Value* Emitter::partOfWord(Value* words, Value* places, uint32_t bits) {
   return asInteger(shifted, bits);
 }
 
+// All lanes of a chunk, half of them by loads of their own. Processors gather elements that their caches have faster
+// than they load them one by one, but have fewer of others under way at a time.
+llvm::Value* Emitter::gatherAndLoad(Value* addresses, const Elements& all, uint32_t chunk, uint32_t bits) {
+  const uint32_t half = w_ / 2;
+  Value* const lanes = llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), half));
+  Value* const gathered = gather(slice(addresses, 0, half), bits, lanes, false);
+  Value* loaded = llvm::PoisonValue::get(gathered->getType());
+  uint32_t lane = 0;
+  for (Value* const index : wordsOf(slice(asInteger(chunkOf(all.index, chunk), 32), half, half))) {
+    Value* const element = b_.CreateAlignedLoad(integerType(bits), pointer(placeOf(all, index)), llvm::Align(bits / 8));
+    loaded = b_.CreateInsertElement(loaded, element, lane++);
+  }
+  return concat(gathered, loaded);
+}
+
 llvm::Value* Emitter::repeatMask(Value* mask, uint32_t count, uint32_t) {
   llvm::SmallVector<int, 64> order;
   for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>(e / count));
@@ -173,8 +188,14 @@ Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t 
     return out;
   }
   if (bits < 32 && !options_.avx512 && !mask.full) return loadByTurns(placesOfLanes(a), bits, count, mask, isVolatile);
+  const bool gathers = options_.avx512 && w_ == 16 && bits == 32 && count == 1 && mask.full && !isVolatile;
+  const std::optional<Elements> elements = gathers ? elementsOf(a) : std::nullopt;
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const addresses = addressChunk(a, c);
+    if (elements && c == 0) {  // loads for a quarter of the warp
+      out[0].push_back(gatherAndLoad(addresses, *elements, c, bits));
+      continue;
+    }
     for (uint32_t n = 0; n < count; ++n) {
       Value* const at =
           n == 0 ? addresses

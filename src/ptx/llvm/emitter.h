@@ -411,6 +411,7 @@ class Emitter {
   Value* orNowhere(Value* addresses, Value* mask);
   Value* gather(Value* addresses, uint32_t bits, Value* mask, bool isVolatile);
   Value* partOfWord(Value* words, Value* places, uint32_t bits);
+  Value* gatherAndLoad(Value* addresses, const Elements& all, uint32_t chunk, uint32_t bits);
   void scatter(Value* addresses, Value* data, uint32_t bits, Value* mask);
   Value* pointer(Value* address) { return b_.CreateIntToPtr(address, b_.getPtrTy()); }
   Value* sharedBase();
