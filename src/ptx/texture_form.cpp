@@ -1,6 +1,8 @@
 #include "ptx/texture_form.h"
 
 #include <algorithm>
+#include <bit>
+#include <initializer_list>
 
 namespace vg::ptx {
 namespace {
@@ -51,6 +53,30 @@ bool choose(const Instruction& i, const Row<Value> (&rows)[kCount], To& to) {
   return false;
 }
 
+bool isCube(TextureGeometry geometry) {
+  return geometry == TextureGeometry::Cube || geometry == TextureGeometry::CubeLayers;
+}
+
+// Axes that gradients and offsets have, as elements of their vectors: three are written as four.
+uint32_t axesOf(TextureGeometry geometry) {
+  switch (geometry) {
+    case TextureGeometry::Line:
+    case TextureGeometry::LineLayers:
+      return 1;
+    case TextureGeometry::Plane:
+    case TextureGeometry::PlaneLayers:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+// Coordinates, the layer among them.
+uint32_t coordinatesOf(TextureGeometry geometry) {
+  if (geometry == TextureGeometry::LineLayers) return 2;
+  return geometry == TextureGeometry::PlaneLayers ? 4 : axesOf(geometry);
+}
+
 bool stores(Op op) { return op == Op::Sust || op == Op::Sured; }
 
 // Reads the operands from left to right and gives each its slots.
@@ -65,12 +91,15 @@ class Operands {
   bool any() const { return at_ < i_.count; }
   const Operand& peek() const { return f_.operands[i_.first + at_]; }
 
-  // The next operand, in consecutive slots; false when there is none or it does not fit.
-  bool take(uint32_t slot, uint32_t most = 1) {
+  // The next operand, in consecutive slots; false when there is none or it does not fit. A vector has 1, 2 or 4
+  // elements.
+  bool take(uint32_t slot, uint32_t most = 1, uint32_t least = 1) {
     if (!any()) return false;
     const Operand& operand = next();
-    const uint32_t count = operand.kind == Operand::Kind::Vector ? operand.count : 1;
-    if (count == 0 || count > most) return false;
+    const bool isVector = operand.kind == Operand::Kind::Vector;
+    const uint32_t count = isVector ? operand.count : 1;
+    if (isVector && (!std::has_single_bit(count) || count < least)) return false;
+    if (count > most) return false;
     for (uint32_t k = 0; k < count; ++k) shape_.slots.push_back(static_cast<uint8_t>(slot + k));
     return true;
   }
@@ -111,7 +140,14 @@ bool places(Operands& operands, TextureForm& form) {
     form.flags |= kSampler;
     if (!operands.take(kTextureSampler)) return false;
   }
-  return operands.take(kTextureCoordinates, 4);
+  return operands.take(kTextureCoordinates, 4, coordinatesOf(form.geometry));
+}
+
+// Whether as many results are asked for as there are: four, halves in two pairs.
+bool fillsResults(const Instruction& i, const Function& f) {
+  const uint32_t count = i.type() == Type::F16x2 ? 2 : 4;
+  const Operand& results = f.operands[i.first];
+  return i.vectorWidth == count && results.kind == Operand::Kind::Vector && results.count == count;
 }
 
 // What may follow: offsets, and what depths are compared with. No array of CUDA holds depths, and the elements of
@@ -119,7 +155,7 @@ bool places(Operands& operands, TextureForm& form) {
 bool trailing(Operands& operands, TextureForm& form) {
   if (operands.any() && operands.peek().kind == Operand::Kind::Vector) {
     form.flags |= kOffsets;
-    if (!operands.take(kTextureOffset, 4)) return false;
+    if (isCube(form.geometry) || !operands.take(kTextureOffset, 4, axesOf(form.geometry))) return false;
   }
   const bool compares = form.geometry != TextureGeometry::Box && !form.has(kWholeCoordinates);
   if (operands.any() && compares && !operands.take(kTextureExtra)) return false;
@@ -142,12 +178,14 @@ bool sampleForm(const Instruction& i, Operands& operands, TextureForm& form) {
   if (i.has(Mod::D2ms) || i.has(Mod::A2dms)) return sampledForm(i, operands, form);
   if (!choose(i, kGeometries, form.geometry) || !places(operands, form)) return false;
   if (i.types[1] == Type::S32) form.flags |= kWholeCoordinates;
+  if (isCube(form.geometry) && form.has(kWholeCoordinates)) return false;
   if (i.has(Mod::Level)) {
     form.levels = TextureLevels::Given;
     if (!operands.take(kTextureLevel)) return false;
   } else if (i.has(Mod::Grad)) {
     form.levels = TextureLevels::Gradients;
-    if (!operands.take(kTextureGradientX, 4) || !operands.take(kTextureGradientY, 4)) return false;
+    const uint32_t most = axesOf(form.geometry), least = isCube(form.geometry) ? 1 : most;
+    if (!operands.take(kTextureGradientX, most, least) || !operands.take(kTextureGradientY, most, least)) return false;
   }
   form.operation = TextureOperation::Sample;
   return trailing(operands, form);
@@ -155,13 +193,33 @@ bool sampleForm(const Instruction& i, Operands& operands, TextureForm& form) {
 
 bool gatherForm(const Instruction& i, Operands& operands, TextureForm& form) {
   form.operation = TextureOperation::Gather;
-  return choose(i, kGeometries, form.geometry) && choose(i, kChannels, form.detail) && places(operands, form) &&
-         trailing(operands, form);
+  if (i.types[1] != Type::F32) return false;
+  return choose(i, kGeometries, form.geometry) && choose(i, kChannels, form.detail) &&
+         (isCube(form.geometry) || axesOf(form.geometry) == 2) && places(operands, form) && trailing(operands, form);
+}
+
+// Sizes are those of a level too; of surfaces nothing is asked that only samplers and levels have.
+bool answerable(const Instruction& i, TextureQuery query) {
+  switch (query) {
+    case TextureQuery::Width:
+    case TextureQuery::Height:
+    case TextureQuery::Depth:
+      return true;
+    case TextureQuery::ChannelDataType:
+    case TextureQuery::ChannelOrder:
+    case TextureQuery::ArraySize:
+    case TextureQuery::MemoryLayout:
+      return !i.has(Mod::Level);
+    default:
+      return i.op == Op::Txq && !i.has(Mod::Level);
+  }
 }
 
 bool queryForm(const Instruction& i, Operands& operands, TextureForm& form) {
   form.operation = TextureOperation::Query;
-  if (!choose(i, kQueries, form.detail) || !operands.take(kTextureHandle)) return false;
+  if (!choose(i, kQueries, form.detail) || !answerable(i, static_cast<TextureQuery>(form.detail)) ||
+      !operands.take(kTextureHandle))
+    return false;
   if (i.has(Mod::Level)) {
     form.levels = TextureLevels::Given;
     if (!operands.take(kTextureLevel)) return false;
@@ -169,22 +227,41 @@ bool queryForm(const Instruction& i, Operands& operands, TextureForm& form) {
   return !operands.any();
 }
 
-// What a surface instruction may move: at most 16 bytes, and for reductions a whole word.
+bool isOneOf(Type type, std::initializer_list<Type> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+bool reducible(const Instruction& i) {
+  const Type type = i.type();
+  const bool orders = i.has(Mod::Min) || i.has(Mod::Max);
+  if (i.has(Mod::P)) return type == Type::B32 || (type == Type::B64 && orders);
+  if (orders) return isOneOf(type, {Type::U32, Type::S32, Type::U64, Type::S64});
+  return i.has(Mod::Add) ? isOneOf(type, {Type::U32, Type::S32, Type::U64}) : type == Type::B32;
+}
+
+// What a surface instruction may move: at most 16 bytes, formatted words of 32 bits, and for reductions one number.
 bool movable(const Instruction& i) {
-  const uint32_t bits = bitsOf(i.type()), components = i.vectorWidth;
-  if (i.op == Op::Sured) return components == 1 && (bits == 32 || bits == 64);
-  const bool known = bits == 8 || bits == 16 || bits == 32 || bits == 64;
-  return known && (components == 1 || components == 2 || components == 4) && bits * components <= 128;
+  const uint32_t components = i.vectorWidth;
+  if (i.op == Op::Sured) return components == 1 && reducible(i);
+  if (i.has(Mod::P) && i.type() != Type::B32) return false;
+  return isOneOf(i.type(), {Type::B8, Type::B16, Type::B32, Type::B64}) &&
+         (components == 1 || components == 2 || components == 4) && bitsOf(i.type()) * components <= 128;
+}
+
+// Boxes and what has no layers are reduced.
+bool hasSurface(Op op, TextureGeometry geometry) {
+  if (isCube(geometry)) return false;
+  const bool hasLayers = geometry == TextureGeometry::LineLayers || geometry == TextureGeometry::PlaneLayers;
+  return op != Op::Sured || !hasLayers;
 }
 
 bool surfaceForm(const Instruction& i, Operands& operands, TextureForm& form) {
-  if (!movable(i)) return false;
-  (void)choose(i, kEdges, form.edge);  // without a word: trap
+  if (!movable(i) || !choose(i, kEdges, form.edge)) return false;
   form.flags |= kWholeCoordinates | (i.has(Mod::P) ? kElements : 0);
   form.bits = static_cast<uint8_t>(bitsOf(i.type()));
   form.components = i.vectorWidth;
-  if (!choose(i, kGeometries, form.geometry) || !operands.take(kTextureHandle) ||
-      !operands.take(kTextureCoordinates, 4))
+  if (!choose(i, kGeometries, form.geometry) || !hasSurface(i.op, form.geometry) || !operands.take(kTextureHandle) ||
+      !operands.take(kTextureCoordinates, 4, coordinatesOf(form.geometry)))
     return false;
   if (i.op == Op::Suld) {
     form.operation = TextureOperation::Load;
@@ -231,9 +308,9 @@ std::optional<TextureShape> describeTexture(const Instruction& i, const Function
   const auto known = [&] {
     switch (i.op) {
       case Op::Tex:
-        return sampleForm(i, operands, shape.form);
+        return fillsResults(i, f) && sampleForm(i, operands, shape.form);
       case Op::Tld4:
-        return gatherForm(i, operands, shape.form);
+        return fillsResults(i, f) && gatherForm(i, operands, shape.form);
       case Op::Txq:
       case Op::Suq:
         return queryForm(i, operands, shape.form);

@@ -82,7 +82,8 @@ struct TextureShape {
 };
 
 bool isTextureOp(Op op);
-// Nothing for forms that no machine runs. Requires: isTextureOp(i.op); `f` holds the operands.
+// Nothing for forms that PTX does not have, which validate.h refuses. Requires: isTextureOp(i.op); `f` holds the
+// operands.
 std::optional<TextureShape> describeTexture(const Instruction& i, const Function& f);
 
 }  // namespace vg::ptx

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "ptx/texture_form.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -252,7 +254,9 @@ class Checker {
 
 const char* validate(const Instruction& i, const Function& f) {
   if (i.op == Op::Call || i.op == Op::Invalid) return nullptr;
-  return Checker(i, f).run();
+  if (const char* why = Checker(i, f).run()) return why;
+  if (isTextureOp(i.op) && !describeTexture(i, f)) return "there is no such form";
+  return nullptr;
 }
 
 }  // namespace vg::ptx

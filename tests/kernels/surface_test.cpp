@@ -63,7 +63,7 @@ TEST_F(SurfaceTest, ReductionsOfSixtyFourBits) {
   const CUsurfObject surface = surfaceOf(array);
   access("mov.b64 %rd11, {%r13, %r14};\nsured.b.min.2d.s64.trap [%rd10, {%r11, %r12}], %rd11;", surface,
          {atWhole(8, 0, -5, -1), atWhole(8, 0, 7, 0)});
-  access("mov.b64 %rd11, {%r13, %r14};\nsured.b.or.2d.b64.trap [%rd10, {%r11, %r12}], %rd11;", surface,
+  access("mov.b64 %rd11, {%r13, %r14};\nsured.b.add.2d.u64.trap [%rd10, {%r11, %r12}], %rd11;", surface,
          {atWhole(16, 0, 0, 1), atWhole(16, 0, 2, 0)});
   const Four low = access("suld.b.2d.v2.b32.trap {%r21, %r22}, [%rd10, {%r11, %r12}];", surface, {atWhole(8, 0)})[0];
   EXPECT_EQ(low.words[0], static_cast<uint32_t>(-5));
@@ -112,13 +112,18 @@ TEST_F(SurfaceTest, LayersBoxesAndQueries) {
   EXPECT_EQ(asked.words[3], 0u);  // what an application made is of no type: only variables are
 }
 
-TEST_F(SurfaceTest, FormsThatDoNotExistAreIllegalInstructions) {
-  const CUsurfObject surface =
-      surfaceOf(arrayOf(described(8, 4, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, kSurface), counting(32)));
+TEST_F(SurfaceTest, ModulesWithFormsThatDoNotExistAreRefused) {
   for (const char* instruction : {"suld.b.2d.v8.b64.trap {%rd11, %rd12, %rd13, %rd14, %rd15, %rd16, %rd17, %rd18}, "
                                   "[%rd10, {%r11, %r12}];",
-                                  "sured.b.add.2d.b16.trap [%rd10, {%r11, %r12}], %r13;"})
-    expectFault(CUDA_ERROR_ILLEGAL_INSTRUCTION, instruction, surface, atWhole(0, 0));
+                                  "sured.b.add.2d.b16.trap [%rd10, {%r11, %r12}], %r13;"}) {
+    char log[256] = {};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    CUmodule module = nullptr;
+    EXPECT_EQ(cuModuleLoadDataEx(&module, textureModule(instruction).c_str(), 2, options, values),
+              CUDA_ERROR_INVALID_PTX);
+    EXPECT_NE(std::string(log).find("there is no such form"), std::string::npos) << log;
+  }
 }
 
 TEST_F(SurfaceTest, WhatASurfaceStoresATextureReads) {

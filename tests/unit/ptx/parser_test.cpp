@@ -293,6 +293,44 @@ TEST(Parser, NamesTheLineOfAnError) {
   }
 }
 
+// What ptxas takes of textures and surfaces, and what it does not.
+TEST(Parser, KnowsTheFormsOfTextures) {
+  const std::string top =
+      std::string(kTop) + ".entry k() { .reg .b64 %h; .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b16 %q<4>; ";
+  for (const char* good : {
+           "tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4}];",
+           "tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5, %f6, %f7}];",
+           "tex.3d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5, %f6, %f7}], {%r0, %r1, %r2, %r3};",
+           "tex.a1d.v2.f16x2.s32 {%r0, %r1}, [%h, {%r2, %r3}];",
+           "tex.grad.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5}], {%f6, %f7}, {%f6, %f7};",
+           "tld4.r.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5}];",
+           "suld.b.2d.v2.b16.zero {%q0, %q1}, [%h, {%r0, %r1}];",
+           "sured.p.min.3d.b64.trap [%h, {%r0, %r1, %r2, %r3}], %h;",
+           "txq.level.width.b32 %r0, [%h], %r1;",
+       })
+    EXPECT_TRUE(parse(top + good + " ret; }").ok()) << good;
+  for (const char* bad : {
+           "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4}];",
+           "tex.3d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5, %f6}];",
+           "tex.2d.v2.f32.f32 {%f0, %f1}, [%h, {%f4, %f5}];",
+           "tex.2d.f32.f32 %f0, [%h, {%f4, %f5}];",
+           "tex.cube.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%h, {%r4, %r5, %r6, %r7}];",
+           "tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5, %f6, %f7}], {%r0, %r1, %r2, %r3};",
+           "tex.grad.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5}], {%f6}, {%f6};",
+           "tld4.r.3d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5, %f6, %f7}];",
+           "tld4.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h, {%f4, %f5}];",
+           "suld.b.2d.b32 %r2, [%h, {%r0, %r1}];",
+           "suld.b.2d.u32.trap %r2, [%h, {%r0, %r1}];",
+           "sust.p.2d.b16.trap [%h, {%r0, %r1}], %q0;",
+           "sust.b.cube.b32.trap [%h, {%r0, %r1, %r2, %r3}], %r4;",
+           "sured.b.add.2d.b32.trap [%h, {%r0, %r1}], %r2;",
+           "sured.b.add.a1d.u32.trap [%h, {%r0, %r1}], %r2;",
+           "txq.level.filter_mode.b32 %r0, [%h], %r1;",
+           "suq.addr_mode_0.b32 %r0, [%h];",
+       })
+    EXPECT_NE(problem(top + bad + " ret; }").find("there is no such form"), std::string::npos) << bad;
+}
+
 TEST(Parser, RefusesWhatIsNotPtx) {
   EXPECT_NE(problem("").find(".version expected"), std::string::npos);
   EXPECT_NE(problem("hello").find("line 1"), std::string::npos);
