@@ -5,15 +5,37 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace vg::backend {
 
+// A function of an interpreted kernel, and its registers in the order in which its text names them first.
+struct FunctionScene {
+  struct Register {
+    enum class Kind : uint8_t { Predicate, Bits, Signed, Float };
+    std::string name;
+    uint32_t bits;
+    Kind kind;
+  };
+  std::string name;
+  uint32_t firstLine, lastLine;  // of the PTX
+  std::vector<Register> registers;
+};
+
+struct LaneScene {
+  static constexpr size_t kEnded = ~size_t{0};
+  size_t function = kEnded;      // of FaultScene::functions; kEnded: the lane has
+  uint32_t line = 0;             // of the PTX
+  std::vector<uint64_t> values;  // of the registers, those of 128 bits with two
+};
+
 struct WarpScene {
-  uint32_t number;      // of the block
-  uint32_t validLanes;  // that it has
-  uint32_t lanes;       // of those, the ones that stand at `line`, or that it may have been
-  uint32_t line;        // of the PTX; 0: not known
+  uint32_t number;                   // of the block
+  uint32_t validLanes;               // that it has
+  uint32_t lanes;                    // of those, the ones that stand at `line`, or that it may have been
+  uint32_t line;                     // of the PTX; 0: not known
+  std::vector<LaneScene> each = {};  // by lane; empty: compiled code, of which nobody knows more
 };
 
 struct FaultScene {
@@ -32,6 +54,7 @@ struct FaultScene {
   size_t sharedBytes;
   uint32_t multiprocessor;
   std::vector<WarpScene> warps;  // of the block, whose places are known: first the one that faulted
+  std::vector<FunctionScene> functions;
 };
 
 }  // namespace vg::backend

@@ -2,8 +2,8 @@
 // (core/core_dump_attributes.h).
 //
 // A dump tells of the device, the grid with its parameters, the faulting warp with its threads and exception, warps of
-// its block that wait, the block's shared memory, and the memory of the device. Registers, other blocks and call stacks
-// are not in it, and places in the code are lines of the PTX (core/dump_image.h).
+// its block that wait, registers of interpreted kernels, the block's shared memory, and the memory of the device. Other
+// blocks and call stacks are not in it, and places in the code are lines of the PTX (core/dump_image.h).
 #pragma once
 
 #include "backend/fault_scene.h"

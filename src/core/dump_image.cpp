@@ -5,7 +5,9 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <map>
 #include <string>
+#include <utility>
 
 namespace vg::core::dump {
 namespace {
@@ -64,6 +66,111 @@ Bytes lineTable(uint32_t lines) {
   return table;
 }
 
+void putNumber(Bytes& bytes, uint32_t value) {  // LEB128
+  for (; value >= 128; value >>= 7) put<uint8_t>(bytes, static_cast<uint8_t>(value | 128));
+  put<uint8_t>(bytes, static_cast<uint8_t>(value));
+}
+
+// DWARF 2, by the numbers of the standard: what entries of .debug_info are made of.
+enum Entry : unsigned char { kUnit = 1, kKernel, kFunction, kBaseType, kVariable };
+Bytes entryForms() {
+  constexpr unsigned char kCompileUnit = 0x11, kSubprogram = 0x2e, kLexicalBlock = 0x0b, kBase = 0x24, kVar = 0x34;
+  constexpr unsigned char kName = 0x03, kProducer = 0x25, kLanguage = 0x13, kLines = 0x10, kLow = 0x11, kHigh = 0x12,
+                          kExternal = 0x3f, kEncoding = 0x3e, kByteSize = 0x0b, kType = 0x49, kLocation = 0x02;
+  constexpr unsigned char kAddress = 0x01, kText = 0x08, kByte = 0x0b, kWord = 0x06, kFlag = 0x0c, kReference = 0x13,
+                          kBlock = 0x0a;
+  Bytes forms;
+  putAll(forms, {kUnit, kCompileUnit, 1, kName, kText, kProducer, kText, kLanguage, kByte, kLines, kWord, kLow,
+                 kAddress, kHigh, kAddress, 0, 0});
+  putAll(forms, {kKernel, kSubprogram, 1, kName, kText, kExternal, kFlag, kLow, kAddress, kHigh, kAddress, 0, 0});
+  putAll(forms, {kFunction, kLexicalBlock, 1, kLow, kAddress, kHigh, kAddress, 0, 0});
+  putAll(forms, {kBaseType, kBase, 0, kName, kText, kEncoding, kByte, kByteSize, kByte, 0, 0});
+  putAll(forms, {kVariable, kVar, 0, kName, kText, kType, kReference, kLocation, kBlock, 0, 0});
+  put<uint8_t>(forms, 0);
+  return forms;
+}
+
+using Register = backend::FunctionScene::Register;
+
+// The types of registers, where they stand among the entries.
+class Types {
+ public:
+  explicit Types(Bytes& entries) : entries_(entries) {}
+
+  uint32_t of(const Register& r) {
+    const uint32_t bytes = r.kind == Register::Kind::Predicate ? 4 : r.bits / 8;
+    const auto [known, isNew] = known_.try_emplace({r.kind, bytes}, static_cast<uint32_t>(entries_.size()));
+    if (isNew) add(r.kind, bytes);
+    return known->second;
+  }
+
+ private:
+  void add(Register::Kind kind, uint32_t bytes) {
+    constexpr struct {
+      const char* name;
+      unsigned char encoding;
+    } kKinds[] = {{"pred", 2}, {"b", 7}, {"s", 5}, {"f", 4}};
+    const auto& described = kKinds[static_cast<size_t>(kind)];
+    put<uint8_t>(entries_, kBaseType);
+    putText(entries_, kind == Register::Kind::Predicate ? described.name : described.name + std::to_string(8 * bytes));
+    put<uint8_t>(entries_, described.encoding);
+    put<uint8_t>(entries_, static_cast<uint8_t>(bytes));
+  }
+
+  Bytes& entries_;
+  std::map<std::pair<Register::Kind, uint32_t>, uint32_t> known_;
+};
+
+void putRange(Bytes& bytes, uint32_t firstLine, uint32_t endLine) {
+  put<uint64_t>(bytes, kCodeStart + firstLine * kInstructionBytes);
+  put<uint64_t>(bytes, kCodeStart + endLine * kInstructionBytes);
+}
+
+// A variable for each register, named as in the PTX without the sign that debuggers take for something else.
+Bytes entriesOf(const char* kernel, uint32_t lines, const std::vector<backend::FunctionScene>& functions,
+                uint32_t mostWords) {
+  constexpr unsigned char kC = 1, kInRegister = 0x90;
+  constexpr uint32_t kFirst = 2;  // cuda-gdb's number of R0, behind the place and that of an exception
+  Bytes entries;
+  put<uint32_t>(entries, 0);  // the length of what follows
+  put<uint16_t>(entries, 2);
+  put<uint32_t>(entries, 0);  // where the forms begin
+  put<uint8_t>(entries, 8);   // bytes of an address
+  put<uint8_t>(entries, kUnit);
+  putText(entries, "module.ptx");
+  putText(entries, "Verdigris");
+  put<uint8_t>(entries, kC);
+  put<uint32_t>(entries, 0);  // where the lines begin
+  putRange(entries, 0, lines);
+  Types types(entries);
+  for (const backend::FunctionScene& function : functions)
+    for (const Register& r : function.registers) (void)types.of(r);
+  put<uint8_t>(entries, kKernel);
+  putText(entries, kernel);
+  put<uint8_t>(entries, 1);
+  putRange(entries, 0, lines);
+  for (const backend::FunctionScene& function : functions) {
+    put<uint8_t>(entries, kFunction);
+    putRange(entries, function.firstLine, function.lastLine + 1);
+    uint32_t word = 0;
+    for (const Register& r : function.registers) {
+      if (word + wordsOf(r) > mostWords) break;
+      put<uint8_t>(entries, kVariable);
+      putText(entries, r.name.substr(r.name.find_first_not_of('%')));
+      put<uint32_t>(entries, types.of(r));
+      Bytes location{kInRegister};
+      putNumber(location, kFirst + word);
+      put<uint8_t>(entries, static_cast<uint8_t>(location.size()));
+      append(entries, location.data(), location.size());
+      word += wordsOf(r);
+    }
+    put<uint8_t>(entries, 0);
+  }
+  putAll(entries, {0, 0});  // the kernel, the unit
+  patch(entries, 0, static_cast<uint32_t>(entries.size() - 4));
+  return entries;
+}
+
 struct Part {
   std::string name;
   Elf64_Word type;
@@ -113,7 +220,8 @@ Elf64_Ehdr headOf(unsigned capability) {
 
 }  // namespace
 
-std::vector<unsigned char> imageOf(const char* kernel, uint32_t lines, unsigned capability) {
+std::vector<unsigned char> imageOf(const char* kernel, uint32_t lines, unsigned capability,
+                                   const std::vector<backend::FunctionScene>& functions, uint32_t mostWords) {
   const uint64_t size = lines * kInstructionBytes;
   Bytes strings(1);
   Bytes symbols = symbolsOf(strings, kernel, size);
@@ -124,6 +232,10 @@ std::vector<unsigned char> imageOf(const char* kernel, uint32_t lines, unsigned 
   parts.push_back({".text." + std::string(kernel), SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, Bytes(size), kCodeStart,
                    kSymbols, 2, 0, 128});
   parts.push_back({".debug_line", SHT_PROGBITS, 0, lineTable(lines)});
+  if (!functions.empty()) {
+    parts.push_back({".debug_abbrev", SHT_PROGBITS, 0, entryForms()});
+    parts.push_back({".debug_info", SHT_PROGBITS, 0, entriesOf(kernel, lines, functions, mostWords)});
+  }
 
   Bytes names(1), image(sizeof(Elf64_Ehdr));
   std::vector<Elf64_Shdr> headers(1);

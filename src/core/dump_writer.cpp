@@ -24,8 +24,8 @@ using Type = DumpFile::Type;
 constexpr uint64_t kNowhere = ~uint64_t{0} << 32;  // a window that no address lies in
 constexpr uint64_t kModule = 1, kFunction = 1;     // the only ones of a dump
 constexpr uint32_t kLanes = 32;
-constexpr uint32_t kMostRegisters = 255, kRegisters = 16, kPredicates = 8;  // of a lane
-constexpr uint32_t kUniformRegisters = 63, kConvergenceBarriers = 16;       // of a warp
+constexpr uint32_t kMostRegisters = 255, kFewestRegisters = 16, kPredicates = 8;  // of a lane
+constexpr uint32_t kUniformRegisters = 63, kConvergenceBarriers = 16;             // of a warp
 constexpr size_t kGap = size_t{64} << 10;  // allocations that are closer together share a section
 
 uint32_t exceptionOf(const backend::FaultScene& scene) {
@@ -175,6 +175,15 @@ class FaultWriter final : public Writer {
   FaultWriter(Context& context, const backend::FaultScene& scene, unsigned flags)
       : Writer(context, flags), scene_(scene), exception_(exceptionOf(scene)) {
     for (const backend::WarpScene& warp : scene.warps) lastLine_ = std::max(lastLine_, warp.line);
+    for (const backend::FunctionScene& function : scene.functions) {
+      lastLine_ = std::max(lastLine_, function.lastLine);
+      uint32_t words = 0;
+      for (const backend::FunctionScene::Register& r : function.registers) words += wordsOf(r);
+      registers_ = std::max(registers_, std::min(words, kMostRegisters - 1));
+      if (words >= kMostRegisters)
+        VG_LOG(Warn, "core dump: %s has %u words of registers, and the format has room for %u of a lane",
+               function.name.c_str(), words, kMostRegisters - 1);
+    }
   }
 
   void writeFault() {
@@ -195,7 +204,8 @@ class FaultWriter final : public Writer {
     const uint32_t contexts = writeContext(scene_.sharedBytes ? reinterpret_cast<uintptr_t>(scene_.shared) : kNowhere);
     const uint32_t modules =
         file_.addTable<ModuleRow>({".cudbg.modtbl.dev0.ctx0", Type::Modules, contexts}, {{kModule}});
-    const std::vector<unsigned char> image = imageOf(scene_.kernel, lastLine_ + 1, capability());
+    const std::vector<unsigned char> image =
+        imageOf(scene_.kernel, lastLine_ + 1, capability(), scene_.functions, registers_);
     if (!(flags_ & CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES))
       file_.add({".cudbg.elfimg.dev0.ctx0", Type::Image, modules}, image.data(), image.size());
     file_.add({".cudbg.relfimg.dev0.ctx0", Type::RelocatedImage, modules}, image.data(), image.size());
@@ -211,7 +221,7 @@ class FaultWriter final : public Writer {
     row.kind = kApplicationKernel;
     row.origin = kFromHost;
     row.status = kActiveGrid;
-    row.registers = kRegisters;
+    row.registers = registers_;
     std::copy_n(scene_.gridSize, 3, row.gridSize);
     std::copy_n(scene_.blockSize, 3, row.blockSize);
     if (clustered()) std::copy_n(scene_.clusterSize, 3, row.clusterSize);
@@ -255,7 +265,7 @@ class FaultWriter final : public Writer {
       row.number = warp.number;
       row.validLanes = warp.validLanes;
       row.activeLanes = row.convergedLanes = warp.lanes;
-      row.registers = kRegisters;
+      row.registers = registers_;
       row.sharedBytes = static_cast<uint32_t>(scene_.sharedBytes);
     }
     const uint32_t warps = file_.addTable<WarpRow>({".cudbg.wptbl" + suffix, Type::Warps, blocks}, rows);
@@ -268,7 +278,7 @@ class FaultWriter final : public Writer {
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(std::bit_width(warp.validLanes)); ++lane) {
       ThreadRow row{};
       const uint32_t linear = warp.number * kLanes + lane, across = linear / scene_.blockSize[0];
-      row.place = placeOf(warp.line);
+      row.place = placeOf(warp.each.empty() ? warp.line : warp.each[lane].line);
       row.offset = row.place - kCodeStart;
       row.lane = lane;
       row.index[0] = linear % scene_.blockSize[0];
@@ -281,7 +291,7 @@ class FaultWriter final : public Writer {
     writeRegisters(suffix, warps, number, lanes, static_cast<uint32_t>(threads.size()));
   }
 
-  // Nobody knows them, but a debugger reads no dump without them.
+  // Where nobody knows them, and what only devices have, is zero: a debugger reads no dump without it.
   void writeRegisters(const std::string& suffix, uint32_t warps, uint32_t warp, uint32_t lanes, uint32_t count) {
     const auto zeros = [&](const std::string& name, Type type, uint32_t table, uint32_t row, size_t words) {
       file_.addTable<uint32_t>({name, type, table, row}, std::vector<uint32_t>(words));
@@ -291,14 +301,31 @@ class FaultWriter final : public Writer {
     zeros(".cudbg.cbu_bar" + suffix, Type::ConvergenceBarriers, warps, warp, kConvergenceBarriers);
     for (uint32_t lane = 0; lane < count; ++lane) {
       const std::string own = suffix + ".ln" + std::to_string(lane);
-      zeros(".cudbg.regs" + own, Type::Registers, lanes, lane, kRegisters);
+      file_.addTable<uint32_t>({".cudbg.regs" + own, Type::Registers, lanes, lane}, registersOf(warp, lane));
       zeros(".cudbg.pred" + own, Type::Predicates, lanes, lane, kPredicates);
     }
   }
 
+  // As wordsOf() says where they lie.
+  std::vector<uint32_t> registersOf(uint32_t warp, uint32_t lane) const {
+    std::vector<uint32_t> words;
+    const std::vector<backend::LaneScene>& lanes = scene_.warps[warp].each;
+    if (!lanes.empty() && lanes[lane].function != backend::LaneScene::kEnded) {
+      const std::vector<uint64_t>& values = lanes[lane].values;
+      size_t at = 0;
+      for (const backend::FunctionScene::Register& r : scene_.functions[lanes[lane].function].registers)
+        for (uint32_t word = 0; word < wordsOf(r); ++word) {
+          words.push_back(static_cast<uint32_t>(values[at] >> (word % 2 * 32)));
+          if (word % 2 || wordsOf(r) == 1) ++at;
+        }
+    }
+    words.resize(registers_);
+    return words;
+  }
+
   const backend::FaultScene& scene_;
   const uint32_t exception_;
-  uint32_t lastLine_ = 0;
+  uint32_t lastLine_ = 0, registers_ = kFewestRegisters;
 };
 
 }  // namespace

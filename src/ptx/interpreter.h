@@ -35,4 +35,19 @@ Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32
 // The KernelEntry of every interpreted kernel; launch->code is an InterpreterProgram's code().
 void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp);
 
+// Where a lane is, for whoever tells of a fault. Valid while the warp stands still.
+struct LaneView {
+  const Function* function = nullptr;  // the innermost one; null: the lane has ended
+  uint32_t line = 0;                   // that it goes on with; of lanes that run, BlockState::line is newer
+  bool runs = false;                   // one of those that ran last
+  const uint64_t* registers = nullptr;
+  const uint32_t* slots = nullptr;  // register k of the function begins at registers[slots[k]]
+
+  uint64_t low(uint32_t k) const { return registers[slots[k]]; }
+  uint64_t high(uint32_t k) const { return registers[slots[k] + 1]; }  // of 128 bits
+};
+// The lanes of a warp that has begun and not ended; false where it is not known. Requires: the kernel is interpreted,
+// the calling thread is the block's.
+bool viewLanes(const BlockState& block, uint32_t warp, LaneView (&lanes)[kWarpSize]);
+
 }  // namespace vg::ptx

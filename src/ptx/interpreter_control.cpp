@@ -1,5 +1,6 @@
 // How a warp runs: which lanes go next, branches, turns.
 #include <algorithm>
+#include <map>
 
 #include "ptx/interpreter_impl.h"
 
@@ -14,25 +15,49 @@ struct Program::Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Warp>> all;
   std::vector<Warp*> idle;
+  std::map<std::pair<const BlockState*, uint32_t>, Warp*> busy;
 };
 
 Program::Program() : pool_(std::make_unique<Pool>()) {}
 Program::~Program() = default;
 
-Warp* Program::takeWarp() const {
+Warp* Program::takeWarp(const BlockState* block, uint32_t first) const {
   const std::lock_guard lock(pool_->mutex);
+  Warp*& taken = pool_->busy[{block, first}];
   if (pool_->idle.empty()) {
     pool_->all.push_back(std::make_unique<Warp>());
-    return pool_->all.back().get();
+    return taken = pool_->all.back().get();
   }
-  Warp* warp = pool_->idle.back();
+  taken = pool_->idle.back();
   pool_->idle.pop_back();
-  return warp;
+  return taken;
 }
 
-void Program::keepWarp(Warp* warp) const {
+void Program::keepWarp(Warp* warp, const BlockState* block, uint32_t first) const {
   const std::lock_guard lock(pool_->mutex);
+  pool_->busy.erase({block, first});
   pool_->idle.push_back(warp);
+}
+
+const Warp* Program::findWarp(const BlockState* block, uint32_t warp) const {
+  const std::lock_guard lock(pool_->mutex);
+  for (const uint32_t first : {warp, 0u})
+    if (const auto found = pool_->busy.find({block, first}); found != pool_->busy.end()) return found->second;
+  return nullptr;
+}
+
+void Warp::view(LaneView (&views)[kWarpSize]) const {
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    const Lane& l = lanes[lane];
+    if (l.state == State::Done || l.frames.empty()) continue;
+    const FunctionCode& code = *l.frames.back().code;
+    LaneView& view = views[lane];
+    view.function = code.function;
+    view.runs = l.state == State::Ready && l.lastRun == clock_;
+    if (l.step < code.steps.size() && code.steps[l.step].i) view.line = code.steps[l.step].i->line;
+    view.registers = l.frames.back().registers;
+    view.slots = code.registerSlots.data();
+  }
 }
 
 void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
@@ -269,7 +294,7 @@ namespace vg::ptx {
 void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp) {
   const auto* program =
       static_cast<const interpreter::Program*>(static_cast<const InterpreterProgram*>(block->launch->code));
-  interpreter::Warp* const warp = program->takeWarp();  // a trap does not come back to return it
+  interpreter::Warp* const warp = program->takeWarp(block, firstWarp);  // a trap does not come back to return it
   for (uint32_t w = firstWarp; w < endWarp; ++w) {
     warp->observer = program->observer ? program->observer->enter(*block, *program->module, *program->entry->function,
                                                                   program->carriesOrder)
@@ -278,7 +303,16 @@ void interpretWarps(BlockState* block, uint32_t firstWarp, uint32_t endWarp) {
     warp->start(block, program, w);
     warp->run();
   }
-  program->keepWarp(warp);
+  program->keepWarp(warp, block, firstWarp);
+}
+
+bool viewLanes(const BlockState& block, uint32_t warp, LaneView (&lanes)[kWarpSize]) {
+  const auto* program =
+      static_cast<const interpreter::Program*>(static_cast<const InterpreterProgram*>(block.launch->code));
+  const interpreter::Warp* const found = program->findWarp(&block, warp);
+  if (!found || found->index != warp) return false;
+  found->view(lanes);
+  return true;
 }
 
 }  // namespace vg::ptx

@@ -127,9 +127,12 @@ class Program final : public InterpreterProgram {
  public:
   Program();
   ~Program() override;
-  // The state of a warp, which the program owns; given back when the warp has ended.
-  Warp* takeWarp() const;
-  void keepWarp(Warp* warp) const;
+  // The state of warps of a block from `first` on, one after another, which the program owns; given back when they have
+  // ended.
+  Warp* takeWarp(const BlockState* block, uint32_t first) const;
+  void keepWarp(Warp* warp, const BlockState* block, uint32_t first) const;
+  // What takeWarp() has given for this warp or for those from 0 on; null: nothing.
+  const Warp* findWarp(const BlockState* block, uint32_t warp) const;
 
   const Module* module = nullptr;
   Observer* observer = nullptr;
@@ -232,6 +235,7 @@ class Warp {
   void arriveCluster(uint32_t mask);
   std::byte* reserve(uint32_t lane, size_t bytes);  // from the lane's stack, zeroed; null when it is exhausted
   void noteWhere(uint32_t lane, const Instruction* i) const;
+  void view(LaneView (&views)[kWarpSize]) const;
   // Bytes of the lane's chunks below what it takes next, and back to where that was: frees what was taken since.
   uint64_t stackDepth(uint32_t lane) const;
   void returnTo(uint32_t lane, uint64_t depth);

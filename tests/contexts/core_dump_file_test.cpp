@@ -193,6 +193,17 @@ std::vector<uint64_t> linesOf(const DumpReader& dump, size_t warp) {
   return lines;
 }
 
+// What a lane of the first warp has in a register, by the words before it.
+uint32_t registerOf(const DumpReader& dump, uint32_t lane, size_t word) {
+  const std::string ending = ".wp0.ln" + std::to_string(lane);
+  for (const DumpReader::Section& section : dump.sections())
+    if (section.name.rfind(".cudbg.regs", 0) == 0 && section.name.size() > ending.size() &&
+        section.name.substr(section.name.size() - ending.size()) == ending)
+      return dump.value<uint32_t>(section, 0, word);
+  ADD_FAILURE() << "no registers of lane " << lane;
+  return 0;
+}
+
 class StoppedKernels : public CoreDumps, public testing::WithParamInterface<bool> {
  protected:
   void stop(const char* kernel) {
@@ -387,6 +398,11 @@ TEST_P(CoreDumpContents, TellOfTheGridTheFaultAndTheMemory) {
     EXPECT_TRUE(
         dump.find(".cudbg.regs" + threads->name.substr(std::strlen(".cudbg.lntbl")) + ".ln" + std::to_string(lane)));
   }
+  // %r1, %r2, %rd1 and %r3, as the text names them first.
+  const uint32_t first = warp * 32 % 48;
+  const uint32_t known[] = {first, 2, 0x10, 0, kThread};
+  for (size_t word = 0; word < 5; ++word) EXPECT_EQ(registerOf(dump, 0, word), interpreted ? known[word] : 0) << word;
+  EXPECT_EQ(registerOf(dump, 5, 0), interpreted ? first + 5 : 0);
   const DumpReader::Section* const shared = dump.findLike(".cudbg.shared");
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->header.sh_size, 256u);

@@ -6,6 +6,7 @@
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_thread.h"
+#include "ptx/interpreter.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -76,6 +77,52 @@ WarpScene warpScene(const ptx::KernelLaunch& launch, uint32_t warp, uint32_t lin
   return {warp, valid, valid, line};
 }
 
+FunctionScene::Register::Kind kindOf(ptx::Type type) {
+  using Kind = FunctionScene::Register::Kind;
+  if (type == ptx::Type::Pred) return Kind::Predicate;
+  if (ptx::isSigned(type)) return Kind::Signed;
+  const bool isNumber = type == ptx::Type::F16 || type == ptx::Type::F32 || type == ptx::Type::F64;
+  return isNumber ? Kind::Float : Kind::Bits;
+}
+
+FunctionScene describe(const ptx::Function& function) {
+  FunctionScene scene{function.name, function.line, function.line, {}};
+  for (const ptx::Instruction& i : function.body) scene.lastLine = std::max(scene.lastLine, i.line);
+  for (const ptx::Register& r : function.registers)
+    scene.registers.push_back({r.name, ptx::bitsOf(r.type), kindOf(r.type)});
+  return scene;
+}
+
+// What the interpreter knows of the lanes of the warps. The functions of several are in the scene once.
+void addLanes(FaultScene& scene, const RunningLaunch& launch, const ResidentBlock& block) {
+  if (!launch.code->interpreted) return;
+  std::vector<const ptx::Function*> known;
+  for (WarpScene& warp : scene.warps) {
+    ptx::LaneView views[ptx::kWarpSize];
+    if (!ptx::viewLanes(block.state(), warp.number, views)) continue;
+    const bool oneToBlame = warp.lanes != warp.validLanes;
+    warp.validLanes = 0;
+    for (const ptx::LaneView& view : views) {
+      LaneScene& lane = warp.each.emplace_back();
+      if (!view.function) continue;
+      warp.validLanes |= 1u << (warp.each.size() - 1);
+      lane.function = static_cast<size_t>(std::find(known.begin(), known.end(), view.function) - known.begin());
+      if (lane.function == known.size()) {
+        known.push_back(view.function);
+        scene.functions.push_back(describe(*view.function));
+      }
+      lane.line = view.runs ? warp.line : view.line;
+      for (uint32_t k = 0; k < view.function->registers.size(); ++k) {
+        lane.values.push_back(view.low(k));
+        if (view.function->registers[k].type == ptx::Type::B128) lane.values.push_back(view.high(k));
+      }
+    }
+    if (!oneToBlame)
+      for (uint32_t lane = 0; lane < ptx::kWarpSize; ++lane)
+        if (warp.each[lane].line != warp.line) warp.lanes &= ~(1u << lane);
+  }
+}
+
 void addWaiting(FaultScene& scene, const RunningLaunch& launch, const ResidentBlock& block, uint32_t but) {
   block.eachWaiting([&](uint32_t warp, uint32_t line) {
     if (warp != but && line) scene.warps.push_back(warpScene(launch.abi, warp, line));
@@ -95,12 +142,14 @@ FaultScene sceneOf(const RunningLaunch& launch, const ResidentBlock& block, cons
     warp.lanes = 1u << lane;
   scene.warps.push_back(warp);
   addWaiting(scene, launch, block, warp.number);
+  addLanes(scene, launch, block);
   return scene;
 }
 
 FaultScene sceneOfWaiting(const RunningLaunch& launch, const ResidentBlock& block, CUresult error) {
   FaultScene scene = blockScene(launch, block, error);
   addWaiting(scene, launch, block, ~0u);
+  addLanes(scene, launch, block);
   return scene;
 }
 
