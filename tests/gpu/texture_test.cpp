@@ -204,6 +204,21 @@ TEST(TextureWords, AskForTheBestQuality) {
   EXPECT_EQ(bits(w, 215, 2), 2u);
 }
 
+TEST(TextureWords, BiasesAreCutToStepsTogether) {
+  arrays::TextureView view = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 3, kBase);
+  view.sampler.linear = view.sampler.linearLevels = true;
+  const auto biasOf = [&](unsigned samples, float bias) {
+    view.sampler.anisotropy = samples;
+    view.sampler.blendsWidely = samples == 1;
+    view.sampler.bias = bias;
+    return bits(samplerOf(view), 44, 13);
+  };
+  EXPECT_EQ(biasOf(1, 0.709f), 181u);
+  EXPECT_EQ(biasOf(1, -0.709f), 0x2000u - 181);
+  EXPECT_EQ(biasOf(2, 0.7f), 136u);
+  EXPECT_EQ(biasOf(8, -0.709f), 0x2000u - 245);
+}
+
 TEST(TextureWords, LimitsOfLevelsAreCutToSteps) {
   arrays::TextureView view = viewOf({16, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0}, 3, kBase);
   view.sampler.minLevel = 1.3f;

@@ -242,12 +242,12 @@ constexpr float kLowestBias = -16, kHighestLevel = 4095.0f / 256;
 // Levels in steps of 1/256.
 uint32_t levelSteps(float level) { return static_cast<uint32_t>(std::clamp(level, 0.0f, kHighestLevel) * 256); }
 
-// The units begin to blend levels where the lower one is, and may do it steeper, by eighths: where it begins later, the
-// level of detail is less by so much.
+// The units begin to blend levels where the lower one is, and may do it steeper, by eighths: that half of both lies in
+// the middle, the level of detail is less by so much.
 void setBlending(TextureWords& words, const arrays::SamplerState& sampler) {
   const arrays::Blending blending = sampler.linearLevels ? arrays::blendingOf(sampler) : arrays::Blending{0, 4};
-  const float bias = sampler.bias - static_cast<float>(blending.from) / 256;
-  set(words, kBias, static_cast<uint64_t>(std::lround(std::clamp(bias, kLowestBias, kHighestLevel) * 256)));
+  const float slope = static_cast<float>(blending.steepness) / 4, bias = sampler.bias - (1 - 1 / slope) / 2;
+  set(words, kBias, static_cast<uint64_t>(static_cast<int64_t>(std::clamp(bias, kLowestBias, kHighestLevel) * 256)));
   set(words, kSteepness, static_cast<uint64_t>(blending.steepness - 4) * 2);
 }
 
