@@ -1,6 +1,7 @@
 #include "backend/nvidia/copies/engines.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace vg::backend::nvidia {
@@ -21,8 +22,9 @@ uint32_t Engines::engineFor(const GpuFacts& facts, Direction direction) {
   for (const CopyEngine& engine : facts.copyEngines)
     if (!engine.sharesGraphics()) own.push_back(engine);
   if (own.empty()) return rm::kEngineGraphics;
-  std::stable_sort(own.begin(), own.end(),
-                   [](const CopyEngine& a, const CopyEngine& b) { return a.physical > b.physical; });
+  std::sort(own.begin(), own.end(), [](const CopyEngine& a, const CopyEngine& b) {
+    return std::pair(b.physical, a.type) < std::pair(a.physical, b.type);
+  });
   if (direction == Direction::Inside || own.size() == 1) return own[0].type;
   const size_t index = direction == Direction::In ? 1 : 2;
   return own[std::min(index, own.size() - 1)].type;

@@ -39,7 +39,8 @@ class Gpu {
   // Asks for full clocks for as long as this process lives; a hint of this client alone.
   CUresult boost();
   // Tells the GPU that the channel of this token has new work. Requires: what it will read is visible (a store fence).
-  void ringDoorbell(uint32_t token) const { *doorbell_ = token; }
+  // From any thread.
+  void ringDoorbell(uint32_t token) const { __atomic_store_n(doorbell_, token, __ATOMIC_RELAXED); }
 
  private:
   Gpu(Client& client, Uvm& uvm, const rm::CardInfo& card) : client_(client), uvm_(uvm), card_(card) {}
