@@ -273,6 +273,7 @@ TEST_F(GraphLaunch, KernelsOfAnotherDeviceRunThereInTheirPlace) {
   CUgraphExec exec = instantiate(graph);
   for (int round = 0; round < 10; ++round) {
     ASSERT_OK(cuMemsetD8(here, 0, 8));
+    ASSERT_OK(cuCtxSynchronize());  // on a real GPU the fill may come later, and the run does not wait for it
     run(exec);
     EXPECT_EQ(read(here, 8), (std::vector<uint8_t>{4, 3, 2, 1, 7, 7, 7, 7}));
   }
