@@ -9,7 +9,7 @@
 namespace vg::backend::nvidia {
 namespace {
 
-// A thread is worth waking for so many bytes; more threads than these are in each other's way (docs/kernel-driver.md).
+// A thread is worth waking for so many bytes; more threads than these are in each other's way (docs/gpu-speed.md).
 constexpr size_t kBytesOfThread = size_t{1} << 20, kMostThreads = 8;
 // From here on what arrives goes past the caches. What leaves is better in them, where the engine finds it.
 constexpr size_t kStreamed = size_t{32} << 20;
