@@ -5,10 +5,13 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/condition_table.h"
+#include "backend/nvidia/gpu_image.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -68,6 +71,67 @@ TEST_F(Services, FunctionsLieInTheContextsMemory) {
   cubin::HeapHeader heap;
   std::memcpy(&heap, reinterpret_cast<const void*>(pieces[1].start), sizeof heap);
   EXPECT_EQ(heap.size, size_t{8} << 20);
+}
+
+// A kernel that reads a box with gradients, as compiled code names what it calls: by a word of constant bank 4.
+cubin::Cubin gradientModule(const char* external) {
+  cubin::Cubin c;
+  c.architecture = 90;
+  c.sections = {{".text.reads", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
+                {".nv.constant4", cubin::Kind::Constant, 4, cubin::kNone, 8, 8}};
+  c.bytes.assign(128 + 8, '\0');
+  c.fileOffsets = {0, 128};
+  c.symbols = {{"", cubin::kNone, 0, false, false}, {external, cubin::kNone, 0, true, false}};
+  c.relocations = {{}, {{0, 2, 1, 0, false}}};
+  c.externals = {external};
+  cubin::Kernel kernel;
+  kernel.name = "reads";
+  kernel.section = 0;
+  kernel.registers = 8;
+  kernel.parameterBase = kDriverWords;
+  kernel.bank0Bytes = kDriverWords;
+  kernel.maxThreads = 1024;
+  c.kernels.push_back(kernel);
+  return c;
+}
+
+TEST_F(Services, GradientFunctionsArePlacedWhenAModuleCallsThem) {
+  MAKE_OR_SKIP(services);
+  const size_t before = pieces.size();
+  const uint32_t stack = services->stackBytes();
+  source.name = "gradients";
+  source.native = std::make_shared<const cubin::Cubin>(gradientModule("__cuda_syscall_tex_grad_3d_v4_f32_f32"));
+  const auto image = must(loadImage(*device, source));
+  ASSERT_EQ(pieces.size(), before + 2);  // the module's, the functions'
+  uint64_t named = 0;
+  for (size_t at = 0; at + sizeof named <= pieces[before].bytes && !named; at += sizeof named)
+    std::memcpy(&named, reinterpret_cast<const void*>(pieces[before].start + at), sizeof named);
+  EXPECT_EQ(named, must(services->gradient(source, "__cuda_syscall_tex_grad_3d_v4_f32_f32")));
+  EXPECT_GT(services->stackBytes(), 0u);
+  EXPECT_GE(services->stackBytes(), stack);
+  EXPECT_GE(services->registers(), 24u);
+
+  std::set<uint64_t> addresses;
+  for (const std::string geometry : {"3d", "cube", "acube"})
+    for (const std::string type : {"f32", "s32", "u32"}) {
+      const std::string tail = geometry + "_v4_" + type + "_f32";
+      const uint64_t address = must(services->gradient(source, "__cuda_syscall_tex_grad_" + tail));
+      EXPECT_GE(address, pieces[before + 1].start) << tail;
+      EXPECT_LT(address, pieces[before + 1].start + pieces[before + 1].bytes) << tail;
+      EXPECT_EQ(must(services->gradient(source, "__cuda_syscall_tex_grad_pred_" + tail)), address) << tail;
+      addresses.insert(address);
+    }
+  EXPECT_EQ(addresses.size(), 9u);
+  EXPECT_EQ(pieces.size(), before + 2);
+}
+
+TEST_F(Services, GradientsWithHalvesOffsetsOrComparisonsAreRefused) {
+  MAKE_OR_SKIP(services);
+  for (const char* name : {"__cuda_syscall_tex_grad_3d_v4_f16_f32", "__cuda_syscall_tex_grad_3d_v4_s32_f32_offset",
+                           "__cuda_syscall_tex_grad_cube_v4_f32_f32_depth_compare"}) {
+    source.native = std::make_shared<const cubin::Cubin>(gradientModule(name));
+    EXPECT_EQ(loadImage(*device, source).error(), CUDA_ERROR_NOT_SUPPORTED) << name;
+  }
 }
 
 TEST_F(Services, AContextHasOneAndGetsItsMemoryBack) {

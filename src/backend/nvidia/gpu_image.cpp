@@ -112,8 +112,9 @@ CUresult GpuImage::load(const ImageSource& source) {
   if (!cubin_->externals.empty() && !source.describeOnly) {
     VG_TRY(services_, KernelServices::of(device_, source));
   }
-  const auto external = [this](const std::string& name) -> Result<uint64_t> {
+  const auto external = [this, &source](const std::string& name) -> Result<uint64_t> {
     if (requests_ && name.starts_with(kVendorCall)) return requests_->nobodyCalls();
+    if (services_ && isGradientCall(name)) return services_->gradient(source, name);
     if (services_) return services_->external(name);
     return uint64_t{0};  // of code that nobody runs
   };

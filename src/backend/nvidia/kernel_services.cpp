@@ -22,6 +22,10 @@ List& theList() {
 }
 constinit std::atomic<bool> any{false};
 
+Result<uint64_t> callsNothing(const std::string& name) {
+  return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions call %s", name.c_str());
+}
+
 const KernelLimits& limitsOf(const ImageSource& source) {
   static const KernelLimits defaults;
   return source.limits ? *source.limits : defaults;
@@ -104,11 +108,8 @@ CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceStat
 }
 
 CUresult KernelServices::make(const ImageSource& source) {
-  const auto nobody = [](const std::string& name) -> Result<uint64_t> {
-    return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions call %s", name.c_str());
-  };
   VG_CHECK(code_.place(source));
-  VG_CHECK(code_.fill(nobody, false));
+  VG_CHECK(code_.fill(callsNothing, false));
   cubin::DeviceState state{};
   VG_CHECK(makeHeap(source, state));
   VG_CHECK(makeOutput(source, state));
@@ -138,6 +139,37 @@ Result<uint64_t> KernelServices::external(const std::string& name) {
   if (name.starts_with("__cuda_syscall_cnp"))
     return unsupported("launches from kernels on real GPUs (%s)", name.c_str());
   return fail(CUDA_ERROR_NOT_SUPPORTED, "native code calls %s, which this driver does not supply", name.c_str());
+}
+
+CUresult KernelServices::placeGradients(const ImageSource& source) {
+  if (gradients_) return CUDA_SUCCESS;
+  VG_TRY(const GradientFunctions& functions,
+         gradientFunctions(static_cast<uint32_t>(device_.traits().computeCapability)));
+  auto placed = std::make_unique<PlacedCubin>(device_, functions.code, "gradients of boxes and cubemaps");
+  VG_CHECK(placed->place(source));
+  VG_CHECK(placed->fill(callsNothing, false));
+  device_.codeChanged();
+  gradients_ = std::move(placed);
+  gradientFunctions_.store(&functions, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+Result<uint64_t> KernelServices::gradient(const ImageSource& source, const std::string& name) {
+  const std::lock_guard guard(gradientsMutex_);
+  VG_CHECK(placeGradients(source));
+  const GradientFunctions& functions = *gradientFunctions_.load(std::memory_order_relaxed);
+  if (const cubin::Function* const function = functions.find(name)) return gradients_->addressOf(*function);
+  return unsupported("gradients with offsets, comparisons or halves for boxes and cubemaps on real GPUs (%s)",
+                     name.c_str());
+}
+
+uint32_t KernelServices::registers() const {
+  const GradientFunctions* const gradients = gradientFunctions_.load(std::memory_order_acquire);
+  return std::max(functions_.registers, gradients ? gradients->registers : 0);
+}
+uint32_t KernelServices::stackBytes() const {
+  const GradientFunctions* const gradients = gradientFunctions_.load(std::memory_order_acquire);
+  return std::max(functions_.stackBytes, gradients ? gradients->stackBytes : 0);
 }
 
 Result<std::shared_ptr<KernelRequests>> KernelServices::launching(const ImageSource& source) {

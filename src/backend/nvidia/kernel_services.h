@@ -9,6 +9,7 @@
 #include <string>
 
 #include "backend/device_output.h"
+#include "backend/nvidia/gradient_functions.h"
 #include "backend/nvidia/placed_cubin.h"
 #include "cubin/device_functions.h"
 
@@ -29,16 +30,19 @@ class KernelServices {
 
   // The address of a function that programs expect. CUDA_ERROR_NOT_SUPPORTED for others.
   Result<uint64_t> external(const std::string& name);
+  // The same for those that read textures with gradients, which get memory at the first call.
+  Result<uint64_t> gradient(const ImageSource& source, const std::string& name);
   // What kernels that launch kernels ask; made at the first call.
   Result<std::shared_ptr<KernelRequests>> launching(const ImageSource& source);
   // What kernels that call the functions need: registers at least, local memory beside their own.
-  uint32_t registers() const { return functions_.registers; }
-  uint32_t stackBytes() const { return functions_.stackBytes; }
+  uint32_t registers() const;
+  uint32_t stackBytes() const;
   // Writes what was printed. True when an assertion has failed since the last time.
   bool flush() noexcept;
 
  private:
   CUresult make(const ImageSource& source);
+  CUresult placeGradients(const ImageSource& source);
   Result<CUdeviceptr> allocate(const ImageSource& source, size_t bytes, CUdeviceptr& kept);
   CUresult makeHeap(const ImageSource& source, cubin::DeviceState& state);
   CUresult shareConditions();
@@ -50,7 +54,10 @@ class KernelServices {
   const ImageSource::Release release_;
   PlacedCubin code_;
   CUdeviceptr heap_ = 0, ring_ = 0;
-  CUdeviceptr state_ = 0;  // cubin::DeviceState
+  CUdeviceptr state_ = 0;                                              // cubin::DeviceState
+  std::mutex gradientsMutex_;                                          // guards the one below
+  std::unique_ptr<PlacedCubin> gradients_;                             // null: no kernel has needed them
+  std::atomic<const GradientFunctions*> gradientFunctions_ = nullptr;  // set when they lie there
   std::mutex launchingMutex_;
   std::shared_ptr<KernelRequests> requests_;  // guarded by launchingMutex_
   std::mutex mutex_;                          // guards all below

@@ -1,0 +1,186 @@
+// The functions that compiled kernels call for gradients of boxes and cubemaps (tex3DGrad, texCubemapGrad,
+// texCubemapLayeredGrad), which the texture units of a GPU do not take; scripts/gpu-kernels makes
+// gradient_functions_code.inc of them. Each makes a level of its gradients, with the arithmetic of
+// arrays/footprint.cpp, and reads that level.
+#include <cstdint>
+
+namespace {
+
+constexpr float kLongest = 0x1p60f;
+constexpr int kSteps = 256;           // of levels
+constexpr int kNothing = -(1 << 20);  // the logarithm of 0
+
+// log2(1 + i / 256) in 256ths, as the texture units of an H200 have it.
+__device__ const uint8_t logarithms[256] = {
+    0,   2,   4,   5,   6,   8,   9,   11,  12,  13,  15,  16,  18,  19,  20,  22,  23,  24,  26,  27,  28,  30,
+    31,  32,  34,  35,  36,  38,  39,  40,  42,  43,  44,  45,  47,  48,  49,  50,  52,  53,  54,  55,  57,  58,
+    59,  60,  62,  63,  64,  65,  66,  68,  69,  70,  71,  72,  74,  75,  76,  77,  78,  79,  81,  82,  83,  84,
+    85,  86,  88,  89,  90,  91,  92,  93,  94,  95,  97,  98,  99,  100, 101, 102, 103, 104, 105, 106, 107, 109,
+    110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131,
+    132, 133, 135, 136, 137, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153,
+    154, 155, 156, 157, 158, 159, 160, 161, 162, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 173,
+    174, 175, 176, 177, 178, 179, 180, 181, 181, 182, 183, 184, 185, 186, 187, 188, 188, 189, 190, 191, 192, 193,
+    194, 195, 195, 196, 197, 198, 199, 200, 200, 201, 202, 203, 204, 205, 205, 206, 207, 208, 209, 210, 210, 211,
+    212, 213, 214, 214, 215, 216, 217, 218, 218, 219, 220, 221, 222, 222, 223, 224, 225, 226, 226, 227, 228, 229,
+    229, 230, 231, 232, 233, 233, 234, 235, 236, 236, 237, 238, 239, 239, 240, 241, 242, 242, 243, 244, 245, 245,
+    246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255,
+};
+
+struct Vector {
+  float x, y, z;
+};
+__device__ Vector operator+(Vector a, Vector b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+__device__ Vector operator-(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+
+__device__ bool isTiny(float magnitude) { return magnitude < 0x1p-100f; }
+// The 10 leading bits of a number as a whole number from 512 to 1023, and what its last bit is worth.
+__device__ int leadingBits(float value) { return static_cast<int>(__float_as_uint(value) >> 14 & 511) | 512; }
+__device__ int leadingExponent(float value) { return static_cast<int>(__float_as_uint(value) >> 23 & 255) - 127 - 9; }
+// From 2^-126 to 2^127.
+__device__ float powerOfTwo(int exponent) { return __uint_as_float(static_cast<uint32_t>(exponent + 127) << 23); }
+
+__device__ float shortened(float value) {
+  return isTiny(fabsf(value)) ? 0 : __uint_as_float(__float_as_uint(value) & ~0x3fffu);
+}
+
+__device__ int logarithmOf(float length) {
+  if (isTiny(length)) return kNothing;
+  const uint32_t word = __float_as_uint(length);
+  return (static_cast<int>(word >> 23) - 127) * kSteps + logarithms[word >> 15 & 255];
+}
+
+// The longest side, 11/32 of the next and 1/4 of the shortest, which has only bits that the middle one has.
+__device__ float lengthOf(Vector v) {
+  const float x = fabsf(v.x), y = fabsf(v.y), z = fabsf(v.z);
+  const float longest = fmaxf(fmaxf(x, y), z), shortest = fminf(fminf(x, y), z);
+  const float middle = fmaxf(fminf(x, y), fminf(fmaxf(x, y), z));
+  if (isTiny(longest)) return 0;
+  float more = 0;
+  if (!isTiny(middle)) {
+    const int exponent = leadingExponent(middle);
+    const int aligned = static_cast<int>(shortened(shortest) * powerOfTwo(-exponent));
+    more = static_cast<float>(11 * leadingBits(middle) + 8 * aligned + 4) * powerOfTwo(exponent - 5);
+  }
+  const int exponent = leadingExponent(longest);
+  return shortened(longest) + floorf(more * powerOfTwo(-exponent)) * powerOfTwo(exponent);
+}
+
+// 11/16, for 1 / sqrt(2).
+__device__ Vector partOf(Vector v) {
+  return {shortened(v.x) * 0.6875f, shortened(v.y) * 0.6875f, shortened(v.z) * 0.6875f};
+}
+
+// A change of a coordinate from 0 to 1 in elements. The units' product is a little larger than the exact one.
+__device__ float inElements(float change, uint32_t size) {
+  if (!(fabsf(change) <= kLongest)) change = change != change ? 0 : copysignf(kLongest, change);
+  if (isTiny(fabsf(change))) return 0;
+  const int exponent = 31 - __clz(size) - 9;
+  const float product = static_cast<float>(leadingBits(change)) * (static_cast<float>(size) * powerOfTwo(-exponent));
+  return copysignf(shortened((product + 448) * powerOfTwo(exponent) * powerOfTwo(leadingExponent(change))), change);
+}
+
+__device__ __noinline__ float levelOf(Vector x, Vector y) {
+  const Vector px = partOf(x), py = partOf(y);
+  const int straight = max(logarithmOf(lengthOf(x)), logarithmOf(lengthOf(y)));
+  const int across = max(logarithmOf(lengthOf(px + py)), logarithmOf(lengthOf(px - py)));
+  return static_cast<float>(max(straight, across)) / kSteps;
+}
+
+__device__ uint32_t widthOf(uint64_t texture) {
+  uint32_t size;
+  asm("txq.width.b32 %0, [%1];" : "=r"(size) : "l"(texture));
+  return max(size, 1);
+}
+__device__ uint32_t heightOf(uint64_t texture) {
+  uint32_t size;
+  asm("txq.height.b32 %0, [%1];" : "=r"(size) : "l"(texture));
+  return max(size, 1);
+}
+__device__ uint32_t depthOf(uint64_t texture) {
+  uint32_t size;
+  asm("txq.depth.b32 %0, [%1];" : "=r"(size) : "l"(texture));
+  return max(size, 1);
+}
+
+// The change along an axis is that of coordinates: none where they are no number, none that ends where they are
+// infinite.
+__device__ float changeInBox(uint32_t size, float position, float change) {
+  const float at = position * static_cast<float>(size);
+  if (at != at) return 0;
+  return inElements(isinf(at) ? kLongest : change, size);
+}
+__device__ __noinline__ float boxLevel(uint64_t texture, float4 at, float4 dx, float4 dy) {
+  const uint32_t width = widthOf(texture), height = heightOf(texture), depth = depthOf(texture);
+  const Vector x{changeInBox(width, at.x, dx.x), changeInBox(height, at.y, dx.y), changeInBox(depth, at.z, dx.z)};
+  const Vector y{changeInBox(width, at.x, dy.x), changeInBox(height, at.y, dy.y), changeInBox(depth, at.z, dy.z)};
+  return levelOf(x, y);
+}
+
+// Where a direction meets the plane of a face, from 0 to 1.
+struct FacePlane {
+  int axis;
+  __device__ explicit FacePlane(Vector d) {
+    const float x = fabsf(d.x), y = fabsf(d.y), z = fabsf(d.z);
+    axis = x > y && x > z ? 0 : y > z ? 1 : 2;
+    if ((axis == 0 ? x : axis == 1 ? y : z) >= 0x1p126f) axis = 2;  // as if endless
+  }
+  __device__ Vector meet(Vector d) const {
+    const float m = fabsf(axis == 0 ? d.x : axis == 1 ? d.y : d.z);
+    return {((axis == 0 ? d.z : d.x) / m + 1) / 2, ((axis == 1 ? d.z : d.y) / m + 1) / 2, 0};
+  }
+};
+__device__ __noinline__ float cubeLevel(uint64_t texture, Vector at, Vector dx, Vector dy) {
+  const FacePlane plane(at);
+  const Vector from = plane.meet(at);
+  const Vector x = plane.meet(at + dx) - from, y = plane.meet(at + dy) - from;
+  const uint32_t width = widthOf(texture), height = heightOf(texture);
+  return levelOf({inElements(x.x, width), inElements(x.y, height), 0},
+                 {inElements(y.x, width), inElements(y.y, height), 0});
+}
+
+}  // namespace
+
+// Whether all of it lay in memory that is there, and what was read.
+struct Texel {
+  uint32_t resident, words[4];
+};
+
+#define VG_READ(geometry, type, coordinates, ...)                                                                    \
+  Texel texel;                                                                                                       \
+  asm volatile(                                                                                                      \
+      "{ .reg .pred %%there;\n"                                                                                      \
+      "tex.level." geometry ".v4." type ".f32 {%1, %2, %3, %4}|%%there, [%5, " coordinates                           \
+      ";\n"                                                                                                          \
+      "selp.u32 %0, 1, 0, %%there; }"                                                                                \
+      : "=r"(texel.resident), "=r"(texel.words[0]), "=r"(texel.words[1]), "=r"(texel.words[2]), "=r"(texel.words[3]) \
+      : "l"(texture), __VA_ARGS__);                                                                                  \
+  return texel
+
+// Layers come before directions.
+#define VG_GRADIENT_FUNCTIONS(suffix, type)                                                                            \
+  extern "C" __device__ __noinline__ Texel vgGradientBox##suffix(uint64_t texture, float4 at, float4 dx, float4 dy) {  \
+    const float level = boxLevel(texture, at, dx, dy);                                                                 \
+    VG_READ("3d", type, "{%6, %7, %8, %8}], %9", "f"(at.x), "f"(at.y), "f"(at.z), "f"(level));                         \
+  }                                                                                                                    \
+  extern "C" __device__ __noinline__ Texel vgGradientCube##suffix(uint64_t texture, float4 at, float4 dx, float4 dy) { \
+    const float level = cubeLevel(texture, {at.x, at.y, at.z}, {dx.x, dx.y, dx.z}, {dy.x, dy.y, dy.z});                \
+    VG_READ("cube", type, "{%6, %7, %8, %8}], %9", "f"(at.x), "f"(at.y), "f"(at.z), "f"(level));                       \
+  }                                                                                                                    \
+  extern "C" __device__ __noinline__ Texel vgGradientCubes##suffix(uint64_t texture, float4 at, float4 dx,             \
+                                                                   float4 dy) {                                        \
+    const float level = cubeLevel(texture, {at.y, at.z, at.w}, {dx.x, dx.y, dx.z}, {dy.x, dy.y, dy.z});                \
+    VG_READ("acube", type, "{%6, %7, %8, %9}], %10", "r"(__float_as_uint(at.x)), "f"(at.y), "f"(at.z), "f"(at.w),      \
+            "f"(level));                                                                                               \
+  }
+VG_GRADIENT_FUNCTIONS(F32, "f32")
+VG_GRADIENT_FUNCTIONS(S32, "s32")
+VG_GRADIENT_FUNCTIONS(U32, "u32")
+
+// Nobody launches it; it calls them all, so that it needs what they need.
+extern "C" __global__ void vgKeepGradients(Texel* to, uint64_t texture, float4 at, float4 dx, float4 dy) {
+  to[0] = vgGradientBoxF32(texture, at, dx, dy), to[1] = vgGradientCubeF32(texture, at, dx, dy);
+  to[2] = vgGradientCubesF32(texture, at, dx, dy), to[3] = vgGradientBoxS32(texture, at, dx, dy);
+  to[4] = vgGradientCubeS32(texture, at, dx, dy), to[5] = vgGradientCubesS32(texture, at, dx, dy);
+  to[6] = vgGradientBoxU32(texture, at, dx, dy), to[7] = vgGradientCubeU32(texture, at, dx, dy);
+  to[8] = vgGradientCubesU32(texture, at, dx, dy);
+}
