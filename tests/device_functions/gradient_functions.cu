@@ -1,6 +1,6 @@
 // The functions that real GPUs are given for gradients of boxes and cubemaps, run on an emulated device, which is asked
 // for the same gradients itself: the answers have the same bits.
-#include "backend/nvidia/gradient_functions.cu"
+#include "backend/nvidia/functions/gradient_functions.cu"
 
 #include "apps/numbered_levels.h"
 

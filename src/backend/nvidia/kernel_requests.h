@@ -12,8 +12,8 @@
 #include <unordered_map>
 
 #include "backend/child_grids.h"
-#include "backend/nvidia/kernel_request.h"
-#include "backend/nvidia/launch_functions.h"
+#include "backend/nvidia/functions/kernel_request.h"
+#include "backend/nvidia/functions/launch_functions.h"
 #include "backend/nvidia/pinned_pieces.h"
 #include "backend/nvidia/placed_cubin.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "backend/device_output.h"
-#include "backend/nvidia/gradient_functions.h"
+#include "backend/nvidia/functions/gradient_functions.h"
 #include "backend/nvidia/placed_cubin.h"
 #include "cubin/device_functions.h"
 

@@ -1,11 +1,11 @@
-#include "backend/nvidia/gradient_functions.h"
+#include "backend/nvidia/functions/gradient_functions.h"
 
 #include "images/container.h"
 
 namespace vg::backend::nvidia {
 namespace {
 
-#include "backend/nvidia/gradient_functions_code.inc"
+#include "backend/nvidia/functions/gradient_functions_code.inc"
 
 // Reads that answer whether memory is there have the same arguments and answers.
 struct Name {

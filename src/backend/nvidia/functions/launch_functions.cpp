@@ -1,15 +1,15 @@
-#include "backend/nvidia/launch_functions.h"
+#include "backend/nvidia/functions/launch_functions.h"
 
 #include <array>
 #include <cstring>
 
-#include "backend/nvidia/kernel_request.h"
+#include "backend/nvidia/functions/kernel_request.h"
 #include "images/container.h"
 
 namespace vg::backend::nvidia {
 namespace {
 
-#include "backend/nvidia/launch_functions_code.inc"
+#include "backend/nvidia/functions/launch_functions_code.inc"
 
 constexpr std::array kNames = {
 #define VG_DEVICE_CALL(name, ...) "vg" #name,

@@ -4,7 +4,7 @@
 // ptx/device_runtime.inc, with vg in front.
 #include <cstdint>
 
-#include "backend/nvidia/kernel_request.h"
+#include "backend/nvidia/functions/kernel_request.h"
 
 using namespace vg::backend::nvidia;
 
