@@ -1,9 +1,7 @@
 #include "backend/nvidia/device.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/condition_table.h"
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/driver/courtesy.h"
 #include "backend/nvidia/gpu_image.h"
@@ -14,7 +12,6 @@
 #include "base/log_history.h"
 #include "base/os.h"
 #include "copy/copy.h"
-#include "cubin/device_functions.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -119,33 +116,6 @@ Result<ComputeEngine&> GpuDevice::compute() {
 Result<uint64_t> GpuDevice::addTexture(const arrays::TextureView& view, void* owner) {
   VG_CHECK(compute());
   return textures_->add(view, owner);
-}
-
-Result<std::byte*> GpuDevice::shareConditions() {
-  static_assert(conditions::kMost == cubin::kMostConditions);
-  constexpr size_t kBytes = conditions::kMost * sizeof(uint32_t);
-  VG_TRY(std::byte* const table, conditions::memory());
-  const std::lock_guard guard(making_);
-  if (!conditionsShown_) hostPages_.show(table, kBytes, false);
-  conditionsShown_ = true;
-  if (known_.placeOf(table, kBytes) == Place::Pinned) return table;
-  return fail(CUDA_ERROR_OUT_OF_MEMORY, "conditional handles cannot be shown to the device");
-}
-
-Result<std::byte*> GpuDevice::pin(size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes to be pinned", bytes);
-  auto* const start = static_cast<std::byte*>(memory);
-  (void)madvise(memory, bytes, MADV_DONTFORK);
-  hostPages_.show(start, bytes, false);
-  if (known_.placeOf(start, bytes) == Place::Pinned) return start;
-  munmap(memory, bytes);
-  return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes cannot be shown to the device", bytes);
-}
-
-void GpuDevice::unpin(std::byte* start, size_t bytes) {
-  hostPages_.hide(start, bytes);
-  munmap(start, bytes);
 }
 
 Result<uint64_t> GpuDevice::addSampler(const arrays::SamplerState& state) {

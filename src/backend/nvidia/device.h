@@ -32,6 +32,7 @@ class GpuDevice final : public Device {
   GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads = nullptr);
 
   Transfer& transfer() { return transfer_; }
+  HostPages& hostPages() { return hostPages_; }
   CopyLanes& copyLanes() { return copyLanes_; }
   PromisedPoints& promisedPoints() { return promisedPoints_; }
   Gpu& gpu() { return *gpu_; }
@@ -54,11 +55,6 @@ class GpuDevice final : public Device {
   // After native code was written to memory that may have held other code.
   void codeChanged();
 
-  // The values of conditional handles, where kernels reach them. CUDA_ERROR_OUT_OF_MEMORY when they cannot be pinned.
-  Result<std::byte*> shareConditions();
-  // Memory of the host that kernels read and write where it is, zeroed, in whole pages.
-  Result<std::byte*> pin(size_t bytes);
-  void unpin(std::byte* start, size_t bytes);
   ChildSender& childSender() { return childSender_; }
   // A sampler that kernels name; removeTexture() ends it.
   Result<uint64_t> addSampler(const arrays::SamplerState& state);
@@ -110,7 +106,6 @@ class GpuDevice final : public Device {
   std::atomic<bool> early_{false};
   uint64_t launchLimit_ = backend::launchLimit();
   std::mutex making_;
-  bool conditionsShown_ = false;            // guarded by making_
   std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
   std::unique_ptr<TexturePool> textures_;   // made with compute_
   std::atomic<ComputeEngine*> ready_{nullptr};

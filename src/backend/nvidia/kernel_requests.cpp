@@ -176,17 +176,17 @@ KernelRequests::KernelRequests(GpuDevice& device, const ImageSource& source, con
       functions_(functions),
       limits_(limitsOf(source)),
       code_(device, functions.code, "the device runtime of kernels"),
-      pieces_(device) {}
+      pieces_(device.hostPages()) {}
 
 KernelRequests::~KernelRequests() {
-  if (ring_) device_.unpin(reinterpret_cast<std::byte*>(ring_), kRingBytes);
-  if (buffers_) device_.unpin(reinterpret_cast<std::byte*>(buffers_), kBufferBytes);
+  if (ring_) device_.hostPages().release(reinterpret_cast<std::byte*>(ring_), kRingBytes);
+  if (buffers_) device_.hostPages().release(reinterpret_cast<std::byte*>(buffers_), kBufferBytes);
 }
 
 CUresult KernelRequests::make(const ImageSource& source, const cubin::External& external) {
-  VG_TRY(std::byte* const ring, device_.pin(kRingBytes));
+  VG_TRY(std::byte* const ring, device_.hostPages().allocate(kRingBytes));
   ring_ = reinterpret_cast<KernelRequest*>(ring);
-  VG_TRY(std::byte* const buffers, device_.pin(kBufferBytes));
+  VG_TRY(std::byte* const buffers, device_.hostPages().allocate(kBufferBytes));
   buffers_ = reinterpret_cast<ParameterBuffer*>(buffers);
   VG_CHECK(pieces_.begin());
   VG_CHECK(code_.place(source));

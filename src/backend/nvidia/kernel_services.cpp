@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "backend/condition_table.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/kernel_requests.h"
 #include "copy/copy.h"
@@ -126,7 +127,9 @@ CUresult KernelServices::make(const ImageSource& source) {
 CUresult KernelServices::shareConditions() {
   const std::lock_guard guard(mutex_);
   if (conditionsShared_) return CUDA_SUCCESS;
-  VG_TRY(std::byte* const table, device_.shareConditions());
+  static_assert(conditions::kMost == cubin::kMostConditions);
+  VG_TRY(std::byte* const table, conditions::memory());
+  VG_CHECK(device_.hostPages().showOnce(table, conditions::kMost * sizeof(uint32_t)));
   const auto address = reinterpret_cast<uint64_t>(table);
   VG_CHECK(device_.transfer().write(state_ + offsetof(cubin::DeviceState, conditions), &address, sizeof address));
   conditionsShared_ = true;

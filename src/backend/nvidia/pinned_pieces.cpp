@@ -1,6 +1,6 @@
 #include "backend/nvidia/pinned_pieces.h"
 
-#include "backend/nvidia/device.h"
+#include "backend/nvidia/memory/host_pages.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -10,7 +10,7 @@ constexpr size_t kBlockBytes = size_t{1} << 20;
 }  // namespace
 
 PinnedPieces::~PinnedPieces() {
-  for (std::byte* const block : blocks_) device_.unpin(block, kBlockBytes);
+  for (std::byte* const block : blocks_) memory_.release(block, kBlockBytes);
 }
 
 // Sizes of a class double.
@@ -29,7 +29,7 @@ CUresult PinnedPieces::begin() {
 CUresult PinnedPieces::addBlock() {
   if (blocks_.size() == kMostBlocks)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "parameters of launches from kernels fill %zu MiB", kMostBlocks);
-  VG_TRY(std::byte* const block, device_.pin(kBlockBytes));
+  VG_TRY(std::byte* const block, memory_.allocate(kBlockBytes));
   blocks_.push_back(block);
   used_ = 0;
   return CUDA_SUCCESS;

@@ -10,11 +10,11 @@
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
+class HostPages;
 
 class PinnedPieces {
  public:
-  explicit PinnedPieces(GpuDevice& device) : device_(device) {}
+  explicit PinnedPieces(HostPages& memory) : memory_(memory) {}
   PinnedPieces(const PinnedPieces&) = delete;
   ~PinnedPieces();
 
@@ -32,7 +32,7 @@ class PinnedPieces {
   static size_t classOf(size_t bytes);
   CUresult addBlock();
 
-  GpuDevice& device_;
+  HostPages& memory_;
   std::mutex mutex_;                                    // guards all below
   std::array<std::vector<std::byte*>, kClasses> free_;  // by class
   std::vector<std::byte*> blocks_;                      // each kBlockBytes

@@ -1,5 +1,7 @@
 #include "backend/nvidia/memory/host_pages.h"
 
+#include <sys/mman.h>
+
 #include <vector>
 
 #include "base/log.h"
@@ -43,6 +45,29 @@ void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
   }
   shown_[start] = {std::move(*block), readOnly};
   known_.add(start, bytes, Place::Pinned);
+}
+
+CUresult HostPages::showOnce(std::byte* start, size_t bytes) {
+  const std::lock_guard guard(mutex_);
+  if (known_.placeOf(start, bytes) != Place::Pinned) showLocked(start, bytes, false);
+  if (known_.placeOf(start, bytes) == Place::Pinned) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of the host cannot be shown to the device", bytes);
+}
+
+Result<std::byte*> HostPages::allocate(size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes to be pinned", bytes);
+  (void)madvise(memory, bytes, MADV_DONTFORK);
+  auto* const start = static_cast<std::byte*>(memory);
+  const CUresult shown = showOnce(start, bytes);
+  if (shown == CUDA_SUCCESS) return start;
+  munmap(memory, bytes);
+  return shown;
+}
+
+void HostPages::release(std::byte* start, size_t bytes) {
+  hide(start, bytes);
+  munmap(start, bytes);
 }
 
 // A block goes as a whole; what is left of it is shown anew.

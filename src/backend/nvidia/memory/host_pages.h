@@ -22,6 +22,11 @@ class HostPages final : public host_register::PageLocker {
   // Whole pages that are locked already. Any part of what was shown can be hidden.
   void show(std::byte* start, size_t bytes, bool readOnly);
   void hide(std::byte* start, size_t bytes);
+  // The same once, and for ever. CUDA_ERROR_OUT_OF_MEMORY when the driver refuses to pin.
+  CUresult showOnce(std::byte* start, size_t bytes);
+  // Memory of our own, zeroed, in whole pages, of which a fork gets no copy. CUDA_ERROR_OUT_OF_MEMORY.
+  Result<std::byte*> allocate(size_t bytes);
+  void release(std::byte* start, size_t bytes);
 
  private:
   // Requires: mutex_ is held.
