@@ -64,12 +64,12 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       memory_(*gpu_, known_),
       managed_(gpu_->uvm()),
       hostPages_(*gpu_, known_),
+      engine_(*gpu_, addresses),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
-                [this]() -> Result<ComputeEngine&> { return compute(); }),
+                [this]() -> Result<ComputeEngine&> { return engine_.compute(); }),
       copyLanes_(transfer_.engines()),
       clock_({[this] { return gpu_->time(); }, [this] { return gpu_->timeLow(); }}),
-      childSender_(Executor::shared()),
-      addresses_(addresses) {
+      childSender_(Executor::shared()) {
   known_.alsoAsk(managed_.ranges());
 }
 
@@ -100,45 +100,28 @@ Result<std::unique_ptr<Image>> GpuDevice::load(const ImageSource& source, const 
   return loadImage(*this, source);
 }
 
-Result<ComputeEngine&> GpuDevice::compute() {
-  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) return *ready;
-  const std::lock_guard guard(making_);
-  if (!compute_) {
-    VG_TRY(std::unique_ptr<ComputeEngine> engine, ComputeEngine::create(*gpu_, addresses_));
-    VG_TRY(textures_, TexturePool::create(*gpu_, addresses_));
-    VG_CHECK(engine->setTexturePools(textures_->places()));
-    compute_ = std::move(engine);
-    ready_.store(compute_.get(), std::memory_order_release);
-  }
-  return *compute_;
-}
-
 Result<uint64_t> GpuDevice::addTexture(const arrays::TextureView& view, void* owner) {
-  VG_CHECK(compute());
-  return textures_->add(view, owner);
-}
-
-Result<uint64_t> GpuDevice::addSampler(const arrays::SamplerState& state) {
-  VG_CHECK(compute());
-  return textures_->addSampler(state);
+  VG_TRY(TexturePool & textures, engine_.textures());
+  return textures.add(view, owner);
 }
 
 void* GpuDevice::textureOwner(uint64_t handle) const {
-  return ready_.load(std::memory_order_acquire) ? textures_->owner(handle) : nullptr;
+  const TexturePool* const textures = engine_.texturesIfMade();
+  return textures ? textures->owner(handle) : nullptr;
 }
 
 void GpuDevice::removeTexture(uint64_t handle) noexcept {
-  if (ready_.load(std::memory_order_acquire)) textures_->remove(handle);
+  if (TexturePool* const textures = engine_.texturesIfMade()) textures->remove(handle);
 }
 
 void GpuDevice::stopKernels() noexcept {
   abandonWork(CUDA_ERROR_LAUNCH_TIMEOUT);
-  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->stop(CUDA_ERROR_LAUNCH_TIMEOUT);
+  if (ComputeEngine* const compute = engine_.computeIfMade()) compute->stop(CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
 void GpuDevice::abandonWork(CUresult error) noexcept {
   copyLanes_.abandon(error);
-  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->abandon(error);
+  if (ComputeEngine* const compute = engine_.computeIfMade()) compute->abandon(error);
 }
 
 bool GpuDevice::holdsTrap(uint64_t address) const {
@@ -146,11 +129,6 @@ bool GpuDevice::holdsTrap(uint64_t address) const {
   std::byte word[sizeof(uint64_t)];
   return known_.placeOf(instruction, sizeof word) == Place::Video && copy::copyBytes(word, instruction, sizeof word) &&
          isTrap(word);
-}
-
-// An engine that is made later begins with empty caches.
-void GpuDevice::codeChanged() {
-  if (ComputeEngine* const ready = ready_.load(std::memory_order_acquire)) ready->forgetCode();
 }
 
 bool GpuDevice::canReach(const Device& peer) const {
@@ -194,9 +172,9 @@ void GpuDevice::contextBegins() noexcept {
         "vg-prepare",
         [](void* self) {
           const InBackground background;
-          (void)static_cast<GpuDevice*>(self)->compute();
+          (void)static_cast<KernelEngine*>(self)->compute();
         },
-        this);
+        &engine_);
 }
 
 void GpuDevice::flushOutput() noexcept { KernelServices::flushAll(); }

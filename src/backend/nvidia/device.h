@@ -8,7 +8,6 @@
 #include "backend/device.h"
 #include "backend/launch_limit.h"
 #include "backend/nvidia/child_queue.h"
-#include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/copies/copy_lanes.h"
 #include "backend/nvidia/copies/transfer.h"
 #include "backend/nvidia/gpu_clock.h"
@@ -16,7 +15,7 @@
 #include "backend/nvidia/memory/host_pages.h"
 #include "backend/nvidia/memory/managed_memory.h"
 #include "backend/nvidia/promised_points.h"
-#include "backend/nvidia/textures/texture_pool.h"
+#include "backend/nvidia/textures/kernel_engine.h"
 #include "backend/nvidia/watcher.h"
 
 namespace vg::backend::nvidia {
@@ -37,8 +36,8 @@ class GpuDevice final : public Device {
   PromisedPoints& promisedPoints() { return promisedPoints_; }
   Gpu& gpu() { return *gpu_; }
   Watcher& watcher() { return watcher_; }
-  // Made at the first call.
-  Result<ComputeEngine&> compute();
+  KernelEngine& engine() { return engine_; }
+  Result<ComputeEngine&> compute() { return engine_.compute(); }
   // Makes it beside the application, as soon as that has a context: some 35 ms.
   void prepareEarly() { early_.store(true, std::memory_order_relaxed); }
   // How long a kernel may run, nanoseconds; 0: for ever. Set before the first launch.
@@ -52,12 +51,8 @@ class GpuDevice final : public Device {
   unsigned nextLane() { return lanes_.fetch_add(1, std::memory_order_relaxed); }
   // Whether native code at this address, which may be any, stops its kernel on purpose.
   bool holdsTrap(uint64_t address) const;
-  // After native code was written to memory that may have held other code.
-  void codeChanged();
 
   ChildSender& childSender() { return childSender_; }
-  // A sampler that kernels name; removeTexture() ends it.
-  Result<uint64_t> addSampler(const arrays::SamplerState& state);
 
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
@@ -95,20 +90,16 @@ class GpuDevice final : public Device {
   GpuMemory memory_;
   ManagedMemory managed_;
   HostPages hostPages_;
+  KernelEngine engine_;
   Transfer transfer_;
   CopyLanes copyLanes_;
   PromisedPoints promisedPoints_;
   mutable GpuClock clock_;
   Watcher watcher_;
   ChildSender childSender_;
-  Addresses& addresses_;
   std::atomic<unsigned> lanes_{0};
   std::atomic<bool> early_{false};
   uint64_t launchLimit_ = backend::launchLimit();
-  std::mutex making_;
-  std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
-  std::unique_ptr<TexturePool> textures_;   // made with compute_
-  std::atomic<ComputeEngine*> ready_{nullptr};
 };
 
 }  // namespace vg::backend::nvidia

@@ -8,8 +8,8 @@
 #include "backend/nvidia/gpu_kernel.h"
 #include "backend/nvidia/kernel_requests.h"
 #include "backend/nvidia/kernel_services.h"
-#include "backend/nvidia/named_textures.h"
 #include "backend/nvidia/placed_cubin.h"
+#include "backend/nvidia/textures/named_textures.h"
 #include "cubin/calls.h"
 #include "ptx/device_runtime.h"
 
@@ -23,7 +23,7 @@ class GpuImage final : public Image {
         cubin_(source.native),
         name_(source.name),
         limits_(source.limits),
-        textures_(device, *cubin_),
+        textures_(*cubin_),
         placed_(device, source.native, source.name) {}
 
   CUresult load(const ImageSource& source);
@@ -120,7 +120,7 @@ CUresult GpuImage::load(const ImageSource& source) {
   };
   if (!source.describeOnly && callsDeviceRuntime(*cubin_)) VG_CHECK(useDeviceRuntime(source));
   VG_CHECK(placed_.fill(external, source.describeOnly));
-  if (!source.describeOnly) VG_CHECK(textures_.make());
+  if (!source.describeOnly) VG_CHECK(textures_.make(device_.engine()));
   std::optional<DeviceCalls> calls;
   if (requests_) calls.emplace(*cubin_);
   for (const cubin::Kernel& kernel : cubin_->kernels) {
@@ -133,7 +133,7 @@ CUresult GpuImage::load(const ImageSource& source) {
     launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);
   }
-  device_.codeChanged();
+  device_.engine().codeChanged();
   return CUDA_SUCCESS;
 }
 

@@ -6,7 +6,7 @@
 #include "backend/device.h"
 #include "backend/kernel_rules.h"
 #include "backend/nvidia/compute/grid.h"
-#include "backend/nvidia/named_textures.h"
+#include "backend/nvidia/textures/named_textures.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::nvidia {

@@ -193,7 +193,7 @@ CUresult KernelRequests::make(const ImageSource& source, const cubin::External& 
   VG_CHECK(code_.fill(external, false));
   VG_CHECK(write(*functions_.ring, reinterpret_cast<uint64_t>(ring_)));
   VG_CHECK(write(*functions_.buffers, reinterpret_cast<uint64_t>(buffers_)));
-  device_.codeChanged();
+  device_.engine().codeChanged();
   return CUDA_SUCCESS;
 }
 

@@ -119,7 +119,7 @@ CUresult KernelServices::make(const ImageSource& source) {
     return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions have no state");
   state_ = code_.addressOf(*variable);
   VG_CHECK(device_.transfer().write(state_, &state, sizeof state));
-  device_.codeChanged();
+  device_.engine().codeChanged();
   return CUDA_SUCCESS;
 }
 
@@ -151,7 +151,7 @@ CUresult KernelServices::placeGradients(const ImageSource& source) {
   auto placed = std::make_unique<PlacedCubin>(device_, functions.code, "gradients of boxes and cubemaps");
   VG_CHECK(placed->place(source));
   VG_CHECK(placed->fill(callsNothing, false));
-  device_.codeChanged();
+  device_.engine().codeChanged();
   gradients_ = std::move(placed);
   gradientFunctions_.store(&functions, std::memory_order_release);
   return CUDA_SUCCESS;

@@ -1,7 +1,6 @@
-#include "backend/nvidia/named_textures.h"
+#include "backend/nvidia/textures/named_textures.h"
 
 #include "arrays/texture.h"
-#include "backend/nvidia/device.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -21,15 +20,18 @@ arrays::SamplerState stateOf(const cubin::SamplerMode& mode) {
 
 NamedTextures::~NamedTextures() {
   for (const auto& [symbol, named] : named_)
-    if (named.kind == Kind::Sampler) device_.removeTexture(named.handle);
+    if (named.kind == Kind::Sampler) pool_->remove(named.handle);
 }
 
 Result<uint64_t> NamedTextures::makeSampler(uint32_t symbol) {
   const auto described = code_.samplers.find(symbol);
-  return device_.addSampler(stateOf(described == code_.samplers.end() ? cubin::SamplerMode{} : described->second));
+  return pool_->addSampler(stateOf(described == code_.samplers.end() ? cubin::SamplerMode{} : described->second));
 }
 
-CUresult NamedTextures::make() {
+CUresult NamedTextures::make(KernelEngine& engine) {
+  if (code_.textures.empty()) return CUDA_SUCCESS;
+  VG_TRY(TexturePool & pool, engine.textures());
+  pool_ = &pool;
   for (const auto& [symbol, kind] : code_.textures) {
     Named& made = named_[symbol];
     if (kind == Kind::Sampler) {

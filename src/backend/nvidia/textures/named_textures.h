@@ -7,20 +7,19 @@
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/nvidia/textures/kernel_engine.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
-
 class NamedTextures {
  public:
-  NamedTextures(GpuDevice& device, const cubin::Cubin& code) : device_(device), code_(code) {}
+  explicit NamedTextures(const cubin::Cubin& code) : code_(code) {}
   NamedTextures(const NamedTextures&) = delete;
   ~NamedTextures();
 
-  // Words for all, and samplers as the code describes them.
-  CUresult make();
+  // Words for all, and samplers of `engine` as the code describes them.
+  CUresult make(KernelEngine& engine);
   // Where the host writes the handle: 8 bytes. CUDA_ERROR_NOT_FOUND.
   Result<Global> find(Image::Reference kind, const std::string& name) const;
   // True for any kind, samplers included.
@@ -40,8 +39,8 @@ class NamedTextures {
   };
   Result<uint64_t> makeSampler(uint32_t symbol);
 
-  GpuDevice& device_;
   const cubin::Cubin& code_;
+  TexturePool* pool_ = nullptr;      // set by make() where anything is named
   std::map<uint32_t, Named> named_;  // by symbol
 };
 
