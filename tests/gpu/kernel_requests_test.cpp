@@ -1,6 +1,6 @@
 // Launches from kernels on the fake GPU. Its hardware runs one grid at a time, so that a child never runs before its
 // parent has ended, however long the host would wait for it; the test asks as functions of the device would.
-#include "backend/nvidia/kernel_requests.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
 
 #include <sys/mman.h>
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "backend/graph_run.h"
-#include "backend/nvidia/gpu_kernel.h"
-#include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
+#include "backend/nvidia/kernels/kernel_services.h"
 #include "backend/queue.h"
 #include "backend/updatable_node.h"
 #include "base/spin.h"

@@ -1,6 +1,6 @@
 // Printing, malloc and assertions of kernels on the fake GPU; the test writes what kernels would write. Skipped where
 // no compiler makes the functions.
-#include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/kernels/kernel_services.h"
 
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/condition_table.h"
-#include "backend/nvidia/gpu_image.h"
+#include "backend/nvidia/kernels/gpu_image.h"
 #include "gpu/fake_gpu.h"
 
 namespace vg::testing {
@@ -53,7 +53,7 @@ struct Services : ::testing::Test {
 };
 
 #define MAKE_OR_SKIP(name)                                                              \
-  auto made = KernelServices::of(*device, source);                                      \
+  auto made = KernelServices::of(device->parts(), source);                              \
   if (made.error() == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) GTEST_SKIP() << "no compiler"; \
   ASSERT_TRUE(made.ok());                                                               \
   auto name = std::move(*made)
@@ -101,7 +101,7 @@ TEST_F(Services, GradientFunctionsArePlacedWhenAModuleCallsThem) {
   const uint32_t stack = services->stackBytes();
   source.name = "gradients";
   source.native = std::make_shared<const cubin::Cubin>(gradientModule("__cuda_syscall_tex_grad_3d_v4_f32_f32"));
-  const auto image = must(loadImage(*device, source));
+  const auto image = must(loadImage(device->parts(), source));
   ASSERT_EQ(pieces.size(), before + 2);  // the module's, the functions'
   uint64_t named = 0;
   for (size_t at = 0; at + sizeof named <= pieces[before].bytes && !named; at += sizeof named)
@@ -130,14 +130,14 @@ TEST_F(Services, GradientsWithHalvesOffsetsOrComparisonsAreRefused) {
   for (const char* name : {"__cuda_syscall_tex_grad_3d_v4_f16_f32", "__cuda_syscall_tex_grad_3d_v4_s32_f32_offset",
                            "__cuda_syscall_tex_grad_cube_v4_f32_f32_depth_compare"}) {
     source.native = std::make_shared<const cubin::Cubin>(gradientModule(name));
-    EXPECT_EQ(loadImage(*device, source).error(), CUDA_ERROR_NOT_SUPPORTED) << name;
+    EXPECT_EQ(loadImage(device->parts(), source).error(), CUDA_ERROR_NOT_SUPPORTED) << name;
   }
 }
 
 TEST_F(Services, AContextHasOneAndGetsItsMemoryBack) {
   {
     MAKE_OR_SKIP(services);
-    EXPECT_EQ(must(KernelServices::of(*device, source)).get(), services.get());
+    EXPECT_EQ(must(KernelServices::of(device->parts(), source)).get(), services.get());
     EXPECT_EQ(released, 0);
   }
   EXPECT_EQ(released, 3);

@@ -76,7 +76,7 @@ struct Streams : ::testing::Test {
     EXPECT_EQ(device->memory().commit(window, 8 * kMiB), CUDA_SUCCESS);
     device->showToHost(window, 8 * kMiB);
     std::memset(window, 0, 8 * kMiB);
-    pinned = must(device->hostPages().allocate(kMiB));
+    pinned = must(device->parts().hostPages.allocate(kMiB));
     source.native = std::make_shared<const cubin::Cubin>(moduleOfAddTo());
     source.memoryOwner = window + 6 * kMiB;
     source.allocate = [](void* owner, size_t, size_t) -> Result<CUdeviceptr> {

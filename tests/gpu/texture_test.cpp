@@ -258,7 +258,7 @@ TEST_F(Textures, HandlesSayWhatTheyAre) {
   EXPECT_EQ(must(device.addTexture(view, nullptr)) >> 61, 1u);
   view.surface = true;
   EXPECT_EQ(must(device.addTexture(view, nullptr)) >> 61, 4u);
-  EXPECT_EQ(must(must(device.engine().textures()).addSampler({})) >> 61, 2u);
+  EXPECT_EQ(must(must(device.parts().engine.textures()).addSampler({})) >> 61, 2u);
 }
 
 TEST(TextureDescription, HasItsWordsWhereCompiledQueriesLook) {

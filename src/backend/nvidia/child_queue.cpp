@@ -1,7 +1,7 @@
 #include "backend/nvidia/child_queue.h"
 
 #include "backend/nvidia/device.h"
-#include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/queue.h"
 #include "base/spin.h"
 
@@ -51,9 +51,8 @@ class ChildSender::ChildQueue final : public Queue {
   const bool tail_;
 };
 
-std::unique_ptr<Queue> ChildSender::newQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs,
-                                             bool tail) {
-  return std::make_unique<ChildQueue>(*this, std::make_shared<GpuQueue>(device, executor_, 0, disabledTpcs), tail);
+std::unique_ptr<Queue> ChildSender::newQueue(const std::array<uint32_t, 4>& disabledTpcs, bool tail) {
+  return std::make_unique<ChildQueue>(*this, std::make_shared<GpuQueue>(device_, executor_, 0, disabledTpcs), tail);
 }
 
 bool ChildSender::sendAtOnce(GpuQueue& queue, const Command& command, Point done) const {

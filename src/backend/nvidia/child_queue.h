@@ -1,6 +1,6 @@
-// Queues of what kernels launch. Who answers kernels must never wait for a kernel: sending may wait until there is room
-// behind others, which may themselves wait for an answer. So a queue of these only notes its commands, and a thread of
-// the executor hands them on, in the order in which they came.
+// Queues of what kernels launch. Sending may wait until there is room behind others, which may themselves wait for an
+// answer. So a queue of these only notes its commands, and a thread of the executor hands them on, in the order in
+// which they came.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/executor.h"
-#include "backend/queue.h"
+#include "backend/nvidia/kernels/gpu_parts.h"
 
 namespace vg::backend::nvidia {
 
@@ -18,19 +18,16 @@ class GpuDevice;
 class GpuQueue;
 
 // One a device; never destroyed. Thread-safe.
-class ChildSender final : private Executor::Task {
+class ChildSender final : public ChildQueues, private Executor::Task {
  public:
-  explicit ChildSender(Executor& executor) : executor_(executor) {}
-  // `disabledTpcs` as in Grid.
-  std::unique_ptr<Queue> makeQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs) {
-    return newQueue(device, disabledTpcs, false);
+  ChildSender(GpuDevice& device, Executor& executor) : device_(device), executor_(executor) {}
+  std::unique_ptr<Queue> makeQueue(const std::array<uint32_t, 4>& disabledTpcs) override {
+    return newQueue(disabledTpcs, false);
   }
-  // A queue that takes commands once: launches that nothing has to wait for are sent by who submits them.
-  std::unique_ptr<Queue> makeTailQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs) {
-    return newQueue(device, disabledTpcs, true);
+  std::unique_ptr<Queue> makeTailQueue(const std::array<uint32_t, 4>& disabledTpcs) override {
+    return newQueue(disabledTpcs, true);
   }
-  // Makes a call that may wait for the GPU.
-  void call(const HostCall& call) { add({nullptr, call, {}}); }
+  void call(const HostCall& call) override { add({nullptr, call, {}}); }
 
  private:
   class ChildQueue;
@@ -39,13 +36,14 @@ class ChildSender final : private Executor::Task {
     Command command;
     Point done;
   };
-  std::unique_ptr<Queue> newQueue(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs, bool tail);
+  std::unique_ptr<Queue> newQueue(const std::array<uint32_t, 4>& disabledTpcs, bool tail);
   bool sendAtOnce(GpuQueue& queue, const Command& command, Point done) const;
   void add(Entry entry);
   void run() override;
   bool next(std::vector<Entry>& entries);
   void handOn(Entry& entry) const;
 
+  GpuDevice& device_;
   Executor& executor_;
   std::atomic<uint64_t> added_{0};
   std::mutex mutex_;

@@ -4,8 +4,8 @@
 
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/driver/courtesy.h"
-#include "backend/nvidia/gpu_image.h"
-#include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/kernels/gpu_image.h"
+#include "backend/nvidia/kernels/kernel_services.h"
 #include "backend/nvidia/queue.h"
 #include "backend/nvidia/traits.h"
 #include "base/log.h"
@@ -69,7 +69,8 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
                 [this]() -> Result<ComputeEngine&> { return engine_.compute(); }),
       copyLanes_(transfer_.engines()),
       clock_({[this] { return gpu_->time(); }, [this] { return gpu_->timeLow(); }}),
-      childSender_(Executor::shared()) {
+      childSender_(*this, Executor::shared()),
+      parts_{traits_, memory_, hostPages_, transfer_, engine_, childSender_} {
   known_.alsoAsk(managed_.ranges());
 }
 
@@ -97,7 +98,7 @@ std::unique_ptr<Queue> GpuDevice::createQueue(int priority, const Multiprocessor
 }
 
 Result<std::unique_ptr<Image>> GpuDevice::load(const ImageSource& source, const LoadOptions&) {
-  return loadImage(*this, source);
+  return loadImage(parts_, source);
 }
 
 Result<uint64_t> GpuDevice::addTexture(const arrays::TextureView& view, void* owner) {

@@ -31,12 +31,12 @@ class GpuDevice final : public Device {
   GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits traits, copy::Parallel* threads = nullptr);
 
   Transfer& transfer() { return transfer_; }
-  HostPages& hostPages() { return hostPages_; }
   CopyLanes& copyLanes() { return copyLanes_; }
   PromisedPoints& promisedPoints() { return promisedPoints_; }
   Gpu& gpu() { return *gpu_; }
   Watcher& watcher() { return watcher_; }
-  KernelEngine& engine() { return engine_; }
+  // Of this device and no other; they live as long.
+  const GpuParts& parts() const { return parts_; }
   Result<ComputeEngine&> compute() { return engine_.compute(); }
   // Makes it beside the application, as soon as that has a context: some 35 ms.
   void prepareEarly() { early_.store(true, std::memory_order_relaxed); }
@@ -51,8 +51,6 @@ class GpuDevice final : public Device {
   unsigned nextLane() { return lanes_.fetch_add(1, std::memory_order_relaxed); }
   // Whether native code at this address, which may be any, stops its kernel on purpose.
   bool holdsTrap(uint64_t address) const;
-
-  ChildSender& childSender() { return childSender_; }
 
   const Traits& traits() const override { return traits_; }
   alloc::MemorySource& memory() override { return memory_; }
@@ -97,6 +95,7 @@ class GpuDevice final : public Device {
   mutable GpuClock clock_;
   Watcher watcher_;
   ChildSender childSender_;
+  const GpuParts parts_;
   std::atomic<unsigned> lanes_{0};
   std::atomic<bool> early_{false};
   uint64_t launchLimit_ = backend::launchLimit();

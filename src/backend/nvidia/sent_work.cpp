@@ -4,9 +4,9 @@
 
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/device.h"
-#include "backend/nvidia/gpu_kernel.h"
-#include "backend/nvidia/kernel_requests.h"
-#include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
+#include "backend/nvidia/kernels/kernel_services.h"
 #include "base/log.h"
 #include "base/spin.h"
 #include "copy/copy.h"

@@ -4,8 +4,8 @@
 
 #include "backend/graph_run.h"
 #include "backend/nvidia/device.h"
-#include "backend/nvidia/gpu_kernel.h"
-#include "backend/nvidia/kernel_requests.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
 
 namespace vg::backend::nvidia {
 namespace {

@@ -14,13 +14,14 @@
 #include "backend/child_grids.h"
 #include "backend/nvidia/functions/kernel_request.h"
 #include "backend/nvidia/functions/launch_functions.h"
-#include "backend/nvidia/pinned_pieces.h"
-#include "backend/nvidia/placed_cubin.h"
+#include "backend/nvidia/kernels/pinned_pieces.h"
+#include "backend/nvidia/kernels/placed_cubin.h"
 
 namespace vg::backend::nvidia {
 
 class GpuKernel;
 class KernelRequests;
+struct GpuParts;
 
 // A grid that may ask, from before it is sent until its end.
 class ParentGrid {
@@ -54,9 +55,9 @@ class ParentGrid {
 class KernelRequests {
  public:
   // Those of the source's context. `external` finds malloc and free.
-  static Result<std::shared_ptr<KernelRequests>> create(GpuDevice& device, const ImageSource& source,
+  static Result<std::shared_ptr<KernelRequests>> create(const GpuParts& gpu, const ImageSource& source,
                                                         const cubin::External& external);
-  KernelRequests(GpuDevice& device, const ImageSource& source, const LaunchFunctions& functions);
+  KernelRequests(const GpuParts& gpu, const ImageSource& source, const LaunchFunctions& functions);
   KernelRequests(const KernelRequests&) = delete;
   ~KernelRequests();
 
@@ -74,7 +75,7 @@ class KernelRequests {
   // kRequestPlaces and kParameterBuffers of them.
   KernelRequest* ring() const { return ring_; }
   ParameterBuffer* buffers() const { return buffers_; }
-  GpuDevice& device() const { return device_; }
+  const GpuParts& gpu() const { return gpu_; }
   const KernelLimits& limits() const { return limits_; }
   PinnedPieces& pieces() { return pieces_; }
   // Where kernels can read it. 0 without memory.
@@ -85,7 +86,7 @@ class KernelRequests {
   CUresult write(const cubin::Variable& variable, uint64_t value);
   void answer(KernelRequest& place);
 
-  GpuDevice& device_;
+  const GpuParts& gpu_;
   const LaunchFunctions& functions_;
   const KernelLimits& limits_;
   PlacedCubin code_;

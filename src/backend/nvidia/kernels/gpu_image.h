@@ -5,10 +5,10 @@
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
+struct GpuParts;
 
 // Requires: source.native. CUDA_ERROR_NO_BINARY_FOR_GPU for another architecture's code, CUDA_ERROR_NOT_SUPPORTED for
 // code that calls functions which nobody supplies.
-Result<std::unique_ptr<Image>> loadImage(GpuDevice& device, const ImageSource& source);
+Result<std::unique_ptr<Image>> loadImage(const GpuParts& gpu, const ImageSource& source);
 
 }  // namespace vg::backend::nvidia

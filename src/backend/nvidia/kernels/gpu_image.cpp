@@ -1,14 +1,14 @@
-#include "backend/nvidia/gpu_image.h"
+#include "backend/nvidia/kernels/gpu_image.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "backend/nvidia/device.h"
-#include "backend/nvidia/gpu_kernel.h"
-#include "backend/nvidia/kernel_requests.h"
-#include "backend/nvidia/kernel_services.h"
-#include "backend/nvidia/placed_cubin.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
+#include "backend/nvidia/kernels/gpu_parts.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
+#include "backend/nvidia/kernels/kernel_services.h"
+#include "backend/nvidia/kernels/placed_cubin.h"
 #include "backend/nvidia/textures/named_textures.h"
 #include "cubin/calls.h"
 #include "ptx/device_runtime.h"
@@ -18,13 +18,13 @@ namespace {
 
 class GpuImage final : public Image {
  public:
-  GpuImage(GpuDevice& device, const ImageSource& source)
-      : device_(device),
+  GpuImage(const GpuParts& gpu, const ImageSource& source)
+      : gpu_(gpu),
         cubin_(source.native),
         name_(source.name),
         limits_(source.limits),
         textures_(*cubin_),
-        placed_(device, source.native, source.name) {}
+        placed_(gpu.transfer, source.native, source.name) {}
 
   CUresult load(const ImageSource& source);
 
@@ -51,7 +51,7 @@ class GpuImage final : public Image {
   CUresult useDeviceRuntime(const ImageSource& source);
   Result<KernelCode> codeOf(const cubin::Kernel& kernel, bool asks) const;
 
-  GpuDevice& device_;
+  const GpuParts& gpu_;
   const std::shared_ptr<const cubin::Cubin> cubin_;
   const std::string name_;
   const KernelLimits* const limits_;
@@ -110,7 +110,7 @@ bool callsDeviceRuntime(const cubin::Cubin& cubin) {
 CUresult GpuImage::load(const ImageSource& source) {
   VG_CHECK(placed_.place(source));
   if (!cubin_->externals.empty() && !source.describeOnly) {
-    VG_TRY(services_, KernelServices::of(device_, source));
+    VG_TRY(services_, KernelServices::of(gpu_, source));
   }
   const auto external = [this, &source](const std::string& name) -> Result<uint64_t> {
     if (requests_ && name.starts_with(kVendorCall)) return requests_->nobodyCalls();
@@ -120,20 +120,20 @@ CUresult GpuImage::load(const ImageSource& source) {
   };
   if (!source.describeOnly && callsDeviceRuntime(*cubin_)) VG_CHECK(useDeviceRuntime(source));
   VG_CHECK(placed_.fill(external, source.describeOnly));
-  if (!source.describeOnly) VG_CHECK(textures_.make(device_.engine()));
+  if (!source.describeOnly) VG_CHECK(textures_.make(gpu_.engine));
   std::optional<DeviceCalls> calls;
   if (requests_) calls.emplace(*cubin_);
   for (const cubin::Kernel& kernel : cubin_->kernels) {
     const bool asks = calls && calls->mayReach(kernel);
     VG_TRY(const KernelCode code, codeOf(kernel, asks));
-    auto made = std::make_unique<GpuKernel>(device_, *cubin_, kernel, code, limits_, services_.get());
+    auto made = std::make_unique<GpuKernel>(gpu_, *cubin_, kernel, code, limits_, services_.get());
     if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
     if (asks) made->setRequests(requests_, calls->of(kernel), launchable_);
     if (requests_) VG_CHECK(requests_->noteParameters(kernel.parameterBytes));
     launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);
   }
-  device_.engine().codeChanged();
+  gpu_.engine.codeChanged();
   return CUDA_SUCCESS;
 }
 
@@ -143,7 +143,7 @@ CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
   for (const cubin::Kernel& kernel : cubin_->kernels)
     if (calls.names(kernel))
       return unsupported("kernel %s, which has the vendor's device runtime in its own code", kernel.name.c_str());
-  VG_TRY(services_, KernelServices::of(device_, source));
+  VG_TRY(services_, KernelServices::of(gpu_, source));
   VG_TRY(requests_, services_->launching(source));
   for (uint32_t i = 0; i < cubin_->symbols.size(); ++i)
     if (const auto call = deviceCallOf(cubin_->symbols[i])) placed_.replace(i, requests_->addressOf(*call));
@@ -170,13 +170,13 @@ Result<KernelCode> GpuImage::codeOf(const cubin::Kernel& kernel, bool asks) cons
 
 }  // namespace
 
-Result<std::unique_ptr<Image>> loadImage(GpuDevice& device, const ImageSource& source) {
+Result<std::unique_ptr<Image>> loadImage(const GpuParts& gpu, const ImageSource& source) {
   if (!source.native) return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: no native code", source.name.c_str());
-  const int capability = device.traits().computeCapability;
+  const int capability = gpu.traits.computeCapability;
   if (static_cast<int>(source.native->architecture) != capability)
     return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: code for compute capability %u, the device has %d",
                 source.name.c_str(), source.native->architecture, capability);
-  auto image = std::make_unique<GpuImage>(device, source);
+  auto image = std::make_unique<GpuImage>(gpu, source);
   VG_CHECK(image->load(source));
   return std::unique_ptr<Image>(std::move(image));
 }

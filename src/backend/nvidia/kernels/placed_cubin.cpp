@@ -1,8 +1,8 @@
-#include "backend/nvidia/placed_cubin.h"
+#include "backend/nvidia/kernels/placed_cubin.h"
 
 #include <algorithm>
 
-#include "backend/nvidia/device.h"
+#include "backend/nvidia/copies/transfer.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -61,11 +61,11 @@ CUresult PlacedCubin::fill(const cubin::External& external, bool managedOnly) {
     const cubin::Section& section = code_->sections[i];
     if (managedOnly && !holdsFresh(i)) continue;
     if (section.kind == cubin::Kind::Zeroes) {
-      VG_CHECK(device_.transfer().zero(addresses_.sections[i], section.size));
+      VG_CHECK(transfer_.zero(addresses_.sections[i], section.size));
       continue;
     }
     VG_TRY(const std::string bytes, cubin::relocate(*code_, i, addresses_, external));
-    if (!managedOnly) VG_CHECK(device_.transfer().write(addresses_.sections[i], bytes.data(), bytes.size()));
+    if (!managedOnly) VG_CHECK(transfer_.write(addresses_.sections[i], bytes.data(), bytes.size()));
     VG_CHECK(fillManaged(i, bytes));
   }
   return CUDA_SUCCESS;
@@ -74,7 +74,7 @@ CUresult PlacedCubin::fill(const cubin::External& external, bool managedOnly) {
 CUresult PlacedCubin::fillManaged(uint32_t section, const std::string& bytes) const {
   for (const cubin::Variable* variable : fresh_)
     if (variable->section == section)
-      VG_CHECK(device_.transfer().write(addressOf(*variable), &bytes[variable->offset], variable->size));
+      VG_CHECK(transfer_.write(addressOf(*variable), &bytes[variable->offset], variable->size));
   return CUDA_SUCCESS;
 }
 

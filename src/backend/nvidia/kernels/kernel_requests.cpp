@@ -1,11 +1,11 @@
-#include "backend/nvidia/kernel_requests.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "backend/device_runtime.h"
-#include "backend/nvidia/device.h"
-#include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
+#include "backend/nvidia/kernels/gpu_parts.h"
 #include "base/log.h"
 #include "copy/copy.h"
 
@@ -54,14 +54,8 @@ class Source final : public ChildGrids::Source {
   Source(std::shared_ptr<KernelRequests> requests, FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs)
       : requests_(std::move(requests)), faults_(faults), disabledTpcs_(disabledTpcs) {}
 
-  std::unique_ptr<Queue> makeQueue() override {
-    GpuDevice& device = requests_->device();
-    return device.childSender().makeQueue(device, disabledTpcs_);
-  }
-  std::unique_ptr<Queue> makeTailQueue() override {
-    GpuDevice& device = requests_->device();
-    return device.childSender().makeTailQueue(device, disabledTpcs_);
-  }
+  std::unique_ptr<Queue> makeQueue() override { return requests_->gpu().childQueues.makeQueue(disabledTpcs_); }
+  std::unique_ptr<Queue> makeTailQueue() override { return requests_->gpu().childQueues.makeTailQueue(disabledTpcs_); }
   // There are fewer channels than that, and each queue takes as long to make as a launch.
   size_t mostIdleQueues() const override { return 2 * ComputeEngine::kLanes; }
   std::byte* allocate(size_t bytes) override { return requests_->pieces().allocate(bytes); }
@@ -88,7 +82,7 @@ class RequestCaller final : public DeviceRuntimeCaller {
   using DeviceRuntimeCaller::checkUpdate;
 
  private:
-  const Traits& traits() const override { return parent_.requests_->device().traits(); }
+  const Traits& traits() const override { return parent_.requests_->gpu().traits; }
   const KernelLimits& limits() const override { return parent_.requests_->limits(); }
   ChildGrids& children() override {
     return ChildGrids::of(parent_.children_, [this] {
@@ -117,7 +111,7 @@ class RequestCaller final : public DeviceRuntimeCaller {
   uint64_t addressOf(const char* text) const override { return parent_.requests_->shown(text); }
   GraphRun* graph() const override { return parent_.graph_; }
   // Who answers waits for nobody.
-  void later(const HostCall& call) override { parent_.requests_->device().childSender().call(call); }
+  void later(const HostCall& call) override { parent_.requests_->gpu().childQueues.call(call); }
   // The functions of the device have brought it along.
   bool load(uint64_t address, void* to, size_t bytes) const override {
     const uint64_t at = address - reinterpret_cast<uint64_t>(request_.pointed);
@@ -129,7 +123,7 @@ class RequestCaller final : public DeviceRuntimeCaller {
   uint64_t allocate(uint64_t) override { return 0; }
   RuntimeError release(uint64_t) override { return RuntimeError::NotSupported; }
   bool reachable(const Command& command) const override {
-    const Transfer& transfer = parent_.requests_->device().transfer();
+    const Transfer& transfer = parent_.requests_->gpu().transfer;
     if (const auto* copy = std::get_if<CopyCommand>(&command)) return transfer.reaches(copy->shape);
     return transfer.reaches(std::get<FillCommand>(command).fill);
   }
@@ -163,42 +157,42 @@ Point ParentGrid::finish() {
 
 // --- KernelRequests --------------------------------------------------------------------------------------------------
 
-Result<std::shared_ptr<KernelRequests>> KernelRequests::create(GpuDevice& device, const ImageSource& source,
+Result<std::shared_ptr<KernelRequests>> KernelRequests::create(const GpuParts& gpu, const ImageSource& source,
                                                                const cubin::External& external) {
-  VG_TRY(const LaunchFunctions& functions, launchFunctions(static_cast<uint32_t>(device.traits().computeCapability)));
-  auto made = std::make_shared<KernelRequests>(device, source, functions);
+  VG_TRY(const LaunchFunctions& functions, launchFunctions(static_cast<uint32_t>(gpu.traits.computeCapability)));
+  auto made = std::make_shared<KernelRequests>(gpu, source, functions);
   VG_CHECK(made->make(source, external));
   return made;
 }
 
-KernelRequests::KernelRequests(GpuDevice& device, const ImageSource& source, const LaunchFunctions& functions)
-    : device_(device),
+KernelRequests::KernelRequests(const GpuParts& gpu, const ImageSource& source, const LaunchFunctions& functions)
+    : gpu_(gpu),
       functions_(functions),
       limits_(limitsOf(source)),
-      code_(device, functions.code, "the device runtime of kernels"),
-      pieces_(device.hostPages()) {}
+      code_(gpu.transfer, functions.code, "the device runtime of kernels"),
+      pieces_(gpu.hostPages) {}
 
 KernelRequests::~KernelRequests() {
-  if (ring_) device_.hostPages().release(reinterpret_cast<std::byte*>(ring_), kRingBytes);
-  if (buffers_) device_.hostPages().release(reinterpret_cast<std::byte*>(buffers_), kBufferBytes);
+  if (ring_) gpu_.hostPages.release(reinterpret_cast<std::byte*>(ring_), kRingBytes);
+  if (buffers_) gpu_.hostPages.release(reinterpret_cast<std::byte*>(buffers_), kBufferBytes);
 }
 
 CUresult KernelRequests::make(const ImageSource& source, const cubin::External& external) {
-  VG_TRY(std::byte* const ring, device_.hostPages().allocate(kRingBytes));
+  VG_TRY(std::byte* const ring, gpu_.hostPages.allocate(kRingBytes));
   ring_ = reinterpret_cast<KernelRequest*>(ring);
-  VG_TRY(std::byte* const buffers, device_.hostPages().allocate(kBufferBytes));
+  VG_TRY(std::byte* const buffers, gpu_.hostPages.allocate(kBufferBytes));
   buffers_ = reinterpret_cast<ParameterBuffer*>(buffers);
   VG_CHECK(pieces_.begin());
   VG_CHECK(code_.place(source));
   VG_CHECK(code_.fill(external, false));
   VG_CHECK(write(*functions_.ring, reinterpret_cast<uint64_t>(ring_)));
   VG_CHECK(write(*functions_.buffers, reinterpret_cast<uint64_t>(buffers_)));
-  device_.engine().codeChanged();
+  gpu_.engine.codeChanged();
   return CUDA_SUCCESS;
 }
 
 CUresult KernelRequests::write(const cubin::Variable& variable, uint64_t value) {
-  return device_.transfer().write(code_.addressOf(variable), &value, sizeof value);
+  return gpu_.transfer.write(code_.addressOf(variable), &value, sizeof value);
 }
 
 CUresult KernelRequests::noteParameters(uint32_t bytes) {

@@ -1,12 +1,12 @@
-#include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/kernels/kernel_services.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
 #include "backend/condition_table.h"
-#include "backend/nvidia/device.h"
-#include "backend/nvidia/kernel_requests.h"
+#include "backend/nvidia/kernels/gpu_parts.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -34,7 +34,7 @@ const KernelLimits& limitsOf(const ImageSource& source) {
 
 }  // namespace
 
-Result<std::shared_ptr<KernelServices>> KernelServices::of(GpuDevice& device, const ImageSource& source) {
+Result<std::shared_ptr<KernelServices>> KernelServices::of(const GpuParts& gpu, const ImageSource& source) {
   static std::mutex making;  // one at a time, so that a context gets one
   const std::lock_guard guard(making);
   List& list = theList();
@@ -42,12 +42,11 @@ Result<std::shared_ptr<KernelServices>> KernelServices::of(GpuDevice& device, co
     const std::lock_guard lock(list.mutex);
     std::erase_if(list.all, [](const auto& one) { return one.expired(); });
     for (const auto& one : list.all)
-      if (auto known = one.lock(); known && known->owner_ == source.memoryOwner && &known->device_ == &device)
-        return known;
+      if (auto known = one.lock(); known && known->owner_ == source.memoryOwner && &known->gpu_ == &gpu) return known;
   }
   VG_TRY(const cubin::DeviceFunctions& functions,
-         cubin::deviceFunctions(static_cast<uint32_t>(device.traits().computeCapability)));
-  auto made = std::make_shared<KernelServices>(device, source, functions);
+         cubin::deviceFunctions(static_cast<uint32_t>(gpu.traits.computeCapability)));
+  auto made = std::make_shared<KernelServices>(gpu, source, functions);
   VG_CHECK(made->make(source));
   const std::lock_guard lock(list.mutex);
   list.all.push_back(made);
@@ -67,12 +66,12 @@ void KernelServices::flushAll() noexcept {
   for (const auto& one : living) (void)one->flush();
 }
 
-KernelServices::KernelServices(GpuDevice& device, const ImageSource& source, const cubin::DeviceFunctions& functions)
-    : device_(device),
+KernelServices::KernelServices(const GpuParts& gpu, const ImageSource& source, const cubin::DeviceFunctions& functions)
+    : gpu_(gpu),
       functions_(functions),
       owner_(source.memoryOwner),
       release_(source.release),
-      code_(device, functions.code, "printf, malloc and assert of kernels") {}
+      code_(gpu.transfer, functions.code, "printf, malloc and assert of kernels") {}
 
 KernelServices::~KernelServices() {
   if (output_) (void)flush();
@@ -91,16 +90,16 @@ CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState&
                                    2 * cubin::HeapHeader::kHeapStart) &
                 ~uint64_t{15};
   VG_TRY(state.heap, allocate(source, header.size, heap_));
-  return device_.transfer().write(heap_, &header, sizeof header);
+  return gpu_.transfer.write(heap_, &header, sizeof header);
 }
 
 // The CPU reads it where it is.
 CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceState& state) {
   const size_t bytes = DeviceOutput::bytesFor(limitsOf(source).printfBytes.load(std::memory_order_relaxed));
   VG_TRY(state.output, allocate(source, bytes, ring_));
-  VG_CHECK(device_.transfer().zero(ring_, bytes));
+  VG_CHECK(gpu_.transfer.zero(ring_, bytes));
   auto* const start = reinterpret_cast<std::byte*>(ring_);
-  device_.showToHost(start, bytes);
+  gpu_.memory.showToHost(start, bytes);
   std::byte first;
   if (!copy::copyBytes(&first, start, sizeof first))
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "what kernels print cannot be shown to the host");
@@ -118,8 +117,8 @@ CUresult KernelServices::make(const ImageSource& source) {
   if (!variable || variable->size < sizeof state)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions have no state");
   state_ = code_.addressOf(*variable);
-  VG_CHECK(device_.transfer().write(state_, &state, sizeof state));
-  device_.engine().codeChanged();
+  VG_CHECK(gpu_.transfer.write(state_, &state, sizeof state));
+  gpu_.engine.codeChanged();
   return CUDA_SUCCESS;
 }
 
@@ -129,9 +128,9 @@ CUresult KernelServices::shareConditions() {
   if (conditionsShared_) return CUDA_SUCCESS;
   static_assert(conditions::kMost == cubin::kMostConditions);
   VG_TRY(std::byte* const table, conditions::memory());
-  VG_CHECK(device_.hostPages().showOnce(table, conditions::kMost * sizeof(uint32_t)));
+  VG_CHECK(gpu_.hostPages.showOnce(table, conditions::kMost * sizeof(uint32_t)));
   const auto address = reinterpret_cast<uint64_t>(table);
-  VG_CHECK(device_.transfer().write(state_ + offsetof(cubin::DeviceState, conditions), &address, sizeof address));
+  VG_CHECK(gpu_.transfer.write(state_ + offsetof(cubin::DeviceState, conditions), &address, sizeof address));
   conditionsShared_ = true;
   return CUDA_SUCCESS;
 }
@@ -146,12 +145,11 @@ Result<uint64_t> KernelServices::external(const std::string& name) {
 
 CUresult KernelServices::placeGradients(const ImageSource& source) {
   if (gradients_) return CUDA_SUCCESS;
-  VG_TRY(const GradientFunctions& functions,
-         gradientFunctions(static_cast<uint32_t>(device_.traits().computeCapability)));
-  auto placed = std::make_unique<PlacedCubin>(device_, functions.code, "gradients of boxes and cubemaps");
+  VG_TRY(const GradientFunctions& functions, gradientFunctions(static_cast<uint32_t>(gpu_.traits.computeCapability)));
+  auto placed = std::make_unique<PlacedCubin>(gpu_.transfer, functions.code, "gradients of boxes and cubemaps");
   VG_CHECK(placed->place(source));
   VG_CHECK(placed->fill(callsNothing, false));
-  device_.engine().codeChanged();
+  gpu_.engine.codeChanged();
   gradients_ = std::move(placed);
   gradientFunctions_.store(&functions, std::memory_order_release);
   return CUDA_SUCCESS;
@@ -178,8 +176,7 @@ uint32_t KernelServices::stackBytes() const {
 Result<std::shared_ptr<KernelRequests>> KernelServices::launching(const ImageSource& source) {
   const std::lock_guard guard(launchingMutex_);
   if (requests_) return requests_;
-  VG_TRY(requests_,
-         KernelRequests::create(device_, source, [this](const std::string& name) { return external(name); }));
+  VG_TRY(requests_, KernelRequests::create(gpu_, source, [this](const std::string& name) { return external(name); }));
   return requests_;
 }
 

@@ -10,21 +10,22 @@
 
 #include "backend/device_output.h"
 #include "backend/nvidia/functions/gradient_functions.h"
-#include "backend/nvidia/placed_cubin.h"
+#include "backend/nvidia/kernels/placed_cubin.h"
 #include "cubin/device_functions.h"
 
 namespace vg::backend::nvidia {
 
 class KernelRequests;
+struct GpuParts;
 
 class KernelServices {
  public:
   // Those of the source's context. CUDA_ERROR_JIT_COMPILER_NOT_FOUND where the functions cannot be made.
-  static Result<std::shared_ptr<KernelServices>> of(GpuDevice& device, const ImageSource& source);
+  static Result<std::shared_ptr<KernelServices>> of(const GpuParts& gpu, const ImageSource& source);
   // Writes what kernels of all contexts have printed. Cheap when no kernel prints.
   static void flushAll() noexcept;
 
-  KernelServices(GpuDevice& device, const ImageSource& source, const cubin::DeviceFunctions& functions);
+  KernelServices(const GpuParts& gpu, const ImageSource& source, const cubin::DeviceFunctions& functions);
   KernelServices(const KernelServices&) = delete;
   ~KernelServices();
 
@@ -48,7 +49,7 @@ class KernelServices {
   CUresult shareConditions();
   CUresult makeOutput(const ImageSource& source, cubin::DeviceState& state);
 
-  GpuDevice& device_;
+  const GpuParts& gpu_;
   const cubin::DeviceFunctions& functions_;
   void* const owner_;  // the context
   const ImageSource::Release release_;

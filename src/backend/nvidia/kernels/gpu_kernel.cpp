@@ -1,11 +1,11 @@
-#include "backend/nvidia/gpu_kernel.h"
+#include "backend/nvidia/kernels/gpu_kernel.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "backend/nvidia/device.h"
-#include "backend/nvidia/kernel_requests.h"
-#include "backend/nvidia/kernel_services.h"
+#include "backend/nvidia/kernels/gpu_parts.h"
+#include "backend/nvidia/kernels/kernel_requests.h"
+#include "backend/nvidia/kernels/kernel_services.h"
 #include "backend/occupancy.h"
 
 namespace vg::backend::nvidia {
@@ -48,16 +48,16 @@ KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin
 
 }  // namespace
 
-GpuKernel::GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
-                     const KernelLimits* limits, KernelServices* services)
-    : device_(device),
+GpuKernel::GpuKernel(const GpuParts& gpu, const cubin::Cubin& cubin, const cubin::Kernel& native,
+                     const KernelCode& code, const KernelLimits* limits, KernelServices* services)
+    : gpu_(gpu),
       native_(native),
       code_(code),
       limits_(limits),
       services_(services),
       samplersApart_(std::any_of(native.references.begin(), native.references.end(), isSampler)),
-      facts_(factsOf(device.traits(), cubin, native, code.registers)),
-      rules_(device.traits(), native.cluster) {
+      facts_(factsOf(gpu.traits, cubin, native, code.registers)),
+      rules_(gpu.traits, native.cluster) {
   for (const cubin::Parameter& parameter : native.parameters) parameters_.push_back({parameter.offset, parameter.size});
 }
 
@@ -75,12 +75,12 @@ uint32_t GpuKernel::mostLocalBytes() const {
 }
 
 CUresult GpuKernel::reserveLocal() {
-  VG_TRY(ComputeEngine & engine, device_.compute());
+  VG_TRY(ComputeEngine & engine, gpu_.engine.compute());
   return engine.reserveLocal(mostLocalBytes());
 }
 
 bool GpuKernel::hasLocal() {
-  const Result<ComputeEngine&> engine = device_.compute();
+  const Result<ComputeEngine&> engine = gpu_.engine.compute();
   return engine.ok() && engine.value().hasLocal(mostLocalBytes());
 }
 
@@ -110,7 +110,7 @@ KernelCode GpuKernel::code() const {
 // much as the blocks that fit by all else can use.
 uint32_t GpuKernel::sharedPreferred(const LaunchShape& shape) const {
   const auto all =
-      static_cast<uint32_t>(device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+      static_cast<uint32_t>(gpu_.traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
   const int percent = rules_.carveout();
   if (percent >= 0) return all / 100 * static_cast<uint32_t>(percent);
   const uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];

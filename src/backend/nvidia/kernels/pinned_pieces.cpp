@@ -1,4 +1,4 @@
-#include "backend/nvidia/pinned_pieces.h"
+#include "backend/nvidia/kernels/pinned_pieces.h"
 
 #include "backend/nvidia/memory/host_pages.h"
 

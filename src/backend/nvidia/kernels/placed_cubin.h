@@ -9,13 +9,13 @@
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
+class Transfer;
 
 class PlacedCubin {
  public:
   // `name` is for messages. Nothing is placed yet.
-  PlacedCubin(GpuDevice& device, std::shared_ptr<const cubin::Cubin> code, std::string name)
-      : device_(device), code_(std::move(code)), name_(std::move(name)) {}
+  PlacedCubin(Transfer& transfer, std::shared_ptr<const cubin::Cubin> code, std::string name)
+      : transfer_(transfer), code_(std::move(code)), name_(std::move(name)) {}
   PlacedCubin(const PlacedCubin&) = delete;
   ~PlacedCubin();
 
@@ -38,7 +38,7 @@ class PlacedCubin {
   CUresult fillManaged(uint32_t section, const std::string& bytes) const;
   bool holdsFresh(uint32_t section) const;
 
-  GpuDevice& device_;
+  Transfer& transfer_;
   const std::shared_ptr<const cubin::Cubin> code_;
   const std::string name_;
   ImageSource::Release release_ = nullptr;

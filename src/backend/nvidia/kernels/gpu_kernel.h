@@ -11,10 +11,10 @@
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
 class GpuKernel;
 class KernelRequests;
 class KernelServices;
+struct GpuParts;
 
 // Of a module whose kernels launch kernels: all of them, by the address that programs take.
 using LaunchableKernels = std::map<uint64_t, GpuKernel*>;
@@ -23,7 +23,7 @@ class GpuKernel final : public Kernel {
  public:
   // `cubin` holds `native`, and both live as long as the kernel; `limits` and `services` may be null, which means that
   // no kernel of the module calls functions of the driver. `code` without local memory.
-  GpuKernel(GpuDevice& device, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
+  GpuKernel(const GpuParts& gpu, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
             const KernelLimits* limits, KernelServices* services);
 
   const std::string& name() const override { return native_.name; }
@@ -73,7 +73,7 @@ class GpuKernel final : public Kernel {
   uint32_t mostLocalBytes() const;
   uint32_t sharedPreferred(const LaunchShape& shape) const;
 
-  GpuDevice& device_;
+  const GpuParts& gpu_;
   const cubin::Kernel& native_;
   const KernelCode code_;
   const KernelLimits* const limits_;
