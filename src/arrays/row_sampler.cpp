@@ -81,8 +81,7 @@ bool place(const TextureView& view, RowPlan& plan) {
 RowPlan::Levels levelsOf(const TextureView& view) {
   using Levels = RowPlan::Levels;
   if (!view.whole || view.levels.size() == 1) return Levels::First;
-  if (!view.sampler.linearLevels) return Levels::Nearest;
-  return ofFloats(view) ? Levels::Mixed : Levels::Before;
+  return view.sampler.linearLevels ? Levels::Mixed : Levels::Nearest;
 }
 
 }  // namespace
@@ -99,7 +98,6 @@ RowPlan planOf(const TextureView& view) {
   plan.unitBytes = static_cast<uint8_t>(bytes);
   const SamplerState& sampler = view.sampler;
   plan.linear = sampler.linear && !view.buffer;
-  plan.samples = !plan.linear || ofFloats(view) || plan.channelBytes < 4;  // sums of words of 32 bits need more
   const bool fractions = plan.decoding == RowDecoding::Unorm || plan.decoding == RowDecoding::Snorm;
   plan.steps = stepsOf(view.format);
   if (fractions) plan.sums = plan.steps.summed == plan.steps.kept ? RowSums::Steps : RowSums::Bytes;
@@ -112,6 +110,8 @@ RowPlan planOf(const TextureView& view) {
     plan.addressing[axis] = view.buffer ? Addressing::Border : plan.cube ? Addressing::Clamp : sampler.addressing[axis];
   plan.seamless = view.seamless;
   plan.chooses = levelsOf(view);
+  const bool mixes = plan.linear || plan.chooses == RowPlan::Levels::Mixed;
+  plan.samples = !mixes || ofFloats(view) || plan.channelBytes < 4;  // sums of words of 32 bits need more
   plan.bias = sampler.bias, plan.minLevel = sampler.minLevel, plan.maxLevel = sampler.maxLevel;
   const Blending blending = blendingOf(sampler);
   plan.blendsFrom = blending.from, plan.steepness = blending.steepness;

@@ -61,8 +61,8 @@ struct RowPlan {
   Addressing addressing[3]{};
   uint32_t layers = 1, firstLayer = 0;
   uint32_t border[4] = {};
-  // Which levels coordinates are for: the first, the nearest one, the last before, or that and the next one mixed.
-  enum class Levels : uint8_t { First, Nearest, Before, Mixed } chooses{};
+  // Which levels coordinates are for: the first, the nearest one, or the last before and the next one, mixed.
+  enum class Levels : uint8_t { First, Nearest, Mixed } chooses{};
   float bias = 0, minLevel = 0, maxLevel = 0;
   int32_t blendsFrom = 0, steepness = 4;  // see Blending
   uint32_t levelCount = 1;

@@ -422,7 +422,7 @@ Texel sample(const TextureView& view, const SamplerState& sampler, const SampleP
   const auto fixed = static_cast<size_t>(level * static_cast<float>(kFraction));
   const size_t first = fixed / kFraction;
   const auto share = static_cast<int>(fixed % kFraction);
-  if (share == 0 || !ofFloats(view)) return sampleLevel(view, sampler, point, level, first);
+  if (share == 0) return sampleLevel(view, sampler, point, level, first);
   Mixture mixture(view);
   addLevel(mixture, view, sampler, point, level, first, static_cast<int>(kFraction) - share);
   addLevel(mixture, view, sampler, point, level, first + 1, share);

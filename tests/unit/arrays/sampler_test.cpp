@@ -189,6 +189,77 @@ TEST(Sampler, SumsOfTwoElementsAreTheDevices) {
   }
 }
 
+struct LevelMix {
+  CUarray_format format;
+  bool linear;
+  float x, y, level;
+  int64_t value;
+};
+constexpr LevelMix kLevelMixes[] = {
+#include "level_mixes_h200.inc"
+};
+
+// Three levels of a square of 8 x 8, of noise between the numbers that the recording program took.
+struct Levels {
+  std::vector<std::byte> bytes;
+  TextureView view;
+
+  Levels(CUarray_format format, int64_t least, int64_t most) {
+    view.kind = Kind::Plane;
+    view.format = format;
+    view.unit = unitOf(format, 1);
+    view.asIntegers = view.whole = true;
+    view.layers = 1;
+    uint32_t state = 12345;
+    for (size_t edge = 8; edge >= 2; edge /= 2) {
+      Level level;
+      level.extent = {edge, edge, 0};
+      level.rowBytes = level.rowPitch = edge * view.unit.bytes;
+      level.rows = edge, level.slices = 1;
+      level.slicePitch = level.rowPitch * edge;
+      level.offset = bytes.size();
+      view.levels.push_back(level);
+      for (size_t i = 0; i < edge * edge; ++i) {
+        state = state * 1664525 + 1013904223;
+        const int64_t value = least + (state >> 8) % static_cast<uint32_t>(most - least + 1);
+        const auto* const from = reinterpret_cast<const std::byte*>(&value);
+        bytes.insert(bytes.end(), from, from + view.unit.bytes);
+      }
+    }
+    view.base = bytes.data();
+    view.sampler.normalized = view.sampler.linearLevels = view.sampler.blendsWidely = true;
+    view.sampler.maxLevel = 2;
+  }
+};
+Levels levelsOf(CUarray_format format) {
+  switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+      return {format, 0, 255};
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return {format, -128, 127};
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+      return {format, 0, 65535};
+    case CU_AD_FORMAT_SIGNED_INT16:
+      return {format, -32768, 32767};
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+      return {format, 0, 1 << 30};
+    default:
+      return {format, -(1 << 29), 1 << 29};
+  }
+}
+
+TEST(Sampler, LevelsOfIntegersAreMixed) {
+  for (const LevelMix& mix : kLevelMixes) {
+    Levels levels = levelsOf(mix.format);
+    levels.view.sampler.linear = mix.linear;
+    SamplePoint point;
+    point.position[0] = mix.x, point.position[1] = mix.y, point.level = mix.level;
+    const uint32_t word = sample(levels.view, levels.view.sampler, point).words[0];
+    EXPECT_EQ(word, static_cast<uint32_t>(mix.value))
+        << "format " << mix.format << (mix.linear ? ", linear" : ", point");
+  }
+}
+
 TEST(Sampler, CoordinatesThatAreNoNumbersStayInside) {
   Image plane(Kind::Plane, 4, 4, 1);
   for (const float odd : {NAN, INFINITY, -INFINITY, 1e30f, -1e30f})
