@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace vg::arrays {
 namespace {
@@ -29,6 +30,26 @@ Direction directionOf(unsigned face, float s, float t) {
       return {-s, -t, -1};
   }
 }
+
+// Where a direction meets the cube in a face's plane, by the two other axes in their order, from 0 to 1. Parts that are
+// no number count as 0; what has no end meets the middle of +y where that is along z, else of +z.
+struct PlanePoint {
+  unsigned axis, others[2];
+  bool negative, none;
+  float at[3] = {};
+
+  explicit PlanePoint(const float (&direction)[3]) {
+    float d[3], m[3];
+    for (int k = 0; k < 3; ++k) d[k] = direction[k] == direction[k] ? direction[k] : 0, m[k] = std::fabs(d[k]);
+    axis = m[0] > m[1] && m[0] > m[2] ? 0 : m[1] > m[2] ? 1 : 2;
+    const float longest = m[axis];
+    const bool endless = longest >= kEndless;
+    negative = !endless && d[axis] < 0, none = longest == 0;
+    if (endless) axis = m[2] >= kEndless ? 1 : 2;
+    others[0] = axis == 0 ? 1 : 0, others[1] = axis == 2 ? 1 : 2;
+    for (const unsigned k : others) at[k] = endless ? 0.5f : (d[k] / longest + 1) / 2;
+  }
+};
 
 }  // namespace
 
@@ -63,6 +84,21 @@ FaceElement acrossEdge(unsigned face, int64_t x, int64_t y, int64_t edge) {
     return std::clamp<int64_t>(static_cast<int64_t>(std::floor(at * static_cast<float>(edge))), 0, edge - 1);
   };
   return {point.face, element(point.s), element(point.t)};
+}
+
+FaceChange changeOnFaces(const float (&from)[3], const float (&to)[3]) {
+  constexpr float kFar = std::numeric_limits<float>::infinity();
+  const PlanePoint a(from), b(to);
+  const bool opposite = a.axis == b.axis && a.negative != b.negative;
+  const bool onOneFace = a.axis == b.axis && !opposite;
+  if (a.none || b.none || opposite) return {{kFar, kFar}, onOneFace};
+  float at[3] = {b.at[0], b.at[1], b.at[2]};
+  if (!onOneFace) {
+    const float beyond = a.negative ? b.at[a.axis] : 1 - b.at[a.axis];  // the edge
+    at[b.axis] = b.negative ? -beyond : 1 + beyond;
+  }
+  const auto [first, second] = a.others;
+  return {{at[first] - a.at[first], at[second] - a.at[second]}, onOneFace};
 }
 
 }  // namespace vg::arrays

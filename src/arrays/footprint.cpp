@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "arrays/cubemap.h"
 
@@ -91,31 +92,31 @@ float inElements(float change, float size) {
 
 float finite(float change) { return change != change ? 0 : std::clamp(change, -kLongest, kLongest); }
 
-// Where a direction meets the plane of a face, from 0 to 1.
-Vector onFace(unsigned face, const float (&d)[3]) {
-  const unsigned axis = face / 2;
-  const float m = std::fabs(d[axis]);
-  const float across = d[axis == 0 ? 2 : 0] / m, down = d[axis == 1 ? 2 : 1] / m;
-  return {(across + 1) / 2, (down + 1) / 2};
-}
-
-// Of boxes the change along an axis is that of coordinates: none where they are no number, none that ends where they
-// are infinite.
+// Of boxes and cubemaps the change is that of coordinates, of which what is no number counts as 0: from where they are
+// to where they would be. The change along an axis where a coordinate is infinite does not end.
 float changeInBox(const TextureView& view, const SamplerState& sampler, unsigned axis, float position, float change) {
   const Extent& extent = view.levels[0].extent;
   const size_t sizes[3] = {extent.width, extent.height, extent.depth};
   const float at = sampler.normalized ? position * static_cast<float>(sizes[axis]) : position;
-  if (at != at) return 0;
-  return std::isinf(at) ? kLongest : change;
+  if (std::isinf(at)) return kLongest;
+  const float next = position + change;
+  return (next == next ? next : 0) - (position == position ? position : 0);
 }
 
-Vector changeOf(const TextureView& view, const SamplerState& sampler, const float (&position)[3],
+// How far coordinates go, in elements; whether that is in the plane of one face of a cube.
+struct Change {
+  Vector along;
+  bool inPlane = true;
+};
+Change changeOf(const TextureView& view, const SamplerState& sampler, const float (&position)[3],
                 const float (&change)[3]) {
-  Vector v;
+  Change result;
+  Vector& v = result.along;
   if (isCube(view.kind)) {
-    const unsigned face = faceOf(position).face;
     const float next[3] = {position[0] + change[0], position[1] + change[1], position[2] + change[2]};
-    v = onFace(face, next) - onFace(face, position);
+    const FaceChange onFaces = changeOnFaces(position, next);
+    v = {onFaces.along[0], onFaces.along[1]};
+    result.inPlane = onFaces.onOneFace;
   } else if (view.kind == Kind::Box) {
     const auto along = [&](unsigned axis) { return changeInBox(view, sampler, axis, position[axis], change[axis]); };
     v = {along(0), along(1), along(2)};
@@ -123,12 +124,13 @@ Vector changeOf(const TextureView& view, const SamplerState& sampler, const floa
     v = {change[0], axesOf(view.kind) > 1 ? change[1] : 0, 0};
   }
   v = {finite(v.x), finite(v.y), finite(v.z)};
-  if (!sampler.normalized && !isCube(view.kind)) return v;
+  if (!sampler.normalized && !isCube(view.kind)) return result;
   const Extent& extent = view.levels[0].extent;
   const auto scaled = [](float along, size_t size) {
     return inElements(along, static_cast<float>(std::max<size_t>(size, 1)));
   };
-  return {scaled(v.x, extent.width), scaled(v.y, extent.height), scaled(v.z, extent.depth)};
+  v = {scaled(v.x, extent.width), scaled(v.y, extent.height), scaled(v.z, extent.depth)};
+  return result;
 }
 
 // How many samples a sampler may take, and the logarithm of that.
@@ -166,12 +168,14 @@ void direct(Vector axis, float (&along)[2]) {
 
 Footprint footprintOf(const TextureView& view, const SamplerState& sampler, const float (&position)[3],
                       const float (&dx)[3], const float (&dy)[3]) {
-  const Vector x = changeOf(view, sampler, position, dx), y = changeOf(view, sampler, position, dy);
-  const Vector px = partOf(x), py = partOf(y);
+  const Change changes[] = {changeOf(view, sampler, position, dx), changeOf(view, sampler, position, dy)};
+  const Vector x = changes[0].along, y = changes[1].along, px = partOf(x), py = partOf(y);
   const Vector axes[] = {x, y, px + py, px - py};
+  const size_t axisCount =
+      changes[0].inPlane && changes[1].inPlane ? 4 : 2;  // what lies between two faces does not count
   Vector longest;
   int longer = kNothing;
-  for (const Vector& axis : axes) {
+  for (const Vector& axis : std::span(axes, axisCount)) {
     const int logarithm = logarithmOf(lengthOf(axis));
     if (logarithm > longer) longest = axis, longer = logarithm;
   }

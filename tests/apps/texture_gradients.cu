@@ -21,12 +21,14 @@ __global__ void readLayers(cudaTextureObject_t texture, const Read* reads, float
   texels[i] = texCubemapLayeredGrad<float4>(texture, r.at.x, r.at.y, r.at.z, static_cast<int>(r.at.w), r.dx, r.dy);
 }
 
+// How far a change from the middle of a face goes, in faces: beyond the edge, at 1, the next face is unfolded.
+double alongFaces(double change) { return change <= 1 ? change / 2 : 1 - 0.5 / change; }
+
 // Of changes of one axis each. Whichever is longest counts, or their sum's share of it.
 double expectedLevel(Form form, const Read& r) {
-  const double edge = form == kBox ? kEdge : kEdge / 2.0;  // a face is 2 wide
-  const double x = std::fabs(r.dx.x) * edge, y = std::fabs(r.dy.y) * edge;
-  const double level = std::log2(std::max(x, y));
-  return std::min(std::max(level, 0.0), kLevels - 1.0);
+  const double dx = std::fabs(r.dx.x), dy = std::fabs(r.dy.y);
+  const double longest = form == kBox ? std::max(dx, dy) : alongFaces(std::max(dx, dy));
+  return std::min(std::max(std::log2(longest * kEdge), 0.0), kLevels - 1.0);
 }
 
 void check(Form form) {

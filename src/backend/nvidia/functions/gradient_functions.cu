@@ -79,11 +79,12 @@ __device__ float inElements(float change, uint32_t size) {
   return copysignf(shortened((product + 448) * powerOfTwo(exponent) * powerOfTwo(leadingExponent(change))), change);
 }
 
-__device__ __noinline__ float levelOf(Vector x, Vector y) {
+// `inPlane`: what lies between two faces of a cube does not count.
+__device__ __noinline__ float levelOf(Vector x, Vector y, bool inPlane) {
   const Vector px = partOf(x), py = partOf(y);
-  const int straight = max(logarithmOf(lengthOf(x)), logarithmOf(lengthOf(y)));
-  const int across = max(logarithmOf(lengthOf(px + py)), logarithmOf(lengthOf(px - py)));
-  return static_cast<float>(max(straight, across)) / kSteps;
+  int level = max(logarithmOf(lengthOf(x)), logarithmOf(lengthOf(y)));
+  if (inPlane) level = max(level, max(logarithmOf(lengthOf(px + py)), logarithmOf(lengthOf(px - py))));
+  return static_cast<float>(level) / kSteps;
 }
 
 __device__ uint32_t widthOf(uint64_t texture) {
@@ -102,40 +103,64 @@ __device__ uint32_t depthOf(uint64_t texture) {
   return max(size, 1);
 }
 
-// The change along an axis is that of coordinates: none where they are no number, none that ends where they are
-// infinite.
+// From where a coordinate is to where it would be; what is no number counts as 0. Where it is infinite the change does
+// not end.
 __device__ float changeInBox(uint32_t size, float position, float change) {
-  const float at = position * static_cast<float>(size);
-  if (at != at) return 0;
-  return inElements(isinf(at) ? kLongest : change, size);
+  if (isinf(position * static_cast<float>(size))) return inElements(kLongest, size);
+  const float next = position + change;
+  return inElements((next == next ? next : 0) - (position == position ? position : 0), size);
 }
 __device__ __noinline__ float boxLevel(uint64_t texture, float4 at, float4 dx, float4 dy) {
   const uint32_t width = widthOf(texture), height = heightOf(texture), depth = depthOf(texture);
   const Vector x{changeInBox(width, at.x, dx.x), changeInBox(height, at.y, dx.y), changeInBox(depth, at.z, dx.z)};
   const Vector y{changeInBox(width, at.x, dy.x), changeInBox(height, at.y, dy.y), changeInBox(depth, at.z, dy.z)};
-  return levelOf(x, y);
+  return levelOf(x, y, true);
 }
 
-// Where a direction meets the plane of a face, from 0 to 1.
-struct FacePlane {
+__device__ float component(const Vector& v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+__device__ void setComponent(Vector& v, int axis, float to) { (axis == 0 ? v.x : axis == 1 ? v.y : v.z) = to; }
+
+// As PlanePoint of arrays/cubemap.cpp.
+struct PlanePoint {
   int axis;
-  __device__ explicit FacePlane(Vector d) {
+  bool negative, none;
+  Vector at;
+  __device__ explicit PlanePoint(Vector d) {
+    d = {d.x == d.x ? d.x : 0, d.y == d.y ? d.y : 0, d.z == d.z ? d.z : 0};
     const float x = fabsf(d.x), y = fabsf(d.y), z = fabsf(d.z);
     axis = x > y && x > z ? 0 : y > z ? 1 : 2;
-    if ((axis == 0 ? x : axis == 1 ? y : z) >= 0x1p126f) axis = 2;  // as if endless
+    const float along = component(d, axis), longest = fabsf(along);
+    const bool endless = longest >= 0x1p126f;
+    negative = !endless && along < 0, none = longest == 0;
+    at = {(d.x / longest + 1) / 2, (d.y / longest + 1) / 2, (d.z / longest + 1) / 2};
+    if (!endless) return;
+    axis = z >= 0x1p126f ? 1 : 2;
+    at = {0.5f, 0.5f, 0.5f};
   }
-  __device__ Vector meet(Vector d) const {
-    const float m = fabsf(axis == 0 ? d.x : axis == 1 ? d.y : d.z);
-    return {((axis == 0 ? d.z : d.x) / m + 1) / 2, ((axis == 1 ? d.z : d.y) / m + 1) / 2, 0};
+};
+
+// As changeOnFaces() of arrays/cubemap.cpp, in elements.
+struct FaceChange {
+  Vector along;
+  bool onOneFace;
+  __device__ FaceChange(const PlanePoint& from, const PlanePoint& to, uint32_t width, uint32_t height) {
+    const bool opposite = from.axis == to.axis && from.negative != to.negative;
+    onOneFace = from.axis == to.axis && !opposite;
+    Vector at = to.at;
+    if (from.axis != to.axis) {
+      const float edge = component(to.at, from.axis), beyond = from.negative ? edge : 1 - edge;
+      setComponent(at, to.axis, to.negative ? -beyond : 1 + beyond);
+    }
+    at = at - from.at;
+    if (from.none || to.none || opposite) at = {kLongest, kLongest, kLongest};
+    along = {inElements(from.axis == 0 ? at.y : at.x, width), inElements(from.axis == 2 ? at.y : at.z, height), 0};
   }
 };
 __device__ __noinline__ float cubeLevel(uint64_t texture, Vector at, Vector dx, Vector dy) {
-  const FacePlane plane(at);
-  const Vector from = plane.meet(at);
-  const Vector x = plane.meet(at + dx) - from, y = plane.meet(at + dy) - from;
   const uint32_t width = widthOf(texture), height = heightOf(texture);
-  return levelOf({inElements(x.x, width), inElements(x.y, height), 0},
-                 {inElements(y.x, width), inElements(y.y, height), 0});
+  const PlanePoint from(at);
+  const FaceChange x(from, PlanePoint(at + dx), width, height), y(from, PlanePoint(at + dy), width, height);
+  return levelOf(x.along, y.along, x.onOneFace && y.onOneFace);
 }
 
 }  // namespace
