@@ -1,5 +1,6 @@
 #include "ptx/llvm/ssa_builder.h"
 
+#include "ptx/llvm/carried_values.h"
 #include "ptx/llvm/control_flow.h"
 
 namespace vg::ptx::gen {
@@ -27,6 +28,7 @@ Program SsaBuilder::build() {
   completePhis();
   removeTrivialPhis();
   refineTypes();
+  carryLess(program_);
   markCrossBlockUses();
   return std::move(program_);
 }
