@@ -1,15 +1,17 @@
 #include "backend/launch_limit.h"
 
-#include <cstdlib>
-
+#include "base/log.h"
 #include "base/settings.h"
 
 namespace vg::backend {
 namespace {
 
 uint64_t readLimit() {
-  const double seconds = std::strtod(settings().launchTimeout.c_str(), nullptr);
-  return seconds > 0 && seconds < 1e9 ? static_cast<uint64_t>(seconds * 1e9) : 0;
+  const std::string& text = settings().launchTimeout;
+  const std::optional<uint64_t> limit = parseSeconds(text);
+  if (!limit && !text.empty())
+    VG_LOG(Warn, "VERDIGRIS_LAUNCH_TIMEOUT=%s is no number of seconds: kernels may run for ever", text.c_str());
+  return limit.value_or(0);
 }
 
 }  // namespace

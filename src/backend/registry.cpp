@@ -94,7 +94,10 @@ std::vector<DeviceEntry> parseDevices(const std::string& text) {
 }
 
 const std::vector<Device*>& devices() {
-  static const std::vector<Device*>* const all = new std::vector<Device*>(makeDevices(settings().devices, kKinds));
+  static const std::vector<Device*>* const all = [] {
+    log::readSettings();  // nvidia-smi's kin ask for devices before cuInit
+    return new std::vector<Device*>(makeDevices(settings().devices, kKinds));
+  }();
   return *all;
 }
 

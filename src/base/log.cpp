@@ -12,6 +12,7 @@
 
 #include "base/log_history.h"
 #include "base/result.h"
+#include "base/settings.h"
 
 namespace vg::log {
 
@@ -32,21 +33,19 @@ bool withinRate() {
   return rateCount.fetch_add(1, std::memory_order_relaxed) < kLinesPerSecond;
 }
 
-spdlog::logger* makeLogger(const char* path) {
-  const std::string where = path ? path : "";
-  spdlog::sink_ptr sink;
-  if (where.empty() || where == "stderr") {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  } else if (where == "stdout") {
-    sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
-  } else {
-    try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(where);
-    } catch (const std::exception&) {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    }
+// Null: the file cannot be written.
+spdlog::sink_ptr makeSink(const std::string& where) {
+  if (where.empty() || where == "stderr") return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  if (where == "stdout") return std::make_shared<spdlog::sinks::stdout_sink_mt>();
+  try {
+    return std::make_shared<spdlog::sinks::basic_file_sink_mt>(where);
+  } catch (const std::exception&) {
+    return nullptr;
   }
-  auto* made = new spdlog::logger("verdigris", sink);
+}
+
+spdlog::logger* makeLogger(spdlog::sink_ptr sink) {
+  auto* made = new spdlog::logger("verdigris", std::move(sink));
   made->set_pattern("verdigris[%P:%t] %l: %v");
   made->set_level(spdlog::level::trace);
   made->flush_on(spdlog::level::trace);
@@ -56,7 +55,7 @@ spdlog::logger* makeLogger(const char* path) {
 spdlog::logger& current() {
   if (spdlog::logger* existing = logger.load(std::memory_order_acquire)) return *existing;
   std::lock_guard lock(openMutex);
-  if (!logger.load(std::memory_order_relaxed)) logger.store(makeLogger(""), std::memory_order_release);
+  if (!logger.load(std::memory_order_relaxed)) logger.store(makeLogger(makeSink("")), std::memory_order_release);
   return *logger.load(std::memory_order_relaxed);
 }
 
@@ -76,16 +75,34 @@ void write(Level level, const char* format, ...) {
   va_end(args);
 }
 
-Level levelNamed(const char* name, Level fallback) {
+std::optional<Level> levelNamed(const char* name) {
   static constexpr const char* kNames[] = {"trace", "debug", "info", "warn", "error", "critical", "off"};
   for (int i = 0; i < 7; ++i)
     if (!strcasecmp(name, kNames[i])) return static_cast<Level>(i);
-  return fallback;
+  return {};
 }
 
 void open(const char* path) {
-  std::lock_guard lock(openMutex);
-  logger.store(makeLogger(path), std::memory_order_release);
+  spdlog::sink_ptr sink = makeSink(path ? path : "");
+  const bool opened = sink != nullptr;
+  {
+    const std::lock_guard lock(openMutex);
+    logger.store(makeLogger(opened ? std::move(sink) : makeSink("")), std::memory_order_release);
+  }
+  if (!opened) VG_LOG(Error, "VERDIGRIS_LOG_FILE: cannot write %s; the log goes to stderr", path);
+}
+
+void readSettings() {
+  static const bool once = [] {
+    const Settings& s = settings();
+    const std::optional<Level> level = levelNamed(s.logLevel.c_str());
+    if (level) threshold.store(static_cast<int>(*level));
+    if (!s.logFile.empty()) open(s.logFile.c_str());
+    if (!level && !s.logLevel.empty())
+      VG_LOG(Warn, "VERDIGRIS_LOG=%s is no level of the log; using warn", s.logLevel.c_str());
+    return true;
+  }();
+  (void)once;
 }
 
 }  // namespace vg::log

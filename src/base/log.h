@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 namespace vg::log {
 
@@ -17,10 +18,14 @@ inline bool enabled(Level level) { return static_cast<int>(level) >= threshold.l
 
 [[gnu::cold, gnu::format(printf, 2, 3)]] void write(Level level, const char* format, ...);
 
-// Level from its name ("trace" ... "critical", "off"); `fallback` for anything else.
-Level levelNamed(const char* name, Level fallback);
-// Where lines go from now on; an empty path or "stderr" means stderr, "stdout" stdout.
+// Level from its name: "trace" ... "critical", "off".
+std::optional<Level> levelNamed(const char* name);
+// Where lines go from now on; an empty path or "stderr" means stderr, "stdout" stdout. A file that cannot be written
+// means stderr, which then says so.
 void open(const char* path);
+// The level and the place that the settings name. Before anything that may have something to say; the first call
+// counts.
+void readSettings();
 
 }  // namespace vg::log
 

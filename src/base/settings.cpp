@@ -1,6 +1,8 @@
 #include "base/settings.h"
 
 #include <strings.h>
+
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
@@ -69,6 +71,13 @@ unsigned long long parseBytes(const std::string& text) {
   }
   const double bytes = number * static_cast<double>(1ull << shift);
   return bytes < 9e18 ? static_cast<unsigned long long>(bytes) : 0;
+}
+
+std::optional<uint64_t> parseSeconds(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !(seconds >= 0)) return {};
+  return static_cast<uint64_t>(std::min(seconds, 1e9) * 1e9);
 }
 
 std::vector<std::string> splitList(const std::string& text, char separator) {

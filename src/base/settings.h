@@ -2,6 +2,8 @@
 // constant afterwards. `verdigris info` prints the table; the README's table is checked against it by a test.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,8 @@ std::string kernelCacheFolder();
 
 // "16GiB", "512M", "4096" -> bytes; 0 when the text is not a size. Suffixes are powers of 1024.
 unsigned long long parseBytes(const std::string& text);
+// "2.5" -> nanoseconds, at most 1e18 of them; nothing when the text is no number of seconds.
+std::optional<uint64_t> parseSeconds(const std::string& text);
 // "a,b,c" -> {"a","b","c"}; an empty text gives an empty list.
 std::vector<std::string> splitList(const std::string& text, char separator = ',');
 // True for "1", "true", "yes", "on" in any case.

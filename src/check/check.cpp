@@ -73,6 +73,15 @@ Faulted& faulted() {
   return *instance;
 }
 
+int exitStatus() {
+  const std::string& text = settings().checkExitCode;
+  char* end = nullptr;
+  const long status = std::strtol(text.c_str(), &end, 10);
+  if (!text.empty() && !*end && status >= 0 && status < 256) return static_cast<int>(status);
+  if (!text.empty()) VG_LOG(Warn, "VERDIGRIS_CHECK_EXIT_CODE=%s is no number from 0 to 255; using 1", text.c_str());
+  return 1;
+}
+
 pid_t checkedProcess;  // a forked child reports nothing
 
 // The report and, for a process that ends well, the status that says that faults were found.
@@ -80,9 +89,7 @@ void atExit(int status, void*) {
   if (getpid() != checkedProcess) return;
   summarise();
   if (!distinctFaults() || status != 0) return;
-  const std::string& text = settings().checkExitCode;
-  const int code = text.empty() ? 1 : std::atoi(text.c_str());
-  if (code) std::exit(code);  // goes on with what is left to do at the end
+  if (const int code = exitStatus()) std::exit(code);  // goes on with what is left to do at the end
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "base/settings.h"
 #include "check/check.h"
 #include "core/checkpoint.h"
 #include "core/core_dump_attributes.h"
@@ -50,9 +49,7 @@ void registerHandlers() {
 }
 
 CUresult openGate() {
-  const Settings& s = settings();
-  log::threshold.store(static_cast<int>(log::levelNamed(s.logLevel.c_str(), log::Level::Warn)));
-  if (!s.logFile.empty()) log::open(s.logFile.c_str());
+  log::readSettings();
   check::start(memory::table());
   processDumpAttributes().readSettings();
   registerHandlers();

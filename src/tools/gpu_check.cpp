@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "base/log.h"
-#include "base/settings.h"
 #include "tools/gpu_check_bench.h"
 
 namespace vg::tools {
@@ -91,9 +90,8 @@ int checkGpu(Client& client, Uvm& uvm, const rm::CardInfo& card, const GpuCheckO
 int gpuCheck(const GpuCheckOptions& options) {
   constexpr int kNoGpu = 77;
   // What is refused is what this command is about.
-  log::threshold.store(static_cast<int>(std::getenv("VERDIGRIS_LOG")
-                                            ? log::levelNamed(settings().logLevel.c_str(), log::Level::Info)
-                                            : log::Level::Info));
+  log::readSettings();
+  if (!std::getenv("VERDIGRIS_LOG")) log::threshold.store(static_cast<int>(log::Level::Info));
   const double start = microseconds();
   Result<std::unique_ptr<Client>> client = Client::open(SystemCalls::real());
   if (!client.ok()) {

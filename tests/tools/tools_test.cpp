@@ -97,6 +97,14 @@ TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
   EXPECT_EQ(verdigris("run --library-dir /no/such/folder true").code, 2);
 }
 
+TEST(Run, BadSettingsAreSaidOnce) {
+  const Outcome outcome = verdigris("run " VERDIGRIS " info", "VERDIGRIS_PROFILE=h300 VERDIGRIS_LOG=loud");
+  for (const std::string value : {"h300", "loud"}) {
+    EXPECT_NE(outcome.text.find(value), std::string::npos) << outcome.text;
+    EXPECT_EQ(outcome.text.find(value), outcome.text.rfind(value)) << outcome.text;
+  }
+}
+
 TEST(Run, AProgramThatCannotBeRunIsExplained) {
   Outcome outcome = verdigris("run no-such-program");
   EXPECT_EQ(outcome.code, 127);
@@ -124,6 +132,11 @@ TEST(Info, AndDoctorSayHowHostMemoryIsPageLocked) {
 TEST(Info, ListsStubsAndSettingsOnRequest) {
   EXPECT_TRUE(says(verdigris("info --settings", "VERDIGRIS_LOG=error"), "\\* VERDIGRIS_LOG .*now: error"));
   EXPECT_TRUE(says(verdigris("info --stubs"), "not implemented:\n    cu"));
+}
+
+TEST(Info, SettingsThatCannotBeFollowedAreSaid) {
+  EXPECT_TRUE(says(verdigris("info", "VERDIGRIS_LOG=loud"), "VERDIGRIS_LOG=loud is no level"));
+  EXPECT_TRUE(says(verdigris("info", "VERDIGRIS_LOG_FILE=/dev/null/log"), "VERDIGRIS_LOG_FILE: cannot write"));
 }
 
 TEST(Info, SaysWhereItLookedForTheLibrary) {

@@ -23,7 +23,17 @@ Programs& programs() {
   return *instance;
 }
 
-bool interpretOnly() { return check::any() || settings().kernels == "interpret"; }
+bool readInterpret() {
+  const std::string& wanted = settings().kernels;
+  if (!wanted.empty() && wanted != "compile" && wanted != "interpret")
+    VG_LOG(Warn, "VERDIGRIS_KERNELS=%s is neither compile nor interpret: kernels are compiled", wanted.c_str());
+  return wanted == "interpret";
+}
+
+bool interpretOnly() {
+  static const bool wanted = readInterpret();
+  return wanted || check::any();
+}
 
 Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* log) {
   ptx::ParseOptions options;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_code.h"
@@ -20,11 +19,11 @@
 namespace vg::backend::cpu {
 namespace {
 
-constexpr uint64_t kBusyRounds = 64;          // of running what can run before giving the processor away
-constexpr uint64_t kPatientRounds = 1 << 17;  // before sleeping instead
-constexpr long kNap = 20'000;                 // ns
-constexpr double kLongWait = 10;              // seconds of nothing but waiting after which the log says who waits
-constexpr size_t kMostNamed = 8;              // blocks that the log names
+constexpr uint64_t kBusyRounds = 64;            // of running what can run before giving the processor away
+constexpr uint64_t kPatientRounds = 1 << 17;    // before sleeping instead
+constexpr long kNap = 20'000;                   // ns
+constexpr uint64_t kLongWait = 10'000'000'000;  // ns of nothing but waiting after which the log says who waits
+constexpr size_t kMostNamed = 8;                // blocks that the log names
 
 const char* wordFor(const KernelFault& fault) {
   if (*fault.what) return fault.what;
@@ -46,8 +45,9 @@ const char* wordFor(const KernelFault& fault) {
 // Nanoseconds; 0: never.
 uint64_t readStuckAfter() {
   const std::string& text = settings().stuckAfter;
-  const double seconds = text.empty() ? kLongWait : std::strtod(text.c_str(), nullptr);
-  return seconds > 0 && seconds < 1e9 ? static_cast<uint64_t>(seconds * 1e9) : 0;
+  const std::optional<uint64_t> wanted = parseSeconds(text);
+  if (!wanted && !text.empty()) VG_LOG(Warn, "VERDIGRIS_STUCK_AFTER=%s is no number of seconds", text.c_str());
+  return wanted.value_or(kLongWait);
 }
 
 uint64_t stuckAfter() {
