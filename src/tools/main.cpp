@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 
 #include "tools/conform.h"
 #include "tools/doctor.h"
@@ -15,102 +16,164 @@ using namespace vg::tools;
 
 namespace {
 
-// A subcommand that becomes a program.
+constexpr int kBadUsage = 2;
+
+// Of a command that becomes a program: says what stands behind the options.
+class StartFormatter final : public CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [OPTIONS] PROGRAM [ARGUMENTS...]\n";
+  }
+};
+
 struct StartOptions {
   CLI::App* command = nullptr;
   RunOptions options;
-  CLI::Option* traceFile = nullptr;
   std::string traceFileName;
   bool traceToStderr = false;
 };
 
+void addLibraryFolder(CLI::App& command, std::string& folder) {
+  command.add_option("--library-dir", folder, "folder of Verdigris's libcuda.so.1")->option_text("FOLDER");
+}
+
 void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const char* purpose) {
   RunOptions& options = start.options;
   CLI::App* const run = start.command = app.add_subcommand(name, purpose);
-  run->add_option(
-      "--devices", options.devices,
-      "devices to offer: a list of kind:count, such as cpu:2 or gpu:all; auto: the real GPUs, or else cpu:1");
-  run->add_option("--memory", options.memory, "memory of a device, such as 16GiB; a list gives one for each device");
-  run->add_option("--capability", options.capability, "compute capability to report, such as 12.1");
-  run->add_option("--profile", options.profile, "device profile: default or h200");
-  run->add_option("--timeout", options.timeout, "seconds after which a kernel that has not ended fails");
-  run->add_option("--log", options.log, "lowest level to log: trace debug info warn error critical off");
-  start.traceFile = run->add_option("--trace-file", start.traceFileName, "write every call to this file");
-  run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(start.traceFile);
+  const auto add = [run](const char* option, const char* value, std::string& to, const char* meaning) {
+    return run->add_option(option, to, meaning)->option_text(value);
+  };
+  add("--devices", "LIST", options.devices,
+      "devices to offer: kind:count, such as cpu:2 or gpu:all; auto: the real GPUs, or else cpu:1");
+  add("--memory", "SIZE", options.memory, "memory of a device, such as 16GiB; a list gives one for each device");
+  add("--capability", "M.N", options.capability, "compute capability to report, such as 12.1");
+  add("--profile", "NAME", options.profile, "device profile: default or h200");
+  add("--timeout", "SECONDS", options.timeout, "time after which a kernel that has not ended fails");
+  add("--log", "LEVEL", options.log, "lowest level to log: trace debug info warn error critical off");
+  CLI::Option* const traceFile = add("--trace-file", "FILE", start.traceFileName, "write every call to this file");
+  run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(traceFile)->option_text(" ");
   run->add_flag("--preload", options.preload, "also preload the library, for programs linked with an RPATH");
-  run->add_flag("!--no-redirect", options.redirect,
-                "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");
-  run->add_option("--library-dir", options.libraryFolder, "folder of Verdigris's libcuda.so.1");
+  run->add_flag_callback(
+      "--no-redirect", [&options] { options.redirect = false; },
+      "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");
+  addLibraryFolder(*run, options.libraryFolder);
+  run->formatter(std::make_shared<StartFormatter>());
   run->prefix_command();
+}
+
+CLI::App* addCheck(StartOptions& check, CLI::App& app) {
+  addStartOptions(check, app, "check", "run a program and look for faults of its kernels");
+  RunOptions& options = check.options;
+  options.check = "all";
+  const auto add = [&check](const char* option, const char* value, std::string& to, const char* meaning) {
+    check.command->add_option(option, to, meaning)->option_text(value);
+  };
+  add("--tools", "LIST", options.check, "what to look for: memory, race, sync, init, exits, or all (default)");
+  add("--exit-code", "STATUS", options.checkExitCode,
+      "exit status when there are faults and the program itself ends well (default: 1)");
+  add("--report", "FILE", options.report, "write what is found, and the log, to this file");
+  check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
+  return check.command;
+}
+
+CLI::App* addInfo(InfoOptions& options, CLI::App& app) {
+  CLI::App* const info = app.add_subcommand("info", "print devices, versions, paths and what is implemented");
+  info->add_flag("--settings", options.settings, "also print every environment setting");
+  info->add_flag("--stubs", options.entryPoints, "also list the entry points that are not implemented");
+  addLibraryFolder(*info, options.libraryFolder);
+  return info;
+}
+
+CLI::App* addDoctor(DoctorOptions& options, CLI::App& app) {
+  CLI::App* const doctor = app.add_subcommand("doctor", "find out why a program does not see the device");
+  doctor->add_option("PROGRAM", options.program, "the program or library to look at")->option_text(" ");
+  addLibraryFolder(*doctor, options.libraryFolder);
+  return doctor;
+}
+
+CLI::App* addConform(ConformOptions& options, CLI::App& app) {
+  CLI::App* const conform = app.add_subcommand("conform", "run the conformance suite on a libcuda.so.1");
+  const auto add = [conform](const char* option, const char* value, std::string& to, const char* meaning) {
+    conform->add_option(option, to, meaning)->option_text(value);
+  };
+  add("--library", "FILE", options.library, "the libcuda.so.1 under test (default: Verdigris's)");
+  add("--compare", "FILE", options.compare, "a record of another driver to compare with");
+  add("--html", "FILE", options.html, "write a report to this file");
+  add("--record", "FILE", options.record, "keep this run's record in this file");
+  add("--filter", "PATTERNS", options.filter, "run these tests only: Suite.Name patterns");
+  addLibraryFolder(*conform, options.libraryFolder);
+  conform->footer("Exit status: 0 no rule differs, 1 some do, 2 the suite or the library cannot be used.");
+  return conform;
+}
+
+CLI::App* addGpuCheck(GpuCheckOptions& options, CLI::App& app) {
+  CLI::App* const check = app.add_subcommand("gpu-check", "drive a real GPU through the kernel driver, step by step");
+  check->add_option("--gpu", options.gpu, "which GPU of the driver's list (default: 0)")->option_text("NUMBER");
+  check->add_flag("--fault", options.fault, "also copy from an address where nothing is");
+  check->add_flag_callback(
+      "--quick", [&options] { options.bandwidth = false; }, "do not measure copies");
+  check->footer("Exit status: 0 every step passed, 1 one did not, 77 there is no GPU.");
+  return check;
+}
+
+// One line that says what is wrong, and where to read more. `command` may be empty.
+int refuse(const std::string& command, const std::string& reason) {
+  const std::string name = "verdigris" + (command.empty() ? "" : " " + command);
+  std::fprintf(stderr, "%s: %s\nRun `%s --help`.\n", name.c_str(), reason.c_str(), name.c_str());
+  return kBadUsage;
 }
 
 // `words` is what stood behind "--".
 int become(StartOptions& start, char** words, char** end) {
   RunOptions& options = start.options;
-  if (*start.traceFile) options.trace = start.traceFileName;
+  options.command = start.command->get_name();
+  if (!start.traceFileName.empty()) options.trace = start.traceFileName;
   if (start.traceToStderr) options.trace = "";
   options.program = start.command->remaining();
+  if (!options.program.empty() && options.program[0][0] == '-')
+    return refuse(options.command, "there is no option " + options.program[0]);
   // After the program's name, "--" is one of its own arguments.
   if (words != end) options.program.insert(options.program.end(), words + options.program.empty(), end);
   return vg::tools::run(options);
 }
 
 int command(int argc, char** argv) {
-  CLI::App app("Runs CUDA programs on machines without a GPU.");
+  CLI::App app("Runs CUDA programs on machines without a GPU.", "verdigris");
   app.set_version_flag("--version", "verdigris " VERDIGRIS_VERSION);
-  app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
-
-  StartOptions run, check;
+  app.require_subcommand(0, 1);
+  StartOptions run, checked;
   addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
   run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
-  addStartOptions(check, app, "check", "run a program and look for faults of its kernels");
-  check.command->add_option("--tools", check.options.check,
-                            "what to look for: a list of memory, race, sync, init and exits, or all");
-  check.command->add_option("--exit-code", check.options.checkExitCode,
-                            "exit status when there are faults and the program itself ends well (1)");
-  check.command->add_option("--report", check.options.report, "write what is found, and the log, to this file");
-  check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
-  check.options.check = "all";
-
+  const CLI::App* const check = addCheck(checked, app);
   InfoOptions infoOptions;
-  CLI::App* const info = app.add_subcommand("info", "print devices, versions, paths and what is implemented");
-  info->add_flag("--settings", infoOptions.settings, "also print every environment setting");
-  info->add_flag("--stubs", infoOptions.entryPoints, "also list the entry points that are not implemented");
-  info->add_option("--library-dir", infoOptions.libraryFolder, "folder of the libcuda.so.1 to ask");
-
+  const CLI::App* const info = addInfo(infoOptions, app);
   DoctorOptions doctorOptions;
-  CLI::App* const doctor = app.add_subcommand("doctor", "find out why a program does not see the device");
-  doctor->add_option("program", doctorOptions.program, "the program or library to look at");
-  doctor->add_option("--library-dir", doctorOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
-
+  const CLI::App* const doctor = addDoctor(doctorOptions, app);
   ConformOptions conformOptions;
-  CLI::App* const conform = app.add_subcommand("conform", "run the conformance suite on a libcuda.so.1");
-  conform->add_option("--library", conformOptions.library, "the libcuda.so.1 under test (default: Verdigris's)");
-  conform->add_option("--compare", conformOptions.compare, "a record of another driver to compare with");
-  conform->add_option("--html", conformOptions.html, "write a report to this file");
-  conform->add_option("--record", conformOptions.record, "keep this run's record in this file");
-  conform->add_option("--filter", conformOptions.filter, "run these tests only: Suite.Name patterns");
-  conform->add_option("--library-dir", conformOptions.libraryFolder, "folder of Verdigris's libcuda.so.1");
-  conform->footer("Exit status: 0 no rule differs, 1 some do, 2 the suite or the library cannot be used.");
-
+  const CLI::App* const conform = addConform(conformOptions, app);
   GpuCheckOptions gpuOptions;
-  CLI::App* const gpuCheck =
-      app.add_subcommand("gpu-check", "drive a real GPU through the kernel driver, step by step");
-  gpuCheck->add_option("--gpu", gpuOptions.gpu, "which GPU of the driver's list (default: 0)");
-  gpuCheck->add_flag("--fault", gpuOptions.fault, "also copy from an address where nothing is");
-  gpuCheck->add_flag("!--quick", gpuOptions.bandwidth, "do not measure copies");
-  gpuCheck->footer("Exit status: 0 every step passed, 1 one did not, 77 there is no GPU.");
+  const CLI::App* const gpuCheck = addGpuCheck(gpuOptions, app);
+  app.allow_extras();  // to say which command is not there; the last of all, because commands take this over
 
   // "--" ends our options; what follows belongs to the program word for word.
   char** const separator =
       std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
-  CLI11_PARSE(app, static_cast<int>(separator - argv), argv);
+  try {
+    app.parse(static_cast<int>(separator - argv), argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const auto commands = app.get_subcommands();
+    return refuse(commands.empty() ? "" : commands.front()->get_name(), error.what());
+  }
+  if (const auto unknown = app.remaining(); !unknown.empty())
+    return refuse("", std::string("there is no ") + (unknown[0][0] == '-' ? "option " : "command ") + unknown[0]);
+  if (*run.command) return become(run, separator, argv + argc);
+  if (*check) return become(checked, separator, argv + argc);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);
-  if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
   if (*conform) return vg::tools::conform(conformOptions);
-  return become(*run.command ? run : check, separator, argv + argc);
+  if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
+  std::fputs(app.help().c_str(), stderr);
+  return kBadUsage;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "check/tools.h"
 #include "tools/driver.h"
@@ -39,9 +40,8 @@ bool isDeviceList(const std::string& text) {
   return !text.empty();
 }
 
-bool isSeconds(const std::string& text) {
-  char* end = nullptr;
-  return !text.empty() && std::strtod(text.c_str(), &end) >= 0 && *end == 0;
+bool isExitStatus(const std::string& text) {
+  return text.size() <= 3 && text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) < 256;
 }
 
 // Every item of a comma list, one for each device.
@@ -53,8 +53,9 @@ bool eachItem(const std::string& text, Test test) {
 }
 
 bool checkOptions(const RunOptions& options) {
-  const auto refuse = [](const char* option, const std::string& value, const char* expected) {
-    std::fprintf(stderr, "verdigris run: %s %s: expected %s\n", option, value.c_str(), expected);
+  const auto refuse = [&options](const char* option, const std::string& value, const char* expected) {
+    std::fprintf(stderr, "verdigris %s: %s %s: expected %s\n", options.command.c_str(), option, value.c_str(),
+                 expected);
     return false;
   };
   if (!options.devices.empty() && !isDeviceList(options.devices))
@@ -64,13 +65,14 @@ bool checkOptions(const RunOptions& options) {
   if (!eachItem(options.capability, isCapability))
     return refuse("--capability", options.capability, "major.minor, such as 12.1");
   std::string unknown;
-  if (check::parseTools(options.check, &unknown); !unknown.empty()) {
-    std::fprintf(stderr, "verdigris check: there is no tool %s: expected memory, race, sync, init, exits or all\n",
-                 unknown.c_str());
-    return false;
-  }
-  if (!options.timeout.empty() && !isSeconds(options.timeout))
+  if (check::parseTools(options.check, &unknown); !unknown.empty())
+    return refuse("--tools", options.check, "a list of memory, race, sync, init and exits, or all");
+  if (!options.checkExitCode.empty() && !isExitStatus(options.checkExitCode))
+    return refuse("--exit-code", options.checkExitCode, "a number from 0 to 255");
+  if (!options.timeout.empty() && !parseSeconds(options.timeout))
     return refuse("--timeout", options.timeout, "a number of seconds");
+  if (!options.log.empty() && !log::levelNamed(options.log.c_str()))
+    return refuse("--log", options.log, "trace, debug, info, warn, error, critical or off");
   return true;
 }
 
@@ -116,14 +118,16 @@ bool offersRealGpus(const Installation& installation) {
 }  // namespace
 
 int run(const RunOptions& options) {
+  const char* const as = options.command.c_str();
   if (options.program.empty()) {
-    std::fprintf(stderr, "verdigris run: no program given; usage: verdigris run [options] PROGRAM [ARGUMENTS...]\n");
+    std::fprintf(stderr, "verdigris %s: no program given; usage: verdigris %s [OPTIONS] PROGRAM [ARGUMENTS...]\n", as,
+                 as);
     return 2;
   }
   if (!checkOptions(options)) return 2;
   const Installation installation = findInstallation(options.libraryFolder);
   if (installation.libraryFolder.empty()) {
-    std::fprintf(stderr, "verdigris run: libcuda.so.1 is in none of these folders:\n");
+    std::fprintf(stderr, "verdigris %s: libcuda.so.1 is in none of these folders:\n", as);
     for (const std::string& folder : installation.searched) std::fprintf(stderr, "  %s\n", folder.c_str());
     std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
     return 2;
@@ -152,8 +156,8 @@ int run(const RunOptions& options) {
   execvp(arguments[0], arguments.data());
 
   const int error = errno;
-  std::fprintf(stderr, "verdigris run: cannot run %s: %s\n", arguments[0], std::strerror(error));
-  if (error == ENOENT)
+  std::fprintf(stderr, "verdigris %s: cannot run %s: %s\n", as, arguments[0], std::strerror(error));
+  if (error == ENOENT && !std::strchr(arguments[0], '/'))
     std::fprintf(stderr, "Give its path, such as ./%s, if it is not in a folder of PATH.\n", arguments[0]);
   if (error == EACCES) std::fprintf(stderr, "It must be a file with the execute permission.\n");
   return error == ENOENT ? 127 : 126;

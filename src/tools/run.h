@@ -8,7 +8,8 @@
 namespace vg::tools {
 
 struct RunOptions {
-  std::string libraryFolder;  // empty: found from the command's own place
+  std::string command = "run";  // as the user called it: run or check
+  std::string libraryFolder;    // empty: found from the command's own place
   std::string devices, memory, capability, profile, timeout, log;
   std::optional<std::string> trace;   // empty text: to stderr
   std::string check;                  // tools of checked mode; empty: off

@@ -49,8 +49,23 @@ TEST(Help, EverySubcommandExplainsItself) {
     EXPECT_EQ(outcome.code, 0) << subcommand;
     EXPECT_TRUE(says(outcome, "Usage|Options"));
   }
-  EXPECT_NE(verdigris("").code, 0);
-  EXPECT_NE(verdigris("dance").code, 0);
+  EXPECT_TRUE(says(verdigris("check --help"), "Usage: verdigris check \\[OPTIONS\\] PROGRAM \\[ARGUMENTS...\\]"));
+}
+
+TEST(Help, WhatIsNotThereIsNamedInOneLine) {
+  const Outcome nothing = verdigris("");
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_TRUE(says(nothing, "Subcommands"));
+  for (const auto& [arguments, answer] :
+       {std::pair{"dance", "verdigris: there is no command dance\nRun `verdigris --help`.\n"},
+        {"--verson", "verdigris: there is no option --verson\n"},
+        {"dance info", "verdigris: there is no command dance\n"},
+        {"run --memry 5 true", "verdigris run: there is no option --memry\nRun `verdigris run --help`.\n"},
+        {"doctor a b", "verdigris doctor: .*: b\n"}}) {
+    const Outcome outcome = verdigris(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_TRUE(says(outcome, "^" + std::string(answer)));
+  }
 }
 
 TEST(Run, TheProgramGetsOurLibraryItsArgumentsAndItsExitCode) {
@@ -92,6 +107,10 @@ TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
   EXPECT_TRUE(says(verdigris("run --capability 12 true"), "--capability 12: expected major.minor"));
   EXPECT_TRUE(says(verdigris("run --devices :2 true"), "--devices :2: expected a list of kind:count"));
   EXPECT_TRUE(says(verdigris("run --timeout soon true"), "--timeout soon: expected a number of seconds"));
+  EXPECT_TRUE(says(verdigris("run --log loud true"), "--log loud: expected trace, debug"));
+  EXPECT_TRUE(says(verdigris("check --exit-code 256 true"), "verdigris check: --exit-code 256: expected a number"));
+  EXPECT_TRUE(
+      says(verdigris("check --tools hammer true"), "verdigris check: --tools hammer: expected a list of memory"));
   EXPECT_EQ(verdigris("run --timeout soon true").code, 2);
   EXPECT_EQ(verdigris("run").code, 2);
   EXPECT_EQ(verdigris("run --library-dir /no/such/folder true").code, 2);
@@ -109,6 +128,9 @@ TEST(Run, AProgramThatCannotBeRunIsExplained) {
   Outcome outcome = verdigris("run no-such-program");
   EXPECT_EQ(outcome.code, 127);
   EXPECT_TRUE(says(outcome, "Give its path, such as ./no-such-program"));
+  outcome = verdigris("run no/such/program");
+  EXPECT_EQ(outcome.code, 127);
+  EXPECT_FALSE(says(outcome, "Give its path"));
   outcome = verdigris("run /etc/passwd");
   EXPECT_EQ(outcome.code, 126);
   EXPECT_TRUE(says(outcome, "execute permission"));
