@@ -4,10 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/settings.h"
@@ -140,6 +142,18 @@ bool canMake(const std::string& folder) {
   return access(path.c_str(), W_OK | X_OK) == 0;
 }
 
+// Nobody reads a setting whose name is misspelt.
+void checkNames(Report& report) {
+  const std::vector<SettingRow> known = settingRows();
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string name(*variable, std::strcspn(*variable, "="));
+    const auto isIt = [&name](const SettingRow& row) { return name == row.variable; };
+    if (name.rfind("VERDIGRIS_", 0) || std::any_of(known.begin(), known.end(), isIt)) continue;
+    report.note("%s is set, which is no setting of the library", name.c_str());
+    report.advice("`verdigris info --settings` lists them");
+  }
+}
+
 void checkEnvironment(Report& report) {
   report.heading("Environment");
   if (const std::string folder = kernelCacheFolder(); truthy(settings().cacheDisable)) {
@@ -153,6 +167,7 @@ void checkEnvironment(Report& report) {
     report.note("%s cannot be written: every process compiles its kernels anew", folder.c_str());
     report.advice("set CUDA_CACHE_PATH to a folder that can be written");
   }
+  checkNames(report);
   if (truthy(settings().disablePtxJit)) {
     report.problem("CUDA_DISABLE_PTX_JIT is set: no kernel can be loaded from PTX");
     report.advice("unset it: emulated devices run kernels from their PTX alone");

@@ -244,6 +244,11 @@ TEST(Doctor, LooksAtTheCacheAndAtWhatForbidsCompilation) {
   EXPECT_TRUE(finds(verdigris("doctor", "CUDA_DISABLE_PTX_JIT=1"), "CUDA_DISABLE_PTX_JIT is set", "unset it"));
 }
 
+TEST(Doctor, KnowsSettingsThatNobodyReads) {
+  EXPECT_TRUE(says(verdigris("doctor", "VERDIGRIS_MEMRY=1GiB"), "VERDIGRIS_MEMRY is set, which is no setting"));
+  EXPECT_FALSE(says(verdigris("doctor", "VERDIGRIS_MEMORY=1GiB"), "is no setting"));
+}
+
 std::string scratch(const char* name) { return testing::TempDir() + name; }
 
 std::string contentOf(const std::string& path) {
