@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cubin/compiler.h"
-#include "images/container.h"
+#include "cubin/packed_code.h"
 
 namespace vg::cubin {
 namespace {
@@ -38,16 +38,7 @@ constexpr uint64_t fingerprint(std::string_view text) {  // FNV-1a
 }
 
 bool broughtAlong(uint32_t architecture) {
-  return architecture == kBuiltFor && fingerprint(deviceFunctionsPtx()) == kBuiltOf;
-}
-
-Result<std::string> unpacked() {
-  images::Entry entry;
-  entry.kind = images::EntryKind::Cubin;
-  entry.compression = images::Compression::Zstd;
-  entry.payload = {reinterpret_cast<const char*>(kPackedWords), kPackedBytes};
-  entry.unpackedSize = kBuiltBytes;
-  return images::unpack(entry);
+  return architecture == kPacked.architecture && fingerprint(deviceFunctionsPtx()) == kBuiltOf;
 }
 
 Result<std::string> compiled(uint32_t architecture) {
@@ -60,7 +51,7 @@ Result<std::string> compiled(uint32_t architecture) {
 }
 
 Result<DeviceFunctions> make(uint32_t architecture) {
-  VG_TRY(std::string bytes, broughtAlong(architecture) ? unpacked() : compiled(architecture));
+  VG_TRY(std::string bytes, broughtAlong(architecture) ? unpack(kPacked) : compiled(architecture));
   VG_TRY(Cubin code, parse(std::move(bytes)));
   DeviceFunctions functions;
   functions.comesAlong = broughtAlong(architecture);

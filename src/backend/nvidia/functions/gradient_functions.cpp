@@ -1,6 +1,6 @@
 #include "backend/nvidia/functions/gradient_functions.h"
 
-#include "images/container.h"
+#include "cubin/packed_code.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -25,17 +25,8 @@ constexpr Name kNames[] = {
 #undef VG_GRADIENT
 };
 
-Result<std::string> unpacked() {
-  images::Entry entry;
-  entry.kind = images::EntryKind::Cubin;
-  entry.compression = images::Compression::Zstd;
-  entry.payload = {reinterpret_cast<const char*>(kPackedWords), kPackedBytes};
-  entry.unpackedSize = kBuiltBytes;
-  return images::unpack(entry);
-}
-
 Result<GradientFunctions> make() {
-  VG_TRY(std::string bytes, unpacked());
+  VG_TRY(std::string bytes, cubin::unpack(kPacked));
   VG_TRY(cubin::Cubin code, cubin::parse(std::move(bytes)));
   GradientFunctions functions;
   functions.code = std::make_shared<const cubin::Cubin>(std::move(code));
@@ -59,7 +50,7 @@ const cubin::Function* GradientFunctions::find(std::string_view external) const 
 bool isGradientCall(std::string_view external) { return external.starts_with("__cuda_syscall_tex_grad_"); }
 
 Result<const GradientFunctions&> gradientFunctions(uint32_t architecture) {
-  if (architecture != kBuiltFor)
+  if (architecture != kPacked.architecture)
     return unsupported("gradients of boxes and cubemaps on GPUs of compute capability %u", architecture);
   static const Result<GradientFunctions>* const made = new Result<GradientFunctions>(make());
   if (!made->ok()) return made->error();

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backend/nvidia/functions/kernel_request.h"
-#include "images/container.h"
+#include "cubin/packed_code.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -17,15 +17,6 @@ constexpr std::array kNames = {
 #undef VG_DEVICE_CALL
 };
 
-Result<std::string> unpacked() {
-  images::Entry entry;
-  entry.kind = images::EntryKind::Cubin;
-  entry.compression = images::Compression::Zstd;
-  entry.payload = {reinterpret_cast<const char*>(kPackedWords), kPackedBytes};
-  entry.unpackedSize = kBuiltBytes;
-  return images::unpack(entry);
-}
-
 bool agrees(const cubin::Cubin& code) {
   const cubin::Variable* const variable = code.variable("vgFingerprint");
   if (!variable || variable->size != sizeof(uint64_t)) return false;
@@ -37,7 +28,7 @@ bool agrees(const cubin::Cubin& code) {
 }
 
 Result<LaunchFunctions> make() {
-  VG_TRY(std::string bytes, unpacked());
+  VG_TRY(std::string bytes, cubin::unpack(kPacked));
   VG_TRY(cubin::Cubin code, cubin::parse(std::move(bytes)));
   LaunchFunctions functions;
   functions.code = std::make_shared<const cubin::Cubin>(std::move(code));
@@ -64,7 +55,7 @@ const cubin::Function* LaunchFunctions::find(ptx::DeviceCall call) const {
 }
 
 Result<const LaunchFunctions&> launchFunctions(uint32_t architecture) {
-  if (architecture != kBuiltFor)
+  if (architecture != kPacked.architecture)
     return unsupported("launches from kernels on GPUs of compute capability %u", architecture);
   static const Result<LaunchFunctions>* const made = new Result<LaunchFunctions>(make());
   if (!made->ok()) return made->error();
