@@ -19,7 +19,7 @@ namespace vg::handlers {
 namespace {
 template <class... Args>
 [[gnu::cold]] CUresult notImplemented(const char* symbol, const Args&...) {
-  return unsupported("%s is not implemented", symbol);
+  return unsupported("%s", symbol);
 }
 }  // namespace
 

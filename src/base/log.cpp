@@ -109,43 +109,47 @@ void readSettings() {
 
 namespace vg {
 
-#define VG_WRITE_LIST(level)             \
+// `format` takes what stands behind `reason`.
+#define VG_WRITE_LIST(level, format)     \
   if (log::enabled(level)) {             \
     va_list args;                        \
     va_start(args, reason);              \
-    log::writeList(level, reason, args); \
+    log::writeList(level, format, args); \
     va_end(args);                        \
   }
 
 // What a program can read with cuLogsDumpToMemory.
-#define VG_REMEMBER                                    \
+#define VG_REMEMBER(format)                            \
   {                                                    \
     va_list args;                                      \
     va_start(args, reason);                            \
-    log::remember(log::Severity::Error, reason, args); \
+    log::remember(log::Severity::Error, format, args); \
     va_end(args);                                      \
   }
 
 CUresult fail(CUresult code, const char* reason, ...) {
-  VG_WRITE_LIST(log::Level::Info)
-  VG_REMEMBER
+  VG_WRITE_LIST(log::Level::Info, reason)
+  VG_REMEMBER(reason)
   return code;
 }
 
 CUresult unsupported(const char* reason, ...) {
-  VG_WRITE_LIST(log::Level::Warn)
-  VG_REMEMBER
+  const std::string format = std::string("not supported: ") + reason;
+  VG_WRITE_LIST(log::Level::Warn, format.c_str())
+  VG_REMEMBER(format.c_str())
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult unimplemented(const char* reason, ...) {
-  VG_WRITE_LIST(log::Level::Error)
-  VG_REMEMBER
+  const std::string format = std::string("not implemented: ") + reason;
+  VG_WRITE_LIST(log::Level::Error, format.c_str())
+  VG_REMEMBER(format.c_str())
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 void unreachable(const char* reason, ...) {
-  VG_WRITE_LIST(log::Level::Critical)
+  const std::string format = std::string("a mistake of Verdigris itself: ") + reason;
+  VG_WRITE_LIST(log::Level::Critical, format.c_str())
   std::abort();
 }
 

@@ -17,7 +17,7 @@ TEST(LogHistory, KnowsWhySomethingFailedOnThisThread) {
   }).join();
   EXPECT_EQ(log::lastReason(), "the pitch is 3");
   (void)unsupported("a device of %s", "wood");
-  EXPECT_EQ(log::lastReason(), "a device of wood");
+  EXPECT_EQ(log::lastReason(), "not supported: a device of wood");
 }
 
 }  // namespace
