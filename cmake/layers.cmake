@@ -1,15 +1,13 @@
 # vg_layer(NAME [LIBS ...]): every .cpp directly in src/NAME becomes the object library vg_NAME (slashes become
-# underscores). What may include what is checked by scripts/check-layers, which runs as a test.
+# underscores), the last of VG_LAYERS so far. What may include what is checked by scripts/check-layers, which runs as a
+# test.
 function(vg_layer name)
   cmake_parse_arguments(LAYER "" "" "LIBS" ${ARGN})
   string(REPLACE "/" "_" target vg_${name})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
-  if(NOT sources)
-    file(WRITE ${CMAKE_BINARY_DIR}/empty/${target}.cpp "")
-    set(sources ${CMAKE_BINARY_DIR}/empty/${target}.cpp)
-  endif()
   add_library(${target} OBJECT ${sources})
   target_link_libraries(${target} PUBLIC vg_options ${LAYER_LIBS})
   # Inside, every symbol has its own name: cuda.h maps cuMemAlloc to cuMemAlloc_v2 for programs only.
   target_compile_definitions(${target} PUBLIC __CUDA_API_VERSION_INTERNAL)
+  set(VG_LAYERS ${VG_LAYERS} ${target} PARENT_SCOPE)
 endfunction()
