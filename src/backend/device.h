@@ -55,6 +55,7 @@ struct KernelLimits {
   std::atomic<size_t> persistingCacheBytes{0};  // CU_LIMIT_PERSISTING_L2_CACHE_SIZE
   int deviceNumber = 0, deviceCount = 1;        // cudaGetDevice, cudaGetDeviceCount
 };
+inline constinit const KernelLimits kDefaultLimits{};
 
 // What core passes down to load code, PTX or native. The texts live as long as the ImageSource.
 struct ImageSource {
@@ -87,6 +88,7 @@ struct ImageSource {
   void* memoryOwner = nullptr;
   // The limits of the context (cuCtxSetLimit); null: the defaults.
   const KernelLimits* limits = nullptr;
+  const KernelLimits& limitsOrDefaults() const { return limits ? *limits : kDefaultLimits; }
 };
 
 // One kernel of a loaded image.

@@ -6,8 +6,6 @@
 namespace vg::backend::cpu {
 namespace {
 
-constinit KernelLimits defaultLimits;
-
 struct Contexts {
   std::mutex mutex;  // guards living
   std::map<const KernelLimits*, std::weak_ptr<KernelContext>> living;
@@ -17,7 +15,7 @@ struct Contexts {
 
 std::shared_ptr<KernelContext> KernelContext::of(const KernelLimits* limits) {
   static Contexts* const contexts = new Contexts;
-  if (!limits) return std::make_shared<KernelContext>(defaultLimits);
+  if (!limits) return std::make_shared<KernelContext>(kDefaultLimits);
   const std::lock_guard lock(contexts->mutex);
   std::weak_ptr<KernelContext>& slot = contexts->living[limits];
   std::shared_ptr<KernelContext> context = slot.lock();

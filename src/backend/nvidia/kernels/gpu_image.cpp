@@ -22,7 +22,7 @@ class GpuImage final : public Image {
       : gpu_(gpu),
         cubin_(source.native),
         name_(source.name),
-        limits_(source.limits),
+        limits_(source.limitsOrDefaults()),
         textures_(*cubin_),
         placed_(gpu.transfer, source.native, source.name) {}
 
@@ -54,7 +54,7 @@ class GpuImage final : public Image {
   const GpuParts& gpu_;
   const std::shared_ptr<const cubin::Cubin> cubin_;
   const std::string name_;
-  const KernelLimits* const limits_;
+  const KernelLimits& limits_;
   std::shared_ptr<KernelServices> services_;  // null: no kernel needs them
   std::shared_ptr<KernelRequests> requests_;  // null: no kernel calls the device runtime
   NamedTextures textures_;

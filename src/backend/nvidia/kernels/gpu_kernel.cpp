@@ -49,7 +49,7 @@ KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin
 }  // namespace
 
 GpuKernel::GpuKernel(const GpuParts& gpu, const cubin::Cubin& cubin, const cubin::Kernel& native,
-                     const KernelCode& code, const KernelLimits* limits, KernelServices* services)
+                     const KernelCode& code, const KernelLimits& limits, KernelServices* services)
     : gpu_(gpu),
       native_(native),
       code_(code),
@@ -96,7 +96,7 @@ uint32_t GpuKernel::localBytes() const {
   const uint32_t known =
       own + (services_ ? services_->stackBytes() : 0) + (requests_ ? requests_->functions().stackBytes : 0);
   if (!native_.unknownStack) return known;
-  const size_t limit = limits_ ? limits_->stackBytes.load(std::memory_order_relaxed) : 1024;
+  const size_t limit = limits_.stackBytes.load(std::memory_order_relaxed);
   return known + static_cast<uint32_t>(std::min<size_t>(limit, 512 * 1024));
 }
 

@@ -21,10 +21,10 @@ using LaunchableKernels = std::map<uint64_t, GpuKernel*>;
 
 class GpuKernel final : public Kernel {
  public:
-  // `cubin` holds `native`, and both live as long as the kernel; `limits` and `services` may be null, which means that
-  // no kernel of the module calls functions of the driver. `code` without local memory.
+  // `cubin` holds `native`, and both live as long as the kernel, as do `limits`; `services` may be null, which means
+  // that no kernel of the module calls functions of the driver. `code` without local memory.
   GpuKernel(const GpuParts& gpu, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
-            const KernelLimits* limits, KernelServices* services);
+            const KernelLimits& limits, KernelServices* services);
 
   const std::string& name() const override { return native_.name; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
@@ -76,7 +76,7 @@ class GpuKernel final : public Kernel {
   const GpuParts& gpu_;
   const cubin::Kernel& native_;
   const KernelCode code_;
-  const KernelLimits* const limits_;
+  const KernelLimits& limits_;
   KernelServices* const services_;
   const bool samplersApart_;
   const LaunchableKernels* launchable_ = nullptr;

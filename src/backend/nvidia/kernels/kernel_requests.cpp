@@ -22,11 +22,6 @@ constexpr size_t kFunctions = 0
 #undef VG_DEVICE_CALL
     ;
 
-const KernelLimits& limitsOf(const ImageSource& source) {
-  static const KernelLimits defaults;
-  return source.limits ? *source.limits : defaults;
-}
-
 // Numbers that channels give grids by themselves are smaller.
 uint64_t nextNumber() {
   static std::atomic<uint64_t> last{uint64_t{1} << 48};
@@ -168,7 +163,7 @@ Result<std::shared_ptr<KernelRequests>> KernelRequests::create(const GpuParts& g
 KernelRequests::KernelRequests(const GpuParts& gpu, const ImageSource& source, const LaunchFunctions& functions)
     : gpu_(gpu),
       functions_(functions),
-      limits_(limitsOf(source)),
+      limits_(source.limitsOrDefaults()),
       code_(gpu.transfer, functions.code, "the device runtime of kernels"),
       pieces_(gpu.hostPages) {}
 

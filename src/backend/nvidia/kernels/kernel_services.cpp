@@ -27,11 +27,6 @@ Result<uint64_t> callsNothing(const std::string& name) {
   return fail(CUDA_ERROR_INVALID_IMAGE, "the driver's own functions call %s", name.c_str());
 }
 
-const KernelLimits& limitsOf(const ImageSource& source) {
-  static const KernelLimits defaults;
-  return source.limits ? *source.limits : defaults;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<KernelServices>> KernelServices::of(const GpuParts& gpu, const ImageSource& source) {
@@ -86,7 +81,7 @@ Result<CUdeviceptr> KernelServices::allocate(const ImageSource& source, size_t b
 
 CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState& state) {
   cubin::HeapHeader header;
-  header.size = std::max<uint64_t>(limitsOf(source).heapBytes.load(std::memory_order_relaxed),
+  header.size = std::max<uint64_t>(source.limitsOrDefaults().heapBytes.load(std::memory_order_relaxed),
                                    2 * cubin::HeapHeader::kHeapStart) &
                 ~uint64_t{15};
   VG_TRY(state.heap, allocate(source, header.size, heap_));
@@ -95,7 +90,7 @@ CUresult KernelServices::makeHeap(const ImageSource& source, cubin::DeviceState&
 
 // The CPU reads it where it is.
 CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceState& state) {
-  const size_t bytes = DeviceOutput::bytesFor(limitsOf(source).printfBytes.load(std::memory_order_relaxed));
+  const size_t bytes = DeviceOutput::bytesFor(source.limitsOrDefaults().printfBytes.load(std::memory_order_relaxed));
   VG_TRY(state.output, allocate(source, bytes, ring_));
   VG_CHECK(gpu_.transfer.zero(ring_, bytes));
   auto* const start = reinterpret_cast<std::byte*>(ring_);
