@@ -1,9 +1,6 @@
 #include "alloc/address_space.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 
 namespace vg::alloc {
 

@@ -1,7 +1,6 @@
 #include "backend/device_runtime.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backend/device_copies.h"
 #include "base/log.h"

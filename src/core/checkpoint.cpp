@@ -1,7 +1,6 @@
 #include "core/checkpoint.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "core/host_function.h"
 #include "core/process.h"

@@ -1,6 +1,5 @@
 // The thread that other processes ask to stop this one and to let it go on.
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,8 +1,6 @@
 #include "core/device.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "backend/registry.h"

@@ -1,7 +1,6 @@
 // Launch attributes of kernel nodes.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "backend/device.h"
 #include "backend/updatable_node.h"

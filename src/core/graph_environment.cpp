@@ -1,6 +1,5 @@
 #include "core/graph_environment.h"
 
-#include <iterator>
 #include <mutex>
 #include <new>
 #include <unordered_map>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "core/device.h"

@@ -1,9 +1,7 @@
 #include "core/memory_operations.h"
 
-#include <sched.h>
 #include <time.h>
 
-#include <memory>
 #include <vector>
 
 #include "base/raw_enum.h"

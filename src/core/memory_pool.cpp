@@ -1,7 +1,5 @@
 #include "core/memory_pool.h"
 
-#include <algorithm>
-#include <mutex>
 #include <vector>
 
 #include "base/raw_enum.h"

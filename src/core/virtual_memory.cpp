@@ -1,7 +1,5 @@
 #include "core/virtual_memory.h"
 
-#include <algorithm>
-
 #include "core/context.h"
 #include "core/memory_heaps.h"
 #include "core/virtual_state.h"

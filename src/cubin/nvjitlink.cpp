@@ -1,8 +1,6 @@
 // The library nvJitLink, by its public functions.
 #include <dlfcn.h>
 
-#include <mutex>
-
 #include "base/log.h"
 #include "cubin/compiler_tools.h"
 

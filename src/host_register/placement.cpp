@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <linux/mempolicy.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,9 +1,6 @@
 // Which devices there are and what they are called.
-#include <sched.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "nvml/handlers.h"

@@ -1,9 +1,6 @@
 // What the steps of `verdigris gpu-check` share: one open GPU, one line a result.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
 

@@ -1,8 +1,6 @@
 // Steps of `verdigris gpu-check`: memory of all page sizes, seen by the CPU; ranges of addresses.
 #include <sys/mman.h>
 
-#include <cstring>
-
 #include "tools/gpu_check_bench.h"
 
 namespace vg::tools {

@@ -1,7 +1,5 @@
 #include "tools/installation.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 
 namespace vg::tools {

@@ -2,7 +2,6 @@
 // detail, and reads of them with gradients.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,4 @@
 #include <atomic>
-#include <set>
 #include <thread>
 #include <vector>
 

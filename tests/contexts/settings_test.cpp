@@ -2,7 +2,6 @@
 // settings are read once. The suite is started with three emulated devices.
 #include <unistd.h>
 
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <thread>
 
 #include "backend/queue.h"
 #include "base/spin.h"

@@ -1,5 +1,4 @@
 // Video memory without addresses: mapped at several, handed to other processes, to other drivers, to other GPUs.
-#include <cstring>
 
 #include "backend/cpu/kernel_faults.h"
 #include "backend/nvidia/device.h"

@@ -1,5 +1,4 @@
 // Arrays whose memory the application maps: on the GPU, tile by tile.
-#include <cstring>
 #include <vector>
 
 #include "gpu_api/fake_devices.h"

@@ -1,6 +1,5 @@
 // Graphs that kernels launch, and nodes that kernels change: what may be one, what each call answers, and when what
 // runs. Whole programs of it are tests/apps/device_graphs.cu.
-#include <numeric>
 
 #include "fixture.h"
 

@@ -1,5 +1,3 @@
-#include <cstring>
-#include <numeric>
 #include <thread>
 
 #include "kernels/fixture.h"

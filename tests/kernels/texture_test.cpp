@@ -1,6 +1,7 @@
 // Textures in kernels, against a model of our own in double arithmetic.
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <thread>
 

@@ -1,4 +1,3 @@
-#include <set>
 #include <thread>
 
 #include "device_test.h"

@@ -1,6 +1,5 @@
 // Random boxes between random kinds of memory, arrays among them, against a model that keeps every byte; and what
 // arrays do that no copy of a box shows.
-#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>

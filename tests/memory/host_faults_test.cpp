@@ -1,6 +1,5 @@
 // Host memory that turns out not to be there, or not writable, in the middle of a copy: an error, never the end of the
 // process. The recorded driver answers for locked memory; what it does with pageable memory is not recorded.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>

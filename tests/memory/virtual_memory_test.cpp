@@ -1,5 +1,4 @@
 // Virtual memory against a model, under misuse, and when the system has nothing left.
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // `verdigris run`, `info` and `doctor` from outside: what they print, what they pass on and how they end.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,9 +1,7 @@
 // A kernel in one image: the program's code with this context's variables and the attributes that were set for it.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "backend/cpu/kernel_cluster.h"
 #include "backend/cpu/kernel_fibre.h"

@@ -1,6 +1,5 @@
 #include "backend/cpu/kernel_calls.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <ctime>

@@ -7,7 +7,6 @@
 #include <xxhash.h>
 
 #include <memory>
-#include <mutex>
 
 #include "base/log.h"
 #include "base/settings.h"

@@ -1,7 +1,5 @@
 #include <cpuid.h>
 
-#include <cstring>
-
 #include "backend/cpu/kernel_engine.h"
 #include "base/log.h"
 #include "base/settings.h"

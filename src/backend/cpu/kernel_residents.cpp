@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "backend/cpu/kernel_block.h"

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cstdio>
-#include <new>
 
 #include "backend/child_grids.h"
 #include "backend/cpu/cpu_kernel.h"
@@ -20,7 +18,6 @@
 #include "check/check.h"
 #include "copy/engines.h"
 
-#include <sched.h>
 #include <time.h>
 
 namespace vg::backend::cpu {

@@ -1,5 +1,4 @@
 // CUDA arrays: creation, kinds, descriptors, destruction.
-#include <algorithm>
 #include <cstddef>
 
 #include "array_objects.h"

@@ -1,7 +1,5 @@
 // cuMemcpyBatchAsync: many copies in one call, their attributes, the order in which sources are read.
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "documented.h"
 #include "suite.h"

@@ -1,6 +1,5 @@
 // Stream capture: which calls become nodes, which end a capture, forks and joins over events, threads and modes. The
 // manual's text on capture is not among the rules; what is asserted here was recorded from the driver.
-#include <algorithm>
 #include <random>
 #include <thread>
 

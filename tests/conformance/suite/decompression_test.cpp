@@ -1,7 +1,6 @@
 // cuMemBatchDecompressAsync. Devices without the engine answer CUDA_ERROR_NOT_SUPPORTED before they look at anything,
 // the recorded ones among them; what an engine does is asserted where there is one.
 #include <algorithm>
-#include <cstring>
 #include <initializer_list>
 
 #include "documented.h"

@@ -1,7 +1,6 @@
 #include "documented.h"
 
 #include <cctype>
-#include <string>
 
 #include "rules.h"
 

@@ -1,5 +1,4 @@
 // Host memory of the application that is registered: cuMemHostRegister, cuMemHostUnregister.
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

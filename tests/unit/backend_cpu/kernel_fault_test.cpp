@@ -3,7 +3,6 @@
 
 #include <csetjmp>
 #include <csignal>
-#include <cstdlib>
 #include <thread>
 
 #include "backend/cpu/kernel_faults.h"

@@ -2,7 +2,7 @@
 #include <xmmintrin.h>
 
 #include <atomic>
-#include <numeric>
+#include <cstring>
 #include <thread>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <thread>
 
 namespace vg::core {
 namespace {

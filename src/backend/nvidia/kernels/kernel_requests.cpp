@@ -1,6 +1,5 @@
 #include "backend/nvidia/kernels/kernel_requests.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "backend/device_runtime.h"

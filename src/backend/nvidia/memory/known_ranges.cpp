@@ -1,6 +1,5 @@
 #include "backend/nvidia/memory/known_ranges.h"
 
-#include <iterator>
 #include <mutex>
 
 namespace vg::backend::nvidia {

@@ -1,6 +1,5 @@
 #include "backend/nvidia/memory/video_memory.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace vg::backend::nvidia {
