@@ -24,26 +24,6 @@ using namespace backend::nvidia;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Inaccessible addresses at a multiple of a granule, as core's windows are.
-struct Window {
-  explicit Window(size_t bytes) : bytes_(bytes + kHugePage) {
-    raw_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    start = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw_) + kHugePage - 1) & ~(kHugePage - 1));
-  }
-  ~Window() { munmap(raw_, bytes_); }
-  std::byte* start;
-
- private:
-  void* raw_;
-  size_t bytes_;
-};
-
-struct Sink final : backend::FaultSink {
-  void report(CUresult error, const char*) noexcept override { seen = error; }
-  CUresult state() const noexcept override { return seen; }
-  CUresult seen = CUDA_SUCCESS;
-};
-
 FakeDriver::Description smallGpu() {
   FakeDriver::Description description;
   description.memory = 96 * kMiB;

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
+#include <vector>
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
@@ -86,5 +89,42 @@ inline backend::nvidia::GpuDevice* keptDevice(FakeGpu& fake) {
   all->push_back(new backend::nvidia::GpuDevice(std::move(fake.gpu), fake.addresses(), traits));
   return all->back();
 }
+
+// Inaccessible addresses at a multiple of a granule, as core's windows are.
+struct Window {
+  explicit Window(size_t bytes) : bytes_(bytes + backend::nvidia::kHugePage) {
+    raw_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const uintptr_t end = reinterpret_cast<uintptr_t>(raw_) + backend::nvidia::kHugePage - 1;
+    start = reinterpret_cast<std::byte*>(end & ~(backend::nvidia::kHugePage - 1));
+  }
+  Window(const Window&) = delete;
+  ~Window() { munmap(raw_, bytes_); }
+  std::byte* start;
+
+ private:
+  void* raw_;
+  size_t bytes_;
+};
+
+// Of a keptDevice(), zeroed memory of which the CPU sees all; for ever, as what the device has done may still touch it.
+inline std::byte* keptMemory(backend::nvidia::GpuDevice& device, size_t bytes) {
+  static auto* const all = new std::vector<Window*>;
+  all->push_back(new Window(bytes));
+  std::byte* const start = all->back()->start;
+  EXPECT_EQ(device.memory().commit(start, bytes), CUDA_SUCCESS);
+  device.showToHost(start, bytes);
+  std::memset(start, 0, bytes);
+  return start;
+}
+
+// The first fault.
+struct Sink final : backend::FaultSink {
+  void report(CUresult error, const char*) noexcept override {
+    CUresult none = CUDA_SUCCESS;
+    seen.compare_exchange_strong(none, error);
+  }
+  CUresult state() const noexcept override { return seen; }
+  std::atomic<CUresult> seen{CUDA_SUCCESS};
+};
 
 }  // namespace vg::testing

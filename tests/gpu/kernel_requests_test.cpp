@@ -2,7 +2,6 @@
 // parent has ended, however long the host would wait for it; the test asks as functions of the device would.
 #include "backend/nvidia/kernels/kernel_requests.h"
 
-#include <sys/mman.h>
 #include <algorithm>
 
 #include <atomic>
@@ -58,18 +57,8 @@ cubin::Cubin launchingModule() {
   return c;
 }
 
-struct Sink final : backend::FaultSink {
-  void report(CUresult error, const char*) noexcept override { seen = error; }
-  CUresult state() const noexcept override { return seen; }
-  std::atomic<CUresult> seen{CUDA_SUCCESS};
-};
-
 struct Requests : ::testing::Test {
   Requests() {
-    void* const raw = mmap(nullptr, 2 * kWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
-    EXPECT_EQ(device->memory().commit(window, kWindow), CUDA_SUCCESS);
-    device->showToHost(window, kWindow);
     source.native = std::make_shared<const cubin::Cubin>(launchingModule());
     source.limits = &limits;
     source.memoryOwner = this;
@@ -170,7 +159,7 @@ struct Requests : ::testing::Test {
     return description;
   }()};
   GpuDevice* const device = keptDevice(fake);
-  std::byte* window = nullptr;
+  std::byte* const window = keptMemory(*device, kWindow);
   size_t used = 0;
   backend::KernelLimits limits;
   backend::ImageSource source;

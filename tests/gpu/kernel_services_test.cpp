@@ -2,8 +2,6 @@
 // no compiler makes the functions.
 #include "backend/nvidia/kernels/kernel_services.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 #include <set>
 #include <string>
@@ -23,10 +21,6 @@ constexpr size_t kWindow = 16 << 20;
 
 struct Services : ::testing::Test {
   void SetUp() override {
-    void* const raw = mmap(nullptr, 2 * kWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
-    ASSERT_EQ(device->memory().commit(window, kWindow), CUDA_SUCCESS);
-    device->showToHost(window, kWindow);
     source.memoryOwner = this;
     source.allocate = [](void* owner, size_t bytes, size_t alignment) -> Result<CUdeviceptr> {
       auto& self = *static_cast<Services*>(owner);
@@ -45,7 +39,7 @@ struct Services : ::testing::Test {
   };
   FakeGpu fake;
   GpuDevice* const device = keptDevice(fake);
-  std::byte* window = nullptr;
+  std::byte* const window = keptMemory(*device, kWindow);
   size_t used = 0;
   int released = 0;
   std::vector<Piece> pieces;  // code, heap, ring

@@ -1,5 +1,4 @@
 // Images, kernels and launches as core uses them, on the fake GPU: a module made by hand, whose code the test plays.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -87,18 +86,8 @@ cubin::Cubin moduleOfOneKernel() {
   return c;
 }
 
-struct Sink final : backend::FaultSink {
-  void report(CUresult error, const char*) noexcept override { seen = error; }
-  CUresult state() const noexcept override { return seen; }
-  std::atomic<CUresult> seen{CUDA_SUCCESS};
-};
-
 struct Launches : ::testing::Test {
   Launches() {
-    void* const raw = mmap(nullptr, 8 * kMiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
-    EXPECT_EQ(device->memory().commit(window, 2 * kMiB), CUDA_SUCCESS);
-    device->showToHost(window, 2 * kMiB);
     source.native = std::make_shared<const cubin::Cubin>(moduleOfOneKernel());
     source.memoryOwner = window;
     source.allocate = [](void* owner, size_t bytes, size_t) -> Result<CUdeviceptr> {
@@ -136,7 +125,7 @@ struct Launches : ::testing::Test {
     return description;
   }()};
   GpuDevice* const device = keptDevice(fake);
-  std::byte* window = nullptr;
+  std::byte* const window = keptMemory(*device, 2 * kMiB);
   backend::ImageSource source;
   Sink sink;
   std::unique_ptr<backend::Image> image;

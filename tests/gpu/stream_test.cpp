@@ -1,6 +1,5 @@
 // Queues on the fake GPU: copies and grids that follow each other, within a queue and from one to the other, without a
 // thread of the host in between; what becomes of it when some of it faults.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -59,23 +58,9 @@ cubin::Cubin moduleOfAddTo() {
   return c;
 }
 
-struct Sink final : backend::FaultSink {
-  void report(CUresult error, const char*) noexcept override {
-    CUresult none = CUDA_SUCCESS;
-    seen.compare_exchange_strong(none, error);
-  }
-  CUresult state() const noexcept override { return seen; }
-  std::atomic<CUresult> seen{CUDA_SUCCESS};
-};
-
 struct Streams : ::testing::Test {
   Streams() {
     gateOpen = false;
-    void* const raw = mmap(nullptr, 12 * kMiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    window = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(raw) + kHugePage - 1) & ~(kHugePage - 1));
-    EXPECT_EQ(device->memory().commit(window, 8 * kMiB), CUDA_SUCCESS);
-    device->showToHost(window, 8 * kMiB);
-    std::memset(window, 0, 8 * kMiB);
     pinned = must(device->parts().hostPages.allocate(kMiB));
     source.native = std::make_shared<const cubin::Cubin>(moduleOfAddTo());
     source.memoryOwner = window + 6 * kMiB;
@@ -146,7 +131,8 @@ struct Streams : ::testing::Test {
     return description;
   }()};
   GpuDevice* const device = keptDevice(fake);
-  std::byte *window = nullptr, *pinned = nullptr;
+  std::byte* const window = keptMemory(*device, 8 * kMiB);
+  std::byte* pinned = nullptr;
   backend::ImageSource source;
   Sink sink;
   std::unique_ptr<backend::Image> image;
