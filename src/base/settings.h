@@ -29,7 +29,6 @@ namespace vg {
   X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")          \
   X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default) or interpret")                             \
   X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")             \
-  X(checks, "VERDIGRIS_CHECKS", "", "1: check internal invariants more closely")                                     \
   X(check, "VERDIGRIS_CHECK", "", "look for faults of kernels: a comma list of memory race sync init exits, or all") \
   X(checkExitCode, "VERDIGRIS_CHECK_EXIT_CODE", "", "exit status of a program whose kernels have faults (1)")        \
   X(visibleDevices, "CUDA_VISIBLE_DEVICES", "\1", "which devices are visible, and in which order")                   \
