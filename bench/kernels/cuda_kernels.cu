@@ -156,34 +156,36 @@ static void finish() {
   CHECK(cudaDeviceSynchronize());
 }
 
-int main() {
-  {
-    const auto a = floats(kAddSize, 1), b = floats(kAddSize, 2);
-    Array<float> deviceA(a), deviceB(b), c(kAddSize);
-    const auto run = [&] {
-      vectorAdd<<<kAddSize / 256, 256>>>(deviceA.data, deviceB.data, c.data, kAddSize);
-      finish();
-    };
-    run();
-    std::vector<float> expected(kAddSize);
-    for (int i = 0; i < kAddSize; ++i) expected[i] = a[i] + b[i];
-    expectNear("vectorAdd", c.host(), expected, 0);
-    report("vectorAdd", kAddBytes, "GB/s", run);
-  }
-  {
-    const auto x = floats(kSaxpySize, 3), y = floats(kSaxpySize, 4);
-    Array<float> deviceX(x), deviceY(y);
-    const auto run = [&] {
-      saxpyPositive<<<kSaxpySize / 256, 256>>>(deviceX.data, deviceY.data, kSaxpyFactor, kSaxpySize);
-      finish();
-    };
-    run();
-    auto expected = y;
-    for (int i = 0; i < kSaxpySize; ++i)
-      if (x[i] > 0) expected[i] += kSaxpyFactor * x[i];
-    expectNear("divergentSaxpy", deviceY.host(), expected, 1e-6);
-    report("divergentSaxpy", kSaxpySize, "Gelem/s", run);
-  }
+static void timeVectorAdd() {
+  const auto a = floats(kAddSize, 1), b = floats(kAddSize, 2);
+  Array<float> deviceA(a), deviceB(b), c(kAddSize);
+  const auto run = [&] {
+    vectorAdd<<<kAddSize / 256, 256>>>(deviceA.data, deviceB.data, c.data, kAddSize);
+    finish();
+  };
+  run();
+  std::vector<float> expected(kAddSize);
+  for (int i = 0; i < kAddSize; ++i) expected[i] = a[i] + b[i];
+  expectNear("vectorAdd", c.host(), expected, 0);
+  report("vectorAdd", kAddBytes, "GB/s", run);
+}
+
+static void timeDivergentSaxpy() {
+  const auto x = floats(kSaxpySize, 3), y = floats(kSaxpySize, 4);
+  Array<float> deviceX(x), deviceY(y);
+  const auto run = [&] {
+    saxpyPositive<<<kSaxpySize / 256, 256>>>(deviceX.data, deviceY.data, kSaxpyFactor, kSaxpySize);
+    finish();
+  };
+  run();
+  auto expected = y;
+  for (int i = 0; i < kSaxpySize; ++i)
+    if (x[i] > 0) expected[i] += kSaxpyFactor * x[i];
+  expectNear("divergentSaxpy", deviceY.host(), expected, 1e-6);
+  report("divergentSaxpy", kSaxpySize, "Gelem/s", run);
+}
+
+static void timeStencil() {
   for (const dim3 block : {dim3(32, 8), dim3(16, 16)}) {
     const char* const name = block.x == 32 ? "stencil" : "stencil16";
     const auto in = floats(kStencilSide * kStencilSide, 5);
@@ -196,6 +198,9 @@ int main() {
     expectNear(name, out.host(), stencilOf(in), 1e-6);
     report(name, kStencilFlops, "GFLOP/s", run);
   }
+}
+
+static void timeSgemm() {
   for (const unsigned side : {32u, 16u}) {
     const char* const name = side == 32 ? "sgemm" : "sgemm16";
     const auto a = floats(kGemmSide * kGemmSide, 6), b = floats(kGemmSide * kGemmSide, 7);
@@ -209,30 +214,33 @@ int main() {
     expectNear(name, c.host(), productOf(a, b), 1e-3);
     report(name, kGemmFlops, "GFLOP/s", run);
   }
-  {
-    const auto in = floats(kStencilSide * kStencilSide, 13);
-    Array<float> deviceIn(in), out(in.size());
-    const auto run = [&] {
-      transpose<<<dim3(kStencilSide / 16, kStencilSide / 16), dim3(16, 16)>>>(deviceIn.data, out.data, kStencilSide);
-      finish();
-    };
-    run();
-    expectNear("transpose16", out.host(), transposed(in), 0);
-    report("transpose16", kTransposeBytes, "GB/s", run);
-  }
-  {
-    const auto in = floats(kReduceSize, 8);
-    Array<float> deviceIn(in), out(kReduceSize / kReduceBlock);
-    const auto run = [&] {
-      blockReduce<<<kReduceSize / kReduceBlock, kReduceBlock>>>(deviceIn.data, out.data);
-      finish();
-    };
-    run();
-    std::vector<float> expected(out.size, 0);
-    for (int i = 0; i < kReduceSize; ++i) expected[i / kReduceBlock] += in[i];
-    expectNear("blockReduction", out.host(), expected, 1e-3);
-    report("blockReduction", kReduceBytes, "GB/s", run);
-  }
+}
+
+static void timeTransposition() {
+  const auto in = floats(kStencilSide * kStencilSide, 13);
+  Array<float> deviceIn(in), out(in.size());
+  const auto run = [&] {
+    transpose<<<dim3(kStencilSide / 16, kStencilSide / 16), dim3(16, 16)>>>(deviceIn.data, out.data, kStencilSide);
+    finish();
+  };
+  run();
+  expectNear("transpose16", out.host(), transposed(in), 0);
+  report("transpose16", kTransposeBytes, "GB/s", run);
+}
+
+static void timeBlockReduction() {
+  const auto in = floats(kReduceSize, 8);
+  Array<float> deviceIn(in), out(kReduceSize / kReduceBlock);
+  const auto run = [&] {
+    blockReduce<<<kReduceSize / kReduceBlock, kReduceBlock>>>(deviceIn.data, out.data);
+    finish();
+  };
+  run();
+  expectNear("blockReduction", out.host(), blockSums(in), 1e-3);
+  report("blockReduction", kReduceBytes, "GB/s", run);
+}
+
+static void timeHistogram() {
   for (bool shared : {true, false}) {
     const auto in = words(kHistogramSize, kBins, 9);
     Array<unsigned> deviceIn(in), bins(kBins);
@@ -248,45 +256,61 @@ int main() {
     expectNear("histogram", bins.host(), histogramOf(in), 0);
     report(shared ? "histogramShared" : "histogramGlobal", kHistogramSize, "Gelem/s", run);
   }
-  {
-    const auto table = floats(kGatherSize, 10);
-    const auto index = words(kGatherSize, kGatherSize, 11);
-    Array<float> deviceTable(table), out(kGatherSize);
-    Array<unsigned> deviceIndex(index);
-    const auto run = [&] {
-      gather<<<kGatherSize / 256, 256>>>(deviceTable.data, deviceIndex.data, out.data, kGatherSize);
-      finish();
-    };
-    run();
-    std::vector<float> expected(kGatherSize);
-    for (int i = 0; i < kGatherSize; ++i) expected[i] = table[index[i]];
-    expectNear("gather", out.host(), expected, 0);
-    report("gather", kGatherSize, "Gelem/s", run);
-  }
-  {
-    Array<int> out(kMandelbrotSide * kMandelbrotSide);
-    const auto run = [&] {
-      mandelbrot<<<dim3(kMandelbrotSide / 32, kMandelbrotSide / 8), dim3(32, 8)>>>(out.data, kMandelbrotSide,
-                                                                                   kMandelbrotRounds);
-      finish();
-    };
-    run();
-    const auto picture = out.host();
-    expectMandelbrot(picture);
-    report("mandelbrot", roundsOf(picture), "Giter/s", run);
-  }
-  {
-    const auto in = floats(kPictureSide * kPictureSide, 12);
-    const Picture picture(in);
-    Array<float> out(in.size());
-    const auto run = [&] {
-      turn<<<dim3(kPictureSide / 32, kPictureSide / 8), dim3(32, 8)>>>(
-          picture.texture, out.data, std::cos(kPictureAngle), std::sin(kPictureAngle));
-      finish();
-    };
-    run();
-    expectNear("textureLinear", out.host(), turned(in), 4.0 / 256);  // texture units mix by 256ths
-    report("textureLinear", kPictureSide * kPictureSide, "Gelem/s", run);
-  }
+}
+
+static void timeGather() {
+  const auto table = floats(kGatherSize, 10);
+  const auto index = words(kGatherSize, kGatherSize, 11);
+  Array<float> deviceTable(table), out(kGatherSize);
+  Array<unsigned> deviceIndex(index);
+  const auto run = [&] {
+    gather<<<kGatherSize / 256, 256>>>(deviceTable.data, deviceIndex.data, out.data, kGatherSize);
+    finish();
+  };
+  run();
+  std::vector<float> expected(kGatherSize);
+  for (int i = 0; i < kGatherSize; ++i) expected[i] = table[index[i]];
+  expectNear("gather", out.host(), expected, 0);
+  report("gather", kGatherSize, "Gelem/s", run);
+}
+
+static void timeMandelbrot() {
+  Array<int> out(kMandelbrotSide * kMandelbrotSide);
+  const auto run = [&] {
+    mandelbrot<<<dim3(kMandelbrotSide / 32, kMandelbrotSide / 8), dim3(32, 8)>>>(out.data, kMandelbrotSide,
+                                                                                 kMandelbrotRounds);
+    finish();
+  };
+  run();
+  const auto picture = out.host();
+  expectMandelbrot(picture);
+  report("mandelbrot", roundsOf(picture), "Giter/s", run);
+}
+
+static void timeTexture() {
+  const auto in = floats(kPictureSide * kPictureSide, 12);
+  const Picture picture(in);
+  Array<float> out(in.size());
+  const auto run = [&] {
+    turn<<<dim3(kPictureSide / 32, kPictureSide / 8), dim3(32, 8)>>>(picture.texture, out.data, std::cos(kPictureAngle),
+                                                                     std::sin(kPictureAngle));
+    finish();
+  };
+  run();
+  expectNear("textureLinear", out.host(), turned(in), 4.0 / 256);  // texture units mix by 256ths
+  report("textureLinear", kPictureSide * kPictureSide, "Gelem/s", run);
+}
+
+int main() {
+  timeVectorAdd();
+  timeDivergentSaxpy();
+  timeStencil();
+  timeSgemm();
+  timeTransposition();
+  timeBlockReduction();
+  timeHistogram();
+  timeGather();
+  timeMandelbrot();
+  timeTexture();
   return 0;
 }

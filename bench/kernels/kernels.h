@@ -84,6 +84,12 @@ inline std::vector<float> transposed(const std::vector<float>& in) {
   return out;
 }
 
+inline std::vector<float> blockSums(const std::vector<float>& in) {
+  std::vector<float> sums(kReduceSize / kReduceBlock, 0);
+  for (int i = 0; i < kReduceSize; ++i) sums[i / kReduceBlock] += in[i];
+  return sums;
+}
+
 inline std::vector<unsigned> histogramOf(const std::vector<unsigned>& in) {
   std::vector<unsigned> bins(kBins, 0);
   for (unsigned value : in) ++bins[value];
@@ -112,13 +118,13 @@ inline std::vector<float> turned(const std::vector<float>& picture) {
   return out;
 }
 
-// How many of a picture's rounds may differ: multiplies and adds are fused in one implementation and not in another.
 inline double roundsOf(const std::vector<int>& picture) {
   double sum = 0;
   for (int rounds : picture) sum += rounds;
   return sum;
 }
 
+// A few rounds may differ: multiplies and adds are fused in one implementation and not in another.
 inline void expectMandelbrot(const std::vector<int>& actual) {
   std::vector<int> expected(actual.size());
   int different = 0;

@@ -149,47 +149,48 @@ auto bind(const char* name, Range range, const Arguments&... arguments) {
 
 static Range linear(size_t size) { return {{size, 1}, {256, 1}}; }
 
-int main() {
-  start();
-  {
-    const auto a = floats(kAddSize, 1), b = floats(kAddSize, 2);
-    Array<float> deviceA(a), deviceB(b), c(kAddSize);
-    report("vectorAdd", kAddBytes, "GB/s",
-           bind("vectorAdd", linear(kAddSize), deviceA.memory, deviceB.memory, c.memory, kAddSize));
-  }
-  {
-    Array<float> x(floats(kSaxpySize, 3)), y(floats(kSaxpySize, 4));
-    report("divergentSaxpy", kSaxpySize, "Gelem/s",
-           bind("saxpyPositive", linear(kSaxpySize), x.memory, y.memory, kSaxpyFactor, kSaxpySize));
-  }
-  {
-    const auto in = floats(kStencilSide * kStencilSide, 5);
-    Array<float> deviceIn(in), out(in.size());
-    const auto run =
-        bind("stencil", {{kStencilSide, kStencilSide}, {32, 8}}, deviceIn.memory, out.memory, kStencilSide);
-    run();
-    expectNear("stencil", out.host(), stencilOf(in), 1e-6);
-    report("stencil", kStencilFlops, "GFLOP/s", run);
-  }
-  {
-    const auto a = floats(kGemmSide * kGemmSide, 6), b = floats(kGemmSide * kGemmSide, 7);
-    Array<float> deviceA(a), deviceB(b), c(a.size());
-    const auto run =
-        bind("sgemm", {{kGemmSide, kGemmSide}, {32, 32}}, deviceA.memory, deviceB.memory, c.memory, kGemmSide);
-    run();
-    expectNear("sgemm", c.host(), productOf(a, b), 1e-3);
-    report("sgemm", kGemmFlops, "GFLOP/s", run);
-  }
-  {
-    const auto in = floats(kReduceSize, 8);
-    Array<float> deviceIn(in), out(kReduceSize / kReduceBlock);
-    const auto run = bind("blockReduce", linear(kReduceSize), deviceIn.memory, out.memory);
-    run();
-    std::vector<float> expected(out.size, 0);
-    for (int i = 0; i < kReduceSize; ++i) expected[i / kReduceBlock] += in[i];
-    expectNear("blockReduction", out.host(), expected, 1e-3);
-    report("blockReduction", kReduceBytes, "GB/s", run);
-  }
+static void timeVectorAdd() {
+  const auto a = floats(kAddSize, 1), b = floats(kAddSize, 2);
+  Array<float> deviceA(a), deviceB(b), c(kAddSize);
+  report("vectorAdd", kAddBytes, "GB/s",
+         bind("vectorAdd", linear(kAddSize), deviceA.memory, deviceB.memory, c.memory, kAddSize));
+}
+
+static void timeDivergentSaxpy() {
+  Array<float> x(floats(kSaxpySize, 3)), y(floats(kSaxpySize, 4));
+  report("divergentSaxpy", kSaxpySize, "Gelem/s",
+         bind("saxpyPositive", linear(kSaxpySize), x.memory, y.memory, kSaxpyFactor, kSaxpySize));
+}
+
+static void timeStencil() {
+  const auto in = floats(kStencilSide * kStencilSide, 5);
+  Array<float> deviceIn(in), out(in.size());
+  const auto run = bind("stencil", {{kStencilSide, kStencilSide}, {32, 8}}, deviceIn.memory, out.memory, kStencilSide);
+  run();
+  expectNear("stencil", out.host(), stencilOf(in), 1e-6);
+  report("stencil", kStencilFlops, "GFLOP/s", run);
+}
+
+static void timeSgemm() {
+  const auto a = floats(kGemmSide * kGemmSide, 6), b = floats(kGemmSide * kGemmSide, 7);
+  Array<float> deviceA(a), deviceB(b), c(a.size());
+  const auto run =
+      bind("sgemm", {{kGemmSide, kGemmSide}, {32, 32}}, deviceA.memory, deviceB.memory, c.memory, kGemmSide);
+  run();
+  expectNear("sgemm", c.host(), productOf(a, b), 1e-3);
+  report("sgemm", kGemmFlops, "GFLOP/s", run);
+}
+
+static void timeBlockReduction() {
+  const auto in = floats(kReduceSize, 8);
+  Array<float> deviceIn(in), out(kReduceSize / kReduceBlock);
+  const auto run = bind("blockReduce", linear(kReduceSize), deviceIn.memory, out.memory);
+  run();
+  expectNear("blockReduction", out.host(), blockSums(in), 1e-3);
+  report("blockReduction", kReduceBytes, "GB/s", run);
+}
+
+static void timeHistogram() {
   for (bool shared : {true, false}) {
     const auto in = words(kHistogramSize, kBins, 9);
     Array<unsigned> deviceIn(in), bins(kBins);
@@ -199,20 +200,34 @@ int main() {
     expectNear("histogram", bins.host(), histogramOf(in), 0);
     report(shared ? "histogramShared" : "histogramGlobal", kHistogramSize, "Gelem/s", run);
   }
-  {
-    Array<float> table(floats(kGatherSize, 10)), out(kGatherSize);
-    Array<unsigned> index(words(kGatherSize, kGatherSize, 11));
-    report("gather", kGatherSize, "Gelem/s",
-           bind("gather", linear(kGatherSize), table.memory, index.memory, out.memory, kGatherSize));
-  }
-  {
-    Array<int> out(kMandelbrotSide * kMandelbrotSide);
-    const auto run = bind("mandelbrot", {{kMandelbrotSide, kMandelbrotSide}, {32, 8}}, out.memory, kMandelbrotSide,
-                          kMandelbrotRounds);
-    run();
-    const auto picture = out.host();
-    expectMandelbrot(picture);
-    report("mandelbrot", roundsOf(picture), "Giter/s", run);
-  }
+}
+
+static void timeGather() {
+  Array<float> table(floats(kGatherSize, 10)), out(kGatherSize);
+  Array<unsigned> index(words(kGatherSize, kGatherSize, 11));
+  report("gather", kGatherSize, "Gelem/s",
+         bind("gather", linear(kGatherSize), table.memory, index.memory, out.memory, kGatherSize));
+}
+
+static void timeMandelbrot() {
+  Array<int> out(kMandelbrotSide * kMandelbrotSide);
+  const auto run =
+      bind("mandelbrot", {{kMandelbrotSide, kMandelbrotSide}, {32, 8}}, out.memory, kMandelbrotSide, kMandelbrotRounds);
+  run();
+  const auto picture = out.host();
+  expectMandelbrot(picture);
+  report("mandelbrot", roundsOf(picture), "Giter/s", run);
+}
+
+int main() {
+  start();
+  timeVectorAdd();
+  timeDivergentSaxpy();
+  timeStencil();
+  timeSgemm();
+  timeBlockReduction();
+  timeHistogram();
+  timeGather();
+  timeMandelbrot();
   return 0;
 }
