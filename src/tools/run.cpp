@@ -53,9 +53,9 @@ bool eachItem(const std::string& text, Test test) {
 }
 
 bool checkOptions(const RunOptions& options) {
-  const auto refuse = [&options](const char* option, const std::string& value, const char* expected) {
+  const auto refuse = [&options](const char* option, const std::string& value, const std::string& expected) {
     std::fprintf(stderr, "verdigris %s: %s %s: expected %s\n", options.command.c_str(), option, value.c_str(),
-                 expected);
+                 expected.c_str());
     return false;
   };
   if (!options.devices.empty() && !isDeviceList(options.devices))
@@ -66,7 +66,7 @@ bool checkOptions(const RunOptions& options) {
     return refuse("--capability", options.capability, "major.minor, such as 12.1");
   std::string unknown;
   if (check::parseTools(options.check, &unknown); !unknown.empty())
-    return refuse("--tools", options.check, "a list of memory, race, sync, init and exits, or all");
+    return refuse("--tools", options.check, "memory, race, sync, init, exits or all; there is no tool " + unknown);
   if (!options.checkExitCode.empty() && !isExitStatus(options.checkExitCode))
     return refuse("--exit-code", options.checkExitCode, "a number from 0 to 255");
   if (!options.timeout.empty() && !parseSeconds(options.timeout))
