@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/log_history.h"
+#include "base/plain_names.h"
 #include "base/result.h"
 #include "base/settings.h"
 
@@ -63,7 +64,7 @@ void writeList(Level level, const char* format, va_list args) {
   if (level < Level::Critical && !withinRate()) return;
   char line[1024];
   std::vsnprintf(line, sizeof line, format, args);
-  current().log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(line));
+  current().log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(plainNames(line)));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "check/caller.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <unwind.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+
+#include "base/plain_names.h"
 
 namespace vg::check {
 namespace {
@@ -29,12 +28,7 @@ std::string nameOf(uintptr_t address, const Dl_info& info) {
   char text[64];
   std::snprintf(text, sizeof text, "0x%zx", address - reinterpret_cast<uintptr_t>(info.dli_fbase));
   std::string name = text;
-  if (info.dli_sname) {
-    int failed = 0;
-    const std::unique_ptr<char, decltype(&std::free)> plain(
-        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &failed), std::free);
-    name += std::string(" (") + (plain ? plain.get() : info.dli_sname) + ")";
-  }
+  if (info.dli_sname) name += " (" + plainName(info.dli_sname) + ")";
   const std::string file = info.dli_fname ? info.dli_fname : "?";
   return file.substr(file.rfind('/') + 1) + "+" + name;
 }

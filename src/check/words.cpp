@@ -1,11 +1,9 @@
 #include "check/words.h"
 
-#include <cxxabi.h>
-
 #include <bit>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+
+#include "base/plain_names.h"
 
 namespace vg::check::words {
 namespace {
@@ -49,12 +47,7 @@ std::string access(const ptx::Access& access) {
   return text;
 }
 
-std::string kernel(const ptx::Function& entry) {
-  int failed = 0;
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(entry.name.c_str(), nullptr, nullptr, &failed), std::free);
-  return plain ? plain.get() : entry.name;
-}
+std::string kernel(const ptx::Function& entry) { return plainName(entry.name); }
 
 std::string place(const ptx::Module& module, const ptx::Instruction& at) {
   std::string text;

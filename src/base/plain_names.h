@@ -1,0 +1,14 @@
+// Names of C++ functions as their sources have them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace vg {
+
+// "_Z4spinPi" -> "spin(int*)"; what is no such name stays as it is.
+std::string plainName(const std::string& name);
+// The same of every name in a text.
+std::string plainNames(std::string_view text);
+
+}  // namespace vg
