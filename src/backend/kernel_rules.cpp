@@ -121,14 +121,17 @@ CUresult KernelRules::check(const KernelFacts& facts, const LaunchShape& shape, 
 
 CUresult KernelRules::checkSizes(const KernelFacts& facts, const LaunchShape& shape) const {
   for (int i = 0; i < 3; ++i) {
-    const int mostBlocks = traits_.attribute(static_cast<CUdevice_attribute>(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i));
-    const int mostThreads = traits_.attribute(static_cast<CUdevice_attribute>(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i));
-    if (!shape.grid[i] || shape.grid[i] > static_cast<uint32_t>(mostBlocks))
-      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: grid of %u x %u x %u blocks", facts.name, shape.grid[0],
-                  shape.grid[1], shape.grid[2]);
-    if (!shape.block[i] || shape.block[i] > static_cast<uint32_t>(mostThreads))
-      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: block of %u x %u x %u threads", facts.name, shape.block[0],
-                  shape.block[1], shape.block[2]);
+    const auto most = [&](int first) {
+      return static_cast<uint32_t>(traits_.attribute(static_cast<CUdevice_attribute>(first + i)));
+    };
+    const uint32_t mostBlocks = most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+    const uint32_t mostThreads = most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+    if (!shape.grid[i] || shape.grid[i] > mostBlocks)
+      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: grid of %u x %u x %u blocks, from 1 to %u are allowed in %c",
+                  facts.name, shape.grid[0], shape.grid[1], shape.grid[2], mostBlocks, "xyz"[i]);
+    if (!shape.block[i] || shape.block[i] > mostThreads)
+      return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: block of %u x %u x %u threads, from 1 to %u are allowed in %c",
+                  facts.name, shape.block[0], shape.block[1], shape.block[2], mostThreads, "xyz"[i]);
   }
   const uint64_t threads = product(shape.block);
   if (threads > facts.maxThreads)

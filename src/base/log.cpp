@@ -129,7 +129,10 @@ namespace vg {
   }
 
 CUresult fail(CUresult code, const char* reason, ...) {
-  VG_WRITE_LIST(log::Level::Info, reason)
+  if (log::enabled(log::Level::Info)) {
+    const std::string format = std::string(reason) + " (error " + std::to_string(code) + ")";
+    VG_WRITE_LIST(log::Level::Info, format.c_str())
+  }
   VG_REMEMBER(reason)
   return code;
 }
