@@ -4,14 +4,13 @@
 #include <map>
 #include <optional>
 
+#include "backend/nvidia/kernels/device_calls.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "backend/nvidia/kernels/kernel_requests.h"
 #include "backend/nvidia/kernels/kernel_services.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
 #include "backend/nvidia/textures/named_textures.h"
-#include "cubin/calls.h"
-#include "ptx/device_runtime.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -49,6 +48,7 @@ class GpuImage final : public Image {
 
  private:
   CUresult useDeviceRuntime(const ImageSource& source);
+  CUresult makeKernels(const ImageSource& source);
   Result<KernelCode> codeOf(const cubin::Kernel& kernel, bool asks) const;
 
   const GpuParts& gpu_;
@@ -63,57 +63,13 @@ class GpuImage final : public Image {
   LaunchableKernels launchable_;
 };
 
-// What the vendor's device runtime asks of its driver.
-constexpr std::string_view kVendorCall = "__cuda_syscall_cnp";
-
-std::optional<ptx::DeviceCall> deviceCallOf(const cubin::Symbol& symbol) { return ptx::deviceCallNamed(symbol.name); }
-bool isDeviceCall(const cubin::Symbol& symbol) { return deviceCallOf(symbol).has_value(); }
-bool launchesKernels(const cubin::Symbol& symbol) {
-  const auto call = deviceCallOf(symbol);
-  return call == ptx::DeviceCall::LaunchDevice || call == ptx::DeviceCall::LaunchDeviceV2;
-}
-bool launchesGraphs(const cubin::Symbol& symbol) { return deviceCallOf(symbol) == ptx::DeviceCall::GraphLaunch; }
-bool updatesNodes(const cubin::Symbol& symbol) {
-  const auto call = deviceCallOf(symbol);
-  return call >= ptx::DeviceCall::GraphKernelNodeSetParam && call <= ptx::DeviceCall::GraphKernelNodeUpdatesApply;
-}
-bool isVendorCall(const cubin::Symbol& symbol) { return symbol.name.starts_with(kVendorCall); }
-
-// Which kernels come to call what of the device runtime.
-class DeviceCalls {
- public:
-  explicit DeviceCalls(const cubin::Cubin& cubin)
-      : any_(cubin, isDeviceCall, isDeviceCall),
-        kernels_(cubin, launchesKernels, isDeviceCall),
-        graphs_(cubin, launchesGraphs, isDeviceCall),
-        nodes_(cubin, updatesNodes, isDeviceCall) {}
-  bool mayReach(const cubin::Kernel& kernel) const { return any_.mayReach(kernel); }
-  // Those that launch kernels are refused in graphs for device launch: only what is sure to.
-  Kernel::Calls of(const cubin::Kernel& kernel) const {
-    return {kernels_.names(kernel), graphs_.mayReach(kernel), nodes_.mayReach(kernel)};
-  }
-
- private:
-  const cubin::Calls any_, kernels_, graphs_, nodes_;
-};
-
-// Whether code calls the device runtime by its name. A program has the vendor's in it as a rule, which calls itself.
-bool callsDeviceRuntime(const cubin::Cubin& cubin) {
-  for (uint32_t section = 0; section < cubin.sections.size(); ++section)
-    for (const cubin::Relocation& relocation : cubin.relocations[section]) {
-      const cubin::Symbol& symbol = cubin.symbols[relocation.symbol];
-      if (symbol.section != section && isDeviceCall(symbol)) return true;
-    }
-  return false;
-}
-
 CUresult GpuImage::load(const ImageSource& source) {
   VG_CHECK(placed_.place(source));
   if (!cubin_->externals.empty() && !source.describeOnly) {
     VG_TRY(services_, KernelServices::of(gpu_, source));
   }
   const auto external = [this, &source](const std::string& name) -> Result<uint64_t> {
-    if (requests_ && name.starts_with(kVendorCall)) return requests_->nobodyCalls();
+    if (requests_ && isVendorCall(name)) return requests_->nobodyCalls();
     if (services_ && isGradientCall(name)) return services_->gradient(source, name);
     if (services_) return services_->external(name);
     return uint64_t{0};  // of code that nobody runs
@@ -121,6 +77,12 @@ CUresult GpuImage::load(const ImageSource& source) {
   if (!source.describeOnly && callsDeviceRuntime(*cubin_)) VG_CHECK(useDeviceRuntime(source));
   VG_CHECK(placed_.fill(external, source.describeOnly));
   if (!source.describeOnly) VG_CHECK(textures_.make(gpu_.engine));
+  VG_CHECK(makeKernels(source));
+  gpu_.engine.codeChanged();
+  return CUDA_SUCCESS;
+}
+
+CUresult GpuImage::makeKernels(const ImageSource& source) {
   std::optional<DeviceCalls> calls;
   if (requests_) calls.emplace(*cubin_);
   for (const cubin::Kernel& kernel : cubin_->kernels) {
@@ -133,16 +95,13 @@ CUresult GpuImage::load(const ImageSource& source) {
     launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);
   }
-  gpu_.engine.codeChanged();
   return CUDA_SUCCESS;
 }
 
 // Ours takes the place of what was linked in, wherever that is called by its name.
 CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
-  const cubin::Calls calls(*cubin_, isVendorCall, isDeviceCall);
-  for (const cubin::Kernel& kernel : cubin_->kernels)
-    if (calls.names(kernel))
-      return unsupported("kernel %s, which has the vendor's device runtime in its own code", kernel.name.c_str());
+  if (const cubin::Kernel* const kernel = kernelWithVendorCode(*cubin_))
+    return unsupported("kernel %s, which has the vendor's device runtime in its own code", kernel->name.c_str());
   VG_TRY(services_, KernelServices::of(gpu_, source));
   VG_TRY(requests_, services_->launching(source));
   for (uint32_t i = 0; i < cubin_->symbols.size(); ++i)

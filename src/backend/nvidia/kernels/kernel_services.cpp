@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/condition_table.h"
+#include "backend/nvidia/kernels/device_calls.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "backend/nvidia/kernels/kernel_requests.h"
 #include "copy/copy.h"
@@ -133,8 +134,7 @@ CUresult KernelServices::shareConditions() {
 Result<uint64_t> KernelServices::external(const std::string& name) {
   if (name == "cudaGraphSetConditional") VG_CHECK(shareConditions());
   if (const cubin::Function* const function = functions_.find(name)) return code_.addressOf(*function);
-  if (name.starts_with("__cuda_syscall_cnp"))
-    return unsupported("launches from kernels on real GPUs (%s)", name.c_str());
+  if (isVendorCall(name)) return unsupported("launches from kernels on real GPUs (%s)", name.c_str());
   return fail(CUDA_ERROR_NOT_SUPPORTED, "native code calls %s, which this driver does not supply", name.c_str());
 }
 
