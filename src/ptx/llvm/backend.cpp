@@ -31,6 +31,7 @@
 #include <memory>
 
 #include "ptx/llvm/hidden_freezes.h"
+#include "ptx/llvm/jammed_warps.h"
 #include "ptx/llvm/narrow_lanes.h"
 #include "ptx/llvm/row_lanes.h"
 #include "ptx/llvm/single_loads.h"
@@ -127,6 +128,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
       promoteSlots(f);
       splitRowLanes(f);
       passes.run(f, analyses.functions);
+      jamWarps(f);
       tellOnce(f);
       if (wideMasks) widenMasks(f);
       splitTests(f);

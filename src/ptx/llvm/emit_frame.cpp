@@ -8,6 +8,7 @@
 //   all others                    blocks > warps
 #include "ptx/async_form.h"
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/jammed_warps.h"
 #include "ptx/llvm/told_warps.h"
 #include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
@@ -422,16 +423,9 @@ SuspendFrame Emitter::suspendFrame() {
   llvm::SmallVector<BB*, 4> loop{warpHeader_, warpLatch_, nextWarp_};
   for (BB* block : {restOfRow_, rowEnd_})
     if (block) loop.push_back(block);
-  return {warpStart_,
-          warpLatch_,
-          nextWarp_,
-          dispatch_,
-          warpPoint_,
-          warp_,
-          blockField(offsetof(BlockState, frames), b_.getPtrTy()),
-          waitsAt_,
-          alike_,
-          std::move(loop)};
+  Value* const frames = blockField(offsetof(BlockState, frames), b_.getPtrTy());
+  markFrames(*frames);
+  return {warpStart_, warpLatch_, nextWarp_, dispatch_, warpPoint_, warp_, frames, waitsAt_, alike_, std::move(loop)};
 }
 
 }  // namespace vg::ptx::gen

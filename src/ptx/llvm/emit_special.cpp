@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/jammed_warps.h"
 #include "ptx/llvm/ptx_facts.h"
 
 namespace vg::ptx::gen {
@@ -53,7 +54,11 @@ llvm::Value* Emitter::parameter(int64_t offset, LType* type) {
   return value;
 }
 
-llvm::Value* Emitter::sharedBase() { return blockField(offsetof(BlockState, shared), b_.getInt64Ty()); }
+llvm::Value* Emitter::sharedBase() {
+  Value* const base = blockField(offsetof(BlockState, shared), b_.getInt64Ty());
+  markSharedBase(*base);
+  return base;
+}
 
 llvm::Value* Emitter::special(Special s) {
   const auto launchWord = [&](size_t offset, uint32_t n = 0) { return launchField(offset + 4 * n, b_.getInt32Ty()); };

@@ -26,17 +26,18 @@ const llvm::Value* toldBefore(const llvm::BasicBlock& block, const Told& told) {
 
 void markTold(llvm::StoreInst& store) { store.setMetadata(kMark, llvm::MDNode::get(store.getContext(), {})); }
 
+bool isTold(const llvm::Instruction& i) { return llvm::isa<llvm::StoreInst>(i) && i.getMetadata(kMark); }
+
 void tellOnce(llvm::Function& function) {
   Told told;
   for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
     const llvm::Value* present = toldBefore(*block, told);
     for (llvm::Instruction& i : llvm::make_early_inc_range(*block)) {
-      auto* const store = llvm::dyn_cast<llvm::StoreInst>(&i);
-      if (!store || !store->getMetadata(kMark)) continue;
-      if (store->getValueOperand() == present)
-        store->eraseFromParent();
+      if (!isTold(i)) continue;
+      if (i.getOperand(0) == present)
+        i.eraseFromParent();
       else
-        present = store->getValueOperand();
+        present = i.getOperand(0);
     }
     told[block] = present;
   }

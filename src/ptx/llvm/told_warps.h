@@ -8,6 +8,7 @@
 namespace vg::ptx::gen {
 
 void markTold(llvm::StoreInst& store);
+bool isTold(const llvm::Instruction& i);
 // Erases those that say again what was said on every way to them.
 void tellOnce(llvm::Function& function);
 
