@@ -65,6 +65,35 @@ TEST(GpuMemory, PagesOfTheProcessCanBePinnedOnce) {
   EXPECT_EQ(fake.driver.ranges(), 0u);
 }
 
+TEST(HostPages, MemoryOfOursIsZeroedAndKnownUntilItIsGivenBack) {
+  FakeGpu fake;
+  KnownRanges known;
+  HostPages pages(*fake.gpu, known);
+  constexpr size_t kBytes = 3 * kSmallPage;
+  std::byte* const memory = must(pages.allocate(kBytes));
+  for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(memory[i], std::byte{0});
+  EXPECT_EQ(known.placeOf(memory, kBytes), Place::Pinned);
+  pages.release(memory, kBytes);
+  EXPECT_EQ(known.placeOf(memory, kBytes), Place::Unknown);
+  EXPECT_EQ(fake.driver.ranges(), 0u);
+}
+
+TEST(HostPages, ShownOnceIsShownOnce) {
+  FakeGpu fake;
+  KnownRanges known;
+  HostPages pages(*fake.gpu, known);
+  void* const memory = mmap(nullptr, 2 * kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const start = static_cast<std::byte*>(memory);
+  EXPECT_EQ(pages.showOnce(start, kSmallPage), CUDA_SUCCESS);
+  const size_t ranges = fake.driver.ranges();
+  EXPECT_EQ(pages.showOnce(start, kSmallPage), CUDA_SUCCESS);
+  EXPECT_EQ(fake.driver.ranges(), ranges);
+  EXPECT_EQ(pages.showOnce(start, 2 * kSmallPage), CUDA_ERROR_OUT_OF_MEMORY) << "the driver pins no page twice";
+  pages.hide(start, kSmallPage);
+  munmap(memory, 2 * kSmallPage);
+}
+
 TEST(GpuMemory, RangesCanBeMappedUnmappedAndReplaced) {
   FakeGpu fake;
   Addresses& addresses = fake.addresses();
