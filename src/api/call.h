@@ -42,6 +42,12 @@ inline Result<core::Stream&> Call::resolve(CUstream handle) const {
 #define CU_COMMA(...) __VA_OPT__(, ) __VA_ARGS__  // "(a, b)" becomes ", a, b"; "()" becomes nothing
 
 namespace handlers {
+
+// What a handler answers to a null pointer.
+[[gnu::cold]] inline CUresult missing(const char* argument) {
+  return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument);
+}
+
 #define CU_LIVE(name, since, needs, twin, params, args) CUresult name(const Call& CU_COMMA params);
 #define CU_STUB(name, since, needs, twin, params, args)
 #include "api/entry_points.inc"

@@ -9,8 +9,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 template <class Field>
 CUresult checkReserved(const Field& reserved) {
   if (std::all_of(std::begin(reserved), std::end(reserved), [](auto part) { return part == 0; })) return CUDA_SUCCESS;

@@ -9,8 +9,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 constexpr unsigned kFirstApiVersion = 3010, kApiVersion = 3020;
 
 CUresult create(CUcontext* pctx, unsigned flags, CUdevice dev, unsigned apiVersion) {

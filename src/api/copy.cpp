@@ -23,7 +23,7 @@ CUresult linear(const Call& call, Place destination, Place source, size_t bytes,
 
 template <class Box>
 CUresult box(const Call& call, const Box* pCopy, CUstream handle, Form form) {
-  if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
+  if (!pCopy) return missing("pCopy");
   VG_TRY(core::Stream & stream, call.resolve(handle));
   return core::memory::copyBox(stream, *pCopy, form);
 }
@@ -148,14 +148,14 @@ CUresult cuMemcpy3DAsync_v2(const Call& call, const CUDA_MEMCPY3D* pCopy, CUstre
 }
 
 CUresult cuMemcpy3DPeer(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy) {
-  if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
+  if (!pCopy) return missing("pCopy");
   VG_CHECK(awaitContexts(pCopy->dstContext, pCopy->srcContext));
   VG_TRY(core::Stream & stream, call.resolve(nullptr));
   return core::memory::copyBox(stream, *pCopy, Form::Synchronous);
 }
 
 CUresult cuMemcpy3DPeerAsync(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) {
-  if (!pCopy) return fail(CUDA_ERROR_INVALID_VALUE, "pCopy is null");
+  if (!pCopy) return missing("pCopy");
   VG_CHECK(checkContexts(pCopy->dstContext, pCopy->srcContext));
   return box(call, pCopy, hStream, Form::Asynchronous);
 }

@@ -8,8 +8,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // A string in the caller's buffer: what does not fit is cut off, the end is always there.
 CUresult copyText(char* to, int size, const std::string& text) {
   if (!to || size <= 0) return fail(CUDA_ERROR_INVALID_VALUE, "buffer %p of %d bytes", static_cast<void*>(to), size);

@@ -12,8 +12,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 Result<core::StreamSet&> streamsOf(CUcontext context) {
   VG_CHECK(core::findContext(context));
   VG_TRY(const core::ContextReference found, core::findAnyContext(context));

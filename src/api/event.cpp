@@ -9,7 +9,7 @@
 namespace vg::handlers {
 
 CUresult cuEventCreate(const Call& call, CUevent* phEvent, unsigned int Flags) {
-  if (!phEvent) return fail(CUDA_ERROR_INVALID_VALUE, "phEvent is null");
+  if (!phEvent) return missing("phEvent");
   VG_TRY(*phEvent, core::events::create(*call.context, Flags));
   return CUDA_SUCCESS;
 }

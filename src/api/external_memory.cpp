@@ -9,8 +9,6 @@ namespace {
 
 namespace memory = core::memory;
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 }  // namespace
 
 CUresult cuImportExternalMemory(const Call& call, CUexternalMemory* extMem_out,

@@ -56,14 +56,12 @@ CUDA_MEMCPY3D widen(const CUDA_MEMCPY3D_v1& box) {
   return wide;
 }
 
-CUresult isNull(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 }  // namespace
 
 CUresult cuMemAlloc(const Call& call, CUdeviceptr_v1* dptr, unsigned int bytesize) {
   clear(dptr);
   VG_CHECK(checkEra(call));
-  if (!dptr) return isNull("dptr");
+  if (!dptr) return missing("dptr");
   if (!bytesize) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   VG_TRY(const CUdeviceptr address, core::memory::allocateLow(*call.context, bytesize));
   return narrow(address, dptr);
@@ -73,7 +71,7 @@ CUresult cuMemAllocPitch(const Call& call, CUdeviceptr_v1* dptr, unsigned int* p
                          unsigned int Height, unsigned int ElementSizeBytes) {
   clear(dptr, pPitch);
   VG_CHECK(checkEra(call));
-  if (!dptr || !pPitch) return isNull("dptr or pPitch");
+  if (!dptr || !pPitch) return missing("dptr or pPitch");
   VG_TRY(const core::memory::PitchedSize size, core::memory::pitchedSize(WidthInBytes, Height, ElementSizeBytes));
   VG_TRY(const CUdeviceptr address, core::memory::allocateLow(*call.context, size.bytes));
   *pPitch = static_cast<unsigned>(size.pitch);
@@ -102,7 +100,7 @@ CUresult cuMemGetAddressRange(const Call& call, CUdeviceptr_v1* pbase, unsigned 
 CUresult cuMemHostGetDevicePointer(const Call& call, CUdeviceptr_v1* pdptr, void* p, unsigned int Flags) {
   clear(pdptr);
   VG_CHECK(checkEra(call));
-  if (!pdptr) return isNull("pdptr");
+  if (!pdptr) return missing("pdptr");
   CUdeviceptr address = 0;
   VG_CHECK(cuMemHostGetDevicePointer_v2(call, &address, p, Flags));
   return narrow(address, pdptr);
@@ -143,35 +141,35 @@ CUresult cuMemcpyDtoDAsync(const Call& call, CUdeviceptr_v1 dstDevice, CUdevicep
 
 CUresult cuMemcpy2D(const Call& call, const CUDA_MEMCPY2D_v1* pCopy) {
   VG_CHECK(checkEra(call));
-  if (!pCopy) return isNull("pCopy");
+  if (!pCopy) return missing("pCopy");
   const CUDA_MEMCPY2D box = widen(*pCopy);
   return cuMemcpy2D_v2(call, &box);
 }
 
 CUresult cuMemcpy2DUnaligned(const Call& call, const CUDA_MEMCPY2D_v1* pCopy) {
   VG_CHECK(checkEra(call));
-  if (!pCopy) return isNull("pCopy");
+  if (!pCopy) return missing("pCopy");
   const CUDA_MEMCPY2D box = widen(*pCopy);
   return cuMemcpy2DUnaligned_v2(call, &box);
 }
 
 CUresult cuMemcpy2DAsync(const Call& call, const CUDA_MEMCPY2D_v1* pCopy, CUstream hStream) {
   VG_CHECK(checkEra(call));
-  if (!pCopy) return isNull("pCopy");
+  if (!pCopy) return missing("pCopy");
   const CUDA_MEMCPY2D box = widen(*pCopy);
   return cuMemcpy2DAsync_v2(call, &box, hStream);
 }
 
 CUresult cuMemcpy3D(const Call& call, const CUDA_MEMCPY3D_v1* pCopy) {
   VG_CHECK(checkEra(call));
-  if (!pCopy) return isNull("pCopy");
+  if (!pCopy) return missing("pCopy");
   const CUDA_MEMCPY3D box = widen(*pCopy);
   return cuMemcpy3D_v2(call, &box);
 }
 
 CUresult cuMemcpy3DAsync(const Call& call, const CUDA_MEMCPY3D_v1* pCopy, CUstream hStream) {
   VG_CHECK(checkEra(call));
-  if (!pCopy) return isNull("pCopy");
+  if (!pCopy) return missing("pCopy");
   const CUDA_MEMCPY3D box = widen(*pCopy);
   return cuMemcpy3DAsync_v2(call, &box, hStream);
 }

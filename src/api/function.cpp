@@ -6,12 +6,6 @@
 #include "core/module.h"
 
 namespace vg::handlers {
-namespace {
-
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
-}  // namespace
-
 CUresult cuFuncGetModule(const Call&, CUmodule* hmod, CUfunction hfunc) {
   if (!hmod) return missing("hmod");
   VG_TRY(core::Function & function, core::findFunction(hfunc));

@@ -15,8 +15,6 @@ using core::Graph;
 using core::GraphNode;
 namespace graphs = core::graphs;
 
-CUresult isNull(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", what); }
-
 // The convention of all queries: without an array the number of items; with one, the first `*count` items, the rest of
 // the array zero, and how many there are of those.
 template <class At>
@@ -68,7 +66,7 @@ std::vector<Edge> edgesOf(const Graph& graph) {
 }  // namespace
 
 CUresult cuGraphCreate(const Call&, CUgraph* phGraph, unsigned int flags) {
-  if (!phGraph) return isNull("phGraph");
+  if (!phGraph) return missing("phGraph");
   if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   const graphs::Lock lock;
   *phGraph = graphs::create().handle();
@@ -85,7 +83,7 @@ CUresult cuGraphDestroy(const Call&, CUgraph hGraph) {
 }
 
 CUresult cuGraphClone(const Call&, CUgraph* phGraphClone, CUgraph originalGraph) {
-  if (!phGraphClone) return isNull("phGraphClone");
+  if (!phGraphClone) return missing("phGraphClone");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(originalGraph));
   if (graph.hasMemoryNodes()) return unsupported("a clone of a graph with memory nodes");
@@ -96,7 +94,7 @@ CUresult cuGraphClone(const Call&, CUgraph* phGraphClone, CUgraph originalGraph)
 }
 
 CUresult cuGraphNodeFindInClone(const Call&, CUgraphNode* phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph) {
-  if (!phNode) return isNull("phNode");
+  if (!phNode) return missing("phNode");
   const graphs::Lock lock;
   *phNode = nullptr;
   VG_TRY(GraphNode & original, graphs::findNode(hOriginalNode));
@@ -117,7 +115,7 @@ CUresult cuGraphDestroyNode(const Call&, CUgraphNode hNode) {
 }
 
 CUresult cuGraphNodeGetType(const Call&, CUgraphNode hNode, CUgraphNodeType* type) {
-  if (!type) return isNull("type");
+  if (!type) return missing("type");
   const graphs::Lock lock;
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   *type = node.type();
@@ -125,14 +123,14 @@ CUresult cuGraphNodeGetType(const Call&, CUgraphNode hNode, CUgraphNodeType* typ
 }
 
 CUresult cuGraphGetNodes(const Call&, CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes) {
-  if (!numNodes) return isNull("numNodes");
+  if (!numNodes) return missing("numNodes");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(hGraph));
   return giveNodes(graph.nodes(), nodes, numNodes);
 }
 
 CUresult cuGraphGetRootNodes(const Call&, CUgraph hGraph, CUgraphNode* rootNodes, size_t* numRootNodes) {
-  if (!numRootNodes) return isNull("numRootNodes");
+  if (!numRootNodes) return missing("numRootNodes");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(hGraph));
   std::vector<GraphNode*> roots;
@@ -144,7 +142,7 @@ CUresult cuGraphGetRootNodes(const Call&, CUgraph hGraph, CUgraphNode* rootNodes
 
 CUresult cuGraphGetEdges_v2(const Call&, CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData,
                             size_t* numEdges) {
-  if (!numEdges) return isNull("numEdges");
+  if (!numEdges) return missing("numEdges");
   if (!from != !to) return fail(CUDA_ERROR_INVALID_VALUE, "only one of from and to is given");
   if (!from && edgeData) return fail(CUDA_ERROR_INVALID_VALUE, "edge data is wanted without the nodes");
   const graphs::Lock lock;
@@ -170,7 +168,7 @@ CUresult cuGraphGetEdges(const Call& call, CUgraph hGraph, CUgraphNode* from, CU
 
 CUresult cuGraphNodeGetDependencies_v2(const Call&, CUgraphNode hNode, CUgraphNode* dependencies,
                                        CUgraphEdgeData* edgeData, size_t* numDependencies) {
-  if (!numDependencies) return isNull("numDependencies");
+  if (!numDependencies) return missing("numDependencies");
   const graphs::Lock lock;
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   return giveEnds(node.dependencies(), dependencies, edgeData, numDependencies);
@@ -183,7 +181,7 @@ CUresult cuGraphNodeGetDependencies(const Call& call, CUgraphNode hNode, CUgraph
 
 CUresult cuGraphNodeGetDependentNodes_v2(const Call&, CUgraphNode hNode, CUgraphNode* dependentNodes,
                                          CUgraphEdgeData* edgeData, size_t* numDependentNodes) {
-  if (!numDependentNodes) return isNull("numDependentNodes");
+  if (!numDependentNodes) return missing("numDependentNodes");
   const graphs::Lock lock;
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   return giveEnds(node.dependents(), dependentNodes, edgeData, numDependentNodes);
@@ -233,7 +231,7 @@ CUresult cuGraphRemoveDependencies(const Call& call, CUgraph hGraph, const CUgra
 }
 
 CUresult cuGraphDebugDotPrint(const Call&, CUgraph hGraph, const char* path, unsigned int flags) {
-  if (!path) return isNull("path");
+  if (!path) return missing("path");
   std::string text;
   {
     const graphs::Lock lock;

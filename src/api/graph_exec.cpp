@@ -16,10 +16,8 @@ using namespace core;
 constexpr uint64_t kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                             CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
-CUresult isNull(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", what); }
-
 CUresult instantiate(CUgraphExec* out, CUgraph handle, uint64_t flags) {
-  if (!out) return isNull("phGraphExec");
+  if (!out) return missing("phGraphExec");
   if (flags & ~(kFlags & ~uint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD}))
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(flags));
   const graphs::Lock lock;
@@ -58,7 +56,7 @@ CUresult cuGraphInstantiateWithFlags(const Call&, CUgraphExec* phGraphExec, CUgr
 
 CUresult cuGraphInstantiate_v2(const Call&, CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
                                char* logBuffer, size_t bufferSize) {
-  if (!phGraphExec) return isNull("phGraphExec");
+  if (!phGraphExec) return missing("phGraphExec");
   if (logBuffer && bufferSize) *logBuffer = '\0';
   if (phErrorNode) *phErrorNode = nullptr;
   const graphs::Lock lock;
@@ -76,10 +74,10 @@ CUresult cuGraphInstantiate(const Call& call, CUgraphExec* phGraphExec, CUgraph 
 
 CUresult cuGraphInstantiateWithParams(const Call& call, CUgraphExec* phGraphExec, CUgraph hGraph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams) {
-  if (!instantiateParams) return isNull("instantiateParams");
+  if (!instantiateParams) return missing("instantiateParams");
   instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
   instantiateParams->hErrNode_out = nullptr;
-  if (!phGraphExec) return isNull("phGraphExec");
+  if (!phGraphExec) return missing("phGraphExec");
   if (instantiateParams->flags & ~kFlags)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(instantiateParams->flags));
   Stream* upload = nullptr;
@@ -106,7 +104,7 @@ CUresult cuGraphExecDestroy(const Call&, CUgraphExec hGraphExec) {
 
 // The driver keeps the priorities of nodes to itself.
 CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* flags) {
-  if (!flags) return isNull("flags");
+  if (!flags) return missing("flags");
   const graphs::Lock lock;
   VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
   *flags = exec.flags() & ~uint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD};
@@ -163,7 +161,7 @@ CUresult cuGraphExecUpdate(const Call& call, CUgraphExec hGraphExec, CUgraph hGr
 }
 
 CUresult cuGraphNodeGetEnabled(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled) {
-  if (!isEnabled) return isNull("isEnabled");
+  if (!isEnabled) return missing("isEnabled");
   const graphs::Lock lock;
   VG_TRY(const Found found, find(hGraphExec, hNode));
   if (!GraphExec::canDisable(*found.node))
@@ -185,7 +183,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(const Call&, CUgraphExec hGraphExec, 
 
 CUresult cuGraphExecKernelNodeSetParams(const Call& call, CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
-  if (!nodeParams) return isNull("nodeParams");
+  if (!nodeParams) return missing("nodeParams");
   CUDA_KERNEL_NODE_PARAMS params{};
   std::memcpy(&params, nodeParams, sizeof *nodeParams);
   return cuGraphExecKernelNodeSetParams_v2(call, hGraphExec, hNode, &params);
@@ -237,7 +235,7 @@ CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(const Call&, CUgraphExec
 
 CUresult cuGraphExecNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
                                   CUgraphNodeParams* nodeParams) {
-  if (!nodeParams) return isNull("nodeParams");
+  if (!nodeParams) return missing("nodeParams");
   const graphs::Lock lock;
   VG_TRY(const Found found, find(hGraphExec, hNode));
   if (found.node->as<EmptyNode>()) return fail(CUDA_ERROR_INVALID_VALUE, "an empty node has no parameters");

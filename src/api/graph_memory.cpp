@@ -9,7 +9,7 @@
 namespace vg::handlers {
 
 CUresult cuDeviceGetGraphMemAttribute(const Call&, CUdevice device, CUgraphMem_attribute attr, void* value) {
-  if (!value) return fail(CUDA_ERROR_INVALID_VALUE, "value is null");
+  if (!value) return missing("value");
   VG_TRY(core::Device & found, core::findDevice(device));
   const core::graphs::Lock lock;
   VG_TRY(const uint64_t bytes, core::graphs::memoryAttribute(found, attr));
@@ -18,7 +18,7 @@ CUresult cuDeviceGetGraphMemAttribute(const Call&, CUdevice device, CUgraphMem_a
 }
 
 CUresult cuDeviceSetGraphMemAttribute(const Call&, CUdevice device, CUgraphMem_attribute attr, void* value) {
-  if (!value) return fail(CUDA_ERROR_INVALID_VALUE, "value is null");
+  if (!value) return missing("value");
   VG_TRY(core::Device & found, core::findDevice(device));
   uint64_t bytes;
   std::memcpy(&bytes, value, sizeof bytes);

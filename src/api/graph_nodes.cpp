@@ -14,8 +14,6 @@ namespace {
 
 using namespace core;
 
-CUresult isNull(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", what); }
-
 struct Where {
   CUgraphNode* node;
   CUgraph graph;
@@ -29,7 +27,7 @@ using Dependencies = std::vector<Dependency>;
 // Adds the node that describe(graph, dependencies) yields; `type` is what it is going to be.
 template <class Describe>
 CUresult add(const Where& where, Describe describe, int type = CU_GRAPH_NODE_TYPE_EMPTY) {
-  if (!where.node) return isNull("phGraphNode");
+  if (!where.node) return missing("phGraphNode");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(where.graph));
   VG_TRY(const std::vector<Dependency> dependencies, graphs::dependencies(where.dependencies, where.data, where.count));
@@ -54,7 +52,7 @@ Result<Kind&> find(CUgraphNode handle) {
 // give(kind): hands out what the node of this kind holds.
 template <class Kind, class Out, class Give>
 CUresult get(CUgraphNode handle, Out* out, Give give) {
-  if (!out) return isNull("the place for the parameters");
+  if (!out) return missing("the place for the parameters");
   const graphs::Lock lock;
   VG_TRY(Kind & kind, find<Kind>(handle));
   give(kind, *out);
@@ -91,7 +89,7 @@ CUresult cuGraphAddKernelNode_v2(const Call&, CUgraphNode* phGraphNode, CUgraph 
 CUresult cuGraphAddKernelNode(const Call& call, CUgraphNode* phGraphNode, CUgraph hGraph,
                               const CUgraphNode* dependencies, size_t numDependencies,
                               const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
-  if (!nodeParams) return isNull("nodeParams");
+  if (!nodeParams) return missing("nodeParams");
   const CUDA_KERNEL_NODE_PARAMS params = widened(*nodeParams);
   return cuGraphAddKernelNode_v2(call, phGraphNode, hGraph, dependencies, numDependencies, &params);
 }
@@ -113,14 +111,14 @@ CUresult cuGraphKernelNodeSetParams_v2(const Call&, CUgraphNode hNode, const CUD
 }
 
 CUresult cuGraphKernelNodeSetParams(const Call& call, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
-  if (!nodeParams) return isNull("nodeParams");
+  if (!nodeParams) return missing("nodeParams");
   const CUDA_KERNEL_NODE_PARAMS params = widened(*nodeParams);
   return cuGraphKernelNodeSetParams_v2(call, hNode, &params);
 }
 
 CUresult cuGraphKernelNodeGetAttribute(const Call&, CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        CUkernelNodeAttrValue* value_out) {
-  if (!value_out) return isNull("value_out");
+  if (!value_out) return missing("value_out");
   const graphs::Lock lock;
   VG_TRY(KernelNode & kernel, find<KernelNode>(hNode));
   return graphs::kernelAttribute(kernel, attr, *value_out);
@@ -128,7 +126,7 @@ CUresult cuGraphKernelNodeGetAttribute(const Call&, CUgraphNode hNode, CUkernelN
 
 CUresult cuGraphKernelNodeSetAttribute(const Call&, CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        const CUkernelNodeAttrValue* value) {
-  if (!value) return isNull("value");
+  if (!value) return missing("value");
   const graphs::Lock lock;
   VG_TRY(KernelNode & kernel, find<KernelNode>(hNode));
   // The driver writes where it was asked to read: the handle of a node that kernels may change.
@@ -322,7 +320,7 @@ CUresult cuGraphMemFreeNodeGetParams(const Call&, CUgraphNode hNode, CUdeviceptr
 
 CUresult cuGraphConditionalHandleCreate(const Call&, CUgraphConditionalHandle* pHandle_out, CUgraph hGraph,
                                         CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags) {
-  if (!pHandle_out) return isNull("pHandle_out");
+  if (!pHandle_out) return missing("pHandle_out");
   if (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(hGraph));
@@ -335,7 +333,7 @@ CUresult cuGraphConditionalHandleCreate(const Call&, CUgraphConditionalHandle* p
 CUresult cuGraphAddNode_v2(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* dependencyData, size_t numDependencies,
                            CUgraphNodeParams* nodeParams) {
-  if (!nodeParams) return isNull("nodeParams");
+  if (!nodeParams) return missing("nodeParams");
   const auto describe = [&](Graph& graph, const Dependencies& before) {
     return graphs::describe(*nodeParams, graph, before);
   };
@@ -353,7 +351,7 @@ CUresult cuGraphAddNode(const Call& call, CUgraphNode* phGraphNode, CUgraph hGra
 }
 
 CUresult cuGraphNodeSetParams(const Call&, CUgraphNode hNode, CUgraphNodeParams* nodeParams) {
-  if (!nodeParams) return isNull("nodeParams");
+  if (!nodeParams) return missing("nodeParams");
   const graphs::Lock lock;
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   VG_TRY(NodeParams params, graphs::describeForSet(*nodeParams, node));

@@ -10,8 +10,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 CUresult checkType(CUdevResourceType type) {
   if (type == CU_DEV_RESOURCE_TYPE_SM) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_RESOURCE_TYPE, "there is no resource of type %d", static_cast<int>(type));

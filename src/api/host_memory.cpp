@@ -3,12 +3,6 @@
 #include "core/memory.h"
 
 namespace vg::handlers {
-namespace {
-
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
-}  // namespace
-
 CUresult cuMemHostAlloc(const Call& call, void** pp, size_t bytesize, unsigned int Flags) {
   if (!pp) return missing("pp");
   *pp = nullptr;

@@ -9,7 +9,7 @@ namespace {
 
 CUresult open(const Call& call, CUdeviceptr* pdptr, const CUipcMemHandle& handle, unsigned flags,
               core::ipc_memory::Again again) {
-  if (!pdptr) return fail(CUDA_ERROR_INVALID_VALUE, "pdptr is null");
+  if (!pdptr) return missing("pdptr");
   if (!(flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS))  // other bits mean nothing to the driver
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   VG_TRY(*pdptr, core::ipc_memory::open(*call.context, handle, again));
@@ -19,7 +19,7 @@ CUresult open(const Call& call, CUdeviceptr* pdptr, const CUipcMemHandle& handle
 }  // namespace
 
 CUresult cuIpcGetMemHandle(const Call&, CUipcMemHandle* pHandle, CUdeviceptr dptr) {
-  if (!pHandle) return fail(CUDA_ERROR_INVALID_VALUE, "pHandle is null");
+  if (!pHandle) return missing("pHandle");
   VG_TRY(*pHandle, core::ipc_memory::handleOf(dptr));
   return CUDA_SUCCESS;
 }
@@ -43,7 +43,7 @@ CUresult cuIpcGetEventHandle(const Call&, CUipcEventHandle* pHandle, CUevent eve
 }
 
 CUresult cuIpcOpenEventHandle(const Call& call, CUevent* phEvent, CUipcEventHandle handle) {
-  if (!phEvent) return fail(CUDA_ERROR_INVALID_VALUE, "phEvent is null");
+  if (!phEvent) return missing("phEvent");
   VG_TRY(*phEvent, core::ipc_event::open(*call.context, handle));
   return CUDA_SUCCESS;
 }

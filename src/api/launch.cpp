@@ -29,7 +29,7 @@ CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, u
 
 CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunction f, void** kernelParams,
                           void** extra) {
-  if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "config is null");
+  if (!config) return missing("config");
   VG_TRY(const core::LaunchRequest request, core::describeLaunch(*config));
   VG_TRY(core::Stream & stream, call.resolve(config->hStream));
   return core::launchKernel(stream, f, request, {kernelParams, extra});
@@ -48,7 +48,7 @@ CUresult cuLaunchCooperativeKernel(const Call& call, CUfunction f, unsigned int 
 
 CUresult cuLaunchCooperativeKernelMultiDevice(const Call&, CUDA_LAUNCH_PARAMS* launchParamsList,
                                               unsigned int numDevices, unsigned int flags) {
-  if (!launchParamsList) return fail(CUDA_ERROR_INVALID_VALUE, "launchParamsList is null");
+  if (!launchParamsList) return missing("launchParamsList");
   return core::launchOnDevices({launchParamsList, numDevices}, flags);
 }
 

@@ -12,8 +12,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // Whether the image is preserved means nothing here, as everything is read while it loads. The values may be missing
 // altogether: cuBLASLt leaves them out.
 CUresult checkLibraryOptions(unsigned count, const CUlibraryOption* options, void** values) {

@@ -7,8 +7,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // Options of single inputs are checked; those that matter are the link's.
 CUresult checkOptions(unsigned count, const CUjit_option* options, void** values) {
   core::JitOptions checked;

@@ -10,8 +10,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // Without an iterator everything that is kept is meant.
 uint32_t startOf(const CUlogIterator* iterator) { return iterator ? *iterator : 0; }
 

@@ -8,12 +8,6 @@
 #include "core/memory_advice.h"
 
 namespace vg::handlers {
-namespace {
-
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
-}  // namespace
-
 CUresult cuMemAlloc_v2(const Call& call, CUdeviceptr* dptr, size_t bytesize) {
   if (!dptr) return missing("dptr");
   *dptr = 0;  // what a caller finds after a failure

@@ -11,8 +11,6 @@ namespace {
 
 namespace memory = core::memory;
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // The code of these calls for a device that there is not.
 Result<core::Device&> deviceOf(CUdevice number) {
   Result<core::Device&> device = core::findDevice(number);

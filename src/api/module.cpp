@@ -12,8 +12,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 CUresult load(core::Context& context, CUmodule* module, const void* image, core::JitOptions& options) {
   VG_TRY(core::Module & loaded, core::modules::load(context, image, options));
   *module = loaded.handle();

@@ -5,12 +5,6 @@
 #include "core/function.h"
 
 namespace vg::handlers {
-namespace {
-
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
-}  // namespace
-
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const Call&, int* numBlocks, CUfunction func,
                                                               int blockSize, size_t dynamicSMemSize,
                                                               unsigned int flags) {

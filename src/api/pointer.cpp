@@ -6,7 +6,7 @@
 namespace vg::handlers {
 
 CUresult cuPointerGetAttribute(const Call&, void* data, CUpointer_attribute attribute, CUdeviceptr ptr) {
-  if (!data) return fail(CUDA_ERROR_INVALID_VALUE, "data is null");
+  if (!data) return missing("data");
   return core::memory::pointerAttribute(data, attribute, ptr);
 }
 
@@ -23,7 +23,7 @@ CUresult cuPointerGetAttributes(const Call&, unsigned int numAttributes, CUpoint
 }
 
 CUresult cuPointerSetAttribute(const Call&, const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
-  if (!value) return fail(CUDA_ERROR_INVALID_VALUE, "value is null");
+  if (!value) return missing("value");
   return core::memory::setPointerAttribute(value, attribute, ptr);
 }
 

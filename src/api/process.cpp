@@ -11,19 +11,19 @@ CUresult cuInit(const Call&, unsigned int Flags) {
 }
 
 CUresult cuDriverGetVersion(const Call&, int* driverVersion) {
-  if (!driverVersion) return fail(CUDA_ERROR_INVALID_VALUE, "driverVersion is null");
+  if (!driverVersion) return missing("driverVersion");
   *driverVersion = CUDA_VERSION;
   return CUDA_SUCCESS;
 }
 
 CUresult cuGetErrorName(const Call&, CUresult error, const char** pStr) {
-  if (!pStr) return fail(CUDA_ERROR_INVALID_VALUE, "pStr is null");
+  if (!pStr) return missing("pStr");
   *pStr = api::enumName(error);
   return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGetErrorString(const Call&, CUresult error, const char** pStr) {
-  if (!pStr) return fail(CUDA_ERROR_INVALID_VALUE, "pStr is null");
+  if (!pStr) return missing("pStr");
   *pStr = api::resultText(error);
   return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

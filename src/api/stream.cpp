@@ -12,8 +12,6 @@
 namespace vg::handlers {
 namespace {
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // The current context. When it cannot be used, the vendor's driver leaves a null handle behind.
 Result<core::StreamSet&> creationContext(CUstream* made) {
   auto streams = core::currentStreams();

@@ -25,7 +25,7 @@ struct InfoOutputs {
 };
 
 CUresult tell(const Call& call, CUstream handle, const InfoOutputs& out) {
-  if (!out.status) return fail(CUDA_ERROR_INVALID_VALUE, "captureStatus_out is null");
+  if (!out.status) return missing("captureStatus_out");
   VG_TRY(core::Stream & stream, call.resolve(handle));
   VG_TRY(const core::capture::Info info, core::capture::info(stream));
   *out.status = info.status;
@@ -107,7 +107,7 @@ CUresult cuStreamUpdateCaptureDependencies(const Call& call, CUstream hStream, C
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(const Call&, CUstreamCaptureMode* mode) {
-  if (!mode) return fail(CUDA_ERROR_INVALID_VALUE, "mode is null");
+  if (!mode) return missing("mode");
   if (const int wanted = rawValue(*mode); wanted < 0 || wanted > CU_STREAM_CAPTURE_MODE_RELAXED)
     return fail(CUDA_ERROR_INVALID_VALUE, "capture mode %d", wanted);
   *mode = std::exchange(core::threadState.captureMode, *mode);

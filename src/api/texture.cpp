@@ -4,12 +4,6 @@
 #include "api/call.h"
 
 namespace vg::handlers {
-namespace {
-
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
-}  // namespace
-
 CUresult cuTexObjectCreate(const Call& call, CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pResDesc,
                            const CUDA_TEXTURE_DESC* pTexDesc, const CUDA_RESOURCE_VIEW_DESC* pResViewDesc) {
   if (!pTexObject || !pResDesc || !pTexDesc) return missing("pTexObject, pResDesc or pTexDesc");

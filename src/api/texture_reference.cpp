@@ -18,8 +18,6 @@ using core::references::TextureState;
 
 constexpr int kDimensions = 3;
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 // Changes a reference by a function object.
 template <class Apply>
 CUresult change(CUtexref reference, Apply apply) {

@@ -21,8 +21,8 @@ CUresult checkCount(unsigned count) {
 
 CUresult cuUserObjectCreate(const Call&, CUuserObject* object_out, void* ptr, CUhostFn destroy,
                             unsigned int initialRefcount, unsigned int flags) {
-  if (!object_out) return fail(CUDA_ERROR_INVALID_VALUE, "object_out is null");
-  if (!destroy) return fail(CUDA_ERROR_INVALID_VALUE, "destroy is null");
+  if (!object_out) return missing("object_out");
+  if (!destroy) return missing("destroy");
   if (!initialRefcount) return fail(CUDA_ERROR_INVALID_VALUE, "no reference");
   if (flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   const graphs::Lock lock;

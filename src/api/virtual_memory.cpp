@@ -9,8 +9,6 @@ namespace {
 
 namespace memory = core::memory;
 
-CUresult missing(const char* argument) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", argument); }
-
 CUresult checkFlags(unsigned long long flags) {
   return flags ? fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags) : CUDA_SUCCESS;
 }
