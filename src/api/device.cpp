@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/device.h"
 
 namespace vg::handlers {
@@ -256,6 +257,18 @@ CUresult cuDevicePrimaryCtxGetState(const Call&, CUdevice dev, unsigned int* fla
   device.primaryState(flags, &isActive);
   *active = isActive;
   return CUDA_SUCCESS;
+}
+
+// Memory of an emulated device is the host's, and coherent with every device of the bus: nothing is left to flush.
+CUresult cuFlushGPUDirectRDMAWrites(const Call&, CUflushGPUDirectRDMAWritesTarget target,
+                                    CUflushGPUDirectRDMAWritesScope scope) {
+  const int to = rawValue(target), how = rawValue(scope);
+  if (to != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+      (how != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER && how != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
+    return fail(CUDA_ERROR_INVALID_VALUE, "flush target %d, scope %d", to, how);
+  VG_TRY(core::Context & context, core::currentContext());
+  if (context.device().attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)) return CUDA_SUCCESS;
+  return unsupported("cuFlushGPUDirectRDMAWrites, by this device profile");
 }
 
 }  // namespace vg::handlers

@@ -4,9 +4,20 @@
 #include "api/call.h"
 #include "core/capture.h"
 #include "core/context.h"
+#include "core/context_events.h"
+#include "core/green_context.h"
 #include "core/stream.h"
 
 namespace vg::handlers {
+namespace {
+
+Result<core::StreamSet&> streamsOf(CUcontext context) {
+  VG_CHECK(core::findContext(context));
+  VG_TRY(const core::ContextReference found, core::findAnyContext(context));
+  return core::streamsOf(found);
+}
+
+}  // namespace
 
 CUresult cuEventCreate(const Call& call, CUevent* phEvent, unsigned int Flags) {
   if (!phEvent) return missing("phEvent");
@@ -54,6 +65,18 @@ CUresult cuEventElapsedTime(const Call&, float* pMilliseconds, CUevent hStart, C
 
 CUresult cuEventElapsedTime_v2(const Call& call, float* pMilliseconds, CUevent hStart, CUevent hEnd) {
   return cuEventElapsedTime(call, pMilliseconds, hStart, hEnd);
+}
+
+CUresult cuCtxRecordEvent(const Call&, CUcontext hCtx, CUevent hEvent) {
+  VG_TRY(core::StreamSet & streams, streamsOf(hCtx));
+  VG_TRY(core::Event & event, core::events::find(hEvent));
+  return core::recordContext(streams, event);
+}
+
+CUresult cuCtxWaitEvent(const Call&, CUcontext hCtx, CUevent hEvent) {
+  VG_TRY(core::StreamSet & streams, streamsOf(hCtx));
+  VG_TRY(core::Event & event, core::events::find(hEvent));
+  return core::waitContext(streams, event);
 }
 
 }  // namespace vg::handlers
