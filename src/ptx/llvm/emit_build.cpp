@@ -1,4 +1,5 @@
 // Building blocks of emission: types, constants, conversions between forms, branches, loops over lanes, scratch memory.
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -46,15 +47,21 @@ llvm::Value* Emitter::real(Value* shape, LType* element, double value) {
   return llvm::ConstantFP::get(like(shape, element), value);
 }
 
+// The same bits; of one scalar in all lanes, that scalar's: LLVM finds it sooner.
+llvm::Value* Emitter::reinterpret(Value* v, LType* element) {
+  if (Value* const scalar = llvm::getSplatValue(v)) return splatLike(v, b_.CreateBitCast(scalar, element));
+  return b_.CreateBitCast(v, like(v, element));
+}
+
 llvm::Value* Emitter::asInteger(Value* v, uint32_t bits) {
   LType* const element = v->getType()->getScalarType();
-  if (element->isFloatingPointTy()) v = b_.CreateBitCast(v, like(v, integerType(element->getScalarSizeInBits())));
+  if (element->isFloatingPointTy()) v = reinterpret(v, integerType(element->getScalarSizeInBits()));
   return b_.CreateZExtOrTrunc(v, like(v, integerType(bits)));
 }
 
 llvm::Value* Emitter::asFloat(Value* v, LType* element) {
   if (v->getType()->getScalarType() == element) return v;
-  return b_.CreateBitCast(asInteger(v, element->getScalarSizeInBits()), like(v, element));
+  return reinterpret(asInteger(v, element->getScalarSizeInBits()), element);
 }
 
 llvm::Value* Emitter::asClass(Value* v, Class type) {

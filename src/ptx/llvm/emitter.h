@@ -226,6 +226,7 @@ class Emitter {
   Value* splatLike(Value* shape, Value* scalar);
   Value* number(Value* shape, LType* element, uint64_t bits);  // a constant of the form of `shape`
   Value* real(Value* shape, LType* element, double value);
+  Value* reinterpret(Value* v, LType* element);
   Value* asInteger(Value* v, uint32_t bits);  // reinterprets, truncates or zero-extends
   Value* asClass(Value* v, Class type);       // of the class's width, as a float where that is one
   Value* asType(Value* v, Type type);         // as the LLVM type that instructions of a PTX type compute in

@@ -171,6 +171,11 @@ bool isWorthIt(const WarpLoop& loop) {
          longestChain(*loop.body) >= kLongChain;
 }
 
+void eraseDead(BB& block) {
+  for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (llvm::isInstructionTriviallyDead(&i)) i.eraseFromParent();
+}
+
 // The rows' blocks go; the body tests itself whether warps are left.
 void flatten(WarpLoop& loop) {
   for (llvm::PHINode& phi : llvm::make_early_inc_range(loop.body->phis()))
@@ -181,8 +186,7 @@ void flatten(WarpLoop& loop) {
   llvm::IRBuilder<> b(loop.body->getTerminator());
   b.CreateCondBr(b.CreateICmpULT(loop.next, loop.end), loop.body, loop.behind);
   loop.body->getTerminator()->eraseFromParent();
-  for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::reverse(*loop.body)))
-    if (llvm::isInstructionTriviallyDead(&i)) i.eraseFromParent();
+  eraseDead(*loop.body);
   if (!loop.row) return;
   for (llvm::PHINode& phi : loop.behind->phis()) phi.replaceIncomingBlockWith(loop.rowEnd, loop.body);
   loop.warp->setIncomingValueForBlock(loop.row, loop.first);
@@ -264,6 +268,7 @@ class Jam {
     b_.CreateCondBr(agree(), body, loop_.body);
     b_.SetInsertPoint(body);
     copyBody();
+    eraseDead(*body);
     llvm::Value* const next = b_.CreateAdd(warp, b_.getInt32(kTogether));
     b_.CreateCondBr(enoughBehind(next), together, rest);
     b_.SetInsertPoint(rest);
@@ -294,7 +299,7 @@ class Jam {
   void copyPlace(llvm::Instruction& i, const WordPlace& place, unsigned n) {
     llvm::Value*& start = starts_[{place.word, place.base, n}];
     if (!start) start = b_.CreateAdd(place.base, b_.CreateZExt(copies_[n][place.word], b_.getInt64Ty()));
-    copies_[n][&i] = b_.CreateAdd(start, b_.getInt64(place.displacement));
+    copies_[n][&i] = place.displacement ? b_.CreateAdd(start, b_.getInt64(place.displacement)) : start;
   }
 
   // Makes the words that tell places, of each warp.
