@@ -17,9 +17,11 @@ __device__ void product(const unsigned* in, unsigned* out, int n) {
   __shared__ float a[32 * kDeep], b[kDeep * 128];
   const int row = threadIdx.y + blockDim.y * threadIdx.z, threads = blockDim.x * blockDim.y * blockDim.z;
   float sum = 0;
-  for (int start = 0; start < 3; ++start) {
-    for (int i = inBlock(); i < 32 * kDeep; i += threads) a[i] = small(in[(i * 7 + start + blockIdx.x) % n]);
-    for (int i = inBlock(); i < kDeep * 128; i += threads) b[i] = small(in[(i + start * 32) % n]);
+  for (int start = 0; start < 2; ++start) {
+    for (int i = inBlock(); i < blockDim.y * blockDim.z * kDeep; i += threads)
+      a[i] = small(in[(i * 7 + start + blockIdx.x) % n]);
+    for (int k = row; k < kDeep; k += blockDim.y * blockDim.z)
+      b[k * 128 + threadIdx.x] = small(in[(k * 5 + threadIdx.x + start * 32) % n]);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < kDeep; ++k) sum += a[row * kDeep + k] * b[k * 128 + threadIdx.x];
@@ -47,9 +49,10 @@ KERNEL neighbours(ARGS) {
 KERNEL columns(ARGS) {
   __shared__ float tile[24 * 129], weights[32];
   float low = 1e9f, total = 0, last = linear();
-  for (int round = 0; round < 4; ++round) {
-    for (int i = inBlock(); i < 24 * 129; i += blockDim.x * blockDim.y * blockDim.z)
-      tile[i] = small(in[(i * 3 + round) % n]);
+  for (int round = 0; round < 2; ++round) {
+    const int row = threadIdx.y + blockDim.y * threadIdx.z;
+    for (int k = row; k < 24; k += blockDim.y * blockDim.z)
+      tile[k * 129 + threadIdx.x] = small(in[(k * 3 + threadIdx.x + round) % n]);
     if (inBlock() < 32) weights[inBlock()] = small(in[(inBlock() + round) % n]);
     __syncthreads();
 #pragma unroll
@@ -66,9 +69,11 @@ KERNEL columns(ARGS) {
 KERNEL storing(ARGS) {
   __shared__ float tile[24 * 128], sums[256];
   float sum = 0;
-  for (int i = inBlock(); i < 24 * 128; i += blockDim.x * blockDim.y * blockDim.z) tile[i] = small(in[(i * 5) % n]);
+  const int row = threadIdx.y + blockDim.y * threadIdx.z;
+  for (int k = row; k < 24; k += blockDim.y * blockDim.z)
+    tile[k * 128 + threadIdx.x] = small(in[(k * 5 + threadIdx.x) % n]);
   __syncthreads();
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 2; ++round) {
 #pragma unroll
     for (int k = 0; k < 24; ++k) sum = sum * 0.25f + tile[k * 128 + threadIdx.x];
     sums[inBlock() % 256] = sum;
