@@ -16,6 +16,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptx/engine.h"
@@ -145,6 +146,30 @@ void measure(benchmark::State& state, double work, const char* unit, Body&& body
       benchmark::Counter(work * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
+// Whether two sums of the same numbers are alike; of a fractal a pixel in two hundred may lie on the other side.
+template <class T>
+bool alike(const std::vector<T>& a, const std::vector<T>& b) {
+  size_t apart = 0;
+  for (size_t n = 0; n < a.size(); ++n)
+    apart += std::abs(double(a[n]) - double(b[n])) > 1e-5 * (1 + std::abs(double(b[n])));
+  return apart <= a.size() / 200;
+}
+
+// A kernel, whose results have to be the loop's, or the loop.
+template <class T, class Loop, class Launch>
+void compete(benchmark::State& state, bool compiled, double work, const char* unit, std::vector<T>& out, Loop&& loop,
+             const char* name, Launch&& launch) {
+  if (!compiled) return measure(state, work, unit, loop);
+  const Kernel kernel = compile(name, BlockShape::RowsOf32, true);
+  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
+  const std::vector<T> before = out;
+  loop();
+  const std::vector<T> expected = std::exchange(out, before);
+  launch(kernel);
+  if (!alike(out, expected)) return state.SkipWithError("the kernel's results are wrong");
+  measure(state, work, unit, [&] { launch(kernel); });
+}
+
 #define VG_PAIR(name)                                  \
   BENCHMARK_CAPTURE(name, kernel, true)->MinTime(0.3); \
   BENCHMARK_CAPTURE(name, loop, false)->MinTime(0.3)
@@ -152,38 +177,37 @@ void measure(benchmark::State& state, double work, const char* unit, Body&& body
 void vectorAdd(benchmark::State& state, bool compiled) {
   const auto a = randomFloats(kElements, -1, 1), b = randomFloats(kElements, -1, 1);
   std::vector<float> c(kElements);
-  const double bytes = 12.0 * kElements;
-  if (!compiled)
-    return measure(state, bytes, "bytes/s", [&] {
-      for (int i = 0; i < kElements; ++i) c[i] = a[i] + b[i];
-    });
-  const Kernel kernel = compile("_Z9vectorAddPKfS0_Pfi", BlockShape::RowsOf32, true);
-  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
-  struct {
-    const float *a, *b;
-    float* c;
-    int n;
-  } p{a.data(), b.data(), c.data(), kElements};
-  measure(state, bytes, "bytes/s", [&] { runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p); });
+  const auto loop = [&] {
+    for (int i = 0; i < kElements; ++i) c[i] = a[i] + b[i];
+  };
+  const auto launch = [&](const Kernel& kernel) {
+    struct {
+      const float *a, *b;
+      float* c;
+      int n;
+    } p{a.data(), b.data(), c.data(), kElements};
+    runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p);
+  };
+  compete(state, compiled, 12.0 * kElements, "bytes/s", c, loop, "_Z9vectorAddPKfS0_Pfi", launch);
 }
 VG_PAIR(vectorAdd);
 
 void saxpyPositive(benchmark::State& state, bool compiled) {
   const auto x = randomFloats(kElements, -1, 1);
   std::vector<float> y(kElements, 1.0f);
-  if (!compiled)
-    return measure(state, kElements, "elements/s", [&] {
-      for (int i = 0; i < kElements; ++i)
-        if (x[i] > 0) y[i] = 1e-3f * x[i] + y[i];
-    });
-  const Kernel kernel = compile("_Z13saxpyPositivePKfPffi", BlockShape::RowsOf32, true);
-  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
-  struct {
-    const float* x;
-    float *y, a;
-    int n;
-  } p{x.data(), y.data(), 1e-3f, kElements};
-  measure(state, kElements, "elements/s", [&] { runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p); });
+  const auto loop = [&] {
+    for (int i = 0; i < kElements; ++i)
+      if (x[i] > 0) y[i] = 1e-3f * x[i] + y[i];
+  };
+  const auto launch = [&](const Kernel& kernel) {
+    struct {
+      const float* x;
+      float *y, a;
+      int n;
+    } p{x.data(), y.data(), 1e-3f, kElements};
+    runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p);
+  };
+  compete(state, compiled, kElements, "elements/s", y, loop, "_Z13saxpyPositivePKfPffi", launch);
 }
 VG_PAIR(saxpyPositive);
 
@@ -191,23 +215,22 @@ void stencil(benchmark::State& state, bool compiled) {
   constexpr int n = 512;
   const auto in = randomFloats(n * n, -1, 1);
   std::vector<float> out(n * n);
-  const double cells = double{n} * n;
-  if (!compiled)
-    return measure(state, cells, "cells/s", [&] {
-      for (int y = 1; y < n - 1; ++y)
-        for (int x = 1; x < n - 1; ++x) {
-          const float* const p = &in[y * n + x];
-          out[y * n + x] = 0.2f * (p[0] + p[-1] + p[1] + p[-n] + p[n]);
-        }
-    });
-  const Kernel kernel = compile("_Z7stencilPKfPfi", BlockShape::RowsOf32, true);
-  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
-  struct {
-    const float* in;
-    float* out;
-    int n;
-  } p{in.data(), out.data(), n};
-  measure(state, cells, "cells/s", [&] { runGrid(kernel, {n / 32, n / 8}, {32, 8}, &p); });
+  const auto loop = [&] {
+    for (int y = 1; y < n - 1; ++y)
+      for (int x = 1; x < n - 1; ++x) {
+        const float* const p = &in[y * n + x];
+        out[y * n + x] = 0.2f * (p[0] + p[-1] + p[1] + p[-n] + p[n]);
+      }
+  };
+  const auto launch = [&](const Kernel& kernel) {
+    struct {
+      const float* in;
+      float* out;
+      int n;
+    } p{in.data(), out.data(), n};
+    runGrid(kernel, {n / 32, n / 8}, {32, 8}, &p);
+  };
+  compete(state, compiled, double{n} * n, "cells/s", out, loop, "_Z7stencilPKfPfi", launch);
 }
 VG_PAIR(stencil);
 
@@ -217,47 +240,69 @@ void gather(benchmark::State& state, bool compiled) {
   std::iota(index.begin(), index.end(), 0u);
   std::shuffle(index.begin(), index.end(), std::mt19937(3));
   std::vector<float> out(kElements);
-  if (!compiled)
-    return measure(state, kElements, "elements/s", [&] {
-      for (int i = 0; i < kElements; ++i) out[i] = table[index[i]];
-    });
-  const Kernel kernel = compile("_Z6gatherPKfPKjPfi", BlockShape::RowsOf32, true);
-  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
-  struct {
-    const float* table;
-    const unsigned* index;
-    float* out;
-    int n;
-  } p{table.data(), index.data(), out.data(), kElements};
-  measure(state, kElements, "elements/s", [&] { runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p); });
+  const auto loop = [&] {
+    for (int i = 0; i < kElements; ++i) out[i] = table[index[i]];
+  };
+  const auto launch = [&](const Kernel& kernel) {
+    struct {
+      const float* table;
+      const unsigned* index;
+      float* out;
+      int n;
+    } p{table.data(), index.data(), out.data(), kElements};
+    runGrid(kernel, {kElements / 256, 1}, {256, 1}, &p);
+  };
+  compete(state, compiled, kElements, "elements/s", out, loop, "_Z6gatherPKfPKjPfi", launch);
 }
 VG_PAIR(gather);
+
+void sgemm(benchmark::State& state, bool compiled) {
+  constexpr int n = 256;
+  const auto a = randomFloats(n * n, -1, 1), b = randomFloats(n * n, -1, 1);
+  std::vector<float> c(n * n);
+  const auto loop = [&] {
+    std::fill(c.begin(), c.end(), 0.0f);
+    for (int row = 0; row < n; ++row)
+      for (int k = 0; k < n; ++k)
+        for (int column = 0; column < n; ++column) c[row * n + column] += a[row * n + k] * b[k * n + column];
+  };
+  const auto launch = [&](const Kernel& kernel) {
+    struct {
+      const float *a, *b;
+      float* c;
+      int n;
+    } p{a.data(), b.data(), c.data(), n};
+    runGrid(kernel, {n / 32, n / 32}, {32, 32}, &p);
+  };
+  compete(state, compiled, 2.0 * n * n * n, "operations/s", c, loop, "_Z5sgemmPKfS0_Pfi", launch);
+}
+VG_PAIR(sgemm);
 
 void mandelbrot(benchmark::State& state, bool compiled) {
   constexpr int side = 256, limit = 256;
   std::vector<int> out(side * side);
-  if (!compiled)
-    return measure(state, side * side, "pixels/s", [&] {
-      for (int y = 0; y < side; ++y)
-        for (int x = 0; x < side; ++x) {
-          const float cx = -2.0f + x * (3.0f / side), cy = -1.5f + y * (3.0f / side);
-          float zx = 0, zy = 0;
-          int k = 0;
-          while (k < limit && zx * zx + zy * zy <= 4.0f) {
-            const float t = zx * zx - zy * zy + cx;
-            zy = 2 * zx * zy + cy;
-            zx = t;
-            ++k;
-          }
-          out[y * side + x] = k;
+  const auto loop = [&] {
+    for (int y = 0; y < side; ++y)
+      for (int x = 0; x < side; ++x) {
+        const float cx = -2.0f + x * (3.0f / side), cy = -1.5f + y * (3.0f / side);
+        float zx = 0, zy = 0;
+        int k = 0;
+        while (k < limit && zx * zx + zy * zy <= 4.0f) {
+          const float t = zx * zx - zy * zy + cx;
+          zy = 2 * zx * zy + cy;
+          zx = t;
+          ++k;
         }
-    });
-  const Kernel kernel = compile("_Z10mandelbrotPiii", BlockShape::RowsOf32, true);
-  if (!kernel.entry) return state.SkipWithError(kernel.problem.c_str());
-  struct {
-    int *out, side, limit;
-  } p{out.data(), side, limit};
-  measure(state, side * side, "pixels/s", [&] { runGrid(kernel, {side / 32, side / 8}, {32, 8}, &p); });
+        out[y * side + x] = k;
+      }
+  };
+  const auto launch = [&](const Kernel& kernel) {
+    struct {
+      int *out, side, limit;
+    } p{out.data(), side, limit};
+    runGrid(kernel, {side / 32, side / 8}, {32, 8}, &p);
+  };
+  compete(state, compiled, side * side, "pixels/s", out, loop, "_Z10mandelbrotPiii", launch);
 }
 VG_PAIR(mandelbrot);
 
