@@ -54,7 +54,7 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : held_(std::move(value)) {}
   Result(CUresult error) : held_(error) {}
-  Result(Result&&) = default;
+  Result(Result&&) noexcept = default;
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
 
