@@ -108,6 +108,7 @@ void Emitter::emitCopy(const CopyKey& key) {
   mask_ = Mask{};
   BB* tail = nullptr;
   if (key.masked) {
+    emptyMasksAt(key);
     tail = newBlock("tail");
     enterMasked(key, tail);
   } else if (key.version == Part) {
@@ -199,7 +200,7 @@ void Emitter::maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const
 
 // --- Convergent code ---------------------------------------------------------------------------------------------
 
-void Emitter::startComponent(Version v, uint32_t component) {
+void Emitter::startComponent(Version v, uint32_t component, BlockId first) {
   const Component& c = program_.components[component];
   const auto forget = [&](BlockId b) {
     for (ValueId phi : program_.blocks[b].phis) {
@@ -214,13 +215,8 @@ void Emitter::startComponent(Version v, uint32_t component) {
       for (auto* a : slot.chunks) poison(a);
     }
   };
-  Mask none;
-  none.full = false;
-  for (uint32_t n = 0; n < k_; ++n) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
-  for (BlockId b : c.blocks) {
-    storeMask(maskSlot(v, b), none);
-    forget(b);
-  }
+  emptyMasks(v, component, first);
+  for (BlockId b : c.blocks) forget(b);
   if (c.exit != kNone && c.exit != endBlock(program_)) forget(c.exit);
 }
 
@@ -234,7 +230,7 @@ void Emitter::go(Version v, BlockId from, BlockId to) {
   }
   const uint32_t component = program_.blocks[to].component;
   if (component != kNone && !duplicates(component, v)) {
-    startComponent(v, component);
+    startComponent(v, component, to);
     storePhis(from, to, nullptr, false);
     Mask all = v == Full ? Mask{} : loadMask(liveSlot_);
     storeMask(maskSlot(v, to), all);
@@ -400,7 +396,7 @@ void Emitter::emitMixed(const CopyKey& key, const Mask&, ArrayRef<Mask> edges) {
     b_.CreateBr(startOf(key.version, false, exit));
     return;
   }
-  startComponent(key.version, component);
+  startComponent(key.version, component, first);
   for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], component, edges[n]);
   b_.CreateBr(startOf(key.version, true, first));
 }

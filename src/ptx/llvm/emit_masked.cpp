@@ -8,6 +8,9 @@ namespace vg::ptx::gen {
 namespace {
 // Blocks up to this many instructions run with an empty mask rather than test it.
 constexpr size_t kUntestedLimit = 12;
+// In regions of more instructions than this LLVM sees no block's mask through to those it was made of: it asks of each
+// pair in such trees whether one implies the other.
+constexpr uint32_t kLargeRegion = 400;
 }  // namespace
 
 // --- Masked code ---------------------------------------------------------------------------------------------------
@@ -32,14 +35,49 @@ bool Emitter::needsLaneTest(BlockId b) const {
   return false;
 }
 
+// Where in linear order the mask of a block of a region is emptied, long before which nothing has to keep it; kNone:
+// where the region begins. It is empty whenever linear order comes by again, because that passes the block itself, but
+// for blocks behind a loop: their lanes leave it one iteration after the other.
+BlockId Emitter::emptyingOf(BlockId b) const {
+  const uint32_t id = program_.blocks[b].component;
+  if (duplicates(id, Full)) return kNone;  // lanes may part anywhere
+  BlockId at = b;
+  for (BlockId from : program_.blocks[b].predecessors) {
+    if (program_.blocks[from].component != id) return kNone;
+    at = std::min(at, from);
+  }
+  if (at == b) return kNone;
+  const auto& order = program_.components[id].blocks;
+  const auto leaves = [&](const Loop& loop) {
+    return loop.header <= at && at <= loop.blocks.back() && loop.blocks.back() < b;
+  };
+  for (auto loop = llvm::find_if(program_.loops, leaves); loop != program_.loops.end();
+       loop = llvm::find_if(program_.loops, leaves)) {
+    const auto before = std::lower_bound(order.begin(), order.end(), loop->header);
+    if (before == order.begin()) return kNone;
+    at = *std::prev(before);
+  }
+  return at;
+}
+
+// The masks of a region that linear order enters at `first`.
+void Emitter::emptyMasks(Version v, uint32_t component, BlockId first) {
+  for (BlockId b : program_.components[component].blocks)
+    if (emptying_[b] == kNone || emptying_[b] <= first) storeMask(maskSlot(v, b), constantMask(0));
+}
+
+void Emitter::emptyMasksAt(const CopyKey& key) {
+  for (BlockId b : program_.components[program_.blocks[key.block].component].blocks)
+    if (emptying_[b] == key.block) storeMask(maskSlot(key.version, b), constantMask(0));
+}
+
 // The block with some lanes at least: its mask goes from its slot to mask_.
 void Emitter::takeMask(const CopyKey& key) {
   auto& slot = maskSlot(key.version, key.block);
   mask_ = loadMask(slot);
-  Mask none;
-  none.full = false;
-  for (uint32_t c = 0; c < k_; ++c) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
-  storeMask(slot, none);
+  if (program_.components[program_.blocks[key.block].component].weight > kLargeRegion)
+    for (Value*& chunk : mask_.chunks) chunk = b_.CreateFreeze(chunk);
+  storeMask(slot, constantMask(0));
 }
 
 void Emitter::enterMasked(const CopyKey& key, BB* tail) {
@@ -119,11 +157,7 @@ void Emitter::emitComponentExit(Version v, uint32_t id) {
   const auto enter = [&](Version version) {
     const uint32_t next = program_.blocks[component.exit].component;
     if (next != kNone && !duplicates(next, version)) {
-      // The phis of the exit are live: only masks are reset.
-      Mask none;
-      none.full = false;
-      for (uint32_t n = 0; n < k_; ++n) none.chunks.push_back(llvm::Constant::getNullValue(vectorOf(b_.getInt1Ty())));
-      for (BlockId b : program_.components[next].blocks) storeMask(maskSlot(version, b), none);
+      emptyMasks(version, next, component.exit);  // and nothing else: the phis of the exit are live
       storeMask(maskSlot(version, component.exit), version == Full ? Mask{} : loadMask(liveSlot_));
       b_.CreateBr(startOf(version, true, component.exit));
     } else {

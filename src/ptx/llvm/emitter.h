@@ -107,6 +107,9 @@ class Emitter {
   BlockId firstBehind(BlockId from, uint32_t component) const;
   void emitMixed(const CopyKey& key, const Mask& mask, llvm::ArrayRef<Mask> edges);
   void takeMask(const CopyKey& key);
+  BlockId emptyingOf(BlockId b) const;
+  void emptyMasks(Version v, uint32_t component, BlockId first);
+  void emptyMasksAt(const CopyKey& key);
   void enterMasked(const CopyKey& key, BB* tail);
   bool rejoins(const CopyKey& key) const;
   BB* occupied(const CopyKey& key);
@@ -117,7 +120,7 @@ class Emitter {
   void maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const Mask& mask);
   bool joinsInside(BlockId b) const;
   void storePhis(BlockId from, BlockId to, const Mask* blend, bool alwaysBlend);
-  void startComponent(Version v, uint32_t component);
+  void startComponent(Version v, uint32_t component, BlockId first);
   // Branches from the current place to the convergent copy of `to` (or into its component), storing phis.
   void go(Version v, BlockId from, BlockId to);
   BB* goBlock(Version v, BlockId from, BlockId to);
@@ -527,6 +530,7 @@ class Emitter {
   llvm::Instruction* loadPoint_ = nullptr;  // start of the present copy
   std::vector<bool> duplicated_;            // components that have a convergent copy too
   std::map<std::pair<Version, BlockId>, llvm::SmallVector<llvm::AllocaInst*, 8>> maskSlots_;
+  std::vector<BlockId> emptying_;  // where the mask of each block is emptied (emptyingOf)
   llvm::SmallVector<llvm::AllocaInst*, 8> liveSlot_;
   Mask mask_;
   bool onlyPart_ = false;
