@@ -62,6 +62,7 @@ struct LaunchCommand {
   LaunchRecord* record;
   FaultSink* faults;
   uint64_t queuedAt = 0;  // the device's own: when its queue took the launch
+  uint32_t level = 0;     // launches one behind the other of the same level, but 0, may run side by side
 };
 struct HostCall {
   void (*function)(void* data);

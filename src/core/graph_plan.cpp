@@ -14,6 +14,7 @@
 #include "core/event.h"
 #include "core/function.h"
 #include "core/graph_conditional.h"
+#include "core/graph_levels.h"
 #include "core/graph_memory.h"
 #include "core/host_function.h"
 #include "core/memory.h"
@@ -121,7 +122,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
                            GraphNode** culprit) {
   steps_.reserve(steps_.size() + graph.nodes().size());
   stepOf_.reserve(stepOf_.size() + graph.nodes().size());
-  for (GraphNode* node : graph.sorted()) {
+  for (const auto& [node, level] : inLevels(graph, level_)) {
     if (const auto* child = node->as<ChildNode>()) {
       VG_CHECK(append(*child->graph, disabled, culprit));
       continue;
@@ -135,6 +136,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     if (const auto* free = node->as<MemFreeNode>()) memoryEnds_.push_back({nullptr, free->address});
     stepOf_.emplace(node->id(), steps_.size());
     steps_.push_back(std::move(step).value());
+    levels_.push_back(level);
   }
   return CUDA_SUCCESS;
 }
@@ -291,10 +293,10 @@ CUresult GraphPlan::foreign(KernelStep& step, std::vector<backend::Command>& com
   return CUDA_SUCCESS;
 }
 
-CUresult GraphPlan::addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands) {
+CUresult GraphPlan::addCommands(Step& step, uint32_t level, Stream& stream, std::vector<backend::Command>& commands) {
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
     if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
-    commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context});
+    commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context, 0, level});
     return CUDA_SUCCESS;
   }
   if (auto* record = std::get_if<RecordStep>(&step)) {
@@ -368,7 +370,7 @@ CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& com
     if (piece.together)
       commands.push_back(backend::HostCall{runPiece, &piece});
     else
-      VG_CHECK(addCommands(steps_[piece.first], stream, commands));
+      VG_CHECK(addCommands(steps_[piece.first], levels_[piece.first], stream, commands));
   }
   return CUDA_SUCCESS;
 }

@@ -167,7 +167,7 @@ class GraphPlan final : backend::Executor::Task {
   CUresult submitFromKernel();
   CUresult checkSteps() const;
   static CUresult check(const KernelStep& step);
-  CUresult addCommands(Step& step, Stream& stream, std::vector<backend::Command>& commands);
+  CUresult addCommands(Step& step, uint32_t level, Stream& stream, std::vector<backend::Command>& commands);
   CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
   bool unreferenceUnlessLast();
@@ -191,6 +191,8 @@ class GraphPlan final : backend::Executor::Task {
   bool updatable_ = false;                         // of a top plan: it has nodes that kernels may change
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
+  std::vector<uint32_t> levels_;                 // of steps, as graph_levels.h counts them; child graphs' are others
+  uint32_t level_ = 0;                           // the last one that was given
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;
   std::vector<MemoryEnd> memoryEnds_;

@@ -1,4 +1,5 @@
 // Grids: the descriptor, constant bank 0, and channels of the compute engine, run by the fake GPU.
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -42,6 +43,10 @@ TEST(Qmd, FieldsDoNotTouchEachOther) {
                                qmd::bankAddressHigh(7),
                                qmd::bankSize(7),
                                qmd::bankValid(7),
+                               qmd::releaseStructure(1),
+                               qmd::releaseReduces(1),
+                               qmd::releaseReduction(1),
+                               qmd::releasePayload64(1),
                                qmd::releaseAddressHigh(2),
                                qmd::releasePayloadHigh(2)};
   Qmd d;
@@ -146,11 +151,13 @@ uint32_t addOrFault(const FakeGrid& grid, const FakeTranslate& translate) {
 }
 
 struct Compute : ::testing::Test {
-  FakeGpu fake{[] {
-    FakeDriver::Description description;
-    description.program = addOrFault;
-    return description;
-  }()};
+  explicit Compute(FakeProgram program = addOrFault)
+      : fake([&] {
+          FakeDriver::Description description;
+          description.program = std::move(program);
+          return description;
+        }()) {}
+  FakeGpu fake;
   std::unique_ptr<ComputeEngine> engine = must(ComputeEngine::create(*fake.gpu, fake.addresses()));
   std::unique_ptr<Block> memory = must(Block::createPinned(*fake.gpu, fake.addresses(), 65536));
   struct Arguments {
@@ -182,6 +189,18 @@ TEST_F(Compute, GridsRunInOrderAndManyOfThem) {
   for (int i = 0; i < 500; ++i) last = must(launch(3, code()));
   ASSERT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
   EXPECT_EQ(word(), 500u);
+}
+
+TEST(Grid, CountsItselfWhereItsEndIsOneOfSeveral) {
+  GridEnd end;
+  end.count = 0x2000;
+  const Qmd d = describe({}, {}, 0x10000, end);
+  EXPECT_EQ(d.get(qmd::releaseReduces(0)), 1u);
+  EXPECT_EQ(d.get(qmd::releaseAddressLow(0)), 0x2000u);
+  EXPECT_EQ(d.get(qmd::releasePayloadLow(0)), 1u);
+  EXPECT_EQ(d.get(qmd::releasePayload64(0)), 0u);
+  EXPECT_EQ(d.get(qmd::kMembarType), 1u);
+  EXPECT_EQ(d.get(qmd::releaseEnable(1)), 0u);
 }
 
 TEST(Grid, SaysWhichOneBeginsWhenItIsDone) {
@@ -218,6 +237,83 @@ TEST_F(Compute, GridsThatAreSentTogetherRunInOrderAndEndStepByStep) {
   EXPECT_EQ(faulty.submission.wait(kSecond * 10), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(faulty.submission.channel->stepsDone(), faulty.firstStep + 1);
   EXPECT_EQ(word(), 202u);
+}
+
+// Grids that know each other by number: each runs on until it has been looked at a few times and all that it meets have
+// begun.
+struct Play {
+  uint32_t begun = 0, over = 0;  // by bit
+  std::array<uint32_t, 32> meets{}, looks{}, overBefore{};
+} play;
+
+uint32_t meet(const FakeGrid& grid, const FakeTranslate&) {
+  const auto number = grid.parameter<uint32_t>(8);
+  if (!(play.begun >> number & 1)) play.overBefore[number] = play.over;
+  play.begun |= 1u << number;
+  if (++play.looks[number] < 4 || play.meets[number] & ~play.begun) return kRunsOn;
+  play.over |= 1u << number;
+  return 0;
+}
+
+struct Levels : Compute {
+  Levels() : Compute(meet) { play = {}; }
+  // Sends grids of these levels and waits for their end; how many submissions they were.
+  size_t run(const std::vector<uint32_t>& levels) {
+    std::vector<Arguments> numbers;
+    for (uint32_t i = 0; i < levels.size(); ++i) numbers.push_back({memory->address(), i});
+    std::vector<ComputeEngine::Launch> all;
+    for (size_t i = 0; i < levels.size(); ++i) {
+      all.push_back({plain, grid, reinterpret_cast<const std::byte*>(&numbers[i]), 12});
+      all.back().level = levels[i];
+    }
+    size_t submissions = 0;
+    ComputeEngine::Sent some;
+    for (size_t sent = 0; sent < all.size(); ++submissions, sent += some.count)
+      some = must(engine->launch(3, std::span(all).subspan(sent)));
+    EXPECT_EQ(some.submission.wait(kSecond * 10), CUDA_SUCCESS);
+    EXPECT_EQ(play.over, static_cast<uint32_t>((uint64_t{1} << levels.size()) - 1));
+    return submissions;
+  }
+  const KernelCode plain = code();
+  const Grid grid;
+};
+
+TEST_F(Levels, OfADiamondWaitForEachOtherAndTheirGridsDoNot) {
+  play.meets[1] = play.meets[2] = 0b0110;
+  EXPECT_EQ(run({0, 1, 1, 0}), 3u);
+  EXPECT_EQ(play.overBefore[1], 0b0001u);
+  EXPECT_EQ(play.overBefore[2], 0b0001u);
+  EXPECT_EQ(play.overBefore[3], 0b0111u);
+}
+
+TEST_F(Levels, AreNoneInAChain) {
+  EXPECT_EQ(run(std::vector<uint32_t>(20, 0)), 1u);
+  for (uint32_t i = 0; i < 20; ++i) EXPECT_EQ(play.overBefore[i], (1u << i) - 1) << i;
+}
+
+TEST_F(Levels, FollowEachOther) {
+  for (unsigned i = 0; i < 12; ++i) play.meets[i] = 0b1111u << i / 4 * 4;
+  EXPECT_EQ(run({1, 1, 1, 1, 2, 2, 2, 2, 7, 7, 7, 7}), 3u);
+  for (unsigned i = 0; i < 12; ++i) EXPECT_EQ(play.overBefore[i], (1u << i / 4 * 4) - 1) << i;
+}
+
+TEST_F(Levels, OfMoreThanFitFollowEachOtherInParts) {
+  EXPECT_EQ(run(std::vector<uint32_t>(31, 5)), 2u);
+  EXPECT_EQ(play.overBefore[1], 0u);
+  EXPECT_NE(play.overBefore[30], 0u);
+}
+
+TEST_F(Levels, HaveNoPlaceForCooperativeGrids) {
+  const Arguments numbers[] = {{memory->address(), 0}, {memory->address(), 1}};
+  std::vector<ComputeEngine::Launch> both;
+  for (const Arguments& one : numbers) {
+    both.push_back({plain, grid, reinterpret_cast<const std::byte*>(&one), 12, true});
+    both.back().level = 1;
+  }
+  const ComputeEngine::Sent sent = must(engine->launch(3, both));
+  EXPECT_EQ(sent.count, 2u);
+  EXPECT_EQ(sent.submission.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(play.overBefore[1], 1u);
 }
 
 TEST_F(Compute, LargeGridsAreSentOneByOne) {

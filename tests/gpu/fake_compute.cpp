@@ -40,22 +40,28 @@ bool known(uint32_t address) {
 uint32_t FakeCompute::method(uint32_t address, uint32_t value) {
   if (!known(address)) return kClassError;
   methods_[address] = value;
+  if (address == compute::kWaitForIdle) return idle() ? 0 : kRunsOn;
   if (address != compute::kSendSignalingPcas2B) return 0;
   const uint64_t descriptor = uint64_t{methods_[compute::kSendPcasA]} << 8;
   if (value == compute::kPrefetch) return translate_(descriptor, Qmd::kBytes, false) ? 0 : kMmuFault;
-  return value == compute::kSchedule ? launchAll(descriptor) : kClassError;
+  if (value != compute::kSchedule) return kClassError;
+  running_.push_back(descriptor);
+  return 0;
 }
 
-// A grid, and those that it and its followers schedule when they are done.
-uint32_t FakeCompute::launchAll(uint64_t first) {
-  if (!next_) next_ = first;
-  while (next_) {
-    const uint64_t address = next_;
+uint32_t FakeCompute::goOn() {
+  for (uint64_t& grid : running_)
+    if (const uint32_t code = launchAll(grid); code && code != kRunsOn) return code;
+  std::erase(running_, 0);
+  return 0;
+}
+
+// A grid, and those that it and its followers schedule when they are done, up to one that is not over.
+uint32_t FakeCompute::launchAll(uint64_t& next) {
+  while (next) {
     uint64_t following = 0;
-    const uint32_t code = launch(address, following);
-    if (code == kRunsOn) return code;
-    next_ = following;
-    if (code) return code;
+    if (const uint32_t code = launch(next, following)) return code;
+    next = following;
   }
   return 0;
 }
@@ -103,6 +109,7 @@ uint32_t FakeCompute::check(const Qmd& d) {
 uint32_t FakeCompute::release(const Qmd& d, unsigned index) {
   if (!d.get(qmd::releaseEnable(index))) return 0;
   const uint64_t to = join(d.get(qmd::releaseAddressHigh(index)), d.get(qmd::releaseAddressLow(index)));
+  if (d.get(qmd::releaseReduces(index))) return reduce(d, index, to);
   const bool stamped = d.get(qmd::releaseStructure(index)) == 0;
   std::byte* const memory = translate_(to, stamped ? 16 : 8, true);
   if (!memory) return kMmuFault;
@@ -110,6 +117,18 @@ uint32_t FakeCompute::release(const Qmd& d, unsigned index) {
   if (stamped) std::memcpy(memory + 8, &now, sizeof now);
   __atomic_store_n(reinterpret_cast<uint64_t*>(memory),
                    join(d.get(qmd::releasePayloadHigh(index)), d.get(qmd::releasePayloadLow(index))), __ATOMIC_RELEASE);
+  return 0;
+}
+
+// The one way that the backend knows.
+uint32_t FakeCompute::reduce(const Qmd& d, unsigned index, uint64_t to) {
+  constexpr uint32_t kAddition = 0, kOneWord = 1;
+  if (d.get(qmd::releaseReduction(index)) != kAddition || d.get(qmd::releaseStructure(index)) != kOneWord ||
+      d.get(qmd::releasePayload64(index)) || to % 4)
+    return kException;
+  std::byte* const memory = translate_(to, 4, true);
+  if (!memory) return kMmuFault;
+  __atomic_fetch_add(reinterpret_cast<uint32_t*>(memory), d.get(qmd::releasePayloadLow(index)), __ATOMIC_RELEASE);
   return 0;
 }
 

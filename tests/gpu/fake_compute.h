@@ -1,10 +1,12 @@
 // The fake GPU's compute engine: knows the methods that the backend uses, reads descriptors of grids as the hardware
-// does and refuses malformed ones. Instead of native code it runs what the test says that a grid does.
+// does and refuses malformed ones. Instead of native code it runs what the test says that a grid does. Nothing but what
+// the backend sends keeps a grid from running beside those that are not over.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "backend/nvidia/compute/qmd.h"
 
@@ -33,19 +35,23 @@ class FakeCompute {
  public:
   FakeCompute(FakeTranslate translate, FakeProgram program)
       : translate_(std::move(translate)), program_(std::move(program)) {}
-  // The code that ends the channel, or 0.
+  // The code that ends the channel, or 0; kRunsOn when the method is to be tried again, as it waits for grids.
   uint32_t method(uint32_t address, uint32_t value);
+  // Goes on with grids that are not over. The code that ends the channel, or 0.
+  uint32_t goOn();
+  bool idle() const { return running_.empty(); }
 
  private:
-  uint32_t launchAll(uint64_t first);
+  uint32_t launchAll(uint64_t& next);
   uint32_t launch(uint64_t address, uint64_t& following);
   uint32_t check(const backend::nvidia::Qmd& descriptor);
   uint32_t release(const backend::nvidia::Qmd& descriptor, unsigned index);
+  uint32_t reduce(const backend::nvidia::Qmd& descriptor, unsigned index, uint64_t to);
 
   const FakeTranslate translate_;
   const FakeProgram program_;
   std::map<uint32_t, uint32_t> methods_;
-  uint64_t next_ = 0;  // the grid that has not come to its end
+  std::vector<uint64_t> running_;  // descriptors of grids that have not come to their end
 };
 
 }  // namespace vg::testing

@@ -49,6 +49,9 @@ bool FakeChannel::run() {
   auto* const put = reinterpret_cast<uint32_t*>(setup_.userd + rm::kUserdPut);
   bool worked = false;
   while (!dead_) {
+    if (compute_ && !compute_->idle()) {
+      if (const uint32_t code = compute_->goOn()) return die(code);
+    }
     if (left_) {
       if (!runMethods()) return worked;
       worked = true;
@@ -130,10 +133,15 @@ bool FakeChannel::semaphore() {
   const uint64_t payload = uint64_t{host(0x68)} << 32 | host(0x64);
   const uint32_t bits = host(host::kSemExecute);
   const bool wide = bits & host::kPayload64;
+  if (bits & host::kWaitForIdle && compute_ && !compute_->idle()) return false;  // the header runs again later
   if ((bits & 7) == host::kRelease) return writeSemaphore(address, payload, wide, bits & host::kTimestamp);
-  if ((bits & 7) != host::kAcquireCircular || !wide) return die(kBadMethod);
-  const std::byte* const word = translate_(address, 8, false);
+  if ((bits & 7) != host::kAcquireCircular) return die(kBadMethod);
+  const std::byte* const word = translate_(address, wide ? 8 : 4, false);
   if (!word) return die(kMmuFault);
+  if (!wide) {
+    const uint32_t count = __atomic_load_n(reinterpret_cast<const uint32_t*>(word), __ATOMIC_ACQUIRE);
+    return static_cast<int32_t>(count - static_cast<uint32_t>(payload)) >= 0;
+  }
   const uint64_t value = __atomic_load_n(reinterpret_cast<const uint64_t*>(word), __ATOMIC_ACQUIRE);
   return static_cast<int64_t>(value - payload) >= 0;  // the header runs again later
 }

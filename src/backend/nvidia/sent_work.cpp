@@ -145,8 +145,8 @@ size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Roo
   promise(done);
   add(sent.count, [&](size_t i) {
     const bool last = i + 1 == sent.count;
-    entries_.push_back(
-        {std::get<LaunchCommand>(launches[i]), last ? done : Point{}, sent.submission, last ? 0 : sent.firstStep + i});
+    const uint64_t step = last || !sent.firstStep ? 0 : sent.firstStep + i;
+    entries_.push_back({std::get<LaunchCommand>(launches[i]), last ? done : Point{}, sent.submission, step});
   });
   return sent.count;
 }

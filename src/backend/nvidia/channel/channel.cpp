@@ -16,11 +16,12 @@ namespace {
 
 constexpr uint32_t kRingEntries = 1024;
 constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
-constexpr size_t kSlotBytes = 16384;                 // ring, the words shared with the host, end()
-constexpr size_t kEndAt = 12288, kStepsBehind = 64;  // the word that counts steps, behind end()
-constexpr size_t kPiecesAt = Channel::kTimes * 16;   // behind the progress
+constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, end()
+constexpr size_t kEndAt = 12288;
+constexpr size_t kStepsBehind = 64, kCountBehind = 128;  // the words that count, behind end()
+constexpr size_t kPiecesAt = Channel::kTimes * 16;       // behind the progress
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
-constexpr size_t kTailWords = std::max(host::kSemaphoreWords, ce::kReleaseWords);
+constexpr size_t kTailWords = std::max(2 * host::kSemaphoreWords, ce::kReleaseWords);
 
 static_assert(Channel::kInFlight < kRingEntries);
 
@@ -50,7 +51,7 @@ CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, si
   std::byte* const shared = rings.start() + at + kRingBytes;
   ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
   endAddress_ = rings.address(at + kEndAt);
-  std::memset(rings.start() + at + kEndAt, 0, kStepsBehind + sizeof(uint64_t));
+  std::memset(rings.start() + at + kEndAt, 0, kCountBehind + sizeof(uint64_t));
   steps_ = reinterpret_cast<const volatile uint64_t*>(rings.start() + at + kEndAt + kStepsBehind);
   get_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdGet);
   put_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdPut);
@@ -120,6 +121,10 @@ Result<Push> Channel::begin() {
 }
 
 uint64_t Channel::stepAddress() const { return endAddress_ + kStepsBehind; }
+uint64_t Channel::countAddress() const { return endAddress_ + kCountBehind; }
+void Channel::followCount(Push& push, uint32_t count) const {
+  host::acquireCount(push, countAddress(), count, meanwhile_);
+}
 
 void Channel::follow(Push& push, std::span<const Submission> others) const {
   for (const Submission& other : others)
@@ -140,6 +145,13 @@ uint64_t Channel::submit(Push& push) {
 uint64_t Channel::submitCopy(Push& push) {
   push.extend(ce::kReleaseWords);
   ce::release(push, {progressAddress(submitted_ + 1), submitted_ + 1});
+  return submitReleasing(push);
+}
+
+uint64_t Channel::submitEnded(Push& push) {
+  push.extend(kTailWords);
+  host::releaseAtOnce(push, end(submitted_ + 1), false);
+  host::releaseAtOnce(push, {progressAddress(submitted_ + 1), submitted_ + 1}, true);
   return submitReleasing(push);
 }
 

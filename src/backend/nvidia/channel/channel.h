@@ -50,12 +50,17 @@ class Channel {
   // The same for work whose engine itself writes the number of it, and the time, to progressAddress(): the channel does
   // not wait for it.
   uint64_t submitReleasing(Push& push);
+  // The same for what has been waited for in the channel: the host engine writes that, and releases end().
+  uint64_t submitEnded(Push& push);
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
-  // or a submitReleasing().
+  // or a submitReleasing(), and by submitEnded().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
   // A word of video memory for work of several steps to count them in.
   uint64_t stepAddress() const;
+  // Another, of 32 bits, in which work counts itself that ends in any order; and how the channel waits for a count.
+  uint64_t countAddress() const;
+  void followCount(Push& push, uint32_t count) const;
   // What is there: read from the device, which takes its time. Any thread.
   uint64_t stepsDone() const { return *steps_; }
   // Any thread.

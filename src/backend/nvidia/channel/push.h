@@ -46,10 +46,14 @@ struct Semaphore {
 };
 // Writes the payload, and a timestamp 8 bytes behind it, when all work before is done. Requires: 16-byte alignment.
 void release(Push& push, const Semaphore& semaphore);
+// The same when the channel has come here, whatever its engine does; the timestamp only when asked for.
+void releaseAtOnce(Push& push, const Semaphore& semaphore, bool timestamp);
 // Holds the channel until the word is the payload or later. Other channels of the group go on; the engine goes to other
 // groups meanwhile, which takes it some 5 us each way, or stays.
 enum class Meanwhile { Leave, Stay };
 void acquire(Push& push, const Semaphore& semaphore, Meanwhile meanwhile = Meanwhile::Leave);
+// The same of a word of 32 bits.
+void acquireCount(Push& push, uint64_t address, uint32_t count, Meanwhile meanwhile);
 inline constexpr size_t kSemaphoreWords = 6;
 }  // namespace host
 

@@ -33,6 +33,22 @@ bool canBeSent(const ComputeChannel::Launch& launch) {
   return launch.bytes <= ComputeChannel::kMostParameters && launch.code.parameterBase == kDriverWords;
 }
 
+// Whether the second may run beside the first. Two cooperative grids could each keep the other's blocks out.
+bool besides(const ComputeChannel::Launch& first, const ComputeChannel::Launch& second) {
+  return first.level && first.level == second.level && !first.cooperative && !second.cooperative;
+}
+
+// How many of them go together: side by side, or one behind the other up to where others go side by side.
+size_t together(std::span<const ComputeChannel::Launch> launches) {
+  size_t count = 1;
+  const bool sideBySide = launches.size() > 1 && besides(launches[0], launches[1]);
+  for (; count < launches.size(); ++count) {
+    if (sideBySide && !besides(launches[count - 1], launches[count])) break;
+    if (!sideBySide && count + 1 < launches.size() && besides(launches[count], launches[count + 1])) break;
+  }
+  return count;
+}
+
 // How many of them a slot holds.
 size_t fitting(std::span<const ComputeChannel::Launch> launches) {
   size_t count = 0, bytes = 0;
@@ -118,16 +134,13 @@ Result<ComputeChannel::Sent> ComputeChannel::launch(std::span<const Launch> laun
                 first.code.parameterBase);
   if (first.room == Room::Now && !channel_.hasRoom()) return CUDA_ERROR_NOT_READY;
   VG_TRY(Push push, channel_.begin());
-  const uint64_t number = channel_.submitted() + 1;
+  const std::span<const Launch> some = launches.first(fitting(launches.first(together(launches))));
+  return some.size() > 1 && besides(some[0], some[1]) ? sendSideBySide(push, some) : sendInLine(push, some);
+}
+
+// What all of a submission waits for, and what its grids find.
+void ComputeChannel::beginWork(Push& push, const Launch& first) {
   const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
-  const Sent sent{{&channel_, number}, fitting(launches), steps_ + 1};
-  size_t at = slot;
-  for (const Launch& launch : launches.first(sent.count - 1)) {
-    const size_t next = at + bytesOf(launch.bytes);
-    write(launch, at, {++steps_, 0, channel_.stepAddress(), slots_->address(next)});
-    at = next;
-  }
-  write(launches[sent.count - 1], at, {number, channel_.progressAddress(number), channel_.end(number).address});
   sendDescriptor(push, slots_->address(slot), compute::kPrefetch);  // while it waits
   channel_.follow(push, first.after);
   channel_.follow(push, {&channel_, lastGrid_});
@@ -135,10 +148,42 @@ Result<ComputeChannel::Sent> ComputeChannel::launch(std::span<const Launch> laun
     push.write(kComputeSubchannel, compute::kInvalidateShaderCaches,
                {compute::kInstructions | compute::kData | compute::kConstants});
   codeIsNew_ = false;
+}
+
+ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Launch> launches) {
+  const uint64_t number = channel_.submitted() + 1;
+  const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
+  const Sent sent{{&channel_, number}, launches.size(), steps_ + 1};
+  size_t at = slot;
+  for (const Launch& launch : launches.first(launches.size() - 1)) {
+    const size_t next = at + bytesOf(launch.bytes);
+    write(launch, at, {++steps_, 0, channel_.stepAddress(), slots_->address(next)});
+    at = next;
+  }
+  write(launches.back(), at, {number, channel_.progressAddress(number), channel_.end(number).address});
+  beginWork(push, launches.front());
   sendDescriptor(push, slots_->address(slot), compute::kSchedule);
   channel_.submitReleasing(push);
   lastGrid_ = number;
   return sent;
+}
+
+// The engine begins a grid while others run. What comes next in the channel, which may be their end, comes when all are
+// done.
+ComputeChannel::Sent ComputeChannel::sendSideBySide(Push& push, std::span<const Launch> launches) {
+  beginWork(push, launches.front());
+  size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
+  for (const Launch& launch : launches) {
+    GridEnd end;
+    end.count = channel_.countAddress();
+    write(launch, at, end);
+    sendDescriptor(push, slots_->address(at), compute::kSchedule);
+    at += bytesOf(launch.bytes);
+  }
+  counted_ += static_cast<uint32_t>(launches.size());
+  channel_.followCount(push, counted_);
+  lastGrid_ = 0;
+  return {{&channel_, channel_.submitEnded(push)}, launches.size(), 0};
 }
 
 void ComputeChannel::write(const Launch& launch, size_t at, const GridEnd& end) {

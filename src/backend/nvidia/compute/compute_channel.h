@@ -1,7 +1,8 @@
 // A channel of the graphics engine as a queue of grids: each begins when the one before it in this channel is done.
 // Grids of different channels run side by side, because each says itself that it is done: a channel that waited for its
 // engine to be idle would hold up the others. Of grids that are sent together each schedules the next one, with which
-// the host engine has nothing to do. One thread at a time, but for wait().
+// the host engine has nothing to do; or none waits for another, and the channel waits until all have counted
+// themselves. One thread at a time, but for wait().
 #pragma once
 
 #include <memory>
@@ -47,17 +48,18 @@ class ComputeChannel {
     bool cooperative = false;             // the grid gets a workspace to meet in
     std::span<const Submission> after{};  // what it waits for, besides the grid before it
     Room room = Room::Waited;             // when very many are under way
+    uint32_t level = 0;                   // as LaunchCommand has it
   };
   Result<Submission> launch(const Launch& launch);
   // What was sent of several grids: one submission, which ends with the last of them. The others end with the channel's
-  // steps from `firstStep` on.
+  // steps from `firstStep` on; 0: in any order.
   struct Sent {
     Submission submission;
     size_t count = 0;
     uint64_t firstStep = 0;
   };
-  // As many of the grids as go together, one behind the other, but at least one. `after` and `room` are the first
-  // one's.
+  // As many of the grids as go together, all one behind the other or all side by side, but at least one. `after` and
+  // `room` are the first one's.
   Result<Sent> launch(std::span<const Launch> launches);
   // Errors of the channel.
   CUresult wait(uint64_t number, uint64_t nanoseconds = UINT64_MAX) { return channel_.wait(number, nanoseconds); }
@@ -67,14 +69,18 @@ class ComputeChannel {
  private:
   ComputeChannel(Channel& channel, const ComputeFacts& facts) : channel_(channel), facts_(facts) {}
   CUresult bind(uint32_t computeClass);
+  Sent sendInLine(Push& push, std::span<const Launch> launches);
+  Sent sendSideBySide(Push& push, std::span<const Launch> launches);
+  void beginWork(Push& push, const Launch& first);
   void write(const Launch& launch, size_t at, const GridEnd& end);
 
   Channel& channel_;
   ComputeFacts facts_;
   std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission
   bool codeIsNew_ = true;
-  uint64_t lastGrid_ = 0;           // its submission
+  uint64_t lastGrid_ = 0;           // its submission; 0: the channel has waited for it
   uint64_t grids_ = 0, steps_ = 0;  // that were sent
+  uint32_t counted_ = 0;            // grids that count themselves, of those
 };
 
 }  // namespace vg::backend::nvidia

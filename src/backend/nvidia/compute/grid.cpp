@@ -74,6 +74,13 @@ void setRelease(Qmd& descriptor, unsigned index, uint64_t address, uint64_t payl
   descriptor.set(qmd::releasePayloadHigh(index), high(payload));
 }
 
+void setCounting(Qmd& descriptor, unsigned index, uint64_t address) {
+  setRelease(descriptor, index, address, 1, false);
+  descriptor.set(qmd::releaseStructure(index), 1);
+  descriptor.set(qmd::releasePayload64(index), 0);
+  descriptor.set(qmd::releaseReduces(index), 1);
+}
+
 void setNext(Qmd& descriptor, uint64_t next) {
   constexpr uint32_t kSchedule = 1;
   descriptor.set(qmd::kNextEnable, 1);
@@ -167,6 +174,7 @@ Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const Gri
   d.set(qmd::kProgramLow, low(code.program));
   d.set(qmd::kProgramHigh, high(code.program));
   if (end.device) setRelease(d, 0, end.device, end.number, false);  // first, because the next grid waits for it
+  if (end.count) setCounting(d, 0, end.count);
   if (end.host) setRelease(d, 1, end.host, end.number, true);
   if (end.next) setNext(d, end.next);
   setBank(d, 0, bank0, code.bank0Bytes);

@@ -46,6 +46,7 @@ struct GridEnd {
   uint64_t host = 0;    // 16-byte aligned: the number, then the time; after all that the grid wrote
   uint64_t device = 0;  // the number alone, for channels that wait
   uint64_t next = 0;    // the other grid's descriptor
+  uint64_t count = 0;   // in place of `device`: a word of 32 bits to which 1 is added
 };
 
 // What all grids of a GPU share.

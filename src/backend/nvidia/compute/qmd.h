@@ -60,8 +60,11 @@ constexpr Qmd::Field of(unsigned index, unsigned first, unsigned width, unsigned
 constexpr Qmd::Field tpcDisabled(unsigned word) { return of(word, 2432, 32, 32); }
 // What is written when the grid is done.
 constexpr Qmd::Field releaseEnable(unsigned i) { return of(i, 320, 1, 16); }
-constexpr Qmd::Field releaseStructure(unsigned i) { return of(i, 321, 2, 16); }  // 0 with the time, 2 without
+// 0 with the time, 1 a word of 32 bits, 2 of 64.
+constexpr Qmd::Field releaseStructure(unsigned i) { return of(i, 321, 2, 16); }
 constexpr Qmd::Field releaseMembar(unsigned i) { return of(i, 323, 1, 16); }     // 1: of the whole system
+constexpr Qmd::Field releaseReduces(unsigned i) { return of(i, 324, 1, 16); }    // into what is there, by:
+constexpr Qmd::Field releaseReduction(unsigned i) { return of(i, 325, 3, 16); }  // 0 addition
 constexpr Qmd::Field releasePayload64(unsigned i) { return of(i, 332, 1, 16); }
 constexpr Qmd::Field releaseAddressLow(unsigned i) { return of(i, 640, 32, 128); }
 constexpr Qmd::Field releaseAddressHigh(unsigned i) { return of(i, 672, 25, 128); }
