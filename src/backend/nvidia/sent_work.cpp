@@ -122,13 +122,15 @@ bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
 
 // Launches of one context of which nobody has to see each end by itself.
 size_t SentWork::goingTogether(std::span<const Command> commands) const {
-  constexpr size_t kMost = 32;
+  constexpr size_t kMostInLine = 32, kMostSideBySide = 176;
   const auto* const first = std::get_if<LaunchCommand>(&commands.front());
   if (!first || device_.launchLimit()) return 0;
+  const size_t most = first->level ? kMostSideBySide : kMostInLine;
   size_t count = 0;
-  for (const Command& command : commands.first(std::min(commands.size(), kMost))) {
+  for (const Command& command : commands.first(std::min(commands.size(), most))) {
     const auto* const launch = std::get_if<LaunchCommand>(&command);
     if (!launch || launch->faults != first->faults || launch->record->node ||
+        (first->level && launch->level != first->level) ||
         static_cast<const GpuKernel&>(*launch->record->kernel).requests())
       break;
     ++count;

@@ -21,7 +21,7 @@ constexpr size_t kEndAt = 12288;
 constexpr size_t kStepsBehind = 64, kCountBehind = 128;  // the words that count, behind end()
 constexpr size_t kPiecesAt = Channel::kTimes * 16;       // behind the progress
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
-constexpr size_t kTailWords = std::max(2 * host::kSemaphoreWords, ce::kReleaseWords);
+constexpr size_t kTailWords = std::max((2 + Channel::kMostUnended) * host::kSemaphoreWords, ce::kReleaseWords);
 
 static_assert(Channel::kInFlight < kRingEntries);
 
@@ -150,8 +150,16 @@ uint64_t Channel::submitCopy(Push& push) {
 
 uint64_t Channel::submitEnded(Push& push) {
   push.extend(kTailWords);
-  host::releaseAtOnce(push, end(submitted_ + 1), false);
-  host::releaseAtOnce(push, {progressAddress(submitted_ + 1), submitted_ + 1}, true);
+  const uint64_t number = submitted_ + 1;
+  host::releaseAtOnce(push, end(number), false);
+  for (uint64_t one = number - unended_; one <= number; ++one)
+    host::releaseAtOnce(push, {progressAddress(one), one}, true);
+  unended_ = 0;
+  return submitReleasing(push);
+}
+
+uint64_t Channel::submitUnended(Push& push) {
+  ++unended_;
   return submitReleasing(push);
 }
 

@@ -41,8 +41,10 @@ class Channel {
   void follow(Push& push, std::span<const Submission> others) const;
   // The same of one submission, which may be this channel's.
   void follow(Push& push, const Submission& other) const;
-  // Whether begin() would not wait.
-  bool hasRoom() const { return submitted_ < kInFlight || done(submitted_ + 1 - kInFlight); }
+  // Whether begin() would not wait, the next so many times.
+  bool hasRoom(uint64_t times = 1) const {
+    return submitted_ + times <= kInFlight || done(submitted_ + times - kInFlight);
+  }
   // Sends what was written; its number, counted from 1.
   uint64_t submit(Push& push);
   // The same for a copy or fill that itself releases end(), so that other channels may wait for it.
@@ -52,6 +54,9 @@ class Channel {
   uint64_t submitReleasing(Push& push);
   // The same for what has been waited for in the channel: the host engine writes that, and releases end().
   uint64_t submitEnded(Push& push);
+  // The same for a part of what the next submitEnded() ends. Up to kMostUnended parts, with nothing else between them.
+  uint64_t submitUnended(Push& push);
+  static constexpr uint64_t kMostUnended = 7;
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
   // or a submitReleasing(), and by submitEnded().
@@ -133,6 +138,7 @@ class Channel {
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};
   // Every submission writes it: apart from what the Watcher reads all the time.
   alignas(64) uint64_t submitted_ = 0;
+  uint64_t unended_ = 0;  // the last ones, which no submitEnded() has ended
 };
 
 // A piece of work that was sent.

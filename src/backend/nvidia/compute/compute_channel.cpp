@@ -134,8 +134,9 @@ Result<ComputeChannel::Sent> ComputeChannel::launch(std::span<const Launch> laun
                 first.code.parameterBase);
   if (first.room == Room::Now && !channel_.hasRoom()) return CUDA_ERROR_NOT_READY;
   VG_TRY(Push push, channel_.begin());
-  const std::span<const Launch> some = launches.first(fitting(launches.first(together(launches))));
-  return some.size() > 1 && besides(some[0], some[1]) ? sendSideBySide(push, some) : sendInLine(push, some);
+  const std::span<const Launch> some = launches.first(together(launches));
+  if (some.size() > 1 && besides(some[0], some[1])) return sendSideBySide(push, some);
+  return sendInLine(push, some.first(fitting(some)));
 }
 
 // What all of a submission waits for, and what its grids find.
@@ -168,10 +169,28 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   return sent;
 }
 
-// The engine begins a grid while others run. What comes next in the channel, which may be their end, comes when all are
-// done.
-ComputeChannel::Sent ComputeChannel::sendSideBySide(Push& push, std::span<const Launch> launches) {
+// The engine begins a grid while others run, those of other slots too. What comes next in the channel, which may be
+// their end, comes when all are done.
+Result<ComputeChannel::Sent> ComputeChannel::sendSideBySide(Push& push, std::span<const Launch> launches) {
+  uint64_t more = channel_.hasRoom(1 + Channel::kMostUnended) ? Channel::kMostUnended : 0;
   beginWork(push, launches.front());
+  size_t count = 0;
+  while (true) {
+    const std::span<const Launch> left = launches.subspan(count), some = left.first(fitting(left));
+    schedule(push, some);
+    count += some.size();
+    if (!more-- || count == launches.size() || !canBeSent(launches[count])) break;
+    channel_.submitUnended(push);
+    VG_TRY(push, channel_.begin());
+  }
+  counted_ += static_cast<uint32_t>(count);
+  channel_.followCount(push, counted_);
+  lastGrid_ = 0;
+  return Sent{{&channel_, channel_.submitEnded(push)}, count, 0};
+}
+
+// Grids of one slot, which count themselves.
+void ComputeChannel::schedule(Push& push, std::span<const Launch> launches) {
   size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   for (const Launch& launch : launches) {
     GridEnd end;
@@ -180,10 +199,6 @@ ComputeChannel::Sent ComputeChannel::sendSideBySide(Push& push, std::span<const 
     sendDescriptor(push, slots_->address(at), compute::kSchedule);
     at += bytesOf(launch.bytes);
   }
-  counted_ += static_cast<uint32_t>(launches.size());
-  channel_.followCount(push, counted_);
-  lastGrid_ = 0;
-  return {{&channel_, channel_.submitEnded(push)}, launches.size(), 0};
 }
 
 void ComputeChannel::write(const Launch& launch, size_t at, const GridEnd& end) {

@@ -70,7 +70,8 @@ class ComputeChannel {
   ComputeChannel(Channel& channel, const ComputeFacts& facts) : channel_(channel), facts_(facts) {}
   CUresult bind(uint32_t computeClass);
   Sent sendInLine(Push& push, std::span<const Launch> launches);
-  Sent sendSideBySide(Push& push, std::span<const Launch> launches);
+  Result<Sent> sendSideBySide(Push& push, std::span<const Launch> launches);
+  void schedule(Push& push, std::span<const Launch> launches);
   void beginWork(Push& push, const Launch& first);
   void write(const Launch& launch, size_t at, const GridEnd& end);
 
