@@ -40,7 +40,6 @@ Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
   VG_TRY(std::unique_ptr<Gpu> gpu, Gpu::open(*kernel.client, *kernel.uvm, cards[ordinal]));
   VG_TRY(Traits traits, traitsOf(*gpu));
   VG_TRY(Addresses & addresses, Addresses::shared());
-  (void)gpu->boost();  // a hint; slower without it
   auto* const device = new GpuDevice(std::move(gpu), addresses, std::move(traits), threads);
   device->prepareEarly();
   return device;

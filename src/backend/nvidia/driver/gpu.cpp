@@ -2,6 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
+
+#include "base/futex.h"
+#include "base/os.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -11,11 +16,42 @@ constexpr uint64_t kSpareShare = 16;  // the part of the memory that may lie unu
 
 }  // namespace
 
+// UVM's share of opening a GPU, which takes the kernel most of the time: on a thread of its own.
+class Gpu::Registration {
+ public:
+  explicit Registration(Gpu& gpu, const CUuuid& uuid) : gpu_(gpu), uuid_(uuid) {
+    const auto main = [](void* self) { static_cast<Registration*>(self)->run(); };
+    if (!os::startThread("vg-register", main, this)) run();
+  }
+  ~Registration() { (void)wait(); }
+  Registration(const Registration&) = delete;
+
+  Status wait() {
+    while (!done_.load(std::memory_order_acquire)) futex::wait(done_, 0);
+    gpu_.registered_ = !status_;
+    return status_;
+  }
+
+ private:
+  void run() {
+    status_ = gpu_.uvm_.registerGpu(uuid_);
+    done_.store(1, std::memory_order_release);
+    futex::wakeAll(done_);
+  }
+
+  Gpu& gpu_;
+  const CUuuid uuid_;
+  Status status_ = kOk;
+  std::atomic<uint32_t> done_{0};
+};
+
 Result<std::unique_ptr<Gpu>> Gpu::open(Client& client, Uvm& uvm, const rm::CardInfo& card) {
   std::unique_ptr<Gpu> gpu(new Gpu(client, uvm, card));
   VG_TRY(gpu->file_, client.openGpu(card.minor));
   VG_CHECK(gpu->makeDevice());
-  VG_TRY(gpu->facts_, askFacts(client, gpu->device_, gpu->subdevice_));
+  VG_TRY(const CUuuid uuid, askUuid(client, gpu->subdevice_));
+  Registration registration(*gpu, uuid);
+  VG_TRY(gpu->facts_, askFacts(client, gpu->device_, gpu->subdevice_, uuid));
   gpu->spare_ = std::make_unique<SpareMemory>(gpu->facts_.totalMemory / kSpareShare);
   const GpuClasses& classes = gpu->facts_.classes;
   if (!classes.usermode || !classes.channel || !classes.copy) {
@@ -24,6 +60,8 @@ Result<std::unique_ptr<Gpu>> Gpu::open(Client& client, Uvm& uvm, const rm::CardI
   VG_CHECK(gpu->checkConfidential());
   VG_CHECK(gpu->mapDoorbell());
   VG_CHECK(gpu->makeAddressSpace());
+  (void)gpu->boost();  // a hint; slower without it
+  VG_CHECK(gpu->registerSpace(registration));
   return gpu;
 }
 
@@ -82,8 +120,11 @@ CUresult Gpu::makeAddressSpace() {
   const Client::Made made = client_.make(device_, rm::kAddressSpace, &parameters, sizeof parameters);
   if (made.status) return refused(made.status, "an address space");
   addressSpace_ = made.handle;
-  VG_CHECK(uvm_.registerGpu(facts_.uuid));
-  registered_ = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult Gpu::registerSpace(Registration& registration) {
+  if (const Status status = registration.wait()) return refused(status, "the GPU for unified addresses");
   VG_CHECK(uvm_.registerSpace(facts_.uuid, addressSpace_));
   spaceRegistered_ = true;
   return CUDA_SUCCESS;
@@ -100,6 +141,7 @@ bool Gpu::reaches(const Gpu& other) const {
   return (peers.capabilities & kBoth) == kBoth;
 }
 
+// Full clocks for as long as this process lives; a hint of this client alone.
 CUresult Gpu::boost() {
   rm::PerfBoost boost{rm::kBoostToMax | rm::kBoostCuda, UINT32_MAX};
   const Status status = client_.control(subdevice_, rm::kPerfBoost, &boost, sizeof boost);

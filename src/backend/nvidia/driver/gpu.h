@@ -36,18 +36,19 @@ class Gpu {
   uint32_t timeLow() const { return *reinterpret_cast<const volatile uint32_t*>(registers_ + rm::kTimeLow); }
   // Whether it may read and write the other's memory, through NVLink or the bus.
   bool reaches(const Gpu& other) const;
-  // Asks for full clocks for as long as this process lives; a hint of this client alone.
-  CUresult boost();
   // Tells the GPU that the channel of this token has new work. Requires: what it will read is visible (a store fence).
   // From any thread.
   void ringDoorbell(uint32_t token) const { __atomic_store_n(doorbell_, token, __ATOMIC_RELAXED); }
 
  private:
   Gpu(Client& client, Uvm& uvm, const rm::CardInfo& card) : client_(client), uvm_(uvm), card_(card) {}
+  class Registration;
   CUresult makeDevice();
+  CUresult boost();
   CUresult checkConfidential();
   CUresult mapDoorbell();
   CUresult makeAddressSpace();
+  CUresult registerSpace(Registration& registration);
 
   Client& client_;
   Uvm& uvm_;

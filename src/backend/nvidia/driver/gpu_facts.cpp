@@ -54,12 +54,6 @@ CUresult askName(Client& client, rm::Handle subdevice, GpuFacts& facts) {
   VG_CHECK(ask(client, subdevice, rm::kGetNameString, parameters, client.abi().nameString, "name"));
   const char* const text = reinterpret_cast<const char*>(parameters.bytes + 4);
   facts.name.assign(text, strnlen(text, 64));
-  rm::GidInfo gid{};
-  gid.flags = rm::kGidBinary;
-  gid.length = sizeof facts.uuid;
-  if (const Status status = client.control(subdevice, rm::kGetGidInfo, &gid, sizeof gid))
-    return refused(status, "the GPU's UUID");
-  std::memcpy(&facts.uuid, gid.data, sizeof facts.uuid);
   return CUDA_SUCCESS;
 }
 
@@ -185,8 +179,20 @@ CUresult askCopyEngines(Client& client, rm::Handle subdevice, GpuFacts& facts) {
 
 }  // namespace
 
-Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice) {
+Result<CUuuid> askUuid(Client& client, rm::Handle subdevice) {
+  CUuuid uuid;
+  rm::GidInfo gid{};
+  gid.flags = rm::kGidBinary;
+  gid.length = sizeof uuid;
+  if (const Status status = client.control(subdevice, rm::kGetGidInfo, &gid, sizeof gid))
+    return refused(status, "the GPU's UUID");
+  std::memcpy(&uuid, gid.data, sizeof uuid);
+  return uuid;
+}
+
+Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice, const CUuuid& uuid) {
   GpuFacts facts;
+  facts.uuid = uuid;
   VG_TRY(facts.classes, askClasses(client, device));
   VG_CHECK(askName(client, subdevice, facts));
   VG_CHECK(askMultiprocessors(client, subdevice, facts));

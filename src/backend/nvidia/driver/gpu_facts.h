@@ -42,7 +42,9 @@ struct GpuFacts {
   std::vector<CopyEngine> copyEngines;
 };
 
-Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice);
+Result<CUuuid> askUuid(Client& client, rm::Handle subdevice);
+// All else; `uuid` is the answer of askUuid().
+Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice, const CUuuid& uuid);
 // Bytes; changes with every allocation of anybody.
 Result<uint64_t> askFreeMemory(Client& client, rm::Handle subdevice);
 // Nanoseconds of the clock that timestamps of semaphores come from.

@@ -52,12 +52,11 @@ Result<std::unique_ptr<Uvm>> Uvm::open(Client& client) {
   return uvm;
 }
 
-CUresult Uvm::registerGpu(const CUuuid& gpu) {
+Status Uvm::registerGpu(const CUuuid& gpu) {
   uvm::RegisterGpu arguments{};
   arguments.uuid = gpu;
   arguments.controlDescriptor = -1;
-  const Status status = call(uvm::kRegisterGpu, arguments);
-  return status ? refused(status, "the GPU for unified addresses") : CUDA_SUCCESS;
+  return call(uvm::kRegisterGpu, arguments);
 }
 
 CUresult Uvm::registerSpace(const CUuuid& gpu, rm::Handle addressSpace) {

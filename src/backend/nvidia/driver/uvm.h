@@ -14,7 +14,7 @@ class Uvm {
   static Result<std::unique_ptr<Uvm>> open(Client& client);
   Uvm(const Uvm&) = delete;
 
-  CUresult registerGpu(const CUuuid& gpu);
+  Status registerGpu(const CUuuid& gpu);
   CUresult registerSpace(const CUuuid& gpu, rm::Handle addressSpace);
   // The driver may place the context's own buffers of a graphics channel into [base, base + length).
   CUresult registerChannel(const CUuuid& gpu, rm::Handle channel, uint64_t base, uint64_t length);
