@@ -71,6 +71,8 @@ struct HostCall {
 };
 struct Wait {
   Point point;
+  // What was submitted just before reaches it: whoever watches the end of that may look at the point, too.
+  bool soon = false;
 };
 struct Write {
   Timeline* timeline;  // advanced to value

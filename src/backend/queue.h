@@ -12,6 +12,11 @@ class Queue {
   // Appends `count` commands, to run in order after everything submitted before; then advances `done`. Does not wait.
   // Commands of a queue never overlap. CUDA_ERROR_OUT_OF_MEMORY when no room can be had.
   virtual CUresult submit(const Command* commands, size_t count, Point done) = 0;
+  // The same for who must not wait for kernels, not even for room behind them. Requires: all submits to this queue are
+  // of this kind.
+  virtual CUresult submitAtOnce(const Command* commands, size_t count, Point done) {
+    return submit(commands, count, done);
+  }
   // True when nothing is queued or running: the caller may do host-addressable work inline, as long as it lets no other
   // submit to this queue happen meanwhile.
   virtual bool idle() const = 0;

@@ -41,9 +41,9 @@ CUresult Environment::fire(GraphPlan& plan, backend::HostCall& rest) {
   ++open_;
   environment.firedInto_ = this;
   rest.data = &plan;
+  rest.brief = plan.beginsAtOnce();
   rest.function = [](void* data) {
     auto& begun = *static_cast<GraphPlan*>(data);
-    const graphs::Lock lock;
     begun.runFromKernel(*begun.environment().firedInto_, {});
   };
   return CUDA_SUCCESS;
@@ -139,7 +139,10 @@ void GraphEnvironment::beginFromHost() {
 }
 
 void GraphEnvironment::finishFromHost() {
-  const bool joined = std::exchange(joined_, false);
+  const bool joined = [this] {
+    const Guard guard(launches);
+    return std::exchange(joined_, false);
+  }();
   finishOne();
   if (joined) fromHost_.finishOne();
 }
@@ -148,23 +151,26 @@ void GraphEnvironment::follow(Environment& parent, std::deque<GraphPlan*> later)
   if (later.empty()) return parent.finishOne();
   GraphPlan* const next = later.front();
   later.pop_front();
-  next->runFromKernel(parent, std::move(later));
+  next->beginFromKernel(parent, std::move(later));
 }
 
 // Last of all the plan goes, and this with it, if nobody else has it.
 void GraphEnvironment::complete() {
-  const bool fromKernel = fromKernel_;
   GraphPlan& plan = plan_;
+  bool fromKernel;
+  Environment* parent;
   std::deque<GraphPlan*> next;
   {
     const Guard guard(launches);
+    fromKernel = fromKernel_;
+    parent = parent_;
     next = std::exchange(tails_, {});
     next.insert(next.end(), later_.begin(), later_.end());
     later_.clear();
     running_ = false;
   }
-  follow(*parent_, std::move(next));
-  if (fromKernel) plan.drop();
+  follow(*parent, std::move(next));
+  if (fromKernel) plan.endRun();
 }
 
 }  // namespace vg::core

@@ -8,8 +8,8 @@
 // A plan has one GraphEnvironment when the host has made it launchable from kernels, or when kernels in it launch
 // graphs. It is in use once at a time, since launches of a graph follow each other.
 //
-// All functions require graphs::Lock, but for those of kernels. What these look at and change is guarded by a lock of
-// its own, that of launches, which is held for moments and never while anything is queued.
+// What kernels launch, and who sees their ends, waits for nobody: all is guarded by a lock of its own, that of
+// launches, which is held for moments and never while anything is queued.
 #pragma once
 
 #include <cuda.h>
@@ -69,7 +69,7 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
   // Begins a run inside `parent`; when it is complete the graphs of `later` follow. Its own nodes are complete with
   // finishOne(). False while it runs already. Requires: a kernel has launched it.
   bool begin(Environment& parent, std::deque<GraphPlan*> later);
-  // What comes after a run inside `parent` that is complete.
+  // What comes after a run inside `parent` that is complete. Waits for nobody.
   static void follow(Environment& parent, std::deque<GraphPlan*> later);
 
  private:

@@ -200,6 +200,7 @@ CUresult GraphExec::renewPlan(bool* stale) {
 void GraphExec::keepForKernels() {
   if (!forKernels() || uploaded_ == plan_) return;
   plan_->reference();
+  plan_->prepare();
   GraphEnvironment::setLaunchable(name(), plan_);
   if (uploaded_) uploaded_->drop();
   uploaded_ = plan_;

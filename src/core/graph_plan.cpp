@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "backend/condition_table.h"
 #include "backend/device.h"
@@ -116,7 +117,13 @@ void GraphPlan::endRun() {
   if (!unreferenceUnlessLast()) backend::Executor::shared().schedule(*this);
 }
 
-void GraphPlan::run() { unreference(); }
+// The last reference to be given up, or a run to begin, which has one.
+void GraphPlan::run() {
+  const std::unique_ptr<Beginning> beginning = std::move(beginning_);
+  if (!beginning) return unreference();
+  const backend::Executor::Blocking blocking(backend::Executor::shared());  // behind kernels
+  runFromKernel(*beginning->parent, std::move(beginning->later));
+}
 
 CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
                            GraphNode** culprit) {
@@ -249,7 +256,16 @@ void GraphPlan::cut() {
     else
       pieces_.push_back({this, i, i + 1, together});
   }
+  launchesAlone_ = std::all_of(steps_.begin(), steps_.end(), [this](const Step& step) {
+    const auto* const kernel = std::get_if<KernelStep>(&step);
+    return kernel ? !kernel->node && &kernel->context.context->device() == &context_.device()
+                  : std::holds_alternative<NoStep>(step);
+  });
   cut_ = true;
+}
+
+void GraphPlan::prepare() {
+  if (!cut_) cut();
 }
 
 // Only copies and fills, and not many bytes: sure to end soon.
@@ -327,7 +343,7 @@ bool GraphPlan::intact() const {
 }
 
 CUresult GraphPlan::submit(Stream& stream, Point after) {
-  if (!cut_) cut();
+  prepare();
   const bool free = after.done() || after.timeline == stream.tail().timeline;
   const auto runAll = [](void* data) {
     auto* const plan = static_cast<GraphPlan*>(data);
@@ -340,15 +356,13 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
   commands.reserve(2 * pieces_.size() + 5);  // a record may be two
   if (!free) commands.push_back(backend::Wait{after});
   if (needsBegin())
-    commands.push_back(backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this});
+    commands.push_back(
+        backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this, launchesAlone_});
   CUresult result = addPieces(stream, commands);
   if (environment_) {  // the stream goes on when all is over that kernels have launched
-    const auto finish = [](void* data) {
-      const graphs::Lock lock;
-      static_cast<GraphPlan*>(data)->environment_->finishFromHost();
-    };
-    commands.push_back(backend::HostCall{finish, this});
-    commands.push_back(backend::Wait{environment_->queueFromHost()});
+    const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishFromHost(); };
+    commands.push_back(backend::HostCall{finish, this, true});
+    commands.push_back(backend::Wait{environment_->queueFromHost(), true});
   }
   commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->endRun(); }, this, true});
   reference();
@@ -381,9 +395,19 @@ void GraphPlan::runFromKernel(Environment& parent, std::deque<GraphPlan*> later)
   if (!environment_->begin(parent, later)) {
     VG_LOG(Warn, "the host has launched a graph that a kernel has launched too: the kernel's launch is left out");
     GraphEnvironment::follow(parent, std::move(later));
-    return drop();
+    return endRun();
   }
-  if (submitFromKernel() != CUDA_SUCCESS) environment_->finishOne();
+  std::optional<graphs::Lock> lock;
+  if (!launchesAlone_) lock.emplace();
+  const CUresult result = submitFromKernel();
+  lock.reset();
+  if (result != CUDA_SUCCESS) environment_->finishOne();
+}
+
+void GraphPlan::beginFromKernel(Environment& parent, std::deque<GraphPlan*> later) {
+  if (launchesAlone_) return runFromKernel(parent, std::move(later));
+  beginning_ = std::make_unique<Beginning>(&parent, std::move(later));
+  backend::Executor::shared().schedule(*this);
 }
 
 CUresult GraphPlan::submitFromKernel() {
@@ -392,17 +416,14 @@ CUresult GraphPlan::submitFromKernel() {
     context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's node was freed");
     return CUDA_ERROR_LAUNCH_FAILED;
   }
-  if (!cut_) cut();
   VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
   commands.reserve(pieces_.size() + 1);
   VG_CHECK(addPieces(stream, commands));
-  const auto finish = [](void* data) {
-    const graphs::Lock lock;
-    static_cast<GraphPlan*>(data)->environment_->finishOne();
-  };
-  commands.push_back(backend::HostCall{finish, this});
-  return stream.submit(commands.data(), commands.size());
+  const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishOne(); };
+  commands.push_back(backend::HostCall{finish, this, true});
+  return launchesAlone_ ? stream.submitAtOnce(commands.data(), commands.size())
+                        : stream.submit(commands.data(), commands.size());
 }
 
 CUresult GraphPlan::upload(Stream& stream) {
@@ -427,9 +448,7 @@ void GraphPlan::begin() const {
   beginConditions();
   if (top_ != this) return;
   if (updatable_) applyNodes();
-  if (!environment_) return;
-  const graphs::Lock lock;
-  environment_->beginFromHost();
+  if (environment_) environment_->beginFromHost();
 }
 
 void GraphPlan::applyNodes() const {

@@ -129,8 +129,17 @@ class GraphPlan final : backend::Executor::Task {
   // Of a plan that kernels may launch, or whose kernels launch graphs.
   GraphEnvironment& environment() const { return *environment_; }
   bool sameDevice(const GraphPlan& other) const;
-  // Runs the plan inside `parent`; `later` follows. Requires: the environment is reserved for it.
+  // Requires, for a plan that kernels may launch: this was called before they know of it.
+  void prepare();
+  // Its run from a kernel is launches alone, which wait for nobody. Requires: prepare().
+  bool beginsAtOnce() const { return launchesAlone_; }
+  // Runs the plan inside `parent`; `later` follows. Does not require graphs::Lock, and waits for nobody where the plan
+  // beginsAtOnce(); else it takes the lock. Requires: the environment is reserved for it.
   void runFromKernel(Environment& parent, std::deque<GraphPlan*> later);
+  // The same, now or soon: waits for nobody.
+  void beginFromKernel(Environment& parent, std::deque<GraphPlan*> later);
+  // Gives up the reference of a run. Does not require graphs::Lock.
+  void endRun();
 
   // The allocations and frees among the steps, in their order.
   const std::vector<MemoryEnd>& memoryEnds() const { return memoryEnds_; }
@@ -171,7 +180,6 @@ class GraphPlan final : backend::Executor::Task {
   CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
   bool unreferenceUnlessLast();
-  void endRun();
   void run() override;
 
   void run(size_t first, size_t last) const;
@@ -196,7 +204,13 @@ class GraphPlan final : backend::Executor::Task {
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;
   std::vector<MemoryEnd> memoryEnds_;
-  bool cut_ = false;
+  // A run that a thread is to begin.
+  struct Beginning {
+    Environment* parent;
+    std::deque<GraphPlan*> later;
+  };
+  std::unique_ptr<Beginning> beginning_;
+  bool cut_ = false, launchesAlone_ = false;
   size_t bytes_ = 0;  // that copies and fills move
 };
 

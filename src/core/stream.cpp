@@ -125,7 +125,7 @@ CUresult Stream::waitForOthers() {
   return result;
 }
 
-CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_t* value) {
+CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
   std::lock_guard lock(order_);
   VG_CHECK(waitForOthers());
   const uint64_t before = tail_.fetch_add(1, std::memory_order_seq_cst);
@@ -134,9 +134,9 @@ CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_
   CUresult result = CUDA_SUCCESS;
   if (before != lastQueued_ && !timeline_->reached(before)) {  // another thread runs work of this stream itself
     const backend::Command wait = backend::Wait{{timeline_, before}};
-    result = queue_->submit(&wait, 1, {});
+    result = (*queue_.*submit)(&wait, 1, {});
   }
-  if (result == CUDA_SUCCESS) result = queue_->submit(commands, count, {timeline_, *value});
+  if (result == CUDA_SUCCESS) result = (*queue_.*submit)(commands, count, {timeline_, *value});
   if (result != CUDA_SUCCESS) {
     tail_.store(before,
                 std::memory_order_seq_cst);  // nobody else moves the tail: it is not reached and we hold the lock
@@ -176,6 +176,12 @@ CUresult Stream::submit(const backend::Command* commands, size_t count, Completi
   uint64_t value = 0;
   const CUresult submitted = enqueue(commands, count, &value);
   return finish(submitted, value, completion);
+}
+
+CUresult Stream::submitAtOnce(const backend::Command* commands, size_t count) {
+  VG_CHECK(admit());
+  uint64_t value = 0;
+  return enqueue(commands, count, &value, &backend::Queue::submitAtOnce);
 }
 
 CUresult Stream::copy(const copy::Shape& shape, Completion completion) {

@@ -77,6 +77,8 @@ class Stream {
   // work caused. Work on an idle stream may run on the calling thread when it is small or is to be waited for anyway.
   CUresult submit(const backend::Command& command, Completion completion = Completion::Async);
   CUresult submit(const backend::Command* commands, size_t count, Completion completion = Completion::Async);
+  // The same as Queue has it, for a non-blocking stream.
+  CUresult submitAtOnce(const backend::Command* commands, size_t count);
   CUresult copy(const copy::Shape& shape, Completion completion);
   CUresult fill(const copy::Fill& fill, Completion completion);
   // Takes over the record: releases it when the kernel is done or when the launch fails.
@@ -141,7 +143,9 @@ class Stream {
   CUresult admit() const;
   bool othersDone() const;
   bool claim(uint64_t* value);
-  CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value);
+  using Submit = CUresult (backend::Queue::*)(const backend::Command*, size_t, Point);
+  CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value,
+                   Submit submit = &backend::Queue::submit);
   CUresult waitForOthers();
   CUresult submitLarge(const backend::Command& command, Completion completion);
   CUresult finish(CUresult submitted, uint64_t value, Completion completion);

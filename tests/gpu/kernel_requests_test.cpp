@@ -336,9 +336,10 @@ struct Graph final : backend::GraphRun {
   CUresult launch(uint64_t exec, Launch how, backend::HostCall& rest) noexcept override {
     launched.emplace_back(exec, how);
     if (exec == 1) return CUDA_ERROR_INVALID_VALUE;
-    rest = {[](void* data) { static_cast<Graph*>(data)->begin(); }, this};
+    rest = {[](void* data) { static_cast<Graph*>(data)->begin(); }, this, brief};
     return CUDA_SUCCESS;
   }
+  bool brief = false;
   std::function<void()> begin = [] {};
   std::vector<std::pair<uint64_t, Launch>> launched;
 };
@@ -388,6 +389,26 @@ TEST_F(Requests, WhoAnswersDoesNotBeginGraphs) {
   };
   runParent(&graph);
   EXPECT_TRUE(spinUntil([&] { return begun.load() == 3; }, 10'000'000'000));
+}
+
+// What waits for nobody begins without another thread, when the kernel has its answer.
+TEST_F(Requests, WhoAnswersBeginsGraphsThatWaitForNobody) {
+  Graph graph;
+  graph.brief = true;
+  std::atomic<uint64_t> begun{0};
+  graph.begin = [&] {
+    const KernelRequest& place = parent->requests()->ring()[(asked - 1) % kRequestPlaces];
+    EXPECT_EQ(uint32_t(__atomic_load_n(&place.answered, __ATOMIC_ACQUIRE)), uint32_t(asked));
+    ++begun;
+  };
+  asParent = [&](uint32_t) {
+    for (uint64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(ask(DeviceCall::GraphLaunch, 7 + i, kFire), 0u);
+      EXPECT_TRUE(spinUntil([&] { return begun.load() == i + 1; }, 10'000'000'000));
+    }
+  };
+  runParent(&graph);
+  EXPECT_EQ(begun.load(), 3u);
 }
 
 struct Nodes : Requests {

@@ -285,7 +285,7 @@ TEST_F(Streams, StampsOfCopiesAreTheGpus) {
 TEST_F(Streams, WhatGoesToTheGpuByItself) {
   const auto work = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
   std::vector<std::byte> pageable(64);
-  const auto takes = [&](const backend::Command& command) { return work->take(command, {}, Room::Waited); };
+  const auto takes = [&](const backend::Command& command) { return work->take(command, {}, Patience::Any); };
   EXPECT_TRUE(takes(copy(window, pinned)));
   EXPECT_TRUE(takes(copy(pinned, window)));
   EXPECT_TRUE(takes(copyRows(window + 4096, pinned, 3)));
@@ -332,14 +332,14 @@ TEST_F(Streams, WaitsForEachOtherAreTheGpus) {
   const auto b = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
   Timeline* const timeline = Timeline::create();
   const uint64_t zero = timeline->value();
-  ASSERT_TRUE(a->take(launch(window, kWaitsForGate), {}, Room::Waited));
-  ASSERT_TRUE(a->take(launch(window, 5), {timeline, zero + 1}, Room::Waited));
-  ASSERT_TRUE(a->take(copy(pinned, window), {timeline, zero + 2}, Room::Waited));
-  ASSERT_TRUE(b->take(backend::Wait{{timeline, zero + 2}}, {}, Room::Waited));
-  ASSERT_TRUE(b->take(copy(window + 8, pinned), {}, Room::Waited));
-  ASSERT_TRUE(b->take(launch(window + 8, 1), {timeline, zero + 3}, Room::Waited));
-  ASSERT_TRUE(a->take(backend::Wait{{timeline, zero + 3}}, {}, Room::Waited));
-  ASSERT_TRUE(a->take(copy(pinned + 4, window + 8), {}, Room::Waited));
+  ASSERT_TRUE(a->take(launch(window, kWaitsForGate), {}, Patience::Any));
+  ASSERT_TRUE(a->take(launch(window, 5), {timeline, zero + 1}, Patience::Any));
+  ASSERT_TRUE(a->take(copy(pinned, window), {timeline, zero + 2}, Patience::Any));
+  ASSERT_TRUE(b->take(backend::Wait{{timeline, zero + 2}}, {}, Patience::Any));
+  ASSERT_TRUE(b->take(copy(window + 8, pinned), {}, Patience::Any));
+  ASSERT_TRUE(b->take(launch(window + 8, 1), {timeline, zero + 3}, Patience::Any));
+  ASSERT_TRUE(a->take(backend::Wait{{timeline, zero + 3}}, {}, Patience::Any));
+  ASSERT_TRUE(a->take(copy(pinned + 4, window + 8), {}, Patience::Any));
   usleep(10'000);
   EXPECT_FALSE(a->empty() || b->empty());
   gateOpen = true;

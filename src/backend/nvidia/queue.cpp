@@ -20,9 +20,9 @@ class GpuQueue::Work final : public SerialWork {
         executor_(executor),
         sent_(std::make_shared<SentWork>(device, disabledTpcs)) {}
 
-  CUresult submitAll(const Command* commands, size_t count, Point done) {
+  CUresult submitAll(const Command* commands, size_t count, Point done, Patience patience) {
     const std::lock_guard guard(order_);
-    if (count == 1 && isQuick(*commands) && idleAll()) {
+    if (patience != Patience::None && count == 1 && isQuick(*commands) && idleAll()) {
       execute(*commands);
       if (done.timeline) done.timeline->advance(done.value);
       return CUDA_SUCCESS;
@@ -32,7 +32,7 @@ class GpuQueue::Work final : public SerialWork {
     std::span<const Command> left(commands, count);
     if (SerialWork::idle())
       while (!left.empty()) {
-        const size_t taken = sent_->take(left, done, Room::Now);
+        const size_t taken = sent_->take(left, done, patience);
         if (!taken) break;
         left = left.subspan(taken);
       }
@@ -40,7 +40,7 @@ class GpuQueue::Work final : public SerialWork {
   }
   bool launchAtOnce(const LaunchCommand& command, Point done) {
     const std::unique_lock guard(order_, std::try_to_lock);
-    return guard.owns_lock() && SerialWork::idle() && sent_->takeAtOnce(command, done);
+    return guard.owns_lock() && SerialWork::idle() && sent_->take(command, done, Patience::None);
   }
   bool idleAll() const { return SerialWork::idle() && sent_->empty(); }
 
@@ -60,7 +60,7 @@ class GpuQueue::Work final : public SerialWork {
 
   bool handOver(const Command& command, Point done) override {
     const Executor::Blocking blocking(executor_);  // there may be no room behind kernels
-    return sent_->take(command, done, Room::Waited);
+    return sent_->take(command, done, Patience::Any);
   }
   Point before(const Command& command) const override {
     const Point point = SerialWork::before(command);
@@ -72,7 +72,7 @@ class GpuQueue::Work final : public SerialWork {
   Point perform(const LaunchCommand& c) override {
     LaunchCommand now = c;
     if (c.record->node && !(now.record = present(c))) return {};
-    (void)sent_->take(now, {}, Room::Waited);
+    (void)sent_->take(now, {}, Patience::Any);
     return sent_->end();
   }
   // Null: nothing is to be launched.
@@ -101,7 +101,10 @@ GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency, cons
 GpuQueue::~GpuQueue() { work_->unreference(); }
 
 CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {
-  return work_->submitAll(commands, count, done);
+  return work_->submitAll(commands, count, done, Patience::BehindKernels);
+}
+CUresult GpuQueue::submitAtOnce(const Command* commands, size_t count, Point done) {
+  return work_->submitAll(commands, count, done, Patience::None);
 }
 bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) { return work_->launchAtOnce(command, done); }
 bool GpuQueue::idle() const { return work_->idleAll(); }

@@ -18,6 +18,7 @@ class GpuQueue final : public Queue {
   GpuQueue(const GpuQueue&) = delete;
 
   CUresult submit(const Command* commands, size_t count, Point done) override;
+  CUresult submitAtOnce(const Command* commands, size_t count, Point done) override;
   // Sends it unless anybody had to wait for that; false, with nothing done, otherwise.
   bool launchAtOnce(const LaunchCommand& command, Point done);
   bool idle() const override;

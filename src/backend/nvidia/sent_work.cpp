@@ -47,13 +47,13 @@ SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpc
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
-size_t SentWork::take(std::span<const Command> commands, Point done, Room room) {
+size_t SentWork::take(std::span<const Command> commands, Point done, Patience patience) {
   if (const size_t together = goingTogether(commands); together > 1)
-    return takeLaunches(commands.first(together), together == commands.size() ? done : Point{}, room);
-  return take(commands.front(), commands.size() == 1 ? done : Point{}, room);
+    return takeLaunches(commands.first(together), together == commands.size() ? done : Point{}, patience);
+  return take(commands.front(), commands.size() == 1 ? done : Point{}, patience);
 }
 
-bool SentWork::take(const Command& command, Point done, Room room) {
+bool SentWork::take(const Command& command, Point done, Patience patience) {
   if (const auto* wait = std::get_if<Wait>(&command)) {
     return takeWait(*wait, done);
   } else if (const auto* write = std::get_if<Write>(&command)) {
@@ -65,25 +65,21 @@ bool SentWork::take(const Command& command, Point done, Room room) {
   } else if (const auto* stamp = std::get_if<Timestamp>(&command)) {
     add({Stamp{stamp->nanoseconds, device_.timestamp()}, done, {}});
   } else {
-    return takeWork(command, done, room);
+    return takeWork(command, done, patience);
   }
   return true;
 }
 
 // Nothing can go to the GPU behind a grid that may launch others, because it has ended when they have; and what kernels
 // may change is not known before all that was sent has ended.
-bool SentWork::takeWork(const Command& command, Point done, Room room) {
+bool SentWork::takeWork(const Command& command, Point done, Patience patience) {
   if (!timeline_->reached(parentEnd_)) return false;
   if (const auto* launch = std::get_if<LaunchCommand>(&command))
-    return !launch->record->node && takeLaunch(command, done, roomForKernels(room));
+    return !launch->record->node && takeLaunch(command, done, roomForKernels(patience));
   if (const auto* copy = std::get_if<CopyCommand>(&command))
-    return takeTransfer(*copy, device_.transfer().route(copy->shape), done, room);
+    return takeTransfer(*copy, device_.transfer().route(copy->shape), done, patience);
   const auto* const fill = std::get_if<FillCommand>(&command);
-  return fill && takeTransfer(*fill, device_.transfer().route(fill->fill), done, room);
-}
-
-bool SentWork::takeAtOnce(const LaunchCommand& command, Point done) {
-  return timeline_->reached(parentEnd_) && !command.record->node && takeLaunch(command, done, Room::Now);
+  return fill && takeTransfer(*fill, device_.transfer().route(fill->fill), done, patience);
 }
 
 // What waits for work behind which nobody has to look goes to the GPU with the next piece that is sent.
@@ -91,9 +87,13 @@ bool SentWork::takeWait(const Wait& wait, Point done) {
   Submission awaited;
   if (!wait.point.done()) {
     awaited = device_.promisedPoints().find(wait.point);
-    if (!awaited.channel) return false;
-    sender_.follow(awaited);
-    otherEnd_ = added_.load(std::memory_order_relaxed) + 1;
+    if (!awaited.channel && !wait.soon) return false;
+    const uint64_t end = added_.load(std::memory_order_relaxed) + 1;
+    if (awaited.channel)
+      sender_.follow(awaited);
+    else
+      parentEnd_ = end;
+    otherEnd_ = end;
   }
   add({wait, done, awaited});
   return true;
@@ -105,9 +105,11 @@ void SentWork::promise(Point point) {
   if (point.timeline && last.channel && timeline_->reached(parentEnd_)) device_.promisedPoints().promise(point, last);
 }
 
-// Behind kernels alone the caller waits for room, as for a full queue of the vendor's: a thread of the host would only
-// make launches slower.
-Room SentWork::roomForKernels(Room room) const { return timeline_->reached(otherEnd_) ? Room::Waited : room; }
+Room SentWork::roomForKernels(Patience patience) const {
+  const bool waits =
+      patience == Patience::Any || (patience == Patience::BehindKernels && timeline_->reached(otherEnd_));
+  return waits ? Room::Waited : Room::Now;
+}
 
 // Sent before it is kept: whoever looks for new entries waits for no launch.
 bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
@@ -138,9 +140,9 @@ size_t SentWork::goingTogether(std::span<const Command> commands) const {
   return count;
 }
 
-size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Room room) {
+size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Patience patience) {
   if (!timeline_->reached(parentEnd_)) return 0;
-  const Result<WorkSender::Sent> result = sender_.send(launches, nullptr, roomForKernels(room));
+  const Result<WorkSender::Sent> result = sender_.send(launches, nullptr, roomForKernels(patience));
   if (!result.ok() && result.error() == CUDA_ERROR_NOT_READY) return 0;
   const WorkSender::Sent sent = result.ok() ? result.value() : WorkSender::Sent{{}, 1};
   if (sent.count < launches.size()) done = {};
@@ -154,10 +156,11 @@ size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Roo
 }
 
 template <class Transferring>
-bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, Point done, Room room) {
+bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, Point done, Patience patience) {
   if (route.way == Transfer::Way::Thread) return false;
   const bool byEngine = route.way == Transfer::Way::Engine;
-  const Result<Submission> sent = sender_.send(command, route, byEngine ? room : roomForKernels(room));
+  const Room forCopies = patience == Patience::Any ? Room::Waited : Room::Now;
+  const Result<Submission> sent = sender_.send(command, route, byEngine ? forCopies : roomForKernels(patience));
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
   if (byEngine) otherEnd_ = added_.load(std::memory_order_relaxed) + 1;
   add({SentTransfer{command.faults, byEngine}, done, sent.ok() ? sent.value() : Submission{}});
@@ -286,7 +289,10 @@ SentWork::Found SentWork::collect() {
       taken_.swap(entries_);
     }
     Entry& first = taken_[next_];
-    if (first.parent && first.parent->serve()) found = Found::Something;
+    if (first.parent) {
+      first.parent->begin();
+      if (first.parent->serve()) found = Found::Something;
+    }
     if (!ended(first)) return found;
     noteEnd(first);
     finish(taken_[next_++]);

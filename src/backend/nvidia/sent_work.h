@@ -20,6 +20,10 @@ namespace vg::backend::nvidia {
 class GpuDevice;
 class ParentGrid;
 
+// For what room who gives work waits: for none, for that behind kernels alone, where a thread of the host would only
+// make launches slower, or for any.
+enum class Patience { None, BehindKernels, Any };
+
 class SentWork : public std::enable_shared_from_this<SentWork> {
  public:
   // `disabledTpcs` as in Grid, of all kernels.
@@ -28,13 +32,11 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   SentWork(const SentWork&) = delete;
 
   // Sends the command, or keeps it, until what is before it has ended; then `done` is advanced. False, with nothing
-  // done, when it cannot go behind what was sent with no thread of the host in between, or, with Room::Now, when a
-  // thread of the host had better wait for room. One thread at a time.
-  bool take(const Command& command, Point done, Room room);
+  // done, when it cannot go behind what was sent with no thread of the host in between, or when it would have to wait
+  // longer for room than `patience` says. One thread at a time.
+  bool take(const Command& command, Point done, Patience patience);
   // The same of as many of them as go together; answers how many. `done` is for the last of all.
-  size_t take(std::span<const Command> commands, Point done, Room room);
-  // The same of a launch, but waits for room in no case.
-  bool takeAtOnce(const LaunchCommand& command, Point done);
+  size_t take(std::span<const Command> commands, Point done, Patience patience);
   // When all that was taken so far has ended.
   Point end() const { return {timeline_, added_.load(std::memory_order_acquire)}; }
   bool empty() const { return end().done(); }
@@ -66,14 +68,14 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
     std::unique_ptr<ParentGrid> parent{};  // of a grid that may launch others, until it has ended
     Point children{};                      // when all that it launched has ended
   };
-  bool takeWork(const Command& command, Point done, Room room);
+  bool takeWork(const Command& command, Point done, Patience patience);
   bool takeLaunch(const Command& launch, Point done, Room room);
   size_t goingTogether(std::span<const Command> commands) const;
-  size_t takeLaunches(std::span<const Command> launches, Point done, Room room);
+  size_t takeLaunches(std::span<const Command> launches, Point done, Patience patience);
   template <class Transferring>
-  bool takeTransfer(const Transferring& command, Transfer::Route route, Point done, Room room);
+  bool takeTransfer(const Transferring& command, Transfer::Route route, Point done, Patience patience);
   std::unique_ptr<ParentGrid> parentFor(const LaunchCommand& command) const;
-  Room roomForKernels(Room room) const;
+  Room roomForKernels(Patience patience) const;
   bool takeWait(const Wait& wait, Point done);
   void add(Entry entry);
   template <class Put>
@@ -96,7 +98,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   const uint64_t first_;  // the timeline's value at the beginning
   std::atomic<uint64_t> added_;
   // The timeline's values when the last of some kinds has ended; of take().
-  uint64_t parentEnd_;  // grids that may launch others
+  uint64_t parentEnd_;  // grids that may launch others, and points that only the host knows
   uint64_t otherEnd_;   // what is not kernels alone
   std::mutex mutex_;
   std::vector<Entry> entries_;  // since the Watcher took some; guarded by mutex_

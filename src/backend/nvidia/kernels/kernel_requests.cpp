@@ -105,7 +105,12 @@ class RequestCaller final : public DeviceRuntimeCaller {
   uint64_t addressOf(const char* text) const override { return parent_.requests_->shown(text); }
   GraphRun* graph() const override { return parent_.graph_; }
   // Who answers waits for nobody.
-  void later(const HostCall& call) override { parent_.requests_->gpu().childQueues.call(call); }
+  void later(const HostCall& call) override {
+    if (call.brief)
+      parent_.requests_->later(call);
+    else
+      parent_.requests_->gpu().childQueues.call(call);
+  }
   // The functions of the device have brought it along.
   bool load(uint64_t address, void* to, size_t bytes) const override {
     const uint64_t at = address - reinterpret_cast<uint64_t>(request_.pointed);
@@ -211,15 +216,17 @@ bool KernelRequests::serve() {
   size_t count = 0;
   for (; count < kAtOnce; ++count) {
     KernelRequest& place = ring_[next_ % kRequestPlaces];
-    if (__atomic_load_n(&place.asked, __ATOMIC_ACQUIRE) != next_ + 1) break;
-    answer(place);
+    if (__atomic_load_n(&place.asked, __ATOMIC_ACQUIRE) != next_ + 1 || !answer(place)) break;
     __atomic_store_n(&place.answered, answeredWord(++next_, place.result), __ATOMIC_RELEASE);
+    for (const HostCall& call : rest_) call.function(call.data);
+    rest_.clear();
   }
   return count;
 }
 
-// A grid ends after its last answer, and by the thread that answers: it is there until then.
-void KernelRequests::answer(KernelRequest& place) {
+// A grid ends after its last answer, and by the thread that answers: it is there until then. False, with nothing done,
+// as long as the host does not know that what was before the grid has ended.
+bool KernelRequests::answer(KernelRequest& place) {
   KernelRequest request;  // without what most functions do not need: another processor has written it
   std::memcpy(&request, &place, offsetof(KernelRequest, answered));
   request.answerWords = 0;
@@ -228,6 +235,7 @@ void KernelRequests::answer(KernelRequest& place) {
     const std::lock_guard guard(mutex_);
     if (const auto found = parents_.find(request.grid); found != parents_.end()) parent = found->second;
   }
+  if (parent && !parent->begun_) return false;
   const auto call = static_cast<ptx::DeviceCall>(request.function);
   uint64_t result = 0;
   const bool known = request.function < kFunctions || request.function == kCheckUpdate;
@@ -252,6 +260,7 @@ void KernelRequests::answer(KernelRequest& place) {
   place.result = result;
   place.answerWords = request.answerWords;
   std::memcpy(place.answer, request.answer, request.answerWords * sizeof(uint32_t));
+  return true;
 }
 
 uint64_t KernelRequests::shown(const char* text) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "backend/child_grids.h"
 #include "backend/nvidia/functions/kernel_request.h"
@@ -33,6 +34,8 @@ class ParentGrid {
 
   // Of this process, and no other grid's: %gridid.
   uint64_t number() const { return number_; }
+  // All that was queued before it has been seen to end: what it asks is answered from now on. Of the Watcher.
+  void begin() { begun_ = true; }
   // Answers what kernels of its context ask at present. True when there was something. One thread at a time.
   bool serve();
   // No thread of the grid runs any more. When the answer is reached, all that it launched is over. Called once.
@@ -49,6 +52,7 @@ class ParentGrid {
   GraphRun* const graph_;  // that it is a node of; null outside of graphs
   FaultSink& faults_;
   const std::array<uint32_t, 4> disabledTpcs_;
+  bool begun_ = false;
   std::atomic<ChildGrids*> children_{nullptr};
 };
 
@@ -78,13 +82,15 @@ class KernelRequests {
   const GpuParts& gpu() const { return gpu_; }
   const KernelLimits& limits() const { return limits_; }
   PinnedPieces& pieces() { return pieces_; }
+  // Made when the request is answered. Of serve().
+  void later(const HostCall& call) { rest_.push_back(call); }
   // Where kernels can read it. 0 without memory.
   uint64_t shown(const char* text);
 
  private:
   CUresult make(const ImageSource& source, const cubin::External& external);
   CUresult write(const cubin::Variable& variable, uint64_t value);
-  void answer(KernelRequest& place);
+  bool answer(KernelRequest& place);
 
   const GpuParts& gpu_;
   const LaunchFunctions& functions_;
@@ -96,6 +102,7 @@ class KernelRequests {
   std::mutex noting_;
   bool buffersAreSmall_ = false;  // guarded by noting_
   uint64_t next_ = 0;             // the request to answer; of serve()
+  std::vector<HostCall> rest_;    // what is left to do of the request that was answered last; of serve()
   std::mutex mutex_;
   std::unordered_map<uint64_t, ParentGrid*> parents_;       // by number; guarded by mutex_
   std::unordered_map<std::string_view, std::byte*> texts_;  // of serve()
