@@ -122,12 +122,12 @@ RowPlan planOf(const TextureView& view) {
 }
 
 const RowSampler& rowSampler() {
-  static const RowSampler& chosen = []() -> const RowSampler& {
+  static const RowSampler* const chosen = [] {
     for (const RowSampler* candidate : kAllRowSamplers)
-      if (std::string_view(candidate->name) == copy::engineName() && candidate->supported()) return *candidate;
-    return kBaselineRowSampler;
+      if (std::string_view(candidate->name) == copy::engineName() && candidate->supported()) return candidate;
+    return &kBaselineRowSampler;
   }();
-  return chosen;
+  return *chosen;
 }
 
 }  // namespace vg::arrays

@@ -111,7 +111,7 @@ CUresult makeOwnMemory(Pool& pool) {
   const PoolFacts facts{0, 0, properties.location, static_cast<uint32_t>(properties.handleTypes)};
   VG_TRY(alloc::Heap & shared, sharedHeap({properties.location, properties.allocType}));
   VG_TRY(std::unique_ptr<PoolSource> source,
-         PoolSource::create(capacityOf(properties, pool.device()), onNode ? properties.location.id : -1, facts));
+         PoolSource::make(capacityOf(properties, pool.device()), onNode ? properties.location.id : -1, facts));
   constexpr size_t kKept = size_t{64} << 20;
   const alloc::HeapRange range{source->start(), source->capacity(), shared.window()};
   auto heap = std::make_unique<alloc::Heap>(table(), range, *source, source->capacity(), kKept);

@@ -50,7 +50,7 @@ PoolRange::~PoolRange() {
   if (Result<alloc::AddressSpace&> space = addressSpace()) space->free(start_, bytes_);
 }
 
-Result<std::unique_ptr<PoolSource>> PoolSource::create(size_t capacity, int node, const PoolFacts& facts) {
+Result<std::unique_ptr<PoolSource>> PoolSource::make(size_t capacity, int node, const PoolFacts& facts) {
   VG_TRY(std::unique_ptr<PoolRange> range, PoolRange::create(capacity));
   const size_t bytes = range->bytes();
   VG_TRY(alloc::PhysicalRef file, alloc::HostMemory::create(bytes + sizeof(PoolFacts), alloc::Sharing::Shareable));

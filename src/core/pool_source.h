@@ -50,7 +50,7 @@ class PoolRange {
 class PoolSource final : public alloc::MemorySource {
  public:
   // As PoolRange. `node`: of the host, -1 for any.
-  static Result<std::unique_ptr<PoolSource>> create(size_t capacity, int node, const PoolFacts& facts);
+  static Result<std::unique_ptr<PoolSource>> make(size_t capacity, int node, const PoolFacts& facts);
   ~PoolSource();
   PoolSource(const PoolSource&) = delete;
 

@@ -1,5 +1,6 @@
 // From a parsed module to steps: frames laid out, operands resolved, arithmetic selected.
 #include <algorithm>
+#include <optional>
 
 #include "ptx/async_form.h"
 #include "ptx/interpreter_operands.h"
@@ -71,8 +72,7 @@ class Preparation {
   void bodyOf(FunctionCode& code) {
     code_ = &code;
     f_ = code.function;
-    const Operands operands(p_, code);
-    operands_ = &operands;
+    operands_.emplace(p_, code);
     code.steps.resize(f_->body.size());
     for (const BranchTable& table : f_->branchTables) {
       std::vector<uint32_t>& targets = code.tables.emplace_back();
@@ -227,7 +227,7 @@ class Preparation {
   Program& p_;
   FunctionCode* code_ = nullptr;
   const Function* f_ = nullptr;
-  const Operands* operands_ = nullptr;  // of f_
+  std::optional<Operands> operands_;  // of f_
 };
 
 }  // namespace vg::ptx::interpreter
