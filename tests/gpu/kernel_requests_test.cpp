@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "backend/graph_run.h"
@@ -80,23 +82,30 @@ struct Requests : ::testing::Test {
 
   template <class... Arguments>
   uint64_t ask(DeviceCall function, Arguments... arguments) {
-    KernelRequest& place = parent->requests()->ring()[asked % kRequestPlaces];
-    place.grid = grid;
-    place.block = block;
-    place.thread = 0;
-    place.function = static_cast<uint32_t>(function);
+    uint32_t words[kArguments + kArgumentWords] = {};
     size_t bytes = 0;
     [[maybe_unused]] const auto put = [&](auto argument) {
       bytes = (bytes + alignof(decltype(argument)) - 1) / alignof(decltype(argument)) * alignof(decltype(argument));
-      std::memcpy(reinterpret_cast<std::byte*>(place.arguments) + bytes, &argument, sizeof argument);
+      std::memcpy(reinterpret_cast<std::byte*>(words + kArguments) + bytes, &argument, sizeof argument);
       bytes += sizeof argument;
     };
     (put(arguments), ...);
-    __atomic_store_n(&place.asked, ++asked, __ATOMIC_RELEASE);
-    const auto answered = [&] { return __atomic_load_n(&place.answered, __ATOMIC_ACQUIRE); };
+    const auto count = static_cast<uint32_t>(bytes / sizeof(uint32_t));
+    words[kFunction] = functionWord(static_cast<uint32_t>(function), count);
+    std::memcpy(words + kGrid, &grid, sizeof grid);
+    std::memcpy(words + kBlock, &block, sizeof block);
+    KernelRequest& place = parent->requests()->ring()[asked++ % kRequestPlaces];
+    for (uint32_t i = kArguments + count; i--;) {  // as they may come: the last ones first
+      __atomic_store_n(&place.asked[i], numberedWord(asked, words[i]), __ATOMIC_RELEASE);
+      if (slowly) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     EXPECT_TRUE(spinUntil([&] { return uint32_t(answered()) == uint32_t(asked); }, 10'000'000'000));
-    EXPECT_EQ(answered(), answeredWord(asked, place.result));
+    EXPECT_EQ(answered(), numberedWord(asked, place.result));
     return place.result;
+  }
+  // What the word says that the kernel waits for.
+  uint64_t answered() const {
+    return __atomic_load_n(&parent->requests()->answers()[(asked - 1) % kRequestPlaces], __ATOMIC_ACQUIRE);
   }
   uint32_t answerOf(uint64_t request) { return parent->requests()->ring()[(request - 1) % kRequestPlaces].answer[0]; }
   struct Dim3 {
@@ -149,6 +158,7 @@ struct Requests : ::testing::Test {
   }
 
   uint64_t asked = 0, grid = 0, block = 0, graphExec = 0;
+  bool slowly = false;  // words of a request come one by one
   std::function<void(uint32_t)> asParent;
   std::vector<uint32_t> ran;
   FakeGpu fake{[this] {
@@ -265,6 +275,15 @@ TEST_F(Requests, ParametersThatThreadsPutDownThemselvesAreCopied) {
   };
   runParent();
   EXPECT_EQ(ran, (std::vector<uint32_t>{1, 2, 3}));
+}
+
+TEST_F(Requests, NothingIsReadBeforeItHasCome) {
+  slowly = true;
+  asParent = [this](uint32_t) {
+    for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(launchChild(7 + i), 0u);
+  };
+  runParent();
+  EXPECT_EQ(ran, (std::vector<uint32_t>{7, 8, 9}));
 }
 
 TEST_F(Requests, TailLaunchesHaveALimit) {
@@ -397,8 +416,7 @@ TEST_F(Requests, WhoAnswersBeginsGraphsThatWaitForNobody) {
   graph.brief = true;
   std::atomic<uint64_t> begun{0};
   graph.begin = [&] {
-    const KernelRequest& place = parent->requests()->ring()[(asked - 1) % kRequestPlaces];
-    EXPECT_EQ(uint32_t(__atomic_load_n(&place.answered, __ATOMIC_ACQUIRE)), uint32_t(asked));
+    EXPECT_EQ(uint32_t(answered()), uint32_t(asked));
     ++begun;
   };
   asParent = [&](uint32_t) {

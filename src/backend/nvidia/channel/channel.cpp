@@ -8,6 +8,7 @@
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
+#include "backend/nvidia/channel/store_fence.h"
 #include "base/log.h"
 #include "base/spin.h"
 
@@ -24,15 +25,6 @@ constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
 constexpr size_t kTailWords = std::max((2 + Channel::kMostUnended) * host::kSemaphoreWords, ce::kReleaseWords);
 
 static_assert(Channel::kInFlight < kRingEntries);
-
-// Orders stores to write-combined memory before the doorbell.
-void storeFence() {
-#if defined(__x86_64__)
-  __builtin_ia32_sfence();
-#else
-  __sync_synchronize();
-#endif
-}
 
 // Bits of a ring's entry: address of words, that they are a subroutine, how many.
 uint64_t ringEntry(uint64_t address, size_t words) { return address | uint64_t{1} << 41 | uint64_t{words} << 42; }

@@ -33,6 +33,7 @@ Result<LaunchFunctions> make() {
   LaunchFunctions functions;
   functions.code = std::make_shared<const cubin::Cubin>(std::move(code));
   functions.ring = functions.code->variable("vgRing");
+  functions.answers = functions.code->variable("vgAnswers");
   functions.buffers = functions.code->variable("vgBuffers");
   functions.buffersAreSmall = functions.code->variable("vgBuffersAreSmall");
   functions.nobodyCalls = functions.code->function("vgNobodyCalls");
@@ -40,7 +41,8 @@ Result<LaunchFunctions> make() {
   if (!agrees(*functions.code))
     return fail(CUDA_ERROR_INVALID_IMAGE,
                 "scripts/gpu-kernels has not made the functions that launch from kernels anew");
-  bool whole = functions.ring && functions.buffers && functions.buffersAreSmall && functions.nobodyCalls && all;
+  bool whole = functions.ring && functions.answers && functions.buffers && functions.buffersAreSmall &&
+               functions.nobodyCalls && all;
   for (const char* const name : kNames) whole = whole && functions.code->function(name);
   if (!whole) return fail(CUDA_ERROR_INVALID_IMAGE, "the functions that launch from kernels are not whole");
   functions.registers = all->registers;

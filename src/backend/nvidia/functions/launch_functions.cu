@@ -1,7 +1,7 @@
 // The functions of CUDA's device runtime that kernels of real GPUs call; scripts/gpu-kernels makes
-// launch_functions_code.inc of them. Each lays its arguments in a place of a ring in memory of the host, says that they
-// are there, and waits until a thread of the host has answered (kernel_requests.h). They are named after the rows of
-// ptx/device_runtime.inc, with vg in front.
+// launch_functions_code.inc of them. Each lays its arguments in a place of a ring in memory of the host and waits until
+// a thread of the host has answered (kernel_requests.h). They are named after the rows of ptx/device_runtime.inc, with
+// vg in front.
 #include <cstdint>
 
 #include "backend/nvidia/functions/kernel_request.h"
@@ -28,8 +28,9 @@ struct Pitched {
 
 }  // namespace
 
-// Where the ring is; written by the host.
+// Where the ring is, and the words of answers, one a place; written by the host.
 extern "C" __device__ KernelRequest* vgRing = nullptr;
+extern "C" __device__ const uint64_t* vgAnswers = nullptr;
 // kParameterBuffers of them, and whether they are too small for a kernel: then the host is asked for each.
 extern "C" __device__ ParameterBuffer* vgBuffers = nullptr;
 extern "C" __device__ uint64_t vgBuffersAreSmall = 0;
@@ -49,8 +50,9 @@ struct Host {
     asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
     return value;
   }
-  static __device__ void write(uint64_t* to, uint64_t value) {
-    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+  // In any order.
+  static __device__ void write(uint64_t* to, uint64_t first, uint64_t second) {
+    asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second) : "memory");
   }
 };
 struct Gpu {
@@ -81,36 +83,50 @@ __device__ uint64_t gridNumber() {
 }
 
 // Not part of each function: they are long.
-__device__ __noinline__ uint64_t takePlace(uint32_t function) {
+__device__ __noinline__ uint64_t takePlace() {
   const uint64_t number = atomicAdd(&requests, 1ull);
-  KernelRequest& place = vgRing[number % kRequestPlaces];
   await<Gpu>(&turns[number % kRequestPlaces], number / kRequestPlaces);
-  place.grid = gridNumber();
-  place.block = blockIdx.x + uint64_t{gridDim.x} * (blockIdx.y + uint64_t{gridDim.y} * blockIdx.z);
-  place.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  place.function = function;
   return number;
 }
-// What the thread wrote before, and saw, its child sees too.
+__device__ __noinline__ void sendHead(uint64_t number, uint32_t function) {
+  uint64_t* const asked = vgRing[number % kRequestPlaces].asked;
+  const auto put = [&](int at, uint64_t first, uint64_t second) {
+    Host::write(asked + at, numberedWord(number + 1, first), numberedWord(number + 1, second));
+  };
+  const uint64_t grid = gridNumber();
+  const uint64_t block = blockIdx.x + uint64_t{gridDim.x} * (blockIdx.y + uint64_t{gridDim.y} * blockIdx.z);
+  put(kFunction, function, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
+  put(kGrid, grid, grid >> 32);
+  put(kBlock, block, block >> 32);
+}
 __device__ __noinline__ uint32_t awaitAnswer(uint64_t number) {
-  KernelRequest& place = vgRing[number % kRequestPlaces];
-  Host::write(&place.asked, number + 1);
-  return await<Host>(&place.answered, number + 1);
+  return await<Host>(&vgAnswers[number % kRequestPlaces], number + 1);
+}
+
+// What the thread wrote before, and saw, graphs that it launches see too: these run on this GPU. What else it asks, the
+// host or an engine for copies may look at memory for.
+__device__ void orderBefore(uint32_t function) {
+  if (function == kGraphLaunch)
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  else
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
 // A place of the ring while one thread has it.
 class Request {
  public:
   __device__ explicit Request(uint32_t function)
-      : number_(takePlace(function)), place_(vgRing[number_ % kRequestPlaces]) {}
+      : function_(function), number_(takePlace()), place_(vgRing[number_ % kRequestPlaces]) {}
   __device__ ~Request() { Gpu::write(&turns[number_ % kRequestPlaces], number_ / kRequestPlaces + 1); }
 
   // One behind the other, as C would lay them out.
   template <class T>
   __device__ void put(const T& argument) {
-    bytes_ = (bytes_ + alignof(T) - 1) / alignof(T) * alignof(T);
-    *reinterpret_cast<T*>(reinterpret_cast<char*>(place_.arguments) + bytes_) = argument;
-    bytes_ += sizeof(T);
+    static_assert(sizeof(T) % sizeof(uint32_t) == 0);
+    words_ = (words_ * sizeof(uint32_t) + alignof(T) - 1) / alignof(T) * alignof(T) / sizeof(uint32_t);
+    const auto* const from = reinterpret_cast<const uint32_t*>(&argument);
+#pragma unroll
+    for (uint32_t i = 0; i < sizeof(T) / sizeof(uint32_t); ++i) arguments_[words_++] = from[i];
   }
   __device__ void putPointed(const uint64_t* from, int words) {
 #pragma unroll 1
@@ -126,7 +142,16 @@ class Request {
       place_.pointed[at / sizeof word] = word;
     }
   }
-  __device__ uint32_t answer() { return awaitAnswer(number_); }
+  __device__ uint32_t answer() {
+    orderBefore(function_);
+    sendHead(number_, functionWord(function_, words_));
+#pragma unroll
+    for (uint32_t i = 0; i < kArgumentWords; i += 2)
+      if (i < words_)
+        Host::write(&place_.asked[kArguments + i], numberedWord(number_ + 1, arguments_[i]),
+                    numberedWord(number_ + 1, arguments_[i + 1]));
+    return awaitAnswer(number_);
+  }
   // All 64 bits of it, once it is there.
   __device__ uint64_t result() const { return __ldcv(&place_.result); }
   __device__ void store(uint32_t* to) const {
@@ -136,9 +161,11 @@ class Request {
   }
 
  private:
+  const uint32_t function_;
   const uint64_t number_;
   KernelRequest& place_;
-  uint32_t bytes_ = 0;
+  uint32_t words_ = 0;
+  uint32_t arguments_[kArgumentWords] = {};
 };
 
 template <class... Arguments>

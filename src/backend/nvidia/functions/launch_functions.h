@@ -12,8 +12,9 @@ namespace vg::backend::nvidia {
 
 struct LaunchFunctions {
   std::shared_ptr<const cubin::Cubin> code;
-  // 8 bytes each: the addresses of the ring and of the buffers for parameters, and whether these are too small.
-  const cubin::Variable *ring = nullptr, *buffers = nullptr, *buffersAreSmall = nullptr;
+  // 8 bytes each: the addresses of the ring, of the words of answers and of the buffers for parameters, and whether
+  // these are too small.
+  const cubin::Variable *ring = nullptr, *answers = nullptr, *buffers = nullptr, *buffersAreSmall = nullptr;
   // Takes the place of what the vendor's own functions ask of its driver, and stops the kernel.
   const cubin::Function* nobodyCalls = nullptr;
   // What a kernel that calls them needs at least, and on top of its own, without what malloc needs.

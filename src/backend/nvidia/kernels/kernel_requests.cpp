@@ -1,8 +1,11 @@
 #include "backend/nvidia/kernels/kernel_requests.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "backend/device_runtime.h"
+#include "backend/nvidia/channel/store_fence.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "base/log.h"
@@ -66,9 +69,20 @@ class Source final : public ChildGrids::Source {
 }  // namespace
 
 // One request: a copy of the host's own, which the kernel cannot change any more.
-class RequestCaller final : public DeviceRuntimeCaller {
+struct KernelRequests::Asked {
+  uint32_t function, thread;
+  uint64_t grid, block;
+  union {
+    uint32_t words[kArgumentWords];
+    uint64_t arguments[kArgumentWords / 2];
+  };
+  uint64_t pointed[kPointedWords];  // of functions that read it
+  uint32_t answerWords = 0, answer[kAnswerWords];
+};
+
+class KernelRequests::Caller final : public DeviceRuntimeCaller {
  public:
-  RequestCaller(ParentGrid& parent, KernelRequest& request) : parent_(parent), request_(request) {}
+  Caller(ParentGrid& parent, Asked& request) : parent_(parent), request_(request) {}
 
   bool sane() const {
     return request_.block < product(parent_.shape_.grid) && request_.thread < product(parent_.shape_.block);
@@ -128,7 +142,7 @@ class RequestCaller final : public DeviceRuntimeCaller {
   }
 
   ParentGrid& parent_;
-  KernelRequest& request_;
+  Asked& request_;
 };
 
 // --- ParentGrid ------------------------------------------------------------------------------------------------------
@@ -181,10 +195,12 @@ CUresult KernelRequests::make(const ImageSource& source, const cubin::External& 
   ring_ = reinterpret_cast<KernelRequest*>(ring);
   VG_TRY(std::byte* const buffers, gpu_.hostPages.allocate(kBufferBytes));
   buffers_ = reinterpret_cast<ParameterBuffer*>(buffers);
+  VG_TRY(answers_, gpu_.engine.writtenByHost(kRequestPlaces * sizeof(uint64_t)));
   VG_CHECK(pieces_.begin());
   VG_CHECK(code_.place(source));
   VG_CHECK(code_.fill(external, false));
   VG_CHECK(write(*functions_.ring, reinterpret_cast<uint64_t>(ring_)));
+  VG_CHECK(write(*functions_.answers, answers_->address()));
   VG_CHECK(write(*functions_.buffers, reinterpret_cast<uint64_t>(buffers_)));
   gpu_.engine.codeChanged();
   return CUDA_SUCCESS;
@@ -212,55 +228,83 @@ void KernelRequests::remove(ParentGrid& parent) {
   parents_.erase(parent.number());
 }
 
+// A grid ends after its last answer, and by the thread that answers: it is there until then. It has to wait as long as
+// the host does not know that what was before it has ended.
 bool KernelRequests::serve() {
   size_t count = 0;
   for (; count < kAtOnce; ++count) {
     KernelRequest& place = ring_[next_ % kRequestPlaces];
-    if (__atomic_load_n(&place.asked, __ATOMIC_ACQUIRE) != next_ + 1 || !answer(place)) break;
-    __atomic_store_n(&place.answered, answeredWord(++next_, place.result), __ATOMIC_RELEASE);
+    Asked asked;
+    if (!read(place, asked)) break;
+    ParentGrid* parent = nullptr;
+    {
+      const std::lock_guard guard(mutex_);
+      if (const auto found = parents_.find(asked.grid); found != parents_.end()) parent = found->second;
+    }
+    if (parent && !parent->begun_) break;
+    answer(place, asked, parent);
     for (const HostCall& call : rest_) call.function(call.data);
     rest_.clear();
   }
   return count;
 }
 
-// A grid ends after its last answer, and by the thread that answers: it is there until then. False, with nothing done,
-// as long as the host does not know that what was before the grid has ended.
-bool KernelRequests::answer(KernelRequest& place) {
-  KernelRequest request;  // without what most functions do not need: another processor has written it
-  std::memcpy(&request, &place, offsetof(KernelRequest, answered));
-  request.answerWords = 0;
-  ParentGrid* parent = nullptr;
-  {
-    const std::lock_guard guard(mutex_);
-    if (const auto found = parents_.find(request.grid); found != parents_.end()) parent = found->second;
-  }
-  if (parent && !parent->begun_) return false;
-  const auto call = static_cast<ptx::DeviceCall>(request.function);
+// False while some of the next request has not come yet.
+bool KernelRequests::read(const KernelRequest& place, Asked& asked) const {
+  uint32_t words[kArguments] = {};
+  const auto take = [&](int from, uint32_t count, uint32_t* to) {
+    bool whole = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t word = __atomic_load_n(&place.asked[from + static_cast<int>(i)], __ATOMIC_ACQUIRE);
+      whole &= static_cast<uint32_t>(word) == static_cast<uint32_t>(next_ + 1);
+      to[i] = static_cast<uint32_t>(word >> 32);
+    }
+    return whole;
+  };
+  if (!take(kFunction, 1, words) || !take(kThread, kArguments - kThread, words + kThread)) return false;
+  const uint32_t arguments = std::min<uint32_t>(argumentsOf(words[kFunction]), kArgumentWords);
+  if (!take(kArguments, arguments, asked.words)) return false;
+  std::fill(asked.words + arguments, std::end(asked.words), 0);
+  asked.function = functionOf(words[kFunction]);
+  asked.thread = words[kThread];
+  asked.grid = words[kGrid] | uint64_t{words[kGrid + 1]} << 32;
+  asked.block = words[kBlock] | uint64_t{words[kBlock + 1]} << 32;
+  return true;
+}
+
+void KernelRequests::answer(KernelRequest& place, Asked& asked, ParentGrid* parent) {
+  const auto call = static_cast<ptx::DeviceCall>(asked.function);
   uint64_t result = 0;
-  const bool known = request.function < kFunctions || request.function == kCheckUpdate;
-  if (!parent || !known || !RequestCaller(*parent, request).sane()) {
+  const bool known = asked.function < kFunctions || asked.function == kCheckUpdate;
+  if (!parent || !known || !Caller(*parent, asked).sane()) {
     VG_LOG(Info, "a kernel asks for function %u of the device runtime as grid %#llx, block %llu: it is not answered",
-           request.function, static_cast<unsigned long long>(request.grid),
-           static_cast<unsigned long long>(request.block));
+           asked.function, static_cast<unsigned long long>(asked.grid), static_cast<unsigned long long>(asked.block));
     const bool pointer = call == ptx::DeviceCall::GetParameterBuffer || call == ptx::DeviceCall::GetParameterBufferV2;
     result = pointer ? 0 : static_cast<uint64_t>(RuntimeError::NotSupported);
   } else {
-    uint64_t arguments[kArgumentWords];
-    std::memcpy(arguments, request.arguments, sizeof arguments);
-    if (const int pointer = pointerOf(request.function); pointer >= 0) {
-      std::memcpy(request.pointed, place.pointed, sizeof request.pointed);
-      arguments[pointer] = reinterpret_cast<uint64_t>(request.pointed);
+    uint64_t arguments[std::size(asked.arguments)];
+    std::memcpy(arguments, asked.arguments, sizeof arguments);
+    if (const int pointer = pointerOf(asked.function); pointer >= 0) {
+      std::memcpy(asked.pointed, place.pointed, sizeof asked.pointed);
+      arguments[pointer] = reinterpret_cast<uint64_t>(asked.pointed);
     }
-    RequestCaller caller(*parent, request);
-    result = request.function == kCheckUpdate
-                 ? static_cast<uint64_t>(caller.checkUpdate(arguments[0]))
-                 : caller.call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
+    Caller caller(*parent, asked);
+    result = asked.function == kCheckUpdate ? static_cast<uint64_t>(caller.checkUpdate(arguments[0]))
+                                            : caller.call(call, DeviceArguments(reinterpret_cast<uint64_t>(arguments)));
   }
   place.result = result;
-  place.answerWords = request.answerWords;
-  std::memcpy(place.answer, request.answer, request.answerWords * sizeof(uint32_t));
-  return true;
+  place.answerWords = asked.answerWords;
+  std::memcpy(place.answer, asked.answer, asked.answerWords * sizeof(uint32_t));
+  sendAnswer(result);
+}
+
+// The first fence: who sees the word sees what is in the place. The second: it leaves the processor at once.
+void KernelRequests::sendAnswer(uint64_t result) {
+  auto* const words = reinterpret_cast<uint64_t*>(answers_->start());
+  storeFence();
+  __atomic_store_n(&words[next_ % kRequestPlaces], numberedWord(next_ + 1, result), __ATOMIC_RELEASE);
+  storeFence();
+  ++next_;
 }
 
 uint64_t KernelRequests::shown(const char* text) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/child_grids.h"
+#include "backend/nvidia/driver/block.h"
 #include "backend/nvidia/functions/kernel_request.h"
 #include "backend/nvidia/functions/launch_functions.h"
 #include "backend/nvidia/kernels/pinned_pieces.h"
@@ -43,7 +44,6 @@ class ParentGrid {
 
  private:
   friend class KernelRequests;
-  friend class RequestCaller;
 
   const uint64_t number_;
   const std::shared_ptr<KernelRequests> requests_;
@@ -76,8 +76,9 @@ class KernelRequests {
   void remove(ParentGrid& parent);
   bool serve();
 
-  // kRequestPlaces and kParameterBuffers of them.
+  // kRequestPlaces of the first two, and kParameterBuffers.
   KernelRequest* ring() const { return ring_; }
+  const uint64_t* answers() const { return reinterpret_cast<const uint64_t*>(answers_->start()); }
   ParameterBuffer* buffers() const { return buffers_; }
   const GpuParts& gpu() const { return gpu_; }
   const KernelLimits& limits() const { return limits_; }
@@ -88,16 +89,21 @@ class KernelRequests {
   uint64_t shown(const char* text);
 
  private:
+  class Caller;
   CUresult make(const ImageSource& source, const cubin::External& external);
   CUresult write(const cubin::Variable& variable, uint64_t value);
-  bool answer(KernelRequest& place);
+  struct Asked;
+  bool read(const KernelRequest& place, Asked& asked) const;
+  void answer(KernelRequest& place, Asked& asked, ParentGrid* parent);
+  void sendAnswer(uint64_t result);
 
   const GpuParts& gpu_;
   const LaunchFunctions& functions_;
   const KernelLimits& limits_;
   PlacedCubin code_;
   PinnedPieces pieces_;
-  KernelRequest* ring_ = nullptr;  // kRequestPlaces
+  KernelRequest* ring_ = nullptr;   // kRequestPlaces
+  std::unique_ptr<Block> answers_;  // a word a place, in memory of the device
   ParameterBuffer* buffers_ = nullptr;
   std::mutex noting_;
   bool buffersAreSmall_ = false;  // guarded by noting_

@@ -1,5 +1,7 @@
 #include "backend/nvidia/textures/kernel_engine.h"
 
+#include <cstring>
+
 namespace vg::backend::nvidia {
 
 Result<ComputeEngine&> KernelEngine::compute() {
@@ -18,6 +20,13 @@ Result<ComputeEngine&> KernelEngine::compute() {
 Result<TexturePool&> KernelEngine::textures() {
   VG_CHECK(compute());
   return *textures_;
+}
+
+Result<std::unique_ptr<Block>> KernelEngine::writtenByHost(size_t bytes) {
+  VG_TRY(std::unique_ptr<Block> block,
+         Block::create(gpu_, addresses_, {Where::Video, bytes, kHugePage}, SeenBy::GpuAndCpu));
+  std::memset(block->start(), 0, bytes);
+  return block;
 }
 
 // One that is made later begins with empty caches.

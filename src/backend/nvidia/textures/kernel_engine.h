@@ -17,6 +17,8 @@ class KernelEngine {
 
   Result<ComputeEngine&> compute();
   Result<TexturePool&> textures();
+  // Memory of the device that kernels read and the CPU writes, zeroed.
+  Result<std::unique_ptr<Block>> writtenByHost(size_t bytes);
   // Null: nothing has needed it yet.
   ComputeEngine* computeIfMade() const { return ready_.load(std::memory_order_acquire); }
   TexturePool* texturesIfMade() const { return computeIfMade() ? textures_.get() : nullptr; }
