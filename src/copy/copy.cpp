@@ -21,6 +21,7 @@ struct Limits {
   size_t repMove;     // from here `rep movsb` keeps up with the best loop or beats it; SIZE_MAX: never
   size_t streamCopy;  // from here both sides of a copy no longer fit the last cache: leave it to the source
   size_t keepSource;  // up to here it keeps the source
+  size_t repFill;     // from here up to `streamFill` `rep stosq` beats the best loop; SIZE_MAX: never
   size_t streamFill;  // from here too little of a fill stays in the last cache to be worth it
 };
 
@@ -34,7 +35,8 @@ constexpr size_t kCacheOfCore = size_t{16} << 20;
 
 Limits measureLimits() {
   const size_t all = os::lastCacheBytes(), cache = std::min(all, os::usableCores() * kCacheOfCore);
-  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all, cache * 3};
+  return {hasFastRepMove() ? size_t{2} << 10 : SIZE_MAX, cache * 3 / 8, all,
+          hasFastRepMove() && __builtin_cpu_is("intel") ? size_t{32} << 20 : SIZE_MAX, cache * 3};
 }
 
 const Limits& limits() {
@@ -218,6 +220,19 @@ uint32_t repeated(const Fill& fill) {
   }
 }
 
+// Whole lines without reading them first: of 64 MiB on two cores of a Xeon, 55 GB/s where vectors make 50.
+void repFill(std::byte* destination, size_t bytes, uint32_t pattern) {
+  const size_t before = -reinterpret_cast<uintptr_t>(destination) & 60;  // whole patterns
+  if (bytes < before + kSmall) return engines().fill(destination, bytes, pattern);
+  engines().fill(destination, before, pattern);
+  destination += before;
+  bytes -= before;
+  size_t words = bytes / sizeof(uint64_t);
+  const uint64_t both = uint64_t{pattern} << 32 | pattern;
+  asm volatile("rep stosq" : "+D"(destination), "+c"(words) : "a"(both) : "memory");
+  engines().fill(destination, bytes % sizeof(uint64_t), pattern);
+}
+
 struct FillPieces {
   const Fill& fill;
   uint32_t pattern;
@@ -340,9 +355,10 @@ bool fill(const Fill& fill, Parallel* parallel) {
     w->filled(fill);
   const Engines& engine = engines();
   const size_t bytes = fill.width * fill.height;
-  const bool streaming = fill.width >= 4096 && bytes >= limits().streamFill;
+  const bool wide = fill.width >= 4096, streaming = wide && bytes >= limits().streamFill;
+  const auto row = streaming ? engine.streamFill : wide && bytes >= limits().repFill ? repFill : engine.fill;
   const auto fillAll = [&] {
-    FillPieces work{fill, repeated(fill), streaming ? engine.streamFill : engine.fill, streaming};
+    FillPieces work{fill, repeated(fill), row, streaming};
     return parallel && bytes >= kParallelBytes ? fillInPieces(work, *parallel) : work.rows(0, fill.height);
   };
   return fillAll() || (revealed(fill.base, extent(fill)) && fillAll()) || fillAfterFault(fill);

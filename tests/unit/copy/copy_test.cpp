@@ -146,20 +146,20 @@ TEST(CopyTest, LargeFillsAreRightAloneAndInParallel) {
     for (uint32_t element : {1u, 2u, 4u}) {
       for (bool parallel : {false, true}) {
         ThreadPair pair;
-        const size_t width = (size_t{70} << 20) / height / 4 * 4, pitch = width + 64;
+        const size_t width = (size_t{70} << 20) / height / 4 * 4, pitch = width + 64, start = 64 + 3 * element;
         std::vector<std::byte> actual(pitch * height + 128, std::byte{0x77});
-        Fill fill{actual.data() + 64, pitch, width, height, 0x01F203E4, element};
+        Fill fill{actual.data() + start, pitch, width, height, 0x01F203E4, element};
         EXPECT_TRUE(copy::fill(fill, parallel ? &pair : nullptr));
         EXPECT_EQ(pair.runs, parallel ? 1 : 0);
         size_t wrong = 0;
         for (size_t y = 0; y < height; ++y) {
-          const std::byte* row = actual.data() + 64 + y * pitch;
+          const std::byte* row = actual.data() + start + y * pitch;
           for (size_t x = 0; x < width; x += element) wrong += std::memcmp(row + x, &fill.pattern, element) != 0;
           for (size_t x = width; x < pitch; ++x) wrong += y + 1 < height && row[x] != std::byte{0x77};
         }
         EXPECT_EQ(wrong, 0u);
-        EXPECT_EQ(actual[63], std::byte{0x77});
-        EXPECT_EQ(actual[64 + (height - 1) * pitch + width], std::byte{0x77});
+        EXPECT_EQ(actual[start - 1], std::byte{0x77});
+        EXPECT_EQ(actual[start + (height - 1) * pitch + width], std::byte{0x77});
       }
     }
   }
