@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/round.h"
+
 namespace vg::alloc {
 
 AddressSpace::AddressSpace(MemoryTable& table, unsigned firstWindow, unsigned windows)

@@ -14,6 +14,4 @@ inline constexpr size_t kGranule = size_t{1} << kGranuleShift;
 inline constexpr unsigned kPagesPerGranule = kGranule / kPage;
 inline constexpr unsigned kUnitsPerPage = kPage / kUnit;
 
-constexpr size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 }  // namespace vg::alloc

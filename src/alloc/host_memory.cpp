@@ -12,6 +12,7 @@
 
 #include "alloc/geometry.h"
 #include "alloc/physical_pieces.h"
+#include "base/round.h"
 
 namespace vg::alloc {
 namespace {

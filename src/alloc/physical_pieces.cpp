@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "alloc/geometry.h"
+#include "base/round.h"
 
 namespace vg::alloc {
 

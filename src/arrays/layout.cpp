@@ -5,13 +5,12 @@
 
 #include "arrays/requirements.h"
 #include "base/raw_enum.h"
+#include "base/round.h"
 
 namespace vg::arrays {
 namespace {
 
 constexpr size_t kRowAlignment = 64;  // a cache line, and what vectors like
-
-size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 Level measure(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, const Unit& unit, unsigned level) {
   Level made;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/round.h"
+
 namespace vg::arrays {
 namespace {
-
-size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 constexpr size_t kBlockWidth = 64, kBlockRows = 8;        // bytes and rows of the smallest block
 constexpr size_t kMostBlockRows = 128, kMostSlices = 16;  // of the largest

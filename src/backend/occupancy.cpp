@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/round.h"
 #include "ptx/kernel_abi.h"
 
 namespace vg::backend::occupancy {
@@ -11,8 +12,6 @@ namespace {
 constexpr uint32_t kRegisterUnit = 256;  // registers, allocated a warp
 constexpr uint32_t kPartitions = 4;      // a multiprocessor's register file and warps are split among them
 constexpr uint64_t kSharedUnit = 128;    // bytes, since 8.0
-
-uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 uint32_t warpsOf(const KernelUse& use) { return (use.threads + ptx::kWarpSize - 1) / ptx::kWarpSize; }
 

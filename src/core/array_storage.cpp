@@ -4,6 +4,7 @@
 
 #include "alloc/physical_memory.h"
 #include "alloc/record.h"
+#include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory_heaps.h"
@@ -34,7 +35,7 @@ CUresult ArrayStorage::allocate() {
 // A device faults where nothing of a deferred array is mapped.
 CUresult ArrayStorage::makeRange() {
   VG_TRY(alloc::AddressSpace & space, memory::addressSpace());
-  const size_t bytes = alloc::roundUp(layout.bytes, alloc::kGranule);
+  const size_t bytes = roundUp(layout.bytes, alloc::kGranule);
   VG_TRY(const uintptr_t start, space.reserve(bytes));
   Result<std::unique_ptr<alloc::SparseRange>> made = context.device().backend().memory().createSparse(
       reinterpret_cast<std::byte*>(start), layout.bytes, sparse() ? alloc::Holes::ReadZero : alloc::Holes::Fault);
@@ -57,7 +58,7 @@ namespace {
 
 void endRange(const alloc::Record& record, std::unique_ptr<alloc::SparseRange> range) {
   const uintptr_t start = record.base.load(std::memory_order_relaxed);
-  const size_t bytes = alloc::roundUp(record.bytes(), alloc::kGranule);
+  const size_t bytes = roundUp(record.bytes(), alloc::kGranule);
   Result<alloc::AddressSpace&> space = memory::addressSpace();
   space->withdraw(const_cast<alloc::Record*>(&record));
   range.reset();

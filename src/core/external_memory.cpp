@@ -9,6 +9,7 @@
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
 #include "base/raw_enum.h"
+#include "base/round.h"
 #include "base/slab.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -60,7 +61,7 @@ CUresult checkBuffer(const External& external, const CUDA_EXTERNAL_MEMORY_BUFFER
 void end(alloc::AddressSpace& space, const Buffer& buffer) {
   space.withdraw(buffer.record);
   buffer.memory->unmap(reinterpret_cast<std::byte*>(buffer.start), buffer.bytes);
-  space.free(buffer.start, alloc::roundUp(buffer.bytes, alloc::kGranule));
+  space.free(buffer.start, roundUp(buffer.bytes, alloc::kGranule));
 }
 
 alloc::Record* publish(alloc::AddressSpace& space, const External& external, uintptr_t address, size_t bytes) {
@@ -109,8 +110,8 @@ Result<CUdeviceptr> mapExternalBuffer(CUexternalMemory handle, const CUDA_EXTERN
   VG_CHECK(checkBuffer(external, asked));
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t before = asked.offset % page, bytes = alloc::roundUp(before + asked.size, page);
-  const size_t reserved = alloc::roundUp(bytes, alloc::kGranule);
+  const size_t before = asked.offset % page, bytes = roundUp(before + asked.size, page);
+  const size_t reserved = roundUp(bytes, alloc::kGranule);
   VG_TRY(const uintptr_t start, space.reserve(reserved));
   const CUresult mapped = external.memory->map(reinterpret_cast<std::byte*>(start), asked.offset - before, bytes,
                                                alloc::Protection::ReadWrite);

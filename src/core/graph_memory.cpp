@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/raw_enum.h"
+#include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -177,7 +178,7 @@ void setLive(const std::shared_ptr<GraphMemory>& memory, bool live, Point inUse)
 
 void accountLaunch(Device& device) {
   Account& account = accountOf(device);
-  account.reserved = std::max(account.reserved, alloc::roundUp(account.live, kChunk));
+  account.reserved = std::max(account.reserved, roundUp(account.live, kChunk));
   account.highest = std::max(account.highest, account.reserved);
 }
 
@@ -215,7 +216,7 @@ CUresult setMemoryAttribute(Device& device, CUgraphMem_attribute which, uint64_t
 
 void trimMemory(Device& device) {
   Account& account = accountOf(device);
-  account.reserved = alloc::roundUp(account.live, kChunk);
+  account.reserved = roundUp(account.live, kChunk);
 }
 
 }  // namespace graphs

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "alloc/heap.h"
+#include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory_heaps.h"
@@ -24,7 +25,7 @@ constexpr uintptr_t kEnd = uintptr_t{1} << 32;
 constinit std::mutex mutex;  // guards the ends of allocations, and what follows
 constinit uintptr_t nextPlace = kFirst;
 
-size_t lengthOf(size_t bytes) { return alloc::roundUp(bytes, alloc::kPage); }
+size_t lengthOf(size_t bytes) { return roundUp(bytes, alloc::kPage); }
 
 void* mapAt(uintptr_t address, size_t length) {
   void* const wanted = reinterpret_cast<void*>(address);
@@ -38,7 +39,7 @@ void* mapAt(uintptr_t address, size_t length) {
 // The first free place in [from, end), or null.
 void* mapBetween(uintptr_t from, uintptr_t end, size_t length) {
   const size_t step = length < alloc::kGranule ? alloc::kPage : alloc::kGranule;
-  for (uintptr_t address = alloc::roundUp(from, step); address + length <= end; address += step)
+  for (uintptr_t address = roundUp(from, step); address + length <= end; address += step)
     if (void* got = mapAt(address, length); got != MAP_FAILED) return got;
   return nullptr;
 }

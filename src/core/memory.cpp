@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "alloc/heap.h"
+#include "base/round.h"
 #include "core/array.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -83,7 +84,7 @@ Result<PitchedSize> pitchedSize(size_t width, size_t height, unsigned elementSiz
     return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 4, 8 or 16", elementSize);
   if (!width || !height) return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, width);
   constexpr size_t kPitchAlignment = 512;  // what the vendor's driver uses for every width and element size
-  const size_t pitch = alloc::roundUp(width, kPitchAlignment);
+  const size_t pitch = roundUp(width, kPitchAlignment);
   size_t bytes;
   if (pitch < width || __builtin_mul_overflow(pitch, height, &bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, pitch);

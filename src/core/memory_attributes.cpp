@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -53,7 +54,7 @@ Mapping mappingOf(const alloc::Record& record) {
   const bool pooled = record.kind.load(std::memory_order_relaxed) == Kind::Pool;
   const size_t step = pooled ? size_t{32} << 20 : alloc::kGranule;
   const uintptr_t start = base / step * step;
-  return {start, alloc::roundUp(base + record.bytes() - start, step)};
+  return {start, roundUp(base + record.bytes() - start, step)};
 }
 
 // Whether the memory is device memory of a device with this attribute.

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/round.h"
 #include "core/device.h"
 #include "core/memory_heaps.h"
 #include "ipc/exporter.h"
@@ -80,12 +81,12 @@ Result<ShownMemory> show(const ReceivedMemory& memory) {
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   const size_t inGranule = note.offset % alloc::kGranule, page = object.pageBytes();
   ShownMemory shown;
-  shown.reservedBytes = alloc::roundUp(inGranule + note.bytes, alloc::kGranule);
+  shown.reservedBytes = roundUp(inGranule + note.bytes, alloc::kGranule);
   VG_TRY(shown.reserved, space.reserve(shown.reservedBytes));
   shown.start = shown.reserved + inGranule;
   const size_t first = note.offset / page * page;
   auto* const start = reinterpret_cast<std::byte*>(shown.reserved) + inGranule / page * page;
-  const size_t bytes = alloc::roundUp(note.offset + note.bytes - first, page);
+  const size_t bytes = roundUp(note.offset + note.bytes - first, page);
   if (object.map(start, first, bytes, alloc::Protection::ReadWrite) != CUDA_SUCCESS) {
     space.free(shown.reserved, shown.reservedBytes);
     return CUDA_ERROR_MAP_FAILED;

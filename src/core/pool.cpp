@@ -6,6 +6,7 @@
 
 #include "alloc/watch.h"
 #include "base/log.h"
+#include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -63,7 +64,7 @@ CUresult Pool::setAccess(int ordinal, CUmemAccess_flags flags) {
 
 // Reserves what is needed, in steps. Requires: the lock.
 CUresult Pool::grow() {
-  const size_t wanted = alloc::roundUp(needed(), kStep), most = alloc::roundUp(properties_.maxSize, kStep);
+  const size_t wanted = roundUp(needed(), kStep), most = roundUp(properties_.maxSize, kStep);
   if (most && wanted > most)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes in use of a pool of at most %zu", needed(), most);
   if (charged_ && !charged_->charge(wanted - reserved_))
@@ -76,7 +77,7 @@ CUresult Pool::grow() {
 
 // Requires: the lock.
 void Pool::shrinkTo(size_t bytes) {
-  bytes = std::max(bytes, alloc::roundUp(needed(), kStep));
+  bytes = std::max(bytes, roundUp(needed(), kStep));
   if (bytes >= reserved_) return;
   if (charged_) charged_->uncharge(reserved_ - bytes);
   reserved_ = bytes;
@@ -123,7 +124,7 @@ struct UserEnd {
 }  // namespace
 
 Result<CUdeviceptr> Pool::allocate(Stream& stream, size_t bytes) {
-  const size_t rounded = alloc::roundUp(bytes, alloc::kUnit);
+  const size_t rounded = roundUp(bytes, alloc::kUnit);
   if (rounded < bytes) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes", bytes);
   {
     SpinGuard guard(lock_);
@@ -147,7 +148,7 @@ alloc::Record* Pool::heldBy(Stream& stream, size_t rounded) {
 }
 
 Result<CUdeviceptr> Pool::allocateNew(Stream& stream, size_t bytes) {
-  const size_t rounded = alloc::roundUp(bytes, alloc::kUnit);
+  const size_t rounded = roundUp(bytes, alloc::kUnit);
   Dropped dropped;
   {
     SpinGuard guard(lock_);
@@ -175,7 +176,7 @@ Result<CUdeviceptr> Pool::allocateFromHeap(size_t bytes) {
   SpinGuard guard(lock_);
   used_ -= bytes;
   --live_;
-  shrinkTo(alloc::roundUp(std::max<size_t>(needed(), threshold_), kStep));
+  shrinkTo(roundUp(std::max<size_t>(needed(), threshold_), kStep));
   return record.error();
 }
 
@@ -185,7 +186,7 @@ Result<CUdeviceptr> Pool::allocateAfterOthers(Stream& stream, size_t bytes) {
   HeldBlock block;
   {
     SpinGuard guard(lock_);
-    HeldBlock* found = held_.find(alloc::roundUp(bytes, alloc::kUnit), [](const HeldBlock&) { return true; });
+    HeldBlock* found = held_.find(roundUp(bytes, alloc::kUnit), [](const HeldBlock&) { return true; });
     if (!found) return CUDA_ERROR_OUT_OF_MEMORY;
     block = *found;
     held_.remove(*found);
@@ -249,7 +250,7 @@ CUresult Pool::release(alloc::Record& record, const Stream& stream, Point point)
     return fail(CUDA_ERROR_INVALID_VALUE, "%p was freed before", static_cast<void*>(record.data()));
   try {
     held_.add({.record = &record,
-               .bytes = alloc::roundUp(bytes, alloc::kUnit),
+               .bytes = roundUp(bytes, alloc::kUnit),
                .stream = stream.id(),
                .point = point,
                .waits = hostWaits.load(std::memory_order_relaxed)});
@@ -344,7 +345,7 @@ void Pool::trim(size_t keep) {
     SpinGuard guard(lock_);
     settle(dropped);
     drop(dropped, keep, [](const HeldBlock& block) { return block.known; });
-    shrinkTo(alloc::roundUp(keep, kStep));
+    shrinkTo(roundUp(keep, kStep));
     ++users_;
   }
   giveBack(dropped);

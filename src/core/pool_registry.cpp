@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/raw_enum.h"
+#include "base/round.h"
 #include "base/slab.h"
 #include "core/device.h"
 #include "core/memory_heaps.h"
@@ -101,7 +102,7 @@ Result<alloc::Heap*> chargedHeap(const PoolPlace& place) {
 
 size_t capacityOf(const CUmemPoolProps& properties, Device& device) {
   const size_t most = device.traits().totalMemory;
-  return properties.maxSize ? std::min(most, alloc::roundUp(properties.maxSize, alloc::kGranule)) : most;
+  return properties.maxSize ? std::min(most, roundUp(properties.maxSize, alloc::kGranule)) : most;
 }
 
 // Gives the pool a heap over a file of its own.

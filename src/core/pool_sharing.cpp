@@ -11,6 +11,7 @@
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
 #include "base/raw_enum.h"
+#include "base/round.h"
 #include "core/device.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
@@ -80,7 +81,7 @@ struct Piece {
 
 Piece pieceOf(const PointerData& data) {
   const size_t first = data.offset / alloc::kGranule * alloc::kGranule;
-  return {first, alloc::roundUp(data.offset + data.bytes - first, alloc::kGranule), data.offset - first};
+  return {first, roundUp(data.offset + data.bytes - first, alloc::kGranule), data.offset - first};
 }
 
 CUresult check(const PointerData& data, const alloc::PhysicalMemory& file) {
@@ -320,7 +321,7 @@ CUresult release(alloc::Record& record, Point point) {
   ending->pool = static_cast<Pool*>(record.owner.load(std::memory_order_relaxed));
   forgetPointer(*ending->pool, base);
   ending->start = base / alloc::kGranule * alloc::kGranule;
-  ending->bytes = alloc::roundUp(base + bytes - ending->start, alloc::kGranule);
+  ending->bytes = roundUp(base + bytes - ending->start, alloc::kGranule);
   ending->allocated = bytes;
   ending->value = point.value;
   ending->run = [](Continuation* self) { static_cast<Ending*>(self)->finish(); };

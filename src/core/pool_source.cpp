@@ -7,6 +7,7 @@
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
+#include "base/round.h"
 #include "core/memory_heaps.h"
 #include "core/shown_memory.h"
 #include "host_register/placement.h"
@@ -18,7 +19,7 @@ namespace {
 Result<size_t> reserveUpTo(size_t bytes, uintptr_t* start) {
   constexpr size_t kLeast = size_t{64} << 20;
   VG_TRY(alloc::AddressSpace & space, addressSpace());
-  for (;; bytes = alloc::roundUp(bytes / 2, alloc::kGranule)) {
+  for (;; bytes = roundUp(bytes / 2, alloc::kGranule)) {
     if (Result<uintptr_t> range = space.reserve(bytes)) {
       *start = *range;
       return bytes;
@@ -42,7 +43,7 @@ CUresult writeFacts(const alloc::PhysicalMemory& file, PoolFacts facts, size_t c
 
 Result<std::unique_ptr<PoolRange>> PoolRange::create(size_t capacity) {
   uintptr_t start = 0;
-  VG_TRY(const size_t bytes, reserveUpTo(alloc::roundUp(capacity, alloc::kGranule), &start));
+  VG_TRY(const size_t bytes, reserveUpTo(roundUp(capacity, alloc::kGranule), &start));
   return std::unique_ptr<PoolRange>(new PoolRange(start, bytes));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/round.h"
 #include "ptx/async_form.h"
 #include "ptx/interpreter_operands.h"
 #include "ptx/matrix_form.h"
@@ -27,10 +28,6 @@ class Preparation {
 
  private:
   static uint32_t slotsOf(Type type) { return type == Type::B128 ? 2 : 1; }
-  static uint32_t alignUp(uint64_t value, uint64_t alignment) {
-    return static_cast<uint32_t>((value + alignment - 1) / alignment * alignment);
-  }
-
   // Registers and memory of a function's frame.
   void frameOf(uint32_t index) {
     p_.functions[index] = std::make_unique<FunctionCode>();
@@ -44,7 +41,7 @@ class Preparation {
     }
     uint64_t bytes = 0;
     const auto place = [&](const Variable& v) {
-      bytes = alignUp(bytes, std::max(v.alignment, 8u));
+      bytes = roundUp(bytes, std::max(v.alignment, 8u));
       const uint32_t at = static_cast<uint32_t>(bytes);
       bytes = std::min<uint64_t>(bytes + v.size, 1u << 31);
       return at;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/round.h"
+
 namespace vg::ptx {
 namespace {
 
 constexpr uint32_t kDynamicAlignment = 16;
-
-uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 // Everything an entry can reach: functions through calls and addresses, variables through operands and initialisers.
 class Reach {
@@ -85,7 +85,7 @@ std::vector<ParameterSlot> parameterLayout(const Function& entry) {
   std::vector<ParameterSlot> slots;
   uint64_t offset = 0;
   for (const Variable& v : entry.parameters) {
-    offset = alignUp(offset, v.alignment);
+    offset = roundUp(offset, v.alignment);
     slots.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(v.size)});
     offset += v.size;
   }
@@ -104,7 +104,7 @@ SharedLayout sharedLayout(const Module& module, uint32_t entry) {
       layout.slots.push_back({moduleScope, function, index, UINT32_MAX});
       return;
     }
-    size = alignUp(size, v.alignment);
+    size = roundUp(size, v.alignment);
     layout.slots.push_back(
         {moduleScope, function, index, static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX - 1))});
     size += v.size;
@@ -117,7 +117,7 @@ SharedLayout sharedLayout(const Module& module, uint32_t entry) {
   // Sizes beyond 32 bits stay beyond any limit of a launch.
   const uint64_t limit = UINT32_MAX & ~uint64_t{0xFFFFF};
   layout.staticSize = static_cast<uint32_t>(std::min(size, limit));
-  layout.dynamicOffset = static_cast<uint32_t>(alignUp(layout.staticSize, dynamicAlignment));
+  layout.dynamicOffset = static_cast<uint32_t>(roundUp(layout.staticSize, dynamicAlignment));
   for (SharedLayout::Slot& slot : layout.slots)
     if (slot.offset == UINT32_MAX) slot.offset = layout.dynamicOffset;
   return layout;

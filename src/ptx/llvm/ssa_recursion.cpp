@@ -8,6 +8,7 @@
 // it was.
 #include <algorithm>
 
+#include "base/round.h"
 #include "ptx/async_form.h"
 #include "ptx/llvm/ssa_builder.h"
 #include "ptx/matrix_form.h"
@@ -16,8 +17,6 @@ namespace vg::ptx::gen {
 namespace {
 
 constexpr uint64_t kPiece = 64;  // bytes: the alignment of what alloca gives
-
-uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 uint32_t bytesOf(Class type) { return std::max(32u, bitsOf(type)) / 8; }
 
@@ -152,7 +151,7 @@ void SsaBuilder::placeLocals(Instance& instance, uint32_t block) {
     const Variable& v = instance.function->variables[k];
     if (v.space != Space::Local) continue;
     if (v.alignment > kPiece) unsupportedConstruct(instance.function->line, "local memory of over 64 bytes alignment");
-    size = alignUp(size, std::max(v.alignment, 1u));
+    size = roundUp(size, std::max(v.alignment, 1u));
     instance.localOffsets[k] = static_cast<uint32_t>(size);
     size += v.size;
   }

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/round.h"
 
 namespace vg::backend::nvidia {
 namespace {
 
 constexpr uint64_t kWarp = 32;
 constexpr uint64_t kSetUp = 10'000'000'000;  // ns that setting up may take
-
-uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // Of local memory, as the hardware divides it: by warp, then by TPC.
 uint64_t bytesPerTpc(const GpuFacts& facts, uint64_t threadBytes) {

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/round.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -11,8 +13,6 @@ constexpr uint32_t kReservedShared = 0x400;
 constexpr uint32_t kMostPrefetched = 63;  // of bank 0, 256 bytes each
 constexpr uint32_t kSharedUnit = 128;
 constexpr uint32_t kSplitsKiB[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
-
-uint32_t roundUp(uint32_t value, uint32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }

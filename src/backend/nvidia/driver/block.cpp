@@ -6,12 +6,10 @@
 
 #include <algorithm>
 
+#include "base/round.h"
+
 namespace vg::backend::nvidia {
-namespace {
-
-size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::unique_ptr<Block>> Block::createAt(Gpu& gpu, std::byte* start, const MemoryRequest& request,
                                                SeenBy seenBy) {

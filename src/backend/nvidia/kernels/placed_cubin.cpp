@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/nvidia/copies/transfer.h"
+#include "base/round.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -11,8 +12,6 @@ constexpr uint64_t kAlignment = 256;
 constexpr uint64_t kBehindCode = 4096;  // bytes that the hardware may fetch ahead
 // In this order, one behind the other.
 constexpr cubin::Kind kKinds[] = {cubin::Kind::Code, cubin::Kind::Constant, cubin::Kind::Data, cubin::Kind::Zeroes};
-
-uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 }  // namespace
 
