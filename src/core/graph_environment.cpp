@@ -115,14 +115,14 @@ CUresult GraphEnvironment::reserve(bool again) {
   return CUDA_SUCCESS;
 }
 
-bool GraphEnvironment::begin(Environment& parent, std::deque<GraphPlan*> later) {
+bool GraphEnvironment::begin(Environment& parent, LaterGraphs& later) {
   const Guard guard(launches);
   reserved_ = false;
   if (running_) return false;
   open();
   running_ = fromKernel_ = true;
   parent_ = &parent;
-  later_ = std::move(later);
+  later_.swap(later);
   return true;
 }
 
@@ -147,10 +147,10 @@ void GraphEnvironment::finishFromHost() {
   if (joined) fromHost_.finishOne();
 }
 
-void GraphEnvironment::follow(Environment& parent, std::deque<GraphPlan*> later) {
+void GraphEnvironment::follow(Environment& parent, LaterGraphs later) {
   if (later.empty()) return parent.finishOne();
-  GraphPlan* const next = later.front();
-  later.pop_front();
+  GraphPlan* const next = later.back();
+  later.pop_back();
   next->beginFromKernel(parent, std::move(later));
 }
 
@@ -159,14 +159,14 @@ void GraphEnvironment::complete() {
   GraphPlan& plan = plan_;
   bool fromKernel;
   Environment* parent;
-  std::deque<GraphPlan*> next;
+  LaterGraphs next;
   {
     const Guard guard(launches);
     fromKernel = fromKernel_;
     parent = parent_;
-    next = std::exchange(tails_, {});
-    next.insert(next.end(), later_.begin(), later_.end());
-    later_.clear();
+    next.swap(later_);
+    next.insert(next.end(), tails_.rbegin(), tails_.rend());
+    tails_.clear();
     running_ = false;
   }
   follow(*parent, std::move(next));

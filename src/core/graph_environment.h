@@ -14,7 +14,7 @@
 
 #include <cuda.h>
 
-#include <deque>
+#include <vector>
 
 #include "backend/graph_run.h"
 #include "base/timeline.h"
@@ -23,6 +23,8 @@
 namespace vg::core {
 
 class GraphPlan;
+// Graphs that follow each other, each with a reference: the next one is the last.
+using LaterGraphs = std::vector<GraphPlan*>;
 
 // What graphs can be launched into.
 class Environment {
@@ -66,11 +68,11 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
   void beginFromHost();
   void finishFromHost();
 
-  // Begins a run inside `parent`; when it is complete the graphs of `later` follow. Its own nodes are complete with
-  // finishOne(). False while it runs already. Requires: a kernel has launched it.
-  bool begin(Environment& parent, std::deque<GraphPlan*> later);
+  // Begins a run inside `parent`; when it is complete the graphs of `later`, which it takes, follow. Its own nodes are
+  // complete with finishOne(). False, with nothing taken, while it runs already. Requires: a kernel has launched it.
+  bool begin(Environment& parent, LaterGraphs& later);
   // What comes after a run inside `parent` that is complete. Waits for nobody.
-  static void follow(Environment& parent, std::deque<GraphPlan*> later);
+  static void follow(Environment& parent, LaterGraphs later);
 
  private:
   friend class Environment;
@@ -105,7 +107,8 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
   bool running_ = false, reserved_ = false;  // reserved: a kernel has launched it, and it has not begun yet
   bool fromKernel_ = false;                  // the present run was launched by one
   bool joined_ = false;                      // the host has launched it meanwhile
-  std::deque<GraphPlan*> tails_, later_;     // each with a reference
+  std::vector<GraphPlan*> tails_;            // in the order of their launches, each with a reference
+  LaterGraphs later_;
 };
 
 }  // namespace vg::core

@@ -391,7 +391,7 @@ CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& com
 
 bool GraphPlan::sameDevice(const GraphPlan& other) const { return &context_.device() == &other.context_.device(); }
 
-void GraphPlan::runFromKernel(Environment& parent, std::deque<GraphPlan*> later) {
+void GraphPlan::runFromKernel(Environment& parent, LaterGraphs later) {
   if (!environment_->begin(parent, later)) {
     VG_LOG(Warn, "the host has launched a graph that a kernel has launched too: the kernel's launch is left out");
     GraphEnvironment::follow(parent, std::move(later));
@@ -404,7 +404,7 @@ void GraphPlan::runFromKernel(Environment& parent, std::deque<GraphPlan*> later)
   if (result != CUDA_SUCCESS) environment_->finishOne();
 }
 
-void GraphPlan::beginFromKernel(Environment& parent, std::deque<GraphPlan*> later) {
+void GraphPlan::beginFromKernel(Environment& parent, LaterGraphs later) {
   if (launchesAlone_) return runFromKernel(parent, std::move(later));
   beginning_ = std::make_unique<Beginning>(&parent, std::move(later));
   backend::Executor::shared().schedule(*this);

@@ -13,7 +13,6 @@
 #include <cuda.h>
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <variant>
@@ -135,9 +134,9 @@ class GraphPlan final : backend::Executor::Task {
   bool beginsAtOnce() const { return launchesAlone_; }
   // Runs the plan inside `parent`; `later` follows. Does not require graphs::Lock, and waits for nobody where the plan
   // beginsAtOnce(); else it takes the lock. Requires: the environment is reserved for it.
-  void runFromKernel(Environment& parent, std::deque<GraphPlan*> later);
+  void runFromKernel(Environment& parent, LaterGraphs later);
   // The same, now or soon: waits for nobody.
-  void beginFromKernel(Environment& parent, std::deque<GraphPlan*> later);
+  void beginFromKernel(Environment& parent, LaterGraphs later);
   // Gives up the reference of a run. Does not require graphs::Lock.
   void endRun();
 
@@ -207,7 +206,7 @@ class GraphPlan final : backend::Executor::Task {
   // A run that a thread is to begin.
   struct Beginning {
     Environment* parent;
-    std::deque<GraphPlan*> later;
+    LaterGraphs later;
   };
   std::unique_ptr<Beginning> beginning_;
   bool cut_ = false, launchesAlone_ = false;
