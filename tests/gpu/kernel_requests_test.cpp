@@ -27,25 +27,28 @@ using ptx::DeviceCall;
 constexpr size_t kWindow = 16 << 20;
 constexpr uint64_t kTail = 3, kFired = 4;
 
-// A program with the vendor's device runtime linked in, which "parent" calls; it takes the address of "child".
+// A program with the vendor's device runtime linked in, which "parent" and "grapher" call, this one for graphs alone;
+// it takes the address of "child".
 cubin::Cubin launchingModule() {
   cubin::Cubin c;
   c.architecture = 90;
   c.sections = {{".text.parent", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
                 {".text.child", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
                 {".text.vendors", cubin::Kind::Code, 0, cubin::kNone, 128, 128},
-                {".nv.constant3", cubin::Kind::Constant, 3, cubin::kNone, 8, 8}};
-  c.bytes.assign(3 * 128 + 8, '\0');
-  c.fileOffsets = {0, 128, 256, 384};
+                {".nv.constant3", cubin::Kind::Constant, 3, cubin::kNone, 8, 8},
+                {".text.grapher", cubin::Kind::Code, 0, cubin::kNone, 128, 128}};
+  c.bytes.assign(5 * 128, '\0');
+  c.fileOffsets = {0, 128, 256, 384, 512};
   c.symbols = {{"", cubin::kNone, 0, false, false},
                {"child", 1, 0, false, false},
                {"__cudaCDP2LaunchDeviceV2", 2, 0, false, false},
-               {"__cuda_syscall_cnpv2LaunchDeviceV2", cubin::kNone, 0, true, false}};
-  c.relocations = {{{0, 2, 2, 0, false}}, {}, {{0, 2, 3, 0, false}}, {{0, 2, 1, 0, false}}};
+               {"__cuda_syscall_cnpv2LaunchDeviceV2", cubin::kNone, 0, true, false},
+               {"__cudaCDP2GraphLaunch", 2, 0, false, false}};
+  c.relocations = {{{0, 2, 2, 0, false}}, {}, {{0, 2, 3, 0, false}}, {{0, 2, 1, 0, false}}, {{0, 2, 4, 0, false}}};
   c.externals = {"__cuda_syscall_cnpv2LaunchDeviceV2"};
-  for (const uint32_t section : {0u, 1u}) {
+  for (const auto& [section, name] : {std::pair{0u, "parent"}, {1u, "child"}, {4u, "grapher"}}) {
     cubin::Kernel kernel;
-    kernel.name = section ? "child" : "parent";
+    kernel.name = name;
     kernel.section = section;
     kernel.registers = 16;
     kernel.reservedBytes = 0x400;
@@ -75,6 +78,7 @@ struct Requests : ::testing::Test {
     image = must(device->load(source, {}));
     parent = static_cast<GpuKernel*>(must(image->kernel("parent")));
     child = static_cast<GpuKernel*>(must(image->kernel("child")));
+    grapher = static_cast<GpuKernel*>(must(image->kernel("grapher")));
     queue = device->createQueue(0, nullptr);
   }
 
@@ -122,9 +126,9 @@ struct Requests : ::testing::Test {
     return ask(DeviceCall::LaunchDeviceV2, parameters, stream);
   }
   uint32_t play(const FakeGrid& running, const FakeTranslate& translate) {
-    const bool ours = child && (running.program == child->address() || running.program == parent->address());
-    if (!ours) return moveBoxes(running, translate);
-    if (running.program == child->address()) {
+    const auto runs = [&](const GpuKernel* kernel) { return kernel && running.program == kernel->address(); };
+    if (!runs(parent) && !runs(child) && !runs(grapher)) return moveBoxes(running, translate);
+    if (runs(child)) {
       ran.push_back(running.parameter<uint32_t>(0));
       return 0;
     }
@@ -175,7 +179,7 @@ struct Requests : ::testing::Test {
   backend::ImageSource source;
   Sink sink;
   std::unique_ptr<backend::Image> image;
-  GpuKernel *parent = nullptr, *child = nullptr;
+  GpuKernel *parent = nullptr, *child = nullptr, *grapher = nullptr;
   std::unique_ptr<backend::Queue> queue;
   Timeline* const timeline = Timeline::create();
   const uint64_t zero = timeline->value();
@@ -427,6 +431,27 @@ TEST_F(Requests, WhoAnswersBeginsGraphsThatWaitForNobody) {
   };
   runParent(&graph);
   EXPECT_EQ(begun.load(), 3u);
+}
+
+// Graphs are no children: nothing after such a grid waits for them.
+TEST_F(Requests, WorkGoesBehindAGridThatLaunchesGraphsAlone) {
+  Graph graph;
+  const auto sent = [this] {
+    uint64_t sum = 0;
+    for (unsigned lane = 0; lane < ComputeEngine::kLanes; ++lane)
+      sum += must(device->compute()).channel(lane).submitted();
+    return sum;
+  };
+  for (GpuKernel* const kernel : {grapher, child}) ASSERT_EQ(kernel->prepare({}), CUDA_SUCCESS);
+  const uint64_t before = sent();
+  asParent = [&](uint32_t) {
+    EXPECT_EQ(ask(DeviceCall::GraphLaunch, uint64_t{7}, kFire), 0u);
+    EXPECT_TRUE(spinUntil([&] { return sent() == before + 2; }, 10'000'000'000));
+  };
+  launch(grapher, 0, 1, &graph);
+  launch(child, 20, 2);
+  ASSERT_TRUE(timeline->waitFor(zero + 2, 20'000'000'000));
+  EXPECT_EQ(ran, (std::vector<uint32_t>{20}));
 }
 
 struct Nodes : Requests {

@@ -70,7 +70,7 @@ bool SentWork::take(const Command& command, Point done, Patience patience) {
   return true;
 }
 
-// Nothing can go to the GPU behind a grid that may launch others, because it has ended when they have; and what kernels
+// Nothing can go to the GPU behind a grid that may have children, because it has ended when they have; and what kernels
 // may change is not known before all that was sent has ended.
 bool SentWork::takeWork(const Command& command, Point done, Patience patience) {
   if (!timeline_->reached(parentEnd_)) return false;
@@ -117,7 +117,8 @@ bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
   std::unique_ptr<ParentGrid> parent = parentFor(command);
   const Result<WorkSender::Sent> sent = sender_.send(std::span(&launch, 1), parent.get(), room);
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
-  if (parent) parentEnd_ = added_.load(std::memory_order_relaxed) + 1;
+  const bool family = parent && static_cast<const GpuKernel&>(*command.record->kernel).mayHaveChildren();
+  if (family) parentEnd_ = added_.load(std::memory_order_relaxed) + 1;
   add({command, done, sent.ok() ? sent.value().submission : Submission{}, 0, 0, std::move(parent)});
   return true;
 }

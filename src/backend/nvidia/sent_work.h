@@ -98,7 +98,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   const uint64_t first_;  // the timeline's value at the beginning
   std::atomic<uint64_t> added_;
   // The timeline's values when the last of some kinds has ended; of take().
-  uint64_t parentEnd_;  // grids that may launch others, and points that only the host knows
+  uint64_t parentEnd_;  // grids that may have children, and points that only the host knows
   uint64_t otherEnd_;   // what is not kernels alone
   std::mutex mutex_;
   std::vector<Entry> entries_;  // since the Watcher took some; guarded by mutex_

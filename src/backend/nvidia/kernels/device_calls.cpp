@@ -13,6 +13,20 @@ bool updatesNodes(const cubin::Symbol& symbol) {
   const auto call = deviceCallOf(symbol);
   return call >= ptx::DeviceCall::GraphKernelNodeSetParam && call <= ptx::DeviceCall::GraphKernelNodeUpdatesApply;
 }
+// All but graphs, and what has to do with no work at all.
+bool queuesWork(const cubin::Symbol& symbol) {
+  const auto call = deviceCallOf(symbol);
+  if (!call || launchesGraphs(symbol) || updatesNodes(symbol)) return false;
+  switch (*call) {
+    case ptx::DeviceCall::GetLastError:
+    case ptx::DeviceCall::PeekAtLastError:
+    case ptx::DeviceCall::GetErrorString:
+    case ptx::DeviceCall::GetErrorName:
+      return false;
+    default:
+      return true;
+  }
+}
 bool asksVendor(const cubin::Symbol& symbol) { return isVendorCall(symbol.name); }
 
 }  // namespace
@@ -41,6 +55,7 @@ DeviceCalls::DeviceCalls(const cubin::Cubin& cubin)
     : any_(cubin, isDeviceCall, isDeviceCall),
       kernels_(cubin, launchesKernels, isDeviceCall),
       graphs_(cubin, launchesGraphs, isDeviceCall),
-      nodes_(cubin, updatesNodes, isDeviceCall) {}
+      nodes_(cubin, updatesNodes, isDeviceCall),
+      work_(cubin, queuesWork, isDeviceCall) {}
 
 }  // namespace vg::backend::nvidia

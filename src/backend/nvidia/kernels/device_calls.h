@@ -26,13 +26,15 @@ class DeviceCalls {
  public:
   explicit DeviceCalls(const cubin::Cubin& cubin);
   bool mayReach(const cubin::Kernel& kernel) const { return any_.mayReach(kernel); }
+  // Whether its grids may have children, which end after them; graphs are none.
+  bool mayQueueWork(const cubin::Kernel& kernel) const { return work_.mayReach(kernel); }
   // Those that launch kernels are refused in graphs for device launch: only what is sure to.
   Kernel::Calls of(const cubin::Kernel& kernel) const {
     return {kernels_.names(kernel), graphs_.mayReach(kernel), nodes_.mayReach(kernel)};
   }
 
  private:
-  const cubin::Calls any_, kernels_, graphs_, nodes_;
+  const cubin::Calls any_, kernels_, graphs_, nodes_, work_;
 };
 
 }  // namespace vg::backend::nvidia

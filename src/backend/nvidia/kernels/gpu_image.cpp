@@ -90,7 +90,7 @@ CUresult GpuImage::makeKernels(const ImageSource& source) {
     VG_TRY(const KernelCode code, codeOf(kernel, asks));
     auto made = std::make_unique<GpuKernel>(gpu_, *cubin_, kernel, code, limits_, services_.get());
     if (!source.describeOnly) made->setTextures(textures_.wordsOf(kernel));
-    if (asks) made->setRequests(requests_, calls->of(kernel), launchable_);
+    if (asks) made->setRequests(requests_, calls->of(kernel), calls->mayQueueWork(kernel), launchable_);
     if (requests_) VG_CHECK(requests_->noteParameters(kernel.parameterBytes));
     launchable_[code.program] = made.get();
     kernels_[kernel.name] = std::move(made);

@@ -49,13 +49,17 @@ class GpuKernel final : public Kernel {
   KernelServices* services() const { return services_; }
   Calls calls() override { return calls_; }
   // What it may ask, and the kernels that it may launch, which live as long. Without them it asks and launches nothing.
-  void setRequests(std::shared_ptr<KernelRequests> requests, Calls calls, const LaunchableKernels& kernels) {
+  void setRequests(std::shared_ptr<KernelRequests> requests, Calls calls, bool mayHaveChildren,
+                   const LaunchableKernels& kernels) {
     requests_ = std::move(requests);
     calls_ = calls;
+    mayHaveChildren_ = mayHaveChildren;
     launchable_ = &kernels;
   }
   // Null: it asks nothing.
   const std::shared_ptr<KernelRequests>& requests() const { return requests_; }
+  // A grid of it is not over before others are that it has launched.
+  bool mayHaveChildren() const { return mayHaveChildren_; }
   // Null: none has this address.
   GpuKernel* launchable(uint64_t address) const;
   uint64_t address() const { return code_.program; }
@@ -82,6 +86,7 @@ class GpuKernel final : public Kernel {
   const LaunchableKernels* launchable_ = nullptr;
   std::shared_ptr<KernelRequests> requests_;
   Calls calls_;
+  bool mayHaveChildren_ = false;
   std::vector<NamedTextures::Word> textures_;
   std::vector<Parameter> parameters_;
   const KernelFacts facts_;
