@@ -346,12 +346,13 @@ void Emitter::emitConvergentBranch(const CopyKey& key) {
       caching_ = false;
       taken = mixedMask(block.condition, block.conditionNegated);
     } else {
-      taken = maskOf(block.condition, block.conditionNegated);
+      const PartedMask parted = partedMaskOf(block.condition, block.conditionNegated);
+      taken = parted.lanes;  // where they differ, the bit does not decide
       BB* const second = newBlock("none");
       BB* const third = newBlock("mixed");
-      b_.CreateCondBr(allLanes(taken), yes, second);
+      b_.CreateCondBr(withBit(parted, allLanes(taken)), yes, second);
       b_.SetInsertPoint(second);
-      b_.CreateCondBr(anyLane(taken), third, no);
+      b_.CreateCondBr(withBit(parted, anyLane(taken)), third, no);
       b_.SetInsertPoint(third);
     }
     Mask edges[2] = {taken, without(Mask{}, taken)};

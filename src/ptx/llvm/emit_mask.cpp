@@ -58,6 +58,34 @@ Mask Emitter::uniformMask(Value* bit) {
   return out;
 }
 
+PartedMask Emitter::partedMaskOf(ValueId predicate, bool negated) {
+  const PtxValue& v = program_.values[predicate];
+  if (v.kind == PtxValue::Result) {
+    const Instruction& i = program_.instructions[v.instruction];
+    const bool combines = (i.ast->op == Op::And || i.ast->op == Op::Or) && i.ast->type() == Type::Pred;
+    const bool parts = !options_.avx512 && combines && i.guard == kNone;  // registers for masks take a bit in one step
+    for (size_t n = 0; parts && n < 2; ++n) {
+      const ValueId same = i.sources[n], own = i.sources[1 - n];
+      if (!readable(same) || !readable(own)) break;
+      if (!program_.values[same].shape.uniform() || program_.values[own].shape.uniform()) continue;
+      Value* const bit = b_.CreateFreeze(scalarOf(same));
+      return {maskOf(own, i.negated[1 - n] != negated), i.negated[n] != negated ? b_.CreateNot(bit) : bit,
+              (i.ast->op == Op::And) != negated};
+    }
+  }
+  return {maskOf(predicate, negated)};
+}
+
+Mask Emitter::whole(const PartedMask& mask) {
+  if (!mask.bit) return mask.lanes;
+  return mask.needsBoth ? both(mask.lanes, uniformMask(mask.bit)) : either(mask.lanes, uniformMask(mask.bit));
+}
+
+llvm::Value* Emitter::withBit(const PartedMask& mask, Value* ofLanes) {
+  if (!mask.bit) return ofLanes;
+  return mask.needsBoth ? b_.CreateAnd(ofLanes, mask.bit) : b_.CreateOr(ofLanes, mask.bit);
+}
+
 Mask Emitter::constantMask(uint32_t lanes) {
   Mask out;
   out.full = false;

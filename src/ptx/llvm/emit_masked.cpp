@@ -1,4 +1,6 @@
 // Divergent regions in linear order, one mask a block.
+#include <llvm/IR/MDBuilder.h>
+
 #include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
@@ -11,6 +13,10 @@ constexpr size_t kUntestedLimit = 12;
 // In regions of more instructions than this LLVM sees no block's mask through to those it was made of: it asks of each
 // pair in such trees whether one implies the other.
 constexpr uint32_t kLargeRegion = 400;
+// Rounds of a loop for one in which lanes leave it.
+constexpr uint32_t kTogether = 16;
+// Rounds of fewer instructions lose more to a branch that was not foreseen than blends take.
+constexpr size_t kShortRound = 10;
 }  // namespace
 
 // --- Masked code ---------------------------------------------------------------------------------------------------
@@ -116,10 +122,51 @@ llvm::BasicBlock* Emitter::occupied(const CopyKey& key) {
 }
 
 void Emitter::emitMaskedEnd(const CopyKey& key, BB* tail) {
+  if (leavesByFew(key)) return emitLeaving(key, tail);
   const Block& block = program_.blocks[key.block];
   llvm::SmallVector<Mask, 4> edges;
   edgeMasks(key, edges);
   for (size_t n = 0; n < edges.size(); ++n) maskedEdge(key, block.successors[n], block.component, edges[n]);
+  b_.CreateBr(tail);
+}
+
+// Whether a block is the end of a loop out of which its lanes take values, each at its time. With registers for masks
+// blends cost next to nothing.
+bool Emitter::leavesByFew(const CopyKey& key) const {
+  const Block& block = program_.blocks[key.block];
+  if (options_.avx512 || block.terminator != Block::Branch || block.loop == kNone || !mask_.occupied) return false;
+  const Loop& loop = program_.loops[block.loop];
+  size_t round = 0;
+  for (BlockId b : loop.blocks) round += program_.blocks[b].instructions.size();
+  if (round < kShortRound) return false;
+  if (loop.polls || loop.blocks.back() != key.block || program_.blocks[loop.header].component != block.component)
+    return false;
+  const BlockId out = block.successors[block.successors[0] == loop.header ? 1 : 0];
+  if (!llvm::is_contained(block.successors, loop.header) || program_.inLoop(out, block.loop)) return false;
+  return out != endBlock(program_) && llvm::any_of(program_.blocks[out].phis, [&](ValueId phi) {
+           const ValueId in = program_.values[phi].incoming[edgeIndex(key.block, out)];
+           return program_.values[phi].shape.varying() && program_.values[in].kind != vg::ptx::gen::Value::Undefined;
+         });
+}
+
+// In most rounds of a loop no lane leaves it: then nothing is blended, and masks stay as they are.
+void Emitter::emitLeaving(const CopyKey& key, BB* tail) {
+  const Block& block = program_.blocks[key.block];
+  const BlockId header = program_.loops[block.loop].header;
+  const size_t again = block.successors[0] == header ? 0 : 1;
+  const PartedMask stays = partedMaskOf(block.condition, block.conditionNegated != (again == 1));
+  Value* const nobody = withBit(stays, b_.CreateNot(anyLane(without(mask_, stays.lanes))));
+  BB* const together = newBlock("together");
+  BB* const apart = newBlock("apart");
+  b_.CreateCondBr(nobody, together, apart, llvm::MDBuilder(context_).createBranchWeights(kTogether, 1));
+  caching_ = false;
+  b_.SetInsertPoint(together);
+  maskedEdge(key, header, block.component, mask_);
+  b_.CreateBr(occupied({key.version, true, header}));
+  b_.SetInsertPoint(apart);
+  const Mask staying = whole(stays);
+  maskedEdge(key, header, block.component, both(mask_, staying));
+  maskedEdge(key, block.successors[1 - again], block.component, without(mask_, staying));
   b_.CreateBr(tail);
 }
 

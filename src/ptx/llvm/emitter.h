@@ -60,6 +60,14 @@ struct Mask {
   bool occupied = false;  // statically a lane at least; of those that are not full
 };
 
+// The mask of a predicate of which a part may be the same in all lanes: what each lane says, and a bit that must hold
+// too or that is enough alone.
+struct PartedMask {
+  Mask lanes;
+  llvm::Value* bit = nullptr;  // null: there is no such part
+  bool needsBoth = true;
+};
+
 class Emitter {
  public:
   Emitter(Program& program, llvm::Module& module, const EmitOptions& options);
@@ -114,6 +122,8 @@ class Emitter {
   bool rejoins(const CopyKey& key) const;
   BB* occupied(const CopyKey& key);
   void emitMaskedEnd(const CopyKey& key, BB* tail);
+  bool leavesByFew(const CopyKey& key) const;
+  void emitLeaving(const CopyKey& key, BB* tail);
   void emitTail(const CopyKey& key, BB* tail);
   void emitComponentExit(Version v, uint32_t component);
   void edgeMasks(const CopyKey& key, llvm::SmallVectorImpl<Mask>& out);
@@ -207,6 +217,9 @@ class Emitter {
   Mask either(const Mask& a, const Mask& b);
   Mask maskOf(ValueId predicate, bool negated);
   Mask uniformMask(Value* bit);
+  PartedMask partedMaskOf(ValueId predicate, bool negated);
+  Mask whole(const PartedMask& mask);
+  Value* withBit(const PartedMask& mask, Value* ofLanes);  // what all or any of its lanes say, and the bit
   Mask constantMask(uint32_t lanes);
   Value* anyLane(const Mask& mask);
   Value* anyLaneOfRow(const Mask& mask, uint32_t row);

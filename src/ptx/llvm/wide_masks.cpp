@@ -41,8 +41,10 @@ class Widener {
 
   void run() {
     for (BasicBlock& block : function_)
-      for (Instruction& i : block)
+      for (Instruction& i : llvm::make_early_inc_range(block)) {
         if (isMask(&i)) masks_.push_back(&i);
+        foldSigns(i);
+      }
     for (Instruction* mask : masks_)
       if (combines(*mask)) wide(mask);
     fillPhis();
@@ -80,6 +82,20 @@ class Widener {
     return llvm::ConstantVector::get(lanes);
   }
 
+  // A wide mask is what its signs are.
+  static void foldSigns(Instruction& i) {
+    llvm::SmallPtrSet<const Value*, 16> assumed;
+    if (!spreadsSigns(i) || !isWide(i.getOperand(0), assumed)) return;
+    i.replaceAllUsesWith(i.getOperand(0));
+    i.eraseFromParent();
+  }
+
+  static bool spreadsSigns(const Instruction& i) {
+    using namespace llvm::PatternMatch;
+    return i.getType()->isVectorTy() && i.getType()->isIntOrIntVectorTy(32) &&
+           match(&i, m_AShr(m_Value(), m_SpecificInt(31)));
+  }
+
   // Comparisons, and whatever else gives bits.
   Value* leaf(Value& mask) {
     using namespace llvm::PatternMatch;
@@ -103,6 +119,7 @@ class Widener {
     const auto* const i = dyn_cast<Instruction>(word);
     if (!i) return false;
     if (isa<llvm::SExtInst>(i)) return i->getOperand(0)->getType()->getScalarType()->isIntegerTy(1);
+    if (spreadsSigns(*i)) return true;
     if (const auto* select = dyn_cast<llvm::SelectInst>(i))
       return isWide(select->getTrueValue(), assumed) && isWide(select->getFalseValue(), assumed);
     if (!isa<PHINode, llvm::FreezeInst>(i) && !i->isBitwiseLogicOp()) return false;
