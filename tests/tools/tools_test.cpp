@@ -17,7 +17,7 @@ struct Outcome {
 
 // A clean environment: what the tests' own environment holds must not change the answers.
 Outcome verdigris(const std::string& arguments, const std::string& environment = "") {
-  const std::string command = "env -u LD_LIBRARY_PATH -u LD_PRELOAD -u CUDA_VISIBLE_DEVICES -u VERDIGRIS_DEVICES " +
+  const std::string command = "env -u LD_LIBRARY_PATH -u LD_PRELOAD -u CUDA_VISIBLE_DEVICES VERDIGRIS_DEVICES=cpu:1 " +
                               environment + " " VERDIGRIS " " + arguments + " 2>&1";
   Outcome outcome;
   FILE* const pipe = popen(command.c_str(), "r");
