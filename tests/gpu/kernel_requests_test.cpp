@@ -436,6 +436,8 @@ TEST_F(Requests, WhoAnswersBeginsGraphsThatWaitForNobody) {
 // Graphs are no children: nothing after such a grid waits for them.
 TEST_F(Requests, WorkGoesBehindAGridThatLaunchesGraphsAlone) {
   Graph graph;
+  std::atomic<bool> begun{false};
+  graph.begin = [&] { begun = true; };
   const auto sent = [this] {
     uint64_t sum = 0;
     for (unsigned lane = 0; lane < ComputeEngine::kLanes; ++lane)
@@ -452,6 +454,7 @@ TEST_F(Requests, WorkGoesBehindAGridThatLaunchesGraphsAlone) {
   launch(child, 20, 2);
   ASSERT_TRUE(timeline->waitFor(zero + 2, 20'000'000'000));
   EXPECT_EQ(ran, (std::vector<uint32_t>{20}));
+  EXPECT_TRUE(spinUntil([&] { return begun.load(); }, 10'000'000'000));
 }
 
 struct Nodes : Requests {
