@@ -118,10 +118,11 @@ endfunction()
 
 set(VG_WAYS library preload run)
 
-# vg_cuda_test(NAME PROGRAM name [DEVICES list] [ENVIRONMENT ...] [ARGUMENTS ...])
-# Runs both kinds of a program of vg_cuda_program by every way in.
+# vg_cuda_test(NAME PROGRAM name [DEVICES list] [ENVIRONMENT ...] [ARGUMENTS ...] [INTERPRETED])
+# Runs both kinds of a program of vg_cuda_program by every way in. A kernel that could not be compiled fails the test,
+# unless INTERPRETED says that there is one.
 function(vg_cuda_test name)
-  cmake_parse_arguments(TEST "" "PROGRAM;DEVICES" "ENVIRONMENT;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(TEST "INTERPRETED" "PROGRAM;DEVICES" "ENVIRONMENT;ARGUMENTS" ${ARGN})
   if(NOT VERDIGRIS_NVCC)
     return()
   endif()
@@ -129,6 +130,9 @@ function(vg_cuda_test name)
     foreach(way IN LISTS VG_WAYS)
       vg_run_test(apps.${name}.${kind}.${way} WAY ${way} COMMAND ${VG_APPS_FOLDER}/${kind}/${TEST_PROGRAM}
                   ${TEST_ARGUMENTS} DEVICES ${TEST_DEVICES} ENVIRONMENT ${TEST_ENVIRONMENT} LABEL apps)
+      if(TEST apps.${name}.${kind}.${way} AND NOT TEST_INTERPRETED)
+        set_tests_properties(apps.${name}.${kind}.${way} PROPERTIES FAIL_REGULAR_EXPRESSION "is interpreted, which is slow")
+      endif()
     endforeach()
   endforeach()
 endfunction()

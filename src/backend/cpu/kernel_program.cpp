@@ -137,7 +137,8 @@ Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(const CodeVarian
     auto native = makeNative(wanted);
     if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
       return native;
-    VG_LOG(Info, "kernel %s is interpreted", function().name.c_str());
+    VG_LOG(Warn, "kernel %s is interpreted, which is slow: it cannot be compiled (VERDIGRIS_LOG=info says why)",
+           function().name.c_str());
   }
   return interpret(program_.module(), function_);
 }

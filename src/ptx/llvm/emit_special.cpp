@@ -126,6 +126,7 @@ llvm::Value* Emitter::special(Special s) {
     return b_.CreateTrunc(n == 1 ? b_.CreateLShr(workspace, 32) : workspace, b_.getInt32Ty());
   }
   if (s >= Special::Pm0 && s <= Special::PmLast) return word(0);
+  if (s >= Special::IsExplicitCluster && s <= Special::ClusterNctarank) return clusterSpecial(s);
   throw Unsupported{"special register " + std::to_string(static_cast<int>(s)), present_ ? present_->ast->line : 0};
 }
 
