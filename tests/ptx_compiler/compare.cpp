@@ -54,10 +54,6 @@ LaunchSpec launchOf(Memory& memory, const KernelTraits& traits, const Shape3& gr
   return spec;
 }
 
-bool hasFma(const Target& target) {
-  return std::strstr(target.features, "+fma") || std::strstr(target.features, "+avx512f");
-}
-
 }  // namespace
 
 bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts) {
@@ -84,7 +80,7 @@ bool compare(const std::string& text, const std::string& what, const std::string
           if (status != CUDA_SUCCESS) {
             std::printf("%s %s: %d %s", f.name.c_str(), target.name, status, log.c_str());
             const BlockShape shape = blockShapeOf(block.x, block.y, block.z);
-            const bool mayRefuse = (shape != BlockShape::RowsOf32 && shape != BlockShape::Line) || !hasFma(target);
+            const bool mayRefuse = (shape != BlockShape::RowsOf32 && shape != BlockShape::Line) || !target.hasFma();
             status == CUDA_ERROR_NOT_SUPPORTED&& mayRefuse ? ++counts.refused : ++counts.differ;
           }
         }

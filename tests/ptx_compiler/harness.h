@@ -27,6 +27,8 @@ struct Target {
   const char* cpu;
   const char* features;
   uint32_t lanes;
+  // Without it f64 fma is the interpreter's work.
+  bool hasFma() const { return std::strstr(features, "+fma") || std::strstr(features, "+avx512f"); }
 };
 const std::vector<Target>& targets();  // those that this machine can run, widest first
 

@@ -91,7 +91,7 @@ int run(const Arguments& arguments) {
       report(c, target.name, expected->second, recordOf(c, out), tally);
     }
     std::printf("%s: %u agree, %u differ, %u not compiled\n", target.name, tally.agree, tally.differ, tally.refused);
-    failed |= tally.differ != 0;
+    failed |= tally.differ != 0 || (tally.refused && target.hasFma());
   }
   return failed;
 }

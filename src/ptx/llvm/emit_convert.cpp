@@ -379,7 +379,6 @@ llvm::Value* Emitter::integerToFloat(const Instruction& i, Value* v, Type to, Ty
       Value* const lower = b_.CreateAnd(v, number(v, b_.getInt64Ty(), 0xffffffffu));
       Value* const a = b_.CreateFMul(cast(upper, type), real(v, type, 0x1p32));
       Value* const c = b_.CreateUIToFP(lower, like(v, type));
-      if (!options_.avx512) unsupported(i, "rounding");
       out = rounded(i, Op::Add, {a, c});
       // An exact zero is +0 in every rounding.
       out = b_.CreateSelect(b_.CreateICmpEQ(v, number(v, b_.getInt64Ty(), 0)), real(v, type, 0.0), out);

@@ -70,7 +70,8 @@ llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s, i
     for (Value* x : s) v.push_back(concat(x, llvm::Constant::getNullValue(x->getType())));
     return slice(once(v), 0, have);
   }
-  if (!single || !options_.fma) unsupported(i, "directed rounding");
+  if (op == Op::Fma && !single && !options_.fma) unsupported(i, "directed rounding");
+  if (!single || (op != Op::Fma && !options_.fma)) return roundedByProcessor(op, s, static_cast<uint32_t>(mode) & 3);
   // In doubles: the result to nearest and the sign of what it misses decide whether to step by one.
   LType* const wide = like(s[0], b_.getDoubleTy());
   llvm::SmallVector<Value*, 3> d;
@@ -147,6 +148,62 @@ llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s, i
     out = b_.CreateSelect(step, b_.CreateSub(bits, n32(1)), bits);
   }
   return asFloat(out, b_.getFloatTy());
+}
+
+// By a function of the module that sets the processor's rounding for one operation: 1 down, 2 up, 3 to zero. It stands
+// apart so that nothing else of the kernel is moved to where the rounding is another one.
+llvm::Value* Emitter::roundedByProcessor(Op op, ArrayRef<Value*> s, uint32_t rounding) {
+  constexpr uint32_t kRoundingAt = 13;  // in MXCSR
+  LType* const type = s[0]->getType();
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const std::string name = "vg_rounded_" + std::to_string(static_cast<int>(op)) + "_" + std::to_string(rounding) + "_" +
+                           std::to_string(type->getScalarSizeInBits()) + "x" +
+                           std::to_string(vector ? vector->getNumElements() : 1);
+  llvm::Function* f = module_.getFunction(name);
+  if (!f) {
+    const llvm::SmallVector<LType*, 3> parameters(s.size(), type);
+    f = llvm::Function::Create(llvm::FunctionType::get(type, parameters, false), llvm::GlobalValue::InternalLinkage,
+                               name, module_);
+    f->copyAttributesFrom(function_);
+    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr(llvm::Attribute::StrictFP);
+    llvm::IRBuilder<> b(BB::Create(context_, "entry", f));
+    b.setIsFPConstrained(true);
+    b.setDefaultConstrainedRounding(llvm::RoundingMode::Dynamic);
+    b.setDefaultConstrainedExcept(llvm::fp::ebStrict);
+    LType* const word = b.getInt32Ty();
+    Value* const kept = b.CreateAlloca(word);
+    Value* const wanted = b.CreateAlloca(word);
+    b.CreateIntrinsic(Intrinsic::x86_sse_stmxcsr, {}, {kept});
+    Value* const others = b.CreateAnd(b.CreateLoad(word, kept), ~(uint64_t{3} << kRoundingAt) & 0xffffffffu);
+    b.CreateStore(b.CreateOr(others, uint64_t{rounding} << kRoundingAt), wanted);
+    b.CreateIntrinsic(Intrinsic::x86_sse_ldmxcsr, {}, {wanted});
+    const auto v = [&](unsigned n) -> Value* { return f->getArg(n); };
+    const auto constrained = [&](Intrinsic::ID id) { return Intrinsic::getDeclaration(&module_, id, {type}); };
+    Value* out;
+    switch (op) {
+      case Op::Add:
+        out = b.CreateFAdd(v(0), v(1));
+        break;
+      case Op::Sub:
+        out = b.CreateFSub(v(0), v(1));
+        break;
+      case Op::Mul:
+        out = b.CreateFMul(v(0), v(1));
+        break;
+      case Op::Div:
+        out = b.CreateFDiv(v(0), v(1));
+        break;
+      case Op::Fma:
+        out = b.CreateConstrainedFPCall(constrained(Intrinsic::experimental_constrained_fma), {v(0), v(1), v(2)});
+        break;
+      default:
+        out = b.CreateConstrainedFPCall(constrained(Intrinsic::experimental_constrained_sqrt), {v(0)});
+    }
+    b.CreateIntrinsic(Intrinsic::x86_sse_ldmxcsr, {}, {kept});
+    b.CreateRet(out);
+  }
+  return b_.CreateCall(f, s);
 }
 
 }  // namespace vg::ptx::gen

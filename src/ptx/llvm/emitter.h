@@ -314,6 +314,7 @@ class Emitter {
   Value* flushHalf(Value* bits);  // of f16
   Value* saturate(Value* x);
   Value* rounded(const Instruction& i, Op op, llvm::ArrayRef<Value*> s, int mode = 0);
+  Value* roundedByProcessor(Op op, llvm::ArrayRef<Value*> s, uint32_t rounding);
   Value* directedOperation(const Instruction& i, llvm::ArrayRef<Value*> s, int mode);  // .rz .rm .rp
   Value* minMax(const Instruction& i, Value* a, Value* b, bool isMin);
   Value* fusedMultiplyAdd(Value* a, Value* b, Value* c);
