@@ -165,8 +165,11 @@ uint64_t Warp::special(uint32_t lane, Special s) const {
       return launch.dynamicShared;
     case Special::TotalSmemSize:
     case Special::AggrSmemSize:
-      return launch.dynamicSharedOffset + launch.dynamicShared;
+      return launch.dynamicSharedOffset + launch.dynamicShared - program->shared.reserved;
+    case Special::ReservedSmemOffsetCap:
+      return kReservedShared;
     default:
+      if (const auto offset = reservedShared(s)) return block->sharedOffset + *offset;
       return 0;
   }
 }

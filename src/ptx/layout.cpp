@@ -22,7 +22,7 @@ class Reach {
   }
 
   std::vector<uint32_t> functions;
-  bool addressTaken = false;
+  bool addressTaken = false, reservedShared = false;
   bool sees(uint32_t variable) const { return variableSeen_[variable]; }
 
  private:
@@ -54,6 +54,7 @@ class Reach {
     for (const Operand& o : f.operands) {
       if (o.symbolKind == SymbolKind::ModuleVariable) variable(o.symbol);
       if (o.symbolKind == SymbolKind::Function) function(o.symbol);
+      reservedShared |= o.kind == Operand::Kind::Special && ptx::reservedShared(o.special);
     }
     for (const Instruction& i : f.body) {
       if (i.op == Op::Call) {
@@ -95,7 +96,8 @@ std::vector<ParameterSlot> parameterLayout(const Function& entry) {
 SharedLayout sharedLayout(const Module& module, uint32_t entry) {
   const Reach reach(module, entry);
   SharedLayout layout;
-  uint64_t size = 0;
+  layout.reserved = reach.reservedShared ? kReservedShared : 0;
+  uint64_t size = layout.reserved;
   uint64_t dynamicAlignment = kDynamicAlignment;
   const auto place = [&](const Variable& v, bool moduleScope, uint32_t function, uint32_t index) {
     if (v.space != Space::Shared) return;
@@ -121,6 +123,21 @@ SharedLayout sharedLayout(const Module& module, uint32_t entry) {
   for (SharedLayout::Slot& slot : layout.slots)
     if (slot.offset == UINT32_MAX) slot.offset = layout.dynamicOffset;
   return layout;
+}
+
+std::optional<uint32_t> reservedShared(Special special) {
+  switch (special) {
+    case Special::ReservedSmemOffsetBegin:
+    case Special::ReservedSmemOffset0:
+      return 0;
+    case Special::ReservedSmemOffset1:
+      return kReservedShared / 2;
+    case Special::ReservedSmemOffsetEnd:
+    case Special::ReservedSmemOffsetCap:
+      return kReservedShared;
+    default:
+      return {};
+  }
 }
 
 uint32_t SharedLayout::offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const {

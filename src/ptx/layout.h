@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ptx/ast.h"
@@ -16,7 +17,9 @@ std::vector<ParameterSlot> parameterLayout(const Function& entry);
 
 // Shared memory of an entry: every .shared variable of the entry and of all functions it can call, and the
 // module-scope ones they use, at fixed offsets from the block's shared base; dynamic (unsized extern) arrays all start
-// at `dynamicOffset`.
+// at `dynamicOffset`. In front of them lies what the system keeps for itself, in kernels that ask where that is
+// (cooperative groups do, for tiles of several warps); it counts neither as the kernel's static shared memory nor
+// against what a block may have.
 struct SharedLayout {
   struct Slot {
     bool moduleScope = false;
@@ -25,11 +28,17 @@ struct SharedLayout {
     uint32_t offset = 0;    // bytes from the shared base
   };
   std::vector<Slot> slots;
-  uint32_t staticSize = 0;     // bytes
+  uint32_t reserved = 0;       // bytes: 0 or kReservedShared
+  uint32_t staticSize = 0;     // bytes, with those
   uint32_t dynamicOffset = 0;  // bytes, aligned to 16 or more
   uint32_t offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const;
 };
 SharedLayout sharedLayout(const Module& module, uint32_t entry);
+
+inline constexpr uint32_t kReservedShared = 1024;  // bytes, as devices of capability 8.0 and later keep
+
+// What a register that tells of the reserved shared memory holds: an offset from the shared base but for its size.
+std::optional<uint32_t> reservedShared(Special special);
 
 // What an entry touches, transitively through calls: the order of `globals` is the order of KernelLaunch::globals.
 struct KernelReferences {

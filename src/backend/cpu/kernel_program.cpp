@@ -95,7 +95,7 @@ const ProgramKernel::Facts& ProgramKernel::facts() {
     ptx::KernelReferences references = ptx::references(module, function_);
     const ptx::SharedLayout shared = ptx::sharedLayout(module, function_);
     facts_.globals = std::move(references.globals);
-    facts_.staticShared = shared.staticSize;
+    facts_.staticShared = shared.staticSize - shared.reserved;
     facts_.dynamicSharedOffset = shared.dynamicOffset;
     for (const uint32_t index : references.functions) {
       facts_.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;

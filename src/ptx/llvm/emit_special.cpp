@@ -96,12 +96,16 @@ llvm::Value* Emitter::special(Special s) {
       return launchWord(offsetof(KernelLaunch, dynamicShared));
     case Special::TotalSmemSize:
     case Special::AggrSmemSize:
-      return b_.CreateAdd(launchWord(offsetof(KernelLaunch, dynamicShared)),
-                          launchWord(offsetof(KernelLaunch, staticShared)));
+      return b_.CreateSub(b_.CreateAdd(launchWord(offsetof(KernelLaunch, dynamicShared)),
+                                       launchWord(offsetof(KernelLaunch, staticShared))),
+                          word(program_.shared.reserved));
+    case Special::ReservedSmemOffsetCap:
+      return word(kReservedShared);
     case Special::ReservedSmemOffsetBegin:
     case Special::ReservedSmemOffsetEnd:
-    case Special::ReservedSmemOffsetCap:
-      return word(0);
+    case Special::ReservedSmemOffset0:
+    case Special::ReservedSmemOffset1:
+      return b_.CreateAdd(word(*reservedShared(s)), blockField(offsetof(BlockState, sharedOffset), b_.getInt32Ty()));
     case Special::Clock:
     case Special::ClockHi:
     case Special::Clock64: {

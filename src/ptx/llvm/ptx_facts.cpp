@@ -104,8 +104,7 @@ std::optional<uint32_t> givenPointer(const Program& program, ValueId value) {
 bool readsCarry(Op op) { return op == Op::Addc || op == Op::Subc || op == Op::Madc; }
 
 bool isWideSpecial(Special s) {
-  return s == Special::Clock64 || s == Special::GlobalTimer || s == Special::GridId || s == Special::CurrentGraphExec ||
-         s == Special::ReservedSmemOffset0;
+  return s == Special::Clock64 || s == Special::GlobalTimer || s == Special::GridId || s == Special::CurrentGraphExec;
 }
 
 bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCall::None; }

@@ -400,6 +400,19 @@ TEST(Layout, SharedMemoryHoldsWhatTheEntryCanReach) {
   EXPECT_EQ(layout.offsetOf(true, 0, 2), 32u);
 }
 
+TEST(Layout, ReservedSharedMemoryLiesInFrontWhereAKernelAsksForIt) {
+  const Module m = parsed(
+      ".func g() { .reg .b32 r; mov.u32 r, %reserved_smem_offset_1; ret; }\n"
+      ".entry asks() { .shared .b32 own; .reg .b32 r; ld.shared.u32 r, [own]; call g; ret; }\n"
+      ".entry other() { .shared .b32 own; .reg .b32 r; ld.shared.u32 r, [own]; ret; }\n");
+  const SharedLayout asks = sharedLayout(m, 1);
+  EXPECT_EQ(asks.reserved, kReservedShared);
+  EXPECT_EQ(asks.offsetOf(false, 1, 0), kReservedShared);
+  EXPECT_EQ(asks.staticSize, kReservedShared + 4);
+  EXPECT_EQ(sharedLayout(m, 2).reserved, 0u);
+  EXPECT_EQ(sharedLayout(m, 2).staticSize, 4u);
+}
+
 TEST(Layout, ReferencesFollowCallsAddressesAndInitialisers) {
   const Module m = parsed(
       ".func a() { ret; }\n.func b() { ret; }\n.func c() { ret; }\n.global .u64 table[1] = {b};\n.global .u64 chain[1] "
