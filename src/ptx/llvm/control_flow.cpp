@@ -187,6 +187,44 @@ void findPostDominators(Program& program) {
     if (idom[n] != kNone) program.immediatePostDominator[order[n]] = order[idom[n]];
 }
 
+// Whether there is a way from `from` to `to` that does not come by `past`.
+bool reachesWithout(const Program& program, BlockId from, BlockId to, BlockId past) {
+  std::vector<bool> seen(program.blocks.size(), false);
+  std::vector<BlockId> work{from};
+  while (!work.empty()) {
+    const BlockId at = work.back();
+    work.pop_back();
+    for (BlockId s : program.blocks[at].successors) {
+      if (s == to) return true;
+      if (s == past || seen[s]) continue;
+      seen[s] = true;
+      work.push_back(s);
+    }
+  }
+  return false;
+}
+
+// A block inside a loop by which all ways from a branch come, but some only in a later round, is no place where lanes
+// meet: the others go on in theirs. `do { do x = next(); while (bad(x)); use(x); } while (...)` with one header for
+// both loops is such a case. They meet behind the loop.
+void meetInTheSameRound(Program& program) {
+  const std::vector<BlockId> next = program.immediatePostDominator;
+  std::vector<std::vector<bool>> behindHeader(program.loops.size());  // in the loop, on every way from its header
+  for (LoopId l = 0; l < program.loops.size(); ++l)
+    for (BlockId b = next[program.loops[l].header]; program.inLoop(b, l); b = next[b]) {
+      behindHeader[l].resize(program.blocks.size());
+      behindHeader[l][b] = true;
+    }
+  for (BlockId b = 0; b < program.blocks.size(); ++b) {
+    BlockId& meeting = program.immediatePostDominator[b];
+    if (program.blocks[b].successors.size() < 2) continue;
+    for (LoopId l = program.blocks[b].loop; l != kNone; l = program.loops[l].parent)
+      if (!behindHeader[l].empty() && behindHeader[l][meeting] &&
+          reachesWithout(program, b, program.loops[l].header, meeting))
+        while (program.inLoop(meeting, l)) meeting = next[meeting];
+  }
+}
+
 // The part of the graph that `order` names, by the places there. Requires: all successors of what it names.
 Graph renumbered(const Graph& successors, const std::vector<uint32_t>& order) {
   std::vector<uint32_t> position(successors.size(), kNone);
@@ -271,6 +309,7 @@ void findLoops(Program& program) {
     program.loops.push_back(std::move(loop));
   }
   findPostDominators(program);
+  meetInTheSameRound(program);
 }
 
 bool Program::inLoop(BlockId block, LoopId loop) const {

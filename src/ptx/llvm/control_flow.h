@@ -20,6 +20,7 @@ std::optional<TangledLoop> tangledLoop(const std::vector<std::vector<uint32_t>>&
 
 // Fills Block::loop, loops, immediateDominator and immediatePostDominator of a program whose blocks are ordered.
 // Branches that let lanes leave the kernel do not count for post-dominance: lanes that are gone need not be met again.
+// Of two ways that come by a block in different rounds of a loop around both, it is no post-dominator.
 void findLoops(Program& program);
 
 inline BlockId endBlock(const Program& program) { return static_cast<BlockId>(program.blocks.size() - 1); }
