@@ -46,6 +46,7 @@ int inFreshProcess(const std::string& folder) {
   if (!child) {
     setenv("CUDA_CACHE_PATH", folder.c_str(), 1);
     unsetenv("GTEST_TOTAL_SHARDS");
+    unsetenv("GTEST_SHARD_INDEX");
     execl("/proc/self/exe", "kernels_test", "--gtest_filter=CacheChild.*", "--gtest_also_run_disabled_tests", nullptr);
     _exit(kWrong);
   }
