@@ -40,10 +40,34 @@ unsigned axesOf(const Program& program, ValueId id, int depth) {
   }
 }
 
+constexpr uint64_t kLaneBits = 5, kLanes = (1 << kLaneBits) - 1;
+
+// Whether a value is the thread's rank in the block, or one that runs beside it.
+bool runsWithLanes(const Program& program, ValueId id) {
+  const Shape& shape = program.values[id].shape;
+  return (shape.affine() && shape.stride == 1) || axesOf(program, id, kDepth) == (kX | kY);
+}
+
+// Whether a value is the rank's part that tells the lane.
+bool isLane(const Program& program, ValueId id) {
+  const Instruction* const i = instructionOf(program, id);
+  return i && i->ast->op == Op::And && i->guard == kNone &&
+         (knownBits(program, i->sources[1]).value_or(0) & kLanes) == kLanes && runsWithLanes(program, i->sources[0]);
+}
+
+// Whether a value is a part of the rank that tells the warp.
+bool isWarp(const Program& program, const Instruction& i) {
+  if (i.ast->op != Op::Shr && i.ast->op != Op::And) return false;
+  const auto known = knownBits(program, i.sources[1]);
+  return known && (i.ast->op == Op::Shr ? *known >= kLaneBits : !(*known & kLanes)) &&
+         runsWithLanes(program, i.sources[0]);
+}
+
 // Whether `a` equals `b` in one lane at most.
 bool equalsOnce(const Program& program, ValueId a, ValueId b) {
   const Shape &x = program.values[a].shape, &y = program.values[b].shape;
   if (!y.uniform()) return false;
+  if (isLane(program, a)) return true;
   if (x.affine()) return x.stride != 0 && std::abs(x.stride) <= kLargestStride;
   return knownBits(program, b) == 0 && axesOf(program, a, kDepth) == (kX | kY);
 }
@@ -76,7 +100,36 @@ bool holdsOnce(const Program& program, ValueId predicate, bool truth, int depth)
   }
 }
 
+bool alike(const Program& program, ValueId id, int depth) {
+  if (program.values[id].shape.uniform()) return true;
+  const Instruction* const i = instructionOf(program, id);
+  if (!i || depth == 0 || i->guard != kNone) return false;
+  if (isWarp(program, *i)) return true;
+  switch (i->ast->op) {
+    case Op::Shr:
+    case Op::Shl:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Not:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mov:
+    case Op::Cvt:
+    case Op::Setp:
+      for (ValueId s : i->sources)
+        if (!alike(program, s, depth - 1)) return false;
+      return true;
+    case Op::Shfl:  // from one lane to all
+      return i->ast->has(Mod::Idx) && program.values[id].resultIndex == 0 && alike(program, i->sources[1], depth - 1);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+bool alikeInWarp(const Program& program, ValueId value) { return alike(program, value, kDepth); }
 
 bool onlyOneLaneReaches(const Program& program, BlockId block) {
   for (BlockId below = block; below != 0;) {

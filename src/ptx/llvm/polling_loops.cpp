@@ -48,7 +48,7 @@ class PollFinder {
   // Whether a condition depends on memory that the loop itself does not advance.
   Found waitOf(ValueId condition, LoopId loop) const {
     Found found;
-    forEachSource(condition, loop, true, [&](const Value& v) {
+    forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
       if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
       const Instruction& i = program_.instructions[v.instruction];
       if (!readsSharedState(*i.ast)) return;
@@ -90,7 +90,7 @@ class PollFinder {
       if (id == kNone || seen[id]) continue;
       seen[id] = true;
       const Value& v = program_.values[id];
-      visit(v);
+      visit(v, id);
       if (v.block == kNone || !program_.inLoop(v.block, loop)) continue;
       for (ValueId in : v.incoming) work.push_back(in);
       if (v.kind != Value::Result) continue;
@@ -104,7 +104,7 @@ class PollFinder {
   // Whether a value may be another one in each round.
   bool changesInside(ValueId value, LoopId loop) const {
     bool changes = false;
-    forEachSource(value, loop, true, [&](const Value& v) {
+    forEachSource(value, loop, true, [&](const Value& v, ValueId) {
       if (v.block == kNone || !program_.inLoop(v.block, loop)) return;
       changes |= v.kind == Value::Phi || program_.instructions[v.instruction].ast->op == Op::Ld ||
                  readsSharedState(*program_.instructions[v.instruction].ast);
@@ -115,8 +115,8 @@ class PollFinder {
   // Whether a condition holds what was read against something from outside of the loop that lanes have their own of.
   bool comparesByLane(ValueId condition, LoopId loop) const {
     bool byLane = false;
-    forEachSource(condition, loop, false, [&](const Value& v) {
-      byLane |= (v.block == kNone || !program_.inLoop(v.block, loop)) && !v.shape.uniform();
+    forEachSource(condition, loop, false, [&](const Value& v, ValueId id) {
+      byLane |= (v.block == kNone || !program_.inLoop(v.block, loop)) && !alikeInWarp(program_, id);
     });
     return byLane;
   }
@@ -183,6 +183,7 @@ class PollFinder {
       const Block& branch = program_.blocks[above];
       const BlockId meeting = program_.immediatePostDominator[above];
       if (!branch.divergent || program_.inLoop(above, loop) || program_.dominates(meeting, header)) continue;
+      if (alikeInWarp(program_, branch.condition) || onlyOneLaneReaches(program_, above)) continue;
       std::vector<bool> seen(program_.blocks.size(), false);
       std::vector<BlockId> work;
       const auto visit = [&](BlockId b) {
