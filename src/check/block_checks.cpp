@@ -23,7 +23,7 @@ constexpr uint64_t kSharedWindow = 1024;  // the size of a block's shared memory
 }  // namespace
 
 void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
-                        bool ordersByAtomics) {
+                        bool ordersByAtomics, uint32_t reserved) {
   if (grid_ == block.launch->gridId && number_ == block.blockNumber) return;
   resolveOverwrite();
   block_ = &block;
@@ -40,6 +40,7 @@ void BlockChecks::enter(ptx::BlockState& block, const ptx::Module& module, const
   inCluster_ = uint64_t{cluster[0]} * cluster[1] * cluster[2] > 1;
   if (wants(Tool::Race)) clocks_.reset(block.launch->threadsPerBlock);
   shared_.reset(block.sharedLimit);
+  shared_.written(0, std::min(reserved, block.sharedLimit));
   std::fill(std::begin(meetings_), std::end(meetings_), Meeting());
 }
 
@@ -149,6 +150,15 @@ void BlockChecks::checkShared(const ptx::Access& access, uint32_t offset) {
     if (good < bytes) uninitialised(access, offset + good, good, true);
   }
   if (access.kind != Kind::Load) shared_.written(offset, bytes);
+}
+
+void BlockChecks::fills(const ptx::Access& to) {
+  resolveOverwrite();
+  const SharedPlace place = sharedPlace(to);
+  if (!wants(Tool::Init) || !place.own || place.offset >= block_->sharedLimit) return;
+  const uint64_t rest = block_->sharedLimit - place.offset;
+  shared_.written(static_cast<uint32_t>(place.offset),
+                  static_cast<uint32_t>(to.bytes ? std::min(to.bytes, rest) : rest));
 }
 
 void BlockChecks::uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared) {

@@ -15,13 +15,16 @@ namespace vg::check {
 class BlockChecks final : public ptx::BlockObserver {
  public:
   // A warp of the block is about to run. `ordersByAtomics`: the kernel has fences or the like, so that atomics and
-  // flags carry order.
-  void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics);
+  // flags carry order. `reserved`: bytes of shared memory, from its beginning, that the system fills.
+  void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
+             uint32_t reserved);
   // Every warp waits at a barrier that nobody can complete.
   void stuck();
 
   bool watchesAccesses() const override { return wants(Tool::Memory) || wants(Tool::Race) || wants(Tool::Init); }
   bool allows(const ptx::Access& access, Own own) override;
+  void passes(const ptx::Access& object) override;
+  void fills(const ptx::Access& to) override;
   void arrives(const ptx::BarrierArrival& arrival) override;
   void leaves(uint32_t warp, uint32_t id, uint32_t mask) override;
   void leavesCluster() override;

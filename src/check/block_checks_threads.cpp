@@ -34,6 +34,14 @@ void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   std::memcpy(overwrite_.before, ownShared() + offset, access.bytes);
 }
 
+void BlockChecks::passes(const ptx::Access& object) {
+  resolveOverwrite();
+  if (!ordersByAtomics_ || !wants(Tool::Race)) return;
+  const SharedPlace place = sharedPlace(object);
+  if (place.own)
+    clocks_.pass(linear(object.warp, object.lane), reinterpret_cast<uint64_t>(block_->shared) + place.offset);
+}
+
 // The store has been done by now. One that leaves the value as it was harms nobody.
 void BlockChecks::resolveOverwrite() {
   if (!overwrite_.pending) return;

@@ -23,9 +23,9 @@ namespace {
 class Observer final : public ptx::Observer {
  public:
   ptx::BlockObserver* enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry,
-                            bool carriesOrder) override {
+                            bool carriesOrder, uint32_t reserved) override {
     BlockChecks& checks = of(block);
-    checks.enter(block, module, entry, carriesOrder);
+    checks.enter(block, module, entry, carriesOrder, reserved);
     return &checks;
   }
   void stuck(const ptx::BlockState& block) { of(block).stuck(); }

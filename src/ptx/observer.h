@@ -50,6 +50,10 @@ class BlockObserver {
   enum class Own : uint8_t { No, Yes, Beside };
   // False: the access must not happen; a load gives zeros and a store is dropped.
   virtual bool allows(const Access& access, Own own) = 0;
+  // A lane has used a barrier object, which hands on what it did to those who use the object later.
+  virtual void passes(const Access& object) = 0;
+  // A bulk or tensor copy has written shared memory. How much is not known of tensors: bytes is 0.
+  virtual void fills(const Access& to) = 0;
   virtual void arrives(const BarrierArrival& arrival) = 0;
   virtual void leaves(uint32_t warp, uint32_t id, uint32_t mask) = 0;
   // A warp goes on behind the barrier of its cluster.
@@ -69,7 +73,9 @@ class Observer {
  public:
   // Before a warp of the block runs; the same block gets the same answer until its last warp has ended.
   // `carriesOrder`: the kernel has fences or the like, so that atomics and flags may order the accesses of threads.
-  virtual BlockObserver* enter(BlockState& block, const Module& module, const Function& entry, bool carriesOrder) = 0;
+  // `reserved`: bytes of shared memory, from its beginning, that are not the kernel's own.
+  virtual BlockObserver* enter(BlockState& block, const Module& module, const Function& entry, bool carriesOrder,
+                               uint32_t reserved) = 0;
 
  protected:
   ~Observer() = default;
