@@ -54,6 +54,24 @@ __global__ void semaphore() {
   atomicSub(&lockWord, 1);
 }
 
+// The same, with a try that goes on from what it has seen.
+__global__ void eagerSemaphore() {
+  int inside = TOUCH(lockWord);
+  while (true) {
+    if (inside >= 3) {
+      inside = TOUCH(lockWord);
+      continue;
+    }
+    const int seen = atomicCAS(&lockWord, inside, inside + 1);
+    if (seen == inside) break;
+    if (seen < 3 && atomicCAS(&lockWord, seen, seen + 1) == seen) break;
+    inside = seen;
+  }
+  atomicAdd(&counter, 1);
+  __threadfence();
+  atomicSub(&lockWord, 1);
+}
+
 // The first lane goes another way than the one that it waits for.
 __global__ void waitsOnOneSide() {
   if (threadIdx.x == 5) {
@@ -113,7 +131,7 @@ int counted() {
 }
 
 int main() {
-  for (void (*kernel)() : {exchangeLock, patientLock, ticketLock, ticketReadByAtomics, semaphore})
+  for (void (*kernel)() : {exchangeLock, patientLock, ticketLock, ticketReadByAtomics, semaphore, eagerSemaphore})
     for (const int threads : {32, 80}) {
       kernel<<<2, threads>>>();
       EXPECT(counted() == 2 * threads);

@@ -129,15 +129,20 @@ class PollFinder {
     return true;
   }
 
-  // A lock taken and released within one iteration makes progress even when lanes run in step.
+  // A lock taken and released within one iteration makes progress even when lanes run in step. Several
+  // compare-and-swaps are tries of one.
   bool releasesInside(LoopId loop) const {
     uint32_t writes = 0;
+    bool tries = false;
     for (BlockId b : program_.loops[loop].blocks)
       for (uint32_t n : program_.blocks[b].instructions) {
-        const Op op = program_.instructions[n].ast->op;
-        writes += op == Op::St || op == Op::Atom || op == Op::Red;
+        const ptx::Instruction& i = *program_.instructions[n].ast;
+        if (i.op == Op::Atom && i.has(Mod::Cas))
+          tries = true;
+        else
+          writes += i.op == Op::St || i.op == Op::Atom || i.op == Op::Red;
       }
-    return writes > 1;
+    return writes + (tries ? 1 : 0) > 1;
   }
 
   bool maySignal(const Instruction& i) const {
