@@ -300,9 +300,10 @@ class Residents {
 
 }  // namespace
 
-void runResidents(void* state, uint32_t worker, uint64_t, uint64_t) {
+void runResidents(void* state, uint32_t worker, Workers::Items& items) {
   RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
-  if (launch.cancelled()) return;
+  uint64_t first, end;
+  if (launch.cancelled() || !items.next(&first, &end)) return;
   KernelThread& thread = KernelThread::current();
   const KernelThread::Inside inside(thread, launch, worker);
   Residents(launch, thread, worker).run();

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/kernel_launch.h"
 #include "backend/cpu/kernel_thread.h"
+#include "backend/cpu/workers.h"
 
 namespace vg::backend::cpu {
 
@@ -37,8 +38,9 @@ void tellStopped(RunningLaunch& launch, const ResidentBlock& block);
 // The thread's block of that number; null when the system refuses memory, which ends the launch when it is the first.
 ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, size_t number);
 
-// A body for Workers::runGrid: runs blocks of the RunningLaunch `state` from its tickets until there are none left. A
-// ticket is a block, or all blocks of a cluster. When all that the thread has begun only waits, it begins more.
-void runResidents(void* state, uint32_t worker, uint64_t, uint64_t);
+// A body for Workers::runGrid, with an item for each thread: runs blocks of the RunningLaunch `state` from its tickets
+// until there are none left. A ticket is a block, or all blocks of a cluster. When all that the thread has begun only
+// waits, it begins more.
+void runResidents(void* state, uint32_t worker, Workers::Items& items);
 
 }  // namespace vg::backend::cpu

@@ -29,8 +29,8 @@ constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
 constexpr size_t kRoomForRecursion = 8;
 constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
 constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
-constexpr uint64_t kHandful = 20'000;          // ns of work that a thread takes at a time
-constexpr uint64_t kMostBlocksAtATime = 256;
+constexpr uint64_t kHandful = 50'000;          // ns of work that a thread takes at a time, less towards the end
+constexpr uint64_t kMostBlocksAtATime = 1024;
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
@@ -71,28 +71,29 @@ bool finish(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block) {
   }
 }
 
-void runEach(RunningLaunch& launch, KernelThread& thread, uint32_t worker, uint64_t first, uint64_t end) {
-  ResidentBlock* const block = blockFor(launch, thread, 0);
-  if (!block) return;
+// Consecutive blocks, one after another.
+void runEach(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, uint32_t worker, uint64_t first,
+             uint64_t end) {
   if (!launch.fibrePerWarp) {
-    block->beginSpan(launch, worker, first, end);
-    finish(launch, thread, *block);
+    block.beginSpan(launch, worker, first, end);
+    finish(launch, thread, block);
     return;
   }
   for (uint64_t number = first; number < end && !launch.cancelled(); ++number) {
-    block->begin(launch, worker, number);
-    if (!finish(launch, thread, *block)) return;
+    block.begin(launch, worker, number);
+    if (!finish(launch, thread, block)) return;
   }
 }
 
-// Runs consecutive blocks, one after another.
-void runBlocks(void* state, uint32_t worker, uint64_t first, uint64_t end) {
+void runBlocks(void* state, uint32_t worker, Workers::Items& items) {
   RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
   if (launch.cancelled()) return;
   KernelThread& thread = KernelThread::current();
   const KernelThread::Inside inside(thread, launch, worker);
   const uint64_t begin = nanoseconds();
-  runEach(launch, thread, worker, first, end);
+  if (ResidentBlock* const block = blockFor(launch, thread, 0))
+    for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);)
+      runEach(launch, thread, *block, worker, first, end);
   if (launch.abi.flags & ptx::kStreams) copy::streamFence();
   launch.busy.fetch_add(nanoseconds() - begin, std::memory_order_relaxed);
 }
@@ -200,8 +201,8 @@ uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
   return mayCrowd ? launch.code->crowding().choose(static_cast<uint32_t>(most)) : static_cast<uint32_t>(most);
 }
 
-// How many blocks a thread takes at a time: enough to make asking for them cheap, and few enough that the last of them
-// keep nobody waiting. 0: not known, the workers choose by the size of the grid.
+// How many blocks a thread takes at a time: enough to make asking for them cheap, and few enough that others can help.
+// 0: not known, the workers choose by the size of the grid.
 uint64_t grainFor(const RunningLaunch& launch) {
   const uint64_t block = launch.code->blockTime(launch.abi.warpsPerBlock);
   return block ? std::clamp<uint64_t>(kHandful / block, 1, kMostBlocksAtATime) : 0;

@@ -6,8 +6,6 @@
 
 namespace vg::backend::cpu {
 
-// Chunks have no order among each other, so each thread begins with a share of its own, the same at every call: what
-// it touched the last time is in its caches, and cores need not have one in common. Whoever is done helps the others.
 class WorkerParallel final : public copy::Parallel {
  public:
   explicit WorkerParallel(Workers& workers) : workers_(workers) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "backend/cpu/idle_spin.h"
 #include "base/futex.h"
@@ -16,6 +17,9 @@ namespace {
 
 constexpr uint64_t kSpin = 30'000;  // ns a launching thread polls for the last of its helpers
 constexpr uint32_t kMost = 4096;
+constexpr uint32_t kMostShares = 64;
+constexpr uint64_t kParts = 8;      // of what is left of a share a handful is one of so many
+constexpr uint64_t kSmallest = 64;  // ... but no less than the largest handful divided by this
 
 constinit thread_local uint32_t threadNumber = 0;
 
@@ -34,19 +38,64 @@ uint32_t chosenCount() {
 
 }  // namespace
 
-// Lives on the stack of the thread that called runGrid. Invariant: a thread is counted in `inside` from join(), which
-// happens only while the grid is in the list, to leave(), after which it never touches the grid.
+// Consecutive items, taken from the front by whoever asks. In a cache line of its own.
+struct alignas(64) Workers::Share {
+  std::atomic<uint64_t> first;
+  uint64_t end;
+
+  Share(uint64_t begin, uint64_t behind) : first(begin), end(behind) {}
+
+  bool left() const { return first.load(std::memory_order_relaxed) < end; }
+
+  // The fewer are left the smaller the handful, so that nobody waits long for the last one. False when none are left.
+  bool take(uint64_t least, uint64_t most, uint64_t* begin, uint64_t* behind) {
+    const uint64_t seen = first.load(std::memory_order_relaxed);
+    if (seen >= end) return false;
+    const uint64_t wanted = std::clamp((end - seen) / kParts, least, most);
+    *begin = first.fetch_add(wanted, std::memory_order_relaxed);
+    *behind = std::min(*begin + wanted, end);
+    return *begin < end;
+  }
+};
+
+bool Workers::Items::next(uint64_t* first, uint64_t* end) {
+  for (; finished_ < count_; ++finished_) {
+    if (shares_[at_].take(least_, most_, first, end)) return true;
+    if (++at_ == count_) at_ = 0;
+  }
+  return false;
+}
+
+// Lives on the stack of the thread that called runGrid. Invariants:
+// 1. A thread is counted in `inside` from join(), which happens only while the grid is in the list, to leave(), after
+//    which it never touches the grid.
+// 2. The calling thread takes from the shares in their order and from the front, so no item before its own is left.
 struct Workers::Grid {
-  Body body;
-  void* state;
-  uint64_t blocks, grain;
-  uint32_t limit;       // threads, the calling one included
+  const Body body;
+  void* const state;
+  const uint64_t grain;
+  const uint32_t limit;  // threads, the calling one included
+  const uint32_t shareCount;
   uint32_t joined = 1;  // guarded by listLock_
-  std::atomic<uint64_t> next{0};
   std::atomic<uint32_t> inside{0};
   Grid* nextGrid = nullptr;
+  alignas(Share) std::byte shareRoom[kMostShares * sizeof(Share)];
 
-  bool wantsMore() const { return joined < limit && next.load(std::memory_order_relaxed) < blocks; }
+  Grid(Body what, void* with, uint64_t blocks, uint64_t together, uint32_t threads)
+      : body(what), state(with), grain(together), limit(threads), shareCount(std::min(threads, kMostShares)) {
+    const uint64_t each = blocks / shareCount, more = blocks % shareCount;
+    uint64_t begin = 0;
+    for (uint32_t i = 0; i < shareCount; ++i) {
+      const uint64_t end = begin + each + (i < more);
+      new (shares() + i) Share(begin, end);
+      begin = end;
+    }
+  }
+
+  Share* shares() { return reinterpret_cast<Share*>(shareRoom); }
+  bool wantsMore() {
+    return joined < limit && std::any_of(shares(), shares() + shareCount, [](const Share& s) { return s.left(); });
+  }
 };
 
 Workers& Workers::shared() {
@@ -126,11 +175,9 @@ void Workers::leave(Grid& grid) {
 }
 
 void Workers::work(Grid& grid, uint32_t worker) {
-  for (;;) {
-    const uint64_t first = grid.next.fetch_add(grid.grain, std::memory_order_relaxed);
-    if (first >= grid.blocks) return;
-    grid.body(grid.state, worker, first, std::min(first + grid.grain, grid.blocks));
-  }
+  const uint32_t own = worker ? threadNumber % grid.shareCount : 0;
+  Items items(grid.shares(), grid.shareCount, own, (grid.grain + kSmallest - 1) / kSmallest, grid.grain);
+  grid.body(grid.state, worker, items);
 }
 
 void Workers::wakeOne() {
@@ -153,12 +200,14 @@ void Workers::finish(Grid& grid) {
 void Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain) {
   const uint32_t limit = static_cast<uint32_t>(std::min<uint64_t>({maxWorkers, count_, blocks}));
   if (limit <= 1) {
-    if (blocks) body(state, 0, 0, blocks);
-    return;
+    if (!blocks) return;
+    Share all(0, blocks);
+    Items items(&all, 1, 0, blocks, blocks);
+    return body(state, 0, items);
   }
   if (!grain) grain = std::clamp<uint64_t>(blocks / (uint64_t{limit} * 32), 1, 64);
   if (!started_.load(std::memory_order_acquire)) start();
-  Grid grid{body, state, blocks, grain, limit};
+  Grid grid(body, state, blocks, grain, limit);
   {
     SpinGuard guard(listLock_);
     grid.nextGrid = grids_;

@@ -11,8 +11,9 @@ namespace vg::backend::cpu {
 
 class Workers {
  public:
-  // Runs `end - first` consecutive items on thread number `worker`.
-  using Body = void (*)(void* state, uint32_t worker, uint64_t first, uint64_t end);
+  class Items;
+  // Runs items on thread number `worker` until it is given no more.
+  using Body = void (*)(void* state, uint32_t worker, Items& items);
 
   // The workers that all emulated devices share; VERDIGRIS_WORKERS many, or one a usable core.
   static Workers& shared();
@@ -27,14 +28,17 @@ class Workers {
   // How many threads may run one grid at once, the calling thread included.
   uint32_t count() const { return count_; }
 
-  // Runs the items 0 .. blocks-1, handed out in order, on the calling thread (always worker 0 of this grid) and on at
-  // most maxWorkers - 1 others; returns when all are done. A worker number below min(maxWorkers, count()) belongs to
-  // one thread of this grid. Items given to one call are run by one thread in order; an item is given out only after
-  // all before it were, so that an item may wait for earlier ones. Several grids may run at once. Any thread may call,
-  // a body too. `grain`: items handed out together; 0 chooses.
+  // Runs the items 0 .. blocks-1 on the calling thread (always worker 0 of this grid) and on at most maxWorkers - 1
+  // others; returns when all are done. A worker number below min(maxWorkers, count()) belongs to one thread of this
+  // grid. Each thread begins with a share of its own, the same at every grid: what it touched the last time is in its
+  // caches, and cores need not ask for one handful after the other in one place. Whoever is done helps the others.
+  // The calling thread always gets the first items that nobody has, so that an item may wait for earlier ones. Several
+  // grids may run at once. Any thread may call, a body too. `grain`: items handed out together, fewer towards the end;
+  // 0 chooses.
   void runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain = 0);
 
  private:
+  struct Share;
   struct Grid;
 
   void start();
@@ -53,6 +57,23 @@ class Workers {
   std::atomic<uint32_t> finishing_{0};
   std::atomic<uint32_t> listLock_{0};  // guards grids_ and who joins which
   Grid* grids_ = nullptr;
+};
+
+// What a thread is given of a grid, handful by handful.
+class Workers::Items {
+ public:
+  // The next items, first .. end-1; false when none are left.
+  bool next(uint64_t* first, uint64_t* end);
+
+ private:
+  friend class Workers;
+  Items(Share* shares, uint32_t count, uint32_t own, uint64_t least, uint64_t most)
+      : shares_(shares), count_(count), at_(own), least_(least), most_(most) {}
+
+  Share* const shares_;
+  const uint32_t count_;
+  uint32_t at_, finished_ = 0;   // the share to take from; how many were found empty
+  const uint64_t least_, most_;  // of a handful
 };
 
 }  // namespace vg::backend::cpu

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -26,10 +27,19 @@ struct Counts {
   std::atomic<int> wrong{0};
 };
 
-void count(void* raw, uint32_t worker, uint64_t first, uint64_t end) {
+template <class Run>
+void forEach(Workers::Items& items, Run&& run) {
+  for (uint64_t first, end; items.next(&first, &end);)
+    for (uint64_t i = first; i < end; ++i) run(i);
+}
+
+void count(void* raw, uint32_t worker, Workers::Items& items) {
   auto& counts = *static_cast<Counts*>(raw);
-  if (worker >= 4 || first >= end) counts.wrong.fetch_add(1);
-  for (uint64_t i = first; i < end; ++i) counts.runs[i].fetch_add(1);
+  if (worker >= 4) counts.wrong.fetch_add(1);
+  for (uint64_t first, end; items.next(&first, &end);) {
+    if (first >= end) counts.wrong.fetch_add(1);
+    for (uint64_t i = first; i < end; ++i) counts.runs[i].fetch_add(1);
+  }
 }
 
 TEST(Workers, EveryBlockRunsOnce) {
@@ -46,29 +56,68 @@ TEST(Workers, OneWorkerRunsInOrderOnTheCallingThread) {
     std::thread::id thread = std::this_thread::get_id();
     std::vector<uint64_t> seen;
   } state;
-  const auto body = [](void* raw, uint32_t worker, uint64_t first, uint64_t end) {
+  const auto body = [](void* raw, uint32_t worker, Workers::Items& items) {
     auto& s = *static_cast<State*>(raw);
     EXPECT_EQ(worker, 0u);
     EXPECT_EQ(std::this_thread::get_id(), s.thread);
-    for (uint64_t i = first; i < end; ++i) s.seen.push_back(i);
+    forEach(items, [&](uint64_t i) { s.seen.push_back(i); });
   };
   fourWorkers().runGrid(100, 1, body, &state);
   ASSERT_EQ(state.seen.size(), 100u);
   EXPECT_TRUE(std::is_sorted(state.seen.begin(), state.seen.end()));
 }
 
-// Each block waits for the one before it: works only when blocks are handed out in order and all make progress.
+// Each block waits for the one before it: works only when the first that nobody has is always given out next to a
+// thread that makes progress.
 TEST(Workers, ABlockMayWaitForEarlierBlocks) {
-  std::atomic<uint64_t> done{0};
-  const auto body = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
+  const auto body = [](void* raw, uint32_t, Workers::Items& items) {
     auto& finished = *static_cast<std::atomic<uint64_t>*>(raw);
-    for (uint64_t i = first; i < end; ++i) {
+    forEach(items, [&](uint64_t i) {
       while (finished.load() != i) std::this_thread::yield();
       finished.store(i + 1);
-    }
+    });
   };
-  fourWorkers().runGrid(2000, 4, body, &done, 1);
-  EXPECT_EQ(done, 2000u);
+  for (const uint64_t together : {1, 7, 100}) {
+    std::atomic<uint64_t> done{0};
+    fourWorkers().runGrid(2000, 4, body, &done, together);
+    EXPECT_EQ(done, 2000u);
+  }
+}
+
+// What a thread wrote the last time is in its caches.
+TEST(Workers, EachThreadBeginsAtTheSamePlaceOfEveryGrid) {
+  struct State {
+    std::atomic<uint64_t> first[4];
+    std::atomic<uint32_t> begun{0};
+  };
+  const auto body = [](void* raw, uint32_t, Workers::Items& items) {
+    auto& s = *static_cast<State*>(raw);
+    uint64_t first, end;
+    if (!items.next(&first, &end)) return;
+    s.first[Workers::thisThread()] = first;
+    s.begun.fetch_add(1);
+    while (s.begun < 4) std::this_thread::yield();  // everybody gets something
+  };
+  for (int round = 0; round < 3; ++round) {
+    State state;
+    fourWorkers().runGrid(1000, 4, body, &state, 10);
+    for (uint64_t thread = 0; thread < 4; ++thread) EXPECT_EQ(state.first[thread], thread * 250);
+  }
+}
+
+TEST(Workers, HandfulsGetSmallerTowardsTheEndOfAShare) {
+  std::vector<uint64_t> handfuls;
+  const auto body = [](void* raw, uint32_t worker, Workers::Items& items) {
+    if (worker) return;  // leaves both shares to the calling thread
+    for (uint64_t first, end; items.next(&first, &end);)
+      static_cast<std::vector<uint64_t>*>(raw)->push_back(end - first);
+  };
+  fourWorkers().runGrid(20'000, 2, body, &handfuls, 128);
+  const auto half = handfuls.begin() + static_cast<ptrdiff_t>(handfuls.size() / 2);
+  EXPECT_EQ(handfuls.front(), 128u);
+  EXPECT_TRUE(std::is_sorted(handfuls.begin(), half, std::greater<>()));
+  EXPECT_TRUE(std::is_sorted(half, handfuls.end(), std::greater<>()));
+  EXPECT_EQ(handfuls.back(), 2u);
 }
 
 TEST(Workers, AWorkerNumberBelongsToOneThreadOfAGrid) {
@@ -76,11 +125,13 @@ TEST(Workers, AWorkerNumberBelongsToOneThreadOfAGrid) {
     std::atomic<int> busy[4] = {};
     std::atomic<int> clashes{0};
   } state;
-  const auto body = [](void* raw, uint32_t worker, uint64_t, uint64_t) {
+  const auto body = [](void* raw, uint32_t worker, Workers::Items& items) {
     auto& s = *static_cast<State*>(raw);
-    if (s.busy[worker].fetch_add(1) != 0) s.clashes.fetch_add(1);
-    std::this_thread::yield();
-    s.busy[worker].fetch_sub(1);
+    forEach(items, [&](uint64_t) {
+      if (s.busy[worker].fetch_add(1) != 0) s.clashes.fetch_add(1);
+      std::this_thread::yield();
+      s.busy[worker].fetch_sub(1);
+    });
   };
   for (int round = 0; round < 50; ++round) fourWorkers().runGrid(100, 4, body, &state, 1);
   EXPECT_EQ(state.clashes, 0);
@@ -90,17 +141,27 @@ TEST(Workers, MaxWorkersLimitsTheThreadsOfAGrid) {
   struct State {
     std::atomic<int> inside{0}, most{0};
   } state;
-  const auto body = [](void* raw, uint32_t worker, uint64_t, uint64_t) {
+  const auto body = [](void* raw, uint32_t worker, Workers::Items& items) {
     auto& s = *static_cast<State*>(raw);
     EXPECT_LT(worker, 2u);
-    const int now = s.inside.fetch_add(1) + 1;
-    for (int most = s.most; most < now && !s.most.compare_exchange_weak(most, now);) {
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-    s.inside.fetch_sub(1);
+    forEach(items, [&](uint64_t) {
+      const int now = s.inside.fetch_add(1) + 1;
+      for (int most = s.most; most < now && !s.most.compare_exchange_weak(most, now);) {
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      s.inside.fetch_sub(1);
+    });
   };
   fourWorkers().runGrid(100, 2, body, &state, 1);
   EXPECT_LE(state.most, 2);
+}
+
+void addAll(void* raw, uint32_t, Workers::Items& items) {
+  forEach(items, [&](uint64_t) { static_cast<std::atomic<int>*>(raw)->fetch_add(1); });
+}
+
+void addTenEach(void* raw, uint32_t, Workers::Items& items) {
+  forEach(items, [&](uint64_t) { fourWorkers().runGrid(10, 4, addAll, raw); });
 }
 
 TEST(Workers, ManyThreadsRunGridsAtOnceAndInsideEachOther) {
@@ -108,21 +169,9 @@ TEST(Workers, ManyThreadsRunGridsAtOnceAndInsideEachOther) {
   std::atomic<int> total{0};
   for (int t = 0; t < 6; ++t)
     threads.emplace_back([&] {
-      const auto inner = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
-        static_cast<std::atomic<int>*>(raw)->fetch_add(static_cast<int>(end - first));
-      };
-      const auto outer = [](void* raw, uint32_t, uint64_t first, uint64_t end) {
-        for (uint64_t i = first; i < end; ++i)
-          fourWorkers().runGrid(
-              10, 4,
-              +[](void* r, uint32_t, uint64_t f, uint64_t e) {
-                static_cast<std::atomic<int>*>(r)->fetch_add(static_cast<int>(e - f));
-              },
-              raw);
-      };
       for (int i = 0; i < 100; ++i) {
-        fourWorkers().runGrid(20, 4, inner, &total);
-        fourWorkers().runGrid(5, 4, outer, &total);
+        fourWorkers().runGrid(20, 4, addAll, &total);
+        fourWorkers().runGrid(5, 4, addTenEach, &total);
       }
     });
   for (std::thread& thread : threads) thread.join();
