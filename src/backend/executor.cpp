@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/core_use.h"
 #include "base/futex.h"
 #include "base/os.h"
 #include "base/settings.h"
@@ -13,7 +14,7 @@
 namespace vg::backend {
 namespace {
 
-constexpr uint64_t kSpin = 30'000;             // ns an idle thread polls before it sleeps
+constexpr uint64_t kSpin = 30'000;             // ns an idle thread polls before it sleeps, if there are cores for it
 constexpr uint64_t kStall = 1'000'000;         // ns after which a waiting task gets a thread whatever runs
 constexpr uint64_t kBoredom = 10'000'000'000;  // ns of sleep after which a spare thread ends
 constexpr uint32_t kMostThreads = 2048;
@@ -58,15 +59,22 @@ void Executor::rouse() {
   if (!waiting_.load(std::memory_order_relaxed) || spinning_.load(std::memory_order_seq_cst)) return;
   if (running_ >= concurrency_ && watching_) return;
   if (sleeping_) {
+    if (roused_ < sleeping_) {
+      ++roused_;
+      core_use::begin();
+    }
     signal_.fetch_add(1, std::memory_order_release);
     futex::wake(signal_, 1);
     return;
   }
   if (threads_ >= kMostThreads) return;
   ++threads_;
-  if (!os::startThread(
+  core_use::begin();
+  if (os::startThread(
           "vg-service", [](void* self) { static_cast<Executor*>(self)->threadMain(); }, this))
-    --threads_;
+    return;
+  core_use::end();
+  --threads_;
 }
 
 Executor::Task* Executor::take(bool overdue) {
@@ -103,6 +111,7 @@ void Executor::threadMain() {
     rested = rest(lock);
     if (rested == Rest::Bored && threads_ > concurrency_ && !waiting_.load(std::memory_order_relaxed)) break;
   }
+  core_use::end();
   --threads_;
 }
 
@@ -110,18 +119,26 @@ Executor::Rest Executor::rest(std::unique_lock<std::mutex>& lock) {
   const bool stalled = waiting_.load(std::memory_order_relaxed) > 0;
   if (!stalled && !spinning_.exchange(true, std::memory_order_seq_cst)) {
     lock.unlock();
-    const bool found = spinUntil([&] { return waiting_.load(std::memory_order_relaxed) > 0; }, kSpin);
+    const auto found = [&] { return waiting_.load(std::memory_order_relaxed) > 0; };
+    // A thread of the application needs a core too: it may wait for what has been done.
+    spinUntil(found, kSpin, [] { return core_use::leaves(1); });
     spinning_.store(false, std::memory_order_seq_cst);
     lock.lock();
-    if (found || waiting_.load(std::memory_order_relaxed)) return Rest::Woken;
+    if (found()) return Rest::Woken;
   }
   const uint32_t seen = signal_.load(std::memory_order_relaxed);
   const uint64_t limit = stalled ? kStall : kBoredom;
   ++sleeping_;
   watching_ += stalled;
   lock.unlock();
+  core_use::end();
   const bool woken = futex::wait(signal_, seen, &limit);
   lock.lock();
+  if (roused_) {
+    --roused_;
+  } else {
+    core_use::begin();
+  }
   --sleeping_;
   watching_ -= stalled;
   if (woken) return Rest::Woken;

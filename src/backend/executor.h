@@ -84,6 +84,7 @@ class Executor {
   uint32_t threads_ = 0;
   uint32_t running_ = 0;   // tasks that run and do not block
   uint32_t sleeping_ = 0;  // threads
+  uint32_t roused_ = 0;    // sleepers for which somebody has told core_use that they are awake
   uint32_t watching_ = 0;  // those of them that sleep at most kStall, because tasks wait
 };
 

@@ -85,11 +85,11 @@ void* threadMain(void* argument) {
 
 uint32_t usableCores() { return std::min(affinityCores(), cgroupCores()); }
 
-bool soleCore() {
-  static constinit std::atomic<uint32_t> cores{0};
-  uint32_t found = cores.load(std::memory_order_relaxed);
-  if (!found) cores.store(found = usableCores(), std::memory_order_relaxed);
-  return found == 1;
+uint32_t cores() {
+  static constinit std::atomic<uint32_t> kept{0};
+  uint32_t found = kept.load(std::memory_order_relaxed);
+  if (!found) kept.store(found = usableCores(), std::memory_order_relaxed);
+  return found;
 }
 
 size_t lastCacheBytes() {

@@ -9,8 +9,10 @@ namespace vg::os {
 // Cores this process may use at once: the affinity mask of the calling thread, limited by the cgroup's quota (rounded
 // up). At least 1. Reads files: ask once.
 uint32_t usableCores();
-// Whether there is just one, as found at the first call: polling then only keeps others from doing what is awaited.
-bool soleCore();
+// The same, as found at the first call.
+uint32_t cores();
+// Whether there is just one: polling then only keeps others from doing what is awaited.
+inline bool soleCore() { return cores() == 1; }
 
 // The bytes of the last cache, as the processor says: sysconf multiplies it by cores that a virtual machine may not
 // have.

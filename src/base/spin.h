@@ -32,21 +32,27 @@ inline void nap() {
   nanosleep(&pause, nullptr);
 }
 
-// Polls `ready` for at most `nanoseconds`, on a sole core just a few times; what it last said.
-template <class Ready>
-bool spinUntil(Ready&& ready, uint64_t nanoseconds) {
+// Polls `ready` for at most `nanoseconds`, on a sole core just a few times; what it last said. Gives up when
+// `worthwhile`, asked now and then, says no.
+template <class Ready, class Worthwhile>
+bool spinUntil(Ready&& ready, uint64_t nanoseconds, Worthwhile&& worthwhile) {
   constexpr int kPolls = 32;  // between looks at the clock
   for (int i = 0; i < kPolls; ++i) {
     if (ready()) return true;
     relax();
   }
   if (os::soleCore()) return ready();
-  for (const uint64_t end = monotonicNanoseconds() + nanoseconds; monotonicNanoseconds() < end;)
+  for (const uint64_t end = monotonicNanoseconds() + nanoseconds; monotonicNanoseconds() < end && worthwhile();)
     for (int i = 0; i < kPolls; ++i) {
       if (ready()) return true;
       relax();
     }
   return ready();
+}
+
+template <class Ready>
+bool spinUntil(Ready&& ready, uint64_t nanoseconds) {
+  return spinUntil(ready, nanoseconds, [] { return true; });
 }
 
 // Holds a lock word (0: free) while it lives.

@@ -1,8 +1,10 @@
 #include "base/timeline.h"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 
+#include "base/core_use.h"
 #include "base/futex.h"
 #include "base/spin.h"
 
@@ -16,7 +18,8 @@
 namespace vg {
 namespace {
 
-constexpr uint64_t kSpin = 30'000;  // ns a waiter polls before it sleeps
+constexpr uint64_t kSpin = 30'000;  // ns a waiter polls before it sleeps, if it has a core of its own for that
+constexpr uint64_t kSure = 2'000;   // ... and in any case
 constexpr size_t kChunk = 256;      // timelines made together
 
 struct Pool {
@@ -91,8 +94,15 @@ bool Timeline::whenReached(Continuation* continuation) {
   return false;
 }
 
+// False when the value was not reached meanwhile.
+bool Timeline::poll(uint64_t value, uint64_t nanoseconds) const {
+  const auto ready = [&] { return reached(value); };
+  return spinUntil(ready, std::min(nanoseconds, kSure)) ||
+         spinUntil(ready, nanoseconds, [] { return core_use::leaves(1); });
+}
+
 void Timeline::wait(uint64_t value) {
-  if (reached(value) || spinUntil([&] { return reached(value); }, kSpin)) return;
+  if (reached(value) || poll(value, kSpin)) return;
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
     const uint32_t seen = signal_.load(std::memory_order_acquire);
@@ -105,7 +115,7 @@ void Timeline::wait(uint64_t value) {
 bool Timeline::waitFor(uint64_t value, uint64_t nanoseconds) {
   if (reached(value)) return true;
   const uint64_t start = monotonicNanoseconds();
-  if (spinUntil([&] { return reached(value); }, nanoseconds < kSpin ? nanoseconds : kSpin)) return true;
+  if (poll(value, nanoseconds < kSpin ? nanoseconds : kSpin)) return true;
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   bool done;
   for (;;) {

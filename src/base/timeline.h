@@ -44,6 +44,7 @@ class alignas(64) Timeline {
 
  private:
   Timeline() = default;
+  bool poll(uint64_t value, uint64_t nanoseconds) const;
   [[gnu::cold]] void tellAll();
   void runContinuations();
 

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "backend/cpu/idle_spin.h"
+#include "base/core_use.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -134,6 +135,7 @@ uint32_t Workers::thisThread() { return threadNumber; }
 
 void Workers::threadMain(uint32_t number) {
   threadNumber = number;
+  core_use::begin();
   for (;;) {
     const uint32_t seen = offered_.load(std::memory_order_seq_cst);
     const uint64_t begin = monotonicNanoseconds();
@@ -145,7 +147,9 @@ void Workers::threadMain(uint32_t number) {
     const uint64_t spin = idleSpin(monotonicNanoseconds() - begin);
     if (spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, spin)) continue;
     sleeping_.fetch_add(1, std::memory_order_seq_cst);
+    core_use::end();
     if (offered_.load(std::memory_order_seq_cst) == seen) futex::wait(offered_, seen);
+    core_use::begin();
     sleeping_.fetch_sub(1, std::memory_order_relaxed);
   }
 }
