@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
@@ -99,15 +100,19 @@ class Splitter {
     return false;
   }
 
-  // The slots that only a warp's own code uses.
+  // The slots that only a warp's own code uses, besides code that nothing reaches.
   void collectSlots() {
     llvm::Function& function = *frame_.start->getParent();
+    llvm::df_iterator_default_set<BB*> reached;
+    for (BB* block : llvm::depth_first_ext(&function.getEntryBlock(), reached)) (void)block;
     for (llvm::Instruction& i : function.getEntryBlock()) {
       auto* slot = llvm::dyn_cast<AllocaInst>(&i);
       if (!slot || !llvm::isAllocaPromotable(slot)) continue;
       bool own = true;
-      for (llvm::User* user : slot->users())
-        own &= numberOf_.count(llvm::cast<llvm::Instruction>(user)->getParent()) != 0;
+      for (llvm::User* user : slot->users()) {
+        BB* const block = llvm::cast<llvm::Instruction>(user)->getParent();
+        own &= numberOf_.count(block) || !reached.count(block);
+      }
       if (!own) continue;
       slotOf_[slot] = slots_.size();
       slots_.push_back(slot);
