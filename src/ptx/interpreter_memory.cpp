@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ptx/interpreter_impl.h"
+#include "ptx/store_order.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -95,18 +96,26 @@ void load(Warp& w, const Step& s, uint32_t mask) {
   });
 }
 
+// An observer sees lane after lane, what the one before stored too; the value that stays comes last then.
 void store(Warp& w, const Step& s, uint32_t mask) {
   const uint32_t bytes = s.number, width = s.i->vectorWidth;
   const int order = s.i->has(Mod::Release) || s.i->has(Mod::Volatile) ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
-  eachLane(mask, [&](uint32_t lane) {
-    std::byte* at = w.address(lane, s, s.sources[0], uint64_t{bytes} * width, s.space);
-    if (width == 1) return storeBits(at, bytes, w.read(lane, s.sources[1]), order);
+  std::byte* places[kWarpSize];
+  const auto storeLane = [&](uint32_t lane) {
+    if (width == 1) return storeBits(places[lane], bytes, w.read(lane, s.sources[1]), order);
     std::byte vector[kMostVectorBytes];
     for (uint32_t k = 0; k < width; ++k) {
       const uint64_t value = w.read(lane, s.vectorSources[k]);
       std::memcpy(vector + k * bytes, &value, bytes);
     }
-    storeVector(at, bytes * width, vector, order);
+    storeVector(places[lane], bytes * width, vector, order);
+  };
+  eachLane(mask, [&](uint32_t lane) {
+    places[lane] = w.address(lane, s, s.sources[0], uint64_t{bytes} * width, s.space);
+    if (w.watched) storeLane(lane);
+  });
+  inStoreOrder(bytes * width, 1, [&](uint32_t lane) {
+    if (mask >> lane & 1) storeLane(lane);
   });
 }
 

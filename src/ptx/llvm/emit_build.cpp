@@ -194,8 +194,13 @@ void Emitter::ifTrue(Value* condition, const std::function<void()>& body, bool) 
   b_.SetInsertPoint(after);
 }
 
-void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& body) {
-  Value* const bits = maskBits(mask);
+// Descending within groups: as ascending, with the bits of each group the other way round.
+void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& body, uint32_t descending) {
+  Value* bits = maskBits(mask);
+  LType* const word = b_.getInt32Ty();
+  if (descending > 1) bits = callIntrinsic(llvm::Intrinsic::bitreverse, {word}, {bits});
+  if (descending == 16) bits = callIntrinsic(llvm::Intrinsic::fshl, {word}, {bits, bits, b_.getInt32(16)});
+  if (descending == 8) bits = callIntrinsic(llvm::Intrinsic::bswap, {word}, {bits});
   BB* const before = b_.GetInsertBlock();
   BB* const loop = newBlock("lanes");
   BB* const after = newBlock("after");
@@ -206,9 +211,9 @@ void Emitter::forEachLane(const Mask& mask, const std::function<void(Value*)>& b
   b_.SetInsertPoint(loop);
   auto* left = b_.CreatePHI(b_.getInt32Ty(), 2);
   left->addIncoming(bits, before);
-  Value* const lane = callIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {left, b_.getTrue()});
+  Value* const at = callIntrinsic(llvm::Intrinsic::cttz, {word}, {left, b_.getTrue()});
   const bool caching = std::exchange(caching_, false);
-  body(lane);
+  body(descending > 1 ? b_.CreateXor(at, descending - 1) : at);
   caching_ = caching;
   Value* const rest = b_.CreateAnd(left, b_.CreateSub(left, b_.getInt32(1)));
   left->addIncoming(rest, b_.GetInsertBlock());

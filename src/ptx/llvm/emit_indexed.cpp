@@ -61,12 +61,16 @@ llvm::Value* Emitter::gatherIndexed(const Indices& at, uint32_t bits, Value* mas
 
 void Emitter::scatterIndexed(const Indices& at, Value* data, uint32_t bits, Value* mask) {
   if (bits == 64 && llvm::cast<llvm::FixedVectorType>(at.bytes->getType())->getNumElements() > 8) {
-    scatterIndexed({at.base, slice(at.bytes, 0, 8)}, slice(data, 0, 8), bits, slice(mask, 0, 8));
-    return scatterIndexed({at.base, slice(at.bytes, 8, 8)}, slice(data, 8, 8), bits, slice(mask, 8, 8));
+    scatterIndexed({at.base, slice(at.bytes, 8, 8)}, slice(data, 8, 8), bits, slice(mask, 8, 8));
+    return scatterIndexed({at.base, slice(at.bytes, 0, 8)}, slice(data, 0, 8), bits, slice(mask, 0, 8));
   }
+  Value* bytes = at.bytes;
+  const auto* const steps = llvm::dyn_cast<llvm::Constant>(bytes);
+  if (!steps || steps->isNullValue())  // places may be the same: the lowest lane's value stays
+    bytes = reversed(bytes), data = reversed(data), mask = reversed(mask);
   const auto id =
       bits == 32 ? llvm::Intrinsic::x86_avx512_mask_scatter_dpi_512 : llvm::Intrinsic::x86_avx512_mask_scatter_dpq_512;
-  callIntrinsic(id, {}, {at.base, mask, at.bytes, data, b_.getInt32(1)});
+  callIntrinsic(id, {}, {at.base, mask, bytes, data, b_.getInt32(1)});
 }
 
 }  // namespace vg::ptx::gen

@@ -4,6 +4,7 @@
 #include "ptx/llvm/emit_memory.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/store_order.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -12,12 +13,14 @@ constexpr uint32_t kLine = 64;  // bytes of a cache line
 
 }  // namespace
 
+// Of lanes with one place the lowest's value stays.
 void Emitter::scatter(Value* addresses, Value* data, uint32_t bits, Value* mask) {
   const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
   if (lanes > 8) {
-    scatter(slice(addresses, 0, 8), slice(data, 0, 8), bits, slice(mask, 0, 8));
-    return scatter(slice(addresses, 8, 8), slice(data, 8, 8), bits, slice(mask, 8, 8));
+    scatter(slice(addresses, 8, 8), slice(data, 8, 8), bits, slice(mask, 8, 8));
+    return scatter(slice(addresses, 0, 8), slice(data, 0, 8), bits, slice(mask, 0, 8));
   }
+  addresses = reversed(addresses), data = reversed(data), mask = reversed(mask);
   callIntrinsic(
       bits == 32 ? llvm::Intrinsic::x86_avx512_mask_scatter_qpi_512 : llvm::Intrinsic::x86_avx512_mask_scatter_qpq_512,
       {}, {llvm::ConstantPointerNull::get(b_.getPtrTy()), mask, addresses, data, b_.getInt32(1)});
@@ -41,18 +44,27 @@ llvm::SmallVector<Emitter::Piece, 4> Emitter::piecesOf(const Address& a, uint32_
   Value* const elements = interleaved(data, c);
   if (mask && count > 1) mask = repeatMask(mask, count, 0);
   llvm::SmallVector<Piece, 4> pieces;
-  for (uint32_t first = 0; first < w_; first += lanes) {
+  inStoreOrder(bytes * count, lanes, [&](uint32_t lane) {
+    if (lane / w_ != c) return;
+    const uint32_t first = lane % w_;
     const auto part = [&](Value* v) { return lanes < w_ && v ? slice(v, first * count, lanes * count) : v; };
-    pieces.push_back({part(elements), placeInRow(a, c * w_ + first, count * bytes), part(mask)});
-  }
+    pieces.push_back({part(elements), placeInRow(a, lane, count * bytes), part(mask)});
+  });
   return pieces;
+}
+
+llvm::SmallVector<uint32_t, 8> Emitter::chunksInStoreOrder(uint32_t bytes) const {
+  llvm::SmallVector<uint32_t, 8> order;
+  inStoreOrder(bytes, w_, [&](uint32_t lane) { order.push_back(lane / w_); });
+  return order;
 }
 
 // All lanes' elements, side by side. Large results go past the caches where they make whole lines.
 void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
   const uint32_t bytes = bits / 8, laneBytes = bytes * static_cast<uint32_t>(data.size());
+  const llvm::SmallVector<uint32_t, 8> chunks = chunksInStoreOrder(laneBytes);
   const auto throughCaches = [&] {
-    for (uint32_t c = 0; c < k_; ++c)
+    for (uint32_t c : chunks)
       for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr))
         b_.CreateAlignedStore(piece.elements, piece.place, llvm::Align(bytes), isVolatile);
   };
@@ -71,7 +83,7 @@ void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& d
   b_.CreateCondBr(b_.CreateFreeze(b_.CreateAnd(streams, whole)), past, through);
   b_.SetInsertPoint(past);
   const llvm::Align aligned(std::min(lanesInPiece(a) * laneBytes, kLine));
-  for (uint32_t c = 0; c < k_; ++c)
+  for (uint32_t c : chunks)
     for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr)) {
       auto* const store = b_.CreateAlignedStore(piece.elements, piece.place, aligned);
       store->setMetadata(llvm::LLVMContext::MD_nontemporal,
@@ -91,7 +103,7 @@ void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, 
     for (const Piece& piece : piecesOf(a, c, bits / 8, data, mask.chunks[c]))
       b_.CreateMaskedStore(piece.elements, piece.place, aligned, piece.lanes);
   };
-  for (uint32_t c = 0; c < k_; ++c) {
+  for (uint32_t c : chunksInStoreOrder(bits / 8 * static_cast<uint32_t>(data.size()))) {
     if (options_.avx512) {
       storeMasked(c);
       continue;
@@ -137,7 +149,7 @@ void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data,
   if (options_.avx512 && bits >= 32 && !isVolatile && w_ >= 8 && data.size() == 1) {
     const Chunks lanes = chunksOf(mask);
     const bool indices = hasIndices(a, isVolatile);
-    for (uint32_t c = 0; c < k_; ++c)
+    for (uint32_t c : chunksInStoreOrder(bits / 8))
       indices ? scatterIndexed(indicesOf(a, c, 0, bits), data[0][c], bits, lanes[c])
               : scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
     return;
@@ -149,12 +161,15 @@ void Emitter::storeByTurns(const LanePlaces& places, uint32_t bits, const Compon
                            bool isVolatile) {
   llvm::SmallVector<llvm::AllocaInst*, 8> what;
   for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
-  forEachLane(mask, [&](Value* lane) {
-    llvm::SmallVector<Value*, 8> elements;
-    for (llvm::AllocaInst* element : what)
-      elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
-    storeVector(places(lane), elements, bits, isVolatile);
-  });
+  forEachLane(
+      mask,
+      [&](Value* lane) {
+        llvm::SmallVector<Value*, 8> elements;
+        for (llvm::AllocaInst* element : what)
+          elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
+        storeVector(places(lane), elements, bits, isVolatile);
+      },
+      lanesStoredTogether(bits / 8 * static_cast<uint32_t>(data.size())));
 }
 
 void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
@@ -199,21 +214,32 @@ Emitter::Components Emitter::splitHalves(ValueId wide) {
   return out;
 }
 
-// All lanes store to one place: the highest one's value stays.
+// All lanes store to one place, and one's value stays: the lowest of the last that go together.
 void Emitter::storeUniform(const Instruction& i, const Address& a, const Mask& mask) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
-  Value* last = nullptr;
-  const auto lastOf = [&](ValueId id) -> Value* {
+  const uint32_t together = lanesStoredTogether(bits / 8 * i.ast->vectorWidth);
+  Value* lane = nullptr;
+  const auto valueThatStays = [&](ValueId id) -> Value* {
     if (program_.values[id].shape.uniform()) return scalarOf(id);
-    if (mask.full) return b_.CreateExtractElement(chunkOf(id, k_ - 1), w_ - 1);
-    if (!last)
-      last = b_.CreateSub(b_.getInt32(31),
-                          callIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt32Ty()}, {maskBits(mask), b_.getFalse()}));
-    return extractLane(vectorsOf(id), last);
+    const uint32_t lowest = kWarpSize - together;
+    if (mask.full) return b_.CreateExtractElement(chunkOf(id, lowest / w_), lowest % w_);
+    if (!lane) lane = laneWhoseStoreStays(maskBits(mask), together);
+    return extractLane(vectorsOf(id), lane);
   };
   llvm::SmallVector<Value*, 8> elements;
-  for (uint32_t n = 0; n < i.ast->vectorWidth; ++n) elements.push_back(asInteger(lastOf(i.sources[n + 1]), bits));
+  for (uint32_t n = 0; n < i.ast->vectorWidth; ++n)
+    elements.push_back(asInteger(valueThatStays(i.sources[n + 1]), bits));
   storeVector(a.scalar, elements, bits, isVolatileAccess(*i.ast));
+}
+
+llvm::Value* Emitter::laneWhoseStoreStays(Value* lanes, uint32_t together) {
+  const auto find = [&](llvm::Intrinsic::ID id, Value* in) {
+    return callIntrinsic(id, {b_.getInt32Ty()}, {in, b_.getFalse()});
+  };
+  if (together == kWarpSize) return b_.CreateAnd(find(llvm::Intrinsic::cttz, lanes), kWarpSize - 1);
+  Value* const highest = b_.CreateXor(find(llvm::Intrinsic::ctlz, lanes), kWarpSize - 1);
+  Value* const first = b_.CreateAnd(highest, kWarpSize - together);
+  return b_.CreateAnd(b_.CreateAdd(first, find(llvm::Intrinsic::cttz, b_.CreateLShr(lanes, first))), kWarpSize - 1);
 }
 
 void Emitter::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {

@@ -255,12 +255,14 @@ class Emitter {
   llvm::SmallVector<Value*, 32> wordsOf(Value* vector);
   Value* joined(llvm::ArrayRef<Value*> pieces);  // a power of two of them
   Value* slice(Value* v, uint32_t first, uint32_t count);
+  Value* reversed(Value* v) { return b_.CreateVectorReverse(v); }
   // The numbered lanes of a warp whose chunks these are, as one vector.
   Value* lanesFrom(const Chunks& chunks, llvm::ArrayRef<int> lanes);
   Value* whenTrue(Value* condition, LType* type, const std::function<Value*()>& body);
   void ifTrue(Value* condition, const std::function<void()>& body, bool likely = false);
-  // Runs body once for each lane of the mask, ascending, with the lane number as i32.
-  void forEachLane(const Mask& mask, const std::function<void(Value* lane)>& body);
+  // Runs body once for each lane of the mask, ascending, with the lane number as i32; with 8, 16 or 32 for descending,
+  // groups of so many lanes ascending, and the lanes of each descending.
+  void forEachLane(const Mask& mask, const std::function<void(Value* lane)>& body, uint32_t descending = 1);
   // To accesses of whole rows, or lane after lane (row_lanes.h).
   void branchToRow(Value* condition, BB* rows, BB* lanes);
   llvm::AllocaInst* spill(uint32_t index, llvm::ArrayRef<Value*> chunks);  // to a scratch array
@@ -387,6 +389,7 @@ class Emitter {
   void loadVarying(const Instruction& i, const Address& a, const Mask& mask);
   void emitLoad(const Instruction& i);
   void storeUniform(const Instruction& i, const Address& a, const Mask& mask);
+  Value* laneWhoseStoreStays(Value* lanes, uint32_t together);
   void storeVarying(const Instruction& i, const Address& a, const Mask& mask);
   void emitStore(const Instruction& i);
   void emitConversionOfArgument(const Instruction& i);
@@ -406,6 +409,7 @@ class Emitter {
   };
   llvm::SmallVector<Piece, 4> piecesOf(const Address& a, uint32_t chunk, uint32_t bytes, const Components& data,
                                        Value* mask);
+  llvm::SmallVector<uint32_t, 8> chunksInStoreOrder(uint32_t bytes) const;  // bytes of a lane
   void storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile);
   void storeVector(llvm::Value* address, const llvm::SmallVectorImpl<llvm::Value*>& elements, uint32_t bits,
                    bool isVolatile);
