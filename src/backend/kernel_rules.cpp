@@ -1,6 +1,7 @@
 #include "backend/kernel_rules.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/occupancy.h"
 
@@ -83,12 +84,11 @@ CUresult KernelRules::setAttribute(const KernelFacts& facts, CUfunction_attribut
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
       if (facts.fixedCluster) return fail(CUDA_ERROR_NOT_PERMITTED, "kernel %s fixes its cluster size", facts.name);
-      VG_CHECK(outside(0, 16));
+      VG_CHECK(outside(0, std::numeric_limits<int>::max()));  // launches say what is too large
       requiredCluster_[static_cast<size_t>(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)] = value;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-      VG_CHECK(outside(0, 1));
-      nonPortableCluster_ = value;
+      nonPortableCluster_ = value != 0;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       VG_CHECK(outside(0, 2));
@@ -106,9 +106,9 @@ uint32_t KernelRules::resident(const KernelFacts& facts, uint32_t threads, uint6
 Result<int> KernelRules::occupancy(const KernelFacts& facts, int blockSize, size_t dynamicShared) const {
   if (blockSize <= 0) return fail(CUDA_ERROR_INVALID_VALUE, "block of %d threads", blockSize);
   const auto threads = static_cast<uint32_t>(blockSize);
-  if (threads > facts.maxThreads) return 0;
-  const int most = traits_.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  if (facts.staticShared + dynamicShared > static_cast<uint64_t>(most)) return 0;
+  // The vendor's driver does not look at what the kernel's code says of its blocks, only at what was set.
+  if (blockSize > traits_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) return 0;
+  if (dynamicShared > static_cast<uint64_t>(std::max<int64_t>(maxDynamicShared(facts), 0))) return 0;
   return static_cast<int>(resident(facts, threads, dynamicShared));
 }
 

@@ -64,11 +64,10 @@ Result<size_t> availableShared(Function& function, int blocks, int blockSize) {
   VG_TRY(const int fixed, function.kernel().attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
   const size_t all = static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
   const size_t each = all / static_cast<size_t>(blocks) / kSharedUnit * kSharedUnit;
-  const size_t taken = static_cast<size_t>(fixed) +
-                       static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
-  const size_t most =
-      static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - fixed);
-  return each > taken ? std::min(each - taken, most) : size_t{0};
+  // As the vendor's driver counts: without what each block has reserved.
+  VG_TRY(const int most, function.kernel().attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+  const auto taken = static_cast<size_t>(fixed);
+  return each > taken ? std::min(each - taken, static_cast<size_t>(most)) : size_t{0};
 }
 
 // Blocks that the whole device holds at once.

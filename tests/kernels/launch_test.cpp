@@ -1,3 +1,4 @@
+#include <array>
 #include <thread>
 
 #include "kernels/fixture.h"
@@ -260,6 +261,57 @@ TEST_F(KernelTest, OccupancyFollowsThreadsAndSharedMemory) {
   ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&free, reverse, 2, 128), CUDA_SUCCESS);
   ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reverse, 128, free), CUDA_SUCCESS);
   EXPECT_GE(blocks, 2);
+}
+
+// All of it as an H200 answers.
+TEST_F(KernelTest, OccupancyGoesByTheDynamicSharedMemoryThatIsAllowed) {
+  constexpr size_t kDefault = 48 << 10;
+  const CUfunction plain = function(fillWithIndex());
+  int blocks = 0, grid = 0, block = 0, shared = 0;
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 64, kDefault), CUDA_SUCCESS);
+  EXPECT_GT(blocks, 0);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 64, kDefault + 1), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 0);
+  ASSERT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, plain, nullptr, kDefault + 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(grid, 0);
+  EXPECT_EQ(block, 0);
+  size_t available = 0;
+  ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&available, plain, 1, 64), CUDA_SUCCESS);
+  EXPECT_EQ(available, kDefault);
+  // The whole of a multiprocessor is given out, with what each block has reserved of it.
+  cuDeviceGetAttribute(&shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, device_);
+  ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&available, plain, 16, 32), CUDA_SUCCESS);
+  EXPECT_EQ(available, static_cast<size_t>(shared / 16));
+  ASSERT_EQ(cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 2048), CUDA_SUCCESS);
+  ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&available, plain, 16, 32), CUDA_SUCCESS);
+  EXPECT_EQ(available, 2048u);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 64, 2049), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 0);
+}
+
+TEST_F(KernelTest, OccupancyDoesNotAskForTheBlocksThatTheCodeAllows) {
+  const CUfunction kernel =
+      function(".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry kernel() .maxntid 128, 1, 1 { ret; }\n");
+  int blocks = 0, threads = 0;
+  cuDeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device_);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 512, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, threads / 512);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 1025, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 0);
+}
+
+TEST_F(KernelTest, ClusterAttributesTakeWhatNoLaunchCouldUse) {
+  const CUfunction kernel = function(fillWithIndex());
+  int value = 0;
+  ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 50), CUDA_SUCCESS);
+  ASSERT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(value, 50);
+  EXPECT_EQ(cuLaunchKernel(kernel, 50, 1, 1, 1, 1, 1, 0, nullptr, std::array<void*, 2>{&value, &value}.data(), nullptr),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 4), CUDA_SUCCESS);
+  ASSERT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(value, 1);
 }
 
 TEST_F(KernelTest, KernelsAreLaunchedFromManyThreadsAtOnce) {
