@@ -193,16 +193,15 @@ CUresult cuCtxSetCacheConfig(const Call& call, CUfunc_cache config) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetSharedMemConfig(const Call& call, CUsharedconfig* pConfig) {
+CUresult cuCtxGetSharedMemConfig(const Call&, CUsharedconfig* pConfig) {
   if (!pConfig) return missing("pConfig");
-  *pConfig = call.context->sharedConfig();
+  *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;  // whatever was set: the banks of devices since 5.0
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetSharedMemConfig(const Call& call, CUsharedconfig config) {
+CUresult cuCtxSetSharedMemConfig(const Call&, CUsharedconfig config) {
   if (config < CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE || config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no bank configuration %d", static_cast<int>(config));
-  call.context->setSharedConfig(config);
   return CUDA_SUCCESS;
 }
 

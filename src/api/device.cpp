@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/call.h"
+#include "arrays/format.h"
 #include "base/raw_enum.h"
 #include "core/device.h"
 
@@ -150,35 +151,25 @@ CUresult cuDeviceGetByPCIBusId(const Call&, CUdevice* dev, const char* pciBusId)
   return fail(CUDA_ERROR_INVALID_DEVICE, "no device is at %s", pciBusId);
 }
 
-CUresult cuDeviceGetExecAffinitySupport(const Call&, int* pi, CUexecAffinityType type, CUdevice dev) {
+CUresult cuDeviceGetExecAffinitySupport(const Call&, int* pi, CUexecAffinityType, CUdevice dev) {
   if (!pi) return missing("pi");
-  if (type < 0 || type >= CU_EXEC_AFFINITY_TYPE_MAX)
-    return fail(CUDA_ERROR_INVALID_VALUE, "there is no execution affinity %d", static_cast<int>(type));
   VG_CHECK(core::findDevice(dev));
-  *pi = 0;
+  *pi = 0;  // whatever the type is
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetTexture1DLinearMaxWidth(const Call&, size_t* maxWidthInElements, CUarray_format format,
                                             unsigned numChannels, CUdevice dev) {
   if (!maxWidthInElements) return missing("maxWidthInElements");
+  const int asked = rawValue(format);
+  const arrays::Unit unit = arrays::unitOf(asked, numChannels);
+  if (!unit.bytes || arrays::isVideo(asked))
+    return fail(CUDA_ERROR_INVALID_VALUE, "format %#x with %u channels has no linear textures", asked, numChannels);
   VG_TRY(core::Device & device, core::findDevice(dev));
-  switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-    case CU_AD_FORMAT_SIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_HALF:
-    case CU_AD_FORMAT_FLOAT:
-      break;
-    default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "format %#x has no linear textures", static_cast<unsigned>(format));
-  }
-  if (numChannels != 1 && numChannels != 2 && numChannels != 4)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%u channels", numChannels);
-  *maxWidthInElements = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+  // The attribute counts the largest elements. An H200 has as many bytes of smaller ones, but never more than this.
+  constexpr size_t kLargestElement = 16, kMostElements = size_t{1} << 30;
+  const auto ofLargest = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+  *maxWidthInElements = std::min(ofLargest * kLargestElement / unit.bytes, kMostElements);
   return CUDA_SUCCESS;
 }
 

@@ -76,7 +76,6 @@ struct ContextLife {
     context.apiVersion_.store(apiVersion, std::memory_order_relaxed);
     context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
     context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
-    context.sharedConfig_.store(CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE, std::memory_order_relaxed);
     context.kernelLimits_.stackBytes.store(1024, std::memory_order_relaxed);
     context.kernelLimits_.printfBytes.store(std::max(processors << 16, size_t{1} << 20), std::memory_order_relaxed);
     context.kernelLimits_.heapBytes.store(8 << 20, std::memory_order_relaxed);

@@ -67,10 +67,6 @@ class Context final : public backend::FaultSink {
   CUresult setFlags(unsigned flags);
   CUfunc_cache cacheConfig() const { return static_cast<CUfunc_cache>(cacheConfig_.load(std::memory_order_relaxed)); }
   void setCacheConfig(CUfunc_cache config) { cacheConfig_.store(config, std::memory_order_relaxed); }
-  CUsharedconfig sharedConfig() const {
-    return static_cast<CUsharedconfig>(sharedConfig_.load(std::memory_order_relaxed));
-  }
-  void setSharedConfig(CUsharedconfig config) { sharedConfig_.store(config, std::memory_order_relaxed); }
 
   // Peer access from this context to memory of another one's device. Its end waits for the context's work.
   CUresult enablePeer(Context& peer);
@@ -96,7 +92,7 @@ class Context final : public backend::FaultSink {
   LocalStorage localStorage_;
   DumpAttributes dumpAttributes_{DumpAttributes::Of::Context};
   backend::KernelLimits kernelLimits_;
-  std::atomic<int> cacheConfig_{0}, sharedConfig_{0};
+  std::atomic<int> cacheConfig_{0};
   // A context whose device's memory this one may reach.
   struct Peer {
     uint64_t id;

@@ -1,6 +1,7 @@
 // cuCtxGetLimit and cuCtxSetLimit: which limits there are, and what values they take.
 #include <algorithm>
 
+#include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
 
@@ -9,7 +10,8 @@ namespace {
 
 constexpr size_t kMaximumStack = size_t{512} << 10;  // of a thread: what CUDA gives it as local memory at most
 constexpr size_t kMinimumPrintf = size_t{512} << 10, kMinimumHeap = size_t{4} << 20;
-constexpr size_t kMaximumGranularity = 128;
+constexpr size_t kMaximumGranularity = 128, kMinimumLaunches = 32;
+constexpr size_t kCacheWays = 16;  // of the L2 cache: what persists takes whole ones
 
 CUresult unsupportedLimit(CUlimit which) {
   if (which < 0 || which >= CU_LIMIT_MAX)
@@ -48,6 +50,7 @@ Result<size_t> Context::limit(CUlimit which) const {
 
 CUresult Context::setLimit(CUlimit which, size_t value) {
   const auto persisting = static_cast<size_t>(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
+  const auto cache = static_cast<size_t>(device().attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
   const auto memory = static_cast<size_t>(device().traits().totalMemory);
   switch (which) {
     case CU_LIMIT_STACK_SIZE:
@@ -63,7 +66,7 @@ CUresult Context::setLimit(CUlimit which, size_t value) {
       kernelLimits_.heapBytes.store(std::max(value, kMinimumHeap));
       return CUDA_SUCCESS;
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
-      kernelLimits_.pendingLaunches.store(value);
+      kernelLimits_.pendingLaunches.store(std::max(value, kMinimumLaunches));
       return CUDA_SUCCESS;
     case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
       if (value > kMaximumGranularity) return tooMuch(which, value, kMaximumGranularity);
@@ -71,8 +74,12 @@ CUresult Context::setLimit(CUlimit which, size_t value) {
       return CUDA_SUCCESS;
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
       if (value > persisting) return tooMuch(which, value, persisting);
-      kernelLimits_.persistingCacheBytes.store(value);
+      kernelLimits_.persistingCacheBytes.store(
+          std::min(roundUp(value, std::max(cache / kCacheWays, size_t{1})), persisting));
       return CUDA_SUCCESS;
+    case CU_LIMIT_SHMEM_SIZE:
+    case CU_LIMIT_CIG_ENABLED:
+      return fail(CUDA_ERROR_NOT_PERMITTED, "limit %d can only be read", static_cast<int>(which));
     default:
       return unsupportedLimit(which);
   }

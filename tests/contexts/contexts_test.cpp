@@ -147,6 +147,17 @@ TEST_F(Contexts, KeepTheirFlagsAndNumbers) {
   OK(cuCtxDestroy(first));
 }
 
+TEST_F(Contexts, HaveBanksOfFourBytesWhateverIsSet) {
+  CUcontext context = nullptr;
+  CUsharedconfig banks{};
+  OK(cuCtxCreate(&context, nullptr, 0, 0));
+  OK(cuCtxSetSharedMemConfig(CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
+  OK(cuCtxGetSharedMemConfig(&banks));
+  EXPECT_EQ(banks, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
+  EXPECT_EQ(cuCtxSetSharedMemConfig(static_cast<CUsharedconfig>(3)), CUDA_ERROR_INVALID_VALUE);
+  OK(cuCtxDestroy(context));
+}
+
 TEST_F(Contexts, HaveLimits) {
   CUcontext context = nullptr;
   size_t value = 0;
@@ -163,6 +174,11 @@ TEST_F(Contexts, HaveLimits) {
   EXPECT_EQ(value, size_t{32} << 20);
   EXPECT_EQ(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH), CUDA_ERROR_UNSUPPORTED_LIMIT);
   EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 4), CUDA_ERROR_UNSUPPORTED_LIMIT);
+  OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 0));
+  OK(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT));
+  EXPECT_EQ(value, 32u);  // as an H200 has at least
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_SHMEM_SIZE, 1 << 10), CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_CIG_ENABLED, 0), CUDA_ERROR_NOT_PERMITTED);
   EXPECT_EQ(cuCtxGetLimit(&value, CU_LIMIT_MAX), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuCtxGetLimit(&value, static_cast<CUlimit>(-1)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuCtxGetLimit(nullptr, CU_LIMIT_STACK_SIZE), CUDA_ERROR_INVALID_VALUE);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <string>
@@ -116,9 +117,20 @@ TEST_F(Devices, HaveNoExecutionAffinityAndLongLinearTextures) {
   int supported = -1;
   OK(cuDeviceGetExecAffinitySupport(&supported, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0));
   EXPECT_EQ(supported, 0);
+  supported = -1;
+  OK(cuDeviceGetExecAffinitySupport(&supported, static_cast<CUexecAffinityType>(3), 0));  // as an H200 answers
+  EXPECT_EQ(supported, 0);
   size_t width = 0;
   OK(cuDeviceGetTexture1DLinearMaxWidth(&width, CU_AD_FORMAT_FLOAT, 4, 0));
   EXPECT_GT(width, size_t{1} << 20);
+  // As many bytes of smaller elements, but no more than 2^30 of them.
+  size_t other = 0;
+  OK(cuDeviceGetTexture1DLinearMaxWidth(&other, CU_AD_FORMAT_FLOAT, 2, 0));
+  EXPECT_EQ(other, 2 * width);
+  OK(cuDeviceGetTexture1DLinearMaxWidth(&other, CU_AD_FORMAT_BC1_UNORM, 4, 0));
+  EXPECT_EQ(other, 2 * width);
+  OK(cuDeviceGetTexture1DLinearMaxWidth(&other, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0));
+  EXPECT_EQ(other, std::min(16 * width, size_t{1} << 30));
   EXPECT_EQ(cuDeviceGetTexture1DLinearMaxWidth(&width, CU_AD_FORMAT_FLOAT, 3, 0), CUDA_ERROR_INVALID_VALUE);
   char luid[8];
   unsigned mask = 0;
