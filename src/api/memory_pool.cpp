@@ -82,7 +82,7 @@ CUresult cuMemPoolTrimTo(const Call&, CUmemoryPool pool, size_t minBytesToKeep) 
 }
 
 CUresult cuMemPoolSetAccess(const Call&, CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
-  if (!map && count) return missing("map");
+  if (!map) return missing("map");
   VG_TRY(memory::Pool & found, memory::findPool(pool));
   return memory::setPoolAccess(found, map, count);
 }

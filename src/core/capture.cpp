@@ -312,11 +312,11 @@ Result<Info> info(Stream& stream) {
 
 CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count,
                             unsigned flags) {
-  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
   if (state->capture->invalidated) return invalidated();
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   VG_TRY(const Tail named, tailOf(nodes, edges, count));
   {
     const graphs::Lock graphsLock;

@@ -192,6 +192,7 @@ CUresult checkAccess(const Pool& pool, const CUmemAccessDesc& wanted) {
   if (pool.ofDevice() && type != CU_MEM_LOCATION_TYPE_DEVICE)
     return unsupported("access of location type %d to a device's pool", type);
   if (flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return unsupported("a pool that may only be read");
+  if (type == CU_MEM_LOCATION_TYPE_DEVICE) VG_CHECK(findDevice(wanted.location.id));
   if (!none && !all) return fail(CUDA_ERROR_INVALID_VALUE, "access flags %#x", flags);
   if (ofHostMemory(type)) return all ? CUDA_SUCCESS : unsupported("a pool of the host that the host cannot reach");
   if (type != CU_MEM_LOCATION_TYPE_DEVICE) return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", type);
@@ -208,7 +209,6 @@ CUresult checkAccess(const Pool& pool, const CUmemAccessDesc& wanted) {
 }  // namespace
 
 CUresult setPoolAccess(Pool& pool, const CUmemAccessDesc* map, size_t count) {
-  if (!count) return fail(CUDA_ERROR_INVALID_VALUE, "no entries");
   for (size_t i = 0; i < count; ++i) VG_CHECK(checkAccess(pool, map[i]));
   for (size_t i = 0; i < count; ++i)
     if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE) VG_CHECK(pool.setAccess(map[i].location.id, map[i].flags));

@@ -8,6 +8,9 @@
 namespace vg::core {
 namespace {
 
+// Of memory synchronisation. The map that streams begin with names two, whatever the device has.
+int domains(const Device& device) { return std::max(device.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT), 2); }
+
 CUresult check(const CUaccessPolicyWindow& window, const Device& device) {
   const auto known = [](int p) { return p >= CU_ACCESS_PROPERTY_NORMAL && p <= CU_ACCESS_PROPERTY_PERSISTING; };
   const int hit = rawValue(window.hitProp), miss = rawValue(window.missProp);
@@ -65,6 +68,9 @@ CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& val
       queue_->setPriority(priority());
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      if (const auto& [normal, remote] = value.memSyncDomainMap;
+          std::max(normal, remote) >= domains(context_->device()))
+        return fail(CUDA_ERROR_INVALID_VALUE, "memory synchronisation domains %u and %u", normal, remote);
       attributes_.memSyncDomainMap = value.memSyncDomainMap;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:

@@ -51,6 +51,14 @@ TEST_F(CaptureRules, QuestionsAboutACapturingStreamEndTheCapture) {
   EXPECT_OK(cuStreamGetDevice(stream, &on));
 }
 
+TEST_F(CaptureRules, DependenciesOfNoCaptureAreRefusedForThat) {
+  const unsigned noFlags = 2;
+  EXPECT_EQ(cuStreamUpdateCaptureDependencies(stream, nullptr, nullptr, 0, noFlags), CUDA_ERROR_ILLEGAL_STATE);
+  begin();
+  EXPECT_EQ(cuStreamUpdateCaptureDependencies(stream, nullptr, nullptr, 0, noFlags), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(cuGraphDestroy(end()));
+}
+
 TEST_F(CaptureRules, ExecutablesAndPoolsAreNotMadeBesideACapture) {
   CUgraphExec exec = nullptr;
   CUmemoryPool pool = nullptr;

@@ -42,6 +42,18 @@ TEST_F(PoolTest, MemoryIsUsableInItsStreamAndFreedOnce) {
   EXPECT_OK(cuMemFreeAsync(address, stream));
 }
 
+// As an H200 answers.
+TEST_F(PoolTest, AccessOfNobodyIsSetAndDevicesAreLookedForBeforeFlags) {
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(cuDeviceGetDefaultMemPool(&pool, 0));
+  CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, static_cast<CUmemAccess_flags>(5)};
+  EXPECT_OK(cuMemPoolSetAccess(pool, &access, 0));
+  EXPECT_INVALID(cuMemPoolSetAccess(pool, nullptr, 0));
+  EXPECT_INVALID(cuMemPoolSetAccess(pool, &access, 1));
+  access.location.id = 99;
+  EXPECT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_ERROR_INVALID_DEVICE);
+}
+
 TEST_F(PoolTest, MemoryFreedInABusyStreamIsNotHandedToAnother) {
   CUdeviceptr address = 0, again = 0, other = 0;
   ASSERT_OK(cuMemAllocAsync(&address, 1000, stream));

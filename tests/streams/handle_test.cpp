@@ -118,6 +118,9 @@ TEST_F(HandleTest, AttributesAreKeptAndCopied) {
   value = {};
   value.accessPolicyWindow.hitRatio = 2;
   EXPECT_EQ(cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value), CUDA_ERROR_INVALID_VALUE);
+  value = {};
+  value.memSyncDomainMap = {0, 4};  // an H200 has four
+  EXPECT_EQ(cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &value), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamGetAttribute(one, static_cast<CUstreamAttrID>(99), &value), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamGetAttribute(one, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
