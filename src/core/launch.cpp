@@ -7,6 +7,7 @@
 #include <new>
 
 #include "backend/device.h"
+#include "base/raw_enum.h"
 #include "base/settings.h"
 #include "core/capture_nodes.h"
 #include "core/context.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr size_t kParametersAlignment = 256;
 constexpr size_t kSmallParameters = 1024;  // bytes; records of at most these are kept for reuse
 constexpr unsigned kKept = 64;
+constexpr int kPreferredClusters = 100;  // the compute capability that has them
 
 // A record and its parameters in one piece.
 struct alignas(kParametersAlignment) OwnRecord : backend::LaunchRecord {
@@ -105,7 +107,14 @@ Result<Buffer> readExtra(void** extra) {
   return buffer;
 }
 
+// Of advice: the values that it may have, as an H200 takes them.
+CUresult within(CUlaunchAttributeID id, int value, int most) {
+  if (value >= 0 && value <= most) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is %d", id, value);
+}
+
 CUresult readAttribute(CUlaunchAttribute& attribute, LaunchRequest& request) {
+  constexpr int kDomains = 4;  // of memory synchronisation, the most that a device has
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       request.shape.cooperative = attribute.value.cooperative != 0;
@@ -137,17 +146,27 @@ CUresult readAttribute(CUlaunchAttribute& attribute, LaunchRequest& request) {
     // is all that programmatic serialisation may rely on.
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
       return CUDA_SUCCESS;
-    default:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+      request.prefersCluster = true;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return within(attribute.id, rawValue(attribute.value.clusterSchedulingPolicyPreference),
+                    CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: {
+      const auto& map = attribute.value.memSyncDomainMap;
+      return within(attribute.id, std::max(map.default_, map.remote), kDomains - 1);
+    }
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return within(attribute.id, rawValue(attribute.value.memSyncDomain), CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return within(attribute.id, static_cast<int>(attribute.value.sharedMemCarveout),
+                    CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+      return within(attribute.id, static_cast<int>(attribute.value.nvlinkUtilCentricScheduling), 1);
+    default:  // among them CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, which only streams have
       return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is not known", attribute.id);
   }
 }
@@ -215,6 +234,8 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   if (kernel->calls().launchesGraphs) [[unlikely]]
     return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
   VG_CHECK(kernel->prepare(request.shape));
+  if (request.prefersCluster && context.device().traits().computeCapability < kPreferredClusters)
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "preferred clusters, before compute capability 10.0");
   if (request.shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, request.shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
   if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {

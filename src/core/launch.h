@@ -24,6 +24,7 @@ struct LaunchArguments {
 struct LaunchRequest {
   backend::LaunchShape shape;
   CUevent completionEvent = nullptr;  // recorded after the kernel
+  bool prefersCluster = false;        // some clusters larger than the shape's
   // Of a launch that is captured: whether it becomes a node that kernels may change; receives the node.
   CUlaunchAttributeValue* updatable = nullptr;
 };

@@ -1,4 +1,5 @@
 #include <array>
+#include <cstring>
 #include <thread>
 
 #include "kernels/fixture.h"
@@ -208,6 +209,29 @@ TEST_F(KernelTest, ExtendedLaunchesReadTheirAttributes) {
   EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   attributes[1].id = static_cast<CUlaunchAttributeID>(999);
   EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
+  // What an H200 answers to advice that it does not know.
+  const auto advise = [&](CUlaunchAttributeID id, int value) {
+    attributes[1] = {};
+    attributes[1].id = id;
+    std::memcpy(&attributes[1].value, &value, sizeof value);
+    return cuLaunchKernelEx(&config, fill, values, nullptr);
+  };
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, CU_SYNC_POLICY_SPIN), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 2), CUDA_SUCCESS);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, 0x0303), CUDA_SUCCESS);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, 0x0400), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100), CUDA_SUCCESS);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(advise(CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, 2), CUDA_ERROR_INVALID_VALUE);
+  int major = 0;
+  cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_);
+  attributes[1] = {};
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION;
+  attributes[1].value.preferredClusterDim = {1, 1, 1};
+  EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr),
+            major < 10 ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS);
   config.attrs = nullptr;
   EXPECT_EQ(cuLaunchKernelEx(&config, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuLaunchKernelEx(nullptr, fill, values, nullptr), CUDA_ERROR_INVALID_VALUE);
