@@ -30,8 +30,7 @@ CUresult cuTexObjectGetTextureDesc(const Call&, CUDA_TEXTURE_DESC* pTexDesc, CUt
 CUresult cuTexObjectGetResourceViewDesc(const Call&, CUDA_RESOURCE_VIEW_DESC* pResViewDesc, CUtexObject texObject) {
   if (!pResViewDesc) return missing("pResViewDesc");
   VG_TRY(const core::TextureObject& object, core::textures::find(texObject));
-  if (!object.view) return fail(CUDA_ERROR_INVALID_VALUE, "the texture was made without a resource view");
-  *pResViewDesc = *object.view;
+  *pResViewDesc = object.view;
   return CUDA_SUCCESS;
 }
 

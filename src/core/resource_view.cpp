@@ -110,10 +110,7 @@ CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) 
 
 }  // namespace
 
-CUresult seeAs(arrays::TextureView& view, const CUDA_RESOURCE_DESC& resource, const CUDA_RESOURCE_VIEW_DESC& seen) {
-  const int type = rawValue(resource.resType);
-  if (type != CU_RESOURCE_TYPE_ARRAY && type != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a view of a resource that is no array");
+CUresult seeAs(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) {
   if (std::any_of(std::begin(seen.reserved), std::end(seen.reserved), [](unsigned word) { return word != 0; }))
     return fail(CUDA_ERROR_INVALID_VALUE, "reserved words of a resource view are not zero");
   VG_CHECK(changeFormat(view, rawValue(seen.format)));

@@ -8,8 +8,8 @@
 
 namespace vg::core {
 
-// Narrows `view`, which shows the whole resource. CUDA_ERROR_INVALID_VALUE for resources that are no arrays, formats
-// of another size, and what the resource does not have.
-CUresult seeAs(arrays::TextureView& view, const CUDA_RESOURCE_DESC& resource, const CUDA_RESOURCE_VIEW_DESC& seen);
+// Narrows `view`, which shows a whole array. CUDA_ERROR_INVALID_VALUE for formats of another size, and what the array
+// does not have.
+CUresult seeAs(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen);
 
 }  // namespace vg::core

@@ -65,7 +65,7 @@ Result<CUtexObject> create(Context& context, const CUDA_RESOURCE_DESC& resource,
                            const CUDA_RESOURCE_VIEW_DESC* view) {
   VG_TRY(const arrays::TextureView shown, textureView(context, resource, texture, view));
   TextureObject object{context, false, resource, texture, {}};
-  if (view) object.view = *view;
+  if (view && hasViews(resource)) object.view = *view;
   return publish(object, shown);
 }
 

@@ -6,8 +6,6 @@
 
 #include <cuda.h>
 
-#include <optional>
-
 #include "base/result.h"
 
 namespace vg::core {
@@ -20,7 +18,7 @@ struct TextureObject {
   bool surface;
   CUDA_RESOURCE_DESC resource;
   CUDA_TEXTURE_DESC texture;
-  std::optional<CUDA_RESOURCE_VIEW_DESC> view;
+  CUDA_RESOURCE_VIEW_DESC view;  // zeroes: none
 };
 
 namespace textures {

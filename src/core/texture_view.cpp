@@ -189,13 +189,18 @@ Result<arrays::SamplerState> sampler(const CUDA_TEXTURE_DESC& texture) {
 
 }  // namespace
 
+bool hasViews(const CUDA_RESOURCE_DESC& resource) {
+  const int type = rawValue(resource.resType);
+  return type == CU_RESOURCE_TYPE_ARRAY || type == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+}
+
 Result<arrays::TextureView> textureView(Context& context, const CUDA_RESOURCE_DESC& resource,
                                         const CUDA_TEXTURE_DESC& texture, const CUDA_RESOURCE_VIEW_DESC* seen) {
   if (texture.flags & ~kKnownFlags) return fail(CUDA_ERROR_INVALID_VALUE, "texture flags %#x", texture.flags);
   VG_TRY(const arrays::SamplerState state, sampler(texture));
   VG_TRY(arrays::TextureView view, ofResource(context, resource));
   view.sampler = state;
-  if (seen) VG_CHECK(seeAs(view, resource, *seen));
+  if (seen && hasViews(resource)) VG_CHECK(seeAs(view, *seen));
   view.asIntegers = texture.flags & CU_TRSF_READ_AS_INTEGER;
   view.srgb = texture.flags & CU_TRSF_SRGB;
   view.seamless = texture.flags & CU_TRSF_SEAMLESS_CUBEMAP;

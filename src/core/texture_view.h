@@ -16,5 +16,7 @@ Result<arrays::TextureView> textureView(Context& context, const CUDA_RESOURCE_DE
                                         const CUDA_TEXTURE_DESC& texture, const CUDA_RESOURCE_VIEW_DESC* view);
 // The same for surfaces, which are made of arrays only.
 Result<arrays::TextureView> surfaceView(const CUDA_RESOURCE_DESC& resource);
+// Whether views of the resource mean something: those of linear memory are neither looked at nor kept.
+bool hasViews(const CUDA_RESOURCE_DESC& resource);
 
 }  // namespace vg::core
