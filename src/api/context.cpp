@@ -63,7 +63,9 @@ CUresult cuCtxCreate_v4(const Call&, CUcontext* pctx, CUctxCreateParams* ctxCrea
     if (ctxCreateParams->cigParams && ctxCreateParams->execAffinityParams)
       return fail(CUDA_ERROR_INVALID_VALUE, "execution affinities and graphics parameters exclude each other");
     if (ctxCreateParams->cigParams) return unsupported("contexts that share a graphics queue");
-    if (ctxCreateParams->execAffinityParams) return refuseAffinity(ctxCreateParams->numExecAffinityParams);
+    VG_CHECK(core::findDevice(dev));
+    if (ctxCreateParams->execAffinityParams && ctxCreateParams->numExecAffinityParams)
+      return refuseAffinity(ctxCreateParams->numExecAffinityParams);
   }
   return create(pctx, flags, dev, kApiVersion);
 }

@@ -56,6 +56,8 @@ CUresult checkProperties(const CUmemAllocationProp& properties) {
   if (properties.win32HandleMetaData || flags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC || reserved)
     return fail(CUDA_ERROR_INVALID_VALUE, "compression type %u, or members set that are reserved",
                 flags.compressionType);
+  if (flags.usage & CU_MEM_CREATE_USAGE_TILE_POOL && rawValue(properties.requestedHandleTypes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "memory for sparse arrays cannot be exported");
   return CUDA_SUCCESS;
 }
 
@@ -159,6 +161,7 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of %zu", bytes, kGranularity);
   VG_CHECK(checkProperties(asked));
   CUmemAllocationProp properties = asked;
+  properties.allocFlags.gpuDirectRDMACapable = asked.allocFlags.gpuDirectRDMACapable != 0;
   if (properties.location.type == CU_MEM_LOCATION_TYPE_HOST)  // what the vendor's driver makes of it
     properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, host_register::currentNode()};
   VG_TRY(alloc::Heap & heap, charge(properties.location, bytes));

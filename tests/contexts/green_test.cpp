@@ -389,6 +389,10 @@ TEST_F(GreenTest, AffinitiesAreRefusedWhereTheDeviceHasNone) {
   EXPECT_EQ(cuCtxCreate_v3(&context, &affinity, 1, 0, 0), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
   CUctxCreateParams params{&affinity, 1, nullptr};
   EXPECT_EQ(cuCtxCreate_v4(&context, &params, 0, 0), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+  EXPECT_EQ(cuCtxCreate_v4(&context, &params, 0, 99), CUDA_ERROR_INVALID_DEVICE);
+  params.numExecAffinityParams = 0;  // asks for nothing
+  OK(cuCtxCreate_v4(&context, &params, 0, 0));
+  OK(cuCtxDestroy(context));
 }
 
 }  // namespace

@@ -206,6 +206,21 @@ TEST_F(VirtualMemoryTest, GarbageHandlesAndAddressesAreRefused) {
 }
 
 // What allocators keep for reuse does not stand in the way of it.
+// As an H200 answers.
+TEST_F(VirtualMemoryTest, MemoryForSparseArraysIsNotExported) {
+  Handle handle = 0;
+  CUmemAllocationProp asked = properties(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  asked.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
+  EXPECT_EQ(cuMemCreate(&handle, size_t{2} << 20, &asked, 0), CUDA_ERROR_INVALID_VALUE);
+  asked.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  asked.allocFlags.gpuDirectRDMACapable = 2;
+  ASSERT_EQ(cuMemCreate(&handle, size_t{2} << 20, &asked, 0), CUDA_SUCCESS);
+  CUmemAllocationProp told{};
+  EXPECT_EQ(cuMemGetAllocationPropertiesFromHandle(&told, handle), CUDA_SUCCESS);
+  EXPECT_EQ(told.allocFlags.gpuDirectRDMACapable, 1);
+  EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+}
+
 TEST_F(VirtualMemoryTest, TakesWhatWasFreedBefore) {
   size_t free = 0, total = 0;
   ASSERT_EQ(cuMemGetInfo(&free, &total), CUDA_SUCCESS);
