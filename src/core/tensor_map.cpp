@@ -204,9 +204,8 @@ CUresult encodeIm2col(CUtensorMap* map, const Tensor& tensor, const int* lowerCo
 CUresult encodeIm2colWide(CUtensorMap* map, const Tensor& tensor, int lowerWidth, int upperWidth, unsigned channels,
                           unsigned pixels, CUtensorMapIm2ColWideMode mode) {
   VG_CHECK(check(map, tensor, kLeastImageRank));
-  if (rawValue(mode) < 0 || rawValue(mode) > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 || rawValue(tensor.interleave))
-    return fail(CUDA_ERROR_INVALID_VALUE, "wide columns of mode %d and interleave %d", rawValue(mode),
-                rawValue(tensor.interleave));
+  if (rawValue(mode) < 0 || rawValue(mode) > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
+    return fail(CUDA_ERROR_INVALID_VALUE, "wide columns of mode %d", rawValue(mode));
   Map made = describe(tensor);
   VG_CHECK(checkPacked(tensor, channels));
   VG_CHECK(setColumns(made, channels, pixels));

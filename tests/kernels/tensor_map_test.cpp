@@ -58,6 +58,23 @@ constexpr const char* kMoveRows =
     "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd2, {0, 1, 0, 3, 2}], [%r1];\n"
     "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n";
 
+// An H200 encodes them too, though nothing before compute capability 10.0 reads them.
+TEST_F(TensorMaps, OfWideColumnsMayBeInterleaved) {
+  const cuuint64_t sizes[3] = {128, 97, 8}, strides[2] = {512, 0xc200};
+  const cuuint32_t steps[3] = {2, 1, 1};
+  CUtensorMap map;
+  const auto encode = [&](uintptr_t address, int mode) {
+    return cuTensorMapEncodeIm2colWide(&map, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ, 3, reinterpret_cast<void*>(address),
+                                       sizes, strides, 1, 2, 8, 80, steps, CU_TENSOR_MAP_INTERLEAVE_32B,
+                                       static_cast<CUtensorMapIm2ColWideMode>(mode), CU_TENSOR_MAP_SWIZZLE_32B,
+                                       CU_TENSOR_MAP_L2_PROMOTION_L2_64B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  };
+  EXPECT_EQ(encode(4096, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_SUCCESS);
+  EXPECT_EQ(encode(4096, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128), CUDA_SUCCESS);
+  EXPECT_EQ(encode(4096, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(encode(4096 + 16, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(TensorMaps, RowsAreGatheredAndScattered) {
   const CUfunction kernel = function(module(entry("kernel", {".u64", ".u64"}, kMoveRows), "sm_100a", "8.7"));
   const CUdeviceptr from = allocate(8 * 192), to = allocate(4 * 96), maps = allocate(2 * sizeof(CUtensorMap));
