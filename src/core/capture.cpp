@@ -178,9 +178,11 @@ CUresult addLocked(StreamCapture& state, const Describe& describe) {
 }
 
 CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUgraph> given, Tail tail) {
+  StreamCapture* const present = CaptureAccess::of(stream);
+  if (present && isLegacyMark(present)) return refuseLegacy(stream.set(), "a capture");
   if (stream.kind() == Stream::Kind::Legacy)
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot capture");
-  if (CaptureAccess::of(stream)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
+  if (present) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
   CUgraph graph = nullptr;
   {
     const graphs::Lock lock;
@@ -279,7 +281,8 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CU
 Result<Captured> end(Stream& stream) {
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
-  if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), "the end of a capture");
   const std::shared_ptr<Capture> capture = state->capture;
   if (capture->origin != &stream) {
     invalidate(*capture);

@@ -47,6 +47,10 @@ TEST_F(CaptureRules, QuestionsAboutACapturingStreamEndTheCapture) {
   refuses([&] { return cuStreamGetDevice(stream, &on); }, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   useBlockingStream();
   refuses([&] { return cuStreamGetPriority(nullptr, &priority); }, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  CUgraph none = nullptr;
+  refuses([&] { return cuStreamEndCapture(nullptr, &none); }, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  refuses([&] { return cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED); },
+          CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
   EXPECT_OK(cuStreamGetId(stream, &id));
   EXPECT_OK(cuStreamGetDevice(stream, &on));
 }
