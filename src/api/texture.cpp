@@ -30,7 +30,7 @@ CUresult cuTexObjectGetTextureDesc(const Call&, CUDA_TEXTURE_DESC* pTexDesc, CUt
 CUresult cuTexObjectGetResourceViewDesc(const Call&, CUDA_RESOURCE_VIEW_DESC* pResViewDesc, CUtexObject texObject) {
   if (!pResViewDesc) return missing("pResViewDesc");
   VG_TRY(const core::TextureObject& object, core::textures::find(texObject));
-  *pResViewDesc = object.view;
+  if (object.view) *pResViewDesc = *object.view;  // left alone without one, as recorded
   return CUDA_SUCCESS;
 }
 

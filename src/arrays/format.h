@@ -20,6 +20,12 @@ struct Unit {
 // The unit of a format with this many channels; bytes 0 when there is no such array. `format` is the raw number of a
 // CUarray_format, which the application may have made up.
 Unit unitOf(int format, unsigned channels);
+// The integers and floats that textures of linear memory may have.
+constexpr bool isPlain(int format) {
+  return (format >= CU_AD_FORMAT_UNSIGNED_INT8 && format <= CU_AD_FORMAT_UNSIGNED_INT32) ||
+         (format >= CU_AD_FORMAT_SIGNED_INT8 && format <= CU_AD_FORMAT_SIGNED_INT32) || format == CU_AD_FORMAT_HALF ||
+         format == CU_AD_FORMAT_FLOAT;
+}
 // Whether arrays of this format exist for video engines only (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE).
 bool isVideo(int format);
 

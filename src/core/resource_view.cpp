@@ -90,13 +90,14 @@ CUresult checkNoLayers(const CUDA_RESOURCE_VIEW_DESC& seen) {
 // Levels beyond the last of a mipmapped array are asked for and not there.
 CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) {
   const auto most = static_cast<unsigned>(view.levels.size() - 1);
-  const unsigned last = view.whole ? std::min(seen.lastMipmapLevel, most) : seen.lastMipmapLevel;
-  if (seen.firstMipmapLevel > last || last > most)
+  const auto have = [&](unsigned level) { return view.whole ? std::min(level, most) : level; };
+  const unsigned first = have(seen.firstMipmapLevel), last = have(seen.lastMipmapLevel);
+  if (seen.firstMipmapLevel > seen.lastMipmapLevel || last > most)
     return fail(CUDA_ERROR_INVALID_VALUE, "levels %u to %u of %zu", seen.firstMipmapLevel, seen.lastMipmapLevel,
                 view.levels.size());
   const std::vector<arrays::Level> all = std::move(view.levels);
-  view.levels.assign(all.begin() + seen.firstMipmapLevel, all.begin() + last + 1);
-  view.firstLevel += seen.firstMipmapLevel;
+  view.levels.assign(all.begin() + first, all.begin() + last + 1);
+  view.firstLevel += first;
   if (view.kind == arrays::Kind::Cube) return CUDA_SUCCESS;
   if (!arrays::layered(view.kind)) return checkNoLayers(seen);
   if (seen.firstLayer > seen.lastLayer || seen.lastLayer >= view.layers)

@@ -1,5 +1,6 @@
 #include "core/texture.h"
 
+#include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -65,6 +66,8 @@ Result<CUtexObject> create(Context& context, const CUDA_RESOURCE_DESC& resource,
                            const CUDA_RESOURCE_VIEW_DESC* view) {
   VG_TRY(const arrays::TextureView shown, textureView(context, resource, texture, view));
   TextureObject object{context, false, resource, texture, {}};
+  for (CUaddress_mode& mode : object.texture.addressMode)  // of axes that there are not; told as recorded
+    if (rawValue(mode) > CU_TR_ADDRESS_MODE_BORDER) mode = CU_TR_ADDRESS_MODE_CLAMP;
   if (view && hasViews(resource)) object.view = *view;
   return publish(object, shown);
 }

@@ -6,6 +6,8 @@
 
 #include <cuda.h>
 
+#include <optional>
+
 #include "base/result.h"
 
 namespace vg::core {
@@ -18,7 +20,7 @@ struct TextureObject {
   bool surface;
   CUDA_RESOURCE_DESC resource;
   CUDA_TEXTURE_DESC texture;
-  CUDA_RESOURCE_VIEW_DESC view;  // zeroes: none
+  std::optional<CUDA_RESOURCE_VIEW_DESC> view;
 };
 
 namespace textures {

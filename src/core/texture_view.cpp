@@ -17,8 +17,9 @@
 namespace vg::core {
 namespace {
 
-constexpr unsigned kKnownFlags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
-                                 CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+// The driver takes two bits too that nothing is named after.
+constexpr unsigned kAcceptedFlags = 0x0c | CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+                                    CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
 
 size_t limit(const Context& context, CUdevice_attribute which) {
   return static_cast<size_t>(context.device().attribute(which));
@@ -90,7 +91,7 @@ Result<arrays::TextureView> ofMemory(Context& context, CUdeviceptr address, CUar
   view.format = rawValue(format);
   view.channels = channels;
   view.unit = arrays::unitOf(view.format, channels);
-  if (!view.unit.bytes || view.unit.edge > 1 || arrays::isVideo(view.format))
+  if (!view.unit.bytes || !arrays::isPlain(view.format))
     return fail(CUDA_ERROR_INVALID_VALUE, "no linear texture has format %#x with %u channels",
                 static_cast<unsigned>(view.format), channels);
   const size_t alignment = limit(context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
@@ -167,11 +168,14 @@ Result<bool> isLinear(int mode) {
   return fail(CUDA_ERROR_INVALID_VALUE, "filter mode %d", mode);
 }
 
-Result<arrays::SamplerState> sampler(const CUDA_TEXTURE_DESC& texture) {
+// Modes of axes that the resource does not have may be anything.
+Result<arrays::SamplerState> sampler(const CUDA_TEXTURE_DESC& texture, int axes) {
   arrays::SamplerState state;
   state.normalized = texture.flags & CU_TRSF_NORMALIZED_COORDINATES;
   for (int i = 0; i < 3; ++i) {
-    VG_TRY(arrays::Addressing mode, addressing(rawValue(texture.addressMode[i])));
+    const int given = rawValue(texture.addressMode[i]);
+    const bool known = given >= CU_TR_ADDRESS_MODE_WRAP && given <= CU_TR_ADDRESS_MODE_BORDER;
+    VG_TRY(arrays::Addressing mode, addressing(known || i < axes ? given : CU_TR_ADDRESS_MODE_CLAMP));
     // Wrapping and mirroring are for normalised coordinates: without them they clamp.
     if (!state.normalized && mode != arrays::Addressing::Border) mode = arrays::Addressing::Clamp;
     state.addressing[i] = mode;
@@ -196,14 +200,15 @@ bool hasViews(const CUDA_RESOURCE_DESC& resource) {
 
 Result<arrays::TextureView> textureView(Context& context, const CUDA_RESOURCE_DESC& resource,
                                         const CUDA_TEXTURE_DESC& texture, const CUDA_RESOURCE_VIEW_DESC* seen) {
-  if (texture.flags & ~kKnownFlags) return fail(CUDA_ERROR_INVALID_VALUE, "texture flags %#x", texture.flags);
-  VG_TRY(const arrays::SamplerState state, sampler(texture));
+  if (texture.flags & ~kAcceptedFlags) return fail(CUDA_ERROR_INVALID_VALUE, "texture flags %#x", texture.flags);
   VG_TRY(arrays::TextureView view, ofResource(context, resource));
-  view.sampler = state;
+  VG_TRY(view.sampler, sampler(texture, arrays::axesOf(view.kind)));
   if (seen && hasViews(resource)) VG_CHECK(seeAs(view, *seen));
   view.asIntegers = texture.flags & CU_TRSF_READ_AS_INTEGER;
   view.srgb = texture.flags & CU_TRSF_SRGB;
   view.seamless = texture.flags & CU_TRSF_SEAMLESS_CUBEMAP;
+  if (view.seamless && !arrays::isCube(view.kind))
+    return fail(CUDA_ERROR_INVALID_VALUE, "seamless cubemap filtering of a texture that is no cubemap");
   if (!arrays::readable(view.format))
     return fail(CUDA_ERROR_INVALID_VALUE, "video format %#x: textures are of its planes",
                 static_cast<unsigned>(view.format));

@@ -57,13 +57,12 @@ TEST_F(TextureObjects, WithoutAViewOrOfLinearMemorySayThatTheirViewIsNone) {
   view.width = 999, view.lastLayer = 7;
   const CUDA_RESOURCE_DESC array = resourceOf(arrayOf(16, 8));
   const CUDA_TEXTURE_DESC plain{};
-  const CUDA_RESOURCE_VIEW_DESC none{};
   for (const bool ofArray : {false, true}) {
     CUtexObject object = 0;
     ASSERT_EQ(cuTexObjectCreate(&object, ofArray ? &array : &line, &plain, ofArray ? nullptr : &view), CUDA_SUCCESS);
     CUDA_RESOURCE_VIEW_DESC told = view;
     EXPECT_EQ(cuTexObjectGetResourceViewDesc(&told, object), CUDA_SUCCESS);
-    EXPECT_EQ(std::memcmp(&told, &none, sizeof none), 0);
+    EXPECT_EQ(std::memcmp(&told, &view, sizeof view), 0);  // left alone
     EXPECT_EQ(cuTexObjectDestroy(object), CUDA_SUCCESS);
   }
   EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
@@ -111,6 +110,39 @@ TEST_F(TextureObjects, VideoIsReadByItsPlanes) {
   resource = resourceOf(packed);
   ASSERT_EQ(cuSurfObjectCreate(&surface, &resource), CUDA_SUCCESS);
   EXPECT_EQ(cuSurfObjectDestroy(surface), CUDA_SUCCESS);
+}
+
+// As an H200 answers: modes of axes that there are not mean nothing, nor do views of what lies in memory.
+TEST_F(TextureObjects, OnlyWhatTheResourceHasIsChecked) {
+  const CUDA_RESOURCE_DESC plane = resourceOf(arrayOf(8, 8));
+  CUDA_TEXTURE_DESC texture{}, told{};
+  texture.addressMode[2] = static_cast<CUaddress_mode>(7);
+  CUtexObject object = 0;
+  ASSERT_EQ(cuTexObjectCreate(&object, &plane, &texture, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuTexObjectGetTextureDesc(&told, object), CUDA_SUCCESS);
+  EXPECT_EQ(told.addressMode[2], CU_TR_ADDRESS_MODE_CLAMP);
+  EXPECT_EQ(cuTexObjectDestroy(object), CUDA_SUCCESS);
+  texture.addressMode[1] = static_cast<CUaddress_mode>(4);
+  EXPECT_EQ(create(plane, texture), CUDA_ERROR_INVALID_VALUE);
+  texture = {};
+  texture.flags = CU_TRSF_SEAMLESS_CUBEMAP;
+  EXPECT_EQ(create(plane, texture), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(create(resourceOf(arrayOf(8, 8, 6, CUDA_ARRAY3D_CUBEMAP)), texture), CUDA_SUCCESS);
+  texture.flags = 0x0c;
+  EXPECT_EQ(create(plane, texture), CUDA_SUCCESS);
+  texture.flags = 0x80;
+  EXPECT_EQ(create(plane, texture), CUDA_ERROR_INVALID_VALUE);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC line{};
+  line.resType = CU_RESOURCE_TYPE_LINEAR;
+  line.res.linear = {memory, CU_AD_FORMAT_FLOAT, 1, 4096};
+  texture = {};
+  const CUDA_RESOURCE_VIEW_DESC view{};
+  EXPECT_EQ(create(line, texture, &view), CUDA_SUCCESS);
+  line.res.linear.format = CU_AD_FORMAT_UNORM_INT8X1;
+  EXPECT_EQ(create(line, texture), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
 }
 
 TEST_F(TextureObjects, HandlesThatAreNoneAreRefused) {
@@ -198,7 +230,9 @@ TEST_F(TextureObjects, ViewsChooseLevelsAndLayers) {
   EXPECT_EQ(create(resource, texture, &view), CUDA_SUCCESS);
   view.lastMipmapLevel = 4;
   EXPECT_EQ(create(resource, texture, &view), CUDA_SUCCESS);
-  view.firstMipmapLevel = 4;
+  view.firstMipmapLevel = 4;  // beyond the last level: that one
+  EXPECT_EQ(create(resource, texture, &view), CUDA_SUCCESS);
+  view.firstMipmapLevel = 5;
   EXPECT_EQ(create(resource, texture, &view), CUDA_ERROR_INVALID_VALUE);
   view.firstMipmapLevel = 1;
   view.lastMipmapLevel = 3, view.lastLayer = 6;
