@@ -86,9 +86,8 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, pointer);
       return true;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (!hostAccessible(kind)) return false;
-      put(data, reinterpret_cast<void*>(pointer));
-      return true;
+      put(data, hostAccessible(kind) ? pointer : CUdeviceptr{0});  // without one too, as recorded
+      return hostAccessible(kind);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: {
       const bool changed = record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged;
       put(data, static_cast<int>(changed != (kind == Kind::Managed)));

@@ -348,11 +348,15 @@ CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t cou
   culprit = kWholeBatch;
   if (!ops || !count)
     return fail(CUDA_ERROR_INVALID_VALUE, "a batch of %zu boxes at %p", count, static_cast<const void*>(ops));
+  std::vector<CUDA_MEMCPY3D> boxes;
+  for (culprit = 0; culprit < count; ++culprit) {  // nothing is copied if one is no box
+    VG_TRY(const CUDA_MEMCPY3D box, boxOf(ops[culprit]));
+    boxes.push_back(box);
+  }
   for (size_t i = 0; i < count; ++i) {
     culprit = i;
-    VG_TRY(const CUDA_MEMCPY3D box, boxOf(ops[i]));
     const bool duringCall = rawValue(ops[i].srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-    VG_CHECK(copyBox(stream, box, duringCall ? Form::Synchronous : Form::Asynchronous));
+    VG_CHECK(copyBox(stream, boxes[i], duringCall ? Form::Synchronous : Form::Asynchronous));
   }
   culprit = kWholeBatch;
   return CUDA_SUCCESS;

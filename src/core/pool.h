@@ -55,6 +55,7 @@ class Pool {
     return properties_.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
            properties_.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
   }
+  static constexpr size_t kStep = size_t{32} << 20;  // the vendor's driver reserves so much at a time
   bool managed() const { return properties_.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED; }
   bool imported() const { return file_ != nullptr; }
   // What other processes may be given: null unless the pool was made to be shared.
@@ -62,6 +63,9 @@ class Pool {
     if (facts_) return facts_.get();
     return source_ && properties_.handleTypes ? &source_->file() : nullptr;
   }
+  // Whether another process may know the pool: its pointers can be exported then.
+  bool exported() const { return exported_.load(std::memory_order_relaxed); }
+  void noteExported() { exported_.store(true, std::memory_order_relaxed); }
   // Whether its file holds no memory: allocations travel one by one (core/offered_memory.h).
   bool sharedPiecewise() const { return facts_ != nullptr; }
   const alloc::PhysicalRef& importedFile() const { return file_; }
@@ -110,7 +114,6 @@ class Pool {
   }
 
  private:
-  static constexpr size_t kStep = size_t{32} << 20;  // the vendor's driver reserves so much at a time
   static constexpr size_t kMaxDevices = 256;
 
   CUresult grant(int ordinal, bool all);
@@ -132,6 +135,7 @@ class Pool {
   bool reuse(CUmemPool_attribute which) const { return reuse_[which - 1].load(std::memory_order_relaxed); }
 
   const CUmemPoolProps properties_;
+  std::atomic<bool> exported_{false};
   Device& device_;
   alloc::Heap* heap_;
   alloc::Heap* const charged_;

@@ -102,7 +102,7 @@ Result<alloc::Heap*> chargedHeap(const PoolPlace& place) {
 
 size_t capacityOf(const CUmemPoolProps& properties, Device& device) {
   const size_t most = device.traits().totalMemory;
-  return properties.maxSize ? std::min(most, roundUp(properties.maxSize, alloc::kGranule)) : most;
+  return properties.maxSize ? std::min(most, roundUp(properties.maxSize, Pool::kStep)) : most;
 }
 
 // Gives the pool a heap over a file of its own.
@@ -238,15 +238,15 @@ namespace {
 
 // Which ways of sharing a pool of this place may have. The vendor driver's rules (probe group pools.creation).
 CUresult checkProperties(const CUmemPoolProps& properties, const PoolPlace& place) {
+  constexpr size_t kMostAddresses = size_t{1} << 44;  // more than the device's memory is no error, as recorded
   constexpr int kShared = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
   const int handles = rawValue(properties.handleTypes);
   const bool none = place.type == CU_MEM_ALLOCATION_TYPE_MANAGED || place.location.type == CU_MEM_LOCATION_TYPE_HOST;
   if (handles & ~(none ? 0 : kShared)) return fail(CUDA_ERROR_INVALID_VALUE, "handle types %#x", handles);
   for (const unsigned char byte : properties.reserved)
     if (byte) return fail(CUDA_ERROR_INVALID_VALUE, "a reserved byte is %u", byte);
-  const size_t most = deviceOf(place).traits().totalMemory;
-  if (place.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties.maxSize > most)
-    return fail(CUDA_ERROR_OUT_OF_MEMORY, "a pool of %zu bytes of %zu", properties.maxSize, most);
+  if (place.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties.maxSize > kMostAddresses)
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "a pool of %zu bytes", properties.maxSize);
   return CUDA_SUCCESS;
 }
 

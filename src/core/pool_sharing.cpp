@@ -172,8 +172,11 @@ Result<ReceivedMemory> receiveFor(const Pool& pool, const CUmemPoolPtrExportData
 
 Result<int> exportPool(Pool& pool, CUmemAllocationHandleType type) {
   VG_CHECK(checkType(type));
-  if (!pool.sharedFile()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was not made to be shared");
-  return pool.sharedFile()->duplicate();
+  if (!pool.sharedFile() || !(rawValue(pool.properties().handleTypes) & kPosix))
+    return fail(CUDA_ERROR_INVALID_VALUE, "the pool was not made to be shared by descriptor");
+  VG_TRY(const int descriptor, pool.sharedFile()->duplicate());
+  pool.noteExported();
+  return descriptor;
 }
 
 Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type) {
@@ -207,7 +210,7 @@ Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address) {
   if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pool)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory of a pool", address);
   const auto& pool = *static_cast<const Pool*>(record->owner.load(std::memory_order_relaxed));
-  if (!pool.sharedFile()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool of %#llx was not made to be shared", address);
+  if (!pool.exported()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool of %#llx has not been exported", address);
   if (record->base.load(std::memory_order_relaxed) != address)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is inside an allocation", address);
   const alloc::PhysicalMemory::Identity identity = pool.sharedFile()->identity();

@@ -91,6 +91,8 @@ CUresult Stream::copyAttributesFrom(const Stream& source) {
     std::lock_guard lock(source.attributesMutex_);
     attributes = source.attributes_;
   }
+  priority_.store(source.priority(), std::memory_order_relaxed);
+  queue_->setPriority(priority());
   std::lock_guard lock(attributesMutex_);
   attributes_ = attributes;
   return CUDA_SUCCESS;

@@ -79,10 +79,11 @@ namespace {
 
 // Only whole allocations can be mapped, whatever the manual says of parts.
 CUresult checkMapping(CUdeviceptr start, size_t bytes, size_t offset, const Allocation& allocation) {
-  if (!bytes || start % kGranularity) return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx", bytes, start);
+  if (!bytes && !offset) return fail(CUDA_ERROR_INVALID_VALUE, "a mapping of 0 bytes");
   if (offset || bytes != allocation.bytes())
     return fail(CUDA_ERROR_NOT_SUPPORTED, "%zu bytes from offset %zu of an allocation of %zu", bytes, offset,
                 allocation.bytes());
+  if (start % kGranularity) return fail(CUDA_ERROR_INVALID_VALUE, "a mapping at %#llx", start);
   return CUDA_SUCCESS;
 }
 

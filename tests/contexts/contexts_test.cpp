@@ -174,11 +174,26 @@ TEST_F(Contexts, HaveLimits) {
   EXPECT_EQ(value, size_t{32} << 20);
   EXPECT_EQ(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH), CUDA_ERROR_UNSUPPORTED_LIMIT);
   EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 4), CUDA_ERROR_UNSUPPORTED_LIMIT);
-  OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 0));
-  OK(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT));
-  EXPECT_EQ(value, 32u);  // as an H200 has at least
-  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_SHMEM_SIZE, 1 << 10), CUDA_ERROR_NOT_PERMITTED);
-  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_CIG_ENABLED, 0), CUDA_ERROR_NOT_PERMITTED);
+  const auto becomes = [&](CUlimit which, size_t wanted) {
+    EXPECT_EQ(cuCtxSetLimit(which, wanted), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxGetLimit(&value, which), CUDA_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(becomes(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2), 32u);
+  EXPECT_EQ(becomes(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 33), 33u);
+  int cache = 0, persisting = 0;
+  OK(cuDeviceGetAttribute(&cache, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 0));
+  OK(cuDeviceGetAttribute(&persisting, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0));
+  const size_t part = static_cast<size_t>(cache) / 16;  // it persists in whole parts
+  const size_t most = static_cast<size_t>(persisting);
+  if (most >= 2 * part) {
+    EXPECT_EQ(becomes(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1), part);
+    EXPECT_EQ(becomes(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, part + 1), 2 * part);
+  }
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, most + 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(becomes(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0), 0u);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_SHMEM_SIZE, 4096), CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_CIG_ENABLED, 1), CUDA_ERROR_NOT_PERMITTED);
   EXPECT_EQ(cuCtxGetLimit(&value, CU_LIMIT_MAX), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuCtxGetLimit(&value, static_cast<CUlimit>(-1)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuCtxGetLimit(nullptr, CU_LIMIT_STACK_SIZE), CUDA_ERROR_INVALID_VALUE);

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <thread>
 
 #include "device_test.h"
@@ -106,9 +108,43 @@ TEST_F(PoolTest, APoolOfOneHasItsLimitAndOutlivesNothing) {
   EXPECT_INVALID(cuMemPoolDestroy(pool));
   EXPECT_INVALID(cuMemAllocFromPoolAsync(&more, 64, pool, stream));
   EXPECT_OK(cuMemFreeAsync(address, stream));
+  props.maxSize = 1000;  // pools take 32 MiB at a time
+  ASSERT_OK(cuMemPoolCreate(&pool, &props));
+  EXPECT_OK(cuMemAllocFromPoolAsync(&address, 20 << 20, pool, stream));
+  EXPECT_EQ(cuMemAllocFromPoolAsync(&more, 20 << 20, pool, stream), CUDA_ERROR_OUT_OF_MEMORY);
+  CUmemAccessDesc access{};
+  EXPECT_OK(cuMemPoolSetAccess(pool, &access, 0));
+  EXPECT_INVALID(cuMemPoolSetAccess(pool, nullptr, 0));
+  EXPECT_OK(cuMemFreeAsync(address, stream));
+  EXPECT_OK(cuMemPoolDestroy(pool));
+  props.maxSize = size_t{1} << 44;  // more than any device has
+  ASSERT_OK(cuMemPoolCreate(&pool, &props));
+  EXPECT_OK(cuMemPoolDestroy(pool));
+  props.maxSize = size_t{1} << 45;
+  EXPECT_EQ(cuMemPoolCreate(&pool, &props), CUDA_ERROR_OUT_OF_MEMORY);
+  props.maxSize = 0;
   props.location.id = 99;
   EXPECT_INVALID(cuMemPoolCreate(&pool, &props));
   EXPECT_INVALID(cuMemPoolDestroy(reinterpret_cast<CUmemoryPool>(16)));
+}
+
+TEST_F(PoolTest, PointersAreExportedOnceTheirPoolIs) {
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+  props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr address = 0;
+  CUmemPoolPtrExportData data;
+  int descriptor = -1;
+  ASSERT_OK(cuMemPoolCreate(&pool, &props));
+  ASSERT_OK(cuMemAllocFromPoolAsync(&address, 5000, pool, stream));
+  EXPECT_INVALID(cuMemPoolExportPointer(&data, address));
+  ASSERT_OK(cuMemPoolExportToShareableHandle(&descriptor, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  EXPECT_OK(cuMemPoolExportPointer(&data, address));
+  EXPECT_EQ(close(descriptor), 0);
+  EXPECT_OK(cuMemFreeAsync(address, stream));
+  EXPECT_OK(cuMemPoolDestroy(pool));
 }
 
 }  // namespace

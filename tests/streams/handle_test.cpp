@@ -113,6 +113,13 @@ TEST_F(HandleTest, AttributesAreKeptAndCopied) {
     EXPECT_OK(cuStreamGetPriority(one, &priority));
     EXPECT_EQ(priority, kept);
   }
+  CUstream urgent = nullptr;
+  int priority = 1;
+  ASSERT_OK(cuStreamCreateWithPriority(&urgent, 0, -3));
+  EXPECT_OK(cuStreamCopyAttributes(two, urgent));
+  EXPECT_OK(cuStreamGetPriority(two, &priority));
+  EXPECT_EQ(priority, -3);
+  EXPECT_OK(cuStreamDestroy(urgent));
   value.syncPolicy = static_cast<CUsynchronizationPolicy>(77);
   EXPECT_EQ(cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value), CUDA_ERROR_INVALID_VALUE);
   value = {};

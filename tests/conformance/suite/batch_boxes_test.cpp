@@ -95,6 +95,18 @@ TEST_F(BatchBoxes, StridesBelowTheBoxAreRefused) {
   expectRefused("destination layer height", [](Op& op) { op.dst.op.ptr.layerHeight = kHeight - 1; });
 }
 
+TEST_F(BatchBoxes, NothingIsCopiedIfOneIsNoBox) {
+  PROVES("MEMCPY3DBATCH-025");
+  Op ops[2] = {box(), box()};
+  ops[1].extent.height = 0;
+  EXPECT_INVALID_VALUE(cuMemcpy3DBatchAsync(2, ops, 0, stream_));
+  ops[1] = box();
+  ops[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
+  EXPECT_INVALID_VALUE(cuMemcpy3DBatchAsync(2, ops, 0, stream_));
+  stream_.synchronize();
+  EXPECT_EQ(target_.read(), Bytes(kSize));
+}
+
 TEST_F(BatchBoxes, EmptyBoxesAreRefused) {
   PROVES("MEMCPY3DBATCH-009");
   expectRefused("width", [](Op& op) { op.extent.width = 0; });
