@@ -53,14 +53,15 @@ CUresult cuFuncSetAttribute(const Call&, CUfunction hfunc, CUfunction_attribute 
   return function.kernel().setAttribute(attrib, value);
 }
 
-// Preferences about caches and banks that the emulated device does not have.
 CUresult cuFuncSetCacheConfig(const Call&, CUfunction hfunc, CUfunc_cache config) {
-  VG_CHECK(core::findFunction(hfunc));
+  VG_TRY(core::Function & function, core::findFunction(hfunc));
   if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL)
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no cache configuration %d", static_cast<int>(config));
+  function.kernel().setCacheConfig(config);
   return CUDA_SUCCESS;
 }
 
+// A preference about banks that no device here has.
 CUresult cuFuncSetSharedMemConfig(const Call&, CUfunction hfunc, CUsharedconfig config) {
   VG_CHECK(core::findFunction(hfunc));
   if (config < CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE || config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)

@@ -165,7 +165,7 @@ CUresult cuKernelSetAttribute(const Call&, CUfunction_attribute attrib, int val,
   return found.setAttribute(dev, attrib, val);
 }
 
-// A preference about caches that the emulated device does not have.
+// A preference about caches: no call tells of it, and occupancy is a question about functions.
 CUresult cuKernelSetCacheConfig(const Call&, CUkernel kernel, CUfunc_cache config, CUdevice dev) {
   VG_CHECK(core::findKernel(kernel));
   VG_CHECK(checkDevice(dev));

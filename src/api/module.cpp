@@ -76,11 +76,13 @@ CUresult cuModuleEnumerateFunctions(const Call&, CUfunction* functions, unsigned
 }
 
 CUresult cuModuleGetGlobal_v2(const Call&, CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, const char* name) {
-  if (!name || (!dptr && !bytes)) return missing("name, or dptr and bytes");
+  if (!name || !*name || (!dptr && !bytes)) return missing("name, or dptr and bytes");
   VG_TRY(core::Module & module, core::modules::find(hmod));
-  VG_TRY(const backend::Global global, module.global(name));
-  if (dptr) *dptr = global.address;
-  if (bytes) *bytes = global.size;
+  const Result<backend::Global> global = module.global(name);
+  if (!global && module.function(name)) return fail(CUDA_ERROR_INVALID_VALUE, "%s is a kernel", name);
+  if (!global) return global.error();
+  if (dptr) *dptr = global.value().address;
+  if (bytes) *bytes = global.value().size;
   return CUDA_SUCCESS;
 }
 

@@ -104,6 +104,9 @@ class Kernel {
   // CU_FUNC_ATTRIBUTE_*; may compile the kernel.
   virtual Result<int> attribute(CUfunction_attribute attribute) = 0;
   virtual CUresult setAttribute(CUfunction_attribute attribute, int value) = 0;
+  virtual void setCacheConfig(CUfunc_cache) {}
+  // Percent of its memory that a multiprocessor had better use for shared memory; -1: no preference.
+  virtual int preferredShared() const { return -1; }
   // Validates a launch (dimensions, shared memory, cooperative size) and prepares the code, compiling when needed.
   virtual CUresult prepare(const LaunchShape& shape) = 0;
   // The largest number of resident blocks a multiprocessor for the occupancy calls.

@@ -45,7 +45,7 @@ Result<int> KernelRules::attribute(const KernelFacts& facts, CUfunction_attribut
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       return static_cast<int>(maxDynamicShared(facts));
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return carveout();
+      return carveout_.load();
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
       return 0;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
@@ -79,12 +79,13 @@ CUresult KernelRules::setAttribute(const KernelFacts& facts, CUfunction_attribut
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       VG_CHECK(outside(-1, 100));
       carveout_ = value;
+      preferredShared_ = value;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
       if (facts.fixedCluster) return fail(CUDA_ERROR_NOT_PERMITTED, "kernel %s fixes its cluster size", facts.name);
-      VG_CHECK(outside(0, std::numeric_limits<int>::max()));  // launches say what is too large
+      VG_CHECK(outside(0, std::numeric_limits<int>::max()));  // as recorded; launches refuse what cannot be
       requiredCluster_[static_cast<size_t>(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)] = value;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
@@ -99,24 +100,29 @@ CUresult KernelRules::setAttribute(const KernelFacts& facts, CUfunction_attribut
   }
 }
 
+void KernelRules::setCacheConfig(CUfunc_cache config) {
+  constexpr int kPercent[] = {-1, 100, 0, 50};  // no preference, shared memory, cache, both alike
+  preferredShared_ = kPercent[config];
+}
+
+// The kernel's own bound of threads does not count, its bound of dynamic shared memory does (recorded on an H200).
 uint32_t KernelRules::resident(const KernelFacts& facts, uint32_t threads, uint64_t dynamicShared) const {
-  return occupancy::blocksPerMultiprocessor(traits_, {threads, facts.registers, facts.staticShared + dynamicShared});
+  if (threads > static_cast<uint32_t>(traits_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))) return 0;
+  if (dynamicShared > static_cast<uint64_t>(maxDynamicShared(facts))) return 0;
+  return occupancy::blocksPerMultiprocessor(
+      traits_, {threads, facts.registers, facts.staticShared + dynamicShared, preferredShared()});
 }
 
 Result<int> KernelRules::occupancy(const KernelFacts& facts, int blockSize, size_t dynamicShared) const {
   if (blockSize <= 0) return fail(CUDA_ERROR_INVALID_VALUE, "block of %d threads", blockSize);
-  const auto threads = static_cast<uint32_t>(blockSize);
-  // The vendor's driver does not look at what the kernel's code says of its blocks, only at what was set.
-  if (blockSize > traits_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) return 0;
-  if (dynamicShared > static_cast<uint64_t>(std::max<int64_t>(maxDynamicShared(facts), 0))) return 0;
-  return static_cast<int>(resident(facts, threads, dynamicShared));
+  return static_cast<int>(resident(facts, static_cast<uint32_t>(blockSize), dynamicShared));
 }
 
 CUresult KernelRules::check(const KernelFacts& facts, const LaunchShape& shape, uint64_t mostCooperative) const {
   VG_CHECK(checkSizes(facts, shape));
-  VG_CHECK(checkResources(facts, shape));
+  VG_CHECK(checkCooperative(facts, shape, mostCooperative));
   VG_CHECK(checkCluster(facts, shape));
-  return checkCooperative(facts, shape, mostCooperative);
+  return checkResources(facts, shape);
 }
 
 CUresult KernelRules::checkSizes(const KernelFacts& facts, const LaunchShape& shape) const {
@@ -157,6 +163,9 @@ CUresult KernelRules::checkResources(const KernelFacts& facts, const LaunchShape
 }
 
 CUresult KernelRules::checkCluster(const KernelFacts& facts, const LaunchShape& shape) const {
+  if (shape.clustered && !product(shape.cluster))
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel %s: clusters of %u x %u x %u blocks", facts.name,
+                shape.cluster[0], shape.cluster[1], shape.cluster[2]);
   uint32_t cluster[3];
   for (int i = 0; i < 3; ++i) {
     const auto required =

@@ -40,8 +40,10 @@ class KernelRules {
   CUresult check(const KernelFacts& facts, const LaunchShape& shape, uint64_t mostCooperative = UINT64_MAX) const;
   // Blocks along an axis: what the kernel demands, or else the launch asks for; at least 1.
   uint32_t clusterSize(const LaunchShape& shape, int axis) const;
-  // CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent; -1: the default
-  int carveout() const { return carveout_.load(std::memory_order_relaxed); }
+  void setCacheConfig(CUfunc_cache config);
+  // Percent of its memory that a multiprocessor had better use for shared memory, as CU_FUNC_ATTRIBUTE_PREFERRED_-
+  // SHARED_MEMORY_CARVEOUT or the cache configuration said last; -1: the driver's choice.
+  int preferredShared() const { return preferredShared_.load(std::memory_order_relaxed); }
 
  private:
   int64_t maxDynamicShared(const KernelFacts& facts) const;
@@ -52,7 +54,7 @@ class KernelRules {
 
   const Traits& traits_;
   std::atomic<int> maxDynamicShared_{-1};  // -1: the default
-  std::atomic<int> carveout_{-1}, nonPortableCluster_{0}, clusterPolicy_{0};
+  std::atomic<int> carveout_{-1}, preferredShared_{-1}, nonPortableCluster_{0}, clusterPolicy_{0};
   std::array<std::atomic<int>, 3> requiredCluster_{};
 };
 

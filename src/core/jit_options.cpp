@@ -20,6 +20,8 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
   started_ = now();
   if (count && (!options || !values))
     return fail(CUDA_ERROR_INVALID_VALUE, "%u options, but no array of options or values", count);
+  unsigned symbolOptions = 0;
+  bool threads = false, target = false;
   for (unsigned i = 0; i < count; ++i) {
     const int option = rawValue(options[i]);
     switch (option) {
@@ -43,12 +45,28 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
       case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
       case CU_JIT_GLOBAL_SYMBOL_COUNT:
         VG_LOG(Warn, "JIT option %d: host addresses for external symbols are not supported", option);
+        symbolOptions |= 1u << (option - CU_JIT_GLOBAL_SYMBOL_NAMES);
+        break;
+      case CU_JIT_THREADS_PER_BLOCK:
+        threads = true;
+        break;
+      case CU_JIT_TARGET:
+        target = true;
+        break;
+      case CU_JIT_CACHE_MODE:
+        if (reinterpret_cast<uintptr_t>(values[i]) > CU_JIT_CACHE_OPTION_CA)
+          return fail(CUDA_ERROR_INVALID_VALUE, "there is no cache mode %zu", reinterpret_cast<uintptr_t>(values[i]));
         break;
       default:
         if (option < 0 || option >= CU_JIT_NUM_OPTIONS)
           return fail(CUDA_ERROR_INVALID_VALUE, "there is no JIT option %d", option);
     }
   }
+  if (threads && target) return fail(CUDA_ERROR_INVALID_VALUE, "threads of a block and a target in one call");
+  if (symbolOptions && symbolOptions != 7)
+    return fail(CUDA_ERROR_INVALID_VALUE, "names, addresses and count of symbols are only options together");
+  for (const Buffer& log : {info_, error_})
+    if (log.written && !log.text) return fail(CUDA_ERROR_INVALID_VALUE, "the size of a log buffer and no buffer");
   return CUDA_SUCCESS;
 }
 

@@ -121,9 +121,6 @@ CUresult readAttribute(CUlaunchAttribute& attribute, LaunchRequest& request) {
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
       const auto& dimension = attribute.value.clusterDim;
-      if (!dimension.x || !dimension.y || !dimension.z)
-        return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "cluster of %u x %u x %u blocks", dimension.x, dimension.y,
-                    dimension.z);
       request.shape.cluster[0] = dimension.x;
       request.shape.cluster[1] = dimension.y;
       request.shape.cluster[2] = dimension.z;
@@ -189,7 +186,11 @@ CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arg
     return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
   if (arguments.extra) {
     VG_TRY(const Buffer buffer, readExtra(arguments.extra));
-    // A shorter buffer is no error, as recorded from the driver: the parameters that it lacks are zero.
+    // A shorter buffer is no error, as recorded from the driver: the parameters that it lacks are zero. A longer one
+    // is.
+    if (buffer.size > kernel.parameterBytes())
+      return fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "kernel %s: %zu bytes of parameters, not %zu", name, buffer.size,
+                  static_cast<size_t>(kernel.parameterBytes()));
     const size_t given = std::min<size_t>(buffer.size, kernel.parameterBytes());
     if (given) std::memcpy(out, buffer.pointer, given);
     std::memset(out + given, 0, kernel.parameterBytes() - given);
@@ -225,7 +226,6 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
     return capture::launchKernel(stream, function, request, arguments);
   Context& context = stream.context();
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
-  if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
   Event* completion = nullptr;
   if (request.completionEvent) {
     VG_TRY(Event & event, events::find(request.completionEvent));
@@ -234,6 +234,7 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   if (kernel->calls().launchesGraphs) [[unlikely]]
     return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
   VG_CHECK(kernel->prepare(request.shape));
+  if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
   if (request.prefersCluster && context.device().traits().computeCapability < kPreferredClusters)
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "preferred clusters, before compute capability 10.0");
   if (request.shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, request.shape));

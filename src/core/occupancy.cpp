@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/occupancy.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/function.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
-constexpr size_t kSharedUnit = 128;  // bytes; of allocation
+constexpr int kSharedUnit = 128;  // bytes; of allocation
 
 const Device& deviceOf(Function& function) { return function.module().context().device(); }
 const backend::Traits& traitsOf(Function& function) { return deviceOf(function).backend().traits(); }
@@ -62,12 +63,11 @@ Result<size_t> availableShared(Function& function, int blocks, int blockSize) {
   VG_TRY(const int fit, function.kernel().occupancy(blockSize, 0));
   if (blocks > fit) return fail(CUDA_ERROR_INVALID_VALUE, "%d blocks of %d threads do not fit", blocks, blockSize);
   VG_TRY(const int fixed, function.kernel().attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
-  const size_t all = static_cast<size_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
-  const size_t each = all / static_cast<size_t>(blocks) / kSharedUnit * kSharedUnit;
-  // As the vendor's driver counts: without what each block has reserved.
   VG_TRY(const int most, function.kernel().attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
-  const auto taken = static_cast<size_t>(fixed);
-  return each > taken ? std::min(each - taken, static_cast<size_t>(most)) : size_t{0};
+  const int preferred = blocks > 1 ? function.kernel().preferredShared() : -1;  // one block gets what it wants
+  const int all = static_cast<int>(backend::occupancy::sharedOfMultiprocessor(traits, preferred, 0));
+  const int each = all / blocks / kSharedUnit * kSharedUnit;
+  return static_cast<size_t>(std::clamp(each - fixed, 0, most));
 }
 
 // Blocks that the whole device holds at once.
@@ -83,15 +83,27 @@ static Result<int> largestCluster(Function& function) {
   return allowed ? kMostClusterBlocks : kPortableClusterBlocks;
 }
 
-// A grid of single blocks counts each block as a cluster.
-Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
-  VG_TRY(const LaunchRequest request, describeLaunch(config));
+// Blocks of the clusters that the configuration or the kernel asks for, of which the grid must be made; 0: none.
+static Result<int> clusterBlocks(Function& function, const backend::LaunchShape& shape) {
   int size = 1;
+  bool asked = shape.clustered;
   for (int axis = 0; axis < 3; ++axis) {
     VG_TRY(const int required, function.kernel().attribute(
                                    static_cast<CUfunction_attribute>(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + axis)));
-    size *= required ? required : static_cast<int>(std::min(request.shape.cluster[axis], 64u));
+    const unsigned width = required ? static_cast<unsigned>(required) : shape.cluster[axis];
+    asked |= required != 0;
+    if (!width || shape.grid[axis] % width)
+      return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a grid of %u blocks is not made of clusters of %u",
+                  shape.grid[axis], width);
+    size *= static_cast<int>(std::min(width, 64u));
   }
+  return asked ? size : 0;
+}
+
+Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
+  VG_TRY(const LaunchRequest request, describeLaunch(config));
+  VG_TRY(const int size, clusterBlocks(function, request.shape));
+  if (!size) return 0;
   VG_TRY(const int most, largestCluster(function));
   if (size > most)
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %d blocks, at most %d are allowed", size, most);
@@ -108,6 +120,7 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
 
 Result<int> potentialClusterSize(Function& function, const CUlaunchConfig& config) {
   VG_TRY(const LaunchRequest request, describeLaunch(config));
+  VG_CHECK(clusterBlocks(function, request.shape).error());
   VG_TRY(const int blocks, residentBlocks(function, request.shape));
   VG_TRY(const int most, largestCluster(function));
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(blocks, most))));

@@ -29,6 +29,30 @@ Strength strengthOf(const Function& f) {
   return f.linkage == Linkage::Weak ? Strength::Weak : Strength::Strong;
 }
 
+// Which functions or module variables something refers to, by their numbers.
+std::vector<bool> used(const Module& module, SymbolKind wanted) {
+  std::vector<bool> used(wanted == SymbolKind::Function ? module.functions.size() : module.variables.size());
+  const auto use = [&](SymbolKind kind, uint32_t symbol) {
+    if (kind == wanted) used[symbol] = true;
+  };
+  for (const Function& f : module.functions)
+    for (const Operand& o : f.operands) use(o.symbolKind, o.symbol);
+  for (const Variable& v : module.variables)
+    for (const Variable::Reference& r : v.references) use(r.kind, r.symbol);
+  return used;
+}
+
+std::vector<std::string_view> openVariables(const Module& module) {
+  const std::vector<bool> wanted = used(module, SymbolKind::ModuleVariable);
+  std::vector<std::string_view> open;
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    const Variable& v = module.variables[i];
+    if (wanted[i] && v.linkage == Linkage::Extern && !(v.space == Space::Shared && v.unsizedArray))
+      open.push_back(v.name);
+  }
+  return open;
+}
+
 class Linker {
  public:
   Linker(std::vector<Module> modules, std::string* log) : modules_(std::move(modules)), log_(log) {}
@@ -144,29 +168,10 @@ class Linker {
 
   // Whether every symbol that something refers to is defined here or provided at run time.
   bool resolved() {
-    bool ok = true;
-    std::vector<bool> functionsUsed(out_.functions.size()), variablesUsed(out_.variables.size());
-    const auto use = [&](SymbolKind kind, uint32_t symbol) {
-      if (kind == SymbolKind::Function) functionsUsed[symbol] = true;
-      if (kind == SymbolKind::ModuleVariable) variablesUsed[symbol] = true;
-    };
-    for (const Function& f : out_.functions)
-      for (const Operand& o : f.operands) use(o.symbolKind, o.symbol);
-    for (const Variable& v : out_.variables)
-      for (const Variable::Reference& r : v.references) use(r.kind, r.symbol);
-    for (size_t i = 0; i < out_.functions.size(); ++i) {
-      const Function& f = out_.functions[i];
-      if (!functionsUsed[i] || !f.isDeclaration || systemCallNamed(f.name) != SystemCall::None) continue;
-      note("unresolved function '" + f.name + "'");
-      ok = false;
-    }
-    for (size_t i = 0; i < out_.variables.size(); ++i) {
-      const Variable& v = out_.variables[i];
-      if (!variablesUsed[i] || v.linkage != Linkage::Extern || (v.space == Space::Shared && v.unsizedArray)) continue;
-      note("unresolved variable '" + v.name + "'");
-      ok = false;
-    }
-    return ok;
+    const std::vector<std::string_view> functions = openFunctions(out_), variables = openVariables(out_);
+    for (const std::string_view name : functions) note("unresolved function '" + std::string(name) + "'");
+    for (const std::string_view name : variables) note("unresolved variable '" + std::string(name) + "'");
+    return functions.empty() && variables.empty();
   }
 
   std::vector<Module> modules_;
@@ -178,6 +183,16 @@ class Linker {
 };
 
 }  // namespace
+
+std::vector<std::string_view> openFunctions(const Module& module) {
+  const std::vector<bool> wanted = used(module, SymbolKind::Function);
+  std::vector<std::string_view> open;
+  for (size_t i = 0; i < module.functions.size(); ++i) {
+    const Function& f = module.functions[i];
+    if (wanted[i] && f.isDeclaration && systemCallNamed(f.name) == SystemCall::None) open.push_back(f.name);
+  }
+  return open;
+}
 
 Result<Module> link(std::vector<Module> modules, std::string* log) {
   if (log) log->clear();

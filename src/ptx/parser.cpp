@@ -235,6 +235,7 @@ bool ParserImpl::functionDirectives(Function& f) {
       while (isDigit(in_.peek()) || in_.peek() == ',') in_.advance(1);
     }
   }
+  if (f.maxThreads[0] && f.requiredThreads[0]) return error(".maxntid and .reqntid of one function");
   return true;
 }
 

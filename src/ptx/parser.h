@@ -26,5 +26,7 @@ Result<Module> parse(std::string_view text, std::string* log = nullptr, const Pa
 // Links relocatable modules (nvcc -rdc=true) into one: externs bound to definitions, weak and common merged, equal
 // names of internal symbols kept apart. Failure: CUDA_ERROR_INVALID_PTX for duplicate or unresolved symbols, in `log`.
 Result<Module> link(std::vector<Module> modules, std::string* log = nullptr);
+// Functions that something refers to, and nothing here or at run time provides.
+std::vector<std::string_view> openFunctions(const Module& module);
 
 }  // namespace vg::ptx

@@ -84,7 +84,10 @@ TEST_F(ClusterTest, SixteenBlocksMustBeAllowed) {
   const CUdeviceptr out = allocate(32 * 4);
   EXPECT_EQ(runClusters(kernel, 32, 16, out), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(runClusters(kernel, 10, 4, out), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), CUDA_SUCCESS);
+  ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 33), CUDA_SUCCESS);
+  int allowed = 0;
+  ASSERT_EQ(cuFuncGetAttribute(&allowed, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(allowed, 1);
   ASSERT_EQ(runClusters(kernel, 32, 16, out), CUDA_SUCCESS);
   EXPECT_EQ(read(out, 32)[14], 15u);
 }
@@ -99,6 +102,12 @@ TEST_F(ClusterTest, OccupancyCountsWholeClusters) {
   EXPECT_GT(four, 0);
   EXPECT_LE(four, one / 4);
   EXPECT_EQ(cuOccupancyMaxActiveClusters(&four, kernel, clusters(32, 16)), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(cuOccupancyMaxActiveClusters(&four, kernel, clusters(10, 4)), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(cuOccupancyMaxPotentialClusterSize(&size, kernel, clusters(10, 4)), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  CUlaunchConfig plain = *clusters(32, 4);
+  plain.numAttrs = 0;
+  ASSERT_EQ(cuOccupancyMaxActiveClusters(&four, kernel, &plain), CUDA_SUCCESS);
+  EXPECT_EQ(four, 0);  // the grid has none
 }
 
 TEST_F(ClusterTest, ABlockThatWaitsForWarpsThatNeverComeEndsTheLaunch) {

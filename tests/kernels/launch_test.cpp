@@ -338,6 +338,98 @@ TEST_F(KernelTest, ClusterAttributesTakeWhatNoLaunchCouldUse) {
   EXPECT_EQ(value, 1);
 }
 
+TEST_F(KernelTest, OccupancyKnowsWhatTheKernelPrefers) {
+  const CUfunction kernel = function(reverseInShared());
+  int blocks = 0, preference = 0, shared = 0;
+  cuDeviceGetAttribute(&shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, device_);
+  const auto resident = [&](size_t bytes) {
+    EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32, bytes), CUDA_SUCCESS);
+    return blocks;
+  };
+  const int all = resident(4096);
+  ASSERT_EQ(cuFuncSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_L1), CUDA_SUCCESS);
+  EXPECT_EQ(resident(4096), 1);  // of the smallest part, 8 KiB, that a block of 4 KiB and its reserved one fits
+  EXPECT_EQ(resident(30000), 1);
+  ASSERT_EQ(cuFuncGetAttribute(&preference, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(preference, -1);
+  ASSERT_EQ(cuFuncSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_SHARED), CUDA_SUCCESS);
+  EXPECT_EQ(resident(4096), all);
+  const int percent = 16 * 1024 * 100 / shared;
+  ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent), CUDA_SUCCESS);
+  EXPECT_EQ(resident(4096), 16 * 1024 / (4096 + 1024));
+  ASSERT_EQ(cuFuncSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_NONE), CUDA_SUCCESS);
+  EXPECT_EQ(resident(4096), all);
+}
+
+// Codes of an H200, of launches with more than one thing wrong too.
+TEST_F(KernelTest, LaunchesAreRefusedForWhatIsWrongFirst) {
+  const CUfunction kernel = function(fillWithIndex());
+  CUdeviceptr out = allocate(1024);
+  uint32_t add = 0;
+  void* values[] = {&out, &add};
+  EXPECT_EQ(cuLaunchCooperativeKernel(kernel, 1, 1, 1, 32, 1, 1, 60000, nullptr, values),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  char bytes[64] = {};
+  std::memcpy(bytes, &out, sizeof out);
+  size_t size = 12;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  EXPECT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+  size = 16;
+  EXPECT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  const auto with = [&](CUlaunchAttributeID id, auto set, unsigned threads = 32) {
+    CUlaunchAttribute attribute{};
+    attribute.id = id;
+    set(attribute.value);
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.blockDimX = threads;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return cuLaunchKernelEx(&config, kernel, values, nullptr);
+  };
+  using Value = CUlaunchAttributeValue;
+  const auto noBlocks = [](Value& v) { v.clusterDim.y = v.clusterDim.z = 1; };
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, noBlocks), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, noBlocks, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, [](Value&) {}), CUDA_ERROR_INVALID_VALUE);
+  const auto domains = [](unsigned last) { return [last](Value& v) { v.memSyncDomainMap.remote = last; }; };
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, domains(3)), CUDA_SUCCESS);
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, domains(4)), CUDA_ERROR_INVALID_VALUE);
+  const auto third = [](Value& v) { v.memSyncDomain = static_cast<CUlaunchMemSyncDomain>(2); };
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, third), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(KernelTest, ModulesAreRefusedAsTheDriverRefusesThem) {
+  CUmodule loaded = nullptr;
+  const auto load = [&](const std::string& text, std::vector<CUjit_option> options = {},
+                        std::vector<uintptr_t> values = {}) {
+    std::vector<void*> pointers;
+    for (const uintptr_t value : values) pointers.push_back(reinterpret_cast<void*>(value));
+    return cuModuleLoadDataEx(&loaded, text.c_str(), static_cast<unsigned>(options.size()), options.data(),
+                              pointers.data());
+  };
+  const std::string good = module(".visible .entry kernel() .reqntid 32, 2, 1\n{\nret;\n}\n");
+  EXPECT_EQ(load(module(".extern .func other();\n.visible .entry kernel()\n{\ncall other;\nret;\n}\n")),
+            CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(load(module(".visible .entry kernel() .maxntid 64, 1, 1 .reqntid 32, 1, 1\n{\nret;\n}\n")),
+            CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(load(good, {CU_JIT_CACHE_MODE}, {25}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(load(good, {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, {100}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(load(good, {CU_JIT_GLOBAL_SYMBOL_NAMES}, {0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(load(good, {CU_JIT_THREADS_PER_BLOCK, CU_JIT_TARGET}, {1, 90}), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(load(good), CUDA_SUCCESS);
+  CUfunction kernel = nullptr;
+  int threads = 0;
+  ASSERT_EQ(cuModuleGetFunction(&kernel, loaded, "kernel"), CUDA_SUCCESS);
+  ASSERT_EQ(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(threads, 1024);  // a size that the code demands is no bound
+  CUdeviceptr variable = 0;
+  EXPECT_EQ(cuModuleGetGlobal(&variable, nullptr, loaded, "nobody"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(cuModuleGetGlobal(&variable, nullptr, loaded, "kernel"), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleGetGlobal(&variable, nullptr, loaded, ""), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleUnload(loaded), CUDA_SUCCESS);
+}
+
 TEST_F(KernelTest, KernelsAreLaunchedFromManyThreadsAtOnce) {
   const CUmodule loaded =
       load(fillWithIndex() + entry("other", {".u64", ".u32"}, std::string(kIndices) + "mov.u32 %r5, 9;\n" + kStore));

@@ -39,21 +39,22 @@ PtxKernel::PtxKernel(const Device& device, ProgramKernel& program, const Family&
       target_(target),
       rules_(device.traits(), std::to_array(program.function().clusterSize)) {}
 
-uint32_t PtxKernel::maxThreads() const {
-  const ptx::Function& function = program_.function();
+uint32_t PtxKernel::threadsOf(const uint32_t (&size)[3]) const {
   const uint32_t most = device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  const auto limit = [&](const uint32_t(&size)[3]) {
-    return std::min<uint64_t>(uint64_t{std::max(size[0], 1u)} * std::max(size[1], 1u) * std::max(size[2], 1u), most);
-  };
-  if (given(function.requiredThreads)) return limit(function.requiredThreads);
-  return given(function.maxThreads) ? limit(function.maxThreads) : most;
+  if (!given(size)) return most;
+  const uint64_t threads = uint64_t{std::max(size[0], 1u)} * std::max(size[1], 1u) * std::max(size[2], 1u);
+  return static_cast<uint32_t>(std::min<uint64_t>(threads, most));
 }
+
+// A size of blocks that the code demands is no bound, as recorded.
+uint32_t PtxKernel::maxThreads() const { return threadsOf(program_.function().maxThreads); }
 
 // The estimate, held where the largest block that the kernel allows can be launched: a GPU's compiler would spill.
 uint32_t PtxKernel::registers() const {
   const ptx::Function& function = program_.function();
   const uint32_t all = device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-  uint32_t most = std::min(kMostRegisters, all / std::max(maxThreads(), 128u));
+  uint32_t most =
+      std::min(kMostRegisters, all / std::max(std::min(maxThreads(), threadsOf(function.requiredThreads)), 128u));
   if (function.maxRegisters) most = std::min(most, function.maxRegisters);
   return std::min((program_.facts().registers + 7) / 8 * 8, std::max(most, 16u));
 }

@@ -48,6 +48,8 @@ class PtxKernel final : public CpuKernel {
   uint32_t parameterBytes() const override { return program_.parameterBytes(); }
   Result<int> attribute(CUfunction_attribute attribute) override;
   CUresult setAttribute(CUfunction_attribute attribute, int value) override;
+  void setCacheConfig(CUfunc_cache config) override { rules_.setCacheConfig(config); }
+  int preferredShared() const override { return rules_.preferredShared(); }
   CUresult prepare(const LaunchShape& shape) override;
   Result<int> occupancy(int blockSize, size_t dynamicShared) override;
   bool inlineSafe(const LaunchShape& shape) const override;
@@ -56,6 +58,7 @@ class PtxKernel final : public CpuKernel {
   Calls calls() override { return program_.facts().calls; }
 
  private:
+  uint32_t threadsOf(const uint32_t (&size)[3]) const;  // the most that a block may have if the size is not given
   uint32_t maxThreads() const;
   uint32_t registers() const;
   KernelFacts facts() const;

@@ -43,9 +43,13 @@ Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t ca
     VG_TRY(ptx::Module module, ptx::parse(text, log, options));
     modules.push_back(std::move(module));
   }
-  // A text by itself may leave externs open, as recorded from the driver; using one is an illegal address.
-  if (modules.size() == 1) return std::move(modules[0]);
-  return ptx::link(std::move(modules), log);
+  if (modules.size() != 1) return ptx::link(std::move(modules), log);
+  // A text by itself may leave variables open, as recorded from the driver; using one is an illegal address.
+  for (const std::string_view name : ptx::openFunctions(modules[0])) {
+    if (log) *log = "unresolved function '" + std::string(name) + "'";
+    return fail(CUDA_ERROR_INVALID_PTX, "unresolved function %.*s", static_cast<int>(name.size()), name.data());
+  }
+  return std::move(modules[0]);
 }
 
 uint32_t localBytesOf(const ptx::Function& function) {

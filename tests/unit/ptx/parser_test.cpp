@@ -207,8 +207,8 @@ TEST(Parser, ReadsDirectives) {
       ".file 1 \"a.cu\", 123, 456\n.section .debug_str { .b8 1,2,3 }\n.pragma \"nounroll\";\n.novelty 3, { 4 }\n"
       ".extern .shared .align 16 .b8 dynamic[];\n.global .attribute(.managed) .b32 shared_with_host;\n.common .global "
       ".b32 c;\n"
-      ".visible .entry k(.param .u64 .ptr .global .align 16 p, .param .align 8 .b8 s[12])\n.maxntid 64, 2\n.reqntid "
-      "32\n.minnctapersm 2\n"
+      ".visible .entry k(.param .u64 .ptr .global .align 16 p, .param .align 8 .b8 s[12])\n.maxntid 64, 2\n"
+      ".minnctapersm 2\n"
       ".maxnreg 40\n.reqnctapercluster 2, 1, 1\n.surprise 7\n{ .loc 1 17 3, function_name $L, inlined_at 1 2 "
       "3\nret;\n.loc 1 18 0\nexit; }");
   EXPECT_TRUE(m.variables[0].unsizedArray);
@@ -218,7 +218,6 @@ TEST(Parser, ReadsDirectives) {
   EXPECT_EQ(f.maxThreads[0], 64u);
   EXPECT_EQ(f.maxThreads[1], 2u);
   EXPECT_EQ(f.maxThreads[2], 1u);
-  EXPECT_EQ(f.requiredThreads[0], 32u);
   EXPECT_EQ(f.minBlocks, 2u);
   EXPECT_EQ(f.maxRegisters, 40u);
   EXPECT_EQ(f.clusterSize[0], 2u);
@@ -228,6 +227,16 @@ TEST(Parser, ReadsDirectives) {
   EXPECT_EQ(m.locations[f.body[0].location - 1].line, 17u);
   EXPECT_EQ(m.locations[f.body[1].location - 1].line, 18u);
   EXPECT_EQ(m.files[1], "a.cu");
+}
+
+TEST(Parser, BlocksHaveABoundOrASize) {
+  const Module m = parsed(".visible .entry k()\n.reqntid 32, 4\n{ ret; }");
+  EXPECT_EQ(m.functions[0].requiredThreads[0], 32u);
+  EXPECT_EQ(m.functions[0].requiredThreads[1], 4u);
+  std::string log;
+  EXPECT_EQ(parse(std::string(kTop) + ".visible .entry k()\n.maxntid 64\n.reqntid 32\n{ ret; }", &log).error(),
+            CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(log.find(".reqntid"), std::string::npos) << log;
 }
 
 TEST(Parser, KeepsUnknownInstructionsForTheKernelThatHasThem) {

@@ -16,14 +16,9 @@ constexpr uint32_t kWarp = 32;
 
 bool isSampler(const cubin::Reference& reference) { return reference.kind == cubin::Reference::Kind::Sampler; }
 
-uint32_t product(const std::array<uint32_t, 3>& size) {
-  return std::max(size[0], 1u) * std::max(size[1], 1u) * std::max(size[2], 1u);
-}
-
 // The largest block that the registers allow, within what the code says.
 uint32_t maxThreads(const Traits& traits, const cubin::Kernel& kernel, uint32_t registers) {
   uint32_t most = static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
-  if (kernel.requiredThreads[0]) most = std::min(most, product(kernel.requiredThreads));
   if (kernel.maxThreads) most = std::min(most, kernel.maxThreads);
   const auto all = static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK));
   while (most > kWarp && occupancy::registersOfBlock({most, registers, 0}) > all) most -= kWarp;
@@ -111,7 +106,7 @@ KernelCode GpuKernel::code() const {
 uint32_t GpuKernel::sharedPreferred(const LaunchShape& shape) const {
   const auto all =
       static_cast<uint32_t>(gpu_.traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
-  const int percent = rules_.carveout();
+  const int percent = rules_.preferredShared();
   if (percent >= 0) return all / 100 * static_cast<uint32_t>(percent);
   const uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];
   const uint64_t block = code_.sharedBytes + shape.dynamicShared;

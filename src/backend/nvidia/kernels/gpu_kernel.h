@@ -33,6 +33,8 @@ class GpuKernel final : public Kernel {
   CUresult setAttribute(CUfunction_attribute attribute, int value) override {
     return rules_.setAttribute(facts_, attribute, value);
   }
+  void setCacheConfig(CUfunc_cache config) override { rules_.setCacheConfig(config); }
+  int preferredShared() const override { return rules_.preferredShared(); }
   CUresult prepare(const LaunchShape& shape) override;
   // As for prepare(), but asks nothing of the device.
   CUresult permits(const LaunchShape& shape) const { return rules_.check(facts_, shape); }
