@@ -11,6 +11,11 @@ namespace {
 constexpr int64_t kDefaultShared = 48 * 1024;  // bytes a block may have without asking for more
 constexpr uint32_t kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
 
+// Bytes of dynamic shared memory that a kernel may have without asking for more.
+int64_t sharedWithoutAsking(const KernelFacts& facts) {
+  return std::max<int64_t>(kDefaultShared - static_cast<int64_t>(facts.staticShared), 0);
+}
+
 uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
 
 }  // namespace
@@ -21,7 +26,7 @@ KernelRules::KernelRules(const Traits& traits, const std::array<uint32_t, 3>& cl
 
 int64_t KernelRules::maxDynamicShared(const KernelFacts& facts) const {
   const int set = maxDynamicShared_.load(std::memory_order_relaxed);
-  return set >= 0 ? set : std::max<int64_t>(kDefaultShared - static_cast<int64_t>(facts.staticShared), 0);
+  return set >= 0 ? set : sharedWithoutAsking(facts);
 }
 
 Result<int> KernelRules::attribute(const KernelFacts& facts, CUfunction_attribute attribute) const {
@@ -102,13 +107,14 @@ CUresult KernelRules::setAttribute(const KernelFacts& facts, CUfunction_attribut
 
 void KernelRules::setCacheConfig(CUfunc_cache config) {
   constexpr int kPercent[] = {-1, 100, 0, 50};  // no preference, shared memory, cache, both alike
-  preferredShared_ = kPercent[config];
+  preferredShared_ = config == CU_FUNC_CACHE_PREFER_NONE ? carveout_.load() : kPercent[config];
 }
 
-// The kernel's own bound of threads does not count, its bound of dynamic shared memory does (recorded on an H200).
+// As recorded on an H200: the kernel's own bound of threads does not count, nor does one of dynamic shared memory that
+// is below what every kernel may have.
 uint32_t KernelRules::resident(const KernelFacts& facts, uint32_t threads, uint64_t dynamicShared) const {
   if (threads > static_cast<uint32_t>(traits_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))) return 0;
-  if (dynamicShared > static_cast<uint64_t>(maxDynamicShared(facts))) return 0;
+  if (dynamicShared > static_cast<uint64_t>(std::max(maxDynamicShared(facts), sharedWithoutAsking(facts)))) return 0;
   return occupancy::blocksPerMultiprocessor(
       traits_, {threads, facts.registers, facts.staticShared + dynamicShared, preferredShared()});
 }

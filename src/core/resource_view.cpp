@@ -87,7 +87,7 @@ CUresult checkNoLayers(const CUDA_RESOURCE_VIEW_DESC& seen) {
   return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u of an array without", seen.firstLayer, seen.lastLayer);
 }
 
-// Levels beyond the last of a mipmapped array are asked for and not there.
+// Levels and layers beyond the last of a mipmapped array are asked for and not there.
 CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) {
   const auto most = static_cast<unsigned>(view.levels.size() - 1);
   const auto have = [&](unsigned level) { return view.whole ? std::min(level, most) : level; };
@@ -100,12 +100,13 @@ CUresult choose(arrays::TextureView& view, const CUDA_RESOURCE_VIEW_DESC& seen) 
   view.firstLevel += first;
   if (view.kind == arrays::Kind::Cube) return CUDA_SUCCESS;
   if (!arrays::layered(view.kind)) return checkNoLayers(seen);
-  if (seen.firstLayer > seen.lastLayer || seen.lastLayer >= view.layers)
+  const size_t lastLayer = view.whole ? std::min<size_t>(seen.lastLayer, view.layers - 1) : seen.lastLayer;
+  if (seen.firstLayer > lastLayer || lastLayer >= view.layers)
     return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u of %zu", seen.firstLayer, seen.lastLayer, view.layers);
   if (view.kind == arrays::Kind::CubeLayers && (seen.firstLayer % kFaces || (seen.lastLayer + 1) % kFaces))
     return fail(CUDA_ERROR_INVALID_VALUE, "layers %u to %u are no whole cubemaps", seen.firstLayer, seen.lastLayer);
   view.firstLayer = seen.firstLayer;
-  view.layers = size_t{seen.lastLayer} - seen.firstLayer + 1;
+  view.layers = lastLayer - seen.firstLayer + 1;
   return CUDA_SUCCESS;
 }
 

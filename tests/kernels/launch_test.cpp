@@ -309,7 +309,10 @@ TEST_F(KernelTest, OccupancyGoesByTheDynamicSharedMemoryThatIsAllowed) {
   ASSERT_EQ(cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 2048), CUDA_SUCCESS);
   ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&available, plain, 16, 32), CUDA_SUCCESS);
   EXPECT_EQ(available, 2048u);
+  // Occupancy asks for more than every kernel may have only.
   ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 64, 2049), CUDA_SUCCESS);
+  EXPECT_GT(blocks, 0);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 64, kDefault + 1), CUDA_SUCCESS);
   EXPECT_EQ(blocks, 0);
 }
 
@@ -358,6 +361,8 @@ TEST_F(KernelTest, OccupancyKnowsWhatTheKernelPrefers) {
   ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent), CUDA_SUCCESS);
   EXPECT_EQ(resident(4096), 16 * 1024 / (4096 + 1024));
   ASSERT_EQ(cuFuncSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_NONE), CUDA_SUCCESS);
+  EXPECT_EQ(resident(4096), 16 * 1024 / (4096 + 1024));  // the other preference stays
+  ASSERT_EQ(cuFuncSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_SHARED), CUDA_SUCCESS);
   EXPECT_EQ(resident(4096), all);
 }
 

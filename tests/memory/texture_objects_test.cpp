@@ -236,6 +236,8 @@ TEST_F(TextureObjects, ViewsChooseLevelsAndLayers) {
   EXPECT_EQ(create(resource, texture, &view), CUDA_ERROR_INVALID_VALUE);
   view.firstMipmapLevel = 1;
   view.lastMipmapLevel = 3, view.lastLayer = 6;
+  EXPECT_EQ(create(resource, texture, &view), CUDA_SUCCESS);
+  view.firstLayer = 7;
   EXPECT_EQ(create(resource, texture, &view), CUDA_ERROR_INVALID_VALUE);
 }
 
