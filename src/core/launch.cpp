@@ -1,13 +1,16 @@
 #include "core/launch.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "backend/device.h"
 #include "base/raw_enum.h"
+#include "base/round.h"
 #include "base/settings.h"
 #include "core/capture_nodes.h"
 #include "core/context.h"
@@ -27,62 +30,70 @@ constexpr int kPreferredClusters = 100;  // the compute capability that has them
 
 // A record and its parameters in one piece.
 struct alignas(kParametersAlignment) OwnRecord : backend::LaunchRecord {
-  OwnRecord* next = nullptr;
-  bool small = false;
-
   std::byte* parameterBytes() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
 // Small records that were used before. A record is made on one thread and released on another, which is what general
-// allocators are slow at.
+// allocators are slow at. Who gives one back need not look at it, and those who take and those who give share lines of
+// the cache once in kKept records.
 class RecordPool {
  public:
   OwnRecord* take(size_t bytes) {
-    const bool small = bytes <= kSmallParameters;
-    if (small && lock()) {
-      OwnRecord* const record = first_;
-      if (record) {
-        first_ = record->next;
-        --kept_;
-      }
-      unlock();
-      if (record) return record;
-    }
-    const size_t size = sizeof(OwnRecord) + (small ? kSmallParameters : (bytes + 255) & ~size_t{255});
-    void* const memory = std::aligned_alloc(kParametersAlignment, size);
-    if (!memory) throw std::bad_alloc();
-    auto* const record = new (memory) OwnRecord;
-    record->small = small;
-    record->parameters = record->parameterBytes();
-    return record;
-  }
-
-  void give(OwnRecord* record) {
-    if (record->small && lock()) {
-      const bool keep = kept_ < kKept;
-      if (keep) {
-        record->next = first_;
-        first_ = record;
-        ++kept_;
-      }
-      unlock();
-      if (keep) return;
-    }
-    std::free(record);
+    if (bytes > kSmallParameters) return make(roundUp(bytes, kParametersAlignment), freeRecord);
+    if (OwnRecord* const record = takeKept()) return record;
+    return make(kSmallParameters, giveBack);
   }
 
  private:
-  // Fails rather than waits: then the general allocator serves.
-  bool lock() { return !held_.exchange(true, std::memory_order_acquire); }
-  void unlock() { held_.store(false, std::memory_order_release); }
+  using Release = void (*)(backend::LaunchRecord*);
+  static OwnRecord* make(size_t parameterBytes, Release release) {
+    void* const memory = std::aligned_alloc(kParametersAlignment, sizeof(OwnRecord) + parameterBytes);
+    if (!memory) throw std::bad_alloc();
+    auto* const record = new (memory) OwnRecord;
+    record->parameters = record->parameterBytes();
+    record->release = release;
+    return record;
+  }
+  static void freeRecord(backend::LaunchRecord* record) { std::free(record); }
+  static void giveBack(backend::LaunchRecord* record);
 
-  std::atomic<bool> held_{false};
-  OwnRecord* first_ = nullptr;
-  unsigned kept_ = 0;
+  void give(OwnRecord* record) {
+    if (given_.lock()) {
+      const bool kept = given_.count < kKept;
+      if (kept) given_.records[given_.count++] = record;
+      given_.unlock();
+      if (kept) return;
+    }
+    freeRecord(record);
+  }
+
+  struct alignas(64) Kept {
+    // Fails rather than waits: then the general allocator serves.
+    bool lock() { return !held.exchange(true, std::memory_order_acquire); }
+    void unlock() { held.store(false, std::memory_order_release); }
+
+    std::atomic<bool> held{false};
+    unsigned count = 0;
+    std::array<OwnRecord*, kKept> records{};
+  };
+
+  OwnRecord* takeKept() {
+    if (!ready_.lock()) return nullptr;
+    if (!ready_.count && given_.lock()) {
+      std::copy_n(given_.records.begin(), given_.count, ready_.records.begin());
+      ready_.count = std::exchange(given_.count, 0);
+      given_.unlock();
+    }
+    OwnRecord* const record = ready_.count ? ready_.records[--ready_.count] : nullptr;
+    ready_.unlock();
+    return record;
+  }
+
+  Kept ready_, given_;
 };
 constinit RecordPool records;
 
-void releaseRecord(backend::LaunchRecord* record) { records.give(static_cast<OwnRecord*>(record)); }
+void RecordPool::giveBack(backend::LaunchRecord* record) { records.give(static_cast<OwnRecord*>(record)); }
 
 struct Buffer {
   const void* pointer = nullptr;
@@ -186,14 +197,12 @@ CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arg
     return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
   if (arguments.extra) {
     VG_TRY(const Buffer buffer, readExtra(arguments.extra));
-    // A shorter buffer is no error, as recorded from the driver: the parameters that it lacks are zero. A longer one
-    // is.
+    // As recorded from the driver, a longer buffer is an error and a shorter one is none: what it lacks is zero.
     if (buffer.size > kernel.parameterBytes())
       return fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "kernel %s: %zu bytes of parameters, not %zu", name, buffer.size,
                   static_cast<size_t>(kernel.parameterBytes()));
-    const size_t given = std::min<size_t>(buffer.size, kernel.parameterBytes());
-    if (given) std::memcpy(out, buffer.pointer, given);
-    std::memset(out + given, 0, kernel.parameterBytes() - given);
+    if (buffer.size) std::memcpy(out, buffer.pointer, buffer.size);
+    std::memset(out + buffer.size, 0, kernel.parameterBytes() - buffer.size);
     return CUDA_SUCCESS;
   }
   const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();
@@ -240,12 +249,11 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   if (request.shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, request.shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
   if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
-    records.give(record);
+    record->release(record);
     return bad;
   }
   record->kernel = kernel;
   record->shape = request.shape;
-  record->release = releaseRecord;
   context.device().backend().flushOutput();
   VG_CHECK(stream.launch(record));
   return completion ? completion->record(stream) : CUDA_SUCCESS;

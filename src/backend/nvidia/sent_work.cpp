@@ -19,31 +19,25 @@ constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOU
 }  // namespace
 
 FaultSink* SentWork::faultsOf(const Ending& ending) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&ending)) return launch->faults;
+  if (const auto* launch = std::get_if<SentLaunch>(&ending)) return launch->faults;
   const auto* const transfer = std::get_if<SentTransfer>(&ending);
   return transfer ? transfer->faults : nullptr;
 }
 
 std::string SentWork::nameOf(const Ending& ending) {
-  const auto* const launch = std::get_if<LaunchCommand>(&ending);
+  const auto* const launch = std::get_if<SentLaunch>(&ending);
   return launch ? "kernel " + launch->record->kernel->name() : "a copy";
 }
 
 // An assertion says so in words, then traps.
 bool SentWork::assertionFailed(const Ending& ending) {
-  const auto* const launch = std::get_if<LaunchCommand>(&ending);
+  const auto* const launch = std::get_if<SentLaunch>(&ending);
   KernelServices* const services = launch ? static_cast<const GpuKernel&>(*launch->record->kernel).services() : nullptr;
   return services && services->flush();
 }
 
 SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
-    : device_(device),
-      sender_(device, disabledTpcs),
-      timeline_(Timeline::create()),
-      first_(timeline_->value()),
-      added_(first_),
-      parentEnd_(first_),
-      otherEnd_(first_) {}
+    : device_(device), sender_(device, disabledTpcs), timeline_(Timeline::create()), first_(timeline_->value()) {}
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
@@ -73,7 +67,7 @@ bool SentWork::take(const Command& command, Point done, Patience patience) {
 // Nothing can go to the GPU behind a grid that may have children, because it has ended when they have; and what kernels
 // may change is not known before all that was sent has ended.
 bool SentWork::takeWork(const Command& command, Point done, Patience patience) {
-  if (!timeline_->reached(parentEnd_)) return false;
+  if (!reached(parentEnd_)) return false;
   if (const auto* launch = std::get_if<LaunchCommand>(&command))
     return !launch->record->node && takeLaunch(command, done, roomForKernels(patience));
   if (const auto* copy = std::get_if<CopyCommand>(&command))
@@ -88,7 +82,7 @@ bool SentWork::takeWait(const Wait& wait, Point done) {
   if (!wait.point.done()) {
     awaited = device_.promisedPoints().find(wait.point);
     if (!awaited.channel && !wait.soon) return false;
-    const uint64_t end = added_.load(std::memory_order_relaxed) + 1;
+    const uint64_t end = this->end().value + 1;
     if (awaited.channel)
       sender_.follow(awaited);
     else
@@ -102,24 +96,32 @@ bool SentWork::takeWait(const Wait& wait, Point done) {
 // Children of a grid end when nobody on the GPU can tell.
 void SentWork::promise(Point point) {
   const Submission last = sender_.last();
-  if (point.timeline && last.channel && timeline_->reached(parentEnd_)) device_.promisedPoints().promise(point, last);
+  if (point.timeline && last.channel && reached(parentEnd_)) device_.promisedPoints().promise(point, last);
 }
 
-Room SentWork::roomForKernels(Patience patience) const {
-  const bool waits =
-      patience == Patience::Any || (patience == Patience::BehindKernels && timeline_->reached(otherEnd_));
+// Asks the timeline, which the Watcher writes all the time, no more than it must.
+bool SentWork::reached(uint64_t& value) const {
+  if (!value) return true;
+  if (!timeline_->reached(value)) return false;
+  value = 0;
+  return true;
+}
+
+Room SentWork::roomForKernels(Patience patience) {
+  const bool waits = patience == Patience::Any || (patience == Patience::BehindKernels && reached(otherEnd_));
   return waits ? Room::Waited : Room::Now;
 }
 
 // Sent before it is kept: whoever looks for new entries waits for no launch.
 bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
   const auto& command = std::get<LaunchCommand>(launch);
+  entries_.prepare();
   std::unique_ptr<ParentGrid> parent = parentFor(command);
   const Result<WorkSender::Sent> sent = sender_.send(std::span(&launch, 1), parent.get(), room);
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
   const bool family = parent && static_cast<const GpuKernel&>(*command.record->kernel).mayHaveChildren();
-  if (family) parentEnd_ = added_.load(std::memory_order_relaxed) + 1;
-  add({command, done, sent.ok() ? sent.value().submission : Submission{}, 0, 0, std::move(parent)});
+  if (family) parentEnd_ = end().value + 1;
+  add({SentLaunch(command), done, sent.ok() ? sent.value().submission : Submission{}, 0, 0, std::move(parent)});
   return true;
 }
 
@@ -142,17 +144,17 @@ size_t SentWork::goingTogether(std::span<const Command> commands) const {
 }
 
 size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Patience patience) {
-  if (!timeline_->reached(parentEnd_)) return 0;
+  if (!reached(parentEnd_)) return 0;
   const Result<WorkSender::Sent> result = sender_.send(launches, nullptr, roomForKernels(patience));
   if (!result.ok() && result.error() == CUDA_ERROR_NOT_READY) return 0;
   const WorkSender::Sent sent = result.ok() ? result.value() : WorkSender::Sent{{}, 1};
   if (sent.count < launches.size()) done = {};
   promise(done);
-  add(sent.count, [&](size_t i) {
+  for (size_t i = 0; i < sent.count; ++i) {
     const bool last = i + 1 == sent.count;
     const uint64_t step = last || !sent.firstStep ? 0 : sent.firstStep + i;
-    entries_.push_back({std::get<LaunchCommand>(launches[i]), last ? done : Point{}, sent.submission, step});
-  });
+    keep({SentLaunch(std::get<LaunchCommand>(launches[i])), last ? done : Point{}, sent.submission, step});
+  }
   return sent.count;
 }
 
@@ -163,27 +165,28 @@ bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, 
   const Room forCopies = patience == Patience::Any ? Room::Waited : Room::Now;
   const Result<Submission> sent = sender_.send(command, route, byEngine ? forCopies : roomForKernels(patience));
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
-  if (byEngine) otherEnd_ = added_.load(std::memory_order_relaxed) + 1;
+  if (byEngine) otherEnd_ = end().value + 1;
   add({SentTransfer{command.faults, byEngine}, done, sent.ok() ? sent.value() : Submission{}});
   return true;
 }
 
-void SentWork::add(Entry entry) {
+void SentWork::add(Entry&& entry) {
   promise(entry.done);
-  add(1, [&](size_t) { entries_.push_back(std::move(entry)); });
+  keep(std::move(entry));
 }
 
-template <class Put>
-void SentWork::add(size_t count, const Put& put) {
-  bool watch = false;
-  {
-    const std::lock_guard guard(mutex_);
-    for (size_t i = 0; i < count; ++i) put(i);
-    added_.fetch_add(count, std::memory_order_release);
-    watch = !watched_;
-    watched_ = true;
-  }
-  if (watch) device_.watcher().watch(shared_from_this());
+// Whether the Watcher looks is asked after there is something to see, and it asks again what there is after it has
+// left.
+void SentWork::keep(Entry&& entry) {
+  entries_.push(std::move(entry));
+  if (watched_.load(std::memory_order_seq_cst)) [[likely]]
+    return;
+  if (!watched_.exchange(true, std::memory_order_seq_cst)) device_.watcher().watch(shared_from_this());
+}
+
+bool SentWork::leave() {
+  watched_.store(false, std::memory_order_seq_cst);
+  return !entries_.front() || watched_.exchange(true, std::memory_order_seq_cst);
 }
 
 std::unique_ptr<ParentGrid> SentWork::parentFor(const LaunchCommand& command) const {
@@ -195,15 +198,15 @@ std::unique_ptr<ParentGrid> SentWork::parentFor(const LaunchCommand& command) co
 
 bool SentWork::overdue(Entry& entry) const {
   const uint64_t limit = device_.launchLimit();
-  if (!limit || !std::holds_alternative<LaunchCommand>(entry.ending) || !entry.sent.first()) return false;
+  if (!limit || !std::holds_alternative<SentLaunch>(entry.ending) || !entry.sent.first()) return false;
   const uint64_t now = monotonicNanoseconds();
   if (!entry.begun) entry.begun = now;
   return now - entry.begun > limit;
 }
 
 void SentWork::remind() {
-  if (next_ == taken_.size()) return;
-  if (const Channel* const channel = taken_[next_].sent.channel) channel->remind();
+  const Entry* const first = entries_.front();
+  if (const Channel* const channel = first ? first->sent.channel : nullptr) channel->remind();
 }
 
 bool SentWork::ended(Entry& entry) {
@@ -263,8 +266,8 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
 }
 
 void SentWork::finish(const Entry& entry) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&entry.ending)) {
-    if (launch->record->release) launch->record->release(launch->record);
+  if (const auto* launch = std::get_if<SentLaunch>(&entry.ending)) {
+    if (launch->release) launch->release(launch->record);
   } else if (const auto* stamp = std::get_if<Stamp>(&entry.ending)) {
     *stamp->nanoseconds = std::max(lastEnd_, stamp->asked);
   } else if (const auto* call = std::get_if<HostCall>(&entry.ending)) {
@@ -278,25 +281,16 @@ void SentWork::finish(const Entry& entry) {
 // Timelines run the code of others, so no lock is held then.
 SentWork::Found SentWork::collect() {
   for (Found found = Found::Nothing;; found = Found::Something) {
-    if (next_ == taken_.size()) {
-      taken_.clear();
-      next_ = 0;
-      const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (!lock.owns_lock()) return found;  // somebody adds
-      if (entries_.empty()) {
-        watched_ = false;
-        return Found::End;
-      }
-      taken_.swap(entries_);
+    Entry* const first = entries_.front();
+    if (!first) return found == Found::Nothing ? Found::Empty : found;
+    if (first->parent) {
+      first->parent->begin();
+      if (first->parent->serve()) found = Found::Something;
     }
-    Entry& first = taken_[next_];
-    if (first.parent) {
-      first.parent->begin();
-      if (first.parent->serve()) found = Found::Something;
-    }
-    if (!ended(first)) return found;
-    noteEnd(first);
-    finish(taken_[next_++]);
+    if (!ended(*first)) return found;
+    noteEnd(*first);
+    finish(*first);
+    entries_.pop();
     timeline_->advance(timeline_->value() + 1);
   }
 }

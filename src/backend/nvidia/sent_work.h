@@ -6,14 +6,14 @@
 // if that is later.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "backend/command.h"
 #include "backend/nvidia/work_sender.h"
+#include "base/handover.h"
 
 namespace vg::backend::nvidia {
 
@@ -38,12 +38,14 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   // The same of as many of them as go together; answers how many. `done` is for the last of all.
   size_t take(std::span<const Command> commands, Point done, Patience patience);
   // When all that was taken so far has ended.
-  Point end() const { return {timeline_, added_.load(std::memory_order_acquire)}; }
+  Point end() const { return {timeline_, first_ + entries_.pushed()}; }
   bool empty() const { return end().done(); }
 
   // Of the Watcher: takes what has ended off the front.
-  enum class Found { Nothing, Something, End };  // End: nothing is left to watch
+  enum class Found { Empty, Nothing, Something };  // Empty: nothing had been sent; Nothing: what was sent has not ended
   Found collect();
+  // Of the Watcher, which does not look any more; false: it has to, because something was sent.
+  bool leave();
   // Of the Watcher, when nothing has ended for a while.
   void remind();
 
@@ -52,13 +54,21 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
     FaultSink* faults;
     bool byEngine;
   };
+  // The record is read again only when it faults: who launches has it in a cache, and wants it there next time.
+  struct SentLaunch {
+    explicit SentLaunch(const LaunchCommand& command)
+        : record(command.record), release(command.record->release), faults(command.faults) {}
+    LaunchRecord* record;
+    void (*release)(LaunchRecord*);
+    FaultSink* faults;
+  };
   struct Stamp {
     uint64_t* nanoseconds;
     uint64_t asked;  // when
   };
   // What there is to do when a command has ended.
-  using Ending = std::variant<SentTransfer, LaunchCommand, HostCall, Wait, Write, Stamp>;
-  // One line of the cache: threads hand these to each other at every launch.
+  using Ending = std::variant<SentTransfer, SentLaunch, HostCall, Wait, Write, Stamp>;
+  // Whole lines of the cache: threads hand these to each other at every launch.
   struct alignas(64) Entry {
     Ending ending;
     Point done;
@@ -75,12 +85,12 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   template <class Transferring>
   bool takeTransfer(const Transferring& command, Transfer::Route route, Point done, Patience patience);
   std::unique_ptr<ParentGrid> parentFor(const LaunchCommand& command) const;
-  Room roomForKernels(Patience patience) const;
+  Room roomForKernels(Patience patience);
   bool takeWait(const Wait& wait, Point done);
-  void add(Entry entry);
-  template <class Put>
-  void add(size_t count, const Put& put);
+  void add(Entry&& entry);
+  void keep(Entry&& entry);
   void promise(Point point);
+  bool reached(uint64_t& value) const;
   bool ended(Entry& entry);
   bool workEnded(Entry& entry);
   void noteEnd(const Entry& entry);
@@ -96,18 +106,12 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   WorkSender sender_;
   Timeline* const timeline_;
   const uint64_t first_;  // the timeline's value at the beginning
-  std::atomic<uint64_t> added_;
-  // The timeline's values when the last of some kinds has ended; of take().
-  uint64_t parentEnd_;  // grids that may have children, and points that only the host knows
-  uint64_t otherEnd_;   // what is not kernels alone
-  std::mutex mutex_;
-  std::vector<Entry> entries_;  // since the Watcher took some; guarded by mutex_
-  bool watched_ = false;        // guarded by mutex_
-  // Before those, [next_, end); of the Watcher alone, which looks at them all the time. The two change places, so that
-  // launches in a row take no memory.
-  std::vector<Entry> taken_;
-  size_t next_ = 0;
-  uint64_t lastEnd_ = 0;  // when what was taken off had ended, by the GPU's clock; of the Watcher
+  // The timeline's values when the last of some kinds has ended, 0 when they have; of take().
+  uint64_t parentEnd_ = 0;  // grids that may have children, and points that only the host knows
+  uint64_t otherEnd_ = 0;   // what is not kernels alone
+  std::atomic<bool> watched_{false};
+  Handover<Entry> entries_;  // to the Watcher
+  uint64_t lastEnd_ = 0;     // when what was taken off had ended, by the GPU's clock; of the Watcher
 };
 
 }  // namespace vg::backend::nvidia

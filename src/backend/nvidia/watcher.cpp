@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kPolling = 200'000;     // ns without an end, after which it naps
 constexpr uint64_t kReminder = 1'000'000;  // ns without an end, after which channels are reminded of their work
 constexpr uint64_t kAwake = 50'000;        // ns without work, after which it sleeps
+constexpr size_t kEmptyLooks = 512;        // at queues without work, after which it leaves one
 
 }  // namespace
 
@@ -26,14 +27,19 @@ void Watcher::watch(std::shared_ptr<SentWork> work) {
   if (asleep_.load(std::memory_order_seq_cst)) futex::wakeAll(arrivals_);
 }
 
-void Watcher::takeNew(Works& active) {
+void Watcher::takeNew(std::vector<Watched>& active) {
   const std::lock_guard guard(mutex_);
-  for (auto& work : new_) active.push_back(std::move(work));
+  for (auto& work : new_) active.push_back({std::move(work)});
   new_.clear();
 }
 
+// To begin to watch costs who sends more than all else, but each queue that is watched makes the others wait.
+bool Watcher::enough(Watched& one, size_t all) {
+  return (++one.emptyLooks * all > kEmptyLooks || os::soleCore()) && one.work->leave();
+}
+
 void Watcher::main() {
-  Works active;
+  std::vector<Watched> active;
   uint32_t seen = 0;
   uint64_t lastEnd = 0, reminded = 0;
   for (uint32_t round = 0;; ++round) {
@@ -44,14 +50,17 @@ void Watcher::main() {
     }
     bool progress = false;
     for (size_t i = 0; i < active.size();) {
-      const SentWork::Found found = active[i]->collect();
-      progress |= found != SentWork::Found::Nothing;
-      if (found != SentWork::Found::End) {
-        ++i;
+      Watched& one = active[i];
+      const SentWork::Found found = one.work->collect();
+      if (found != SentWork::Found::Empty) {
+        progress |= found == SentWork::Found::Something || one.emptyLooks;
+        one.emptyLooks = 0;
+      } else if (enough(one, active.size())) {
+        one = std::move(active.back());
+        active.pop_back();
         continue;
       }
-      active[i] = std::move(active.back());
-      active.pop_back();
+      ++i;
     }
     if (active.empty()) {
       rest(seen);
@@ -60,7 +69,7 @@ void Watcher::main() {
     } else if (round % 64 == 0) {
       const uint64_t now = monotonicNanoseconds();
       if (now - lastEnd > kReminder && now - reminded > kReminder) {
-        for (const auto& work : active) work->remind();
+        for (const Watched& one : active) one.work->remind();
         reminded = now;
       }
       if (os::soleCore() || now - lastEnd > kPolling) nap();

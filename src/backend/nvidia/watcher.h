@@ -17,13 +17,18 @@ class SentWork;
 
 class Watcher {
  public:
-  // Looks at `work` until its collect() says that nothing is left. Requires: not watched at present.
+  // Looks at `work` until nothing was sent for a while and its leave() says yes. Requires: not watched at present.
   void watch(std::shared_ptr<SentWork> work);
 
  private:
   using Works = std::vector<std::shared_ptr<SentWork>>;
+  struct Watched {
+    std::shared_ptr<SentWork> work;
+    uint32_t emptyLooks = 0;  // one behind the other
+  };
   void main();
-  void takeNew(Works& active);
+  void takeNew(std::vector<Watched>& active);
+  static bool enough(Watched& one, size_t all);
   void rest(uint32_t seen);
 
   std::mutex mutex_;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint32_t kUserConstants = 3;  // the bank of __constant__ variables
 constexpr uint32_t kWarp = 32;
+constexpr unsigned kSharedBits = 20;  // that hold the bytes of a block, beside its threads in a word
 
 bool isSampler(const cubin::Reference& reference) { return reference.kind == cubin::Reference::Kind::Sampler; }
 
@@ -102,15 +103,21 @@ KernelCode GpuKernel::code() const {
 }
 
 // Of the memory that a multiprocessor has for shared memory and cache together: what the application prefers, or as
-// much as the blocks that fit by all else can use.
+// much as the blocks that fit by all else can use, which is kept for the next launch of such blocks.
 uint32_t GpuKernel::sharedPreferred(const LaunchShape& shape) const {
   const auto all =
       static_cast<uint32_t>(gpu_.traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
   const int percent = rules_.preferredShared();
   if (percent >= 0) return all / 100 * static_cast<uint32_t>(percent);
   const uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];
-  const uint64_t block = code_.sharedBytes + shape.dynamicShared;
-  return static_cast<uint32_t>(std::min<uint64_t>(all, rules_.resident(facts_, threads, shape.dynamicShared) * block));
+  const uint32_t blocks = threads << kSharedBits | shape.dynamicShared;
+  const uint64_t last = lastShared_.load(std::memory_order_relaxed);
+  if (last >> 32 == blocks) return static_cast<uint32_t>(last);
+  const uint64_t bytes = code_.sharedBytes + shape.dynamicShared;
+  const auto shared =
+      static_cast<uint32_t>(std::min<uint64_t>(all, rules_.resident(facts_, threads, shape.dynamicShared) * bytes));
+  lastShared_.store(uint64_t{blocks} << 32 | shared, std::memory_order_relaxed);
+  return shared;
 }
 
 std::vector<std::byte> GpuKernel::withTextures(const std::byte* parameters) const {

@@ -1,6 +1,7 @@
 // A kernel of native code that is in device memory, ready to be sent.
 #pragma once
 
+#include <atomic>
 #include <map>
 
 #include "backend/device.h"
@@ -93,6 +94,8 @@ class GpuKernel final : public Kernel {
   std::vector<Parameter> parameters_;
   const KernelFacts facts_;
   KernelRules rules_;
+  // Blocks of the last launch, by threads and dynamic shared memory; sharedPreferred() of them. 32 bits each.
+  mutable std::atomic<uint64_t> lastShared_{0};
 };
 
 }  // namespace vg::backend::nvidia
