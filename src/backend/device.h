@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -105,6 +106,8 @@ class Kernel {
   virtual Result<int> attribute(CUfunction_attribute attribute) = 0;
   virtual CUresult setAttribute(CUfunction_attribute attribute, int value) = 0;
   virtual void setCacheConfig(CUfunc_cache) {}
+  // Threads of a block along each axis that the code demands; zeroes: any.
+  virtual std::array<uint32_t, 3> requiredThreads() const { return {}; }
   // Percent of its memory that a multiprocessor had better use for shared memory; -1: no preference.
   virtual int preferredShared() const { return -1; }
   // Validates a launch (dimensions, shared memory, cooperative size) and prepares the code, compiling when needed.

@@ -105,7 +105,7 @@ Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const Lau
   Context& context = stream.context();
   if (request.completionEvent) return unimplemented("a launch with a completion event in a capture");
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
-  VG_CHECK(kernel->prepare(request.shape));
+  VG_CHECK(kernel->prepare(shapeFor(*kernel, request.shape)));
   KernelNode node;
   const backend::LaunchShape& shape = request.shape;
   node.params = {.func = function,

@@ -72,7 +72,7 @@ Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
   }
   VG_TRY(node.context, contextOf(owner));
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, *node.context.context));
-  VG_CHECK(kernel->prepare(shapeOf(*params)));
+  VG_CHECK(kernel->prepare(shapeFor(*kernel, shapeOf(*params))));
   node.arguments.resize(kernel->parameterBytes());
   if (params->extra) VG_CHECK(checkExtra(*kernel, params->extra));
   VG_CHECK(copyArguments(*kernel, {params->kernelParams, params->extra}, node.arguments.data()));

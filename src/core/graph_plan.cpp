@@ -18,6 +18,7 @@
 #include "core/graph_levels.h"
 #include "core/graph_memory.h"
 #include "core/host_function.h"
+#include "core/launch.h"
 #include "core/memory.h"
 
 namespace vg::core {
@@ -199,7 +200,7 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
   const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
   KernelStep step{function, node.context, {}, nullptr, node.updatable, node.version, enabled};
   VG_TRY(step.record.kernel, resolveKernel(function, *node.context.context));
-  step.record.shape = shapeOf(node);
+  step.record.shape = shapeFor(*step.record.kernel, shapeOf(node));
   VG_CHECK(step.record.kernel->prepare(step.record.shape));
   constexpr size_t kAlignment = 256;
   const size_t size = (std::max<size_t>(node.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;

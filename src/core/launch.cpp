@@ -216,6 +216,17 @@ CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arg
   return CUDA_SUCCESS;
 }
 
+backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::LaunchShape& asked) {
+  const uint32_t(&block)[3] = asked.block;
+  if (block[0] != 1 || block[1] != 1 || block[2] != 1) [[likely]]
+    return asked;
+  const std::array<uint32_t, 3> required = kernel.requiredThreads();
+  if (!required[0]) return asked;
+  backend::LaunchShape shape = asked;
+  for (size_t i = 0; i < required.size(); ++i) shape.block[i] = std::max(required[i], 1u);
+  return shape;
+}
+
 Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config) {
   LaunchRequest request;
   const unsigned grid[3] = {config.gridDimX, config.gridDimY, config.gridDimZ};
@@ -242,18 +253,19 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   }
   if (kernel->calls().launchesGraphs) [[unlikely]]
     return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
-  VG_CHECK(kernel->prepare(request.shape));
+  const backend::LaunchShape shape = shapeFor(*kernel, request.shape);
+  VG_CHECK(kernel->prepare(shape));
   if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
   if (request.prefersCluster && context.device().traits().computeCapability < kPreferredClusters)
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "preferred clusters, before compute capability 10.0");
-  if (request.shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, request.shape));
+  if (shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
   if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
     record->release(record);
     return bad;
   }
   record->kernel = kernel;
-  record->shape = request.shape;
+  record->shape = shape;
   context.device().backend().flushOutput();
   VG_CHECK(stream.launch(record));
   return completion ? completion->record(stream) : CUDA_SUCCESS;

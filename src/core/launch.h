@@ -32,6 +32,10 @@ struct LaunchRequest {
 // Copies the arguments to `out`, kernel.parameterBytes() bytes in the layout of the parameter buffer.
 CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out);
 
+// What a launch of the shape means: blocks of one thread are as large as the code demands, if it does (recorded from
+// the driver, which refuses all other sizes).
+backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::LaunchShape& asked);
+
 // Reads CUlaunchConfig: shape and attributes. Those that only give advice are accepted.
 Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config);
 

@@ -101,6 +101,41 @@ TEST_F(KernelTest, BlockSizesThatAKernelFixesAreKept) {
   EXPECT_EQ(most, 128);
 }
 
+// Recorded on an H200, launched in five ways: the grid has blocks of the size that the code demands.
+TEST_F(KernelTest, BlocksOfOneThreadAreAsLargeAsTheCodeDemands) {
+  const CUfunction count = function(module(entry(
+      "kernel", {".u64"}, "ld.param.u64 %rd1, [p0];\natom.global.add.u32 %r1, [%rd1], 1;\n", ".reqntid 8, 4, 2")));
+  CUdeviceptr out = allocate(4);
+  void* values[] = {&out};
+  const auto launches = [&](const unsigned(&block)[3]) {
+    return cuLaunchKernel(count, 3, 2, 1, block[0], block[1], block[2], 0, nullptr, values, nullptr);
+  };
+  ASSERT_EQ(launches({1, 1, 1}), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 1)[0], 6u * 64);
+  ASSERT_EQ(launches({8, 4, 2}), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 1)[0], 2 * 6u * 64);
+  EXPECT_EQ(launches({64, 1, 1}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launches({1, 1, 2}), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuLaunchCooperativeKernel(count, 3, 2, 1, 1, 1, 1, 0, nullptr, values), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 1)[0], 3 * 6u * 64);
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec exec = nullptr;
+  CUDA_KERNEL_NODE_PARAMS params{};
+  params.func = count;
+  params.gridDimX = 3;
+  params.gridDimY = 2;
+  params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+  params.kernelParams = values;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddKernelNode(&node, graph, nullptr, 0, &params), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphInstantiate(&exec, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(read(out, 1)[0], 4 * 6u * 64);
+  EXPECT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
 std::string reverseInShared() {
   return module(".extern .shared .align 4 .b32 dynamic[];\n" +
                 entry("kernel", {".u64"},

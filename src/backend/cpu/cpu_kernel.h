@@ -50,6 +50,9 @@ class PtxKernel final : public CpuKernel {
   CUresult setAttribute(CUfunction_attribute attribute, int value) override;
   void setCacheConfig(CUfunc_cache config) override { rules_.setCacheConfig(config); }
   int preferredShared() const override { return rules_.preferredShared(); }
+  std::array<uint32_t, 3> requiredThreads() const override {
+    return std::to_array(program_.function().requiredThreads);
+  }
   CUresult prepare(const LaunchShape& shape) override;
   Result<int> occupancy(int blockSize, size_t dynamicShared) override;
   bool inlineSafe(const LaunchShape& shape) const override;

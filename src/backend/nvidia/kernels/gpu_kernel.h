@@ -36,6 +36,7 @@ class GpuKernel final : public Kernel {
   }
   void setCacheConfig(CUfunc_cache config) override { rules_.setCacheConfig(config); }
   int preferredShared() const override { return rules_.preferredShared(); }
+  std::array<uint32_t, 3> requiredThreads() const override { return facts_.requiredThreads; }
   CUresult prepare(const LaunchShape& shape) override;
   // As for prepare(), but asks nothing of the device.
   CUresult permits(const LaunchShape& shape) const { return rules_.check(facts_, shape); }
