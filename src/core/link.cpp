@@ -116,9 +116,16 @@ CUresult Link::completeNative() {
   return CUDA_SUCCESS;
 }
 
+// The vendor's driver links nothing, too, to a module that holds nothing.
+std::string Link::nothing() const {
+  return ".version 7.0\n.target sm_" + std::to_string(device_.backend().traits().computeCapability) +
+         "\n.address_size 64\n";
+}
+
 CUresult Link::complete(void** image, size_t* size) {
-  if (parts_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "nothing has been added to the link");
-  if (image_.empty()) VG_CHECK(native() ? completeNative() : completeText());
+  if (!image_.empty()) return fail(CUDA_ERROR_INVALID_HANDLE, "the link is complete");
+  if (parts_.empty()) parts_.push_back({cubin::InputKind::Ptx, "nothing", nothing()});
+  VG_CHECK(native() ? completeNative() : completeText());
   *image = image_.data();
   *size = image_.size();
   return CUDA_SUCCESS;

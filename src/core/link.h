@@ -36,6 +36,7 @@ class Link {
   CUresult addPart(CUjitInputType type, const std::string& name, std::string bytes);
   CUresult addSelected(images::Selected selected, const std::string& name);
   CUresult completeText();
+  std::string nothing() const;
   CUresult completeNative();
 
   Device& device_;
