@@ -19,6 +19,9 @@ Result<core::StreamSet&> creationContext(CUstream* made) {
   return streams;
 }
 
+// Of a question that a capture which may go on allows.
+CUresult duringCapture(core::Stream& stream) { return stream.captured() ? core::capture::ready(stream) : CUDA_SUCCESS; }
+
 }  // namespace
 
 CUresult cuStreamCreateWithPriority(const Call&, CUstream* phStream, unsigned int flags, int priority) {
@@ -77,8 +80,7 @@ CUresult cuLaunchHostFunc(const Call& call, CUstream hStream, CUhostFn fn, void*
 CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) {
   if (!priority) return missing("priority");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.kind() == core::Stream::Kind::Legacy && stream.captured())
-    return core::capture::refuse(stream, "cuStreamGetPriority");
+  VG_CHECK(duringCapture(stream));
   *priority = stream.priority();
   return CUDA_SUCCESS;
 }
@@ -110,6 +112,7 @@ CUresult cuStreamGetDevice(const Call& call, CUstream hStream, CUdevice* device)
 CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
   if (!pctx) return missing("pctx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  VG_CHECK(duringCapture(stream));
   *pctx = stream.green() ? stream.green()->contextHandle() : stream.context().handle();
   return CUDA_SUCCESS;
 }
@@ -117,6 +120,7 @@ CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
 CUresult cuStreamGetCtx_v2(const Call& call, CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
   if (!pCtx) return missing("pCtx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  VG_CHECK(duringCapture(stream));
   *pCtx = stream.context().handle();
   if (pGreenCtx) *pGreenCtx = stream.green() ? stream.green()->handle() : nullptr;
   return CUDA_SUCCESS;
@@ -132,18 +136,22 @@ CUresult cuStreamGetGreenCtx(const Call& call, CUstream hStream, CUgreenCtx* phC
 CUresult cuStreamGetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue* value) {
   if (!value) return missing("value");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  VG_CHECK(duringCapture(stream));
   return stream.attribute(attr, value);
 }
 
 CUresult cuStreamSetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
   if (!param) return missing("param");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
+  VG_CHECK(duringCapture(stream));
   return stream.setAttribute(attr, *param);
 }
 
 CUresult cuStreamCopyAttributes(const Call& call, CUstream dstStream, CUstream srcStream) {
   VG_TRY(core::Stream & destination, call.resolve(dstStream));
   VG_TRY(core::Stream & source, call.resolve(srcStream));
+  VG_CHECK(duringCapture(destination));
+  VG_CHECK(duringCapture(source));
   return destination.copyAttributesFrom(source);
 }
 

@@ -55,6 +55,35 @@ TEST_F(CaptureRules, QuestionsAboutACapturingStreamEndTheCapture) {
   EXPECT_OK(cuStreamGetDevice(stream, &on));
 }
 
+// As an H200 answered random calls: they are allowed while the capture goes on.
+TEST_F(CaptureRules, OtherQuestionsAreAnsweredUntilTheCaptureIsOver) {
+  int priority;
+  CUcontext context;
+  CUstreamAttrValue value{};
+  const CUstreamAttrValue noDomain{};
+  const auto ask = [&](CUstream of, CUresult expected) {
+    EXPECT_EQ(cuStreamGetPriority(of, &priority), expected);
+    EXPECT_EQ(cuStreamGetCtx(of, &context), expected);
+    EXPECT_EQ(cuStreamGetAttribute(of, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value), expected);
+    EXPECT_EQ(cuStreamSetAttribute(of, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &noDomain), expected);
+    EXPECT_EQ(cuStreamCopyAttributes(of, of), expected);
+  };
+  begin();
+  ask(stream, CUDA_SUCCESS);
+  EXPECT_OK(cuGraphDestroy(end()));
+  begin();
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  ask(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(cuStreamGetAttribute(stream, static_cast<CUstreamAttrID>(12), &value),
+            CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  CUgraph none = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(stream, &none), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  ask(stream, CUDA_SUCCESS);
+  useBlockingStream();
+  refuses([&] { return cuStreamGetCtx(nullptr, &context); }, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  refuses([&] { return cuStreamCopyAttributes(nullptr, nullptr); }, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
 TEST_F(CaptureRules, DependenciesOfNoCaptureAreRefusedForThat) {
   const unsigned noFlags = 2;
   EXPECT_EQ(cuStreamUpdateCaptureDependencies(stream, nullptr, nullptr, 0, noFlags), CUDA_ERROR_ILLEGAL_STATE);
