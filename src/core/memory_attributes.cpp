@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
+#include "core/pool.h"
 #include "core/virtual_memory.h"
 
 namespace vg::core::memory {
@@ -50,9 +51,8 @@ struct Mapping {
 Mapping mappingOf(const alloc::Record& record) {
   const uintptr_t base = record.base.load(std::memory_order_relaxed);
   if (record.kind.load(std::memory_order_relaxed) == Kind::Registered) return {base, record.bytes()};
-  // Pools of the vendor's driver take 32 MiB at a time.
   const bool pooled = record.kind.load(std::memory_order_relaxed) == Kind::Pool;
-  const size_t step = pooled ? size_t{32} << 20 : alloc::kGranule;
+  const size_t step = pooled ? Pool::kStep : alloc::kGranule;
   const uintptr_t start = base / step * step;
   return {start, roundUp(base + record.bytes() - start, step)};
 }

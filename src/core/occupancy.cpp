@@ -120,7 +120,7 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
 
 Result<int> potentialClusterSize(Function& function, const CUlaunchConfig& config) {
   VG_TRY(const LaunchRequest request, describeLaunch(config));
-  VG_CHECK(clusterBlocks(function, request.shape).error());
+  VG_CHECK(clusterBlocks(function, request.shape));
   VG_TRY(const int blocks, residentBlocks(function, request.shape));
   VG_TRY(const int most, largestCluster(function));
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(blocks, most))));
