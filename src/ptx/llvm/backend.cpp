@@ -26,13 +26,13 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
-#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <memory>
 
 #include "ptx/llvm/hidden_freezes.h"
 #include "ptx/llvm/jammed_warps.h"
 #include "ptx/llvm/narrow_lanes.h"
+#include "ptx/llvm/promoted_slots.h"
 #include "ptx/llvm/row_lanes.h"
 #include "ptx/llvm/single_loads.h"
 #include "ptx/llvm/split_tests.h"
@@ -84,16 +84,6 @@ struct Analyses {
     modules.registerPass([&] { return llvm::FunctionAnalysisManagerModuleProxy(functions); });
   }
 };
-
-// The emitter's slots to registers.
-void promoteSlots(llvm::Function& function) {
-  llvm::DominatorTree dominators(function);
-  std::vector<llvm::AllocaInst*> slots;
-  for (llvm::Instruction& i : function.getEntryBlock())
-    if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&i))
-      if (llvm::isAllocaPromotable(slot)) slots.push_back(slot);
-  if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
-}
 
 // Changes of ours to a function that leave its branches as they are.
 template <auto... kChanges>
