@@ -10,4 +10,7 @@ namespace vg::ptx::test {
 // A module with one kernel, of the signature of compare.h. The same number gives the same text.
 std::string randomKernel(uint64_t seed);
 
+// The same, with control flow that is hard to compile: random_control.h.
+std::string randomControl(uint64_t seed);
+
 }  // namespace vg::ptx::test

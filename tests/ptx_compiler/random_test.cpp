@@ -1,4 +1,4 @@
-// Kernels made at random, compiled and interpreted. Arguments: FIRST COUNT; -p SEED prints the text of one.
+// Kernels made at random, compiled and interpreted. Arguments: [control] FIRST COUNT; -p SEED prints the text of one.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -9,14 +9,17 @@
 using namespace vg::ptx::test;
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: %s FIRST COUNT | -p SEED\n", argv[0]), 2;
+  const bool control = argc > 1 && std::string(argv[1]) == "control";
+  argc -= control, argv += control;
+  if (argc != 3) return std::fprintf(stderr, "usage: ptx_compiler_random [control] FIRST COUNT | -p SEED\n"), 2;
+  const auto make = control ? randomControl : randomKernel;
   const uint64_t count = std::strtoull(argv[2], nullptr, 10);
-  if (std::string(argv[1]) == "-p") return std::fputs(randomKernel(count).c_str(), stdout), 0;
+  if (std::string(argv[1]) == "-p") return std::fputs(make(count).c_str(), stdout), 0;
   const uint64_t first = std::strtoull(argv[1], nullptr, 10);
   Counts counts;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const uint32_t before = counts.differ;
-    if (!compare(randomKernel(seed), "seed " + std::to_string(seed), "", counts)) return 2;
+    if (!compare(make(seed), "seed " + std::to_string(seed), "", counts)) return 2;
     if (counts.differ != before) std::printf("^ seed %llu\n", static_cast<unsigned long long>(seed));
     std::fflush(stdout);
   }
