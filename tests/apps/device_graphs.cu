@@ -216,6 +216,13 @@ __global__ void slowly(Log* log, int entry) {
   }
   append(log, entry);
 }
+// When there are so many entries before it, or after a second or two.
+__global__ void behind(Log* log, int entry, int others) {
+  const long long start = clock64();
+  while (atomicAdd(&log->count, 0) < others && clock64() - start < 3'000'000'000) {
+  }
+  append(log, entry);
+}
 // Launches up to two graphs as its tail, and one beside or below itself.
 __global__ void launchOthers(Log* log, int entry, cudaGraphExec_t first, cudaGraphExec_t second, cudaGraphExec_t child,
                              bool sibling) {
@@ -255,6 +262,7 @@ void orders(cudaStream_t stream) {
   const auto launches = [&](int entry, cudaGraphExec_t first, cudaGraphExec_t second, cudaGraphExec_t child,
                             bool sibling) { return graphOf(launchOthers, log, entry, first, second, child, sibling); };
   const cudaGraphExec_t slow = made.emplace_back(launchable(graphOf(slowly, log, 50), stream));
+  const cudaGraphExec_t last = made.emplace_back(launchable(graphOf(behind, log, 50, 2), stream));
   const cudaGraphExec_t one = notes(1), two = notes(2), three = notes(3), four = notes(4);
 
   // The tails of a tail come before the rest of the tails.
@@ -264,7 +272,7 @@ void orders(cudaStream_t stream) {
          (std::vector<int>{10, 11, 1, 2, 12, 3, 4, 99}));
   // Tails wait for children of their graph, and not for its siblings; the stream waits for all.
   EXPECT(entriesOf(log, launches(10, one, nullptr, slow, false), stream) == (std::vector<int>{10, 50, 1, 99}));
-  EXPECT(entriesOf(log, launches(10, one, nullptr, slow, true), stream) == (std::vector<int>{10, 1, 50, 99}));
+  EXPECT(entriesOf(log, launches(10, one, nullptr, last, true), stream) == (std::vector<int>{10, 1, 50, 99}));
   for (cudaGraphExec_t exec : made) CHECK(cudaGraphExecDestroy(exec));
 }
 
