@@ -166,9 +166,7 @@ void ControlFlow::countedLoop(int depth) {
   uniform_.pop_back();
   scope_.words.pop_back();
   loops_.pop_back();
-  line("add.u32 %s, %s, 1;", counter.c_str(), counter.c_str());
-  line("setp.lt.u32 %s, %s, %s;", again.c_str(), counter.c_str(), bound.c_str());
-  line("@%s bra $Loop%u;", again.c_str(), id);
+  endLoop(id, counter, bound, again);
 }
 
 // Lanes say who comes along into each round.
@@ -234,9 +232,7 @@ void ControlFlow::openLoop(int depth) {
   loops_.pop_back();
   scope_ = saved;
   label("Next", id);
-  line("add.u32 %s, %s, 1;", counter.c_str(), counter.c_str());
-  line("setp.lt.u32 %s, %s, %s;", again.c_str(), counter.c_str(), bound.c_str());
-  line("@%s bra $Loop%u;", again.c_str(), id);
+  endLoop(id, counter, bound, again);
   label("End", id);
 }
 

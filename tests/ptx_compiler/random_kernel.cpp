@@ -118,9 +118,7 @@ class Generator : Statements {
     effect();
     scope_ = saved;
     label("Next", id);
-    line("add.u32 %s, %s, 1;", counter.c_str(), counter.c_str());
-    line("setp.lt.u32 %s, %s, %s;", again.c_str(), counter.c_str(), bound.c_str());
-    line("@%s bra $Loop%u;", again.c_str(), id);
+    endLoop(id, counter, bound, again);
     label("End", id);
   }
 

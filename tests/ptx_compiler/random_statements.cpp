@@ -188,4 +188,10 @@ void Statements::effect() {
   if (chance(40)) return line("%smov.u32 %%v%u, %s;", who.c_str(), variable, a.c_str());
   line("%s%s %%v%u, %s, %s;", who.c_str(), oneOf(kOps), variable, b.c_str(), a.c_str());
 }
+
+void Statements::endLoop(uint32_t id, const Name& counter, const Name& bound, const Name& again) {
+  line("add.u32 %s, %s, 1;", counter.c_str(), counter.c_str());
+  line("setp.lt.u32 %s, %s, %s;", again.c_str(), counter.c_str(), bound.c_str());
+  line("@%s bra $Loop%u;", again.c_str(), id);
+}
 }  // namespace vg::ptx::test

@@ -63,6 +63,8 @@ class Statements {
   Name guard();
   // Changes a variable or stores a word, some of the lanes at times.
   void effect();
+  // Counts up, and back to the label Loop of that number while it is below the bound.
+  void endLoop(uint32_t id, const Name& counter, const Name& bound, const Name& again);
 
   std::mt19937_64 random_;
   std::string text_;

@@ -13,14 +13,21 @@ std::string shapeOf(CUarray array) {
 
 // --- what is looked at
 
+// Memory and what it holds.
+template <class Texels>
+Pointer drawTexels(Texels& texels) {
+  Pointer pointer = devicePointer();
+  if (chance(85)) pointer.alignTo(512);
+  texels.devPtr = pointer.address;
+  texels.format = static_cast<CUarray_format>(anyArrayFormat());
+  texels.numChannels = mostly(90, {1u, 2u, 4u}, {0u, 3u, 5u});
+  return pointer;
+}
+
 std::string drawLinear(CUDA_RESOURCE_DESC& resource) {
   auto& linear = resource.res.linear;
   resource.resType = CU_RESOURCE_TYPE_LINEAR;
-  Pointer pointer = devicePointer();
-  if (chance(85)) pointer.alignTo(512);
-  linear.devPtr = pointer.address;
-  linear.format = static_cast<CUarray_format>(anyArrayFormat());
-  linear.numChannels = mostly(90, {1u, 2u, 4u}, {0u, 3u, 5u});
+  const Pointer pointer = drawTexels(linear);
   linear.sizeInBytes = chance(60) ? pointer.room : below(pointer.room + 2);
   if (wrong("past the end", 4)) linear.sizeInBytes = pointer.room + 10000;
   if (wrong("huge", 2)) linear.sizeInBytes = size_t{1} << 34;
@@ -30,11 +37,7 @@ std::string drawLinear(CUDA_RESOURCE_DESC& resource) {
 std::string drawPitched(CUDA_RESOURCE_DESC& resource) {
   auto& rows = resource.res.pitch2D;
   resource.resType = CU_RESOURCE_TYPE_PITCH2D;
-  Pointer pointer = devicePointer();
-  if (chance(85)) pointer.alignTo(512);
-  rows.devPtr = pointer.address;
-  rows.format = static_cast<CUarray_format>(anyArrayFormat());
-  rows.numChannels = mostly(90, {1u, 2u, 4u}, {0u, 3u, 5u});
+  const Pointer pointer = drawTexels(rows);
   rows.width = chance(90) ? 1 + below(60) : oneOf<size_t>({0, 131072, 131073});
   rows.height = chance(90) ? 1 + below(8) : oneOf<size_t>({0, 65000, 65001});
   rows.pitchInBytes = chance(70) ? (rows.width * 16 + 31) & ~size_t{31} : chance(50) ? 32 * below(40) : below(2000);
