@@ -1,5 +1,5 @@
 // Every environment setting of the library, once: name, meaning, default. Read once, in cuInit (never at load), and
-// constant afterwards. `verdigris info` prints the table; the README's table is checked against it by a test.
+// constant afterwards. `verdigris info` prints the table; a test checks docs/settings.md against it.
 #pragma once
 
 #include <cstdint>
