@@ -134,6 +134,10 @@ bool FakeDriver::sees(uint32_t gpu, const void* address) {
   const std::lock_guard guard(mutex_);
   return uvm_.translate(gpu, reinterpret_cast<uint64_t>(address), 1, false) != nullptr;
 }
+bool FakeDriver::canWrite(uint32_t gpu, const void* address) {
+  const std::lock_guard guard(mutex_);
+  return uvm_.translate(gpu, reinterpret_cast<uint64_t>(address), 1, true) != nullptr;
+}
 void FakeDriver::failNext(uint32_t objectClass, Status status) {
   const std::lock_guard guard(mutex_);
   failNext_[objectClass] = status;

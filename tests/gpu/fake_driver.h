@@ -55,6 +55,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   size_t ranges() const;
   // Whether the first or the second GPU finds memory at the address.
   bool sees(uint32_t gpu, const void* address);
+  // The same, and may write it.
+  bool canWrite(uint32_t gpu, const void* address);
   // The page of managed memory at this address.
   FakeUvm::Page managedPage(const void* address) const;
   uint64_t usedMemory() const { return used_; }

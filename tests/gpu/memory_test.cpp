@@ -1,7 +1,10 @@
 // Memory objects, ranges and blocks.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
+#include <vector>
 
 #include "gpu/fake_gpu.h"
 
@@ -92,6 +95,56 @@ TEST(HostPages, ShownOnceIsShownOnce) {
   EXPECT_EQ(pages.showOnce(start, 2 * kSmallPage), CUDA_ERROR_OUT_OF_MEMORY) << "the driver pins no page twice";
   pages.hide(start, kSmallPage);
   munmap(memory, 2 * kSmallPage);
+}
+
+// A buffer locked in pieces, in any order, of any size: all of it is pinned as long as a piece is that covers it.
+TEST(HostPages, NeighboursThatShareAPageAreAllPinned) {
+  FakeGpu fake;
+  KnownRanges known;
+  HostPages pages(*fake.gpu, known);
+  constexpr size_t kBytes = 8 * kSmallPage;
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const start = static_cast<std::byte*>(memory);
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::pair<size_t, size_t>> pieces;  // offset, bytes
+    for (size_t at = random() % 100; at < kBytes;) {
+      const size_t bytes = std::min<size_t>(1 + random() % (random() % 2 ? 700 : 9000), kBytes - at);
+      pieces.emplace_back(at, bytes);
+      at += bytes;
+    }
+    std::shuffle(pieces.begin(), pieces.end(), random);
+    for (const auto& [at, bytes] : pieces) ASSERT_TRUE(pages.lock(start + at, bytes, false).ok());
+    while (!pieces.empty()) {
+      for (const auto& [at, bytes] : pieces)
+        ASSERT_EQ(known.placeOf(start + at, bytes), Place::Pinned)
+            << "round " << round << ", " << bytes << " at " << at;
+      pages.unlock(start + pieces.back().first, pieces.back().second);
+      pieces.pop_back();
+    }
+    ASSERT_EQ(known.placeOf(start, 1), Place::Unknown);
+    ASSERT_EQ(fake.driver.ranges(), 0u);
+  }
+  munmap(memory, kBytes);
+}
+
+TEST(HostPages, APageThatAWritableRangeSharesIsWritable) {
+  FakeGpu fake;
+  KnownRanges known;
+  HostPages pages(*fake.gpu, known);
+  void* const memory = mmap(nullptr, kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const start = static_cast<std::byte*>(memory);
+  ASSERT_TRUE(pages.lock(start, 100, true).ok());
+  EXPECT_FALSE(fake.driver.canWrite(0, start));
+  ASSERT_TRUE(pages.lock(start + 100, 100, false).ok());
+  EXPECT_TRUE(fake.driver.canWrite(0, start));
+  pages.unlock(start, 100);
+  EXPECT_EQ(known.placeOf(start + 100, 100), Place::Pinned);
+  pages.unlock(start + 100, 100);
+  EXPECT_EQ(fake.driver.ranges(), 0u);
+  munmap(memory, kSmallPage);
 }
 
 TEST(GpuMemory, RangesCanBeMappedUnmappedAndReplaced) {

@@ -13,22 +13,62 @@ std::byte* pageOf(void* address) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(address) & ~(kSmallPage - 1));
 }
 
-size_t pageBytes(void* start, size_t bytes) {
-  const uintptr_t end = reinterpret_cast<uintptr_t>(start) + bytes;
-  return (end + kSmallPage - 1) / kSmallPage * kSmallPage - reinterpret_cast<uintptr_t>(pageOf(start));
+// The pages that a range touches: first and last one where it covers only a part of them, and those between.
+struct Pages {
+  std::byte *head = nullptr, *tail = nullptr;
+  std::byte *whole = nullptr, *wholeEnd = nullptr;
+};
+
+Pages pagesOf(void* start, size_t bytes) {
+  std::byte* const from = static_cast<std::byte*>(start);
+  std::byte* const to = from + bytes;
+  Pages pages;
+  pages.whole = pageOf(from), pages.wholeEnd = pageOf(to);
+  if (pages.whole != from) pages.head = pages.whole, pages.whole += kSmallPage;
+  if (pages.wholeEnd != to && pages.wholeEnd != pages.head) pages.tail = pages.wholeEnd;
+  return pages;
 }
 
 }  // namespace
 
 Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool readOnly) {
   VG_TRY(const host_register::LockState state, system_.lock(start, bytes, readOnly));
-  show(pageOf(start), pageBytes(start, bytes), readOnly);
+  const Pages pages = pagesOf(start, bytes);
+  const std::lock_guard guard(mutex_);
+  if (pages.head) holdPage(pages.head, readOnly);
+  if (pages.whole < pages.wholeEnd)
+    showLocked(pages.whole, static_cast<size_t>(pages.wholeEnd - pages.whole), readOnly);
+  if (pages.tail) holdPage(pages.tail, readOnly);
   return state;
 }
 
 void HostPages::unlock(void* start, size_t bytes) {
-  hide(pageOf(start), pageBytes(start, bytes));
+  const Pages pages = pagesOf(start, bytes);
+  {
+    const std::lock_guard guard(mutex_);
+    if (pages.head) dropPage(pages.head);
+    if (pages.whole < pages.wholeEnd) hideLocked(pages.whole, static_cast<size_t>(pages.wholeEnd - pages.whole));
+    if (pages.tail) dropPage(pages.tail);
+  }
   system_.unlock(start, bytes);
+}
+
+// A page that the device may only read is shown anew when a range that it may write shares it.
+void HostPages::holdPage(std::byte* page, bool readOnly) {
+  const auto [at, isNew] = partPages_.try_emplace(page, PartPage{0, readOnly});
+  PartPage& part = at->second;
+  ++part.ranges;
+  if (!isNew && (readOnly || !part.readOnly)) return;
+  if (!isNew) hideLocked(page, kSmallPage);
+  part.readOnly = readOnly;
+  showLocked(page, kSmallPage, readOnly);
+}
+
+void HostPages::dropPage(std::byte* page) {
+  const auto at = partPages_.find(page);
+  if (at == partPages_.end() || --at->second.ranges) return;
+  partPages_.erase(at);
+  hideLocked(page, kSmallPage);
 }
 
 void HostPages::show(std::byte* start, size_t bytes, bool readOnly) {
@@ -36,7 +76,7 @@ void HostPages::show(std::byte* start, size_t bytes, bool readOnly) {
   showLocked(start, bytes, readOnly);
 }
 
-// Two ranges that share a page cannot both be shown: the second is staged.
+// What the driver does not pin, such as a page that is pinned already, is staged.
 void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
   Result<std::unique_ptr<Block>> block = Block::pin(gpu_, start, bytes, readOnly);
   if (!block.ok()) {
@@ -70,9 +110,13 @@ void HostPages::release(std::byte* start, size_t bytes) {
   munmap(start, bytes);
 }
 
-// A block goes as a whole; what is left of it is shown anew.
 void HostPages::hide(std::byte* start, size_t bytes) {
   const std::lock_guard guard(mutex_);
+  hideLocked(start, bytes);
+}
+
+// A block goes as a whole; what is left of it is shown anew.
+void HostPages::hideLocked(std::byte* start, size_t bytes) {
   std::byte* const end = start + bytes;
   std::vector<std::byte*> touched;
   for (const auto& [from, shown] : shown_)

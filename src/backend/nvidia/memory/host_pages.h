@@ -29,8 +29,11 @@ class HostPages final : public host_register::PageLocker {
   void release(std::byte* start, size_t bytes);
 
  private:
-  // Requires: mutex_ is held.
+  // Require: mutex_ is held.
   void showLocked(std::byte* start, size_t bytes, bool readOnly);
+  void hideLocked(std::byte* start, size_t bytes);
+  void holdPage(std::byte* page, bool readOnly);
+  void dropPage(std::byte* page);
 
   Gpu& gpu_;
   KnownRanges& known_;
@@ -41,6 +44,13 @@ class HostPages final : public host_register::PageLocker {
     bool readOnly;
   };
   std::map<std::byte*, Shown> shown_;  // by first page; guarded by mutex_
+  // Pages of which locked ranges cover only a part. Two ranges may share such a page, and either may go first, so each
+  // is shown by itself.
+  struct PartPage {
+    unsigned ranges;  // that cover a part of it
+    bool readOnly;
+  };
+  std::map<std::byte*, PartPage> partPages_;  // guarded by mutex_
 };
 
 }  // namespace vg::backend::nvidia
