@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
+constexpr int kClusterBlocksOfMultiprocessor = 8;  // at most, however small they are (H100)
 constexpr int kSharedUnit = 128;  // bytes; of allocation
 
 const Device& deviceOf(Function& function) { return function.module().context().device(); }
@@ -105,16 +106,17 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
   VG_TRY(const int size, clusterBlocks(function, request.shape));
   if (!size) return 0;
   VG_TRY(const int most, largestCluster(function));
-  if (size > most)
+  // A kernel that may have clusters of any size learns how many of any size there are, and be it none.
+  if (size > most && most == kPortableClusterBlocks)
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %d blocks, at most %d are allowed", size, most);
-  VG_TRY(const int blocks, residentBlocks(function, request.shape));
   const backend::Traits& traits = traitsOf(function);
-  if (traits.clusterGroups.empty()) return blocks / size;
-  const int each = blocks / traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  const int multiprocessors = traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  VG_TRY(const int blocks, residentBlocks(function, request.shape));
+  const int each = std::min(blocks / multiprocessors, kClusterBlocksOfMultiprocessor);
+  if (traits.clusterGroups.empty()) return size > most ? 0 : multiprocessors * each / size;
   int clusters = 0;
   for (const uint32_t group : traits.clusterGroups)
-    if (const int multiprocessors = static_cast<int>(group); multiprocessors >= size)
-      clusters += multiprocessors * each / size;
+    if (const int together = static_cast<int>(group); together >= size) clusters += together * each / size;
   return clusters;
 }
 

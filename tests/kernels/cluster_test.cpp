@@ -110,6 +110,29 @@ TEST_F(ClusterTest, OccupancyCountsWholeClusters) {
   EXPECT_EQ(four, 0);  // the grid has none
 }
 
+// As on an H100. cuBLAS asks so for clusters of up to 32 blocks, and chooses slower kernels where it is refused.
+TEST_F(ClusterTest, OccupancyOfLargeClustersIsNoneWhereTheyAreAllowed) {
+  const CUfunction kernel = function(rankOfNeighbour());
+  ASSERT_EQ(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), CUDA_SUCCESS);
+  for (const unsigned size : {20u, 32u}) {
+    int count = -1;
+    ASSERT_EQ(cuOccupancyMaxActiveClusters(&count, kernel, clusters(2 * size, size)), CUDA_SUCCESS);
+    EXPECT_EQ(count, 0) << "clusters of " << size;
+  }
+}
+
+TEST_F(ClusterTest, AMultiprocessorHoldsEightBlocksOfClustersAtMost) {
+  const CUfunction kernel = function(rankOfNeighbour());
+  int multiprocessors = 0, blocks = 0, clustersOfOne = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0), CUDA_SUCCESS);
+  CUlaunchConfig config = *clusters(32, 1);
+  const int threads = static_cast<int>(config.blockDimX * config.blockDimY * config.blockDimZ);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuOccupancyMaxActiveClusters(&clustersOfOne, kernel, &config), CUDA_SUCCESS);
+  EXPECT_GT(blocks, 8);
+  EXPECT_EQ(clustersOfOne, 8 * multiprocessors);
+}
+
 TEST_F(ClusterTest, ABlockThatWaitsForWarpsThatNeverComeEndsTheLaunch) {
   // Rank 0 waits for the cluster, rank 1 at a barrier for more threads than it has.
   const CUfunction kernel = function(hopper(entry("kernel", {".u64"},
