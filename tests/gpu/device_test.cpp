@@ -75,6 +75,25 @@ struct GpuDeviceTest : ::testing::Test {
   }
 };
 
+// As NVIDIA's driver answers on an H100 SXM and on an H200 (tests/conformance/records).
+TEST(GpuTraits, WhatDiffersBetweenBoardsIsTheBoardsOwn) {
+  struct Board {
+    uint32_t device;
+    int memoryClock;
+  };
+  for (const Board board : {Board{0x233010de, 2619000}, Board{0x233510de, 3201000}}) {
+    FakeDriver::Description description;
+    description.pciDevice = board.device;
+    FakeGpu fake(description);
+    const backend::Traits traits = must(traitsOf(*fake.gpu));
+    EXPECT_EQ(static_cast<uint32_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID)), board.device);
+    EXPECT_EQ(traits.attribute(CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID), 0x18be10de);
+    EXPECT_EQ(traits.attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE), board.memoryClock);
+    EXPECT_EQ(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE),
+              traits.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) / 8 * 5);
+  }
+}
+
 TEST_F(GpuDeviceTest, TellsWhatItIs) {
   EXPECT_EQ(device.traits().computeCapability, 90);
   EXPECT_EQ(device.traits().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 132);

@@ -73,6 +73,8 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
       return abi.fbInfo;
     case rm::kGetArchitecture:
       return sizeof(rm::Architecture);
+    case rm::kGetPciInfo:
+      return sizeof(rm::PciInfo);
     case rm::kPerfBoost:
       return sizeof(rm::PerfBoost);
     case rm::kGetAllCopyCaps:
@@ -235,6 +237,10 @@ Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
       return kOk;
     case rm::kGetArchitecture:
       put(p, 0, uint32_t{0x180});
+      return kOk;
+    case rm::kGetPciInfo:
+      put(p, 0, description_.pciDevice);
+      put(p, 4, uint32_t{0x18be10de});
       return kOk;
     default:
       return kInvalidCommand;

@@ -28,6 +28,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   struct Description {
     std::string version = "580.159.04";
     std::string name = "NVIDIA H100 80GB HBM3";
+    uint32_t pciDevice = 0x233010de;
     uint64_t memory = uint64_t{512} << 20;  // bytes, of all GPUs together
     unsigned gpus = 1;                      // at most 2
     bool linked = true;                     // by NVLink

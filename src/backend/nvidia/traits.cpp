@@ -1,6 +1,7 @@
 #include "backend/nvidia/traits.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace vg::backend::nvidia {
 namespace {
@@ -23,6 +24,17 @@ uint64_t memoryFor(const GpuFacts& facts) {
   uint64_t most = facts.totalMemory - std::min(kDriver, facts.totalMemory / 8);
   if (facts.heapMemory) most = std::min(most, facts.heapMemory);
   return (most - std::min(kOwn, most / 8)) / kGranule * kGranule;
+}
+
+// The clock of the memory in kHz, which the kernel driver does not tell, as NVIDIA's driver reported it for each board.
+uint64_t memoryClockOf(const GpuFacts& facts) {
+  constexpr struct {
+    uint16_t device;
+    uint32_t clock;
+  } kBoards[] = {{0x2330, 2'619'000}, {0x2335, 3'201'000}};  // H100 SXM, H200
+  const auto* const board = std::find_if(std::begin(kBoards), std::end(kBoards),
+                                         [&](const auto& each) { return each.device == facts.pciDevice >> 16; });
+  return board == std::end(kBoards) ? kBoards[0].clock : board->clock;
 }
 
 }  // namespace
@@ -49,7 +61,11 @@ Result<Traits> traitsOf(const Gpu& gpu) {
   set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
   set(traits, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, facts.multiprocessors);
   set(traits, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, facts.l2Bytes);
+  set(traits, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, uint64_t{facts.l2Bytes} * 5 / 8);
   set(traits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, facts.busWidth);
+  set(traits, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, memoryClockOf(facts));
+  set(traits, CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID, facts.pciDevice);
+  set(traits, CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID, facts.pciSubsystem);
   set(traits, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, asyncEngines(facts));
   set(traits, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, gpu.card().domain);
   set(traits, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, gpu.card().bus);

@@ -148,6 +148,11 @@ CUresult askSizes(Client& client, rm::Handle subdevice, GpuFacts& facts) {
   if (const Status status = client.control(subdevice, rm::kGetArchitecture, &architecture, sizeof architecture))
     return refused(status, "the GPU's architecture");
   facts.architecture = architecture.architecture;
+  rm::PciInfo pci{};
+  if (const Status status = client.control(subdevice, rm::kGetPciInfo, &pci, sizeof pci))
+    return refused(status, "the GPU's numbers on the bus");
+  facts.pciDevice = pci.device;
+  facts.pciSubsystem = pci.subsystem;
   return CUDA_SUCCESS;
 }
 

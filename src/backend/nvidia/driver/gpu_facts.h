@@ -38,6 +38,7 @@ struct GpuFacts {
   uint64_t barBytes = 0;
   uint32_t busWidth = 0, l2Bytes = 0;
   uint32_t architecture = 0;
+  uint32_t pciDevice = 0, pciSubsystem = 0;  // number << 16 | vendor
   GpuClasses classes;
   std::vector<CopyEngine> copyEngines;
 };

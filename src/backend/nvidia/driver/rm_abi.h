@@ -221,6 +221,7 @@ inline constexpr uint32_t kGrGetInfo = 0x20801201;
 inline constexpr uint32_t kGetSmOrder = 0x2080121b;
 inline constexpr uint32_t kFbGetInfo = 0x20801303;
 inline constexpr uint32_t kGetArchitecture = 0x20801701;
+inline constexpr uint32_t kGetPciInfo = 0x20801801;
 inline constexpr uint32_t kPerfBoost = 0x2080200a;
 inline constexpr uint32_t kGetPceMask = 0x20802a02;
 inline constexpr uint32_t kGetAllCopyCaps = 0x20802a0a;
@@ -230,6 +231,11 @@ inline constexpr uint32_t kGetSubmitToken = 0xc36f0108;  // on a channel
 inline constexpr uint32_t kConfidentialCapabilities = 0xcb330101;
 inline constexpr uint32_t kReadSmErrorStates = 0x83de030c;  // on a debugger
 inline constexpr uint32_t kReadMmuFaults = 0x83de0328;      // on a debugger
+
+struct PciInfo {
+  uint32_t device, subsystem, revision, extendedDevice;  // the first two: number << 16 | vendor
+};
+static_assert(sizeof(PciInfo) == 16);
 
 struct IdInfo {
   uint32_t gpuId, flags, deviceInstance, subdeviceInstance, sliStatus, boardId, gpuInstance;
