@@ -2,10 +2,12 @@
 //
 // A table is the number of its bytes and then functions by position (context-local storage has no size and ends with
 // null). Tables are constant data with fixed addresses: the runtime's validity check covers those. Positions that
-// nobody is known to use hold a function that refuses.
+// nobody is known to use hold a function that refuses and names table and position in the log; a few more such
+// functions lie behind the end, so that a library that is newer than this table finds them and not foreign words.
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "api/call.h"
 #include "api/private_table.h"
@@ -35,8 +37,40 @@ CUresult guarded(Body body) noexcept {
   }
 }
 
-CUresult refuse() { return unsupported("a function of an export table that no known library calls"); }
+// A table is named by the first four bytes of its identifier.
+CUresult refuse(uint32_t table, size_t slot) {
+  return unsupported("slot %zu (offset %#zx) of export table %08x-..., which no known library calls", slot,
+                     slot * sizeof(void*), table);
+}
 using Refused = CUresult (*)();
+template <uint32_t kTable, size_t kSlot>
+CUresult refused() {
+  return refuse(kTable, kSlot);
+}
+
+// The refusals of the slots from kFirst on.
+template <uint32_t kTable, size_t kFirst, size_t kCount>
+struct Unknown {
+  Refused slots[kCount];
+};
+template <uint32_t kTable, size_t kFirst, size_t... kNext>
+constexpr Unknown<kTable, kFirst, sizeof...(kNext)> unknown(std::index_sequence<kNext...>) {
+  return {{refused<kTable, kFirst + kNext>...}};
+}
+template <uint32_t kTable, size_t kFirst, size_t kCount>
+constexpr void fill(Unknown<kTable, kFirst, kCount>& gap) {
+  gap = unknown<kTable, kFirst>(std::make_index_sequence<kCount>());
+}
+constexpr size_t kBehind = 16;  // slots behind the end of a table
+
+// A table whose gaps are filled; its size is what lies before `behind`.
+template <class Table, class... Gaps>
+constexpr Table filled(Table table, Gaps Table::*... gaps) {
+  (fill(table.*gaps), ...);
+  fill(table.behind);
+  table.size = sizeof(Table) - sizeof table.behind;
+  return table;
+}
 
 // The context that a handle names, null meaning the current one. A primary context counts before it is retained.
 Result<core::Context&> named(CUcontext handle) {
@@ -65,25 +99,27 @@ CUresult primaryContext(CUcontext* context, CUdevice device) {
   });
 }
 
+// Asked once for each device by runtimes of 13.2 and later, which go on when told that it went well. It is said to load
+// the compilers of the driver, which ours has always at hand.
+CUresult loadCompilers() { return closed(); }
+
+constexpr uint32_t kRuntimeId = 0x6bd5fb6c;
 struct RuntimeTable {
   size_t size;
-  Refused unused1;
+  Unknown<kRuntimeId, 1, 1> gap1;
   CUresult (*primaryContext)(CUcontext*, CUdevice);
-  Refused unused3, unused4, unused5, unused6, unused7, unused8, unused9, unused10, unused11, unused12;
+  Unknown<kRuntimeId, 3, 9> gap3;
+  CUresult (*loadCompilers)();
+  Unknown<kRuntimeId, 13, kBehind> behind;
 };
-constexpr RuntimeTable kRuntime = {sizeof(RuntimeTable),
-                                   refuse,
-                                   primaryContext,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse,
-                                   refuse};
+constexpr RuntimeTable runtimeTable() {
+  RuntimeTable table{};
+  table.primaryContext = primaryContext;
+  table.loadCompilers = loadCompilers;
+  return filled(table, &RuntimeTable::gap1, &RuntimeTable::gap3);
+}
+constexpr RuntimeTable kRuntime = runtimeTable();
+static_assert(kRuntime.size == 13 * sizeof(void*));
 
 // ---- hooks of tools: words that a tool sets where it wants to be called; there is no tool ----
 
@@ -105,17 +141,28 @@ void eventHookWords(void** words, size_t* count) {
   *count = kHookWords;
 }
 
+constexpr uint32_t kHooksId = 0xa094798c;
 struct HooksTable {
   size_t size;
   void (*call)(uint32_t, void*);
   void (*apiWords)(void**, size_t*);
-  Refused unused3;
+  Unknown<kHooksId, 3, 1> gap3;
   void (*name)(CUcontext, uint64_t*);
   void (*event)(uint32_t, void*);
   void (*eventWords)(void**, size_t*);
+  Unknown<kHooksId, 7, kBehind> behind;
 };
-constexpr HooksTable kHooks = {sizeof(HooksTable), ignoreCall,  apiHookWords,  refuse,
-                               nameCall,           ignoreEvent, eventHookWords};
+constexpr HooksTable hooksTable() {
+  HooksTable table{};
+  table.call = ignoreCall;
+  table.apiWords = apiHookWords;
+  table.name = nameCall;
+  table.event = ignoreEvent;
+  table.eventWords = eventHookWords;
+  return filled(table, &HooksTable::gap3);
+}
+constexpr HooksTable kHooks = hooksTable();
+static_assert(kHooks.size == 7 * sizeof(void*));
 
 // ---- the thread's context ----
 
@@ -125,13 +172,20 @@ CUresult threadContext(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
+constexpr uint32_t kThreadId = 0x42d85a81;
 struct ThreadTable {
   size_t size;
-  Refused unused1;
+  Unknown<kThreadId, 1, 1> gap1;
   CUresult (*context)(CUcontext*);
-  Refused unused3;
+  Unknown<kThreadId, 3, 1> gap3;
+  Unknown<kThreadId, 4, kBehind> behind;
 };
-constexpr ThreadTable kThread = {sizeof(ThreadTable), refuse, threadContext, refuse};
+constexpr ThreadTable threadTable() {
+  ThreadTable table{};
+  table.context = threadContext;
+  return filled(table, &ThreadTable::gap1, &ThreadTable::gap3);
+}
+constexpr ThreadTable kThread = threadTable();
 
 // ---- values that libraries keep in a context ----
 
@@ -180,39 +234,40 @@ CUresult contextKind(CUcontext context, unsigned* kind, CUcontext* inner) {
 
 unsigned nothingSpecial(unsigned) { return 0; }
 
+constexpr uint32_t kChecksId = 0x263e8860;
 struct ChecksTable {
   size_t size;
-  Refused unused1;
+  Unknown<kChecksId, 1, 1> gap1;
   CUresult (*kind)(CUcontext, unsigned*, CUcontext*);
   unsigned (*special)(unsigned);
-  Refused unused4, unused5, unused6, unused7, unused8, unused9, unused10, unused11, unused12, unused13, unused14;
+  Unknown<kChecksId, 4, 11> gap4;
+  Unknown<kChecksId, 15, kBehind> behind;
 };
-constexpr ChecksTable kChecks = {sizeof(ChecksTable),
-                                 refuse,
-                                 contextKind,
-                                 nothingSpecial,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse,
-                                 refuse};
+constexpr ChecksTable checksTable() {
+  ChecksTable table{};
+  table.kind = contextKind;
+  table.special = nothingSpecial;
+  return filled(table, &ChecksTable::gap1, &ChecksTable::gap4);
+}
+constexpr ChecksTable kChecks = checksTable();
 
 // ---- the validity check ----
 
 CUresult checkValidity(uint32_t version, uint64_t seconds, uint64_t answer[2]);
 
+constexpr uint32_t kIntegrityId = 0xd4082055;
 struct IntegrityTable {
   size_t size;
   CUresult (*check)(uint32_t, uint64_t, uint64_t*);
-  Refused unused2;
+  Unknown<kIntegrityId, 2, 1> gap2;
+  Unknown<kIntegrityId, 3, kBehind> behind;
 };
-constexpr IntegrityTable kIntegrity = {sizeof(IntegrityTable), checkValidity, refuse};
+constexpr IntegrityTable integrityTable() {
+  IntegrityTable table{};
+  table.check = checkValidity;
+  return filled(table, &IntegrityTable::gap2);
+}
+constexpr IntegrityTable kIntegrity = integrityTable();
 
 CUresult checkValidity(uint32_t version, uint64_t seconds, uint64_t answer[2]) {
   return guarded([&] {
@@ -230,12 +285,19 @@ void logMessage(const char* component, int level, const char* format, va_list ar
   VG_LOG(Info, "%s (%d): %s", component ? component : "runtime", level, text);
 }
 
+constexpr uint32_t kLogId = 0xf8cff951;
 struct LogTable {
   size_t size;
   void (*message)(const char*, int, const char*, va_list);
-  Refused unused2;
+  Unknown<kLogId, 2, 1> gap2;
+  Unknown<kLogId, 3, kBehind> behind;
 };
-constexpr LogTable kLog = {sizeof(LogTable), logMessage, refuse};
+constexpr LogTable logTable() {
+  LogTable table{};
+  table.message = logMessage;
+  return filled(table, &LogTable::gap2);
+}
+constexpr LogTable kLog = logTable();
 
 // ---- numbers for contexts and streams, which cuBLAS and cuFFT use as keys ----
 
@@ -279,33 +341,29 @@ CUresult streamNumber(CUcontext context, void* object, uint64_t* id) {
   });
 }
 
+constexpr uint32_t kIdentityId = 0x21318c60;
 struct IdentityTable {
   size_t size;
-  Refused unused1[2];
+  Unknown<kIdentityId, 1, 2> gap1;
   CUresult (*device)(CUcontext, CUdevice*);
   CUresult (*context)(CUcontext, uint64_t*);
-  Refused unused5[34];
+  Unknown<kIdentityId, 5, 34> gap5;
   CUresult (*streamNumber)(CUcontext, void*, uint64_t*);
-  Refused unused40[11];
+  Unknown<kIdentityId, 40, 11> gap40;
   CUresult (*streamObject)(CUcontext, CUstream, void**, int);
-  Refused unused52[43];
+  Unknown<kIdentityId, 52, 43> gap52;
+  Unknown<kIdentityId, 95, kBehind> behind;
 };
-static_assert(sizeof(IdentityTable) == 95 * sizeof(void*));
-
 constexpr IdentityTable identityTable() {
   IdentityTable table{};
-  table.size = sizeof table;
-  for (Refused& slot : table.unused1) slot = refuse;
-  for (Refused& slot : table.unused5) slot = refuse;
-  for (Refused& slot : table.unused40) slot = refuse;
-  for (Refused& slot : table.unused52) slot = refuse;
   table.device = contextDevice;
   table.context = contextNumber;
   table.streamNumber = streamNumber;
   table.streamObject = streamObject;
-  return table;
+  return filled(table, &IdentityTable::gap1, &IdentityTable::gap5, &IdentityTable::gap40, &IdentityTable::gap52);
 }
 constexpr IdentityTable kIdentity = identityTable();
+static_assert(kIdentity.size == 95 * sizeof(void*));
 
 // ---- the kernels of a module ----
 
@@ -324,24 +382,37 @@ int visitKernels(CUcontext, CUmodule module, void (*visit)(void*, CUfunction), v
   return count;
 }
 
+constexpr uint32_t kFunctionsId = 0x6e163fbe;
 struct FunctionsTable {
   size_t size;
-  Refused unused1[6];
+  Unknown<kFunctionsId, 1, 6> gap1;
   int (*visitKernels)(CUcontext, CUmodule, void (*)(void*, CUfunction), void*);
+  Unknown<kFunctionsId, 8, kBehind> behind;
 };
-constexpr FunctionsTable kFunctions = {
-    sizeof(FunctionsTable), {refuse, refuse, refuse, refuse, refuse, refuse}, visitKernels};
+constexpr FunctionsTable functionsTable() {
+  FunctionsTable table{};
+  table.visitKernels = visitKernels;
+  return filled(table, &FunctionsTable::gap1);
+}
+constexpr FunctionsTable kFunctions = functionsTable();
 
 // ---- two numbers that cuBLASLt asks for and does without ----
 
 CUresult twoNumbers(uint64_t*, uint64_t*) { return CUDA_SUCCESS; }
 
+constexpr uint32_t kNumbersId = 0x1734dc26;
 struct NumbersTable {
   size_t size;
-  Refused unused1[3];
+  Unknown<kNumbersId, 1, 3> gap1;
   CUresult (*numbers)(uint64_t*, uint64_t*);
+  Unknown<kNumbersId, 5, kBehind> behind;
 };
-constexpr NumbersTable kNumbers = {sizeof(NumbersTable), {refuse, refuse, refuse}, twoNumbers};
+constexpr NumbersTable numbersTable() {
+  NumbersTable table{};
+  table.numbers = twoNumbers;
+  return filled(table, &NumbersTable::gap1);
+}
+constexpr NumbersTable kNumbers = numbersTable();
 
 struct Row {
   uint8_t id[16];
