@@ -1,5 +1,7 @@
 #include "tools/installation.h"
 
+#include <sys/auxv.h>
+
 #include <filesystem>
 
 namespace vg::tools {
@@ -17,12 +19,19 @@ bool fileExists(const std::string& path) {
   return fs::exists(path, error);
 }
 
+// Where /proc is not mounted, the name that the program was started by has to do.
+std::string ownFolder() {
+  const char* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  const std::string self = fileExists("/proc/self/exe") || !name ? "/proc/self/exe" : name;
+  return fs::path(canonical(self)).parent_path().string();
+}
+
 Installation findInstallation(const std::string& wanted) {
   Installation result;
   if (!wanted.empty()) {
     result.searched = {wanted};
   } else {
-    const fs::path bin = fs::path(canonical("/proc/self/exe")).parent_path();
+    const fs::path bin = ownFolder();
     // A build folder, and the two places where packages put private libraries.
     for (const char* relative : {"../lib", "../lib/verdigris", "../lib/x86_64-linux-gnu/verdigris", "."})
       result.searched.push_back((bin / relative).lexically_normal().string());

@@ -18,6 +18,9 @@ struct Installation {
 // `wanted` is a folder the user named, or empty.
 Installation findInstallation(const std::string& wanted);
 
+// The folder of the running command.
+std::string ownFolder();
+
 // The path without links and dots; the path itself when it does not exist.
 std::string canonical(const std::string& path);
 bool fileExists(const std::string& path);

@@ -1,0 +1,7 @@
+# The objects that every product is linked with, in place of the C library's own functions.
+if(VERDIGRIS_PORTABLE)
+  target_link_libraries(unit_portable PRIVATE vg_portable)
+else()
+  set_target_properties(unit_portable PROPERTIES EXCLUDE_FROM_ALL ON)
+  set_tests_properties(unit.portable PROPERTIES DISABLED ON)
+endif()
