@@ -35,14 +35,15 @@ unsigned long long nanoseconds() {
   return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000 + static_cast<unsigned long long>(now.tv_nsec);
 }
 
-// The driver library that the program has, else the one beside this library, else the one that is found.
+// The driver library that the program has, else the one of this installation (in the folder above this library's or in
+// the same), else the one that is found.
 void* driverLibrary() {
   if (void* loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return loaded;
   Dl_info own{};
   if (dladdr(reinterpret_cast<void*>(&driverLibrary), &own) && own.dli_fname) {
     const std::string path = own.dli_fname;
-    const std::string beside = path.substr(0, path.rfind('/') + 1) + "libcuda.so.1";
-    if (void* library = dlopen(beside.c_str(), RTLD_NOW)) return library;
+    for (const char* place : {"../libcuda.so.1", "libcuda.so.1"})
+      if (void* library = dlopen((path.substr(0, path.rfind('/') + 1) + place).c_str(), RTLD_NOW)) return library;
   }
   return dlopen("libcuda.so.1", RTLD_NOW);
 }

@@ -38,9 +38,10 @@ class ScratchFolder {
   std::string path_;
 };
 
-// Beside the command, in a build folder as in an installation.
-std::string suiteBesideUs() {
-  return (fs::path(canonical("/proc/self/exe")).parent_path() / "conformance_suite").string();
+// Beside the command in a build folder, with the libraries in an installation.
+std::string suiteOf(const ConformOptions& options) {
+  const std::string beside = ownFolder() + "/conformance_suite";
+  return fileExists(beside) ? beside : findInstallation(options.libraryFolder).suite();
 }
 
 // "[12/400] pass Suite.Name (3 ms): detail" as it comes; on a terminal one line that changes, and failures that stay.
@@ -122,7 +123,7 @@ bool writeFile(const std::string& path, const std::string& text) {
 }  // namespace
 
 int conform(const ConformOptions& options) {
-  const std::string suite = suiteBesideUs();
+  const std::string suite = suiteOf(options);
   if (!fileExists(suite)) return unusable("the suite is not installed: no " + suite);
   ConformRecord there;
   if (!options.compare.empty() && (there = readRecord(options.compare)).tests.empty())

@@ -11,6 +11,8 @@ struct Installation {
   std::vector<std::string> searched;  // the folders that were looked at
 
   std::string library() const { return libraryFolder + "/libcuda.so.1"; }
+  std::string monitoringFolder() const { return libraryFolder + "/nvml"; }
+  std::string suite() const { return libraryFolder + "/conformance_suite"; }
   std::string redirect() const { return libraryFolder + "/libverdigris_redirect.so"; }
   std::string compiler() const { return libraryFolder + "/libverdigris_ptx.so"; }
 };

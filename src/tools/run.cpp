@@ -133,6 +133,7 @@ int run(const RunOptions& options) {
     return 2;
   }
 
+  if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);
   if (options.preload) prepend("LD_PRELOAD", installation.library());
   set("VERDIGRIS_DEVICES", options.devices);

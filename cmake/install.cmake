@@ -1,0 +1,66 @@
+# What `cmake --install` puts where. The libraries go to a folder of their own: nothing finds them unless `verdigris run`
+# or the user says so, and a vendor's libcuda.so.1 stays what the system's programs use. libnvidia-ml.so.1 lies one folder
+# further down, so that the first folder in LD_LIBRARY_PATH leaves a vendor's nvidia-smi alone.
+#
+# Files that were not built are left out, with a word: scripts/demo builds less than scripts/test.
+include(GNUInstallDirs)
+set(VG_PRIVATE lib/verdigris)
+
+# The files of an installation that come from a link. The target `products` makes all of them but the conformance suite,
+# which belongs to the tests.
+set(VG_PRODUCTS verdigris cuda nvidia-ml)
+foreach(target verdigris_ptx verdigris_redirect)
+  if(TARGET ${target})
+    list(APPEND VG_PRODUCTS ${target})
+  endif()
+endforeach()
+add_custom_target(products DEPENDS ${VG_PRODUCTS})
+if(TARGET conformance_suite)
+  list(APPEND VG_PRODUCTS conformance_suite)
+endif()
+
+# Which folders the installation makes, for `uninstall`; deepest first.
+install(CODE "set(new \"\")
+  foreach(folder lib/verdigris/nvml lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
+          share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share .)
+    get_filename_component(path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder}\" ABSOLUTE)
+    if(NOT EXISTS \${path} OR folder MATCHES verdigris)
+      string(APPEND new \"\${path}\\n\")
+    endif()
+  endforeach()
+  file(WRITE ${CMAKE_BINARY_DIR}/install_folders.txt \"\${new}\")")
+
+foreach(target IN LISTS VG_PRODUCTS)
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+    message(STATUS \"Left out: ${target} was not built (cmake --build ${CMAKE_BINARY_DIR} --target ${target})\")
+  endif()")
+  set(folder ${VG_PRIVATE})
+  if(target STREQUAL "verdigris")
+    set(folder bin)
+  elseif(target STREQUAL "nvidia-ml")
+    set(folder ${VG_PRIVATE}/nvml)
+  endif()
+  install(TARGETS ${target} OPTIONAL RUNTIME DESTINATION ${folder} LIBRARY DESTINATION ${folder})
+endforeach()
+
+# For programs that are built against it: find_package(verdigris), pkg-config verdigris.
+install(FILES ${CMAKE_SOURCE_DIR}/include/cuda.h DESTINATION include/verdigris)
+include(CMakePackageConfigHelpers)
+set(made ${CMAKE_BINARY_DIR}/package-files)
+write_basic_package_version_file(${made}/verdigris-config-version.cmake COMPATIBILITY SameMajorVersion)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/verdigris-config.cmake ${made}/verdigris-config.cmake COPYONLY)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/verdigris.pc.in ${made}/verdigris.pc @ONLY)
+install(FILES ${made}/verdigris-config.cmake ${made}/verdigris-config-version.cmake DESTINATION lib/cmake/verdigris)
+install(FILES ${made}/verdigris.pc DESTINATION lib/pkgconfig)
+
+# The licences of what is linked in, where the distribution keeps them.
+foreach(package libstdc++-12-dev libgcc-12-dev llvm-19-dev llvm-18-dev zlib1g-dev libzstd-dev liblz4-dev libxxhash-dev
+        liburing-dev libdeflate-dev libsnappy-dev libspdlog-dev libfmt-dev libcli11-dev libgtest-dev)
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/verdigris/third-party RENAME ${package} OPTIONAL)
+endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/verdigris)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/verdigris/docs)
+
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+                                    -DFOLDERS=${CMAKE_BINARY_DIR}/install_folders.txt
+                                    -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake)
