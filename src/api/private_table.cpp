@@ -5,6 +5,7 @@
 #include "api/device_report.h"
 #include "api/entry_points.h"
 #include "base/settings.h"
+#include "check/report.h"
 #include "host_register/page_locker.h"
 
 namespace vg::api {
@@ -30,7 +31,7 @@ void tellHostLocking(char* text, size_t size) {
 }
 
 constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints, visitEntryPoints,
-                                 visitSettings,        tellHostLocking,   reportDevice};
+                                 visitSettings,        tellHostLocking,   reportDevice,     check::takeNewFaults};
 
 }  // namespace
 

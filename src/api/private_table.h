@@ -44,6 +44,8 @@ struct PrivateTable {
   // A device by its number in VERDIGRIS_DEVICES, visible or not; false beyond the last. `size` of the caller's report:
   // no more than that is written.
   bool (*device)(unsigned number, DeviceReport* report, size_t size);
+  // Of checked mode: every distinct fault that was met since the last call (check/report.h).
+  void (*takeNewFaults)(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state);
 };
 
 const PrivateTable& privateTable();

@@ -114,6 +114,7 @@ ptx::Observer* observer(FirstFault told) {
 }
 
 bool markFaulted(const ptx::BlockState& block, CUresult error) {
+  if (toolsOn.load(std::memory_order_relaxed) & kGoOn) return false;
   {
     const std::lock_guard lock(faulted().mutex);
     if (!faulted().grids.emplace(block.launch->gridId, error).second) return false;

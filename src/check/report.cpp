@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kPrinted = 100;  // distinct faults that are printed; the others are only counted
 
 struct Fault {
-  uint64_t count = 0;
-  std::string headline;
+  uint64_t count = 0, taken = 0;
+  std::string headline, text;
 };
 struct Faults {
   std::mutex mutex;  // guards what follows
@@ -62,6 +62,8 @@ void describe(const FaultKey& key, const std::string& headline, const std::vecto
   Faults& f = faults();
   const std::lock_guard lock(f.mutex);
   f.all[key].headline = headline + (details.empty() ? "" : " " + details.front());
+  f.all[key].text = headline;
+  for (const std::string& line : details) f.all[key].text += "\n    " + line;
   if (f.order.size() > kPrinted) return;
   std::string text = std::string(kPrefix) + nameOf(key.tool) + ": " + headline + "\n";
   for (const std::string& line : details) text += std::string(kPrefix) + "    " + line + "\n";
@@ -72,6 +74,17 @@ size_t distinctFaults() {
   Faults& f = faults();
   const std::lock_guard lock(f.mutex);
   return f.order.size();
+}
+
+void takeNewFaults(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state) {
+  Faults& f = faults();
+  const std::lock_guard lock(f.mutex);
+  for (const FaultKey& key : f.order) {
+    Fault& fault = f.all[key];
+    if (fault.count == fault.taken) continue;
+    visit(state, nameOf(key.tool), fault.text.c_str(), fault.count - fault.taken);
+    fault.taken = fault.count;
+  }
 }
 
 void summarise() {

@@ -29,6 +29,9 @@ bool isNew(const FaultKey& key);
 void describe(const FaultKey& key, const std::string& headline, const std::vector<std::string>& details);
 
 size_t distinctFaults();
+// Calls `visit` for every distinct fault that was met since the last call, and how often: its tool, and its text with
+// an indented line for each detail. `visit` must not call this folder.
+void takeNewFaults(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state);
 // Writes the list of what was found, or that nothing was.
 void summarise();
 

@@ -19,13 +19,13 @@ ToolSet parseTools(const std::string& text, std::string* unknown) {
       tools |= kAllTools;
       continue;
     }
-    ToolSet found = 0;
+    ToolSet found = word == "continue" ? kGoOn : 0;
     for (unsigned k = 0; k < std::size(kNames); ++k)
       if (word == kNames[k]) found = 1u << k;
     if (!found && unknown) *unknown = word;
     tools |= found;
   }
-  return tools;
+  return tools == kGoOn ? 0 : tools;
 }
 
 }  // namespace vg::check

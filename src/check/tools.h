@@ -15,12 +15,14 @@ const char* nameOf(Tool tool);
 using ToolSet = uint32_t;  // bit n: Tool n
 constexpr ToolSet only(Tool tool) { return 1u << static_cast<unsigned>(tool); }
 inline constexpr ToolSet kAllTools = 15;
+inline constexpr ToolSet kGoOn =
+    1u << 31;  // "continue": faults of memory do not end the launch; counts with tools only
 
 extern constinit std::atomic<ToolSet> toolsOn;
 inline bool any() { return toolsOn.load(std::memory_order_relaxed) != 0; }
 inline bool wants(Tool tool) { return toolsOn.load(std::memory_order_relaxed) & only(tool); }
 
-// "memory,race" or "all,exits". A word that is no tool goes to `unknown`.
+// "memory,race", "all,exits" or "all,continue". A word that is none of these goes to `unknown`.
 ToolSet parseTools(const std::string& text, std::string* unknown);
 
 }  // namespace vg::check

@@ -67,7 +67,7 @@ CLI::App* addCheck(StartOptions& check, CLI::App& app) {
   const auto add = [&check](const char* option, const char* value, std::string& to, const char* meaning) {
     check.command->add_option(option, to, meaning)->option_text(value);
   };
-  add("--tools", "LIST", options.check, "what to look for: memory, race, sync, init, exits, or all (default)");
+  add("--tools", "LIST", options.check, "what to look for: memory, race, sync, init, exits, or all (default); continue: a fault of memory ends no launch");
   add("--exit-code", "STATUS", options.checkExitCode,
       "exit status when there are faults and the program itself ends well (default: 1)");
   add("--report", "FILE", options.report, "write what is found, and the log, to this file");
