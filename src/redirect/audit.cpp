@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "redirect/compilers.h"
 #include "redirect/replacement.h"
 
 namespace vg::redirect {
 
 namespace {
-
-enum class Library : uintptr_t { Other, Nvrtc, NvJitLink };
 
 // What the linker keeps for us of each library: which it is, and for compilers the how many-th of its kind.
 struct Cookie {
@@ -23,23 +22,12 @@ struct Cookie {
 
 constexpr unsigned kCookies = 2 * kMost;
 Cookie cookies[kCookies];
-std::atomic<unsigned> cookiesTaken{0}, numbers[3];
-
-bool isNamed(const char* path, const char* prefix) {
-  const char* slash = std::strrchr(path, '/');
-  return !std::strncmp(slash ? slash + 1 : path, prefix, std::strlen(prefix));
-}
-
-Library libraryOf(const char* path) {
-  if (isNamed(path, "libnvrtc.so")) return Library::Nvrtc;
-  if (isNamed(path, "libnvJitLink.so")) return Library::NvJitLink;
-  return Library::Other;
-}
+std::atomic<unsigned> cookiesTaken{0};
 
 Cookie* newCookie(Library library, Handle handle) {
   const unsigned index = cookiesTaken.fetch_add(1);
   if (index >= kCookies) return nullptr;
-  cookies[index] = {library, numbers[static_cast<uintptr_t>(library)].fetch_add(1), handle};
+  cookies[index] = {library, nextNumber(library), handle};
   return &cookies[index];
 }
 
@@ -68,8 +56,7 @@ extern "C" {
   const auto* cookie = reinterpret_cast<const Cookie*>(*definedBy);
   void* replacement = nullptr;
   if (!cookie || askingForOriginal()) return symbol->st_value;
-  if (cookie->library == Library::Nvrtc) replacement = nvrtcReplacement(name, cookie->handle, cookie->number);
-  if (cookie->library == Library::NvJitLink) replacement = nvJitLinkReplacement(name, cookie->handle, cookie->number);
+  replacement = replacementIn(cookie->library, name, cookie->handle, cookie->number);
   return replacement ? reinterpret_cast<uintptr_t>(replacement) : symbol->st_value;
 }
 

@@ -21,6 +21,8 @@ template <class Function>
 Function* functionOf(Handle library, const char* name) {
   return reinterpret_cast<Function*>(symbolOf(library, name));
 }
+// Remembers that as the answer of symbolOf; false when there is no room. One thread at a time.
+bool keepOriginal(Handle library, const char* name, void* function);
 // Whether this thread is asking for one: that is not redirected.
 bool askingForOriginal();
 

@@ -1,5 +1,6 @@
 // Run-time compilers under `verdigris run`: this program asks stand-ins for native code, found by dlsym and by linking.
-// With `redirected` as its argument it expects PTX, else what the compilers made.
+// With `redirected` as its argument it expects PTX, else what the compilers made; with `in-process` it redirects NVRTC
+// itself.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -136,10 +137,25 @@ TEST_F(NvJitLink, SeveralTextsAreLinkedByTheDriver) {
   EXPECT_EQ(cuDevicePrimaryCtxRelease(device), CUDA_SUCCESS);
 }
 
+// As Python's activate(): the compilers that dlsym will find are changed in memory. What this program is linked with
+// was bound before, and stays.
+bool redirectInProcess() {
+  void* const library = dlopen(REDIRECT, RTLD_NOW);
+  const auto redirect = library ? reinterpret_cast<int (*)(void*)>(dlsym(library, "verdigrisRedirect")) : nullptr;
+  if (!redirect || redirect(dlopen("libm.so.6", RTLD_NOW)) != -1 || redirect(nullptr) != -1) return false;
+  for (const char* path : {COMPILERS "/libnvrtc.so.13", COMPILERS "/other/libnvrtc.so.13"})
+    if (redirect(dlopen(path, RTLD_NOW)) != 2) return false;
+  return true;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   testing::InitGoogleTest(&count, arguments);
   redirected = count > 1 && !std::strcmp(arguments[1], "redirected");
+  if (count > 1 && !std::strcmp(arguments[1], "in-process")) {
+    redirected = true;
+    if (!redirectInProcess()) return 1;
+  }
   return RUN_ALL_TESTS();
 }
