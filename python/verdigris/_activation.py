@@ -1,0 +1,121 @@
+"""Makes the running process use Verdigris: its libraries are loaded first, under the names that CUDA programs ask for.
+
+The dynamic linker gives one library to all who ask for the same name, so that loading ours before anybody asks is enough.
+Run-time compilers (NVRTC, nvJitLink) make native GPU code, which no emulated device runs; they are loaded here, too, and
+made to give out the PTX instead, as under `verdigris run`.
+"""
+
+import ctypes
+import glob
+import os
+import subprocess
+import sys
+import threading
+
+from verdigris import _files, _settings
+
+_lock = threading.Lock()
+_loaded = {}
+NOT_INITIALIZED = 3
+
+
+def is_active():
+    """Whether this process uses Verdigris: by activate(), or because `verdigris run` started it."""
+    return bool(_loaded) or _mapped("libcuda.so.1") == [os.path.realpath(_files.library())]
+
+
+def activate(devices=None, *, redirect=True, **settings):
+    """Makes this process use Verdigris. Call it before CUDA is loaded; later calls may change nothing.
+
+    devices    what to offer, as "cpu:2"; by default what VERDIGRIS_DEVICES says, or else real GPUs, or else "cpu:1"
+    redirect   make NVRTC and nvJitLink give out PTX, which emulated devices need
+    others     memory, capability, profile, workers, timeout, log, log_file, trace, check: as the options of `verdigris run`
+               and `verdigris check`, and the VERDIGRIS_ variables of the environment
+    """
+    settings = {"devices": devices, **settings}
+    with _lock:
+        if _is_running():
+            if late := _settings.differing(settings):
+                raise RuntimeError(f"CUDA has started in this process: it is too late to set {', '.join(late)}; "
+                                   "call verdigris.activate() before anything uses CUDA")
+            return
+        _refuse_another_driver()
+        _settings.apply(settings)
+        _load()
+        if redirect and not _runs_native_code(settings):
+            os.environ.setdefault("CUDA_FORCE_PTX_JIT", "1")
+            _redirect_compilers()
+
+
+def _load():
+    for name in ("libcuda.so.1", "nvml/libnvidia-ml.so.1"):
+        _loaded[name] = ctypes.CDLL(str(_files.FOLDER / name))
+
+
+def _is_running():
+    """Whether cuInit has been called on our library: settings have been read then."""
+    driver = _loaded.get("libcuda.so.1")
+    if driver is None and is_active():
+        driver = ctypes.CDLL("libcuda.so.1")
+    count = ctypes.c_int()
+    return driver is not None and driver.cuDeviceGetCount(ctypes.byref(count)) != NOT_INITIALIZED
+
+
+def _refuse_another_driver():
+    for path in _mapped("libcuda.so.1"):
+        if path != os.path.realpath(_files.library()):
+            raise RuntimeError(f"{path} is loaded in this process already; call verdigris.activate() before anything loads "
+                               "CUDA, or start the program with `verdigris run`")
+
+
+def _mapped(name):
+    """The files of this name that are mapped into the process."""
+    found = set()
+    try:
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                path = line.rstrip("\n").partition("/")[2]
+                base = os.path.basename(path)
+                # The vendor's file is libcuda.so.580.95.05.
+                if base == name or base.startswith(name.removesuffix(".1") + "."):
+                    found.add(os.path.realpath("/" + path))
+    except OSError:
+        pass
+    return sorted(found)
+
+
+def _runs_native_code(settings):
+    """Whether a real GPU is among the devices. Asked in another process: here it would settle the settings."""
+    devices = os.environ.get("VERDIGRIS_DEVICES", "auto")
+    if devices != "auto":
+        return "gpu" in devices
+    if not os.path.exists("/dev/nvidiactl") or any(settings.get(name) for name in _settings.EMULATED_ONLY):
+        return False
+    answer = subprocess.run([_files.command(), "info"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return answer.returncode == 0 and "Verdigris Emulated Device" not in answer.stdout
+
+
+def _compiler_files():
+    """NVRTC and nvJitLink of packages from PyPI or conda, and of a toolkit."""
+    folders = [os.path.join(path, "nvidia", "*", "lib") for path in sys.path if path]
+    folders += [os.path.join(root, "lib") for root in (os.environ.get("CONDA_PREFIX"),) if root]
+    folders += [os.path.join(root, "lib64") for root in
+                (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda") if root]
+    seen = set()
+    for name in ("libnvrtc.so.[0-9]*", "libnvJitLink.so.[0-9]*"):
+        for folder in folders:
+            for path in sorted(glob.glob(os.path.join(folder, name))):
+                if os.path.realpath(path) not in seen and ".alt." not in path:
+                    seen.add(os.path.realpath(path))
+                    yield path
+
+
+def _redirect_compilers():
+    redirect = ctypes.CDLL(str(_files.FOLDER / "libverdigris_redirect.so"))
+    for path in _compiler_files():
+        try:
+            compiler = ctypes.CDLL(path)
+        except OSError:  # of another machine, or incomplete: nobody else can load it either
+            continue
+        if redirect.verdigrisRedirect(ctypes.c_void_p(compiler._handle)) > 0:
+            _loaded[path] = compiler
