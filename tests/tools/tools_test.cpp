@@ -86,7 +86,9 @@ TEST(Run, OptionsBecomeSettings) {
 
 TEST(Run, KeepsTheLibraryPathOfTheUserBehindOurs) {
   const Outcome outcome = verdigris("run env", "LD_LIBRARY_PATH=/mine");
-  EXPECT_NE(outcome.text.find("LD_LIBRARY_PATH=" + ourFolder() + ":" + ourFolder() + "/nvml:/mine\n"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("LD_LIBRARY_PATH=" + ourFolder() + ":" + ourFolder() + "/nvml:/mine\n"),
+            std::string::npos)
+      << outcome.text;
 }
 
 TEST(Run, ARelativeTraceFileIsMeantFromHere) {
