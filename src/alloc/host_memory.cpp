@@ -12,6 +12,7 @@
 
 #include "alloc/geometry.h"
 #include "alloc/physical_pieces.h"
+#include "base/file_size_guard.h"
 #include "base/round.h"
 
 namespace vg::alloc {
@@ -89,6 +90,7 @@ Result<PhysicalRef> HostMemory::createPrivate(size_t bytes) {
 }
 
 Result<PhysicalRef> HostMemory::createShareable(size_t bytes, const char* label) {
+  const FileSizeGuard guard;
   Descriptor file(memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   struct stat status {};
   if (!file || fstat(file.get(), &status) || ftruncate(file.get(), static_cast<off_t>(bytes)) ||

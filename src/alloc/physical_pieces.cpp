@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "alloc/geometry.h"
+#include "base/file_size_guard.h"
 #include "base/round.h"
 
 namespace vg::alloc {
@@ -87,6 +88,7 @@ void PhysicalPieces::forget(const Piece& piece) {
 
 Result<size_t> PhysicalPieces::grow(size_t bytes) {
   VG_CHECK(open());
+  const FileSizeGuard guard;
   const size_t offset = size_;
   if (offset + bytes < offset || ftruncate(file_, static_cast<off_t>(offset + bytes)))
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes of memory: %s", bytes, strerror(errno));

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/file_size_guard.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "core/function.h"
@@ -81,6 +82,7 @@ void TraceLine::finish(uint64_t nanoseconds) {
   append(" %llu.%llu us\n", static_cast<unsigned long long>(nanoseconds / 1000),
          static_cast<unsigned long long>(nanoseconds / 100 % 10));
   // A trace that cannot be written is lost; the call it describes must not fail for it.
+  const FileSizeGuard guard;
   [[maybe_unused]] const ssize_t written = ::write(traceFile.load(std::memory_order_relaxed), text_, length_);
 }
 

@@ -4,12 +4,14 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
+#include "base/file_size_guard.h"
 #include "base/log_history.h"
 #include "base/plain_names.h"
 #include "base/result.h"
@@ -60,11 +62,17 @@ spdlog::logger& current() {
   return *logger.load(std::memory_order_relaxed);
 }
 
+// Needs no memory where there is none: the line then goes to stderr as it is.
 void writeList(Level level, const char* format, va_list args) {
   if (level < Level::Critical && !withinRate()) return;
   char line[1024];
   std::vsnprintf(line, sizeof line, format, args);
-  current().log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(plainNames(line)));
+  const FileSizeGuard guard;
+  try {
+    current().log(static_cast<spdlog::level::level_enum>(level), spdlog::string_view_t(plainNames(line)));
+  } catch (...) {
+    dprintf(STDERR_FILENO, "verdigris: %s\n", line);
+  }
 }
 
 }  // namespace
@@ -110,6 +118,21 @@ void readSettings() {
 
 namespace vg {
 
+namespace {
+
+// A format around another one; too long ones lose their end.
+struct Format {
+  [[gnu::format(printf, 2, 3)]] explicit Format(const char* pattern, ...) noexcept {
+    va_list args;
+    va_start(args, pattern);
+    std::vsnprintf(text, sizeof text, pattern, args);
+    va_end(args);
+  }
+  char text[512];
+};
+
+}  // namespace
+
 // `format` takes what stands behind `reason`.
 #define VG_WRITE_LIST(level, format)     \
   if (log::enabled(level)) {             \
@@ -130,30 +153,30 @@ namespace vg {
 
 CUresult fail(CUresult code, const char* reason, ...) {
   if (log::enabled(log::Level::Info)) {
-    const std::string format = std::string(reason) + " (error " + std::to_string(code) + ")";
-    VG_WRITE_LIST(log::Level::Info, format.c_str())
+    const Format format("%s (error %d)", reason, static_cast<int>(code));
+    VG_WRITE_LIST(log::Level::Info, format.text)
   }
   VG_REMEMBER(reason)
   return code;
 }
 
 CUresult unsupported(const char* reason, ...) {
-  const std::string format = std::string("not supported: ") + reason;
-  VG_WRITE_LIST(log::Level::Warn, format.c_str())
-  VG_REMEMBER(format.c_str())
+  const Format format("not supported: %s", reason);
+  VG_WRITE_LIST(log::Level::Warn, format.text)
+  VG_REMEMBER(format.text)
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult unimplemented(const char* reason, ...) {
-  const std::string format = std::string("not implemented: ") + reason;
-  VG_WRITE_LIST(log::Level::Error, format.c_str())
-  VG_REMEMBER(format.c_str())
+  const Format format("not implemented: %s", reason);
+  VG_WRITE_LIST(log::Level::Error, format.text)
+  VG_REMEMBER(format.text)
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 void unreachable(const char* reason, ...) {
-  const std::string format = std::string("a mistake of Verdigris itself: ") + reason;
-  VG_WRITE_LIST(log::Level::Critical, format.c_str())
+  const Format format("a mistake of Verdigris itself: %s", reason);
+  VG_WRITE_LIST(log::Level::Critical, format.text)
   std::abort();
 }
 

@@ -78,7 +78,8 @@ bool takeUndelivered(Entry& entry) {
   return true;
 }
 
-void deliver() {
+// Without memory nothing is delivered before the next failure.
+void deliver() try {
   std::vector<Subscriber> callees;
   {
     SpinGuard guard(listLock);
@@ -87,6 +88,7 @@ void deliver() {
   for (Entry entry; takeUndelivered(entry);)
     for (const Subscriber& callee : callees)
       callee.callback(callee.data, static_cast<CUlogLevel>(entry.severity), entry.text, std::strlen(entry.text));
+} catch (const std::bad_alloc&) {
 }
 
 }  // namespace

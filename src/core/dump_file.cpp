@@ -10,6 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/file_size_guard.h"
+
 namespace vg::core {
 namespace {
 
@@ -52,6 +54,7 @@ CUresult DumpFile::create(const std::string& path) {
 }
 
 void DumpFile::write(const void* bytes, size_t size, uint64_t where) {
+  const FileSizeGuard guard;
   const auto* at = static_cast<const char*>(bytes);
   while (size && !error_) {
     const ssize_t written = pwrite(file_, at, size, static_cast<off_t>(where));

@@ -7,6 +7,7 @@
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
+#include "base/file_size_guard.h"
 #include "base/round.h"
 #include "core/memory_heaps.h"
 #include "core/shown_memory.h"
@@ -32,6 +33,7 @@ CUresult writeFacts(const alloc::PhysicalMemory& file, PoolFacts facts, size_t c
   facts.magic = PoolFacts::kMagic;
   facts.capacity = capacity;
   VG_TRY(const int descriptor, file.duplicate());
+  const FileSizeGuard guard;
   const bool written = pwrite(descriptor, &facts, sizeof facts, static_cast<off_t>(capacity)) == sizeof facts;
   const int error = errno;
   close(descriptor);

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "base/file_size_guard.h"
+
 namespace vg::ipc {
 namespace {
 
@@ -20,6 +22,7 @@ std::byte* map(int file) {
 
 // A file that cannot become shorter while it is mapped.
 int makeFile() {
+  const FileSizeGuard guard;
   const int file = memfd_create("verdigris events", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file >= 0 && ftruncate(file, EventPages::kBytes) == 0 &&
       fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)

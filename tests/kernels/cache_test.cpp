@@ -1,5 +1,6 @@
 // The kernel cache on disk, seen from outside: what a second process maps, and what damage does.
 #include <dirent.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +90,31 @@ TEST(Cache, ASecondProcessNeedsNoCodeGenerator) {
   half.seekp(100);
   half.put('\x55').put('\xAA');
   half.close();
+  EXPECT_EQ(inFreshProcess(folder), kCompiled);
+  EXPECT_EQ(inFreshProcess(folder), kFromCache);
+  for (const std::string& one : filesIn(folder)) unlink(one.c_str());
+  rmdir(folder);
+}
+
+// Code of others is not run, nothing is waited for, and kernels run all the same.
+TEST(Cache, WhatOthersMayHaveWrittenIsNotRun) {
+  if (const char* const kernels = std::getenv("VERDIGRIS_KERNELS"); kernels && std::string(kernels) == "interpret")
+    GTEST_SKIP() << "nothing is compiled";
+  char folder[] = "/tmp/vg-cache-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const int first = inFreshProcess(folder);
+  if (first == kFromCache && filesIn(folder).empty()) GTEST_SKIP() << "no code generator was built";
+  ASSERT_EQ(filesIn(folder).size(), 1u);
+  const std::string file = filesIn(folder)[0];
+  ASSERT_EQ(chmod(folder, 0777), 0);
+  EXPECT_EQ(inFreshProcess(folder), kCompiled);
+  ASSERT_EQ(chmod(folder, 0700), 0);
+  EXPECT_EQ(inFreshProcess(folder), kFromCache);
+  ASSERT_EQ(chmod(file.c_str(), 0666), 0);
+  EXPECT_EQ(inFreshProcess(folder), kCompiled);  // and puts its own in the place of it
+  EXPECT_EQ(inFreshProcess(folder), kFromCache);
+  unlink(file.c_str());
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
   EXPECT_EQ(inFreshProcess(folder), kCompiled);
   EXPECT_EQ(inFreshProcess(folder), kFromCache);
   for (const std::string& one : filesIn(folder)) unlink(one.c_str());
