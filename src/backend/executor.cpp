@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t kSpin = 30'000;             // ns an idle thread polls before it sleeps, if there are cores for it
 constexpr uint64_t kStall = 1'000'000;         // ns after which a waiting task gets a thread whatever runs
 constexpr uint64_t kBoredom = 10'000'000'000;  // ns of sleep after which a spare thread ends
+constexpr uint64_t kTryAgain = 10'000'000;     // ns after the system has refused a thread
 constexpr uint32_t kMostThreads = 2048;
 
 uint32_t cores() {
@@ -33,7 +34,7 @@ Executor& Executor::shared() {
 
 Executor::Executor(uint32_t concurrency) : concurrency_(concurrency) {}
 
-void Executor::schedule(Task& task, unsigned urgency) {
+void Executor::schedule(Task& task, unsigned urgency) noexcept {
   std::lock_guard lock(mutex_);
   List& list = lists_[std::min(urgency, kUrgencies - 1)];
   task.next_ = nullptr;
@@ -67,14 +68,38 @@ void Executor::rouse() {
     futex::wake(signal_, 1);
     return;
   }
-  if (threads_ >= kMostThreads) return;
+  refused_ = !startThread();
+  if (refused_) spare_hands::adopt(*this);
+}
+
+bool Executor::startThread() {
+  if (threads_ >= kMostThreads || (refused_ && monotonicNanoseconds() < nextTry_)) return false;
   ++threads_;
   core_use::begin();
   if (os::startThread(
           "vg-service", [](void* self) { static_cast<Executor*>(self)->threadMain(); }, this))
-    return;
+    return true;
   core_use::end();
   --threads_;
+  nextTry_ = monotonicNanoseconds() + kTryAgain;
+  return false;
+}
+
+// Whatever else runs: it may wait for this.
+bool Executor::help() noexcept {
+  std::unique_lock lock(mutex_);
+  Task* const task = refused_ ? take(true) : nullptr;
+  if (task) perform(*task, lock);
+  return task;
+}
+
+void Executor::perform(Task& task, std::unique_lock<std::mutex>& lock) {
+  ++running_;
+  rouse();
+  lock.unlock();
+  task.run();
+  lock.lock();
+  --running_;
 }
 
 Executor::Task* Executor::take(bool overdue) {
@@ -98,12 +123,7 @@ void Executor::threadMain() {
   uint64_t takenBefore = taken_;
   for (;;) {
     if (Task* task = take(rested == Rest::Stalled && taken_ == takenBefore)) {
-      ++running_;
-      rouse();
-      lock.unlock();
-      task->run();
-      lock.lock();
-      --running_;
+      perform(*task, lock);
       rested = Rest::Woken;
       continue;
     }

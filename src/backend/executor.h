@@ -3,7 +3,8 @@
 // As many tasks as there are cores run at once; the rest waits its turn. A task that says it may block (a host
 // function) does not count, and a task that has waited for a millisecond while no other could be taken gets a thread of
 // its own, so that work which waits for other work always meets it in the end. Threads start at the first need, sleep
-// when idle, end after a long rest, and otherwise end with the process.
+// when idle, end after a long rest, and otherwise end with the process. While the system refuses threads, those who
+// wait for work do it (base/spare_hands.h).
 #pragma once
 
 #include <algorithm>
@@ -11,9 +12,11 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/spare_hands.h"
+
 namespace vg::backend {
 
-class Executor {
+class Executor final : private spare_hands::Orphan {
  public:
   // Something to run once each time it is scheduled. Requires: not scheduled again before run() has begun.
   class Task {
@@ -41,7 +44,7 @@ class Executor {
   Executor(const Executor&) = delete;
 
   // Runs the task soon on some thread; tasks of a higher urgency (below kUrgencies) are taken first. Any thread.
-  void schedule(Task& task, unsigned urgency = 0);
+  void schedule(Task& task, unsigned urgency = 0) noexcept;
   // True when tasks wait for a thread: a long task should step aside.
   bool congested() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
@@ -68,7 +71,10 @@ class Executor {
   };
   enum class Rest { Woken, Stalled, Bored };
 
+  bool help() noexcept override;
   void threadMain();
+  void perform(Task& task, std::unique_lock<std::mutex>& lock);
+  bool startThread();
   Task* take(bool overdue);
   Rest rest(std::unique_lock<std::mutex>& lock);
   void rouse();
@@ -86,6 +92,8 @@ class Executor {
   uint32_t sleeping_ = 0;  // threads
   uint32_t roused_ = 0;    // sleepers for which somebody has told core_use that they are awake
   uint32_t watching_ = 0;  // those of them that sleep at most kStall, because tasks wait
+  bool refused_ = false;   // the last thread that was to be started was not
+  uint64_t nextTry_ = 0;   // when the system is asked again then
 };
 
 }  // namespace vg::backend

@@ -10,9 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 
-#include "base/log.h"
+#include "base/shortage.h"
 
 namespace vg::os {
 namespace {
@@ -104,7 +105,11 @@ size_t lastCacheBytes() {
 }
 
 bool startThread(const char* name, void (*main)(void*), void* argument) {
-  auto start = std::make_unique<Start>(Start{main, argument, {}});
+  std::unique_ptr<Start> start(new (std::nothrow) Start{main, argument, {}});
+  if (!start) {
+    shortage::tell(Shortage::HostMemory, "thread %s", name);
+    return false;
+  }
   snprintf(start->name, sizeof start->name, "%s", name);
   sigset_t blocked, before;
   sigfillset(&blocked);
@@ -118,7 +123,7 @@ bool startThread(const char* name, void (*main)(void*), void* argument) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (error) {
-    VG_LOG(Warn, "cannot start thread %s: %s", name, strerror(error));
+    shortage::tell(Shortage::Threads, "thread %s: %s", name, strerror(error));
     return false;
   }
   static_cast<void>(start.release());  // the thread's own now

@@ -6,6 +6,9 @@
 
 #include "base/core_use.h"
 #include "base/futex.h"
+#include "base/long_wait.h"
+#include "base/shortage.h"
+#include "base/spare_hands.h"
 #include "base/spin.h"
 
 // Invariants:
@@ -21,6 +24,18 @@ namespace {
 constexpr uint64_t kSpin = 30'000;  // ns a waiter polls before it sleeps, if it has a core of its own for that
 constexpr uint64_t kSure = 2'000;   // ... and in any case
 constexpr size_t kChunk = 256;      // timelines made together
+// ns that a waiter sleeps before it looks whether work needs its hands, and while there is such work.
+constexpr uint64_t kLook = 100'000'000, kLookSoon = 1'000'000;
+
+// What nobody else does may be what is waited for.
+void lendHands(const Timeline& timeline, uint64_t value) {
+  while (spare_hands::wanted() && !timeline.reached(value) && spare_hands::lend()) {
+  }
+}
+
+void tellIfLong(uint64_t start) {
+  if (const auto tell = long_wait::tell.load(std::memory_order_relaxed)) tell(monotonicNanoseconds() - start);
+}
 
 struct Pool {
   std::mutex mutex;
@@ -78,7 +93,11 @@ void Timeline::runContinuations() {
   }
   while (due) {
     Continuation* next = due->next;  // `run` may free the continuation
-    due->run(due);
+    try {
+      due->run(due);
+    } catch (const std::bad_alloc&) {  // those behind it, and who advances, must not suffer
+      shortage::tell(Shortage::HostMemory, "something to be done behind other work is left out");
+    }
     due = next;
   }
 }
@@ -103,11 +122,14 @@ bool Timeline::poll(uint64_t value, uint64_t nanoseconds) const {
 
 void Timeline::wait(uint64_t value) {
   if (reached(value) || poll(value, kSpin)) return;
+  const uint64_t start = monotonicNanoseconds();
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
+    lendHands(*this, value);
     const uint32_t seen = signal_.load(std::memory_order_acquire);
     if (value_.load(std::memory_order_seq_cst) >= value) break;
-    futex::wait(signal_, seen);
+    const uint64_t limit = spare_hands::wanted() ? kLookSoon : kLook;
+    if (!futex::wait(signal_, seen, &limit)) tellIfLong(start);
   }
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -119,12 +141,13 @@ bool Timeline::waitFor(uint64_t value, uint64_t nanoseconds) {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   bool done;
   for (;;) {
+    lendHands(*this, value);
     const uint32_t seen = signal_.load(std::memory_order_acquire);
     done = value_.load(std::memory_order_seq_cst) >= value;
     const uint64_t elapsed = monotonicNanoseconds() - start;
     if (done || elapsed >= nanoseconds) break;
-    const uint64_t left = nanoseconds - elapsed;
-    futex::wait(signal_, seen, &left);
+    const uint64_t left = std::min(nanoseconds - elapsed, spare_hands::wanted() ? kLookSoon : kLook);
+    if (!futex::wait(signal_, seen, &left)) tellIfLong(start);
   }
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
   return done;

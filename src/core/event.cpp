@@ -1,6 +1,7 @@
 #include "core/event.h"
 
 #include "base/slab.h"
+#include "base/spare_hands.h"
 #include "base/spin.h"
 #include "core/capture.h"
 #include "core/context.h"
@@ -216,7 +217,9 @@ CUresult Event::query() const {
     const CUresult result = shared->query(recorded().point);
     return result == CUDA_SUCCESS ? context_->state() : result;
   }
-  return point().done() ? context_->state() : CUDA_ERROR_NOT_READY;
+  if (point().done()) return context_->state();
+  spare_hands::lendIfWanted();
+  return CUDA_ERROR_NOT_READY;
 }
 
 CUresult Event::synchronize() const {

@@ -48,6 +48,9 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   bool leave();
   // Of the Watcher, when nothing has ended for a while.
   void remind();
+  // The Watcher's own: the next one that it watches, and how often it has found this one empty, one behind the other.
+  std::shared_ptr<SentWork> nextWatched;
+  uint32_t emptyLooks = 0;
 
  private:
   struct SentTransfer {

@@ -15,61 +15,90 @@ constexpr size_t kEmptyLooks = 512;        // at queues without work, after whic
 
 }  // namespace
 
-void Watcher::watch(std::shared_ptr<SentWork> work) {
+// Needs no memory, for what is watched was sent already: the lists are made of the works themselves.
+void Watcher::watch(std::shared_ptr<SentWork> work) noexcept {
   {
     const std::lock_guard guard(mutex_);
-    new_.push_back(std::move(work));
+    work->nextWatched = std::move(new_);
+    new_ = std::move(work);
     if (!started_)
       started_ = os::startThread(
           "vg-gpu", [](void* self) { static_cast<Watcher*>(self)->main(); }, this);
+    if (!started_) spare_hands::adopt(*this);
   }
   arrivals_.fetch_add(1, std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_seq_cst)) futex::wakeAll(arrivals_);
 }
 
-void Watcher::takeNew(std::vector<Watched>& active) {
+void Watcher::takeNew() {
   const std::lock_guard guard(mutex_);
-  for (auto& work : new_) active.push_back({std::move(work)});
-  new_.clear();
+  while (std::shared_ptr<SentWork> work = std::move(new_)) {
+    new_ = std::move(work->nextWatched);
+    work->emptyLooks = 0;
+    work->nextWatched = std::move(active_);
+    active_ = std::move(work);
+    ++count_;
+  }
 }
 
 // To begin to watch costs who sends more than all else, but each queue that is watched makes the others wait.
-bool Watcher::enough(Watched& one, size_t all) {
-  return (++one.emptyLooks * all > kEmptyLooks || os::soleCore()) && one.work->leave();
+bool Watcher::enough(SentWork& work) const { return ++work.emptyLooks * count_ > kEmptyLooks || os::soleCore(); }
+
+// Out of the list first: from the moment that it is left, it may be watched anew.
+bool Watcher::leave(std::shared_ptr<SentWork>& place) {
+  std::shared_ptr<SentWork> work = std::move(place);
+  place = std::move(work->nextWatched);
+  --count_;
+  if (work->leave()) return true;
+  work->nextWatched = std::move(place);
+  place = std::move(work);
+  ++count_;
+  return false;
+}
+
+// True when something had ended or has begun.
+bool Watcher::lookAtAll() {
+  bool progress = false;
+  for (std::shared_ptr<SentWork>* place = &active_; *place;) {
+    SentWork& work = **place;
+    const SentWork::Found found = work.collect();
+    if (found != SentWork::Found::Empty) {
+      progress |= found == SentWork::Found::Something || work.emptyLooks;
+      work.emptyLooks = 0;
+    } else if (enough(work) && leave(*place)) {
+      continue;
+    }
+    place = &work.nextWatched;
+  }
+  return progress;
+}
+
+bool Watcher::help() noexcept {
+  const std::unique_lock looking(looking_, std::try_to_lock);
+  if (!looking) return false;
+  takeNew();
+  return lookAtAll();
 }
 
 void Watcher::main() {
-  std::vector<Watched> active;
+  const std::lock_guard looking(looking_);
   uint32_t seen = 0;
   uint64_t lastEnd = 0, reminded = 0;
   for (uint32_t round = 0;; ++round) {
     if (const uint32_t arrivals = arrivals_.load(std::memory_order_acquire); arrivals != seen) {
       seen = arrivals;
-      takeNew(active);
+      takeNew();
       lastEnd = monotonicNanoseconds();
     }
-    bool progress = false;
-    for (size_t i = 0; i < active.size();) {
-      Watched& one = active[i];
-      const SentWork::Found found = one.work->collect();
-      if (found != SentWork::Found::Empty) {
-        progress |= found == SentWork::Found::Something || one.emptyLooks;
-        one.emptyLooks = 0;
-      } else if (enough(one, active.size())) {
-        one = std::move(active.back());
-        active.pop_back();
-        continue;
-      }
-      ++i;
-    }
-    if (active.empty()) {
+    const bool progress = lookAtAll();
+    if (!active_) {
       rest(seen);
     } else if (progress) {
       lastEnd = monotonicNanoseconds();
     } else if (round % 64 == 0) {
       const uint64_t now = monotonicNanoseconds();
       if (now - lastEnd > kReminder && now - reminded > kReminder) {
-        for (const Watched& one : active) one.work->remind();
+        for (SentWork* work = active_.get(); work; work = work->nextWatched.get()) work->remind();
         reminded = now;
       }
       if (os::soleCore() || now - lastEnd > kPolling) nap();

@@ -2,38 +2,40 @@
 // the first need, never destroyed.
 //
 // It polls without a pause while something ends every now and then, which is what makes waiting calls quick; behind a
-// long kernel it naps.
+// long kernel it naps. While the system refuses the thread, those who wait for work look (base/spare_hands.h).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
+
+#include "base/spare_hands.h"
 
 namespace vg::backend::nvidia {
 
 class SentWork;
 
-class Watcher {
+class Watcher final : private spare_hands::Orphan {
  public:
   // Looks at `work` until nothing was sent for a while and its leave() says yes. Requires: not watched at present.
-  void watch(std::shared_ptr<SentWork> work);
+  void watch(std::shared_ptr<SentWork> work) noexcept;
 
  private:
-  using Works = std::vector<std::shared_ptr<SentWork>>;
-  struct Watched {
-    std::shared_ptr<SentWork> work;
-    uint32_t emptyLooks = 0;  // one behind the other
-  };
+  bool help() noexcept override;
   void main();
-  void takeNew(std::vector<Watched>& active);
-  static bool enough(Watched& one, size_t all);
+  void takeNew();
+  bool lookAtAll();
+  bool enough(SentWork& work) const;
+  bool leave(std::shared_ptr<SentWork>& place);
   void rest(uint32_t seen);
 
   std::mutex mutex_;
-  Works new_;                          // guarded by mutex_
+  std::shared_ptr<SentWork> new_;      // guarded by mutex_: the first of a list
   bool started_ = false;               // guarded by mutex_
+  std::mutex looking_;                 // the thread's, once there is one, for ever
+  std::shared_ptr<SentWork> active_;   // guarded by looking_: the first of a list
+  size_t count_ = 0;                   // guarded by looking_: of the list
   std::atomic<uint32_t> arrivals_{0};  // counts watch(); futex word
   std::atomic<bool> asleep_{false};
 };
