@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/command_failure.h"
 #include "base/log.h"
 
 namespace vg::backend {
@@ -51,23 +52,28 @@ ChildGrids::ChildGrids(std::unique_ptr<Source> source) : source_(std::move(sourc
 ChildGrids::~ChildGrids() { Timeline::destroy(over_); }
 
 ChildGrids::Buffer* ChildGrids::newBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
+  auto buffer = std::make_unique<Buffer>();
   std::byte* const parameters = source_->allocate(bytes);
   if (!parameters) return nullptr;
-  auto* const buffer = new Buffer;
   buffer->kernel = kernel;
   buffer->shape = shape;
   buffer->parameters = parameters;
   buffer->release = Buffer::finish;
   buffer->source = source_.get();
   buffer->bytes = bytes;
-  return buffer;
+  return buffer.release();
 }
 
 std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
   Buffer* const buffer = newBuffer(kernel, shape, bytes);
   if (!buffer) return nullptr;
   const std::lock_guard lock(mutex_);
-  open_.emplace(buffer->parameters, buffer);
+  try {
+    open_.emplace(buffer->parameters, buffer);
+  } catch (const std::bad_alloc&) {
+    buffer->discard();
+    return nullptr;
+  }
   return const_cast<std::byte*>(buffer->parameters);
 }
 
@@ -119,7 +125,10 @@ RuntimeError ChildGrids::begin(Buffer* buffer, uint64_t stream, uint64_t block) 
     buffer->pending = &pending_;
   }
   const RuntimeError error = put(LaunchCommand{buffer, &faults()}, stream, block);
-  if (error != RuntimeError::Success) Buffer::finish(buffer);
+  if (error != RuntimeError::Success) {
+    if (stream == kTailLaunch) --tailLaunches_;
+    Buffer::finish(buffer);
+  }
   return error;
 }
 
@@ -128,7 +137,15 @@ RuntimeError ChildGrids::queue(const Command& command, uint64_t stream, uint64_t
   return put(command, stream, block);
 }
 
-RuntimeError ChildGrids::put(const Command& command, uint64_t stream, uint64_t block) {
+RuntimeError ChildGrids::put(const Command& command, uint64_t stream, uint64_t block) noexcept {
+  try {
+    return putOrThrow(command, stream, block);
+  } catch (const std::bad_alloc&) {
+    return RuntimeError::MemoryAllocation;
+  }
+}
+
+RuntimeError ChildGrids::putOrThrow(const Command& command, uint64_t stream, uint64_t block) {
   if (stream == kTailLaunch) {
     tail_.push_back(command);
     return RuntimeError::Success;
@@ -228,7 +245,7 @@ RuntimeError ChildGrids::lastError(uint64_t thread, bool forget) {
   return error;
 }
 
-Point ChildGrids::finish() {
+Point ChildGrids::finish() noexcept {
   for (const auto& [parameters, buffer] : open_) buffer->discard();
   open_.clear();
   const Point over{over_, over_->value() + 1};
@@ -237,14 +254,10 @@ Point ChildGrids::finish() {
 }
 
 // Goes through the streams, one after another; called again when the one that is not done is.
-void ChildGrids::proceed() {
+void ChildGrids::proceed() noexcept {
   for (;; ++awaited_) {
-    if (awaited_ == streams_.size()) {
-      if (tail_.empty()) break;
-      if (addStream(source_->makeTailQueue())->submit(tail_.data(), tail_.size()) != CUDA_SUCCESS)
-        faults().report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for tail launches");
-      tail_.clear();
-    }
+    if (awaited_ == streams_.size() && !tail_.empty()) beginTail();
+    if (awaited_ == streams_.size()) break;
     const Point last = streams_[awaited_]->last();
     if (last.done()) continue;
     Continuation::value = last.value;
@@ -254,6 +267,21 @@ void ChildGrids::proceed() {
   source_.reset();
   over_->advance(over_->value() + 1);
   delete this;
+}
+
+void ChildGrids::beginTail() noexcept {
+  CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+  try {
+    result = addStream(source_->makeTailQueue())->submit(tail_.data(), tail_.size());
+  } catch (const std::bad_alloc&) {
+  }
+  if (result != CUDA_SUCCESS) dropTail(result);
+  tail_.clear();
+}
+
+void ChildGrids::dropTail(CUresult error) noexcept {
+  faults().report(error, "no memory for tail launches");
+  for (const Command& command : tail_) dropRecord(command);
 }
 
 }  // namespace vg::backend

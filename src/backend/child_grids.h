@@ -7,7 +7,8 @@
 // wait for itself, whoever keeps the threads busy.
 //
 // What differs between kinds of device is a Source. Made by the first thread that wants it, deleted by itself when all
-// is over. Thread-safe.
+// is over. Thread-safe. What kernels ask for throws std::bad_alloc, with nothing done, when the host has no memory;
+// finish() does not, nor does what follows it.
 #pragma once
 
 #include <array>
@@ -85,7 +86,7 @@ class ChildGrids final : private Continuation {
   FaultSink& faults() const { return source_->faults(); }
 
   // The grid's own threads have ended, and call nothing any more. When the answer is reached all is over.
-  Point finish();
+  Point finish() noexcept;
 
  private:
   struct Buffer;
@@ -111,9 +112,12 @@ class ChildGrids final : private Continuation {
   Stream* find(uint64_t stream, uint64_t block);
   Buffer* newBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes);
   RuntimeError begin(Buffer* buffer, uint64_t stream, uint64_t block);
-  RuntimeError put(const Command& command, uint64_t stream, uint64_t block);
+  RuntimeError put(const Command& command, uint64_t stream, uint64_t block) noexcept;
+  RuntimeError putOrThrow(const Command& command, uint64_t stream, uint64_t block);
   size_t limit() const;
-  void proceed();
+  void proceed() noexcept;
+  void beginTail() noexcept;
+  void dropTail(CUresult error) noexcept;
 
   static constexpr size_t kBlockStreams = 64;
 

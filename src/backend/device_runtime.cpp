@@ -1,6 +1,7 @@
 #include "backend/device_runtime.h"
 
 #include <algorithm>
+#include <new>
 
 #include "backend/device_copies.h"
 #include "base/log.h"
@@ -240,7 +241,7 @@ Error DeviceRuntimeCaller::copy(DeviceCall which, Arguments& arguments) {
 // --- All of them -----------------------------------------------------------------------------------------------------
 
 // Asking for limits and occupancy leaves the last error alone, and so does all that concerns graphs.
-uint64_t DeviceRuntimeCaller::call(DeviceCall which, Arguments arguments) {
+uint64_t DeviceRuntimeCaller::perform(DeviceCall which, Arguments arguments) {
   const auto answer = [](Error error) { return static_cast<uint64_t>(error); };
   const auto noted = [&](Error error) { return answer(note(error)); };
   switch (which) {
@@ -319,6 +320,16 @@ uint64_t DeviceRuntimeCaller::call(DeviceCall which, Arguments arguments) {
   VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which there is not", kernelName(),
          static_cast<uint32_t>(which));
   return noted(Error::NotSupported);
+}
+
+// Kernels cannot be unwound.
+uint64_t DeviceRuntimeCaller::call(DeviceCall which, Arguments arguments) noexcept {
+  try {
+    return perform(which, arguments);
+  } catch (const std::bad_alloc&) {
+    const bool wantsBuffer = which == DeviceCall::GetParameterBuffer || which == DeviceCall::GetParameterBufferV2;
+    return wantsBuffer ? 0 : static_cast<uint64_t>(Error::MemoryAllocation);
+  }
 }
 
 }  // namespace vg::backend

@@ -13,7 +13,8 @@ namespace vg::backend {
 // One thread of a kernel that calls. Answers as a GPU of compute capability 9.0 was seen to.
 class DeviceRuntimeCaller {
  public:
-  uint64_t call(ptx::DeviceCall which, DeviceArguments arguments);
+  // Without memory of the host: cudaErrorMemoryAllocation.
+  uint64_t call(ptx::DeviceCall which, DeviceArguments arguments) noexcept;
 
  protected:
   ~DeviceRuntimeCaller() = default;
@@ -71,6 +72,7 @@ class DeviceRuntimeCaller {
     store(address, &value, sizeof value);
     return RuntimeError::Success;
   }
+  uint64_t perform(ptx::DeviceCall which, DeviceArguments arguments);
   RuntimeError note(RuntimeError error);
   RuntimeError prepare(Kernel* kernel, const LaunchShape& shape);
   RuntimeError launchBuffer(uint64_t buffer, uint64_t stream);

@@ -1,15 +1,21 @@
 #include "backend/serial_work.h"
 
+#include <time.h>
+
 #include <new>
 #include <vector>
 
+#include "backend/command_failure.h"
+#include "base/claim.h"
 #include "base/result.h"
 #include "base/spin.h"
 
 namespace vg::backend {
 namespace {
 
-constexpr int kTurn = 32;  // commands after which a queue lets others have its thread
+constexpr int kTurn = 32;   // commands after which a queue lets others have its thread
+constexpr int kTries = 20;  // of a command for which there is no memory
+constexpr timespec kBetweenTries{0, 1'000'000};
 
 }  // namespace
 
@@ -63,14 +69,27 @@ SerialWork::SerialWork(Executor& executor, unsigned urgency)
 
 SerialWork::~SerialWork() = default;
 
+CUresult SerialWork::reserve(size_t count) noexcept {
+  SpinGuard guard(lock_);
+  VG_CHECK(reserveLocked(count));
+  reserved_ = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult SerialWork::reserveLocked(size_t count) noexcept {
+  try {
+    ring_->reserve(count ? count : 1);
+    return CUDA_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a queue", count);
+  }
+}
+
 CUresult SerialWork::submit(const Command* commands, size_t count, Point done) {
   {
     SpinGuard guard(lock_);
-    try {
-      ring_->reserve(count ? count : 1);
-    } catch (const std::bad_alloc&) {
-      return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a queue", count);
-    }
+    VG_CHECK(reserveLocked(count));
+    reserved_ = false;
     for (size_t i = 0; i < count; ++i) {
       Command& queued = ring_->push(commands[i], i + 1 < count ? Point{} : done);
       if (auto* launch = std::get_if<LaunchCommand>(&queued)) launch->queuedAt = now();
@@ -92,7 +111,7 @@ void SerialWork::unreference() {
 bool SerialWork::next(Command* command, Point* done) {
   SpinGuard guard(lock_);
   if (ring_->empty()) {
-    ring_->trim();
+    if (!reserved_) ring_->trim();
     scheduled_.store(false, std::memory_order_release);
     return false;
   }
@@ -117,7 +136,7 @@ void SerialWork::run() {
       if (park(point)) return;
       continue;
     }
-    const Point rest = closing ? Point{} : execute(command);
+    const Point rest = closing ? Point{} : attempt(command);
     {
       SpinGuard guard(lock_);
       if (!rest.done()) {
@@ -126,7 +145,7 @@ void SerialWork::run() {
       }
       ring_->pop();
     }
-    if (done.timeline) done.timeline->advance(done.value);
+    Claim(done).release();
   }
   unreference();
 }
@@ -136,13 +155,27 @@ Point SerialWork::before(const Command& command) const {
   return wait ? wait->point : Point{};
 }
 
-void SerialWork::schedule() { executor_.schedule(*this, urgency()); }
+void SerialWork::schedule() noexcept { executor_.schedule(*this, urgency()); }
 
 // True when the point is not reached yet: then run() is called again once it is, perhaps before this returns.
 bool SerialWork::park(Point point) {
   if (point.done()) return false;
   Continuation::value = point.value;
   return point.timeline->whenReached(this);
+}
+
+// Nobody is there to be answered: what cannot be done for want of memory, which may be there again in a moment, fails
+// the context, and those behind go on.
+Point SerialWork::attempt(const Command& command) noexcept {
+  for (int tries = std::holds_alternative<HostCall>(command) ? 1 : kTries; tries; --tries) try {
+      return execute(command);
+    } catch (const std::bad_alloc&) {
+      if (tries > 1) nanosleep(&kBetweenTries, nullptr);
+    }
+  if (FaultSink* const faults = faultsOf(command))
+    faults->report(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory for work in a stream");
+  dropRecord(command);
+  return {};
 }
 
 Point SerialWork::execute(const Command& command) {

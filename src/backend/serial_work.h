@@ -20,6 +20,8 @@ class SerialWork : public Executor::Task, private Continuation {
 
   // As in Queue.
   CUresult submit(const Command* commands, size_t count, Point done);
+  // Room for so many more commands, which submit() then takes without fail, as long as nobody else submits.
+  CUresult reserve(size_t count) noexcept;
   bool idle() const { return !scheduled_.load(std::memory_order_acquire); }
   void setUrgency(unsigned urgency) { urgency_.store(urgency, std::memory_order_relaxed); }
   // Gives up the queue's reference; what is queued still runs.
@@ -31,10 +33,11 @@ class SerialWork : public Executor::Task, private Continuation {
   virtual ~SerialWork();
   // Gives the command to somebody who does it behind all that was handed over before, and then advances `done`; false,
   // with nothing done, when this thread has to do it.
-  virtual bool handOver(const Command& /*command*/, Point /*done*/) { return false; }
+  virtual bool handOver(const Command& /*command*/, Point /*done*/) noexcept { return false; }
   // What must have been reached before this thread does a command that was not handed over; then that is tried again.
   virtual Point before(const Command& command) const;
-  // Runs a command of the device: all but HostCall, Wait and Write, which are the same everywhere.
+  // Runs a command of the device: all but HostCall, Wait and Write, which are the same everywhere. Throws
+  // std::bad_alloc before anything is done; a launch's record is released unless it throws.
   virtual void perform(const CopyCommand& command) = 0;
   virtual void perform(const FillCommand& command) = 0;
   // When a launch is queued, as the device counts (LaunchCommand::queuedAt).
@@ -42,21 +45,24 @@ class SerialWork : public Executor::Task, private Continuation {
   // What it answers is waited for, without a thread, before the launch counts as done.
   virtual Point perform(const LaunchCommand& command) = 0;
   virtual void perform(const Timestamp& command) = 0;
-  // What is still under way afterwards.
+  // What is still under way afterwards. Throws std::bad_alloc before anything is done.
   Point execute(const Command& command);
   unsigned urgency() const { return urgency_.load(std::memory_order_relaxed); }
 
  private:
   class Ring;
 
-  void schedule();
+  CUresult reserveLocked(size_t count) noexcept;
+  void schedule() noexcept;
+  Point attempt(const Command& command) noexcept;
   bool park(Point point);
   bool next(Command* command, Point* done);
 
   Executor& executor_;
   std::atomic<unsigned> urgency_;
   std::atomic<uint32_t> references_{1};
-  std::atomic<uint32_t> lock_{0};  // guards ring_ and setting scheduled_
+  std::atomic<uint32_t> lock_{0};  // guards ring_, reserved_ and setting scheduled_
+  bool reserved_ = false;          // room is kept for what comes next
   std::atomic<bool> scheduled_{false};
   const std::unique_ptr<Ring> ring_;
 };

@@ -24,9 +24,15 @@ class Handover {
   void push(T value) {
     const uint64_t at = pushed_.load(std::memory_order_relaxed);
     if (at - seenPopped_ > back_->mask) [[unlikely]]
-      makeRoom(at);
+      makeRoom(at, 1);
     std::construct_at(back_->place(at), std::move(value));
     pushed_.store(at + 1, std::memory_order_seq_cst);
+  }
+  // Room for so many more: the next pushes need no memory.
+  void reserve(size_t count) {
+    const uint64_t at = pushed_.load(std::memory_order_relaxed);
+    if (at + count - seenPopped_ > back_->mask + 1) [[unlikely]]
+      makeRoom(at, count);
   }
   // Fetches the place of the next one, so that push() has not to wait for it.
   void prepare() {
@@ -70,10 +76,12 @@ class Handover {
     uint64_t end = 0;  // what is put in from here on is in `next`
   };
 
-  void makeRoom(uint64_t at) {
+  void makeRoom(uint64_t at, size_t count) {
     seenPopped_ = popped_.load(std::memory_order_acquire);
-    if (at - seenPopped_ <= back_->mask) return;
-    auto* const larger = new Ring(2 * (back_->mask + 1));
+    if (at + count - seenPopped_ <= back_->mask + 1) return;
+    size_t size = 2 * (back_->mask + 1);
+    while (size < at + count - seenPopped_) size *= 2;
+    auto* const larger = new Ring(size);
     back_->end = at;
     back_->next.store(larger, std::memory_order_release);
     back_ = larger;

@@ -102,6 +102,7 @@ CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how, backend::Host
 CUresult GraphEnvironment::queueTail(GraphPlan& plan) {
   if (tails_.size() >= kMostTails)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu tail launches are pending", tails_.size());
+  later_.reserve(later_.size() + tails_.size() + 1);  // complete() needs no memory
   tails_.push_back(&plan);
   const CUresult result = plan.environment().reserve(&plan == &plan_);
   if (result != CUDA_SUCCESS) tails_.pop_back();

@@ -120,7 +120,8 @@ void GraphPlan::endRun() {
 
 // The last reference to be given up, or a run to begin, which has one.
 void GraphPlan::run() {
-  const std::unique_ptr<Beginning> beginning = std::move(beginning_);
+  std::optional<Beginning> beginning;
+  beginning.swap(beginning_);
   if (!beginning) return unreference();
   const backend::Executor::Blocking blocking(backend::Executor::shared());  // behind kernels
   runFromKernel(*beginning->parent, std::move(beginning->later));
@@ -359,7 +360,7 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
   if (needsBegin())
     commands.push_back(
         backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this, launchesAlone_});
-  CUresult result = addPieces(stream, commands);
+  CUresult result = gather(stream, commands);
   if (environment_) {  // the stream goes on when all is over that kernels have launched
     const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishFromHost(); };
     commands.push_back(backend::HostCall{finish, this, true});
@@ -374,6 +375,15 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
   for (const backend::Command& command : commands)  // events were recorded already, and nobody else will
     if (const auto* write = std::get_if<backend::Write>(&command)) write->timeline->advance(write->value);
   return result;
+}
+
+// An event that is recorded is reached, whatever fails behind it: nothing here throws.
+CUresult GraphPlan::gather(Stream& stream, std::vector<backend::Command>& commands) noexcept {
+  try {
+    return addPieces(stream, commands);
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a run of a graph");
+  }
 }
 
 CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& commands) {
@@ -400,15 +410,24 @@ void GraphPlan::runFromKernel(Environment& parent, LaterGraphs later) {
   }
   std::optional<graphs::Lock> lock;
   if (!launchesAlone_) lock.emplace();
-  const CUresult result = submitFromKernel();
+  const CUresult result = tryFromKernel();
   lock.reset();
   if (result != CUDA_SUCCESS) environment_->finishOne();
 }
 
 void GraphPlan::beginFromKernel(Environment& parent, LaterGraphs later) {
   if (launchesAlone_) return runFromKernel(parent, std::move(later));
-  beginning_ = std::make_unique<Beginning>(&parent, std::move(later));
+  beginning_.emplace(Beginning{&parent, std::move(later)});
   backend::Executor::shared().schedule(*this);
+}
+
+CUresult GraphPlan::tryFromKernel() noexcept {
+  try {
+    return submitFromKernel();
+  } catch (const std::bad_alloc&) {
+    context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph that a kernel launches");
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
 }
 
 CUresult GraphPlan::submitFromKernel() {
@@ -467,8 +486,13 @@ void GraphPlan::beginConditions() const {
       backend::conditions::set(branch->handle, branch->initial);
 }
 
-void GraphPlan::run(size_t first, size_t last) const {
-  for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step); }, steps_[i]);
+// On a thread where nobody can be answered.
+void GraphPlan::run(size_t first, size_t last) const noexcept {
+  try {
+    for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step); }, steps_[i]);
+  } catch (const std::bad_alloc&) {
+    context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a step of a graph");
+  }
 }
 
 void GraphPlan::runStep(const CopyStep& step) const {

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -171,7 +172,9 @@ class GraphPlan final : backend::Executor::Task {
   void beginConditions() const;
   // Tells nodes that kernels may change what the host has made of them.
   void applyNodes() const;
+  CUresult gather(Stream& stream, std::vector<backend::Command>& commands) noexcept;
   CUresult addPieces(Stream& stream, std::vector<backend::Command>& commands);
+  CUresult tryFromKernel() noexcept;
   CUresult submitFromKernel();
   CUresult checkSteps() const;
   static CUresult check(const KernelStep& step);
@@ -181,7 +184,7 @@ class GraphPlan final : backend::Executor::Task {
   bool unreferenceUnlessLast();
   void run() override;
 
-  void run(size_t first, size_t last) const;
+  void run(size_t first, size_t last) const noexcept;
   void runStep(const CopyStep& step) const;
   void runStep(const PagedStep& step) const;
   void runStep(const FillStep& step) const;
@@ -208,7 +211,7 @@ class GraphPlan final : backend::Executor::Task {
     Environment* parent;
     LaterGraphs later;
   };
-  std::unique_ptr<Beginning> beginning_;
+  std::optional<Beginning> beginning_;  // made where nothing may fail, so in place
   bool cut_ = false, launchesAlone_ = false;
   size_t bytes_ = 0;  // that copies and fills move
 };

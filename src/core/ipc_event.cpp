@@ -36,7 +36,11 @@ struct Finish : Continuation {
 
 void finishAt(const std::shared_ptr<ipc::SharedEvent>& shared, uint64_t ticket, Point point) {
   if (point.done()) return shared->finish(ticket);
-  auto* finish = new Finish;
+  auto* const finish = new (std::nothrow) Finish;
+  if (!finish) {  // who records waits for it, then: others may wait for the ticket already
+    point.wait();
+    return shared->finish(ticket);
+  }
   finish->value = point.value;
   finish->shared = shared;
   finish->ticket = ticket;

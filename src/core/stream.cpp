@@ -1,7 +1,9 @@
 #include "core/stream.h"
 
 #include "backend/device.h"
+#include "base/claim.h"
 #include "base/settings.h"
+#include "base/spare_hands.h"
 #include "base/spin.h"
 #include "copy/copy.h"
 #include "core/capture.h"
@@ -21,6 +23,16 @@ namespace {
 constexpr size_t kInlineBytes = size_t{16} << 10;
 
 constinit std::atomic<uint64_t> lastId{0};
+
+// A queue that has no memory for the commands has taken none.
+CUresult give(backend::Queue& queue, CUresult (backend::Queue::*submit)(const backend::Command*, size_t, Point),
+              const backend::Command* commands, size_t count, Point done) noexcept {
+  try {
+    return (queue.*submit)(commands, count, done);
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a stream", count);
+  }
+}
 
 bool launchBlocking() {
   static const bool blocking = truthy(settings().launchBlocking);
@@ -96,7 +108,7 @@ inline bool Stream::othersDone() const {
 bool Stream::idle() const { return tail().done() && othersDone(); }
 
 // Takes the stream for work on the calling thread: true when it was idle; then the caller must advance the timeline to
-// `value`.
+// `value`, by a Claim, whatever the work does.
 bool Stream::claim(uint64_t* value) {
   uint64_t last = tail_.load(std::memory_order_acquire);
   if (!timeline_->reached(last) || !othersDone()) return false;
@@ -110,7 +122,7 @@ CUresult Stream::waitForOthers() {
   CUresult result = CUDA_SUCCESS;
   const auto wait = [&](Point point) {
     const backend::Command command = backend::Wait{point};
-    if (result == CUDA_SUCCESS) result = queue_->submit(&command, 1, {});
+    if (result == CUDA_SUCCESS) result = give(*queue_, &backend::Queue::submit, &command, 1, {});
   };
   if (kind_ == Kind::Legacy) {
     if (set_.blockingBusy.load(std::memory_order_seq_cst)) allBlocking(wait);
@@ -134,9 +146,9 @@ CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_
   CUresult result = CUDA_SUCCESS;
   if (before != lastQueued_ && !timeline_->reached(before)) {  // another thread runs work of this stream itself
     const backend::Command wait = backend::Wait{{timeline_, before}};
-    result = (*queue_.*submit)(&wait, 1, {});
+    result = give(*queue_, submit, &wait, 1, {});
   }
-  if (result == CUDA_SUCCESS) result = (*queue_.*submit)(commands, count, {timeline_, *value});
+  if (result == CUDA_SUCCESS) result = give(*queue_, submit, commands, count, {timeline_, *value});
   if (result != CUDA_SUCCESS) {
     tail_.store(before,
                 std::memory_order_seq_cst);  // nobody else moves the tail: it is not reached and we hold the lock
@@ -189,6 +201,7 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
   const size_t bytes = shape.bytes();
   uint64_t value = 0;
   if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+    const Claim claimed({timeline_, value});
     if (copy::copy(shape)) [[likely]]
       return finishInline(value, completion);
     return finishFaulted(value, shape.locked);
@@ -204,6 +217,7 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
   VG_CHECK(admit());
   uint64_t value = 0;
   if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+    const Claim claimed({timeline_, value});
     if (copy::fill(fill)) [[likely]]
       return finishInline(value, completion);
     return finishFaulted(value, true);
@@ -215,9 +229,9 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
 CUresult Stream::submitLarge(const backend::Command& command, Completion completion) {
   uint64_t value = 0;
   if (completion == Completion::Host && claim(&value)) {
+    const Claim claimed({timeline_, value});
     if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
     if (queue_->tryInline(command)) return finishInline(value, completion);
-    timeline_->advance(value);
   }
   const CUresult submitted = enqueue(&command, 1, &value);
   return finish(submitted, value, completion);
@@ -230,11 +244,11 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
   if (result == CUDA_SUCCESS) {
     const backend::Command command = backend::LaunchCommand{record, context_};
     if (record->kernel->inlineSafe(record->shape) && claim(&value)) {
+      const Claim claimed({timeline_, value});
       if (queue_->tryInline(command)) {
         (void)finishInline(value, completion);
         return completion == Completion::Host ? context_->state() : CUDA_SUCCESS;
       }
-      timeline_->advance(value);
     }
     result = enqueue(&command, 1, &value);
   }
@@ -247,6 +261,7 @@ CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(b
 bool Stream::tryInline(void (*function)(void*), void* data) {
   uint64_t value = 0;
   if (!inlineAllowed_ || context_->state() != CUDA_SUCCESS || !claim(&value)) return false;
+  const Claim claimed({timeline_, value});
   function(data);
   (void)finishInline(value, Completion::Async);
   return true;
@@ -274,7 +289,10 @@ bool Stream::follows(Point point) const {
 
 CUresult Stream::query() {
   VG_CHECK(admit());
-  if (!tail().done()) return CUDA_ERROR_NOT_READY;
+  if (!tail().done()) {
+    spare_hands::lendIfWanted();
+    return CUDA_ERROR_NOT_READY;
+  }
   if (kind_ == Kind::Legacy && !othersDone()) return CUDA_ERROR_NOT_READY;
   return context_->state();  // what has just ended may have failed
 }

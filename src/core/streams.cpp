@@ -33,7 +33,8 @@ struct TimelineEnd : Continuation {
 
 void endTimeline(Point last) {
   if (!last.done()) {
-    auto* end = new TimelineEnd;
+    auto* const end = new (std::nothrow) TimelineEnd;
+    if (!end) return;  // the timeline stays as it is, used by nobody
     end->value = last.value;
     end->timeline = last.timeline;
     end->run = [](Continuation* self) {
@@ -72,13 +73,7 @@ class StreamRegistry {
     if (!slab.retire(&stream)) return false;
     if (stream.captured()) capture::forget(stream);
     const Point last = stream.tail();
-    StreamSet& set = stream.set();
-    {
-      std::lock_guard lock(set.mutex);
-      unlink(set, stream);
-      std::erase_if(set.unfinished, [](const StreamSet::Unfinished& left) { return left.tail.done(); });
-      if (!last.done()) set.unfinished.push_back({last, stream.blocking()});
-    }
+    if (!moveToUnfinished(stream, last)) last.wait();
     slab.recycle(&stream);
     endTimeline(last);
     return true;
@@ -101,10 +96,10 @@ class StreamRegistry {
   }
 
   static Stream& perThread(StreamSet& set) {
-    Stream& stream = add(set, Stream::Kind::PerThread, CU_STREAM_DEFAULT, streams::kLeastPriority);
     PerThreadEntry* entry = perThreadEntries;
     while (entry && entry->stream.load(std::memory_order_relaxed)) entry = entry->next;
     if (!entry) entry = perThreadEntries = new PerThreadEntry{.next = perThreadEntries};
+    Stream& stream = add(set, Stream::Kind::PerThread, CU_STREAM_DEFAULT, streams::kLeastPriority);
     std::lock_guard lock(perThreadMutex);
     entry->owner = ownerOf(set);
     entry->stream.store(&stream, std::memory_order_relaxed);
@@ -133,6 +128,16 @@ class StreamRegistry {
       if (!left.tail.done()) points.push_back(left.tail);
   }
 
+  // The end of some work that is left; nothing when there is none.
+  static Point anyTail(StreamSet& set) {
+    std::lock_guard lock(set.mutex);
+    for (const Stream* stream = set.first; stream; stream = stream->next_)
+      if (!stream->tail().done()) return stream->tail();
+    for (const StreamSet::Unfinished& left : set.unfinished)
+      if (!left.tail.done()) return left.tail;
+    return {};
+  }
+
   static std::vector<CUstream> all(StreamSet& set) {
     std::vector<CUstream> handles;
     std::lock_guard lock(set.mutex);
@@ -148,6 +153,20 @@ class StreamRegistry {
   }
 
  private:
+  // False when there was work left and no memory to remember it.
+  static bool moveToUnfinished(Stream& stream, Point last) noexcept {
+    StreamSet& set = stream.set();
+    std::lock_guard lock(set.mutex);
+    unlink(set, stream);
+    std::erase_if(set.unfinished, [](const StreamSet::Unfinished& left) { return left.tail.done(); });
+    if (last.done()) return true;
+    try {
+      set.unfinished.push_back({last, stream.blocking()});
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
   template <class Chosen>
   static Stream* first(StreamSet& set, Chosen chosen) {
     std::lock_guard lock(set.mutex);
@@ -214,9 +233,22 @@ void eachSet(Context& context, Visit visit) {
   for (StreamSet* set = &context.streams(); set; set = set->next.load(std::memory_order_acquire)) visit(*set);
 }
 
-CUresult await(Context& context, const std::vector<Point>& points) {
+// Waits until the set has no work left, and needs no memory for that.
+void drain(StreamSet& set) {
+  for (Point tail; (tail = StreamRegistry::anyTail(set)).timeline;) tail.wait();
+}
+
+template <class Sets>
+CUresult await(Context& context, Sets& sets) {
   if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "a host function may not wait for its context");
-  for (const Point& point : points) point.wait();
+  try {
+    for (const Point& point : pending(sets)) point.wait();
+  } catch (const std::bad_alloc&) {
+    if constexpr (std::is_same_v<Sets, Context>)
+      eachSet(sets, drain);
+    else
+      drain(sets);
+  }
   noteHostWait();
   context.device().backend().flushOutput();
   return context.state();
@@ -239,8 +271,8 @@ CUresult destroy(CUstream handle) {
   return context->state();
 }
 
-CUresult synchronizeAll(Context& context) { return await(context, pending(context)); }
-CUresult synchronizeAll(StreamSet& set) { return await(set.context, pending(set)); }
+CUresult synchronizeAll(Context& context) { return await(context, context); }
+CUresult synchronizeAll(StreamSet& set) { return await(set.context, set); }
 
 std::vector<Point> pending(Context& context) {
   std::vector<Point> points;
@@ -263,12 +295,12 @@ bool idle(Context& context) {
 }
 
 void destroyAll(Context& context) {
-  for (const Point& point : pending(context)) point.wait();
+  eachSet(context, drain);
   eachSet(context, [](StreamSet& set) { StreamRegistry::closeAll(set); });
 }
 
 void destroyDefaults(StreamSet& set) {
-  for (const Point& point : pending(set)) point.wait();
+  drain(set);
   StreamRegistry::closeDefaults(set);
 }
 

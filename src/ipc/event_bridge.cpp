@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/futex.h"
@@ -67,7 +69,8 @@ class Bridge {
     uint64_t looked = monotonicNanoseconds();
     for (;;) {
       const uint32_t seen = wake_.load(std::memory_order_acquire);
-      const std::vector<Pending> now = copy();
+      std::array<Pending, kMostWords> room;  // no memory is asked for: who waits would wait for ever without it
+      const std::span<const Pending> now = copy(room);
       const bool look = monotonicNanoseconds() - looked >= kLookPeriod;
       if (look) looked = monotonicNanoseconds();
       if (now.empty()) {
@@ -78,13 +81,16 @@ class Bridge {
     }
   }
 
-  std::vector<Pending> copy() {
+  // As many as there is room for; others at the next time.
+  std::span<const Pending> copy(std::span<Pending> room) {
     std::lock_guard lock(mutex_);
-    return pending_;
+    const size_t count = std::min(room.size(), pending_.size());
+    for (size_t i = 0; i < count; ++i) room[i] = pending_[++turn_ % pending_.size()];
+    return room.first(count);
   }
 
   // Advances what is reached or lost; false when there was nothing.
-  bool settleSome(const std::vector<Pending>& all, bool look) {
+  bool settleSome(std::span<const Pending> all, bool look) {
     bool some = false;
     for (const Pending& pending : all) {
       SharedEvent::Outcome outcome = pending.event->outcome(pending.ticket);
@@ -101,7 +107,7 @@ class Bridge {
     return some;
   }
 
-  void sleep(const std::vector<Pending>& all, uint32_t seen) {
+  void sleep(std::span<const Pending> all, uint32_t seen) {
     Word words[kMostWords] = {{seen, reinterpret_cast<uintptr_t>(&wake_), kWord32 | FUTEX_PRIVATE_FLAG, 0}};
     std::optional<SharedEvent::Sleeper> sleepers[kMostWords];
     size_t count = 1;
@@ -121,6 +127,7 @@ class Bridge {
 
   std::mutex mutex_;  // guards pending_ and started_
   std::vector<Pending> pending_;
+  size_t turn_ = 0;  // the thread's
   bool started_ = false;
   std::atomic<uint32_t> wake_{0};  // futex word: something was added
   bool canSleepOnAll_ = true;      // the thread's

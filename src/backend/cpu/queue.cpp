@@ -1,5 +1,6 @@
 #include "backend/cpu/queue.h"
 
+#include "backend/command_failure.h"
 #include "backend/cpu/texture_table.h"
 #include "backend/cpu/worker_parallel.h"
 #include "backend/serial_work.h"
@@ -12,16 +13,16 @@ class CpuQueue::Work final : public SerialWork {
   Work(const Device& device, Executor& executor, const LaunchPlace& place)
       : SerialWork(executor, place.urgency), device_(device), place_(place) {}
 
-  bool tryInline(const Command& command) {
+  bool tryInline(const Command& command) noexcept {
     if (std::holds_alternative<HostCall>(command) || std::holds_alternative<Wait>(command)) return false;
-    const auto* launch = std::get_if<LaunchCommand>(&command);
-    if (launch && !launch->record->kernel->inlineSafe(launch->record->shape)) return false;
-    if (launch) {
-      execute(LaunchCommand{launch->record, launch->faults, now()});
-    } else {
-      execute(command);
+    try {
+      const auto* launch = std::get_if<LaunchCommand>(&command);
+      if (launch && !launch->record->kernel->inlineSafe(launch->record->shape)) return false;
+      execute(launch ? LaunchCommand{launch->record, launch->faults, now()} : command);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
     }
-    return true;
   }
 
  private:
@@ -45,7 +46,7 @@ class CpuQueue::Work final : public SerialWork {
       else
         (void)runLaunch(device_, *c.record, *c.faults, place, &descendants);
     }
-    if (c.record->release) c.record->release(c.record);
+    const OwnedRecord done(c.record);
     return descendants;
   }
   void runUpdatable(const LaunchCommand& c, const LaunchPlace& place, Point* descendants) {
@@ -69,7 +70,7 @@ CUresult CpuQueue::submit(const Command* commands, size_t count, Point done) {
   return work_->submit(commands, count, done);
 }
 bool CpuQueue::idle() const { return work_->idle(); }
-bool CpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
+bool CpuQueue::tryInline(const Command& command) noexcept { return work_->tryInline(command); }
 void CpuQueue::setPriority(int priority) { work_->setUrgency(Executor::urgencyOf(priority)); }
 
 }  // namespace vg::backend::cpu

@@ -19,7 +19,7 @@ class CpuQueue final : public Queue {
 
   CUresult submit(const Command* commands, size_t count, Point done) override;
   bool idle() const override;
-  bool tryInline(const Command& command) override;
+  bool tryInline(const Command& command) noexcept override;
   void setPriority(int priority) override;
 
  private:

@@ -1,26 +1,20 @@
 #include "backend/nvidia/child_queue.h"
 
+#include "backend/command_failure.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/queue.h"
+#include "base/claim.h"
 #include "base/spin.h"
 
 namespace vg::backend::nvidia {
 namespace {
 
-FaultSink* faultsOf(const Command& command) {
-  if (const auto* launch = std::get_if<LaunchCommand>(&command)) return launch->faults;
-  if (const auto* copy = std::get_if<CopyCommand>(&command)) return copy->faults;
-  const auto* const fill = std::get_if<FillCommand>(&command);
-  return fill ? fill->faults : nullptr;
-}
-
 // A launch that cannot be: its record is dropped here.
 void drop(const Command& command, CUresult error) {
   if (FaultSink* const faults = faultsOf(command))
     faults->report(error, "a launch from a kernel that could not be queued");
-  const auto* const launch = std::get_if<LaunchCommand>(&command);
-  if (launch && launch->record->release) launch->record->release(launch->record);
+  dropRecord(command);
 }
 
 // The limit of the stack may have grown since the parent was launched.
@@ -36,11 +30,12 @@ class ChildSender::ChildQueue final : public Queue {
   ChildQueue(ChildSender& sender, std::shared_ptr<GpuQueue> queue, bool tail)
       : sender_(sender), queue_(std::move(queue)), tail_(tail) {}
   CUresult submit(const Command* commands, size_t count, Point done) override {
-    size_t i = 0;
-    const auto reached = [&] { return i + 1 < count ? Point{} : done; };
+    std::list<Entry> entries;  // all memory that they need, before the first is sent
+    for (size_t i = 0; i < count; ++i) entries.push_back({queue_, commands[i], i + 1 < count ? Point{} : done});
     if (tail_)
-      while (i < count && sender_.sendAtOnce(*queue_, commands[i], reached())) ++i;
-    for (; i < count; ++i) sender_.add({queue_, commands[i], reached()});
+      while (!entries.empty() && sender_.sendAtOnce(*queue_, entries.front().command, entries.front().done))
+        entries.pop_front();
+    if (!entries.empty()) sender_.add(std::move(entries));
     return CUDA_SUCCESS;
   }
   bool idle() const override { return false; }
@@ -61,10 +56,21 @@ bool ChildSender::sendAtOnce(GpuQueue& queue, const Command& command, Point done
          queue.launchAtOnce(*launch, done);
 }
 
-void ChildSender::add(Entry entry) {
+// Without memory the caller has to make it, although it may have to wait.
+void ChildSender::call(const HostCall& call) noexcept {
+  try {
+    std::list<Entry> entries;
+    entries.push_back({nullptr, call, {}});
+    add(std::move(entries));
+  } catch (const std::bad_alloc&) {
+    if (!executor_.closing()) call.function(call.data);
+  }
+}
+
+void ChildSender::add(std::list<Entry> entries) noexcept {
   {
     const std::lock_guard guard(mutex_);
-    entries_.push_back(std::move(entry));
+    entries_.splice(entries_.end(), entries);
     added_.fetch_add(1, std::memory_order_release);
     if (scheduled_) return;
     scheduled_ = true;
@@ -74,7 +80,7 @@ void ChildSender::add(Entry entry) {
 
 // All that there are, as each look costs a line of the cache that who adds has. Kernels that launch do so again soon:
 // to wake a thread each time takes longer than to wait a little.
-bool ChildSender::next(std::vector<Entry>& entries) {
+bool ChildSender::next(std::list<Entry>& entries) {
   constexpr uint64_t kWait = 50'000;  // ns
   entries.clear();
   for (bool waited = false;; waited = true) {
@@ -98,16 +104,24 @@ void ChildSender::handOn(Entry& entry) const {
     if (!executor_.closing()) call.function(call.data);
     return;
   }
-  CUresult error = executor_.closing() ? CUDA_SUCCESS : prepare(entry.command);
-  if (error == CUDA_SUCCESS) error = entry.queue->submit(&entry.command, 1, entry.done);
+  const CUresult error = submit(entry);
   if (error == CUDA_SUCCESS) return;
+  const Claim claim(entry.done);
   drop(entry.command, error);
-  if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);
+}
+
+CUresult ChildSender::submit(Entry& entry) const noexcept {
+  try {
+    if (!executor_.closing()) VG_CHECK(prepare(entry.command));
+    return entry.queue->submit(&entry.command, 1, entry.done);
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
 }
 
 void ChildSender::run() {
   const Executor::Blocking blocking(executor_);
-  for (std::vector<Entry> entries; next(entries);)
+  for (std::list<Entry> entries; next(entries);)
     for (Entry& entry : entries) {
       handOn(entry);
       entry.queue.reset();

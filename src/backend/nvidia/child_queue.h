@@ -5,9 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "backend/executor.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
@@ -27,7 +27,7 @@ class ChildSender final : public ChildQueues, private Executor::Task {
   std::unique_ptr<Queue> makeTailQueue(const std::array<uint32_t, 4>& disabledTpcs) override {
     return newQueue(disabledTpcs, true);
   }
-  void call(const HostCall& call) override { add({nullptr, call, {}}); }
+  void call(const HostCall& call) noexcept override;
 
  private:
   class ChildQueue;
@@ -38,17 +38,18 @@ class ChildSender final : public ChildQueues, private Executor::Task {
   };
   std::unique_ptr<Queue> newQueue(const std::array<uint32_t, 4>& disabledTpcs, bool tail);
   bool sendAtOnce(GpuQueue& queue, const Command& command, Point done) const;
-  void add(Entry entry);
+  void add(std::list<Entry> entries) noexcept;
   void run() override;
-  bool next(std::vector<Entry>& entries);
+  bool next(std::list<Entry>& entries);
   void handOn(Entry& entry) const;
+  CUresult submit(Entry& entry) const noexcept;
 
   GpuDevice& device_;
   Executor& executor_;
   std::atomic<uint64_t> added_{0};
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // guarded by mutex_
-  bool scheduled_ = false;      // guarded by mutex_
+  std::list<Entry> entries_;  // guarded by mutex_
+  bool scheduled_ = false;    // guarded by mutex_
 };
 
 }  // namespace vg::backend::nvidia

@@ -2,9 +2,11 @@
 
 #include <mutex>
 
+#include "backend/command_failure.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/sent_work.h"
 #include "backend/updatable_node.h"
+#include "base/claim.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -24,43 +26,59 @@ class GpuQueue::Work final : public SerialWork {
     const std::lock_guard guard(order_);
     if (patience != Patience::None && count == 1 && isQuick(*commands) && idleAll()) {
       execute(*commands);
-      if (done.timeline) done.timeline->advance(done.value);
+      Claim(done).release();
       return CUDA_SUCCESS;
     }
     const Command nothing = Wait{};
     if (!count) commands = &nothing, count = 1;
+    // What cannot be sent now must find room behind what was: all are taken or none.
+    VG_CHECK(reserve(count));
     std::span<const Command> left(commands, count);
-    if (SerialWork::idle())
-      while (!left.empty()) {
-        const size_t taken = sent_->take(left, done, patience);
-        if (!taken) break;
-        left = left.subspan(taken);
-      }
+    if (SerialWork::idle()) left = left.subspan(send(left, done, patience));
     return left.empty() ? CUDA_SUCCESS : submit(left.data(), left.size(), done);
   }
-  bool launchAtOnce(const LaunchCommand& command, Point done) {
+  bool launchAtOnce(const LaunchCommand& command, Point done) noexcept {
     const std::unique_lock guard(order_, std::try_to_lock);
-    return guard.owns_lock() && SerialWork::idle() && sent_->take(command, done, Patience::None);
+    if (!guard.owns_lock() || !SerialWork::idle()) return false;
+    const Command launch = command;
+    return send(std::span(&launch, 1), done, Patience::None);
   }
   bool idleAll() const { return SerialWork::idle() && sent_->empty(); }
 
   // A thread that waits for its copy may as well send it.
-  bool tryInline(const Command& command) {
+  bool tryInline(const Command& command) noexcept {
     if (!std::holds_alternative<CopyCommand>(command) && !std::holds_alternative<FillCommand>(command)) return false;
-    execute(command);
-    return true;
+    try {
+      execute(command);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
 
  private:
+  // How many of them were sent.
+  size_t send(std::span<const Command> commands, Point done, Patience patience) noexcept {
+    size_t sent = 0;
+    try {
+      while (sent < commands.size()) {
+        const size_t taken = sent_->take(commands.subspan(sent), done, patience);
+        if (!taken) break;
+        sent += taken;
+      }
+    } catch (const std::bad_alloc&) {  // a thread of the executor tries again
+    }
+    return sent;
+  }
   bool isQuick(const Command& command) {
     if (const auto* copy = std::get_if<CopyCommand>(&command)) return device_.transfer().isQuick(copy->shape);
     const auto* const fill = std::get_if<FillCommand>(&command);
     return fill && device_.transfer().isQuick(fill->fill);
   }
 
-  bool handOver(const Command& command, Point done) override {
+  bool handOver(const Command& command, Point done) noexcept override {
     const Executor::Blocking blocking(executor_);  // there may be no room behind kernels
-    return sent_->take(command, done, Patience::Any);
+    return send(std::span(&command, 1), done, Patience::Any);
   }
   Point before(const Command& command) const override {
     const Point point = SerialWork::before(command);
@@ -71,8 +89,15 @@ class GpuQueue::Work final : public SerialWork {
   // Nothing is before it now, so that it can be sent, and is what kernels have made of it if they may change it.
   Point perform(const LaunchCommand& c) override {
     LaunchCommand now = c;
-    if (c.record->node && !(now.record = present(c))) return {};
-    (void)sent_->take(now, {}, Patience::Any);
+    const bool changeable = c.record->node;
+    if (changeable && !(now.record = present(c))) return {};
+    try {
+      (void)sent_->take(now, {}, Patience::Any);
+    } catch (const std::bad_alloc&) {
+      if (!changeable) throw;
+      const OwnedRecord dropped(now.record);
+      c.faults->report(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory for a launch");
+    }
     return sent_->end();
   }
   // Null: nothing is to be launched.
@@ -106,9 +131,11 @@ CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {
 CUresult GpuQueue::submitAtOnce(const Command* commands, size_t count, Point done) {
   return work_->submitAll(commands, count, done, Patience::None);
 }
-bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) { return work_->launchAtOnce(command, done); }
+bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) noexcept {
+  return work_->launchAtOnce(command, done);
+}
 bool GpuQueue::idle() const { return work_->idleAll(); }
-bool GpuQueue::tryInline(const Command& command) { return work_->tryInline(command); }
+bool GpuQueue::tryInline(const Command& command) noexcept { return work_->tryInline(command); }
 void GpuQueue::setPriority(int priority) { work_->setUrgency(Executor::urgencyOf(priority)); }
 
 }  // namespace vg::backend::nvidia

@@ -20,9 +20,9 @@ class GpuQueue final : public Queue {
   CUresult submit(const Command* commands, size_t count, Point done) override;
   CUresult submitAtOnce(const Command* commands, size_t count, Point done) override;
   // Sends it unless anybody had to wait for that; false, with nothing done, otherwise.
-  bool launchAtOnce(const LaunchCommand& command, Point done);
+  bool launchAtOnce(const LaunchCommand& command, Point done) noexcept;
   bool idle() const override;
-  bool tryInline(const Command& command) override;
+  bool tryInline(const Command& command) noexcept override;
   void setPriority(int priority) override;
 
  private:

@@ -7,6 +7,7 @@
 #include "backend/nvidia/kernels/gpu_kernel.h"
 #include "backend/nvidia/kernels/kernel_requests.h"
 #include "backend/nvidia/kernels/kernel_services.h"
+#include "base/claim.h"
 #include "base/log.h"
 #include "base/spin.h"
 #include "copy/copy.h"
@@ -41,13 +42,16 @@ SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpc
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
+// All memory for what is kept comes first: nothing may be sent and then be forgotten.
 size_t SentWork::take(std::span<const Command> commands, Point done, Patience patience) {
+  entries_.reserve(commands.size());
   if (const size_t together = goingTogether(commands); together > 1)
     return takeLaunches(commands.first(together), together == commands.size() ? done : Point{}, patience);
   return take(commands.front(), commands.size() == 1 ? done : Point{}, patience);
 }
 
 bool SentWork::take(const Command& command, Point done, Patience patience) {
+  entries_.reserve(1);
   if (const auto* wait = std::get_if<Wait>(&command)) {
     return takeWait(*wait, done);
   } else if (const auto* write = std::get_if<Write>(&command)) {
@@ -246,7 +250,11 @@ bool SentWork::workEnded(Entry& entry) {
 // Whoever waits for what has ended so, on the GPU, waits for ever.
 void SentWork::reportFault(const Entry& entry, CUresult error) {
   FaultSink* const faults = faultsOf(entry.ending);
-  if (faults && faults->state() == CUDA_SUCCESS) reportFirstFault(entry, error, *faults);
+  try {
+    if (faults && faults->state() == CUDA_SUCCESS) reportFirstFault(entry, error, *faults);
+  } catch (const std::bad_alloc&) {
+    faults->report(error, "a fault, for whose description the host has no memory");
+  }
   device_.abandonWork(error);
 }
 
@@ -266,6 +274,7 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
 }
 
 void SentWork::finish(const Entry& entry) {
+  const Claim claim(entry.done);
   if (const auto* launch = std::get_if<SentLaunch>(&entry.ending)) {
     if (launch->release) launch->release(launch->record);
   } else if (const auto* stamp = std::get_if<Stamp>(&entry.ending)) {
@@ -275,7 +284,6 @@ void SentWork::finish(const Entry& entry) {
   } else if (const auto* write = std::get_if<Write>(&entry.ending)) {
     write->timeline->advance(write->value);
   }
-  if (entry.done.timeline) entry.done.timeline->advance(entry.done.value);
 }
 
 // Timelines run the code of others, so no lock is held then.
@@ -284,8 +292,11 @@ SentWork::Found SentWork::collect() {
     Entry* const first = entries_.front();
     if (!first) return found == Found::Nothing ? Found::Empty : found;
     if (first->parent) {
-      first->parent->begin();
-      if (first->parent->serve()) found = Found::Something;
+      try {
+        first->parent->begin();
+        if (first->parent->serve()) found = Found::Something;
+      } catch (const std::bad_alloc&) {  // what it asked for is there at the next look
+      }
     }
     if (!ended(*first)) return found;
     noteEnd(*first);

@@ -16,7 +16,9 @@ FillPieces piecesOf(const copy::Fill& fill) { return FillPieces(fill); }
 }  // namespace
 
 WorkSender::WorkSender(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
-    : device_(device), disabledTpcs_(disabledTpcs), lane_(device.nextLane()) {}
+    : device_(device), disabledTpcs_(disabledTpcs), lane_(device.nextLane()) {
+  before_.reserve(1);  // note() must not need memory
+}
 
 // It follows all that was to be followed.
 void WorkSender::note(const Submission& sent) {
