@@ -8,6 +8,7 @@ namespace {
 class Generator : Statements {
  public:
   explicit Generator(uint64_t seed) : Statements(seed), shares_(chance(40)) {}
+  Generator(uint64_t seed, uint32_t unwritten) : Generator(seed) { unwritten_ = unwritten; }
 
   std::string make() {
     prologue();
@@ -139,5 +140,6 @@ class Generator : Statements {
 }  // namespace
 
 std::string randomKernel(uint64_t seed) { return Generator(seed).make(); }
+std::string randomUnwritten(uint64_t seed) { return Generator(seed, 50).make(); }
 
 }  // namespace vg::ptx::test

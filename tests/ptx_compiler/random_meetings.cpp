@@ -46,7 +46,14 @@ void ControlFlow::shuffle(const Name& members) {
   line("rem.u32 %s, %s, %s;", from.c_str(), wordRegister().c_str(), several.c_str());
   line("add.u32 %s, %s, 1;", from.c_str(), from.c_str());
   line("fns.b32 %s, %s, 0, %s;", from.c_str(), members.c_str(), from.c_str());
-  line("shfl.sync.idx.b32 %s, %s, %s, 31, %s;", newWord().c_str(), value.c_str(), from.c_str(), members.c_str());
+  const auto take = [&](const Name& to, const Name& what) {
+    line("shfl.sync.idx.b32 %s, %s, %s, 31, %s;", to.c_str(), what.c_str(), from.c_str(), members.c_str());
+  };
+  if (chance(80)) return take(newWord(), value);
+  const Unwritten u = pickUnwritten(), got{fresh('r', words_), fresh('r', words_)};
+  take(got.name, u.name);
+  take(got.written, u.written);
+  readUnwritten(got);
 }
 
 // Values of lanes that do not come along mean nothing and are not used.

@@ -20,7 +20,7 @@ std::string Statements::registers() const {
                 "\t.reg .b32 %%r<%u>, %%v<%u>;\n\t.reg .b64 %%d<%u>, %%in, %%out;\n\t.reg .pred %%p<%u>;\n"
                 "\t.reg .f32 %%f<2>;\n",
                 words_ + 1, kVariables, wides_ + 1, tests_ + 1);
-  return buffer;
+  return buffer + unwrittenRegisters();
 }
 
 void Statements::special(const char* source) { line("mov.u32 %s, %s;", newWord().c_str(), source); }
@@ -80,6 +80,7 @@ Name Statements::wide() {
 }
 
 void Statements::compute() {
+  if (chance(unwritten_)) return unwritten();
   const Name a = wordRegister(), b = word(), c = word();
   switch (below(12)) {
     default: {

@@ -57,6 +57,21 @@ class Statements {
   Name wide();
 
   void compute();
+  // --- random_unwritten.cpp
+  struct Unwritten {
+    Name name, written;  // the register, and the word that is 1 where it was written
+  };
+  static std::string unwrittenRegisters();
+  void unwritten();
+  Unwritten pickUnwritten();
+  void writeUnwritten(const Unwritten& u);
+  void changeUnwritten(const Unwritten& u);
+  void readUnwritten(const Unwritten& u);
+  void writtenInALoop();
+  void unwrittenTest();
+  void unwrittenFloat();
+  void partlyWritten();
+
   void test();
   // A test made of several, as conditions of programs are.
   Name condition();
@@ -67,6 +82,7 @@ class Statements {
   void endLoop(uint32_t id, const Name& counter, const Name& bound, const Name& again);
 
   std::mt19937_64 random_;
+  uint32_t unwritten_ = 10;  // of a hundred computations: with registers that may not have been written
   std::string text_;
   Scope scope_;
   uint32_t words_ = 0, wides_ = 0, tests_ = 0, labels_ = 0;

@@ -1,4 +1,5 @@
-// Kernels made at random, compiled and interpreted. Arguments: [control] FIRST COUNT; -p SEED prints the text of one.
+// Kernels made at random, compiled and interpreted. Arguments: [control|unwritten] FIRST COUNT; -p SEED prints the text
+// of one.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -9,10 +10,11 @@
 using namespace vg::ptx::test;
 
 int main(int argc, char** argv) {
-  const bool control = argc > 1 && std::string(argv[1]) == "control";
-  argc -= control, argv += control;
-  if (argc != 3) return std::fprintf(stderr, "usage: ptx_compiler_random [control] FIRST COUNT | -p SEED\n"), 2;
-  const auto make = control ? randomControl : randomKernel;
+  const std::string kind = argc > 3 ? argv[1] : "";
+  argc -= argc > 3, argv += !kind.empty();
+  if (argc != 3)
+    return std::fprintf(stderr, "usage: ptx_compiler_random [control|unwritten] FIRST COUNT | -p SEED\n"), 2;
+  const auto make = kind == "control" ? randomControl : kind == "unwritten" ? randomUnwritten : randomKernel;
   const uint64_t count = std::strtoull(argv[2], nullptr, 10);
   if (std::string(argv[1]) == "-p") return std::fputs(make(count).c_str(), stdout), 0;
   const uint64_t first = std::strtoull(argv[1], nullptr, 10);

@@ -155,7 +155,6 @@ void Emitter::storePhis(BlockId from, BlockId to, const Mask* blend, bool always
     Slot& slot = phiSlots_[id];
     if (slot.empty()) slot = makeSlot(phi, "phi");
     const ValueId in = phi.incoming[edge];
-    if (program_.values[in].kind == vg::ptx::gen::Value::Undefined) continue;
     Form form = toShape(in, phi);
     if (blend && alwaysBlend) {
       if (phi.shape.varying()) {

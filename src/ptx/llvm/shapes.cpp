@@ -49,9 +49,12 @@ class Analysis {
   void run() {
     for (Value& v : program_.values) v.shape = initial(v);
     for (bool changed = true; changed;) {
-      propagate();
+      do propagate();
+      while (startUnwritten());
       changed = findDivergence();
     }
+    for (Value& v : program_.values)
+      if (v.shape.kind == Shape::Unknown) v.shape = kVarying;
     formComponents(program_);
     findPolls(program_);
   }
@@ -121,6 +124,24 @@ class Analysis {
     }
   }
 
+  // A register that is carried round a loop and was never written before: what it becomes may follow from nothing but
+  // itself, and begins with the number that it happens to hold.
+  bool startUnwritten() {
+    bool changed = false;
+    for (Block& block : program_.blocks)
+      for (ValueId id : block.phis) {
+        Value& phi = program_.values[id];
+        if (phi.shape.kind != Shape::Unknown || !mayBeUnwritten(phi)) continue;
+        phi.shape = kUniform;
+        changed = true;
+      }
+    return changed;
+  }
+
+  bool mayBeUnwritten(const Value& phi) const {
+    return std::ranges::any_of(phi.incoming, [&](ValueId in) { return program_.values[in].kind == Value::Undefined; });
+  }
+
   Shape meet(Shape a, Shape b) const {
     if (a.kind == Shape::Unknown) return b;
     if (b.kind == Shape::Unknown) return a;
@@ -133,7 +154,7 @@ class Analysis {
     Shape shape;
     for (ValueId in : phi.incoming) {
       const Value& v = program_.values[in];
-      if (v.kind == Value::Undefined) continue;
+      if (v.kind == Value::Undefined) continue;  // any number will do, also one on the line of the others
       // A flag that says whether an affine form holds does not travel through phis.
       if (v.shape.fragile) return kVarying;
       shape = meet(shape, v.shape);

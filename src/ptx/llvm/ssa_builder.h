@@ -187,6 +187,8 @@ class SsaBuilder {
   // --- ssa_values.cpp
   ValueId newValue(Value value);
   ValueId resolve(ValueId v);
+  // What a register holds that nothing wrote.
+  ValueId unwritten(Class type);
   ValueId newPhi(BlockId b, uint32_t variable);
   // The value of a variable at the end of a block (or so far, while it is being filled).
   ValueId read(uint32_t variable, BlockId b);
@@ -241,6 +243,7 @@ class SsaBuilder {
   std::map<std::pair<Class, uint64_t>, ValueId> constants_;
   std::map<std::tuple<int, uint32_t, uint32_t, int64_t>, ValueId> symbols_;
   std::map<ptx::Special, ValueId> specials_;
+  std::map<Class, ValueId> unwritten_;
   std::unique_ptr<CallGraph> graph_;  // once there is a call
   std::vector<std::unique_ptr<Recursion>> recursions_;
   Instance madeInstance_;

@@ -15,6 +15,16 @@ ValueId SsaBuilder::resolve(ValueId v) {
   return v;
 }
 
+ValueId SsaBuilder::unwritten(Class type) {
+  auto [at, inserted] = unwritten_.try_emplace(type, kNone);
+  if (inserted) {
+    Value value;
+    value.type = type;
+    at->second = newValue(value);
+  }
+  return at->second;
+}
+
 ValueId SsaBuilder::newPhi(BlockId b, uint32_t variable) {
   Value phi;
   phi.kind = Value::Phi;
@@ -31,9 +41,7 @@ ValueId SsaBuilder::read(uint32_t variable, BlockId b) {
   const Block& block = program_.blocks[b];
   ValueId value;
   if (block.predecessors.empty()) {
-    Value undefined;
-    undefined.type = variableTypes_[variable];
-    value = newValue(undefined);
+    value = unwritten(variableTypes_[variable]);
   } else if (block.predecessors.size() == 1 && !leavesLoop(block.predecessors[0], b)) {
     value = read(variable, block.predecessors[0]);
   } else {
