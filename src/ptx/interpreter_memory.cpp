@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ptx/interpreter_impl.h"
+#include "ptx/interpreter_windows.h"
 #include "ptx/store_order.h"
 
 namespace vg::ptx::interpreter {
@@ -220,7 +221,8 @@ void toGeneric(Warp& w, const Step& s, uint32_t mask) {
       s.space == Space::Shared || s.space == Space::SharedCluster ? reinterpret_cast<uint64_t>(w.block->shared) : 0;
   const bool to = s.i->has(Mod::To);
   eachLane(mask, [&](uint32_t lane) {
-    const uint64_t value = w.read(lane, s.sources[0]);
+    uint64_t value = w.read(lane, s.sources[0]);
+    if (!to) value = wholeAddress(w, lane, s.space, value);
     w.write(lane, s.targets[0], to ? value - base : value + base);
   });
 }

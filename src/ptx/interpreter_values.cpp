@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "ptx/interpreter_impl.h"
+#include "ptx/interpreter_windows.h"
 
 namespace vg::ptx::interpreter {
 
@@ -31,7 +32,7 @@ uint64_t Warp::read(uint32_t lane, const Source& s) const {
 std::byte* Warp::range(uint32_t lane, const Step& s, const Source& base, uint64_t bytes, uint64_t alignment,
                        Space space) {
   uint64_t at = read(lane, base);
-  if (base.kind == Source::Kind::Register) at += base.value;
+  if (base.kind == Source::Kind::Register) at = wholeAddress(*this, lane, space, at) + base.value;
   // Parameters and named variables of the frame are where they are.
   const bool named = base.kind == Source::Kind::FrameAddress || base.kind == Source::Kind::EntryParameter;
   if (watched && !named) [[unlikely]]

@@ -23,6 +23,7 @@ class Reach {
 
   std::vector<uint32_t> functions;
   bool addressTaken = false, reservedShared = false;
+  bool givenConstants = false;  // reads constants by addresses that may come from anywhere
   bool sees(uint32_t variable) const { return variableSeen_[variable]; }
 
  private:
@@ -57,6 +58,7 @@ class Reach {
       reservedShared |= o.kind == Operand::Kind::Special && ptx::reservedShared(o.special);
     }
     for (const Instruction& i : f.body) {
+      givenConstants |= i.space == Space::Const && (i.op == Op::Cvta || i.op == Op::Ld);
       if (i.op == Op::Call) {
         if (f.operands[i.first + 1].kind == Operand::Kind::Register) indirect_ = addressTaken = true;
       } else {
@@ -161,6 +163,17 @@ std::vector<uint32_t> addressedFunctions(const Module& module) {
   return found;
 }
 
+// Where constants are is known by any of them: an address in 32 bits is near it.
+static void addOneConstant(const Module& module, std::vector<uint32_t>& globals) {
+  const auto isConstant = [&](uint32_t v) { return module.variables[v].space == Space::Const; };
+  if (std::ranges::any_of(globals, isConstant)) return;
+  for (uint32_t i = 0; i < module.variables.size(); ++i) {
+    if (!isConstant(i) || module.variables[i].linkage == Linkage::Extern) continue;
+    globals.insert(std::ranges::lower_bound(globals, i), i);
+    return;
+  }
+}
+
 KernelReferences references(const Module& module, uint32_t entry) {
   const Reach reach(module, entry);
   KernelReferences found;
@@ -173,6 +186,7 @@ KernelReferences references(const Module& module, uint32_t entry) {
     const Space space = module.variables[i].space;
     if (reach.sees(i) && (space == Space::Global || space == Space::Const)) found.globals.push_back(i);
   }
+  if (reach.givenConstants) addOneConstant(module, found.globals);
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/ptx_facts.h"
+#include "ptx/llvm/short_addresses.h"
 
 namespace vg::ptx::gen {
 
@@ -41,10 +42,23 @@ bool Emitter::computeMove(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
       return true;
     }
     case Op::Cvta: {
+      // An address in the memory of a space, all of which is near it; null where the kernel has none.
+      const auto somewhereIn = [&](Space space) -> Value* {
+        if (space == Space::Param) return launchField(offsetof(KernelLaunch, parameters), b_.getInt64Ty());
+        if (space == Space::Local) {
+          if (localArea_) return b_.CreatePtrToInt(localArea_, b_.getInt64Ty());
+          return traits.allocates ? laneStacks() : nullptr;
+        }
+        for (const uint32_t n : program_.references.globals)
+          if (space == Space::Const && program_.module->variables[n].space == space) return globalAddress(n);
+        return nullptr;
+      };
       Value* v = asInteger(s[0], 64);
       if (ast.space == Space::Shared || ast.space == Space::SharedCluster) {
         Value* const base = splatLike(v, sharedBase());
         v = ast.has(Mod::To) ? b_.CreateSub(v, base) : b_.CreateAdd(v, base);
+      } else if (!ast.has(Mod::To) && isShortAddress(program_, i.sources[0])) {
+        if (Value* const base = somewhereIn(ast.space)) v = addressBeside(b_, splatLike(v, base), v);
       }
       r.push_back(asInteger(v, bits));
       return true;

@@ -2,6 +2,7 @@
 
 #include "ptx/llvm/carried_values.h"
 #include "ptx/llvm/control_flow.h"
+#include "ptx/llvm/short_addresses.h"
 
 namespace vg::ptx::gen {
 
@@ -28,6 +29,7 @@ Program SsaBuilder::build() {
   completePhis();
   removeTrivialPhis();
   refineTypes();
+  widenShortAddresses(program_);
   carryLess(program_);
   markCrossBlockUses();
   return std::move(program_);
