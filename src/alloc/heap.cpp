@@ -7,6 +7,7 @@
 #include <new>
 
 #include "alloc/watch.h"
+#include "base/own_memory.h"
 
 namespace vg::alloc {
 
@@ -71,7 +72,7 @@ Heap::Heap(MemoryTable& table, const HeapRange& range, MemorySource& source, siz
 }
 
 Heap::~Heap() {
-  for (auto [chunk, bytes] : metadataChunks_) munmap(chunk, bytes);
+  for (auto [chunk, bytes] : metadataChunks_) own_memory::give(chunk, bytes);
 }
 
 Record* Heap::allocateRecord(size_t bytes, size_t alignment) {
@@ -269,11 +270,10 @@ namespace {
 
 // Where there is much metadata, huge pages spare lookups of many allocations a miss of the address translation each.
 std::pair<void*, size_t> metadataChunk(size_t made) {
-  constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS;
   constexpr size_t kFirst = size_t{1} << 20, kFew = 4;
   const size_t bytes = made < kFew ? kFirst : 2 * kGranule;
-  void* chunk = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFresh, -1, 0);
-  if (chunk == MAP_FAILED) throw std::bad_alloc();
+  std::byte* const chunk = own_memory::take(bytes);
+  if (!chunk) throw std::bad_alloc();
   if (made >= kFew) madvise(chunk, bytes, MADV_HUGEPAGE);
   return {chunk, bytes};
 }

@@ -2,7 +2,8 @@
 //
 // One range of addresses is reserved for the whole process and cut into windows of equal size: one for each device, one
 // for managed and one for page-locked memory, the rest for what is mapped at addresses of its own
-// (alloc/address_space.h). Inside it a lookup takes at most three acquire loads (granule, page,
+// (alloc/address_space.h). On both sides of the range nothing lies that an index gone wrong could reach
+// (base/guarded_range.h). Inside it a lookup takes at most three acquire loads (granule, page,
 // slot). Host ranges that are not ours live in a sorted index beside it.
 //
 // Invariants:
@@ -20,6 +21,7 @@
 #include "alloc/geometry.h"
 #include "alloc/range_index.h"
 #include "alloc/record.h"
+#include "base/guarded_range.h"
 #include "base/result.h"
 
 namespace vg::alloc {
@@ -81,7 +83,8 @@ class MemoryTable {
   void unreserve();
 
  private:
-  bool adopt(std::byte* base, unsigned windows);
+  bool adopt(GuardedRange range);
+  static size_t wordBytes(size_t span) { return (span >> kGranuleShift) * sizeof(std::atomic<uintptr_t>); }
   const Record* recordAt(uintptr_t offset) const {
     const uintptr_t granule = granules_[offset >> kGranuleShift].load(std::memory_order_acquire);
     if (!(granule & 1)) return reinterpret_cast<const Record*>(granule);
@@ -97,6 +100,7 @@ class MemoryTable {
   std::atomic<size_t> span_{0};
   std::atomic<uintptr_t>* granules_ = nullptr;
   size_t windowBytes_ = 0;
+  GuardedRange range_;  // the reservation; constant once made
   std::atomic<uint64_t> nextId_{1};
   RangeIndex ranges_;
 };

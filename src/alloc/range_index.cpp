@@ -1,9 +1,9 @@
 #include "alloc/range_index.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <new>
+
+#include "base/own_memory.h"
 
 namespace vg::alloc {
 
@@ -100,9 +100,9 @@ void RangeIndex::grow() {
   const Array* old = array_.load(std::memory_order_relaxed);
   const size_t capacity = old ? old->capacity * 2 : 510;
   const size_t bytes = sizeof(Array) + capacity * sizeof(std::atomic<Record*>);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  auto* array = new (memory) Array{capacity, reinterpret_cast<std::atomic<Record*>*>(static_cast<Array*>(memory) + 1)};
+  std::byte* const memory = own_memory::take(bytes);
+  if (!memory) throw std::bad_alloc();
+  auto* array = new (memory) Array{capacity, reinterpret_cast<std::atomic<Record*>*>(reinterpret_cast<Array*>(memory) + 1)};
   for (size_t i = 0, n = count_.load(std::memory_order_relaxed); i < n; ++i)
     array->records[i].store(old->records[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
   array_.store(array, std::memory_order_release);

@@ -1,8 +1,8 @@
 #include "alloc/record_pool.h"
 
-#include <sys/mman.h>
-
 #include <new>
+
+#include "base/own_memory.h"
 
 namespace vg::alloc {
 
@@ -10,10 +10,9 @@ namespace vg::alloc {
 Record* RecordPool::take(const Record& prototype, uint64_t id) {
   if (!free_) {
     constexpr size_t kChunk = size_t{64} << 10;
-    void* chunk = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED) throw std::bad_alloc();
-    for (size_t i = 0; i < kChunk / sizeof(Record); ++i)
-      give(new (static_cast<std::byte*>(chunk) + i * sizeof(Record)) Record);
+    std::byte* const chunk = own_memory::take(kChunk);
+    if (!chunk) throw std::bad_alloc();
+    for (size_t i = 0; i < kChunk / sizeof(Record); ++i) give(new (chunk + i * sizeof(Record)) Record);
   }
   Record* record = free_;
   free_ = static_cast<Record*>(record->owner.load(std::memory_order_relaxed));

@@ -1,8 +1,8 @@
 #include "backend/condition_table.h"
 
-#include <sys/mman.h>
-
 #include <atomic>
+
+#include "base/own_memory.h"
 
 namespace vg::backend::conditions {
 namespace {
@@ -24,13 +24,12 @@ Result<std::byte*> memory() {
   Value* all = values.load(std::memory_order_acquire);
   if (!all) {
     constexpr size_t kBytes = kMost * sizeof(Value);
-    void* const made =
-        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for conditional handles");
-    if (values.compare_exchange_strong(all, static_cast<Value*>(made), std::memory_order_acq_rel))
-      all = static_cast<Value*>(made);
+    auto* const made = reinterpret_cast<Value*>(own_memory::take(kBytes));
+    if (!made) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for conditional handles");
+    if (values.compare_exchange_strong(all, made, std::memory_order_acq_rel))
+      all = made;
     else
-      munmap(made, kBytes);
+      own_memory::give(made, kBytes);
   }
   return reinterpret_cast<std::byte*>(all);
 }

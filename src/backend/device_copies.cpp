@@ -1,5 +1,6 @@
 #include "backend/device_copies.h"
 
+#include "base/own_memory.h"
 #include "base/result.h"
 
 namespace vg::backend {
@@ -142,6 +143,19 @@ DeviceCopy described(DeviceCall which, Arguments& arguments) {
   }
 }
 
+bool touchesOwnMemory(const CopyCommand& copy) {
+  const copy::Shape& shape = copy.shape;
+  return own_memory::overlaps(shape.destination.base, extent(shape.destination, shape)) ||
+         own_memory::overlaps(shape.source.base, extent(shape.source, shape));
+}
+
+bool touchesOwnMemory(const DeviceCopy& copy) {
+  if (!copy.slices) return false;
+  if (const auto* const one = std::get_if<CopyCommand>(&copy.command)) return touchesOwnMemory(*one);
+  const auto* const fill = std::get_if<FillCommand>(&copy.command);
+  return fill && own_memory::overlaps(fill->fill.base, copy.slicePitch * (copy.slices - 1) + extent(fill->fill));
+}
+
 }  // namespace
 
 void DeviceCopy::nextSlice() {
@@ -151,6 +165,7 @@ void DeviceCopy::nextSlice() {
 
 DeviceCopy describeCopy(DeviceCall which, DeviceArguments& arguments, FaultSink& faults) {
   DeviceCopy copy = described(which, arguments);
+  if (touchesOwnMemory(copy)) return failed(Error::InvalidValue);
   if (auto* const one = std::get_if<CopyCommand>(&copy.command)) one->faults = &faults;
   if (auto* const one = std::get_if<FillCommand>(&copy.command)) one->faults = &faults;
   return copy;

@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 
+#include "base/own_memory.h"
 #include "base/shortage.h"
 
 namespace vg::os {
@@ -78,6 +79,7 @@ void* threadMain(void* argument) {
   const Start start = *static_cast<Start*>(argument);
   delete static_cast<Start*>(argument);
   pthread_setname_np(pthread_self(), start.name);
+  const own_memory::AdoptedStack stack;
   start.main(start.argument);
   return nullptr;
 }

@@ -24,6 +24,8 @@
 #include <new>
 #include <utility>
 
+#include "base/own_memory.h"
+
 namespace vg {
 
 template <class T, size_t kCapacity = size_t{1} << 20>
@@ -135,8 +137,8 @@ class Slab {
   // Fresh pages are zero, which is a free slot.
   void commit(size_t bytes) {
     if (!base_.load(std::memory_order_relaxed)) {
-      void* range = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (range == MAP_FAILED) throw std::bad_alloc();
+      std::byte* const range = own_memory::reserve(kReserved);
+      if (!range) throw std::bad_alloc();
       base_.store(reinterpret_cast<uintptr_t>(range), std::memory_order_release);
     }
     if (bytes <= committed_) return;

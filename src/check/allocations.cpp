@@ -15,6 +15,7 @@
 #include <cuda.h>
 
 #include "alloc/watch.h"
+#include "base/own_memory.h"
 #include "check/caller.h"
 #include "check/initialised.h"
 #include "check/tools.h"
@@ -274,12 +275,12 @@ Answer judge(uintptr_t address, size_t bytes, bool stores, bool reachesPageable)
   if (const alloc::Record* record = table->find(address)) return judgeRecord(*record, address, bytes, stores);
   // Freed in the order of a stream, which may not have come to that point.
   if (const alloc::Record* record = table->findReleased(address)) return judgeRecord(*record, address, bytes, stores);
-  if (table->ours(address)) return {Verdict::Outside};
+  if (table->ours(address) || own_memory::overlaps(address, bytes)) return {Verdict::Outside};
   if (!readable(address, bytes)) return {Verdict::Outside};
   return {reachesPageable ? Verdict::Fine : Verdict::Pageable};
 }
 
-std::vector<std::string> whereabouts(uintptr_t address, size_t) {
+std::vector<std::string> whereabouts(uintptr_t address, size_t bytes) {
   std::vector<std::string> lines;
   History& h = history();
   if (h.hasBlocks.load(std::memory_order_acquire)) tellPart(address, lines);
@@ -296,6 +297,7 @@ std::vector<std::string> whereabouts(uintptr_t address, size_t) {
   if (near && !distance(*near, address)) freed = nullptr;
   if (freed) tell(*freed, address, true, lines);
   if (near && !freed) tell(*near, address, false, lines);
+  if (lines.empty() && own_memory::overlaps(address, bytes)) lines.push_back("it is memory of the library's own");
   if (lines.empty()) lines.push_back("no allocation is near");
   return lines;
 }

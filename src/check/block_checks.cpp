@@ -8,6 +8,7 @@
 #include "check/faulted.h"
 #include "check/initialised.h"
 #include "check/words.h"
+#include "ptx/reach.h"
 
 namespace vg::check {
 namespace {
@@ -98,7 +99,7 @@ bool BlockChecks::beyondShared(const ptx::Access& access) {
 
 bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   const uint64_t workspace = block_->launch->cooperativeWorkspace;
-  if (workspace && access.address - workspace < 256) return true;
+  if (workspace && access.address - workspace < ptx::kCooperativeWorkspace) return true;
   const bool stores = access.kind == Kind::Store || access.kind == Kind::Atomic;
   const bool pageable = block_->launch->flags & ptx::kReachesPageable;
   const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);

@@ -1,10 +1,10 @@
 #include "check/initialised.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+
+#include "base/own_memory.h"
 
 namespace vg::check::initialised {
 namespace {
@@ -85,10 +85,9 @@ bool start(const alloc::MemoryTable& table) {
   const std::lock_guard lock(starting);
   if (ready.load(std::memory_order_relaxed)) return true;
   const size_t span = table.windows() * table.windowBytes();
-  void* const bits =
-      mmap(nullptr, span / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (!span || bits == MAP_FAILED) return false;
-  map = {reinterpret_cast<uintptr_t>(table.windowStart(0)), span, static_cast<uint8_t*>(bits)};
+  std::byte* const bits = span ? own_memory::take(span / 8) : nullptr;
+  if (!bits) return false;
+  map = {reinterpret_cast<uintptr_t>(table.windowStart(0)), span, reinterpret_cast<uint8_t*>(bits)};
   ready.store(true, std::memory_order_release);
   return true;
 }

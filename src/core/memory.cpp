@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "alloc/heap.h"
+#include "base/own_memory.h"
 #include "base/round.h"
 #include "core/array.h"
 #include "core/context.h"
@@ -271,6 +272,8 @@ Result<const alloc::Record*> unifiedRecord(const void* pointer, size_t bytes, Ac
   if (!address || address + bytes < address) return fail(CUDA_ERROR_INVALID_VALUE, "%p + %zu", pointer, bytes);
   if (table().ours(address) || table().ours(address + bytes - 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is in no allocation", pointer);
+  if (own_memory::overlaps(address, bytes)) [[unlikely]]
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %p are memory of the library's own", bytes, pointer);
   return static_cast<const alloc::Record*>(nullptr);
 }
 

@@ -1,6 +1,7 @@
 // Page-locked host memory: our own, and ranges of the application.
 #include <vector>
 
+#include "base/own_memory.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -84,6 +85,8 @@ CUresult checkRegistration(Context& context, const void* pointer, size_t bytes, 
     return unsupported("the device cannot register read-only memory");
   if (table().ours(address) || table().ours(address + bytes - 1))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is memory that CUDA allocated", pointer);
+  if (own_memory::overlaps(address, bytes))
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %p are memory of the library's own", bytes, pointer);
   if (table().ranges().overlapping(address, bytes))
     return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p + %zu is registered in part", pointer, bytes);
   if (flags & CU_MEMHOSTREGISTER_IOMEMORY)

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "base/own_memory.h"
 #include "base/result.h"
 #include "check/check.h"
 #include "core/checkpoint.h"
@@ -13,6 +14,7 @@
 #include "core/device.h"
 #include "core/dump_requests.h"
 #include "core/memory.h"
+#include "ptx/reach.h"
 
 namespace vg::core {
 
@@ -48,8 +50,16 @@ void registerHandlers() {
   pthread_atfork(nullptr, nullptr, onForkInChild);
 }
 
+// Freed in the order of a stream counts: the stream may not have come to that point.
+bool knownMemory(uint64_t address, uint64_t bytes) {
+  const auto knownByte = [](uint64_t at) { return memory::table().find(at) || memory::table().findReleased(at); };
+  return knownByte(address) && (bytes < 2 || knownByte(address + bytes - 1));
+}
+
 CUresult openGate() {
   log::readSettings();
+  own_memory::adoptVariablesOf(&gate);
+  ptx::tellKnownMemory(knownMemory);
   check::start(memory::table());
   processDumpAttributes().readSettings();
   registerHandlers();

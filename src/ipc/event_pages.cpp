@@ -9,15 +9,20 @@
 #include <cerrno>
 
 #include "base/file_size_guard.h"
+#include "base/own_memory.h"
 
 namespace vg::ipc {
 namespace {
 
 std::byte* map(int file) {
-  void* mapped = mmap(nullptr, EventPages::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  madvise(mapped, EventPages::kBytes, MADV_DONTFORK);
-  return static_cast<std::byte*>(mapped);
+  std::byte* const start = own_memory::reserve(EventPages::kBytes);
+  if (!start) return nullptr;
+  if (mmap(start, EventPages::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+    own_memory::give(start, EventPages::kBytes);
+    return nullptr;
+  }
+  madvise(start, EventPages::kBytes, MADV_DONTFORK);
+  return start;
 }
 
 // A file that cannot become shorter while it is mapped.
@@ -52,7 +57,7 @@ Result<std::shared_ptr<EventPages>> EventPages::attach(int descriptor) {
 }
 
 EventPages::~EventPages() {
-  munmap(base_, kBytes);
+  own_memory::give(base_, kBytes);
   if (file_ >= 0) close(file_);
 }
 

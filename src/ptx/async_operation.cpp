@@ -9,6 +9,7 @@
 
 #include "ptx/barrier_object.h"
 #include "ptx/element_reduction.h"
+#include "ptx/reach.h"
 #include "ptx/tensor_copy.h"
 
 namespace vg::ptx {
@@ -70,7 +71,10 @@ class Lane {
 
 std::byte* Lane::at(uint64_t address, AsyncSpace space, uint64_t bytes, uint64_t alignment) const {
   if (address & (alignment - 1)) trap(TrapReason::MisalignedAddress);
-  if (space == AsyncSpace::Host) return reinterpret_cast<std::byte*>(address);
+  if (space == AsyncSpace::Host) {
+    if (!mayReach(*block_, address, bytes)) trap(TrapReason::OutOfReach);
+    return reinterpret_cast<std::byte*>(address);
+  }
   const uint32_t* const size = block_->launch->clusterSize;
   const uint64_t offset = address & 0xffffffff;
   if (offset >> kSharedStrideBits >= size[0] * size[1] * size[2] ||

@@ -47,10 +47,15 @@ struct CompileResult {
 using EngineVersion = uint32_t (*)();
 using EngineCompile = int (*)(const CompileRequest*, CompileResult*);  // returns the CUresult also in result->status
 using EngineRelease = void (*)(CompileResult*);
+// Zero pages that compiles may use from then on, for ever; at most once, before the first compile. Without it the
+// engine takes its own.
+using EngineLend = void (*)(std::byte* memory, size_t bytes);
+inline constexpr size_t kEngineHeap = size_t{32} << 20;  // several times what an ordinary kernel needs
 
 inline constexpr const char* kEngineVersionSymbol = "vgPtxEngineVersion";
 inline constexpr const char* kEngineCompileSymbol = "vgPtxCompile";
 inline constexpr const char* kEngineReleaseSymbol = "vgPtxRelease";
+inline constexpr const char* kEngineLendSymbol = "vgPtxLend";
 inline constexpr const char* kEngineLibrary = "libverdigris_ptx.so";
 
 }  // namespace vg::ptx

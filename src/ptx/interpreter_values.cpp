@@ -4,6 +4,7 @@
 
 #include "ptx/interpreter_impl.h"
 #include "ptx/interpreter_windows.h"
+#include "ptx/reach.h"
 
 namespace vg::ptx::interpreter {
 
@@ -50,7 +51,11 @@ void Warp::noteWhere(uint32_t lane, const Instruction* i) const {
 std::byte* Warp::checked(uint32_t lane, const Step& s, uint64_t at, uint64_t bytes, uint64_t alignment, Space space) {
   noteWhere(lane, s.i);
   if (at & (alignment - 1)) trap(1u << lane, TrapReason::MisalignedAddress, s);
-  if (space != Space::Shared && space != Space::SharedCluster) return reinterpret_cast<std::byte*>(at);
+  if (space != Space::Shared && space != Space::SharedCluster) {
+    if (!mayReach(*block, at, bytes) && ownership(lane, at, bytes) == BlockObserver::Own::No)
+      trap(1u << lane, TrapReason::OutOfReach, s);
+    return reinterpret_cast<std::byte*>(at);
+  }
   at &= 0xffffffff;
   uint64_t within = at - block->sharedOffset;
   if (space == Space::SharedCluster) {

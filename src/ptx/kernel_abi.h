@@ -37,6 +37,7 @@ enum class TrapReason : uint32_t {
   StackOverflow,       // CUDA_ERROR_LAUNCH_FAILED
   NoTexture,           // CUDA_ERROR_ILLEGAL_ADDRESS: the handle of no living texture or surface
   SurfaceOutOfRange,   // CUDA_ERROR_ILLEGAL_ADDRESS: outside of a surface, with .trap
+  OutOfReach,          // CUDA_ERROR_ILLEGAL_ADDRESS: memory that is none of the device's
 };
 enum class BarrierReduction : uint32_t { Popc, And, Or };
 

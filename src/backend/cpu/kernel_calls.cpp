@@ -152,6 +152,9 @@ void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reaso
     case ptx::TrapReason::SurfaceOutOfRange:
       fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access outside of a surface";
       break;
+    case ptx::TrapReason::OutOfReach:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access to memory that the device does not reach";
+      break;
   }
   giveUp(ResidentBlock::of(state), fault);
 }

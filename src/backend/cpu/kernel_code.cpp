@@ -9,6 +9,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/own_memory.h"
+
 namespace vg::backend::cpu {
 namespace {
 
@@ -21,10 +23,8 @@ struct Range {
   std::map<size_t, size_t> free;  // offset -> bytes, coalesced
 
   Range() {
-    void* const reserved = mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (reserved == MAP_FAILED) return;
-    base = static_cast<std::byte*>(reserved);
-    free[0] = kRange;
+    base = own_memory::reserve(kRange);
+    if (base) free[0] = kRange;
   }
 
   std::byte* take(size_t bytes) {

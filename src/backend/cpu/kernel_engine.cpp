@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "base/own_memory.h"
 #include "base/settings.h"
 
 namespace vg::backend::cpu::engine {
@@ -50,7 +51,11 @@ Engine openEngine() {
   if (!engine.compile || !engine.release) {
     engine.compile = nullptr;
     engine.reason = path + " lacks its functions";
+    return engine;
   }
+  own_memory::adoptVariablesOf(reinterpret_cast<const void*>(engine.compile));
+  if (const auto lend = reinterpret_cast<ptx::EngineLend>(dlsym(library, ptx::kEngineLendSymbol)))
+    if (std::byte* const heap = own_memory::take(ptx::kEngineHeap)) lend(heap, ptx::kEngineHeap);
   return engine;
 }
 

@@ -79,26 +79,22 @@ constexpr size_t kPage = 4096, kColourStep = 512;
 
 }  // namespace
 
-StackGroup::~StackGroup() {
-  if (base_) munmap(base_, stride_ * count_);
-}
+StackGroup::~StackGroup() { range_.release(); }
 
 bool StackGroup::reserve(uint32_t count, size_t bytes) {
   stride_ = ((bytes + kPage - 1) & ~(kPage - 1)) + kGap;
-  void* const base = mmap(nullptr, stride_ * count, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (base == MAP_FAILED) return false;
-  base_ = static_cast<std::byte*>(base);
+  range_ = GuardedRange::reserve(stride_ * count, GuardedRange::kNarrow);
+  if (!range_) return false;
   count_ = count;
-  madvise(base, stride_ * count, MADV_NOHUGEPAGE);
+  madvise(range_.start, range_.bytes, MADV_NOHUGEPAGE);
   for (uint32_t i = 0; i < count; ++i)
-    if (mprotect(base_ + i * stride_, kGap, PROT_NONE)) return false;
+    if (mprotect(low(i), stride_ - kGap, PROT_READ | PROT_WRITE)) return false;
   return true;
 }
 
 bool StackGroup::inGap(const void* address) const {
-  const size_t offset = static_cast<const std::byte*>(address) - base_;
-  return base_ && offset < stride_ * count_ && offset % stride_ < kGap;
+  const size_t offset = static_cast<const std::byte*>(address) - range_.start;
+  return range_ && offset < stride_ * count_ && offset % stride_ < kGap;
 }
 
 Fibre::~Fibre() {

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/guarded_range.h"
+
 // Sanitizers must be told of every switch.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VG_FIBRES_ANNOTATED 1
@@ -32,7 +34,7 @@ class StackGroup {
   ~StackGroup();
   // Room for `count` stacks of `bytes` each; nothing is touched. False when the system refuses.
   bool reserve(uint32_t count, size_t bytes);
-  std::byte* low(uint32_t index) const { return base_ + index * stride_ + kGap; }
+  std::byte* low(uint32_t index) const { return range_.start + index * stride_ + kGap; }
   size_t bytes() const { return stride_ - kGap; }
   uint32_t count() const { return count_; }
   // True when the address lies in a gap below a stack.
@@ -41,7 +43,7 @@ class StackGroup {
   static constexpr size_t kGap = 64 * 1024;  // wide: a frame with large local arrays touches memory far below
 
  private:
-  std::byte* base_ = nullptr;
+  GuardedRange range_;
   size_t stride_ = 0;
   uint32_t count_ = 0;
 };

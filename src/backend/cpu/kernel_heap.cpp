@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "check/check.h"
+#include "ptx/reach.h"
 
 namespace vg::backend::cpu {
 
@@ -17,36 +18,40 @@ struct KernelHeap::Header {
 };
 
 KernelHeap::~KernelHeap() {
-  if (!base_) return;
-  if (check::any()) check::endParts(reinterpret_cast<CUdeviceptr>(base_), size_);
-  munmap(base_, size_);
+  if (!range_) return;
+  if (check::any()) check::endParts(reinterpret_cast<CUdeviceptr>(range_.start), range_.bytes);
+  ptx::removeKernelMemory(range_.start);
+  range_.release();
+}
+
+bool KernelHeap::reserve(size_t bytes) {
+  range_ = GuardedRange::reserve(bytes);
+  if (range_ && mprotect(range_.start, bytes, PROT_READ | PROT_WRITE)) range_.release();
+  if (!range_) return false;
+  ptx::addKernelMemory(range_.start, bytes);
+  if (check::any()) check::beginParts(reinterpret_cast<CUdeviceptr>(range_.start), bytes);
+  return true;
 }
 
 void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
   static_assert(sizeof(Header) == 16);
   const std::lock_guard lock(mutex_);
-  if (!base_) {
-    void* const range =
-        mmap(nullptr, limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) return nullptr;
-    base_ = static_cast<std::byte*>(range);
-    size_ = limit;
-    if (check::any()) check::beginParts(reinterpret_cast<CUdeviceptr>(base_), size_);
-  }
-  if (!bytes || bytes > size_) return nullptr;
+  if (!range_ && !reserve(limit)) return nullptr;
+  std::byte* const base = range_.start;
+  if (!bytes || bytes > range_.bytes) return nullptr;
   const uint64_t piece = std::bit_ceil(bytes + sizeof(Header));
   const auto sizeClass = static_cast<uint32_t>(std::countr_zero(piece));
   if (sizeClass >= kClasses) return nullptr;
   Header* header = free_[sizeClass];
   const auto inside = [&](const void* address) {
-    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) <= used_ - sizeof(Header);
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - base) <= used_ - sizeof(Header);
   };
   if (header && inside(header) && header->state == Header::kFree) {
     free_[sizeClass] = header->next;
   } else {
     free_[sizeClass] = nullptr;  // empty, or overwritten by a kernel
-    if (piece > size_ - used_) return nullptr;
-    header = reinterpret_cast<Header*>(base_ + used_);
+    if (piece > range_.bytes - used_) return nullptr;
+    header = reinterpret_cast<Header*>(base + used_);
     used_ += piece;
   }
   header->state = Header::kLiving;
@@ -59,8 +64,8 @@ bool KernelHeap::release(void* piece) {
   if (!piece) return true;
   const std::lock_guard lock(mutex_);
   auto* const header = static_cast<Header*>(piece) - 1;
-  const size_t offset = reinterpret_cast<std::byte*>(header) - base_;
-  if (!base_ || offset >= used_ || offset % sizeof(Header) || header->state != Header::kLiving ||
+  const size_t offset = reinterpret_cast<std::byte*>(header) - range_.start;
+  if (!range_ || offset >= used_ || offset % sizeof(Header) || header->state != Header::kLiving ||
       header->sizeClass >= kClasses)
     return false;
   if (check::any()) check::removePart(reinterpret_cast<CUdeviceptr>(piece));

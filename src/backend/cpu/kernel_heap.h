@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/guarded_range.h"
+
 namespace vg::backend::cpu {
 
 class KernelHeap {
@@ -21,11 +23,12 @@ class KernelHeap {
 
  private:
   struct Header;
+  bool reserve(size_t bytes);
   static constexpr uint32_t kClasses = 40;  // log2 of the piece with its header
 
   std::mutex mutex_;  // guards everything
-  std::byte* base_ = nullptr;
-  size_t size_ = 0, used_ = 0;
+  GuardedRange range_;
+  size_t used_ = 0;
   Header* free_[kClasses] = {};
 };
 

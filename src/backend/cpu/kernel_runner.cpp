@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "check/check.h"
 #include "copy/engines.h"
+#include "ptx/reach.h"
 
 #include <time.h>
 
@@ -27,7 +28,6 @@ constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
 constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
 // Of compiled functions that call themselves: what a call keeps takes multiples of 64 bytes, on a GPU multiples of 8.
 constexpr size_t kRoomForRecursion = 8;
-constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
 constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
 constexpr uint64_t kHandful = 50'000;          // ns of work that a thread takes at a time, less towards the end
 constexpr uint64_t kMostBlocksAtATime = 1024;
@@ -232,7 +232,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   RunningLaunch launch(device, place);
   launch.faults = &faults;
   describe(launch, record, ready);
-  alignas(64) std::byte workspace[kCooperativeWorkspace] = {};
+  alignas(64) std::byte workspace[ptx::kCooperativeWorkspace] = {};
   if (record.shape.cooperative) launch.abi.cooperativeWorkspace = reinterpret_cast<uint64_t>(workspace);
 
   Workers& workers = Workers::shared();

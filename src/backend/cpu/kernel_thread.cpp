@@ -59,19 +59,14 @@ KernelThread::~KernelThread() {
     sigaltstack(&none, nullptr);
   }
   blocks_.clear();
-  if (windows_) munmap(windows_, windowsBytes_);
+  windows_.release();
 }
 
 bool KernelThread::reserveWindows() {
   constexpr size_t kStride = kWindow + kWindowGap;
   // Where address space is limited: fewer blocks at once, and negative offsets may go unnoticed.
-  for (size_t bytes : {kMaxResident * kStride + kTail, 64 * kStride, kStride}) {
-    void* const range = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) continue;
-    windows_ = static_cast<std::byte*>(range);
-    windowsBytes_ = bytes;
-    return true;
-  }
+  for (size_t bytes : {kMaxResident * kStride + kTail, 64 * kStride, kStride})
+    if ((windows_ = GuardedRange::reserve(bytes, GuardedRange::kOfOffsets))) return true;
   VG_LOG(Error, "no address space for the shared memory of kernels");
   return false;
 }
@@ -79,8 +74,9 @@ bool KernelThread::reserveWindows() {
 ResidentBlock* KernelThread::block(size_t number, const RunningLaunch& launch) {
   constexpr size_t kStride = kWindow + kWindowGap;
   while (blocks_.size() <= number) {
-    std::byte* const window = windows_ + blocks_.size() * kStride;
-    if (blocks_.size() >= kMaxResident || window + kStride > windows_ + windowsBytes_) return nullptr;
+    const size_t offset = blocks_.size() * kStride;
+    if (blocks_.size() >= kMaxResident || offset + kStride > windows_.bytes) return nullptr;
+    std::byte* const window = windows_.start + offset;
     if (mprotect(window, kWindow, PROT_READ | PROT_WRITE)) return nullptr;
     blocks_.push_back(std::make_unique<ResidentBlock>(*this, window + kWindow));
   }

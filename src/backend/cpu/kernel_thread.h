@@ -9,6 +9,7 @@
 
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_fibre.h"
+#include "base/guarded_range.h"
 
 namespace vg::backend::cpu {
 
@@ -91,8 +92,7 @@ class KernelThread {
   KernelFault fault_;
   uint64_t progress_ = 0;
   std::vector<std::unique_ptr<ResidentBlock>> blocks_;
-  std::byte* windows_ = nullptr;  // address range of the shared-memory windows
-  size_t windowsBytes_ = 0;
+  GuardedRange windows_;  // of shared memory
   uint64_t signalStackCheckedFor_ = 0;  // grid id
   std::unique_ptr<std::byte[]> signalStack_;
   bool ownsSignalStack_ = false;

@@ -1,8 +1,11 @@
 #include "ptx/llvm/compile_heap.h"
 
+#include "ptx/engine.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
 namespace vg::ptx::gen {
+void lendMemory(std::byte*, size_t) {}
 LentHeap::LentHeap() : heap_(nullptr) {}
 LentHeap::~LentHeap() = default;
 }  // namespace vg::ptx::gen
@@ -23,8 +26,8 @@ LentHeap::~LentHeap() = default;
 namespace vg::ptx::gen {
 namespace {
 
-// Several times what an ordinary kernel needs; it stays resident once it was used, so malloc serves larger compiles.
-constexpr size_t kRange = size_t{32} << 20, kSlab = 32 << 10;
+// It stays resident once it was used, so malloc serves larger compiles.
+constexpr size_t kRange = kEngineHeap, kSlab = 32 << 10;
 constexpr size_t kStep = 16, kSteps = 1024, kLargest = 16 << 10;  // sizes are multiples of the step, then powers of two
 constexpr uint32_t kSizes = kSteps / kStep + std::bit_width(kLargest / kSteps) - 1;
 
@@ -46,14 +49,21 @@ constinit std::byte sizeOfSlab[kRange / kSlab] = {};  // index of the size of it
 constinit std::atomic<uintptr_t> rangeBegin{uintptr_t{1} << 63};
 constinit std::atomic<size_t> rangeUsed{kRange};
 
+constinit std::byte* lent = nullptr;  // written before the first compile
+
+std::byte* freshRange() {
+  void* const found =
+      mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return found == MAP_FAILED ? nullptr : static_cast<std::byte*>(found);
+}
+
 void reserveRange() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // In small pages: huge ones make a first compile several times slower.
-    void* const found =
-        mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (found == MAP_FAILED) return;
-    rangeBegin.store(reinterpret_cast<uintptr_t>(found), std::memory_order_relaxed);
+    std::byte* const range = lent ? lent : freshRange();
+    if (!range) return;
+    madvise(range, kRange, MADV_NOHUGEPAGE);  // huge pages make a first compile several times slower
+    rangeBegin.store(reinterpret_cast<uintptr_t>(range), std::memory_order_relaxed);
     rangeUsed.store(0, std::memory_order_release);
   });
 }
@@ -138,6 +148,10 @@ void* allocateAligned(size_t bytes, std::align_val_t alignment) {
 }
 
 }  // namespace
+
+void lendMemory(std::byte* memory, size_t bytes) {
+  if (bytes >= kRange) lent = memory;
+}
 
 LentHeap::LentHeap() {
   reserveRange();

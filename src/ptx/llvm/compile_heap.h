@@ -7,9 +7,14 @@
 // sanitizers have none of this.
 #pragma once
 
+#include <cstddef>
+
 namespace vg::ptx::gen {
 
 struct CompileHeap;
+
+// Gives the heaps their 32 MiB; they take their own otherwise. Requires: no LentHeap was made yet.
+void lendMemory(std::byte* memory, size_t bytes);
 
 // A heap lent to the calling thread until the end of the scope. One of a thread that never ends is never given back.
 class LentHeap {

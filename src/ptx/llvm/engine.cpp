@@ -303,6 +303,10 @@ __attribute__((visibility("default"))) int vgPtxCompile(const vg::ptx::CompileRe
   return result->status;
 }
 
+__attribute__((visibility("default"))) void vgPtxLend(std::byte* memory, size_t bytes) {
+  vg::ptx::gen::lendMemory(memory, bytes);
+}
+
 __attribute__((visibility("default"))) void vgPtxRelease(vg::ptx::CompileResult* result) {
   if (!result) return;
   std::free(result->blob);

@@ -1,0 +1,169 @@
+#include "base/own_memory.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "base/guarded_range.h"
+#include "base/round.h"
+
+namespace vg::own_memory {
+namespace {
+
+constexpr size_t kPage = 4096;
+// One range serves for everything; where the system limits addresses, small ones as they are needed.
+constexpr size_t kVast = size_t{4} << 40, kSmall = size_t{16} << 20;
+
+// What is known to overlaps(): an entry counts while it has bytes, those below `knownCount` are looked at. A reader
+// that meets a change sees the old entry, the new one or none.
+struct Known {
+  std::atomic<uintptr_t> start;
+  std::atomic<size_t> bytes;
+};
+constexpr size_t kMost = 2048;
+constinit Known known[kMost];
+constinit std::atomic<size_t> knownCount{0};
+
+struct Space {
+  std::mutex mutex;                  // guards what follows, and changes of `known`
+  std::map<uintptr_t, size_t> free;  // coalesced
+};
+Space& space() {  // never destroyed
+  static Space* const instance = new Space;
+  return *instance;
+}
+
+// Returns the place of the entry; kMost where there is no room, on a system with few addresses: then the range is as
+// unknown as what malloc gives. Requires: the space's lock.
+size_t add(uintptr_t start, size_t bytes) {
+  const size_t count = knownCount.load(std::memory_order_relaxed);
+  size_t place = 0;
+  while (place < count && known[place].bytes.load(std::memory_order_relaxed)) ++place;
+  if (place == kMost) return kMost;
+  known[place].start.store(start, std::memory_order_relaxed);
+  known[place].bytes.store(bytes, std::memory_order_release);
+  if (place == count) knownCount.store(count + 1, std::memory_order_release);
+  return place;
+}
+
+bool grow(Space& space, size_t bytes) {
+  GuardedRange range = GuardedRange::reserveExactly(std::max(bytes, kVast), GuardedRange::kWide);
+  if (!range) range = GuardedRange::reserve(std::max(bytes, kSmall));
+  if (!range && bytes < kSmall) range = GuardedRange::reserve(bytes);
+  if (!range) return false;
+  add(reinterpret_cast<uintptr_t>(range.start), range.bytes);
+  space.free[reinterpret_cast<uintptr_t>(range.start)] = range.bytes;
+  return true;
+}
+
+std::byte* takeFrom(Space& space, size_t bytes) {
+  const auto piece = std::find_if(space.free.begin(), space.free.end(), [&](auto& p) { return p.second >= bytes; });
+  if (piece == space.free.end()) return nullptr;
+  const auto [start, length] = *piece;
+  space.free.erase(piece);
+  if (length > bytes) space.free[start + bytes] = length - bytes;
+  return reinterpret_cast<std::byte*>(start);
+}
+
+void giveTo(Space& space, uintptr_t start, size_t bytes) {
+  auto next = space.free.lower_bound(start);
+  if (next != space.free.end() && next->first == start + bytes) {
+    bytes += next->second;
+    next = space.free.erase(next);
+  }
+  if (next != space.free.begin()) {
+    const auto previous = std::prev(next);
+    if (previous->first + previous->second == start) {
+      previous->second += bytes;
+      return;
+    }
+  }
+  space.free[start] = bytes;
+}
+
+struct Sought {
+  uintptr_t symbol;
+  bool found;
+};
+
+int adoptSegments(dl_phdr_info* info, size_t, void* data) {
+  auto& sought = *static_cast<Sought*>(data);
+  const auto each = [&](auto visit) {
+    for (int i = 0; i < info->dlpi_phnum; ++i)
+      if (const ElfW(Phdr)& segment = info->dlpi_phdr[i]; segment.p_type == PT_LOAD)
+        visit(static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr), segment);
+  };
+  each([&](uintptr_t start, const ElfW(Phdr) & segment) { sought.found |= sought.symbol - start < segment.p_memsz; });
+  if (!sought.found) return 0;
+  if (!*info->dlpi_name) return 1;  // linked into a program, whose variables are its own
+  each([&](uintptr_t start, const ElfW(Phdr) & segment) {
+    if ((segment.p_flags & PF_W) && !overlaps(start, segment.p_memsz)) add(start, segment.p_memsz);
+  });
+  return 1;
+}
+
+}  // namespace
+
+std::byte* reserve(size_t bytes) {
+  bytes = roundUp(bytes, kPage);
+  Space& all = space();
+  const std::lock_guard lock(all.mutex);
+  if (std::byte* const taken = takeFrom(all, bytes)) return taken;
+  return grow(all, bytes) ? takeFrom(all, bytes) : nullptr;
+}
+
+std::byte* take(size_t bytes) {
+  std::byte* const start = reserve(bytes);
+  if (!start || !mprotect(start, roundUp(bytes, kPage), PROT_READ | PROT_WRITE)) return start;
+  give(start, bytes);
+  return nullptr;
+}
+
+void give(void* start, size_t bytes) {
+  bytes = roundUp(bytes, kPage);
+  // A fresh mapping drops the pages. Where the system refuses it the piece is lost.
+  constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(start, bytes, PROT_NONE, kFresh, -1, 0) == MAP_FAILED) return;
+  Space& all = space();
+  const std::lock_guard lock(all.mutex);
+  giveTo(all, reinterpret_cast<uintptr_t>(start), bytes);
+}
+
+void adoptVariablesOf(const void* symbol) {
+  Sought sought{reinterpret_cast<uintptr_t>(symbol), false};
+  const std::lock_guard lock(space().mutex);
+  dl_iterate_phdr(adoptSegments, &sought);
+}
+
+AdoptedStack::AdoptedStack() : place_(kMost) {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes)) return;
+  void* start = nullptr;
+  size_t bytes = 0;
+  if (!pthread_attr_getstack(&attributes, &start, &bytes)) {
+    const std::lock_guard lock(space().mutex);
+    place_ = add(reinterpret_cast<uintptr_t>(start), bytes);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+AdoptedStack::~AdoptedStack() {
+  if (place_ < kMost) known[place_].bytes.store(0, std::memory_order_release);
+}
+
+bool overlaps(uintptr_t address, size_t bytes) {
+  for (size_t i = 0, count = knownCount.load(std::memory_order_acquire); i < count; ++i) {
+    const size_t length = known[i].bytes.load(std::memory_order_acquire);
+    const uintptr_t start = known[i].start.load(std::memory_order_relaxed);
+    if (address - start < length || (length && start - address < bytes)) return true;
+  }
+  return false;
+}
+
+}  // namespace vg::own_memory

@@ -1,0 +1,39 @@
+// Where the library keeps what belongs to nobody else: tables, records, handles, code, stacks of its threads. All of it
+// lies in guarded ranges that are known as the library's own, so that copies and checked accesses of kernels can refuse
+// it: to an application it is no memory at all.
+//
+// Pieces are multiples of pages. Thread-safe; overlaps() is lock-free and async-signal-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace vg::own_memory {
+
+// Inaccessible addresses; null when the system has no more.
+std::byte* reserve(size_t bytes);
+// Pages of zeros to read and write; null when the system has no more.
+std::byte* take(size_t bytes);
+// Ends a piece, or a part of one of whole pages.
+void give(void* start, size_t bytes);
+
+// What lies elsewhere and is the library's own too: the variables of the module that holds `symbol`, for ever.
+void adoptVariablesOf(const void* symbol);
+// ... and the stack of the calling thread, as long as this lives.
+class AdoptedStack {
+ public:
+  AdoptedStack();
+  ~AdoptedStack();
+  AdoptedStack(const AdoptedStack&) = delete;
+
+ private:
+  size_t place_;
+};
+
+// Whether any of these bytes are the library's own.
+bool overlaps(uintptr_t address, size_t bytes);
+inline bool overlaps(const void* address, size_t bytes) {
+  return overlaps(reinterpret_cast<uintptr_t>(address), bytes);
+}
+
+}  // namespace vg::own_memory
