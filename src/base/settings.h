@@ -28,6 +28,8 @@ namespace vg {
   X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                       \
   X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")          \
   X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default) or interpret")                             \
+  X(pageable, "VERDIGRIS_PAGEABLE", "",                                                                              \
+    "0: kernels of emulated devices do not reach host memory that nobody registered")                                \
   X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")             \
   X(check, "VERDIGRIS_CHECK", "", "look for faults of kernels: a comma list of memory race sync init exits, or all") \
   X(checkExitCode, "VERDIGRIS_CHECK_EXIT_CODE", "", "exit status of a program whose kernels have faults (1)")        \

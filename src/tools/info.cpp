@@ -71,6 +71,10 @@ void printDevice(const Driver& driver, int ordinal) {
   row("shared memory", sizeText(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)) + " a block, " +
                            sizeText(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) + " on request");
   row("threads", std::to_string(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) + " a block");
+  row("host memory",
+      attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)
+          ? "kernels reach all of it, unlike those of most GPUs (VERDIGRIS_PAGEABLE=0: what is registered)"
+          : "kernels reach what is registered");
   row("UUID", uuidText(uuid));
   row("PCI id", pciId);
 }

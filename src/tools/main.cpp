@@ -52,6 +52,8 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   CLI::Option* const traceFile = add("--trace-file", "FILE", start.traceFileName, "write every call to this file");
   run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(traceFile)->option_text(" ");
   run->add_flag("--preload", options.preload, "also preload the library, for programs linked with an RPATH");
+  run->add_flag("--no-pageable", options.noPageable,
+                "kernels do not reach host memory that nobody registered, as on an ordinary GPU");
   run->add_flag_callback(
       "--no-redirect", [&options] { options.redirect = false; },
       "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");

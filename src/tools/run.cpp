@@ -140,6 +140,7 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_MEMORY", options.memory);
   set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);
   set("VERDIGRIS_PROFILE", options.profile);
+  if (options.noPageable) set("VERDIGRIS_PAGEABLE", "0");
   set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
   set("VERDIGRIS_LOG", options.log);
   set("VERDIGRIS_CHECK", options.check);

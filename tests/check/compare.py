@@ -26,7 +26,7 @@ SURROUNDINGS = {
     "neverWritten": "at byte 64 of an allocation of 128 bytes",
 }
 
-# A device that cannot reach pageable memory of the host.
+# Checked mode has no pageable access by default, a profile of a GPU neither.
 SETTINGS = {"pageable": {"VERDIGRIS_PROFILE": "h200"}}
 
 

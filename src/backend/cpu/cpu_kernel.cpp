@@ -1,11 +1,15 @@
 #include "backend/cpu/cpu_kernel.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cpu/kernel_thread.h"
 #include "backend/occupancy.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "ptx/reach.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -96,12 +100,30 @@ CUresult PtxKernel::permits(const LaunchShape& shape) {
   return rules_.check(facts(), shape, KernelThread::kMaxResident);
 }
 
+// Whether a word of the parameters may be a pointer to memory that is mapped, but not for devices: the interpreter asks
+// before each access, which compiled code does not.
+static bool namesForeignMemory(const std::byte* parameters, uint32_t bytes) {
+  constexpr uint64_t kLowest = 1 << 16, kHighest = uint64_t{1} << 47, kPage = 4096;
+  for (uint32_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, parameters + at, sizeof word);
+    if (word < kLowest || word >= kHighest || ptx::isKnownMemory(word, 1)) continue;
+    unsigned char state;
+    if (mincore(reinterpret_cast<void*>(word & ~(kPage - 1)), kPage, &state) == 0) return true;
+  }
+  return false;
+}
+
 Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::byte* parameters) {
   CodeVariant variant = variantFor(shape);
   VG_TRY(const LoadedKernel* code, program_.variant(variant));
   if (!code->trusts(parameters)) [[unlikely]] {
     variant.testsParameters = true;
     VG_TRY(code, program_.variant(variant));
+  }
+  if (!device_.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) && !code->interpreted &&
+      namesForeignMemory(parameters, program_.parameterBytes())) [[unlikely]] {
+    VG_TRY(code, program_.interpreted());
   }
   std::call_once(globalsOnce_, [this] {
     for (const uint32_t index : program_.facts().globals) globals_.push_back(family_.addresses[index]);

@@ -117,14 +117,14 @@ const LoadedKernel* ProgramKernel::readyVariant(const CodeVariant& wanted) const
   return variants_[indexOf(wanted)].ready.load(std::memory_order_acquire);
 }
 
-Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
-  Variant& variant = variants_[indexOf(wanted)];
+template <class Make>
+Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make) {
   if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
     return ready;
   const std::lock_guard lock(variant.mutex);
   if (variant.failure != CUDA_SUCCESS) return variant.failure;
   if (!variant.kernel) {
-    auto made = make(wanted);
+    Result<std::unique_ptr<const LoadedKernel>> made = make();
     if (!made.ok()) {
       if (made.error() != CUDA_ERROR_OUT_OF_MEMORY) variant.failure = made.error();
       return made.error();
@@ -133,6 +133,14 @@ Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
     variant.ready.store(variant.kernel.get(), std::memory_order_release);
   }
   return variant.kernel.get();
+}
+
+Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
+  return madeOnce(variants_[indexOf(wanted)], [&] { return make(wanted); });
+}
+
+Result<const LoadedKernel*> ProgramKernel::interpreted() {
+  return madeOnce(interpreted_, [&] { return interpret(program_.module(), function_); });
 }
 
 // Native code where it can be had; the interpreter runs everything else.

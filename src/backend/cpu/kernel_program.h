@@ -45,7 +45,9 @@ class ProgramKernel {
   const Facts& facts();
   // The code of a variant. Compiles at first; others that want the same variant wait, nobody else does.
   Result<const LoadedKernel*> variant(const CodeVariant& wanted);
-  // The same if it is there already; else null.
+  // For any shape, by the interpreter.
+  Result<const LoadedKernel*> interpreted();
+  // The same as variant() if it is there already; else null.
   const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
 
  private:
@@ -58,6 +60,8 @@ class ProgramKernel {
   static unsigned indexOf(const CodeVariant& v) {
     return static_cast<unsigned>(v.shape) * 4 + v.fullWarps * 2u + v.testsParameters;
   }
+  template <class Make>
+  static Result<const LoadedKernel*> madeOnce(Variant& variant, Make make);
   Result<std::unique_ptr<const LoadedKernel>> make(const CodeVariant& wanted);
   Result<std::unique_ptr<const LoadedKernel>> makeNative(const CodeVariant& wanted);
 
@@ -68,6 +72,7 @@ class ProgramKernel {
   std::once_flag factsOnce_;
   Facts facts_;
   std::array<Variant, 4 * ptx::kBlockShapes> variants_;
+  Variant interpreted_;
 };
 
 class Program {

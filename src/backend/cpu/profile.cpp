@@ -161,6 +161,7 @@ ProfileRequest requestFromSettings(int ordinal, uint32_t workers) {
   request.profile = valueFor(s.profile, ordinal);
   request.memory = valueFor(s.memory, ordinal);
   request.capability = valueFor(s.computeCapability, ordinal);
+  request.hidesPageable = s.pageable == "0" || (!s.check.empty() && s.pageable != "1");
   return request;
 }
 
@@ -187,6 +188,10 @@ Traits makeTraits(const ProfileRequest& request) {
     else
       VG_LOG(Warn, "VERDIGRIS_MEMORY: \"%s\" is no size such as 16GiB; device %d keeps %llu MiB",
              request.memory.c_str(), request.ordinal, static_cast<unsigned long long>(traits.totalMemory / kMiB));
+  }
+  if (request.hidesPageable) {
+    set(traits, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0);
+    set(traits, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0);
   }
   traits.workers = request.workers;
   traits.sharesMemory = true;

@@ -16,6 +16,8 @@ struct ProfileRequest {
   std::string profile;     // empty: default
   std::string memory;      // as in VERDIGRIS_MEMORY; empty: the profile's
   std::string capability;  // as in VERDIGRIS_COMPUTE_CAPABILITY; empty: the profile's
+  // VERDIGRIS_PAGEABLE=0, and checked mode unless it is 1: no access to host memory that nobody registered.
+  bool hidesPageable = false;
 };
 
 // The request that the settings make for a device.
