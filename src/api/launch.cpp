@@ -2,6 +2,8 @@
 #include "core/launch.h"
 
 #include "api/call.h"
+#include "core/context.h"
+#include "core/launch_attributes.h"
 #include "core/legacy_launch.h"
 #include "core/multi_device_launch.h"
 #include "core/stream.h"
@@ -30,7 +32,9 @@ CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, u
 CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunction f, void** kernelParams,
                           void** extra) {
   if (!config) return missing("config");
-  VG_TRY(const core::LaunchRequest request, core::describeLaunch(*config));
+  core::LaunchAttributes attributes;
+  core::LaunchRequest request;
+  VG_CHECK(core::describeLaunch(*config, call.context->device(), attributes, request));
   VG_TRY(core::Stream & stream, call.resolve(config->hStream));
   return core::launchKernel(stream, f, request, {kernelParams, extra});
 }

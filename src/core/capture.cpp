@@ -166,11 +166,18 @@ Result<StreamCapture&> active(const Stream& stream, const char* what) {
   return *state;
 }
 
-CUresult addLocked(StreamCapture& state, const Describe& describe) {
+void makeProgrammatic(std::vector<Dependency>& dependencies) {
+  for (Dependency& dependency : dependencies)
+    if (dependency.node->as<KernelNode>())
+      dependency.data = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+}
+
+CUresult addLocked(StreamCapture& state, const Describe& describe, Order order = Order::Full) {
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(state.capture->graph));
-  VG_TRY(const std::vector<Dependency> dependencies,
+  VG_TRY(std::vector<Dependency> dependencies,
          graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
+  if (order == Order::Programmatic) makeProgrammatic(dependencies);
   VG_TRY(NodeParams params, describe(graph, dependencies));
   VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
   state.tail.set(node.handle());
@@ -336,8 +343,11 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
   return CUDA_SUCCESS;
 }
 
-CUresult add(Stream& stream, NodeParams params) {
-  return add(stream, [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); });
+CUresult add(Stream& stream, NodeParams params, Order order) {
+  const auto describe = [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); };
+  const std::lock_guard lock(captureMutex);
+  VG_TRY(StreamCapture & state, active(stream, "work"));
+  return addLocked(state, describe, order);
 }
 
 CUresult add(Stream& stream, const Describe& describe) {

@@ -60,7 +60,9 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
 
 // Makes a node of the work, after what the stream has captured so far. `describe` is called with the graph and those
 // nodes, under graphs::Lock, and must not add to the graph itself.
-CUresult add(Stream& stream, NodeParams params);
+// Programmatic: after kernels it may begin when they say so (the edge's type), not only when they are over.
+enum class Order : uint8_t { Full, Programmatic };
+CUresult add(Stream& stream, NodeParams params, Order order = Order::Full);
 using Describe = std::function<Result<NodeParams>(Graph& graph, const std::vector<Dependency>& before)>;
 CUresult add(Stream& stream, const Describe& describe);
 // Refuses work that cannot be captured, and ends what it could have been part of:

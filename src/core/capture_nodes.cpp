@@ -103,9 +103,9 @@ namespace {
 Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const LaunchRequest& request,
                                   const LaunchArguments& arguments) {
   Context& context = stream.context();
-  if (request.completionEvent) return unimplemented("a launch with a completion event in a capture");
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
   VG_CHECK(kernel->prepare(shapeFor(*kernel, request.shape)));
+  if (request.attributes) VG_CHECK(request.attributes->checkClusters(context.device()));
   KernelNode node;
   const backend::LaunchShape& shape = request.shape;
   node.params = {.func = function,
@@ -123,20 +123,14 @@ Result<NodeParams> describeLaunch(Stream& stream, CUfunction function, const Lau
   node.context = referenceTo(stream);
   node.arguments.resize(kernel->parameterBytes());
   VG_CHECK(copyArguments(*kernel, arguments, node.arguments.data()));
-  if (shape.cooperative) {
+  if (request.attributes) node.attributes = *request.attributes;
+  if (shape.cooperative && !node.attributes.cooperative()) {  // cuLaunchCooperativeKernel
     CUlaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attribute.value.cooperative = 1;
-    node.attributes.push_back(attribute);
+    VG_CHECK(node.attributes.set(attribute, context.device(), LaunchAttributes::Way::Launch));
   }
-  if (shape.cluster[0] * shape.cluster[1] * shape.cluster[2] != 1) {
-    CUlaunchAttribute attribute{};
-    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = shape.cluster[0];
-    attribute.value.clusterDim.y = shape.cluster[1];
-    attribute.value.clusterDim.z = shape.cluster[2];
-    node.attributes.push_back(attribute);
-  }
+  VG_CHECK(node.attributes.inherit(stream, context.device()));
   if (request.updatable)
     VG_CHECK(graphs::setKernelAttribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, *request.updatable));
   return NodeParams(std::move(node));
@@ -148,12 +142,16 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
                       const LaunchArguments& arguments) {
   VG_CHECK(ready(stream));
   VG_CHECK(resolveKernel(function, stream.context()));  // what is no kernel leaves the capture alone
+  if (request.attributes) VG_CHECK(request.attributes->checkEvent(true));
+  if (request.updatable) VG_CHECK(graphs::checkUpdatable(*request.updatable));
   auto node = describeLaunch(stream, function, request, arguments);
   if (!node.ok()) {
     spoil(stream);
     return node.error();
   }
-  return add(stream, std::move(node.value()));
+  const bool programmatic = request.attributes && request.attributes->programmatic();
+  VG_CHECK(add(stream, std::move(node.value()), programmatic ? Order::Programmatic : Order::Full));
+  return recordEvent(stream, request);
 }
 
 CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {

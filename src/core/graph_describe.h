@@ -40,7 +40,8 @@ CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUker
 CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
 
 // Lets kernels change the node, for good.
-CUresult setUpdatable(KernelNode& node, int on);
+CUresult setUpdatable(KernelNode& node, const CUlaunchAttributeValue& value);
+CUresult checkUpdatable(const CUlaunchAttributeValue& value);
 
 // What get-params hands out: addresses into the node, which stay until it changes.
 CUDA_KERNEL_NODE_PARAMS_v2 kernelParams(const KernelNode& node);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/launch_attributes.h"
 #include "core/thread_state.h"
 
 namespace vg::backend {
@@ -31,7 +32,7 @@ struct KernelNode {
   CUDA_KERNEL_NODE_PARAMS_v2 params{};  // func or kern as given; ctx resolved; kernelParams and extra unused
   ContextReference context;
   std::vector<std::byte> arguments;  // backend::Kernel::parameterBytes()
-  std::vector<CUlaunchAttribute> attributes;
+  LaunchAttributes attributes;
   // Of a node that kernels may change; shared with its counterpart in the executable graph.
   std::shared_ptr<backend::UpdatableNode> updatable;
   uint64_t version = nextVersion();  // of what the host has made of it

@@ -35,19 +35,11 @@ Remembered remember(const alloc::Record* record) {
 
 backend::LaunchShape shapeOf(const KernelNode& node) {
   const CUDA_KERNEL_NODE_PARAMS_v2& p = node.params;
-  backend::LaunchShape shape{{p.gridDimX, p.gridDimY, p.gridDimZ},
-                             {p.blockDimX, p.blockDimY, p.blockDimZ},
-                             {1, 1, 1},
-                             p.sharedMemBytes,
-                             false};
-  for (const CUlaunchAttribute& attribute : node.attributes) {
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) shape.cooperative = attribute.value.cooperative != 0;
-    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION || !attribute.value.clusterDim.x) continue;
-    shape.cluster[0] = attribute.value.clusterDim.x;
-    shape.cluster[1] = attribute.value.clusterDim.y;
-    shape.cluster[2] = attribute.value.clusterDim.z;
-  }
-  return shape;
+  return node.attributes.shaped({{p.gridDimX, p.gridDimY, p.gridDimZ},
+                                 {p.blockDimX, p.blockDimY, p.blockDimZ},
+                                 {1, 1, 1},
+                                 p.sharedMemBytes,
+                                 false});
 }
 
 }  // namespace
@@ -184,8 +176,9 @@ Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disa
   }
   if (const auto* host = node.as<HostNode>()) return Step(HostStep{host->params});
   if (const auto* batch = node.as<BatchNode>()) {
-    VG_TRY(OwnMemoryOperations operations, describeMemoryOperations(context_, batch->operations.data(),
-                                                                    static_cast<unsigned>(batch->operations.size())));
+    VG_TRY(OwnMemoryOperations operations,
+           describeMemoryOperations(context_, batch->operations.data(), static_cast<unsigned>(batch->operations.size()),
+                                    memory::Addresses::Any));
     return Step(MemoryStep{std::move(operations)});
   }
   if (const auto* record = node.as<EventRecordNode>()) {

@@ -107,12 +107,6 @@ bool mayBecome(const CUDA_MEMSET_NODE_PARAMS_v2& mine, const CUDA_MEMSET_NODE_PA
          mine.elementSize == other.elementSize;
 }
 
-int cooperative(const KernelNode& node) {
-  CUkernelNodeAttrValue value{};
-  (void)graphs::kernelAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
-  return value.cooperative;
-}
-
 Verdict checkPair(const GraphNode& mine, GraphNode& other, const Permits& permits) {
   if (const auto* child = mine.as<ChildNode>()) return check(*child->graph, *other.as<ChildNode>()->graph, permits);
   if (const auto* conditional = mine.as<ConditionalNode>()) {
@@ -126,7 +120,7 @@ Verdict checkPair(const GraphNode& mine, GraphNode& other, const Permits& permit
     return {};
   }
   if (const auto* kernel = mine.as<KernelNode>();
-      kernel && cooperative(*kernel) != cooperative(*other.as<KernelNode>()))
+      kernel && !kernel->attributes.mayBecome(other.as<KernelNode>()->attributes))
     return {CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, &other};
   CUgraphExecUpdateResult result = compare(mine.params, other.params);
   if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && !permits(mine, other))
@@ -149,10 +143,10 @@ CUgraphExecUpdateResult compare(const NodeParams& mine, const NodeParams& other)
 
 void take(NodeParams& mine, NodeParams other) {
   if (auto* kernel = std::get_if<KernelNode>(&mine)) {
-    auto attributes = std::move(kernel->attributes);
+    const LaunchAttributes attributes = kernel->attributes;
     auto updatable = std::move(kernel->updatable);
     *kernel = std::move(std::get<KernelNode>(other));
-    kernel->attributes = std::move(attributes);
+    kernel->attributes = attributes;
     kernel->updatable = std::move(updatable);
     kernel->argumentAddresses.clear();
     return;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backend/device.h"
-#include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/settings.h"
 #include "core/capture_nodes.h"
@@ -18,6 +17,7 @@
 #include "core/event.h"
 #include "core/function.h"
 #include "core/green_context.h"
+#include "core/launch_attributes.h"
 #include "core/stream.h"
 
 namespace vg::core {
@@ -26,7 +26,6 @@ namespace {
 constexpr size_t kParametersAlignment = 256;
 constexpr size_t kSmallParameters = 1024;  // bytes; records of at most these are kept for reuse
 constexpr unsigned kKept = 64;
-constexpr int kPreferredClusters = 100;  // the compute capability that has them
 
 // A record and its parameters in one piece.
 struct alignas(kParametersAlignment) OwnRecord : backend::LaunchRecord {
@@ -118,67 +117,6 @@ Result<Buffer> readExtra(void** extra) {
   return buffer;
 }
 
-// Of advice: the values that it may have, as an H200 takes them.
-CUresult within(CUlaunchAttributeID id, int value, int most) {
-  if (value >= 0 && value <= most) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is %d", id, value);
-}
-
-CUresult readAttribute(CUlaunchAttribute& attribute, LaunchRequest& request) {
-  constexpr int kDomains = 4;  // of memory synchronisation, the most that a device has
-  switch (attribute.id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      request.shape.cooperative = attribute.value.cooperative != 0;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
-      const auto& dimension = attribute.value.clusterDim;
-      request.shape.cluster[0] = dimension.x;
-      request.shape.cluster[1] = dimension.y;
-      request.shape.cluster[2] = dimension.z;
-      request.shape.clustered = true;
-      return CUDA_SUCCESS;
-    }
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-      request.completionEvent = attribute.value.programmaticEvent.event;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-      request.completionEvent = attribute.value.launchCompletionEvent.event;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: {
-      const int on = attribute.value.deviceUpdatableKernelNode.deviceUpdatable;
-      if (on != 0 && on != 1) return fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
-      request.updatable = &attribute.value;
-      return CUDA_SUCCESS;
-    }
-    // Advice that changes no result. A grid of the emulated device is over when the next in its stream begins, which
-    // is all that programmatic serialisation may rely on.
-    case CU_LAUNCH_ATTRIBUTE_IGNORE:
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-      request.prefersCluster = true;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return within(attribute.id, rawValue(attribute.value.clusterSchedulingPolicyPreference),
-                    CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: {
-      const auto& map = attribute.value.memSyncDomainMap;
-      return within(attribute.id, std::max(map.default_, map.remote), kDomains - 1);
-    }
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      return within(attribute.id, rawValue(attribute.value.memSyncDomain), CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return within(attribute.id, static_cast<int>(attribute.value.sharedMemCarveout),
-                    CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-      return within(attribute.id, static_cast<int>(attribute.value.nvlinkUtilCentricScheduling), 1);
-    default:  // among them CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, which only streams have
-      return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is not known", attribute.id);
-  }
-}
-
 // The blocks of a cooperative grid that is launched in a green context must all fit on its multiprocessors.
 CUresult checkPart(const GreenContext& green, backend::Kernel& kernel, const backend::LaunchShape& shape) {
   const uint32_t(&block)[3] = shape.block;
@@ -227,8 +165,8 @@ backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::Laun
   return shape;
 }
 
-Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config) {
-  LaunchRequest request;
+CUresult describeLaunch(const CUlaunchConfig& config, const Device& device, LaunchAttributes& attributes,
+                        LaunchRequest& request) {
   const unsigned grid[3] = {config.gridDimX, config.gridDimY, config.gridDimZ};
   const unsigned block[3] = {config.blockDimX, config.blockDimY, config.blockDimZ};
   std::memcpy(request.shape.grid, grid, sizeof grid);
@@ -236,8 +174,22 @@ Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config) {
   request.shape.dynamicShared = config.sharedMemBytes;
   if (config.numAttrs && !config.attrs)
     return fail(CUDA_ERROR_INVALID_VALUE, "%u launch attributes, and no array of them", config.numAttrs);
-  for (unsigned i = 0; i < config.numAttrs; ++i) VG_CHECK(readAttribute(config.attrs[i], request));
-  return request;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    VG_CHECK(attributes.set(config.attrs[i], device, LaunchAttributes::Way::Launch));
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+      request.updatable = &config.attrs[i].value;
+  }
+  request.shape = attributes.shaped(request.shape);
+  request.attributes = &attributes;
+  return CUDA_SUCCESS;
+}
+
+// What the attributes name to be recorded behind the launch.
+CUresult recordEvent(Stream& stream, const LaunchRequest& request) {
+  if (!request.attributes || !request.attributes->event()) [[likely]]
+    return CUDA_SUCCESS;
+  VG_TRY(Event & event, events::find(request.attributes->event()));
+  return event.record(stream);
 }
 
 CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
@@ -246,18 +198,13 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
     return capture::launchKernel(stream, function, request, arguments);
   Context& context = stream.context();
   VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
-  Event* completion = nullptr;
-  if (request.completionEvent) {
-    VG_TRY(Event & event, events::find(request.completionEvent));
-    completion = &event;
-  }
+  if (request.attributes) VG_CHECK(request.attributes->checkEvent(false));
   if (kernel->calls().launchesGraphs) [[unlikely]]
     return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
   const backend::LaunchShape shape = shapeFor(*kernel, request.shape);
   VG_CHECK(kernel->prepare(shape));
   if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
-  if (request.prefersCluster && context.device().traits().computeCapability < kPreferredClusters)
-    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "preferred clusters, before compute capability 10.0");
+  if (request.attributes) VG_CHECK(request.attributes->checkClusters(context.device()));
   if (shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
   if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
@@ -268,7 +215,7 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   record->shape = shape;
   context.device().backend().flushOutput();
   VG_CHECK(stream.launch(record));
-  return completion ? completion->record(stream) : CUDA_SUCCESS;
+  return recordEvent(stream, request);
 }
 
 }  // namespace vg::core

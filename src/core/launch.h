@@ -11,6 +11,8 @@
 
 namespace vg::core {
 
+class Device;
+class LaunchAttributes;
 class Stream;
 
 // The two ways in which arguments come: an address for each parameter, or one buffer with all of them
@@ -20,11 +22,9 @@ struct LaunchArguments {
   void** extra = nullptr;
 };
 
-// What cuLaunchKernelEx's attributes ask for beyond the shape.
 struct LaunchRequest {
-  backend::LaunchShape shape;
-  CUevent completionEvent = nullptr;  // recorded after the kernel
-  bool prefersCluster = false;        // some clusters larger than the shape's
+  backend::LaunchShape shape;                    // with what the attributes say of it
+  const LaunchAttributes* attributes = nullptr;  // null: none are given
   // Of a launch that is captured: whether it becomes a node that kernels may change; receives the node.
   CUlaunchAttributeValue* updatable = nullptr;
 };
@@ -36,8 +36,11 @@ CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arg
 // the driver, which refuses all other sizes).
 backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::LaunchShape& asked);
 
-// Reads CUlaunchConfig: shape and attributes. Those that only give advice are accepted.
-Result<LaunchRequest> describeLaunch(const CUlaunchConfig& config);
+// Reads CUlaunchConfig: shape and attributes. The request refers to `attributes`, which are none at first.
+CUresult describeLaunch(const CUlaunchConfig& config, const Device& device, LaunchAttributes& attributes,
+                        LaunchRequest& request);
+// Records the event that the attributes name, if any, in the stream of the launch or in its capture.
+CUresult recordEvent(Stream& stream, const LaunchRequest& request);
 
 // Launches a CUfunction, or a CUkernel, in a stream of its context.
 CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,

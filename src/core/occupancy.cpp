@@ -9,6 +9,7 @@
 #include "core/function.h"
 #include "core/green_context.h"
 #include "core/launch.h"
+#include "core/launch_attributes.h"
 #include "core/module.h"
 
 namespace vg::core::occupancy {
@@ -101,9 +102,33 @@ static Result<int> clusterBlocks(Function& function, const backend::LaunchShape&
   return asked ? size : 0;
 }
 
+// The shape that the configuration means: attributes first, then the numbers, as the vendor's driver looks at them.
+static Result<backend::LaunchShape> shapeOf(Function& function, const CUlaunchConfig& config) {
+  LaunchAttributes attributes;
+  LaunchRequest request;
+  VG_CHECK(describeLaunch(config, deviceOf(function), attributes, request));
+  const backend::LaunchShape& shape = request.shape;
+  const backend::Traits& traits = traitsOf(function);
+  uint64_t threads = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto most = [&](CUdevice_attribute first) {
+      return static_cast<uint32_t>(traits.attribute(static_cast<CUdevice_attribute>(first + axis)));
+    };
+    const bool fits = shape.grid[axis] - 1 < most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
+                      shape.block[axis] - 1 < most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+    if (!fits)
+      return fail(CUDA_ERROR_INVALID_VALUE, "%u blocks of %u threads along axis %d", shape.grid[axis],
+                  shape.block[axis], axis);
+    threads *= shape.block[axis];
+  }
+  if (threads > static_cast<uint64_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
+    return fail(CUDA_ERROR_INVALID_VALUE, "blocks of %llu threads", static_cast<unsigned long long>(threads));
+  return shape;
+}
+
 Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
-  VG_TRY(const LaunchRequest request, describeLaunch(config));
-  VG_TRY(const int size, clusterBlocks(function, request.shape));
+  VG_TRY(const backend::LaunchShape shape, shapeOf(function, config));
+  VG_TRY(const int size, clusterBlocks(function, shape));
   if (!size) return 0;
   VG_TRY(const int most, largestCluster(function));
   // A kernel that may have clusters of any size learns how many of any size there are, and be it none.
@@ -111,7 +136,7 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %d blocks, at most %d are allowed", size, most);
   const backend::Traits& traits = traitsOf(function);
   const int multiprocessors = traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  VG_TRY(const int blocks, residentBlocks(function, request.shape));
+  VG_TRY(const int blocks, residentBlocks(function, shape));
   const int each = std::min(blocks / multiprocessors, kClusterBlocksOfMultiprocessor);
   if (traits.clusterGroups.empty()) return size > most ? 0 : multiprocessors * each / size;
   int clusters = 0;
@@ -121,9 +146,9 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
 }
 
 Result<int> potentialClusterSize(Function& function, const CUlaunchConfig& config) {
-  VG_TRY(const LaunchRequest request, describeLaunch(config));
-  VG_CHECK(clusterBlocks(function, request.shape));
-  VG_TRY(const int blocks, residentBlocks(function, request.shape));
+  VG_TRY(const backend::LaunchShape shape, shapeOf(function, config));
+  VG_CHECK(clusterBlocks(function, shape));
+  VG_TRY(const int blocks, residentBlocks(function, shape));
   VG_TRY(const int most, largestCluster(function));
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(blocks, most))));
 }
