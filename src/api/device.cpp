@@ -1,6 +1,7 @@
 // Devices: counting, naming, describing. Everything is read from the traits that the backend filled in cuInit.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "api/call.h"
 #include "arrays/format.h"
@@ -53,7 +54,7 @@ CUresult cuDeviceGet(const Call&, CUdevice* device, int ordinal) {
 
 CUresult cuDeviceGetName(const Call&, char* name, int len, CUdevice dev) {
   VG_TRY(core::Device & device, core::findDevice(dev));
-  return copyText(name, len, device.traits().name);
+  return copyText(name, len < 0 ? std::numeric_limits<int>::max() : len, device.traits().name);
 }
 
 CUresult cuDeviceGetUuid(const Call&, CUuuid* uuid, CUdevice dev) {

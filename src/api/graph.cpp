@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "api/call.h"
+#include "core/graph_conditional.h"
 #include "core/graph_dot.h"
 
 namespace vg::handlers {
@@ -110,6 +111,7 @@ CUresult cuGraphDestroyNode(const Call&, CUgraphNode hNode) {
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   if (node.graph().hasMemoryNodes()) return unsupported("a node of a graph with memory nodes cannot be removed");
   if (graphs::updatable(node)) return unsupported("a node that kernels may change cannot be removed");
+  if (const auto* conditional = node.as<core::ConditionalNode>()) graphs::releaseCondition(conditional->params.handle);
   node.graph().remove(node);
   return CUDA_SUCCESS;
 }
@@ -215,10 +217,10 @@ CUresult cuGraphRemoveDependencies_v2(const Call&, CUgraph hGraph, const CUgraph
                                       const CUgraphEdgeData* edgeData, size_t numDependencies) {
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(hGraph));
-  VG_TRY(const std::vector<Dependency> before, graphs::dependencies(from, edgeData, numDependencies));
-  VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
   if (numDependencies && graph.hasMemoryNodes())
     return unsupported("edges of a graph with memory nodes cannot be removed");
+  VG_TRY(const std::vector<Dependency> before, graphs::dependencies(from, edgeData, numDependencies));
+  VG_TRY(const std::vector<Dependency> after, graphs::dependencies(to, nullptr, numDependencies));
   for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.checkEdge(*before[i].node, *after[i].node, {}));
   // Stops at the first edge that is not there, as the driver does.
   for (size_t i = 0; i < numDependencies; ++i) VG_CHECK(graph.disconnect(*before[i].node, *after[i].node));

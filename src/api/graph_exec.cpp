@@ -140,6 +140,10 @@ CUresult cuGraphExecUpdate_v2(const Call&, CUgraphExec hGraphExec, CUgraph hGrap
     if (resultInfo) *resultInfo = {};
     return unsupported("an update of a graph with nodes that kernels may change");
   }
+  if (graph.sole() && graph.instances && !exec.hasClaimed(graph)) {
+    if (resultInfo) *resultInfo = {};
+    return unsupported("an update from a graph of which there may be one executable graph, which is another");
+  }
   const graph_update::Verdict verdict = exec.update(graph);
   if (resultInfo) {
     resultInfo->result = verdict.result;

@@ -30,6 +30,7 @@ CUresult add(const Where& where, Describe describe, int type = CU_GRAPH_NODE_TYP
   if (!where.node) return missing("phGraphNode");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(where.graph));
+  if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE) graph.noteMemoryNodes();
   VG_TRY(const std::vector<Dependency> dependencies, graphs::dependencies(where.dependencies, where.data, where.count));
   VG_CHECK(graph.checkDependencies(dependencies));
   for (const Dependency& before : dependencies)
@@ -295,9 +296,10 @@ CUresult cuGraphExternalSemaphoresWaitNodeSetParams(const Call&, CUgraphNode hNo
 
 CUresult cuGraphAddMemAllocNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
                                 size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) {
-  return add({phGraphNode, hGraph, dependencies, numDependencies}, [&](Graph& graph, const Dependencies& before) {
+  const auto describe = [&](Graph& graph, const Dependencies& before) {
     return graphs::describeAlloc(graph, nodeParams, before);
-  });
+  };
+  return add({phGraphNode, hGraph, dependencies, numDependencies}, describe, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
 }
 
 CUresult cuGraphMemAllocNodeGetParams(const Call&, CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS* params_out) {
@@ -311,7 +313,8 @@ CUresult cuGraphMemAllocNodeGetParams(const Call&, CUgraphNode hNode, CUDA_MEM_A
 CUresult cuGraphAddMemFreeNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
                                size_t numDependencies, CUdeviceptr dptr) {
   return add({phGraphNode, hGraph, dependencies, numDependencies},
-             [&](Graph& graph, const Dependencies& before) { return graphs::describeFree(graph, dptr, before); });
+             [&](Graph& graph, const Dependencies& before) { return graphs::describeFree(graph, dptr, before); },
+             CU_GRAPH_NODE_TYPE_MEM_FREE);
 }
 
 CUresult cuGraphMemFreeNodeGetParams(const Call&, CUgraphNode hNode, CUdeviceptr* dptr_out) {

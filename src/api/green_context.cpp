@@ -56,7 +56,7 @@ CUresult cuDevSmResourceSplitByCount(const Call&, CUdevResource* result, unsigne
          core::resources::split(whole, result ? *nbGroups : ~0u, useFlags, minCount));
   *nbGroups = split.groups;
   for (unsigned i = 0; result && i < split.groups; ++i) result[i] = core::resources::group(whole, split, i);
-  if (remaining) *remaining = core::resources::rest(whole, split);
+  if (remaining && result) *remaining = core::resources::rest(whole, split);
   return CUDA_SUCCESS;
 }
 

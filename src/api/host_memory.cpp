@@ -37,6 +37,7 @@ CUresult cuMemHostUnregister(const Call&, void* p) { return core::memory::unregi
 
 CUresult cuMemHostGetDevicePointer_v2(const Call&, CUdeviceptr* pdptr, void* p, unsigned int Flags) {
   if (!pdptr) return missing("pdptr");
+  *pdptr = 0;
   if (Flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x are reserved", Flags);
   VG_TRY(*pdptr, core::memory::deviceAddressOfHost(p));
   return CUDA_SUCCESS;

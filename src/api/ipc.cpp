@@ -37,6 +37,7 @@ CUresult cuIpcCloseMemHandle(const Call&, CUdeviceptr dptr) { return core::ipc_m
 
 CUresult cuIpcGetEventHandle(const Call&, CUipcEventHandle* pHandle, CUevent event) {
   if (!pHandle || !event) return fail(CUDA_ERROR_INVALID_VALUE, "pHandle or event is null");
+  *pHandle = {};
   VG_TRY(core::Event & found, core::events::find(event));
   VG_TRY(*pHandle, core::ipc_event::handleOf(found));
   return CUDA_SUCCESS;

@@ -8,6 +8,7 @@
 #include "core/device.h"
 #include "core/function.h"
 #include "core/module.h"
+#include "core/variable_ranges.h"
 
 namespace vg::handlers {
 namespace {
@@ -29,9 +30,12 @@ CUresult checkLibraryOptions(unsigned count, const CUlibraryOption* options, voi
 CUresult global(core::Library& library, const char* name, CUdeviceptr* dptr, size_t* bytes) {
   VG_TRY(core::Context & context, core::currentContext());
   VG_TRY(core::Module & module, library.in(context));
-  VG_TRY(const backend::Global found, module.global(name));
-  if (dptr) *dptr = found.address;
-  if (bytes) *bytes = found.size;
+  const Result<backend::Global> found = module.global(name);
+  if (!found && module.function(name)) return fail(CUDA_ERROR_INVALID_VALUE, "%s is a kernel", name);
+  if (!found) return found.error();
+  core::variables::note(module, found.value());
+  if (dptr) *dptr = found.value().address;
+  if (bytes) *bytes = found.value().size;
   return CUDA_SUCCESS;
 }
 

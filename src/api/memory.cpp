@@ -6,6 +6,7 @@
 #include "base/raw_enum.h"
 #include "core/memory.h"
 #include "core/memory_advice.h"
+#include "core/variable_ranges.h"
 
 namespace vg::handlers {
 CUresult cuMemAlloc_v2(const Call& call, CUdeviceptr* dptr, size_t bytesize) {
@@ -18,15 +19,17 @@ CUresult cuMemAlloc_v2(const Call& call, CUdeviceptr* dptr, size_t bytesize) {
 CUresult cuMemAllocPitch_v2(const Call& call, CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height,
                             unsigned int ElementSizeBytes) {
   if (!dptr || !pPitch) return missing("dptr or pPitch");
-  VG_TRY(const core::memory::Pitched made,
-         core::memory::allocatePitch(*call.context, WidthInBytes, Height, ElementSizeBytes));
-  *dptr = made.address;
-  *pPitch = made.pitch;
+  *dptr = 0;
+  *pPitch = 0;
+  VG_TRY(const core::memory::PitchedSize size, core::memory::pitchedSize(WidthInBytes, Height, ElementSizeBytes));
+  *pPitch = size.pitch;
+  VG_TRY(*dptr, core::memory::allocatePitched(*call.context, size));
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocManaged(const Call& call, CUdeviceptr* dptr, size_t bytesize, unsigned int flags) {
   if (!dptr) return missing("dptr");
+  *dptr = 0;
   VG_TRY(*dptr, core::memory::allocateManaged(*call.context, bytesize, flags));
   return CUDA_SUCCESS;
 }
@@ -56,11 +59,14 @@ CUresult cuMemGetInfo(const Call& call, unsigned int* free, unsigned int* total)
 }
 
 CUresult cuMemGetAddressRange_v2(const Call&, CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {
+  if (pbase) *pbase = 0;
+  if (psize) *psize = 0;
   const alloc::Record* record = core::memory::lookup(dptr);
   if (!record || !core::memory::accessible(*record) || core::memory::dormant(record))
     return fail(CUDA_ERROR_NOT_FOUND, "%#llx is in no allocation", dptr);
-  if (pbase) *pbase = record->base.load(std::memory_order_relaxed);
-  if (psize) *psize = record->bytes();
+  const auto variable = core::variables::at(dptr);
+  if (pbase) *pbase = variable ? variable->address : record->base.load(std::memory_order_relaxed);
+  if (psize) *psize = variable ? variable->size : record->bytes();
   return CUDA_SUCCESS;
 }
 

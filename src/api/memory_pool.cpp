@@ -144,6 +144,8 @@ CUresult cuMemPoolImportFromShareableHandle(const Call&, CUmemoryPool* pool_out,
                                             CUmemAllocationHandleType handleType, unsigned long long flags) {
   if (!pool_out) return missing("pool_out");
   if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags);
+  if (!handle) return missing("handle");
+  *pool_out = nullptr;
   const int descriptor = static_cast<int>(reinterpret_cast<intptr_t>(handle));
   VG_TRY(*pool_out, memory::importPool(descriptor, handleType));
   return CUDA_SUCCESS;

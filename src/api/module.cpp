@@ -8,6 +8,7 @@
 #include "api/era.h"
 #include "base/settings.h"
 #include "core/function.h"
+#include "core/variable_ranges.h"
 
 namespace vg::handlers {
 namespace {
@@ -54,6 +55,7 @@ CUresult cuModuleUnload(const Call&, CUmodule hmod) {
 CUresult cuModuleGetFunction(const Call&, CUfunction* hfunc, CUmodule hmod, const char* name) {
   if (!hfunc || !name || !*name) return missing("hfunc or name");
   VG_TRY(core::Module & module, core::modules::find(hmod));
+  *hfunc = nullptr;
   VG_TRY(core::Function & function, module.function(name));
   *hfunc = function.handle();
   return CUDA_SUCCESS;
@@ -78,9 +80,12 @@ CUresult cuModuleEnumerateFunctions(const Call&, CUfunction* functions, unsigned
 CUresult cuModuleGetGlobal_v2(const Call&, CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, const char* name) {
   if (!name || !*name || (!dptr && !bytes)) return missing("name, or dptr and bytes");
   VG_TRY(core::Module & module, core::modules::find(hmod));
+  if (dptr) *dptr = 0;
+  if (bytes) *bytes = 0;
   const Result<backend::Global> global = module.global(name);
   if (!global && module.function(name)) return fail(CUDA_ERROR_INVALID_VALUE, "%s is a kernel", name);
   if (!global) return global.error();
+  core::variables::note(module, global.value());
   if (dptr) *dptr = global.value().address;
   if (bytes) *bytes = global.value().size;
   return CUDA_SUCCESS;

@@ -108,7 +108,8 @@ CUresult cuStreamUpdateCaptureDependencies(const Call& call, CUstream hStream, C
 
 CUresult cuThreadExchangeStreamCaptureMode(const Call&, CUstreamCaptureMode* mode) {
   if (!mode) return missing("mode");
-  if (const int wanted = rawValue(*mode); wanted < 0 || wanted > CU_STREAM_CAPTURE_MODE_RELAXED)
+  constexpr int kMost = 3;  // one more than there are, as the vendor's driver has it
+  if (const int wanted = rawValue(*mode); wanted < 0 || wanted > kMost)
     return fail(CUDA_ERROR_INVALID_VALUE, "capture mode %d", wanted);
   *mode = std::exchange(core::threadState.captureMode, *mode);
   return CUDA_SUCCESS;

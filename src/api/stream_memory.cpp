@@ -57,7 +57,7 @@ CUresult cuStreamWriteValue64_v2(const Call& call, CUstream stream, CUdeviceptr 
 
 CUresult cuStreamBatchMemOp_v2(const Call& call, CUstream stream, unsigned int count,
                                CUstreamBatchMemOpParams* paramArray, unsigned int flags) {
-  constexpr unsigned kMost = 256;
+  constexpr unsigned kMost = 255;
   if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "batch flags %#x", flags);
   if (count > kMost || (count && !paramArray))
     return fail(CUDA_ERROR_INVALID_VALUE, "%u operations at %p", count, static_cast<void*>(paramArray));

@@ -1,7 +1,11 @@
 // Texture and surface objects.
 #include "core/texture.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/call.h"
+#include "base/raw_enum.h"
 
 namespace vg::handlers {
 CUresult cuTexObjectCreate(const Call& call, CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pResDesc,
@@ -24,6 +28,10 @@ CUresult cuTexObjectGetTextureDesc(const Call&, CUDA_TEXTURE_DESC* pTexDesc, CUt
   if (!pTexDesc) return missing("pTexDesc");
   VG_TRY(const core::TextureObject& object, core::textures::find(texObject));
   *pTexDesc = object.texture;
+  // The vendor's driver keeps no colour, and takes what is no mode for clamping.
+  std::fill(std::begin(pTexDesc->borderColor), std::end(pTexDesc->borderColor), 0.0F);
+  for (CUaddress_mode& mode : pTexDesc->addressMode)
+    if (rawValue(mode) > CU_TR_ADDRESS_MODE_BORDER) mode = CU_TR_ADDRESS_MODE_CLAMP;
   return CUDA_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #include "api/era.h"
 #include "base/raw_enum.h"
 #include "core/array.h"
+#include "core/context.h"
 #include "core/device.h"
 #include "core/function.h"
 #include "core/module.h"
@@ -33,7 +34,7 @@ CUresult tell(Value* to, const char* name, CUtexref reference, Read read) {
   return read(state, *to);
 }
 
-// The driver takes modes that are none; here they change nothing.
+// Of other filters the driver takes modes that are none; here they change nothing.
 bool isFilter(CUfilter_mode mode) {
   const int raw = rawValue(mode);
   return raw == CU_TR_FILTER_MODE_POINT || raw == CU_TR_FILTER_MODE_LINEAR;
@@ -68,7 +69,18 @@ CUresult bindLine(CUtexref reference, CUdeviceptr address, size_t bytes) {
   });
 }
 
-CUresult bindPlane(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR& described, CUdeviceptr address, size_t pitch) {
+// As recorded, no memory is bound with a pitch that fits, too.
+CUresult checkPlane(const core::Device& device, CUdeviceptr address, size_t pitch) {
+  const auto unit = [&](CUdevice_attribute which) { return static_cast<size_t>(device.attribute(which)); };
+  if (address % unit(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) ||
+      pitch % unit(CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a texture at %#llx with a pitch of %zu", address, pitch);
+  return CUDA_SUCCESS;
+}
+
+CUresult bindPlane(const Call& call, CUtexref reference, const CUDA_ARRAY_DESCRIPTOR& described, CUdeviceptr address,
+                   size_t pitch) {
+  VG_CHECK(checkPlane(call.context ? call.context->device() : core::deviceAt(0), address, pitch));
   return change(reference, [&](TextureState& state) {
     state.format = described.Format;
     state.channels = static_cast<int>(described.NumChannels);
@@ -164,10 +176,10 @@ CUresult cuTexRefSetAddress(const Call& call, unsigned int* ByteOffset, CUtexref
   return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetAddress2D_v3(const Call&, CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc, CUdeviceptr dptr,
-                                 size_t Pitch) {
+CUresult cuTexRefSetAddress2D_v3(const Call& call, CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc,
+                                 CUdeviceptr dptr, size_t Pitch) {
   if (!desc) return missing("desc");
-  return bindPlane(hTexRef, *desc, dptr, Pitch);
+  return bindPlane(call, hTexRef, *desc, dptr, Pitch);
 }
 
 // Differs from the third version in what it asked of old devices.
@@ -180,11 +192,14 @@ CUresult cuTexRefSetAddress2D(const Call& call, CUtexref hTexRef, const CUDA_ARR
                               CUdeviceptr_v1 dptr, unsigned int Pitch) {
   VG_CHECK(checkEra(call));
   if (!desc) return missing("desc");
-  return bindPlane(hTexRef, {desc->Width, desc->Height, desc->Format, desc->NumChannels}, dptr, Pitch);
+  return bindPlane(call, hTexRef, {desc->Width, desc->Height, desc->Format, desc->NumChannels}, dptr, Pitch);
 }
 
 CUresult cuTexRefSetFormat(const Call&, CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
-  if (NumPackedComponents < 0 || !arrays::unitOf(rawValue(fmt), static_cast<unsigned>(NumPackedComponents)).bytes)
+  // Codes that stand for no plain elements are looked at when something is bound.
+  const bool plain = arrays::unitOf(rawValue(fmt), 1).bytes && arrays::unitOf(rawValue(fmt), 2).bytes;
+  if (NumPackedComponents < 0 ||
+      (plain && !arrays::unitOf(rawValue(fmt), static_cast<unsigned>(NumPackedComponents)).bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "format %#x with %d components", static_cast<unsigned>(rawValue(fmt)),
                 NumPackedComponents);
   return change(hTexRef, [&](TextureState& state) {
@@ -214,8 +229,9 @@ CUresult cuTexRefSetFilterMode(const Call&, CUtexref hTexRef, CUfilter_mode fm) 
 }
 
 CUresult cuTexRefSetMipmapFilterMode(const Call&, CUtexref hTexRef, CUfilter_mode fm) {
+  if (!isFilter(fm)) return fail(CUDA_ERROR_INVALID_VALUE, "filter mode %d between levels", rawValue(fm));
   return change(hTexRef, [&](TextureState& state) {
-    if (isFilter(fm)) state.sampling.mipmapFilterMode = fm;
+    state.sampling.mipmapFilterMode = fm;
     return CUDA_SUCCESS;
   });
 }
@@ -252,8 +268,7 @@ CUresult cuTexRefSetBorderColor(const Call&, CUtexref hTexRef, float* pBorderCol
 }
 
 CUresult cuTexRefSetFlags(const Call&, CUtexref hTexRef, unsigned int Flags) {
-  constexpr unsigned kKnown = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
-                              CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+  constexpr unsigned kKnown = 0x3f;  // two of which mean nothing; of references, none makes cubemaps seamless
   if (Flags & ~kKnown) return fail(CUDA_ERROR_INVALID_VALUE, "texture flags %#x", Flags);
   return change(hTexRef, [&](TextureState& state) {
     state.sampling.flags = Flags;

@@ -54,6 +54,12 @@ CUresult cuMemGetAllocationPropertiesFromHandle(const Call&, CUmemAllocationProp
   if (!prop) return missing("prop");
   VG_TRY(const memory::AllocationRef allocation, memory::useAllocation(handle));
   *prop = allocation->properties();
+  // What the vendor's driver does not tell: the usage, and types of handles that there are not.
+  constexpr unsigned kTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_WIN32 |
+                              CU_MEM_HANDLE_TYPE_WIN32_KMT | CU_MEM_HANDLE_TYPE_FABRIC;
+  prop->allocFlags.usage = 0;
+  prop->requestedHandleTypes =
+      static_cast<CUmemAllocationHandleType>(static_cast<unsigned>(rawValue(prop->requestedHandleTypes)) & kTypes);
   return CUDA_SUCCESS;
 }
 
@@ -96,6 +102,7 @@ CUresult cuMemImportFromShareableHandle(const Call&, CUmemGenericAllocationHandl
   if (type == CU_MEM_HANDLE_TYPE_WIN32 || type == CU_MEM_HANDLE_TYPE_WIN32_KMT || type == CU_MEM_HANDLE_TYPE_FABRIC)
     return unsupported("importing memory by handle type %d on this system", type);
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return fail(CUDA_ERROR_INVALID_VALUE, "handle type %d", type);
+  if (!osHandle) return missing("osHandle");
   const auto descriptor = static_cast<int>(reinterpret_cast<intptr_t>(osHandle));
   VG_TRY(*handle, memory::importAllocation(descriptor));
   return CUDA_SUCCESS;

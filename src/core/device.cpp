@@ -32,8 +32,10 @@ CUresult makeDevices() {
   if (made) return CUDA_SUCCESS;
   const std::vector<backend::Device*>& all = backend::devices();
   const Settings& s = settings();
-  const std::vector<size_t> visible =
-      s.visibleDevicesSet() ? visibleDevices(s.visibleDevices, all) : visibleDevices(all.size());
+  std::vector<size_t> visible = visibleDevices(all.size());
+  if (s.visibleDevicesSet()) {
+    VG_TRY(visible, visibleDevices(s.visibleDevices, all));
+  }
   if (visible.empty())
     return fail(CUDA_ERROR_NO_DEVICE, "no device: VERDIGRIS_DEVICES=%s offers %zu, CUDA_VISIBLE_DEVICES%s%s",
                 s.devices.c_str(), all.size(), s.visibleDevicesSet() ? "=" : " is not set",

@@ -202,7 +202,8 @@ bool anyNode(const Graph& graph, Is is) {
 }  // namespace
 
 bool Graph::hasMemoryNodes() const {
-  return anyNode(*this, [](const GraphNode& node) { return node.as<MemAllocNode>() || node.as<MemFreeNode>(); });
+  return memoryAsked_ ||
+         anyNode(*this, [](const GraphNode& node) { return node.as<MemAllocNode>() || node.as<MemFreeNode>(); });
 }
 
 bool Graph::hasUpdatableNodes() const {

@@ -73,8 +73,10 @@ class Graph {
   bool capturing() const { return capturing_; }
   void setCapturing(bool on) { capturing_ = on; }
 
-  // True when it or a child graph has nodes that allocate or free.
+  // True when it or a child graph has nodes that allocate or free; and, as the vendor's driver has it, from the first
+  // attempt to add one, whatever became of that.
   bool hasMemoryNodes() const;
+  void noteMemoryNodes() { memoryAsked_ = true; }
   bool hasConditionals() const;
   // True when it has kernel nodes that kernels may change; or it or a graph that a node of it owns.
   bool hasUpdatableNodes() const;
@@ -86,8 +88,9 @@ class Graph {
 
   // References to user objects (core/user_object.h).
   std::unordered_map<UserObject*, uint64_t> userObjects;
-  // How many executable graphs there are of it while it holds memory nodes, or nodes that kernels may change: at most
-  // one.
+  // True when there may be no more than one executable graph of it at a time.
+  bool sole() const { return hasMemoryNodes() || hasUpdatableNodes() || hasConditionals(); }
+  // How many there are, while it is of that kind.
   unsigned instances = 0;
 
  private:
@@ -97,6 +100,7 @@ class Graph {
   std::vector<GraphNode*> nodes_;
   GraphNode* owner_ = nullptr;
   bool capturing_ = false;
+  bool memoryAsked_ = false;
 };
 
 // All functions but Lock's require graphs::Lock.

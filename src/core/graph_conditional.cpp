@@ -75,6 +75,10 @@ bool hasUnusedCondition(const Graph& graph) {
   return false;
 }
 
+void releaseCondition(CUgraphConditionalHandle handle) {
+  if (const auto found = conditions().find(handle); found != conditions().end()) found->second.used = false;
+}
+
 void dropConditions(const Graph& graph) {
   std::erase_if(conditions(), [&](const auto& entry) { return entry.second.graph == graph.id(); });
 }

@@ -23,6 +23,8 @@ const Condition* findCondition(CUgraphConditionalHandle handle);
 // True when a handle of the graph has no node: such a graph cannot be instantiated.
 bool hasUnusedCondition(const Graph& graph);
 void dropConditions(const Graph& graph);
+// The node that has the handle is destroyed.
+void releaseCondition(CUgraphConditionalHandle handle);
 
 // A node, in the graph at any depth, that bodies of conditional nodes cannot have and that one has; null when there is
 // none. Such graphs cannot be instantiated.

@@ -126,7 +126,7 @@ Result<NodeParams> describe(const CUDA_HOST_NODE_PARAMS* params) {
 }
 
 Result<NodeParams> describe(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  constexpr unsigned kMost = 256;
+  constexpr unsigned kMost = 255;
   if (!params) return isNull("nodeParams");
   if (!params->paramArray && params->count) return isNull("paramArray");
   if (!params->ctx) return isNull("ctx");
@@ -179,6 +179,7 @@ Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
   if (moved && parent.isInside(child)) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot move into itself");
   if (moved && child.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the child graph");
   if (!moved && child.hasMemoryNodes()) return unsupported("a child graph with memory nodes that is cloned");
+  if (!moved && hasUnusedCondition(child)) return unsupported("a child graph with a conditional handle of no node");
   return NodeParams(ChildNode{moved ? &child : &clone(child), moved});
 }
 

@@ -277,10 +277,10 @@ Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (GraphNode* node = graphs::misplacedInBody(graph))
     return refused(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node, CUDA_ERROR_INVALID_VALUE,
                    "bodies of conditional nodes have kernels, copies, fills, child graphs and conditional nodes only");
-  const bool sole = graph.hasMemoryNodes() || graph.hasUpdatableNodes();
+  const bool sole = graph.sole();
   if (sole && graph.instances)
     return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,
-                   "a graph with memory nodes, or with nodes that kernels may change, is instantiated already");
+                   "a graph with memory or conditional nodes, or with nodes that kernels may change, is instantiated");
   const device_launch::Verdict verdict = device_launch::check(graph, flags);
   if (verdict.error != CUDA_SUCCESS) return {nullptr, verdict.result, verdict.culprit, verdict.error};
   GraphExec* const exec = slab.create(graphs::clone(graph), flags);

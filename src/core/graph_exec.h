@@ -32,6 +32,7 @@ class GraphExec {
   // Its memory nodes, and nodes that kernels may change, are those of this graph, which has no other executable graph
   // meanwhile.
   void claim(Graph& original);
+  bool hasClaimed(const Graph& original) const { return originId_ == original.id(); }
   CUresult launch(Stream& stream);
   // Makes kernels find the graph as it is now, in the stream's order.
   CUresult upload(Stream& stream);

@@ -60,20 +60,25 @@ namespace {
 
 CUresult checkProperties(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& pool = params.poolProps;
-  if (!params.bytesize) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
-  if (rawValue(pool.allocType) != CU_MEM_ALLOCATION_TYPE_PINNED)
-    return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", rawValue(pool.allocType));
+  const int type = rawValue(pool.allocType), location = rawValue(pool.location.type);
+  // As recorded, what is named managed memory is the device's.
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", type);
+  if (location < CU_MEM_LOCATION_TYPE_DEVICE || location > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
+    return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", location);
   if (rawValue(pool.handleTypes) != CU_MEM_HANDLE_TYPE_NONE) return unsupported("memory of a graph that is shared");
-  if (rawValue(pool.location.type) != CU_MEM_LOCATION_TYPE_DEVICE)
-    return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", rawValue(pool.location.type));
+  if (location != CU_MEM_LOCATION_TYPE_DEVICE) return unsupported("memory of a graph that is not a device's");
   if (params.accessDescCount && !params.accessDescs)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu access descriptions, and no array of them", params.accessDescCount);
   for (size_t i = 0; i < params.accessDescCount; ++i) {
     const CUmemAccessDesc& access = params.accessDescs[i];
     const bool device = rawValue(access.location.type) == CU_MEM_LOCATION_TYPE_DEVICE;
-    if (!device || !findDevice(access.location.id).ok()) return fail(CUDA_ERROR_INVALID_VALUE, "access %zu", i);
+    if (!device) return fail(CUDA_ERROR_INVALID_VALUE, "access %zu", i);
+    VG_CHECK(findDevice(access.location.id));
+    if (rawValue(access.flags) != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+      return unsupported("memory of a graph with other access than to read and write it");
   }
-  return CUDA_SUCCESS;
+  return params.bytesize ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
 }
 
 bool frees(const GraphNode& node, CUdeviceptr address) {

@@ -159,7 +159,7 @@ Opened& opened() {
 Result<std::shared_ptr<ipc::SharedEvent>> fetch(const CUipcEventHandle& bytes) {
   VG_TRY(const ipc::Handle handle, ipc::Handle::decode(&bytes));
   if (handle.subject != ipc::Subject::Event) return fail(CUDA_ERROR_MAP_FAILED, "the handle is not one of an event");
-  if (ipc::isOurs(handle.exporter)) return fail(CUDA_ERROR_MAP_FAILED, "the handle is one of this process");
+  if (ipc::isOurs(handle.exporter)) return fail(CUDA_ERROR_INVALID_CONTEXT, "the handle is one of this process");
   Opened::Key key;
   std::memcpy(key.data(), &bytes, sizeof bytes);
   if (auto known = opened().find(key)) return known;
@@ -189,7 +189,7 @@ Result<CUipcEventHandle> handleOf(Event& event) {
 
 Result<CUevent> open(Context& context, const CUipcEventHandle& handle) {
   Result<std::shared_ptr<ipc::SharedEvent>> shared = fetch(handle);
-  if (!shared) return CUDA_ERROR_MAP_FAILED;
+  if (!shared) return shared.error() == CUDA_ERROR_INVALID_CONTEXT ? shared.error() : CUDA_ERROR_MAP_FAILED;
   VG_TRY(const CUevent made, events::create(context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
   VG_TRY(Event & event, events::find(made));
   event.join(std::make_shared<EventSharing>(*shared, true));

@@ -59,11 +59,11 @@ CUresult Context::setLimit(CUlimit which, size_t value) {
       return CUDA_SUCCESS;
     case CU_LIMIT_PRINTF_FIFO_SIZE:
       if (value > memory) return tooMuch(which, value, memory);
-      kernelLimits_.printfBytes.store(std::max(value, kMinimumPrintf));
+      kernelLimits_.printfBytes.store(std::max(roundUp(value, 256), kMinimumPrintf));
       return CUDA_SUCCESS;
     case CU_LIMIT_MALLOC_HEAP_SIZE:
       if (value > memory) return tooMuch(which, value, memory);
-      kernelLimits_.heapBytes.store(std::max(value, kMinimumHeap));
+      kernelLimits_.heapBytes.store(std::max(roundUp(value, size_t{64} << 10), kMinimumHeap));
       return CUDA_SUCCESS;
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
       kernelLimits_.pendingLaunches.store(std::max(value, kMinimumLaunches));

@@ -86,16 +86,18 @@ Result<PitchedSize> pitchedSize(size_t width, size_t height, unsigned elementSiz
   if (!width || !height) return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, width);
   constexpr size_t kPitchAlignment = 512;  // what the vendor's driver uses for every width and element size
   const size_t pitch = roundUp(width, kPitchAlignment);
-  size_t bytes;
-  if (pitch < width || __builtin_mul_overflow(pitch, height, &bytes))
-    return fail(CUDA_ERROR_INVALID_VALUE, "%zu rows of %zu bytes", height, pitch);
-  return PitchedSize{pitch, bytes};
+  if (pitch < width) return fail(CUDA_ERROR_INVALID_VALUE, "rows of %zu bytes", width);
+  PitchedSize size{pitch, 0, false};
+  size.vast = __builtin_mul_overflow(pitch, height, &size.bytes);
+  return size;
 }
 
-Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize) {
-  VG_TRY(const PitchedSize size, pitchedSize(width, height, elementSize));
-  VG_TRY(CUdeviceptr address, allocate(context, size.bytes));
-  return Pitched{address, size.pitch};
+// The vendor's driver multiplies without a look at what does not fit, and no bytes are an invalid value. What would
+// wrap to few is out of memory here as all that wraps to many is.
+Result<CUdeviceptr> allocatePitched(Context& context, const PitchedSize& size) {
+  if (size.vast && size.bytes)
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "rows of %zu bytes beyond all addresses", size.pitch);
+  return allocate(context, size.bytes);
 }
 
 Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned flags, size_t alignment) {

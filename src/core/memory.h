@@ -21,16 +21,12 @@ Result<CUdeviceptr> allocate(Context& context, size_t bytes, size_t alignment = 
 
 struct PitchedSize {
   size_t pitch;  // bytes between rows
-  size_t bytes;  // of all rows
+  size_t bytes;  // of all rows, modulo 2^64
+  bool vast;     // they are more
 };
-// CUDA_ERROR_INVALID_VALUE for an element size that is not 4, 8 or 16, for nothing, and beyond what can be counted.
+// CUDA_ERROR_INVALID_VALUE for an element size that is not 4, 8 or 16, for nothing, and for rows that cannot be counted.
 Result<PitchedSize> pitchedSize(size_t width, size_t height, unsigned elementSize);
-
-struct Pitched {
-  CUdeviceptr address;
-  size_t pitch;  // bytes between rows
-};
-Result<Pitched> allocatePitch(Context& context, size_t width, size_t height, unsigned elementSize);
+Result<CUdeviceptr> allocatePitched(Context& context, const PitchedSize& size);
 
 // cuMemAllocManaged: one address for the host and every device. flags: CU_MEM_ATTACH_GLOBAL or CU_MEM_ATTACH_HOST.
 Result<CUdeviceptr> allocateManaged(Context& context, size_t bytes, unsigned flags = CU_MEM_ATTACH_GLOBAL,

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/own_memory.h"
 #include "base/raw_enum.h"
 #include "core/advice_table.h"
 #include "core/capture.h"
@@ -77,9 +78,36 @@ void setPreferred(RangeAdvice& advice, CUmemLocation location) {
   advice.preferredId = device ? location.id : CU_DEVICE_CPU;
 }
 
+// Memory of the application that some device reaches as it lies: advice about it is taken, and there is nothing to
+// move.
+bool reachedWhereItLies(CUdeviceptr pointer, size_t bytes) {
+  const auto address = static_cast<uintptr_t>(pointer);
+  if (!address || !bytes || address + bytes < address || lookup(pointer)) return false;
+  if (table().ours(address) || table().ours(address + bytes - 1) || own_memory::overlaps(address, bytes)) return false;
+  for (int i = 0; i < deviceCount(); ++i)
+    if (deviceAt(i).attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) return true;
+  return false;
+}
+
+// As recorded, advice that names a node of the host is taken whatever the range is, unless it is about who accesses it.
+bool takenUnseen(int advice, CUmemLocation location) {
+  const int type = rawValue(location.type);
+  return (type == CU_MEM_LOCATION_TYPE_HOST_NUMA || type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) &&
+         advice >= CU_MEM_ADVISE_SET_READ_MOSTLY && advice <= CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+}
+
+bool managedAt(CUdeviceptr pointer) {
+  const alloc::Record* const record = lookup(pointer);
+  return record && managed(*record);
+}
+
 }  // namespace
 
 CUresult advise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location) {
+  if (!managedAt(pointer)) {
+    if (takenUnseen(rawValue(advice), location)) return CUDA_SUCCESS;
+    if (reachedWhereItLies(pointer, bytes)) return checkPlace(location, CUDA_ERROR_INVALID_VALUE);
+  }
   VG_TRY(const alloc::Record* record, managedRecord(pointer, bytes));
   VG_CHECK(checkKnownType(location));
   const auto update = [&](auto change, auto tell) {
@@ -164,6 +192,7 @@ CUresult prefetchRange(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemL
 
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
   if (stream.captured()) return capture::refuse(stream, "a prefetch");
+  if (reachedWhereItLies(pointer, bytes)) return checkPlace(destination, CUDA_ERROR_INVALID_DEVICE);
   VG_CHECK(managedRecord(pointer, bytes));
   VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
   VG_CHECK(stream.context().state());

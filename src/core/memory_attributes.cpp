@@ -9,6 +9,7 @@
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
 #include "core/pool.h"
+#include "core/variable_ranges.h"
 #include "core/virtual_memory.h"
 
 namespace vg::core::memory {
@@ -104,9 +105,17 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       put(data, deviceOf(record));
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      if (const auto variable = variables::at(pointer)) {
+        put(data, variable->address);
+        return true;
+      }
       put(data, closed ? CUdeviceptr{0} : static_cast<CUdeviceptr>(record.base.load(std::memory_order_relaxed)));
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      if (const auto variable = variables::at(pointer)) {
+        put(data, variable->size);
+        return true;
+      }
       put(data, record.bytes());
       return true;
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -170,6 +179,9 @@ CUresult putNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) 
       return put(data, 0);
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       return put(data, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{});
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:  // as recorded, these two are left as they are
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return CUDA_SUCCESS;
     default:
       return put(data, uint64_t{0});  // pointers, handles, sizes and numbers of 64 bits
   }

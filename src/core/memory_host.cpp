@@ -1,4 +1,7 @@
 // Page-locked host memory: our own, and ranges of the application.
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/own_memory.h"
@@ -37,6 +40,43 @@ class PinnedMemory final : public alloc::MemorySource {
 // Programs hand page-locked memory to system calls that want whole pages.
 constexpr size_t kHostPage = 4096;
 
+// Of what cuMemHostGetFlags says, whether memory is portable: all of it is, but the vendor's driver tells of small
+// allocations what the first in their block was asked for. Blocks are a context's, and write-combined memory has its
+// own.
+class BlockFlags {
+ public:
+  // What to remember of an allocation: the flags with the portable bit of its block.
+  unsigned join(const Context& context, size_t bytes, unsigned flags) {
+    if (bytes >= kOfItsOwn) return flags;
+    const std::lock_guard lock(mutex_);
+    Block& block = blocks_[{&context, flags & CU_MEMHOSTALLOC_WRITECOMBINED}];
+    if (!block.live++) block.portable = flags & CU_MEMHOSTALLOC_PORTABLE;
+    return (flags & ~unsigned{CU_MEMHOSTALLOC_PORTABLE}) | block.portable;
+  }
+  void leave(const Context* context, size_t bytes, unsigned flags) {
+    if (bytes >= kOfItsOwn) return;
+    const std::lock_guard lock(mutex_);
+    const auto block = blocks_.find({context, flags & CU_MEMHOSTALLOC_WRITECOMBINED});
+    if (block != blocks_.end() && !--block->second.live) blocks_.erase(block);
+  }
+  void forget(const Context& context) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(blocks_, [&](const auto& entry) { return entry.first.first == &context; });
+  }
+
+ private:
+  static constexpr size_t kOfItsOwn = size_t{1} << 20;  // bytes
+  struct Block {
+    unsigned portable = 0, live = 0;
+  };
+  std::mutex mutex_;  // guards blocks_
+  std::map<std::pair<const Context*, unsigned>, Block> blocks_;
+};
+BlockFlags& blockFlags() {  // never destroyed
+  static BlockFlags* const instance = new BlockFlags;
+  return *instance;
+}
+
 }  // namespace
 
 alloc::MemorySource& pinnedSource() {
@@ -50,8 +90,11 @@ Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {
   if (!bytes) return static_cast<void*>(nullptr);
   VG_TRY(alloc::Heap & heap, pinnedHeap());
   const size_t alignment = bytes < kHostPage ? 0 : kHostPage;
-  VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Pinned, &context, flags, alignment}));
-  return static_cast<void*>(record->data());
+  const unsigned told = blockFlags().join(context, bytes, flags);
+  Result<alloc::Record*> record = heap.allocate(bytes, {alloc::Kind::Pinned, &context, told, alignment});
+  if (record) return static_cast<void*>(record.value()->data());
+  blockFlags().leave(&context, bytes, told);
+  return record.error();
 }
 
 CUresult releaseHost(void* pointer) {
@@ -60,11 +103,15 @@ CUresult releaseHost(void* pointer) {
   if (!record || record->data() != pointer || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pinned)
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is not the start of page-locked memory", pointer);
   const uint64_t id = record->id.load(std::memory_order_relaxed);
+  const Context* const owner = ownerOf(*record);
+  const size_t bytes = record->bytes();
+  const unsigned flags = record->flags.load(std::memory_order_relaxed);
   const CUresult waited = drain(ownerOf(*record));
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
   VG_TRY(alloc::Heap & heap, pinnedHeap());
   if (!heap.release(reinterpret_cast<uintptr_t>(pointer), id))
     return fail(CUDA_ERROR_INVALID_VALUE, "%p is being freed elsewhere", pointer);
+  blockFlags().leave(owner, bytes, flags);
   return waited;
 }
 
@@ -138,6 +185,7 @@ CUresult unregisterHost(void* pointer) {
 }
 
 void unregisterAll(Context& context) {
+  blockFlags().forget(context);  // whose allocations end, too
   std::vector<const alloc::Record*> owned;
   table().ranges().forEach([&](const alloc::Record& record) {
     const bool registered = record.kind.load(std::memory_order_relaxed) == alloc::Kind::Registered;
@@ -154,13 +202,13 @@ Result<CUdeviceptr> deviceAddressOfHost(void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);  // unified addressing: every device uses the host's address
 }
 
-// As the vendor's driver answers: all host memory is mapped and portable; only what was registered so says the latter.
+// As the vendor's driver answers: all host memory is mapped.
 Result<unsigned> hostFlags(void* pointer) {
   const alloc::Record* record = lookup(pointer);
   const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
   if (alwaysOfDevice(kind)) return fail(CUDA_ERROR_INVALID_VALUE, "%p is not host memory that CUDA knows", pointer);
   const unsigned flags = record->flags.load(std::memory_order_relaxed);
-  const unsigned told = kind == alloc::Kind::Pinned       ? flags & CU_MEMHOSTALLOC_WRITECOMBINED
+  const unsigned told = kind == alloc::Kind::Pinned ? flags & (CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_PORTABLE)
                         : kind == alloc::Kind::Registered ? flags & CU_MEMHOSTREGISTER_PORTABLE
                                                           : 0;
   return told | CU_MEMHOSTALLOC_DEVICEMAP;

@@ -69,8 +69,9 @@ struct MemoryOperations {
     vg::core::perform(*self);
   }
 
-  // False when the word is not there.
+  // False when the word is not there. It may never have been: nodes of graphs are not looked at before.
   bool perform(const Operation& operation) const {
+    if (!memory::lookup(operation.address)) return false;
     memory::showToHost(operation.address, sizeof operation.value);
     switch (operation.kind) {
       case Operation::Kind::Wait32:
@@ -132,8 +133,17 @@ Result<Operation> describeWait(const Context& context, const CUstreamBatchMemOpP
                    wide ? wait.value64 : wait.value};
 }
 
+// The vendor's driver writes neither memory that moves nor memory of pools.
+CUresult refuseMovable(CUdeviceptr address) {
+  const alloc::Record* const record = memory::lookup(address);
+  const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Device;
+  if (kind != alloc::Kind::Managed && kind != alloc::Kind::Pool) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is managed memory or a pool's, which streams do not write", address);
+}
+
 Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wide, memory::Addresses addresses) {
   const auto& write = params.writeValue;
+  if (addresses == memory::Addresses::Known) VG_CHECK(refuseMovable(write.address));
   // CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER is of the first version of these calls only.
   if (write.flags) return fail(CUDA_ERROR_INVALID_VALUE, "write flags %#x", write.flags);
   VG_TRY(void* const word, wordAt(write.address, wide ? 8 : 4, memory::Access::Write, addresses));
@@ -162,7 +172,8 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
       return CUDA_SUCCESS;
     }
     case CU_STREAM_MEM_OP_BARRIER:  // every operation is in order with everything already
-      return CUDA_SUCCESS;
+      if (params.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU) return CUDA_SUCCESS;
+      return fail(CUDA_ERROR_INVALID_VALUE, "memory barrier of type %u", params.memoryBarrier.flags);
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
       if (context.device().attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES)) return CUDA_SUCCESS;
       return unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, by this device profile");

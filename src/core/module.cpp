@@ -9,6 +9,7 @@
 #include "core/host_function.h"
 #include "core/memory.h"
 #include "core/texture_reference.h"
+#include "core/variable_ranges.h"
 
 namespace vg::core {
 namespace {
@@ -31,6 +32,7 @@ std::string nextName() { return "module " + std::to_string(loaded.fetch_add(1) +
 Module::Module(Context& context, Library* library) : context_(&context), library_(library), managed_(&context) {}
 
 Module::~Module() {
+  variables::forget(*this);
   for (const auto& [name, function] : functions_) dropFunction(function);
 }
 

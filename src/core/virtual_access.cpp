@@ -81,14 +81,18 @@ std::vector<Grant> with(std::vector<Grant> grants, const Grant& asked) {
   return grants;
 }
 
-// The mappings of a range that is mapped from end to end.
+// The mappings of a range that begins and ends with one. As recorded from the vendor's driver, what lies between need
+// not be mapped; then only those before the first gap get the access.
 Result<Section> coveredBy(Mappings& mappings, uintptr_t start, size_t bytes) {
   VG_TRY(const Section section, wholeMappings(mappings, start, bytes));
   uintptr_t end = start;
-  for (auto mapping = section.first; mapping != section.last && mapping->first == end; ++mapping)
-    end += mapping->second.bytes;
-  if (end == start + bytes) return section;
-  return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is not mapped", end);
+  auto mapping = section.first;
+  for (; mapping != section.last && mapping->first == end; ++mapping) end += mapping->second.bytes;
+  if (mapping == section.first) return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is not mapped", start);
+  const auto& [lastStart, last] = *std::prev(section.last);
+  if (lastStart + last.bytes != start + bytes)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is not mapped", start + bytes - 1);
+  return Section{section.first, mapping};
 }
 
 // What either allows.

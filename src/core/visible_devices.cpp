@@ -18,10 +18,11 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
+// What C makes of it: a sign, digits, and whatever comes behind them. Only the low 32 bits of the number count.
 size_t byIndex(const std::string& text, size_t count) {
-  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos) return kNone;
-  const size_t index = std::strtoul(text.c_str(), nullptr, 10);
-  return index < count ? index : kNone;
+  char* end = nullptr;
+  const auto index = static_cast<int>(std::strtol(text.c_str(), &end, 10));
+  return end != text.c_str() && index >= 0 && static_cast<size_t>(index) < count ? static_cast<size_t>(index) : kNone;
 }
 
 size_t byUuid(const std::string& text, const std::vector<backend::Device*>& all) {
@@ -37,17 +38,19 @@ size_t byUuid(const std::string& text, const std::vector<backend::Device*>& all)
 
 }  // namespace
 
-std::vector<size_t> visibleDevices(const std::string& list, const std::vector<backend::Device*>& all) {
+Result<std::vector<size_t>> visibleDevices(const std::string& list, const std::vector<backend::Device*>& all) {
   std::vector<size_t> visible;
   for (const std::string& item : splitList(list)) {
     const std::string entry = trimmed(item);
     size_t index = byIndex(entry, all.size());
     if (index == kNone) index = byUuid(entry, all);
-    if (index == kNone || std::find(visible.begin(), visible.end(), index) != visible.end()) {
-      VG_LOG(Warn, "CUDA_VISIBLE_DEVICES: \"%s\" names no device or a listed one; it and all after it are ignored",
-             entry.c_str());
+    if (index == kNone) {
+      VG_LOG(Warn, "CUDA_VISIBLE_DEVICES: \"%s\" names no device; it and all after it are ignored", entry.c_str());
       break;
     }
+    if (std::find(visible.begin(), visible.end(), index) != visible.end())
+      return fail(CUDA_ERROR_INVALID_DEVICE, "CUDA_VISIBLE_DEVICES: \"%s\" names a device that is listed before",
+                  entry.c_str());
     visible.push_back(index);
   }
   return visible;

@@ -78,7 +78,14 @@ TEST(VisibleDevices, AreThoseListedUpToTheFirstThatIsNone) {
       {"0,7,1", {0}},
       {"1,-1,2", {1}},
       {"2,x", {2}},
-      {"0,0,1", {0}},
+      {"+0", {0}},
+      {"-0", {0}},
+      {"0x2", {0}},
+      {"2abc,1.5,00", {2, 1, 0}},
+      {"4294967297", {1}},
+      {"08", {}},
+      {"18446744073709551616", {}},
+      {"+", {}},
       {uuids[1], {1}},
       {uuids[2] + ",0", {2, 0}},
       {uuids[0].substr(0, 12), {0}},
@@ -101,6 +108,14 @@ TEST(VisibleDevices, AreThoseListedUpToTheFirstThatIsNone) {
                         }),
               0)
         << '"' << one.list << '"';
+}
+
+TEST(VisibleDevices, NamedTwiceAreRefused) {
+  for (const char* list : {"0,0", "0,00,1", "1,2,+1", "0 ,0"})
+    EXPECT_EQ(inProcess({{"CUDA_VISIBLE_DEVICES", list}, {"VERDIGRIS_LOG", "off"}},
+                        [] { EXPECT_EQ(cuInit(0), CUDA_ERROR_INVALID_DEVICE); }),
+              0)
+        << list;
 }
 
 TEST(Uuids, AreTheSameInEveryProcessAndDifferByDevice) {

@@ -99,7 +99,30 @@ TEST_F(AllocationTest, PitchesAreMultiplesOf512) {
   for (unsigned element : {0u, 1u, 2u, 3u, 32u}) EXPECT_INVALID(cuMemAllocPitch(&address, &pitch, 64, 4, element));
   EXPECT_INVALID(cuMemAllocPitch(&address, &pitch, 0, 4, 4));
   EXPECT_INVALID(cuMemAllocPitch(&address, &pitch, 64, 0, 4));
-  EXPECT_INVALID(cuMemAllocPitch(&address, &pitch, size_t{1} << 40, size_t{1} << 40, 4));
+}
+
+// What is refused leaves no address; the pitch is told where only the memory is missing. Rows that wrap to nothing are an
+// invalid value, as the vendor's driver multiplies.
+TEST_F(AllocationTest, RefusedPitchedMemoryLeavesZeros) {
+  const struct {
+    size_t width, height;
+    CUresult result;
+    size_t pitch;
+  } cases[] = {{0, 4, CUDA_ERROR_INVALID_VALUE, 0},
+               {64, 0, CUDA_ERROR_INVALID_VALUE, 0},
+               {SIZE_MAX, 1, CUDA_ERROR_INVALID_VALUE, 0},
+               {1, SIZE_MAX, CUDA_ERROR_OUT_OF_MEMORY, 512},
+               {1, size_t{1} << 40, CUDA_ERROR_OUT_OF_MEMORY, 512},
+               {1, (size_t{1} << 55) + 1, CUDA_ERROR_OUT_OF_MEMORY, 512},
+               {1, size_t{1} << 62, CUDA_ERROR_INVALID_VALUE, 512},
+               {size_t{1} << 40, size_t{1} << 40, CUDA_ERROR_INVALID_VALUE, size_t{1} << 40}};
+  for (const auto& one : cases) {
+    CUdeviceptr address = 77;
+    size_t pitch = 88;
+    EXPECT_EQ(cuMemAllocPitch(&address, &pitch, one.width, one.height, 4), one.result) << one.width << one.height;
+    EXPECT_EQ(address, 0u);
+    EXPECT_EQ(pitch, one.pitch);
+  }
 }
 
 // MEMADDRRANGE-001 to 005

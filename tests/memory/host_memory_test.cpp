@@ -32,7 +32,7 @@ TEST_F(HostMemoryTest, EveryCombinationOfFlagsGivesUsableMemory) {
     EXPECT_EQ(seen, unified(host));
     unsigned told = 0;
     EXPECT_OK(cuMemHostGetFlags(&told, static_cast<char*>(host) + 9));
-    EXPECT_EQ(told, (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP);
+    EXPECT_EQ(told, flags | CU_MEMHOSTALLOC_DEVICEMAP);  // of the first in its block
     EXPECT_OK(cuMemsetD8(seen + 1, 9, 4998));
     EXPECT_EQ(static_cast<char*>(host)[0], 3);
     EXPECT_EQ(static_cast<char*>(host)[4998], 9);
@@ -45,6 +45,22 @@ TEST_F(HostMemoryTest, EveryCombinationOfFlagsGivesUsableMemory) {
   EXPECT_EQ(cuMemHostAlloc(&host, SIZE_MAX, 0), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_OK(cuMemAllocHost(&host, 0));
   EXPECT_EQ(host, nullptr);
+}
+
+TEST_F(HostMemoryTest, SmallAllocationsAreAsPortableAsTheFirstOfTheirBlock) {
+  for (const unsigned combined : {0u, unsigned{CU_MEMHOSTALLOC_WRITECOMBINED}})
+    for (const unsigned portable : {0u, unsigned{CU_MEMHOSTALLOC_PORTABLE}}) {
+      void *first = nullptr, *other = nullptr;
+      unsigned told = 0;
+      ASSERT_OK(cuMemHostAlloc(&first, 6, combined | portable));
+      ASSERT_OK(cuMemHostAlloc(&other, 1000, combined | (portable ^ CU_MEMHOSTALLOC_PORTABLE)));
+      EXPECT_OK(cuMemHostGetFlags(&told, other));
+      EXPECT_EQ(told, combined | portable | CU_MEMHOSTALLOC_DEVICEMAP);
+      EXPECT_OK(cuMemFreeHost(first));
+      EXPECT_OK(cuMemHostGetFlags(&told, other));
+      EXPECT_EQ(told, combined | portable | CU_MEMHOSTALLOC_DEVICEMAP);
+      EXPECT_OK(cuMemFreeHost(other));
+    }
 }
 
 // MEMFREEHOST-001 to 003
