@@ -113,15 +113,33 @@ void ResidentBlock::beginSpan(RunningLaunch& launch, uint32_t worker, uint64_t f
   spanEnd_ = end;
 }
 
+// False: the interpreter got no memory. Compiled code cannot be unwound, and what it calls throws nothing.
+bool ResidentBlock::runWarp(uint32_t warp) {
+  try {
+    if (whole_)
+      runSpan();
+    else
+      launch_->code->entry(&state_, warp, warp + 1);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void ResidentBlock::lackMemory(uint32_t warp) {
+  KernelFault fault;
+  fault.error = CUDA_ERROR_OUT_OF_MEMORY;
+  fault.what = "the host has no memory for what a kernel asked for";
+  fault.warp = warp;
+  thread_.fault() = fault;
+  leaveForGood();
+}
+
 void ResidentBlock::fibreMain(void* warpFibre) {
   auto& self = *static_cast<WarpFibre*>(warpFibre);
   ResidentBlock& block = *self.block;
   for (;;) {
-    if (block.whole_) {
-      block.runSpan();
-    } else {
-      block.launch_->code->entry(&block.state_, self.warp, self.warp + 1);
-    }
+    if (!block.runWarp(self.warp)) block.lackMemory(self.warp);
     block.warpEnded();
   }
 }

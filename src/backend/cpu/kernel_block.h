@@ -57,6 +57,8 @@ class ResidentBlock {
   void noteWait(uint32_t warp, const void* codeAddress) { waits_[warp] = {codeAddress, state_.line}; }
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
+  // The same because what the warp asked for takes memory that the host does not have.
+  [[noreturn]] void lackMemory(uint32_t warp);
 
   static ResidentBlock& of(ptx::BlockState* state) { return *static_cast<ResidentBlock*>(state->owner); }
   const ptx::BlockState& state() const { return state_; }
@@ -107,6 +109,7 @@ class ResidentBlock {
   static void fibreMain(void* warpFibre);
   void prepareFibres();
   void place(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
+  bool runWarp(uint32_t warp);
   void runSpan();
   void warpEnded();
   uint32_t lanesOf(uint32_t warp) const;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdio>
 #include <ctime>
+#include <new>
 #include <string>
 
 #include "backend/condition_table.h"
@@ -104,16 +105,19 @@ void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t*
   for (uint32_t left = mask; left; left &= left - 1) {
     const uint32_t lane = std::countr_zero(left);
     const ThreadIndex thread = threadOf(*state->launch, warp, lane);
-    // Lost if reading the kernel's memory faults.
-    const std::string* const line = new std::string(print::textOf({text(messages[lane]),
-                                                                   text(files[lane]),
-                                                                   text(functions[lane]),
-                                                                   lines[lane],
-                                                                   {index[0], index[1], index[2]},
-                                                                   {thread.x, thread.y, thread.z}}));
-    const KernelThread::Critical critical(block.thread());
-    std::fputs(line->c_str(), stderr);
-    delete line;
+    try {
+      // Lost if reading the kernel's memory faults.
+      const std::string* const line = new std::string(print::textOf({text(messages[lane]),
+                                                                     text(files[lane]),
+                                                                     text(functions[lane]),
+                                                                     lines[lane],
+                                                                     {index[0], index[1], index[2]},
+                                                                     {thread.x, thread.y, thread.z}}));
+      const KernelThread::Critical critical(block.thread());
+      std::fputs(line->c_str(), stderr);
+      delete line;
+    } catch (const std::bad_alloc&) {  // the assertion fails all the same
+    }
   }
   KernelFault fault;
   fault.error = CUDA_ERROR_ASSERT;
@@ -222,26 +226,40 @@ void stopIfEnded(ResidentBlock& block) {
   giveUp(block, fault);
 }
 
+// Compiled code cannot be unwound: a call that gets no memory of the host ends the kernel as a fault does.
+template <auto kCall>
+struct Guarded;
+template <class... Rest, void (*kCall)(BlockState*, uint32_t, Rest...)>
+struct Guarded<kCall> {
+  static void call(BlockState* state, uint32_t warp, Rest... rest) {
+    try {
+      return kCall(state, warp, rest...);
+    } catch (const std::bad_alloc&) {
+    }
+    ResidentBlock::of(state).lackMemory(warp);
+  }
+};
+
 extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .barrier = barrier,
     .barrierArrive = barrierArrive,
     .barrierReduce = barrierReduce,
     .yield = yield,
     .nanosleep = nanosleep,
-    .print = printLanes,
+    .print = Guarded<printLanes>::call,
     .assertFail = assertFail,
     .trap = trap,
-    .allocate = allocate,
+    .allocate = Guarded<allocate>::call,
     .release = release,
     .clock = clock,
     .globalTimer = globalTimer,
-    .texture = accessTexture,
+    .texture = Guarded<accessTexture>::call,
     .clusterArrive = clusterArrive,
     .clusterWait = clusterWait,
-    .matrix = matrix,
-    .asynchronous = asynchronous,
-    .setConditional = setConditional,
-    .deviceRuntime = callDeviceRuntime,
+    .matrix = Guarded<matrix>::call,
+    .asynchronous = Guarded<asynchronous>::call,
+    .setConditional = Guarded<setConditional>::call,
+    .deviceRuntime = Guarded<callDeviceRuntime>::call,
 };
 
 }  // namespace vg::backend::cpu

@@ -43,6 +43,7 @@ struct RunningLaunch {
   bool fibrePerWarp = false;
   bool cooperative = false;
   std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for each other
+  std::atomic<uint64_t> blocksDone{0};   // that have ended, as far as threads have told
   std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together
   std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
 

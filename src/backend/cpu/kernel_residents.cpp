@@ -12,6 +12,7 @@
 #include "backend/fault_scene.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/shortage.h"
 #include "base/spin.h"
 #include "check/check.h"
 
@@ -49,12 +50,12 @@ uint64_t readStuckAfter() {
   return wanted.value_or(kLongWait);
 }
 
+}  // namespace
+
 uint64_t stuckAfter() {
   static const uint64_t value = readStuckAfter();
   return value;
 }
-
-}  // namespace
 
 void Patience::wait() {
   if (++rounds_ % kBusyRounds) return;
@@ -76,7 +77,7 @@ void LongWait::sayWhen(const RunningLaunch& launch, const ResidentBlock& block) 
          static_cast<double>(now - since_) * 1e-9, block.describeWaiting().c_str());
 }
 
-void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+static void describeAndReport(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
   const std::string place = placeOf(launch, block, fault);
   if (launch.cancelled()) {  // thrown out because another block failed, or for the time it took
     if (fault.error != CUDA_ERROR_LAUNCH_TIMEOUT) return;
@@ -96,6 +97,14 @@ void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault
   launch.end(fault.error, (text + more).c_str(), &scene);
 }
 
+void report(RunningLaunch& launch, const ResidentBlock& block, const KernelFault& fault) {
+  try {
+    describeAndReport(launch, block, fault);
+  } catch (const std::bad_alloc&) {  // without the place, then
+    launch.end(fault.error, wordFor(fault));
+  }
+}
+
 void reportStuck(RunningLaunch& launch, const ResidentBlock& block) {
   if (check::any()) check::tellStuck(block.state());
   const std::string text =
@@ -109,9 +118,32 @@ void tellStopped(RunningLaunch& launch, const ResidentBlock& block) {
   launch.tellStopped(&scene);
 }
 
-ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, size_t number) {
-  ResidentBlock* const block = thread.block(number, launch);
-  if (!block && !number)
+void reportNoMemory(RunningLaunch& launch) noexcept {
+  if (KernelThread* const thread = KernelThread::ifAny()) thread->abandonBlocks();
+  shortage::tell(Shortage::HostMemory, "kernel %s", launch.kernelName);
+  launch.end(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory for what a kernel asked for");
+}
+
+KernelThread* threadFor(RunningLaunch& launch, uint32_t worker) noexcept {
+  try {
+    return &KernelThread::current();
+  } catch (const std::bad_alloc&) {
+    if (!worker) reportNoMemory(launch);
+    return nullptr;
+  }
+}
+
+static ResidentBlock* blockOrNull(RunningLaunch& launch, KernelThread& thread, size_t number) noexcept {
+  try {
+    return thread.block(number, launch);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, uint32_t worker, size_t number) {
+  ResidentBlock* const block = blockOrNull(launch, thread, number);
+  if (!block && !number && !worker)
     launch.end(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "the system has no memory for the stacks of a block");
   return block;
 }
@@ -137,6 +169,8 @@ class Residents {
       : launch_(launch), thread_(thread), worker_(worker) {
     const uint32_t* const size = launch.abi.clusterSize;
     each_ = size[0] * size[1] * size[2];
+    running_.reserve(64);  // so that short memory is met before anything has begun
+    free_.reserve(64);
   }
 
   void run() {
@@ -180,8 +214,8 @@ class Residents {
   // Room for a group. False when the system has none.
   bool reserve(size_t first) {
     for (uint32_t rank = 0; rank < each_; ++rank)
-      if (!blockFor(launch_, thread_, first + rank)) {
-        if (first == 0)
+      if (!blockFor(launch_, thread_, worker_, first + rank)) {
+        if (first == 0 && worker_ == 0)
           launch_.end(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "the system has no memory for the stacks of a cluster");
         return false;
       }
@@ -246,6 +280,7 @@ class Residents {
     if (progress == ResidentBlock::Progress::Faulted) report(launch_, block, thread_.fault());
     if (progress == ResidentBlock::Progress::Stuck) reportStuck(launch_, block);
     if (progress != ResidentBlock::Progress::Done) block.abandon();
+    launch_.blocksDone.fetch_add(1, std::memory_order_relaxed);
     group.live &= ~(1u << rank);
     return true;
   }
@@ -300,13 +335,21 @@ class Residents {
 
 }  // namespace
 
-void runResidents(void* state, uint32_t worker, Workers::Items& items) {
+void runResidents(void* state, uint32_t worker, Workers::Items& items) noexcept {
   RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
   uint64_t first, end;
   if (launch.cancelled() || !items.next(&first, &end)) return;
-  KernelThread& thread = KernelThread::current();
-  const KernelThread::Inside inside(thread, launch, worker);
-  Residents(launch, thread, worker).run();
+  KernelThread* const thread = threadFor(launch, worker);
+  if (!thread) return;
+  bool begun = false;
+  try {
+    const KernelThread::Inside inside(*thread, launch, worker);
+    Residents residents(launch, *thread, worker);
+    begun = true;
+    residents.run();
+  } catch (const std::bad_alloc&) {
+    if (begun || !worker) reportNoMemory(launch);  // else others run the blocks
+  }
 }
 
 }  // namespace vg::backend::cpu

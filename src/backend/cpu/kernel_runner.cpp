@@ -10,11 +10,13 @@
 #include "backend/cpu/kernel_residents.h"
 #include "backend/cpu/kernel_thread.h"
 #include "backend/cpu/kernel_watchdog.h"
+#include "backend/cpu/running_launches.h"
 #include "backend/cpu/texture_table.h"
 #include "backend/cpu/workers.h"
 #include "backend/graph_run.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/spin.h"
 #include "check/check.h"
 #include "copy/engines.h"
 #include "ptx/reach.h"
@@ -85,17 +87,27 @@ void runEach(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, 
   }
 }
 
-void runBlocks(void* state, uint32_t worker, Workers::Items& items) {
-  RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
-  if (launch.cancelled()) return;
-  KernelThread& thread = KernelThread::current();
+void runBlocks(RunningLaunch& launch, KernelThread& thread, uint32_t worker, Workers::Items& items) {
   const KernelThread::Inside inside(thread, launch, worker);
   const uint64_t begin = nanoseconds();
-  if (ResidentBlock* const block = blockFor(launch, thread, 0))
-    for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);)
+  if (ResidentBlock* const block = blockFor(launch, thread, worker, 0))
+    for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);) {
       runEach(launch, thread, *block, worker, first, end);
+      launch.blocksDone.fetch_add(end - first, std::memory_order_relaxed);
+    }
   if (launch.abi.flags & ptx::kStreams) copy::streamFence();
   launch.busy.fetch_add(nanoseconds() - begin, std::memory_order_relaxed);
+}
+
+void runBlocks(void* state, uint32_t worker, Workers::Items& items) noexcept {
+  RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
+  KernelThread* const thread = launch.cancelled() ? nullptr : threadFor(launch, worker);
+  if (!thread) return;
+  try {
+    runBlocks(launch, *thread, worker, items);
+  } catch (const std::bad_alloc&) {
+    reportNoMemory(launch);
+  }
 }
 
 // What a lane may take by alloca.
@@ -217,6 +229,13 @@ void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers
   if (launch.code->traits.atomics) launch.code->crowding().learn(threads, static_cast<uint32_t>(most), warps, busy);
 }
 
+// The calling thread runs blocks in any case. What they need is made before anything has begun, so that this can be
+// done anew; the system may have memory for it in a moment.
+void awaitRoom(const RunningLaunch& launch) {
+  KernelThread& thread = KernelThread::current();
+  for (int tries = 20; tries && !thread.block(0, launch); --tries) nap();
+}
+
 }  // namespace
 
 CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, const LaunchPlace& place,
@@ -235,12 +254,14 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   alignas(64) std::byte workspace[ptx::kCooperativeWorkspace] = {};
   if (record.shape.cooperative) launch.abi.cooperativeWorkspace = reinterpret_cast<uint64_t>(workspace);
 
+  awaitRoom(launch);
   Workers& workers = Workers::shared();
   const uint32_t count = std::min(workersFor(launch, workers), place.workers);
   launch.abi.workers = workers.count();
   if (streams(launch)) launch.abi.flags |= ptx::kStreams;
   faults::arm();
   const watchdog::Watch watch(launch);
+  const running::Entry listed(launch);
   const AtWork atWork(device, launch);
   if (independent(launch)) {
     workers.runGrid(launch.blocks, count, runBlocks, &launch, grainFor(launch));

@@ -4,11 +4,12 @@
 #include <sys/mman.h>
 #include <xmmintrin.h>
 
-#include <mutex>
+#include <memory>
 #include <new>
 
 #include "backend/cpu/kernel_code.h"
 #include "base/log.h"
+#include "base/once.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -21,7 +22,7 @@ constexpr uint32_t kDefaultFloatingPoint = 0x1F80;  // MXCSR: round to nearest, 
 
 constinit thread_local KernelThread* currentThread [[gnu::tls_model("initial-exec")]] = nullptr;
 constinit pthread_key_t endKey = 0;
-constinit std::once_flag endKeyOnce;
+constinit Once endKeyOnce;
 
 }  // namespace
 
@@ -35,10 +36,12 @@ KernelThread* KernelThread::ifAny() { return currentThread; }
 KernelThread& KernelThread::current() {
   if (currentThread) [[likely]]
     return *currentThread;
-  std::call_once(endKeyOnce, [] { pthread_key_create(&endKey, endKernelThread); });
+  endKeyOnce.call([] {
+    if (pthread_key_create(&endKey, endKernelThread)) throw std::bad_alloc();
+  });
   std::unique_ptr<KernelThread, void (*)(void*)> made(new KernelThread, [](void* t) { endKernelThread(t); });
   if (!made->reserveWindows()) throw std::bad_alloc();
-  pthread_setspecific(endKey, made.get());
+  if (pthread_setspecific(endKey, made.get())) throw std::bad_alloc();
   return *(currentThread = made.release());
 }
 
@@ -81,6 +84,10 @@ ResidentBlock* KernelThread::block(size_t number, const RunningLaunch& launch) {
     blocks_.push_back(std::make_unique<ResidentBlock>(*this, window + kWindow));
   }
   return blocks_[number]->reserve(launch) ? blocks_[number].get() : nullptr;
+}
+
+void KernelThread::abandonBlocks() noexcept {
+  for (const auto& block : blocks_) block->abandon();
 }
 
 bool KernelThread::run(ResidentBlock& block, Fibre& fibre) {

@@ -49,6 +49,8 @@ class KernelThread {
 
   // A resident block of this thread by number, made when needed; null when the system refuses memory.
   ResidentBlock* block(size_t number, const RunningLaunch& launch);
+  // No block goes on from where it is.
+  void abandonBlocks() noexcept;
   // How many blocks one thread can hold at once.
   static constexpr size_t kMaxResident = 8192;
 

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "backend/cpu/kernel_launch.h"
 #include "backend/launch_limit.h"
 #include "base/log.h"
+#include "base/os.h"
 
 namespace vg::backend::cpu::watchdog {
 namespace {
@@ -35,21 +33,12 @@ struct Dog {
   bool running = false;
 
   void start() {
-    running = true;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      std::thread([this] { watch(); }).detach();
-    } catch (const std::system_error& error) {
-      running = false;
-      VG_LOG(Error, "no thread for launch timeouts: %s", error.what());
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    running = os::startThread(
+        "vg-watchdog", [](void* self) { static_cast<Dog*>(self)->watch(); }, this);
+    if (!running) VG_LOG(Error, "VERDIGRIS_LAUNCH_TIMEOUT ends no kernels, as there is no thread for it");
   }
 
   void watch() {
-    pthread_setname_np(pthread_self(), "vg-watchdog");
     std::unique_lock lock(mutex);
     for (;;) {
       if (watched.empty()) {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/settings.h"
 
 namespace vg::backend::cpu {
@@ -145,12 +146,7 @@ int parseCapability(const std::string& text) {
   return major >= 5 && major <= 99 && minor >= 0 ? 10 * major + minor : 0;
 }
 
-uint64_t hostMemory() {
-  uint64_t bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (const uint64_t limit = readNumber(path)) bytes = std::min(bytes, limit);
-  return bytes;
-}
+uint64_t hostMemory() { return memory_limit::bytes(); }
 
 ProfileRequest requestFromSettings(int ordinal, uint32_t workers) {
   const Settings& s = settings();

@@ -7,7 +7,7 @@ void WorkerParallel::run(size_t chunks, void (*body)(void*, size_t), void* state
     void (*body)(void*, size_t);
     void* state;
   } work{body, state};
-  const auto each = [](void* raw, uint32_t, Workers::Items& items) {
+  const auto each = [](void* raw, uint32_t, Workers::Items& items) noexcept {
     const Chunks& c = *static_cast<Chunks*>(raw);
     for (uint64_t first, end; items.next(&first, &end);)
       for (uint64_t chunk = first; chunk < end; ++chunk) c.body(c.state, chunk);

@@ -115,7 +115,8 @@ void Workers::start() {
   for (uint32_t number = 1; number < count_; ++number) {
     char name[32];
     std::snprintf(name, sizeof name, "vg-worker-%u", number);
-    auto* argument = new Argument{this, number};
+    auto* argument = new (std::nothrow) Argument{this, number};
+    if (!argument) return;  // fewer helpers
     const bool ok = os::startThread(
         name,
         [](void* raw) {

@@ -12,7 +12,7 @@ namespace vg::backend::cpu {
 class Workers {
  public:
   class Items;
-  // Runs items on thread number `worker` until it is given no more.
+  // Runs items on thread number `worker` until it is given no more. Must not throw: others may still be at work.
   using Body = void (*)(void* state, uint32_t worker, Items& items);
 
   // The workers that all emulated devices share; VERDIGRIS_WORKERS many, or one a usable core.

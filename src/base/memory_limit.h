@@ -1,0 +1,15 @@
+// How much memory this process may have: what the machine has, the cgroups that the process is in, and `ulimit -v`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vg::memory_limit {
+
+// Of all. Reads files: ask once.
+uint64_t bytes();
+// The least limit of a process's own group and the groups above it, in either version of cgroups; UINT64_MAX: none.
+// `membership`: the content of its /proc/PID/cgroup; `root`: where cgroups are mounted.
+uint64_t ofCgroups(const std::string& membership, const std::string& root);
+
+}  // namespace vg::memory_limit
