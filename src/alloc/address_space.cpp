@@ -33,14 +33,23 @@ Result<uintptr_t> AddressSpace::reserve(size_t bytes, size_t alignment, uintptr_
 // Requires: the piece is free and holds the range.
 uintptr_t AddressSpace::takeAt(std::map<uintptr_t, size_t>::iterator piece, uintptr_t start, size_t bytes) {
   const auto [first, length] = *piece;
-  reserved_[start] = bytes;
-  if (start == first) {
-    free_.erase(piece);
-  } else {
+  const uintptr_t end = start + bytes, left = first + length - end;
+  const auto taken = reserved_.emplace(start, bytes).first;
+  if (start != first && left) try {  // nothing is done yet that could not be undone
+      free_.emplace(end, left);
+    } catch (const std::bad_alloc&) {
+      reserved_.erase(taken);
+      throw;
+    }
+  if (start != first) {
     piece->second = start - first;
+    return start;
   }
-  const uintptr_t end = start + bytes;
-  if (first + length != end) free_[end] = first + length - end;
+  auto node = free_.extract(piece);
+  if (!left) return start;
+  node.key() = end;
+  node.mapped() = left;
+  free_.insert(std::move(node));
   return start;
 }
 
@@ -48,7 +57,7 @@ bool AddressSpace::free(uintptr_t start, size_t bytes) {
   std::lock_guard lock(mutex_);
   const auto found = reserved_.find(start);
   if (found == reserved_.end() || found->second != bytes) return false;
-  reserved_.erase(found);
+  auto node = reserved_.extract(found);  // becomes the free piece: giving back needs no memory
   const uintptr_t end = start + bytes;
   auto next = free_.lower_bound(start);
   if (next != free_.end() && next->first == end) {
@@ -61,7 +70,8 @@ bool AddressSpace::free(uintptr_t start, size_t bytes) {
       return true;
     }
   }
-  free_[start] = bytes;
+  node.mapped() = bytes;
+  free_.insert(std::move(node));
   return true;
 }
 

@@ -189,6 +189,7 @@ class Heap {
   void giveBack(Run& run);
 
   Run* newRun();
+  Run* newRunAt(uint32_t first);
   void endRun(Run& run);
   std::byte* metadata(size_t bytes, size_t alignment);
   Record* find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run);
@@ -210,7 +211,9 @@ class Heap {
   std::vector<uint64_t> binPresent_;
   Run *oldest_ = nullptr, *newest_ = nullptr;
   std::map<uint32_t, uint32_t> freeSpace_;  // uncommitted: first granule -> count
-  uint32_t usedUpTo_ = 0;                   // no granule from here on has ever been committed
+  // An entry for each run, by its first granule, which becomes that of the free piece when the run goes.
+  std::map<uint32_t, uint32_t> spareNodes_;
+  uint32_t usedUpTo_ = 0;  // no granule from here on has ever been committed
   Run* freeRuns_ = nullptr;
   Slab* freeSlabs_[kClasses] = {};
   PagedGranule* freeGranules_ = nullptr;

@@ -52,11 +52,19 @@ Heap::Run* Heap::fromFreeSpace(uint32_t count) {
     const auto [first, length] = *piece;
     if (length < count) continue;
     std::byte* start = start_ + (size_t{first} << kGranuleShift);
-    if (source_.commit(start, size_t{count} << kGranuleShift) != CUDA_SUCCESS) return nullptr;
-    Run* run = newRun();
-    freeSpace_.erase(piece);
+    Run* const run = newRunAt(first);
+    if (source_.commit(start, size_t{count} << kGranuleShift) != CUDA_SUCCESS) {
+      spareNodes_.erase(first);
+      endRun(*run);
+      return nullptr;
+    }
+    auto node = freeSpace_.extract(piece);
+    if (length > count) {
+      node.key() = first + count;
+      node.mapped() = length - count;
+      freeSpace_.insert(std::move(node));
+    }
     usedUpTo_ = std::max(usedUpTo_, first + count);
-    if (length > count) freeSpace_[first + count] = length - count;
     run->position = first;
     run->extent = count;
     run->granule = nullptr;
@@ -115,7 +123,10 @@ void Heap::giveBack(Run& run) {
     count += next->second;
     freeSpace_.erase(next);
   }
-  freeSpace_[first] = count;
+  auto node = spareNodes_.extract(run.position);
+  node.key() = first;
+  node.mapped() = count;
+  freeSpace_.insert(std::move(node));
   endRun(run);
 }
 
@@ -146,6 +157,18 @@ Heap::Run* Heap::newRun() {
   if (!run) return new (metadata(sizeof(Run), alignof(Run))) Run;
   freeRuns_ = run->binNext;
   run->binNext = nullptr;
+  return run;
+}
+
+// With what giveBack() needs to enter its piece, which must not fail.
+Heap::Run* Heap::newRunAt(uint32_t first) {
+  Run* const run = newRun();
+  try {
+    spareNodes_.emplace(first, 0);
+  } catch (const std::bad_alloc&) {
+    endRun(*run);
+    throw;
+  }
   return run;
 }
 

@@ -86,7 +86,13 @@ void* threadMain(void* argument) {
 
 }  // namespace
 
-uint32_t usableCores() { return std::min(affinityCores(), cgroupCores()); }
+uint32_t usableCores() {
+  try {
+    return std::min(affinityCores(), cgroupCores());
+  } catch (const std::bad_alloc&) {  // to read files
+    return affinityCores();
+  }
+}
 
 uint32_t cores() {
   static constinit std::atomic<uint32_t> kept{0};

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/shortage.h"
 #include "base/slab.h"
+#include "base/spin.h"
 #include "core/core_dump.h"
 #include "core/device.h"
 #include "core/dump_requests.h"
@@ -100,21 +102,33 @@ struct ContextLife {
     return true;
   }
 
+  // Nothing may keep a context from ending: where there is no memory for a step, it is tried again for a moment, and
+  // then what is left of it is lost.
+  template <class Step>
+  static void finish(Step step) noexcept {
+    for (int tries = 20; tries; --tries) try {
+        return step();
+      } catch (const std::bad_alloc&) {
+        nap();
+      }
+    shortage::tell(Shortage::HostMemory, "what a context had is not all given back");
+  }
+
   // The application's destructors run first, while the context may still be used.
-  static void end(Context& context) {
-    context.localStorage_.clear(context.handle());
+  static void end(Context& context) noexcept {
+    finish([&] { context.localStorage_.clear(context.handle()); });
     context.word_.store(0, std::memory_order_release);
     (void)context.synchronize();
     context.device().backend().flushOutput();
-    context.localStorage_.clear(context.handle());
-    libraries::forgetAll(context);
-    references::releaseAll(context);
-    textures::releaseAll(context);
-    modules::releaseAll(context);
-    events::destroyAll(context);
-    streams::destroyAll(context);
-    memory::releaseAll(context);
-    context.leavePeers();
+    finish([&] { context.localStorage_.clear(context.handle()); });
+    finish([&] { libraries::forgetAll(context); });
+    finish([&] { references::releaseAll(context); });
+    finish([&] { textures::releaseAll(context); });
+    finish([&] { modules::releaseAll(context); });
+    finish([&] { events::destroyAll(context); });
+    finish([&] { streams::destroyAll(context); });
+    finish([&] { memory::releaseAll(context); });
+    finish([&] { context.leavePeers(); });
     context.id_.store(0, std::memory_order_release);
   }
 

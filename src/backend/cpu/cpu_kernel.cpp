@@ -125,7 +125,8 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
       namesForeignMemory(parameters, program_.parameterBytes())) [[unlikely]] {
     VG_TRY(code, program_.interpreted());
   }
-  std::call_once(globalsOnce_, [this] {
+  globalsOnce_.call([this] {
+    globals_.clear();
     for (const uint32_t index : program_.facts().globals) globals_.push_back(family_.addresses[index]);
   });
   Ready ready{code,

@@ -71,7 +71,7 @@ class PtxKernel final : public CpuKernel {
   const Family& family_;
   KernelContext& context_;
   const uint32_t target_;
-  std::once_flag globalsOnce_;
+  Once globalsOnce_;
   std::vector<uint64_t> globals_;
   KernelRules rules_;
 };

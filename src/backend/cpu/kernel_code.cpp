@@ -4,55 +4,55 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bitset>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <mutex>
+#include <new>
 
 #include "base/own_memory.h"
 
 namespace vg::backend::cpu {
 namespace {
 
-constexpr size_t kRange = size_t{1} << 30, kPage = 4096;
+constexpr size_t kRange = size_t{1} << 30, kPage = 4096, kPages = kRange / kPage;
 
-// The reserved range and its free pieces. Never destroyed.
+// The reserved range, and which of its pages are taken: a bit each, as giving back must not need memory. Never
+// destroyed.
 struct Range {
   std::byte* base = nullptr;
-  std::mutex mutex;               // guards free
-  std::map<size_t, size_t> free;  // offset -> bytes, coalesced
+  std::mutex mutex;  // guards taken
+  std::bitset<kPages> taken;
 
   Range() {
     base = own_memory::reserve(kRange);
-    if (base) free[0] = kRange;
+    if (!base) throw std::bad_alloc();  // another time there may be room
   }
 
+  // The first free pages that are as many beside each other.
   std::byte* take(size_t bytes) {
+    const size_t wanted = bytes / kPage;
     const std::lock_guard lock(mutex);
-    const auto fits = std::find_if(free.begin(), free.end(), [&](const auto& piece) { return piece.second >= bytes; });
-    if (fits == free.end()) return nullptr;
-    const auto [offset, size] = *fits;
-    free.erase(fits);
-    if (size > bytes) free[offset + bytes] = size - bytes;
-    return base + offset;
+    for (size_t page = 0, run = 0; page < kPages; ++page) {
+      run = taken[page] ? 0 : run + 1;
+      if (run < wanted) continue;
+      const size_t first = page + 1 - wanted;
+      mark(first, wanted, true);
+      return base + first * kPage;
+    }
+    return nullptr;
   }
 
-  void give(std::byte* start, size_t bytes) {
+  void give(std::byte* start, size_t bytes) noexcept {
     // A fresh mapping drops the pages and the right to run them.
     static_cast<void>(mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
     const std::lock_guard lock(mutex);
-    auto piece = free.emplace(start - base, bytes).first;
-    if (const auto next = std::next(piece); next != free.end() && piece->first + piece->second == next->first) {
-      piece->second += next->second;
-      free.erase(next);
-    }
-    if (piece != free.begin()) {
-      const auto previous = std::prev(piece);
-      if (previous->first + previous->second == piece->first) {
-        previous->second += piece->second;
-        free.erase(piece);
-      }
-    }
+    mark(static_cast<size_t>(start - base) / kPage, bytes / kPage, false);
+  }
+
+ private:
+  void mark(size_t first, size_t count, bool how) {
+    for (size_t page = first; page < first + count; ++page) taken[page] = how;
   }
 };
 

@@ -7,10 +7,13 @@
 #include <xxhash.h>
 
 #include <memory>
+#include <new>
 
 #include "base/log.h"
 #include "base/own_memory.h"
+#include "base/once.h"
 #include "base/settings.h"
+#include "base/shortage.h"
 
 namespace vg::backend::cpu::engine {
 namespace {
@@ -59,13 +62,28 @@ Engine openEngine() {
   return engine;
 }
 
-const Engine& theEngine() {
-  static const Engine* const instance = [] {
-    auto* made = new Engine(openEngine());
-    if (!made->compile) VG_LOG(Warn, "no code generator, kernels are interpreted: %s", made->reason.c_str());
-    return made;
-  }();
-  return *instance;
+// What the dynamic loader says where a library is there and could be opened another time.
+bool lacksMemory(const std::string& reason) {
+  for (const char* const word : {"annot allocate", "out of memory", "failed to map", "Too many open files"})
+    if (reason.find(word) != std::string::npos) return true;
+  return false;
+}
+
+// Null, said in the log, when there is no memory for it now.
+const Engine* theEngine() {
+  static Engine* const engine = new Engine;  // never destroyed
+  static constinit Once once;
+  try {
+    once.call([] {
+      *engine = openEngine();
+      if (!engine->compile && lacksMemory(engine->reason)) throw std::bad_alloc();
+      if (!engine->compile) VG_LOG(Warn, "no code generator, kernels are interpreted: %s", engine->reason.c_str());
+    });
+  } catch (const std::bad_alloc&) {
+    shortage::tell(Shortage::HostMemory, "the code generator cannot be opened: %s", engine->reason.c_str());
+    return nullptr;
+  }
+  return engine;
 }
 
 class Hasher {
@@ -117,7 +135,9 @@ KernelCache::Key keyOf(const Request& request) {
 }
 
 Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* bytes) {
-  const Engine& engine = theEngine();
+  const Engine* const opened = theEngine();
+  if (!opened) return CUDA_ERROR_OUT_OF_MEMORY;
+  const Engine& engine = *opened;
   if (!engine.compile) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<ptx::EngineText> texts;
   for (const std::string& text : *request.texts) texts.push_back({text.data(), text.size()});

@@ -94,21 +94,23 @@ ProgramKernel::ProgramKernel(const Program& program, uint32_t function) : progra
 const ptx::Function& ProgramKernel::function() const { return program_.module().functions[function_]; }
 
 const ProgramKernel::Facts& ProgramKernel::facts() {
-  std::call_once(factsOnce_, [this] {
+  factsOnce_.call([this] {
+    Facts facts;
     const ptx::Module& module = program_.module();
     ptx::KernelReferences references = ptx::references(module, function_);
     const ptx::SharedLayout shared = ptx::sharedLayout(module, function_);
-    facts_.globals = std::move(references.globals);
-    facts_.staticShared = shared.staticSize - shared.reserved;
-    facts_.dynamicSharedOffset = shared.dynamicOffset;
+    facts.globals = std::move(references.globals);
+    facts.staticShared = shared.staticSize - shared.reserved;
+    facts.dynamicSharedOffset = shared.dynamicOffset;
     for (const uint32_t index : references.functions) {
-      facts_.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;
-      note(module.functions[index].name, facts_.calls);
-      facts_.localBytes += localBytesOf(module.functions[index]);
-      facts_.registers = std::max(facts_.registers, estimateRegisters(module.functions[index]));
+      facts.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;
+      note(module.functions[index].name, facts.calls);
+      facts.localBytes += localBytesOf(module.functions[index]);
+      facts.registers = std::max(facts.registers, estimateRegisters(module.functions[index]));
     }
     for (const ptx::Variable& variable : module.variables)
-      if (variable.space == ptx::Space::Const) facts_.constantBytes += static_cast<uint32_t>(variable.size);
+      if (variable.space == ptx::Space::Const) facts.constantBytes += static_cast<uint32_t>(variable.size);
+    facts_ = std::move(facts);
   });
   return facts_;
 }

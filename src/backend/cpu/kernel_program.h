@@ -13,6 +13,7 @@
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_engine.h"
 #include "backend/device.h"
+#include "base/once.h"
 #include "base/result.h"
 #include "ptx/ast.h"
 #include "ptx/kernel_abi.h"
@@ -69,7 +70,7 @@ class ProgramKernel {
   const uint32_t function_;
   std::vector<Kernel::Parameter> parameters_;
   uint32_t parameterBytes_ = 0;
-  std::once_flag factsOnce_;
+  Once factsOnce_;
   Facts facts_;
   std::array<Variant, 4 * ptx::kBlockShapes> variants_;
   Variant interpreted_;

@@ -8,6 +8,7 @@ namespace vg::ptx::gen {
 void lendMemory(std::byte*, size_t) {}
 LentHeap::LentHeap() : heap_(nullptr) {}
 LentHeap::~LentHeap() = default;
+LentHeap::operator bool() const { return true; }
 }  // namespace vg::ptx::gen
 
 #else
@@ -19,9 +20,10 @@ LentHeap::~LentHeap() = default;
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 #include <utility>
+
+#include "base/once.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -58,8 +60,8 @@ std::byte* freshRange() {
 }
 
 void reserveRange() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  static constinit Once once;
+  once.call([] {
     std::byte* const range = lent ? lent : freshRange();
     if (!range) return;
     madvise(range, kRange, MADV_NOHUGEPAGE);  // huge pages make a first compile several times slower
@@ -105,7 +107,8 @@ struct CompileHeap {
 
 namespace {
 
-constinit thread_local CompileHeap* heapOfThread = nullptr;
+// In the static part of a thread's variables: the C library makes the others by malloc, and ends the process without.
+constinit thread_local CompileHeap* heapOfThread [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // Heaps that no thread has.
 constinit std::mutex idleMutex;
@@ -135,16 +138,21 @@ void release(void* memory) {
   strays.give(index, memory);
 }
 
+[[noreturn]] void lackMemory() {
+  if (heapOfThread && noMemoryForCompile) noMemoryForCompile();
+  throw std::bad_alloc();
+}
+
 void* allocateOrThrow(size_t bytes) {
   if (void* const memory = allocate(bytes)) return memory;
-  throw std::bad_alloc();
+  lackMemory();
 }
 
 void* allocateAligned(size_t bytes, std::align_val_t alignment) {
   const auto align = static_cast<size_t>(alignment);
   if (align <= kStep) return allocateOrThrow(bytes);
   if (void* const memory = std::aligned_alloc(align, (bytes + align - 1) & ~(align - 1))) return memory;
-  throw std::bad_alloc();
+  lackMemory();
 }
 
 }  // namespace
@@ -164,6 +172,8 @@ LentHeap::LentHeap() {
   if (heap_) takeStrays(*heap_);
   heapOfThread = heap_;
 }
+
+LentHeap::operator bool() const { return heap_; }
 
 LentHeap::~LentHeap() {
   heapOfThread = nullptr;

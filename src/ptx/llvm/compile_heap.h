@@ -16,12 +16,19 @@ struct CompileHeap;
 // Gives the heaps their 32 MiB; they take their own otherwise. Requires: no LentHeap was made yet.
 void lendMemory(std::byte* memory, size_t bytes);
 
+// Called on threads that hold a LentHeap where there is no memory, in place of throwing std::bad_alloc: what LLVM has
+// begun cannot be undone, so it does not return. Set before the first compile.
+using NoMemory = void (*)();
+inline constinit NoMemory noMemoryForCompile = nullptr;
+
 // A heap lent to the calling thread until the end of the scope. One of a thread that never ends is never given back.
 class LentHeap {
  public:
   LentHeap();
   ~LentHeap();
   LentHeap(const LentHeap&) = delete;
+  // False: there was no memory for it.
+  explicit operator bool() const;
   LentHeap& operator=(const LentHeap&) = delete;
 
  private:

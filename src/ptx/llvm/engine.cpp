@@ -21,7 +21,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "base/once.h"
 #include "ptx/kernel_blob.h"
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/compile_heap.h"
@@ -62,30 +64,47 @@ struct Job {
   }
 };
 
-thread_local std::shared_ptr<Job>* presentJob = nullptr;
+// In the static part of a thread's variables: the C library makes the others by malloc, and ends the process without.
+constinit thread_local std::shared_ptr<Job>* presentJob [[gnu::tls_model("initial-exec")]] = nullptr;
 
-[[noreturn]] void abandon(const char* reason) {
-  if (!presentJob) {
-    std::fprintf(stderr, "verdigris: code generator: %s\n", reason);
-    std::abort();
-  }
-  Job& job = **presentJob;
-  {
-    std::lock_guard lock(job.mutex);
-    job.status = CUDA_ERROR_INVALID_PTX;
-    job.log += std::string("code generator failed: ") + reason + "\n";
-  }
+// What LLVM has begun cannot be undone: the thread stays where it is.
+[[noreturn]] void park(Job& job) {
+  presentJob = nullptr;
   job.finish();
   for (;;) pause();
 }
 
+Job& jobOrAbort(const char* reason) {
+  if (!presentJob) {
+    std::fprintf(stderr, "verdigris: code generator: %s\n", reason);
+    std::abort();
+  }
+  return **presentJob;
+}
+
+[[noreturn]] void abandon(const char* reason) {
+  Job& job = jobOrAbort(reason);
+  job.status = CUDA_ERROR_INVALID_PTX;
+  job.log += std::string("code generator failed: ") + reason + "\n";
+  park(job);
+}
+
+// Without a word, which would take memory.
+[[noreturn]] void abandonForMemory() {
+  Job& job = jobOrAbort("no memory");
+  job.status = CUDA_ERROR_OUT_OF_MEMORY;
+  park(job);
+}
+
 void onFatalError(void*, const char* reason, bool) { abandon(reason); }
+void onNoMemory(void*, const char*, bool) { abandonForMemory(); }
 
 void installErrorHandlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  static constinit Once once;
+  once.call([] {
     llvm::install_fatal_error_handler(onFatalError);
-    llvm::install_bad_alloc_error_handler(onFatalError);
+    llvm::install_bad_alloc_error_handler(onNoMemory);
+    noMemoryForCompile = abandonForMemory;
   });
 }
 
@@ -223,6 +242,7 @@ void* compileThread(void* argument) {
   presentJob = &job;
   try {
     const LentHeap heap;  // given back before the caller hears of the end: the next compile may have it
+    if (!heap) throw std::bad_alloc();
     compile(*job);
   } catch (const Unsupported& gap) {
     job->status = CUDA_ERROR_NOT_SUPPORTED;
@@ -245,11 +265,11 @@ bool startThread(const std::shared_ptr<Job>& job) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, size_t{64} << 20);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  auto* argument = new std::shared_ptr<Job>(job);
+  auto argument = std::make_unique<std::shared_ptr<Job>>(job);
   pthread_t thread;
-  const int failed = pthread_create(&thread, &attributes, compileThread, argument);
+  const int failed = pthread_create(&thread, &attributes, compileThread, argument.get());
   pthread_attr_destroy(&attributes);
-  if (failed) delete argument;
+  if (!failed) static_cast<void>(argument.release());  // the thread's own now
   return !failed;
 }
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/once.h"
 #include "ptx/llvm/warp_ir.h"
 
 extern "C" {
@@ -97,8 +98,8 @@ void setForAll() {
 }  // namespace
 
 void initialiseBackend() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  static constinit Once once;
+  once.call([] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();

@@ -1,0 +1,137 @@
+// Preloaded: refuses the n-th call of a function of the C library, once or from then on, while the program has armed
+// it.
+//
+//   SHORTAGE_OF=malloc|mmap|memfd|thread|write|mprotect|open   what is refused (also several: "malloc,mmap")
+//   SHORTAGE_AT=N      which call, from 1; 0: none
+//   SHORTAGE_LASTS=1   all later ones, too
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+
+enum What { kMalloc = 1, kMmap = 2, kMemfd = 4, kThread = 8, kWrite = 16, kMprotect = 32, kOpen = 64 };
+
+static atomic_int armed;
+static atomic_long calls;
+static int what, lasts;
+static long at;
+static __thread int paused __attribute__((tls_model("initial-exec")));
+
+__attribute__((constructor)) static void readSettings(void) {
+  static const char* const kNames[] = {"malloc", "mmap", "memfd", "thread", "write", "mprotect", "open"};
+  const char* const of = getenv("SHORTAGE_OF");
+  for (int i = 0; of && i < 7; ++i)
+    if (strstr(of, kNames[i])) what |= 1 << i;
+  const char* const number = getenv("SHORTAGE_AT");
+  at = number ? atol(number) : 0;
+  lasts = getenv("SHORTAGE_LASTS") != NULL;
+}
+
+// For the program.
+void shortageArm(int on) { atomic_store(&armed, on); }
+long shortageCalls(void) { return atomic_load(&calls); }
+// What this thread does until then is not the library's doing.
+void shortagePause(int by) { paused += by; }
+
+// Where a debugger may stop.
+__attribute__((noinline)) void shortageRefused(void) { __asm__ volatile(""); }
+
+static int refused(enum What kind) {
+  if (!(what & kind) || !atomic_load_explicit(&armed, memory_order_relaxed) || paused) return 0;
+  const long now = atomic_fetch_add(&calls, 1) + 1;
+  const int refuse = at && (now == at || (lasts && now > at));
+  if (refuse) shortageRefused();
+  return refuse;
+}
+
+extern void* __libc_malloc(size_t);
+extern void* __libc_calloc(size_t, size_t);
+extern void* __libc_realloc(void*, size_t);
+extern void* __libc_memalign(size_t, size_t);
+
+static void* noMemory(void) {
+  errno = ENOMEM;
+  return NULL;
+}
+void* malloc(size_t n) { return refused(kMalloc) ? noMemory() : __libc_malloc(n); }
+void* calloc(size_t n, size_t each) { return refused(kMalloc) ? noMemory() : __libc_calloc(n, each); }
+void* realloc(void* p, size_t n) { return refused(kMalloc) ? noMemory() : __libc_realloc(p, n); }
+void* aligned_alloc(size_t alignment, size_t n) {
+  return refused(kMalloc) ? noMemory() : __libc_memalign(alignment, n);
+}
+int posix_memalign(void** out, size_t alignment, size_t n) {
+  if (refused(kMalloc)) return ENOMEM;
+  void* const made = __libc_memalign(alignment, n);
+  if (made) *out = made;
+  return made ? 0 : ENOMEM;
+}
+
+#define NEXT(name)               \
+  static __typeof__(name)* next; \
+  if (!next) next = (__typeof__(name)*)dlsym(RTLD_NEXT, #name)
+#define FAIL(code, value) \
+  do {                    \
+    errno = code;         \
+    return value;         \
+  } while (0)
+
+void* mmap(void* where, size_t n, int protection, int flags, int file, off_t offset) {
+  NEXT(mmap);
+  if (refused(kMmap)) FAIL(ENOMEM, MAP_FAILED);
+  return next(where, n, protection, flags, file, offset);
+}
+void* mmap64(void* where, size_t n, int protection, int flags, int file, off64_t offset) {
+  NEXT(mmap64);
+  if (refused(kMmap)) FAIL(ENOMEM, MAP_FAILED);
+  return next(where, n, protection, flags, file, offset);
+}
+int memfd_create(const char* name, unsigned flags) {
+  NEXT(memfd_create);
+  if (refused(kMemfd)) FAIL(EMFILE, -1);
+  return next(name, flags);
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*main)(void*), void* argument) {
+  NEXT(pthread_create);
+  if (refused(kThread)) return EAGAIN;
+  return next(thread, attributes, main, argument);
+}
+ssize_t write(int file, const void* bytes, size_t n) {
+  NEXT(write);
+  if (file > 2 && refused(kWrite)) FAIL(ENOSPC, -1);
+  return next(file, bytes, n);
+}
+ssize_t pwrite(int file, const void* bytes, size_t n, off_t offset) {
+  NEXT(pwrite);
+  if (refused(kWrite)) FAIL(ENOSPC, -1);
+  return next(file, bytes, n, offset);
+}
+int mprotect(void* where, size_t n, int protection) {
+  NEXT(mprotect);
+  if (refused(kMprotect)) FAIL(ENOMEM, -1);
+  return next(where, n, protection);
+}
+
+static mode_t modeOf(int flags, va_list more) { return flags & (O_CREAT | __O_TMPFILE) ? va_arg(more, mode_t) : 0; }
+#define OPEN(name, parameters, ...)          \
+  int name parameters {                      \
+    NEXT(name);                              \
+    if (refused(kOpen)) FAIL(EMFILE, -1);    \
+    va_list more;                            \
+    va_start(more, flags);                   \
+    const mode_t mode = modeOf(flags, more); \
+    va_end(more);                            \
+    return next(__VA_ARGS__, flags, mode);   \
+  }
+OPEN(open, (const char* path, int flags, ...), path)
+OPEN(open64, (const char* path, int flags, ...), path)
+OPEN(openat, (int folder, const char* path, int flags, ...), folder, path)
+OPEN(openat64, (int folder, const char* path, int flags, ...), folder, path)
