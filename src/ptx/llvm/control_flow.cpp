@@ -114,15 +114,15 @@ Graph invert(const Graph& successors) {
   return predecessors;
 }
 
-// Keeps the relative order but moves blocks that interrupt a loop behind it.
-void arrange(const std::vector<uint32_t>& in, const std::vector<NaturalLoop>& loops, size_t firstLoop,
-             std::vector<uint32_t>& out) {
-  std::vector<bool> taken(loops.empty() ? 0 : loops[0].contains.size(), false);
+// Keeps the relative order but moves blocks that interrupt a loop behind it. `headed` is the loop that a block is the
+// header of, or kNone.
+void arrange(const std::vector<uint32_t>& in, const std::vector<NaturalLoop>& loops,
+             const std::vector<uint32_t>& headed, size_t firstLoop, std::vector<uint32_t>& out) {
+  std::vector<bool> taken(headed.size(), false);
   for (uint32_t b : in) {
-    if (!taken.empty() && taken[b]) continue;
-    size_t loop = firstLoop;
-    while (loop < loops.size() && loops[loop].header != b) ++loop;
-    if (loop == loops.size()) {
+    if (taken[b]) continue;
+    const uint32_t loop = headed[b];
+    if (loop == kNone || loop < firstLoop) {
       out.push_back(b);
       continue;
     }
@@ -134,7 +134,7 @@ void arrange(const std::vector<uint32_t>& in, const std::vector<NaturalLoop>& lo
       }
     out.push_back(b);
     body.erase(std::find(body.begin(), body.end(), b));
-    arrange(body, loops, loop + 1, out);
+    arrange(body, loops, headed, loop + 1, out);
   }
 }
 
@@ -243,9 +243,10 @@ std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
   order.push_back(0);
   const Graph predecessors = invert(renumbered(successors, order));
   const std::vector<NaturalLoop> loops = naturalLoops(predecessors, dominators(predecessors));
-  std::vector<uint32_t> all(order.size()), arranged, result;
+  std::vector<uint32_t> all(order.size()), headed(order.size(), kNone), arranged, result;
+  for (uint32_t l = 0; l < loops.size(); ++l) headed[loops[l].header] = l;
   for (uint32_t n = 0; n < all.size(); ++n) all[n] = n;
-  arrange(all, loops, 0, arranged);
+  arrange(all, loops, headed, 0, arranged);
   for (uint32_t n : arranged)
     if (order[n] != 0) result.push_back(order[n]);
   result.push_back(0);
@@ -312,10 +313,9 @@ void findLoops(Program& program) {
   meetInTheSameRound(program);
 }
 
+// A loop's blocks stand together.
 bool Program::inLoop(BlockId block, LoopId loop) const {
-  for (LoopId l = blocks[block].loop; l != kNone; l = loops[l].parent)
-    if (l == loop) return true;
-  return false;
+  return loops[loop].header <= block && block <= loops[loop].blocks.back();
 }
 
 bool Program::dominates(BlockId a, BlockId b) const { return dominatesAt(immediateDominator, a, b); }

@@ -24,6 +24,7 @@ Program SsaBuilder::build() {
   const uint32_t first = expand(*top, kEnd);
   layOutBlocks(first);
   findLoops(program_);
+  noteWrites();
   filling_ = true;
   for (BlockId b = 0; b < program_.blocks.size(); ++b) fillBlock(b);
   completePhis();

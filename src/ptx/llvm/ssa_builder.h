@@ -193,6 +193,10 @@ class SsaBuilder {
   // The value of a variable at the end of a block (or so far, while it is being filled).
   ValueId read(uint32_t variable, BlockId b);
   bool leavesLoop(BlockId from, BlockId to) const;
+  void noteWrites();
+  bool writes(LoopId loop, uint32_t variable) const;
+  BlockId wayInto(LoopId loop) const;
+  BlockId beforeLoop(uint32_t variable, BlockId b) const;
   void write(uint32_t variable, BlockId b, ValueId value) { current_[b][variable] = value; }
   void completePhis();
   // The one value a phi stands for, or kNone. A phi that carries a value out of its loop stays.
@@ -238,6 +242,7 @@ class SsaBuilder {
   std::vector<std::unique_ptr<ParamObject>> objects_;
   std::vector<Class> variableTypes_;
   std::vector<std::map<uint32_t, ValueId>> current_;
+  std::vector<std::vector<BlockId>> writtenIn_;  // by variable, in order
   std::vector<ValueId> forward_;
   std::vector<std::pair<ValueId, uint32_t>> pendingPhis_;
   std::map<std::pair<Class, uint64_t>, ValueId> constants_;

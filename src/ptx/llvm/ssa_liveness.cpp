@@ -69,6 +69,8 @@ SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
     out.reads.push_back(instance.firstVariable + static_cast<uint32_t>(ast.guard));
     out.always = false;
   }
+  if (readsCarry(ast.op)) out.reads.push_back(carry_);
+  if (ast.has(Mod::Cc)) out.writes.push_back(carry_);
   if (ast.op == Op::Call) {
     addCall(item, out);
     return out;

@@ -1,5 +1,7 @@
 // Values of variables: phis where ways meet, and those among them that are none.
 
+#include <algorithm>
+
 #include "ptx/llvm/ssa_builder.h"
 
 namespace vg::ptx::gen {
@@ -35,6 +37,51 @@ ValueId SsaBuilder::newPhi(BlockId b, uint32_t variable) {
   return id;
 }
 
+void SsaBuilder::noteWrites() {
+  writtenIn_.resize(variableTypes_.size());
+  for (BlockId b = 0; b < program_.blocks.size(); ++b)
+    for (const Item& item : raw_[rawOf_[b]].items)
+      for (uint32_t variable : effectsOf(item).writes) {
+        std::vector<BlockId>& blocks = writtenIn_[variable];
+        if (blocks.empty() || blocks.back() != b) blocks.push_back(b);
+      }
+}
+
+// Variables made later may be written anywhere.
+bool SsaBuilder::writes(LoopId loop, uint32_t variable) const {
+  if (variable >= writtenIn_.size()) return true;
+  const std::vector<BlockId>& blocks = writtenIn_[variable];
+  const auto first = std::ranges::lower_bound(blocks, program_.loops[loop].header);
+  return first != blocks.end() && program_.inLoop(*first, loop);
+}
+
+// Of the header of a loop: the only block outside of it from which it is entered, as long as that is in no loop that
+// ends there; kNone: there is none.
+BlockId SsaBuilder::wayInto(LoopId loop) const {
+  const BlockId header = program_.loops[loop].header;
+  BlockId from = kNone;
+  for (BlockId p : program_.blocks[header].predecessors) {
+    if (program_.inLoop(p, loop)) continue;
+    if (from != kNone) return kNone;
+    from = p;
+  }
+  return from == kNone || leavesLoop(from, header) ? kNone : from;
+}
+
+// Where the loop begins that a block is behind or the header of, if nothing in the loop writes the variable; kNone
+// otherwise. Nests of loops have a phi for each variable in each of them without this.
+BlockId SsaBuilder::beforeLoop(uint32_t variable, BlockId b) const {
+  const Block& block = program_.blocks[b];
+  LoopId around = kNone;
+  if (block.loop != kNone && program_.loops[block.loop].header == b)
+    around = block.loop;
+  else if (block.predecessors.size() == 1)
+    for (LoopId l = program_.blocks[block.predecessors[0]].loop; l != kNone && !program_.inLoop(b, l);
+         l = program_.loops[l].parent)
+      around = l;
+  return around == kNone || writes(around, variable) ? kNone : wayInto(around);
+}
+
 ValueId SsaBuilder::read(uint32_t variable, BlockId b) {
   auto found = current_[b].find(variable);
   if (found != current_[b].end()) return found->second;
@@ -44,6 +91,8 @@ ValueId SsaBuilder::read(uint32_t variable, BlockId b) {
     value = unwritten(variableTypes_[variable]);
   } else if (block.predecessors.size() == 1 && !leavesLoop(block.predecessors[0], b)) {
     value = read(variable, block.predecessors[0]);
+  } else if (const BlockId before = beforeLoop(variable, b); before != kNone) {
+    value = read(variable, before);
   } else {
     value = newPhi(b, variable);
     pendingPhis_.push_back({value, variable});
@@ -80,9 +129,11 @@ ValueId SsaBuilder::trivialValue(ValueId id) {
   if (same == kNone) return kNone;
   const BlockId definition = program_.values[same].block;
   if (definition == kNone) return same;
-  for (BlockId p : program_.blocks[phi.block].predecessors)
-    for (LoopId loop = program_.blocks[p].loop; loop != kNone; loop = program_.loops[loop].parent)
-      if (program_.inLoop(definition, loop) && !program_.inLoop(phi.block, loop)) return kNone;
+  for (BlockId p : program_.blocks[phi.block].predecessors) {
+    LoopId loop = program_.blocks[p].loop;
+    while (loop != kNone && !program_.inLoop(definition, loop)) loop = program_.loops[loop].parent;
+    if (loop != kNone && !program_.inLoop(phi.block, loop)) return kNone;
+  }
   return same;
 }
 
