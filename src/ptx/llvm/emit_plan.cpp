@@ -7,8 +7,21 @@ namespace vg::ptx::gen {
 namespace {
 // Divergent regions up to this many instructions get a convergent copy for "all lanes agree".
 constexpr uint32_t kDuplicateLimit = 400;
+// And up to so many values that have to be ready where lanes part.
+constexpr size_t kPartingsLimit = 6000;
 // Kernels beyond this many instructions get one version with a mask of live lanes instead of two.
 constexpr size_t kTwoVersionsLimit = 2500;
+
+// How many masks and values are made ready in all at the places where lanes may part in a region: from each of them
+// linear order goes through the whole of it.
+size_t partings(const Program& program, const Component& component) {
+  size_t branches = 0, made = 0;
+  for (BlockId b : component.blocks) {
+    branches += program.blocks[b].divergent;
+    made += 1 + program.blocks[b].phis.size();
+  }
+  return branches * made;
+}
 }  // namespace
 
 // --- Which copies exist ------------------------------------------------------------------------------------------
@@ -38,7 +51,8 @@ void Emitter::prepare() {
   traits.usesDynamicShared = program_.usesDynamicShared;
   traits.clusterAddresses = program_.references.clusterAddresses;
   for (const Component& component : program_.components)
-    duplicated_.push_back(component.weight <= kDuplicateLimit && !atomicsPrevail(component));
+    duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
+                          !atomicsPrevail(component));
   for (BlockId b = 0; b < program_.blocks.size(); ++b)
     emptying_.push_back(program_.blocks[b].component == kNone ? kNone : emptyingOf(b));
   markFragileSources();

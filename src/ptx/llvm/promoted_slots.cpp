@@ -1,5 +1,7 @@
 #include "ptx/llvm/promoted_slots.h"
 
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
@@ -10,8 +12,11 @@
 namespace vg::ptx::gen {
 namespace {
 
-constexpr size_t kLargeFunction = 500;  // blocks
+constexpr size_t kLargeFunction = 500, kSeveralBlocks = 200;  // blocks
 constexpr size_t kFewBlocks = 64;
+constexpr size_t kManyPhis =
+    2000;  // that registers for slots may always cost, and one for so many instructions beyond:
+constexpr size_t kInstructionsAPhi = 4;
 
 using Accesses = llvm::SmallVector<llvm::Instruction*, 8>;
 
@@ -61,6 +66,85 @@ bool promoteNearby(llvm::AllocaInst& slot) {
   return true;
 }
 
+// What registers for slots cost: at most a phi in each block where ways meet and the slot's content is read later.
+class PhiCounter {
+ public:
+  explicit PhiCounter(llvm::Function& function) {
+    for (llvm::BasicBlock& block : function) number_.try_emplace(&block, number_.size());
+    predecessors_.resize(number_.size());
+    for (llvm::BasicBlock& block : function)
+      for (llvm::BasicBlock* next : llvm::successors(&block)) predecessors_[number_[next]].push_back(number_[&block]);
+    stored_.resize(number_.size(), 0);
+    live_.resize(number_.size(), 0);
+  }
+
+  size_t phisFor(const llvm::AllocaInst& slot) {
+    ++round_;
+    size_t stores = 0, phis = 0;
+    for (const llvm::User* user : slot.users())
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+        stored_[number_[store->getParent()]] = round_;
+        ++stores;
+      }
+    if (stores < 2) return 0;
+    for (const llvm::User* user : slot.users())
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
+        if (const auto at = number_[load->getParent()]; stored_[at] != round_ || readsFirst(slot, *load->getParent()))
+          visit(at, phis);
+    while (!work_.empty()) {
+      const unsigned at = work_.back();
+      work_.pop_back();
+      for (unsigned before : predecessors_[at])
+        if (stored_[before] != round_) visit(before, phis);
+    }
+    return phis;
+  }
+
+ private:
+  void visit(unsigned block, size_t& phis) {
+    if (std::exchange(live_[block], round_) == round_) return;
+    phis += predecessors_[block].size() > 1;
+    work_.push_back(block);
+  }
+
+  static bool readsFirst(const llvm::AllocaInst& slot, const llvm::BasicBlock& block) {
+    for (const llvm::Instruction& i : block)
+      if (llvm::getLoadStorePointerOperand(&i) == &slot) return llvm::isa<llvm::LoadInst>(i);
+    return false;
+  }
+
+  llvm::DenseMap<const llvm::BasicBlock*, unsigned> number_;
+  std::vector<llvm::SmallVector<unsigned, 2>> predecessors_;
+  std::vector<unsigned> stored_, live_, work_;  // by block: the last round in which it was
+  unsigned round_ = 0;
+};
+
+// Masks and values of lanes that wait for a loop around others to begin anew live through all of these: hundreds of
+// loops would each have a phi for each of them. Those that cost most phis for an access stay in memory.
+void leaveCostly(std::vector<llvm::AllocaInst*>& slots, llvm::Function& function) {
+  struct Cost {
+    llvm::AllocaInst* slot;
+    size_t phis, accesses;
+  };
+  std::vector<Cost> costs;
+  size_t all = 0;
+  PhiCounter counter(function);
+  for (llvm::AllocaInst* slot : slots) {
+    costs.push_back({slot, counter.phisFor(*slot), slot->getNumUses() + 1});
+    all += costs.back().phis;
+  }
+  const size_t most = std::max<size_t>(kManyPhis, function.getInstructionCount() / kInstructionsAPhi);
+  if (all <= most) return;
+  llvm::stable_sort(costs, [](const Cost& a, const Cost& b) { return a.phis * b.accesses < b.phis * a.accesses; });
+  slots.clear();
+  size_t taken = 0;
+  for (const Cost& cost : costs)
+    if (taken + cost.phis <= most) {
+      taken += cost.phis;
+      slots.push_back(cost.slot);
+    }
+}
+
 }  // namespace
 
 void promoteSlots(llvm::Function& function) {
@@ -69,6 +153,8 @@ void promoteSlots(llvm::Function& function) {
     if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&i))
       if (llvm::isAllocaPromotable(slot)) slots.push_back(slot);
   if (function.size() > kLargeFunction) std::erase_if(slots, [](auto* slot) { return promoteNearby(*slot); });
+  if (slots.empty()) return;
+  if (function.size() > kSeveralBlocks) leaveCostly(slots, function);
   if (slots.empty()) return;
   llvm::DominatorTree dominators(function);
   llvm::PromoteMemToReg(slots, dominators);
