@@ -1,5 +1,6 @@
 #include "ptx/lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -34,12 +35,19 @@ void Lexer::skipSpace() {
       ++at_;
     } else if (c == '/' && (raw(1) == '/' || raw(1) == '*')) {
       skipComment();
-    } else if (c == '#') {
+    } else if (c == '#' && isLineMarker()) {
       skipLine();
     } else {
       return;
     }
   }
+}
+
+// `# 12 "file"` or `#line 12 "file"`, as preprocessors leave them.
+bool Lexer::isLineMarker() const {
+  std::string_view rest = restOfLine().substr(1);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  return rest.starts_with("line") || (!rest.empty() && isDigit(rest[0]));
 }
 
 void Lexer::skipComment() {

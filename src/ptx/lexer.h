@@ -54,6 +54,7 @@ class Lexer {
 
  private:
   void skipSpace();
+  bool isLineMarker() const;
   void skipComment();
 
   const char* at_;

@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "ptx/limits.h"
 #include "ptx/parser_impl.h"
 
 namespace vg::ptx {
@@ -135,6 +136,7 @@ bool ParserImpl::alias() {
 bool ParserImpl::moduleStatement() {
   const char c = in_.peek();
   if (c == ';') return in_.take(';');
+  if (c == '#') return error("a line for a preprocessor; run the text through one before it is loaded");
   if (c != '.') return error("directive expected, found '%c'", c >= ' ' && c < 127 ? c : '?');
   const Lexer start = in_;
   const std::string_view word = in_.dotWord();
@@ -146,6 +148,7 @@ bool ParserImpl::moduleStatement() {
     return target();
   }
   if (word == "version") return error("a second .version");
+  if (word == "include") return error(".include is not for the driver; put the text of the file here");
   if (word == "loc") {
     in_.skipLine();
     return true;
@@ -317,6 +320,8 @@ bool ParserImpl::finish() {
       module_.functions.push_back(std::move(copy));
     }
   }
+  if (const std::optional<LimitFault> limit = exceededLimit(module_))
+    return errorAt(limit->line, "%s", limit->text.c_str());
   return true;
 }
 
