@@ -32,10 +32,10 @@ CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, u
 CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunction f, void** kernelParams,
                           void** extra) {
   if (!config) return missing("config");
+  VG_TRY(core::Stream & stream, call.resolve(config->hStream));
   core::LaunchAttributes attributes;
   core::LaunchRequest request;
-  VG_CHECK(core::describeLaunch(*config, call.context->device(), attributes, request));
-  VG_TRY(core::Stream & stream, call.resolve(config->hStream));
+  VG_CHECK(core::describeLaunch(*config, stream.context().device(), attributes, request));
   return core::launchKernel(stream, f, request, {kernelParams, extra});
 }
 
