@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 
 #include "alloc/geometry.h"
 #include "base/file_size_guard.h"
@@ -22,9 +23,19 @@ Result<size_t> PhysicalPieces::take(size_t bytes) {
   return grow(bytes);
 }
 
+// Without memory for the books, the piece's place in the file is lost, but not its pages.
 void PhysicalPieces::give(size_t offset, size_t bytes) {
   bytes = roundUp(bytes, kGranule);
   std::lock_guard lock(mutex_);
+  try {
+    enter(offset, bytes);
+  } catch (const std::bad_alloc&) {
+    dropPages({offset, bytes});
+  }
+}
+
+// Requires: mutex_ is held.
+void PhysicalPieces::enter(size_t offset, size_t bytes) {
   if (bytes > kKeptBytes) return forget({offset, bytes});
   kept_.push_back({offset, bytes});
   keptBytes_ += bytes;
@@ -66,10 +77,14 @@ bool PhysicalPieces::fromFree(size_t bytes, size_t* offset) {
   return false;
 }
 
-// Drops the pages and joins the piece with the free ones beside it.
-void PhysicalPieces::forget(const Piece& piece) {
+void PhysicalPieces::dropPages(const Piece& piece) const {
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
             static_cast<off_t>(piece.bytes));
+}
+
+// Drops the pages and joins the piece with the free ones beside it.
+void PhysicalPieces::forget(const Piece& piece) {
+  dropPages(piece);
   size_t start = piece.offset, bytes = piece.bytes;
   auto next = free_.lower_bound(start);
   if (next != free_.begin()) {

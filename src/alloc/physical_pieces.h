@@ -36,7 +36,9 @@ class PhysicalPieces {
   Result<size_t> grow(size_t bytes);
   bool fromKept(size_t bytes, size_t* offset);
   bool fromFree(size_t bytes, size_t* offset);
+  void enter(size_t offset, size_t bytes);
   void forget(const Piece& piece);
+  void dropPages(const Piece& piece) const;
 
   std::mutex mutex_;  // guards what follows
   int file_ = -1;

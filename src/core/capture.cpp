@@ -174,6 +174,8 @@ void makeProgrammatic(std::vector<Dependency>& dependencies) {
 
 CUresult addLocked(StreamCapture& state, const Describe& describe, Order order = Order::Full) {
   const graphs::Lock lock;
+  state.tail.nodes.reserve(1);  // a node that was added must be followed
+  state.tail.edges.reserve(1);
   VG_TRY(Graph & graph, graphs::find(state.capture->graph));
   VG_TRY(std::vector<Dependency> dependencies,
          graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));

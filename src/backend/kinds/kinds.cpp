@@ -10,7 +10,8 @@
 namespace vg::backend {
 namespace {
 
-Device* createCpu(int ordinal) { return new (std::nothrow) cpu::CpuDevice(ordinal, cpu::Workers::shared()); }
+// Throws std::bad_alloc: who asks again finds the devices that there was no memory for.
+Device* createCpu(int ordinal) { return new cpu::CpuDevice(ordinal, cpu::Workers::shared()); }
 
 Device* createGpu(int ordinal) {
   // Never destroyed: copies may run until the process ends.
