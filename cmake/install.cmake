@@ -22,7 +22,8 @@ endif()
 # Which folders the installation makes, for `uninstall`; deepest first.
 install(CODE "set(new \"\")
   foreach(folder lib/verdigris/nvml lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
-          share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share .)
+          share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share/man/man1 share/man share/bash-completion/completions
+          share/bash-completion share/zsh/site-functions share/zsh share/fish/vendor_completions.d share/fish share .)
     get_filename_component(path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder}\" ABSOLUTE)
     if(NOT EXISTS \${path} OR folder MATCHES verdigris)
       string(APPEND new \"\${path}\\n\")
@@ -52,6 +53,12 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/verdigris-config.cmake ${made}/verdigri
 configure_file(${CMAKE_CURRENT_LIST_DIR}/verdigris.pc.in ${made}/verdigris.pc @ONLY)
 install(FILES ${made}/verdigris-config.cmake ${made}/verdigris-config-version.cmake DESTINATION lib/cmake/verdigris)
 install(FILES ${made}/verdigris.pc DESTINATION lib/pkgconfig)
+
+# Made by the command itself, when it is linked.
+install(FILES ${made}/verdigris.1 DESTINATION share/man/man1 OPTIONAL)
+install(FILES ${made}/verdigris DESTINATION share/bash-completion/completions OPTIONAL)
+install(FILES ${made}/_verdigris DESTINATION share/zsh/site-functions OPTIONAL)
+install(FILES ${made}/verdigris.fish DESTINATION share/fish/vendor_completions.d OPTIONAL)
 
 # The licences of what is linked in, where the distribution keeps them.
 foreach(package libstdc++-12-dev libgcc-12-dev llvm-19-dev llvm-18-dev zlib1g-dev libzstd-dev liblz4-dev libxxhash-dev

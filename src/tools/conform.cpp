@@ -127,7 +127,7 @@ int conform(const ConformOptions& options) {
   if (!fileExists(suite)) return unusable("the suite is not installed: no " + suite);
   ConformRecord there;
   if (!options.compare.empty() && (there = readRecord(options.compare)).tests.empty())
-    return unusable(options.compare + " is no record of the suite");
+    return unusable("--compare " + options.compare + ": this is no record of the suite");
   const ScratchFolder scratch;
   if (!scratch.made()) return unusable("no temporary folder can be made");
 
@@ -138,14 +138,18 @@ int conform(const ConformOptions& options) {
   if (runCommand(command, "/dev/null", progress) > 1) return unusable(progress.last());
   if (runCommand({suite, "--rules"}, scratch.file("rules"), progress) != 0) return unusable(progress.last());
 
+  ConformRecord here = readRecord(record);
+  if (here.tests.empty())
+    return unusable(options.filter.empty() ? "the suite ran no test"
+                                           : "--filter " + options.filter + ": no test has such a name");
   const ConformReport report =
-      makeReport(parseRules(readCells(scratch.file("rules"))), readRecord(record), there, !options.compare.empty());
+      makeReport(parseRules(readCells(scratch.file("rules"))), std::move(here), there, !options.compare.empty());
   printf("%s, driver %s", report.here.device.c_str(), report.here.driver.c_str());
   if (report.compares) printf("; compared with %s, driver %s", there.device.c_str(), there.driver.c_str());
   printf("\n\n");
   printReport(report);
   if (!options.html.empty() && !writeFile(options.html, htmlOf(report)))
-    return unusable(options.html + " cannot be written");
+    return unusable("--html " + options.html + ": the file cannot be written");
   return report.count(RuleState::Differs) ? 1 : 0;
 }
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/settings.h"
+#include "images/container.h"
 #include "ptx/engine.h"
 #include "tools/driver.h"
 #include "tools/installation.h"
@@ -64,6 +65,30 @@ class Report {
   int problems_ = 0;
 };
 
+// Compute capabilities, 90 for 9.0, of the first device of either kind; 0 where there is none.
+struct Devices {
+  int real = 0, emulated = 0;
+};
+
+int capabilityOf(const Driver& driver, CUdevice device) {
+  int major = 0, minor = 0;
+  driver.attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  driver.attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  return 10 * major + minor;
+}
+
+Devices devicesOf(const Driver& driver) {
+  Devices devices;
+  const std::vector<int> real = driver.realGpus();
+  CUdevice first = 0;
+  if (!real.empty()) {
+    devices.real = real.front();
+  } else if (driver.device(&first, 0) == CUDA_SUCCESS) {
+    devices.emulated = capabilityOf(driver, first);
+  }
+  return devices;
+}
+
 void checkDevices(Report& report, const Driver& driver) {
   const CUresult started = driver.init(0);
   int count = 0;
@@ -101,21 +126,20 @@ void checkCompiler(Report& report, const Installation& installation) {
   report.advice("build it together with the library");
 }
 
-// Returns the compute capability of the first real GPU, or 0 where there is none.
-int checkInstallation(Report& report, const Installation& installation) {
+Devices checkInstallation(Report& report, const Installation& installation) {
   report.heading("Installation");
   if (installation.libraryFolder.empty()) {
     report.problem("libcuda.so.1 is in none of the folders that belong to this command");
     for (const std::string& folder : installation.searched) report.advice("looked in %s", folder.c_str());
     report.advice("build it, or name its folder with --library-dir");
-    return 0;
+    return {};
   }
   std::string reason;
   const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
   if (!driver) {
     report.problem("%s cannot be opened: %s", installation.library().c_str(), reason.c_str());
     report.advice("it must be built for this system (x86-64, glibc); build it here");
-    return 0;
+    return {};
   }
   if (const api::PrivateTable* table = driver->privateTable()) {
     report.ok("%s, Verdigris %s", installation.library().c_str(), table->version);
@@ -131,8 +155,7 @@ int checkInstallation(Report& report, const Installation& installation) {
     report.ok("page-locked host memory is kept by %s", how);
   }
   checkCompiler(report, installation);
-  const std::vector<int> real = driver->realGpus();
-  return real.empty() ? 0 : real.front();
+  return devicesOf(*driver);
 }
 
 // The folder itself may be made later: its nearest ancestor that exists must be writable.
@@ -211,23 +234,38 @@ void checkNativeCode(Report& report, const Program& file, int capability) {
   report.advice("build it for the device: nvcc -arch=sm_%d", capability);
 }
 
-// `capability`: of the real GPU, or 0 where devices are emulated.
-void checkGpuCode(Report& report, const Program& file, int capability) {
+std::string versionText(uint32_t capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+// For an emulated device: PTX for sm_90a is for devices of 9.0 alone, and no device takes what is for later ones.
+void checkPtx(Report& report, const Program& file, int capability) {
+  for (const auto& [target, suffix] : file.ptxTargets)
+    if (!capability || images::targetFits(target, suffix, static_cast<uint32_t>(capability)))
+      return report.ok("%s: PTX for %s%s%s", file.path.c_str(), listTargets(file.ptx).c_str(),
+                       file.native.empty() ? "" : "; native code (not used) for ", listTargets(file.native).c_str());
+  report.problem("%s: PTX for %s, none of which a device of compute capability %s takes", file.path.c_str(),
+                 listTargets(file.ptx).c_str(), versionText(static_cast<uint32_t>(capability)).c_str());
+  report.advice("offer another device: verdigris run --capability %s",
+                versionText(file.ptxTargets.front().first).c_str());
+  report.advice("or build the program with PTX for older devices: nvcc -gencode arch=compute_75,code=compute_75");
+}
+
+void checkGpuCode(Report& report, const Program& file, const Devices& devices) {
   if (file.damagedFatBinary) {
     report.problem("%s: its GPU code is damaged", file.path.c_str());
     report.advice("build or install the file again");
     return;
   }
   if (file.ptx.empty() && file.native.empty()) return;
-  if (capability) return checkNativeCode(report, file, capability);
+  if (devices.real) return checkNativeCode(report, file, devices.real);
   if (file.ptx.empty()) {
     report.problem("%s: native GPU code only (%s), no PTX to compile", file.path.c_str(),
                    listTargets(file.native).c_str());
     report.advice("build it with PTX, for example nvcc -gencode arch=compute_75,code=compute_75");
     return;
   }
-  report.ok("%s: PTX for %s%s%s", file.path.c_str(), listTargets(file.ptx).c_str(),
-            file.native.empty() ? "" : "; native code (not used) for ", listTargets(file.native).c_str());
+  checkPtx(report, file, devices.emulated);
 }
 
 // The object whose search path counts is the one that opens the driver: libcudart.so when there is one, the program
@@ -274,7 +312,38 @@ void checkResolution(Report& report, const Program& program, const std::vector<P
   }
 }
 
-void checkProgram(Report& report, const std::string& name, const Installation& installation, int capability) {
+// The program that a script's first line names, found as `env` and the system do; "" when it is not there.
+std::string interpreterOf(const std::string& line) {
+  const std::vector<std::string> words = splitList(line, ' ');
+  const bool searches = words[0].ends_with("/env") && words.size() > 1 && fileExists(words[0]);
+  const std::string path = searches ? findInPath(words[1] == "-S" && words.size() > 2 ? words[2] : words[1]) : words[0];
+  return fileExists(path) ? path : "";
+}
+
+void checkScript(Report& report, const Program& script) {
+  const std::string interpreter = interpreterOf(script.interpreter);
+  if (interpreter.empty()) {
+    report.problem("%s is a script for %s, which is not there", script.path.c_str(), script.interpreter.c_str());
+    return report.advice("install that program, or name another in the script's first line");
+  }
+  report.note("%s is a script for %s: what counts is that program and the libraries it loads", script.path.c_str(),
+              script.interpreter.c_str());
+  report.advice("run `verdigris doctor %s`, or on a library that holds the GPU code", interpreter.c_str());
+}
+
+// The dynamic linker that a program names starts it.
+void checkLoader(Report& report, const Program& program) {
+  if (program.loader.find("ld-musl") != std::string::npos) {
+    report.problem("%s is a program of the C library musl: libcuda.so.1 needs glibc", program.path.c_str());
+    return report.advice("build the program on a system with glibc, and run it there");
+  }
+  if (program.loader.empty() || fileExists(program.loader)) return;
+  report.problem("%s needs the dynamic linker %s, which is not there: starting it fails with \"not found\"",
+                 program.path.c_str(), program.loader.c_str());
+  report.advice("run it on a system with the C library that it was built for");
+}
+
+void checkProgram(Report& report, const std::string& name, const Installation& installation, const Devices& devices) {
   report.heading("Program");
   const std::string path = findInPath(name);
   const Program program = inspect(path);
@@ -282,13 +351,14 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
     case FileKind::Missing:
       report.problem("%s is not there", name.c_str());
       return report.advice("give its path, such as ./%s", name.c_str());
+    case FileKind::Folder:
+      report.problem("%s is a folder", path.c_str());
+      return report.advice("name a program or a library in it");
     case FileKind::Unreadable:
       report.problem("%s cannot be read", path.c_str());
       return report.advice("check its permissions");
     case FileKind::Script:
-      report.note("%s is a script for %s: what counts is that program and the libraries it loads", path.c_str(),
-                  program.interpreter.c_str());
-      return report.advice("run `verdigris doctor` on the interpreter, or on a library that holds the GPU code");
+      return checkScript(report, program);
     case FileKind::Other:
       report.problem("%s is neither an ELF file nor a script", path.c_str());
       return;
@@ -313,10 +383,11 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
     report.problem("%s is linked statically: it cannot load any libcuda.so.1", path.c_str());
     return report.advice("link it without -static");
   }
+  checkLoader(report, program);
   const std::vector<Program> libraries = dependencies(program);
   checkResolution(report, program, libraries, installation);
-  checkGpuCode(report, program, capability);
-  for (const Program& library : libraries) checkGpuCode(report, library, capability);
+  checkGpuCode(report, program, devices);
+  for (const Program& library : libraries) checkGpuCode(report, library, devices);
 }
 
 }  // namespace
@@ -324,9 +395,9 @@ void checkProgram(Report& report, const std::string& name, const Installation& i
 int doctor(const DoctorOptions& options) {
   Report report;
   const Installation installation = findInstallation(options.libraryFolder);
-  const int capability = checkInstallation(report, installation);
+  const Devices devices = checkInstallation(report, installation);
   checkEnvironment(report);
-  if (!options.program.empty()) checkProgram(report, options.program, installation, capability);
+  if (!options.program.empty()) checkProgram(report, options.program, installation, devices);
   const int problems = report.problems();
   std::printf(problems ? "%d problem%s found\n" : "Nothing stands in the way.\n", problems, problems == 1 ? "" : "s");
   return problems ? 1 : 0;

@@ -189,9 +189,7 @@ void printSettings(const api::PrivateTable& table) {
 int info(const InfoOptions& options) {
   const Installation installation = findInstallation(options.libraryFolder);
   if (installation.libraryFolder.empty()) {
-    std::fprintf(stderr, "verdigris info: libcuda.so.1 is in none of these folders:\n");
-    for (const std::string& folder : installation.searched) std::fprintf(stderr, "  %s\n", folder.c_str());
-    std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
+    tellNotFound(installation, "info", options.libraryFolder);
     return 1;
   }
   std::string reason;

@@ -2,6 +2,7 @@
 
 #include <sys/auxv.h>
 
+#include <cstdio>
 #include <filesystem>
 
 namespace vg::tools {
@@ -42,6 +43,16 @@ Installation findInstallation(const std::string& wanted) {
     break;
   }
   return result;
+}
+
+void tellNotFound(const Installation& installation, const char* command, const std::string& wanted) {
+  if (!wanted.empty()) {
+    std::fprintf(stderr, "verdigris %s: --library-dir %s: there is no libcuda.so.1\n", command, wanted.c_str());
+    return;
+  }
+  std::fprintf(stderr, "verdigris %s: libcuda.so.1 is in none of these folders:\n", command);
+  for (const std::string& folder : installation.searched) std::fprintf(stderr, "  %s\n", folder.c_str());
+  std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
 }
 
 }  // namespace vg::tools

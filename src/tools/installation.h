@@ -20,6 +20,9 @@ struct Installation {
 // `wanted` is a folder the user named, or empty.
 Installation findInstallation(const std::string& wanted);
 
+// Says on standard error that there is no library, where it was looked for and what to do. `wanted` as above.
+void tellNotFound(const Installation& installation, const char* command, const std::string& wanted);
+
 // The folder of the running command.
 std::string ownFolder();
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tools/conform.h"
+#include "tools/describe.h"
 #include "tools/doctor.h"
 #include "tools/gpu_check.h"
 #include "tools/info.h"
@@ -69,7 +70,9 @@ CLI::App* addCheck(StartOptions& check, CLI::App& app) {
   const auto add = [&check](const char* option, const char* value, std::string& to, const char* meaning) {
     check.command->add_option(option, to, meaning)->option_text(value);
   };
-  add("--tools", "LIST", options.check, "what to look for: memory, race, sync, init, exits, or all (default); continue: a fault of memory ends no launch");
+  add("--tools", "LIST", options.check,
+      "what to look for: memory, race, sync, init, exits, or all (default); continue: a fault of memory ends no "
+      "launch");
   add("--exit-code", "STATUS", options.checkExitCode,
       "exit status when there are faults and the program itself ends well (default: 1)");
   add("--report", "FILE", options.report, "write what is found, and the log, to this file");
@@ -142,6 +145,8 @@ int command(int argc, char** argv) {
   CLI::App app("Runs CUDA programs on machines without a GPU.", "verdigris");
   app.set_version_flag("--version", "verdigris " VERDIGRIS_VERSION);
   app.require_subcommand(0, 1);
+  std::string kind;  // of description: for packages
+  app.add_option("--describe", kind)->group("");
   StartOptions run, checked;
   addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
   run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
@@ -168,6 +173,8 @@ int command(int argc, char** argv) {
   }
   if (const auto unknown = app.remaining(); !unknown.empty())
     return refuse("", std::string("there is no ") + (unknown[0][0] == '-' ? "option " : "command ") + unknown[0]);
+  if (!kind.empty())
+    return describe(app, kind) ? 0 : refuse("", "--describe " + kind + ": expected man, bash, zsh or fish");
   if (*run.command) return become(run, separator, argv + argc);
   if (*check) return become(checked, separator, argv + argc);
   if (*info) return vg::tools::info(infoOptions);

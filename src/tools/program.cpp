@@ -86,8 +86,7 @@ void readFatBinary(std::string_view section, Program& program) {
       if (entry.kind == images::EntryKind::Cubin) ++program.native[target];
       if (entry.kind != images::EntryKind::Ptx) continue;
       ++program.ptx[target];
-      if (!entry.suffix && (program.lowestPtx == 0 || entry.target < program.lowestPtx))
-        program.lowestPtx = entry.target;
+      program.ptxTargets.emplace_back(entry.target, entry.suffix);
     }
     section.remove_prefix(std::min<size_t>(section.size(), (size + 7) / 8 * 8));
   }
@@ -132,6 +131,7 @@ void readElf(const Mapped& file, Program& program) {
   for (unsigned i = 0; i < header->e_phnum; ++i) {
     const auto segment = file.at<Elf64_Phdr>(header->e_phoff + i * sizeof(Elf64_Phdr));
     if (segment && segment->p_type == PT_DYNAMIC) readDynamic(file, *header, *segment, program);
+    if (segment && segment->p_type == PT_INTERP) program.loader = file.text(segment->p_offset);
   }
   const auto names = file.at<Elf64_Shdr>(header->e_shoff + uint64_t{header->e_shstrndx} * sizeof(Elf64_Shdr));
   for (unsigned i = 0; names && i < header->e_shnum; ++i) {
@@ -157,6 +157,10 @@ Program inspect(const std::string& path) {
   program.path = path;
   struct stat status;
   if (path.empty() || stat(path.c_str(), &status) != 0) return program;
+  if (S_ISDIR(status.st_mode)) {
+    program.kind = FileKind::Folder;
+    return program;
+  }
   program.executable = access(path.c_str(), X_OK) == 0 && S_ISREG(status.st_mode);
   program.privileged = ((status.st_mode & S_ISUID) && status.st_uid != getuid()) ||
                        ((status.st_mode & S_ISGID) && status.st_gid != getgid()) ||

@@ -9,7 +9,7 @@
 
 namespace vg::tools {
 
-enum class FileKind { Missing, Unreadable, Script, Other, Elf };
+enum class FileKind { Missing, Folder, Unreadable, Script, Other, Elf };
 
 struct Program {
   std::string path;
@@ -19,6 +19,7 @@ struct Program {
   bool privileged = false;  // setuid, setgid or with capabilities: the loader ignores LD_* for it
   bool nativeMachine = false;
   bool dynamic = false;  // has a dynamic section
+  std::string loader;    // the dynamic linker that starts it; empty for libraries
   std::string soname;
   std::vector<std::string> needed;
   std::string rpath, runpath;
@@ -28,7 +29,7 @@ struct Program {
   bool hasFatBinary = false;
   bool damagedFatBinary = false;
   std::map<std::string, unsigned> ptx, native;
-  uint32_t lowestPtx = 0;  // 75 for sm_75; 0 without PTX
+  std::vector<std::pair<uint32_t, char>> ptxTargets;  // 90 and 'a' for sm_90a; 0 in place of a letter
 
   bool needs(const std::string& prefix) const;
 };

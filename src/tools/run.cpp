@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/log.h"
@@ -29,10 +30,26 @@ bool isCapability(const std::string& text) {
   return true;
 }
 
+// Of devices that were or are made.
+bool isKnownCapability(const std::string& text) {
+  static const std::set<std::string> known = {"5.0", "5.2",  "5.3",  "6.0",  "6.1",  "6.2",  "7.0",
+                                              "7.2", "7.5",  "8.0",  "8.6",  "8.7",  "8.8",  "8.9",
+                                              "9.0", "10.0", "10.1", "10.3", "11.0", "12.0", "12.1"};
+  return known.count(text);
+}
+
+// Half of what a process can address.
+constexpr unsigned long long kMostMemory = 64ull << 40;
+bool isMemory(const std::string& text) {
+  const unsigned long long bytes = parseBytes(text);
+  return bytes && bytes <= kMostMemory;
+}
+
 bool isDeviceList(const std::string& text) {
+  if (text == "auto") return true;
   for (const std::string& item : splitList(text)) {
     const size_t colon = item.find(':');
-    if (colon == 0 || item.empty()) return false;
+    if (const std::string kind = item.substr(0, colon); kind != "cpu" && kind != "gpu") return false;
     if (colon == std::string::npos) continue;
     const std::string count = item.substr(colon + 1);
     if (count != "all" && (count.empty() || count.find_first_not_of("0123456789") != std::string::npos)) return false;
@@ -59,11 +76,15 @@ bool checkOptions(const RunOptions& options) {
     return false;
   };
   if (!options.devices.empty() && !isDeviceList(options.devices))
-    return refuse("--devices", options.devices, "a list of kind:count, such as cpu:2 or gpu:all");
-  if (!eachItem(options.memory, [](const std::string& item) { return parseBytes(item) != 0; }))
-    return refuse("--memory", options.memory, "a size such as 16GiB, or one for each device: 16GiB,8GiB");
+    return refuse("--devices", options.devices, "auto, or a list of cpu and gpu with counts, such as cpu:2 or gpu:all");
+  if (!eachItem(options.memory, isMemory))
+    return refuse("--memory", options.memory, "a size such as 16GiB, up to 64TiB, or one for each device: 16GiB,8GiB");
   if (!eachItem(options.capability, isCapability))
     return refuse("--capability", options.capability, "major.minor, such as 12.1");
+  if (!eachItem(options.capability, isKnownCapability))
+    return refuse("--capability", options.capability, "that of a device that is made, from 5.0 to 12.1");
+  if (!eachItem(options.profile, [](const std::string& item) { return item == "default" || item == "h200"; }))
+    return refuse("--profile", options.profile, "default or h200");
   std::string unknown;
   if (check::parseTools(options.check, &unknown); !unknown.empty())
     return refuse("--tools", options.check, "memory, race, sync, init, exits or all; there is no tool " + unknown);
@@ -127,9 +148,7 @@ int run(const RunOptions& options) {
   if (!checkOptions(options)) return 2;
   const Installation installation = findInstallation(options.libraryFolder);
   if (installation.libraryFolder.empty()) {
-    std::fprintf(stderr, "verdigris %s: libcuda.so.1 is in none of these folders:\n", as);
-    for (const std::string& folder : installation.searched) std::fprintf(stderr, "  %s\n", folder.c_str());
-    std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
+    tellNotFound(installation, as, options.libraryFolder);
     return 2;
   }
 

@@ -1,4 +1,5 @@
-/* A program that carries a fat binary, laid out by hand: FAT_PTX, FAT_NATIVE and FAT_DAMAGED say what is in it. */
+/* A program that carries a fat binary, laid out by hand: FAT_PTX, FAT_SPECIFIC, FAT_NATIVE and FAT_DAMAGED say what is
+ * in it. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,8 +14,13 @@ struct Entry {
   char payload[64];
 };
 
+#ifdef FAT_SPECIFIC
+#define FLAGS 0x100011 /* for one architecture: sm_90a */
+#else
+#define FLAGS 0x11
+#endif
 #define ENTRY(kind, target) \
-  { kind, 0x0101, 64, 64, 0, 0, 0, 9, target, 0, 0, 0x11, 0, 0, ".version 9.0\n.target sm_75\n.address_size 64\n" }
+  { kind, 0x0101, 64, 64, 0, 0, 0, 9, target, 0, 0, FLAGS, 0, 0, ".version 9.0\n.target sm_75\n.address_size 64\n" }
 
 struct Container {
   uint32_t magic;
@@ -32,7 +38,9 @@ const struct Container container = {0xBA55ED50,
 #else
                                     sizeof(struct Entry) * 2,
 #endif
-#if defined(FAT_PTX)
+#if defined(FAT_SPECIFIC)
+                                    {ENTRY(2, 90), ENTRY(1, 90)}};
+#elif defined(FAT_PTX)
                                     {ENTRY(2, 90), ENTRY(1, 75)}};
 #else
                                     {ENTRY(2, 80), ENTRY(2, 90)}};

@@ -5,7 +5,9 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
 
 namespace {
@@ -42,6 +44,13 @@ std::string ourLibrary() {
 
 std::string ourFolder() { return ourLibrary().substr(0, ourLibrary().rfind('/')); }
 
+std::string contentOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string scratch(const char* name) { return testing::TempDir() + name; }
+
 TEST(Help, EverySubcommandExplainsItself) {
   for (const char* subcommand : {"", "run", "check", "info", "doctor", "conform"}) {
     const Outcome outcome = verdigris(std::string(subcommand) + " --help");
@@ -49,6 +58,55 @@ TEST(Help, EverySubcommandExplainsItself) {
     EXPECT_TRUE(says(outcome, "Usage|Options"));
   }
   EXPECT_TRUE(says(verdigris("check --help"), "Usage: verdigris check \\[OPTIONS\\] PROGRAM \\[ARGUMENTS...\\]"));
+}
+
+// What `--help` says of a command: "--devices".
+std::set<std::string> optionsOf(const std::string& command) {
+  const Outcome outcome = verdigris(command + " --help");
+  std::set<std::string> options;
+  const std::regex option("^ +(?:-\\w,)?(--[a-z-]+)", std::regex::multiline);
+  for (std::sregex_iterator at(outcome.text.begin(), outcome.text.end(), option), end; at != end; ++at)
+    options.insert((*at)[1]);
+  return options;
+}
+
+TEST(Help, TheManualPageAndCompletionsHaveEveryOption) {
+  const std::map<std::string, Outcome> described = {{"man", verdigris("--describe man")},
+                                                    {"bash", verdigris("--describe bash")},
+                                                    {"zsh", verdigris("--describe zsh")},
+                                                    {"fish", verdigris("--describe fish")}};
+  for (const std::string command : {"run", "check", "info", "doctor", "conform", "gpu-check"}) {
+    const std::set<std::string> options = optionsOf(command);
+    EXPECT_GE(options.size(), 2u) << command;
+    for (const auto& [kind, outcome] : described) {
+      EXPECT_EQ(outcome.code, 0) << kind;
+      const std::string plain =
+          kind == "man" ? std::regex_replace(outcome.text, std::regex("\\\\-"), "-") : outcome.text;
+      EXPECT_NE(plain.find(command), std::string::npos) << kind << " lacks " << command;
+      for (const std::string& option : options)
+        EXPECT_NE(plain.find(kind == "fish" ? "-l " + option.substr(2) + " " : option), std::string::npos)
+            << kind << " lacks " << option;
+    }
+  }
+  EXPECT_EQ(verdigris("--describe html").code, 2);
+}
+
+TEST(Help, BashCompletesCommandsAndOptions) {
+  const std::string script = scratch("completion");
+  std::ofstream(script) << verdigris("--describe bash").text;
+  const auto completed = [&script](const std::string& words, int at) {
+    const std::string command = "bash -c 'source " + script + "; COMP_WORDS=(" + words +
+                                "); COMP_CWORD=" + std::to_string(at) + "; _verdigris; echo \"${COMPREPLY[*]}\"'";
+    FILE* const pipe = popen(command.c_str(), "r");
+    char line[4096] = "";
+    if (!fgets(line, sizeof line, pipe)) line[0] = 0;
+    pclose(pipe);
+    return std::string(line);
+  };
+  EXPECT_EQ(completed("verdigris do", 1), "doctor\n");
+  EXPECT_EQ(completed("verdigris run --mem", 2), "--memory\n");
+  EXPECT_EQ(completed("verdigris check --devices cpu:1 --to", 4), "--tools\n");
+  unlink(script.c_str());
 }
 
 TEST(Help, WhatIsNotThereIsNamedInOneLine) {
@@ -106,7 +164,16 @@ TEST(Run, PreloadGoesBeforeAnRpath) {
 TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
   EXPECT_TRUE(says(verdigris("run --memory plenty true"), "--memory plenty: expected a size such as 16GiB"));
   EXPECT_TRUE(says(verdigris("run --capability 12 true"), "--capability 12: expected major.minor"));
-  EXPECT_TRUE(says(verdigris("run --devices :2 true"), "--devices :2: expected a list of kind:count"));
+  EXPECT_TRUE(says(verdigris("run --memory 999TiB true"), "--memory 999TiB: expected a size .* up to 64TiB"));
+  EXPECT_TRUE(says(verdigris("run --memory 1GiB,999TiB true"), "--memory 1GiB,999TiB: expected"));
+  EXPECT_TRUE(says(verdigris("run --capability 99.9 true"), "--capability 99.9: expected .* from 5.0 to 12.1"));
+  EXPECT_TRUE(says(verdigris("run --profile h300 true"), "--profile h300: expected default or h200"));
+  for (const std::string devices : {":2", "foo", "foo:2", "cpu:", "cpu:2,bar"})
+    EXPECT_TRUE(
+        says(verdigris("run --devices " + devices + " true"), "--devices " + devices + ": expected auto, or a list"));
+  for (const std::string options :
+       {"--devices auto", "--devices cpu", "--devices cpu:2,gpu:all", "--capability 9.0,12.1"})
+    EXPECT_EQ(verdigris("run " + options + " true").code, 0) << options;
   EXPECT_TRUE(says(verdigris("run --timeout soon true"), "--timeout soon: expected a number of seconds"));
   EXPECT_TRUE(says(verdigris("run --log loud true"), "--log loud: expected trace, debug"));
   EXPECT_TRUE(says(verdigris("check --exit-code 256 true"), "verdigris check: --exit-code 256: expected a number"));
@@ -115,6 +182,8 @@ TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
   EXPECT_EQ(verdigris("run --timeout soon true").code, 2);
   EXPECT_EQ(verdigris("run").code, 2);
   EXPECT_EQ(verdigris("run --library-dir /no/such/folder true").code, 2);
+  EXPECT_TRUE(says(verdigris("run --library-dir /no/such/folder true"),
+                   "run: --library-dir /no/such/folder: there is no libcuda.so.1"));
 }
 
 TEST(Run, BadSettingsAreSaidOnce) {
@@ -165,7 +234,7 @@ TEST(Info, SettingsThatCannotBeFollowedAreSaid) {
 TEST(Info, SaysWhereItLookedForTheLibrary) {
   const Outcome outcome = verdigris("info --library-dir /no/such/folder");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_TRUE(says(outcome, "none of these folders:\n  /no/such/folder"));
+  EXPECT_TRUE(says(outcome, "info: --library-dir /no/such/folder: there is no libcuda.so.1"));
 }
 
 // Whether `doctor` finds this problem and gives this advice.
@@ -215,6 +284,22 @@ TEST(Doctor, KnowsProgramsThatCannotLoadALibrary) {
   unlink(foreign.c_str());
 }
 
+TEST(Doctor, KnowsWhichDevicesPtxIsFor) {
+  const std::string program = "doctor " PROGRAMS "/specific_ptx";
+  EXPECT_TRUE(finds(verdigris(program), "PTX for sm_90a, none of which a device of compute capability 12.1 takes",
+                    "verdigris run --capability 9.0"));
+  EXPECT_TRUE(says(verdigris(program, "VERDIGRIS_COMPUTE_CAPABILITY=9.0"), "ok .*PTX for sm_90a;"));
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/with_ptx", "VERDIGRIS_COMPUTE_CAPABILITY=7.0"),
+                    "PTX for sm_75, none of which a device of compute capability 7.0 takes", "--capability 7.5"));
+}
+
+TEST(Doctor, KnowsFoldersAndProgramsOfOtherCLibraries) {
+  EXPECT_TRUE(finds(verdigris("doctor /usr"), "/usr is a folder", "name a program"));
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/of_musl"), "of the C library musl", "with glibc"));
+  EXPECT_TRUE(finds(verdigris("doctor " PROGRAMS "/of_elsewhere"),
+                    "dynamic linker /lib/elsewhere.so, which is not there", "run it on a system"));
+}
+
 TEST(Doctor, KnowsProgramsForWhichTheLoaderIgnoresTheEnvironment) {
   if (geteuid() != 0) GTEST_SKIP() << "making a file of another owner setuid needs root";
   const std::string copy = testing::TempDir() + "setuid-" + std::to_string(getpid());
@@ -229,7 +314,13 @@ TEST(Doctor, ExplainsScripts) {
   const std::string script = testing::TempDir() + "script-" + std::to_string(getpid());
   std::ofstream(script) << "#!/usr/bin/env python3\n";
   chmod(script.c_str(), 0755);
-  EXPECT_TRUE(says(verdigris("doctor " + script), "is a script for /usr/bin/env python3"));
+  EXPECT_TRUE(
+      says(verdigris("doctor " + script), "is a script for /usr/bin/env python3.*\n.*verdigris doctor /.*python3"));
+  for (const std::string interpreter : {"/no/such/python", "/usr/bin/env no-such-python"}) {
+    std::ofstream(script) << "#!" << interpreter << "\n";
+    EXPECT_TRUE(
+        finds(verdigris("doctor " + script), "is a script for " + interpreter + ", which is not there", "install"));
+  }
   unlink(script.c_str());
 }
 
@@ -248,13 +339,6 @@ TEST(Doctor, LooksAtTheCacheAndAtWhatForbidsCompilation) {
 TEST(Doctor, KnowsSettingsThatNobodyReads) {
   EXPECT_TRUE(says(verdigris("doctor", "VERDIGRIS_MEMRY=1GiB"), "VERDIGRIS_MEMRY is set, which is no setting"));
   EXPECT_FALSE(says(verdigris("doctor", "VERDIGRIS_MEMORY=1GiB"), "is no setting"));
-}
-
-std::string scratch(const char* name) { return testing::TempDir() + name; }
-
-std::string contentOf(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 TEST(Conform, EndsWithATableByFunctionAndAReport) {
@@ -279,6 +363,9 @@ TEST(Conform, AnotherResultThanTheRecordedOneDiffers) {
 }
 
 TEST(Conform, WhatCannotBeUsedIsSaid) {
+  const Outcome none = verdigris("conform --filter NoSuchTest.*");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(says(none, "--filter NoSuchTest.\\*: no test has such a name"));
   EXPECT_EQ(verdigris("conform --compare /dev/null").code, 2);
   const Outcome outcome = verdigris("conform --library " PROGRAMS "/no/libcuda.so.1");
   EXPECT_EQ(outcome.code, 2);
