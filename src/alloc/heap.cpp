@@ -8,6 +8,7 @@
 
 #include "alloc/watch.h"
 #include "base/own_memory.h"
+#include "base/shortage.h"
 
 namespace vg::alloc {
 
@@ -89,14 +90,22 @@ Record* Heap::allocateRecord(size_t bytes, size_t alignment) {
 
 Result<Record*> Heap::allocate(size_t bytes, const Description& description) {
   const size_t needed = std::max(bytes + gapBehind(), description.alignment);
-  if (needed > capacity_) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of %zu", bytes, capacity_);
+  if (needed > capacity_) {
+    shortage::tell(Shortage::DeviceMemory, "%zu bytes of %zu", bytes, capacity_);
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of %zu", bytes, capacity_);
+  }
   std::lock_guard lock(mutex_);
   Record* record = allocateRecord(needed, description.alignment);
   if (!record && !retired_.empty()) [[unlikely]] {
     endRetired(0);
     record = allocateRecord(needed, description.alignment);
   }
-  if (!record) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes: %zu of %zu in use", bytes, used(), capacity_);
+  if (!record) {
+    const bool room = capacity_ - std::min(capacity_, used()) >= bytes;  // by the account; the system has refused it
+    shortage::tell(room ? Shortage::HostMemory : Shortage::DeviceMemory, "%zu bytes: %zu of %zu in use", bytes, used(),
+                   capacity_);
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes: %zu of %zu in use", bytes, used(), capacity_);
+  }
   begin(table_, *record, record->base.load(std::memory_order_relaxed), bytes, window_, description);
   tellBegan(*record);
   return record;

@@ -12,6 +12,7 @@
 #include "api/trace.h"
 #include "base/log.h"
 #include "base/log_history.h"
+#include "base/shortage.h"
 #include "core/capture.h"
 #include "core/host_function.h"
 
@@ -44,6 +45,7 @@ namespace {
   return fail(refused, "%s: the library is not initialised, shutting down, or was inherited through fork", symbol);
 }
 [[gnu::cold, gnu::noinline]] CUresult outOfHostMemory(const char* symbol) {
+  shortage::tell(Shortage::HostMemory, "%s", symbol);
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: the host is out of memory", symbol);
 }
 

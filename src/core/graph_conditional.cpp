@@ -79,8 +79,12 @@ void releaseCondition(CUgraphConditionalHandle handle) {
   if (const auto found = conditions().find(handle); found != conditions().end()) found->second.used = false;
 }
 
+// Of a graph that goes, so nothing may fail here.
 void dropConditions(const Graph& graph) {
-  std::erase_if(conditions(), [&](const auto& entry) { return entry.second.graph == graph.id(); });
+  try {
+    std::erase_if(conditions(), [&](const auto& entry) { return entry.second.graph == graph.id(); });
+  } catch (const std::bad_alloc&) {  // not even the table was made before
+  }
 }
 
 Result<NodeParams> describeConditional(Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params) {

@@ -243,7 +243,8 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   if (const CUresult sticky = faults.state(); sticky != CUDA_SUCCESS) return sticky;
   auto& kernel = static_cast<CpuKernel&>(*record.kernel);
   const Result<CpuKernel::Ready> made = kernel.ready(record.shape, record.parameters);
-  if (!made.ok()) {  // of a launch from a kernel, whose code nobody made before
+  if (!made.ok()) {  // of a launch from a kernel, or with other parameters, whose code nobody made before
+    if (made.error() == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();  // nothing has begun: it may be tried again
     faults.report(made.error(), ("kernel " + kernel.name() + " cannot be compiled").c_str());
     return made.error();
   }
