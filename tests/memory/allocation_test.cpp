@@ -101,8 +101,8 @@ TEST_F(AllocationTest, PitchesAreMultiplesOf512) {
   EXPECT_INVALID(cuMemAllocPitch(&address, &pitch, 64, 0, 4));
 }
 
-// What is refused leaves no address; the pitch is told where only the memory is missing. Rows that wrap to nothing are an
-// invalid value, as the vendor's driver multiplies.
+// What is refused leaves no address; the pitch is told where only the memory is missing. Rows that wrap to nothing are
+// an invalid value, as the vendor's driver multiplies.
 TEST_F(AllocationTest, RefusedPitchedMemoryLeavesZeros) {
   const struct {
     size_t width, height;
