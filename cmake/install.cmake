@@ -29,7 +29,9 @@ install(CODE "set(new \"\")
       string(APPEND new \"\${path}\\n\")
     endif()
   endforeach()
-  file(WRITE ${CMAKE_BINARY_DIR}/install_folders.txt \"\${new}\")")
+  if(NOT \"\$ENV{DESTDIR}\" MATCHES _CPack_Packages)  # a package is no installation
+    file(WRITE ${CMAKE_BINARY_DIR}/install_folders.txt \"\${new}\")
+  endif()")
 
 foreach(target IN LISTS VG_PRODUCTS)
   install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
