@@ -69,7 +69,7 @@ bool promoteNearby(llvm::AllocaInst& slot) {
 // What registers for slots cost: at most a phi in each block where ways meet and the slot's content is read later.
 class PhiCounter {
  public:
-  explicit PhiCounter(llvm::Function& function) {
+  explicit PhiCounter(llvm::Function& function) : dominators_(function) {
     for (llvm::BasicBlock& block : function) number_.try_emplace(&block, number_.size());
     predecessors_.resize(number_.size());
     for (llvm::BasicBlock& block : function)
@@ -80,13 +80,12 @@ class PhiCounter {
 
   size_t phisFor(const llvm::AllocaInst& slot) {
     ++round_;
-    size_t stores = 0, phis = 0;
+    size_t phis = 0;
+    if (storedBeforeAll(slot)) return 0;
     for (const llvm::User* user : slot.users())
       if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
         stored_[number_[store->getParent()]] = round_;
-        ++stores;
       }
-    if (stores < 2) return 0;
     for (const llvm::User* user : slot.users())
       if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
         if (const auto at = number_[load->getParent()]; stored_[at] != round_ || readsFirst(slot, *load->getParent()))
@@ -101,6 +100,19 @@ class PhiCounter {
   }
 
  private:
+  // Whether there is one store, by which all ways to the loads come.
+  bool storedBeforeAll(const llvm::AllocaInst& slot) const {
+    const llvm::StoreInst* only = nullptr;
+    for (const llvm::User* user : slot.users())
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+        if (only) return false;
+        only = store;
+      }
+    return only && llvm::all_of(slot.users(), [&](const llvm::User* user) {
+             return user == only || dominators_.dominates(only, llvm::cast<llvm::Instruction>(user));
+           });
+  }
+
   void visit(unsigned block, size_t& phis) {
     if (std::exchange(live_[block], round_) == round_) return;
     phis += predecessors_[block].size() > 1;
@@ -113,6 +125,7 @@ class PhiCounter {
     return false;
   }
 
+  const llvm::DominatorTree dominators_;
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> number_;
   std::vector<llvm::SmallVector<unsigned, 2>> predecessors_;
   std::vector<unsigned> stored_, live_, work_;  // by block: the last round in which it was
@@ -152,9 +165,8 @@ void promoteSlots(llvm::Function& function) {
   for (llvm::Instruction& i : function.getEntryBlock())
     if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&i))
       if (llvm::isAllocaPromotable(slot)) slots.push_back(slot);
-  if (function.size() > kLargeFunction) std::erase_if(slots, [](auto* slot) { return promoteNearby(*slot); });
-  if (slots.empty()) return;
   if (function.size() > kSeveralBlocks) leaveCostly(slots, function);
+  if (function.size() > kLargeFunction) std::erase_if(slots, [](auto* slot) { return promoteNearby(*slot); });
   if (slots.empty()) return;
   llvm::DominatorTree dominators(function);
   llvm::PromoteMemToReg(slots, dominators);
