@@ -10,17 +10,18 @@
 #include <new>
 
 #include "base/log.h"
-#include "base/own_memory.h"
 #include "base/once.h"
+#include "base/own_memory.h"
 #include "base/settings.h"
 #include "base/shortage.h"
+#include "ptx/compile_facts.h"
 
 namespace vg::backend::cpu::engine {
 namespace {
 
 // The library opened, or the reason why not. Never closed.
 struct Engine {
-  ptx::EngineCompile compile = nullptr;
+  ptx::EngineCompileTold compile = nullptr;
   ptx::EngineRelease release = nullptr;
   std::string reason;
 };
@@ -49,7 +50,7 @@ Engine openEngine() {
                     std::to_string(ptx::kEngineVersion);
     return engine;
   }
-  engine.compile = reinterpret_cast<ptx::EngineCompile>(dlsym(library, ptx::kEngineCompileSymbol));
+  engine.compile = reinterpret_cast<ptx::EngineCompileTold>(dlsym(library, ptx::kEngineCompileToldSymbol));
   engine.release = reinterpret_cast<ptx::EngineRelease>(dlsym(library, ptx::kEngineReleaseSymbol));
   if (!engine.compile || !engine.release) {
     engine.compile = nullptr;
@@ -104,6 +105,10 @@ class Hasher {
   XXH3_state_t state_;
 };
 
+uint32_t flagsFor(Effort effort) {
+  return effort == Effort::Quick ? ptx::kMayBeQuick : effort == Effort::Background ? ptx::kInBackground : 0;
+}
+
 }  // namespace
 
 KernelCache::Key hashOf(const std::vector<std::string>& texts) {
@@ -112,7 +117,7 @@ KernelCache::Key hashOf(const std::vector<std::string>& texts) {
   return hasher.finish();
 }
 
-KernelCache::Key keyOf(const Request& request) {
+KernelCache::Key keyOf(const Request& request, bool quick) {
   Hasher hasher;
   hasher.add(request.textsHash.high);
   hasher.add(request.textsHash.low);
@@ -120,6 +125,7 @@ KernelCache::Key keyOf(const Request& request) {
   hasher.add(static_cast<uint64_t>(request.variant.shape));
   hasher.add(request.variant.fullWarps);
   hasher.add(request.variant.testsParameters);
+  hasher.add(quick);
   hasher.add(hostCpu().name);
   hasher.add(hostCpu().features);
   hasher.add(ptx::kKernelAbiVersion);
@@ -134,7 +140,7 @@ KernelCache::Key keyOf(const Request& request) {
   return hasher.finish();
 }
 
-Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* bytes) {
+Result<Made> compile(const Request& request, Effort effort) {
   const Engine* const opened = theEngine();
   if (!opened) return CUDA_ERROR_OUT_OF_MEMORY;
   const Engine& engine = *opened;
@@ -147,20 +153,26 @@ Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* by
   wanted.entry = request.entry->c_str();
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
-  wanted.flags = request.variant.testsParameters ? ptx::kTestsParameters : 0;
+  wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();
   ptx::CompileResult result{};
-  const int status = engine.compile(&wanted, &result);
+  ptx::CompileFacts facts{};
+  const int status = engine.compile(&wanted, &result, &facts);
   const std::unique_ptr<ptx::CompileResult, ptx::EngineRelease> releaser(&result, engine.release);
   if (status != CUDA_SUCCESS)
     return fail(static_cast<CUresult>(status), "kernel %s cannot be compiled: %s", request.entry->c_str(),
                 result.log ? result.log : "no reason given");
   if (result.log && *result.log) VG_LOG(Info, "kernel %s: %s", request.entry->c_str(), result.log);
-  bytes->assign(result.blob, result.blob + result.blobSize);
-  Result<ptx::KernelBlob> blob = ptx::decode(bytes->data(), bytes->size());
-  if (blob.ok()) return std::move(blob).value();
+  Made made;
+  made.bytes.assign(result.blob, result.blob + result.blobSize);
+  made.quick = facts.quick;
+  Result<ptx::KernelBlob> blob = ptx::decode(made.bytes.data(), made.bytes.size());
+  if (blob.ok()) {
+    made.blob = std::move(blob).value();
+    return made;
+  }
   VG_LOG(Error, "the code generator is not of the same build as this library: kernel %s", request.entry->c_str());
   return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -30,6 +30,13 @@ struct CodeVariant {
 
 namespace engine {
 
+// How much time good code may take.
+enum class Effort : uint8_t {
+  Quick,       // a launch waits: large kernels get code that is made soon
+  Good,        // a launch waits for good code
+  Background,  // nobody waits
+};
+
 struct Request {
   const std::vector<std::string>* texts;
   KernelCache::Key textsHash;
@@ -37,12 +44,19 @@ struct Request {
   CodeVariant variant;
 };
 
-// What compiled code depends on: texts, kernel, variant, processor, versions, and the engine's own file.
-KernelCache::Key keyOf(const Request& request);
+struct Made {
+  ptx::KernelBlob blob;
+  std::vector<uint8_t> bytes;  // for the cache
+  bool quick = false;          // runs slower than good code would
+};
+
+// What compiled code depends on: texts, kernel, variant, processor, versions, and the engine's own file. Quick code has
+// a key of its own.
+KernelCache::Key keyOf(const Request& request, bool quick);
 // Hash of the texts, for Request.
 KernelCache::Key hashOf(const std::vector<std::string>& texts);
 // Compiles. CUDA_ERROR_NOT_SUPPORTED when there is no engine or it cannot do this kernel; the reason is in the log.
-Result<ptx::KernelBlob> compile(const Request& request, std::vector<uint8_t>* bytes);
+Result<Made> compile(const Request& request, Effort effort);
 
 }  // namespace engine
 }  // namespace vg::backend::cpu

@@ -1,8 +1,10 @@
 #include "backend/cpu/kernel_program.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/cpu/kernel_interpreter.h"
+#include "backend/cpu/kernel_upgrades.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "check/tools.h"
@@ -82,6 +84,18 @@ void note(const std::string& function, Kernel::Calls& calls) {
   }
 }
 
+// What the cache holds under a key, if it can be used.
+std::optional<ptx::KernelBlob> cached(const KernelCache::Key& key) {
+  const KernelCache& cache = KernelCache::shared();
+  const std::vector<uint8_t> bytes = cache.read(key);
+  if (bytes.empty()) return {};
+  Result<ptx::KernelBlob> blob = ptx::decode(bytes.data(), bytes.size());
+  if (blob.ok()) return std::move(blob).value();
+  VG_LOG(Info, "kernel cache %s: a file is damaged and made anew", cache.folder().c_str());
+  cache.remove(key);
+  return {};
+}
+
 }  // namespace
 
 ProgramKernel::ProgramKernel(const Program& program, uint32_t function) : program_(program), function_(function) {
@@ -120,33 +134,59 @@ const LoadedKernel* ProgramKernel::readyVariant(const CodeVariant& wanted) const
 }
 
 template <class Make>
-Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make) {
+Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make, const CodeVariant* upgraded) {
   if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
     return ready;
   const std::lock_guard lock(variant.mutex);
   if (variant.failure != CUDA_SUCCESS) return variant.failure;
   if (!variant.kernel) {
-    Result<std::unique_ptr<const LoadedKernel>> made = make();
+    Result<Code> made = make();
     if (!made.ok()) {
       if (made.error() != CUDA_ERROR_OUT_OF_MEMORY) variant.failure = made.error();
       return made.error();
     }
-    variant.kernel = std::move(made).value();
+    variant.kernel = std::move(made->kernel);
     variant.ready.store(variant.kernel.get(), std::memory_order_release);
+    if (made->quick && upgraded) upgrades::enqueue(program_.weak_from_this(), *this, *upgraded);
   }
-  return variant.kernel.get();
+  return variant.ready.load(std::memory_order_acquire);
+}
+
+void ProgramKernel::upgrade(const CodeVariant& wanted) {
+  const engine::Request request = requestFor(wanted);
+  const KernelCache::Key key = engine::keyOf(request, false);
+  std::optional<ptx::KernelBlob> blob = cached(key);  // another process may have been faster
+  if (!blob) {
+    auto made = engine::compile(request, engine::Effort::Background);
+    if (!made.ok()) return;  // the log says why; quick code goes on
+    KernelCache::shared().write(key, made->bytes);
+    blob = std::move(made->blob);
+  }
+  auto loaded = LoadedKernel::load(std::move(*blob));
+  if (!loaded.ok()) return;
+  Variant& variant = variants_[indexOf(wanted)];
+  const std::lock_guard lock(variant.mutex);
+  variant.better = std::move(loaded).value();
+  variant.ready.store(variant.better.get(), std::memory_order_release);
+  VG_LOG(Info, "kernel %s has good code in place of quick code", function().name.c_str());
+}
+
+engine::Request ProgramKernel::requestFor(const CodeVariant& wanted) const {
+  return {&program_.texts(), program_.hash(), &function().name, wanted};
 }
 
 Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
-  return madeOnce(variants_[indexOf(wanted)], [&] { return make(wanted); });
+  return madeOnce(
+      variants_[indexOf(wanted)], [&] { return make(wanted); }, &wanted);
 }
 
 Result<const LoadedKernel*> ProgramKernel::interpreted() {
-  return madeOnce(interpreted_, [&] { return interpret(program_.module(), function_); });
+  return madeOnce(
+      interpreted_, [&] { return makeInterpreted(); }, nullptr);
 }
 
 // Native code where it can be had; the interpreter runs everything else.
-Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(const CodeVariant& wanted) {
+Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
   if (!interpretOnly()) {
     auto native = makeNative(wanted);
     if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
@@ -154,23 +194,28 @@ Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::make(const CodeVarian
     VG_LOG(Warn, "kernel %s is interpreted, which is slow: it cannot be compiled (VERDIGRIS_LOG=info says why)",
            function().name.c_str());
   }
-  return interpret(program_.module(), function_);
+  return makeInterpreted();
 }
 
-Result<std::unique_ptr<const LoadedKernel>> ProgramKernel::makeNative(const CodeVariant& wanted) {
-  const engine::Request request{&program_.texts(), program_.hash(), &function().name, wanted};
-  const KernelCache& cache = KernelCache::shared();
-  const KernelCache::Key key = engine::keyOf(request);
-  std::vector<uint8_t> bytes = cache.read(key);
-  if (!bytes.empty()) {
-    Result<ptx::KernelBlob> blob = ptx::decode(bytes.data(), bytes.size());
-    if (blob.ok()) return LoadedKernel::load(std::move(blob).value());
-    VG_LOG(Info, "kernel cache %s: a file is damaged and made anew", cache.folder().c_str());
-    cache.remove(key);
-  }
-  VG_TRY(ptx::KernelBlob blob, engine::compile(request, &bytes));
-  cache.write(key, bytes);
-  return LoadedKernel::load(std::move(blob));
+Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() {
+  Code code;
+  VG_TRY(code.kernel, interpret(program_.module(), function_));
+  return code;
+}
+
+Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
+  const engine::Request request = requestFor(wanted);
+  for (const bool quick : {false, true})
+    if (std::optional<ptx::KernelBlob> blob = cached(engine::keyOf(request, quick))) {
+      Code code{nullptr, quick};
+      VG_TRY(code.kernel, LoadedKernel::load(std::move(*blob)));
+      return code;
+    }
+  VG_TRY(engine::Made made, engine::compile(request, engine::Effort::Quick));
+  KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
+  Code code{nullptr, made.quick};
+  VG_TRY(code.kernel, LoadedKernel::load(std::move(made.blob)));
+  return code;
 }
 
 Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)

@@ -50,21 +50,31 @@ class ProgramKernel {
   Result<const LoadedKernel*> interpreted();
   // The same as variant() if it is there already; else null.
   const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
+  // Puts good code in the place of a variant's quick code, for launches from then on. Takes long: for the background.
+  void upgrade(const CodeVariant& variant);
 
  private:
   struct Variant {
     std::mutex mutex;  // held while compiling
     std::atomic<const LoadedKernel*> ready{nullptr};
-    std::unique_ptr<const LoadedKernel> kernel;
+    // As it was made first, and what took its place; both stay, since launches may still run the first.
+    std::unique_ptr<const LoadedKernel> kernel, better;
     CUresult failure = CUDA_SUCCESS;  // guarded by mutex; what trying again would meet again
   };
   static unsigned indexOf(const CodeVariant& v) {
     return static_cast<unsigned>(v.shape) * 4 + v.fullWarps * 2u + v.testsParameters;
   }
+  struct Code {
+    std::unique_ptr<const LoadedKernel> kernel;
+    bool quick = false;
+  };
+  // `upgraded` names the variant that gets good code later, if what is made is quick; null: none does.
   template <class Make>
-  static Result<const LoadedKernel*> madeOnce(Variant& variant, Make make);
-  Result<std::unique_ptr<const LoadedKernel>> make(const CodeVariant& wanted);
-  Result<std::unique_ptr<const LoadedKernel>> makeNative(const CodeVariant& wanted);
+  Result<const LoadedKernel*> madeOnce(Variant& variant, Make make, const CodeVariant* upgraded);
+  Result<Code> make(const CodeVariant& wanted);
+  Result<Code> makeNative(const CodeVariant& wanted);
+  Result<Code> makeInterpreted();
+  engine::Request requestFor(const CodeVariant& wanted) const;
 
   const Program& program_;
   const uint32_t function_;
@@ -76,7 +86,7 @@ class ProgramKernel {
   Variant interpreted_;
 };
 
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   // The program that these texts make; shared with every image that has the same. `errorLog` may be null.
   static Result<std::shared_ptr<Program>> of(const std::vector<std::string>& texts, uint32_t capability,

@@ -35,6 +35,7 @@
 #include "ptx/llvm/promoted_slots.h"
 #include "ptx/llvm/row_lanes.h"
 #include "ptx/llvm/single_loads.h"
+#include "ptx/llvm/split_blocks.h"
 #include "ptx/llvm/split_tests.h"
 #include "ptx/llvm/target_machines.h"
 #include "ptx/llvm/told_warps.h"
@@ -96,9 +97,12 @@ struct ChangePass : llvm::PassInfoMixin<ChangePass<kChanges...>> {
   }
 };
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks) {
-  Analyses analyses(machine);
-  llvm::FunctionPassManager passes;
+// Modules of more instructions than these take seconds to become good code, and minutes.
+constexpr uint64_t kLarge = 10'000, kHuge = 150'000;
+// Longer blocks are split; a whole block's instructions are selected and scheduled together.
+constexpr size_t kLongestGood = 3000, kLongestQuick = 400;
+
+void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
   // Once, and early: narrowing sees constants only after it, and kernels run no faster for a second time at the end.
@@ -113,16 +117,46 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, bool wideMasks
   passes.addPass(ChangePass<loadSingly, narrowLanes>());
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::SimplifyCFGPass());
+}
+
+void optimise(llvm::Function& f, Analyses& analyses, bool wideMasks) {
+  llvm::FunctionPassManager passes;
+  addGoodPasses(passes);
+  splitRowLanes(f);
+  passes.run(f, analyses.functions);
+  jamWarps(f);
+  tellOnce(f);
+  if (wideMasks) widenMasks(f);
+  splitTests(f);
+}
+
+// What costs little and leaves less to do.
+void tidy(llvm::Function& f, Analyses& analyses) {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.run(f, analyses.functions);
+}
+
+enum class Tier { Good, Quick, OnlyQuick };
+
+Tier tierFor(uint64_t instructions, bool mayBeQuick) {
+  if (instructions > kHuge) return Tier::OnlyQuick;
+  return mayBeQuick && instructions > kLarge ? Tier::Quick : Tier::Good;
+}
+
+Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendOptions& options, PhaseClock& clock) {
+  Analyses analyses(machine);
   for (llvm::Function& f : module)
-    if (!f.isDeclaration()) {
-      promoteSlots(f);
-      splitRowLanes(f);
-      passes.run(f, analyses.functions);
-      jamWarps(f);
-      tellOnce(f);
-      if (wideMasks) widenMasks(f);
-      splitTests(f);
-    }
+    if (!f.isDeclaration()) promoteSlots(f);
+  clock.count(CompileWork::Promoted, module.getInstructionCount());
+  const Tier tier = tierFor(module.getInstructionCount(), options.mayBeQuick);
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    tier == Tier::Good ? optimise(f, analyses, options.wideMasks) : tidy(f, analyses);
+    splitBlocks(f, tier == Tier::Good ? kLongestGood : kLongestQuick);
+  }
+  return tier;
 }
 
 void writeFile(const std::string& path, llvm::StringRef text) {
@@ -133,7 +167,7 @@ void writeFile(const std::string& path, llvm::StringRef text) {
 
 }  // namespace
 
-llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock) {
+MachineCode compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock) {
   const LentMachine machine(options.cpu, options.features);
   module.setTargetTriple(kTriple);
   module.setDataLayout((*machine).createDataLayout());
@@ -150,7 +184,10 @@ llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOpti
     llvm::raw_string_ostream stream(problems);
     if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};
   }
-  optimise(module, *machine, options.wideMasks);
+  clock.count(CompileWork::Emitted, module.getInstructionCount());
+  const Tier tier = optimise(module, *machine, options, clock);
+  (*machine).setOptLevel(tier == Tier::Good ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
+  clock.count(CompileWork::Optimised, module.getInstructionCount());
   clock.end(CompilePhase::Optimise);
   if (dump) {
     dumpModule(".ll");
@@ -160,7 +197,7 @@ llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOpti
   }
   llvm::SmallVector<char, 0> object = generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile);
   clock.end(CompilePhase::Generate);
-  return object;
+  return {std::move(object), tier == Tier::Quick};
 }
 
 }  // namespace vg::ptx::gen

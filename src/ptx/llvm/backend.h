@@ -13,10 +13,16 @@ namespace vg::ptx::gen {
 struct BackendOptions {
   std::string cpu, features;
   bool wideMasks = false;  // the processor has no registers for masks
+  bool mayBeQuick = false;  // large modules become machine code soon rather than well
   std::string dumpPrefix;  // empty, or the path without suffix of .ll and .s files
 };
 
+struct MachineCode {
+  llvm::SmallVector<char, 0> object;
+  bool quick = false;  // it could be better
+};
+
 // Throws Unsupported when the target does not exist or the module is malformed.
-llvm::SmallVector<char, 0> compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock);
+MachineCode compileModule(llvm::Module& module, const BackendOptions& options, PhaseClock& clock);
 
 }  // namespace vg::ptx::gen

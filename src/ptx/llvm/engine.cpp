@@ -1,4 +1,4 @@
-// The three exported functions: PTX text in, a kernel blob out.
+// The exported functions: PTX text in, a kernel blob out.
 //
 // A compile runs on a thread of its own, with a stack deep enough for LLVM. A fatal error inside LLVM parks that thread
 // for ever and fails the request; the process lives on.
@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ struct Request {
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
   bool trustsParameters = true;
+  bool mayBeQuick = false, inBackground = false;
   uint32_t lanes = 0;
 };
 
@@ -52,6 +54,7 @@ struct Job {
   std::vector<uint8_t> blob;
   std::string log;
   PhaseClock clock;
+  bool quick = false;
   CUresult status = CUDA_ERROR_UNKNOWN;
   std::mutex mutex;
   std::condition_variable changed;
@@ -224,8 +227,9 @@ void compile(Job& job) {
   blob.alignments = emitter.alignmentRules();
   blob.traits.registers = registersOf(module.functions[entry]);
 
-  const llvm::SmallVector<char, 0> object =
-      compileModule(code, {options.cpu, options.features, !options.avx512, prefix}, job.clock);
+  const auto [object, quick] =
+      compileModule(code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, prefix}, job.clock);
+  job.quick = quick;
   std::string error;
   if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
   // LLVM does not say how large the frame is of a function that takes more at run time.
@@ -236,10 +240,14 @@ void compile(Job& job) {
   job.status = CUDA_SUCCESS;
 }
 
+// Of this thread alone, as Linux has it.
+void letOthersGoFirst() { static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19)); }
+
 void* compileThread(void* argument) {
   std::shared_ptr<Job> job = std::move(*static_cast<std::shared_ptr<Job>*>(argument));
   delete static_cast<std::shared_ptr<Job>*>(argument);
   presentJob = &job;
+  if (job->request.inBackground) letOthersGoFirst();
   try {
     const LentHeap heap;  // given back before the caller hears of the end: the next compile may have it
     if (!heap) throw std::bad_alloc();
@@ -273,7 +281,7 @@ bool startThread(const std::shared_ptr<Job>& job) {
   return !failed;
 }
 
-int compileRequest(const CompileRequest& in, CompileResult& out) {
+int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& facts) {
   installErrorHandlers();
   initialiseBackend();
   auto job = std::make_shared<Job>();
@@ -285,6 +293,8 @@ int compileRequest(const CompileRequest& in, CompileResult& out) {
   job->request.shape = in.shape;
   job->request.fullWarps = in.fullWarps;
   job->request.trustsParameters = !(in.flags & kTestsParameters);
+  job->request.mayBeQuick = in.flags & kMayBeQuick;
+  job->request.inBackground = in.flags & kInBackground;
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::unique_lock lock(job->mutex);
@@ -299,6 +309,8 @@ int compileRequest(const CompileRequest& in, CompileResult& out) {
   std::memcpy(out.blob, job->blob.data(), job->blob.size());
   out.blobSize = job->blob.size();
   std::copy(std::begin(job->clock.microseconds), std::end(job->clock.microseconds), out.microseconds);
+  std::copy(std::begin(job->clock.work), std::end(job->clock.work), facts.work);
+  facts.quick = job->quick;
   return CUDA_SUCCESS;
 }
 
@@ -309,14 +321,16 @@ extern "C" {
 
 __attribute__((visibility("default"))) uint32_t vgPtxEngineVersion() { return vg::ptx::kEngineVersion; }
 
-__attribute__((visibility("default"))) int vgPtxCompile(const vg::ptx::CompileRequest* request,
-                                                        vg::ptx::CompileResult* result) {
-  if (!result) return CUDA_ERROR_INVALID_VALUE;
+__attribute__((visibility("default"))) int vgPtxCompileTold(const vg::ptx::CompileRequest* request,
+                                                            vg::ptx::CompileResult* result,
+                                                            vg::ptx::CompileFacts* facts) {
+  if (!result || !facts) return CUDA_ERROR_INVALID_VALUE;
   *result = {};
+  *facts = {};
   result->status = CUDA_ERROR_INVALID_VALUE;
   if (!request || !request->texts || !request->textCount) return result->status;
   try {
-    result->status = vg::ptx::gen::compileRequest(*request, *result);
+    result->status = vg::ptx::gen::compileRequest(*request, *result, *facts);
   } catch (const std::bad_alloc&) {
     result->status = CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -325,6 +339,12 @@ __attribute__((visibility("default"))) int vgPtxCompile(const vg::ptx::CompileRe
 
 __attribute__((visibility("default"))) void vgPtxLend(std::byte* memory, size_t bytes) {
   vg::ptx::gen::lendMemory(memory, bytes);
+}
+
+__attribute__((visibility("default"))) int vgPtxCompile(const vg::ptx::CompileRequest* request,
+                                                        vg::ptx::CompileResult* result) {
+  vg::ptx::CompileFacts facts;
+  return vgPtxCompileTold(request, result, &facts);
 }
 
 __attribute__((visibility("default"))) void vgPtxRelease(vg::ptx::CompileResult* result) {

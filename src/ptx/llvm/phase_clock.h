@@ -1,10 +1,10 @@
-// Where the time of a compile goes.
+// Where the time of a compile goes, and how much it does.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 
-#include "ptx/engine.h"
+#include "ptx/compile_facts.h"
 
 namespace vg::ptx::gen {
 
@@ -18,6 +18,9 @@ class PhaseClock {
     last_ = now;
   }
 
+  void count(CompileWork what, uint64_t amount) { work[static_cast<uint32_t>(what)] += amount; }
+
+  uint64_t work[static_cast<uint32_t>(CompileWork::Count)] = {};
   uint32_t microseconds[static_cast<uint32_t>(CompilePhase::Count)] = {};
 
  private:
