@@ -2,8 +2,15 @@
 
 #include <algorithm>
 
+#include "ptx/async_form.h"
+#include "ptx/matrix_form.h"
+
 namespace vg::ptx::gen {
 namespace {
+
+// Instructions: of copies of functions in a kernel, of a function that may be copied as often as it is called, and what
+// a call takes of one that is not.
+constexpr double kMostCopied = 12'000, kMostCopiedWhereLanesMeet = 60'000, kSmall = 100, kSizeOfCall = 40;
 
 // Tarjan's strongly connected components, without recursion: chains of calls may be long.
 class Components {
@@ -78,11 +85,28 @@ CallOperands callOperands(const Function& caller, const ptx::Instruction& call) 
   return found;
 }
 
+bool lanesMeet(const ptx::Instruction& i) {
+  switch (i.op) {
+    case Op::Bar:
+    case Op::Barrier:
+    case Op::Shfl:
+    case Op::Vote:
+    case Op::Match:
+    case Op::Redux:
+    case Op::Elect:
+    case Op::Mbarrier:
+      return true;
+    default:
+      return ptx::isMatrixOp(i.op) || ptx::isAsync(i);
+  }
+}
+
 CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions)
     : module_(module), addressed_(addressedFunctions(module)), cycles_(module.functions.size(), kNone) {
   std::erase_if(addressed_,
                 [&](uint32_t n) { return module.functions[n].isDeclaration || module.functions[n].isEntry; });
   findCycles(functions);
+  if (!functions.empty()) shareBodies(functions[0]);
 }
 
 std::vector<uint32_t> CallGraph::targets(const Function& caller, const CallOperands& call) const {
@@ -101,7 +125,8 @@ std::vector<uint32_t> CallGraph::targets(const Function& caller, const CallOpera
   return candidates;
 }
 
-std::vector<uint32_t> CallGraph::callees(uint32_t function) const {
+// With one place for each function that a call through a register may mean.
+std::vector<uint32_t> CallGraph::callSites(uint32_t function) const {
   const Function& f = module_.functions[function];
   std::vector<uint32_t> all;
   for (const ptx::Instruction& i : f.body) {
@@ -114,9 +139,59 @@ std::vector<uint32_t> CallGraph::callees(uint32_t function) const {
       all.insert(all.end(), through.begin(), through.end());
     }
   }
+  return all;
+}
+
+std::vector<uint32_t> CallGraph::callees(uint32_t function) const {
+  std::vector<uint32_t> all = callSites(function);
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
+}
+
+// Every function behind those that it calls, as far as calls do not go in circles.
+std::vector<uint32_t> CallGraph::calleesFirst(uint32_t entry) const {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(cycles_.size(), false);
+  std::vector<std::pair<uint32_t, std::vector<uint32_t>>> path{{entry, callees(entry)}};
+  seen[entry] = true;
+  while (!path.empty()) {
+    if (path.back().second.empty()) {
+      order.push_back(path.back().first);
+      path.pop_back();
+      continue;
+    }
+    const uint32_t next = path.back().second.back();
+    path.back().second.pop_back();
+    if (seen[next]) continue;
+    seen[next] = true;
+    path.push_back({next, callees(next)});
+  }
+  return order;
+}
+
+void CallGraph::shareBodies(uint32_t entry) {
+  const std::vector<uint32_t> order = calleesFirst(entry);
+  std::vector<std::vector<uint32_t>> sites(cycles_.size());
+  std::vector<uint32_t> places(cycles_.size(), 0);
+  for (uint32_t f : order) {
+    sites[f] = callSites(f);
+    for (uint32_t callee : sites[f]) ++places[callee];
+  }
+  std::vector<double> size(cycles_.size(), 0);  // with all copies in it
+  const auto measure = [&](uint32_t f) {
+    size[f] = static_cast<double>(module_.functions[f].body.size());
+    for (uint32_t callee : sites[f]) size[f] += cycles_[callee] == kNone ? size[callee] : kSizeOfCall;
+  };
+  for (uint32_t f : order) measure(f);
+  const bool meets =
+      std::ranges::any_of(order, [&](uint32_t f) { return std::ranges::any_of(module_.functions[f].body, lanesMeet); });
+  if (size[entry] <= (meets ? kMostCopiedWhereLanesMeet : kMostCopied)) return;
+  shared_ = static_cast<uint32_t>(cycles_.size());
+  for (uint32_t f : order) {
+    measure(f);
+    if (f != entry && (cycles_[f] != kNone || (places[f] > 1 && size[f] > kSmall))) cycles_[f] = *shared_;
+  }
 }
 
 void CallGraph::findCycles(const std::vector<uint32_t>& functions) {

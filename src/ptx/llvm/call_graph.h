@@ -2,6 +2,7 @@
 // whose parameters and results have the sizes that the call's prototype says.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ptx/llvm/warp_ir.h"
@@ -18,22 +19,33 @@ CallOperands callOperands(const Function& caller, const ptx::Instruction& call);
 // Bytes of each parameter or result: functions where these are alike can stand for each other in a call.
 std::vector<uint64_t> sizesOf(const std::vector<Variable>& formals);
 
+// Whether lanes do something together, or wait for each other.
+bool lanesMeet(const ptx::Instruction& i);
+
 class CallGraph {
  public:
-  // Of the functions that a kernel reaches.
+  // Of the functions that a kernel reaches, itself first.
   CallGraph(const Module& module, const std::vector<uint32_t>& functions);
   // Functions that a call through a register may reach; they have bodies.
   std::vector<uint32_t> targets(const Function& caller, const CallOperands& call) const;
   // A number for the functions that can call each other again; kNone: a call of this one never comes back to it.
   uint32_t cycle(uint32_t function) const { return cycles_[function]; }
+  // Whether copies for all calls would be too many: then functions that are called at several places, unless they are
+  // small, and those that can call themselves, have this for their number. They are in the kernel once, as states of
+  // one loop of which the kernel itself is the first.
+  std::optional<uint32_t> shared() const { return shared_; }
 
  private:
   void findCycles(const std::vector<uint32_t>& functions);
   std::vector<uint32_t> callees(uint32_t function) const;
+  std::vector<uint32_t> callSites(uint32_t function) const;
+  std::vector<uint32_t> calleesFirst(uint32_t entry) const;
+  void shareBodies(uint32_t entry);
 
   const Module& module_;
   std::vector<uint32_t> addressed_;
   std::vector<uint32_t> cycles_;
+  std::optional<uint32_t> shared_;
 };
 
 }  // namespace vg::ptx::gen

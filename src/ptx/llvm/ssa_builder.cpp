@@ -20,8 +20,7 @@ SsaBuilder::SsaBuilder(const Module& module, uint32_t entry) {
 Program SsaBuilder::build() {
   carry_ = newVariable(Class::Pred);
   raw_.emplace_back();  // the end: lanes that leave go there
-  Instance* top = newInstance(program_.entry, nullptr);
-  const uint32_t first = expand(*top, kEnd);
+  const uint32_t first = expandKernel();
   layOutBlocks(first);
   findLoops(program_);
   noteWrites();

@@ -136,6 +136,8 @@ class SsaBuilder {
   CallGraph& graph();
 
   // --- ssa_recursion.cpp
+  // The kernel with all that it calls; returns its first block.
+  uint32_t expandKernel();
   uint32_t callCycle(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
                      const std::vector<CallWay>& ways);
   uint32_t callRecursive(Instance& instance, const ptx::Instruction& i, const CallOperands& call,

@@ -1,6 +1,8 @@
-// Functions that call themselves, or each other in a circle. Each of them is in the kernel once for every call from
-// outside, and all are parts of one loop: a dispatcher goes to a state, which is the start of a function or the place
-// behind a call. Lanes may be in different states; a pass of the loop brings each on to its next call or return.
+// Functions that call themselves, or each other in a circle, and those of kernels that would be too large with a copy
+// for every call (CallGraph::shared): there the kernel itself is one of them. Each of them is in the kernel once for
+// every call from outside, and all are parts of one loop: a dispatcher goes to a state, which is the start of a
+// function or the place behind a call. Lanes may be in different states; a pass of the loop brings each on to its next
+// call or return.
 //
 // Before a call a lane puts what its function still needs on its own stack (alloca), and says where to go on in
 // `resume` and where that memory is in `kept`; both are among what the callee keeps before it calls again. Local
@@ -9,9 +11,7 @@
 #include <algorithm>
 
 #include "base/round.h"
-#include "ptx/async_form.h"
 #include "ptx/llvm/ssa_builder.h"
-#include "ptx/matrix_form.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -95,6 +95,21 @@ const std::vector<ParamObject*>& SsaBuilder::objectsFor(std::map<std::vector<uin
   auto [found, fresh] = all.try_emplace(sizesOf(formals));
   for (size_t k = 0; fresh && k < formals.size(); ++k) found->second.push_back(newObject());
   return found->second;
+}
+
+uint32_t SsaBuilder::expandKernel() {
+  const Function& f = program_.module->functions[program_.entry];
+  const bool calls = std::ranges::any_of(f.body, [](const ptx::Instruction& i) { return i.op == Op::Call; });
+  if (!calls || !graph().shared()) return expand(*newInstance(program_.entry, nullptr), kEnd);
+  Recursion& region = *newRecursion(*graph().shared());
+  Instance& top = *newInstance(program_.entry, nullptr);
+  top.recursion = &region;
+  const uint32_t start = newBlock();
+  make(raw_[start].items, Op::Mov, Type::U32, {inVariable(region.resume), number(0)}, f.line);
+  make(raw_[start].items, Op::Mov, Type::U64, {inVariable(region.kept), number(0)}, f.line);
+  jump(start, expand(top, kEnd));
+  finish(region, kEnd);
+  return start;
 }
 
 // --- The functions ---------------------------------------------------------------------------------------------------
@@ -212,23 +227,9 @@ void SsaBuilder::finish(Recursion& region, uint32_t leave) {
 // Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
 void SsaBuilder::refuseMeetings(const Recursion& region) const {
   for (size_t b = region.firstBlock; b < raw_.size(); ++b)
-    for (const Item& item : raw_[b].items) {
-      if (!item.ast) continue;
-      switch (item.ast->op) {
-        case Op::Bar:
-        case Op::Barrier:
-        case Op::Shfl:
-        case Op::Vote:
-        case Op::Match:
-        case Op::Redux:
-        case Op::Elect:
-        case Op::Mbarrier:
-          unsupportedConstruct(item.ast->line, "%s in a function that calls itself", nameOf(item.ast->op));
-        default:
-          if (ptx::isMatrixOp(item.ast->op) || ptx::isAsync(*item.ast))
-            unsupportedConstruct(item.ast->line, "%s in a function that calls itself", nameOf(item.ast->op));
-      }
-    }
+    for (const Item& item : raw_[b].items)
+      if (item.ast && lanesMeet(*item.ast))
+        unsupportedConstruct(item.ast->line, "%s in a function that calls itself", nameOf(item.ast->op));
 }
 
 std::vector<uint32_t> SsaBuilder::keptBy(const Recursion& region, const RecursiveCall& call,
