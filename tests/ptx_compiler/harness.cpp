@@ -15,7 +15,7 @@ std::vector<uint32_t> trapLines;
 namespace {
 
 struct Engine {
-  EngineCompile compile = nullptr;
+  EngineCompileTold compile = nullptr;
   EngineRelease release = nullptr;
 };
 
@@ -28,7 +28,7 @@ const Engine& engine() {
       std::fprintf(stderr, "%s\n", dlerror());
       std::exit(2);
     }
-    e.compile = reinterpret_cast<EngineCompile>(dlsym(library, kEngineCompileSymbol));
+    e.compile = reinterpret_cast<EngineCompileTold>(dlsym(library, kEngineCompileToldSymbol));
     e.release = reinterpret_cast<EngineRelease>(dlsym(library, kEngineReleaseSymbol));
     return e;
   }();
@@ -225,7 +225,7 @@ CompiledKernel::~CompiledKernel() {
 }
 
 int CompiledKernel::compile(const std::string& text, const std::string& entry, const Target& target,
-                            const Shape3& block, std::string* log, const char* dumpDirectory) {
+                            const Shape3& block, std::string* log, const char* dumpDirectory, uint32_t flags) {
   const EngineText source{text.data(), text.size()};
   CompileRequest request{};
   request.texts = &source;
@@ -236,9 +236,10 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   request.cpu = target.cpu;
   request.features = target.features;
   request.lanesPerVector = target.lanes;
+  request.flags = flags;
   request.dumpDirectory = dumpDirectory ? dumpDirectory : std::getenv("VERDIGRIS_DUMP");
   CompileResult result{};
-  const int status = engine().compile(&request, &result);
+  const int status = engine().compile(&request, &result, &facts);
   if (log) *log = result.log ? result.log : "";
   if (status == CUDA_SUCCESS) {
     Result<KernelBlob> decoded = decode(result.blob, result.blobSize);
@@ -248,6 +249,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
       return decoded.error();
     }
     blob = std::move(decoded).value();
+    std::copy(std::begin(result.microseconds), std::end(result.microseconds), microseconds);
     size_ = (blob.code.size() + 4095) & ~size_t{4095};
     memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(memory_, blob.code.data(), blob.code.size());
@@ -276,7 +278,7 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.dynamicShared = spec.dynamicShared;
   launch.dynamicSharedOffset = traits.dynamicSharedOffset;
   launch.workers = 1;
-  launch.stackPerThread = traits.recurses ? 4096 : 1024;
+  launch.stackPerThread = traits.recurses ? 8192 : 1024;
   launch.flags = (spec.cluster ? kExplicitCluster : 0) | (spec.streams ? kStreams : 0);
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
   launch.calls = &kCalls;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/compile_facts.h"
 #include "ptx/engine.h"
 #include "ptx/interpreter.h"
 #include "ptx/kernel_blob.h"
@@ -56,9 +57,11 @@ class CompiledKernel {
   ~CompiledKernel();
   // The CUresult of the engine; `log` gets what it said.
   int compile(const std::string& text, const std::string& entry, const Target& target, const Shape3& block,
-              std::string* log, const char* dumpDirectory = nullptr);
+              std::string* log, const char* dumpDirectory = nullptr, uint32_t flags = 0);
   KernelEntry entry() const { return reinterpret_cast<KernelEntry>(static_cast<uint8_t*>(memory_) + blob.entryOffset); }
   KernelBlob blob;
+  CompileFacts facts{};
+  uint32_t microseconds[static_cast<uint32_t>(CompilePhase::Count)] = {};
 
  private:
   void* memory_ = nullptr;
