@@ -12,9 +12,9 @@ namespace vg::ptx::gen {
 
 struct BackendOptions {
   std::string cpu, features;
-  bool wideMasks = false;  // the processor has no registers for masks
+  bool wideMasks = false;   // the processor has no registers for masks
   bool mayBeQuick = false;  // large modules become machine code soon rather than well
-  std::string dumpPrefix;  // empty, or the path without suffix of .ll and .s files
+  std::string dumpPrefix;   // empty, or the path without suffix of .ll and .s files
 };
 
 struct MachineCode {
