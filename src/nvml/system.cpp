@@ -9,8 +9,22 @@
 namespace vg::nvml::handlers {
 namespace {
 
-// The driver whose behaviour the library of the driver API follows.
-constexpr const char* kDriverVersion = "580.159.04";
+// The driver whose behaviour the library of the driver API follows, and for what came later the branch that came with
+// it, as the versions of nvidia-ml-py have them.
+struct Branch {
+  int version;
+  const char* driver;
+};
+constexpr Branch kBranches[] = {
+    {13000, "580.159.04"}, {13010, "590.48.01"}, {13020, "595.45.04"}, {13030, "610.43"}, {13040, "615.71"}};
+
+const char* driverVersion() {
+  const int version = cudaVersion();
+  const char* driver = kBranches[0].driver;
+  for (const Branch& branch : kBranches)
+    if (branch.version <= version) driver = branch.driver;
+  return driver;
+}
 
 // The path of a running process; "" when there is none.
 std::string pathOf(unsigned pid) {
@@ -27,10 +41,10 @@ nvmlReturn_t nvmlInit_v2() { return open(); }
 nvmlReturn_t nvmlInitWithFlags(unsigned) { return open(); }
 nvmlReturn_t nvmlShutdown() { return close(); }
 
-nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned length) { return give(kDriverVersion, text, length); }
+nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned length) { return give(driverVersion(), text, length); }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char* text, unsigned length) {
-  const std::string version = std::to_string(cudaVersion() / 1000) + "." + kDriverVersion;
+  const std::string version = std::to_string(cudaVersion() / 1000) + "." + driverVersion();
   return give(version.c_str(), text, length);
 }
 

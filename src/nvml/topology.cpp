@@ -49,8 +49,12 @@ nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned, unsigned* count, nvmlDevice_t
 }
 
 nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t other, unsigned capability, unsigned* status) {
-  if (!status || !known(device) || !known(other) || device == other || capability > NVML_P2P_CAPS_INDEX_PCI)
+  if (!status || !known(device) || !known(other) || capability > NVML_P2P_CAPS_INDEX_PCI)
     return NVML_ERROR_INVALID_ARGUMENT;
+  if (device == other) {  // NCCL asks; a device reaches its own memory in every way
+    *status = NVML_P2P_STATUS_OK;
+    return NVML_SUCCESS;
+  }
   *status = capability == NVML_P2P_CAPS_INDEX_NVLINK ? NVML_P2P_STATUS_NOT_SUPPORTED : NVML_P2P_STATUS_OK;
   return NVML_SUCCESS;
 }

@@ -48,7 +48,7 @@ TEST(NvmlBefore, NothingWorksBeforeTheFirstInit) {
   EXPECT_EQ(call("nvmlShutdown"), NVML_ERROR_UNINITIALIZED);
   int version = 0;
   EXPECT_EQ(call("nvmlSystemGetCudaDriverVersion_v2", &version), NVML_SUCCESS);
-  EXPECT_EQ(version, 13000);
+  EXPECT_EQ(version, CUDA_VERSION);
 }
 
 TEST(NvmlBefore, InitsAreCounted) {
@@ -189,6 +189,11 @@ TEST_F(NvmlTest, DevicesAreNeighboursThatReachEachOther) {
   EXPECT_EQ(near[0], devices_[1]);
   EXPECT_EQ(call("nvmlDeviceGetP2PStatus", devices_[0], devices_[1], NVML_P2P_CAPS_INDEX_READ, &status), NVML_SUCCESS);
   EXPECT_EQ(status, NVML_P2P_STATUS_OK);
+  for (const unsigned capability : {NVML_P2P_CAPS_INDEX_READ, NVML_P2P_CAPS_INDEX_NVLINK}) {
+    status = 99;
+    EXPECT_EQ(call("nvmlDeviceGetP2PStatus", devices_[0], devices_[0], capability, &status), NVML_SUCCESS);
+    EXPECT_EQ(status, NVML_P2P_STATUS_OK);
+  }
 }
 
 TEST_F(NvmlTest, WhatIsNotThereSaysSo) {
