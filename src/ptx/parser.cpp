@@ -30,7 +30,9 @@ CUresult ParserImpl::run() {
 
 void ParserImpl::note(uint32_t line, const char* text) {
   if (!log_ || log_->size() > 64 * 1024) return;
-  *log_ += "line " + std::to_string(line) + ": " + text + "\n";
+  *log_ += "line " + std::to_string(line) + ": " + text;
+  if (f_ && !f_->name.empty()) *log_ += " (in " + f_->name + ")";
+  *log_ += "\n";
 }
 
 bool ParserImpl::error(const char* format, ...) {

@@ -37,18 +37,31 @@ bool interpretOnly() {
   return wanted || check::any();
 }
 
-Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* log) {
+// The first of what is said of PTX that is refused: the caller's log may be nobody's, and there may be thousands of lines.
+CUresult refused(CUresult code, const std::string& words) {
+  const size_t end = words.find('\n');
+  return fail(code, "the PTX is refused: %.*s", static_cast<int>(std::min<size_t>(end, 400)), words.c_str());
+}
+
+Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* out) {
+  std::string own;
+  std::string* const log = out ? out : &own;
   ptx::ParseOptions options;
   options.maxTarget = capability;
   std::vector<ptx::Module> modules;
   for (const std::string& text : texts) {
-    VG_TRY(ptx::Module module, ptx::parse(text, log, options));
-    modules.push_back(std::move(module));
+    Result<ptx::Module> module = ptx::parse(text, log, options);
+    if (!module) return refused(module.error(), *log);
+    modules.push_back(std::move(*module));
   }
-  if (modules.size() != 1) return ptx::link(std::move(modules), log);
+  if (modules.size() != 1) {
+    Result<ptx::Module> linked = ptx::link(std::move(modules), log);
+    if (!linked) return refused(linked.error(), *log);
+    return linked;
+  }
   // A text by itself may leave variables open, as recorded from the driver; using one is an illegal address.
   for (const std::string_view name : ptx::openFunctions(modules[0])) {
-    if (log) *log = "unresolved function '" + std::string(name) + "'";
+    *log = "unresolved function '" + std::string(name) + "'";
     return fail(CUDA_ERROR_INVALID_PTX, "unresolved function %.*s", static_cast<int>(name.size()), name.data());
   }
   return std::move(modules[0]);
