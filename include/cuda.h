@@ -1,6 +1,6 @@
 /* Copyright 2026 The Verdigris Authors. SPDX-License-Identifier: Apache-2.0
  *
- * The CUDA driver API, version 13.0, as Verdigris's libcuda.so.1 offers it: names, values, layouts and prototypes
+ * The CUDA driver API, version 13.5, as Verdigris's libcuda.so.1 offers it: names, values, layouts and prototypes
  * agree with the vendor's header of the same name (tests/abi compares them one by one), so that a program may be
  * compiled against either. Usable from C99 and C++98 on.
  *
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define CUDA_VERSION 13000
+#define CUDA_VERSION 13050
 
 #ifdef _WIN32
 #define CUDAAPI __stdcall
@@ -120,6 +120,9 @@ typedef unsigned long long CUmemGenericAllocationHandle_v1;
 typedef CUmemGenericAllocationHandle_v1 CUmemGenericAllocationHandle;
 typedef struct CUdevResourceDesc_st* CUdevResourceDesc;
 typedef struct CUlogsCallbackEntry_st* CUlogsCallbackHandle;
+typedef struct CUcoredumpCallbackEntry_st* CUcoredumpCallbackHandle;
+typedef struct CUIcheckpointOperation_st* CUcheckpointOperationHandle;
+typedef cuuint32_t CUlogicalEndpointId;
 typedef unsigned int CUlogIterator;
 
 /* ---- Results ---- */
@@ -138,6 +141,7 @@ typedef enum cudaError_enum {
   CUDA_ERROR_STUB_LIBRARY = 34,
   CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER = 36,
   CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
+  CUDA_ERROR_MULTICAST_RESOURCE_FULL = 47,
   CUDA_ERROR_NO_DEVICE = 100,
   CUDA_ERROR_INVALID_DEVICE = 101,
   CUDA_ERROR_DEVICE_NOT_LICENSED = 102,
@@ -166,6 +170,7 @@ typedef enum cudaError_enum {
   CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY = 224,
   CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC = 225,
   CUDA_ERROR_CONTAINED = 226,
+  CUDA_ERROR_INSUFFICIENT_LOADER_VERSION = 227,
   CUDA_ERROR_INVALID_SOURCE = 300,
   CUDA_ERROR_FILE_NOT_FOUND = 301,
   CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND = 302,
@@ -226,6 +231,9 @@ typedef enum cudaError_enum {
   CUDA_ERROR_INVALID_RESOURCE_TYPE = 914,
   CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION = 915,
   CUDA_ERROR_KEY_ROTATION = 916,
+  CUDA_ERROR_STREAM_DETACHED = 917,
+  CUDA_ERROR_GRAPH_RECAPTURE_FAILURE = 918,
+  CUDA_ERROR_FABRIC_NOT_READY = 919,
   CUDA_ERROR_UNKNOWN = 999
 } CUresult;
 
@@ -388,7 +396,21 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 145,
   CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED = 146,
   CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED = 147,
-  CU_DEVICE_ATTRIBUTE_MAX = 148
+  CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED = 148,
+  CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_COUNT = 149,
+  CU_DEVICE_ATTRIBUTE_MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK = 150,
+  CU_DEVICE_ATTRIBUTE_D3D12_CIG_STREAMS_SUPPORTED = 151,
+  CU_DEVICE_ATTRIBUTE_DMA_BUF_MMAP_SUPPORTED = 152,
+  CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_SUPPORTED = 153,
+  CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_MULTICAST_SUPPORTED = 154,
+  CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_COUNTED_OPS_SUPPORTED = 155,
+  CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_ACCESS_ON_OWNER_DEVICE_SUPPORTED = 156,
+  CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT = 157,
+  CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_SUPPORTED_HANDLE_TYPES = 158,
+  CU_DEVICE_ATTRIBUTE_VULKAN_CIG_STREAMS_SUPPORTED = 159,
+  CU_DEVICE_ATTRIBUTE_TENSOR_MAP_LARGE_TENSOR_MIN_SIZE = 160,
+  CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED = 161,
+  CU_DEVICE_ATTRIBUTE_MAX = 162
 } CUdevice_attribute;
 
 typedef enum CUcomputemode_enum {
@@ -557,7 +579,8 @@ typedef enum CUlimit_enum {
   CU_LIMIT_SHMEM_SIZE = 0x7,
   CU_LIMIT_CIG_ENABLED = 0x8,
   CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED = 0x9,
-  CU_LIMIT_MAX = 0xa
+  CU_LIMIT_PER_BLOCK_MEMORY_SIZE = 0xa,
+  CU_LIMIT_MAX = 0xb
 } CUlimit;
 
 typedef enum CUcigDataType_enum { CIG_DATA_TYPE_D3D12_COMMAND_QUEUE = 0x1, CIG_DATA_TYPE_NV_BLOB = 0x2 } CUcigDataType;
@@ -572,6 +595,20 @@ typedef struct CUctxCreateParams_st {
   int numExecAffinityParams;
   CUctxCigParam* cigParams;
 } CUctxCreateParams;
+
+typedef enum CUstreamCigDataType_enum {
+  STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST = 0x1,
+  STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV = 0x2
+} CUstreamCigDataType;
+
+typedef struct CUstreamCigParam_st {
+  CUstreamCigDataType streamSharedDataType;
+  void* streamSharedData;
+} CUstreamCigParam;
+
+typedef struct CUstreamCigCaptureParams_st {
+  CUstreamCigParam* streamCigParams;
+} CUstreamCigCaptureParams;
 
 /* ---- Modules, libraries and the linker ---- */
 
@@ -614,7 +651,8 @@ typedef enum CUjit_option_enum {
   CU_JIT_MAX_THREADS_PER_BLOCK = 32,
   CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33,
   CU_JIT_SPLIT_COMPILE = 34,
-  CU_JIT_NUM_OPTIONS = 35
+  CU_JIT_BINARY_LOADER_THREAD_COUNT = 35,
+  CU_JIT_NUM_OPTIONS = 36
 } CUjit_option;
 
 /* Capability, plus a base for architecture- and family-specific code. */
@@ -640,17 +678,20 @@ typedef enum CUjit_target_enum {
   CU_TARGET_COMPUTE_100 = 100,
   CU_TARGET_COMPUTE_110 = 110,
   CU_TARGET_COMPUTE_103 = 103,
+  CU_TARGET_COMPUTE_107 = 107,
   CU_TARGET_COMPUTE_120 = 120,
   CU_TARGET_COMPUTE_121 = 121,
   CU_TARGET_COMPUTE_90A = 65626,
   CU_TARGET_COMPUTE_100A = 65636,
   CU_TARGET_COMPUTE_110A = 65646,
   CU_TARGET_COMPUTE_103A = 65639,
+  CU_TARGET_COMPUTE_107A = 65643,
   CU_TARGET_COMPUTE_120A = 65656,
   CU_TARGET_COMPUTE_121A = 65657,
   CU_TARGET_COMPUTE_100F = 131172,
   CU_TARGET_COMPUTE_110F = 131182,
   CU_TARGET_COMPUTE_103F = 131175,
+  CU_TARGET_COMPUTE_107F = 131179,
   CU_TARGET_COMPUTE_120F = 131192,
   CU_TARGET_COMPUTE_121F = 131193
 } CUjit_target;
@@ -771,6 +812,20 @@ typedef enum CUarray_format_enum {
   CU_AD_FORMAT_YUV444_8bit_SemiPlanar = 0xb4,
   CU_AD_FORMAT_YUV444_16bit_SemiPlanar = 0xb5,
   CU_AD_FORMAT_UNORM_INT_101010_2 = 0x50,
+  CU_AD_FORMAT_UINT8_PACKED_422 = 0x51,
+  CU_AD_FORMAT_UINT8_PACKED_444 = 0x52,
+  CU_AD_FORMAT_UINT8_SEMIPLANAR_420 = 0x53,
+  CU_AD_FORMAT_UINT16_SEMIPLANAR_420 = 0x54,
+  CU_AD_FORMAT_UINT8_SEMIPLANAR_422 = 0x55,
+  CU_AD_FORMAT_UINT16_SEMIPLANAR_422 = 0x56,
+  CU_AD_FORMAT_UINT8_SEMIPLANAR_444 = 0x57,
+  CU_AD_FORMAT_UINT16_SEMIPLANAR_444 = 0x58,
+  CU_AD_FORMAT_UINT8_PLANAR_420 = 0x59,
+  CU_AD_FORMAT_UINT16_PLANAR_420 = 0x5a,
+  CU_AD_FORMAT_UINT8_PLANAR_422 = 0x5b,
+  CU_AD_FORMAT_UINT16_PLANAR_422 = 0x5c,
+  CU_AD_FORMAT_UINT8_PLANAR_444 = 0x5d,
+  CU_AD_FORMAT_UINT16_PLANAR_444 = 0x5e,
   CU_AD_FORMAT_MAX = 0x7fffffff
 } CUarray_format;
 
@@ -889,6 +944,12 @@ typedef enum CUtensorMapIm2ColWideMode_enum {
   CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1
 } CUtensorMapIm2ColWideMode;
 
+typedef enum CUtensorMapAllocClass_enum {
+  CU_TENSOR_MAP_ALLOC_CLASS_AUTO = 0,
+  CU_TENSOR_MAP_ALLOC_CLASS_SMALL = 1,
+  CU_TENSOR_MAP_ALLOC_CLASS_LARGE = 2
+} CUtensorMapAllocClass;
+
 typedef struct CUDA_ARRAY_DESCRIPTOR_st {
   size_t Width;
   size_t Height;
@@ -999,6 +1060,7 @@ typedef struct CUtensorMap_st {
 #define CU_MEMHOSTREGISTER_READ_ONLY 0x08
 #define CU_MEM_CREATE_USAGE_TILE_POOL 0x1
 #define CU_MEM_CREATE_USAGE_HW_DECOMPRESS 0x2
+#define CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE 0x4
 #define CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS 0x2
 
 typedef enum CUipcMem_flags_enum { CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1 } CUipcMem_flags;
@@ -1031,7 +1093,8 @@ typedef enum CUpointer_attribute_enum {
   CU_POINTER_ATTRIBUTE_MAPPING_SIZE = 18,
   CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
   CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20,
-  CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21
+  CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
+  CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL = 22
 } CUpointer_attribute;
 
 typedef enum CUmemorytype_enum {
@@ -1090,6 +1153,8 @@ typedef enum CUmemLocationType_enum {
   CU_MEM_LOCATION_TYPE_HOST = 0x2,
   CU_MEM_LOCATION_TYPE_HOST_NUMA = 0x3,
   CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 0x4,
+  CU_MEM_LOCATION_TYPE_INVISIBLE = 0x5,
+  CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN = 0x6,
   CU_MEM_LOCATION_TYPE_MAX = 0x7fffffff
 } CUmemLocationType;
 
@@ -1142,7 +1207,14 @@ typedef enum CUmemPool_attribute_enum {
   CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
   CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
   CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
-  CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
+  CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
+  CU_MEMPOOL_ATTR_ALLOCATION_TYPE = 9,
+  CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES = 10,
+  CU_MEMPOOL_ATTR_LOCATION_ID = 11,
+  CU_MEMPOOL_ATTR_LOCATION_TYPE = 12,
+  CU_MEMPOOL_ATTR_MAX_POOL_SIZE = 13,
+  CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED = 14,
+  CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID = 15
 } CUmemPool_attribute;
 
 typedef enum CUmemcpyFlags_enum {
@@ -1302,7 +1374,13 @@ typedef struct CUarrayMapInfo_st {
 
 typedef struct CUmemLocation_st {
   CUmemLocationType type;
-  int id;
+  union {
+    int id;
+    struct {
+      unsigned char deviceId;
+      unsigned char localityDomainId;
+    } localized;
+  };
 } CUmemLocation_v1, CUmemLocation;
 
 /* What cuMemCreate is asked to make. */
@@ -1338,7 +1416,8 @@ typedef struct CUmemPoolProps_st {
   void* win32SecurityAttributes;
   size_t maxSize;
   unsigned short usage;
-  unsigned char reserved[54];
+  unsigned char gpuDirectRDMACapable;
+  unsigned char reserved[53];
 } CUmemPoolProps_v1, CUmemPoolProps;
 
 typedef struct CUmemPoolPtrExportData_st {
@@ -1445,6 +1524,7 @@ typedef enum CUstreamBatchMemOpType_enum {
   CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
   CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
   CU_STREAM_MEM_OP_BARRIER = 6,
+  CU_STREAM_MEM_OP_ATOMIC_REDUCTION = 8,
   CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3
 } CUstreamBatchMemOpType;
 
@@ -1452,6 +1532,17 @@ typedef enum CUstreamMemoryBarrier_flags_enum {
   CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0x0,
   CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 0x1
 } CUstreamMemoryBarrier_flags;
+
+typedef enum CUstreamAtomicReductionOpType_enum {
+  CU_STREAM_ATOMIC_REDUCTION_OP_OR = 6,
+  CU_STREAM_ATOMIC_REDUCTION_OP_AND = 5,
+  CU_STREAM_ATOMIC_REDUCTION_OP_ADD = 0
+} CUstreamAtomicReductionOpType;
+
+typedef enum CUstreamAtomicReductionDataType_enum {
+  CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32 = 0xe,
+  CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64 = 0x16
+} CUstreamAtomicReductionDataType;
 
 typedef enum CUstreamUpdateCaptureDependencies_flags_enum {
   CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0x0,
@@ -1470,7 +1561,7 @@ typedef enum CUstreamCaptureMode_enum {
   CU_STREAM_CAPTURE_MODE_RELAXED = 2
 } CUstreamCaptureMode;
 
-/* One wait, write, flush or barrier of a batch. */
+/* One wait, write, flush, barrier or reduction of a batch. */
 typedef union CUstreamBatchMemOpParams_union {
   CUstreamBatchMemOpType operation;
   struct CUstreamMemOpWaitValueParams_st {
@@ -1501,10 +1592,20 @@ typedef union CUstreamBatchMemOpParams_union {
     CUstreamBatchMemOpType operation;
     unsigned int flags;
   } memoryBarrier;
+  struct CUstreamMemOpAtomicReductionParams_st {
+    CUstreamBatchMemOpType operation;
+    unsigned int flags;
+    CUstreamAtomicReductionOpType reductionOp;
+    CUstreamAtomicReductionDataType dataType;
+    CUdeviceptr address;
+    cuuint64_t value;
+    CUdeviceptr alias;
+  } atomicReduction;
   cuuint64_t pad[6];
 } CUstreamBatchMemOpParams_v1, CUstreamBatchMemOpParams;
 
 typedef void(CUDA_CB* CUhostFn)(void* userData);
+typedef enum CUhostTaskSyncMode_enum { CU_HOST_TASK_BLOCKING = 0x0, CU_HOST_TASK_SPINWAIT = 0x1 } CUhostTaskSyncMode;
 typedef void(CUDA_CB* CUstreamCallback)(CUstream hStream, CUresult status, void* userData);
 
 /* ---- Kernel launch ---- */
@@ -1557,7 +1658,9 @@ typedef enum CUfunction_attribute_enum {
   CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH = 13,
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
   CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
-  CU_FUNC_ATTRIBUTE_MAX = 16
+  CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED = 16,
+  CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE = 17,
+  CU_FUNC_ATTRIBUTE_MAX = 18
 } CUfunction_attribute;
 
 typedef enum CUaccessProperty_enum {
@@ -1576,13 +1679,28 @@ typedef enum CUsynchronizationPolicy_enum {
 typedef enum CUclusterSchedulingPolicy_enum {
   CU_CLUSTER_SCHEDULING_POLICY_DEFAULT = 0,
   CU_CLUSTER_SCHEDULING_POLICY_SPREAD = 1,
-  CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING = 2
+  CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING = 2,
+  CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY = 3
 } CUclusterSchedulingPolicy;
 
 typedef enum CUlaunchMemSyncDomain_enum {
   CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT = 0,
   CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE = 1
 } CUlaunchMemSyncDomain;
+
+typedef enum CUlaunchAttributePortableClusterMode_enum {
+  CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT = 0,
+  CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE = 1,
+  CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE = 2
+} CUlaunchAttributePortableClusterMode;
+
+typedef enum CUsharedMemoryMode_enum {
+  CU_SHARED_MEMORY_MODE_DEFAULT = 0,
+  CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE = 1,
+  CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE = 2,
+  CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY = 3,
+  CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY = 4
+} CUsharedMemoryMode;
 
 typedef enum CUlaunchAttributeID_enum {
   CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
@@ -1600,7 +1718,9 @@ typedef enum CUlaunchAttributeID_enum {
   CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12,
   CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE = 13,
   CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14,
-  CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16
+  CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16,
+  CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE = 17,
+  CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE = 18
 #if defined(__CUDA_API_VERSION_INTERNAL) && !defined(__CUDA_API_VERSION_INTERNAL_ODR)
   ,
   CU_LAUNCH_ATTRIBUTE_MAX
@@ -1656,6 +1776,8 @@ typedef union CUlaunchAttributeValue_union {
   } deviceUpdatableKernelNode;
   unsigned int sharedMemCarveout;
   unsigned int nvlinkUtilCentricScheduling;
+  CUlaunchAttributePortableClusterMode portableClusterSizeMode;
+  CUsharedMemoryMode sharedMemoryMode;
 } CUlaunchAttributeValue;
 
 typedef struct CUlaunchAttribute_st {
@@ -1834,6 +1956,10 @@ typedef struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st {
   CUexternalSemaphore* extSemArray;
   const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* paramsArray;
   unsigned int numExtSems;
+  union {
+    CUcontext ctx;
+    CUgreenCtx gCtx;
+  };
 } CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2;
 
 typedef struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_st {
@@ -1846,6 +1972,10 @@ typedef struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st {
   CUexternalSemaphore* extSemArray;
   const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* paramsArray;
   unsigned int numExtSems;
+  union {
+    CUcontext ctx;
+    CUgreenCtx gCtx;
+  };
 } CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2;
 
 /* ---- Graphs ---- */
@@ -1875,7 +2005,11 @@ typedef enum CUgraphNodeType_enum {
   CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
   CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
-  CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
+  CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
+  CU_GRAPH_NODE_TYPE_MEMCPY_BATCH = 14,
+  CU_GRAPH_NODE_TYPE_RESERVED_16 = 16,
+  CU_GRAPH_NODE_TYPE_EXTERNAL_ENGINE = 17,
+  CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH = 18
 } CUgraphNodeType;
 
 typedef enum CUgraphDependencyType_enum {
@@ -1913,7 +2047,8 @@ typedef enum CUgraphMem_attribute_enum {
 
 typedef enum CUgraphChildGraphNodeOwnership_enum {
   CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0,
-  CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1
+  CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
+  CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID = -1
 } CUgraphChildGraphNodeOwnership;
 
 typedef enum CUgraphDebugDot_flags_enum {
@@ -1932,7 +2067,9 @@ typedef enum CUgraphDebugDot_flags_enum {
   CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS = 0x1000,
   CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS = 0x2000,
   CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO = 0x4000,
-  CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS = 0x8000
+  CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS = 0x8000,
+  CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS = 0x10000,
+  CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS = 0x20000
 } CUgraphDebugDot_flags;
 
 typedef enum CUuserObject_flags_enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 } CUuserObject_flags;
@@ -2030,6 +2167,11 @@ typedef struct CUDA_HOST_NODE_PARAMS_st {
 typedef struct CUDA_HOST_NODE_PARAMS_v2_st {
   CUhostFn fn;
   void* userData;
+  unsigned int syncMode;
+  union {
+    CUcontext ctx;
+    CUgreenCtx gCtx;
+  };
 } CUDA_HOST_NODE_PARAMS_v2;
 
 typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
@@ -2094,11 +2236,66 @@ typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
 
 typedef struct CUDA_EVENT_RECORD_NODE_PARAMS_st {
   CUevent event;
+  union {
+    CUcontext ctx;
+    CUgreenCtx gCtx;
+  };
 } CUDA_EVENT_RECORD_NODE_PARAMS;
 
 typedef struct CUDA_EVENT_WAIT_NODE_PARAMS_st {
   CUevent event;
 } CUDA_EVENT_WAIT_NODE_PARAMS;
+
+typedef struct CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st {
+  size_t count;
+  CUdeviceptr* dsts;
+  CUdeviceptr* srcs;
+  size_t* sizes;
+  CUmemcpyAttributes* attrs;
+  size_t* attrsIdxs;
+  size_t numAttrs;
+  union {
+    CUcontext ctx;
+    CUgreenCtx gCtx;
+  };
+} CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, CUDA_MEMCPY_BATCH_NODE_PARAMS;
+
+typedef enum CUfabricCpyOperandType_enum {
+  CU_FABRIC_COPY_OPERAND_TYPE_POINTER = 0x1,
+  CU_FABRIC_COPY_OPERAND_TYPE_LOGICAL_ENDPOINT = 0x2,
+  CU_FABRIC_COPY_OPERAND_TYPE_MAX = 0x7fffffff
+} CUfabricCpyOperandType;
+
+typedef struct CUfabricCpyOperand_st {
+  CUfabricCpyOperandType type;
+  union {
+    struct {
+      CUdeviceptr ptr;
+      CUmemLocation locHint;
+    } ptr;
+    struct {
+      CUlogicalEndpointId id;
+      cuuint64_t offset;
+    } le;
+  } op;
+} CUfabricCpyOperand;
+
+typedef struct CUDA_FABRIC_COPY_BATCH_OP_st {
+  CUfabricCpyOperand src;
+  CUfabricCpyOperand dst;
+  size_t size;
+  unsigned int flags;
+} CUDA_FABRIC_COPY_BATCH_OP_v1, CUDA_FABRIC_COPY_BATCH_OP;
+
+typedef struct CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st {
+  size_t numOps;
+  CUDA_FABRIC_COPY_BATCH_OP* opList;
+  unsigned long long flags;
+  union {
+    CUcontext ctx;
+    CUgreenCtx gCtx;
+  };
+} CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, CUDA_FABRIC_CPY_BATCH_NODE_PARAMS;
 
 /* Any node's parameters; `type` says which member counts. */
 typedef struct CUgraphNodeParams_st {
@@ -2119,44 +2316,137 @@ typedef struct CUgraphNodeParams_st {
     CUDA_MEM_FREE_NODE_PARAMS free;
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 memOp;
     CUDA_CONDITIONAL_NODE_PARAMS conditional;
+    CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 memcpyBatch;
+    CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1 fabricCpyBatch;
+    char asBytes[232];
   };
   long long reserved2;
 } CUgraphNodeParams;
 
+typedef enum CUgraphRecaptureStatus_enum {
+  CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE = 0,
+  CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE = 1,
+  CU_GRAPH_RECAPTURE_ERROR = 2
+} CUgraphRecaptureStatus;
+
+typedef CUresult(CUDA_CB* CUgraphRecaptureCallback)(void* data, CUgraphNode node,
+                                                    const CUgraphNodeParams* originalParams,
+                                                    const CUgraphNodeParams* recaptureParams,
+                                                    CUgraphRecaptureStatus status);
+
+/* ---- Fabrics: cliques and logical endpoints ---- */
+
+typedef enum CUcliqueType_enum {
+  CU_CLIQUE_TYPE_UNICAST_POINTER = 0,
+  CU_CLIQUE_TYPE_MULTICAST_POINTER = 1,
+  CU_CLIQUE_TYPE_UNICAST_LOGICAL_ENDPOINT = 2,
+  CU_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT = 3
+} CUcliqueType;
+
+typedef struct CUcliqueInfo_st {
+  CUcliqueType type;
+  unsigned int id;
+} CUcliqueInfo;
+
+typedef enum CUlogicalEndpointIpcHandleType_enum {
+  CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_NONE = 0,
+  CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC = 1
+} CUlogicalEndpointIpcHandleType;
+
+typedef struct CUlogicalEndpointFabricHandle_st {
+  unsigned char data[CU_IPC_HANDLE_SIZE];
+} CUlogicalEndpointFabricHandle;
+
+typedef enum CUlogicalEndpointType_enum {
+  CU_LOGICAL_ENDPOINT_TYPE_INVALID = 0,
+  CU_LOGICAL_ENDPOINT_TYPE_UNICAST = 1,
+  CU_LOGICAL_ENDPOINT_TYPE_MULTICAST = 2
+} CUlogicalEndpointType;
+
+typedef enum CUlogicalEndpointFlag_enum {
+  CU_LOGICAL_ENDPOINT_FLAG_NONE = 0x0,
+  CU_LOGICAL_ENDPOINT_FLAG_COUNTED_OPS = 0x1
+} CUlogicalEndpointFlag;
+
+typedef struct CUlogicalEndpointProp_struct {
+  CUlogicalEndpointType type;
+  union {
+    struct {
+      CUdevice device;
+    } unicast;
+    struct {
+      unsigned int numDevices;
+    } multicast;
+  };
+  unsigned long long size;
+  unsigned int ipcHandleTypes;
+  unsigned int flags;
+} CUlogicalEndpointProp;
+
 /* ---- Green contexts ---- */
 
-#define RESOURCE_ABI_VERSION 1
-#define RESOURCE_ABI_EXTERNAL_BYTES 48
+#define CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID_ANY (~0u)
 
-typedef enum { CU_GREEN_CTX_DEFAULT_STREAM = 0x01 } CUgreenCtxCreate_flags;
+typedef enum { CU_GREEN_CTX_NONE = 0x00, CU_GREEN_CTX_DEFAULT_STREAM = 0x01 } CUgreenCtxCreate_flags;
+
+typedef enum {
+  CU_DEV_SM_RESOURCE_GROUP_DEFAULT = 0,
+  CU_DEV_SM_RESOURCE_GROUP_BACKFILL = 0x1,
+  CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID = 0x2,
+  CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS = 0x4
+} CUdevSmResourceGroup_flags;
 
 typedef enum {
   CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 0x1,
   CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE = 0x2
-} CUdevSmResourceSplit_flags;
+} CUdevSmResourceSplitByCount_flags;
 
 typedef enum {
   CU_DEV_RESOURCE_TYPE_INVALID = 0,
-  CU_DEV_RESOURCE_TYPE_SM = 1
-#if defined(__CUDA_API_VERSION_INTERNAL) && !defined(__CUDA_API_VERSION_INTERNAL_ODR)
-  ,
-  CU_DEV_RESOURCE_TYPE_MAX
-#endif
+  CU_DEV_RESOURCE_TYPE_SM = 1,
+  CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG = 1000,
+  CU_DEV_RESOURCE_TYPE_WORKQUEUE = 10000
 } CUdevResourceType;
 
 typedef struct CUdevSmResource_st {
   unsigned int smCount;
   unsigned int minSmPartitionSize;
   unsigned int smCoscheduledAlignment;
+  unsigned int flags;
+  unsigned int localityDomainId;
 } CUdevSmResource;
+
+typedef enum { CU_WORKQUEUE_SCOPE_DEVICE_CTX = 0, CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED = 1 } CUdevWorkqueueConfigScope;
+
+typedef struct CUdevWorkqueueConfigResource_st {
+  CUdevice device;
+  unsigned int wqConcurrencyLimit;
+  CUdevWorkqueueConfigScope sharingScope;
+} CUdevWorkqueueConfigResource;
+
+typedef struct CUdevWorkqueueResource_st {
+  unsigned char reserved[40];
+} CUdevWorkqueueResource;
+
+typedef struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
+  unsigned int smCount;
+  unsigned int coscheduledSmCount;
+  unsigned int preferredCoscheduledSmCount;
+  unsigned int flags;
+  unsigned int localityDomainId;
+  unsigned int reserved[11];
+} CU_DEV_SM_RESOURCE_GROUP_PARAMS;
 
 typedef struct CUdevResource_st {
   CUdevResourceType type;
   unsigned char _internal_padding[92];
   union {
     CUdevSmResource sm;
-    unsigned char _oversize[RESOURCE_ABI_EXTERNAL_BYTES];
+    CUdevWorkqueueConfigResource wqConfig;
+    CUdevWorkqueueResource wq;
+    unsigned char _oversize[40];
   };
+  struct CUdevResource_st* nextResource;
 } CUdevResource_v1, CUdevResource;
 
 /* ---- Checkpoint, core dumps and logs ---- */
@@ -2180,7 +2470,9 @@ typedef enum CUprocessState_enum {
   CU_PROCESS_STATE_RUNNING = 0,
   CU_PROCESS_STATE_LOCKED = 1,
   CU_PROCESS_STATE_CHECKPOINTED = 2,
-  CU_PROCESS_STATE_FAILED = 3
+  CU_PROCESS_STATE_FAILED = 3,
+  CU_PROCESS_STATE_CHECKPOINTING = 4,
+  CU_PROCESS_STATE_RESTORING = 5
 } CUprocessState;
 
 typedef enum CUcoredumpSettings_enum {
@@ -2202,7 +2494,12 @@ typedef enum CUCoredumpGenerationFlags {
   CU_COREDUMP_SKIP_LOCAL_MEMORY = 0x8,
   CU_COREDUMP_SKIP_ABORT = 0x10,
   CU_COREDUMP_SKIP_CONSTBANK_MEMORY = 0x20,
-  CU_COREDUMP_LIGHTWEIGHT_FLAGS = 0x2f
+  CU_COREDUMP_GZIP_COMPRESS = 0x40,
+  CU_COREDUMP_FAULTED_CONTEXTS_ONLY = 0x80,
+  CU_COREDUMP_SKIP_TENSOR_MEMORY = 0x100,
+  CU_COREDUMP_NO_ERRBAR_AT_EXIT = 0x40000000,
+  CU_COREDUMP_LOG_ONLY = -2147483647 - 1,
+  CU_COREDUMP_LIGHTWEIGHT_FLAGS = 0x12f
 } CUCoredumpGenerationFlags;
 
 typedef enum CUlogLevel_enum { CU_LOG_LEVEL_ERROR = 0, CU_LOG_LEVEL_WARNING = 1 } CUlogLevel;
@@ -2213,8 +2510,22 @@ typedef struct CUcheckpointLockArgs_st {
   cuuint64_t reserved1[7];
 } CUcheckpointLockArgs;
 
+/* Where a checkpoint leaves, or a restore wants, the memory of one device. */
+typedef struct CUcheckpointCustomStoragePerDeviceData_st {
+  CUdeviceptr devPtr;
+  size_t size;
+  CUstream stream;
+} CUcheckpointCustomStoragePerDeviceData;
+
+typedef struct CUcheckpointCustomStorageInfo_st {
+  CUcheckpointOperationHandle handle;
+  CUcheckpointCustomStoragePerDeviceData* perDeviceData;
+  unsigned int deviceCount;
+} CUcheckpointCustomStorageInfo;
+
 typedef struct CUcheckpointCheckpointArgs_st {
-  cuuint64_t reserved[8];
+  CUcheckpointCustomStorageInfo** customStorageInfo_out;
+  char reserved[64 - sizeof(CUcheckpointCustomStorageInfo*)];
 } CUcheckpointCheckpointArgs;
 
 typedef struct CUcheckpointGpuPair_st {
@@ -2225,13 +2536,16 @@ typedef struct CUcheckpointGpuPair_st {
 typedef struct CUcheckpointRestoreArgs_st {
   CUcheckpointGpuPair* gpuPairs;
   unsigned int gpuPairsCount;
-  char reserved[52 - sizeof(CUcheckpointGpuPair*)];
-  cuuint64_t reserved1;
+  unsigned int padding0;
+  CUcheckpointCustomStorageInfo** customStorageInfo_out;
+  char reserved[64 - sizeof(CUcheckpointGpuPair*) - 2 * sizeof(unsigned int) - sizeof(CUcheckpointCustomStorageInfo**)];
 } CUcheckpointRestoreArgs;
 
 typedef struct CUcheckpointUnlockArgs_st {
   cuuint64_t reserved[8];
 } CUcheckpointUnlockArgs;
+
+typedef void(CUDA_CB* CUcoredumpStatusCallback)(void* userData, int pid, CUdevice dev);
 
 typedef void(CUDA_CB* CUlogsCallback)(void* data, CUlogLevel logLevel, char* message, size_t length);
 
@@ -2251,6 +2565,9 @@ __CUDA_DEPRECATED CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* mi
 CUresult CUDAAPI cuDeviceGet(CUdevice* device, int ordinal);
 CUresult CUDAAPI cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId);
+CUresult CUDAAPI cuDeviceGetCliqueCount(size_t* count, CUdevice dev);
+CUresult CUDAAPI cuDeviceGetCliqueInfo(CUcliqueInfo* cliqueInfo, size_t* count, CUdevice dev);
+CUresult CUDAAPI cuDeviceGetFabricClusterUuid(CUuuid* uuid, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetCount(int* count);
 CUresult CUDAAPI cuDeviceGetExecAffinitySupport(int* pi, CUexecAffinityType type, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetHostAtomicCapabilities(unsigned int* capabilities, const CUatomicOperation* operations,
@@ -2317,6 +2634,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 CUresult CUDAAPI cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunction hfunc);
 CUresult CUDAAPI cuFuncGetModule(CUmodule* hmod, CUfunction hfunc);
 CUresult CUDAAPI cuFuncGetName(const char** name, CUfunction hfunc);
+CUresult CUDAAPI cuFuncGetParamCount(CUfunction func, size_t* paramCount);
 CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t* paramOffset, size_t* paramSize);
 CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function);
 CUresult CUDAAPI cuFuncLoad(CUfunction function);
@@ -2329,6 +2647,7 @@ CUresult CUDAAPI cuKernelGetAttribute(int* pi, CUfunction_attribute attrib, CUke
 CUresult CUDAAPI cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel);
 CUresult CUDAAPI cuKernelGetLibrary(CUlibrary* pLib, CUkernel kernel);
 CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel hfunc);
+CUresult CUDAAPI cuKernelGetParamCount(CUkernel kernel, size_t* paramCount);
 CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t* paramOffset, size_t* paramSize);
 CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev);
 CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
@@ -2414,6 +2733,8 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap* tensorMap, CUtensorMapDataT
                                         CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
                                         CUtensorMapFloatOOBfill oobFill);
 CUresult CUDAAPI cuTensorMapReplaceAddress(CUtensorMap* tensorMap, void* globalAddress);
+CUresult CUDAAPI cuTensorMapSetAllocationClass(CUtensorMap* tensorMap, CUtensorMapAllocClass allocClass,
+                                               CUtensorMapAllocClass* outAllocClass);
 CUresult CUDAAPI cuTexObjectCreate(CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pResDesc,
                                    const CUDA_TEXTURE_DESC* pTexDesc, const CUDA_RESOURCE_VIEW_DESC* pResViewDesc);
 CUresult CUDAAPI cuTexObjectDestroy(CUtexObject texObject);
@@ -2525,6 +2846,8 @@ CU_DECLARE_PTSZ(cuMemPrefetchAsync_v2,
 CU_DECLARE_PTSZ(cuMemPrefetchBatchAsync,
                 (CUdeviceptr * dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs,
                  size_t numPrefetchLocs, unsigned long long flags, CUstream hStream))
+CUresult CUDAAPI cuMemGetLocationInfo(CUdeviceptr ptr, size_t size, size_t summaryGranularity,
+                                      size_t samplingGranularity, CUmemLocation* location_out);
 CUresult CUDAAPI cuMemRangeGetAttribute(void* data, size_t dataSize, CUmem_range_attribute attribute,
                                         CUdeviceptr devPtr, size_t count);
 CUresult CUDAAPI cuMemRangeGetAttributes(void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
@@ -2539,6 +2862,12 @@ CU_DECLARE_PTSZ(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D* pCopy, CUstream hStrea
 CU_DECLARE_PTDS(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D* pCopy))
 CU_DECLARE_PTDS(cuMemcpy2D_v2, (const CUDA_MEMCPY2D* pCopy))
 CU_DECLARE_PTSZ(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D* pCopy, CUstream hStream))
+CU_DECLARE_PTSZ(cuFabricCpyBatchAsync,
+                (size_t numOps, CUDA_FABRIC_COPY_BATCH_OP* opList, unsigned long long flags, CUstream hStream))
+CU_DECLARE_PTSZ(cuMemcpyWithAttributesAsync,
+                (CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes* attr, CUstream hStream))
+CU_DECLARE_PTSZ(cuMemcpy3DWithAttributesAsync,
+                (CUDA_MEMCPY3D_BATCH_OP * op, unsigned long long flags, CUstream hStream))
 CU_DECLARE_PTSZ(cuMemcpy3DBatchAsync_v2,
                 (size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, unsigned long long flags, CUstream hStream))
 CU_DECLARE_PTDS(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER* pCopy))
@@ -2588,6 +2917,29 @@ CU_DECLARE_PTDS(cuMemsetD32_v2, (CUdeviceptr dstDevice, unsigned int ui, size_t 
 CU_DECLARE_PTSZ(cuMemsetD8Async, (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream))
 CU_DECLARE_PTDS(cuMemsetD8_v2, (CUdeviceptr dstDevice, unsigned char uc, size_t N))
 CUresult CUDAAPI cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev);
+CUresult CUDAAPI cuLogicalEndpointAddDevice(CUlogicalEndpointId leId, CUdevice dev);
+CUresult CUDAAPI cuLogicalEndpointBindAddr(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, void* ptr,
+                                           cuuint64_t size, unsigned long long flags);
+CUresult CUDAAPI cuLogicalEndpointBindMem(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset,
+                                          CUmemGenericAllocationHandle memHandle, cuuint64_t memOffset, cuuint64_t size,
+                                          unsigned long long flags);
+CUresult CUDAAPI cuLogicalEndpointCreate(CUlogicalEndpointId leId, const CUlogicalEndpointProp* prop);
+CUresult CUDAAPI cuLogicalEndpointDestroy(CUlogicalEndpointId leId);
+CUresult CUDAAPI cuLogicalEndpointExport(void* handle, CUlogicalEndpointId leId,
+                                         CUlogicalEndpointIpcHandleType handleType);
+CUresult CUDAAPI cuLogicalEndpointGetLimits(cuuint64_t* bindAlignment, cuuint64_t* maxSize,
+                                            const CUlogicalEndpointProp* prop);
+CUresult CUDAAPI cuLogicalEndpointIdRelease(CUlogicalEndpointId baseLeId, cuuint32_t count);
+CUresult CUDAAPI cuLogicalEndpointIdReserve(CUlogicalEndpointId* baseLeId, cuuint32_t count);
+CUresult CUDAAPI cuLogicalEndpointImport(CUlogicalEndpointId leId, const void* handle,
+                                         CUlogicalEndpointIpcHandleType handleType);
+CUresult CUDAAPI cuLogicalEndpointQuery(CUlogicalEndpointId leId, cuuint32_t count, int* queryStatus);
+CUresult CUDAAPI cuLogicalEndpointUnbind(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, cuuint64_t size);
+CUresult CUDAAPI cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
+                                        CUdeviceptr memptr, size_t size, unsigned long long flags);
+CUresult CUDAAPI cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
+                                       CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size,
+                                       unsigned long long flags);
 CUresult CUDAAPI cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUdeviceptr memptr,
                                      size_t size, unsigned long long flags);
 CUresult CUDAAPI cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
@@ -2622,7 +2974,11 @@ CU_DECLARE_PTSZ(cuStreamCopyAttributes, (CUstream dstStream, CUstream srcStream)
 CUresult CUDAAPI cuStreamCreate(CUstream* phStream, unsigned int Flags);
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority);
 CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream);
+CU_DECLARE_PTSZ(cuStreamBeginCaptureToCig, (CUstream hStream, CUstreamCigCaptureParams* streamCigCaptureParams))
+CU_DECLARE_PTSZ(cuStreamBeginRecaptureToGraph, (CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph,
+                                                CUgraphRecaptureCallback callbackFunc, void* userData))
 CU_DECLARE_PTSZ(cuStreamEndCapture, (CUstream hStream, CUgraph* phGraph))
+CU_DECLARE_PTSZ(cuStreamEndCaptureToCig, (CUstream hStream))
 CU_DECLARE_PTSZ(cuStreamGetAttribute, (CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue* value))
 CU_DECLARE_PTSZ(cuStreamGetCaptureInfo_v3,
                 (CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out, CUgraph* graph_out,
@@ -2631,6 +2987,7 @@ CU_DECLARE_PTSZ(cuStreamGetCaptureInfo_v3,
 CU_DECLARE_PTSZ(cuStreamGetCtx, (CUstream hStream, CUcontext* pctx))
 CU_DECLARE_PTSZ(cuStreamGetCtx_v2, (CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx))
 CU_DECLARE_PTSZ(cuStreamGetDevice, (CUstream hStream, CUdevice* device))
+CU_DECLARE_PTSZ(cuStreamGetDevResource, (CUstream hStream, CUdevResource* resource, CUdevResourceType type))
 CU_DECLARE_PTSZ(cuStreamGetFlags, (CUstream hStream, unsigned int* flags))
 CU_DECLARE_PTSZ(cuStreamGetId, (CUstream hStream, unsigned long long* streamId))
 CU_DECLARE_PTSZ(cuStreamGetPriority, (CUstream hStream, int* priority))
@@ -2658,6 +3015,7 @@ __CUDA_DEPRECATED CUresult CUDAAPI cuLaunchCooperativeKernelMultiDevice(CUDA_LAU
 __CUDA_DEPRECATED CUresult CUDAAPI cuLaunchGrid(CUfunction f, int grid_width, int grid_height);
 __CUDA_DEPRECATED CUresult CUDAAPI cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream);
 CU_DECLARE_PTSZ(cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void* userData))
+CU_DECLARE_PTSZ(cuLaunchHostFunc_v2, (CUstream hStream, CUhostFn fn, void* userData, unsigned int syncMode))
 CU_DECLARE_PTSZ(cuLaunchKernel, (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
                                  unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                                  unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra))
@@ -2753,6 +3111,9 @@ CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph, 
 CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
                                    const CUgraphEdgeData* dependencyData, size_t numDependencies,
                                    CUgraphNodeParams* nodeParams);
+CUresult CUDAAPI cuGraphAddNode_v3(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                   const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                                   CUgraphNodeParams* nodeParams);
 CUresult CUDAAPI cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams_out);
 CUresult CUDAAPI cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams);
 CUresult CUDAAPI cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph* phGraph);
@@ -2778,6 +3139,7 @@ CUresult CUDAAPI cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec hG
 CUresult CUDAAPI cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                                 const CUDA_EXT_SEM_WAIT_NODE_PARAMS* nodeParams);
 CUresult CUDAAPI cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t* flags);
+CUresult CUDAAPI cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int* graphId);
 CUresult CUDAAPI cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                               const CUDA_HOST_NODE_PARAMS* nodeParams);
 CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -2796,6 +3158,7 @@ CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNode,
                                                             CUDA_EXT_SEM_WAIT_NODE_PARAMS* params_out);
 CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode,
                                                             const CUDA_EXT_SEM_WAIT_NODE_PARAMS* nodeParams);
+CUresult CUDAAPI cuGraphGetId(CUgraph hGraph, unsigned int* graphId);
 CUresult CUDAAPI cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData,
                                     size_t* numEdges);
 CUresult CUDAAPI cuGraphGetNodes(CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes);
@@ -2826,8 +3189,13 @@ CUresult CUDAAPI cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode*
                                                  CUgraphEdgeData* edgeData, size_t* numDependentNodes);
 CUresult CUDAAPI cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled);
 CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type);
+CUresult CUDAAPI cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph* phGraph);
+CUresult CUDAAPI cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int* nodeId);
+CUresult CUDAAPI cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams* nodeParams);
+CUresult CUDAAPI cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long* toolsNodeId);
 CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled);
 CUresult CUDAAPI cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams* nodeParams);
+CUresult CUDAAPI cuGraphNodeSetParams_v2(CUgraphNode hNode, CUgraphNodeParams* nodeParams);
 CUresult CUDAAPI cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count);
 CUresult CUDAAPI cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
                                               const CUgraphEdgeData* edgeData, size_t numDependencies);
@@ -2844,8 +3212,11 @@ CUresult CUDAAPI cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx);
 CUresult CUDAAPI cuCtxGetDevResource(CUcontext hCtx, CUdevResource* resource, CUdevResourceType type);
 CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc* phDesc, CUdevResource* resources,
                                            unsigned int nbResources);
+CUresult CUDAAPI cuDevSmResourceSplit(CUdevResource* result, unsigned int nbGroups, const CUdevResource* input,
+                                      CUdevResource* remainder, unsigned int flags,
+                                      CU_DEV_SM_RESOURCE_GROUP_PARAMS* groupParams);
 CUresult CUDAAPI cuDevSmResourceSplitByCount(CUdevResource* result, unsigned int* nbGroups, const CUdevResource* input,
-                                             CUdevResource* remaining, unsigned int useFlags, unsigned int minCount);
+                                             CUdevResource* remainder, unsigned int flags, unsigned int minCount);
 CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type);
 CUresult CUDAAPI cuGreenCtxCreate(CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags);
 CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx hCtx);
@@ -2857,14 +3228,21 @@ CUresult CUDAAPI cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
 CUresult CUDAAPI cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx* phCtx);
 
 /* Checkpoint, core dumps and logs */
+CUresult CUDAAPI cuCheckpointOperationComplete(CUcheckpointOperationHandle handle);
 CUresult CUDAAPI cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs* args);
 CUresult CUDAAPI cuCheckpointProcessGetRestoreThreadId(int pid, int* tid);
 CUresult CUDAAPI cuCheckpointProcessGetState(int pid, CUprocessState* state);
 CUresult CUDAAPI cuCheckpointProcessLock(int pid, CUcheckpointLockArgs* args);
 CUresult CUDAAPI cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs* args);
 CUresult CUDAAPI cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs* args);
+CUresult CUDAAPI cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback);
+CUresult CUDAAPI cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback);
 CUresult CUDAAPI cuCoredumpGetAttribute(CUcoredumpSettings attrib, void* value, size_t* size);
 CUresult CUDAAPI cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void* value, size_t* size);
+CUresult CUDAAPI cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback, void* userData,
+                                                    CUcoredumpCallbackHandle* callbackOut);
+CUresult CUDAAPI cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback, void* userData,
+                                                 CUcoredumpCallbackHandle* callbackOut);
 CUresult CUDAAPI cuCoredumpSetAttribute(CUcoredumpSettings attrib, void* value, size_t* size);
 CUresult CUDAAPI cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, void* value, size_t* size);
 CUresult CUDAAPI cuLogsCurrent(CUlogIterator* iterator_out, unsigned int flags);
@@ -3163,6 +3541,7 @@ CUresult CUDAAPI cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESC
 #define cuGraphicsUnmapResources __CUDA_API_PTSZ(cuGraphicsUnmapResources)
 #define cuLaunchCooperativeKernel __CUDA_API_PTSZ(cuLaunchCooperativeKernel)
 #define cuLaunchHostFunc __CUDA_API_PTSZ(cuLaunchHostFunc)
+#define cuLaunchHostFunc_v2 __CUDA_API_PTSZ(cuLaunchHostFunc_v2)
 #define cuLaunchKernel __CUDA_API_PTSZ(cuLaunchKernel)
 #define cuLaunchKernelEx __CUDA_API_PTSZ(cuLaunchKernelEx)
 #define cuMemAllocAsync __CUDA_API_PTSZ(cuMemAllocAsync)
@@ -3177,6 +3556,9 @@ CUresult CUDAAPI cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESC
 #define cuMemcpy3DPeer __CUDA_API_PTDS(cuMemcpy3DPeer)
 #define cuMemcpy3DPeerAsync __CUDA_API_PTSZ(cuMemcpy3DPeerAsync)
 #define cuMemcpyAsync __CUDA_API_PTSZ(cuMemcpyAsync)
+#define cuMemcpyWithAttributesAsync __CUDA_API_PTSZ(cuMemcpyWithAttributesAsync)
+#define cuMemcpy3DWithAttributesAsync __CUDA_API_PTSZ(cuMemcpy3DWithAttributesAsync)
+#define cuFabricCpyBatchAsync __CUDA_API_PTSZ(cuFabricCpyBatchAsync)
 #define cuMemcpyPeer __CUDA_API_PTDS(cuMemcpyPeer)
 #define cuMemcpyPeerAsync __CUDA_API_PTSZ(cuMemcpyPeerAsync)
 #define cuMemsetD16Async __CUDA_API_PTSZ(cuMemsetD16Async)
@@ -3189,12 +3571,16 @@ CUresult CUDAAPI cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESC
 #define cuStreamAddCallback __CUDA_API_PTSZ(cuStreamAddCallback)
 #define cuStreamAttachMemAsync __CUDA_API_PTSZ(cuStreamAttachMemAsync)
 #define cuStreamBeginCaptureToGraph __CUDA_API_PTSZ(cuStreamBeginCaptureToGraph)
+#define cuStreamBeginCaptureToCig __CUDA_API_PTSZ(cuStreamBeginCaptureToCig)
+#define cuStreamBeginRecaptureToGraph __CUDA_API_PTSZ(cuStreamBeginRecaptureToGraph)
 #define cuStreamCopyAttributes __CUDA_API_PTSZ(cuStreamCopyAttributes)
 #define cuStreamEndCapture __CUDA_API_PTSZ(cuStreamEndCapture)
+#define cuStreamEndCaptureToCig __CUDA_API_PTSZ(cuStreamEndCaptureToCig)
 #define cuStreamGetAttribute __CUDA_API_PTSZ(cuStreamGetAttribute)
 #define cuStreamGetCtx __CUDA_API_PTSZ(cuStreamGetCtx)
 #define cuStreamGetCtx_v2 __CUDA_API_PTSZ(cuStreamGetCtx_v2)
 #define cuStreamGetDevice __CUDA_API_PTSZ(cuStreamGetDevice)
+#define cuStreamGetDevResource __CUDA_API_PTSZ(cuStreamGetDevResource)
 #define cuStreamGetFlags __CUDA_API_PTSZ(cuStreamGetFlags)
 #define cuStreamGetId __CUDA_API_PTSZ(cuStreamGetId)
 #define cuStreamGetPriority __CUDA_API_PTSZ(cuStreamGetPriority)

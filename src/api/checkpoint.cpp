@@ -15,7 +15,15 @@ CUresult checkReserved(const Field& reserved) {
   return fail(CUDA_ERROR_INVALID_VALUE, "reserved fields must be zero");
 }
 
+// Checkpoints whose memory the caller takes away itself.
+CUresult ownStorage() { return unsupported("checkpoints into storage of the caller's"); }
+
 }  // namespace
+
+// No call has made an operation that could be completed.
+CUresult cuCheckpointOperationComplete(const Call&, CUcheckpointOperationHandle handle) {
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p is no operation", static_cast<void*>(handle));
+}
 
 CUresult cuCheckpointProcessGetState(const Call&, int pid, CUprocessState* state) {
   if (!state) return missing("state");
@@ -38,13 +46,15 @@ CUresult cuCheckpointProcessLock(const Call&, int pid, CUcheckpointLockArgs* arg
 
 CUresult cuCheckpointProcessCheckpoint(const Call&, int pid, CUcheckpointCheckpointArgs* args) {
   if (args) VG_CHECK(checkReserved(args->reserved));
+  if (args && args->customStorageInfo_out) return ownStorage();
   return core::checkpoint::checkpoint(pid);
 }
 
 CUresult cuCheckpointProcessRestore(const Call&, int pid, CUcheckpointRestoreArgs* args) {
   if (!args) return core::checkpoint::restore(pid, nullptr, 0);
   VG_CHECK(checkReserved(args->reserved));
-  if (args->reserved1) return fail(CUDA_ERROR_INVALID_VALUE, "reserved fields must be zero");
+  if (args->padding0) return fail(CUDA_ERROR_INVALID_VALUE, "reserved fields must be zero");
+  if (args->customStorageInfo_out) return ownStorage();
   if (args->gpuPairsCount && !args->gpuPairs) return missing("gpuPairs");
   return core::checkpoint::restore(pid, args->gpuPairs, args->gpuPairsCount);
 }

@@ -1,5 +1,6 @@
 // Copies of linear memory: one row, boxes, between devices.
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/capture.h"
 #include "core/memory_batch.h"
 #include "core/memory_copy.h"
@@ -179,6 +180,26 @@ CUresult cuMemcpy3DBatchAsync(const Call& call, size_t numOps, CUDA_MEMCPY3D_BAT
 CUresult cuMemcpy3DBatchAsync_v2(const Call& call, size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList,
                                  unsigned long long flags, CUstream hStream) {
   return boxBatch(call, numOps, opList, nullptr, flags, hStream);
+}
+
+// One copy with the attributes of a batch's. Its source is read when the stream gets there, or during the call.
+CUresult cuMemcpyWithAttributesAsync(const Call& call, CUdeviceptr dst, CUdeviceptr src, size_t size,
+                                     CUmemcpyAttributes* attr, CUstream hStream) {
+  if (!attr) return missing("attr");
+  if (!size) return fail(CUDA_ERROR_INVALID_VALUE, "a copy of no bytes");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  VG_CHECK(core::memory::checkAttributes(*attr));
+  const bool duringCall = rawValue(attr->srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+  return core::memory::copyLinear(stream, Place::unified(dst), Place::unified(src), size,
+                                  duringCall ? Form::Synchronous : Form::Asynchronous);
+}
+
+CUresult cuMemcpy3DWithAttributesAsync(const Call& call, CUDA_MEMCPY3D_BATCH_OP* op, unsigned long long flags,
+                                       CUstream hStream) {
+  if (!op) return missing("op");
+  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx are reserved", flags);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::memory::copyBox(stream, *op);
 }
 
 }  // namespace vg::handlers

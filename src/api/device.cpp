@@ -7,6 +7,7 @@
 #include "arrays/format.h"
 #include "base/raw_enum.h"
 #include "core/device.h"
+#include "core/later_attributes.h"
 
 namespace vg::handlers {
 namespace {
@@ -91,7 +92,11 @@ CUresult cuDeviceGetAttribute(const Call&, int* pi, CUdevice_attribute attrib, C
   if (!pi) return missing("pi");
   VG_TRY(core::Device & device, core::findDevice(dev));
   const backend::Traits& traits = device.traits();
-  if (attrib <= 0 || attrib >= CU_DEVICE_ATTRIBUTE_MAX || !traits.known[attrib])
+  if (const std::optional<int> later = core::laterAttribute(device, rawValue(attrib))) {
+    *pi = *later;
+    return CUDA_SUCCESS;
+  }
+  if (attrib <= 0 || attrib >= static_cast<int>(traits.known.size()) || !traits.known[attrib])
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no device attribute %d", static_cast<int>(attrib));
   *pi = traits.attributes[attrib];
   return CUDA_SUCCESS;

@@ -13,6 +13,7 @@
 #include "api/private_table.h"
 #include "api/validity.h"
 #include "base/log.h"
+#include "base/log_history.h"
 #include "core/device.h"
 #include "core/function.h"
 #include "core/green_context.h"
@@ -285,17 +286,24 @@ void logMessage(const char* component, int level, const char* format, va_list ar
   VG_LOG(Info, "%s (%d): %s", component ? component : "runtime", level, text);
 }
 
+// Called with 0 before and with 1 after a call that may fail, by runtimes of 13.4 and later.
+CUresult switchLog(int on) {
+  log::expectsFailures = !on;
+  return CUDA_SUCCESS;
+}
+
 constexpr uint32_t kLogId = 0xf8cff951;
 struct LogTable {
   size_t size;
   void (*message)(const char*, int, const char*, va_list);
-  Unknown<kLogId, 2, 1> gap2;
+  CUresult (*switchLog)(int);
   Unknown<kLogId, 3, kBehind> behind;
 };
 constexpr LogTable logTable() {
   LogTable table{};
   table.message = logMessage;
-  return filled(table, &LogTable::gap2);
+  table.switchLog = switchLog;
+  return filled(table);
 }
 constexpr LogTable kLog = logTable();
 

@@ -20,6 +20,13 @@ CUresult cuFuncGetName(const Call&, const char** name, CUfunction hfunc) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetParamCount(const Call&, CUfunction func, size_t* paramCount) {
+  if (!paramCount) return missing("paramCount");
+  VG_TRY(core::Function & function, core::findFunction(func));
+  *paramCount = function.kernel().parameters().size();
+  return CUDA_SUCCESS;
+}
+
 CUresult cuFuncGetParamInfo(const Call&, CUfunction func, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   if (!paramOffset) return missing("paramOffset");
   VG_TRY(core::Function & function, core::findFunction(func));

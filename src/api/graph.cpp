@@ -124,6 +124,40 @@ CUresult cuGraphNodeGetType(const Call&, CUgraphNode hNode, CUgraphNodeType* typ
   return CUDA_SUCCESS;
 }
 
+CUresult cuGraphNodeGetContainingGraph(const Call&, CUgraphNode hNode, CUgraph* phGraph) {
+  if (!phGraph) return missing("phGraph");
+  const graphs::Lock lock;
+  VG_TRY(GraphNode & node, graphs::findNode(hNode));
+  *phGraph = node.graph().handle();
+  return CUDA_SUCCESS;
+}
+
+// The numbers of DOT files (core/graph_dot.cpp), where a node's is its place among those of its graph.
+CUresult cuGraphNodeGetLocalId(const Call&, CUgraphNode hNode, unsigned int* nodeId) {
+  if (!nodeId) return missing("nodeId");
+  const graphs::Lock lock;
+  VG_TRY(GraphNode & node, graphs::findNode(hNode));
+  const std::vector<GraphNode*>& all = node.graph().nodes();
+  *nodeId = static_cast<unsigned>(std::find(all.begin(), all.end(), &node) - all.begin());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetToolsId(const Call&, CUgraphNode hNode, unsigned long long* toolsNodeId) {
+  if (!toolsNodeId) return missing("toolsNodeId");
+  const graphs::Lock lock;
+  VG_TRY(GraphNode & node, graphs::findNode(hNode));
+  *toolsNodeId = node.id();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetId(const Call&, CUgraph hGraph, unsigned int* graphId) {
+  if (!graphId) return missing("graphId");
+  const graphs::Lock lock;
+  VG_TRY(Graph & graph, graphs::find(hGraph));
+  *graphId = static_cast<unsigned>(graph.number());
+  return CUDA_SUCCESS;
+}
+
 CUresult cuGraphGetNodes(const Call&, CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes) {
   if (!numNodes) return missing("numNodes");
   const graphs::Lock lock;

@@ -103,6 +103,14 @@ CUresult cuGraphExecDestroy(const Call&, CUgraphExec hGraphExec) {
 }
 
 // The driver keeps the priorities of nodes to itself.
+CUresult cuGraphExecGetId(const Call&, CUgraphExec hGraphExec, unsigned int* graphId) {
+  if (!graphId) return missing("graphId");
+  const graphs::Lock lock;
+  VG_TRY(GraphExec & exec, graph_execs::find(hGraphExec));
+  *graphId = static_cast<unsigned>(exec.image().number());
+  return CUDA_SUCCESS;
+}
+
 CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* flags) {
   if (!flags) return missing("flags");
   const graphs::Lock lock;

@@ -348,6 +348,14 @@ CUresult cuGraphAddNode_v2(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph
   return CUDA_SUCCESS;
 }
 
+CUresult cuGraphAddNode_v3(const Call& call, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                           CUgraphNodeParams* nodeParams) {
+  if (!nodeParams) return missing("nodeParams");
+  VG_CHECK(graphs::checkContexts(*nodeParams));
+  return cuGraphAddNode_v2(call, phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
+}
+
 CUresult cuGraphAddNode(const Call& call, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
                         size_t numDependencies, CUgraphNodeParams* nodeParams) {
   return cuGraphAddNode_v2(call, phGraphNode, hGraph, dependencies, nullptr, numDependencies, nodeParams);
@@ -359,6 +367,20 @@ CUresult cuGraphNodeSetParams(const Call&, CUgraphNode hNode, CUgraphNodeParams*
   VG_TRY(GraphNode & node, graphs::findNode(hNode));
   VG_TRY(NodeParams params, graphs::describeForSet(*nodeParams, node));
   graphs::replace(node, std::move(params));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeSetParams_v2(const Call& call, CUgraphNode hNode, CUgraphNodeParams* nodeParams) {
+  if (!nodeParams) return missing("nodeParams");
+  VG_CHECK(graphs::checkContexts(*nodeParams));
+  return cuGraphNodeSetParams(call, hNode, nodeParams);
+}
+
+CUresult cuGraphNodeGetParams(const Call&, CUgraphNode hNode, CUgraphNodeParams* nodeParams) {
+  if (!nodeParams) return missing("nodeParams");
+  const graphs::Lock lock;
+  VG_TRY(GraphNode & node, graphs::findNode(hNode));
+  *nodeParams = graphs::paramsOf(node);
   return CUDA_SUCCESS;
 }
 

@@ -2,23 +2,23 @@
 #include "core/green_context.h"
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/context_events.h"
 #include "core/device.h"
 #include "core/device_resource.h"
+#include "core/driver_version.h"
 #include "core/event.h"
 
 namespace vg::handlers {
 namespace {
 
-CUresult checkType(CUdevResourceType type) {
-  if (type == CU_DEV_RESOURCE_TYPE_SM) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_RESOURCE_TYPE, "there is no resource of type %d", static_cast<int>(type));
-}
-
+// Work queues are the device's, whoever asks.
 CUresult giveResource(const core::GreenContext& green, CUdevResource* resource, CUdevResourceType type) {
   if (!resource) return missing("resource");
-  VG_CHECK(checkType(type));
-  *resource = core::resources::part(green.primary().device(), static_cast<uint32_t>(green.multiprocessors().count()));
+  const core::Device& device = green.primary().device();
+  VG_TRY(*resource, core::resources::ofDevice(device, type));
+  if (rawValue(type) == CU_DEV_RESOURCE_TYPE_SM)
+    *resource = core::resources::part(device, static_cast<uint32_t>(green.multiprocessors().count()));
   return CUDA_SUCCESS;
 }
 
@@ -60,6 +60,14 @@ CUresult cuDevSmResourceSplitByCount(const Call&, CUdevResource* result, unsigne
   return CUDA_SUCCESS;
 }
 
+CUresult cuDevSmResourceSplit(const Call&, CUdevResource* result, unsigned int nbGroups, const CUdevResource* input,
+                              CUdevResource* remainder, unsigned int flags,
+                              CU_DEV_SM_RESOURCE_GROUP_PARAMS* groupParams) {
+  if (!input || !groupParams) return missing("input or groupParams");
+  if (!nbGroups || flags) return fail(CUDA_ERROR_INVALID_VALUE, "%u groups, flags %#x", nbGroups, flags);
+  return core::resources::splitInGroups(*input, groupParams, nbGroups, result, remainder);
+}
+
 CUresult cuDevResourceGenerateDesc(const Call&, CUdevResourceDesc* phDesc, CUdevResource* resources,
                                    unsigned int nbResources) {
   if (!phDesc || !resources || !nbResources) return missing("phDesc, resources or nbResources");
@@ -69,7 +77,8 @@ CUresult cuDevResourceGenerateDesc(const Call&, CUdevResourceDesc* phDesc, CUdev
 
 CUresult cuGreenCtxCreate(const Call&, CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
   if (!phCtx) return missing("phCtx");
-  if (flags != CU_GREEN_CTX_DEFAULT_STREAM)
+  const bool without = flags == CU_GREEN_CTX_NONE && core::offers(13030);  // earlier drivers want the flag
+  if (flags != CU_GREEN_CTX_DEFAULT_STREAM && !without)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags must be CU_GREEN_CTX_DEFAULT_STREAM, not %#x", flags);
   VG_TRY(core::Device & device, core::findDevice(dev));
   VG_TRY(const backend::MultiprocessorSet& multiprocessors, core::resources::multiprocessors(device, desc));

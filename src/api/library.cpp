@@ -178,6 +178,15 @@ CUresult cuKernelSetCacheConfig(const Call&, CUkernel kernel, CUfunc_cache confi
   return CUDA_SUCCESS;
 }
 
+CUresult cuKernelGetParamCount(const Call&, CUkernel kernel, size_t* paramCount) {
+  if (!paramCount) return missing("paramCount");
+  VG_TRY(core::Kernel & found, core::findKernel(kernel));
+  VG_TRY(backend::Image & image, found.library().description());
+  VG_TRY(backend::Kernel * described, image.kernel(found.name()));
+  *paramCount = described->parameters().size();
+  return CUDA_SUCCESS;
+}
+
 CUresult cuKernelGetParamInfo(const Call&, CUkernel kernel, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   if (!paramOffset) return missing("paramOffset");
   VG_TRY(core::Kernel & found, core::findKernel(kernel));

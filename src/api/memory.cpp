@@ -124,6 +124,12 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(const Call& call, CUdeviceptr* dptrs,
                                  hStream);
 }
 
+CUresult cuMemGetLocationInfo(const Call&, CUdeviceptr ptr, size_t size, size_t summaryGranularity,
+                              size_t samplingGranularity, CUmemLocation* location_out) {
+  if (!location_out) return missing("location_out");
+  return core::memory::locate(ptr, size, summaryGranularity, samplingGranularity, location_out);
+}
+
 CUresult cuMemRangeGetAttribute(const Call&, void* data, size_t dataSize, CUmem_range_attribute attribute,
                                 CUdeviceptr devPtr, size_t count) {
   if (!data) return missing("data");

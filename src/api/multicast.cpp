@@ -20,6 +20,14 @@ CUresult cuMulticastBindAddr(const Call&, CUmemGenericAllocationHandle, size_t, 
                              unsigned long long) {
   return refused();
 }
+CUresult cuMulticastBindMem_v2(const Call&, CUmemGenericAllocationHandle, CUdevice, size_t,
+                               CUmemGenericAllocationHandle, size_t, size_t, unsigned long long) {
+  return refused();
+}
+CUresult cuMulticastBindAddr_v2(const Call&, CUmemGenericAllocationHandle, CUdevice, size_t, CUdeviceptr, size_t,
+                                unsigned long long) {
+  return refused();
+}
 CUresult cuMulticastUnbind(const Call&, CUmemGenericAllocationHandle, CUdevice, size_t, size_t) { return refused(); }
 CUresult cuMulticastGetGranularity(const Call&, size_t*, const CUmulticastObjectProp*, CUmulticastGranularity_flags) {
   return refused();

@@ -4,6 +4,7 @@
 
 #include "api/call.h"
 #include "api/entry_points.h"
+#include "core/driver_version.h"
 
 namespace vg::api {
 
@@ -20,7 +21,7 @@ ProcAddress findProcAddress(std::string_view name, int cudaVersion, bool perThre
   ProcAddress best{nullptr, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
   for (const EntryPoint* entry = first; entry != last; ++entry) {  // oldest version first
     void* const function = useTwins ? entry->twin : entry->function;
-    if (entry->since == 0 || !function) continue;
+    if (entry->since == 0 || entry->since > core::driverVersion() || !function) continue;
     if ((useTwins ? entry->twinSince() : entry->since) <= cudaVersion) {
       best = {function, CU_GET_PROC_ADDRESS_SUCCESS};
     } else if (!best.function) {
@@ -37,9 +38,10 @@ CUresult answer(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flag
                 CUdriverProcAddressQueryResult* symbolStatus) {
   if (!symbol || !pfn) return fail(CUDA_ERROR_INVALID_VALUE, "symbol %p, pfn %p", symbol, static_cast<void*>(pfn));
   constexpr int kNewest = -1;
-  if (cudaVersion == kNewest) cudaVersion = CUDA_VERSION;
-  if (cudaVersion > CUDA_VERSION)
-    return fail(CUDA_ERROR_INVALID_VALUE, "%s of version %d: this is version %d", symbol, cudaVersion, CUDA_VERSION);
+  const int own = core::driverVersion();
+  if (cudaVersion == kNewest) cudaVersion = own;
+  if (cudaVersion > own)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%s of version %d: this is version %d", symbol, cudaVersion, own);
   constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (flags & ~(CU_GET_PROC_ADDRESS_LEGACY_STREAM | kPerThread))
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", static_cast<unsigned long long>(flags));

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/enum_names.h"
 #include "api/trace.h"
+#include "core/driver_version.h"
 
 namespace vg::handlers {
 
@@ -12,7 +13,7 @@ CUresult cuInit(const Call&, unsigned int Flags) {
 
 CUresult cuDriverGetVersion(const Call&, int* driverVersion) {
   if (!driverVersion) return missing("driverVersion");
-  *driverVersion = CUDA_VERSION;
+  *driverVersion = core::driverVersion();
   return CUDA_SUCCESS;
 }
 

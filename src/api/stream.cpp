@@ -2,9 +2,11 @@
 #include "core/stream.h"
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/capture.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/device_resource.h"
 #include "core/event.h"
 #include "core/green_context.h"
 #include "core/host_function.h"
@@ -75,6 +77,29 @@ CUresult cuLaunchHostFunc(const Call& call, CUstream hStream, CUhostFn fn, void*
   if (!fn) return missing("fn");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   return core::launchHostFunction(stream, fn, userData);
+}
+
+// How the thread waits that is to call it is advice: ours sleep after a while of spinning (base/core_use.h).
+CUresult cuLaunchHostFunc_v2(const Call& call, CUstream hStream, CUhostFn fn, void* userData, unsigned int syncMode) {
+  if (!fn) return missing("fn");
+  if (syncMode > CU_HOST_TASK_SPINWAIT) return fail(CUDA_ERROR_INVALID_VALUE, "synchronisation mode %u", syncMode);
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::launchHostFunction(stream, fn, userData, syncMode);
+}
+
+CUresult cuStreamGetDevResource(const Call& call, CUstream hStream, CUdevResource* resource, CUdevResourceType type) {
+  if (!resource) return missing("resource");
+  if (rawValue(type) != CU_DEV_RESOURCE_TYPE_SM)
+    return fail(CUDA_ERROR_INVALID_RESOURCE_TYPE, "streams have no resource of type %d", rawValue(type));
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  const core::GreenContext* const green = stream.green();
+  const core::Device& device = stream.context().device();
+  if (green) {
+    *resource = core::resources::part(device, static_cast<uint32_t>(green->multiprocessors().count()));
+    return CUDA_SUCCESS;
+  }
+  VG_TRY(*resource, core::resources::ofDevice(device, type));
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) {

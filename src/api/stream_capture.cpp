@@ -59,6 +59,12 @@ CUresult cuStreamBeginCaptureToGraph(const Call& call, CUstream hStream, CUgraph
   return core::capture::begin(stream, mode, hGraph, dependencies, dependencyData, numDependencies);
 }
 
+CUresult cuStreamBeginRecaptureToGraph(const Call& call, CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph,
+                                       CUgraphRecaptureCallback callbackFunc, void* userData) {
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  return core::capture::begin(stream, mode, hGraph, {callbackFunc, userData});
+}
+
 // Without phGraph the graph is lost, as with the vendor's driver.
 CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
@@ -70,6 +76,27 @@ CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph
   VG_TRY(core::Graph & lost, core::graphs::find(captured.graph));
   core::graphs::destroy(lost);
   return CUDA_SUCCESS;
+}
+
+// Work for the command lists of a graphics library goes to contexts that were made for one, and there is none here
+// (CU_DEVICE_ATTRIBUTE_D3D12_CIG_STREAMS_SUPPORTED and _VULKAN_ are 0).
+CUresult cuStreamBeginCaptureToCig(const Call& call, CUstream hStream,
+                                   CUstreamCigCaptureParams* streamCigCaptureParams) {
+  if (!streamCigCaptureParams || !streamCigCaptureParams->streamCigParams) return missing("streamCigCaptureParams");
+  const CUstreamCigParam& wanted = *streamCigCaptureParams->streamCigParams;
+  const int type = rawValue(wanted.streamSharedDataType);
+  if (type != STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST && type != STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV)
+    return fail(CUDA_ERROR_INVALID_VALUE, "shared data of type %d", type);
+  if (!wanted.streamSharedData) return missing("streamSharedData");
+  VG_TRY(core::Stream & stream, call.resolve(hStream));
+  if (stream.kind() == core::Stream::Kind::Legacy)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the legacy stream cannot capture for a graphics library");
+  return fail(CUDA_ERROR_INVALID_CONTEXT, "the context was not made for a graphics library");
+}
+
+CUresult cuStreamEndCaptureToCig(const Call& call, CUstream hStream) {
+  VG_CHECK(call.resolve(hStream));
+  return fail(CUDA_ERROR_INVALID_VALUE, "the stream does not capture for a graphics library");
 }
 
 CUresult cuStreamIsCapturing(const Call& call, CUstream hStream, CUstreamCaptureStatus* captureStatus) {

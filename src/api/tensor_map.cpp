@@ -2,6 +2,7 @@
 #include "core/tensor_map.h"
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 
 namespace vg::handlers {
 
@@ -47,6 +48,16 @@ CUresult cuTensorMapEncodeIm2colWide(const Call&, CUtensorMap* tensorMap, CUtens
 
 CUresult cuTensorMapReplaceAddress(const Call&, CUtensorMap* tensorMap, void* globalAddress) {
   return core::tensor_maps::replaceAddress(tensorMap, globalAddress);
+}
+
+// Where rows of addresses end matters to no device that there is, so every request comes out as the small class.
+CUresult cuTensorMapSetAllocationClass(const Call&, CUtensorMap* tensorMap, CUtensorMapAllocClass allocClass,
+                                       CUtensorMapAllocClass* outAllocClass) {
+  if (outAllocClass) *outAllocClass = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;
+  if (!tensorMap) return missing("tensorMap");
+  if (const int wanted = rawValue(allocClass); wanted < 0 || wanted > CU_TENSOR_MAP_ALLOC_CLASS_LARGE)
+    return fail(CUDA_ERROR_INVALID_VALUE, "allocation class %d", wanted);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace vg::handlers

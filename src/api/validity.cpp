@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 
 namespace vg::api {
 namespace {
@@ -117,7 +118,7 @@ CUresult validity(uint32_t version, uint64_t seconds, const void* runtimeTable, 
       return fail(CUDA_ERROR_INVALID_VALUE, "the validity check of version %u is not known", version);
   }
   Message message;
-  message.add(uint32_t{CUDA_VERSION});
+  message.add(static_cast<uint32_t>(core::driverVersion()));
   message.add(version);
   message.add(static_cast<uint32_t>(getpid()));
   message.add(static_cast<uint32_t>(pthread_self()));

@@ -19,6 +19,19 @@ constexpr Format kFormats[] = {
     {CU_AD_FORMAT_HALF, CU_AD_FORMAT_HALF, 0, 2, 1},
     {CU_AD_FORMAT_FLOAT, CU_AD_FORMAT_FLOAT, 0, 4, 1},
     {CU_AD_FORMAT_UNORM_INT_101010_2, CU_AD_FORMAT_UNORM_INT_101010_2, 4, 4, 1},
+    {CU_AD_FORMAT_UINT8_PACKED_422, CU_AD_FORMAT_UINT8_PACKED_444, 4, 4, 1},
+    {CU_AD_FORMAT_UINT8_SEMIPLANAR_420, CU_AD_FORMAT_UINT8_SEMIPLANAR_420, 3, 1, 1},
+    {CU_AD_FORMAT_UINT16_SEMIPLANAR_420, CU_AD_FORMAT_UINT16_SEMIPLANAR_420, 3, 2, 1},
+    {CU_AD_FORMAT_UINT8_SEMIPLANAR_422, CU_AD_FORMAT_UINT8_SEMIPLANAR_422, 3, 1, 1},
+    {CU_AD_FORMAT_UINT16_SEMIPLANAR_422, CU_AD_FORMAT_UINT16_SEMIPLANAR_422, 3, 2, 1},
+    {CU_AD_FORMAT_UINT8_SEMIPLANAR_444, CU_AD_FORMAT_UINT8_SEMIPLANAR_444, 3, 1, 1},
+    {CU_AD_FORMAT_UINT16_SEMIPLANAR_444, CU_AD_FORMAT_UINT16_SEMIPLANAR_444, 3, 2, 1},
+    {CU_AD_FORMAT_UINT8_PLANAR_420, CU_AD_FORMAT_UINT8_PLANAR_420, 3, 1, 1},
+    {CU_AD_FORMAT_UINT16_PLANAR_420, CU_AD_FORMAT_UINT16_PLANAR_420, 3, 2, 1},
+    {CU_AD_FORMAT_UINT8_PLANAR_422, CU_AD_FORMAT_UINT8_PLANAR_422, 3, 1, 1},
+    {CU_AD_FORMAT_UINT16_PLANAR_422, CU_AD_FORMAT_UINT16_PLANAR_422, 3, 2, 1},
+    {CU_AD_FORMAT_UINT8_PLANAR_444, CU_AD_FORMAT_UINT8_PLANAR_444, 3, 1, 1},
+    {CU_AD_FORMAT_UINT16_PLANAR_444, CU_AD_FORMAT_UINT16_PLANAR_444, 3, 2, 1},
     {CU_AD_FORMAT_BC1_UNORM, CU_AD_FORMAT_BC1_UNORM_SRGB, 4, 8, 4},
     {CU_AD_FORMAT_BC2_UNORM, CU_AD_FORMAT_BC3_UNORM_SRGB, 4, 16, 4},
     {CU_AD_FORMAT_BC4_UNORM, CU_AD_FORMAT_BC4_SNORM, 1, 8, 4},
@@ -65,7 +78,10 @@ Unit unitOf(int format, unsigned channels) {
   return {};
 }
 
-bool isVideo(int format) { return format >= CU_AD_FORMAT_P010 && format <= CU_AD_FORMAT_YUV444_16bit_SemiPlanar; }
+bool isVideo(int format) {
+  return (format >= CU_AD_FORMAT_P010 && format <= CU_AD_FORMAT_YUV444_16bit_SemiPlanar) ||
+         (format >= CU_AD_FORMAT_UINT8_PACKED_422 && format <= CU_AD_FORMAT_UINT16_PLANAR_444);
+}
 
 namespace {
 
@@ -76,29 +92,49 @@ constexpr Plane kPair8[] = {{k8, 1, 0, 0}, {k8, 2, 1, 0}}, kPair16[] = {{k16, 1,
 constexpr Plane kFull8[] = {{k8, 1, 0, 0}, {k8, 2, 0, 0}}, kFull16[] = {{k16, 1, 0, 0}, {k16, 2, 0, 0}};
 constexpr Plane kThree8[] = {{k8, 1, 0, 0}, {k8, 1, 0, 0}, {k8, 1, 0, 0}};
 constexpr Plane kThree16[] = {{k16, 1, 0, 0}, {k16, 1, 0, 0}, {k16, 1, 0, 0}};
+constexpr Plane kSquares8[] = {{k8, 1, 0, 0}, {k8, 1, 1, 1}, {k8, 1, 1, 1}};
+constexpr Plane kSquares16[] = {{k16, 1, 0, 0}, {k16, 1, 1, 1}, {k16, 1, 1, 1}};
+constexpr Plane kPairs8[] = {{k8, 1, 0, 0}, {k8, 1, 1, 0}, {k8, 1, 1, 0}};
+constexpr Plane kPairs16[] = {{k16, 1, 0, 0}, {k16, 1, 1, 0}, {k16, 1, 1, 0}};
 
 }  // namespace
 
 std::span<const Plane> planesOf(int format) {
   switch (format) {
     case CU_AD_FORMAT_NV12:
+    case CU_AD_FORMAT_UINT8_SEMIPLANAR_420:
       return kSquare8;
     case CU_AD_FORMAT_P010:
     case CU_AD_FORMAT_P016:
+    case CU_AD_FORMAT_UINT16_SEMIPLANAR_420:
       return kSquare16;
     case CU_AD_FORMAT_NV16:
+    case CU_AD_FORMAT_UINT8_SEMIPLANAR_422:
       return kPair8;
     case CU_AD_FORMAT_P210:
     case CU_AD_FORMAT_P216:
+    case CU_AD_FORMAT_UINT16_SEMIPLANAR_422:
       return kPair16;
     case CU_AD_FORMAT_YUV444_8bit_SemiPlanar:
+    case CU_AD_FORMAT_UINT8_SEMIPLANAR_444:
       return kFull8;
     case CU_AD_FORMAT_YUV444_16bit_SemiPlanar:
+    case CU_AD_FORMAT_UINT16_SEMIPLANAR_444:
       return kFull16;
     case CU_AD_FORMAT_Y444_PLANAR8:
+    case CU_AD_FORMAT_UINT8_PLANAR_444:
       return kThree8;
     case CU_AD_FORMAT_Y444_PLANAR10:
+    case CU_AD_FORMAT_UINT16_PLANAR_444:
       return kThree16;
+    case CU_AD_FORMAT_UINT8_PLANAR_420:
+      return kSquares8;
+    case CU_AD_FORMAT_UINT16_PLANAR_420:
+      return kSquares16;
+    case CU_AD_FORMAT_UINT8_PLANAR_422:
+      return kPairs8;
+    case CU_AD_FORMAT_UINT16_PLANAR_422:
+      return kPairs16;
     default:
       return {};
   }

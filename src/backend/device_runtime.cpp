@@ -151,7 +151,7 @@ Error DeviceRuntimeCaller::deviceAttribute(Arguments& arguments) {
   const auto result = arguments.take<uint64_t>();
   const auto which = arguments.take<uint32_t>();
   if (!which) return give(result, 0);
-  if (which >= CU_DEVICE_ATTRIBUTE_MAX || !traits().known[which]) return Error::InvalidValue;
+  if (which >= static_cast<int>(Traits::kAttributes) || !traits().known[which]) return Error::InvalidValue;
   return give(result, traits().attributes[which]);
 }
 

@@ -19,9 +19,11 @@ struct Traits {
   bool blockLinearArrays = false;  // wants arrays as its texture units read them (arrays/layout.h)
   bool sharesMemory = false;       // kernels of other devices that do, too, reach its memory, and its kernels theirs
   uint32_t workers = 0;            // threads that run blocks (cpu)
-  // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE).
-  std::array<int, CU_DEVICE_ATTRIBUTE_MAX> attributes{};
-  std::array<bool, CU_DEVICE_ATTRIBUTE_MAX> known{};
+  // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE). These are
+  // the attributes of 13.0, of which there are records; core/later_attributes.h has those that came later.
+  static constexpr size_t kAttributes = CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED + 1;
+  std::array<int, kAttributes> attributes{};
+  std::array<bool, kAttributes> known{};
 
   // Multiprocessors that the blocks of a cluster must come from together, group by group; empty: all are one group.
   std::vector<uint32_t> clusterGroups;

@@ -15,6 +15,10 @@ namespace vg::log {
 
 enum class Severity : uint8_t { Error = CU_LOG_LEVEL_ERROR, Warning = CU_LOG_LEVEL_WARNING };
 
+// Whether the calling thread expects its calls to fail, and wants no entries of them: the CUDA runtime says so around
+// questions that only some drivers can answer.
+extern constinit thread_local bool expectsFailures [[gnu::tls_model("initial-exec")]];
+
 // Appends a formatted entry.
 void remember(Severity severity, const char* format, va_list arguments);
 // Appends "Returning 1 (CUDA_ERROR_INVALID_VALUE) from <call>" and calls whoever asked with everything new.

@@ -48,7 +48,9 @@ namespace vg {
   X(dumpFlags, "CUDA_COREDUMP_GENERATION_FLAGS", "", "what core dumps leave out: a comma list of skip_... names")    \
   X(dumpLightly, "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", "", "1: core dumps without memory")                             \
   X(dumpAborts, "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "", "0: the process goes on after a core dump")             \
-  X(dumpProgress, "CUDA_COREDUMP_SHOW_PROGRESS", "", "1: say on standard error what becomes of a core dump")
+  X(dumpProgress, "CUDA_COREDUMP_SHOW_PROGRESS", "", "1: say on standard error what becomes of a core dump")         \
+  X(driverVersion, "VERDIGRIS_DRIVER_VERSION", "13.5",                                                               \
+    "version of the driver API to be, 13.0 to 13.5: what came later is not found")
 
 struct Settings {
 #define VG_SETTING_FIELD(field, variable, fallback, meaning) std::string field;

@@ -1,6 +1,7 @@
 #include "core/capture.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,8 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/graph.h"
+#include "core/graph_describe.h"
+#include "core/graph_update.h"
 #include "core/stream.h"
 #include "core/thread_state.h"
 
@@ -46,6 +49,9 @@ struct Capture {
   std::vector<Stream*> streams;
   std::vector<CUgraphNode> orphans;  // last nodes of streams that were destroyed meanwhile
   bool given = false;                // the graph is the application's
+  std::optional<capture::Recapture> again = {};
+  std::vector<CUgraphNode> expected = {};  // by that: the nodes of the graph
+  size_t met = 0;                          // how many of those have been captured again
   bool ended = false;
   bool invalidated = false;
 };
@@ -172,7 +178,73 @@ void makeProgrammatic(std::vector<Dependency>& dependencies) {
       dependency.data = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
 }
 
-CUresult addLocked(StreamCapture& state, const Describe& describe, Order order = Order::Full) {
+CUresult mismatch(Capture& capture, const char* what) {
+  invalidate(capture);
+  return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "node %zu of the graph: %s", capture.met, what);
+}
+
+bool sameEdges(const std::vector<Dependency>& a, const std::vector<Dependency>& b) {
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Dependency& edge) {
+           return std::any_of(b.begin(), b.end(), [&](const Dependency& other) {
+             return other.node == edge.node && !std::memcmp(&other.data, &edge.data, sizeof edge.data);
+           });
+         });
+}
+
+bool ownsMemory(const NodeParams& params) {
+  return std::holds_alternative<MemAllocNode>(params) || std::holds_alternative<MemFreeNode>(params);
+}
+
+// What the application is asked, without any lock: it may call the API, but for this capture.
+struct Question {
+  Recapture again;
+  GraphNode* node;
+  NodeParams wanted;
+};
+
+// The next node of the graph that is captured again; a question where it was something else.
+CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order, std::optional<Question>& question) {
+  Capture& capture = *state.capture;
+  const graphs::Lock lock;
+  VG_TRY(Graph & graph, graphs::find(capture.graph));
+  VG_TRY(std::vector<Dependency> dependencies,
+         graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
+  if (order == Order::Programmatic) makeProgrammatic(dependencies);
+  if (capture.met == capture.expected.size()) return mismatch(capture, "there is none");
+  Result<GraphNode&> found = graphs::findNode(capture.expected[capture.met]);
+  if (!found) return mismatch(capture, "it is not there any more");
+  GraphNode& node = *found;
+  if (!sameEdges(node.dependencies(), dependencies)) return mismatch(capture, "it comes after other nodes");
+  if (ownsMemory(node.params)) return mismatch(capture, "memory of a graph cannot be captured again");
+  VG_TRY(NodeParams wanted, describe(graph, dependencies));
+  if (wanted.index() != node.params.index()) return mismatch(capture, "it is of another type");
+  ++capture.met;
+  state.tail.set(node.handle());
+  if (!graphs::same(node.params, wanted)) question.emplace(Question{*capture.again, &node, std::move(wanted)});
+  return CUDA_SUCCESS;
+}
+
+// Asks, and changes the node if that is right.
+CUresult answer(Question& question) {
+  CUgraphNodeParams before, after;
+  bool eligible = false;
+  {
+    const graphs::Lock lock;
+    before = graphs::paramsOf(*question.node);
+    after = graphs::paramsOf(question.wanted);
+    eligible = graph_update::compare(question.node->params, question.wanted) == CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  }
+  const CUgraphRecaptureStatus status =
+      eligible ? CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE : CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE;
+  if (question.again.ask &&
+      question.again.ask(question.again.data, question.node->handle(), &before, &after, status) != CUDA_SUCCESS)
+    return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "the application refuses the change");
+  const graphs::Lock lock;
+  graphs::replace(*question.node, std::move(question.wanted));
+  return CUDA_SUCCESS;
+}
+
+CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) {
   const graphs::Lock lock;
   state.tail.nodes.reserve(1);  // a node that was added must be followed
   state.tail.edges.reserve(1);
@@ -266,6 +338,9 @@ CUresult problemOf(const Capture& capture) {
   if (capture.invalidated) return invalidated();
   if (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thisThread())
     return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
+  if (capture.met < capture.expected.size())
+    return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "%zu of the graph's %zu nodes were captured again", capture.met,
+                capture.expected.size());
   if (!joined(capture))
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of a forked stream was not joined to the origin");
   return CUDA_SUCCESS;
@@ -287,6 +362,25 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CU
   return beginLocked(stream, mode, graph, std::move(tail));
 }
 
+CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph handle, const Recapture& again) {
+  VG_CHECK(checkMode(mode));
+  const std::lock_guard lock(captureMutex);
+  std::vector<CUgraphNode> expected;
+  {
+    const graphs::Lock graphsLock;
+    VG_TRY(Graph & graph, graphs::find(handle));
+    if (graph.owner()) return fail(CUDA_ERROR_INVALID_VALUE, "the graph belongs to a node");
+    for (GraphNode* node : graph.nodes()) expected.push_back(node->handle());
+  }
+  VG_CHECK(beginLocked(stream, mode, handle, {}));
+  Capture& capture = *CaptureAccess::of(stream)->capture;
+  capture.again = again;
+  capture.expected = std::move(expected);
+  const graphs::Lock graphsLock;
+  graphs::releaseUserObjects(*graphs::find(handle));
+  return CUDA_SUCCESS;
+}
+
 Result<Captured> end(Stream& stream) {
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
@@ -300,7 +394,7 @@ Result<Captured> end(Stream& stream) {
   const CUresult problem = problemOf(*capture);
   finish(capture);
   if (problem == CUDA_SUCCESS) return Captured{capture->graph, capture->given};
-  dropGraph(*capture);
+  if (!capture->again) dropGraph(*capture);
   return problem;
 }
 
@@ -346,16 +440,26 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
 }
 
 CUresult add(Stream& stream, NodeParams params, Order order) {
-  const auto describe = [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); };
-  const std::lock_guard lock(captureMutex);
-  VG_TRY(StreamCapture & state, active(stream, "work"));
-  return addLocked(state, describe, order);
+  return add(
+      stream, [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); }, order);
 }
 
-CUresult add(Stream& stream, const Describe& describe) {
+CUresult add(Stream& stream, const Describe& describe, Order order) {
+  std::optional<Question> question;
+  std::shared_ptr<Capture> capture;
+  {
+    const std::lock_guard lock(captureMutex);
+    VG_TRY(StreamCapture & state, active(stream, "work"));
+    if (!state.capture->again) return addLocked(state, describe, order);
+    capture = state.capture;
+    VG_CHECK(meetLocked(state, describe, order, question));
+  }
+  if (!question) return CUDA_SUCCESS;
+  const CUresult refused = answer(*question);
+  if (refused == CUDA_SUCCESS) return CUDA_SUCCESS;
   const std::lock_guard lock(captureMutex);
-  VG_TRY(StreamCapture & state, active(stream, "work"));
-  return addLocked(state, describe);
+  invalidate(*capture);
+  return refused;
 }
 
 CUresult ready(Stream& stream) {

@@ -31,6 +31,15 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode);
 // cuStreamBeginCaptureToGraph: into a graph of the application, after the given nodes of it.
 CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CUgraphNode* nodes,
                const CUgraphEdgeData* edges, size_t count);
+// cuStreamBeginRecaptureToGraph: what is captured takes the place of the graph's nodes one by one, in the order in
+// which they were added. Where it says something else than a node, `ask` (may be null) is told and may refuse. What
+// does not go with the graph is CUDA_ERROR_GRAPH_RECAPTURE_FAILURE and ends the capture; the graph stays, in what state
+// is unsaid.
+struct Recapture {
+  CUgraphRecaptureCallback ask;
+  void* data;
+};
+CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const Recapture& again);
 struct Captured {
   CUgraph graph;
   bool given;  // it was the application's before
@@ -64,7 +73,7 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
 enum class Order : uint8_t { Full, Programmatic };
 CUresult add(Stream& stream, NodeParams params, Order order = Order::Full);
 using Describe = std::function<Result<NodeParams>(Graph& graph, const std::vector<Dependency>& before)>;
-CUresult add(Stream& stream, const Describe& describe);
+CUresult add(Stream& stream, const Describe& describe, Order order = Order::Full);
 // Refuses work that cannot be captured, and ends what it could have been part of:
 // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _IMPLICIT for the legacy stream.
 [[gnu::cold]] CUresult refuse(const Stream& stream, const char* what);

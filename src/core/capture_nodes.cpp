@@ -154,8 +154,8 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   return recordEvent(stream, request);
 }
 
-CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {
-  return add(stream, HostNode{{function, data}});
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode) {
+  return add(stream, HostNode{{function, data}, mode});
 }
 
 Result<CUdeviceptr> allocate(Stream& stream, size_t bytes, CUmemoryPool pool) {

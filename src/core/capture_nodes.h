@@ -22,7 +22,7 @@ CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_
 // As core::launchKernel; a launch that fails ends the capture.
 CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
                       const LaunchArguments& arguments);
-CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data);
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode);
 // As memory::allocateAsync and releaseAsync; the memory is the graph's. `pool`: the pool that was asked for, or null.
 Result<CUdeviceptr> allocate(Stream& stream, size_t bytes, CUmemoryPool pool);
 CUresult release(Stream& stream, CUdeviceptr address);

@@ -1,5 +1,7 @@
 #include "core/core_dump.h"
 
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -14,11 +17,36 @@
 #include "core/device.h"
 #include "core/dump_requests.h"
 #include "core/dump_writer.h"
+#include "core/host_function.h"
 
 namespace vg::core::dump {
 namespace {
 
 constexpr char kDefaultName[] = "core_%t_%h_%p.nvcudmp";
+
+struct Registered {
+  Moment moment;
+  CUcoredumpStatusCallback callback;
+  void* data;
+  uintptr_t number;  // the handle, from 1 on
+};
+constinit std::mutex callbacksMutex;  // guards what follows
+std::vector<Registered>& callbacks() {
+  static auto* const all = new std::vector<Registered>;  // never destroyed
+  return *all;
+}
+constinit uintptr_t lastNumber = 0;
+
+void tell(Moment moment, const Context& context) {
+  std::vector<Registered> all;
+  {
+    const std::lock_guard lock(callbacksMutex);
+    all = callbacks();
+  }
+  const InsideHostFunction inside;
+  for (const Registered& each : all)
+    if (each.moment == moment) each.callback(each.data, getpid(), context.device().handle());
+}
 
 constinit std::mutex mutex;  // guards what follows
 constinit bool dumped = false;
@@ -61,12 +89,35 @@ void endUnlessSkipped(Context& context, const DumpAttributes::Values& wishes) no
 
 }  // namespace
 
+CUcoredumpCallbackHandle addCallback(Moment moment, CUcoredumpStatusCallback callback, void* data) {
+  const std::lock_guard lock(callbacksMutex);
+  callbacks().push_back({moment, callback, data, ++lastNumber});
+  return reinterpret_cast<CUcoredumpCallbackHandle>(lastNumber);
+}
+
+CUresult removeCallback(Moment moment, CUcoredumpCallbackHandle handle) {
+  const std::lock_guard lock(callbacksMutex);
+  const auto removed = std::erase_if(callbacks(), [&](const Registered& each) {
+    return each.moment == moment && reinterpret_cast<CUcoredumpCallbackHandle>(each.number) == handle;
+  });
+  if (removed) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p is no callback for that", static_cast<void*>(handle));
+}
+
 void writeFor(Context& context, const backend::FaultScene& scene) noexcept {
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
   if (!wishes.armed || !wishes.onException) return;
+  {
+    const std::lock_guard lock(mutex);
+    if (std::exchange(dumped, true)) return;
+  }
+  tell(Moment::Start, context);
+  {
+    const std::lock_guard lock(mutex);
+    write(context, &scene, wishes);
+  }
+  tell(Moment::Complete, context);
   const std::lock_guard lock(mutex);
-  if (std::exchange(dumped, true)) return;
-  write(context, &scene, wishes);
   if (scene.goesOn)
     endDue = true;
   else
@@ -81,9 +132,14 @@ void afterFailure(Context& context) noexcept {
 }
 
 void writeOnRequest(Context& context) noexcept {
-  const std::lock_guard lock(mutex);
+  tell(Moment::Start, context);
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
-  write(context, nullptr, wishes);
+  {
+    const std::lock_guard lock(mutex);
+    write(context, nullptr, wishes);
+  }
+  tell(Moment::Complete, context);
+  const std::lock_guard lock(mutex);
   endUnlessSkipped(context, wishes);
 }
 

@@ -6,13 +6,23 @@
 // blocks and call stacks are not in it, and places in the code are lines of the PTX (core/dump_image.h).
 #pragma once
 
+#include <cuda.h>
+
 #include "backend/fault_scene.h"
+#include "base/result.h"
 
 namespace vg::core {
 
 class Context;
 
 namespace dump {
+
+// Functions of the application that are called, in the order of their registration, before a dump is written and when
+// it is complete. No lock is held meanwhile; the thread that dumps waits for them.
+enum class Moment { Start, Complete };
+CUcoredumpCallbackHandle addCallback(Moment moment, CUcoredumpStatusCallback callback, void* data);
+// CUDA_ERROR_INVALID_VALUE for what is not registered for that moment.
+CUresult removeCallback(Moment moment, CUcoredumpCallbackHandle handle);
 
 // Writes one when the context wants it, the first of the process only, and then ends the process by SIGABRT unless the
 // attributes say otherwise; of a kernel that goes on, only when it has ended. On the thread that ran the kernel, before

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
+#include <vector>
 
 #include "backend/device.h"
+#include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 
 namespace vg::core::resources {
 namespace {
@@ -70,6 +74,85 @@ uint32_t mostGroups(const Device& device, uint32_t size, uint32_t unit) {
   return groups;
 }
 
+// What is asked of one group, with the defaults filled in.
+struct Structure {
+  uint32_t together;  // multiprocessors that run clusters
+  bool backfill;
+};
+
+constexpr unsigned kGroupFlags = CU_DEV_SM_RESOURCE_GROUP_BACKFILL | CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID |
+                                 CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS;
+
+// Devices have one domain of locality, number 0.
+CUresult checkDomain(const CU_DEV_SM_RESOURCE_GROUP_PARAMS& group) {
+  const unsigned id = group.localityDomainId;
+  const bool named = group.flags & CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID;
+  if (!named && (id || (group.flags & CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS)))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a locality domain without the flag that names one");
+  if (named && id && id != CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID_ANY)
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "there is no locality domain %u", id);
+  return CUDA_SUCCESS;
+}
+
+Result<Structure> structureOf(const Device& device, const CU_DEV_SM_RESOURCE_GROUP_PARAMS& group) {
+  const bool clusters = device.traits().computeCapability >= 90;
+  const uint32_t usual = clusters ? 8 : 2, most = clusters ? 32 : 2;
+  if ((group.flags & ~kGroupFlags) ||
+      std::any_of(std::begin(group.reserved), std::end(group.reserved), [](unsigned word) { return word != 0; }))
+    return fail(CUDA_ERROR_INVALID_VALUE, "group flags %#x, or reserved members are set", group.flags);
+  VG_CHECK(checkDomain(group));
+  const uint32_t together = group.coscheduledSmCount ? group.coscheduledSmCount : usual;
+  const uint32_t preferred = group.preferredCoscheduledSmCount ? group.preferredCoscheduledSmCount : together;
+  if (together < 2 || together > most || together % 2 || preferred % together)
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "groups of %u multiprocessors, of %u preferably", together,
+                preferred);
+  return Structure{together, (group.flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL) != 0};
+}
+
+// How many multiprocessors a group gets of those that are left.
+Result<uint32_t> sizeOf(const Device& device, const Structure& structure, uint32_t wanted, uint32_t left) {
+  const uint32_t structured =
+      std::min(left / structure.together, mostGroups(device, structure.together, structure.together)) *
+      structure.together;
+  if (!wanted) return structure.backfill ? left / 2 * 2 : structured;
+  const bool right = wanted >= 2 && wanted % 2 == 0 && (structure.backfill || wanted % structure.together == 0);
+  if (right && wanted <= (structure.backfill ? left : structured)) return wanted;
+  return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "%u multiprocessors in groups of %u, of %u that are left",
+              wanted, structure.together, left);
+}
+
+CUdevResource makeQueues(const Device& device, CUdevResourceType type) {
+  constexpr unsigned kQueues = 8;  // as CUDA_DEVICE_MAX_CONNECTIONS has it by default
+  CUdevResource resource;
+  std::memset(&resource, 0, sizeof resource);
+  resource.type = type;
+  const Mark mark{kSeal, device.ordinal(), 0, 0, false};
+  std::memcpy(resource._internal_padding, &mark, sizeof mark);
+  if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG)
+    resource.wqConfig = {device.handle(), kQueues, CU_WORKQUEUE_SCOPE_DEVICE_CTX};
+  return resource;
+}
+
+bool queues(int type) {
+  return (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG || type == CU_DEV_RESOURCE_TYPE_WORKQUEUE) && offers(13010);
+}
+
+// The device whose queues are meant. The application may change what a configuration says.
+Result<int> deviceOfQueues(const CUdevResource& resource) {
+  Mark mark;
+  std::memcpy(&mark, resource._internal_padding, sizeof mark);
+  if (mark.seal != kSeal || mark.device < 0 || mark.device >= deviceCount())
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "the work queues are none of this library");
+  if (resource.type != CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG) return int{mark.device};
+  const CUdevWorkqueueConfigResource& wanted = resource.wqConfig;
+  const int scope = rawValue(wanted.sharingScope);
+  if (wanted.device != mark.device || !wanted.wqConcurrencyLimit || scope < 0 ||
+      scope > CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED)
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "work queues of device %d, %u at once, scope %d",
+                wanted.device, wanted.wqConcurrencyLimit, scope);
+  return int{mark.device};
+}
+
 struct Description {
   int device;
   backend::MultiprocessorSet multiprocessors;
@@ -89,6 +172,7 @@ const Description& intern(const Description& wanted) {
 }  // namespace
 
 Result<CUdevResource> ofDevice(const Device& device, CUdevResourceType type) {
+  if (queues(rawValue(type))) return makeQueues(device, type);
   if (type != CU_DEV_RESOURCE_TYPE_SM)
     return fail(CUDA_ERROR_INVALID_RESOURCE_TYPE, "devices have no resource of type %d", static_cast<int>(type));
   CUdevResource resource = make({kSeal, device.ordinal(), 0, multiprocessorsOf(device), true});
@@ -137,18 +221,79 @@ CUdevResource rest(const CUdevResource& input, const Split& split) {
   return make({kSeal, mark.device, split.groups * split.size, split.left, false});
 }
 
+CUresult splitInGroups(const CUdevResource& input, CU_DEV_SM_RESOURCE_GROUP_PARAMS* groups, unsigned count,
+                       CUdevResource* results, CUdevResource* rest) {
+  VG_TRY(const Mark mark, markOf(input));
+  const Device& device = deviceAt(mark.device);
+  std::vector<uint32_t> sizes;
+  uint32_t used = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    VG_TRY(const Structure structure, structureOf(device, groups[i]));
+    VG_TRY(const uint32_t size, sizeOf(device, structure, groups[i].smCount, mark.count - used));
+    if (results && size < structure.together)
+      return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "nothing is left for group %u", i);
+    sizes.push_back(size);
+    used += size;
+  }
+  const CUdevResource whole = input;  // the results may lie over it
+  uint32_t first = mark.first;
+  for (unsigned i = 0; i < count; ++i) {
+    groups[i].smCount = sizes[i];
+    if (results) {
+      results[i] = make({kSeal, mark.device, first, sizes[i], false});
+      results[i].sm.minSmPartitionSize = whole.sm.minSmPartitionSize;
+      results[i].sm.smCoscheduledAlignment = structureOf(device, groups[i])->together;
+      results[i].sm.flags = groups[i].flags;
+    }
+    first += sizes[i];
+  }
+  if (!rest) return CUDA_SUCCESS;
+  std::memset(rest, 0, sizeof *rest);
+  if (used < mark.count) *rest = make({kSeal, mark.device, first, mark.count - used, false});
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult addMultiprocessors(Description& description, const CUdevResource& part) {
+  VG_TRY(const Mark mark, markOf(part));
+  if (mark.first > kMostMultiprocessors || mark.count > kMostMultiprocessors - mark.first)
+    return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "%u multiprocessors from %u on", mark.count, mark.first);
+  for (uint32_t each = 0; each < mark.count; ++each) description.multiprocessors.set(mark.first + each);
+  return CUDA_SUCCESS;
+}
+
+Result<int> deviceOf(const CUdevResource& part) {
+  if (queues(rawValue(part.type))) return deviceOfQueues(part);
+  VG_TRY(const Mark mark, markOf(part));
+  return int{mark.device};
+}
+
+}  // namespace
+
 Result<CUdevResourceDesc> describe(const CUdevResource* parts, unsigned count) {
   Description description{};
+  const CUdevResource* multiprocessors = nullptr;  // the first part that has some
+  unsigned queueParts = 0;
   for (unsigned i = 0; i < count; ++i) {
-    VG_TRY(const Mark mark, markOf(parts[i]));
-    if (i && mark.device != description.device)
+    VG_TRY(const int device, deviceOf(parts[i]));
+    if (i && device != description.device)
       return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "resources of devices %d and %d", description.device,
-                  mark.device);
-    description.device = mark.device;
-    if (mark.first > kMostMultiprocessors || mark.count > kMostMultiprocessors - mark.first)
-      return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "%u multiprocessors from %u on", mark.count, mark.first);
-    for (uint32_t each = 0; each < mark.count; ++each) description.multiprocessors.set(mark.first + each);
+                  device);
+    description.device = device;
+    if (queues(rawValue(parts[i].type))) {
+      if (queueParts++) return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "work queues more than once");
+      continue;
+    }
+    if (!multiprocessors) multiprocessors = &parts[i];
+    if (offers(13010) && parts[i].sm.smCoscheduledAlignment != multiprocessors->sm.smCoscheduledAlignment)
+      return fail(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "multiprocessors in groups of %u and of %u",
+                  multiprocessors->sm.smCoscheduledAlignment, parts[i].sm.smCoscheduledAlignment);
+    VG_CHECK(addMultiprocessors(description, parts[i]));
   }
+  if (!multiprocessors)
+    for (uint32_t each = 0; each < multiprocessorsOf(deviceAt(description.device)); ++each)
+      description.multiprocessors.set(each);
   return reinterpret_cast<CUdevResourceDesc>(const_cast<Description*>(&intern(description)));
 }
 

@@ -1,4 +1,5 @@
-// Resources of a device that can be divided: its multiprocessors, as CUdevResource describes them to the application.
+// Resources of a device that can be divided: its multiprocessors, as CUdevResource describes them to the application;
+// and its work queues, which are described and checked but limit nothing here: every stream has a queue of its own.
 //
 // What the application reads of a CUdevResource are counts. Which multiprocessors are meant stands in the structure's
 // private bytes, with a seal: a description that was made or changed by hand is refused, as the vendor's driver does.
@@ -19,7 +20,7 @@ class Device;
 
 namespace resources {
 
-// The whole device as a resource. CUDA_ERROR_INVALID_RESOURCE_TYPE for another type than CU_DEV_RESOURCE_TYPE_SM.
+// The whole device as a resource of a type. CUDA_ERROR_INVALID_RESOURCE_TYPE for one that there is not.
 Result<CUdevResource> ofDevice(const Device& device, CUdevResourceType type);
 
 // `count` multiprocessors of the device from the first on, with the device's own granularity: what a context has.
@@ -36,6 +37,12 @@ Result<Split> split(const CUdevResource& input, uint32_t wanted, unsigned flags,
 // Group number `index` of a split, and what is left over (of no type when that is nothing).
 CUdevResource group(const CUdevResource& input, const Split& split, uint32_t index);
 CUdevResource rest(const CUdevResource& input, const Split& split);
+
+// cuDevSmResourceSplit: groups of a stated structure, one after the other, from a whole device or a part that a split
+// made. `groups` are as many as `count`; their smCount is filled in where it was 0. `results` (as many) and `rest` may
+// be null. Nothing is written on failure.
+CUresult splitInGroups(const CUdevResource& input, CU_DEV_SM_RESOURCE_GROUP_PARAMS* groups, unsigned count,
+                       CUdevResource* results, CUdevResource* rest);
 
 // cuDevResourceGenerateDesc: a handle for all the multiprocessors that `count` resources name.
 Result<CUdevResourceDesc> describe(const CUdevResource* parts, unsigned count);

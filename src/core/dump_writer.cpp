@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/dump_file.h"
 #include "core/dump_image.h"
 #include "core/dump_rows.h"
@@ -155,8 +156,8 @@ class Writer {
   void writeAbout() {
     AboutRow row{};
     row.maker = file_.text("Verdigris");
-    row.cuda[0] = CUDA_VERSION / 1000;
-    row.cuda[1] = CUDA_VERSION % 1000 / 10;
+    row.cuda[0] = static_cast<uint32_t>(driverVersion() / 1000);
+    row.cuda[1] = static_cast<uint32_t>(driverVersion() % 1000 / 10);
     row.flags = flags_;
     row.seconds = static_cast<uint32_t>(std::time(nullptr));
     file_.add({".cudbg.meta", Type::About}, &row, sizeof row);

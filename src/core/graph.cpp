@@ -286,6 +286,11 @@ Result<GraphNode&> findNode(CUgraphNode handle) {
   return fail(CUDA_ERROR_INVALID_VALUE, "%p is no node of a graph", static_cast<void*>(handle));
 }
 
+void releaseUserObjects(Graph& graph) {
+  for (auto [object, count] : graph.userObjects) object->letGo(count);
+  graph.userObjects.clear();
+}
+
 void destroy(Graph& graph) { graphSlab.destroy(&graph); }
 
 Graph& clone(const Graph& source) {

@@ -120,6 +120,8 @@ Graph& create();
 // CUDA_ERROR_INVALID_VALUE for null, foreign and stale handles.
 Result<Graph&> find(CUgraph handle);
 Result<GraphNode&> findNode(CUgraphNode handle);
+// Gives up what the graph holds of user objects.
+void releaseUserObjects(Graph& graph);
 // Ends a graph with its nodes and child graphs.
 void destroy(Graph& graph);
 // A copy of the graph and its child graphs whose nodes know their originals.

@@ -10,7 +10,9 @@
 #include "core/function.h"
 #include "core/graph_conditional.h"
 #include "core/graph_memory.h"
+#include "core/green_context.h"
 #include "core/launch.h"
+#include "core/memory_batch.h"
 #include "core/memory_copy.h"
 #include "core/memory_operations.h"
 #include "core/module.h"
@@ -125,6 +127,35 @@ Result<NodeParams> describe(const CUDA_HOST_NODE_PARAMS* params) {
   return NodeParams(HostNode{*params});
 }
 
+CUDA_MEMCPY3D unifiedCopy(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = source;
+  copy.dstDevice = destination;
+  copy.WidthInBytes = bytes;
+  copy.Height = copy.Depth = 1;
+  return copy;
+}
+
+Result<NodeParams> describe(const CUDA_MEMCPY_BATCH_NODE_PARAMS* params) {
+  if (!params) return isNull("nodeParams");
+  const memory::LinearBatch batch{params->dsts,  params->srcs,      params->sizes,   params->count,
+                                  params->attrs, params->attrsIdxs, params->numAttrs};
+  VG_CHECK(memory::checkBatch(batch));
+  MemcpyBatchNode node;
+  node.destinations.assign(batch.destinations, batch.destinations + batch.count);
+  node.sources.assign(batch.sources, batch.sources + batch.count);
+  node.sizes.assign(batch.sizes, batch.sizes + batch.count);
+  node.attributes.assign(batch.attributes, batch.attributes + batch.attributeCount);
+  node.starts.assign(batch.starts, batch.starts + batch.attributeCount);
+  node.handle = params->ctx;
+  for (size_t i = 0; i < batch.count; ++i) {
+    if (!node.sizes[i]) return fail(CUDA_ERROR_INVALID_VALUE, "copy %zu of a batch has no bytes", i);
+    VG_CHECK(memory::describe(unifiedCopy(node.destinations[i], node.sources[i], node.sizes[i])));
+  }
+  return NodeParams(std::move(node));
+}
+
 Result<NodeParams> describe(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   constexpr unsigned kMost = 255;
   if (!params) return isNull("nodeParams");
@@ -218,14 +249,22 @@ Result<NodeParams> describePlain(const CUgraphNodeParams& params) {
     }
     case CU_GRAPH_NODE_TYPE_HOST: {
       const CUDA_HOST_NODE_PARAMS host{params.host.fn, params.host.userData};
-      return describe(&host);
+      if (params.host.syncMode > CU_HOST_TASK_SPINWAIT)
+        return fail(CUDA_ERROR_INVALID_VALUE, "synchronisation mode %u", params.host.syncMode);
+      VG_TRY(NodeParams described, describe(&host));
+      std::get<HostNode>(described).syncMode = params.host.syncMode;
+      std::get<HostNode>(described).context = params.host.ctx;
+      return described;
     }
     case CU_GRAPH_NODE_TYPE_EMPTY:
       return NodeParams(EmptyNode{});
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
       return describeWait(params.eventWait.event);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      return describeRecord(params.eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: {
+      VG_TRY(NodeParams described, describeRecord(params.eventRecord.event));
+      std::get<EventRecordNode>(described).context = params.eventRecord.ctx;
+      return described;
+    }
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: {
       const auto& s = params.extSemSignal;
       const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal{s.extSemArray, s.paramsArray, s.numExtSems};
@@ -241,12 +280,48 @@ Result<NodeParams> describePlain(const CUgraphNodeParams& params) {
       const CUDA_BATCH_MEM_OP_NODE_PARAMS batch{b.ctx, b.count, b.paramArray, b.flags};
       return describe(&batch);
     }
+    case CU_GRAPH_NODE_TYPE_MEMCPY_BATCH:
+      return describe(&params.memcpyBatch);
+    case CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH:
+      if (!params.fabricCpyBatch.numOps || !params.fabricCpyBatch.opList || params.fabricCpyBatch.flags)
+        return fail(CUDA_ERROR_INVALID_VALUE, "a batch without operations, or with flags");
+      return fail(CUDA_ERROR_NOT_SUPPORTED, "no device has logical endpoints");
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "node type %d", type);
   }
 }
 
+CUresult checkAnyContext(CUcontext handle) {
+  if (handle) VG_CHECK(findAnyContext(handle));
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
+
+CUresult checkContexts(const CUgraphNodeParams& params) {
+  switch (rawValue(params.type)) {
+    case CU_GRAPH_NODE_TYPE_HOST:
+      return checkAnyContext(params.host.ctx);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      return checkAnyContext(params.eventRecord.ctx);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      return checkAnyContext(params.extSemSignal.ctx);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      return checkAnyContext(params.extSemWait.ctx);
+    case CU_GRAPH_NODE_TYPE_MEMCPY_BATCH:
+      return checkAnyContext(params.memcpyBatch.ctx);
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+      if (!params.kernel.func || !params.kernel.ctx || findKernel(reinterpret_cast<CUkernel>(params.kernel.func)).ok())
+        return CUDA_SUCCESS;
+      VG_TRY(const ContextReference given, findAnyContext(params.kernel.ctx));
+      VG_TRY(Function & function, findFunction(params.kernel.func));
+      if (given.context == &function.module().context()) return CUDA_SUCCESS;
+      return fail(CUDA_ERROR_INVALID_CONTEXT, "the function was loaded into another context than the node's");
+    }
+    default:
+      return CUDA_SUCCESS;
+  }
+}
 
 Result<NodeParams> describe(CUgraphNodeParams& params, Graph& parent, const std::vector<Dependency>& dependencies) {
   VG_CHECK(checkReserved(params));

@@ -18,6 +18,10 @@ Result<NodeParams> describe(const CUDA_HOST_NODE_PARAMS* params);
 Result<NodeParams> describe(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params);
 Result<NodeParams> describe(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* params);
 Result<NodeParams> describe(const CUDA_EXT_SEM_WAIT_NODE_PARAMS* params);
+// Copies between pointers, as cuMemcpyBatchAsync checks them.
+Result<NodeParams> describe(const CUDA_MEMCPY_BATCH_NODE_PARAMS* params);
+// The copy between two pointers as a box.
+CUDA_MEMCPY3D unifiedCopy(CUdeviceptr destination, CUdeviceptr source, size_t bytes);
 Result<NodeParams> describeRecord(CUevent event);
 Result<NodeParams> describeWait(CUevent event);
 // A copy of the graph; the graph itself with `moved`.
@@ -27,6 +31,15 @@ Result<NodeParams> describe(CUgraphNodeParams& params, Graph& parent, const std:
 // The same for a node that is there: CUDA_ERROR_INVALID_VALUE for another type, CUDA_ERROR_NOT_SUPPORTED for nodes with
 // memory or bodies.
 Result<NodeParams> describeForSet(const CUgraphNodeParams& params, const GraphNode& node);
+// The version of these calls from 13.4 on: host functions, records and batches of copies name a context, green ones
+// too, which must be there. CUDA_ERROR_INVALID_CONTEXT otherwise.
+CUresult checkContexts(const CUgraphNodeParams& params);
+// What cuGraphNodeGetParams hands out: pointers go into the node, and stay until it changes or ends. What is only said
+// when a node is made, such as who owns a child graph, is not told again.
+CUgraphNodeParams paramsOf(GraphNode& node);
+CUgraphNodeParams paramsOf(NodeParams& params);
+// Whether nodes with these parameters do the same; of two types, never.
+bool same(const NodeParams& a, const NodeParams& b);
 // What the call that adds a node writes into the caller's structure.
 void giveBack(const GraphNode& node, CUgraphNodeParams& params);
 // Gives a node other parameters of its type; what it owned before ends.

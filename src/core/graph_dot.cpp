@@ -61,6 +61,8 @@ const char* operationName(int operation) {
       return "WRITE_VALUE_64";
     case CU_STREAM_MEM_OP_BARRIER:
       return "BARRIER";
+    case CU_STREAM_MEM_OP_ATOMIC_REDUCTION:
+      return "ATOMIC_REDUCTION";
     default:
       return "FLUSH_REMOTE_WRITES";
   }
@@ -243,6 +245,15 @@ class Writer {
   void describe(const GraphNode& n, const SemaphoreSignalNode&) { box(n, "EXT_SEMAS_SIGNAL"); }
   void describe(const GraphNode& n, const SemaphoreWaitNode&) { box(n, "EXT_SEMAS_WAIT"); }
   void describe(const GraphNode& n, const ConditionalNode&) { box(n, "CONDITIONAL"); }
+  void describe(const GraphNode& n, const MemcpyBatchNode& batch) {
+    if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS)) return box(n, "MEMCPY_BATCH");
+    record("MEMCPY_BATCH");
+    out += idTable(n, " | count", format(" | %zu", batch.sizes.size()));
+    for (size_t i = 0; i < batch.sizes.size(); ++i)
+      out += format("\n| {{copy %zu | {src | dst | size}}\n| {", i) + hex(uint64_t{batch.sources[i]}) + " | " +
+             hex(uint64_t{batch.destinations[i]}) + format(" | %zu}}", batch.sizes[i]);
+    out += "\n}";
+  }
 
   void describe(const GraphNode& n, const MemAllocNode& alloc) {
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS)) return box(n, "MEM_ALLOC");

@@ -52,6 +52,8 @@ struct MemsetNode {
 
 struct HostNode {
   CUDA_HOST_NODE_PARAMS params{};
+  unsigned syncMode = CU_HOST_TASK_BLOCKING;
+  CUcontext context = nullptr;  // as given: may be green, or null
 };
 
 // Another graph as one node; the node owns it.
@@ -71,6 +73,7 @@ struct EventWaitNode {
 struct EventRecordNode {
   CUevent event = nullptr;
   unsigned flags = 0;
+  CUcontext context = nullptr;  // as given: may be green, or null
 };
 
 struct SemaphoreSignalNode {
@@ -108,10 +111,19 @@ struct ConditionalNode {
   mutable std::vector<CUgraph> handles;   // of the bodies, as phGraph_out shows them
 };
 
-using NodeParams =
-    std::variant<KernelNode, MemcpyNode, MemsetNode, HostNode, ChildNode, EmptyNode, EventWaitNode, EventRecordNode,
-                 SemaphoreSignalNode, SemaphoreWaitNode, MemAllocNode, MemFreeNode, BatchNode, ConditionalNode>;
-static_assert(std::variant_size_v<NodeParams> == CU_GRAPH_NODE_TYPE_CONDITIONAL + 1);
+// Copies between pointers; attributes[k] holds from copy starts[k] to before starts[k + 1].
+struct MemcpyBatchNode {
+  std::vector<CUdeviceptr> destinations, sources;
+  std::vector<size_t> sizes;
+  std::vector<CUmemcpyAttributes> attributes;
+  std::vector<size_t> starts;
+  CUcontext handle = nullptr;  // as given: may be green, or null
+};
+
+using NodeParams = std::variant<KernelNode, MemcpyNode, MemsetNode, HostNode, ChildNode, EmptyNode, EventWaitNode,
+                                EventRecordNode, SemaphoreSignalNode, SemaphoreWaitNode, MemAllocNode, MemFreeNode,
+                                BatchNode, ConditionalNode, MemcpyBatchNode>;
+static_assert(std::variant_size_v<NodeParams> == CU_GRAPH_NODE_TYPE_MEMCPY_BATCH + 1);
 static_assert(std::is_same_v<std::variant_alternative_t<CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, NodeParams>, BatchNode>);
 
 class GraphNode;

@@ -1,4 +1,5 @@
 #include "core/graph_plan.h"
+#include "core/graph_describe.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -168,6 +169,7 @@ Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disa
     if (described.paged) return Step(PagedStep{described});
     return Step(CopyStep{described.shape, remember(described.destination), remember(described.source)});
   }
+  if (const auto* copies = node.as<MemcpyBatchNode>()) return compileCopies(*copies);
   if (const auto* set = node.as<MemsetNode>()) {
     const CUDA_MEMSET_NODE_PARAMS_v2& f = set->fill;
     VG_TRY(const memory::DescribedFill described,
@@ -188,6 +190,16 @@ Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disa
   if (const auto* wait = node.as<EventWaitNode>()) return Step(WaitStep{wait->event});
   if (const auto* conditional = node.as<ConditionalNode>()) return compileBranch(*conditional, disabled);
   return Step(NoStep{});
+}
+
+Result<Step> GraphPlan::compileCopies(const MemcpyBatchNode& node) {
+  CopyBatchStep step;
+  for (size_t i = 0; i < node.sizes.size(); ++i) {
+    VG_TRY(const memory::DescribedCopy described,
+           memory::describe(graphs::unifiedCopy(node.destinations[i], node.sources[i], node.sizes[i])));
+    step.copies.push_back({described.shape, remember(described.destination), remember(described.source)});
+  }
+  return Step(std::move(step));
 }
 
 Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
@@ -236,7 +248,7 @@ bool GraphPlan::alone(const Step& step) const {
   if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > most;
   if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > most;
   return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
-         std::holds_alternative<WaitStep>(step);
+         std::holds_alternative<WaitStep>(step) || std::holds_alternative<CopyBatchStep>(step);
 }
 
 void GraphPlan::cut() {
@@ -324,6 +336,8 @@ CUresult GraphPlan::addCommands(Step& step, uint32_t level, Stream& stream, std:
   }
   if (const auto* copy = std::get_if<CopyStep>(&step)) commands.push_back(backend::CopyCommand{copy->shape, &context_});
   if (const auto* fill = std::get_if<FillStep>(&step)) commands.push_back(backend::FillCommand{fill->fill, &context_});
+  if (const auto* batch = std::get_if<CopyBatchStep>(&step))
+    for (const CopyStep& copy : batch->copies) commands.push_back(backend::CopyCommand{copy.shape, &context_});
   return CUDA_SUCCESS;
 }
 
@@ -331,6 +345,9 @@ bool GraphPlan::intact() const {
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->destination.there() && copy->source.there();
     if (const auto* fill = std::get_if<FillStep>(&step)) return fill->destination.there();
+    if (const auto* batch = std::get_if<CopyBatchStep>(&step))
+      return std::all_of(batch->copies.begin(), batch->copies.end(),
+                         [](const CopyStep& copy) { return copy.destination.there() && copy.source.there(); });
     const auto* branch = std::get_if<BranchStep>(&step);
     return !branch ||
            std::all_of(branch->bodies.begin(), branch->bodies.end(), [](auto* body) { return body->intact(); });

@@ -48,6 +48,10 @@ struct CopyStep {
 struct PagedStep {
   memory::DescribedCopy copy;
 };
+// Copies of a batch: in any order, so each is a command of its own.
+struct CopyBatchStep {
+  std::vector<CopyStep> copies;
+};
 struct FillStep {
   copy::Fill fill;
   Remembered destination;
@@ -97,8 +101,8 @@ struct BranchStep {
 };
 struct NoStep {};
 
-using Step = std::variant<NoStep, CopyStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep, RecordStep, WaitStep,
-                          BranchStep>;
+using Step = std::variant<NoStep, CopyStep, CopyBatchStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep,
+                          RecordStep, WaitStep, BranchStep>;
 
 class GraphPlan final : backend::Executor::Task {
  public:
@@ -162,6 +166,7 @@ class GraphPlan final : backend::Executor::Task {
   Result<Step> compile(const GraphNode& node, const Disabled& disabled, bool enabled);
   Result<Step> compileOther(const GraphNode& node, const Disabled& disabled);
   Result<Step> compileKernel(const KernelNode& node, bool enabled);
+  static Result<Step> compileCopies(const MemcpyBatchNode& node);
   Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
   bool alone(const Step& step) const;
   void cut();

@@ -135,6 +135,8 @@ CUgraphExecUpdateResult compare(const NodeParams& mine, const NodeParams& other)
   bool same = true;
   if (const auto* copy = std::get_if<MemcpyNode>(&mine)) same = mayBecome(copy->copy, std::get<MemcpyNode>(other).copy);
   if (const auto* set = std::get_if<MemsetNode>(&mine)) same = mayBecome(set->fill, std::get<MemsetNode>(other).fill);
+  if (const auto* batch = std::get_if<MemcpyBatchNode>(&mine))
+    same = batch->sizes.size() == std::get<MemcpyBatchNode>(other).sizes.size();
   if (const auto* alloc = std::get_if<MemAllocNode>(&mine))
     same = alloc->memory == std::get<MemAllocNode>(other).memory;
   if (const auto* free = std::get_if<MemFreeNode>(&mine)) same = free->address == std::get<MemFreeNode>(other).address;

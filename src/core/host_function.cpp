@@ -47,9 +47,9 @@ CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
 
 }  // namespace
 
-CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data) {
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode) {
   if (stream.captured()) [[unlikely]]
-    return capture::launchHostFunction(stream, function, data);
+    return capture::launchHostFunction(stream, function, data, mode);
   return enqueue(stream, std::make_unique<HostFunction>(HostFunction{&stream.context(), function, data}));
 }
 

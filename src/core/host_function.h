@@ -23,7 +23,8 @@ class InsideHostFunction {
 };
 
 // cuLaunchHostFunc. Not called when the context has failed by then.
-CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data);
+// `mode`: a CUhostTaskSyncMode, which only a node of a graph remembers.
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode = CU_HOST_TASK_BLOCKING);
 // cuStreamAddCallback: called in any case, with `handle` and the context's state.
 CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data);
 

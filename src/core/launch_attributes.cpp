@@ -5,6 +5,7 @@
 
 #include "base/raw_enum.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/event.h"
 #include "core/stream.h"
 
@@ -41,6 +42,9 @@ bool knows(int id, LaunchAttributes::Way way) {
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
       return way == LaunchAttributes::Way::Launch;
+    case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
+    case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
+      return offers(13020);
     default:  // among those that nobody knows: CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, which only streams have
       return true;
   }
@@ -135,6 +139,15 @@ CUresult LaunchAttributes::keep(const CUlaunchAttribute& attribute, const Device
       VG_CHECK(within(id, value.nvlinkUtilCentricScheduling, 1));
       nvlinkScheduling_ = value.nvlinkUtilCentricScheduling;
       return CUDA_SUCCESS;
+    // Which sizes of clusters and of shared memory a device takes is the same for all that are there.
+    case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
+      VG_CHECK(within(id, rawValue(value.portableClusterSizeMode), CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE));
+      clusterSizeMode_ = rawValue(value.portableClusterSizeMode);
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
+      VG_CHECK(within(id, rawValue(value.sharedMemoryMode), CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY));
+      sharedMemoryMode_ = rawValue(value.sharedMemoryMode);
+      return CUDA_SUCCESS;
     default:
       return unknown(id);
   }
@@ -180,6 +193,14 @@ Result<CUlaunchAttributeValue> LaunchAttributes::told(CUlaunchAttributeID which)
       return value;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       value.sharedMemCarveout = sharedCarveout_;
+      return value;
+    case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
+      if (!offers(13020)) return unknown(id);
+      value.portableClusterSizeMode = static_cast<decltype(value.portableClusterSizeMode)>(clusterSizeMode_);
+      return value;
+    case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
+      if (!offers(13020)) return unknown(id);
+      value.sharedMemoryMode = static_cast<decltype(value.sharedMemoryMode)>(sharedMemoryMode_);
       return value;
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:  // the node says more
       return value;

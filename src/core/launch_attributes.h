@@ -63,6 +63,7 @@ class LaunchAttributes {
   int domain_ = 0;
   unsigned sharedCarveout_ = 0;
   unsigned nvlinkScheduling_ = 0;
+  int clusterSizeMode_ = 0, sharedMemoryMode_ = 0;
   bool programmatic_ = false;
   CUevent event_ = nullptr;
   int eventFlags_ = 0;

@@ -1,7 +1,15 @@
 #include "core/memory_advice.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/own_memory.h"
 #include "base/raw_enum.h"
@@ -287,6 +295,90 @@ int deviceNumber(CUmemLocationType type, int id) {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// Where the host has the page: a node, nowhere, or CUDA_ERROR_INVALID_VALUE where there is no memory.
+Result<CUmemLocation> pageOnHost(CUdeviceptr address) {
+  CUmemLocation place{};
+  place.type = CU_MEM_LOCATION_TYPE_NONE;
+  void* page = reinterpret_cast<void*>(address / kPage * kPage);
+  unsigned char resident = 0;
+  if (mincore(page, 1, &resident))
+    return fail(CUDA_ERROR_INVALID_VALUE, "there is no memory at %#llx", static_cast<unsigned long long>(address));
+  int node = 0;  // on hosts that do not tell, the only one
+  const long asked = syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &node, 0);
+  if (!asked && node == -ENOENT) return place;
+  if (asked && !(resident & 1)) return place;
+  place.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  place.id = asked || node < 0 ? 0 : node;
+  return place;
+}
+
+// Looks at pages, each once as long as the questions stay on it.
+class Places {
+ public:
+  explicit Places(const alloc::Record* record) : record_(record) {}
+  Result<CUmemLocation> at(CUdeviceptr address) {
+    if (address / kPage == page_) return CUmemLocation{place_};
+    VG_TRY(place_, look(address));
+    page_ = address / kPage;
+    return CUmemLocation{place_};
+  }
+
+ private:
+  Result<CUmemLocation> look(CUdeviceptr address) const {
+    if (!record_) return pageOnHost(address);
+    const RangeAdvice said = advice::common(*record_, address, 1);
+    if (said.prefetchType == CU_MEM_LOCATION_TYPE_INVALID) return pageOnHost(address);
+    CUmemLocation place{};
+    place.type = said.prefetchType;
+    place.id = said.prefetchId;
+    return place;
+  }
+
+  const alloc::Record* const record_;
+  CUdeviceptr page_ = ~CUdeviceptr{0};
+  CUmemLocation place_{};
+};
+
+// Where most of the samples of one stretch are; the first of several that are equal.
+Result<CUmemLocation> mostOf(Places& places, CUdeviceptr first, size_t bytes, size_t step) {
+  std::vector<std::pair<CUmemLocation, size_t>> found;
+  for (size_t at = 0; at < bytes; at += std::min(step, bytes - at)) {
+    VG_TRY(const CUmemLocation place, places.at(first + at));
+    const auto known = std::find_if(found.begin(), found.end(), [&](const auto& row) {
+      return row.first.type == place.type && row.first.id == place.id;
+    });
+    if (known == found.end())
+      found.emplace_back(place, 1);
+    else
+      ++known->second;
+  }
+  return std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+}  // namespace
+
+CUresult locate(CUdeviceptr pointer, size_t bytes, size_t summary, size_t sampling, CUmemLocation* places) {
+  if (!pointer || !bytes || bytes > SIZE_MAX - pointer || !summary || summary > bytes || sampling > summary)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes by %zu, looked at every %zu", bytes, summary, sampling);
+  for (int i = 0; i < deviceCount(); ++i)
+    if (!deviceAt(i).attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
+      return unsupported("the place of memory, as device %d has no concurrent managed access", i);
+  const alloc::Record* record = lookup(pointer);
+  if (record) VG_CHECK(managedRecord(pointer, bytes));
+  if (!record && table().ours(pointer)) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory", pointer);
+  const size_t step = std::max(sampling, kPage);  // a page has one place
+  Places known(record);
+  for (size_t at = 0, i = 0; at < bytes; at += std::min(summary, bytes - at), ++i) {
+    VG_TRY(places[i], mostOf(known, pointer + at, std::min(summary, bytes - at), step));
+  }
+  return CUDA_SUCCESS;
+}
 
 CUresult checkRangeQuery(int which, size_t dataSize) {
   if (which < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || which > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID)

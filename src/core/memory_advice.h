@@ -29,6 +29,11 @@ CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLoca
 // The content becomes undefined; here it stays what it was.
 CUresult discardBatch(Stream& stream, const RangeBatch& ranges);
 
+// cuMemGetLocationInfo: for each `summary` bytes of a range of managed or pageable memory where most of it lies, by
+// looking at every `sampling` bytes (0: every page). Managed memory is where it was prefetched to last; what was not,
+// and pageable memory, on the host's node that has the page, or nowhere yet.
+CUresult locate(CUdeviceptr pointer, size_t bytes, size_t summary, size_t sampling, CUmemLocation* places);
+
 // Checks the attribute and the size of its answer.
 CUresult checkRangeQuery(int which, size_t dataSize);
 // What holds for the whole range. Requires: checkRangeQuery.

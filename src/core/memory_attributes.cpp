@@ -5,6 +5,7 @@
 #include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
@@ -146,6 +147,9 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
       // Says that the memory is of the right kind, whether or not the device has an engine for it.
       put(data, static_cast<int>(pooled ? poolDecompresses(record) : kind == Kind::Device));
       return true;
+    case CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL:  // devices have one domain
+      put(data, -1);
+      return true;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       // For kernel drivers of other devices; there are none here, so the numbers only have to be the memory's own.
       if (memoryType(kind) == CU_MEMORYTYPE_HOST) return false;
@@ -156,6 +160,7 @@ bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const all
 }
 
 bool exists(int which) {
+  if (which == CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL) return offers(13040);
   return which >= CU_POINTER_ATTRIBUTE_CONTEXT && which <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE;
 }
 
@@ -165,6 +170,8 @@ CUresult putNothing(void* data, CUpointer_attribute which, CUdeviceptr pointer) 
   switch (which) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return put(data, kNoDevice);
+    case CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL:
+      return put(data, -1);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:  // pageable memory has a host address, and it is this one
       return put(data, lookup(pointer) || table().ours(pointer) ? CUdeviceptr{0} : pointer);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:

@@ -31,12 +31,14 @@ constexpr size_t kInPlaceBytes = size_t{256} << 10;
 // Where memory should be copied to or from: advice, and all memory of emulated devices is in one place.
 CUresult checkHint(const CUmemLocation& hint) {
   const int type = rawValue(hint.type);
-  if (type < CU_MEM_LOCATION_TYPE_INVALID || type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
+  if (type < CU_MEM_LOCATION_TYPE_INVALID || type > CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN)
     return fail(CUDA_ERROR_INVALID_VALUE, "location hint of type %d", type);
   if (type == CU_MEM_LOCATION_TYPE_DEVICE && !findDevice(hint.id))
     return fail(CUDA_ERROR_INVALID_VALUE, "location hint: device %d", hint.id);
   return CUDA_SUCCESS;
 }
+
+}  // namespace
 
 CUresult checkAttributes(const CUmemcpyAttributes& attributes) {
   const int order = rawValue(attributes.srcAccessOrder);
@@ -47,6 +49,8 @@ CUresult checkAttributes(const CUmemcpyAttributes& attributes) {
   VG_CHECK(checkHint(attributes.srcLocHint));
   return checkHint(attributes.dstLocHint);
 }
+
+namespace {
 
 CUresult checkStarts(const LinearBatch& batch) {
   if (!batch.count || !batch.destinations || !batch.sources || !batch.sizes)
@@ -244,10 +248,15 @@ CUresult checkBatchStream(const Stream& stream) {
   return stream.context().state();
 }
 
-CUresult copyBatch(Stream& stream, const LinearBatch& batch, size_t& culprit) {
-  culprit = kWholeBatch;
+CUresult checkBatch(const LinearBatch& batch) {
   VG_CHECK(checkStarts(batch));
   for (size_t k = 0; k < batch.attributeCount; ++k) VG_CHECK(checkAttributes(batch.attributes[k]));
+  return CUDA_SUCCESS;
+}
+
+CUresult copyBatch(Stream& stream, const LinearBatch& batch, size_t& culprit) {
+  culprit = kWholeBatch;
+  VG_CHECK(checkBatch(batch));
   Survey survey;
   const CUresult surveyed = surveyBatch(batch, survey);
   if (surveyed != CUDA_SUCCESS && survey.bytes) culprit = survey.copies;
@@ -343,6 +352,13 @@ Result<CUDA_MEMCPY3D> boxOf(const CUDA_MEMCPY3D_BATCH_OP& op) {
 }
 
 }  // namespace
+
+// As a copy of its own it goes to any stream and can be captured.
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP& op) {
+  VG_TRY(const CUDA_MEMCPY3D box, boxOf(op));
+  const bool duringCall = rawValue(op.srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+  return copyBox(stream, box, duringCall ? Form::Synchronous : Form::Asynchronous);
+}
 
 CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t count, size_t& culprit) {
   culprit = kWholeBatch;

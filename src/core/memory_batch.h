@@ -24,10 +24,16 @@ struct LinearBatch {
 // What a failed batch is about: an entry of it, or the whole.
 inline constexpr size_t kWholeBatch = SIZE_MAX;
 
+// The arrays of a batch and its attributes, not the memory.
+CUresult checkBatch(const LinearBatch& batch);
+CUresult checkAttributes(const CUmemcpyAttributes& attributes);
+
 // Batches go to any stream but the legacy one, and cannot be captured.
 CUresult checkBatchStream(const Stream& stream);
 // `culprit` receives the entry that failed, or kWholeBatch. Require: checkBatchStream().
 CUresult copyBatch(Stream& stream, const LinearBatch& batch, size_t& culprit);
 CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t count, size_t& culprit);
+// One box of such a batch, in any stream.
+CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP& op);
 
 }  // namespace vg::core::memory

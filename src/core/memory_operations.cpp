@@ -11,6 +11,8 @@
 #include "core/capture_nodes.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
+#include "core/later_attributes.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 
@@ -18,9 +20,9 @@ namespace vg::core {
 namespace {
 
 struct Operation {
-  enum class Kind : uint8_t { Wait32, Wait64, Write32, Write64 };
+  enum class Kind : uint8_t { Wait32, Wait64, Write32, Write64, Reduce32, Reduce64 };
   Kind kind;
-  unsigned condition;  // CU_STREAM_WAIT_VALUE_*
+  unsigned condition;  // CU_STREAM_WAIT_VALUE_*, or CU_STREAM_ATOMIC_REDUCTION_OP_*
   void* address;
   uint64_t value;
 };
@@ -31,6 +33,18 @@ bool store(const Operation& operation) {
   const auto value = static_cast<Word>(operation.value);
   copy::tellWritten(operation.address, sizeof(Word));
   return copy::guarded([&] { __atomic_store_n(static_cast<Word*>(operation.address), value, __ATOMIC_SEQ_CST); });
+}
+
+template <class Word>
+bool reduce(const Operation& operation) {
+  const auto value = static_cast<Word>(operation.value);
+  auto* const word = static_cast<Word*>(operation.address);
+  copy::tellWritten(operation.address, sizeof(Word));
+  return copy::guarded([&] {
+    if (operation.condition == CU_STREAM_ATOMIC_REDUCTION_OP_ADD) __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+    if (operation.condition == CU_STREAM_ATOMIC_REDUCTION_OP_AND) __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);
+    if (operation.condition == CU_STREAM_ATOMIC_REDUCTION_OP_OR) __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);
+  });
 }
 
 // In order with kernels and with the host: a write is visible after everything that came before it in the stream.
@@ -82,6 +96,10 @@ struct MemoryOperations {
         return store<uint32_t>(operation);
       case Operation::Kind::Write64:
         return store<uint64_t>(operation);
+      case Operation::Kind::Reduce32:
+        return reduce<uint32_t>(operation);
+      case Operation::Kind::Reduce64:
+        return reduce<uint64_t>(operation);
     }
     return true;
   }
@@ -151,6 +169,24 @@ Result<Operation> describeWrite(const CUstreamBatchMemOpParams& params, bool wid
                    wide ? write.value64 : write.value};
 }
 
+Result<Operation> describeReduction(const Context& context, const CUstreamBatchMemOpParams& params,
+                                    memory::Addresses addresses) {
+  const auto& reduction = params.atomicReduction;
+  if (!laterAttribute(context.device(), CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED).value_or(0))
+    return unsupported("CU_STREAM_MEM_OP_ATOMIC_REDUCTION, by this device");
+  if (reduction.flags) return fail(CUDA_ERROR_INVALID_VALUE, "reduction flags %#x", reduction.flags);
+  const int type = rawValue(reduction.dataType), operation = rawValue(reduction.reductionOp);
+  if (type != CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32 && type != CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64)
+    return fail(CUDA_ERROR_INVALID_VALUE, "reduction of data type %#x", type);
+  if (operation != CU_STREAM_ATOMIC_REDUCTION_OP_ADD && operation != CU_STREAM_ATOMIC_REDUCTION_OP_AND &&
+      operation != CU_STREAM_ATOMIC_REDUCTION_OP_OR)
+    return fail(CUDA_ERROR_INVALID_VALUE, "reduction %d", operation);
+  const bool wide = type == CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64;
+  VG_TRY(void* const word, wordAt(reduction.address, wide ? 8 : 4, memory::Access::Write, addresses));
+  return Operation{wide ? Operation::Kind::Reduce64 : Operation::Kind::Reduce32, static_cast<unsigned>(operation), word,
+                   reduction.value};
+}
+
 CUresult add(std::vector<Operation>& operations, const Context& context, const CUstreamBatchMemOpParams& params,
              memory::Addresses addresses) {
   switch (const int operation = rawValue(params.operation)) {
@@ -171,6 +207,12 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
       operations.push_back(described);
       return CUDA_SUCCESS;
     }
+    case CU_STREAM_MEM_OP_ATOMIC_REDUCTION: {
+      if (!offers(13010)) break;
+      VG_TRY(Operation described, describeReduction(context, params, addresses));
+      operations.push_back(described);
+      return CUDA_SUCCESS;
+    }
     case CU_STREAM_MEM_OP_BARRIER:  // every operation is in order with everything already
       if (params.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU) return CUDA_SUCCESS;
       return fail(CUDA_ERROR_INVALID_VALUE, "memory barrier of type %u", params.memoryBarrier.flags);
@@ -178,8 +220,9 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
       if (context.device().attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES)) return CUDA_SUCCESS;
       return unsupported("CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, by this device profile");
     default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "memory operation %d", operation);
+      break;
   }
+  return fail(CUDA_ERROR_INVALID_VALUE, "memory operation %d", rawValue(params.operation));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/memory.h"
 #include "core/memory_heaps.h"
 #include "core/pool_registry.h"
@@ -374,6 +375,10 @@ CUresult Pool::attribute(CUmemPool_attribute which, void* value) {
     std::memcpy(value, &number, sizeof number);
     return CUDA_SUCCESS;
   };
+  const int since = which < CU_MEMPOOL_ATTR_ALLOCATION_TYPE      ? 0
+                    : which < CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID ? 13020
+                                                                 : 13040;
+  if (!offers(since)) return fail(CUDA_ERROR_INVALID_VALUE, "pool attribute %d came later", static_cast<int>(which));
   collect(false);
   SpinGuard guard(lock_);
   switch (which) {
@@ -391,6 +396,20 @@ CUresult Pool::attribute(CUmemPool_attribute which, void* value) {
       return put(used_);
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
       return put(usedHigh_);
+    case CU_MEMPOOL_ATTR_ALLOCATION_TYPE:
+      return put(properties_.allocType);
+    case CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES:  // what is imported cannot be handed on
+      return put(imported() ? CU_MEM_HANDLE_TYPE_NONE : properties_.handleTypes);
+    case CU_MEMPOOL_ATTR_LOCATION_ID:
+      return put(properties_.location.id);
+    case CU_MEMPOOL_ATTR_LOCATION_TYPE:
+      return put(properties_.location.type);
+    case CU_MEMPOOL_ATTR_MAX_POOL_SIZE:
+      return put(uint64_t{properties_.maxSize});
+    case CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED:
+      return put(static_cast<int>((properties_.usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0));
+    case CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID:  // devices have one domain
+      return put(-1);
   }
   return fail(CUDA_ERROR_INVALID_VALUE, "there is no pool attribute %d", static_cast<int>(which));
 }

@@ -12,6 +12,7 @@
 #include "core/checkpoint.h"
 #include "core/core_dump_attributes.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/dump_requests.h"
 #include "core/memory.h"
 #include "ptx/reach.h"
@@ -58,6 +59,7 @@ bool knownMemory(uint64_t address, uint64_t bytes) {
 
 CUresult openGate() {
   log::readSettings();
+  checkDriverVersion();
   own_memory::adoptVariablesOf(&gate);
   ptx::tellKnownMemory(knownMemory);
   check::start(memory::table());

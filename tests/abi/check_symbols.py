@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the dynamic symbols and dependencies of the built library.
 
-usage: check_symbols.py LIBRARY EXPECTED_SYMBOLS [--sanitized]
+usage: check_symbols.py LIBRARY EXPECTED_SYMBOLS... [--sanitized]
 
-The library must define exactly the symbols of the list and need nothing but the C library's own libraries. A library
+The library must define exactly the symbols of the lists and need nothing but the C library's own libraries. A library
 built with sanitizers needs their run-time libraries too; then only the symbols are checked.
 """
 
@@ -19,8 +19,8 @@ def output(*command):
 
 
 def main():
-    library, expected = sys.argv[1:3]
-    wanted = set(open(expected).read().split())
+    library, *expected = [argument for argument in sys.argv[1:] if argument != "--sanitized"]
+    wanted = {symbol for one in expected for symbol in open(one).read().split()}
     defined = set()
     for line in output("nm", "-D", "--defined-only", library).splitlines():
         name = line.split()[-1].split("@")[0]

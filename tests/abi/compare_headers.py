@@ -6,7 +6,10 @@ usage: compare_headers.py OUR_INCLUDE_DIR VENDOR_INCLUDE_DIR CXX
 In each of the three modes (a program's, per-thread default streams, every ABI symbol) the names that either header
 declares are listed: enumerators, types, fields, functions, macros. One probe program, compiled against each header in
 turn, prints what every name means: values, sizes, alignments, offsets and C++ types. The two outputs must agree.
-Exits with 77 where there is no vendor's header.
+
+A vendor's header of an earlier minor version need not have all that ours has, but what it has must mean the same: a
+program compiled against it meets our library. What did change is listed, name by name, in header_changes.tsv; a row that
+no longer names a difference is an error too. Exits with 77 where there is no vendor's header.
 """
 
 import os
@@ -91,6 +94,7 @@ def fields(body):
 class Names:
     def __init__(self, text):
         self.enumerators, self.types, self.fields, self.functions = set(), set(), set(), set()
+        self.tags, self.named = {}, {}  # fields by the tag of a structure; names that stand for a tag
         t, i = tokens(text), 0
         while i < len(t):
             if t[i] == "extern":
@@ -100,12 +104,18 @@ class Names:
             elif t[i] == "CUresult":
                 self.functions.add(t[i + 1])
                 i = closing(t, i + 2) + 2
+            elif t[i] == "struct" and t[i + 2] == "{":  # defined apart from its names
+                end = closing(t, i + 2)
+                self.tags[t[i + 1]] = fields(t[i + 3 : end])
+                i = end + 2
             elif t[i] == "static":  # an inline helper
                 name = next(k for k in range(i, len(t)) if t[k] == "(") - 1
                 brace = t.index("{", name)
                 i = closing(t, brace) + 1
             else:
                 i += 1
+        for name, tag in self.named.items():
+            self.fields.update((name, path) for path in self.tags.get(tag, ()))
 
     def typedef(self, t, i):
         kind = t[i + 1]
@@ -116,8 +126,12 @@ class Names:
                 self.types.add(t[t.index("*", i) + 1])
             else:
                 self.types.add(t[semicolon - 1])
+                if kind == "struct" and semicolon == i + 4:
+                    self.named[t[semicolon - 1]] = t[i + 2]
                 if semicolon == i + 3:  # another name for a type
                     self.fields.update((t[semicolon - 1], path) for x, path in list(self.fields) if x == kind)
+                    if kind in self.named:
+                        self.named[t[semicolon - 1]] = self.named[kind]
             return semicolon + 1
         end = closing(t, brace)
         semicolon = t.index(";", end)
@@ -184,40 +198,97 @@ def expansions(cxx, include, mode, names):
     return [f"macro {names[int(k)]} = {re.sub(r'[ ()]', '', v.strip())}" for k, v in zip(parts[1::2], parts[2::2])]
 
 
+def version_of(folder):
+    with open(os.path.join(folder, "cuda.h")) as header:
+        return int(re.search(r"#define\s+CUDA_VERSION\s+(\d+)", header.read()).group(1))
+
+
+class Changes:
+    """What may differ between a header of an earlier version and ours: names and the version that changed them."""
+
+    def __init__(self, ours, theirs):
+        self.older = theirs < ours
+        self.used, self.declared = set(), set()
+        self.rows = {}
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "header_changes.tsv")) as table:
+            for line in table:
+                if line.startswith("#") or not line.strip():
+                    continue
+                name, since = line.rstrip("\n").split("\t")[:2]
+                if theirs < int(since):
+                    self.rows[name] = int(since)
+
+    def explain(self, name):
+        """Whether `name` (a type, an enumerator, "type.field") is known to have changed."""
+        for known in (name, name.split(".")[0]):
+            if known in self.rows:
+                self.used.add(known)
+                return True
+        return False
+
+    def stale(self):
+        rows = sorted((set(self.rows) - self.used) & self.declared)
+        for name in rows:
+            print(f"header_changes.tsv: {name} has not changed since that version")
+        return len(rows)
+
+
+def label(name):
+    return name if isinstance(name, str) else ".".join(name)
+
+
+def list_names(mode, kind, a, b, changes):
+    """Names that one of the two headers lacks: how many of them are not explained."""
+    failures = 0
+    if not a:
+        print(f"{mode}: no {kind} found in our header: the comparison is broken")
+        failures += 1
+    for name in sorted(b - a):
+        if not changes.explain(label(name)):
+            print(f"{mode}: {kind}: {name} is missing from ours")
+            failures += 1
+    for name in sorted(a - b):
+        if not changes.older:
+            print(f"{mode}: {kind}: {name} is in ours alone")
+            failures += 1
+    return failures
+
+
+def compare(cxx, ours, vendors, mode, directory, changes):
+    listed = {d: Names(declarations(cxx, d, mode)) for d in (ours, vendors)}
+    failures, shared = 0, Names("")
+    for kind in ("enumerators", "types", "fields", "functions"):
+        a, b = getattr(listed[ours], kind), getattr(listed[vendors], kind)
+        failures += list_names(mode, kind, a, b, changes)
+        changes.declared.update(label(name) for name in b)
+        setattr(shared, kind, a & b)
+    a = probe(cxx, ours, mode, shared, directory, "ours")
+    b = probe(cxx, vendors, mode, shared, directory, "vendors")
+    if mode != "internal":  # there, both headers undefine names, each in its own way
+        theirs = macros(cxx, vendors, mode)
+        names = sorted(theirs if changes.older else theirs | macros(cxx, ours, mode))
+        a += expansions(cxx, ours, mode, names)
+        b += expansions(cxx, vendors, mode, names)
+    failures += len(a) != len(b)
+    for x, y in zip(a, b):
+        if x != y and not changes.explain(re.match(r"\w+ ([\w.]+)", x).group(1)):
+            print(f"{mode}:\n  ours     {x}\n  vendor's {y}")
+            failures += 1
+    print(f"{mode}: compared {len(a)} facts")
+    return failures
+
+
 def main():
     ours, vendors, cxx = sys.argv[1:4]
     if not os.path.exists(os.path.join(vendors, "cuda.h")):
         print("skipped: no CUDA toolkit, so no vendor's cuda.h to compare with")
         return 77
-    version = re.search(r"#define\s+CUDA_VERSION\s+(\d+)", open(os.path.join(vendors, "cuda.h")).read()).group(1)
-    if int(version) // 10 != 1300:
-        print(f"skipped: the toolkit's cuda.h is of version {version}, ours of 13000")
-        return 77
+    changes = Changes(version_of(ours), version_of(vendors))
     failures = 0
     with tempfile.TemporaryDirectory() as directory:
         for mode in MODES:
-            listed = {d: Names(declarations(cxx, d, mode)) for d in (ours, vendors)}
-            for kind in ("enumerators", "types", "fields", "functions"):
-                a, b = getattr(listed[ours], kind), getattr(listed[vendors], kind)
-                if not a:
-                    print(f"{mode}: no {kind} found in our header: the comparison is broken")
-                    failures += 1
-                for name in sorted(b - a):
-                    print(f"{mode}: {kind}: {name} is missing from ours")
-                for name in sorted(a - b):
-                    print(f"{mode}: {kind}: {name} is in ours alone")
-                failures += len(a ^ b)
-            a = probe(cxx, ours, mode, listed[ours], directory, "ours")
-            b = probe(cxx, vendors, mode, listed[ours], directory, "vendors")
-            if mode != "internal":  # there, both headers undefine names, each in its own way
-                names = sorted(macros(cxx, ours, mode) | macros(cxx, vendors, mode))
-                a += expansions(cxx, ours, mode, names)
-                b += expansions(cxx, vendors, mode, names)
-            different = [(x, y) for x, y in zip(a, b) if x != y]
-            for x, y in different:
-                print(f"{mode}:\n  ours     {x}\n  vendor's {y}")
-            failures += len(different) + (len(a) != len(b))
-            print(f"{mode}: compared {len(a)} facts")
+            failures += compare(cxx, ours, vendors, mode, directory, changes)
+    failures += changes.stale()
     print("the headers agree" if not failures else f"{failures} differences")
     return 1 if failures else 0
 

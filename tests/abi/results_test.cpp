@@ -21,6 +21,26 @@ TEST(Results, HaveTheVendorsNamesAndTexts) {
   }
 }
 
+// What came after the driver that was asked has a name and some text.
+TEST(Results, LaterOnesHaveTheirNames) {
+  const Library library;
+  const struct {
+    int code;
+    const char* name;
+  } later[] = {{47, "CUDA_ERROR_MULTICAST_RESOURCE_FULL"},
+               {227, "CUDA_ERROR_INSUFFICIENT_LOADER_VERSION"},
+               {917, "CUDA_ERROR_STREAM_DETACHED"},
+               {918, "CUDA_ERROR_GRAPH_RECAPTURE_FAILURE"},
+               {919, "CUDA_ERROR_FABRIC_NOT_READY"}};
+  for (const auto& row : later) {
+    const char* answer = nullptr;
+    EXPECT_EQ(library.function<Text>("cuGetErrorName")(static_cast<CUresult>(row.code), &answer), CUDA_SUCCESS);
+    EXPECT_STREQ(answer, row.name);
+    EXPECT_EQ(library.function<Text>("cuGetErrorString")(static_cast<CUresult>(row.code), &answer), CUDA_SUCCESS);
+    EXPECT_NE(answer, nullptr);
+  }
+}
+
 TEST(Results, WhatIsNoResultHasNoName) {
   const Library library;
   for (const char* function : {"cuGetErrorName", "cuGetErrorString"}) {

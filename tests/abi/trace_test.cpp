@@ -20,7 +20,7 @@ std::string outputOf(const std::string& command) {
 void expectTraced(const std::string& trace) {
   const char* const lines[] = {
       R"(\[\d+\] cuInit\(Flags=0\) = CUDA_SUCCESS \d+\.\d us\n)",
-      R"(cuDriverGetVersion\(driverVersion=0x[0-9a-f]+ -> 13000\) = CUDA_SUCCESS)",
+      R"(cuDriverGetVersion\(driverVersion=0x[0-9a-f]+ -> 13050\) = CUDA_SUCCESS)",
       R"(cuGetErrorName\(error=CUDA_ERROR_OUT_OF_MEMORY, pStr=0x[0-9a-f]+ -> "CUDA_ERROR_OUT_OF_MEMORY"\) = CUDA_SUCCESS)",
       R"(cuDeviceGetAttribute\(pi=\(nil\), attrib=CU_DEVICE_ATTRIBUTE_WARP_SIZE, dev=0\) = CUDA_ERROR_)",
       // A pointer to nowhere prints as an address and is not followed.

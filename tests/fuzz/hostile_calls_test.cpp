@@ -227,7 +227,7 @@ template <class... Args>
 void attack(const char* name, CUresult (*)(Args...)) {
   auto* const function = find<CUresult(Args...)>(name);
   static auto* const resultName = FIND(cuGetErrorName);
-  for (const char* writer : {"cuMemcpy", "cuMemset", "cuMemRangeGet"})
+  for (const char* writer : {"cuMemcpy", "cuMemset", "cuMemRangeGet", "cuMemGetLocationInfo"})
     if ((world.movesMemory = !std::strncmp(name, writer, std::strlen(writer)))) break;
   std::tuple<Args...> arguments{Draw<Args>::value()...};
   const CUresult result = std::apply(function, arguments);

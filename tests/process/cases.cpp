@@ -123,7 +123,7 @@ void nothingBeforeInit() {
   CUcontext context = nullptr;
   CUdeviceptr memory = 0;
   EXPECT_OK(driver.cuDriverGetVersion(&number));
-  EXPECT(number == 13000);
+  EXPECT(number == CUDA_VERSION);
   const char* text = nullptr;
   EXPECT_OK(driver.cuGetErrorString(CUDA_ERROR_NOT_INITIALIZED, &text));
   EXPECT(text && *text);

@@ -1,5 +1,6 @@
-/* What the CUDA runtime 13.0 asks of the driver between its first call and its last, in its order: lookups, version,
- * initialisation, export tables, devices, validity check, binding to the primary context, work, reset, exit. */
+/* What the CUDA runtimes of 13.0 to 13.5 ask of the driver between its first call and its last, in its order: lookups,
+ * version, initialisation, export tables, devices, validity check, binding to the primary context, work, reset, exit.
+ */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -156,6 +157,7 @@ static const void* table(CUresult (*getTable)(const void**, const CUuuid*), cons
 #define STORAGE "c693336e1121df11a8c368f355d89593"
 #define CHECKS "263e88607cd2614392f6bbd5006dfa7e"
 #define INTEGRITY "d4082055bde6704b8d34ba123c66e1f2"
+#define LOG "f8cff95121468b4eb9e2fb469e7c0dd9"
 #define NVRTC "da9151d33ae6cc41a5c04f26d533e328"
 
 static const int startAttributes[] = {
@@ -181,7 +183,7 @@ static void checkValidity(const void* runtime, const void* integrity) {
   const GetAttribute attribute = (GetAttribute)lookUp("cuDeviceGetAttribute", 2000);
   CUresult (*uuid)(CUuuid*, CUdevice) = (CUresult(*)(CUuuid*, CUdevice))lookUp("cuDeviceGetUuid", 9020);
   const Check check = SLOT(Check, integrity, 1);
-  for (uint32_t base = 13000; base <= 13010; base += 10) {
+  for (uint32_t base = 13000; base <= CUDA_VERSION; base += 10) {
     for (uint32_t version = base; version <= base + 2; ++version) {
       uint64_t answer[2] = {0, 0};
       const uint64_t now = (uint64_t)time(NULL);
@@ -198,7 +200,7 @@ static void checkValidity(const void* runtime, const void* integrity) {
     memcpy(message + size, &(value), sizeof(value)); \
     size += sizeof(value);                           \
   } while (0)
-      const uint32_t driver = 13000, pid = (uint32_t)getpid(), thread = (uint32_t)(uintptr_t)pthread_self();
+      const uint32_t driver = CUDA_VERSION, pid = (uint32_t)getpid(), thread = (uint32_t)(uintptr_t)pthread_self();
       void* const function = SLOT(void*, integrity, 1);
       ADD(driver);
       ADD(version);
@@ -332,12 +334,29 @@ static void atExit(void) {
   EXPECT(release(0) == CUDA_ERROR_DEINITIALIZED);
 }
 
+/* What fails between switching the log off and on, as runtimes of 13.4 and later do, is not in the log of programs. */
+static void expectFailures(GetTable getTable) {
+  typedef unsigned Iterator;
+  CUresult (*now)(Iterator*, unsigned) = (CUresult(*)(Iterator*, unsigned))lookUp("cuLogsCurrent", 12090);
+  CUresult (*release)(CUdeviceptr) = (CUresult(*)(CUdeviceptr))lookUp("cuMemFree", 3020);
+  CUresult (*switchLog)(int) = SLOT(CUresult(*)(int), table(getTable, LOG), 2);
+  Iterator before = 0, quiet = 0, loud = 0;
+  EXPECT(now(&before, 0) == CUDA_SUCCESS);
+  EXPECT(switchLog(0) == CUDA_SUCCESS);
+  EXPECT(release(12345) == CUDA_ERROR_INVALID_VALUE);
+  EXPECT(now(&quiet, 0) == CUDA_SUCCESS && quiet == before);
+  EXPECT(switchLog(1) == CUDA_SUCCESS);
+  EXPECT(release(12345) == CUDA_ERROR_INVALID_VALUE);
+  EXPECT(now(&loud, 0) == CUDA_SUCCESS && loud != before);
+}
+
 /* Slot 12 of the runtime's table is called by runtimes of 13.2 and later, which want 0 back. What no runtime is known
  * to call refuses, inside the tables and behind their ends. */
 static void callSlots(GetTable getTable) {
   typedef CUresult (*Slot)(void);
   EXPECT(SLOT(Slot, table(getTable, RUNTIME), 12)() == CUDA_SUCCESS);
   EXPECT(SLOT(Slot, table(getTable, RUNTIME), 9)() == CUDA_ERROR_NOT_SUPPORTED);
+  expectFailures(getTable);
   static const char* const others[] = {RUNTIME, HOOKS, THREAD, CHECKS, INTEGRITY};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
     const void* found = table(getTable, others[i]);
@@ -362,7 +381,7 @@ int main(void) {
   unsigned* words = NULL;
   size_t count = 0;
   const GetTable getTable = (GetTable)lookUp("cuGetExportTable", 3000);
-  EXPECT(((CUresult(*)(int*))lookUp("cuDriverGetVersion", 2020))(&version) == CUDA_SUCCESS && version == 13000);
+  EXPECT(((CUresult(*)(int*))lookUp("cuDriverGetVersion", 2020))(&version) == CUDA_SUCCESS && version == CUDA_VERSION);
   const void* runtime = NULL;
   for (int copy = 0; copy < 2; ++copy) { /* each copy of the runtime in a process does all of this */
     CUmoduleLoadingMode mode = (CUmoduleLoadingMode)0;
