@@ -37,7 +37,8 @@ bool interpretOnly() {
   return wanted || check::any();
 }
 
-// The first of what is said of PTX that is refused: the caller's log may be nobody's, and there may be thousands of lines.
+// The first of what is said of PTX that is refused: the caller's log may be nobody's, and there may be thousands of
+// lines.
 CUresult refused(CUresult code, const std::string& words) {
   const size_t end = words.find('\n');
   return fail(code, "the PTX is refused: %.*s", static_cast<int>(std::min<size_t>(end, 400)), words.c_str());
