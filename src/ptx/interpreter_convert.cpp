@@ -117,17 +117,42 @@ void integerToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
   r[0] = floatBits(s, s.i->types[0], realOf(s, s.i->types[1], in[0]));
 }
 
+// What a NaN becomes in another format without .sat: from and to f64 its upper bits go on, made quiet, and what only
+// moves bits keeps them; everything else makes the one NaN of arithmetic.
+uint64_t convertedNaN(const Step& s, uint64_t bits) {
+  const Type to = s.i->types[0], from = s.i->types[1];
+  const bool moves = !s.number && !s.ftz;
+  if (to == Type::F64) {
+    if (from == Type::F64) return s.number ? bits | 1ull << 51 : bits;
+    float narrow = asFloat(from == Type::F32 ? bits : bits << 16);
+    if (from == Type::F16) narrow = asFloat((bits & 0x8000) << 16 | 0x7fc00000 | (bits & 0x1ff) << 13);
+    return bitsOfDouble(from == Type::F32 && s.ftz ? asFloat(0x7fffffff) : narrow);
+  }
+  if (from == Type::F64) {
+    const uint64_t single = (bits >> 32 & 0x80000000) | 0x7fc00000 | (bits >> 29 & 0x3fffff);
+    if (to == Type::F32) return single;
+    return to == Type::BF16 ? single >> 16 : (single >> 16 & 0x8000) | 0x7c00 | (single >> 13 & 0x3ff);
+  }
+  if (to == Type::F32 && moves && from == Type::F32) return bits & 0xffffffff;
+  if (to == Type::F32 && moves && from == Type::BF16) return bits << 16 & 0xffffffff;
+  return to == Type::F32 ? 0x7fffffff : 0x7fff;
+}
+
+// .rna to tf32 is arithmetic on the bits of a NaN, too, and what is then too large is made smaller.
+uint64_t unroundedNaN(const Step& s, uint64_t bits) {
+  const uint64_t cut = bits & 0xffffe000;
+  return s.i->has(Mod::Satfinite) ? cut - 0x2000 : cut;
+}
+
 void floatToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
   Real real = realOf(s, s.i->types[1], in[0]);
   if (s.number) real.value = roundedToInteger(real.value, s.rounding);
   if (s.i->types[0] == Type::TF32 && std::isnan(real.value)) {
-    // .rna is arithmetic on the bits, which may leave an infinity.
-    r[0] = s.rounding == Rounding::NearestAway ? in[0] & 0xffffe000 : 0x7fffe000;
-    if ((r[0] & 0x7fffffff) == 0x7f800000 && s.i->has(Mod::Satfinite)) r[0] = (r[0] & 0x80000000) | 0x7f7fe000;
+    r[0] = s.rounding == Rounding::NearestAway ? unroundedNaN(s, in[0]) : 0x7fffe000;
     return;
   }
-  if (s.i->types[0] == Type::F64 && std::isnan(real.value) && s.i->types[1] == Type::F64 && !s.sat) {
-    r[0] = in[0];
+  if (std::isnan(real.value) && !s.sat) {
+    r[0] = convertedNaN(s, in[0]);
     return;
   }
   r[0] = floatBits(s, s.i->types[0], real);
@@ -215,7 +240,7 @@ void selectConvert(const Instruction& i, Step& s) {
   if (i.op != Op::Cvt || i.has(Mod::Rs)) return;
   const Type to = i.types[0], from = i.types[1];
   s.sat = i.has(Mod::Sat);
-  s.ftz = i.has(Mod::Ftz);
+  s.ftz = i.has(Mod::Ftz) && !(to == Type::F16 && from == Type::F32);  // halves have room for what it would flush
   s.rounding = roundingOf(i);
   s.number = i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);
   if (i.has(Mod::Pack)) {

@@ -103,8 +103,9 @@ void divApprox(const Step& s, const uint64_t* in, uint64_t* r) {
   r[0] = out32(s, q);
 }
 
-void abs32(const Step& s, const uint64_t* in, uint64_t* r) { r[0] = (s.ftz ? flush(in[0]) : in[0]) & 0x7fffffff; }
-void neg32(const Step& s, const uint64_t* in, uint64_t* r) { r[0] = (s.ftz ? flush(in[0]) : in[0]) ^ 0x80000000; }
+// Of a NaN they make the one NaN of all arithmetic.
+void abs32(const Step& s, const uint64_t* in, uint64_t* r) { r[0] = bitsOfFloat(std::fabs(in32(s, in[0]))); }
+void neg32(const Step& s, const uint64_t* in, uint64_t* r) { r[0] = bitsOfFloat(-in32(s, in[0])); }
 
 // min and max: a number wins over NaN (unless .NaN), -0 is below +0. number: bit 0 max, 1 .NaN, 2 .xorsign.abs.
 template <class T>
@@ -133,8 +134,13 @@ void extreme32(const Step& s, const uint64_t* in, uint64_t* r) {
   if (s.sourceCount == 3) value = extreme(value, in32(s, in[2]), s.number);
   r[0] = out32(s, value);
 }
+// NaNs of f64 go on as they are, made quiet; of two NaNs the second.
+double quiet(double nan) { return nan + nan; }
 void extreme64(const Step& s, const uint64_t* in, uint64_t* r) {
-  r[0] = bitsOfDouble(extreme(asDouble(in[0]), asDouble(in[1]), s.number));
+  if (std::isnan(asDouble(in[0])) && std::isnan(asDouble(in[1])))
+    r[0] = bitsOfDouble(quiet(asDouble(in[1])));
+  else
+    r[0] = bitsOfDouble(extreme(asDouble(in[0]), asDouble(in[1]), s.number));
 }
 
 // f64: the machine's rounding mode around one operation that the compiler cannot move.
@@ -170,15 +176,20 @@ void rounded64(const Step& s, const uint64_t* in, uint64_t* r, Operation operati
     });                                                                                                       \
   }
 VG_F64(add64, a + b)
-VG_F64(sub64, a - b)
+VG_F64(sub64, std::isnan(b) ? quiet(b) : a - b)
 VG_F64(mul64, a* b)
-VG_F64(fma64, std::fma(a, b, c))
+VG_F64(fma64, std::isnan(b) ? quiet(b) : std::isnan(c) ? quiet(c) : std::fma(a, b, c))
 VG_F64(div64, a / b)
 VG_F64(rcp64, 1.0 / a)
 VG_F64(sqrt64, std::sqrt(a))
 VG_F64(rsqrt64, 1.0 / std::sqrt(a))
-void abs64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = in[0] & ~(1ull << 63); }
-void neg64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = in[0] ^ 1ull << 63; }
+// The sign of a NaN stays.
+void abs64(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = std::isnan(asDouble(in[0])) ? bitsOfDouble(quiet(asDouble(in[0]))) : in[0] & ~(1ull << 63);
+}
+void neg64(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = std::isnan(asDouble(in[0])) ? bitsOfDouble(quiet(asDouble(in[0]))) : in[0] ^ 1ull << 63;
+}
 
 // The approximate reciprocals of f64 read and write only the upper 32 bits, without subnormals.
 uint64_t upper(double value) {

@@ -47,7 +47,7 @@ uint64_t extreme(uint64_t a, uint64_t b, int number) {
   } else {
     result = (x < y) == isMax ? b : a;
   }
-  return number & 4 ? (result & 0x7fff) | sign : result;
+  return (number & 4) && !std::isnan(F::widen(result)) ? (result & 0x7fff) | sign : result;
 }
 
 // One element. `number` as for min and max of f32; .relu clamps negatives and NaN... to +0 and canonical NaN.
@@ -80,10 +80,10 @@ uint64_t element(const Step& s, uint64_t a, uint64_t b, uint64_t c) {
       if (s.sourceCount == 3) result = extreme<F>(result, c, s.number);
       break;
     case Op::Abs:
-      result = a & 0x7fff;
+      result = std::isnan(F::widen(a)) ? F::kNaN : a & 0x7fff;
       break;
     case Op::Neg:
-      result = a ^ 0x8000;
+      result = std::isnan(F::widen(a)) ? F::kNaN : a ^ 0x8000;
       break;
     case Op::Ex2:
       result = F::round(std::exp2(F::widen(a)), 0);

@@ -53,7 +53,9 @@ llvm::Value* Emitter::applyAtomic(const Instruction& i, Value* old, ArrayRef<Val
     if (ast.has(Mod::Add)) {
       // Adding f32 in global memory flushes denormals; in shared memory it does not.
       const bool flushes = bits == 32 && ast.space != Space::Shared && ast.space != Space::SharedCluster;
-      return asInteger(flushes ? flush(b_.CreateFAdd(flush(x), flush(y))) : b_.CreateFAdd(x, y), bits);
+      Value* const sum = flushes ? flush(b_.CreateFAdd(flush(x), flush(y))) : b_.CreateFAdd(x, y);
+      if (bits == 64) return asInteger(sum, bits);
+      return b_.CreateSelect(b_.CreateFCmpUNO(sum, sum), b_.getInt32(0x7fffffff), asInteger(sum, bits));
     }
     if (isMin || ast.has(Mod::Max)) return asInteger(minMax(i, x, y, isMin), bits);
     unsupported(i, "operation");

@@ -26,6 +26,15 @@ int roundingOf(const ptx::Instruction& i) {
 bool isHalf(Type t) { return t == Type::F16 || t == Type::BF16; }
 }  // namespace
 
+// The upper bits of a NaN that came from f64.
+static llvm::Value* narrowedNaN(llvm::IRBuilder<>& b, llvm::Value* bits, Type to) {
+  const auto n32 = [&](uint64_t c) { return llvm::ConstantInt::get(bits->getType(), c); };
+  llvm::Value* const high = b.CreateLShr(bits, n32(16));
+  llvm::Value* const half = b.CreateOr(b.CreateOr(b.CreateAnd(high, n32(0x8000)), n32(0x7c00)),
+                                       b.CreateAnd(b.CreateLShr(bits, n32(13)), n32(0x3ff)));
+  return b.CreateTrunc(to == Type::BF16 ? high : half, bits->getType()->getWithNewBitWidth(16));
+}
+
 void Emitter::computeConvert(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
   const Type to = ast.types[0];
@@ -102,9 +111,11 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     // .rna is arithmetic on the bits, which may leave an infinity of a NaN.
     Value* const ofNaN = mode == Away ? b_.CreateAnd(bits, n32(0xffffe000u)) : n32(0x7fffe000);
     out = b_.CreateSelect(nan, ofNaN, b_.CreateSelect(special, bits, out));
-    if (ast.has(Mod::Satfinite)) {
-      Value* const infinite = b_.CreateICmpEQ(b_.CreateAnd(out, n32(0x7fffffff)), n32(0x7f800000));
-      out = b_.CreateSelect(infinite, b_.CreateOr(b_.CreateAnd(out, n32(0x80000000u)), n32(0x7f7fe000)), out);
+    if (ast.has(Mod::Satfinite)) {  // infinities, and in .rna NaNs too, lose a unit
+      Value* const magnitude = b_.CreateAnd(out, n32(0x7fffffff));
+      Value* const large =
+          mode == Away ? b_.CreateICmpUGE(magnitude, n32(0x7f800000)) : b_.CreateICmpEQ(magnitude, n32(0x7f800000));
+      out = b_.CreateSelect(large, b_.CreateSub(out, n32(0x2000)), out);
     }
     if (ast.has(Mod::Relu)) out = b_.CreateSelect(b_.CreateICmpSLT(out, n32(0)), n32(0), out);
     return out;
@@ -128,7 +139,7 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     x = halfToFloat(bits, from);
   } else {
     x = asType(v, from);
-    if (ftz && from == Type::F32) x = flush(x);
+    if (ftz && from == Type::F32 && to != Type::F16) x = flush(x);  // halves have room for what it would flush
   }
   const bool integral = ast.has(Mod::Rni) || ast.has(Mod::Rzi) || ast.has(Mod::Rmi) || ast.has(Mod::Rpi);
   if (!toFloat) return floatToInteger(roundToIntegral(x, roundingOf(ast)), to, from);
@@ -151,10 +162,11 @@ llvm::Value* Emitter::convert(const Instruction& i, Value* v, Type to, Type from
     return ftz ? flush(x) : x;
   }
   // Half results.
-  if (x->getType()->getScalarType()->isDoubleTy()) {
-    x = doubleToFloat(x, Odd);
-  }
-  Value* const half = floatToHalf(finishFloat(x), to, integral ? static_cast<int>(Nearest) : roundingOf(ast));
+  const bool wide = x->getType()->getScalarType()->isDoubleTy();
+  if (wide) x = doubleToFloat(x, Odd);
+  Value* half = floatToHalf(finishFloat(x), to, integral ? static_cast<int>(Nearest) : roundingOf(ast));
+  if (wide && !ast.has(Mod::Sat))
+    half = b_.CreateSelect(b_.CreateFCmpUNO(x, x), narrowedNaN(b_, asInteger(x, 32), to), half);
   return ast.has(Mod::Satfinite) ? finiteHalf(half, to) : half;
 }
 

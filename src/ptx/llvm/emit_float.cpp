@@ -139,8 +139,10 @@ llvm::Value* Emitter::minMax(const Instruction& i, Value* a, Value* b, bool isMi
     out = b_.CreateSelect(b_.CreateFCmpUNO(a, b), nan, out);
   } else {
     out = b_.CreateSelect(b_.CreateFCmpUNO(b, b), a, out);
-    Value* const nan = asFloat(number(a, integerType(bits), bits == 32 ? 0x7fffffffull : 0x7ff8000000000000ull), type);
-    out = b_.CreateSelect(b_.CreateFCmpUNO(out, out), nan, out);
+    // Of two NaNs the one NaN of f32, or the second, made quiet.
+    Value* const quiet = bits == 32 ? number(a, integerType(bits), 0x7fffffff)
+                                    : b_.CreateOr(y, number(a, integerType(bits), uint64_t{1} << 51));
+    out = b_.CreateSelect(b_.CreateFCmpUNO(out, out), asFloat(quiet, type), out);
   }
   if (sign) {
     Value* const magnitude =

@@ -43,9 +43,9 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
   };
   switch (ast.op) {
     case Op::Neg:
-      return zeroFlush(b_.CreateXor(s[0], number(s[0], half, 0x8000)));
+      return b_.CreateSelect(isNan(s[0]), number(s[0], half, 0x7fff), b_.CreateXor(s[0], number(s[0], half, 0x8000)));
     case Op::Abs:
-      return zeroFlush(b_.CreateAnd(s[0], number(s[0], half, 0x7fff)));
+      return b_.CreateSelect(isNan(s[0]), number(s[0], half, 0x7fff), b_.CreateAnd(s[0], number(s[0], half, 0x7fff)));
     case Op::Min:
     case Op::Max: {
       Value* a = s[0];

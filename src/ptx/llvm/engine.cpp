@@ -29,6 +29,7 @@
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/compile_heap.h"
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/nan_bits.h"
 #include "ptx/llvm/object_linker.h"
 #include "ptx/llvm/target_machines.h"
 #include "ptx/parser.h"
@@ -213,6 +214,7 @@ void compile(Job& job) {
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
 
   Program program = buildProgram(module, entry);
+  settleNaNs(program);
   analyseShapes(program, options);
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);

@@ -66,7 +66,14 @@ enum class Domain {
   Whole,
   Direction,
   LevelOfDetail,
-  Slope
+  Slope,
+  // Zeros, denormals, numbers, infinities and NaNs: opcode_floats.h.
+  EdgeF16,
+  EdgeF16x2,
+  EdgeBf16,
+  EdgeBf16x2,
+  EdgeF32,
+  EdgeF64
 };
 // How results are compared; floats: any NaN equals any NaN.
 enum class Match {
@@ -83,6 +90,9 @@ enum class Match {
   ApproxF64,
   ApproxF16,
   ApproxBf16,
+  // By bits, but what was rounded up to the smallest normal number may have been flushed to zero.
+  FlushedF32,
+  FlushedF16,
   Loose
 };
 
@@ -119,7 +129,10 @@ inline int bitsOf(Domain d) {
     case Domain::F16:
     case Domain::Bf16:
     case Domain::Fp8x2:
+    case Domain::EdgeF16:
+    case Domain::EdgeBf16:
       return 16;
+    case Domain::EdgeF64:
     case Domain::Int64:
     case Domain::F64:
     case Domain::NearF64:
@@ -650,6 +663,7 @@ inline void warps(Builder& m) {
 
 #include "unit/ptx/opcode_async.h"
 #include "unit/ptx/opcode_control.h"
+#include "unit/ptx/opcode_floats.h"
 #include "unit/ptx/opcode_forms.h"
 #include "unit/ptx/opcode_products.h"
 #include "unit/ptx/opcode_spaces.h"
@@ -767,6 +781,7 @@ inline std::vector<Case> allCases() {
   moreForms(m);
   spaces(m);
   controlFlow(m);
+  floatForms(m);
   return std::move(m.cases);
 }
 
@@ -1124,6 +1139,8 @@ inline const std::vector<uint64_t>& edgesOf(Domain domain) {
       return levels;
     case Domain::Slope:
       return slopes;
+    default:
+      return specialsOf(domain);
   }
   return pred;
 }
@@ -1213,6 +1230,8 @@ inline uint64_t randomOf(Domain domain, uint64_t r) {
       return (r & 1) << 31 | (118 + mix(r + 2) % 9) << 23;
     case Domain::F64:
       return choice < 2 ? r : (r & 0x800fffffffffffffull) | (1000 + mix(r + 2) % 60) << 52;
+    default:
+      break;
   }
   return 0;
 }
@@ -1222,6 +1241,7 @@ inline std::vector<uint64_t> inputsOf(const Case& c) {
   std::vector<uint64_t> in(size_t{kThreads} * kOperands);
   uint64_t seed = 1469598103934665603ull;
   for (char ch : c.name) seed = (seed ^ static_cast<uint8_t>(ch)) * 1099511628211ull;
+  const auto specials = static_cast<size_t>(std::count_if(c.operands.begin(), c.operands.end(), isSpecial));
   for (uint32_t t = 0; t < kThreads; ++t) {
     uint64_t rest = t;
     for (size_t k = 0; k < c.operands.size(); ++k) {
@@ -1229,6 +1249,10 @@ inline std::vector<uint64_t> inputsOf(const Case& c) {
       const size_t n = edges.size();
       const uint64_t random = mix(seed + t * 7919 + k * 104729);
       uint64_t value;
+      if (isSpecial(c.operands[k])) {
+        in[size_t{t} * kOperands + k] = specialOf(c.operands[k], specials, k, t, random);
+        continue;
+      }
       if (k < 2 && t < 768) {  // the first two operands go through all pairs of edges
         value = edges[rest % n];
         rest /= n;

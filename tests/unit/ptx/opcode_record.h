@@ -148,11 +148,24 @@ inline double valueOf(uint64_t bits, Match match) {
   }
 }
 
+// Whether each element is the same, or zero in one and the smallest normal number in the other.
+inline bool agreesFlushed(Match match, int bits, uint64_t expected, uint64_t actual) {
+  const int each = match == Match::FlushedF16 ? 16 : 32;
+  const uint64_t smallest = each == 16 ? 0x400 : 0x800000;
+  for (int at = 0; at < bits; at += each) {
+    const uint64_t part = (uint64_t{1} << each) - 1, e = expected >> at & part, a = actual >> at & part;
+    const bool oneIsZero = (e & part >> 1) == 0 || (a & part >> 1) == 0;
+    if (e != a && !((e ^ a) == smallest && oneIsZero)) return false;
+  }
+  return true;
+}
+
 // Whether `actual` is an allowed answer where `expected` is the reference.
 inline bool agrees(const Case& c, size_t result, uint64_t expected, uint64_t actual) {
   if (expected == actual) return true;
   const auto [bits, match] = c.results[result];
   if (match == Match::Bits) return false;
+  if (match == Match::FlushedF32 || match == Match::FlushedF16) return agreesFlushed(match, bits, expected, actual);
   if (match == Match::Loose) return true;
   const bool halves = match == Match::F16 || match == Match::F16x2 || match == Match::F16x4 || match == Match::Bf16 ||
                       match == Match::Bf16x2 || match == Match::ApproxF16 || match == Match::ApproxBf16;
