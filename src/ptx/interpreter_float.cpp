@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptx/interpreter_impl.h"
+#include "ptx/special_functions.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -81,26 +82,22 @@ VG_F32(div32, a / b, directedQuotient(a, b, rounding))
 VG_F32(rcp32, 1.0f / a, directedQuotient(1.0f, a, rounding))
 VG_F32(sqrt32, std::sqrt(a), directedRoot(a, rounding))
 
-#define VG_APPROX(name, expression)                           \
-  void name(const Step& s, const uint64_t* in, uint64_t* r) { \
-    const double a = in32(s, in[0]);                          \
-    r[0] = out32(s, static_cast<float>(expression));          \
+#define VG_SPECIAL(name, function)                                 \
+  void name(const Step& s, const uint64_t* in, uint64_t* r) {      \
+    r[0] = special::function(static_cast<uint32_t>(in[0]), s.ftz); \
   }
-VG_APPROX(rcpApprox, 1.0 / a)
-VG_APPROX(sqrtApprox, std::sqrt(a))
-VG_APPROX(rsqrtApprox, 1.0 / std::sqrt(a))
-VG_APPROX(ex2Approx, std::exp2(a))
-VG_APPROX(lg2Approx, std::log2(a))
-VG_APPROX(sinApprox, std::sin(a))
-VG_APPROX(cosApprox, std::cos(a))
-VG_APPROX(tanhApprox, std::tanh(a))
+VG_SPECIAL(rcpApprox, reciprocal)
+VG_SPECIAL(sqrtApprox, root)
+VG_SPECIAL(rsqrtApprox, reciprocalRoot)
+VG_SPECIAL(ex2Approx, power)
+VG_SPECIAL(lg2Approx, logarithm)
+VG_SPECIAL(sinApprox, sine)
+VG_SPECIAL(cosApprox, cosine)
+void tanhApprox(const Step& s, const uint64_t* in, uint64_t* r) { r[0] = out32(s, std::tanh(in32(s, in[0]))); }
 
 void divApprox(const Step& s, const uint64_t* in, uint64_t* r) {
-  const float a = in32(s, in[0]), b = in32(s, in[1]);
-  float q = static_cast<float>(static_cast<double>(a) / b);
-  // The reciprocal of a divisor beyond 2^126 is subnormal and lost.
-  if (s.number && std::isfinite(b) && std::fabs(b) > 0x1p126f) q = std::isinf(a) ? NAN : a * std::copysign(0.0f, b);
-  r[0] = out32(s, q);
+  const auto divide = s.number ? special::quotient : special::fullQuotient;
+  r[0] = divide(static_cast<uint32_t>(in[0]), static_cast<uint32_t>(in[1]), s.ftz);
 }
 
 // Of a NaN they make the one NaN of all arithmetic.
