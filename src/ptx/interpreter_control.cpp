@@ -7,6 +7,7 @@
 namespace vg::ptx::interpreter {
 namespace {
 
+constexpr uint32_t kSlice = 4;    // steps of a warp before those of the others
 constexpr uint32_t kTurn = 2048;  // steps that a group runs while other lanes could
 
 }  // namespace
@@ -68,6 +69,9 @@ void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
   clusterArrived = 0;
   clock_ = 0;
   unfair_ = false;
+  const KernelTraits& traits = code->traits();
+  abreast_ = traits.waits && (traits.staticShared || traits.usesDynamicShared) && state->launch->warpsPerBlock > 1;
+  slice_ = 0;
   const uint32_t first = warp * kWarpSize, threads = std::min(state->launch->threadsPerBlock - first, kWarpSize);
   static const Step kNoStep{};
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
@@ -172,6 +176,15 @@ void Warp::moveTo(uint32_t mask, uint32_t step) {
   eachLane(mask, [&](uint32_t lane) { lanes[lane].step = step; });
 }
 
+// Warps of a block go on together, a few steps each, as on a GPU: programs read shared memory behind a barrier and
+// count on the others' having done so a while later.
+void Warp::keepAbreast(uint32_t mask, uint32_t step) {
+  if (!abreast_ || ++slice_ < kSlice) return;
+  slice_ = 0;
+  moveTo(mask, step);
+  calls().pause(block, index);
+}
+
 // Runs lanes that are at the same step until they part, meet others, wait, or have had their turn.
 void Warp::runGroup(uint32_t mask) {
   const uint32_t first = static_cast<uint32_t>(std::countr_zero(mask));
@@ -179,6 +192,7 @@ void Warp::runGroup(uint32_t mask) {
   uint32_t step = lanes[first].step, meet = meetingPoint(mask, step);
   for (uint32_t count = 0;; ++count) {
     if (step >= code.steps.size()) return eachLane(mask, [&](uint32_t lane) { leave(lane); });
+    keepAbreast(mask, step);
     const Step& s = code.steps[step];
     const uint32_t active = guarded(s, mask);
     if (s.flow == Flow::None) {

@@ -15,7 +15,7 @@
 
 namespace vg::ptx {
 
-inline constexpr uint32_t kKernelAbiVersion = 13;
+inline constexpr uint32_t kKernelAbiVersion = 14;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kSharedStrideBits = 19, kSharedStride = 1u << kSharedStrideBits;
 inline constexpr uint32_t kMaxClusterBlocks = 16;
@@ -86,6 +86,11 @@ struct RuntimeCalls {
   // address of its arguments. Does not switch.
   void (*deviceRuntime)(BlockState*, uint32_t warp, uint32_t mask, const uint32_t* functions, const uint64_t* arguments,
                         uint64_t* results);
+  // Lets the other warps of the block come as far as they can, or to a pause of their own, before this one goes on.
+  void (*pause)(BlockState*, uint32_t warp);
+  // a * b + c in f64, rounded once, for processors without such an instruction: `count` of each, one kind after the
+  // other. `rounding` as in MXCSR: 0 to nearest, 1 down, 2 up, 3 to zero. Does not switch.
+  void (*fusedMultiplyAdd)(uint32_t count, uint32_t rounding, const double* operands, double* results);
 };
 
 // One a launch, shared by all workers, constant while it runs.

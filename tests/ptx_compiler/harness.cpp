@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cfenv>
+#include <cmath>
 #include <cstdlib>
 
 #include "ptx/async_operation.h"
@@ -145,9 +147,18 @@ void callAsynchronous(BlockState* s, uint32_t warp, uint32_t mask, uint64_t form
   performAsync(s, warp, mask, asyncFormOf(form), line, lanes);
 }
 
-const RuntimeCalls kCalls = {callBarrier, callArrive,        callReduce,      callYield,   callSleep,       callPrint,
-                             callAssert,  callTrap,          callAllocate,    callRelease, callClock,       callClock,
-                             nullptr,     callClusterArrive, callClusterWait, callMatrix,  callAsynchronous};
+void callPause(BlockState* s, uint32_t warp) { callYield(s, warp); }
+void callMultiplyAdd(uint32_t count, uint32_t rounding, const double* operands, double* results) {
+  constexpr int kModes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+  std::fesetround(kModes[rounding & 3]);
+  for (uint32_t n = 0; n < count; ++n) results[n] = std::fma(operands[n], operands[count + n], operands[2 * count + n]);
+  std::fesetround(FE_TONEAREST);
+}
+
+const RuntimeCalls kCalls = {callBarrier, callArrive,        callReduce,      callYield,   callSleep,        callPrint,
+                             callAssert,  callTrap,          callAllocate,    callRelease, callClock,        callClock,
+                             nullptr,     callClusterArrive, callClusterWait, callMatrix,  callAsynchronous, nullptr,
+                             nullptr,     callPause,         callMultiplyAdd};
 
 void warpMain() {
   Block& block = *running;

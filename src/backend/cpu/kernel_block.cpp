@@ -4,6 +4,7 @@
 #include <bit>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "backend/cpu/kernel_code.h"
 #include "backend/cpu/kernel_thread.h"
@@ -87,7 +88,7 @@ void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t block
   whole_ = !launch.fibrePerWarp;
   spanEnd_ = blockNumber + 1;
   live_ = ready_ = whole_ ? 1 : lowBits(launch.abi.warpsPerBlock);
-  yielded_ = 0;
+  yielded_ = paused_ = 0;
   current_ = 0;
   for (uint32_t left = occupied_; left; left &= left - 1) barriers_[std::countr_zero(left)] = Barrier();
   occupied_ = 0;
@@ -178,7 +179,7 @@ ResidentBlock::Progress ResidentBlock::resume() {
 
 void ResidentBlock::abandon() {
   prepareFibres();
-  live_ = ready_ = clusterWaiting_ = 0;
+  live_ = ready_ = paused_ = clusterWaiting_ = 0;
 }
 
 void ResidentBlock::switchToBase() { fibres_[current_].fibre.switchTo(thread_.base()); }
@@ -189,6 +190,7 @@ void ResidentBlock::leaveForGood() {
 }
 
 void ResidentBlock::switchAway() {
+  if (!(ready_ & ~yielded_)) ready_ |= std::exchange(paused_, 0);  // nobody else can go on: their pause is over
   const uint32_t candidates = ready_ & ~yielded_;
   if (!candidates) return switchToBase();
   const uint32_t after = candidates & (~1u << current_);
@@ -280,6 +282,12 @@ void ResidentBlock::barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, 
 
 void ResidentBlock::yield() {
   yielded_ |= 1u << current_;
+  switchAway();
+}
+
+void ResidentBlock::pause() {
+  paused_ |= 1u << current_;
+  ready_ &= ~(1u << current_);
   switchAway();
 }
 

@@ -51,6 +51,8 @@ class ResidentBlock {
                          uint32_t predicates);
   void barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
   void yield();
+  // To a point where warps that run ahead wait for those behind them.
+  void pause();
   void clusterArrive(uint32_t warp) { clusterPhase_[warp] = cluster_->arrive(rank_, warp); }
   void clusterWait(uint32_t warp);
   // Remembers where a warp waits; `codeAddress`: that its call returns to.
@@ -135,6 +137,7 @@ class ResidentBlock {
   uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_
   uint32_t ready_ = 0;    // warps that can run
   uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
+  uint32_t paused_ = 0;   // warps that could run but let the others go first
   uint32_t current_ = 0;  // the warp that runs
   ClusterBarrier own_;    // of the cluster that this block leads
   ClusterBarrier* cluster_ = &own_;

@@ -1,6 +1,8 @@
 #include "backend/cpu/kernel_calls.h"
 
 #include <bit>
+#include <cfenv>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <new>
@@ -57,6 +59,17 @@ void yieldAt(BlockState* state, uint32_t warp, const void* codeAddress) {
 }
 
 void yield(BlockState* state, uint32_t warp) { yieldAt(state, warp, __builtin_return_address(0)); }
+
+void pause(BlockState* state, uint32_t) { ResidentBlock::of(state).pause(); }
+
+// The C library's fma is exact in every rounding, with the processor's help or without.
+void fusedMultiplyAdd(uint32_t count, uint32_t rounding, const double* operands, double* results) {
+  constexpr uint32_t kModes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+  const int before = fegetround();
+  fesetround(static_cast<int>(kModes[rounding & 3]));
+  for (uint32_t n = 0; n < count; ++n) results[n] = std::fma(operands[n], operands[count + n], operands[2 * count + n]);
+  fesetround(before);
+}
 
 void clusterArrive(BlockState* state, uint32_t warp) { ResidentBlock::of(state).clusterArrive(warp); }
 
@@ -260,6 +273,8 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .asynchronous = Guarded<asynchronous>::call,
     .setConditional = Guarded<setConditional>::call,
     .deviceRuntime = Guarded<callDeviceRuntime>::call,
+    .pause = pause,
+    .fusedMultiplyAdd = fusedMultiplyAdd,
 };
 
 }  // namespace vg::backend::cpu

@@ -66,16 +66,24 @@ class Analysis {
   }
 
   bool run() {
-    do {
-      propagate();
-    } while (findRegions());
-    if (endsEarly_) return false;
+    if (settle(); endsEarly_) return false;
     return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const Instruction& i) {
       return !isBarrier(i) || (!conditional_[i.block] && (i.guard == kNone || alike_[i.guard]));
     });
   }
 
+  std::vector<bool> conditional() {
+    settle();
+    return std::move(conditional_);
+  }
+
  private:
+  void settle() {
+    do {
+      propagate();
+    } while (findRegions());
+  }
+
   static bool isBarrier(const Instruction& i) {
     return (i.ast->op == Op::Bar || i.ast->op == Op::Barrier) && !i.ast->has(Mod::Warp);
   }
@@ -178,5 +186,6 @@ class Analysis {
 }  // namespace
 
 bool warpsMeetAlike(const Program& program) { return Analysis(program).run(); }
+std::vector<bool> blocksOfSomeWarps(const Program& program) { return Analysis(program).conditional(); }
 
 }  // namespace vg::ptx::gen

@@ -1,5 +1,6 @@
 // Barriers of warps, blocks and clusters.
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/ptx_facts.h"
 
 namespace vg::ptx::gen {
 
@@ -15,7 +16,11 @@ void Emitter::emitBarrier(const Instruction& i) {
                   {blockArgument_, warp_});
       return;
     }
-    if (suspends_) return emitSuspend();
+    if (suspends_) return emitSuspend(i);
+    if (isPause(i)) {
+      runtimeCall(offsetof(RuntimeCalls, pause), b_.getVoidTy(), {blockArgument_, warp_});
+      return;
+    }
     const auto argument = [&](size_t n) -> Value* {
       const ValueId id = i.sources[n];
       if (program_.values[id].shape.uniform()) return asInteger(scalarOf(id), 32);

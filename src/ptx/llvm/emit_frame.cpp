@@ -9,6 +9,7 @@
 #include "ptx/async_form.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/jammed_warps.h"
+#include "ptx/llvm/ptx_facts.h"
 #include "ptx/llvm/told_warps.h"
 #include "ptx/matrix_form.h"
 #include "ptx/texture_form.h"
@@ -38,7 +39,7 @@ bool Emitter::suspendsOnly() const {
   std::optional<uint64_t> barrier;
   for (const Instruction& i : program_.instructions) {
     if (i.ast->op == Op::Mbarrier || i.ast->op == Op::Nanosleep) return false;
-    if (!isBlockBarrier(i)) continue;
+    if (!isBlockBarrier(i) || isPause(i)) continue;
     if (i.ast->has(Mod::Arrive) || i.ast->has(Mod::Red) || i.ast->has(Mod::Cluster) || i.sources.size() > 1)
       return false;
     const vg::ptx::gen::Value* const id = i.sources.empty() ? nullptr : &program_.values[i.sources[0]];
@@ -410,11 +411,12 @@ void Emitter::emitDispatch() {
   onward->eraseFromParent();
 }
 
-void Emitter::emitSuspend() {
+void Emitter::emitSuspend(const Instruction& i) {
   if (!suspendMark_)
     suspendMark_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), false),
                                           llvm::GlobalValue::ExternalLinkage, "vg_suspend", module_);
   suspendCalls_.push_back(b_.CreateCall(suspendMark_));
+  if (isPause(i)) markPause(*suspendCalls_.back());
   warpTold_ = false;  // others run in between
   vectors_.clear();   // cheaper made again than kept
 }
@@ -425,7 +427,8 @@ SuspendFrame Emitter::suspendFrame() {
     if (block) loop.push_back(block);
   Value* const frames = blockField(offsetof(BlockState, frames), b_.getPtrTy());
   markFrames(*frames);
-  return {warpStart_, warpLatch_, nextWarp_, dispatch_, warpPoint_, warp_, frames, waitsAt_, alike_, std::move(loop)};
+  return {warpStart_, warpLatch_, nextWarp_, dispatch_, warpPoint_,     warp_,
+          frames,     round_,     waitsAt_,  alike_,    std::move(loop)};
 }
 
 }  // namespace vg::ptx::gen

@@ -171,7 +171,7 @@ class Emitter {
   void indexParts();
   Value* warpState();
   void emitDispatch();
-  void emitSuspend();
+  void emitSuspend(const Instruction& i);
   SuspendFrame suspendFrame();
 
   // --- emit_values.cpp (forms and slots), emit_special.cpp (what is there before the kernel begins)

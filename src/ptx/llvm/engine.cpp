@@ -26,6 +26,7 @@
 
 #include "base/once.h"
 #include "ptx/kernel_blob.h"
+#include "ptx/llvm/abreast.h"
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/compile_heap.h"
 #include "ptx/llvm/emitter.h"
@@ -217,6 +218,11 @@ void compile(Job& job) {
   settleNaNs(program);
   analyseShapes(program, options);
   job.clock.end(CompilePhase::Analyse);
+  if (lanesTakeTurns(program)) {  // up to where they meet, which then begins a block
+    program = buildProgram(module, entry, true);
+    analyseShapes(program, options);
+  }
+  keepWarpsAbreast(program);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
 
   llvm::LLVMContext context;

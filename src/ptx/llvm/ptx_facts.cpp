@@ -116,6 +116,28 @@ bool readsSharedState(const ptx::Instruction& i) {
          (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
 }
 
+bool isPause(const Instruction& i) { return i.ast->op == Op::Bar && i.functionIndex == kNone; }
+
+bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function) {
+  const auto namesAll = [&] {
+    const Operand& mask = function.operands[i.first + i.count - 1];
+    return mask.kind == Operand::Kind::Immediate && static_cast<uint32_t>(mask.bits) == ~0u;
+  };
+  switch (i.op) {
+    case Op::Bar:
+    case Op::Barrier:
+      return i.has(Mod::Warp) ? namesAll() : !i.has(Mod::Arrive);
+    case Op::Shfl:
+    case Op::Vote:
+    case Op::Match:
+    case Op::Redux:
+    case Op::Elect:
+      return i.count > 0 && namesAll();
+    default:
+      return ptx::isMatrixOp(i.op);
+  }
+}
+
 bool needsExactMask(const ptx::Instruction& i) {
   switch (i.op) {
     case Op::Atom:

@@ -28,6 +28,11 @@ bool isVolatileAccess(const ptx::Instruction& i);
 // Addresses that come out of memory are scattered as a rule, and those in lanes' own stacks are always; others are
 // often consecutive in a way that the analysis cannot see.
 bool isScattered(const Program& program, ValueId address, int depth = 0);
+// A pause that keepWarpsAbreast has put in: a barrier that waits for nothing.
+bool isPause(const Instruction& i);
+// Whether all lanes of the warp, or of the block, meet at an instruction of `function` before any goes on: barriers,
+// and warp operations whose mask names all.
+bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function);
 // Exchanges data between lanes, waits, or calls the runtime: needs the exact mask at its place.
 bool needsExactMask(const ptx::Instruction& i);
 

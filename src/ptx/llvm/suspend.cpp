@@ -16,6 +16,9 @@
 namespace vg::ptx::gen {
 namespace {
 
+constexpr const char* kPauseMark = "vg.pause";
+constexpr uint32_t kPaused = 1 << 16;  // in states of warps that pause, and in `waitsAt` where any does
+
 using BB = llvm::BasicBlock;
 using llvm::AllocaInst;
 using llvm::BitVector;
@@ -39,6 +42,7 @@ class Splitter {
     solveLiveness();
     solveInitialisation();
     layOut();
+    if (!frame_.alike && llvm::any_of(points_, [](const Point& point) { return point.pauses; })) letPausedFirst();
     for (size_t n = 0; n < points_.size(); ++n) connect(static_cast<uint32_t>(n));
     clear(live_[numberOf_[frame_.start]], &*frame_.start->getFirstInsertionPt());
     return bytes_;
@@ -47,13 +51,15 @@ class Splitter {
  private:
   struct Point {
     BB *before, *after;  // of the barrier
+    bool pauses;
   };
 
   void split(llvm::CallInst* marker) {
     BB* const before = marker->getParent();
+    const bool pauses = marker->getMetadata(kPauseMark);
     BB* const after = before->splitBasicBlock(marker->getNextNode(), "resume");
     marker->eraseFromParent();
-    points_.push_back({before, after});
+    points_.push_back({before, after, pauses});
     resumes_.insert(after);
   }
 
@@ -197,6 +203,26 @@ class Splitter {
     return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), own_, offsets_[slot]);
   }
 
+  llvm::ConstantInt* stateAt(llvm::IRBuilder<>& b, uint32_t n) const {
+    return b.getInt32((n + 1) | (!frame_.alike && points_[n].pauses ? kPaused : 0));
+  }
+
+  // Notes for the next round that a warp waits in this state; in state 0 none does.
+  void waits(llvm::IRBuilder<>& b, llvm::Value* state) {
+    b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), frame_.waitsAt), state), frame_.waitsAt);
+  }
+
+  // A round behind one in which warps paused is theirs alone: the others wait on.
+  void letPausedFirst() {
+    llvm::IRBuilder<> b(frame_.dispatch);
+    llvm::Value* const state = frame_.dispatch->getCondition();
+    llvm::Value* const zero = b.getInt32(0);
+    llvm::Value* const theirs = b.CreateICmpUGE(frame_.round, b.getInt32(kPaused));
+    llvm::Value* const waitsOn = b.CreateAnd(theirs, b.CreateICmpULT(state, b.getInt32(kPaused)));
+    waits(b, b.CreateSelect(waitsOn, state, zero));
+    frame_.dispatch->setCondition(b.CreateSelect(waitsOn, zero, state));
+  }
+
   void connect(uint32_t n) {
     const Point& point = points_[n];
     const BitVector kept = keptAt(n);
@@ -209,8 +235,9 @@ class Splitter {
       llvm::Type* const type = slots_[slot]->getAllocatedType();
       b.CreateAlignedStore(b.CreateLoad(type, slots_[slot]), place(b, slot), alignment(slot));
     }
-    if (!frame_.alike) b.CreateStore(b.getInt32(n + 1), state_);
-    b.CreateStore(b.getInt32(n + 1), frame_.waitsAt);
+    llvm::Value* const state = stateAt(b, n);
+    if (!frame_.alike) b.CreateStore(state, state_);
+    frame_.alike ? (void)b.CreateStore(state, frame_.waitsAt) : waits(b, state);
     b.CreateBr(frame_.next);
     old->eraseFromParent();
     BB* const back = BB::Create(b.getContext(), "back", point.before->getParent(), point.after);
@@ -223,7 +250,7 @@ class Splitter {
     BitVector stale = live_[numberOf_[point.after]];
     stale.reset(kept);
     clear(stale, back->getTerminator());
-    frame_.dispatch->addCase(b.getInt32(n + 1), back);
+    frame_.dispatch->addCase(stateAt(b, n), back);
   }
 
   // Slots that lanes may read before any wrote them: nothing of another warp may flow in.
@@ -247,6 +274,8 @@ class Splitter {
 };
 
 }  // namespace
+
+void markPause(llvm::CallInst& marker) { marker.setMetadata(kPauseMark, llvm::MDNode::get(marker.getContext(), {})); }
 
 uint32_t splitAtSuspends(const SuspendFrame& frame, llvm::ArrayRef<llvm::CallInst*> markers) {
   return Splitter(frame, markers).run();

@@ -301,9 +301,12 @@ class Runner {
     return count;
   }
 
-  static constexpr RuntimeCalls kCalls = {barrier,    barrierArrive, barrierReduce, yield,   nanosleep,   print,
-                                          assertFail, trap,          allocate,      release, clock,       globalTimer,
-                                          nullptr,    clusterArrive, clusterWait,   nullptr, asynchronous};
+  static void pauseWarp(BlockState* block, uint32_t) { of(block).pause(); }
+
+  static constexpr RuntimeCalls kCalls = {barrier, barrierArrive, barrierReduce, yield,         nanosleep,
+                                          print,   assertFail,    trap,          allocate,      release,
+                                          clock,   globalTimer,   nullptr,       clusterArrive, clusterWait,
+                                          nullptr, asynchronous,  nullptr,       nullptr,       pauseWarp};
 
   const Machine& machine_;
   const Launch& launch_;
