@@ -9,6 +9,8 @@ namespace vg::ptx::gen {
 void formComponents(Program& program) {
   const uint32_t count = static_cast<uint32_t>(program.blocks.size());
   const BlockId end = endBlock(program);
+  program.components.clear();
+  for (Block& block : program.blocks) block.component = kNone;
   std::vector<uint32_t> parent(count);
   std::vector<bool> member(count, false);
   for (uint32_t n = 0; n < count; ++n) parent[n] = n;
@@ -47,6 +49,7 @@ void formComponents(Program& program) {
     if (inserted) program.components.emplace_back();
     Component& c = program.components[at->second];
     c.blocks.push_back(b);
+    c.takesTurns |= program.blocks[b].takesTurns;
     c.weight += static_cast<uint32_t>(program.blocks[b].instructions.size()) + 1;
     program.blocks[b].component = at->second;
   }

@@ -7,7 +7,7 @@ namespace vg::ptx::gen {
 
 // Fills Program::components and Block::component.
 void formComponents(Program& program);
-// Fills Loop::polls. Throws Unsupported where lanes of a warp would wait for each other for ever.
+// Fills Loop::polls, and Loop::takesTurns where lanes of a warp may wait for each other.
 void findPolls(Program& program);
 
 }  // namespace vg::ptx::gen

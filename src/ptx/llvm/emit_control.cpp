@@ -190,7 +190,8 @@ void Emitter::maskedEdge(const CopyKey& key, BlockId to, uint32_t running, const
     if (program_.components[running].exit != to) storeMask(liveSlot_, without(loadMask(liveSlot_), mask));
     return;
   }
-  storePhis(key.block, to, &mask, severalWaysIn(program_, key.block, to) || !key.masked);
+  const bool severalTimes = program_.components[running].takesTurns || severalWaysIn(program_, key.block, to);
+  storePhis(key.block, to, &mask, severalTimes || !key.masked);
   if (program_.blocks[to].component == running) {
     auto& slot = maskSlot(key.version, to);
     storeMask(slot, either(loadMask(slot), mask));

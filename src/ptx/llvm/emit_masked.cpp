@@ -46,7 +46,8 @@ bool Emitter::needsLaneTest(BlockId b) const {
 // for blocks behind a loop: their lanes leave it one iteration after the other.
 BlockId Emitter::emptyingOf(BlockId b) const {
   const uint32_t id = program_.blocks[b].component;
-  if (duplicates(id, Full)) return kNone;  // lanes may part anywhere
+  if (duplicates(id, Full)) return kNone;                // lanes may part anywhere
+  if (program_.components[id].takesTurns) return kNone;  // and wait anywhere
   BlockId at = b;
   for (BlockId from : program_.blocks[b].predecessors) {
     if (program_.blocks[from].component != id) return kNone;
@@ -178,6 +179,7 @@ void Emitter::emitTail(const CopyKey& key, BB* tail) {
   for (LoopId l = program_.blocks[key.block].loop; l != kNone; l = program_.loops[l].parent) {
     const Loop& loop = program_.loops[l];
     if (program_.blocks[loop.header].component != id || loop.blocks.back() != key.block) continue;
+    if (component.takesTurns && loop.polls) continue;  // emitTurns
     BB* const again = newBlock("again");
     BB* const onward = newBlock("onward");
     b_.CreateCondBr(anyLane(loadMask(maskSlot(key.version, loop.header))), again, onward);
@@ -194,8 +196,24 @@ void Emitter::emitTail(const CopyKey& key, BB* tail) {
   emitComponentExit(key.version, id);
 }
 
+// Lanes that wait in a region go through it once more, after all others have come as far as they can.
+void Emitter::emitTurns(Version v, uint32_t id) {
+  const Component& component = program_.components[id];
+  Mask waiting = constantMask(0);
+  for (const Loop& loop : program_.loops)
+    if (loop.polls && program_.blocks[loop.header].component == id)
+      waiting = either(waiting, loadMask(maskSlot(v, loop.header)));
+  BB *const again = newBlock("again"), *const through = newBlock("through");
+  b_.CreateCondBr(anyLane(waiting), again, through);
+  b_.SetInsertPoint(again);
+  emitYield(program_.blocks[component.blocks.back()].line);
+  b_.CreateBr(copies_.at({v, true, component.blocks.front()}));
+  b_.SetInsertPoint(through);
+}
+
 void Emitter::emitComponentExit(Version v, uint32_t id) {
   const Component& component = program_.components[id];
+  if (component.takesTurns) emitTurns(v, id);
   if (component.exit == kNone || component.exit == endBlock(program_)) {
     b_.CreateBr(warpLatch_);
     return;

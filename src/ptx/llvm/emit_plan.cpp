@@ -52,7 +52,7 @@ void Emitter::prepare() {
   traits.clusterAddresses = program_.references.clusterAddresses;
   for (const Component& component : program_.components)
     duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
-                          !atomicsPrevail(component));
+                          !atomicsPrevail(component) && !component.takesTurns);
   for (BlockId b = 0; b < program_.blocks.size(); ++b)
     emptying_.push_back(program_.blocks[b].component == kNone ? kNone : emptyingOf(b));
   markFragileSources();

@@ -79,9 +79,24 @@ void Emitter::define(ValueId id, Form form) {
     direct_[id] = form;
   } else {
     if (slots_[id].empty()) slots_[id] = makeSlot(v, "value");
-    storeSlot(slots_[id], v, form);
+    storeSlot(slots_[id], v, program_.blocks[v.block].takesTurns ? blended(slots_[id], v, form) : form);
   }
   local_[id] = std::move(form);
+}
+
+// Where lanes take turns, those that are not here keep what they have.
+Form Emitter::blended(const Slot& slot, const PtxValue& v, Form form) {
+  if (!v.shape.varying() || mask_.full) return form;
+  const Form old = loadSlot(slot, v);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const before = old.chunks[c];
+    LType* const element = before->getType()->getScalarType();
+    Value* now = form.chunks[c];
+    if (now->getType()->getScalarType() != element)
+      now = element->isFloatingPointTy() ? asFloat(now, element) : asInteger(now, element->getScalarSizeInBits());
+    form.chunks[c] = b_.CreateSelect(mask_.chunks[c], now, before);
+  }
+  return form;
 }
 
 Emitter::Slot Emitter::makeSlot(const PtxValue& v, const char* name) {

@@ -120,6 +120,7 @@ class Emitter {
   void emptyMasksAt(const CopyKey& key);
   void enterMasked(const CopyKey& key, BB* tail);
   bool rejoins(const CopyKey& key) const;
+  void emitTurns(Version v, uint32_t component);
   BB* occupied(const CopyKey& key);
   void emitMaskedEnd(const CopyKey& key, BB* tail);
   bool leavesByFew(const CopyKey& key) const;
@@ -195,6 +196,7 @@ class Emitter {
   Form loadSlot(const Slot& slot, const vg::ptx::gen::Value& v);
   void storeSlot(const Slot& slot, const vg::ptx::gen::Value& v, const Form& form);
   Form toShape(ValueId id, const vg::ptx::gen::Value& v);
+  Form blended(const Slot& slot, const vg::ptx::gen::Value& v, Form form);
   Value* constantValue(const vg::ptx::gen::Value& v);
   Form specialForm(const vg::ptx::gen::Value& v);
   Value* special(Special s);

@@ -30,6 +30,7 @@
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/compile_heap.h"
 #include "ptx/llvm/emitter.h"
+#include "ptx/llvm/lane_turns.h"
 #include "ptx/llvm/nan_bits.h"
 #include "ptx/llvm/object_linker.h"
 #include "ptx/llvm/target_machines.h"
@@ -214,15 +215,16 @@ void compile(Job& job) {
   const std::string prefix = dumpPrefixOf(request, options);
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
 
-  Program program = buildProgram(module, entry);
-  settleNaNs(program);
-  analyseShapes(program, options);
-  job.clock.end(CompilePhase::Analyse);
-  if (lanesTakeTurns(program)) {  // up to where they meet, which then begins a block
-    program = buildProgram(module, entry, true);
-    analyseShapes(program, options);
-  }
+  const auto analysed = [&](bool meetingsBeginBlocks) {
+    Program built = buildProgram(module, entry, meetingsBeginBlocks);
+    settleNaNs(built);
+    analyseShapes(built, options);
+    return built;
+  };
+  Program program = analysed(false);
+  if (lanesTakeTurns(program)) program = analysed(true);  // up to where they meet, which then begins a block
   keepWarpsAbreast(program);
+  job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
 
   llvm::LLVMContext context;

@@ -1,5 +1,5 @@
-// Loops that wait for memory which others write: they yield on their back edges. Where the others are lanes of the same
-// warp, which stand still while the loop runs, nothing would ever come: such kernels are not compiled.
+// Loops that wait for memory which others write: they yield on their back edges. Where the others may be lanes of the
+// same warp, lanes take turns (lane_turns.h).
 #include <algorithm>
 #include <vector>
 
@@ -28,10 +28,10 @@ class PollFinder {
         const Found found = waitOf(block.condition, l);
         if (found.wait == Wait::None) continue;
         loop.polls = true;
-        const bool lanesWait = block.divergent && (found.wait == Wait::Lock || (found.parts && signalFollows(l)));
-        if ((lanesWait && !releasesInside(l) && !onlyOneLaneReaches(program_, loop.header)) ||
-            (found.place && othersSignalLater(l, *found.place)))
-          unsupportedConstruct(found.line, "lanes of a warp wait for each other in a loop");
+        const bool parts = found.parts || (found.place && found.place->ast->op != Op::Ld && !together(*found.place));
+        const bool lanesWait = block.divergent && (found.wait == Wait::Lock || (parts && signalFollows(l)));
+        loop.takesTurns |= (lanesWait && !releasesInside(l) && !onlyOneLaneReaches(program_, loop.header)) ||
+                           (found.place && othersSignalLater(l, *found.place));
       }
     }
   }
@@ -42,7 +42,6 @@ class PollFinder {
     Wait wait = Wait::None;
     bool parts = false;                  // Poll: what is read is held against a value of each lane
     const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
-    uint32_t line = 0;
   };
 
   // Whether a condition depends on memory that the loop itself does not advance.
@@ -53,11 +52,11 @@ class PollFinder {
       const Instruction& i = program_.instructions[v.instruction];
       if (!readsSharedState(*i.ast)) return;
       const Wait wait = waitAt(i, loop);
-      found.line = i.ast->line;
       found.wait = std::max(found.wait, wait);
-      if (wait != Wait::None && i.ast->op != Op::Mbarrier) found.place = &i;
+      if (wait != Wait::None) found.place = &i;
     });
-    if (found.wait == Wait::Poll && found.place && (found.place->ast->op != Op::Ld || together(*found.place)))
+    if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
+        (found.place->ast->op != Op::Ld || together(*found.place)))
       found.parts = comparesByLane(condition, loop);
     return found;
   }
@@ -145,9 +144,9 @@ class PollFinder {
     return writes + (tries ? 1 : 0) > 1;
   }
 
-  bool maySignal(const Instruction& i) const {
+  bool signalsOpenly(const Instruction& i) const {
     const Op op = i.ast->op;
-    return op == Op::Atom || op == Op::Red ||
+    return op == Op::Atom || op == Op::Red || (op == Op::Mbarrier && !readsSharedState(*i.ast)) ||
            (op == Op::St && (i.ast->has(Mod::Volatile) || i.ast->has(Mod::Relaxed) || i.ast->has(Mod::Release)));
   }
 
@@ -168,7 +167,7 @@ class PollFinder {
       bool meets = false;
       for (uint32_t n : program_.blocks[at].instructions) {
         const Instruction& i = program_.instructions[n];
-        if (maySignal(i)) return true;
+        if (signalsOpenly(i)) return true;
         if ((meets = isBarrier(i))) break;
       }
       if (!meets)
@@ -178,8 +177,8 @@ class PollFinder {
   }
 
   // Whether lanes that went another way than those in the loop have yet to signal what these poll: their blocks come
-  // later. Only such code is looked at as lanes part to: behind a branch that warps take as a whole it is another
-  // warp's.
+  // later, be it behind the place where both ways join. Only such code is looked at as lanes part to: behind a branch
+  // that warps take as a whole it is another warp's.
   bool othersSignalLater(LoopId loop, const Instruction& poll) const {
     const BlockId header = program_.loops[loop].header;
     for (BlockId below = header; below != 0; below = program_.immediateDominator[below]) {
@@ -192,7 +191,7 @@ class PollFinder {
       std::vector<bool> seen(program_.blocks.size(), false);
       std::vector<BlockId> work;
       const auto visit = [&](BlockId b) {
-        if (b == meeting || b == above || seen[b] || program_.dominates(b, header)) return;
+        if (b == above || seen[b] || program_.dominates(b, header)) return;
         seen[b] = true;
         work.push_back(b);
       };
@@ -201,9 +200,14 @@ class PollFinder {
         const BlockId at = work.back();
         work.pop_back();
         const Block& block = program_.blocks[at];
-        if (at > header && !program_.dominates(header, at))
-          for (uint32_t n : block.instructions)
-            if (maySignal(program_.instructions[n]) && samePlace(program_.instructions[n], poll)) return true;
+        bool meets = false;
+        for (uint32_t n : block.instructions) {
+          const Instruction& i = program_.instructions[n];
+          if ((meets = lanesMeetAt(*i.ast, *i.function))) break;
+          const bool later = at > header && !program_.dominates(header, at);
+          if (later && signalsOpenly(i) && samePlace(i, poll)) return true;
+        }
+        if (meets) continue;
         if (block.successors.size() < 2 || block.divergent)
           for (BlockId s : block.successors) visit(s);
       }

@@ -7,6 +7,7 @@
 #include "ptx/llvm/alignment.h"
 #include "ptx/llvm/control_flow.h"
 #include "ptx/llvm/divergence.h"
+#include "ptx/llvm/lane_turns.h"
 #include "ptx/llvm/ptx_facts.h"
 #include "ptx/llvm/row_thread.h"
 #include "ptx/llvm/warp_ir.h"
@@ -48,6 +49,15 @@ class Analysis {
 
   void run() {
     for (Value& v : program_.values) v.shape = initial(v);
+    do {
+      settle();
+      formComponents(program_);
+      findPolls(program_);
+    } while (letLanesTakeTurns(program_));
+  }
+
+ private:
+  void settle() {
     for (bool changed = true; changed;) {
       do propagate();
       while (startUnwritten());
@@ -55,11 +65,8 @@ class Analysis {
     }
     for (Value& v : program_.values)
       if (v.shape.kind == Shape::Unknown) v.shape = kVarying;
-    formComponents(program_);
-    findPolls(program_);
   }
 
- private:
   Shape initial(const Value& v) const {
     switch (v.kind) {
       case Value::Constant:
@@ -180,6 +187,7 @@ class Analysis {
     for (size_t r = 0; r < i.results.size(); ++r) {
       if (i.results[r] == kNone) continue;
       Shape shape = resultShape(i, r);
+      if (program_.blocks[i.block].takesTurns && dependsOnTime(program_, i)) shape = kVarying;
       if (i.guard != kNone && shape.kind != Shape::Unknown && i.old[r] != kNone) {
         const Shape guard = program_.values[i.guard].shape;
         const Shape old = program_.values[i.old[r]].shape;

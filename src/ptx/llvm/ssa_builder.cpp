@@ -6,7 +6,7 @@
 
 namespace vg::ptx::gen {
 
-SsaBuilder::SsaBuilder(const Module& module, uint32_t entry) {
+SsaBuilder::SsaBuilder(const Module& module, uint32_t entry, bool meetings) : meetings_(meetings) {
   program_.module = &module;
   program_.entry = entry;
   program_.references = references(module, entry);
@@ -35,6 +35,8 @@ Program SsaBuilder::build() {
   return std::move(program_);
 }
 
-Program buildProgram(const Module& module, uint32_t entry) { return SsaBuilder(module, entry).build(); }
+Program buildProgram(const Module& module, uint32_t entry, bool meetings) {
+  return SsaBuilder(module, entry, meetings).build();
+}
 
 }  // namespace vg::ptx::gen

@@ -87,7 +87,7 @@ struct CallWay {
 
 class SsaBuilder {
  public:
-  SsaBuilder(const Module& module, uint32_t entry);
+  SsaBuilder(const Module& module, uint32_t entry, bool meetings);
   Program build();
 
  private:
@@ -257,6 +257,7 @@ class SsaBuilder {
   uint32_t carry_ = 0;
   size_t expanded_ = 0;
   bool filling_ = false;  // all functions are expanded
+  const bool meetings_;   // begin blocks
 };
 
 }  // namespace vg::ptx::gen

@@ -1,4 +1,5 @@
 // Blocks of the kernel and of everything it calls, every call a copy of its own.
+#include "ptx/llvm/ptx_facts.h"
 #include "ptx/llvm/ssa_builder.h"
 
 namespace vg::ptx::gen {
@@ -92,6 +93,11 @@ uint32_t SsaBuilder::expand(Instance& instance, uint32_t after) {
         current = call(instance, i, current);
         break;
       default:
+        if (meetings_ && lanesMeetAt(i, f) && !raw_[current].items.empty()) {
+          const uint32_t meeting = newBlock();
+          jump(current, meeting);
+          current = meeting;
+        }
         if (isParamAccess(i, instance)) declarePieces(i, instance);
         raw_[current].items.push_back({&i, &instance});
         break;

@@ -115,6 +115,7 @@ struct Block {
   uint32_t line = 0;           // of the terminator
   LoopId loop = kNone;         // innermost
   bool divergent = false;      // ends in a branch whose lanes may disagree
+  bool takesTurns = false;     // lanes come here at different times, each group on its own (lane_turns.h)
   uint32_t component = kNone;  // divergent region it belongs to
 };
 
@@ -123,7 +124,8 @@ struct Loop {
   LoopId parent = kNone;
   std::vector<BlockId> blocks;  // inner loops' included
   uint32_t depth = 0;
-  bool polls = false;  // waits for memory: yields on its back edges
+  bool polls = false;       // waits for memory: yields on its back edges
+  bool takesTurns = false;  // and lanes in it for others of their warp that have left it or went another way
 };
 
 // Blocks that run with one mask each because lanes disagree on the way through them.
@@ -131,7 +133,8 @@ struct Component {
   std::vector<BlockId> blocks;  // in emission order
   BlockId exit = kNone;         // where all lanes meet again; kNone: none does, the warp ends
   bool hasLaneExits = false;
-  uint32_t weight = 0;  // instructions
+  bool takesTurns = false;  // lanes that wait let the others go on as far as they can
+  uint32_t weight = 0;      // instructions
 };
 
 struct Program {
@@ -157,8 +160,9 @@ struct Program {
   std::vector<BlockId> immediatePostDominator;  // kNone: the end of the program
 };
 
-// Blocks, SSA values and loops of an entry with everything it calls. Throws Unsupported.
-Program buildProgram(const Module& module, uint32_t entry);
+// Blocks, SSA values and loops of an entry with everything it calls; with `meetings`, blocks begin where lanes of a
+// warp meet. Throws Unsupported.
+Program buildProgram(const Module& module, uint32_t entry, bool meetings = false);
 
 // Divergence, shapes, components. `shapeOfSpecial` says what the block shape makes of special registers.
 struct ShapeOptions {
