@@ -40,10 +40,14 @@ void Emitter::emitBarrier(const Instruction& i) {
       const auto operation = ast.has(Mod::And)  ? BarrierReduction::And
                              : ast.has(Mod::Or) ? BarrierReduction::Or
                                                 : BarrierReduction::Popc;
+      Value* const predicates = b_.CreateAnd(maskBits(p), mask);
+      const auto reduce = [&] {
+        return runtimeCall(
+            offsetof(RuntimeCalls, barrierReduce), b_.getInt32Ty(),
+            {blockArgument_, warp_, id, threads, mask, b_.getInt32(static_cast<uint32_t>(operation)), predicates});
+      };
       Value* const result =
-          runtimeCall(offsetof(RuntimeCalls, barrierReduce), b_.getInt32Ty(),
-                      {blockArgument_, warp_, id, threads, mask, b_.getInt32(static_cast<uint32_t>(operation)),
-                       b_.CreateAnd(maskBits(p), mask)});
+          i.guard == kNone ? reduce() : whenTrue(b_.CreateICmpNE(mask, zero), b_.getInt32Ty(), reduce);
       Form form;
       form.shape = {Shape::Uniform, 0, false};
       form.scalar = operation == BarrierReduction::Popc ? result : b_.CreateICmpNE(result, zero);
@@ -54,8 +58,7 @@ void Emitter::emitBarrier(const Instruction& i) {
     const size_t call = ast.has(Mod::Arrive) ? offsetof(RuntimeCalls, barrierArrive) : offsetof(RuntimeCalls, barrier);
     runtimeCall(call, b_.getVoidTy(), {blockArgument_, warp_, id, threads, mask});
   };
-  if (i.guard == kNone) return act();
-  if (ast.has(Mod::Red)) unsupported(i, "guarded barrier with a result");
+  if (i.guard == kNone || ast.has(Mod::Red)) return act();
   ifTrue(anyLane(guardedMask(i)), act);
 }
 

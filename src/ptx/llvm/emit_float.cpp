@@ -97,8 +97,7 @@ llvm::Value* Emitter::saturate(Value* x) {
 
 llvm::Value* Emitter::fusedMultiplyAdd(Value* a, Value* b, Value* c) {
   if (options_.fma) return intrinsic(Intrinsic::fma, {a, b, c});
-  if (!a->getType()->getScalarType()->isFloatTy())
-    throw Unsupported{"f64 fma on a processor without it", present_ ? present_->ast->line : 0};
+  if (!a->getType()->getScalarType()->isFloatTy()) return roundedByProcessor(Op::Fma, {a, b, c}, 0);
   // The product is exact in f64; the sum is rounded to odd, so that rounding it again is harmless.
   LType* const wide = like(a, b_.getDoubleTy());
   Value* const product = b_.CreateFMul(b_.CreateFPExt(a, wide), b_.CreateFPExt(b, wide));

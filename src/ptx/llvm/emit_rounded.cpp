@@ -70,7 +70,6 @@ llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s, i
     for (Value* x : s) v.push_back(concat(x, llvm::Constant::getNullValue(x->getType())));
     return slice(once(v), 0, have);
   }
-  if (op == Op::Fma && !single && !options_.fma) unsupported(i, "directed rounding");
   if (!single || (op != Op::Fma && !options_.fma)) return roundedByProcessor(op, s, static_cast<uint32_t>(mode) & 3);
   // In doubles: the result to nearest and the sign of what it misses decide whether to step by one.
   LType* const wide = like(s[0], b_.getDoubleTy());
@@ -151,8 +150,29 @@ llvm::Value* Emitter::rounded(const Instruction& i, Op op, ArrayRef<Value*> s, i
 }
 
 // By a function of the module that sets the processor's rounding for one operation: 1 down, 2 up, 3 to zero. It stands
-// apart so that nothing else of the kernel is moved to where the rounding is another one.
+// apart so that nothing else of the kernel is moved to where the rounding is another one. Products and sums in f64 that
+// the processor cannot do at once are the runner's, 0 to nearest among them.
 llvm::Value* Emitter::roundedByProcessor(Op op, ArrayRef<Value*> s, uint32_t rounding) {
+  if (op == Op::Fma && !options_.fma) {
+    constexpr uint32_t kMost = 8, kOperands = 7, kResults = 8;  // lanes a call; scratch arrays of nobody else
+    const auto* const chunk = llvm::dyn_cast<llvm::FixedVectorType>(s[0]->getType());
+    const uint32_t lanes = chunk ? chunk->getNumElements() : 1;
+    const auto part = [&](uint32_t first) {
+      llvm::SmallVector<Value*, 3> parts;
+      for (Value* x : s) parts.push_back(slice(x, first, lanes / 2));
+      return roundedByProcessor(op, parts, rounding);
+    };
+    if (lanes > kMost) {
+      Value* const low = part(0);
+      return concat(low, part(lanes / 2));
+    }
+    auto *const operands = scratch(kOperands), *const results = scratch(kResults);
+    for (uint32_t n = 0; n < 3; ++n)
+      b_.CreateAlignedStore(s[n], b_.CreateConstInBoundsGEP1_64(b_.getDoubleTy(), operands, n * lanes), llvm::Align(8));
+    runtimeCall(offsetof(RuntimeCalls, fusedMultiplyAdd), b_.getVoidTy(),
+                {b_.getInt32(lanes), b_.getInt32(rounding), operands, results});
+    return b_.CreateAlignedLoad(s[0]->getType(), results, llvm::Align(8));
+  }
   constexpr uint32_t kRoundingAt = 13;  // in MXCSR
   LType* const type = s[0]->getType();
   const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);

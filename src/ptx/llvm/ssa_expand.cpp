@@ -99,6 +99,14 @@ uint32_t SsaBuilder::expand(Instance& instance, uint32_t after) {
           current = meeting;
         }
         if (isParamAccess(i, instance)) declarePieces(i, instance);
+        if (isParamAccess(i, instance) && i.guard >= 0) {  // call arguments are no memory: a way of its own
+          const uint32_t access = newBlock();
+          const uint32_t behind = branch(instance, i, current, access, open);
+          raw_[access].items.push_back({&i, &instance});
+          jump(access, behind);
+          current = behind;
+          break;
+        }
         raw_[current].items.push_back({&i, &instance});
         break;
     }

@@ -121,7 +121,6 @@ void SsaBuilder::addParamAccess(const ptx::Instruction& ast, Instance& instance,
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
   const uint32_t count = data.kind == Operand::Kind::Vector ? data.count : 1;
-  if (ast.guard >= 0) unsupportedConstruct(ast.line, "guarded access of a call argument");
   for (uint32_t k = 0; k < count; ++k) {
     const Operand& o = data.kind == Operand::Kind::Vector ? f.operands[data.first + k] : data;
     const uint32_t piece = pieceOf(object, address.offset + k * (bits / 8), bits, ast.line);
