@@ -102,7 +102,8 @@ void RangeIndex::grow() {
   const size_t bytes = sizeof(Array) + capacity * sizeof(std::atomic<Record*>);
   std::byte* const memory = own_memory::take(bytes);
   if (!memory) throw std::bad_alloc();
-  auto* array = new (memory) Array{capacity, reinterpret_cast<std::atomic<Record*>*>(reinterpret_cast<Array*>(memory) + 1)};
+  auto* array =
+      new (memory) Array{capacity, reinterpret_cast<std::atomic<Record*>*>(reinterpret_cast<Array*>(memory) + 1)};
   for (size_t i = 0, n = count_.load(std::memory_order_relaxed); i < n; ++i)
     array->records[i].store(old->records[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
   array_.store(array, std::memory_order_release);

@@ -24,13 +24,16 @@ struct Where {
 
 using Dependencies = std::vector<Dependency>;
 
-// Adds the node that describe(graph, dependencies) yields; `type` is what it is going to be.
-template <class Describe>
-CUresult add(const Where& where, Describe describe, int type = CU_GRAPH_NODE_TYPE_EMPTY) {
+constexpr auto kAnyGraph = [](Graph&) { return CUDA_SUCCESS; };
+
+// Adds the node that describe(graph, dependencies) yields; `type` is what it is going to be. prepare(graph) comes
+// before the dependencies are looked at.
+template <class Describe, class Prepare = decltype(kAnyGraph)>
+CUresult add(const Where& where, Describe describe, int type = CU_GRAPH_NODE_TYPE_EMPTY, Prepare prepare = kAnyGraph) {
   if (!where.node) return missing("phGraphNode");
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(where.graph));
-  if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE) graph.noteMemoryNodes();
+  VG_CHECK(prepare(graph));
   VG_TRY(const std::vector<Dependency> dependencies, graphs::dependencies(where.dependencies, where.data, where.count));
   VG_CHECK(graph.checkDependencies(dependencies));
   for (const Dependency& before : dependencies)
@@ -299,7 +302,12 @@ CUresult cuGraphAddMemAllocNode(const Call&, CUgraphNode* phGraphNode, CUgraph h
   const auto describe = [&](Graph& graph, const Dependencies& before) {
     return graphs::describeAlloc(graph, nodeParams, before);
   };
-  return add({phGraphNode, hGraph, dependencies, numDependencies}, describe, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+  const auto prepare = [&](Graph& graph) {
+    VG_CHECK(graphs::checkAlloc(nodeParams));
+    graph.noteMemoryNodes();
+    return CUDA_SUCCESS;
+  };
+  return add({phGraphNode, hGraph, dependencies, numDependencies}, describe, CU_GRAPH_NODE_TYPE_MEM_ALLOC, prepare);
 }
 
 CUresult cuGraphMemAllocNodeGetParams(const Call&, CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS* params_out) {
@@ -312,9 +320,14 @@ CUresult cuGraphMemAllocNodeGetParams(const Call&, CUgraphNode hNode, CUDA_MEM_A
 
 CUresult cuGraphAddMemFreeNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
                                size_t numDependencies, CUdeviceptr dptr) {
-  return add({phGraphNode, hGraph, dependencies, numDependencies},
-             [&](Graph& graph, const Dependencies& before) { return graphs::describeFree(graph, dptr, before); },
-             CU_GRAPH_NODE_TYPE_MEM_FREE);
+  const auto describe = [&](Graph& graph, const Dependencies& before) {
+    return graphs::describeFree(graph, dptr, before);
+  };
+  const auto prepare = [](Graph& graph) {
+    graph.noteMemoryNodes();
+    return CUDA_SUCCESS;
+  };
+  return add({phGraphNode, hGraph, dependencies, numDependencies}, describe, CU_GRAPH_NODE_TYPE_MEM_FREE, prepare);
 }
 
 CUresult cuGraphMemFreeNodeGetParams(const Call&, CUgraphNode hNode, CUdeviceptr* dptr_out) {

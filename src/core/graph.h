@@ -74,7 +74,7 @@ class Graph {
   void setCapturing(bool on) { capturing_ = on; }
 
   // True when it or a child graph has nodes that allocate or free; and, as the vendor's driver has it, from the first
-  // attempt to add one, whatever became of that.
+  // attempt to add one, unless that was of memory that no graph can have.
   bool hasMemoryNodes() const;
   void noteMemoryNodes() { memoryAsked_ = true; }
   bool hasConditionals() const;

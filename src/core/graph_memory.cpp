@@ -130,10 +130,13 @@ Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
 
 }  // namespace
 
+CUresult checkAlloc(const CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  return params ? checkProperties(*params) : fail(CUDA_ERROR_INVALID_VALUE, "nodeParams is null");
+}
+
 Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* params,
                                  const std::vector<Dependency>& dependencies) {
-  if (!params) return fail(CUDA_ERROR_INVALID_VALUE, "nodeParams is null");
-  VG_CHECK(checkProperties(*params));
+  VG_CHECK(checkAlloc(params));
   Result<Device&> device = findDevice(params->poolProps.location.id);
   if (!device) return CUDA_ERROR_INVALID_VALUE;
   MemAllocNode node{*params, {}, reusable(graph, params->bytesize, dependencies)};

@@ -44,6 +44,8 @@ class GraphMemory {
 
 namespace graphs {
 
+// Whether a graph can have such memory at all.
+CUresult checkAlloc(const CUDA_MEM_ALLOC_NODE_PARAMS* params);
 // cuGraphAddMemAllocNode: sets dptr. CUDA_ERROR_OUT_OF_MEMORY when there is no room for it at all,
 // CUDA_ERROR_NOT_SUPPORTED for memory that is to be shared.
 Result<NodeParams> describeAlloc(Graph& graph, CUDA_MEM_ALLOC_NODE_PARAMS* params,

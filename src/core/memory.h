@@ -24,7 +24,8 @@ struct PitchedSize {
   size_t bytes;  // of all rows, modulo 2^64
   bool vast;     // they are more
 };
-// CUDA_ERROR_INVALID_VALUE for an element size that is not 4, 8 or 16, for nothing, and for rows that cannot be counted.
+// CUDA_ERROR_INVALID_VALUE for an element size that is not 4, 8 or 16, for nothing, and for rows that cannot be
+// counted.
 Result<PitchedSize> pitchedSize(size_t width, size_t height, unsigned elementSize);
 Result<CUdeviceptr> allocatePitched(Context& context, const PitchedSize& size);
 

@@ -72,11 +72,19 @@ Result<size_t> availableShared(Function& function, int blocks, int blockSize) {
   return static_cast<size_t>(std::clamp(each - fixed, 0, most));
 }
 
-// Blocks that the whole device holds at once.
+static uint32_t most(Function& function, CUdevice_attribute first, int axis) {
+  return static_cast<uint32_t>(traitsOf(function).attribute(static_cast<CUdevice_attribute>(first + axis)));
+}
+
+// Blocks that the whole device holds at once: none of those that are too large.
 static Result<int> residentBlocks(Function& function, const backend::LaunchShape& shape) {
   const uint32_t(&block)[3] = shape.block;
-  VG_TRY(const int blocks,
-         function.kernel().occupancy(static_cast<int>(block[0] * block[1] * block[2]), shape.dynamicShared));
+  const uint32_t threads = block[0] * block[1] * block[2];
+  if (threads >> 31) return fail(CUDA_ERROR_INVALID_VALUE, "blocks of %u threads", threads);
+  for (int axis = 0; axis < 3; ++axis)
+    if (block[axis] > most(function, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, axis)) return 0;
+  if (threads > most(function, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)) return 0;
+  VG_TRY(const int blocks, function.kernel().occupancy(static_cast<int>(threads), shape.dynamicShared));
   return blocks * traitsOf(function).attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 }
 
@@ -108,21 +116,10 @@ static Result<backend::LaunchShape> shapeOf(Function& function, const CUlaunchCo
   LaunchRequest request;
   VG_CHECK(describeLaunch(config, deviceOf(function), attributes, request));
   const backend::LaunchShape& shape = request.shape;
-  const backend::Traits& traits = traitsOf(function);
-  uint64_t threads = 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto most = [&](CUdevice_attribute first) {
-      return static_cast<uint32_t>(traits.attribute(static_cast<CUdevice_attribute>(first + axis)));
-    };
-    const bool fits = shape.grid[axis] - 1 < most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
-                      shape.block[axis] - 1 < most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
-    if (!fits)
+  for (int axis = 0; axis < 3; ++axis)
+    if (!shape.block[axis] || shape.grid[axis] - 1 >= most(function, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, axis))
       return fail(CUDA_ERROR_INVALID_VALUE, "%u blocks of %u threads along axis %d", shape.grid[axis],
                   shape.block[axis], axis);
-    threads *= shape.block[axis];
-  }
-  if (threads > static_cast<uint64_t>(traits.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
-    return fail(CUDA_ERROR_INVALID_VALUE, "blocks of %llu threads", static_cast<unsigned long long>(threads));
   return shape;
 }
 

@@ -30,8 +30,8 @@ constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
 constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
 // Of compiled functions that call themselves: what a call keeps takes multiples of 64 bytes, on a GPU multiples of 8.
 constexpr size_t kRoomForRecursion = 8;
-constexpr uint64_t kShort = 30'000;            // ns; a grid that is over before another thread has woken up
-constexpr uint64_t kHandful = 50'000;          // ns of work that a thread takes at a time, less towards the end
+constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
+constexpr uint64_t kHandful = 50'000;  // ns of work that a thread takes at a time, less towards the end
 constexpr uint64_t kMostBlocksAtATime = 1024;
 
 constinit std::atomic<uint64_t> lastGrid{0};

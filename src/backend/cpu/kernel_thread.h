@@ -94,7 +94,7 @@ class KernelThread {
   KernelFault fault_;
   uint64_t progress_ = 0;
   std::vector<std::unique_ptr<ResidentBlock>> blocks_;
-  GuardedRange windows_;  // of shared memory
+  GuardedRange windows_;                // of shared memory
   uint64_t signalStackCheckedFor_ = 0;  // grid id
   std::unique_ptr<std::byte[]> signalStack_;
   bool ownsSignalStack_ = false;

@@ -54,8 +54,7 @@ constinit std::atomic<size_t> rangeUsed{kRange};
 constinit std::byte* lent = nullptr;  // written before the first compile
 
 std::byte* freshRange() {
-  void* const found =
-      mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const found = mmap(nullptr, kRange, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return found == MAP_FAILED ? nullptr : static_cast<std::byte*>(found);
 }
 
