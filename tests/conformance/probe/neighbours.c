@@ -331,7 +331,8 @@ static void water(const char* when, CUmemoryPool pool) {
 }
 static void poolMarks(bool own, CUstream s) {
   CUmemoryPool pool = NULL;
-  CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+  CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                          .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
   if (own)
     D(cuMemPoolCreate)(&pool, &props);
   else
