@@ -81,7 +81,7 @@ bool sameArrays(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 bool sameNode(const KernelNode& a, const KernelNode& b) {
-  return sameBytes(a.params, b.params) && a.arguments == b.arguments && sameArrays(a.attributes, b.attributes);
+  return sameBytes(a.params, b.params) && a.arguments == b.arguments && a.attributes == b.attributes;
 }
 // The context says who copies, not what.
 bool sameNode(const MemcpyNode& a, const MemcpyNode& b) { return sameBytes(a.copy, b.copy); }

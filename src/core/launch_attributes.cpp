@@ -1,7 +1,9 @@
 #include "core/launch_attributes.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <tuple>
 
 #include "base/raw_enum.h"
 #include "core/device.h"
@@ -207,6 +209,18 @@ Result<CUlaunchAttributeValue> LaunchAttributes::told(CUlaunchAttributeID which)
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "kernel nodes do not tell attribute %d", id);
   }
+}
+
+bool LaunchAttributes::operator==(const LaunchAttributes& other) const {
+  const auto all = [](const LaunchAttributes& a) {
+    const CUaccessPolicyWindow& window = a.accessPolicy_;
+    return std::tuple(a.given_, window.base_ptr, window.num_bytes, window.hitRatio, window.hitProp, window.missProp,
+                      a.cooperative_, std::to_array(a.cluster_), std::to_array(a.preferredCluster_),
+                      a.clusterScheduling_, a.priority_, a.domainMap_.default_, a.domainMap_.remote, a.domain_,
+                      a.sharedCarveout_, a.nvlinkScheduling_, a.clusterSizeMode_, a.sharedMemoryMode_, a.programmatic_,
+                      a.event_, a.eventFlags_);
+  };
+  return all(*this) == all(other);
 }
 
 backend::LaunchShape LaunchAttributes::shaped(backend::LaunchShape shape) const {

@@ -44,6 +44,7 @@ class LaunchAttributes {
   // The event as the vendor's driver takes it, in a stream that captures or not.
   CUresult checkEvent(bool captured) const;
 
+  bool operator==(const LaunchAttributes& other) const;
   // Whether a node of an executable graph may become one with those attributes.
   bool mayBecome(const LaunchAttributes& other) const {
     return cooperative_ == other.cooperative_ && nvlinkScheduling_ == other.nvlinkScheduling_;

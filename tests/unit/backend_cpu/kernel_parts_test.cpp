@@ -180,14 +180,15 @@ TEST(Cache, AnInactiveCacheIsAlwaysAMiss) {
 TEST(Engine, KeysTellTextsEntriesAndVariantsApart) {
   const std::vector<std::string> one = {"ab", "c"}, two = {"a", "bc"};
   const std::string entry = "kernel", other = "other";
-  const auto key = [&](const std::vector<std::string>& texts, const std::string& name, ptx::BlockShape shape,
-                       bool full) {
-    const KernelCache::Key k = engine::keyOf({&texts, engine::hashOf(texts), &name, shape, full});
+  const auto key = [&](const std::vector<std::string>& texts, const std::string& name, ptx::BlockShape shape, bool full,
+                       bool quick = false) {
+    const KernelCache::Key k = engine::keyOf({&texts, engine::hashOf(texts), &name, shape, full}, quick);
     return std::make_pair(k.high, k.low);
   };
   const auto base = key(one, entry, ptx::BlockShape::RowsOf32, true);
   EXPECT_EQ(base, key(one, entry, ptx::BlockShape::RowsOf32, true));
   EXPECT_NE(base, key(two, entry, ptx::BlockShape::RowsOf32, true));
+  EXPECT_NE(base, key(one, entry, ptx::BlockShape::RowsOf32, true, true)) << "quick code is not good code";
   EXPECT_NE(base, key(one, other, ptx::BlockShape::RowsOf32, true));
   EXPECT_NE(base, key(one, entry, ptx::BlockShape::Other, true));
   EXPECT_NE(base, key(one, entry, ptx::BlockShape::RowsOf32, false));

@@ -54,7 +54,7 @@ TEST(OwnMemory, IsNotWhatOthersHave) {
   static char fixed[64];
   char local[64];
   const auto made = std::make_unique<char[]>(1 << 20);
-  for (const char* memory : {fixed, static_cast<const char*>(local), static_cast<const char*>(made.get())})
+  for (const char* const memory : std::initializer_list<const char*>{fixed, local, made.get()})
     EXPECT_FALSE(own_memory::overlaps(memory, 64));
   EXPECT_FALSE(own_memory::overlaps(uintptr_t{0}, 0));
 }

@@ -32,7 +32,11 @@ using Indices = std::vector<size_t>;
 struct VisibleDevices : testing::Test {
   Named first{"aaaaaaaaaaaaaaaa"}, second{"aabbbbbbbbbbbbbb"}, third{"cccccccccccccccc"};
   std::vector<backend::Device*> all{&first, &second, &third};
-  Indices of(const char* list) { return visibleDevices(list, all); }
+  Indices of(const char* list) {
+    const Result<Indices> found = visibleDevices(list, all);
+    EXPECT_TRUE(found.ok()) << list;
+    return found.ok() ? found.value() : Indices{};
+  }
 };
 
 TEST_F(VisibleDevices, IndicesReorderAndHide) {
@@ -45,10 +49,20 @@ TEST_F(VisibleDevices, IndicesReorderAndHide) {
 TEST_F(VisibleDevices, TheFirstInvalidEntryEndsTheList) {
   EXPECT_EQ(of("1,3,2"), (Indices{1}));
   EXPECT_EQ(of("1,,2"), (Indices{1}));
-  EXPECT_EQ(of("0,0"), (Indices{0}));
-  EXPECT_EQ(of("0x1"), (Indices{}));
   EXPECT_EQ(of("99999999999999999999"), (Indices{}));
   EXPECT_EQ(of(""), (Indices{}));
+}
+
+// As an H100 answers.
+TEST_F(VisibleDevices, ANumberEndsWhereItsDigitsDo) {
+  EXPECT_EQ(of("+1"), (Indices{1}));
+  EXPECT_EQ(of("0x1"), (Indices{0}));
+  EXPECT_EQ(of("2abc,1"), (Indices{2, 1}));
+}
+
+TEST_F(VisibleDevices, ADeviceThatIsListedTwiceIsRefused) {
+  EXPECT_EQ(visibleDevices("0,0", all).error(), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(visibleDevices("1,GPU-616162", all).error(), CUDA_ERROR_INVALID_DEVICE);
 }
 
 TEST_F(VisibleDevices, UuidPrefixesMustFitOneDevice) {
