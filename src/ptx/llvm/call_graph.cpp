@@ -10,7 +10,7 @@ namespace {
 
 // Instructions: of copies of functions in a kernel, of a function that may be copied as often as it is called, and what
 // a call takes of one that is not.
-constexpr double kMostCopied = 12'000, kMostCopiedWhereLanesMeet = 60'000, kSmall = 100, kSizeOfCall = 40;
+constexpr double kMostCopied = 60'000, kSmall = 100, kSizeOfCall = 40;
 
 // Tarjan's strongly connected components, without recursion: chains of calls may be long.
 class Components {
@@ -184,9 +184,7 @@ void CallGraph::shareBodies(uint32_t entry) {
     for (uint32_t callee : sites[f]) size[f] += cycles_[callee] == kNone ? size[callee] : kSizeOfCall;
   };
   for (uint32_t f : order) measure(f);
-  const bool meets =
-      std::ranges::any_of(order, [&](uint32_t f) { return std::ranges::any_of(module_.functions[f].body, lanesMeet); });
-  if (size[entry] <= (meets ? kMostCopiedWhereLanesMeet : kMostCopied)) return;
+  if (size[entry] <= kMostCopied) return;
   shared_ = static_cast<uint32_t>(cycles_.size());
   for (uint32_t f : order) {
     measure(f);

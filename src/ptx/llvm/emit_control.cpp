@@ -33,6 +33,7 @@ llvm::Function* Emitter::run() {
   function_->addFnAttr("target-features", options_.features.empty() ? "+cx16" : options_.features + ",+cx16");
   function_->addFnAttr("prefer-vector-width", options_.avx512 ? "512" : options_.avx2 ? "256" : "128");
   function_->addFnAttr("min-legal-vector-width", options_.avx512 ? "512" : "256");
+  function_->addFnAttr("warn-stack-size", "0");  // LLVM tells the size of the frame
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   describeLines();
   prepare();

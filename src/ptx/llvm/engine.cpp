@@ -5,14 +5,18 @@
 #include "ptx/engine.h"
 
 #include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/raw_ostream.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
@@ -39,7 +43,8 @@
 namespace vg::ptx::gen {
 namespace {
 
-constexpr uint32_t kFrameOfAllocating = 128 * 1024;  // bytes, besides what it takes
+// Bytes, besides the frame of the function and what it takes at run time.
+constexpr uint64_t kRoomOfAllocating = 128 * 1024;
 
 struct Request {
   std::vector<std::string> texts;
@@ -194,6 +199,23 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
          std::to_string(options.lanes);
 }
 
+// What LLVM says while it makes code.
+struct Told {
+  uint64_t frames = 0;  // bytes of all functions, without what they take at run time
+  std::string error;
+
+  static void listen(const llvm::DiagnosticInfo* info, void* told) {
+    Told& self = *static_cast<Told*>(told);
+    if (const auto* const size = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(info)) {
+      self.frames += size->getStackSize();
+    } else if (info->getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream text(self.error);
+      llvm::DiagnosticPrinterRawOStream printer(text);
+      info->print(printer);
+    }
+  }
+};
+
 void compile(Job& job) {
   const Request& request = job.request;
   Result<Module> parsed = parseAll(request, job.log);
@@ -228,6 +250,8 @@ void compile(Job& job) {
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
 
   llvm::LLVMContext context;
+  Told told;
+  context.setDiagnosticHandlerCallBack(&Told::listen, &told);
   llvm::Module code("kernel", context);
   KernelBlob blob;
   Emitter emitter(program, code, options);
@@ -240,11 +264,14 @@ void compile(Job& job) {
   const auto [object, quick] =
       compileModule(code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, prefix}, job.clock);
   job.quick = quick;
+  if (!told.error.empty()) throw Unsupported{told.error, 0};
   std::string error;
   if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
-  // LLVM does not say how large the frame is of a function that takes more at run time.
+  // The sections with sizes of stacks leave out functions that take more at run time.
   if (blob.traits.allocates)
-    blob.traits.stackPerWarp = kWarpSize * localLaneStride(program.localSize) + kFrameOfAllocating;
+    blob.traits.stackPerWarp =
+        kWarpSize * localLaneStride(program.localSize) +
+        static_cast<uint32_t>(std::min<uint64_t>(told.frames + kRoomOfAllocating, UINT32_MAX / 4));
   job.blob = encode(blob);
   job.clock.end(CompilePhase::Link);
   job.status = CUDA_SUCCESS;
