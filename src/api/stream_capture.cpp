@@ -82,12 +82,7 @@ CUresult cuStreamEndCapture(const Call& call, CUstream hStream, CUgraph* phGraph
 // (CU_DEVICE_ATTRIBUTE_D3D12_CIG_STREAMS_SUPPORTED and _VULKAN_ are 0).
 CUresult cuStreamBeginCaptureToCig(const Call& call, CUstream hStream,
                                    CUstreamCigCaptureParams* streamCigCaptureParams) {
-  if (!streamCigCaptureParams || !streamCigCaptureParams->streamCigParams) return missing("streamCigCaptureParams");
-  const CUstreamCigParam& wanted = *streamCigCaptureParams->streamCigParams;
-  const int type = rawValue(wanted.streamSharedDataType);
-  if (type != STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST && type != STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV)
-    return fail(CUDA_ERROR_INVALID_VALUE, "shared data of type %d", type);
-  if (!wanted.streamSharedData) return missing("streamSharedData");
+  if (!streamCigCaptureParams) return missing("streamCigCaptureParams");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   if (stream.kind() == core::Stream::Kind::Legacy)
     return fail(CUDA_ERROR_INVALID_VALUE, "the legacy stream cannot capture for a graphics library");

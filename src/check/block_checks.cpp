@@ -100,6 +100,10 @@ bool BlockChecks::beyondShared(const ptx::Access& access) {
 bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   const uint64_t workspace = block_->launch->cooperativeWorkspace;
   if (workspace && access.address - workspace < ptx::kCooperativeWorkspace) return true;
+  // Shared memory of blocks of the cluster, by an address that names no space.
+  const uint32_t* const size = block_->launch->clusterSize;
+  const uint64_t windows = uint64_t{size[0]} * size[1] * size[2] * ptx::kSharedStride;
+  if (inCluster_ && access.address - reinterpret_cast<uint64_t>(block_->clusterShared) < windows) return true;
   const bool stores = access.kind == Kind::Store || access.kind == Kind::Atomic;
   const bool pageable = block_->launch->flags & ptx::kReachesPageable;
   const allocations::Answer answer = allocations::judge(access.address, access.bytes, stores, pageable);

@@ -10,6 +10,7 @@
 #include "core/array_storage.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/memory_heaps.h"
 
 namespace vg::core {
@@ -69,6 +70,9 @@ int attributeOf(const void* device, CUdevice_attribute which) {
 }
 
 CUresult check(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool mipmapped) {
+  const int format = rawValue(descriptor.Format);
+  if (format >= CU_AD_FORMAT_UINT8_PACKED_422 && format <= CU_AD_FORMAT_UINT16_PLANAR_444 && !offers(13010))
+    return fail(CUDA_ERROR_INVALID_VALUE, "array format %#x came after this version of the driver API", format);
   return checkDescriptor(descriptor, arrays::limitsFrom(attributeOf, &context.device()), mipmapped);
 }
 

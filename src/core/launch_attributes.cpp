@@ -66,9 +66,9 @@ CUresult checkAccessPolicy(const CUaccessPolicyWindow& window, const Device& dev
   return CUDA_SUCCESS;
 }
 
-// The map that streams begin with names two domains, whatever the device has.
 CUresult checkDomainMap(const CUlaunchMemSyncDomainMap& map, const Device& device) {
-  const int domains = std::max(device.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT), 2);
+  constexpr int kMost = 4;  // that a device has; one that has fewer is asked no less
+  const int domains = std::max(device.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT), kMost);
   if (std::max(map.default_, map.remote) < domains) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE, "memory synchronisation domains %u and %u", map.default_, map.remote);
 }

@@ -4,6 +4,7 @@
 #include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 
 namespace vg::core {
 namespace {
@@ -14,7 +15,8 @@ constexpr size_t kMaximumGranularity = 128, kMinimumLaunches = 32;
 constexpr size_t kCacheWays = 16;  // of the L2 cache: what persists takes whole ones
 
 CUresult unsupportedLimit(CUlimit which) {
-  if (which < 0 || which >= CU_LIMIT_MAX)
+  const int behind = offers(13040) ? CU_LIMIT_MAX : CU_LIMIT_PER_BLOCK_MEMORY_SIZE;
+  if (which < 0 || which >= behind)
     return fail(CUDA_ERROR_INVALID_VALUE, "there is no limit %d", static_cast<int>(which));
   return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, "the device has no limit %d", static_cast<int>(which));
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/raw_enum.h"
 #include "base/round.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -204,7 +205,7 @@ const alloc::Record* awake(CUdeviceptr pointer) {
 CUresult pointerAttribute(void* data, CUpointer_attribute which, CUdeviceptr pointer) {
   const alloc::Record* record = awake(pointer);
   if (!record) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is in no memory that CUDA knows", pointer);
-  if (!known(data, which, pointer, *record))
+  if (!exists(rawValue(which)) || !known(data, which, pointer, *record))
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx has no attribute %d", pointer, static_cast<int>(which));
   return CUDA_SUCCESS;
 }

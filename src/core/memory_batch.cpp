@@ -16,6 +16,7 @@
 #include "core/array.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/driver_version.h"
 #include "core/host_fault.h"
 #include "core/memory.h"
 #include "core/memory_copy.h"
@@ -31,7 +32,8 @@ constexpr size_t kInPlaceBytes = size_t{256} << 10;
 // Where memory should be copied to or from: advice, and all memory of emulated devices is in one place.
 CUresult checkHint(const CUmemLocation& hint) {
   const int type = rawValue(hint.type);
-  if (type < CU_MEM_LOCATION_TYPE_INVALID || type > CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN)
+  const int last = offers(13040) ? CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN : CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+  if (type < CU_MEM_LOCATION_TYPE_INVALID || type > last)
     return fail(CUDA_ERROR_INVALID_VALUE, "location hint of type %d", type);
   if (type == CU_MEM_LOCATION_TYPE_DEVICE && !findDevice(hint.id))
     return fail(CUDA_ERROR_INVALID_VALUE, "location hint: device %d", hint.id);

@@ -18,7 +18,7 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
 constexpr int kClusterBlocksOfMultiprocessor = 8;  // at most, however small they are (H100)
-constexpr int kSharedUnit = 128;  // bytes; of allocation
+constexpr int kSharedUnit = 128;                   // bytes; of allocation
 
 const Device& deviceOf(Function& function) { return function.module().context().device(); }
 const backend::Traits& traitsOf(Function& function) { return deviceOf(function).backend().traits(); }

@@ -51,9 +51,14 @@ void registerHandlers() {
   pthread_atfork(nullptr, nullptr, onForkInChild);
 }
 
-// Freed in the order of a stream counts: the stream may not have come to that point.
+// Freed in the order of a stream counts: the stream may not have come to that point. Of what is registered devices see
+// whole pages.
 bool knownMemory(uint64_t address, uint64_t bytes) {
-  const auto knownByte = [](uint64_t at) { return memory::table().find(at) || memory::table().findReleased(at); };
+  constexpr uint64_t kPage = 4096;
+  const auto knownByte = [](uint64_t at) {
+    return memory::table().find(at) || memory::table().findReleased(at) ||
+           memory::table().ranges().overlapping(at / kPage * kPage, kPage);
+  };
   return knownByte(address) && (bytes < 2 || knownByte(address + bytes - 1));
 }
 

@@ -32,7 +32,8 @@ bool isKernelMemory(uint64_t address) {
 bool isWindow(const BlockState& block, uint64_t address) {
   const uint32_t* const size = block.launch->clusterSize;
   const uint64_t blocks = uint64_t{size[0]} * size[1] * size[2];
-  return address - reinterpret_cast<uint64_t>(block.shared) < kSharedStride * (blocks ? blocks : 1) ||
+  const auto shared = reinterpret_cast<uint64_t>(blocks > 1 ? block.clusterShared : block.shared);
+  return address - shared < kSharedStride * (blocks ? blocks : 1) ||
          address - reinterpret_cast<uint64_t>(block.launch->parameters) < kMostParameterBytes;
 }
 

@@ -188,7 +188,7 @@ TEST(Settings, ModuleLoadingIsReported) {
 
 // Every attribute and limit, the name and the memory that were recorded on a real H200.
 TEST(ProfileH200, AnswersWhatWasRecorded) {
-  EXPECT_EQ(inProcess({{"VERDIGRIS_PROFILE", "h200"}},
+  EXPECT_EQ(inProcess({{"VERDIGRIS_PROFILE", "h200"}, {"VERDIGRIS_DRIVER_VERSION", "13.0"}},
                       [] {
                         CUcontext context = nullptr;
                         ASSERT_EQ(cuInit(0), CUDA_SUCCESS);

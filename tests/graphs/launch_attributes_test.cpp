@@ -215,7 +215,9 @@ TEST_F(LaunchAttributesTest, WrongValuesAreRefusedAlikeInEveryWay) {
     EXPECT_OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     EXPECT_EQ(launch({attribute}), launched) << attribute.id;
     (void)cuStreamEndCapture(stream, &captured);
-    if (captured) EXPECT_OK(cuGraphDestroy(captured));
+    if (captured) {
+      EXPECT_OK(cuGraphDestroy(captured));
+    }
   }
   EXPECT_OK(cuStreamSynchronize(stream));
 }
@@ -231,7 +233,9 @@ TEST_F(LaunchAttributesTest, OnlyALaunchThatDoesNotFitSpoilsItsCapture) {
     EXPECT_OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     EXPECT_EQ(launch({attribute}), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     EXPECT_EQ(cuStreamEndCapture(stream, &captured), ended);
-    if (captured) EXPECT_OK(cuGraphDestroy(captured));
+    if (captured) {
+      EXPECT_OK(cuGraphDestroy(captured));
+    }
   }
 }
 

@@ -194,7 +194,7 @@ TEST_F(Checkpoint, ArgumentsAreLookedAtFirst) {
   unlockArgs.reserved[0] = 1;
   EXPECT_EQ(cuCheckpointProcessUnlock(getpid(), &unlockArgs), CUDA_ERROR_INVALID_VALUE);
   CUcheckpointRestoreArgs restoreArgs{};
-  restoreArgs.reserved1 = 1;
+  restoreArgs.reserved[0] = 1;
   EXPECT_EQ(cuCheckpointProcessRestore(getpid(), &restoreArgs), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(stateOf(getpid()), kRunning);
 }

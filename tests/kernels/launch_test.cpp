@@ -430,7 +430,8 @@ TEST_F(KernelTest, LaunchesAreRefusedForWhatIsWrongFirst) {
   using Value = CUlaunchAttributeValue;
   const auto noBlocks = [](Value& v) { v.clusterDim.y = v.clusterDim.z = 1; };
   EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, noBlocks), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, noBlocks, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, noBlocks, 0),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);  // looked at first
   EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, [](Value&) {}), CUDA_ERROR_INVALID_VALUE);
   const auto domains = [](unsigned last) { return [last](Value& v) { v.memSyncDomainMap.remote = last; }; };
   EXPECT_EQ(with(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, domains(3)), CUDA_SUCCESS);
