@@ -34,6 +34,8 @@ if(VERDIGRIS_WERROR AND NOT VERDIGRIS_SANITIZE)
 endif()
 if(VERDIGRIS_SANITIZE)
   target_compile_options(vg_options INTERFACE -fsanitize=${VERDIGRIS_SANITIZE} -fno-omit-frame-pointer -g1)
+  # An index beyond the end of a container that is still memory of it is seen by no sanitizer.
+  target_compile_definitions(vg_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(vg_options INTERFACE -fsanitize=${VERDIGRIS_SANITIZE})
   if(VERDIGRIS_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # The frames that it keeps after a return do not always have the alignment of what GCC 13 puts there.

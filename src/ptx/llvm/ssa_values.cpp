@@ -38,10 +38,11 @@ ValueId SsaBuilder::newPhi(BlockId b, uint32_t variable) {
 }
 
 void SsaBuilder::noteWrites() {
-  writtenIn_.resize(variableTypes_.size());
   for (BlockId b = 0; b < program_.blocks.size(); ++b)
     for (const Item& item : raw_[rawOf_[b]].items)
       for (uint32_t variable : effectsOf(item).writes) {
+        // Pieces of parameters become variables here.
+        if (variable >= writtenIn_.size()) writtenIn_.resize(variableTypes_.size());
         std::vector<BlockId>& blocks = writtenIn_[variable];
         if (blocks.empty() || blocks.back() != b) blocks.push_back(b);
       }
