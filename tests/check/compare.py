@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 EXIT_CODE = 9  # that checked mode is told to end the program with
 PREFIX = "verdigris check: "
@@ -54,9 +55,8 @@ def records(text):
     return found
 
 
-def problems(case, tool, end, headline, line, program):
-    log = pathlib.Path(f"check-{case}.log")
-    log.unlink(missing_ok=True)
+def problems(folder, case, tool, end, headline, line, program):
+    log = folder / f"{case}.log"
     environment = dict(os.environ, VERDIGRIS_CHECK=tool, VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
                        VERDIGRIS_LOG_FILE=str(log), **SETTINGS.get(case, {}))
     run = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60)
@@ -83,15 +83,16 @@ def main():
     program, source, expected = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     lines = source_lines(source)
     failed = 0
-    for row in expected.read_text().splitlines():
-        if not row or row.startswith("#"):
-            continue
-        case, tool, end, headline = row.split("\t")
-        if len(sys.argv) > 4 and case not in sys.argv[4:]:
-            continue
-        problem = problems(case, tool, end, headline, lines.get(case), program)
-        print(f"{case}: {problem or 'as expected'}")
-        failed += bool(problem) and problem != "skipped"
+    with tempfile.TemporaryDirectory() as folder:
+        for row in expected.read_text().splitlines():
+            if not row or row.startswith("#"):
+                continue
+            case, tool, end, headline = row.split("\t")
+            if len(sys.argv) > 4 and case not in sys.argv[4:]:
+                continue
+            problem = problems(pathlib.Path(folder), case, tool, end, headline, lines.get(case), program)
+            print(f"{case}: {problem or 'as expected'}")
+            failed += bool(problem) and problem != "skipped"
     return 1 if failed else 0
 
 
