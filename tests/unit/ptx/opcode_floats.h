@@ -263,7 +263,9 @@ inline void passedOn(Builder& m) {
     const std::string made = t + op + ".f64 w, a, b; ";
     m.add(std::string("passed ") + op + ".f64 neg", made + "neg.f64 x, w; }", {d, d}, {{64, Match::F64}});
     m.add(std::string("passed ") + op + ".f64 unpack", made + "mov.b64 {x, y}, w; }", {d, d}, {out, out});
+    m.cases.back().oneNaN = true;
     m.add(std::string("passed ") + op + ".f64 cvt.f32", made + "cvt.rn.f32.f64 x, w; }", {d, d}, {out});
+    m.cases.back().oneNaN = true;
     const std::string small = t + op + ".f16 s, a, b; ", pair = t + op + ".f16x2 t, a, b; ";
     m.add(std::string("passed ") + op + ".f16 neg", small + "neg.f16 x, s; }", {h, h}, {out16});
     m.add(std::string("passed ") + op + ".f16 cvt.f32", small + "cvt.f32.f16 x, s; }", {h, h}, {out});

@@ -119,6 +119,7 @@ struct Case {
   std::string module = {};                     // what the module has besides; $ begins names, see named()
   bool parameters = false;                     // the kernel has parameters of kParameterList
   std::optional<TextureObject> object;         // a texture or surface, whose number is in register tex
+  bool oneNaN = false;  // lanes where a and b are NaNs of f64 do not count: which of them goes on is open
 };
 
 inline int bitsOf(Domain d) {
