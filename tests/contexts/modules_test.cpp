@@ -216,6 +216,36 @@ TEST_F(Modules, UnloadingWaitsForTheirKernels) {
   }
 }
 
+// A kernel of many values that says how many threads its blocks have at most.
+std::string kernelOfManyValues(unsigned mostThreads) {
+  std::string text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry sum(.param .u64 p)\n.maxntid " +
+                     std::to_string(mostThreads) + "\n{ .reg .b64 %a; .reg .u32 %v<301>; ld.param.u64 %a, [p];\n";
+  for (int n = 0; n < 300; ++n) text += "ld.volatile.global.u32 %v" + std::to_string(n) + ", [%a];\n";
+  text += "mov.u32 %v300, 0;\n";
+  for (int n = 0; n < 300; ++n) text += "add.u32 %v300, %v300, %v" + std::to_string(n) + ";\n";
+  return text + "st.global.u32 [%a+4], %v300; ret; }\n";
+}
+
+// Registers go to warps in steps, so that all of them divided by the threads may be too many.
+TEST_F(Modules, KernelsHaveNoMoreRegistersThanTheirLargestBlockMayTake) {
+  OK(cuMemsetD32(out, 1, 16));
+  for (unsigned threads = 32; threads <= 1024; threads += 32) {
+    CUmodule module = nullptr;
+    CUfunction sum = nullptr;
+    int registers = 0;
+    void* parameters[] = {&out};
+    OK(cuModuleLoadData(&module, kernelOfManyValues(threads).c_str()));
+    OK(cuModuleGetFunction(&sum, module, "sum"));
+    OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, sum));
+    EXPECT_GE(registers, 64) << threads;
+    OK(cuLaunchKernel(sum, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr)) << threads << ", " << registers;
+    OK(cuModuleUnload(module));
+  }
+  unsigned value = 0;
+  OK(cuMemcpyDtoH(&value, out + 4, sizeof value));
+  EXPECT_EQ(value, 300u);
+}
+
 TEST_F(Modules, AreLoadedFromManyThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i)

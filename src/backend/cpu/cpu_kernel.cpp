@@ -21,7 +21,7 @@ constexpr int64_t kDefaultShared = 48 * 1024;  // bytes a block may have without
 constexpr uint64_t kInlineNanoseconds = 250'000;
 constexpr uint64_t kInlineAlone = 1'000'000;
 constexpr uint64_t kInlineWarps = 16, kInlineInterpretedWarps = 2;
-constexpr uint32_t kMostRegisters = 255;
+constexpr uint32_t kMostRegisters = 255, kStep = 8;  // of a thread; what their number is rounded up to
 
 uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
 
@@ -56,11 +56,12 @@ uint32_t PtxKernel::maxThreads() const { return threadsOf(program_.function().ma
 // The estimate, held where the largest block that the kernel allows can be launched: a GPU's compiler would spill.
 uint32_t PtxKernel::registers() const {
   const ptx::Function& function = program_.function();
-  const uint32_t all = device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-  uint32_t most =
-      std::min(kMostRegisters, all / std::max(std::min(maxThreads(), threadsOf(function.requiredThreads)), 128u));
+  const auto all = static_cast<uint32_t>(device_.traits().attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK));
+  const uint32_t threads = std::min(maxThreads(), threadsOf(function.requiredThreads));
+  uint32_t most = kMostRegisters;
+  while (most > kStep && occupancy::registersOfBlock({threads, most, 0}) > all) most = (most - 1) / kStep * kStep;
   if (function.maxRegisters) most = std::min(most, function.maxRegisters);
-  return std::min((program_.facts().registers + 7) / 8 * 8, std::max(most, 16u));
+  return std::min((program_.facts().registers + kStep - 1) / kStep * kStep, std::max(most, 2 * kStep));
 }
 
 KernelFacts PtxKernel::facts() const {
