@@ -32,19 +32,21 @@ using Key = keys::KEY;
 constexpr bool kIsFloat = std::is_floating_point_v<Key>;
 
 // Sums of floats are exact as long as they are of small whole numbers.
+template <class T>
+T randomKey(std::mt19937_64& random) {
+  const uint64_t word = random();
+  if constexpr (std::is_floating_point_v<T>) return T(int(word % 2001) - 1000);
+  const T key = T(word % 3 ? word : word % 50);
+  if constexpr (sizeof(T) == 16)
+    return word % 5 ? key ^ T(random()) << 64 : key;
+  else
+    return key;
+}
+
 inline std::vector<Key> randomKeys(size_t size, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<Key> keys(size);
-  for (Key& key : keys) {
-    const uint64_t word = random();
-    if constexpr (kIsFloat) {
-      key = Key(int(word % 2001) - 1000);
-    } else {
-      key = Key(word % 3 ? word : word % 50);
-      if constexpr (sizeof(Key) == 16)
-        if (word % 5) key ^= Key(random()) << 64;
-    }
-  }
+  for (Key& key : keys) key = randomKey<Key>(random);
   return keys;
 }
 
