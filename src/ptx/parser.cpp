@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "ptx/contraction.h"
 #include "ptx/limits.h"
 #include "ptx/parser_impl.h"
 
@@ -18,6 +19,7 @@ Result<Module> parse(std::string_view text, std::string* log, const ParseOptions
   if (log) log->clear();
   ParserImpl parser(text, log, options);
   if (const CUresult code = parser.run(); code != CUDA_SUCCESS) return code;
+  contract(parser.module());
   return std::move(parser.module());
 }
 

@@ -1,0 +1,119 @@
+// Products and sums that become one operation: which ones, and that values follow. As measured with ptxas 13.0 on an
+// H200.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "ptx/parser.h"
+#include "unit/ptx/harness.h"
+
+namespace vg::ptx {
+namespace {
+
+std::string kernel(const std::string& body, const char* target = "sm_90") {
+  return std::string(".version 8.3\n.target ") + target +
+         "\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n.reg .b64 %in, %out; .reg .pred "
+         "p;\n"
+         ".reg .f32 a, b, c, d, t, u, x, y; .reg .f64 e, f, g, v, z; .reg .b16 h, i, j, w, s; .reg .b32 q, r, m, n, "
+         "o;\n"
+         "ld.param.u64 %in, [in]; ld.param.u64 %out, [out];\n" +
+         body + "\nret;\n}\n";
+}
+
+// How many fma a kernel has.
+int fused(const std::string& body, const char* target = "sm_90") {
+  std::string log;
+  auto module = parse(kernel(body, target), &log);
+  EXPECT_TRUE(module.ok()) << log;
+  if (!module.ok()) return -1;
+  int count = 0;
+  for (const Instruction& i : module->functions[0].body) count += i.op == Op::Fma;
+  return count;
+}
+
+TEST(Contraction, TakesProductsOfEveryTypeWithoutRoundings) {
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, t, c;"), 1);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, c, t;"), 1);
+  EXPECT_EQ(fused("mul.f32 t, a, b; sub.f32 x, t, c;"), 1);
+  EXPECT_EQ(fused("mul.f32 t, a, b; sub.f32 x, c, t;"), 1);
+  EXPECT_EQ(fused("mul.f64 v, e, f; add.f64 z, v, g;"), 1);
+  EXPECT_EQ(fused("mul.f16 w, h, i; add.f16 s, w, j;"), 1);
+  EXPECT_EQ(fused("mul.bf16 w, h, i; sub.bf16 s, j, w;"), 1);
+  EXPECT_EQ(fused("mul.f16x2 q, r, m; add.f16x2 o, q, n;"), 1);
+  EXPECT_EQ(fused("mul.bf16x2 q, r, m; add.bf16x2 o, q, n;"), 1);
+  EXPECT_EQ(fused("mul.f32 t, a, 0f40000000; add.f32 x, t, 0f3F800000;"), 1);
+  EXPECT_EQ(fused("mul.lo.s32 q, r, m; add.s32 o, q, n;"), 0);
+}
+
+TEST(Contraction, KeepsRoundingsThatAreNamed) {
+  EXPECT_EQ(fused("mul.rn.f32 t, a, b; add.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.rn.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("mul.rn.f64 v, e, f; add.rn.f64 z, v, g;"), 0);
+}
+
+TEST(Contraction, WantsTheSameFlushingAndNoSaturatedProduct) {
+  EXPECT_EQ(fused("mul.ftz.f32 t, a, b; add.ftz.f32 x, t, c;"), 1);
+  EXPECT_EQ(fused("mul.ftz.f32 t, a, b; add.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.ftz.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.sat.f32 x, t, c;"), 1);
+  EXPECT_EQ(fused("mul.sat.f32 t, a, b; add.f32 x, t, c;"), 0);
+}
+
+TEST(Contraction, WantsEveryUseOfTheProductToBeASumInItsBlock) {
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, t, c; sub.f32 y, d, t;"), 2);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, t, c; st.global.f32 [%out], t;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, t, t;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; @p bra over; add.f32 x, t, c; over: st.global.f32 [%out], x;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; again: add.f32 x, t, c; @p bra again;"), 0);
+  // Labels that nobody goes to, as those of line tables, begin no block.
+  EXPECT_EQ(fused("mul.f32 t, a, b; nobody: add.f32 x, t, c;"), 1);
+}
+
+TEST(Contraction, KeepsProductsOfRegistersThatChange) {
+  EXPECT_EQ(fused("mul.f32 t, a, b; mov.f32 a, c; add.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; ld.global.v2.f32 {u, b}, [%in]; add.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 a, t, c;"), 1);
+  EXPECT_EQ(fused("mul.f32 t, a, b; @p mul.f32 t, c, d; add.f32 x, t, c;"), 0);
+}
+
+TEST(Contraction, LeavesDebugCodeAlone) { EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, t, c;", "sm_90, debug"), 0); }
+
+TEST(Contraction, KeepsWhereBranchesGo) {
+  auto module =
+      parse(kernel("mul.f32 t, a, b; sub.f32 x, t, c; @p bra end; mul.f32 u, a, c; sub.f32 y, u, d;\n"
+                   "end: st.global.f32 [%out], x;"));
+  ASSERT_TRUE(module.ok());
+  const Function& f = module->functions[0];
+  ASSERT_EQ(f.labels.size(), 1u);
+  EXPECT_EQ(f.body[f.labels[0].instruction].op, Op::St);
+}
+
+float run(const std::string& body, std::array<float, 4> in) {
+  float out = 0;
+  harness::Interpreted made(kernel("ld.global.v4.f32 {a, b, c, d}, [%in];\n" + body + "\nst.global.f32 [%out], x;"));
+  EXPECT_TRUE(made.ok()) << made.log;
+  harness::Launch launch;
+  launch.block[0] = 1;
+  launch.add(reinterpret_cast<uint64_t>(in.data()));
+  launch.add(reinterpret_cast<uint64_t>(&out));
+  if (!made.ok()) return out;
+  EXPECT_FALSE(made.run("k", launch).trapped);
+  return out;
+}
+
+TEST(Contraction, ComputesWithOneRounding) {
+  const float a = 1.0f + 0x1p-13f, b = 1.0f - 0x1p-12f, c = 0.37f, d = 3.0f;
+  const std::array<float, 4> in{a, b, c, d};
+  EXPECT_EQ(run("mul.f32 t, a, b; add.f32 x, t, c;", in), std::fma(a, b, c));
+  EXPECT_EQ(run("mul.f32 t, a, b; sub.f32 x, t, c;", in), std::fma(a, b, -c));
+  EXPECT_EQ(run("mul.f32 t, a, b; sub.f32 x, c, t;", in), std::fma(-a, b, c));
+  // Of two products the first.
+  const volatile float second = c * d, first = a * b;
+  EXPECT_EQ(run("mul.f32 t, a, b; mul.f32 u, c, d; add.f32 x, t, u;", in), std::fma(a, b, second));
+  EXPECT_EQ(run("mul.f32 t, a, b; mul.f32 u, c, d; sub.f32 x, u, t;", in), std::fma(c, d, -first));
+}
+
+}  // namespace
+}  // namespace vg::ptx
