@@ -27,7 +27,7 @@ namespace vg {
   X(logLevel, "VERDIGRIS_LOG", "warn", "lowest level that is logged: trace debug info warn error critical off")      \
   X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                       \
   X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")          \
-  X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default) or interpret")                             \
+  X(kernels, "VERDIGRIS_KERNELS", "", "how kernels run: compile (default), optimize or interpret")                   \
   X(pageable, "VERDIGRIS_PAGEABLE", "",                                                                              \
     "0: kernels of emulated devices do not reach host memory that nobody registered")                                \
   X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")             \

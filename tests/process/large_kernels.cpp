@@ -153,6 +153,24 @@ void fewThreads() {
   }
 }
 
+// What another process makes with VERDIGRIS_KERNELS=optimize is the optimized code, with which nobody makes quick code.
+void optimizedFromTheStart() {
+  for (const char* way : {"optimize", "compile"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("VERDIGRIS_KERNELS", way, 1);
+      driver.start();
+      Large large;
+      large.load();
+      large.runWell();
+      std::_Exit(0);
+    }
+    int status = 0;
+    EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT(cachedKernels() == 1);
+  }
+}
+
 const struct {
   const char* name;
   void (*run)();
@@ -161,6 +179,7 @@ const struct {
     {"exits_meanwhile", exitsMeanwhile},
     {"forks_meanwhile", forksMeanwhile},
     {"few_threads", fewThreads},
+    {"optimized_from_the_start", optimizedFromTheStart},
 };
 
 }  // namespace

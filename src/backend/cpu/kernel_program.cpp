@@ -25,16 +25,21 @@ Programs& programs() {
   return *instance;
 }
 
-bool readInterpret() {
+enum class Way : uint8_t { Compile, Optimize, Interpret };
+
+Way readWay() {
   const std::string& wanted = settings().kernels;
-  if (!wanted.empty() && wanted != "compile" && wanted != "interpret")
-    VG_LOG(Warn, "VERDIGRIS_KERNELS=%s is neither compile nor interpret: kernels are compiled", wanted.c_str());
-  return wanted == "interpret";
+  if (wanted == "interpret") return Way::Interpret;
+  if (wanted == "optimize") return Way::Optimize;
+  if (!wanted.empty() && wanted != "compile")
+    VG_LOG(Warn, "VERDIGRIS_KERNELS=%s is none of compile, optimize and interpret: kernels are compiled",
+           wanted.c_str());
+  return Way::Compile;
 }
 
-bool interpretOnly() {
-  static const bool wanted = readInterpret();
-  return wanted || check::any();
+Way way() {
+  static const Way wanted = readWay();
+  return check::any() ? Way::Interpret : wanted;
 }
 
 // The first of what is said of PTX that is refused: the caller's log may be nobody's, and there may be thousands of
@@ -201,7 +206,7 @@ Result<const LoadedKernel*> ProgramKernel::interpreted() {
 
 // Native code where it can be had; the interpreter runs everything else.
 Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
-  if (!interpretOnly()) {
+  if (way() != Way::Interpret) {
     auto native = makeNative(wanted);
     if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
       return native;
@@ -219,13 +224,14 @@ Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() {
 
 Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
   const engine::Request request = requestFor(wanted);
+  const bool mayBeQuick = way() == Way::Compile;
   for (const bool quick : {false, true})
-    if (std::optional<ptx::KernelBlob> blob = cached(engine::keyOf(request, quick))) {
+    if (std::optional<ptx::KernelBlob> blob; (!quick || mayBeQuick) && (blob = cached(engine::keyOf(request, quick)))) {
       Code code{nullptr, quick};
       VG_TRY(code.kernel, LoadedKernel::load(std::move(*blob)));
       return code;
     }
-  VG_TRY(engine::Made made, engine::compile(request, engine::Effort::Quick));
+  VG_TRY(engine::Made made, engine::compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
   KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
   Code code{nullptr, made.quick};
   VG_TRY(code.kernel, LoadedKernel::load(std::move(made.blob)));
