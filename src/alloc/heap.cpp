@@ -159,13 +159,19 @@ bool Heap::charge(size_t bytes) {
   const size_t granules = bytes / kGranule + (bytes % kGranule != 0);
   std::lock_guard lock(mutex_);
   if (granules > capacityGranules_ - usedGranules_.load(std::memory_order_relaxed)) return false;
-  usedGranules_.fetch_add(granules, std::memory_order_relaxed);
+  countUsed(static_cast<ptrdiff_t>(granules));
   return true;
+}
+
+void Heap::publish(std::atomic<size_t>& used) {
+  std::lock_guard lock(mutex_);
+  published_ = &used;
+  countUsed(0);
 }
 
 void Heap::uncharge(size_t bytes) {
   std::lock_guard lock(mutex_);
-  usedGranules_.fetch_sub(bytes / kGranule + (bytes % kGranule != 0), std::memory_order_relaxed);
+  countUsed(-static_cast<ptrdiff_t>(bytes / kGranule + (bytes % kGranule != 0)));
 }
 
 // The live record that starts at `base`, and the slab or run it belongs to.

@@ -89,6 +89,8 @@ class Heap {
   size_t used() const { return usedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
   // Bytes kept committed although nothing lives there.
   size_t cached() const { return cachedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
+  // Where other processes read used() from now on. Requires: the word outlives the heap.
+  void publish(std::atomic<size_t>& used);
   // Gives all cached granules back to the source, and what the source keeps to the system.
   void trim();
   // Gives all memory back to the source, for a heap that is about to end before its addresses do. Requires: nothing
@@ -186,6 +188,12 @@ class Heap {
   bool roomFor(uint32_t granules) const {
     return usedGranules_.load(std::memory_order_relaxed) + granules <= capacityGranules_;
   }
+  // By how many granules used() changes. Requires: the lock.
+  void countUsed(ptrdiff_t change) {
+    const size_t now = usedGranules_.load(std::memory_order_relaxed) + static_cast<size_t>(change);
+    usedGranules_.store(now, std::memory_order_relaxed);
+    published_->store(now << kGranuleShift, std::memory_order_relaxed);
+  }
   void giveBack(Run& run);
 
   Run* newRun();
@@ -202,6 +210,7 @@ class Heap {
   const size_t capacity_;
   const uint32_t capacityGranules_, windowGranules_, cacheGranules_;
   std::atomic<size_t> usedGranules_{0}, cachedGranules_{0};
+  std::atomic<size_t> unpublished_{0}, *published_ = &unpublished_;  // bytes; written under the lock
 
   std::mutex mutex_;  // guards everything below and the words of the window
   Slab* partial_[kClasses] = {};

@@ -11,12 +11,12 @@ Record* Heap::allocateGranules(uint32_t count) {
   if (!roomFor(count)) return nullptr;
   Run* run = takeRun(count);
   if (!run) return nullptr;
-  usedGranules_.fetch_add(run->extent, std::memory_order_relaxed);
+  countUsed(run->extent);
   return run;
 }
 
 void Heap::releaseGranules(Run& run) {
-  usedGranules_.fetch_sub(run.extent, std::memory_order_relaxed);
+  countUsed(-static_cast<ptrdiff_t>(run.extent));
   toCache(run);
 }
 

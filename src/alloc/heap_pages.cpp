@@ -129,7 +129,7 @@ void Heap::unfile(PagedGranule& granule) {
 void Heap::countLive(PagedGranule& granule, int change) {
   const uint32_t before = granule.live;
   granule.live = before + change;
-  if (!before || !granule.live) usedGranules_.fetch_add(before ? -1 : 1, std::memory_order_relaxed);
+  if (!before || !granule.live) countUsed(before ? -1 : 1);
 }
 
 }  // namespace vg::alloc

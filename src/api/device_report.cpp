@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "alloc/heap.h"
+#include "backend/device_use.h"
 #include "backend/registry.h"
 #include "core/device.h"
 #include "core/memory_heaps.h"
@@ -49,6 +50,15 @@ bool reportDevice(unsigned number, DeviceReport* out, size_t size) {
   addUse(device, report);
   std::memcpy(out, &report, std::min(size, sizeof report));
   return true;
+}
+
+void visitOtherProcesses(unsigned number, void (*visit)(void* state, const OtherProcess& process), void* state) {
+  const std::vector<backend::Device*>& devices = backend::devices();
+  if (number >= devices.size()) return;
+  backend::visitOtherUses(devices[number]->traits().uuid, [&](const backend::OtherUse& use) {
+    visit(state, {static_cast<unsigned>(use.pid), use.contexts, use.usedMemory, use.runningKernels, use.workers,
+                  use.busyNanoseconds});
+  });
 }
 
 }  // namespace vg::api

@@ -6,5 +6,6 @@
 namespace vg::api {
 
 bool reportDevice(unsigned number, DeviceReport* report, size_t size);
+void visitOtherProcesses(unsigned number, void (*visit)(void* state, const OtherProcess& process), void* state);
 
 }  // namespace vg::api

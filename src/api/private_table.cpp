@@ -30,8 +30,9 @@ void tellHostLocking(char* text, size_t size) {
   std::snprintf(text, size, "%s", host_register::lockingMethod().c_str());
 }
 
-constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION, countEntryPoints, visitEntryPoints,
-                                 visitSettings,        tellHostLocking,   reportDevice,     check::takeNewFaults};
+constexpr PrivateTable kTable = {sizeof(PrivateTable), VERDIGRIS_VERSION,    countEntryPoints,
+                                 visitEntryPoints,     visitSettings,        tellHostLocking,
+                                 reportDevice,         check::takeNewFaults, visitOtherProcesses};
 
 }  // namespace
 

@@ -27,6 +27,14 @@ struct DeviceReport {
   bool nativeCode;  // a real GPU: runs native code, not PTX
 };
 
+// What another process of this user has of a device.
+struct OtherProcess {
+  unsigned pid, contexts;
+  uint64_t usedMemory;  // bytes
+  unsigned runningKernels, workers;
+  uint64_t busyNanoseconds;
+};
+
 struct PrivateTable {
   size_t size;  // of the table in bytes
   const char* version;
@@ -46,6 +54,8 @@ struct PrivateTable {
   bool (*device)(unsigned number, DeviceReport* report, size_t size);
   // Of checked mode: every distinct fault that was met since the last call (check/report.h).
   void (*takeNewFaults)(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state);
+  // Calls `visit` for every other process of this user that has used the device, by its number as above.
+  void (*otherProcesses)(unsigned number, void (*visit)(void* state, const OtherProcess& process), void* state);
 };
 
 const PrivateTable& privateTable();

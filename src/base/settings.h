@@ -49,6 +49,8 @@ namespace vg {
   X(dumpLightly, "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", "", "1: core dumps without memory")                             \
   X(dumpAborts, "CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", "", "0: the process goes on after a core dump")             \
   X(dumpProgress, "CUDA_COREDUMP_SHOW_PROGRESS", "", "1: say on standard error what becomes of a core dump")         \
+  X(sharedState, "VERDIGRIS_SHARED_STATE", "/dev/shm",                                                               \
+    "folder in which this user's programs tell each other what they use of devices; off: none")                      \
   X(driverVersion, "VERDIGRIS_DRIVER_VERSION", "13.5",                                                               \
     "version of the driver API to be, 13.0 to 13.5: what came later is not found")
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "base/process_board.h"
 #include "base/spin.h"
 #include "core/checkpoint.h"
 #include "core/context.h"
@@ -152,6 +153,7 @@ class CheckpointService final : public ipc::Service {
     for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) VG_CHECK(deviceAt(ordinal).backend().canDetach());
     VG_CHECK(move(Gate::Locked, Gate::Stopped, CU_PROCESS_STATE_CHECKPOINTED));
     for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().detach();
+    board::leave();
     return CUDA_SUCCESS;
   }
 
@@ -159,6 +161,7 @@ class CheckpointService final : public ipc::Service {
     VG_CHECK(expect(CU_PROCESS_STATE_CHECKPOINTED, "restored"));
     VG_CHECK(checkPairs(question));
     for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().attach();
+    board::join();
     return move(Gate::Stopped, Gate::Locked, CU_PROCESS_STATE_LOCKED);
   }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/device_use.h"
 #include "base/log.h"
+#include "base/process_board.h"
 #include "base/shortage.h"
 #include "base/slab.h"
 #include "base/spin.h"
@@ -90,6 +92,8 @@ struct ContextLife {
     context.word_.store(context.generation(), std::memory_order_seq_cst);
     if (const int fault = processFault.load(std::memory_order_seq_cst)) failWith(context, fault);
     context.device().backend().contextBegins();
+    backend::useOf(context.device().backend()).contexts.fetch_add(1, std::memory_order_relaxed);
+    board::join();
   }
 
   // False for one that has failed before.
@@ -118,6 +122,7 @@ struct ContextLife {
   static void end(Context& context) noexcept {
     finish([&] { context.localStorage_.clear(context.handle()); });
     context.word_.store(0, std::memory_order_release);
+    backend::useOf(context.device().backend()).contexts.fetch_sub(1, std::memory_order_relaxed);
     (void)context.synchronize();
     context.device().backend().flushOutput();
     finish([&] { context.localStorage_.clear(context.handle()); });

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/device_use.h"
 #include "core/device.h"
 
 namespace vg::core::memory {
@@ -68,8 +69,10 @@ alloc::HeapRange managedRange() {
 // The heap of a device's memory, or of its pools.
 alloc::Heap* newDeviceHeap(unsigned window, unsigned device, size_t cacheBytes) {
   backend::Device& owner = deviceAt(static_cast<int>(device)).backend();
-  return new alloc::Heap(theTable, windowsFrom(window, 1, device), owner.memory(), owner.traits().totalMemory,
-                         cacheBytes);
+  auto* const heap =
+      new alloc::Heap(theTable, windowsFrom(window, 1, device), owner.memory(), owner.traits().totalMemory, cacheBytes);
+  if (window == device) heap->publish(backend::useOf(owner).usedMemory);
+  return heap;
 }
 
 // The first that moves managed memory, which the others' host then reaches too; else any.

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/own_memory.h"
+#include "base/process_board.h"
 #include "base/result.h"
 #include "check/check.h"
 #include "core/checkpoint.h"
@@ -35,6 +36,7 @@ void onExit() {
   gate.notify_all();
   dump::endRequests();
   for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) deviceAt(ordinal).backend().quiesce();
+  board::leave();
 }
 
 void onForkInChild() {

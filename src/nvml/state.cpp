@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 // A handle is the address of one of these.
 struct nvmlDevice_st {
-  unsigned long long askedAt, busyThen;  // nanoseconds; of the last question about utilisation
+  unsigned long long askedAt;                        // nanoseconds; of the last question about utilisation
+  std::map<unsigned, unsigned long long>* busyThen;  // nanoseconds, by process
 };
 
 namespace vg::nvml {
@@ -99,15 +102,35 @@ nvmlReturn_t report(nvmlDevice_t device, api::DeviceReport& report) {
   return driver.table->device(number, &report, sizeof report) ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
 }
 
+std::vector<api::OtherProcess> others(unsigned number) {
+  std::vector<api::OtherProcess> found;
+  driver.table->otherProcesses(
+      number,
+      [](void* list, const api::OtherProcess& process) {
+        static_cast<std::vector<api::OtherProcess>*>(list)->push_back(process);
+      },
+      &found);
+  return found;
+}
+
 unsigned busyPercent(unsigned number, const api::DeviceReport& report) {
+  bool running = report.runningKernels;  // what they have spent is not known before they end
+  std::map<unsigned, unsigned long long> busyNow = {{0, report.busyNanoseconds}};
+  for (const api::OtherProcess& other : others(number)) {
+    running |= other.runningKernels != 0;
+    busyNow[other.pid] = other.busyNanoseconds;
+  }
   const std::lock_guard lock(mutex);
   nvmlDevice_st& handle = handles[number];
   const unsigned long long now = nanoseconds(), passed = (now - handle.askedAt) * std::max(report.workers, 1u);
-  const unsigned long long busy = report.busyNanoseconds - handle.busyThen;
-  const bool first = handle.askedAt == 0;
+  const bool first = !handle.busyThen;
+  if (first) handle.busyThen = new std::map<unsigned, unsigned long long>;
+  unsigned long long busy = 0;
+  for (const auto& [process, spent] : busyNow)
+    if (const unsigned long long then = (*handle.busyThen)[process]; spent > then) busy += spent - then;
   handle.askedAt = now;
-  handle.busyThen = report.busyNanoseconds;
-  if (report.runningKernels) return 100;  // what they have spent is not known before they end
+  *handle.busyThen = std::move(busyNow);
+  if (running) return 100;
   return first || !passed ? 0 : static_cast<unsigned>(std::min(busy * 100 / passed, 100ull));
 }
 

@@ -2,6 +2,8 @@
 // API beside this one reports them.
 #pragma once
 
+#include <vector>
+
 #include "api/private_table.h"
 #include "nvml/nvml.h"
 
@@ -20,7 +22,9 @@ nvmlDevice_t handleOf(unsigned number);
 bool numberOf(nvmlDevice_t device, unsigned& number);
 // What the device says of itself now. NVML_ERROR_INVALID_ARGUMENT for what is no handle.
 nvmlReturn_t report(nvmlDevice_t device, api::DeviceReport& report);
-// How much of the time since the last question the workers spent in kernels, in per cent.
+// What other processes of this user have of it.
+std::vector<api::OtherProcess> others(unsigned number);
+// How much of the time since the last question the workers spent in kernels, of all processes, in per cent.
 unsigned busyPercent(unsigned number, const api::DeviceReport& report);
 // cuDriverGetVersion's answer.
 int cudaVersion();

@@ -1,5 +1,8 @@
-// Memory, utilisation and processes. What is known is what this process does: an emulated device is its own.
+// Memory, utilisation and processes: of this process and the others of this user that say what they use.
 #include <unistd.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "nvml/handlers.h"
 #include "nvml/state.h"
@@ -7,31 +10,60 @@
 namespace vg::nvml::handlers {
 namespace {
 
+struct User {
+  unsigned pid;
+  unsigned long long usedMemory;
+};
+
+// The processes that have a context on the device, or memory.
+std::vector<User> usersOf(unsigned number, const api::DeviceReport& about) {
+  std::vector<User> users;
+  if (about.inUse) users.push_back({static_cast<unsigned>(getpid()), about.usedMemory});
+  for (const api::OtherProcess& other : others(number))
+    if (other.contexts || other.usedMemory) users.push_back({other.pid, other.usedMemory});
+  return users;
+}
+
+template <class Process>
+void tell(const User& user, Process& process) {
+  process = Process{};
+  process.pid = user.pid;
+  process.usedGpuMemory = user.usedMemory;
+  if constexpr (requires { process.gpuInstanceId; })
+    process.gpuInstanceId = process.computeInstanceId = ~0u;  // of no instance
+}
+
 template <class Process>
 nvmlReturn_t listProcesses(nvmlDevice_t device, unsigned* count, Process* processes, bool compute) {
-  if (!count) return NVML_ERROR_INVALID_ARGUMENT;
   api::DeviceReport about;
+  unsigned number;
+  if (!count || !numberOf(device, number)) return NVML_ERROR_INVALID_ARGUMENT;
   if (const nvmlReturn_t failed = report(device, about)) return failed;
   const unsigned room = *count;
-  *count = compute && about.inUse;
-  if (!*count) return NVML_SUCCESS;
-  if (!room) return NVML_ERROR_INSUFFICIENT_SIZE;
-  if (!processes) return NVML_ERROR_INVALID_ARGUMENT;
-  processes[0] = Process{};
-  processes[0].pid = static_cast<unsigned>(getpid());
-  processes[0].usedGpuMemory = about.usedMemory;
-  if constexpr (requires { processes[0].gpuInstanceId; })
-    processes[0].gpuInstanceId = processes[0].computeInstanceId = ~0u;  // of no instance
+  const std::vector<User> users = compute ? usersOf(number, about) : std::vector<User>{};
+  *count = static_cast<unsigned>(users.size());
+  if (room < users.size()) return NVML_ERROR_INSUFFICIENT_SIZE;
+  if (!users.empty() && !processes) return NVML_ERROR_INVALID_ARGUMENT;
+  for (size_t i = 0; i < users.size(); ++i) tell(users[i], processes[i]);
   return NVML_SUCCESS;
+}
+
+// Each process may use all of an emulated device's memory, so that all together may have more than there is.
+nvmlMemory_t memoryOf(unsigned number, const api::DeviceReport& about) {
+  unsigned long long used = about.usedMemory;
+  for (const api::OtherProcess& other : others(number)) used += other.usedMemory;
+  used = std::min<unsigned long long>(used, about.totalMemory);
+  return {about.totalMemory, about.totalMemory - used, used};
 }
 
 }  // namespace
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
-  if (!memory) return NVML_ERROR_INVALID_ARGUMENT;
   api::DeviceReport about;
+  unsigned number;
+  if (!memory || !numberOf(device, number)) return NVML_ERROR_INVALID_ARGUMENT;
   if (const nvmlReturn_t failed = report(device, about)) return failed;
-  *memory = {about.totalMemory, about.totalMemory - about.usedMemory, about.usedMemory};
+  *memory = memoryOf(number, about);
   return NVML_SUCCESS;
 }
 

@@ -7,13 +7,17 @@
 #include "backend/cpu/profile.h"
 #include "backend/cpu/queue.h"
 #include "backend/cpu/texture_table.h"
+#include "backend/device_use.h"
 #include "backend/executor.h"
 #include "base/spin.h"
 
 namespace vg::backend::cpu {
 
 CpuDevice::CpuDevice(int ordinal, Workers& workers)
-    : ordinal_(ordinal), workers_(workers), traits_(makeTraits(ordinal, workers.count())) {}
+    : ordinal_(ordinal),
+      workers_(workers),
+      traits_(makeTraits(ordinal, workers.count())),
+      activity_(useOf(*this).activity) {}
 
 // A part of the multiprocessors is the same part of the workers, one at least.
 uint32_t CpuDevice::workersFor(const MultiprocessorSet* only) const {

@@ -43,7 +43,7 @@ class CpuDevice final : public Device {
   const int ordinal_;
   Workers& workers_;
   const Traits traits_;
-  mutable Activity activity_;
+  Activity& activity_;  // in the entry that other processes see
   CpuMemory memory_;
   host_register::SystemPageLocker pageLocker_;
 };
