@@ -12,6 +12,7 @@
 #include "tools/gpu_check.h"
 #include "tools/info.h"
 #include "tools/run.h"
+#include "tools/smi.h"
 
 using namespace vg::tools;
 
@@ -110,6 +111,29 @@ CLI::App* addConform(ConformOptions& options, CLI::App& app) {
   return conform;
 }
 
+CLI::App* addSmi(SmiOptions& options, CLI::App& app) {
+  CLI::App* const smi = app.add_subcommand("smi", "print devices, what they do and for whom, as nvidia-smi does");
+  const auto add = [smi](const char* option, const char* value, std::string& to, const char* meaning) {
+    smi->add_option(option, to, meaning)->option_text(value);
+  };
+  smi->add_flag("-L,--list-gpus", options.list, "list the devices, one a line");
+  smi->add_flag("-q,--query", options.everything, "print everything that is known");
+  smi->add_flag("-x,--xml-format", options.xml, "... as XML");
+  add("-d,--display", "SECTIONS", options.sections,
+      "of -q only these: MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK, COMPUTE, PIDS");
+  add("-i,--id", "LIST", options.only, "only these devices: numbers, UUIDs or PCI bus ids");
+  add("--query-gpu", "FIELDS", options.gpuFields, "print these fields of each device");
+  add("--query-compute-apps", "FIELDS", options.processFields, "print these fields of each program that uses a device");
+  add("--format", "FORMAT", options.format, "of the fields: csv, csv,noheader, csv,noheader,nounits");
+  smi->add_flag("--help-query", options.fieldNames, "list the fields");
+  smi->add_option("-l,--loop", options.seconds, "go on, with this time between two looks")->option_text("SECONDS");
+  add("--devices", "LIST", options.devices, "the devices, such as cpu:2 (default: VERDIGRIS_DEVICES, or those in use)");
+  add("--profile", "NAME", options.profile, "device profile that the programs use: default or h200");
+  addLibraryFolder(*smi, options.libraryFolder);
+  smi->footer("Exit status: 0, 1 there is no library, 2 an option is wrong, 6 there is no such device.");
+  return smi;
+}
+
 CLI::App* addGpuCheck(GpuCheckOptions& options, CLI::App& app) {
   CLI::App* const check = app.add_subcommand("gpu-check", "drive a real GPU through the kernel driver, step by step");
   check->add_option("--gpu", options.gpu, "which GPU of the driver's list (default: 0)")->option_text("NUMBER");
@@ -159,6 +183,8 @@ int command(int argc, char** argv) {
   const CLI::App* const conform = addConform(conformOptions, app);
   GpuCheckOptions gpuOptions;
   const CLI::App* const gpuCheck = addGpuCheck(gpuOptions, app);
+  SmiOptions smiOptions;
+  const CLI::App* const smi = addSmi(smiOptions, app);
   app.allow_extras();  // to say which command is not there; the last of all, because commands take this over
 
   // "--" ends our options; what follows belongs to the program word for word.
@@ -180,6 +206,7 @@ int command(int argc, char** argv) {
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);
   if (*conform) return vg::tools::conform(conformOptions);
+  if (*smi) return vg::tools::smi(smiOptions);
   if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
   std::fputs(app.help().c_str(), stderr);
   return kBadUsage;

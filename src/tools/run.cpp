@@ -45,18 +45,6 @@ bool isMemory(const std::string& text) {
   return bytes && bytes <= kMostMemory;
 }
 
-bool isDeviceList(const std::string& text) {
-  if (text == "auto") return true;
-  for (const std::string& item : splitList(text)) {
-    const size_t colon = item.find(':');
-    if (const std::string kind = item.substr(0, colon); kind != "cpu" && kind != "gpu") return false;
-    if (colon == std::string::npos) continue;
-    const std::string count = item.substr(colon + 1);
-    if (count != "all" && (count.empty() || count.find_first_not_of("0123456789") != std::string::npos)) return false;
-  }
-  return !text.empty();
-}
-
 bool isExitStatus(const std::string& text) {
   return text.size() <= 3 && text.find_first_not_of("0123456789") == std::string::npos && std::stoi(text) < 256;
 }
@@ -76,7 +64,7 @@ bool checkOptions(const RunOptions& options) {
     return false;
   };
   if (!options.devices.empty() && !isDeviceList(options.devices))
-    return refuse("--devices", options.devices, "auto, or a list of cpu and gpu with counts, such as cpu:2 or gpu:all");
+    return refuse("--devices", options.devices, kDeviceListForm);
   if (!eachItem(options.memory, isMemory))
     return refuse("--memory", options.memory, "a size such as 16GiB, up to 64TiB, or one for each device: 16GiB,8GiB");
   if (!eachItem(options.capability, isCapability))
@@ -137,6 +125,18 @@ bool offersRealGpus(const Installation& installation) {
 }
 
 }  // namespace
+
+bool isDeviceList(const std::string& text) {
+  if (text == "auto") return true;
+  for (const std::string& item : splitList(text)) {
+    const size_t colon = item.find(':');
+    if (const std::string kind = item.substr(0, colon); kind != "cpu" && kind != "gpu") return false;
+    if (colon == std::string::npos) continue;
+    const std::string count = item.substr(colon + 1);
+    if (count != "all" && (count.empty() || count.find_first_not_of("0123456789") != std::string::npos)) return false;
+  }
+  return !text.empty();
+}
 
 int run(const RunOptions& options) {
   const char* const as = options.command.c_str();

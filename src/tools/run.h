@@ -20,6 +20,10 @@ struct RunOptions {
   std::vector<std::string> program;  // and its arguments
 };
 
+// What --devices accepts, of every command.
+bool isDeviceList(const std::string& text);
+inline constexpr const char* kDeviceListForm = "auto, or a list of cpu and gpu with counts, such as cpu:2 or gpu:all";
+
 // Replaces this process by the program. Returns an exit code only when that fails: 2 for bad options, 126 for a program
 // that cannot be run, 127 for one that is not there.
 int run(const RunOptions& options);
