@@ -25,6 +25,9 @@ BINARIES = {
     "libverdigris_ptx.so": "lib/verdigris/libverdigris_ptx.so",
     "libverdigris_redirect.so": "lib/verdigris/libverdigris_redirect.so",
     "nvml/libnvidia-ml.so.1": "lib/verdigris/nvml/libnvidia-ml.so.1",
+    "libnvcuvid.so.1": "lib/verdigris/libnvcuvid.so.1",
+    "libnvidia-encode.so.1": "lib/verdigris/libnvidia-encode.so.1",
+    "libnvidia-ptxjitcompiler.so.1": "lib/verdigris/libnvidia-ptxjitcompiler.so.1",
     "conformance_suite": "lib/verdigris/conformance_suite",
 }
 OPTIONAL = {"conformance_suite"}
