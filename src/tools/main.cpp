@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 
+#include "tools/cdi.h"
 #include "tools/conform.h"
 #include "tools/describe.h"
 #include "tools/doctor.h"
@@ -134,6 +135,15 @@ CLI::App* addSmi(SmiOptions& options, CLI::App& app) {
   return smi;
 }
 
+CLI::App* addCdi(CdiOptions& options, CLI::App& app) {
+  CLI::App* const cdi = app.add_subcommand("cdi", "print a specification by which container engines offer devices");
+  cdi->add_option("--devices", options.devices, "also offer verdigris/gpu=chosen with these, such as cpu:3")
+      ->option_text("LIST");
+  addLibraryFolder(*cdi, options.libraryFolder);
+  cdi->footer("Example: verdigris cdi > /etc/cdi/verdigris.yaml");
+  return cdi;
+}
+
 CLI::App* addGpuCheck(GpuCheckOptions& options, CLI::App& app) {
   CLI::App* const check = app.add_subcommand("gpu-check", "drive a real GPU through the kernel driver, step by step");
   check->add_option("--gpu", options.gpu, "which GPU of the driver's list (default: 0)")->option_text("NUMBER");
@@ -185,6 +195,8 @@ int command(int argc, char** argv) {
   const CLI::App* const gpuCheck = addGpuCheck(gpuOptions, app);
   SmiOptions smiOptions;
   const CLI::App* const smi = addSmi(smiOptions, app);
+  CdiOptions cdiOptions;
+  const CLI::App* const cdi = addCdi(cdiOptions, app);
   app.allow_extras();  // to say which command is not there; the last of all, because commands take this over
 
   // "--" ends our options; what follows belongs to the program word for word.
@@ -207,6 +219,7 @@ int command(int argc, char** argv) {
   if (*doctor) return vg::tools::doctor(doctorOptions);
   if (*conform) return vg::tools::conform(conformOptions);
   if (*smi) return vg::tools::smi(smiOptions);
+  if (*cdi) return vg::tools::cdi(cdiOptions);
   if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
   std::fputs(app.help().c_str(), stderr);
   return kBadUsage;
