@@ -21,7 +21,7 @@ endif()
 
 # Which folders the installation makes, for `uninstall`; deepest first.
 install(CODE "set(new \"\")
-  foreach(folder lib/verdigris/nvml lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
+  foreach(folder lib/verdigris/nvml lib/verdigris/path lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
           share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share/man/man1 share/man share/bash-completion/completions
           share/bash-completion share/zsh/site-functions share/zsh share/fish/vendor_completions.d share/fish share .)
     get_filename_component(path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder}\" ABSOLUTE)
@@ -45,6 +45,8 @@ foreach(target IN LISTS VG_PRODUCTS)
   endif()
   install(TARGETS ${target} OPTIONAL RUNTIME DESTINATION ${folder} LIBRARY DESTINATION ${folder})
 endforeach()
+
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/src/tools/nvidia-smi DESTINATION ${VG_PRIVATE}/path)
 
 # For programs that are built against it: find_package(verdigris), pkg-config verdigris.
 install(FILES ${CMAKE_SOURCE_DIR}/include/cuda.h DESTINATION include/verdigris)

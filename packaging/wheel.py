@@ -28,6 +28,7 @@ BINARIES = {
     "libnvcuvid.so.1": "lib/verdigris/libnvcuvid.so.1",
     "libnvidia-encode.so.1": "lib/verdigris/libnvidia-encode.so.1",
     "libnvidia-ptxjitcompiler.so.1": "lib/verdigris/libnvidia-ptxjitcompiler.so.1",
+    "path/nvidia-smi": "lib/verdigris/path/nvidia-smi",
     "conformance_suite": "lib/verdigris/conformance_suite",
 }
 OPTIONAL = {"conformance_suite"}

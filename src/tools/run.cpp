@@ -154,6 +154,7 @@ int run(const RunOptions& options) {
 
   if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);
+  if (fileExists(installation.commandFolder())) prepend("PATH", installation.commandFolder());
   if (options.preload) prepend("LD_PRELOAD", installation.library());
   set("VERDIGRIS_DEVICES", options.devices);
   set("VERDIGRIS_MEMORY", options.memory);

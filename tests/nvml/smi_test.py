@@ -147,6 +147,12 @@ class Smi(unittest.TestCase):
         for profile in ("default", "h200"):
             self.assertIsNotNone(xml.fromstring(smi("-q", "-x", "--profile", profile).split("\n", 2)[2]).find("gpu/uuid").text)
 
+    def test_programs_that_call_nvidia_smi_get_it(self):
+        for command in (["nvidia-smi", "-L"], ["sh", "-c", "nvidia-smi -L"]):
+            made = subprocess.run([VERDIGRIS, "run", "--devices", "cpu:2", *command], env=ENVIRONMENT, text=True,
+                                  capture_output=True, timeout=60)
+            self.assertEqual((made.returncode, len(made.stdout.splitlines())), (0, 2), made)
+
     def test_looks_are_repeated(self):
         loop = subprocess.Popen([VERDIGRIS, "smi", "-l", "0.05", "--query-gpu=index", "--format=csv"], env=ENVIRONMENT,
                                 text=True, stdout=subprocess.PIPE)
