@@ -9,6 +9,8 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <new>
+#include <utility>
 
 #include "base/guarded_range.h"
 #include "base/round.h"
@@ -65,26 +67,35 @@ bool grow(Space& space, size_t bytes) {
 std::byte* takeFrom(Space& space, size_t bytes) {
   const auto piece = std::find_if(space.free.begin(), space.free.end(), [&](auto& p) { return p.second >= bytes; });
   if (piece == space.free.end()) return nullptr;
-  const auto [start, length] = *piece;
-  space.free.erase(piece);
-  if (length > bytes) space.free[start + bytes] = length - bytes;
+  auto node = space.free.extract(piece);
+  const uintptr_t start = node.key();
+  if (node.mapped() > bytes) {
+    node.key() += bytes;
+    node.mapped() -= bytes;
+    space.free.insert(std::move(node));
+  }
   return reinterpret_cast<std::byte*>(start);
 }
 
-void giveTo(Space& space, uintptr_t start, size_t bytes) {
-  auto next = space.free.lower_bound(start);
-  if (next != space.free.end() && next->first == start + bytes) {
-    bytes += next->second;
-    next = space.free.erase(next);
-  }
-  if (next != space.free.begin()) {
-    const auto previous = std::prev(next);
-    if (previous->first + previous->second == start) {
-      previous->second += bytes;
-      return;
+// Destructors give back, so that it must not fail: a piece between others for which there is no node is lost.
+void giveTo(Space& space, uintptr_t start, size_t bytes) noexcept {
+  const auto next = space.free.lower_bound(start);
+  const auto previous = next == space.free.begin() ? space.free.end() : std::prev(next);
+  const bool joinsNext = next != space.free.end() && next->first == start + bytes;
+  if (previous != space.free.end() && previous->first + previous->second == start) {
+    previous->second += bytes + (joinsNext ? next->second : 0);
+    if (joinsNext) space.free.erase(next);
+  } else if (joinsNext) {
+    auto node = space.free.extract(next);
+    node.key() = start;
+    node.mapped() += bytes;
+    space.free.insert(std::move(node));
+  } else {
+    try {
+      space.free.emplace(start, bytes);
+    } catch (const std::bad_alloc&) {
     }
   }
-  space.free[start] = bytes;
 }
 
 struct Sought {
@@ -125,7 +136,7 @@ std::byte* take(size_t bytes) {
   return nullptr;
 }
 
-void give(void* start, size_t bytes) {
+void give(void* start, size_t bytes) noexcept {
   bytes = roundUp(bytes, kPage);
   // A fresh mapping drops the pages. Where the system refuses it the piece is lost.
   constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;

@@ -15,7 +15,7 @@ std::byte* reserve(size_t bytes);
 // Pages of zeros to read and write; null when the system has no more.
 std::byte* take(size_t bytes);
 // Ends a piece, or a part of one of whole pages.
-void give(void* start, size_t bytes);
+void give(void* start, size_t bytes) noexcept;
 
 // What lies elsewhere and is the library's own too: the variables of the module that holds `symbol`, for ever.
 void adoptVariablesOf(const void* symbol);

@@ -224,9 +224,11 @@ void hide() {
     munmap(fresh, kPlaceBytes);
 }
 
-bool makeEntries() {
+bool makeEntries() noexcept try {
   if (!entries) entries = own_memory::take(kPlaceBytes);
   return entries;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 void takePlace(const std::string& path) {
