@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What continuous integration and container engines are given, read by the rules of those who take it, and its steps run here.
 
-    ci_test.py SOURCE FOLDER WHEEL
+    ci_test.py SOURCE FOLDER VERDIGRIS [WHEEL]
+
+VERDIGRIS is the command of a build. Without WHEEL the steps that install are left out.
 """
 
 import functools
@@ -15,7 +17,9 @@ import unittest
 
 import yaml
 
-SOURCE, FOLDER, WHEEL = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+SOURCE, FOLDER, VERDIGRIS = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+WHEEL = sys.argv[4] if len(sys.argv) > 4 else None
+needs_wheel = unittest.skipUnless(WHEEL, "without a wheel")
 CLEAN = {name: value for name, value in os.environ.items()
          if not name.startswith(("VERDIGRIS_", "CUDA_", "LD_", "PYTHON"))}
 
@@ -120,8 +124,8 @@ def action():
 
 
 def installed():
-    """The command of the wheel."""
-    return str(action().folder / "temp/verdigris/bin/verdigris")
+    """The command of the wheel, or else of the build."""
+    return str(action().folder / "temp/verdigris/bin/verdigris") if WHEEL else VERDIGRIS
 
 
 class GithubAction(unittest.TestCase):
@@ -143,11 +147,13 @@ class GithubAction(unittest.TestCase):
         text = (SOURCE / "action.yml").read_text()
         self.assertEqual(set(re.findall(r"inputs\.(\w+)", text)), set(action["inputs"]))
 
+    @needs_wheel
     def test_scripts_run_on_the_devices(self):
         runner = action()
         self.assertEqual(runner.last(run="python3 program.py\n", check=""), ("devices 2\n", 0))
         self.assertEqual(runner.last(run="false\ntrue", check=""), ("", 1))
 
+    @needs_wheel
     def test_faults_fail_the_step_when_they_are_looked_for(self):
         runner = action()
         text, status = runner.last(run="python3 program.py fault", check="memory")
@@ -155,6 +161,7 @@ class GithubAction(unittest.TestCase):
         self.assertIn("store", text)
         self.assertEqual(runner.last(run="python3 program.py", check="all")[1], 0)
 
+    @needs_wheel
     def test_without_a_script_later_steps_find_the_command(self):
         runner = action()
         runner.inputs["run"] = ""
@@ -164,16 +171,26 @@ class GithubAction(unittest.TestCase):
 
 
 class GitlabTemplate(unittest.TestCase):
-    def test_a_job_that_extends_it_runs(self):
+    def template(self):
         template = yaml.safe_load((SOURCE / "packaging/gitlab/verdigris.yml").read_text())
         self.assertEqual(list(template), [".verdigris"])  # hidden: no job of its own
-        job = template[".verdigris"]
+        return template[".verdigris"]
+
+    def test_it_keeps_the_rules(self):
+        job = self.template()
         self.assertLessEqual(set(job), {"variables", "before_script", "cache"})
+        self.assertTrue(all(isinstance(value, str) for value in job["variables"].values()))
+        self.assertTrue(all(isinstance(line, str) for line in job["before_script"]))
+        made = run(["bash", "-n", "-c", "\n".join(job["before_script"])], CLEAN)
+        self.assertEqual((made.stdout, made.returncode), ("", 0))
+
+    @needs_wheel
+    def test_a_job_that_extends_it_runs(self):
+        job = self.template()
         folder = Folder("gitlab").path
         environment = {**CLEAN, "CI_PROJECT_DIR": str(folder)}
         variables = {**job["variables"], "VERDIGRIS_PACKAGE": WHEEL, "VERDIGRIS_DEVICES": "cpu:2"}
         for name, value in variables.items():
-            self.assertIsInstance(value, str)
             environment[name] = value.replace("$CI_PROJECT_DIR", str(folder))
         script = "\n".join(job["before_script"] + ["verdigris run python3 program.py"])
         made = run(["bash", "-eo", "pipefail", "-c", script], environment, cwd=folder)
