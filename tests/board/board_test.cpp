@@ -63,6 +63,34 @@ int hold(int number) {
   return kept == number ? 0 : 4;
 }
 
+// Children that join; they are killed when the input ends.
+int crowd(int count) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < count; ++i) {
+    int joined[2];
+    if (pipe(joined)) return 3;
+    const pid_t child = fork();
+    if (!child) {
+      board::takeEntry();
+      board::join();
+      close(joined[1]);
+      for (;;) pause();
+    }
+    close(joined[1]);
+    char none;
+    while (read(joined[0], &none, 1) > 0) {  // until the child has closed its end
+    }
+    close(joined[0]);
+    children.push_back(child);
+  }
+  say("ready");
+  while (std::getchar() != EOF) {
+  }
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  return 0;
+}
+
 int tellOthers() {
   std::vector<int> numbers;
   board::readOthers([&](pid_t, board::Entries entries) {
@@ -80,6 +108,7 @@ int tellOthers() {
 int playRole(int argc, char** argv) {
   const std::string role = argv[1];
   if (role == "hold") return hold(argc > 2 ? std::atoi(argv[2]) : 0);
+  if (role == "crowd") return crowd(argc > 2 ? std::atoi(argv[2]) : 0);
   if (role == "read") return tellOthers();
   if (role == "path") return say(board::filePath()), 0;
   return 2;
@@ -202,11 +231,14 @@ TEST_F(Board, AChildThatOutlivesItsParentIsNotItsParent) {
   kill(child, SIGKILL);
 }
 
-TEST_F(Board, PlacesOfTheDeadAreTakenAgain) {
-  for (int i = 0; i < 260; ++i) {  // more than there are places
-    Process process(folder_, {"hold", "1"});
-    ASSERT_EQ(process.line(), "ready");
-    process.kill();
+TEST_F(Board, AFullBoardIsHarmlessAndPlacesOfTheDeadAreTakenAgain) {
+  {
+    Process crowd(folder_, {"crowd", "256"});
+    ASSERT_EQ(crowd.line(), "ready");
+    expectHarmless("a full board");
+    const std::string seen = others();
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), ' '), 256);
+    EXPECT_EQ(crowd.end(), 0);  // all are killed
   }
   Process last(folder_, {"hold", "5"});
   ASSERT_EQ(last.line(), "ready");
