@@ -9,5 +9,6 @@ function(vg_layer name)
   target_link_libraries(${target} PUBLIC vg_options ${LAYER_LIBS})
   # Inside, every symbol has its own name: cuda.h maps cuMemAlloc to cuMemAlloc_v2 for programs only.
   target_compile_definitions(${target} PUBLIC __CUDA_API_VERSION_INTERNAL)
+  vg_use_precompiled(${target} vg_layer_headers)
   set(VG_LAYERS ${VG_LAYERS} ${target} PARENT_SCOPE)
 endfunction()

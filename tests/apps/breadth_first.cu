@@ -15,7 +15,7 @@ int main() {
   const int nodes = 5000;
   const auto degrees = randomWords(nodes, 4, 42);
   std::vector<int> starts(1, 0), targets;
-  std::mt19937 random(43);
+  RandomWords random(43);
   for (int node = 0; node < nodes; ++node) {
     for (unsigned i = 0; i < degrees[node]; ++i) targets.push_back(int(random() % nodes));
     starts.push_back(int(targets.size()));

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <vector>
 
 [[noreturn]] inline void failAt(const char* file, int line, const char* what, const char* got) {
@@ -91,16 +90,47 @@ void expectNear(const std::vector<T>& actual, const std::vector<T>& expected, do
   }
 }
 
+// The numbers of std::mt19937. nvcc takes a third less time for a program without <random>.
+class RandomWords {
+ public:
+  explicit RandomWords(unsigned seed) {
+    for (unsigned i = 0; i < kSize; ++i) {
+      state_[i] = seed;
+      seed = 1812433253u * (seed ^ seed >> 30) + i + 1;
+    }
+  }
+
+  unsigned operator()() {
+    if (next_ == kSize) renew();
+    unsigned x = state_[next_++];
+    x ^= x >> 11;
+    x ^= x << 7 & 0x9D2C5680u;
+    x ^= x << 15 & 0xEFC60000u;
+    return x ^ x >> 18;
+  }
+
+ private:
+  void renew() {
+    for (unsigned i = 0; i < kSize; ++i) {
+      const unsigned both = (state_[i] & 0x80000000u) | (state_[(i + 1) % kSize] & 0x7FFFFFFFu);
+      state_[i] = state_[(i + 397) % kSize] ^ both >> 1 ^ (both & 1 ? 0x9908B0DFu : 0);
+    }
+    next_ = 0;
+  }
+
+  static constexpr unsigned kSize = 624;
+  unsigned state_[kSize], next_ = kSize;
+};
+
 inline std::vector<float> randomFloats(size_t size, float low, float high, unsigned seed = 1) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> distribution(low, high);
+  RandomWords random(seed);
   std::vector<float> values(size);
-  for (float& value : values) value = distribution(random);
+  for (float& value : values) value = std::fmin(float(random()) * 0x1p-32f, 0x0.ffffffp0f) * (high - low) + low;
   return values;
 }
 
 inline std::vector<unsigned> randomWords(size_t size, unsigned below = 0, unsigned seed = 1) {
-  std::mt19937 random(seed);
+  RandomWords random(seed);
   std::vector<unsigned> values(size);
   for (unsigned& value : values) value = below ? random() % below : random();
   return values;

@@ -157,7 +157,7 @@ __global__ void dispatch(Board* board, const Packet* packets, cudaGraphExec_t* s
 }
 
 void dispatches(cudaStream_t stream) {
-  std::mt19937 random(7);
+  RandomWords random(7);
   std::vector<Packet> packets(kPackets);
   std::vector<int> numbers(kPackets * kPacketSize), expected(numbers.size());
   for (int& number : numbers) number = int(random() % 1000);

@@ -46,7 +46,7 @@ __global__ void quicksort(unsigned* data, int left, int right, int depth) {
 }  // namespace
 
 int main() {
-  std::mt19937 random(5);
+  RandomWords random(5);
   for (const int size : {1, 2, 25, 1000, 20000}) {
     std::vector<unsigned> values(size);
     for (unsigned& value : values) value = random() % (2 * size);

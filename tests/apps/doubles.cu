@@ -1,4 +1,6 @@
 // Double precision: exact operations bit by bit, conversions with their limits, a linear solver.
+#include <random>
+
 #include "check.h"
 
 __global__ void operations(const double* a, const double* b, double* out, int size) {

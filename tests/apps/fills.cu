@@ -6,7 +6,7 @@ int main() {
   DeviceArray<unsigned char> bytes(size);
   CHECK(cudaMemset(bytes, 0, size));
   std::vector<unsigned char> expected(size, 0);
-  std::mt19937 random(32);
+  RandomWords random(32);
   for (int round = 0; round < 200; ++round) {
     const size_t start = random() % size, length = random() % (size - start + 1) >> random() % 16;
     const int value = int(random() % 256);

@@ -1,6 +1,7 @@
 // Indexed loads and stores of 1 to 16 bytes at random places.
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "check.h"
 

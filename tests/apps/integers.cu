@@ -1,6 +1,7 @@
 // Integer arithmetic of all widths: division and remainder by variables and constants, shifts, wide products.
 #include <climits>
 #include <cstdint>
+#include <random>
 
 #include "check.h"
 

@@ -86,7 +86,7 @@ struct System {
 
 System makeSystem(int rows, int width, unsigned seed) {
   System s{rows};
-  std::mt19937 random(seed);
+  RandomWords random(seed);
   for (int row = 0; row < rows; ++row) {
     for (int n = 0; n < width && row > 0; ++n) {
       const int back = 1 + static_cast<int>(random() % static_cast<unsigned>(n % 2 ? 40 : 3));

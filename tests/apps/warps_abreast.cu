@@ -283,7 +283,7 @@ using Reference = std::function<void(const int* in, int n, int row, int* out)>; 
 
 void compare(const char* name, Kernel kernel, int threads, const Reference& reference, unsigned seed) {
   std::vector<int> in(static_cast<size_t>(blocks) * kItems * threads);
-  std::mt19937 random(seed);
+  RandomWords random(seed);
   for (int& value : in) value = static_cast<int>(random() % 1000);
   DeviceArray<int> from(in), to(in.size());
   kernel<<<blocks, threads, threads * sizeof(int)>>>(from, to);

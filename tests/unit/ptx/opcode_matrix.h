@@ -759,45 +759,10 @@ inline void vectorAtomics(Builder& m) {
   }
 }
 
-inline std::vector<Case> allCases() {
-  Builder m;
-  integers(m);
-  comparisons(m);
-  floats(m);
-  conversions(m);
-  memory(m);
-  warps(m);
-  products(m);
-  videoForms(m);
-  conversionForms(m);
-  vectorAtomics(m);
-  barrierObjects(m);
-  asyncCopies(m);
-  asyncStores(m);
-  asyncReductions(m);
-  tensorCopies(m);
-  memoryForms(m);
-  atomicForms(m);
-  otherForms(m);
-  moreForms(m);
-  spaces(m);
-  controlFlow(m);
-  floatForms(m);
-  return std::move(m.cases);
-}
-
-// Cases of textures and surfaces, which want a driver.
-inline std::vector<Case> objectCases() {
-  Builder m;
-  textures(m);
-  return std::move(m.cases);
-}
-
-inline std::vector<Case> everyCase() {
-  std::vector<Case> cases = allCases();
-  for (Case& c : objectCases()) cases.push_back(std::move(c));
-  return cases;
-}
+// Defined in opcode_cases.cpp, which alone compiles what is above.
+std::vector<Case> allCases();
+std::vector<Case> objectCases();  // of textures and surfaces, which want a driver
+std::vector<Case> everyCase();    // both
 
 inline constexpr const char* kHeader = ".version 8.7\n.target sm_90\n.address_size 64\n";
 

@@ -1,0 +1,1 @@
+target_link_libraries(unit_ptx PRIVATE opcode_cases)
