@@ -119,15 +119,22 @@ endfunction()
 set(VG_WAYS library preload run)
 
 # vg_cuda_test(NAME PROGRAM name [DEVICES list] [ENVIRONMENT ...] [ARGUMENTS ...] [INTERPRETED])
-# Runs both kinds of a program of vg_cuda_program by every way in. A kernel that could not be compiled fails the test,
-# unless INTERPRETED says that there is one.
+# Runs both kinds of a program of vg_cuda_program by every way in; with settings of the library, which do not depend on how
+# it was found, one kind by one way. A kernel that could not be compiled fails the test, unless INTERPRETED says that there
+# is one.
 function(vg_cuda_test name)
   cmake_parse_arguments(TEST "INTERPRETED" "PROGRAM;DEVICES" "ENVIRONMENT;ARGUMENTS" ${ARGN})
   if(NOT VERDIGRIS_NVCC)
     return()
   endif()
-  foreach(kind static shared)
-    foreach(way IN LISTS VG_WAYS)
+  set(kinds static shared)
+  set(ways ${VG_WAYS})
+  if(TEST_ENVIRONMENT MATCHES "VERDIGRIS_")
+    set(kinds static)
+    set(ways library)
+  endif()
+  foreach(kind IN LISTS kinds)
+    foreach(way IN LISTS ways)
       vg_run_test(apps.${name}.${kind}.${way} WAY ${way} COMMAND ${VG_APPS_FOLDER}/${kind}/${TEST_PROGRAM}
                   ${TEST_ARGUMENTS} DEVICES ${TEST_DEVICES} ENVIRONMENT ${TEST_ENVIRONMENT} LABEL apps)
       if(TEST apps.${name}.${kind}.${way} AND NOT TEST_INTERPRETED)
