@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/call.h"
+#include "api/call_activity.h"
 #include "api/capture_rules.h"
 #include "api/entry_points.h"
 #include "api/enum_names.h"
@@ -93,11 +94,15 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
 }
 
 template <Needs kNeeds, auto kHandler, class... Args>
-[[gnu::cold, gnu::noinline]] CUresult callTraced(const char* symbol, const char* names, DefaultStream stream,
-                                                 Args... args) {
+[[gnu::cold, gnu::noinline]] CUresult callObserved(const activity::CallDescription& what, DefaultStream stream,
+                                                   Args... args) {
+  const char* const symbol = what.symbol;
+  const char* const names = what.names;
+  const activity::InsideCall inside;
   const uint64_t start = api::traceClock();
   const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
   if (result != CUDA_SUCCESS) noteFailure(symbol, result);
+  if (activity::recording()) api::recordCall(what, inside.correlation(), start, result, args...);
   if (!api::traceOn.load(std::memory_order_relaxed)) return result;
   const uint64_t duration = api::traceClock() - start;
   api::TraceLine line(symbol, names, result);
@@ -106,21 +111,27 @@ template <Needs kNeeds, auto kHandler, class... Args>
   return result;
 }
 
-// cuInit starts the trace and is its first line.
+// cuInit starts the trace and the timeline and is the first call in them.
 template <auto kHandler>
 constexpr bool startsTrace() {
   if constexpr (std::is_same_v<decltype(kHandler), decltype(&handlers::cuInit)>) return kHandler == &handlers::cuInit;
   return false;
 }
 
-// The one way in. With the gate open and no trace: no lock, no log, four well-predicted branches.
+template <class... Args>
+constexpr activity::CallDescription describe(const char* symbol, const char* names,
+                                             CUresult (*)(const Call&, Args...)) {
+  return {symbol, names, api::kWriters<Args...>, sizeof...(Args)};
+}
+
+// The one way in. With the gate open and nobody observing: no lock, no log, four well-predicted branches.
 template <Needs kNeeds, auto kHandler, class... Args>
-inline CUresult enter(const char* symbol, const char* names, DefaultStream stream, Args... args) {
-  if (startsTrace<kHandler>() || api::traceOn.load(std::memory_order_relaxed)) [[unlikely]]
-    return callTraced<kNeeds, kHandler>(symbol, names, stream, args...);
-  const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
+inline CUresult enter(const activity::CallDescription& what, DefaultStream stream, Args... args) {
+  if (startsTrace<kHandler>() || activity::callsObserved.load(std::memory_order_relaxed)) [[unlikely]]
+    return callObserved<kNeeds, kHandler>(what, stream, args...);
+  const CUresult result = call<kNeeds, kHandler>(what.symbol, stream, args...);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    noteFailure(symbol, result);
+    noteFailure(what.symbol, result);
   return result;
 }
 
@@ -128,9 +139,10 @@ inline CUresult enter(const char* symbol, const char* names, DefaultStream strea
 }  // namespace vg
 
 #define CU_EXPORT __attribute__((visibility("default")))
-#define CU_THUNK(symbol, stream, name, needs, params, args)                                                          \
-  extern "C" CU_EXPORT CUresult symbol params {                                                                      \
-    return vg::enter<vg::Needs::needs, vg::handlers::name>(#symbol, #args, vg::DefaultStream::stream CU_COMMA args); \
+#define CU_THUNK(symbol, stream, name, needs, params, args)                                                 \
+  extern "C" CU_EXPORT CUresult symbol params {                                                             \
+    static constexpr auto kWhat = vg::describe(#symbol, #args, &vg::handlers::name);                        \
+    return vg::enter<vg::Needs::needs, vg::handlers::name>(kWhat, vg::DefaultStream::stream CU_COMMA args); \
   }
 #define CU_TWIN_None(...)
 #define CU_TWIN_ptsz(name, ...) CU_THUNK(name##_ptsz, PerThread, name, __VA_ARGS__)

@@ -1,4 +1,5 @@
 // Initialisation, versions and the names of results.
+#include "activity/recorder.h"
 #include "api/call.h"
 #include "api/enum_names.h"
 #include "api/trace.h"
@@ -8,6 +9,7 @@ namespace vg::handlers {
 
 CUresult cuInit(const Call&, unsigned int Flags) {
   api::startTrace();
+  activity::start();
   return core::initialise(Flags);
 }
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "activity/recorder.h"
 #include "base/file_size_guard.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -36,6 +37,7 @@ void startTrace() {
     }
   }
   traceOn.store(true);
+  activity::callsObserved.store(true);
 }
 
 uint64_t traceClock() {

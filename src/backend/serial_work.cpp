@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "backend/command_failure.h"
@@ -181,7 +182,8 @@ Point SerialWork::attempt(const Command& command) noexcept {
 Point SerialWork::execute(const Command& command) {
   if (const auto* launch = std::get_if<LaunchCommand>(&command)) return perform(*launch);
   if (const auto* call = std::get_if<HostCall>(&command)) {
-    Executor::Blocking blocking(executor_);
+    std::optional<Executor::Blocking> blocking;
+    if (!call->brief) blocking.emplace(executor_);
     call->function(call->data);
   }
   if (const auto* write = std::get_if<Write>(&command)) write->timeline->advance(write->value);

@@ -24,6 +24,11 @@ namespace vg {
   X(stuckAfter, "VERDIGRIS_STUCK_AFTER", "",                                                                         \
     "seconds of waiting alone after which the log names the blocks of a kernel that wait (10); 0: never")            \
   X(trace, "VERDIGRIS_TRACE", "", "1 or a file name: write every call with its arguments")                           \
+  X(timeline, "VERDIGRIS_TIMELINE", "", "a file name: write what runs when, for Perfetto")                           \
+  X(timelineKeep, "VERDIGRIS_TIMELINE_KEEP", "",                                                                     \
+    "1: files of VERDIGRIS_TIMELINE and _SUMMARY that are there are another process's; write beside them")           \
+  X(summary, "VERDIGRIS_SUMMARY", "",                                                                                \
+    "say at the end where the time went: 1 (stderr) or a file name, .html for a page; or a comma list of them")      \
   X(logLevel, "VERDIGRIS_LOG", "warn", "lowest level that is logged: trace debug info warn error critical off")      \
   X(logFile, "VERDIGRIS_LOG_FILE", "", "where the log goes (default: stderr)")                                       \
   X(isa, "VERDIGRIS_ISA", "", "force the copy engines' and kernels' instruction set: baseline avx2 avx512")          \

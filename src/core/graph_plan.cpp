@@ -21,6 +21,7 @@
 #include "core/host_function.h"
 #include "core/launch.h"
 #include "core/memory.h"
+#include "core/work_activity.h"
 
 namespace vg::core {
 namespace {
@@ -354,6 +355,22 @@ bool GraphPlan::intact() const {
   });
 }
 
+bool GraphPlan::tryInPlace(Stream& stream, void (*runAll)(void*)) {
+  if (!activity::recording()) return stream.tryInline(runAll, this);
+  struct Recorded {
+    GraphPlan* plan;
+    void (*runAll)(void*);
+    const activity::Origin origin;
+  } recorded{this, runAll, work_activity::originIn(stream)};
+  const auto run = [](void* data) {
+    const auto& r = *static_cast<const Recorded*>(data);
+    const work_activity::Here here(r.origin, activity::WorkKind::Graph, static_cast<uint32_t>(r.plan->steps_.size()));
+    const work_activity::Inside inside(r.origin);
+    r.runAll(r.plan);
+  };
+  return stream.tryInline(run, &recorded);
+}
+
 CUresult GraphPlan::submit(Stream& stream, Point after) {
   prepare();
   const bool free = after.done() || after.timeline == stream.tail().timeline;
@@ -361,7 +378,7 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
     auto* const plan = static_cast<GraphPlan*>(data);
     plan->run(0, plan->steps_.size());
   };
-  if (free && small() && stream.tryInline(runAll, this)) return CUDA_SUCCESS;
+  if (free && small() && tryInPlace(stream, runAll)) return CUDA_SUCCESS;
 
   VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
@@ -377,9 +394,15 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
     commands.push_back(backend::Wait{environment_->queueFromHost(), true});
   }
   commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->endRun(); }, this, true});
+  std::unique_ptr<work_activity::WholeGraph> whole;
+  if (activity::recording())
+    whole = work_activity::WholeGraph::around(stream, static_cast<uint32_t>(steps_.size()), commands, free ? 0 : 1);
   reference();
   if (result == CUDA_SUCCESS) result = stream.submit(commands.data(), commands.size());
-  if (result == CUDA_SUCCESS) return CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS) {
+    (void)whole.release();  // the last command frees it
+    return CUDA_SUCCESS;
+  }
   if (environment_) environment_->cancelFromHost();
   references_.fetch_sub(1, std::memory_order_relaxed);
   for (const backend::Command& command : commands)  // events were recorded already, and nobody else will
@@ -506,21 +529,25 @@ void GraphPlan::run(size_t first, size_t last) const noexcept {
 }
 
 void GraphPlan::runStep(const CopyStep& step) const {
-  if (!copy::copy(step.shape)) [[unlikely]]
+  const bool done = work_activity::inGraph([&] { return backend::Command(backend::CopyCommand{step.shape}); },
+                                           [&] { return copy::copy(step.shape); });
+  if (!done) [[unlikely]]
     context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
 }
 
 void GraphPlan::runStep(const PagedStep& step) const { memory::runPaged(step.copy, context_); }
 
 void GraphPlan::runStep(const FillStep& step) const {
-  if (!copy::fill(step.fill)) [[unlikely]]
+  const bool done = work_activity::inGraph([&] { return backend::Command(backend::FillCommand{step.fill}); },
+                                           [&] { return copy::fill(step.fill); });
+  if (!done) [[unlikely]]
     context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
 }
 
 void GraphPlan::runStep(const HostStep& step) const {
   if (context_.state() != CUDA_SUCCESS) return;
   const InsideHostFunction inside;
-  step.call.fn(step.call.userData);
+  work_activity::inGraph([] { return activity::WorkKind::HostFunction; }, [&] { step.call.fn(step.call.userData); });
 }
 
 void GraphPlan::runStep(const MemoryStep& step) const { perform(*step.operations); }

@@ -186,6 +186,7 @@ class GraphPlan final : backend::Executor::Task {
   CUresult addCommands(Step& step, uint32_t level, Stream& stream, std::vector<backend::Command>& commands);
   CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
+  bool tryInPlace(Stream& stream, void (*runAll)(void*));
   bool unreferenceUnlessLast();
   void run() override;
 

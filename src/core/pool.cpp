@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "core/driver_version.h"
 #include "core/memory.h"
+#include "core/memory_activity.h"
 #include "core/memory_heaps.h"
 #include "core/pool_registry.h"
 
@@ -259,6 +260,7 @@ CUresult Pool::release(alloc::Record& record, const Stream& stream, Point point)
     record.state.store(alloc::State::Live, std::memory_order_release);
     throw;
   }
+  memory_activity::released(record);
   used_ -= bytes;
   --live_;
   return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "activity/recorder.h"
 #include "base/log.h"
 #include "base/own_memory.h"
 #include "base/process_board.h"
@@ -16,6 +17,7 @@
 #include "core/driver_version.h"
 #include "core/dump_requests.h"
 #include "core/memory.h"
+#include "core/memory_activity.h"
 #include "ptx/reach.h"
 
 namespace vg::core {
@@ -64,6 +66,19 @@ bool knownMemory(uint64_t address, uint64_t bytes) {
   return knownByte(address) && (bytes < 2 || knownByte(address + bytes - 1));
 }
 
+// Who records is told what devices there are, and of all memory from here on.
+void startActivity() {
+  if (!activity::recording()) return;
+  memory_activity::start();
+  for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) {
+    activity::Record record;
+    record.kind = activity::RecordKind::Name;
+    record.name = {activity::Named::Device, static_cast<uint16_t>(ordinal), 0, {}};
+    record.name.name.set(deviceAt(ordinal).traits().name);
+    activity::tell(record);
+  }
+}
+
 CUresult openGate() {
   log::readSettings();
   checkDriverVersion();
@@ -73,6 +88,7 @@ CUresult openGate() {
   processDumpAttributes().readSettings();
   registerHandlers();
   VG_CHECK(makeDevices());
+  startActivity();
   gate.store(Gate::Open, std::memory_order_release);
   checkpoint::serve();
   return CUDA_SUCCESS;

@@ -1,5 +1,6 @@
 #include "core/stream.h"
 
+#include "activity/recorder.h"
 #include "backend/device.h"
 #include "base/claim.h"
 #include "base/settings.h"
@@ -12,6 +13,7 @@
 #include "core/green_context.h"
 #include "core/host_fault.h"
 #include "core/host_function.h"
+#include "core/work_activity.h"
 
 // Why two streams never wait for each other: whoever enqueues work reads the tails that the work must wait for first
 // and publishes its own tail afterwards. If X waits for Y, Y was published before X read; if Y waited for X as well, X
@@ -32,6 +34,22 @@ CUresult give(backend::Queue& queue, CUresult (backend::Queue::*submit)(const ba
   } catch (const std::bad_alloc&) {
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a stream", count);
   }
+}
+
+// On the calling thread. Out of line while recording, so that short copies pay for a load alone.
+[[gnu::cold, gnu::noinline]] bool copyRecorded(const Stream& stream, const copy::Shape& shape) {
+  const work_activity::Here here(work_activity::originIn(stream), backend::CopyCommand{shape});
+  return copy::copy(shape);
+}
+inline bool copyHere(const Stream& stream, const copy::Shape& shape) {
+  return activity::recording() ? copyRecorded(stream, shape) : copy::copy(shape);
+}
+[[gnu::cold, gnu::noinline]] bool fillRecorded(const Stream& stream, const copy::Fill& fill) {
+  const work_activity::Here here(work_activity::originIn(stream), backend::FillCommand{fill});
+  return copy::fill(fill);
+}
+inline bool fillHere(const Stream& stream, const copy::Fill& fill) {
+  return activity::recording() ? fillRecorded(stream, fill) : copy::fill(fill);
 }
 
 bool launchBlocking() {
@@ -138,6 +156,19 @@ CUresult Stream::waitForOthers() {
 }
 
 CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
+  if (activity::recording() && work_activity::tellsOf(commands, count)) [[unlikely]]
+    return enqueueStamped(commands, count, value, submit);
+  return enqueueAsIs(commands, count, value, submit);
+}
+
+CUresult Stream::enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
+  work_activity::Stamped stamped(*this, commands, count);
+  const CUresult result = enqueueAsIs(stamped.data(), stamped.size(), value, submit);
+  if (result == CUDA_SUCCESS) stamped.submitted();
+  return result;
+}
+
+CUresult Stream::enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
   std::lock_guard lock(order_);
   VG_CHECK(waitForOthers());
   const uint64_t before = tail_.fetch_add(1, std::memory_order_seq_cst);
@@ -179,6 +210,16 @@ CUresult Stream::finishFaulted(uint64_t value, bool locked) {
   return locked ? context_->state() : HostFault::refusal();
 }
 
+// On the calling thread, where the queue can do that. Requires: the stream was claimed.
+bool Stream::runInline(const backend::Command& command) {
+  if (!activity::recording()) [[likely]]
+    return queue_->tryInline(command);
+  work_activity::Here here(work_activity::originIn(*this), command);
+  const bool done = queue_->tryInline(command);
+  if (!done) here.drop();
+  return done;
+}
+
 CUresult Stream::submit(const backend::Command& command, Completion completion) {
   return submit(&command, 1, completion);
 }
@@ -202,7 +243,7 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
   uint64_t value = 0;
   if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
-    if (copy::copy(shape)) [[likely]]
+    if (copyHere(*this, shape)) [[likely]]
       return finishInline(value, completion);
     return finishFaulted(value, shape.locked);
   }
@@ -218,7 +259,7 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
   uint64_t value = 0;
   if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
-    if (copy::fill(fill)) [[likely]]
+    if (fillHere(*this, fill)) [[likely]]
       return finishInline(value, completion);
     return finishFaulted(value, true);
   }
@@ -231,7 +272,7 @@ CUresult Stream::submitLarge(const backend::Command& command, Completion complet
   if (completion == Completion::Host && claim(&value)) {
     const Claim claimed({timeline_, value});
     if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
-    if (queue_->tryInline(command)) return finishInline(value, completion);
+    if (runInline(command)) return finishInline(value, completion);
   }
   const CUresult submitted = enqueue(&command, 1, &value);
   return finish(submitted, value, completion);
@@ -245,7 +286,7 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
     const backend::Command command = backend::LaunchCommand{record, context_};
     if (record->kernel->inlineSafe(record->shape) && claim(&value)) {
       const Claim claimed({timeline_, value});
-      if (queue_->tryInline(command)) {
+      if (runInline(command)) {
         (void)finishInline(value, completion);
         return completion == Completion::Host ? context_->state() : CUDA_SUCCESS;
       }

@@ -146,6 +146,9 @@ class Stream {
   using Submit = CUresult (backend::Queue::*)(const backend::Command*, size_t, Point);
   CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value,
                    Submit submit = &backend::Queue::submit);
+  CUresult enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
+  CUresult enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
+  bool runInline(const backend::Command& command);
   CUresult waitForOthers();
   CUresult submitLarge(const backend::Command& command, Completion completion);
   CUresult finish(CUresult submitted, uint64_t value, Completion completion);

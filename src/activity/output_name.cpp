@@ -1,0 +1,49 @@
+#include "activity/output_name.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace vg::activity {
+namespace {
+
+std::string withNumber(std::string text) {
+  const std::string number = std::to_string(getpid());
+  for (size_t at = 0; (at = text.find("%p", at)) != std::string::npos; at += number.size()) text.replace(at, 2, number);
+  return text;
+}
+
+std::string besides(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const size_t dot = path.rfind('.');
+  const bool extension = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1) && dot > 0;
+  const size_t at = extension ? dot : path.size();
+  return path.substr(0, at) + "." + std::to_string(getpid()) + path.substr(at);
+}
+
+int openLocked(const std::string& path, int flags) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  if (file < 0) return -1;
+  // What knows no locks, such as some file systems, is written all the same.
+  if (!flock(file, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) return file;
+  ::close(file);
+  errno = EEXIST;
+  return -1;
+}
+
+}  // namespace
+
+int openOutput(const std::string& wanted, bool keep, std::string* path) {
+  *path = withNumber(wanted);
+  int file = openLocked(*path, keep ? O_EXCL : 0);
+  if (file < 0 && errno == EEXIST) {
+    *path = besides(*path);
+    file = openLocked(*path, 0);
+  }
+  if (file >= 0) (void)!ftruncate(file, 0);  // fails for pipes and devices
+  return file;
+}
+
+}  // namespace vg::activity

@@ -1,0 +1,154 @@
+// What is told of a program as it runs: one record for each call of the API, each piece of work of a device, each
+// allocation and its end, each NVTX range and mark. Plain data, so that a record is passed on by copying it.
+//
+// Times are nanoseconds of CLOCK_MONOTONIC. Threads are numbers of the system. A correlation is the number of a call,
+// never 0 and never used twice in a process.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace vg::activity {
+
+// Text of any length in a record: short ones in place, long ones on the heap until whoever consumes the record frees
+// them. What the heap has no room for is cut.
+struct Text {
+  static constexpr uint32_t kInPlace = 64;
+
+  void set(std::string_view text) {
+    size = static_cast<uint32_t>(text.size());
+    char* to = place;
+    if (size > kInPlace && !(to = far = static_cast<char*>(std::malloc(size)))) {
+      size = kInPlace;
+      to = place;
+    }
+    if (size) std::memcpy(to, text.data(), size);
+  }
+  std::string_view view() const { return {size > kInPlace ? far : place, size}; }
+  void free() {
+    if (size > kInPlace) std::free(far);
+    size = 0;
+  }
+
+  uint32_t size;
+  union {
+    char place[kInPlace];
+    char* far;
+  };
+};
+
+// How an argument of a call is written as a JSON value. `raw` holds its bytes.
+using WriteArgument = void (*)(std::string& out, uint64_t raw);
+
+// Of an entry point; lives as long as the process.
+struct CallDescription {
+  const char* symbol;
+  const char* names;  // "(dptr, bytesize)"
+  const WriteArgument* write;
+  unsigned count;
+};
+
+struct Call {
+  static constexpr unsigned kMostArguments = 12;  // those behind are not kept
+
+  const CallDescription* what;
+  const char* resultName;  // constant text; null: a number without a name
+  int result;
+  uint32_t thread;
+  uint64_t correlation;
+  uint64_t begin, end;
+  uint64_t arguments[kMostArguments];
+};
+
+// Where a piece of work came from and where it runs.
+struct Origin {
+  uint64_t correlation;  // of the call that submitted it; 0: no call did
+  uint64_t submitted;    // when
+  uint64_t stream;       // its number in the process
+  uint32_t thread;       // that submitted it
+  uint16_t device;       // its CUdevice number
+  uint8_t streamKind;    // StreamKind
+};
+enum StreamKind : uint8_t { CreatedStream, LegacyStream, PerThreadStream };
+
+enum class WorkKind : uint8_t { Kernel, Copy, Fill, HostFunction, Graph };
+enum class CopyKind : uint8_t { Unknown, HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, PeerToPeer };
+
+struct Work {
+  WorkKind kind;
+  CopyKind copy;
+  bool pageable;  // of a copy: one side is memory that nobody pinned
+  Origin origin;
+  uint64_t id;  // of this piece of work, never 0
+  uint64_t begin, end;
+  uint64_t bytes;  // of copies and fills
+  uint32_t grid[3], block[3];
+  uint32_t dynamicShared;  // bytes
+  uint32_t nodes;          // of a graph
+  Text name;               // of a kernel, as its image has it
+};
+
+enum class MemoryKind : uint8_t { Device, Array, Pool, Managed, Pinned, Registered, Mapped, Graph, Imported };
+
+struct Memory {
+  MemoryKind kind;
+  bool freed;
+  bool ofDevice;  // counted as the device's
+  uint16_t device;
+  uint32_t thread;
+  uint64_t correlation;
+  uint64_t time;
+  uint64_t address, bytes;
+  uint64_t inUse;  // afterwards: bytes of the device, or of this kind where it is of none
+};
+
+// What a program says of itself through NVTX.
+enum class NoteKind : uint8_t { Mark, Push, Pop, Start, End };
+struct Note {
+  NoteKind kind;
+  uint8_t payloadType;  // as NVTX has it; 0: none
+  bool colored;
+  uint32_t thread;
+  uint32_t color;  // ARGB
+  uint32_t category;
+  uint64_t time;
+  uint64_t id;  // of a range that is started and ended
+  uint64_t payload;
+  Text domain, name;
+};
+
+enum class Named : uint8_t { Device, Stream, Thread };
+struct Name {
+  Named what;
+  uint16_t device;
+  uint64_t number;  // of the stream or thread
+  Text name;
+};
+
+enum class RecordKind : uint8_t { Call, Work, Memory, Note, Name };
+struct Record {
+  RecordKind kind;
+  union {
+    Call call;
+    Work work;
+    Memory memory;
+    Note note;
+    Name name;
+  };
+
+  // Frees its texts.
+  void free() {
+    if (kind == RecordKind::Work) work.name.free();
+    if (kind == RecordKind::Name) name.name.free();
+    if (kind != RecordKind::Note) return;
+    note.domain.free();
+    note.name.free();
+  }
+};
+static_assert(std::is_trivially_copyable_v<Record>);
+
+}  // namespace vg::activity

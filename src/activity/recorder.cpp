@@ -1,0 +1,203 @@
+#include "activity/recorder.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "activity/consumer.h"
+#include "activity/output_name.h"
+#include "activity/ring.h"
+#include "activity/summary.h"
+#include "activity/timeline_file.h"
+#include "base/futex.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/settings.h"
+#include "base/spin.h"
+
+namespace vg::activity {
+
+constinit std::atomic<bool> on{false};
+constinit std::atomic<bool> callsObserved{false};
+constinit thread_local ThreadPart threadPart [[gnu::tls_model("initial-exec")]];
+
+namespace {
+
+constexpr uint64_t kPause = 5'000'000;       // ns between looks at the ring
+constexpr uint64_t kPatience = 500'000'000;  // ns that who has a record waits for room
+constexpr uint64_t kWakeEvery = Ring::kPlaces / 4;
+
+// Never destroyed: threads may tell something while the process ends.
+struct Recorder {
+  Ring ring;
+  std::vector<std::unique_ptr<Consumer>> consumers;  // of whoever consumes
+  std::mutex consuming;                              // one thread at a time
+  bool finished = false;                             // guarded by consuming
+  std::atomic<uint32_t> signal{0};                   // futex word of the thread
+  std::atomic<uint64_t> lost{0};
+};
+constinit std::atomic<Recorder*> recorder{nullptr};
+constinit std::atomic<uint64_t> lastNumber{0};
+constinit std::mutex starting;
+constinit std::atomic<bool> tried{false};  // set under `starting`
+
+// Requires: consuming is held.
+bool consumeLocked(Recorder& r) {
+  if (const uint64_t lost = r.lost.exchange(0, std::memory_order_relaxed))
+    for (const auto& consumer : r.consumers) consumer->lost(lost);
+  bool any = false;
+  for (uint64_t i = 0; i < Ring::kPlaces; ++i) {
+    Record* const record = r.ring.front();
+    if (!record) break;
+    any = true;
+    for (const auto& consumer : r.consumers) consumer->take(*record);
+    record->free();
+    r.ring.pop();
+  }
+  return any;
+}
+
+// A consumer that lacks memory has lost a record; the next one may fare better.
+bool consume(Recorder& r) noexcept {
+  const std::lock_guard lock(r.consuming);
+  if (r.finished) return false;
+  try {
+    const bool any = consumeLocked(r);
+    for (const auto& consumer : r.consumers) consumer->flush();
+    return any;
+  } catch (const std::bad_alloc&) {
+    if (Record* const record = r.ring.front()) {
+      record->free();
+      r.ring.pop();
+    }
+    return true;
+  }
+}
+
+void consumerThread(void* data) {
+  Recorder& r = *static_cast<Recorder*>(data);
+  while (on.load(std::memory_order_acquire)) {
+    const uint32_t seen = r.signal.load(std::memory_order_acquire);
+    if (!consume(r)) futex::wait(r.signal, seen, &kPause);
+  }
+}
+
+void wake(Recorder& r) {
+  r.signal.fetch_add(1, std::memory_order_release);
+  futex::wake(r.signal, 1);
+}
+
+// The ring is full: the thread that empties it has been woken, or has no processor.
+Record* claimPatiently(Recorder& r, uint64_t* number) {
+  const uint64_t limit = monotonicNanoseconds() + kPatience;
+  wake(r);
+  for (;;) {
+    if (Record* const place = r.ring.claim(number)) return place;
+    if (monotonicNanoseconds() > limit || !recording()) return nullptr;
+    nap();
+  }
+}
+
+// The thread is not there, and the file is its parent's.
+void leaveInChild() {
+  on.store(false);
+  recorder.store(nullptr);  // the parent's is kept: what it holds may be half done
+  tried.store(false);
+  threadPart = {};
+}
+
+void registerHandlers() {
+  static constinit bool done = false;
+  if (done) return;
+  done = true;
+  std::atexit(finish);
+  pthread_atfork(nullptr, nullptr, leaveInChild);
+}
+
+std::vector<std::unique_ptr<Consumer>> makeConsumers() {
+  std::vector<std::unique_ptr<Consumer>> consumers;
+  const bool keep = truthy(settings().timelineKeep);
+  if (!settings().timeline.empty())
+    if (auto file = TimelineFile::open(settings().timeline, keep)) consumers.push_back(std::move(file));
+  if (!settings().summary.empty() && settings().summary != "0")
+    consumers.push_back(std::make_unique<Summary>(splitList(settings().summary), keep));
+  return consumers;
+}
+
+void begin() {
+  auto made = std::make_unique<Recorder>();
+  made->consumers = makeConsumers();
+  if (made->consumers.empty()) return;
+  registerHandlers();
+  Recorder* const r = made.release();
+  recorder.store(r, std::memory_order_release);
+  on.store(true, std::memory_order_release);
+  if (os::startThread("vg-timeline", consumerThread, r)) {
+    callsObserved.store(true);
+    return;
+  }
+  VG_LOG(Warn, "no thread for the timeline: the system refused one; the program runs without it");
+  on.store(false);
+  recorder.store(nullptr);
+}
+
+}  // namespace
+
+void start() {
+  if (settings().timeline.empty() && settings().summary.empty()) return;
+  const std::lock_guard lock(starting);
+  if (tried.exchange(true)) return;
+  try {
+    begin();
+  } catch (const std::bad_alloc&) {
+    VG_LOG(Warn, "no memory for the timeline: the program runs without it");
+  }
+}
+
+void finish() {
+  Recorder* const r = recorder.load(std::memory_order_acquire);
+  if (!r || !on.exchange(false)) return;
+  wake(*r);
+  const std::lock_guard lock(r->consuming);
+  try {
+    while (consumeLocked(*r)) {
+    }
+    for (const auto& consumer : r->consumers) consumer->finish();
+  } catch (const std::bad_alloc&) {
+    VG_LOG(Warn, "no memory for the end of the timeline");
+  }
+  r->finished = true;
+}
+
+void tell(const Record& record) noexcept {
+  Recorder* const r = recorder.load(std::memory_order_acquire);
+  uint64_t number = 0;
+  Record* place = r ? r->ring.claim(&number) : nullptr;
+  if (!place && r) [[unlikely]]
+    place = claimPatiently(*r, &number);
+  if (!place) [[unlikely]] {
+    if (r) r->lost.fetch_add(1, std::memory_order_relaxed);
+    Record dropped = record;
+    return dropped.free();
+  }
+  *place = record;
+  r->ring.publish(number);
+  if (number % kWakeEvery == kWakeEvery - 1) [[unlikely]]
+    wake(*r);
+}
+
+uint32_t threadNumber() {
+  if (!threadPart.number) [[unlikely]]
+    threadPart.number = static_cast<uint32_t>(syscall(SYS_gettid));
+  return threadPart.number;
+}
+
+uint64_t nextNumber() { return lastNumber.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+}  // namespace vg::activity

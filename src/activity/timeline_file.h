@@ -1,0 +1,67 @@
+// The file of VERDIGRIS_TIMELINE: trace events in the JSON array format, which Perfetto and chrome://tracing open.
+//
+// It is written as the program runs, each time a whole number of events, so that what a killed process leaves behind
+// opens as well: viewers do without the bracket at the end. Threads of the host are threads of the process; each device
+// is a process of its own with a track for each stream. When the file cannot be written any more the log says so, once,
+// and the rest is left out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "activity/consumer.h"
+#include "activity/kernel_name.h"
+
+namespace vg::activity {
+
+class TimelineFile final : public Consumer {
+ public:
+  // Null, said in the log, when the file cannot be written. `keep` as in output_name.h.
+  static std::unique_ptr<TimelineFile> open(const std::string& path, bool keep);
+  ~TimelineFile() override;
+
+  void take(const Record& record) override;
+  void lost(uint64_t records) override;
+  void flush() override;
+  void finish() override;
+
+ private:
+  TimelineFile(int file, std::string path);
+
+  void begin(const char* phase, uint64_t process, uint64_t thread);
+  void at(uint64_t nanoseconds);
+  void end() { text_ += '}'; }
+  void metadata(const char* what, uint64_t process, uint64_t thread, std::string_view name);
+  void sortIndex(const char* what, uint64_t process, uint64_t thread, uint64_t index);
+  uint64_t deviceProcess(unsigned device);
+  uint64_t streamTrack(const Origin& origin);
+  void knowThread(uint32_t thread);
+
+  void write(const Call& call);
+  void write(const Work& work);
+  void write(const Memory& memory);
+  void write(const Note& note);
+  void write(const Name& name);
+  void writeArguments(const Call& call);
+  void writeDetails(const Work& work);
+  void writeFlow(const Work& work, uint64_t process, uint64_t track);
+  void writeCounter(const Memory& memory);
+  void writeToFile();
+
+  int file_;  // -1: it cannot be written any more
+  const std::string path_;
+  const uint64_t process_;
+  std::string text_;   // what is not in the file yet
+  uint64_t size_ = 0;  // bytes of the file
+  bool first_ = true;
+  std::unordered_set<uint32_t> threads_;
+  std::unordered_set<uint64_t> devices_, tracks_;  // that have a name
+  KernelNames names_;
+};
+
+// "copy host to device".
+const char* titleOf(const Work& work);
+
+}  // namespace vg::activity
