@@ -54,6 +54,7 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   add("--log", "LEVEL", options.log, "lowest level to log: trace debug info warn error critical off");
   CLI::Option* const traceFile = add("--trace-file", "FILE", start.traceFileName, "write every call to this file");
   run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(traceFile)->option_text(" ");
+  add("--timeline", "FILE", options.timeline, "write what runs when to this file, for ui.perfetto.dev");
   run->add_flag("--preload", options.preload, "also preload the library, for programs linked with an RPATH");
   run->add_flag("--no-pageable", options.noPageable,
                 "kernels do not reach host memory that nobody registered, as on an ordinary GPU");
@@ -80,6 +81,14 @@ CLI::App* addCheck(StartOptions& check, CLI::App& app) {
   add("--report", "FILE", options.report, "write what is found, and the log, to this file");
   check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
   return check.command;
+}
+
+CLI::App* addProfile(StartOptions& profile, CLI::App& app) {
+  addStartOptions(profile, app, "profile", "run a program and say at the end where its time went");
+  profile.options.summary = true;
+  profile.command->add_option("--html", profile.options.page, "also write the summary as a page")->option_text("FILE");
+  profile.command->footer("Example: verdigris profile --timeline out.json ./program arguments");
+  return profile.command;
 }
 
 CLI::App* addInfo(InfoOptions& options, CLI::App& app) {
@@ -181,9 +190,10 @@ int command(int argc, char** argv) {
   app.require_subcommand(0, 1);
   std::string kind;  // of description: for packages
   app.add_option("--describe", kind)->group("");
-  StartOptions run, checked;
+  StartOptions run, profiled, checked;
   addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
   run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
+  const CLI::App* const profile = addProfile(profiled, app);
   const CLI::App* const check = addCheck(checked, app);
   InfoOptions infoOptions;
   const CLI::App* const info = addInfo(infoOptions, app);
@@ -214,6 +224,7 @@ int command(int argc, char** argv) {
   if (!kind.empty())
     return describe(app, kind) ? 0 : refuse("", "--describe " + kind + ": expected man, bash, zsh or fish");
   if (*run.command) return become(run, separator, argv + argc);
+  if (*profile) return become(profiled, separator, argv + argc);
   if (*check) return become(checked, separator, argv + argc);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);

@@ -95,13 +95,27 @@ void prepend(const char* variable, const std::string& item) {
   set(variable, old && *old ? item + ":" + old : item);
 }
 
-// A program reads its working directory for no path of ours, but the trace file's name must survive its chdir.
+// A program reads its working directory for no path of ours, but a file's name must survive its chdir.
 std::string absolute(const std::string& path) {
   if (path.empty() || path[0] == '/') return path;
   char* const here = getcwd(nullptr, 0);
   std::string result = here ? std::string(here) + "/" + path : path;
   std::free(here);
   return result;
+}
+
+// What was there of an earlier run goes, so that what is there later is of a process of this one. The program's NVTX
+// is told of the library, which records its ranges.
+void setTimeline(const RunOptions& options, const Installation& installation) {
+  if (options.timeline.empty() && options.page.empty() && !options.summary) return;
+  for (const std::string& file : {options.timeline, options.page})
+    if (!file.empty()) unlink(file.c_str());
+  set("VERDIGRIS_TIMELINE", absolute(options.timeline));
+  std::string summary = options.summary ? "1" : "";
+  if (!options.page.empty()) summary += (summary.empty() ? "" : ",") + absolute(options.page);
+  set("VERDIGRIS_SUMMARY", summary);
+  set("VERDIGRIS_TIMELINE_KEEP", "1");
+  set("NVTX_INJECTION64_PATH", installation.library());
 }
 
 // Asks the library, which alone knows what can be used, in a process of its own: this one is to become the program.
@@ -170,6 +184,7 @@ int run(const RunOptions& options) {
     if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
   }
+  setTimeline(options, installation);
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 
   std::vector<char*> arguments;

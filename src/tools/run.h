@@ -1,4 +1,5 @@
-// `verdigris run` and `verdigris check`: the program, with this installation's libcuda.so.1 in place of any other.
+// `verdigris run`, `verdigris profile` and `verdigris check`: the program, with this installation's libcuda.so.1 in
+// place of any other.
 #pragma once
 
 #include <optional>
@@ -8,10 +9,13 @@
 namespace vg::tools {
 
 struct RunOptions {
-  std::string command = "run";  // as the user called it: run or check
+  std::string command = "run";  // as the user called it: run, profile or check
   std::string libraryFolder;    // empty: found from the command's own place
   std::string devices, memory, capability, profile, timeout, log;
   std::optional<std::string> trace;   // empty text: to stderr
+  std::string timeline;               // the file; empty: none
+  std::string page;                   // of the summary; empty: none
+  bool summary = false;               // at the end, on stderr
   std::string check;                  // tools of checked mode; empty: off
   std::string checkExitCode, report;  // of checked mode; empty: its own
   bool preload = false;

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Timelines as a user gets them: what is in the file, and what becomes of the program where the file cannot be written.
+
+    timeline_test.py VERDIGRIS SUBJECT [NVTX_PROGRAM]
+"""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+VERDIGRIS, SUBJECT = sys.argv[1:3]
+NVTX_PROGRAM = sys.argv[3] if len(sys.argv) > 3 else None
+EPSILON = 0.0005  # microseconds: half of the last digit
+
+
+def run(*arguments, expect=0, environment=None, **options):
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, env={**os.environ, **(environment or {})},
+                          **options)
+    assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def load(path):
+    """The events of a file, complete or left behind by a process that was killed."""
+    text = pathlib.Path(path).read_text()
+    return json.loads(text if text.rstrip().endswith("]") else text + "\n]")
+
+
+class Timeline:
+    def __init__(self, events):
+        self.events = events
+        self.slices = [e for e in events if e["ph"] == "X"]
+        self.names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        self.processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+
+    def of(self, category, name=None):
+        return [e for e in self.events if e.get("cat") == category and name in (None, e["name"])]
+
+    def calls(self, name):
+        return [e for e in self.slices if e["cat"] == "api" and e["name"] == name]
+
+    def work(self):
+        return [e for e in self.slices if e["cat"] != "api"]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = os.path.join(self.folder.name, "out.json")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def record(self, *arguments, options=(), **more):
+        self.done = run(VERDIGRIS, "run", "--timeline", self.file, *options, "--", SUBJECT, *arguments, **more)
+        return Timeline(load(self.file))
+
+
+class WholeProgram(Case):
+    """One run, many looks at it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.whole = tempfile.TemporaryDirectory()
+        path = os.path.join(cls.whole.name, "out.json")
+        run(VERDIGRIS, "run", "--timeline", path, "--", SUBJECT, "all")
+        cls.timeline = Timeline(load(path))
+        cls.closed = pathlib.Path(path).read_text().endswith("\n]\n")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.whole.cleanup()
+
+    def test_a_program_that_ends_leaves_a_whole_array(self):
+        self.assertTrue(self.closed)
+
+    def test_every_event_has_what_viewers_need(self):
+        for event in self.timeline.events:
+            self.assertLessEqual({"ph", "pid", "tid", "name"}, set(event), event)
+            if event["ph"] != "M":
+                self.assertGreater(event["ts"], 0)
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["dur"], 0)
+            if event["ph"] in "bsfe":
+                self.assertIn("id", event)
+
+    def test_every_kernel_is_there_with_its_shape(self):
+        kernels = self.timeline.of("kernel")
+        blocks = collections.Counter(e["args"]["grid"][0] for e in kernels)
+        self.assertEqual(blocks, {3: 1, 4: 1, 5: 1, 6: 2, 1: 400})
+        for kernel in kernels:
+            self.assertEqual(kernel["name"], "add")
+            self.assertEqual(kernel["args"]["symbol"], "_Z3addPj")
+            self.assertEqual(kernel["args"]["grid"][1:], [2, 1])
+            self.assertEqual(kernel["args"]["block"], [32, 1, 1])
+
+    def test_every_copy_is_there_with_direction_bytes_and_rate(self):
+        copies = collections.Counter((e["name"], e["args"]["bytes"], e["args"].get("pageable", False))
+                                     for e in self.timeline.of("copy"))
+        self.assertEqual(copies, {("copy host to device", 8 << 20, False): 1, ("copy host to device", 8 << 20, True): 1,
+                                  ("copy host to device", 64, True): 1, ("copy device to device", 8 << 20, False): 1,
+                                  ("copy device to host", 8 << 20, False): 1, ("copy device to device", 4096, False): 2,
+                                  ("copy device to device", 1024, False): 1})
+        for copy in self.timeline.of("copy"):
+            self.assertAlmostEqual(copy["args"]["GB/s"], copy["args"]["bytes"] / max(copy["dur"], 0.001) / 1000,
+                                   delta=copy["args"]["GB/s"] * 0.01 + 0.01)
+        self.assertEqual(collections.Counter(e["args"]["bytes"] for e in self.timeline.of("fill")), {8 << 20: 1, 4096: 2})
+
+    def test_host_functions_and_graphs_are_there(self):
+        functions = self.timeline.of("host_function")
+        self.assertEqual(len(functions), 3)
+        for function in functions:
+            self.assertGreaterEqual(function["dur"], 1000)
+        self.assertEqual(collections.Counter(e["args"]["nodes"] for e in self.timeline.of("graph")), {4: 2, 1: 1})
+
+    def test_a_graph_encloses_its_work(self):
+        for graph in self.timeline.of("graph"):
+            inside = [e for e in self.timeline.work() if e is not graph and e["tid"] == graph["tid"] and
+                      graph["ts"] - EPSILON <= e["ts"] and e["ts"] + e["dur"] <= graph["ts"] + graph["dur"] + EPSILON]
+            self.assertEqual(len(inside), graph["args"]["nodes"])
+
+    def test_work_of_a_stream_lies_one_behind_the_other_or_one_in_the_other(self):
+        tracks = collections.defaultdict(list)
+        for event in self.timeline.slices:
+            tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"], event["ts"] + event["dur"]))
+        for track in tracks.values():
+            open_ends = []
+            for begin, _, end in sorted(track):
+                while open_ends and open_ends[-1] <= begin + EPSILON:
+                    open_ends.pop()
+                self.assertTrue(not open_ends or end <= open_ends[-1] + EPSILON)
+                open_ends.append(end)
+
+    def test_arrows_lead_from_a_call_to_what_it_made_run(self):
+        starts = {e["id"]: e for e in self.timeline.events if e["ph"] == "s"}
+        ends = {e["id"]: e for e in self.timeline.events if e["ph"] == "f"}
+        self.assertEqual(set(starts), set(ends))
+        calls = {e["args"]["correlation"]: e for e in self.timeline.slices if e["cat"] == "api"}
+        begins = collections.defaultdict(list)
+        for event in self.timeline.work():
+            begins[event["pid"], event["tid"], event["ts"]].append(event)
+        for number, start in starts.items():
+            end = ends[number]
+            self.assertLessEqual(start["ts"], end["ts"] + EPSILON)
+            targets = begins[end["pid"], end["tid"], end["ts"]]
+            self.assertTrue(targets)
+            sources = [calls[target["args"]["correlation"]] for target in targets]
+            self.assertTrue(any(c["tid"] == start["tid"] and
+                                c["ts"] - EPSILON <= start["ts"] <= c["ts"] + c["dur"] + EPSILON for c in sources))
+        with_arrow = [e for e in self.timeline.work() if e["args"]["correlation"]]
+        self.assertGreaterEqual(len(starts), 420)
+        self.assertEqual(len(with_arrow), len(self.timeline.work()))
+
+    def test_calls_have_results_and_arguments(self):
+        launch = self.timeline.calls("cuLaunchKernel")[0]
+        self.assertEqual(launch["args"]["result"], "CUDA_SUCCESS")
+        self.assertEqual((launch["args"]["gridDimX"], launch["args"]["blockDimX"]), (3, 32))
+        self.assertEqual(self.timeline.calls("cuInit")[0]["args"]["Flags"], 0)
+        results = [e["args"]["result"] for e in self.timeline.calls("cuMemFree_v2")]
+        self.assertIn("CUDA_ERROR_INVALID_VALUE", results)
+        self.assertEqual(len(self.timeline.calls("cuLaunchKernel")), 3 + 1 + 400)
+        capture = self.timeline.calls("cuStreamBeginCapture_v2")[0]
+        self.assertEqual(capture["args"]["mode"], "CU_STREAM_CAPTURE_MODE_GLOBAL")
+
+    def test_memory_in_use_is_counted_and_comes_back_to_where_it_was(self):
+        for name in ("memory in use", "pinned memory"):
+            counters = [e for e in self.timeline.events if e["ph"] == "C" and e["name"] == name]
+            values = [e["args"]["bytes"] for e in counters]
+            self.assertGreaterEqual(max(values), 8 << 20)
+            self.assertLess(values[-1], 8 << 20)
+        allocations = self.timeline.of("memory", "allocate device memory")
+        frees = self.timeline.of("memory", "free device memory")
+        self.assertGreaterEqual(len(allocations), 2 + 2 + 4)
+        self.assertEqual(len(self.timeline.of("memory", "allocate pool memory")), 1)
+        self.assertEqual(len(self.timeline.of("memory", "free pool memory")), 1)
+        living = {}
+        for event in sorted(allocations + frees, key=lambda e: e["ts"]):
+            address = event["args"]["address"]
+            if event["name"].startswith("free"):
+                self.assertEqual(living.pop(address), event["args"]["bytes"])
+            else:
+                living[address] = event["args"]["bytes"]
+
+    def test_ranges_and_marks_are_there(self):
+        notes = [e for e in self.timeline.events if e.get("cat") == "nvtx"]
+        self.assertEqual([(e["ph"], e["name"]) for e in notes if e["ph"] in "Bi"],
+                         [("B", "outer"), ("B", "inner"), ("i", "here")])
+        self.assertEqual(len([e for e in notes if e["ph"] == "E"]), 2)
+        inner = next(e for e in notes if e["name"] == "inner")
+        self.assertEqual(inner["args"]["domain"], "a domain")
+        self.assertEqual((inner["args"]["category"], inner["args"]["payload"]), (7, 2.5))
+        start, end = (next(e for e in notes if e["ph"] == phase) for phase in "be")
+        self.assertEqual((start["name"], start["id"]), ("spanning \u00fc", end["id"]))
+
+    def test_a_range_encloses_the_calls_inside_it(self):
+        inner = next(e for e in self.timeline.events if e["name"] == "inner")
+        ends = [e["ts"] for e in self.timeline.events if e["ph"] == "E"]
+        sync = self.timeline.calls("cuCtxSynchronize")[-1]
+        self.assertEqual(sync["tid"], inner["tid"])
+        self.assertTrue(inner["ts"] <= sync["ts"] and sync["ts"] + sync["dur"] <= min(ends) + EPSILON)
+
+    def test_devices_streams_and_threads_have_names(self):
+        self.assertTrue(any(name.startswith("device 0: ") for name in self.timeline.processes.values()))
+        names = set(self.timeline.names.values())
+        self.assertIn('named "stream"', names)
+        self.assertLessEqual({f"worker {i}" for i in range(4)}, names)
+        for event in self.timeline.slices:
+            self.assertIn((event["pid"], event["tid"]), self.timeline.names)
+
+    def test_each_thread_has_its_calls_and_each_stream_its_kernels(self):
+        threads = collections.Counter(e["tid"] for e in self.timeline.calls("cuLaunchKernel"))
+        self.assertEqual(sorted(threads.values())[-4:], [100, 100, 100, 100])
+        tracks = collections.Counter(e["tid"] for e in self.timeline.of("kernel"))
+        self.assertEqual(sorted(tracks.values())[-4:], [100, 100, 100, 100])
+
+
+class Files(Case):
+    def test_many_launches_are_all_there(self):
+        timeline = self.record("many", "50000")
+        self.assertEqual(self.done.stdout.strip(), str(50000 * 2 * 32))
+        self.assertEqual(len(timeline.of("kernel")), 50000)
+
+    def test_what_a_killed_process_leaves_is_a_timeline(self):
+        process = subprocess.Popen([VERDIGRIS, "run", "--timeline", self.file, "--", SUBJECT, "kill"],
+                                   stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        self.assertGreaterEqual(len(Timeline(load(self.file)).of("kernel")), 100)
+
+    def test_each_process_has_a_file(self):
+        self.record("fork")
+        files = sorted(os.listdir(self.folder.name))
+        self.assertEqual(len(files), 2, files)
+        child = next(name for name in files if name != "out.json")
+        self.assertRegex(child, r"^out\.\d+\.json$")
+        self.assertEqual(len(Timeline(load(self.file)).of("kernel")), 10)
+        self.assertEqual(len(Timeline(load(os.path.join(self.folder.name, child))).of("kernel")), 20)
+
+    def test_a_second_run_takes_the_place_of_the_first(self):
+        self.record("many", "10")
+        self.assertEqual(len(self.record("many", "20").of("kernel")), 20)
+        self.assertEqual(os.listdir(self.folder.name), ["out.json"])
+
+    def test_a_name_may_hold_the_number_of_the_process(self):
+        run(SUBJECT, "many", "5", environment={"VERDIGRIS_TIMELINE": os.path.join(self.folder.name, "%p.json"),
+                                               "LD_LIBRARY_PATH": os.path.dirname(self.library())})
+        self.assertRegex(os.listdir(self.folder.name)[0], r"^\d+\.json$")
+
+    def library(self):
+        text = run(VERDIGRIS, "run", "--timeline", self.file, "--", "sh", "-c", "echo $NVTX_INJECTION64_PATH").stdout
+        return text.strip()
+
+    def test_a_file_that_cannot_be_made_is_said_once_and_the_program_runs(self):
+        done = run(SUBJECT, "many", "100", environment={"VERDIGRIS_TIMELINE": "/nowhere/out.json",
+                                                        "LD_LIBRARY_PATH": os.path.dirname(self.library())})
+        self.assertEqual(done.stdout.strip(), str(100 * 64))
+        self.assertEqual(done.stderr.count("cannot write /nowhere/out.json"), 1)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_a_full_disk_is_said_once_and_the_program_runs(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        done = run(SUBJECT, "many", "20000", environment={"VERDIGRIS_TIMELINE": "/dev/full",
+                                                          "LD_LIBRARY_PATH": os.path.dirname(self.library())})
+        self.assertEqual(done.stdout.strip(), str(20000 * 64))
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertIn("No space left", done.stderr)
+
+    def test_a_limit_of_file_size_leaves_whole_events(self):
+        done = run("sh", "-c", f"ulimit -f 200; exec {VERDIGRIS} run --timeline {self.file} -- {SUBJECT} many 20000")
+        self.assertEqual(done.stdout.strip(), str(20000 * 64))
+        self.assertIn("File too large", done.stderr)
+        self.assertGreater(len(load(self.file)), 10)
+
+
+class Summaries(Case):
+    def test_profile_says_where_the_time_went(self):
+        page = os.path.join(self.folder.name, "page.html")
+        done = run(VERDIGRIS, "profile", "--html", page, "--", SUBJECT, "all")
+        for text in (r"Device 0: ", r"busy .* idle ", r"unused overlap", r"most memory in use", r"\n +[\d.]+ \w+ +[\d.]+ % +405 .* add\n",
+                     r"copy host to device \(pageable\)", r"GB/s", r"cuLaunchKernel", r"idle +after +before"):
+            self.assertRegex(done.stderr, text)
+        html = pathlib.Path(page).read_text()
+        self.assertTrue(html.startswith("<!DOCTYPE html>") and html.rstrip().endswith("</html>"))
+        self.assertIn("cuLaunchKernel", html)
+        self.assertEqual(html.count("<table>"), html.count("</table>"))
+
+    def test_a_page_that_cannot_be_written_is_said(self):
+        done = run(VERDIGRIS, "profile", "--html", "/nowhere/page.html", "--", SUBJECT, "many", "10")
+        self.assertIn("cannot write /nowhere/page.html", done.stderr)
+        self.assertIn("where the time went", done.stderr)
+
+
+@unittest.skipUnless(NVTX_PROGRAM, "no NVTX headers here")
+class ProgramOfNvtx(Case):
+    def test_ranges_of_a_program_with_nvtx_of_the_toolkit_appear(self):
+        run(VERDIGRIS, "run", "--timeline", self.file, "--", NVTX_PROGRAM)
+        notes = [e for e in load(self.file) if e.get("cat") == "nvtx"]
+        self.assertEqual([(e["ph"], e["name"]) for e in notes],
+                         [("B", "pushed"), ("B", "in a domain"), ("i", "mark"), ("E", ""), ("E", ""),
+                          ("b", "started"), ("e", "")])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
