@@ -43,11 +43,23 @@ void append(std::string& out, Number value, int base = 10) {
   out.append(digits, static_cast<size_t>(end - digits));
 }
 
+// Bytes at the beginning that need no change, nearly always all.
+size_t plain(std::string_view text) {
+  size_t size = 0;
+  while (size < text.size() && text[size] >= 0x20 && text[size] < 0x7f && text[size] != '"' && text[size] != '\\')
+    ++size;
+  return size;
+}
+
 }  // namespace
 
 void appendJsonText(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
+    const size_t same = plain(text);
+    out.append(text.substr(0, same));
+    text.remove_prefix(same);
+    if (text.empty()) break;
     const size_t length = sequence(text);
     if (length > 1)
       out.append(text.substr(0, length));

@@ -48,11 +48,12 @@ std::string demangled(const std::string& mangled) {
 }
 
 const std::string& KernelNames::shortName(std::string_view mangled) {
-  std::string key(mangled);
-  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  if (mangled == last_) return lastShort_;
+  last_ = mangled;
   if (known_.size() >= kMost) known_.clear();
-  std::string name = shorten(key);
-  return known_.emplace(std::move(key), std::move(name)).first->second;
+  const auto [found, isNew] = known_.try_emplace(last_);
+  if (isNew) found->second = shorten(last_);
+  return lastShort_ = found->second;
 }
 
 }  // namespace vg::activity

@@ -17,6 +17,7 @@ class KernelNames {
  private:
   static constexpr size_t kMost = 4096;
   std::unordered_map<std::string, std::string> known_;
+  std::string last_, lastShort_;  // asked last: programs launch the same kernel again and again
 };
 
 // The name with its parameters; what is not mangled stays as it is.

@@ -92,7 +92,7 @@ struct Work {
   Text name;               // of a kernel, as its image has it
 };
 
-enum class MemoryKind : uint8_t { Device, Array, Pool, Managed, Pinned, Registered, Mapped, Graph, Imported };
+enum class MemoryKind : uint8_t { Device, Array, Pool, Managed, Pinned, Registered, Mapped, Graph, Imported, Physical };
 
 struct Memory {
   MemoryKind kind;

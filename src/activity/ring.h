@@ -17,7 +17,7 @@ namespace vg::activity {
 
 class Ring {
  public:
-  static constexpr uint64_t kPlaces = 1 << 15;
+  static constexpr uint64_t kPlaces = 1 << 13;
 
   // Throws std::bad_alloc.
   Ring() : places_(new Place[kPlaces]) {

@@ -20,8 +20,9 @@ constexpr size_t kEnough = 256 << 10;  // bytes that are written at once
 // Tracks of a device that are no streams: numbers that streams, which count from 1, do not reach.
 constexpr uint64_t kMemoryTrack = 0;
 
-const char* const kMemoryKinds[] = {"device memory", "array",         "pool memory",  "managed memory", "pinned memory",
-                                    "registered",    "mapped memory", "graph memory", "imported memory"};
+const char* const kMemoryKinds[] = {"device memory",   "array",          "pool memory",   "managed memory",
+                                    "pinned memory",   "registered",     "mapped memory", "graph memory",
+                                    "imported memory", "physical memory"};
 
 std::string readLine(const std::string& path) {
   char text[256];
@@ -162,6 +163,8 @@ uint64_t TimelineFile::streamTrack(const Origin& origin) {
 }
 
 void TimelineFile::knowThread(uint32_t thread) {
+  if (thread == lastThread_) return;
+  lastThread_ = thread;
   if (!thread || !threads_.insert(thread).second) return;
   std::string name = readLine("/proc/self/task/" + std::to_string(thread) + "/comm");
   if (name.empty()) name = "thread";
@@ -200,10 +203,13 @@ void TimelineFile::write(const Call& call) {
   text_ += ",\"cat\":\"api\",\"name\":\"";
   text_ += call.what->symbol;
   text_ += "\",\"args\":{\"result\":";
-  if (call.resultName)
-    appendJsonText(text_, call.resultName);
-  else
+  if (call.resultName) {
+    text_ += '"';
+    text_ += call.resultName;
+    text_ += '"';
+  } else {
     appendNumber(text_, int64_t{call.result});
+  }
   text_ += ",\"correlation\":";
   appendNumber(text_, call.correlation);
   writeArguments(call);

@@ -56,6 +56,7 @@ class TimelineFile final : public Consumer {
   std::string text_;   // what is not in the file yet
   uint64_t size_ = 0;  // bytes of the file
   bool first_ = true;
+  uint32_t lastThread_ = 0;  // that was looked for
   std::unordered_set<uint32_t> threads_;
   std::unordered_set<uint64_t> devices_, tracks_;  // that have a name
   KernelNames names_;

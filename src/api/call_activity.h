@@ -16,8 +16,16 @@
 
 namespace vg::api {
 
+// Whether an argument says something by itself: numbers, handles (pointers to what no header defines) and addresses of
+// untyped memory. Pointers to arguments and results do not, and structures are not kept.
+template <class T, class = void>
+inline constexpr bool kComplete = false;
 template <class T>
-inline constexpr bool kKept = std::is_scalar_v<T>;  // by-value structures are not
+inline constexpr bool kComplete<T, std::void_t<decltype(sizeof(T))>> = true;
+template <class T>
+inline constexpr bool kKept =
+    std::is_pointer_v<T> ? std::is_void_v<std::remove_pointer_t<T>> || !kComplete<std::remove_pointer_t<T>>
+                         : std::is_scalar_v<T>;
 
 template <class T>
 uint64_t rawArgument(const T& value) {

@@ -153,10 +153,22 @@ struct Stamped::Batch {
   // On a thread of the library, behind the work.
   void tell() noexcept {
     const DeviceClock clock(device);
+    if (one.used) tellStamped(one.piece.record, clock, one.piece.begin, one.piece.end);
     for (Piece& piece : pieces) tellStamped(piece.record, clock, piece.begin, piece.end);
   }
+  // Nearly always there is one.
+  Piece& add(const activity::Record& record) {
+    Piece& piece = pieces.empty() && !one.used ? one.piece : pieces.emplace_back();
+    if (&piece == &one.piece) one.used = true;
+    piece.record = record;
+    return piece;
+  }
   const backend::Device& device;
-  std::vector<Piece> pieces;  // does not grow once stamps are to be written
+  struct {
+    bool used = false;
+    Piece piece;
+  } one;
+  std::vector<Piece> pieces;  // the others; does not grow once stamps are to be written
 };
 
 Stamped::Stamped(const Stream& stream, const backend::Command* commands, size_t count) noexcept
@@ -167,34 +179,42 @@ Stamped::Stamped(const Stream& stream, const backend::Command* commands, size_t 
     batch_.reset();
     return;
   }
-  commands_ = stamped_.data();
-  count_ = stamped_.size();
+  commands_ = stamped_;
+  count_ = stampedCount_;
 }
 
 Stamped::~Stamped() {
-  if (batch_)
-    for (Batch::Piece& piece : batch_->pieces) piece.record.free();
+  if (!batch_) return;
+  if (batch_->one.used) batch_->one.piece.record.free();
+  for (Batch::Piece& piece : batch_->pieces) piece.record.free();
 }
 
 void Stamped::stamp(const Stream& stream) {
   const auto told = static_cast<size_t>(std::count_if(commands_, commands_ + count_, isTold));
   batch_ = std::make_unique<Batch>(stream.context().device().backend());
-  batch_->pieces.reserve(told);
-  stamped_.reserve(count_ + 2 * told + 1);
-  const activity::Origin origin = originIn(stream);
+  batch_->pieces.reserve(told - 1);
+  const size_t size = count_ + 2 * told + 1;
+  if (size > kFew) many_.resize(size);
+  stamped_ = size > kFew ? many_.data() : few_.data();
+  stampAll(originIn(stream));
+  const auto tell = [](void* data) { std::unique_ptr<Batch>(static_cast<Batch*>(data))->tell(); };
+  push(backend::HostCall{tell, batch_.get(), true});
+}
+
+void Stamped::push(const backend::Command& command) { stamped_[stampedCount_++] = command; }
+
+void Stamped::stampAll(const activity::Origin& origin) {
   for (size_t i = 0; i < count_; ++i) {
     if (!isTold(commands_[i])) {
-      stamped_.push_back(commands_[i]);
+      push(commands_[i]);
       continue;
     }
-    Batch::Piece& piece = batch_->pieces.emplace_back(Batch::Piece{recordOf(origin)});
+    Batch::Piece& piece = batch_->add(recordOf(origin));
     describe(piece.record.work, commands_[i]);
-    stamped_.push_back(backend::Timestamp{&piece.begin});
-    stamped_.push_back(commands_[i]);
-    stamped_.push_back(backend::Timestamp{&piece.end});
+    push(backend::Timestamp{&piece.begin});
+    push(commands_[i]);
+    push(backend::Timestamp{&piece.end});
   }
-  const auto tell = [](void* data) { std::unique_ptr<Batch>(static_cast<Batch*>(data))->tell(); };
-  stamped_.push_back(backend::HostCall{tell, batch_.get(), true});
 }
 
 void Stamped::submitted() { (void)batch_.release(); }

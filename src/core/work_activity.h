@@ -5,6 +5,7 @@
 // GPU wrote. Work that a thread of the host does itself is timed by that thread.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -81,11 +82,17 @@ class Stamped {
   struct Batch;
 
  private:
+  static constexpr size_t kFew = 4;  // commands that need no memory
   void stamp(const Stream& stream);
+  void stampAll(const activity::Origin& origin);
+  void push(const backend::Command& command);
 
   const backend::Command* commands_;
   size_t count_;
-  std::vector<backend::Command> stamped_;
+  std::array<backend::Command, kFew> few_;
+  std::vector<backend::Command> many_;
+  backend::Command* stamped_ = nullptr;
+  size_t stampedCount_ = 0;
   std::unique_ptr<Batch> batch_;
 };
 

@@ -1,0 +1,125 @@
+#include "activity/recorder.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace vg::activity {
+namespace {
+
+std::string contentOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+size_t occurrences(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
+  return count;
+}
+
+void tellOfKernel(const std::string& name) {
+  Record record{};
+  record.kind = RecordKind::Work;
+  record.work = {};
+  record.work.kind = WorkKind::Kernel;
+  record.work.origin.stream = 1;
+  record.work.begin = nextNumber();
+  record.work.end = record.work.begin + 1;
+  record.work.name.set(name);
+  tell(record);
+}
+
+// Settings are read once in a process, so each case has one of its own. What the case answers is its exit status.
+template <class Case>
+int inProcess(const std::string& timeline, Case run) {
+  const pid_t child = fork();
+  if (!child) {
+    setenv("VERDIGRIS_TIMELINE", timeline.c_str(), 1);
+    start();
+    std::exit(run());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Recorder, IsOffUnlessASettingAsksForIt) {
+  EXPECT_FALSE(recording());
+  tellOfKernel("nobody listens");  // and nothing happens
+}
+
+TEST(Recorder, NothingOfManyThreadsIsLost) {
+  const std::string path = testing::TempDir() + "recorder_threads.json";
+  const std::string longName(300, 'k');  // not kept in place
+  EXPECT_EQ(inProcess(path,
+                      [&] {
+                        std::vector<std::thread> threads;
+                        for (int t = 0; t < 4; ++t)
+                          threads.emplace_back([&] {
+                            for (int i = 0; i < 5'000; ++i) tellOfKernel(i % 2 ? "short" : longName);
+                          });
+                        for (std::thread& thread : threads) thread.join();
+                        finish();
+                        return recording() ? 1 : 0;
+                      }),
+            0);
+  const std::string text = contentOf(path);
+  EXPECT_EQ(occurrences(text, "\"symbol\":\"short\""), 10'000u);
+  EXPECT_EQ(occurrences(text, "\"symbol\":\"" + longName + "\""), 10'000u);
+  EXPECT_EQ(text.substr(text.size() - 3), "\n]\n");
+}
+
+TEST(Recorder, ThreadsMayTellWhileTheProcessEnds) {
+  const std::string path = testing::TempDir() + "recorder_end.json";
+  EXPECT_EQ(inProcess(path,
+                      [] {
+                        for (int t = 0; t < 2; ++t)
+                          std::thread([] {
+                            for (;;)
+                              if (recording()) tellOfKernel("running");
+                          }).detach();
+                        usleep(20'000);
+                        return 0;
+                      }),
+            0);
+  const std::string text = contentOf(path);
+  EXPECT_GT(occurrences(text, "running"), 0u);
+  EXPECT_EQ(text.substr(text.size() - 3), "\n]\n");
+}
+
+TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
+  const std::string path = testing::TempDir() + "recorder_fork.json";
+  std::remove(path.c_str());
+  EXPECT_EQ(inProcess(path,
+                      [&] {
+                        tellOfKernel("parent");
+                        const pid_t child = fork();
+                        if (!child) {
+                          if (recording()) std::exit(1);
+                          start();
+                          tellOfKernel("child");
+                          std::exit(recording() ? 0 : 2);
+                        }
+                        int status = 0;
+                        waitpid(child, &status, 0);
+                        const std::string own = path.substr(0, path.size() - 5) + "." + std::to_string(child) + ".json";
+                        const std::string text = contentOf(own);
+                        std::remove(own.c_str());
+                        if (occurrences(text, "child") != 2 || occurrences(text, "parent")) return 3;
+                        return status ? 4 : 0;
+                      }),
+            0);
+  EXPECT_EQ(occurrences(contentOf(path), "\"symbol\":\"parent\""), 1u);
+}
+
+}  // namespace
+}  // namespace vg::activity
