@@ -11,7 +11,7 @@
 namespace vg::core::memory_activity {
 namespace {
 
-constexpr size_t kMostDevices = 256, kKinds = 9;
+constexpr size_t kMostDevices = 256, kKinds = 10;
 
 // Of each living allocation its bytes, by address; and sums. Under a lock of a few instructions, because who tells
 // holds one of his own. Never destroyed.
@@ -33,16 +33,22 @@ uint64_t& sumOf(Living& all, const activity::Memory& memory) {
   return memory.ofDevice ? all.ofDevice[memory.device] : all.ofKind[static_cast<size_t>(memory.kind)];
 }
 
-activity::Memory describe(const alloc::Record& record, bool freed) {
+activity::Memory describe(activity::MemoryKind kind, bool freed) {
   activity::Memory memory{};
-  memory.kind = static_cast<activity::MemoryKind>(record.kind.load(std::memory_order_relaxed));
+  memory.kind = kind;
   memory.freed = freed;
-  const uint16_t window = record.window.load(std::memory_order_relaxed);
-  memory.ofDevice = memory::inWindowOfDevice(record) && window < kMostDevices;
-  memory.device = memory.ofDevice ? window : 0;
   memory.thread = activity::threadNumber();
   memory.correlation = activity::threadPart.correlation;
   memory.time = monotonicNanoseconds();
+  return memory;
+}
+
+activity::Memory describe(const alloc::Record& record, bool freed) {
+  const auto kind = static_cast<activity::MemoryKind>(record.kind.load(std::memory_order_relaxed));
+  activity::Memory memory = describe(kind, freed);
+  const uint16_t window = record.window.load(std::memory_order_relaxed);
+  memory.ofDevice = memory::inWindowOfDevice(record) && window < kMostDevices;
+  memory.device = memory.ofDevice ? window : 0;
   memory.address = record.base.load(std::memory_order_relaxed);
   memory.bytes = record.bytes();
   return memory;
@@ -55,8 +61,15 @@ void tell(const activity::Memory& memory) {
   activity::tell(record);
 }
 
-void count(const alloc::Record& record) {
-  activity::Memory memory = describe(record, false);
+activity::Memory describePhysical(uintptr_t handle, const int* device, bool freed) {
+  activity::Memory memory = describe(activity::MemoryKind::Physical, freed);
+  memory.ofDevice = device && static_cast<size_t>(*device) < kMostDevices;
+  memory.device = memory.ofDevice ? static_cast<uint16_t>(*device) : 0;
+  memory.address = handle;
+  return memory;
+}
+
+void count(activity::Memory memory) {
   {
     Living& all = living();
     const SpinGuard guard(all.lock);
@@ -69,8 +82,7 @@ void count(const alloc::Record& record) {
   tell(memory);
 }
 
-void uncount(const alloc::Record& record) {
-  activity::Memory memory = describe(record, true);
+void uncount(activity::Memory memory) {
   {
     Living& all = living();
     const SpinGuard guard(all.lock);
@@ -84,22 +96,22 @@ void uncount(const alloc::Record& record) {
 }
 
 // Without memory for what is known of an allocation, nothing is: the allocation itself has succeeded.
-template <void (*kDo)(const alloc::Record&)>
-void ifRecording(const alloc::Record& record) noexcept {
+template <class Do>
+void ifRecording(Do act) noexcept {
   if (activity::recording()) try {
-      kDo(record);
+      act();
     } catch (const std::bad_alloc&) {
     }
 }
 
 void began(const alloc::Record& record) {
   if (before) before->began(record);
-  ifRecording<count>(record);
+  ifRecording([&] { count(describe(record, false)); });
 }
 
 void ended(const alloc::Record& record) {
   if (before) before->ended(record);
-  ifRecording<uncount>(record);
+  ifRecording([&] { uncount(describe(record, true)); });
 }
 
 }  // namespace
@@ -113,8 +125,19 @@ void start() {
 }
 
 void released(const alloc::Record& record) {
-  if (activity::recording()) [[unlikely]]
-    ifRecording<uncount>(record);
+  ifRecording([&] { uncount(describe(record, true)); });
+}
+
+void physicalBegan(uintptr_t handle, size_t bytes, const int* device) {
+  ifRecording([&] {
+    activity::Memory memory = describePhysical(handle, device, false);
+    memory.bytes = bytes;
+    count(memory);
+  });
+}
+
+void physicalEnded(uintptr_t handle, const int* device) {
+  ifRecording([&] { uncount(describePhysical(handle, device, true)); });
 }
 
 }  // namespace vg::core::memory_activity

@@ -2,6 +2,9 @@
 // use then.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "alloc/record.h"
 
 namespace vg::core::memory_activity {
@@ -10,5 +13,9 @@ namespace vg::core::memory_activity {
 void start();
 // Of stream-ordered memory that was freed and stays with its pool. Costs a load unless recording.
 void released(const alloc::Record& record);
+// Of physical memory (cuMemCreate), which no record of a heap stands for: `handle` names it, `device` is null for the
+// host's.
+void physicalBegan(uintptr_t handle, size_t bytes, const int* device);
+void physicalEnded(uintptr_t handle, const int* device);
 
 }  // namespace vg::core::memory_activity

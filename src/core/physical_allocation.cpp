@@ -7,6 +7,7 @@
 #include "base/slab.h"
 #include "core/device.h"
 #include "core/memory.h"
+#include "core/memory_activity.h"
 #include "core/memory_heaps.h"
 #include "core/memory_pool.h"
 #include "core/shared_label.h"
@@ -84,6 +85,11 @@ alloc::MemorySource& sourceOf(const CUmemAllocationProp& properties) {
   return forArrays && !device.traits().blockLinearArrays ? pinnedSource() : device.memory();
 }
 
+// Of whose memory this is; null: the host's.
+const int* deviceOf(const CUmemAllocationProp& properties) {
+  return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? &properties.location.id : nullptr;
+}
+
 // Whose memory a descriptor is, by a label that says so; null: nobody's.
 struct Origin {
   alloc::MemorySource* source = nullptr;
@@ -132,7 +138,9 @@ struct AllocationCounts {
     endIfUnused(allocation);
   }
   static void endIfUnused(Allocation& allocation) {
-    if (!allocation.handles_ && !allocation.uses_) slab.destroy(&allocation);
+    if (allocation.handles_ || allocation.uses_) return;
+    memory_activity::physicalEnded(allocation.handle(), deviceOf(allocation.properties()));
+    slab.destroy(&allocation);
   }
 };
 
@@ -156,6 +164,14 @@ Result<size_t> granularity(const CUmemAllocationProp&, int option) {
   return kGranularity;
 }
 
+static CUmemGenericAllocationHandle createdFrom(const CUmemAllocationProp& properties, alloc::PhysicalRef memory,
+                                                alloc::Heap& heap) {
+  const size_t bytes = memory->bytes();
+  Allocation* const created = slab.create(properties, std::move(memory), &heap);
+  memory_activity::physicalBegan(created->handle(), bytes, deviceOf(properties));
+  return created->handle();
+}
+
 Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemAllocationProp& asked) {
   if (!bytes || bytes % kGranularity)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes are no multiple of %zu", bytes, kGranularity);
@@ -168,10 +184,10 @@ Result<CUmemGenericAllocationHandle> createAllocation(size_t bytes, const CUmemA
   const alloc::Sharing sharing = shareable(properties) ? alloc::Sharing::Shareable : alloc::Sharing::Private;
   const std::string label = sharing == alloc::Sharing::Shareable ? labelFor(properties) : "";
   Result<alloc::PhysicalRef> memory = sourceOf(properties).create(bytes, sharing, label.c_str());
-  if (memory) return slab.create(properties, std::move(memory).value(), &heap)->handle();
+  if (memory) return createdFrom(properties, std::move(memory).value(), heap);
   trimHeaps();
   Result<alloc::PhysicalRef> again = sourceOf(properties).create(bytes, sharing, label.c_str());
-  if (again) return slab.create(properties, std::move(again).value(), &heap)->handle();
+  if (again) return createdFrom(properties, std::move(again).value(), heap);
   heap.uncharge(bytes);
   return again.error();
 }

@@ -217,6 +217,21 @@ void ranges() {
   nvtx::end(id);
 }
 
+// A mapping is no memory of its own.
+void mappings() {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  CUmemGenericAllocationHandle handle;
+  CUdeviceptr address;
+  CHECK(cuMemCreate(&handle, 4 << 20, &properties, 0));
+  CHECK(cuMemAddressReserve(&address, 4 << 20, 0, 0, 0));
+  CHECK(cuMemMap(address, 4 << 20, 0, handle, 0));
+  CHECK(cuMemRelease(handle));
+  CHECK(cuMemUnmap(address, 4 << 20));
+  CHECK(cuMemAddressFree(address, 4 << 20));
+}
+
 // Each on a stream of its own.
 void threads() {
   CUcontext context;
@@ -291,6 +306,7 @@ int main(int count, char** arguments) {
   if (what != "all") return 0;
   streams();
   graphs();
+  mappings();
   ranges();
   threads();
   return 0;

@@ -180,6 +180,10 @@ class WholeProgram(Case):
         self.assertGreaterEqual(len(allocations), 2 + 2 + 4)
         self.assertEqual(len(self.timeline.of("memory", "allocate pool memory")), 1)
         self.assertEqual(len(self.timeline.of("memory", "free pool memory")), 1)
+        for what in ("allocate", "free"):
+            physical = self.timeline.of("memory", what + " physical memory")
+            self.assertEqual([e["args"]["bytes"] for e in physical], [4 << 20])
+        self.assertFalse(self.timeline.of("memory", "allocate mapped memory"))
         living = {}
         for event in sorted(allocations + frees, key=lambda e: e["ts"]):
             address = event["args"]["address"]

@@ -75,7 +75,7 @@ TEST(Help, TheManualPageAndCompletionsHaveEveryOption) {
                                                     {"bash", verdigris("--describe bash")},
                                                     {"zsh", verdigris("--describe zsh")},
                                                     {"fish", verdigris("--describe fish")}};
-  for (const std::string command : {"run", "check", "info", "doctor", "conform", "gpu-check"}) {
+  for (const std::string command : {"run", "profile", "check", "info", "doctor", "conform", "gpu-check"}) {
     const std::set<std::string> options = optionsOf(command);
     EXPECT_GE(options.size(), 2u) << command;
     for (const auto& [kind, outcome] : described) {
