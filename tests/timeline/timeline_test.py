@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Timelines as a user gets them: what is in the file, and what becomes of the program where the file cannot be written.
 
-    timeline_test.py VERDIGRIS SUBJECT [NVTX_PROGRAM]
+    timeline_test.py VERDIGRIS SUBJECT [--nvtx PROGRAM] [--suite PROGRAM|FILTER]...
+
+A suite is a program of other tests, those of FILTER (as googletest has it) must pass with a timeline too.
 """
 
 import collections
@@ -16,7 +18,9 @@ import tempfile
 import unittest
 
 VERDIGRIS, SUBJECT = sys.argv[1:3]
-NVTX_PROGRAM = sys.argv[3] if len(sys.argv) > 3 else None
+REST = list(zip(sys.argv[3::2], sys.argv[4::2]))
+NVTX_PROGRAM = next((value for option, value in REST if option == "--nvtx"), None)
+SUITES = [value for option, value in REST if option == "--suite"]
 EPSILON = 0.0005  # microseconds: half of the last digit
 
 
@@ -48,6 +52,24 @@ class Timeline:
 
     def work(self):
         return [e for e in self.slices if e["cat"] != "api"]
+
+
+def slices_that_overlap(events):
+    """Those that neither lie one behind the other nor one in the other on their track: viewers cannot show them."""
+    tracks = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"], event["ts"] + event["dur"], event))
+    found = []
+    for track in tracks.values():
+        open_ends = []
+        for begin, _, end, event in sorted(track, key=lambda item: item[:2]):
+            while open_ends and open_ends[-1] <= begin + EPSILON:
+                open_ends.pop()
+            if open_ends and end > open_ends[-1] + EPSILON:
+                found.append(event)
+            open_ends.append(end)
+    return found
 
 
 class Case(unittest.TestCase):
@@ -127,16 +149,7 @@ class WholeProgram(Case):
             self.assertEqual(len(inside), graph["args"]["nodes"])
 
     def test_work_of_a_stream_lies_one_behind_the_other_or_one_in_the_other(self):
-        tracks = collections.defaultdict(list)
-        for event in self.timeline.slices:
-            tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"], event["ts"] + event["dur"]))
-        for track in tracks.values():
-            open_ends = []
-            for begin, _, end in sorted(track):
-                while open_ends and open_ends[-1] <= begin + EPSILON:
-                    open_ends.pop()
-                self.assertTrue(not open_ends or end <= open_ends[-1] + EPSILON)
-                open_ends.append(end)
+        self.assertEqual(slices_that_overlap(self.timeline.events), [])
 
     def test_arrows_lead_from_a_call_to_what_it_made_run(self):
         starts = {e["id"]: e for e in self.timeline.events if e["ph"] == "s"}
@@ -302,6 +315,20 @@ class Summaries(Case):
         done = run(VERDIGRIS, "profile", "--html", "/nowhere/page.html", "--", SUBJECT, "many", "10")
         self.assertIn("cannot write /nowhere/page.html", done.stderr)
         self.assertIn("where the time went", done.stderr)
+
+
+class Suites(Case):
+    def test_other_suites_pass_with_a_timeline(self):
+        for suite in SUITES:
+            program, tests = suite.split("|")
+            with self.subTest(suite):
+                run(program, environment={"VERDIGRIS_TIMELINE": self.file, "VERDIGRIS_DEVICES": "cpu:2",
+                                          "VERDIGRIS_MEMORY": "2GiB", "VERDIGRIS_LOG": "off", "GTEST_FILTER": tests})
+                events = load(self.file)
+                self.assertEqual(slices_that_overlap(events), [])
+                ids = [collections.Counter(e["id"] for e in events if e["ph"] == phase) for phase in "sf"]
+                self.assertEqual(ids[0], ids[1])
+                self.assertLessEqual(set(ids[0].values()), {1})
 
 
 @unittest.skipUnless(NVTX_PROGRAM, "no NVTX headers here")
