@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "activity/consumer.h"
@@ -41,9 +42,11 @@ struct Recorder {
   bool finished = false;                             // guarded by consuming
   std::atomic<uint32_t> signal{0};                   // futex word of the thread
   std::atomic<uint64_t> lost{0};
+  Recorder* parents = nullptr;  // in a child of fork(): whose thread and file are not here
 };
 constinit std::atomic<Recorder*> recorder{nullptr};
 constinit std::atomic<uint64_t> lastNumber{0};
+constinit Recorder* parentsRecorder = nullptr;
 constinit std::mutex starting;
 constinit std::atomic<bool> tried{false};  // set under `starting`
 
@@ -107,7 +110,8 @@ Record* claimPatiently(Recorder& r, uint64_t* number) {
 // The thread is not there, and the file is its parent's.
 void leaveInChild() {
   on.store(false);
-  recorder.store(nullptr);  // the parent's is kept: what it holds may be half done
+  // Kept as it is, because what it holds may be half done.
+  if (Recorder* const r = recorder.exchange(nullptr)) r->parents = std::exchange(parentsRecorder, r);
   tried.store(false);
   threadPart = {};
 }
