@@ -8,6 +8,7 @@
 
 #include "redirect/compilers.h"
 #include "redirect/replacement.h"
+#include "redirect/started_compiler.h"
 
 namespace vg::redirect {
 
@@ -39,6 +40,7 @@ using namespace vg::redirect;
 extern "C" {
 
 [[gnu::visibility("default")]] unsigned la_version(unsigned version) {
+  becomeStandIn();
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 

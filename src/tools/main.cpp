@@ -14,6 +14,7 @@
 #include "tools/info.h"
 #include "tools/run.h"
 #include "tools/smi.h"
+#include "tools/stand_in.h"
 
 using namespace vg::tools;
 
@@ -60,7 +61,7 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
                 "kernels do not reach host memory that nobody registered, as on an ordinary GPU");
   run->add_flag_callback(
       "--no-redirect", [&options] { options.redirect = false; },
-      "leave to NVRTC and nvJitLink that they make native code, which no emulated device can run");
+      "leave to NVRTC, nvJitLink, ptxas and nvlink that they make native code, which no emulated device can run");
   addLibraryFolder(*run, options.libraryFolder);
   run->formatter(std::make_shared<StartFormatter>());
   run->prefix_command();
@@ -238,7 +239,11 @@ int command(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) try { return command(argc, argv); } catch (const std::exception& e) {
+// `--stand-in` is what the redirect library makes of compilers; their options are not ours to read.
+int main(int argc, char** argv) try {
+  if (argc > 1 && !std::strcmp(argv[1], "--stand-in")) return vg::tools::standIn(argc - 2, argv + 2);
+  return command(argc, argv);
+} catch (const std::exception& e) {
   std::fprintf(stderr, "verdigris: %s\n", e.what());
   return 1;
 }

@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "check/tools.h"
+#include "tools/capabilities.h"
 #include "tools/driver.h"
 #include "tools/installation.h"
 
@@ -28,14 +28,6 @@ bool isCapability(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i)
     if (i != dot && !std::isdigit(static_cast<unsigned char>(text[i]))) return false;
   return true;
-}
-
-// Of devices that were or are made.
-bool isKnownCapability(const std::string& text) {
-  static const std::set<std::string> known = {"5.0", "5.2",  "5.3",  "6.0",  "6.1",  "6.2",  "7.0",
-                                              "7.2", "7.5",  "8.0",  "8.6",  "8.7",  "8.8",  "8.9",
-                                              "9.0", "10.0", "10.1", "10.3", "11.0", "12.0", "12.1"};
-  return known.count(text);
 }
 
 // Half of what a process can address.

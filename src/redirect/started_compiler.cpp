@@ -1,0 +1,92 @@
+#include "redirect/started_compiler.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "redirect/ancestors.h"
+
+namespace vg::redirect {
+namespace {
+
+// ptxas-blackwell is Triton's second copy.
+bool isCompiler(const std::string& program) {
+  return program == "ptxas" || program == "ptxas-blackwell" || program == "nvlink";
+}
+
+bool buildsPrograms(const std::string& program) { return program == "nvcc" || program.starts_with("clang"); }
+
+std::string realPath(const std::string& path) {
+  char real[PATH_MAX];
+  return realpath(path.c_str(), real) ? real : std::string();
+}
+
+std::string ownFolder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void*>(&becomeStandIn), &info) || !info.dli_fname) return {};
+  const std::string path = realPath(info.dli_fname);
+  return path.substr(0, path.rfind('/'));
+}
+
+// The `verdigris` command, which is the stand-in: in a wheel beside this library, else as the installed folders lie.
+std::string commandBeside(const std::string& folder) {
+  for (const char* place : {"/verdigris", "/../bin/verdigris", "/../../bin/verdigris", "/../../../bin/verdigris"})
+    if (const std::string path = realPath(folder + place); !path.empty() && !access(path.c_str(), X_OK)) {
+      // Beside an installed library there is a folder of that name.
+      if (access((path + "/.").c_str(), F_OK)) return path;
+    }
+  return {};
+}
+
+bool wantedForTheDriver(const std::string& driver) {
+  for (pid_t process = getppid(); process > 0; process = parentOf(process)) {
+    if (buildsPrograms(programOf(process))) return false;
+    if (hasMapped(process, driver)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> ownArguments() {
+  std::vector<std::string> words;
+  std::FILE* const file = std::fopen("/proc/self/cmdline", "re");
+  if (!file) return words;
+  std::string word;
+  for (int c; (c = std::fgetc(file)) != EOF;) {
+    if (c) {
+      word.push_back(static_cast<char>(c));
+    } else {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  std::fclose(file);
+  return words;
+}
+
+void become(const std::string& command, const std::string& program) {
+  std::vector<std::string> words = ownArguments();
+  if (words.empty()) return;
+  words[0] = realPath("/proc/self/exe");
+  words.insert(words.begin(), {command, "--stand-in", program});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(command.c_str(), arguments.data());
+}
+
+}  // namespace
+
+void becomeStandIn() {
+  const std::string program = programOf(getpid());
+  if (!isCompiler(program)) return;
+  const std::string folder = ownFolder();
+  const std::string driver = realPath(folder + "/libcuda.so.1"), command = commandBeside(folder);
+  if (!driver.empty() && !command.empty() && wantedForTheDriver(driver)) become(command, program);
+}
+
+}  // namespace vg::redirect
