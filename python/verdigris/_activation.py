@@ -2,7 +2,7 @@
 
 The dynamic linker gives one library to all who ask for the same name, so that loading ours before anybody asks is enough.
 Run-time compilers (NVRTC, nvJitLink) make native GPU code, which no emulated device runs; they are loaded here, too, and
-made to give out the PTX instead, as under `verdigris run`.
+made to give out the PTX instead, as under `verdigris run`. So are ptxas and nvlink when this process starts them.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ def activate(devices=None, *, redirect=True, **settings):
     """Makes this process use Verdigris. Call it before CUDA is loaded; later calls may change nothing.
 
     devices    what to offer, as "cpu:2"; by default what VERDIGRIS_DEVICES says, or else real GPUs, or else "cpu:1"
-    redirect   make NVRTC and nvJitLink give out PTX, which emulated devices need
+    redirect   make NVRTC, nvJitLink, ptxas and nvlink give out PTX, which emulated devices need
     others     memory, capability, profile, workers, timeout, log, log_file, trace, check: as the options of `verdigris run`
                and `verdigris check`, and the VERDIGRIS_ variables of the environment
     """
@@ -44,7 +44,9 @@ def activate(devices=None, *, redirect=True, **settings):
         _load()
         if redirect and not _runs_native_code(settings):
             os.environ.setdefault("CUDA_FORCE_PTX_JIT", "1")
+            os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
             _redirect_compilers()
+            _redirect_started_compilers()
 
 
 def _load():
@@ -110,8 +112,19 @@ def _compiler_files():
                     yield path
 
 
+def _redirect_started_compilers():
+    """ptxas and nvlink, which Triton starts: the dynamic linker gives them our library, and they become a stand-in."""
+    old = os.environ.get("LD_AUDIT", "").split(":")
+    if _redirect_library() not in old:
+        os.environ["LD_AUDIT"] = ":".join([_redirect_library(), *filter(None, old)])
+
+
+def _redirect_library():
+    return str(_files.FOLDER / "libverdigris_redirect.so")
+
+
 def _redirect_compilers():
-    redirect = ctypes.CDLL(str(_files.FOLDER / "libverdigris_redirect.so"))
+    redirect = ctypes.CDLL(_redirect_library())
     for path in _compiler_files():
         try:
             compiler = ctypes.CDLL(path)

@@ -1,14 +1,20 @@
 // The dynamic linker's side (rtld-audit): a library that is named in LD_AUDIT, as `verdigris run` does, is asked where
-// symbols shall lead, those of dlsym as well. Only symbols of the run-time compilers lead elsewhere.
+// symbols shall lead, those of dlsym as well. Only symbols of the run-time compilers lead elsewhere, and
+// in Python those that are asked whether a device node is there.
 #include <link.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "redirect/compilers.h"
+#include "redirect/device_nodes.h"
 #include "redirect/replacement.h"
 #include "redirect/started_compiler.h"
+#include "redirect/surroundings.h"
 
 namespace vg::redirect {
 
@@ -32,6 +38,27 @@ Cookie* newCookie(Library library, Handle handle) {
   return &cookies[index];
 }
 
+bool isPython() {
+  static const bool python = programOf(getpid()).starts_with("python");
+  return python;
+}
+
+// Whether this process finds our driver as those do that `verdigris run` starts. Children of a process that has
+// activated Verdigris in itself alone (python/verdigris) do not: of those, only compilers that are programs are
+// redirected.
+bool findsOurDriver() {
+  static const bool found = [] {
+    const char* const folders = std::getenv("LD_LIBRARY_PATH");
+    return folders && (":" + std::string(folders) + ":").find(":" + ownFolder() + ":") != std::string::npos;
+  }();
+  return found;
+}
+
+Library kindOf(const char* path) {
+  if (!findsOurDriver()) return Library::Other;
+  return isNamed(path, "libc.so.") && isPython() ? Library::C : libraryOf(path);
+}
+
 }  // namespace
 }  // namespace vg::redirect
 
@@ -47,7 +74,7 @@ extern "C" {
 [[gnu::visibility("default")]] unsigned la_objopen(link_map* map, Lmid_t, uintptr_t* cookie) {
   *cookie = 0;
   if (isNamed(map->l_name, "libcuda.so")) theDriver = map;
-  const Library library = libraryOf(map->l_name);
+  const Library library = kindOf(map->l_name);
   if (library == Library::Other) return LA_FLG_BINDFROM;
   *cookie = reinterpret_cast<uintptr_t>(newCookie(library, map));
   return LA_FLG_BINDFROM | (*cookie ? LA_FLG_BINDTO : 0);
@@ -56,9 +83,10 @@ extern "C" {
 [[gnu::visibility("default")]] uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned, uintptr_t*, uintptr_t* definedBy,
                                                       unsigned*, const char* name) {
   const auto* cookie = reinterpret_cast<const Cookie*>(*definedBy);
-  void* replacement = nullptr;
   if (!cookie || askingForOriginal()) return symbol->st_value;
-  replacement = replacementIn(cookie->library, name, cookie->handle, cookie->number);
+  void* const replacement = cookie->library == Library::C
+                                ? deviceNodeReplacement(name, reinterpret_cast<void*>(symbol->st_value))
+                                : replacementIn(cookie->library, name, cookie->handle, cookie->number);
   return replacement ? reinterpret_cast<uintptr_t>(replacement) : symbol->st_value;
 }
 

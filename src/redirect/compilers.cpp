@@ -17,7 +17,7 @@ Library libraryOf(const char* path) {
 }
 
 unsigned nextNumber(Library library) {
-  static constinit std::atomic<unsigned> numbers[3];
+  static constinit std::atomic<unsigned> numbers[4];
   return numbers[static_cast<uintptr_t>(library)].fetch_add(1);
 }
 

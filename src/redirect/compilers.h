@@ -8,7 +8,8 @@
 
 namespace vg::redirect {
 
-enum class Library : uintptr_t { Other, Nvrtc, NvJitLink };
+// C is no compiler: see device_nodes.h.
+enum class Library : uintptr_t { Other, Nvrtc, NvJitLink, C };
 
 // By its file's name.
 Library libraryOf(const char* path);

@@ -1,7 +1,5 @@
 #include "redirect/started_compiler.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "redirect/ancestors.h"
+#include "redirect/surroundings.h"
 
 namespace vg::redirect {
 namespace {
@@ -20,18 +18,6 @@ bool isCompiler(const std::string& program) {
 }
 
 bool buildsPrograms(const std::string& program) { return program == "nvcc" || program.starts_with("clang"); }
-
-std::string realPath(const std::string& path) {
-  char real[PATH_MAX];
-  return realpath(path.c_str(), real) ? real : std::string();
-}
-
-std::string ownFolder() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void*>(&becomeStandIn), &info) || !info.dli_fname) return {};
-  const std::string path = realPath(info.dli_fname);
-  return path.substr(0, path.rfind('/'));
-}
 
 // The `verdigris` command, which is the stand-in: in a wheel beside this library, else as the installed folders lie.
 std::string commandBeside(const std::string& folder) {

@@ -175,6 +175,7 @@ int run(const RunOptions& options) {
   if (!offersRealGpus(installation)) {
     if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
+    setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0);  // JAX asks a CUPTI that knows this driver for its version
   }
   setTimeline(options, installation);
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));

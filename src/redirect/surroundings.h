@@ -1,4 +1,4 @@
-// The processes that a process was started by, as /proc shows them.
+// Where this library lies, and the processes that a process was started by, as /proc shows them.
 #pragma once
 
 #include <sys/types.h>
@@ -6,6 +6,11 @@
 #include <string>
 
 namespace vg::redirect {
+
+// Without links and dots; empty when nothing is there.
+std::string realPath(const std::string& path);
+// The folder of this library.
+std::string ownFolder();
 
 // The file name of the program that a process runs, without folders; empty when that cannot be seen.
 std::string programOf(pid_t process);

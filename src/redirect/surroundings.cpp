@@ -1,5 +1,6 @@
-#include "redirect/ancestors.h"
+#include "redirect/surroundings.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -17,6 +18,18 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 File open(const std::string& path) { return {std::fopen(path.c_str(), "re"), std::fclose}; }
 
 }  // namespace
+
+std::string realPath(const std::string& path) {
+  char real[PATH_MAX];
+  return realpath(path.c_str(), real) ? real : std::string();
+}
+
+std::string ownFolder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void*>(&ownFolder), &info) || !info.dli_fname) return {};
+  const std::string path = realPath(info.dli_fname);
+  return path.substr(0, path.rfind('/'));
+}
 
 std::string programOf(pid_t process) {
   char path[PATH_MAX];
