@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "base/log.h"
 #include "images/container.h"
 #include "images/elf_file.h"
+#include "images/provenance.h"
 
 namespace vg::images {
 namespace {
@@ -85,6 +85,7 @@ class Selector {
   std::optional<Entry> bestNative(const std::vector<Entry>& entries);
 
   const SelectOptions& options_;
+  const std::byte* image_ = nullptr;  // the container that is looked at
 };
 
 void Selector::note(const char* format, ...) {
@@ -209,19 +210,20 @@ std::optional<Entry> Selector::bestPtx(const std::vector<Entry>& entries) {
              targetName(entry.target, entry.suffix);
   note("no PTX for sm_%u; the fat binary holds only:%s", options_.capability, holds.c_str());
   // What most programs fail of that fail here, and what libraries do not mind that try one image after another: said
-  // once.
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true, std::memory_order_relaxed))
+  // once for each.
+  const std::string file = fileOf(image_), from = file.empty() ? "a fat binary" : "a fat binary of " + file;
+  if (firstOf(file))
     VG_LOG(Warn,
-           "no PTX for sm_%u; a fat binary holds only:%s. Its kernels cannot run here; of others, VERDIGRIS_LOG=info "
-           "tells",
-           options_.capability, holds.c_str());
+           "no PTX for sm_%u; %s holds only:%s. Its kernels cannot run here; %s. Others from there are told at "
+           "VERDIGRIS_LOG=info",
+           options_.capability, from.c_str(), holds.c_str(), wayOut(file).c_str());
   else
-    VG_LOG(Info, "no PTX for sm_%u; the fat binary holds only:%s", options_.capability, holds.c_str());
+    VG_LOG(Info, "no PTX for sm_%u; %s holds only:%s", options_.capability, from.c_str(), holds.c_str());
   return chosen;
 }
 
 Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
+  image_ = bytes;
   VG_TRY(const std::vector<Entry> all, entries(bytes, available));
   Selected selected;
   if (const std::optional<Entry> native = bestNative(all)) {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "backend/cpu/kernel_thread.h"
@@ -163,7 +164,14 @@ NativeOnlyKernel::NativeOnlyKernel(const Device& device, const cubin::Kernel& de
     parameters_.push_back({parameter.offset, parameter.size});
 }
 
+// Programs may try kernel after kernel: the first is named aloud.
 CUresult NativeOnlyKernel::refuse() const {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true, std::memory_order_relaxed))
+    VG_LOG(Warn,
+           "kernel %s exists only as native code, made for one kind of real GPU; what is compiled at run time gives "
+           "PTX under `verdigris run`. Others are told at VERDIGRIS_LOG=info",
+           name().c_str());
   return fail(CUDA_ERROR_NO_BINARY_FOR_GPU,
               "kernel %s exists only as native code of a real GPU; what is compiled at run time gives PTX under "
               "`verdigris run`",

@@ -2,10 +2,12 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <memory>
 #include <random>
 
 #include "images/container.h"
 #include "images/image_source.h"
+#include "images/provenance.h"
 #include "unit/images/image_builder.h"
 
 namespace vg::images {
@@ -63,7 +65,22 @@ TEST(Select, TheFirstImageWithoutPtxIsToldAloud) {
     std::exit(0);
   };
   EXPECT_EXIT(body(), ::testing::ExitedWithCode(0),
-              "warning: no PTX for sm_[0-9]*; a fat binary holds only: native:sm_75");
+              "warning: no PTX for sm_[0-9]*; a fat binary holds only: native:sm_75. .*build it with PTX");
+}
+
+TEST(Select, WhereCodeWithoutPtxComesFromIsNamedWithTheWayOut) {
+  static const int partOfThisProgram = 0;
+  EXPECT_EQ(fileOf(&partOfThisProgram).rfind("unit_", 0), 0u) << fileOf(&partOfThisProgram);
+  const auto onTheHeap = std::make_unique<int>();
+  EXPECT_EQ(fileOf(onTheHeap.get()), "");
+  EXPECT_NE(wayOut("libtorch_cuda.so").find("torch.compile"), std::string::npos);
+  EXPECT_NE(wayOut("libcurand.so.10").find("nvidia-curand 10.4.0.35"), std::string::npos);
+  EXPECT_NE(wayOut("program").find("build it with PTX"), std::string::npos);
+  EXPECT_TRUE(firstOf("one"));
+  EXPECT_TRUE(firstOf("another"));
+  EXPECT_FALSE(firstOf("one"));
+  for (int i = 0; i < 200; ++i) firstOf(std::to_string(i));
+  EXPECT_FALSE(firstOf("one too many"));
 }
 
 TEST(Select, NativeCodeAloneIsNoBinaryForTheDevice) {

@@ -1,0 +1,50 @@
+#include "images/provenance.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace vg::images {
+namespace {
+
+// By what files are called, the versions that the tests of libraries run with (tests/python/requirements.txt).
+constexpr struct {
+  const char* prefix;
+  const char* advice;
+} kAdvice[] = {
+    {"libtorch", "PyTorch's own kernels hold no PTX: torch.compile makes kernels that run"},
+    {"libcublas", "nvidia-cublas 13.0.2.14 holds PTX of more kernels"},
+    {"libcurand", "nvidia-curand 10.4.0.35 holds PTX"},
+    {"libcusparse", "nvidia-cusparse 12.6.3.3 holds PTX"},
+    {"libcusolver", "nvidia-cusolver 12.0.9.81 holds PTX"},
+    {"libcufft", "nvidia-cufft 12.0.0.61 holds PTX"},
+};
+
+}  // namespace
+
+std::string fileOf(const void* image) {
+  Dl_info info;
+  if (!dladdr(image, &info) || !info.dli_fname) return {};
+  const std::string path = info.dli_fname;
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string wayOut(const std::string& file) {
+  for (const auto& [prefix, advice] : kAdvice)
+    if (file.starts_with(prefix)) return advice;
+  return "build it with PTX (nvcc -arch=compute_75, or -gencode with code=compute_...)";
+}
+
+bool firstOf(const std::string& file) {
+  constexpr size_t kMost = 64;
+  static std::mutex mutex;
+  static auto* const told = new std::vector<std::string>;
+  const std::lock_guard lock(mutex);
+  if (told->size() == kMost || std::find(told->begin(), told->end(), file) != told->end()) return false;
+  told->push_back(file);
+  return true;
+}
+
+}  // namespace vg::images
