@@ -73,7 +73,8 @@ extern "C" {
 
 [[gnu::visibility("default")]] unsigned la_objopen(link_map* map, Lmid_t, uintptr_t* cookie) {
   *cookie = 0;
-  if (isNamed(map->l_name, "libcuda.so")) theDriver = map;
+  if (isNamed(map->l_name, "libnvidia-ml.so")) return 0;
+  if (isNamed(map->l_name, "libcuda.so")) return theDriver = map, 0;  // it looks for device nodes itself
   const Library library = kindOf(map->l_name);
   if (library == Library::Other) return LA_FLG_BINDFROM;
   *cookie = reinterpret_cast<uintptr_t>(newCookie(library, map));
