@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/raw_enum.h"
+#include "ptx/register_limit.h"
 
 namespace vg::core {
 namespace {
@@ -47,6 +48,9 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
         VG_LOG(Warn, "JIT option %d: host addresses for external symbols are not supported", option);
         symbolOptions |= 1u << (option - CU_JIT_GLOBAL_SYMBOL_NAMES);
         break;
+      case CU_JIT_MAX_REGISTERS:
+        maxRegisters_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(values[i]));
+        break;
       case CU_JIT_THREADS_PER_BLOCK:
         threads = true;
         break;
@@ -68,6 +72,10 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
   for (const Buffer& log : {info_, error_})
     if (log.written && !log.text) return fail(CUDA_ERROR_INVALID_VALUE, "the size of a log buffer and no buffer");
   return CUDA_SUCCESS;
+}
+
+void JitOptions::limitRegisters(std::string& text) const {
+  if (maxRegisters_) text = ptx::withRegisterLimit(text, maxRegisters_);
 }
 
 void JitOptions::fill(const Buffer& buffer, const std::string& text) {

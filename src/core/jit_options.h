@@ -19,6 +19,10 @@ class JitOptions {
   backend::LoadOptions loadOptions() { return {&infoLog_, &errorLog_}; }
   std::string& infoLog() { return infoLog_; }
   std::string& errorLog() { return errorLog_; }
+  // A thread's most; 0: the compiler's choice.
+  uint32_t maxRegisters() const { return maxRegisters_; }
+  // Has PTX keep to it.
+  void limitRegisters(std::string& text) const;
   // Hands the logs and figures to the caller's buffers, whether loading succeeded or not.
   void writeBack() const;
 
@@ -32,6 +36,7 @@ class JitOptions {
 
   Buffer info_, error_;
   void** wallTime_ = nullptr;
+  uint32_t maxRegisters_ = 0;
   uint64_t started_ = 0;  // nanoseconds
   std::string infoLog_, errorLog_;
 };

@@ -96,17 +96,19 @@ Result<std::vector<Kernel*>> Library::kernels() {
 // The list of all libraries, and the steps of a library's life that touch its insides.
 struct LibraryList {
   // Devices may differ in what they run: the code for each kind is chosen now, while the image is at hand.
-  static CUresult load(Library& library, const Select& select, std::string* log) {
+  static CUresult load(Library& library, const Select& select, JitOptions& options) {
     CUresult refused = CUDA_SUCCESS;
     for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) {
       const backend::Device& device = deviceAt(ordinal).backend();
       const Library::DeviceKind kind = Library::kindOf(device.traits());
       if (library.code_.count(kind)) continue;
-      Result<images::Selected> selected = select(modules::selectOptions(device, log));
-      if (selected)
-        library.code_.try_emplace(kind, std::move(*selected));
-      else
+      Result<images::Selected> selected = select(modules::selectOptions(device, &options.errorLog()));
+      if (!selected) {
         refused = selected.error();
+        continue;
+      }
+      for (std::string& text : selected->ptx) options.limitRegisters(text);
+      library.code_.try_emplace(kind, std::move(*selected));
     }
     return library.code_.empty() ? refused : CUDA_SUCCESS;
   }
@@ -149,7 +151,7 @@ namespace {
 
 Result<Library&> make(std::string name, const Select& select, JitOptions& options) {
   Library* library = slab.create(std::move(name));
-  if (const CUresult result = LibraryList::load(*library, select, &options.errorLog())) {
+  if (const CUresult result = LibraryList::load(*library, select, options)) {
     slab.destroy(library);
     return result;
   }

@@ -9,13 +9,12 @@
 #include "core/device.h"
 #include "core/device_code.h"
 #include "core/module.h"
+#include "images/linked_text.h"
 
 namespace vg::core {
 namespace {
 
 constinit Slab<Link, 1 << 14> slab;
-
-constexpr char kSeparator[] = "\n// ---- linked with ----\n";
 
 // Parts that are taken as they are; of others, and of numbers that mean nothing, none.
 std::optional<cubin::InputKind> kindOf(CUjitInputType type) {
@@ -102,17 +101,21 @@ CUresult Link::addFile(CUjitInputType type, const std::string& path) {
 // The text is tried, so that what does not fit together is refused here.
 CUresult Link::completeText() {
   images::Selected selected;
-  for (const cubin::Input& part : parts_) selected.ptx.push_back(part.bytes);
+  for (cubin::Input& part : parts_) {
+    options_.limitRegisters(part.bytes);
+    selected.ptx.push_back(part.bytes);
+  }
   DeviceCode code(std::move(selected));
   VG_CHECK(Blueprint::load(device_.backend(), code, "link", nullptr, options_.loadOptions()));
-  for (const cubin::Input& part : parts_) image_ += (image_.empty() ? "" : kSeparator) + part.bytes;
+  for (const cubin::Input& part : parts_) image_ += (image_.empty() ? "" : images::kBetweenLinkedTexts) + part.bytes;
   image_ += '\0';
   return CUDA_SUCCESS;
 }
 
 CUresult Link::completeNative() {
   const auto capability = static_cast<uint32_t>(device_.backend().traits().computeCapability);
-  VG_TRY(image_, cubin::compile({capability, parts_}, {&options_.infoLog(), &options_.errorLog()}));
+  VG_TRY(image_,
+         cubin::compile({capability, parts_, options_.maxRegisters()}, {&options_.infoLog(), &options_.errorLog()}));
   return CUDA_SUCCESS;
 }
 
@@ -133,13 +136,13 @@ CUresult Link::complete(void** image, size_t* size) {
 
 void separateLinked(images::Selected& selected) {
   if (selected.ptx.size() != 1) return;
-  constexpr size_t kLength = sizeof kSeparator - 1;
+  constexpr size_t kLength = sizeof images::kBetweenLinkedTexts - 1;
   const std::string& whole = selected.ptx[0];
-  size_t at = whole.find(kSeparator);
+  size_t at = whole.find(images::kBetweenLinkedTexts);
   if (at == std::string::npos) return;
   std::vector<std::string> parts;
   size_t start = 0;
-  for (; at != std::string::npos; start = at + kLength, at = whole.find(kSeparator, start))
+  for (; at != std::string::npos; start = at + kLength, at = whole.find(images::kBetweenLinkedTexts, start))
     parts.push_back(whole.substr(start, at - start));
   parts.push_back(whole.substr(start));
   selected.ptx = std::move(parts);

@@ -120,6 +120,7 @@ Result<Module&> instantiate(Context& context, Library* library, ManagedVariables
 Result<Module&> load(Context& context, const void* image, JitOptions& options) {
   VG_TRY(images::Selected selected,
          images::select(image, images::kUnknownSize, selectOptions(context.device().backend(), &options.errorLog())));
+  for (std::string& text : selected.ptx) options.limitRegisters(text);
   DeviceCode code(std::move(selected));
   return instantiate(context, nullptr, nullptr, code, nextName(), options.loadOptions());
 }
@@ -127,6 +128,7 @@ Result<Module&> load(Context& context, const void* image, JitOptions& options) {
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options) {
   VG_TRY(images::Selected selected,
          images::selectFile(path, selectOptions(context.device().backend(), &options.errorLog())));
+  for (std::string& text : selected.ptx) options.limitRegisters(text);
   DeviceCode code(std::move(selected));
   return instantiate(context, nullptr, nullptr, code, path, options.loadOptions());
 }

@@ -2,18 +2,19 @@
 
 #include <cuda.h>
 
+#include "images/linked_text.h"
 #include "redirect/replacement.h"
 
 namespace vg::redirect {
 
 Handle theDriver = nullptr;
 
-namespace {
-
 bool isText(const Input& input) {
   return input.type == InputType::Ptx ||
          (input.type == InputType::Any && input.content.find(".version") != std::string::npos);
 }
+
+namespace {
 
 // Requires: no library of native code.
 CUjitInputType kindOf(const Input& input) {
@@ -49,11 +50,20 @@ class DriverLink {
   CUlinkState state_ = nullptr;
 };
 
+// Texts need no driver, and so no context.
+std::string joined(const std::vector<Input>& inputs) {
+  std::string text;
+  for (const Input& input : inputs) {
+    if (!isText(input)) return {};
+    text += (text.empty() ? "" : images::kBetweenLinkedTexts) + std::string(input.content.c_str());
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string textOf(const std::vector<Input>& inputs) {
-  if (inputs.size() == 1 && isText(inputs[0])) return inputs[0].content;
-  if (!theDriver) return {};
+  if (std::string text = joined(inputs); !text.empty() || !theDriver) return text;
   DriverLink link;
   if (!link.create()) return {};
   unsigned added = 0;

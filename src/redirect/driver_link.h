@@ -24,7 +24,9 @@ struct Input {
   std::string name;
 };
 
-// The PTX of these inputs as one text, by cuLink of the driver where there are several; empty when that cannot be had
+bool isText(const Input& input);
+
+// The PTX of these inputs as one text, by cuLink of the driver where something is in a container; empty when that cannot be had
 // (no PTX in them, no driver, no current context). Native libraries are left out: what needs them fails when it is
 // loaded.
 std::string textOf(const std::vector<Input>& inputs);

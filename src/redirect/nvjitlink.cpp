@@ -1,7 +1,8 @@
 // nvJitLink puts PTX, link-time intermediate code and containers of both together. What goes in is remembered: the
-// PTX of a link without intermediate code is what went in; one with it is linked a second time, to PTX.
+// PTX of a link without intermediate code is what went in; intermediate code is linked a second time, to PTX.
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/register_limit.h"
 #include "redirect/driver_link.h"
 #include "redirect/replacement.h"
 
@@ -29,6 +31,15 @@ bool asksForIntermediateCode(const Linking& linking) {
   for (const Input& input : linking.inputs)
     if (input.type == InputType::IntermediateCode) return true;
   return false;
+}
+
+// 0: as many as the compiler likes.
+uint32_t mostRegisters(const std::vector<std::string>& options) {
+  constexpr std::string_view kOption = "-maxrregcount=";
+  for (const std::string& option : options)
+    if (const size_t at = option.find(kOption); at == 0 || at == 1)
+      return static_cast<uint32_t>(std::strtoul(option.c_str() + at + kOption.size(), nullptr, 10));
+  return 0;
 }
 
 bool readFile(const char* path, std::string& content) {
@@ -97,7 +108,9 @@ class NvJitLink {
     if (result) return result;
     std::lock_guard lock(mutex());
     Linking& linking = linkings()[link];
-    linking.text = asksForIntermediateCode(linking) ? linkedAgain(linking) : textOf(linking.inputs);
+    linking.text = asksForIntermediateCode(linking) ? linkedApart(linking) : textOf(linking.inputs);
+    if (const uint32_t most = mostRegisters(linking.options); most && !linking.text.empty())
+      linking.text = ptx::withRegisterLimit(linking.text, most);
     if (!linking.text.empty() && linking.text.back()) linking.text.push_back(0);
     return result;
   }
@@ -116,6 +129,17 @@ class NvJitLink {
     if (!text.empty() && to) return std::memcpy(to, text.data(), text.size()), 0;
     lock.unlock();
     return call("nvJitLinkGetLinkedCubin", link, to);
+  }
+
+  // The compiler gives PTX of intermediate code alone: what is text already joins it afterwards.
+  static std::string linkedApart(const Linking& linking) {
+    Linking intermediate{linking.options, {}, {}};
+    std::vector<Input> texts;
+    for (const Input& input : linking.inputs) (isText(input) ? texts : intermediate.inputs).push_back(input);
+    const std::string text = linkedAgain(intermediate);
+    if (text.empty() || texts.empty()) return text;
+    texts.push_back({InputType::Ptx, text, "intermediate code"});
+    return textOf(texts);
   }
 
   // What comes out when the same is linked to PTX; empty when that fails.

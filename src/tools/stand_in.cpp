@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/register_limit.h"
 #include "tools/capabilities.h"
 #include "tools/installation.h"
 #include "tools/ptx_checker.h"
@@ -139,6 +140,7 @@ int assemble(Compiler& compiler) {
   std::string text = options.texts.empty() ? "" : options.texts[0];
   if (!options.inputs.empty() && !readFile(input, text))
     return fatal(compiler, "Could not open input file '%s'", input.c_str());
+  if (options.maxRegisters) text = ptx::withRegisterLimit(text.c_str(), options.maxRegisters);
   const std::unique_ptr<PtxChecker> checker = checkerFor(compiler);
   if (!checker) return kFailed;
   const PtxChecker::Answer answer = checker->check(text);

@@ -1,5 +1,6 @@
 #include "tools/stand_in_options.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <set>
 
@@ -91,6 +92,7 @@ class Reader {
     if (is("output-file", "o")) to_.output = value;
     if (is("input-as-string", "ias")) to_.texts.push_back(value);
     if (is("options-file", "optf")) file(value);
+    if (name == "maxrregcount") to_.maxRegisters = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
     if (is("verbose", "v")) to_.verbose = true;
     if (is("compile-only", "c") || is("extensible-whole-program", "ewp") || is("preserve-relocs", "relocatable-link"))
       to_.relocatable = true;

@@ -26,6 +26,45 @@ class Modules : public PrimaryTest {
   CUdeviceptr out = 0;
 };
 
+// A kernel that adds up many registers.
+std::string largeKernel() {
+  std::string text =
+      ".version 8.0\n.target sm_50\n.address_size 64\n.visible .entry large(.param .u64 out) {\n.reg .b32 %r<100>;\n"
+      ".reg .b64 %d;\nld.param.u64 %d, [out];\n";
+  for (int i = 0; i < 99; ++i) text += "ld.volatile.global.u32 %r" + std::to_string(i) + ", [%d];\n";
+  for (int i = 1; i < 99; ++i) text += "add.u32 %r0, %r0, %r" + std::to_string(i) + ";\n";
+  return text + "st.global.u32 [%d], %r0;\nret;\n}\n";
+}
+
+TEST_F(Modules, KernelsKeepToALimitOfRegisters) {
+  const std::string text = largeKernel();
+  CUjit_option options[] = {CU_JIT_MAX_REGISTERS};
+  for (const uintptr_t most : {0, 32, 16}) {
+    void* values[] = {reinterpret_cast<void*>(most)};
+    CUmodule module = nullptr;
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    CUfunction functions[2] = {};
+    OK(cuModuleLoadDataEx(&module, text.c_str(), 1, options, values));
+    OK(cuLibraryLoadData(&library, text.c_str(), options, values, 1, nullptr, nullptr, 0));
+    OK(cuModuleGetFunction(&functions[0], module, "large"));
+    OK(cuLibraryGetKernel(&kernel, library, "large"));
+    OK(cuKernelGetFunction(&functions[1], kernel));
+    for (const CUfunction function : functions) {
+      int registers = 0;
+      OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+      if (most)
+        EXPECT_LE(registers, static_cast<int>(most));
+      else
+        EXPECT_GT(registers, 32);
+      OK(cuMemsetD32(out, 1, 1));
+      EXPECT_EQ(run(function), 99u);
+    }
+    OK(cuLibraryUnload(library));
+    OK(cuModuleUnload(module));
+  }
+}
+
 TEST_F(Modules, HaveFunctionsAndVariables) {
   CUmodule module = nullptr, owner = nullptr;
   CUfunction add = nullptr, read = nullptr, again = nullptr;

@@ -99,6 +99,31 @@ TEST_F(NvJitLink, TextsOfFilesAreKnownByWhatTheyHold) {
   EXPECT_EQ(linked(), either(kText));
 }
 
+// No context is needed for that, nor a driver that has started.
+TEST_F(NvJitLink, SeveralTextsComeOutTogether) {
+  create({"-arch=sm_90"});
+  add(kPtx, kText);
+  add(kAny, kOther);
+  const std::string text = linked();
+  EXPECT_EQ(text.find(kText) == 0, redirected);
+  EXPECT_EQ(text.find(kOther) != std::string::npos, redirected);
+}
+
+TEST_F(NvJitLink, ALimitOfRegistersIsInTheText) {
+  create({"-arch=sm_90", "-maxrregcount=32"});
+  add(kPtx, kText);
+  EXPECT_EQ(linked().find("one() .maxnreg 32 {") != std::string::npos, redirected);
+}
+
+TEST_F(NvJitLink, TextsBesideIntermediateCodeJoinIt) {
+  create({"-arch=sm_90", "-lto"});
+  add(kIntermediateCode, "whatever that is");
+  add(kPtx, kText);
+  const std::string text = linked();
+  EXPECT_EQ(text.find(kText) == 0, redirected);
+  EXPECT_EQ(text.find(".version 8.0 // linked again") != std::string::npos, redirected);
+}
+
 TEST_F(NvJitLink, IntermediateCodeIsLinkedAgain) {
   create({"-arch=sm_90", "-lto"});
   add(kIntermediateCode, "whatever that is");

@@ -144,13 +144,19 @@ TEST_F(Started, OptionsAreReadAsPtxasReadsThem) {
   if (!redirected) GTEST_SKIP();
   const std::string words = written("options", "--gpu-name sm_80 -O 2");
   for (const std::string& options :
-       {"--gpu-name sm_90 --opt-level 3 --maxrregcount 32 " + input, "-O3 -m64 -arch sm_90 -maxrregcount=32 " + input,
+       {"--gpu-name sm_90 --opt-level 3 --machine 64 " + input, "-O3 -m64 -arch sm_90 --fmad=false " + input,
         "--options-file " + words + " " + input, "-arch=sm_90 --no-such-option=7 " + input, input,
         "-arch=sm_121 --input-as-string '" + kText + "'"}) {
     std::remove(output.c_str());
     EXPECT_EQ(shell(command(options)), 0) << options << ": " << said;
     EXPECT_EQ(contentOf(output), kText + '\0') << options;
   }
+}
+
+TEST_F(Started, KeepsToALimitOfRegisters) {
+  if (!redirected) GTEST_SKIP();
+  EXPECT_EQ(shell(command("-arch=sm_90 -maxrregcount 40 " + input)), 0) << said;
+  EXPECT_NE(contentOf(output).find("one() .maxnreg 40 {"), std::string::npos) << contentOf(output);
 }
 
 TEST_F(Started, NvlinkPutsTextsTogether) {
