@@ -78,7 +78,10 @@ const char* signatureOf(const Instruction& i) {
       if (i.has(Mod::Cluster)) return "";
       if (i.has(Mod::Warp)) return "i";
       if (i.has(Mod::Arrive)) return "ww";
-      if (i.has(Mod::Red)) return i.has(Mod::Popc) ? "=iwp?p" : "=pwp?p";
+      if (i.has(Mod::Red)) {  // the number of threads stands before the predicate, or not at all
+        if (i.count < 4) return i.has(Mod::Popc) ? "=iwp" : "=pwp";
+        return i.has(Mod::Popc) ? "=iwwp" : "=pwwp";
+      }
       return "w?w";
     case Op::Cp:
       if (i.has(Mod::Bulk) || i.has(Mod::Mbarrier)) return "?*";
@@ -125,7 +128,6 @@ class Checker {
           return "the second destination is a predicate";
       }
     }
-    if (at < i_.count && i_.op == Op::Bar && i_.has(Mod::Red) && at + 1 == i_.count) return nullptr;
     return at == i_.count ? nullptr : "too many operands";
   }
 

@@ -136,6 +136,23 @@ TEST_F(KernelTest, BlocksOfOneThreadAreAsLargeAsTheCodeDemands) {
   EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
+// Each kind of reduction, with and without the number of threads, which is a constant or in a register.
+TEST_F(KernelTest, BarriersReduceOfAsManyThreadsAsTheyAreTold) {
+  for (const std::string counted : {"", "%r7, ", "64, "}) {
+    const std::string among = (counted.empty() ? "0, " : "%r6, ") + counted;
+    const CUfunction kernel = function(
+        module(entry("kernel", {".u64"},
+                     std::string(kIndices) + "mov.u32 %r6, 3;\nmov.u32 %r7, %r4;\nsetp.eq.u32 %p1, %r1, 5;\n" +
+                         "barrier.red.or.pred %p2, " + among + "%p1;\nbarrier.red.and.pred %p3, " + among +
+                         "!%p1;\nbar.red.popc.u32 %r8, " + among + "!%p1;\nselp.u32 %r9, 100, 0, %p2;\n" +
+                         "selp.u32 %r10, 1000, 0, %p3;\nadd.u32 %r5, %r8, %r9;\nadd.u32 %r5, %r5, %r10;\n" + kStore)));
+    const CUdeviceptr out = allocate(64 * 4);
+    void* parameters[] = {const_cast<CUdeviceptr*>(&out)};
+    ASSERT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(read(out, 64), std::vector<uint32_t>(64, 63 + 100)) << among;
+  }
+}
+
 std::string reverseInShared() {
   return module(".extern .shared .align 4 .b32 dynamic[];\n" +
                 entry("kernel", {".u64"},
