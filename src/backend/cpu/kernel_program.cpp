@@ -139,7 +139,7 @@ const ProgramKernel::Facts& ProgramKernel::facts() {
       facts.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;
       note(module.functions[index].name, facts.calls);
       facts.localBytes += localBytesOf(module.functions[index]);
-      facts.registers = std::max(facts.registers, estimateRegisters(module.functions[index]));
+      facts.registers = std::max(facts.registers, program_.registersOf(index));
     }
     for (const ptx::Variable& variable : module.variables)
       if (variable.space == ptx::Space::Const) facts.constantBytes += static_cast<uint32_t>(variable.size);
@@ -239,7 +239,7 @@ Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted)
 }
 
 Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)
-    : texts_(std::move(texts)), hash_(hash), module_(std::move(module)) {
+    : texts_(std::move(texts)), hash_(hash), module_(std::move(module)), registers_(module_.functions.size()) {
   for (uint32_t i = 0; i < module_.functions.size(); ++i) {
     const ptx::Function& function = module_.functions[i];
     if (function.isEntry && !function.isDeclaration)
@@ -250,6 +250,13 @@ Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Mod
 bool Program::usesDeviceRuntime() const {
   return std::ranges::any_of(module_.functions,
                              [](const ptx::Function& function) { return function.name == ptx::kDeviceRuntimeCall; });
+}
+
+uint32_t Program::registersOf(uint32_t function) const {
+  std::atomic<uint32_t>& known = registers_[function];
+  if (!known.load(std::memory_order_relaxed))
+    known.store(estimateRegisters(module_.functions[function]), std::memory_order_relaxed);
+  return known.load(std::memory_order_relaxed);
 }
 
 ProgramKernel* Program::kernel(const std::string& name) const {

@@ -99,6 +99,8 @@ class Program : public std::enable_shared_from_this<Program> {
   const std::vector<std::string>& texts() const { return texts_; }
   KernelCache::Key hash() const { return hash_; }
   bool usesDeviceRuntime() const;
+  // The estimate for a function, made once: kernels of one module may share thousands.
+  uint32_t registersOf(uint32_t function) const;
   ProgramKernel* kernel(const std::string& name) const;
   const std::map<std::string, std::unique_ptr<ProgramKernel>>& kernels() const { return kernels_; }
 
@@ -107,6 +109,7 @@ class Program : public std::enable_shared_from_this<Program> {
   const KernelCache::Key hash_;
   const ptx::Module module_;
   std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
+  mutable std::vector<std::atomic<uint32_t>> registers_;  // by function; 0: not estimated yet
 };
 
 // How many 32-bit registers a GPU's compiler would about give a thread: the most that are live at once.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/kernel_program.h"
@@ -29,19 +30,32 @@ void touch(const Function& function, const Operand& operand, uint32_t at, std::v
     for (uint32_t i = 0; i < operand.count; ++i) touch(function, function.operands[operand.first + i], at, ranges);
 }
 
-// A register that lives when a loop begins lives until it ends.
-void extendOverLoops(const Function& function, std::vector<Range>& ranges) {
+// Where each loop ends last, by where it begins; 0 where none begins. Of several ways back to one place the last
+// decides: what an earlier one would extend, it extends further.
+std::vector<uint32_t> loopsOf(const Function& function) {
+  std::vector<uint32_t> ends(function.body.size() + 1);
   for (uint32_t at = 0; at < function.body.size(); ++at) {
     const Instruction& instruction = function.body[at];
     for (uint32_t i = 0; i < instruction.count; ++i) {
       const Operand& operand = function.operands[instruction.first + i];
       if (operand.kind != Operand::Kind::Symbol || operand.symbolKind != ptx::SymbolKind::Label) continue;
       const uint32_t target = function.labels[operand.symbol].instruction;
-      if (target > at) continue;
-      for (Range& range : ranges)
-        if (range.first < target && range.last >= target) range.last = std::max(range.last, at);
+      if (target <= at) ends[target] = at;
     }
   }
+  return ends;
+}
+
+// A register that lives when a loop begins lives until it ends. Inner loops end first.
+void extendOverLoops(const Function& function, std::vector<Range>& ranges) {
+  std::vector<std::pair<uint32_t, uint32_t>> loops;  // end, begin
+  const std::vector<uint32_t> ends = loopsOf(function);
+  for (uint32_t target = 0; target < ends.size(); ++target)
+    if (ends[target]) loops.emplace_back(ends[target], target);
+  std::sort(loops.begin(), loops.end());
+  for (const auto& [end, target] : loops)
+    for (Range& range : ranges)
+      if (range.first < target && range.last >= target) range.last = std::max(range.last, end);
 }
 
 }  // namespace
