@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/round.h"
+#include "ptx/function_uses.h"
 
 namespace vg::ptx {
 namespace {
@@ -12,18 +13,22 @@ constexpr uint32_t kDynamicAlignment = 16;
 // Everything an entry can reach: functions through calls and addresses, variables through operands and initialisers.
 class Reach {
  public:
-  Reach(const Module& module, uint32_t entry)
-      : module_(module), entry_(entry), functionSeen_(module.functions.size()), variableSeen_(module.variables.size()) {
+  Reach(UsesOfFunctions& uses, uint32_t entry)
+      : uses_(uses),
+        module_(uses.module()),
+        entry_(entry),
+        functionSeen_(module_.functions.size()),
+        variableSeen_(module_.variables.size()) {
     function(entry);
     for (size_t next = 0; next < functions.size(); ++next) {
-      scan(module_.functions[functions[next]]);
+      follow(uses_.of(functions[next]));
       if (indirect_ && !allTaken_) addAllTaken();
     }
   }
 
   std::vector<uint32_t> functions;
   bool addressTaken = false, reservedShared = false;
-  bool givenConstants = false;  // reads constants by addresses that may come from anywhere
+  bool givenConstants = false, clusterAddresses = false;
   bool sees(uint32_t variable) const { return variableSeen_[variable]; }
 
  private:
@@ -51,31 +56,22 @@ class Reach {
     }
   }
 
-  void scan(const Function& f) {
-    for (const Operand& o : f.operands) {
-      if (o.symbolKind == SymbolKind::ModuleVariable) variable(o.symbol);
-      if (o.symbolKind == SymbolKind::Function) function(o.symbol);
-      reservedShared |= o.kind == Operand::Kind::Special && ptx::reservedShared(o.special);
-    }
-    for (const Instruction& i : f.body) {
-      givenConstants |= i.space == Space::Const && (i.op == Op::Cvta || i.op == Op::Ld);
-      if (i.op == Op::Call) {
-        if (f.operands[i.first + 1].kind == Operand::Kind::Register) indirect_ = addressTaken = true;
-      } else {
-        for (uint32_t k = 0; k < i.count; ++k)
-          addressTaken |= f.operands[i.first + k].symbolKind == SymbolKind::Function;
-      }
-    }
-    for (const BranchTable& table : f.branchTables)
-      for (uint32_t target : table.functions) function(target);
+  void follow(const FunctionUses& uses) {
+    for (const FunctionUses::Name& name : uses.names) name.variable ? variable(name.index) : function(name.index);
+    reservedShared |= uses.reservedShared;
+    givenConstants |= uses.givenConstants;
+    clusterAddresses |= uses.clusterAddresses;
+    addressTaken |= uses.addressTaken;
+    indirect_ |= uses.indirect;
   }
 
   // A call through a register may reach whatever function's address is taken anywhere in the module.
   void addAllTaken() {
     allTaken_ = true;
-    for (uint32_t f : addressedFunctions(module_)) function(f);
+    for (uint32_t f : uses_.addressed()) function(f);
   }
 
+  UsesOfFunctions& uses_;
   const Module& module_;
   const uint32_t entry_;
   std::vector<bool> functionSeen_, variableSeen_;
@@ -96,7 +92,13 @@ std::vector<ParameterSlot> parameterLayout(const Function& entry) {
 }
 
 SharedLayout sharedLayout(const Module& module, uint32_t entry) {
-  const Reach reach(module, entry);
+  UsesOfFunctions uses(module);
+  return sharedLayout(uses, entry);
+}
+
+SharedLayout sharedLayout(UsesOfFunctions& uses, uint32_t entry) {
+  const Reach reach(uses, entry);
+  const Module& module = uses.module();
   SharedLayout layout;
   layout.reserved = reach.reservedShared ? kReservedShared : 0;
   uint64_t size = layout.reserved;
@@ -175,13 +177,17 @@ static void addOneConstant(const Module& module, std::vector<uint32_t>& globals)
 }
 
 KernelReferences references(const Module& module, uint32_t entry) {
-  const Reach reach(module, entry);
+  UsesOfFunctions uses(module);
+  return references(uses, entry);
+}
+
+KernelReferences references(UsesOfFunctions& uses, uint32_t entry) {
+  const Reach reach(uses, entry);
+  const Module& module = uses.module();
   KernelReferences found;
   found.functions = reach.functions;
   found.addressTaken = reach.addressTaken;
-  for (uint32_t f : reach.functions)
-    for (const Instruction& i : module.functions[f].body)
-      found.clusterAddresses |= i.space == Space::SharedCluster || i.space2 == Space::SharedCluster;
+  found.clusterAddresses = reach.clusterAddresses;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const Space space = module.variables[i].space;
     if (reach.sees(i) && (space == Space::Global || space == Space::Const)) found.globals.push_back(i);

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/round.h"
-#include "ptx/layout.h"
+#include "ptx/function_uses.h"
 
 namespace vg::ptx {
 namespace {
@@ -72,10 +72,11 @@ std::optional<LimitFault> inShared(const Module& module) {
   uint64_t all = sumOf(module.variables, Space::Shared);
   for (const Function& f : module.functions) all += sumOf(f.variables, Space::Shared);
   if (all <= kStaticShared) return {};
+  UsesOfFunctions uses(module);
   for (uint32_t e = 0; e < module.functions.size(); ++e) {
     const Function& f = module.functions[e];
     if (!f.isEntry || f.isDeclaration) continue;
-    const SharedLayout layout = sharedLayout(module, e);
+    const SharedLayout layout = sharedLayout(uses, e);
     const uint64_t bytes = layout.staticSize - layout.reserved;
     if (bytes > kStaticShared)
       return fault(f.line,

@@ -130,8 +130,7 @@ const ProgramKernel::Facts& ProgramKernel::facts() {
   factsOnce_.call([this] {
     Facts facts;
     const ptx::Module& module = program_.module();
-    ptx::KernelReferences references = ptx::references(module, function_);
-    const ptx::SharedLayout shared = ptx::sharedLayout(module, function_);
+    auto [references, shared] = program_.reachOf(function_);
     facts.globals = std::move(references.globals);
     facts.staticShared = shared.staticSize - shared.reserved;
     facts.dynamicSharedOffset = shared.dynamicOffset;
@@ -239,7 +238,11 @@ Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted)
 }
 
 Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)
-    : texts_(std::move(texts)), hash_(hash), module_(std::move(module)), registers_(module_.functions.size()) {
+    : texts_(std::move(texts)),
+      hash_(hash),
+      module_(std::move(module)),
+      uses_(module_),
+      registers_(module_.functions.size()) {
   for (uint32_t i = 0; i < module_.functions.size(); ++i) {
     const ptx::Function& function = module_.functions[i];
     if (function.isEntry && !function.isDeclaration)
@@ -250,6 +253,11 @@ Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Mod
 bool Program::usesDeviceRuntime() const {
   return std::ranges::any_of(module_.functions,
                              [](const ptx::Function& function) { return function.name == ptx::kDeviceRuntimeCall; });
+}
+
+std::pair<ptx::KernelReferences, ptx::SharedLayout> Program::reachOf(uint32_t entry) const {
+  const std::lock_guard lock(usesMutex_);
+  return {ptx::references(uses_, entry), ptx::sharedLayout(uses_, entry)};
 }
 
 uint32_t Program::registersOf(uint32_t function) const {

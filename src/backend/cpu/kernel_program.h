@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/kernel_code.h"
@@ -16,6 +17,7 @@
 #include "base/once.h"
 #include "base/result.h"
 #include "ptx/ast.h"
+#include "ptx/function_uses.h"
 #include "ptx/kernel_abi.h"
 
 namespace vg::backend::cpu {
@@ -99,6 +101,8 @@ class Program : public std::enable_shared_from_this<Program> {
   const std::vector<std::string>& texts() const { return texts_; }
   KernelCache::Key hash() const { return hash_; }
   bool usesDeviceRuntime() const;
+  // What an entry refers to, and where its shared memory lies.
+  std::pair<ptx::KernelReferences, ptx::SharedLayout> reachOf(uint32_t entry) const;
   // The estimate for a function, made once: kernels of one module may share thousands.
   uint32_t registersOf(uint32_t function) const;
   ProgramKernel* kernel(const std::string& name) const;
@@ -109,6 +113,8 @@ class Program : public std::enable_shared_from_this<Program> {
   const KernelCache::Key hash_;
   const ptx::Module module_;
   std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
+  mutable std::mutex usesMutex_;
+  mutable ptx::UsesOfFunctions uses_;                     // guarded by usesMutex_
   mutable std::vector<std::atomic<uint32_t>> registers_;  // by function; 0: not estimated yet
 };
 
