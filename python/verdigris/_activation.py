@@ -45,6 +45,8 @@ def activate(devices=None, *, redirect=True, **settings):
         if redirect and not _runs_native_code(settings):
             os.environ.setdefault("CUDA_FORCE_PTX_JIT", "1")
             os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
+            if "xla_gpu_autotune_level" not in os.environ.get("XLA_FLAGS", ""):  # src/tools/run.cpp says why
+                os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0".strip()
             _redirect_compilers()
             _redirect_started_compilers()
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <functional>
 
+#include "base/log.h"
 #include "base/slab.h"
 #include "core/context.h"
 #include "core/device.h"
@@ -18,6 +19,12 @@ constinit Slab<Library, 1 << 18> slab;
 constinit std::mutex listMutex;  // guards first and the links of the libraries
 constinit Library* first = nullptr;
 constinit std::atomic<unsigned> loaded{0};
+
+// Programs look for kernel after kernel, and few say what the first answer was.
+void tellRefused(const std::string& name, CUresult why) {
+  VG_LOG(Warn, "%s: none of its kernels can be had (error %d); VERDIGRIS_LOG=info says why", name.c_str(),
+         static_cast<int>(why));
+}
 
 using Select = std::function<Result<images::Selected>(const images::SelectOptions&)>;
 
@@ -62,7 +69,7 @@ Result<backend::Image&> Library::description() {
     if (made)
       blueprint_ = std::move(*made);
     else
-      refused_ = made.error();
+      tellRefused(name_, refused_ = made.error());
   }
   if (refused_) return refused_;
   return blueprint_->image();

@@ -87,6 +87,15 @@ void prepend(const char* variable, const std::string& item) {
   set(variable, old && *old ? item + ":" + old : item);
 }
 
+// XLA compiles and times many kernels for each product, which takes minutes here and tells nothing of a GPU. Users' own
+// flags stay.
+void dontTuneXla() {
+  const char* const old = std::getenv("XLA_FLAGS");
+  const std::string flags = old ? old : "";
+  if (flags.find("xla_gpu_autotune_level") == std::string::npos)
+    set("XLA_FLAGS", flags + (flags.empty() ? "" : " ") + "--xla_gpu_autotune_level=0");
+}
+
 // A program reads its working directory for no path of ours, but a file's name must survive its chdir.
 std::string absolute(const std::string& path) {
   if (path.empty() || path[0] == '/') return path;
@@ -175,6 +184,7 @@ int run(const RunOptions& options) {
   if (!offersRealGpus(installation)) {
     if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
+    dontTuneXla();
     setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0);  // JAX asks a CUPTI that knows this driver for its version
   }
   setTimeline(options, installation);
