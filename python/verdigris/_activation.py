@@ -47,6 +47,7 @@ def activate(devices=None, *, redirect=True, **settings):
             os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
             if "xla_gpu_autotune_level" not in os.environ.get("XLA_FLAGS", ""):  # src/tools/run.cpp says why
                 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0".strip()
+            os.environ.setdefault("TRITON_LIBCUDA_PATH", str(_files.FOLDER))  # Triton links a helper with it
             _redirect_compilers()
             _redirect_started_compilers()
 
