@@ -1,5 +1,5 @@
-// How several PTX modules that were linked stand in one text: one after another, with this line between them. Loading takes
-// them apart again. Other linkers of PTX (redirect) write the same.
+// How several PTX modules that were linked stand in one text: one after another, with this line between them. Loading
+// takes them apart again. Other linkers of PTX (redirect) write the same.
 #pragma once
 
 namespace vg::images {

@@ -26,9 +26,9 @@ struct Input {
 
 bool isText(const Input& input);
 
-// The PTX of these inputs as one text, by cuLink of the driver where something is in a container; empty when that cannot be had
-// (no PTX in them, no driver, no current context). Native libraries are left out: what needs them fails when it is
-// loaded.
+// The PTX of these inputs as one text, by cuLink of the driver where something is in a container; empty when that
+// cannot be had (no PTX in them, no driver, no current context). Native libraries are left out: what needs them fails
+// when it is loaded.
 std::string textOf(const std::vector<Input>& inputs);
 
 }  // namespace vg::redirect
