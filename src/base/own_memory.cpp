@@ -14,6 +14,7 @@
 
 #include "base/guarded_range.h"
 #include "base/round.h"
+#include "base/undying.h"
 
 namespace vg::own_memory {
 namespace {
@@ -36,10 +37,7 @@ struct Space {
   std::mutex mutex;                  // guards what follows, and changes of `known`
   std::map<uintptr_t, size_t> free;  // coalesced
 };
-Space& space() {  // never destroyed
-  static Space* const instance = new Space;
-  return *instance;
-}
+Space& space() { return undying<Space, Space>(); }
 
 // Returns the place of the entry; kMost where there is no room, on a system with few addresses: then the range is as
 // unknown as what malloc gives. Requires: the space's lock.
@@ -54,47 +52,46 @@ size_t add(uintptr_t start, size_t bytes) {
   return place;
 }
 
+// Puts an entry somewhere else, which takes no memory.
+void move(Space& space, std::map<uintptr_t, size_t>::node_type entry, uintptr_t start, size_t bytes) {
+  entry.key() = start;
+  entry.mapped() = bytes;
+  space.free.insert(std::move(entry));
+}
+
 bool grow(Space& space, size_t bytes) {
+  std::map<uintptr_t, size_t> fresh{{0, 0}};
   GuardedRange range = GuardedRange::reserveExactly(std::max(bytes, kVast), GuardedRange::kWide);
   if (!range) range = GuardedRange::reserve(std::max(bytes, kSmall));
   if (!range && bytes < kSmall) range = GuardedRange::reserve(bytes);
   if (!range) return false;
   add(reinterpret_cast<uintptr_t>(range.start), range.bytes);
-  space.free[reinterpret_cast<uintptr_t>(range.start)] = range.bytes;
+  move(space, fresh.extract(fresh.begin()), reinterpret_cast<uintptr_t>(range.start), range.bytes);
   return true;
 }
 
 std::byte* takeFrom(Space& space, size_t bytes) {
   const auto piece = std::find_if(space.free.begin(), space.free.end(), [&](auto& p) { return p.second >= bytes; });
   if (piece == space.free.end()) return nullptr;
-  auto node = space.free.extract(piece);
-  const uintptr_t start = node.key();
-  if (node.mapped() > bytes) {
-    node.key() += bytes;
-    node.mapped() -= bytes;
-    space.free.insert(std::move(node));
-  }
+  const auto [start, length] = *piece;
+  auto entry = space.free.extract(piece);
+  if (length > bytes) move(space, std::move(entry), start + bytes, length - bytes);
   return reinterpret_cast<std::byte*>(start);
 }
 
-// Destructors give back, so that it must not fail: a piece between others for which there is no node is lost.
-void giveTo(Space& space, uintptr_t start, size_t bytes) noexcept {
+void giveTo(Space& space, uintptr_t start, size_t bytes) {
   const auto next = space.free.lower_bound(start);
   const auto previous = next == space.free.begin() ? space.free.end() : std::prev(next);
-  const bool joinsNext = next != space.free.end() && next->first == start + bytes;
-  if (previous != space.free.end() && previous->first + previous->second == start) {
-    previous->second += bytes + (joinsNext ? next->second : 0);
-    if (joinsNext) space.free.erase(next);
-  } else if (joinsNext) {
-    auto node = space.free.extract(next);
-    node.key() = start;
-    node.mapped() += bytes;
-    space.free.insert(std::move(node));
+  const bool before = previous != space.free.end() && previous->first + previous->second == start;
+  const bool after = next != space.free.end() && next->first == start + bytes;
+  if (after) bytes += next->second;
+  if (before) {
+    previous->second += bytes;
+    if (after) space.free.erase(next);
+  } else if (after) {
+    move(space, space.free.extract(next), start, bytes);
   } else {
-    try {
-      space.free.emplace(start, bytes);
-    } catch (const std::bad_alloc&) {
-    }
+    space.free[start] = bytes;
   }
 }
 
@@ -121,29 +118,37 @@ int adoptSegments(dl_phdr_info* info, size_t, void* data) {
 
 }  // namespace
 
-std::byte* reserve(size_t bytes) {
+std::byte* reserve(size_t bytes) noexcept {
   bytes = roundUp(bytes, kPage);
   Space& all = space();
   const std::lock_guard lock(all.mutex);
   if (std::byte* const taken = takeFrom(all, bytes)) return taken;
-  return grow(all, bytes) ? takeFrom(all, bytes) : nullptr;
+  try {
+    return grow(all, bytes) ? takeFrom(all, bytes) : nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
-std::byte* take(size_t bytes) {
+std::byte* take(size_t bytes) noexcept {
   std::byte* const start = reserve(bytes);
   if (!start || !mprotect(start, roundUp(bytes, kPage), PROT_READ | PROT_WRITE)) return start;
   give(start, bytes);
   return nullptr;
 }
 
+// What cannot be given for want of memory is lost: some of the addresses.
 void give(void* start, size_t bytes) noexcept {
   bytes = roundUp(bytes, kPage);
-  // A fresh mapping drops the pages. Where the system refuses it the piece is lost.
+  // A fresh mapping drops the pages.
   constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(start, bytes, PROT_NONE, kFresh, -1, 0) == MAP_FAILED) return;
   Space& all = space();
   const std::lock_guard lock(all.mutex);
-  giveTo(all, reinterpret_cast<uintptr_t>(start), bytes);
+  try {
+    giveTo(all, reinterpret_cast<uintptr_t>(start), bytes);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void adoptVariablesOf(const void* symbol) {

@@ -11,9 +11,9 @@
 namespace vg::own_memory {
 
 // Inaccessible addresses; null when the system has no more.
-std::byte* reserve(size_t bytes);
+std::byte* reserve(size_t bytes) noexcept;
 // Pages of zeros to read and write; null when the system has no more.
-std::byte* take(size_t bytes);
+std::byte* take(size_t bytes) noexcept;
 // Ends a piece, or a part of one of whole pages.
 void give(void* start, size_t bytes) noexcept;
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <unordered_set>
 
@@ -24,12 +25,18 @@ struct Tail {
   std::vector<CUgraphNode> nodes;
   std::vector<CUgraphEdgeData> edges;  // as many
 
+  // So that set() takes no memory: a node that was added must be followed.
+  void prepare() {
+    nodes.reserve(1);
+    edges.reserve(1);
+  }
   void set(CUgraphNode node) {
     nodes.assign(1, node);
     edges.assign(1, {});
   }
   void add(CUgraphNode node, const CUgraphEdgeData& edge) {
     if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return;
+    edges.reserve(edges.size() + 1);
     nodes.push_back(node);
     edges.push_back(edge);
   }
@@ -119,15 +126,21 @@ void markLegacy(StreamSet& set) {
   bool any = false;
   for (const auto& capture : captures())
     for (const Stream* stream : capture->streams) any |= &stream->set() == &set && CaptureAccess::blocking(*stream);
-  if (!legacyMark) legacyMark = new StreamCapture;
   if (Stream* legacy = set.legacy.load(std::memory_order_acquire))
     CaptureAccess::set(*legacy, any ? legacyMark : nullptr);
 }
 
-void join(const std::shared_ptr<Capture>& capture, Stream& stream, Tail tail) {
-  capture->streams.push_back(&stream);
-  CaptureAccess::set(stream, new StreamCapture{capture, std::move(tail)});
+// What a stream needs to join the capture, and room for it there: enter() takes no memory.
+std::unique_ptr<StreamCapture> prepare(const std::shared_ptr<Capture>& capture, const Stream& stream, Tail tail) {
+  if (!legacyMark) legacyMark = new StreamCapture;
   (void)streams::legacy(stream.set());  // exists, to be marked
+  capture->streams.reserve(capture->streams.size() + 1);
+  return std::unique_ptr<StreamCapture>(new StreamCapture{capture, std::move(tail)});
+}
+
+void enter(Stream& stream, std::unique_ptr<StreamCapture> state) noexcept {
+  state->capture->streams.push_back(&stream);
+  CaptureAccess::set(stream, state.release());
   markLegacy(stream.set());
 }
 
@@ -206,6 +219,7 @@ struct Question {
 CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order, std::optional<Question>& question) {
   Capture& capture = *state.capture;
   const graphs::Lock lock;
+  state.tail.prepare();
   VG_TRY(Graph & graph, graphs::find(capture.graph));
   VG_TRY(std::vector<Dependency> dependencies,
          graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
@@ -246,8 +260,7 @@ CUresult answer(Question& question) {
 
 CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) {
   const graphs::Lock lock;
-  state.tail.nodes.reserve(1);  // a node that was added must be followed
-  state.tail.edges.reserve(1);
+  state.tail.prepare();
   VG_TRY(Graph & graph, graphs::find(state.capture->graph));
   VG_TRY(std::vector<Dependency> dependencies,
          graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
@@ -264,7 +277,10 @@ CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUg
   if (stream.kind() == Stream::Kind::Legacy)
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot capture");
   if (present) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
-  CUgraph graph = nullptr;
+  const auto capture =
+      std::make_shared<Capture>(Capture{0, nullptr, mode, thisThread(), &stream, {}, {}, given.has_value()});
+  std::unique_ptr<StreamCapture> state = prepare(capture, stream, tail);
+  captures().reserve(captures().size() + 1);
   {
     const graphs::Lock lock;
     if (given) {
@@ -275,19 +291,18 @@ CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUg
         if (&dependency.node->graph() != &target)
           return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is a node of another graph");
       target.setCapturing(true);
-      graph = target.handle();
+      capture->graph = target.handle();
     } else {
       Graph& made = graphs::create();
       made.setCapturing(true);
-      graph = made.handle();
+      capture->graph = made.handle();
     }
   }
-  auto capture =
-      std::make_shared<Capture>(Capture{++lastId, graph, mode, thisThread(), &stream, {}, {}, given.has_value()});
+  capture->id = ++lastId;
   captures().push_back(capture);
   running.fetch_add(1, std::memory_order_relaxed);
   if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_add(1, std::memory_order_relaxed);
-  join(capture, stream, std::move(tail));
+  enter(stream, std::move(state));
   return CUDA_SUCCESS;
 }
 
@@ -334,7 +349,7 @@ bool joined(const Capture& capture) {
 }
 
 // Why the capture cannot end with a graph, or CUDA_SUCCESS.
-CUresult problemOf(const Capture& capture) {
+CUresult problemOf(const Capture& capture) noexcept try {
   if (capture.invalidated) return invalidated();
   if (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thisThread())
     return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
@@ -344,6 +359,8 @@ CUresult problemOf(const Capture& capture) {
   if (!joined(capture))
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of a forked stream was not joined to the origin");
   return CUDA_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to look at the whole of the capture");
 }
 
 }  // namespace
@@ -506,7 +523,7 @@ CUresult wait(Stream& stream, Event& event) {
   }
   const std::shared_ptr<Capture>& capture = recorded->capture;
   if (!state) {
-    join(capture, stream, recorded->tail);
+    enter(stream, prepare(capture, stream, recorded->tail));
     return CUDA_SUCCESS;
   }
   if (state->capture != capture) {
@@ -550,7 +567,11 @@ void forget(Stream& stream) {
   if (!state || isLegacyMark(state)) return;
   const std::shared_ptr<Capture> capture = state->capture;
   if (capture->origin != &stream) {
-    capture->orphans.insert(capture->orphans.end(), state->tail.nodes.begin(), state->tail.nodes.end());
+    try {
+      capture->orphans.insert(capture->orphans.end(), state->tail.nodes.begin(), state->tail.nodes.end());
+    } catch (const std::bad_alloc&) {
+      invalidate(*capture);
+    }
     return leave(stream);
   }
   finish(capture);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <unordered_map>
 
 #include "base/raw_enum.h"
 #include "base/round.h"
+#include "base/undying.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/memory.h"
@@ -24,15 +26,11 @@ struct Account {
 };
 constinit Account accounts[kMaxDevices] = {};
 
-std::map<CUdeviceptr, std::weak_ptr<GraphMemory>>& known() {
-  static auto* const map = new std::map<CUdeviceptr, std::weak_ptr<GraphMemory>>;  // never destroyed
-  return *map;
-}
+using Known = std::map<CUdeviceptr, std::weak_ptr<GraphMemory>>;
+Known& known() { return undying<Known, GraphMemory>(); }
 // Live memory outlives its graphs.
-std::map<CUdeviceptr, std::shared_ptr<GraphMemory>>& alive() {
-  static auto* const map = new std::map<CUdeviceptr, std::shared_ptr<GraphMemory>>;  // never destroyed
-  return *map;
-}
+using Alive = std::map<CUdeviceptr, std::shared_ptr<GraphMemory>>;
+Alive& alive() { return undying<Alive, GraphMemory>(); }
 
 Account& accountOf(const Device& device) { return accounts[device.ordinal()]; }
 
@@ -122,7 +120,14 @@ Result<std::shared_ptr<GraphMemory>> allocate(Device& device, size_t bytes) {
   VG_TRY(alloc::Heap & heap, memory::deviceHeap(device));
   VG_TRY(alloc::Record * record, heap.allocate(bytes, {alloc::Kind::Graph, nullptr, 0, 0}));
   const CUdeviceptr address = record->base.load(std::memory_order_relaxed);
-  auto memory = std::make_shared<GraphMemory>(device, address, record->id.load(std::memory_order_relaxed), bytes);
+  const uint64_t id = record->id.load(std::memory_order_relaxed);
+  std::shared_ptr<GraphMemory> memory;
+  try {
+    memory = std::make_shared<GraphMemory>(device, address, id, bytes);
+  } catch (const std::bad_alloc&) {
+    heap.release(address, id);
+    throw;
+  }
   known()[address] = memory;
   GraphMemoryLife::set(*memory, false);
   return memory;
@@ -173,15 +178,14 @@ void setLive(const std::shared_ptr<GraphMemory>& memory, bool live, Point inUse)
   if (memory->live() == live) return;
   // `memory` may be the entry that goes away.
   const std::shared_ptr<GraphMemory> kept = memory;  // NOLINT(performance-unnecessary-copy-initialization)
+  if (live) alive()[kept->address()] = kept;
   GraphMemoryLife::set(*kept, live, inUse);
   Account& account = accountOf(kept->device());
   account.live += live ? kept->bytes() : -kept->bytes();
-  if (live) {
-    alive()[kept->address()] = kept;
+  if (live)
     accountLaunch(kept->device());
-  } else {
+  else
     alive().erase(kept->address());
-  }
 }
 
 void accountLaunch(Device& device) {

@@ -16,6 +16,7 @@
 #include "backend/cpu/kernel_textures.h"
 #include "backend/cpu/kernel_thread.h"
 #include "backend/kernel_print.h"
+#include "base/shortage.h"
 #include "ptx/async_operation.h"
 #include "ptx/matrix.h"
 
@@ -95,10 +96,8 @@ void setConditional(BlockState*, uint32_t, uint32_t mask, const uint64_t* handle
 void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yieldAt(state, warp, __builtin_return_address(0)); }
 
 // The text is made before any lock is taken: making it reads the kernel's memory, which may fault.
-void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
-                int32_t* results) {
-  ResidentBlock& block = ResidentBlock::of(state);
-  stopIfEnded(block);
+void printText(ResidentBlock& block, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
+               int32_t* results) {
   std::string* const text = new std::string;  // lost if reading the kernel's memory faults
   for (uint32_t left = mask; left; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -108,6 +107,20 @@ void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* form
   const KernelThread::Critical critical(block.thread());
   print::queue(*text, block.launch().context->limits().printfBytes.load(std::memory_order_relaxed));
   delete text;
+}
+
+// As printf() does it, a line that there is no memory for is an answer, not the end.
+void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
+                int32_t* results) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  try {
+    return printText(block, mask, formats, arguments, results);
+  } catch (const std::bad_alloc&) {
+  }
+  const KernelThread::Critical critical(block.thread());
+  shortage::tell(Shortage::HostMemory, "what kernel %s prints", block.launch().kernelName);
+  for (uint32_t left = mask; left; left &= left - 1) results[std::countr_zero(left)] = -1;
 }
 
 void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* messages, const uint64_t* files,
@@ -259,7 +272,7 @@ extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
     .barrierReduce = barrierReduce,
     .yield = yield,
     .nanosleep = nanosleep,
-    .print = Guarded<printLanes>::call,
+    .print = printLanes,
     .assertFail = assertFail,
     .trap = trap,
     .allocate = Guarded<allocate>::call,

@@ -10,6 +10,7 @@
 #include "backend/cpu/kernel_block.h"
 #include "backend/cpu/kernel_fibre.h"
 #include "base/guarded_range.h"
+#include "base/patience.h"
 
 namespace vg::backend::cpu {
 
@@ -45,6 +46,7 @@ class KernelThread {
     RunningLaunch& launch_;
     const uint32_t worker_;
     const uint32_t floatingPoint_;
+    const Patience patience_;
   };
 
   // A resident block of this thread by number, made when needed; null when the system refuses memory.
