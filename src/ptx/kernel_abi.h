@@ -148,6 +148,7 @@ struct KernelTraits {
   uint32_t stackPerWarp = 0;         // bytes of stack that a warp needs, locals of all lanes included
   uint32_t frameBytes = 0;           // that a warp keeps in BlockState::frames at barriers, 0: none wait that way
   uint32_t streamedPerThread = 0;    // bytes of results that may go past the caches (kStreams), 0: none
+  uint32_t stackOfCalls = 0;         // bytes of a lane's stack that calls take, beside what alloca may take
   uint32_t registers = 0;            // estimate for CU_FUNC_ATTRIBUTE_NUM_REGS
   bool waits = false;                // barriers or yields: warps need fibres when a block has several
   bool polls = false;                // a loop waits for memory: never run inline on the launching thread

@@ -56,6 +56,7 @@ std::vector<uint8_t> encode(const KernelBlob& blob) {
   traits.stackPerWarp = blob.traits.stackPerWarp;
   traits.frameBytes = blob.traits.frameBytes;
   traits.streamedPerThread = blob.traits.streamedPerThread;
+  traits.stackOfCalls = blob.traits.stackOfCalls;
   traits.registers = blob.traits.registers;
   traits.waits = blob.traits.waits;
   traits.clusterAddresses = blob.traits.clusterAddresses;

@@ -1,7 +1,7 @@
 // What compiling costs as kernels grow, counted in what it makes: times decide nothing. And whether what is made is
 // right, as good code and as quick code.
 //
-//   ptx_compiler_growth [-t FAMILY]       the test, of all families or one
+//   ptx_compiler_growth [-w] [-t FAMILY]  the test, of all families or one; -w: at whole sizes, not half
 //   ptx_compiler_growth [-q] FAMILY [N]   one compile of a family's kernel of size N, and where its time goes; -q:
 //   quick ptx_compiler_growth [-q] FILE         the same for the kernels of a file
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ const char* const kPhases[] = {"parse", "analyse", "emit", "optimise", "generate
 const char* const kWork[] = {"emitted", "promoted", "optimised"};
 constexpr double kMostGrowth = 2.7;         // of what is made, for twice the size
 constexpr uint64_t kMostAWord = 800;        // instructions of LLVM's for each instruction of the text
-constexpr uint64_t kMostOfCopies = 200000;  // where calls are copies of functions, up to a bound
+constexpr uint64_t kMostOfCopies = 140000;  // where calls are copies of functions, up to a bound
 constexpr uint64_t kQuickIsUsed = 10000;    // beyond so many, as src/ptx/llvm/backend.cpp has it
 int failures = 0;
 
@@ -120,8 +120,8 @@ void compare(const std::string& what, const std::string& text, const CompiledKer
 // --- The test --------------------------------------------------------------------------------------------------------
 
 // Good code of a small one.
-void checkResults(const Family& family) {
-  const uint32_t size = family.largest / 7 + 1;
+void checkResults(const Family& family, uint32_t largest) {
+  const uint32_t size = largest / 7 + 1;
   const std::string text = familyText(family, size), what = std::string(family.name) + " " + std::to_string(size);
   for (const Shape3& block : {Shape3{64, 1, 1}, Shape3{33, 1, 1}}) {
     const Compiled made = compile(what, text, "family", block, 0);
@@ -136,8 +136,8 @@ uint64_t words(const std::string& text) {
   return count;
 }
 
-void checkGrowth(const Family& family) {
-  const std::string half = familyText(family, family.largest / 2), whole = familyText(family, family.largest);
+void checkGrowth(const Family& family, uint32_t largest) {
+  const std::string half = familyText(family, largest / 2), whole = familyText(family, largest);
   const std::string what = family.name;
   const Compiled small = compile(what + " 1/2", half, "family", {64, 1, 1}, kMayBeQuick);
   const Compiled large = compile(what, whole, "family", {64, 1, 1}, kMayBeQuick);
@@ -151,8 +151,9 @@ void checkGrowth(const Family& family) {
       fail(what + ": " + kWork[n] + " is " + std::to_string(now));
   }
   const bool isLarge = large.kernel.facts.work[static_cast<uint32_t>(CompileWork::Promoted)] > kQuickIsUsed;
-  if (isLarge != bool(large.kernel.facts.quick))
-    fail(what + (isLarge ? " is large and not" : " is small but") + " quick");
+  if (isLarge && !large.kernel.facts.quick) fail(what + " is large and not quick");
+  // Where there are calls, copies of functions may be what better code has more of.
+  if (!isLarge && large.kernel.facts.quick && !family.functions) fail(what + " is small but quick");
   compare(what, whole, large.kernel, {64, 1, 1});
   std::printf("%-18s twice the text takes %.1f times as long\n", family.name, large.seconds / small.seconds);
 }
@@ -182,12 +183,16 @@ int explainEach(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool whole = argc > 1 && !std::strcmp(argv[1], "-w");
+  argc -= whole;
+  argv += whole;
   const bool one = argc == 3 && !std::strcmp(argv[1], "-t");
   if (argc > 1 && !one) return explainEach(argc, argv);
   for (const Family& family : families()) {
     if (one && std::strcmp(argv[2], family.name)) continue;
-    checkResults(family);
-    checkGrowth(family);
+    const uint32_t largest = whole ? family.largest : family.largest / 2;
+    checkResults(family, largest);
+    checkGrowth(family, largest);
   }
   std::printf("%d failures\n", failures);
   return failures != 0;

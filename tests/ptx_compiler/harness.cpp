@@ -289,7 +289,7 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.dynamicShared = spec.dynamicShared;
   launch.dynamicSharedOffset = traits.dynamicSharedOffset;
   launch.workers = 1;
-  launch.stackPerThread = traits.recurses ? 8192 : 1024;
+  launch.stackPerThread = traits.stackOfCalls + (traits.recurses ? 8192 : 1024);
   launch.flags = (spec.cluster ? kExplicitCluster : 0) | (spec.streams ? kStreams : 0);
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
   launch.calls = &kCalls;

@@ -110,11 +110,12 @@ void runBlocks(void* state, uint32_t worker, Workers::Items& items) noexcept {
   }
 }
 
-// What a lane may take by alloca.
+// What a lane may take by alloca, and for calls.
 uint32_t stackPerThread(const LoadedKernel& code, const KernelLimits& limits) {
   const size_t bytes =
       limits.stackBytes.load(std::memory_order_relaxed) * (code.traits.recurses ? kRoomForRecursion : 1);
-  return static_cast<uint32_t>(std::min<size_t>((bytes + kLaneLine - 1) / kLaneLine * kLaneLine, kMostStackPerThread));
+  const size_t whole = (bytes + code.traits.stackOfCalls + kLaneLine - 1) / kLaneLine * kLaneLine;
+  return static_cast<uint32_t>(std::min<size_t>(whole, kMostStackPerThread));
 }
 
 size_t stackBytesFor(const LoadedKernel& code, const KernelLimits& limits) {

@@ -8,9 +8,12 @@
 namespace vg::ptx::gen {
 namespace {
 
-// Instructions: of copies of functions in a kernel, of a function that may be copied as often as it is called, and what
-// a call takes of one that is not.
-constexpr double kMostCopied = 60'000, kSmall = 100, kSizeOfCall = 40;
+// Instructions of a kernel with copies of functions for all calls: beyond them it would get quick code for ever, takes
+// longer than a launch should wait, and is refused. Where the copies are only a few times the text, it is the text that
+// takes long.
+constexpr double kMostCopied = 20'000, kMostCopiedSoon = 4'000, kMostWhereLanesMeet = 60'000, kTimesTheText = 2;
+// Of a function that may be copied as often as it is called, and what a call takes of one that is not.
+constexpr double kSmall = 100, kSizeOfCall = 40;
 
 // Tarjan's strongly connected components, without recursion: chains of calls may be long.
 class Components {
@@ -101,12 +104,12 @@ bool lanesMeet(const ptx::Instruction& i) {
   }
 }
 
-CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions)
+CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions, Copies copies)
     : module_(module), addressed_(addressedFunctions(module)), cycles_(module.functions.size(), kNone) {
   std::erase_if(addressed_,
                 [&](uint32_t n) { return module.functions[n].isDeclaration || module.functions[n].isEntry; });
   findCycles(functions);
-  if (!functions.empty()) shareBodies(functions[0]);
+  if (!functions.empty()) shareBodies(functions[0], copies);
 }
 
 std::vector<uint32_t> CallGraph::targets(const Function& caller, const CallOperands& call) const {
@@ -170,7 +173,18 @@ std::vector<uint32_t> CallGraph::calleesFirst(uint32_t entry) const {
   return order;
 }
 
-void CallGraph::shareBodies(uint32_t entry) {
+// Instructions that a kernel may have with copies for all calls.
+double CallGraph::mostCopied(const std::vector<uint32_t>& functions, Copies copies) const {
+  double text = 0;
+  for (uint32_t f : functions) {
+    // Functions that are in a kernel once are at different places of it at a time.
+    if (std::ranges::any_of(module_.functions[f].body, lanesMeet)) return kMostWhereLanesMeet;
+    text += static_cast<double>(module_.functions[f].body.size());
+  }
+  return std::max(copies == Copies::FewForNow ? kMostCopiedSoon : kMostCopied, kTimesTheText * text);
+}
+
+void CallGraph::shareBodies(uint32_t entry, Copies copies) {
   const std::vector<uint32_t> order = calleesFirst(entry);
   std::vector<std::vector<uint32_t>> sites(cycles_.size());
   std::vector<uint32_t> places(cycles_.size(), 0);
@@ -184,7 +198,8 @@ void CallGraph::shareBodies(uint32_t entry) {
     for (uint32_t callee : sites[f]) size[f] += cycles_[callee] == kNone ? size[callee] : kSizeOfCall;
   };
   for (uint32_t f : order) measure(f);
-  if (size[entry] <= kMostCopied) return;
+  if (size[entry] <= mostCopied(order, copies)) return;
+  forNow_ = size[entry] <= mostCopied(order, Copies::Many);
   shared_ = static_cast<uint32_t>(cycles_.size());
   for (uint32_t f : order) {
     measure(f);

@@ -35,6 +35,7 @@ void Emitter::prepare() {
   for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
   traits.loops = !program_.loops.empty();
   traits.recurses = program_.recurses;
+  traits.stackOfCalls = program_.stackOfCalls;
   for (const Instruction& i : program_.instructions) traits.allocates |= i.ast->op == Op::Alloca;
   suspends_ = suspendsOnly();
   alignment_ = alignmentTests(program_, options_, options_.trustsParameters);

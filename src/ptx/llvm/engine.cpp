@@ -32,6 +32,7 @@
 #include "ptx/kernel_blob.h"
 #include "ptx/llvm/abreast.h"
 #include "ptx/llvm/backend.h"
+#include "ptx/llvm/call_graph.h"
 #include "ptx/llvm/compile_heap.h"
 #include "ptx/llvm/emitter.h"
 #include "ptx/llvm/lane_turns.h"
@@ -199,6 +200,15 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
          std::to_string(options.lanes);
 }
 
+// With few copies of functions where a launch waits, and if that can be.
+Program buildSoon(const Module& module, uint32_t entry, bool meetings, bool waits) {
+  if (waits) try {
+      return buildProgram(module, entry, meetings, Copies::FewForNow);
+    } catch (const Unsupported&) {
+    }
+  return buildProgram(module, entry, meetings, Copies::Many);
+}
+
 // What LLVM says while it makes code.
 struct Told {
   uint64_t frames = 0;  // bytes of all functions, without what they take at run time
@@ -238,7 +248,7 @@ void compile(Job& job) {
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
 
   const auto analysed = [&](bool meetingsBeginBlocks) {
-    Program built = buildProgram(module, entry, meetingsBeginBlocks);
+    Program built = buildSoon(module, entry, meetingsBeginBlocks, request.mayBeQuick);
     settleNaNs(built);
     analyseShapes(built, options);
     return built;
@@ -263,7 +273,7 @@ void compile(Job& job) {
 
   const auto [object, quick] =
       compileModule(code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, prefix}, job.clock);
-  job.quick = quick;
+  job.quick = quick || program.sharesForNow;
   if (!told.error.empty()) throw Unsupported{told.error, 0};
   std::string error;
   if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};

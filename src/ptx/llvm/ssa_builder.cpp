@@ -6,7 +6,8 @@
 
 namespace vg::ptx::gen {
 
-SsaBuilder::SsaBuilder(const Module& module, uint32_t entry, bool meetings) : meetings_(meetings) {
+SsaBuilder::SsaBuilder(const Module& module, uint32_t entry, bool meetings, Copies copies)
+    : meetings_(meetings), copies_(copies) {
   program_.module = &module;
   program_.entry = entry;
   program_.references = references(module, entry);
@@ -35,8 +36,8 @@ Program SsaBuilder::build() {
   return std::move(program_);
 }
 
-Program buildProgram(const Module& module, uint32_t entry, bool meetings) {
-  return SsaBuilder(module, entry, meetings).build();
+Program buildProgram(const Module& module, uint32_t entry, bool meetings, Copies copies) {
+  return SsaBuilder(module, entry, meetings, copies).build();
 }
 
 }  // namespace vg::ptx::gen

@@ -63,6 +63,9 @@ struct RecursiveCall {
   uint32_t backState;
   std::vector<ParamObject*> results;
   uint32_t line;
+  uint32_t caller;                // the function whose body it is in
+  std::vector<uint32_t> callees;  // that it may mean
+  uint32_t stack = 0;             // bytes that the caller keeps
 };
 
 // Functions that call each other again, as a loop over states: see ssa_recursion.cpp.
@@ -78,6 +81,7 @@ struct Recursion {
   // call through a register may mean.
   std::map<std::vector<uint64_t>, std::vector<ParamObject*>> incoming, results;
   std::vector<RecursiveCall> calls;
+  std::map<uint32_t, uint32_t> localBytes = {};  // function -> bytes of a lane's stack for its local variables
 };
 
 // A block that goes on with a call of a function.
@@ -87,7 +91,7 @@ struct CallWay {
 
 class SsaBuilder {
  public:
-  SsaBuilder(const Module& module, uint32_t entry, bool meetings);
+  SsaBuilder(const Module& module, uint32_t entry, bool meetings, Copies copies);
   Program build();
 
  private:
@@ -161,7 +165,9 @@ class SsaBuilder {
   void refuseMeetings(const Recursion& region) const;
   std::vector<uint32_t> keptBy(const Recursion& region, const RecursiveCall& call,
                                const std::vector<std::vector<bool>>& live) const;
-  void keepAndRestore(Recursion& region, const RecursiveCall& call, const std::vector<uint32_t>& variables);
+  void keepAndRestore(Recursion& region, RecursiveCall& call, const std::vector<uint32_t>& variables);
+  static uint32_t bodyOf(const Recursion& region, const Instance& instance);
+  void measureStack(const Recursion& region);
 
   // --- ssa_liveness.cpp
   struct Effects {
@@ -258,6 +264,7 @@ class SsaBuilder {
   size_t expanded_ = 0;
   bool filling_ = false;  // all functions are expanded
   const bool meetings_;   // begin blocks
+  const Copies copies_;
 };
 
 }  // namespace vg::ptx::gen

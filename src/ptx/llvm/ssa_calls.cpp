@@ -5,7 +5,7 @@
 namespace vg::ptx::gen {
 
 CallGraph& SsaBuilder::graph() {
-  if (!graph_) graph_ = std::make_unique<CallGraph>(*program_.module, program_.references.functions);
+  if (!graph_) graph_ = std::make_unique<CallGraph>(*program_.module, program_.references.functions, copies_);
   return *graph_;
 }
 

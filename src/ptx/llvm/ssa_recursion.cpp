@@ -60,9 +60,23 @@ uint32_t SsaBuilder::callAgain(Instance& instance, const ptx::Instruction& i, co
   passIn(region, instance, i, call, callee, before);
   jump(before, save);
   jump(save, region.dispatch);
-  region.calls.push_back({save, back, newState(region, back), objectsFor(region.results, callee.returns), i.line});
+  std::vector<uint32_t> callees;
+  for (const CallWay& way : ways) callees.push_back(way.function);
+  region.calls.push_back({save, back, newState(region, back), objectsFor(region.results, callee.returns), i.line,
+                          bodyOf(region, instance), std::move(callees)});
   passOut(region, instance, i, call, callee, back);
   return back;
+}
+
+// The function among those of the loop that a copy is in.
+uint32_t SsaBuilder::bodyOf(const Recursion& region, const Instance& instance) {
+  const Instance* at = &instance;
+  const auto isBody = [&] {
+    const auto found = region.bodies.find(at->functionIndex);
+    return found != region.bodies.end() && found->second == at;
+  };
+  while (!isBody() && at->caller) at = at->caller;
+  return at->functionIndex;
 }
 
 void SsaBuilder::chooseStates(Recursion& region, const std::vector<CallWay>& ways, uint32_t common, uint32_t line) {
@@ -100,6 +114,7 @@ const std::vector<ParamObject*>& SsaBuilder::objectsFor(std::map<std::vector<uin
 uint32_t SsaBuilder::expandKernel() {
   const Function& f = program_.module->functions[program_.entry];
   const bool calls = std::ranges::any_of(f.body, [](const ptx::Instruction& i) { return i.op == Op::Call; });
+  program_.sharesForNow = calls && graph().sharedForNow();
   if (!calls || !graph().shared()) return expand(*newInstance(program_.entry, nullptr), kEnd);
   Recursion& region = *newRecursion(*graph().shared());
   Instance& top = *newInstance(program_.entry, nullptr);
@@ -117,7 +132,6 @@ uint32_t SsaBuilder::expandKernel() {
 Recursion* SsaBuilder::newRecursion(uint32_t cycle) {
   recursions_.push_back(std::make_unique<Recursion>());
   Recursion& region = *recursions_.back();
-  program_.recurses = true;
   region.cycle = cycle;
   region.firstVariable = static_cast<uint32_t>(variableTypes_.size());
   region.firstBlock = static_cast<uint32_t>(raw_.size());
@@ -172,6 +186,7 @@ void SsaBuilder::placeLocals(Instance& instance, uint32_t block) {
   }
   if (!size) return;
   if (size > UINT32_MAX / 2) unsupportedConstruct(instance.function->line, "over 2 GiB of local memory");
+  instance.recursion->localBytes[instance.functionIndex] = roundUp(static_cast<uint32_t>(size), uint32_t{kPiece});
   instance.localBase = newVariable(Class::I64);
   make(raw_[block].items, Op::Alloca, Type::U64, {inVariable(instance.localBase), number(size)},
        instance.function->line);
@@ -219,9 +234,61 @@ void SsaBuilder::finish(Recursion& region, uint32_t leave) {
   std::vector<std::vector<uint32_t>> kept;
   for (const RecursiveCall& call : region.calls) kept.push_back(keptBy(region, call, live));
   for (size_t n = 0; n < kept.size(); ++n) keepAndRestore(region, region.calls[n], kept[n]);
+  measureStack(region);
   raw_[region.dispatch].terminator = Block::Switch;
   raw_[region.dispatch].condition = region.state;
   raw_[region.dispatch].successors = region.states;
+}
+
+// Of calls one inside another, where none comes back to its own function; others may take what the launch allows.
+void SsaBuilder::measureStack(const Recursion& region) {
+  std::map<uint32_t, std::vector<const RecursiveCall*>> callsOf;
+  for (const RecursiveCall& call : region.calls) callsOf[call.caller].push_back(&call);
+  struct Open {
+    uint32_t function;
+    std::vector<std::pair<uint32_t, uint32_t>> left;  // stack of a call, callee
+    uint64_t most = 0;
+  };
+  std::map<uint32_t, uint64_t> need;  // kOpen: not known yet
+  constexpr uint64_t kOpen = UINT64_MAX;
+  std::vector<Open> path;
+  const auto enter = [&](uint32_t f) {
+    need[f] = kOpen;
+    path.push_back({f, {}});
+    for (const RecursiveCall* call : callsOf[f])
+      for (uint32_t callee : call->callees) path.back().left.emplace_back(call->stack, callee);
+  };
+  uint64_t most = 0;
+  const auto measure = [&](uint32_t start) {
+    if (!need.contains(start)) enter(start);
+    while (!path.empty()) {
+      Open& open = path.back();
+      if (open.left.empty()) {
+        const auto locals = region.localBytes.find(open.function);
+        need[open.function] = open.most + (locals == region.localBytes.end() ? 0 : locals->second);
+        most = std::max(most, need[open.function]);
+        path.pop_back();
+        continue;
+      }
+      const auto [stack, callee] = open.left.back();
+      const auto known = need.find(callee);
+      if (known == need.end()) {
+        enter(callee);  // and looks again then
+        continue;
+      }
+      if (known->second == kOpen) return false;
+      open.most = std::max(open.most, stack + known->second);
+      open.left.pop_back();
+    }
+    return true;
+  };
+  bool ends = true;
+  for (const auto& [function, body] : region.bodies) ends = ends && measure(function);
+  for (const auto& [function, calls] : std::map(callsOf)) ends = ends && measure(function);
+  program_.recurses |= !ends;
+  if (ends)
+    program_.stackOfCalls =
+        std::max(program_.stackOfCalls, static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX / 2)));
 }
 
 // Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
@@ -248,12 +315,13 @@ std::vector<uint32_t> SsaBuilder::keptBy(const Recursion& region, const Recursiv
   return kept;
 }
 
-void SsaBuilder::keepAndRestore(Recursion& region, const RecursiveCall& call, const std::vector<uint32_t>& variables) {
+void SsaBuilder::keepAndRestore(Recursion& region, RecursiveCall& call, const std::vector<uint32_t>& variables) {
   const uint32_t top = newVariable(Class::I64), memory = newVariable(Class::I64), line = call.line;
   std::vector<uint32_t> kept = variables;
   kept.insert(std::ranges::find_if(kept, [&](uint32_t v) { return bytesOf(variableTypes_[v]) <= 8; }), top);
   uint32_t size = 0;
   for (uint32_t v : kept) size += bytesOf(variableTypes_[v]);
+  call.stack = roundUp(size, uint32_t{kPiece});
 
   std::vector<Item>& save = raw_[call.save].items;
   make(save, Op::Stacksave, Type::U64, {inVariable(top)}, line);

@@ -153,6 +153,8 @@ struct Program {
   uint32_t localSize = 0;                                    // bytes a lane
   bool usesDynamicShared = false;
   bool recurses = false;
+  uint32_t stackOfCalls = 0;  // bytes of a lane's stack for calls, unless it recurses
+  bool sharesForNow = false;  // functions are in it once that good code has copies of
 
   bool inLoop(BlockId block, LoopId loop) const;
   bool dominates(BlockId a, BlockId b) const;
@@ -162,7 +164,8 @@ struct Program {
 
 // Blocks, SSA values and loops of an entry with everything it calls; with `meetings`, blocks begin where lanes of a
 // warp meet. Throws Unsupported.
-Program buildProgram(const Module& module, uint32_t entry, bool meetings = false);
+enum class Copies;
+Program buildProgram(const Module& module, uint32_t entry, bool meetings, Copies copies);
 
 // Divergence, shapes, components. `shapeOfSpecial` says what the block shape makes of special registers.
 struct ShapeOptions {
