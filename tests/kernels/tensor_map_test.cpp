@@ -31,6 +31,16 @@ class TensorMaps : public KernelTest {
   }
 };
 
+// As on a GPU, whose blocks get shared memory in pieces of 128 bytes.
+TEST_F(TensorMaps, FieldsOfAMapAreReplacedInASmallVariable) {
+  const CUfunction kernel = function(
+      module(".visible .entry kernel()\n{\n.shared .align 128 .b8 small[64];\n.reg .b64 %rd<2>;\nmov.u64 %rd1, 4096;\n"
+             "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [small], %rd1;\nret;\n}\n",
+             "sm_90a", "8.3"));
+  ASSERT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
 TEST_F(TensorMaps, OfPackedElementsFollowTheManual) {
   EXPECT_EQ(with([](Packed&) {}), CUDA_SUCCESS);
   EXPECT_EQ(with([](Packed& p) { p.swizzle = CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B; }), CUDA_SUCCESS);

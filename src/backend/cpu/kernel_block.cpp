@@ -10,11 +10,13 @@
 #include "backend/cpu/kernel_thread.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "check/check.h"
 
 namespace vg::backend::cpu {
 namespace {
 
 constexpr uint32_t kSharedAlignment = 1024;
+constexpr uint32_t kSharedPiece = 128;  // bytes; of devices of capability 8.0 and later
 // Blocks that native code runs in one call, row by row of their threads. Few enough that three rows of them stay in the
 // first cache, where neighbouring rows of a stencil meet again.
 constexpr uint32_t kMostBlocksACall = 64;
@@ -68,6 +70,8 @@ void ResidentBlock::place(RunningLaunch& launch, uint32_t worker, uint64_t block
   state_.blockIndex[2] = static_cast<uint32_t>(row / abi.gridSize[1]);
   state_.sharedLimit = abi.dynamicSharedOffset + abi.dynamicShared;
   if (state_.sharedLimit < abi.staticShared) state_.sharedLimit = abi.staticShared;
+  // GPUs too hand out shared memory in such pieces: a tensor map's fields are changed in a variable of half its size.
+  if (!check::any()) state_.sharedLimit = (state_.sharedLimit + kSharedPiece - 1) & ~(kSharedPiece - 1);
   // The accessible memory ends where the gap begins, so that an access beyond the end faults.
   state_.shared = sharedEnd_ - ((state_.sharedLimit + kSharedAlignment - 1) & ~(kSharedAlignment - 1));
   state_.sharedOffset = state_.clusterRank = 0;
