@@ -5,6 +5,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/undying.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -15,10 +17,7 @@ struct KernelMemory {
   std::shared_mutex mutex;  // guards ranges
   std::map<uint64_t, size_t> ranges;
 };
-KernelMemory& kernelMemory() {  // never destroyed
-  static KernelMemory* const instance = new KernelMemory;
-  return *instance;
-}
+KernelMemory& kernelMemory() { return undying<KernelMemory, KernelMemory>(); }
 
 bool isKernelMemory(uint64_t address) {
   KernelMemory& all = kernelMemory();

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <bit>
+#include <new>
 
 #include "check/check.h"
 #include "ptx/reach.h"
@@ -28,7 +29,12 @@ bool KernelHeap::reserve(size_t bytes) {
   range_ = GuardedRange::reserve(bytes);
   if (range_ && mprotect(range_.start, bytes, PROT_READ | PROT_WRITE)) range_.release();
   if (!range_) return false;
-  ptx::addKernelMemory(range_.start, bytes);
+  try {
+    ptx::addKernelMemory(range_.start, bytes);
+  } catch (const std::bad_alloc&) {
+    range_.release();
+    return false;
+  }
   if (check::any()) check::beginParts(reinterpret_cast<CUdeviceptr>(range_.start), bytes);
   return true;
 }
