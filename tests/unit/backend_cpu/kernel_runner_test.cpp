@@ -54,7 +54,8 @@ TEST(Runner, SharedMemoryIsAlignedAndWritableToItsEnd) {
   traits.dynamicSharedOffset = 1008;
   NativeKernel kernel(
       [](BlockState* block, uint32_t, uint32_t) {
-        if (reinterpret_cast<uintptr_t>(block->shared) % 1024 || block->sharedLimit != 1008 + 40000)
+        constexpr uint32_t kInPieces = (1008 + 40000 + 127) / 128 * 128;
+        if (reinterpret_cast<uintptr_t>(block->shared) % 1024 || block->sharedLimit != kInPieces)
           callsOf(block).trap(block, 0, 1, ptx::TrapReason::Trap, 0);
         std::memset(block->shared, 1, block->sharedLimit);
       },
