@@ -67,6 +67,12 @@ TEST(Contraction, WantsEveryUseOfTheProductToBeASumInItsBlock) {
   EXPECT_EQ(fused("mul.f32 t, a, b; add.f32 x, t, t;"), 0);
   EXPECT_EQ(fused("mul.f32 t, a, b; @p bra over; add.f32 x, t, c; over: st.global.f32 [%out], x;"), 0);
   EXPECT_EQ(fused("mul.f32 t, a, b; again: add.f32 x, t, c; @p bra again;"), 0);
+  // The product of the round before.
+  EXPECT_EQ(fused("again: add.f32 x, t, c; mul.f32 t, a, b; @p bra again;"), 0);
+  EXPECT_EQ(fused("again: add.f32 x, t, c; mul.f32 t, a, b; add.f32 y, t, d; @p bra again;"), 0);
+  // A sum may be guarded, its product not.
+  EXPECT_EQ(fused("mul.f32 t, a, b; @p add.f32 x, t, c; @!p sub.f32 x, c, t;"), 2);
+  EXPECT_EQ(fused("@p mul.f32 t, a, b; @p add.f32 x, t, c;"), 0);
   // Labels that nobody goes to, as those of line tables, begin no block.
   EXPECT_EQ(fused("mul.f32 t, a, b; nobody: add.f32 x, t, c;"), 1);
 }
