@@ -2,8 +2,8 @@
 // matrix: short kernels of all instructions, three quarters of which are loads, stores and address arithmetic.
 #include <benchmark/benchmark.h>
 
-#include "ptx/interpreter.h"
-#include "ptx/parser.h"
+#include "ptx/interpreter/interpreter.h"
+#include "ptx/text/parser.h"
 #include "unit/ptx/opcode_matrix.h"
 
 namespace {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/engine.h"
-#include "ptx/kernel_blob.h"
+#include "ptx/abi/engine.h"
+#include "ptx/abi/kernel_blob.h"
 
 namespace {
 

@@ -6,13 +6,13 @@
 #include <cstring>
 #include <thread>
 
-#include "core/context.h"
-#include "core/device.h"
-#include "core/event.h"
-#include "core/host_function.h"
-#include "core/memory.h"
-#include "core/process.h"
-#include "core/stream.h"
+#include "core/contexts/context.h"
+#include "core/memory/memory.h"
+#include "core/process/device.h"
+#include "core/process/process.h"
+#include "core/streams/event.h"
+#include "core/streams/stream.h"
+#include "core/work/host_function.h"
 
 namespace vg::core {
 namespace {

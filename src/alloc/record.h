@@ -15,9 +15,10 @@ enum class Kind : uint8_t {
   Managed,     // cuMemAllocManaged, __managed__ variables
   Pinned,      // cuMemHostAlloc: host memory of ours
   Registered,  // cuMemHostRegister: host memory of the application
-  Mapped,      // cuMemMap; `owner` is core's mapping (core/virtual_memory.h), `window` the device whose memory it is
-  Graph,       // of a memory node of a graph (core/graph_memory.h); no owner
-  Imported,    // memory of another process or library that was mapped here; `window` is its device
+  Mapped,    // cuMemMap; `owner` is core's mapping (core/virtual/virtual_memory.h), `window` the device whose memory it
+             // is
+  Graph,     // of a memory node of a graph (core/graphs/graph_memory.h); no owner
+  Imported,  // memory of another process or library that was mapped here; `window` is its device
 };
 
 // Whether memory of this kind belongs to a device and not to the host. Mapped memory may be either: its flags say so.
@@ -42,9 +43,9 @@ struct alignas(16) Record {
   std::atomic<Kind> kind{Kind::Device};
   std::atomic<uint16_t> window{0};      // number of the window in the memory table
   std::atomic<uint32_t> flags{0};       // of the call that made it
-  std::atomic<uint32_t> attributes{0};  // changes while Live: core/memory.h says which bits
-  std::atomic<uint32_t> access{0};      // changes while Live: who may touch mapped memory, core/virtual_access.cpp
-  std::atomic<bool> shared{false};      // changes while Live: the heap has shared it (heap_share.cpp)
+  std::atomic<uint32_t> attributes{0};  // changes while Live: core/memory/memory.h says which bits
+  std::atomic<uint32_t> access{0};  // changes while Live: who may touch mapped memory, core/virtual/virtual_access.cpp
+  std::atomic<bool> shared{false};  // changes while Live: the heap has shared it (heap_share.cpp)
 
   bool live() const { return state.load(std::memory_order_acquire) == State::Live; }
   std::byte* data() const { return reinterpret_cast<std::byte*>(base.load(std::memory_order_relaxed)); }

@@ -1,9 +1,9 @@
 // CUDA arrays and mipmapped arrays.
-#include "core/array.h"
+#include "core/arrays/array.h"
 
 #include "api/call.h"
 #include "api/era.h"
-#include "core/array_mapping.h"
+#include "core/arrays/array_mapping.h"
 
 namespace vg::handlers {
 namespace {

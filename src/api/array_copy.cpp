@@ -1,7 +1,7 @@
 // Copies of one row from and to arrays.
 #include "api/call.h"
 #include "api/era.h"
-#include "core/memory_copy.h"
+#include "core/work/copy.h"
 
 namespace vg::handlers {
 namespace {

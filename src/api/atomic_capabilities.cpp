@@ -3,7 +3,7 @@
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/device.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "api/interop.h"
 #include "base/result.h"
-#include "core/context.h"
-#include "core/process.h"
-#include "core/stream.h"
-#include "core/thread_state.h"
+#include "core/contexts/context.h"
+#include "core/process/process.h"
+#include "core/process/thread_state.h"
+#include "core/streams/stream.h"
 
 namespace vg {
 

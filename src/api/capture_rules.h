@@ -1,7 +1,7 @@
 // Which calls are "potentially unsafe" for stream captures: while a capture that is not relaxed goes on, the thunk
-// refuses them as the capture modes say (core/capture.h). Recorded from the vendor's driver, which forbids less than
-// one would think: loading modules, making streams, events and graphs (not executable ones), and asking for sizes are
-// allowed.
+// refuses them as the capture modes say (core/graphs/capture.h). Recorded from the vendor's driver, which forbids less
+// than one would think: loading modules, making streams, events and graphs (not executable ones), and asking for sizes
+// are allowed.
 #pragma once
 
 #include "api/same_handler.h"

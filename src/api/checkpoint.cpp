@@ -1,5 +1,5 @@
 // Stopping processes and letting them go on.
-#include "core/checkpoint.h"
+#include "core/process/checkpoint.h"
 
 #include <algorithm>
 #include <iterator>

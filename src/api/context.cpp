@@ -1,10 +1,10 @@
 // Contexts: making and ending them, the thread's stack, and what a context is asked and told.
-#include "core/context.h"
+#include "core/contexts/context.h"
 
 #include "api/call.h"
-#include "core/capture.h"
-#include "core/device.h"
-#include "core/green_context.h"
+#include "core/contexts/green_context.h"
+#include "core/graphs/capture.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

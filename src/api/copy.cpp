@@ -1,9 +1,9 @@
 // Copies of linear memory: one row, boxes, between devices.
+#include "core/work/copy.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/capture.h"
-#include "core/memory_batch.h"
-#include "core/memory_copy.h"
+#include "core/graphs/capture.h"
+#include "core/work/copy_batch.h"
 
 namespace vg::handlers {
 namespace {

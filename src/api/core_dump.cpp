@@ -1,7 +1,7 @@
 // What is wanted of core dumps: of the process, before cuInit too, and of the current context.
-#include "core/core_dump.h"
+#include "core/dumps/core_dump.h"
 #include "api/call.h"
-#include "core/core_dump_attributes.h"
+#include "core/dumps/core_dump_attributes.h"
 
 namespace vg::handlers {
 

@@ -1,5 +1,5 @@
 // Decompression by the device.
-#include "core/memory_decompress.h"
+#include "core/memory/memory_decompress.h"
 
 #include "api/call.h"
 

@@ -6,8 +6,8 @@
 #include "api/call.h"
 #include "arrays/format.h"
 #include "base/raw_enum.h"
-#include "core/device.h"
-#include "core/later_attributes.h"
+#include "core/process/device.h"
+#include "core/process/newer_attributes.h"
 
 namespace vg::handlers {
 namespace {

@@ -7,9 +7,9 @@
 #include "alloc/heap.h"
 #include "backend/device_use.h"
 #include "backend/registry.h"
-#include "core/device.h"
-#include "core/memory_heaps.h"
-#include "core/process.h"
+#include "core/memory/memory_heaps.h"
+#include "core/process/device.h"
+#include "core/process/process.h"
 
 namespace vg::api {
 namespace {

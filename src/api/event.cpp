@@ -1,12 +1,12 @@
 // Events: made, recorded, asked and waited for.
-#include "core/event.h"
+#include "core/streams/event.h"
 
 #include "api/call.h"
-#include "core/capture.h"
-#include "core/context.h"
-#include "core/context_events.h"
-#include "core/green_context.h"
-#include "core/stream.h"
+#include "core/contexts/context.h"
+#include "core/contexts/context_events.h"
+#include "core/contexts/green_context.h"
+#include "core/graphs/capture.h"
+#include "core/streams/stream.h"
 
 namespace vg::handlers {
 namespace {

@@ -14,10 +14,10 @@
 #include "api/validity.h"
 #include "base/log.h"
 #include "base/log_history.h"
-#include "core/device.h"
-#include "core/function.h"
-#include "core/green_context.h"
-#include "core/module.h"
+#include "core/contexts/green_context.h"
+#include "core/modules/function.h"
+#include "core/modules/module.h"
+#include "core/process/device.h"
 
 namespace vg {
 namespace {

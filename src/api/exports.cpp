@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/log_history.h"
 #include "base/shortage.h"
-#include "core/capture.h"
-#include "core/host_function.h"
+#include "core/graphs/capture.h"
+#include "core/work/host_function.h"
 
 namespace vg::handlers {
 namespace {

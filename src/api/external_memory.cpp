@@ -1,8 +1,8 @@
 // Memory of other libraries and processes, semaphores of theirs, and handles for other devices' drivers.
-#include "core/external_memory.h"
+#include "core/memory/external_memory.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/range_handle.h"
+#include "core/memory/range_handle.h"
 
 namespace vg::handlers {
 namespace {

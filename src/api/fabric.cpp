@@ -2,7 +2,7 @@
 // none (CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_SUPPORTED and _MULTICAST_ are 0): arguments are checked first.
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/device.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

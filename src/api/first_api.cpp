@@ -4,8 +4,8 @@
 #include "api/era.h"
 
 #include "api/call.h"
-#include "core/low_memory.h"
-#include "core/memory.h"
+#include "core/memory/memory.h"
+#include "core/memory/memory_below_4gib.h"
 
 namespace vg::handlers {
 namespace {

@@ -1,9 +1,9 @@
 // Functions: what a kernel of a context is called, looks like and may be told. A CUkernel is accepted wherever a
 // CUfunction is and stands for its function in the current context.
-#include "core/function.h"
+#include "core/modules/function.h"
 
 #include "api/call.h"
-#include "core/module.h"
+#include "core/modules/module.h"
 
 namespace vg::handlers {
 CUresult cuFuncGetModule(const Call&, CUmodule* hmod, CUfunction hfunc) {

@@ -1,12 +1,12 @@
 // Graphs as structures: made, copied, asked about, connected.
-#include "core/graph.h"
+#include "core/graphs/graph.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "api/call.h"
-#include "core/graph_conditional.h"
-#include "core/graph_dot.h"
+#include "core/graphs/graph_conditional.h"
+#include "core/graphs/graph_dot.h"
 
 namespace vg::handlers {
 namespace {
@@ -132,7 +132,7 @@ CUresult cuGraphNodeGetContainingGraph(const Call&, CUgraphNode hNode, CUgraph* 
   return CUDA_SUCCESS;
 }
 
-// The numbers of DOT files (core/graph_dot.cpp), where a node's is its place among those of its graph.
+// The numbers of DOT files (core/graphs/graph_dot.cpp), where a node's is its place among those of its graph.
 CUresult cuGraphNodeGetLocalId(const Call&, CUgraphNode hNode, unsigned int* nodeId) {
   if (!nodeId) return missing("nodeId");
   const graphs::Lock lock;

@@ -1,12 +1,12 @@
 // Executable graphs: made, launched, changed.
-#include "core/graph_exec.h"
+#include "core/graphs/graph_exec.h"
 
 #include <cstring>
 
 #include "api/call.h"
-#include "core/capture.h"
-#include "core/device.h"
-#include "core/graph_describe.h"
+#include "core/graphs/capture.h"
+#include "core/graphs/graph_describe.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

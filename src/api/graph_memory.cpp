@@ -1,10 +1,10 @@
 // What a device has set aside for the memory of graphs.
-#include "core/graph_memory.h"
+#include "core/graphs/graph_memory.h"
 
 #include <cstring>
 
 #include "api/call.h"
-#include "core/device.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 

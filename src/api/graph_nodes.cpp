@@ -4,10 +4,10 @@
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/context.h"
-#include "core/graph_conditional.h"
-#include "core/graph_describe.h"
-#include "core/graph_memory.h"
+#include "core/contexts/context.h"
+#include "core/graphs/graph_conditional.h"
+#include "core/graphs/graph_describe.h"
+#include "core/graphs/graph_memory.h"
 
 namespace vg::handlers {
 namespace {

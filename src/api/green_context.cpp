@@ -1,13 +1,13 @@
 // Green contexts: how a device's multiprocessors are divided, and contexts over a part of them.
-#include "core/green_context.h"
+#include "core/contexts/green_context.h"
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/context_events.h"
-#include "core/device.h"
-#include "core/device_resource.h"
-#include "core/driver_version.h"
-#include "core/event.h"
+#include "core/contexts/context_events.h"
+#include "core/contexts/device_resource.h"
+#include "core/process/device.h"
+#include "core/process/driver_version.h"
+#include "core/streams/event.h"
 
 namespace vg::handlers {
 namespace {

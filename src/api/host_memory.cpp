@@ -1,6 +1,6 @@
 // Page-locked host memory: allocated here, or registered by the application.
 #include "api/call.h"
-#include "core/memory.h"
+#include "core/memory/memory.h"
 
 namespace vg::handlers {
 CUresult cuMemHostAlloc(const Call& call, void** pp, size_t bytesize, unsigned int Flags) {

@@ -1,8 +1,8 @@
 // Memory and events between processes.
 #include "api/call.h"
-#include "core/event.h"
-#include "core/ipc_event.h"
-#include "core/ipc_memory.h"
+#include "core/memory/ipc_memory.h"
+#include "core/streams/event.h"
+#include "core/streams/ipc_event.h"
 
 namespace vg::handlers {
 namespace {

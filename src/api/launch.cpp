@@ -1,12 +1,12 @@
 // Launching kernels, in the forms that CUDA has had over time.
-#include "core/launch.h"
+#include "core/work/launch.h"
 
 #include "api/call.h"
-#include "core/context.h"
-#include "core/launch_attributes.h"
-#include "core/legacy_launch.h"
-#include "core/multi_device_launch.h"
-#include "core/stream.h"
+#include "core/contexts/context.h"
+#include "core/streams/stream.h"
+#include "core/work/launch_attributes.h"
+#include "core/work/legacy_launch.h"
+#include "core/work/multi_device_launch.h"
 
 namespace vg::handlers {
 namespace {

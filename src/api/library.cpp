@@ -1,14 +1,14 @@
 // Libraries and their kernels: code that belongs to no context.
-#include "core/library.h"
+#include "core/modules/library.h"
 
 #include <algorithm>
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/device.h"
-#include "core/function.h"
-#include "core/module.h"
-#include "core/variable_ranges.h"
+#include "core/modules/function.h"
+#include "core/modules/module.h"
+#include "core/modules/variable_ranges.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

@@ -1,8 +1,8 @@
 // Linking PTX texts into one image.
-#include "core/link.h"
+#include "core/modules/link.h"
 
 #include "api/call.h"
-#include "core/device.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

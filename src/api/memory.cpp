@@ -4,9 +4,9 @@
 #include "api/call.h"
 #include "api/era.h"
 #include "base/raw_enum.h"
-#include "core/memory.h"
-#include "core/memory_advice.h"
-#include "core/variable_ranges.h"
+#include "core/memory/memory.h"
+#include "core/memory/memory_advice.h"
+#include "core/modules/variable_ranges.h"
 
 namespace vg::handlers {
 CUresult cuMemAlloc_v2(const Call& call, CUdeviceptr* dptr, size_t bytesize) {

@@ -1,10 +1,10 @@
 // Stream-ordered allocation and memory pools.
-#include "core/memory_pool.h"
+#include "core/pools/memory_pool.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/capture.h"
-#include "core/capture_nodes.h"
-#include "core/device.h"
+#include "core/graphs/capture.h"
+#include "core/graphs/capture_nodes.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

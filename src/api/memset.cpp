@@ -1,6 +1,6 @@
 // Fills of 8, 16 and 32 bits, of one row and of several.
 #include "api/call.h"
-#include "core/memory_copy.h"
+#include "core/work/copy.h"
 
 namespace vg::handlers {
 namespace {

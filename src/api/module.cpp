@@ -1,5 +1,5 @@
 // Modules: loading, looking up, unloading.
-#include "core/module.h"
+#include "core/modules/module.h"
 
 #include <strings.h>
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include "api/call.h"
 #include "api/era.h"
 #include "base/settings.h"
-#include "core/function.h"
-#include "core/variable_ranges.h"
+#include "core/modules/function.h"
+#include "core/modules/variable_ranges.h"
 
 namespace vg::handlers {
 namespace {

@@ -1,8 +1,8 @@
 // Asynchronous notifications of devices.
-#include "core/notifications.h"
+#include "core/process/notifications.h"
 
 #include "api/call.h"
-#include "core/device.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 

@@ -8,9 +8,9 @@
 
 #include "activity/recorder.h"
 #include "api/trace.h"
-#include "core/context.h"
-#include "core/device.h"
-#include "core/stream.h"
+#include "core/contexts/context.h"
+#include "core/process/device.h"
+#include "core/streams/stream.h"
 
 namespace vg::api::nvtx {
 namespace {

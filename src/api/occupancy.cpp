@@ -1,8 +1,8 @@
 // The occupancy calculator.
-#include "core/occupancy.h"
+#include "core/modules/occupancy.h"
 
 #include "api/call.h"
-#include "core/function.h"
+#include "core/modules/function.h"
 
 namespace vg::handlers {
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const Call&, int* numBlocks, CUfunction func,

@@ -1,7 +1,7 @@
 // What a pointer is.
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/memory_attributes.h"
+#include "core/memory/memory_attributes.h"
 
 namespace vg::handlers {
 

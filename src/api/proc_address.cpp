@@ -4,7 +4,7 @@
 
 #include "api/call.h"
 #include "api/entry_points.h"
-#include "core/driver_version.h"
+#include "core/process/driver_version.h"
 
 namespace vg::api {
 

@@ -3,7 +3,7 @@
 #include "api/call.h"
 #include "api/enum_names.h"
 #include "api/trace.h"
-#include "core/driver_version.h"
+#include "core/process/driver_version.h"
 
 namespace vg::handlers {
 

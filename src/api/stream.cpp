@@ -1,15 +1,15 @@
 // Streams: made, asked, waited for, and what is ordered by them alone.
-#include "core/stream.h"
+#include "core/streams/stream.h"
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/capture.h"
-#include "core/context.h"
-#include "core/device.h"
-#include "core/device_resource.h"
-#include "core/event.h"
-#include "core/green_context.h"
-#include "core/host_function.h"
+#include "core/contexts/context.h"
+#include "core/contexts/device_resource.h"
+#include "core/contexts/green_context.h"
+#include "core/graphs/capture.h"
+#include "core/process/device.h"
+#include "core/streams/event.h"
+#include "core/work/host_function.h"
 
 namespace vg::handlers {
 namespace {

@@ -1,10 +1,10 @@
 // Stream capture: begun, ended, asked and steered.
-#include "core/capture.h"
+#include "core/graphs/capture.h"
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/graph.h"
-#include "core/stream.h"
+#include "core/graphs/graph.h"
+#include "core/streams/stream.h"
 
 namespace vg::handlers {
 namespace {

@@ -1,7 +1,7 @@
 // Memory operations in streams. The first version of each exists for old drivers' sake: current devices say so in
 // CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1.
 #include "api/call.h"
-#include "core/memory_operations.h"
+#include "core/work/memory_operations.h"
 
 namespace vg::handlers {
 namespace {

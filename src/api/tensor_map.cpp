@@ -1,5 +1,5 @@
 // Tensor maps.
-#include "core/tensor_map.h"
+#include "core/textures/tensor_map.h"
 
 #include "api/call.h"
 #include "base/raw_enum.h"

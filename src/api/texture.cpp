@@ -1,5 +1,5 @@
 // Texture and surface objects.
-#include "core/texture.h"
+#include "core/textures/texture.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,16 +1,16 @@
 // Texture and surface references: the older way to let kernels read through the texture units.
-#include "core/texture_reference.h"
+#include "core/textures/texture_reference.h"
 
 #include <algorithm>
 
 #include "api/call.h"
 #include "api/era.h"
 #include "base/raw_enum.h"
-#include "core/array.h"
-#include "core/context.h"
-#include "core/device.h"
-#include "core/function.h"
-#include "core/module.h"
+#include "core/arrays/array.h"
+#include "core/contexts/context.h"
+#include "core/modules/function.h"
+#include "core/modules/module.h"
+#include "core/process/device.h"
 
 namespace vg::handlers {
 namespace {

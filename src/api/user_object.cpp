@@ -1,10 +1,10 @@
 // User objects and the references that graphs hold to them.
-#include "core/user_object.h"
+#include "core/graphs/user_object.h"
 
 #include <climits>
 
 #include "api/call.h"
-#include "core/graph.h"
+#include "core/graphs/graph.h"
 
 namespace vg::handlers {
 namespace {

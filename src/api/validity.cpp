@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/device.h"
-#include "core/driver_version.h"
+#include "core/process/device.h"
+#include "core/process/driver_version.h"
 
 namespace vg::api {
 namespace {

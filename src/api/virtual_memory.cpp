@@ -1,8 +1,8 @@
 // Virtual memory management: addresses, physical memory behind handles, mappings, access, sharing by descriptor.
-#include "core/virtual_memory.h"
+#include "core/virtual/virtual_memory.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/physical_allocation.h"
+#include "core/virtual/physical_allocation.h"
 
 namespace vg::handlers {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "backend/command.h"
 #include "backend/device_arguments.h"
-#include "ptx/device_runtime.h"
+#include "ptx/abi/device_runtime.h"
 
 namespace vg::backend {
 

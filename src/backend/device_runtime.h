@@ -6,7 +6,7 @@
 #include "backend/device.h"
 #include "backend/device_arguments.h"
 #include "backend/graph_run.h"
-#include "ptx/device_runtime.h"
+#include "ptx/abi/device_runtime.h"
 
 namespace vg::backend {
 

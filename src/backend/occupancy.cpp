@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/round.h"
-#include "ptx/kernel_abi.h"
+#include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend::occupancy {
 namespace {

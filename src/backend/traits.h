@@ -20,7 +20,7 @@ struct Traits {
   bool sharesMemory = false;       // kernels of other devices that do, too, reach its memory, and its kernels theirs
   uint32_t workers = 0;            // threads that run blocks (cpu)
   // By CUdevice_attribute; `known` says which of them the device answers (others: CUDA_ERROR_INVALID_VALUE). These are
-  // the attributes of 13.0, of which there are records; core/later_attributes.h has those that came later.
+  // the attributes of 13.0, of which there are records; core/process/newer_attributes.h has those that came later.
   static constexpr size_t kAttributes = CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED + 1;
   std::array<int, kAttributes> attributes{};
   std::array<bool, kAttributes> known{};

@@ -8,7 +8,7 @@
 #include "check/faulted.h"
 #include "check/initialised.h"
 #include "check/words.h"
-#include "ptx/reach.h"
+#include "ptx/facts/reach.h"
 
 namespace vg::check {
 namespace {

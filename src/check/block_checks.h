@@ -8,7 +8,7 @@
 #include "check/clocks.h"
 #include "check/report.h"
 #include "check/shared_memory.h"
-#include "ptx/observer.h"
+#include "ptx/interpreter/observer.h"
 
 namespace vg::check {
 

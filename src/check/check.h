@@ -12,7 +12,7 @@
 
 #include "alloc/memory_table.h"
 #include "check/tools.h"
-#include "ptx/observer.h"
+#include "ptx/interpreter/observer.h"
 
 namespace vg::check {
 

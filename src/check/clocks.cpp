@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ptx/kernel_abi.h"
+#include "ptx/abi/kernel_abi.h"
 
 namespace vg::check {
 namespace {

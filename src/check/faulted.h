@@ -3,7 +3,7 @@
 
 #include <cuda.h>
 
-#include "ptx/kernel_abi.h"
+#include "ptx/abi/kernel_abi.h"
 
 namespace vg::check {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check/clocks.h"
-#include "ptx/observer.h"
+#include "ptx/interpreter/observer.h"
 
 namespace vg::check {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ptx/observer.h"
+#include "ptx/interpreter/observer.h"
 
 namespace vg::check::words {
 

@@ -1,3 +1,3 @@
 # Flags of the files that are compiled for one instruction set each.
-set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/ptx/matrix_avx2.cpp PROPERTIES COMPILE_OPTIONS
+set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/ptx/operations/matrix_avx2.cpp PROPERTIES COMPILE_OPTIONS
                             "-mavx2;-mfma;-mf16c;-mpopcnt")

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/register_limit.h"
+#include "ptx/facts/register_limit.h"
 #include "redirect/driver_link.h"
 #include "redirect/replacement.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/settings.h"
 #include "images/container.h"
-#include "ptx/engine.h"
+#include "ptx/abi/engine.h"
 #include "tools/driver.h"
 #include "tools/installation.h"
 #include "tools/loader.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx/register_limit.h"
+#include "ptx/facts/register_limit.h"
 #include "tools/capabilities.h"
 #include "tools/installation.h"
 #include "tools/ptx_checker.h"

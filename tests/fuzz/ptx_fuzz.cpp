@@ -1,8 +1,8 @@
 // PTX text from strangers: parsing, linking, laying out and preparing it never fails but in an orderly way.
 #include "fuzz/fuzz.h"
-#include "ptx/interpreter.h"
-#include "ptx/layout.h"
-#include "ptx/parser.h"
+#include "ptx/facts/layout.h"
+#include "ptx/interpreter/interpreter.h"
+#include "ptx/text/parser.h"
 
 namespace vg::fuzz {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arrays/layout.h"
-#include "backend/cpu/kernel_faults.h"
+#include "backend/cpu/faults/faults.h"
 #include "backend/nvidia/copies/box_pieces.h"
 #include "backend/nvidia/traits.h"
 #include "backend/queue.h"

@@ -1,6 +1,6 @@
 // Video memory without addresses: mapped at several, handed to other processes, to other drivers, to other GPUs.
 
-#include "backend/cpu/kernel_faults.h"
+#include "backend/cpu/faults/faults.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/traits.h"
 #include "copy/copy.h"

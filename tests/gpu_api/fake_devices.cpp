@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "backend/cpu/device.h"
-#include "backend/cpu/kernel_faults.h"
+#include "backend/cpu/faults/faults.h"
 #include "backend/registry.h"
 #include "gpu/fake_gpu.h"
 

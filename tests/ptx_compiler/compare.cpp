@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ptx/layout.h"
+#include "ptx/facts/layout.h"
 #include "ptx_compiler/harness.h"
 
 namespace vg::ptx::test {

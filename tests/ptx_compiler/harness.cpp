@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ptx/async_operation.h"
-#include "ptx/matrix.h"
+#include "ptx/operations/async_operation.h"
+#include "ptx/operations/matrix.h"
 
 namespace vg::ptx::test {
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "ptx/compile_facts.h"
-#include "ptx/engine.h"
-#include "ptx/interpreter.h"
-#include "ptx/kernel_blob.h"
-#include "ptx/parser.h"
+#include "ptx/abi/engine.h"
+#include "ptx/abi/kernel_blob.h"
+#include "ptx/facts/compile_facts.h"
+#include "ptx/interpreter/interpreter.h"
+#include "ptx/text/parser.h"
 
 namespace vg::ptx::test {
 

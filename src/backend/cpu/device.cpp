@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "backend/cpu/kernel_faults.h"
-#include "backend/cpu/kernel_image.h"
+#include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/faults/faults.h"
 #include "backend/cpu/profile.h"
 #include "backend/cpu/queue.h"
-#include "backend/cpu/texture_table.h"
+#include "backend/cpu/textures/texture_table.h"
 #include "backend/device_use.h"
 #include "backend/executor.h"
 #include "base/spin.h"

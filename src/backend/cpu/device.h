@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "backend/cpu/memory.h"
-#include "backend/cpu/workers.h"
+#include "backend/cpu/run/workers.h"
 #include "backend/device.h"
 #include "host_register/page_locker.h"
 

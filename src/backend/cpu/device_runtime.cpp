@@ -7,16 +7,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/cpu/cpu_kernel.h"
-#include "backend/cpu/kernel_block.h"
-#include "backend/cpu/kernel_calls.h"
-#include "backend/cpu/kernel_context.h"
-#include "backend/cpu/kernel_thread.h"
+#include "backend/cpu/code/kernel.h"
+#include "backend/cpu/code/runtime_calls.h"
 #include "backend/cpu/queue.h"
+#include "backend/cpu/run/block.h"
+#include "backend/cpu/run/kernel_context.h"
+#include "backend/cpu/run/thread.h"
 #include "backend/device_runtime.h"
 #include "check/check.h"
 #include "copy/watch.h"
-#include "ptx/layout.h"
+#include "ptx/facts/layout.h"
 
 namespace vg::backend::cpu {
 namespace {

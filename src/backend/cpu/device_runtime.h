@@ -1,7 +1,7 @@
 // How kernels of the emulated device reach CUDA's device runtime (backend/device_runtime.h).
 #pragma once
 
-#include "ptx/kernel_abi.h"
+#include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend::cpu {
 

@@ -1,6 +1,6 @@
 #include "backend/cpu/memory.h"
 
-#include "backend/cpu/kernel_faults.h"
+#include "backend/cpu/faults/faults.h"
 
 namespace vg::backend::cpu {
 

@@ -1,8 +1,8 @@
 #include "backend/cpu/queue.h"
 
 #include "backend/command_failure.h"
-#include "backend/cpu/texture_table.h"
-#include "backend/cpu/worker_parallel.h"
+#include "backend/cpu/run/worker_parallel.h"
+#include "backend/cpu/textures/texture_table.h"
 #include "backend/serial_work.h"
 #include "backend/updatable_node.h"
 #include "copy/copy.h"

@@ -5,7 +5,7 @@
 // thread-safe.
 #pragma once
 
-#include "backend/cpu/kernel_image.h"
+#include "backend/cpu/code/kernel_image.h"
 #include "backend/executor.h"
 #include "backend/queue.h"
 

@@ -2,8 +2,8 @@
 #include <new>
 
 #include "backend/cpu/device.h"
-#include "backend/cpu/kernel_faults.h"
-#include "backend/cpu/worker_parallel.h"
+#include "backend/cpu/faults/faults.h"
+#include "backend/cpu/run/worker_parallel.h"
 #include "backend/nvidia/device.h"
 #include "backend/registry.h"
 

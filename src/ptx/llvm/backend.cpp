@@ -29,18 +29,18 @@
 
 #include <memory>
 
-#include "ptx/llvm/hidden_freezes.h"
-#include "ptx/llvm/jammed_warps.h"
-#include "ptx/llvm/narrow_lanes.h"
-#include "ptx/llvm/promoted_slots.h"
-#include "ptx/llvm/row_lanes.h"
-#include "ptx/llvm/single_loads.h"
-#include "ptx/llvm/split_blocks.h"
-#include "ptx/llvm/split_tests.h"
-#include "ptx/llvm/target_machines.h"
-#include "ptx/llvm/told_warps.h"
-#include "ptx/llvm/warp_ir.h"
-#include "ptx/llvm/wide_masks.h"
+#include "ptx/llvm/ir/warp_ir.h"
+#include "ptx/llvm/object/target_machines.h"
+#include "ptx/llvm/passes/hidden_freezes.h"
+#include "ptx/llvm/passes/jammed_warps.h"
+#include "ptx/llvm/passes/narrow_lanes.h"
+#include "ptx/llvm/passes/promoted_slots.h"
+#include "ptx/llvm/passes/row_lanes.h"
+#include "ptx/llvm/passes/single_loads.h"
+#include "ptx/llvm/passes/split_blocks.h"
+#include "ptx/llvm/passes/split_tests.h"
+#include "ptx/llvm/passes/told_warps.h"
+#include "ptx/llvm/passes/wide_masks.h"
 
 namespace vg::ptx::gen {
 namespace {

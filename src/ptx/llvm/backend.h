@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ptx/llvm/phase_clock.h"
+#include "ptx/llvm/object/phase_clock.h"
 
 namespace vg::ptx::gen {
 

@@ -2,7 +2,7 @@
 //
 // A compile runs on a thread of its own, with a stack deep enough for LLVM. A fatal error inside LLVM parks that thread
 // for ever and fails the request; the process lives on.
-#include "ptx/engine.h"
+#include "ptx/abi/engine.h"
 
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -29,17 +29,17 @@
 #include <utility>
 
 #include "base/once.h"
-#include "ptx/kernel_blob.h"
-#include "ptx/llvm/abreast.h"
+#include "ptx/abi/kernel_blob.h"
+#include "ptx/llvm/analysis/abreast.h"
+#include "ptx/llvm/analysis/lane_turns.h"
+#include "ptx/llvm/analysis/nan_bits.h"
 #include "ptx/llvm/backend.h"
-#include "ptx/llvm/call_graph.h"
-#include "ptx/llvm/compile_heap.h"
-#include "ptx/llvm/emitter.h"
-#include "ptx/llvm/lane_turns.h"
-#include "ptx/llvm/nan_bits.h"
-#include "ptx/llvm/object_linker.h"
-#include "ptx/llvm/target_machines.h"
-#include "ptx/parser.h"
+#include "ptx/llvm/emit/emitter.h"
+#include "ptx/llvm/ir/call_graph.h"
+#include "ptx/llvm/object/compile_heap.h"
+#include "ptx/llvm/object/object_linker.h"
+#include "ptx/llvm/object/target_machines.h"
+#include "ptx/text/parser.h"
 
 namespace vg::ptx::gen {
 namespace {

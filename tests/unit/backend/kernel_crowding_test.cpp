@@ -1,4 +1,4 @@
-#include "backend/cpu/kernel_crowding.h"
+#include "backend/cpu/run/crowding.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backend/cpu/kernel_streaming.h"
+#include "backend/cpu/code/streaming.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backend/cpu/worker_parallel.h"
+#include "backend/cpu/run/worker_parallel.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "backend/cpu/workers.h"
+#include "backend/cpu/run/workers.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <thread>
 
-#include "backend/cpu/kernel_faults.h"
+#include "backend/cpu/faults/faults.h"
 #include "unit/backend_cpu/native_kernel.h"
 
 namespace vg::backend::cpu {

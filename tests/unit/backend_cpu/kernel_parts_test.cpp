@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "backend/cpu/kernel_code.h"
-#include "backend/cpu/kernel_engine.h"
-#include "backend/cpu/kernel_heap.h"
+#include "backend/cpu/code/engine.h"
+#include "backend/cpu/code/kernel_code.h"
+#include "backend/cpu/run/device_heap.h"
 #include "backend/kernel_print.h"
 #include "backend/occupancy.h"
 #include "base/kernel_cache.h"

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "backend/cpu/cpu_kernel.h"
-#include "backend/cpu/kernel_image.h"
+#include "backend/cpu/code/kernel.h"
+#include "backend/cpu/code/kernel_image.h"
 #include "backend/queue.h"
 
 namespace vg::backend::cpu::testing {

@@ -1,4 +1,4 @@
-#include "core/advice_table.h"
+#include "core/memory/advice_table.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/memory.h"
+#include "core/memory/memory.h"
 
 namespace vg::core::memory {
 namespace {

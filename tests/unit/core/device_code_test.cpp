@@ -1,4 +1,4 @@
-#include "core/device_code.h"
+#include "core/modules/device_code.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

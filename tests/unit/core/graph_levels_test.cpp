@@ -1,4 +1,4 @@
-#include "core/graph_levels.h"
+#include "core/graphs/graph_levels.h"
 
 #include <gtest/gtest.h>
 

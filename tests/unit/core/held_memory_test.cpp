@@ -1,4 +1,4 @@
-#include "core/held_memory.h"
+#include "core/pools/reusable_memory.h"
 
 #include <gtest/gtest.h>
 

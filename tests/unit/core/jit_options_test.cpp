@@ -1,10 +1,10 @@
-#include "core/jit_options.h"
+#include "core/modules/jit_options.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "core/link.h"
+#include "core/modules/link.h"
 
 namespace vg::core {
 namespace {

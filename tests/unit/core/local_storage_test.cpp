@@ -1,4 +1,4 @@
-#include "core/local_storage.h"
+#include "core/contexts/context_storage.h"
 
 #include <gtest/gtest.h>
 

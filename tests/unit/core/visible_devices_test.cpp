@@ -1,4 +1,4 @@
-#include "core/visible_devices.h"
+#include "core/process/visible_devices.h"
 
 #include <gtest/gtest.h>
 

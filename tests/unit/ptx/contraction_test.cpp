@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "ptx/parser.h"
+#include "ptx/text/parser.h"
 #include "unit/ptx/harness.h"
 
 namespace vg::ptx {

@@ -1,10 +1,10 @@
 // What is linked with programs that name functions of the device runtime.
-#include "ptx/device_runtime.h"
+#include "ptx/abi/device_runtime.h"
 
 #include <gtest/gtest.h>
 
-#include "ptx/layout.h"
-#include "ptx/parser.h"
+#include "ptx/facts/layout.h"
+#include "ptx/text/parser.h"
 
 namespace vg::ptx {
 namespace {
@@ -38,7 +38,7 @@ TEST(DeviceRuntime, ProgramsThatNameNothingOfItStayAsTheyAre) {
 TEST(DeviceRuntime, EveryFunctionIsDefinedUnderEachOfItsNames) {
   const char* const names[] = {
 #define VG_DEVICE_CALL(name, ...) #name,
-#include "ptx/device_runtime.inc"
+#include "ptx/abi/device_runtime.inc"
 #undef VG_DEVICE_CALL
   };
   std::string text = kTop;

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "ptx/async_operation.h"
-#include "ptx/interpreter.h"
-#include "ptx/kernel_abi.h"
-#include "ptx/layout.h"
-#include "ptx/parser.h"
+#include "ptx/abi/kernel_abi.h"
+#include "ptx/facts/layout.h"
+#include "ptx/interpreter/interpreter.h"
+#include "ptx/operations/async_operation.h"
+#include "ptx/text/parser.h"
 
 namespace vg::ptx::harness {
 

@@ -1,5 +1,5 @@
 // What the interpreter does beyond single instructions: control flow, calls, barriers, lanes that wait for each other.
-#include "ptx/interpreter.h"
+#include "ptx/interpreter/interpreter.h"
 
 #include <gtest/gtest.h>
 

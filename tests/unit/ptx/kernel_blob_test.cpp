@@ -1,4 +1,4 @@
-#include "ptx/kernel_blob.h"
+#include "ptx/abi/kernel_blob.h"
 
 #include <gtest/gtest.h>
 

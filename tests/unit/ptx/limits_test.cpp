@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ptx/parser.h"
+#include "ptx/text/parser.h"
 
 namespace vg::ptx {
 namespace {

@@ -1,12 +1,12 @@
 // The matrix instructions: every documented product has a form, and the vectors answer as the plain loops do.
-#include "ptx/matrix.h"
+#include "ptx/operations/matrix.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
-#include "ptx/parser.h"
+#include "ptx/text/parser.h"
 #include "unit/ptx/matrix_products.h"
 
 namespace vg::ptx {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/tensor_map.h"
+#include "ptx/operations/tensor_map.h"
 
 namespace vg::ptx::matrix {
 

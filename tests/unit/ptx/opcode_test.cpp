@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "ptx/half.h"
+#include "ptx/operations/half.h"
 #include "unit/ptx/harness.h"
 #include "unit/ptx/opcode_matrix.h"
 

@@ -1,11 +1,11 @@
 // What the parser makes of PTX, and what it says about text that is not PTX.
-#include "ptx/parser.h"
+#include "ptx/text/parser.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "ptx/layout.h"
+#include "ptx/facts/layout.h"
 
 namespace vg::ptx {
 namespace {

@@ -1,4 +1,4 @@
-#include "ptx/register_limit.h"
+#include "ptx/facts/register_limit.h"
 
 #include <gtest/gtest.h>
 

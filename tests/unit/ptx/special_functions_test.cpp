@@ -1,5 +1,5 @@
 // The approximate functions against an H200's answers, millions of arguments at a time.
-#include "ptx/special_functions.h"
+#include "ptx/operations/special_functions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What no recorded tensor copy shows: rows that are named one by one, packed elements, the swizzles of later hardware,
 // and rows that are narrower than what is turned.
-#include "ptx/tensor_copy.h"
+#include "ptx/operations/tensor_copy.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>

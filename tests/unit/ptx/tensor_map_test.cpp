@@ -1,5 +1,5 @@
 // The bits of tensor maps, against what an H200's driver (580.159.04) wrote for the same arguments.
-#include "ptx/tensor_map.h"
+#include "ptx/operations/tensor_map.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>

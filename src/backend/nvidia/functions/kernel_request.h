@@ -54,7 +54,7 @@ constexpr uint64_t requestsFingerprint() {
     value *= 0x100000001B3;
   };
 #define VG_DEVICE_CALL(name, ...) add(#name " " #__VA_ARGS__);
-#include "ptx/device_runtime.inc"
+#include "ptx/abi/device_runtime.inc"
 #undef VG_DEVICE_CALL
   add("numbered words");
   return value ^ kRequestPlaces ^ sizeof(KernelRequest) << 16 ^ uint64_t { kParameterBuffers } << 32 ^

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kNames = {
 #define VG_DEVICE_CALL(name, ...) "vg" #name,
-#include "ptx/device_runtime.inc"
+#include "ptx/abi/device_runtime.inc"
 #undef VG_DEVICE_CALL
 };
 

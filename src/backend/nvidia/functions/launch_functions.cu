@@ -1,7 +1,7 @@
 // The functions of CUDA's device runtime that kernels of real GPUs call; scripts/gpu-kernels makes
 // launch_functions_code.inc of them. Each lays its arguments in a place of a ring in memory of the host and waits until
-// a thread of the host has answered (kernel_requests.h). They are named after the rows of ptx/device_runtime.inc, with
-// vg in front.
+// a thread of the host has answered (kernel_requests.h). They are named after the rows of ptx/abi/device_runtime.inc,
+// with vg in front.
 #include <cstdint>
 
 #include "backend/nvidia/functions/kernel_request.h"
@@ -12,7 +12,7 @@ namespace {
 
 enum Function : uint32_t {
 #define VG_DEVICE_CALL(name, ...) k##name,
-#include "ptx/device_runtime.inc"
+#include "ptx/abi/device_runtime.inc"
 #undef VG_DEVICE_CALL
 };
 

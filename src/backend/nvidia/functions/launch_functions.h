@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cubin/cubin.h"
-#include "ptx/device_runtime.h"
+#include "ptx/abi/device_runtime.h"
 
 namespace vg::backend::nvidia {
 

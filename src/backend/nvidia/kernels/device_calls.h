@@ -8,7 +8,7 @@
 #include "backend/device.h"
 #include "cubin/calls.h"
 #include "cubin/cubin.h"
-#include "ptx/device_runtime.h"
+#include "ptx/abi/device_runtime.h"
 
 namespace vg::backend::nvidia {
 

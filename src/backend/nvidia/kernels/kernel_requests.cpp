@@ -20,7 +20,7 @@ constexpr size_t kAtOnce = 256;  // requests, before others have their turn
 
 constexpr size_t kFunctions = 0
 #define VG_DEVICE_CALL(...) +1
-#include "ptx/device_runtime.inc"
+#include "ptx/abi/device_runtime.inc"
 #undef VG_DEVICE_CALL
     ;
 

@@ -1,5 +1,5 @@
 // The textures, surfaces and samplers that a module names: a word each, which core sets when the
-// application binds something (core/texture_reference.h), and whose low half a launch puts into bank 0.
+// application binds something (core/textures/texture_reference.h), and whose low half a launch puts into bank 0.
 #pragma once
 
 #include <map>

@@ -1,0 +1,62 @@
+// The code generator as this backend uses it: a shared object beside our own, opened on the first kernel that the disk
+// cache does not hold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/kernel_cache.h"
+#include "base/result.h"
+#include "ptx/abi/engine.h"
+#include "ptx/abi/kernel_blob.h"
+
+namespace vg::backend::cpu {
+
+// The processor as LLVM names it. Features are listed one by one, present ("+avx2") or not, because the system may hide
+// some that the name implies.
+struct HostCpu {
+  std::string name;
+  std::string features;
+};
+// This machine's, or the part of it that VERDIGRIS_ISA leaves.
+const HostCpu& hostCpu();
+
+// What a piece of a kernel's code is good for.
+struct CodeVariant {
+  ptx::BlockShape shape = ptx::BlockShape::Other;
+  bool fullWarps = false;        // threads per block is a multiple of 32
+  bool testsParameters = false;  // also for pointers that are not aligned as the kernel uses them
+};
+
+namespace engine {
+
+// How much time good code may take.
+enum class Effort : uint8_t {
+  Quick,       // a launch waits: large kernels get code that is made soon
+  Good,        // a launch waits for good code
+  Background,  // nobody waits
+};
+
+struct Request {
+  const std::vector<std::string>* texts;
+  KernelCache::Key textsHash;
+  const std::string* entry;
+  CodeVariant variant;
+};
+
+struct Made {
+  ptx::KernelBlob blob;
+  std::vector<uint8_t> bytes;  // for the cache
+  bool quick = false;          // runs slower than good code would
+};
+
+// What compiled code depends on: texts, kernel, variant, processor, versions, and the engine's own file. Quick code has
+// a key of its own.
+KernelCache::Key keyOf(const Request& request, bool quick);
+// Hash of the texts, for Request.
+KernelCache::Key hashOf(const std::vector<std::string>& texts);
+// Compiles. CUDA_ERROR_NOT_SUPPORTED when there is no engine or it cannot do this kernel; the reason is in the log.
+Result<Made> compile(const Request& request, Effort effort);
+
+}  // namespace engine
+}  // namespace vg::backend::cpu

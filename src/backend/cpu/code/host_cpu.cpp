@@ -1,0 +1,131 @@
+#include <cpuid.h>
+
+#include "backend/cpu/code/engine.h"
+#include "base/log.h"
+#include "base/settings.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+enum Level { Baseline, Avx2, Avx512 };
+
+struct Registers {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+
+Registers cpuid(unsigned leaf, unsigned subleaf = 0) {
+  Registers r;
+  __get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d);
+  return r;
+}
+
+// Which register state the system saves; an instruction set without it must not be used.
+uint64_t savedState() {
+  if (!(cpuid(1).c & (1u << 27))) return 0;  // OSXSAVE
+  uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32) | low;
+}
+
+struct Feature {
+  const char* name;
+  unsigned leaf;
+  char word;  // register
+  unsigned bit;
+  Level level;
+};
+
+constexpr Feature kFeatures[] = {
+    {"sse3", 1, 'c', 0, Baseline},
+    {"ssse3", 1, 'c', 9, Baseline},
+    {"sse4.1", 1, 'c', 19, Baseline},
+    {"sse4.2", 1, 'c', 20, Baseline},
+    {"popcnt", 1, 'c', 23, Baseline},
+    {"cx16", 1, 'c', 13, Baseline},
+    {"avx", 1, 'c', 28, Avx2},
+    {"f16c", 1, 'c', 29, Avx2},
+    {"fma", 1, 'c', 12, Avx2},
+    {"movbe", 1, 'c', 22, Avx2},
+    {"avx2", 7, 'b', 5, Avx2},
+    {"bmi", 7, 'b', 3, Avx2},
+    {"bmi2", 7, 'b', 8, Avx2},
+    {"lzcnt", 0x80000001, 'c', 5, Avx2},
+    {"avx512f", 7, 'b', 16, Avx512},
+    {"avx512dq", 7, 'b', 17, Avx512},
+    {"avx512cd", 7, 'b', 28, Avx512},
+    {"avx512bw", 7, 'b', 30, Avx512},
+    {"avx512vl", 7, 'b', 31, Avx512},
+    {"avx512ifma", 7, 'b', 21, Avx512},
+    {"avx512vbmi", 7, 'c', 1, Avx512},
+    {"avx512vbmi2", 7, 'c', 6, Avx512},
+    {"avx512vnni", 7, 'c', 11, Avx512},
+    {"avx512bitalg", 7, 'c', 12, Avx512},
+    {"avx512vpopcntdq", 7, 'c', 14, Avx512},
+    {"avx512fp16", 7, 'd', 23, Avx512},
+    {"gfni", 7, 'c', 8, Avx2},
+    {"vaes", 7, 'c', 9, Avx2},
+    {"vpclmulqdq", 7, 'c', 10, Avx2},
+};
+
+Level levelOfMachine() {
+  constexpr uint64_t kAvxState = 0x6, kAvx512State = 0xE6;
+  const uint64_t saved = savedState();
+  const Registers one = cpuid(1), seven = cpuid(7);
+  const bool avx2 =
+      (saved & kAvxState) == kAvxState && (one.c & (1u << 28)) && (one.c & (1u << 12)) && (seven.b & (1u << 5));
+  if (!avx2) return Baseline;
+  constexpr unsigned kSkylake = (1u << 16) | (1u << 17) | (1u << 28) | (1u << 30) | (1u << 31);
+  return (saved & kAvx512State) == kAvx512State && (seven.b & kSkylake) == kSkylake ? Avx512 : Avx2;
+}
+
+Level levelWanted(Level machine) {
+  const std::string& isa = settings().isa;
+  if (isa.empty()) return machine;
+  const Level wanted = isa == "avx512" ? Avx512 : isa == "avx2" ? Avx2 : Baseline;
+  if (wanted <= machine) return wanted;
+  VG_LOG(Warn, "VERDIGRIS_ISA=%s: this machine has not got it", isa.c_str());
+  return machine;
+}
+
+bool isAmd() {
+  const Registers vendor = cpuid(0);
+  return vendor.b == signature_AMD_ebx && vendor.c == signature_AMD_ecx && vendor.d == signature_AMD_edx;
+}
+
+// The name decides how instructions are scheduled; which there are is said by the features.
+const char* nameFor(Level level) {
+  const bool amd = isAmd();
+  switch (level) {
+    case Baseline:
+      return "x86-64-v2";
+    case Avx2:
+      return amd ? "znver3" : "haswell";
+    case Avx512:
+      return amd ? "znver4" : "icelake-server";
+  }
+  return "x86-64";
+}
+
+HostCpu describe() {
+  const Level level = levelWanted(levelOfMachine());
+  HostCpu cpu;
+  cpu.name = nameFor(level);
+  for (const Feature& feature : kFeatures) {
+    const Registers r = cpuid(feature.leaf);
+    const unsigned word = feature.word == 'b' ? r.b : feature.word == 'c' ? r.c : r.d;
+    const bool present = feature.level <= level && (word & (1u << feature.bit));
+    cpu.features += (present ? "+" : "-") + std::string(feature.name) + ",";
+  }
+  // Kernels are written in whole vectors; what this spares elsewhere would halve them.
+  cpu.features += "-prefer-256-bit";
+  return cpu;
+}
+
+}  // namespace
+
+const HostCpu& hostCpu() {
+  static const HostCpu* const instance = new HostCpu(describe());
+  return *instance;
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,51 @@
+#include "backend/cpu/code/interpreted.h"
+
+#include "backend/cpu/code/places.h"
+#include "backend/cpu/run/block.h"
+#include "backend/cpu/run/thread.h"
+#include "base/log.h"
+#include "check/check.h"
+#include "ptx/interpreter/interpreter.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+class InterpretedKernel final : public LoadedKernel {
+ public:
+  explicit InterpretedKernel(std::unique_ptr<ptx::InterpreterProgram> made) : program_(std::move(made)) {
+    entry = ptx::interpretWarps;
+    traits = program_->traits();
+    program = program_->code();
+    interpreted = true;
+  }
+
+ private:
+  const std::unique_ptr<ptx::InterpreterProgram> program_;
+};
+
+// What checked mode has reported, while it can be seen.
+void tellFirstFault(const ptx::BlockState& state, CUresult error) {
+  const ResidentBlock& block = *static_cast<const ResidentBlock*>(state.owner);
+  KernelFault fault;
+  fault.error = error;
+  fault.line = state.line;
+  fault.warp = state.warp;
+  fault.lanes = 1u << state.lane;
+  FaultScene scene = sceneOf(block.launch(), block, fault);
+  scene.goesOn = true;
+  const KernelThread::Critical critical(block.thread());
+  block.launch().faults->witness(scene);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function) {
+  VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program,
+         ptx::prepare(module, function, check::observer(tellFirstFault)));
+  if (!program->gaps().empty())
+    VG_LOG(Warn, "kernel %s has instructions that cannot run: %s", module.functions[function].name.c_str(),
+           program->gaps().c_str());
+  return std::unique_ptr<const LoadedKernel>(std::make_unique<InterpretedKernel>(std::move(program)));
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,16 @@
+// Kernels that the reference interpreter runs: when there is no code generator, it cannot do the kernel, or
+// VERDIGRIS_KERNELS=interpret asks for it.
+#pragma once
+
+#include <memory>
+
+#include "backend/cpu/code/kernel_code.h"
+#include "base/result.h"
+#include "ptx/text/ast.h"
+
+namespace vg::backend::cpu {
+
+// Kernel number `function` of the module, which must outlive the result.
+Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function);
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,84 @@
+// Native code of kernels in memory, and kernels that are ready to run.
+//
+// All code lies in one reserved range, so that "is this ours" is one comparison, also in signal handlers. Pages are
+// written first and executable afterwards, never both.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/code/streaming.h"
+#include "backend/cpu/run/crowding.h"
+#include "base/result.h"
+#include "ptx/abi/kernel_abi.h"
+#include "ptx/abi/kernel_blob.h"
+
+namespace vg::backend::cpu {
+
+// Executable memory for one blob; given back with the object.
+class CodePages {
+ public:
+  CodePages() = default;
+  CodePages(CodePages&& other) noexcept : base_(other.base_), bytes_(other.bytes_) { other.base_ = nullptr; }
+  CodePages& operator=(CodePages&&) = delete;
+  ~CodePages();
+  // Copies the code into executable memory. CUDA_ERROR_OUT_OF_MEMORY when the range is full, CUDA_ERROR_NOT_PERMITTED
+  // when the system forbids executable memory.
+  static Result<CodePages> load(const std::vector<uint8_t>& code);
+  const std::byte* base() const { return base_; }
+  // True when the address lies in the range of all code. For signal handlers too.
+  static bool contains(const void* address);
+
+ private:
+  std::byte* base_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// One variant of a kernel, ready to run: native, or the interpreter's program. Constant but for what it has learnt
+// about its speed.
+class LoadedKernel {
+ public:
+  LoadedKernel() = default;
+  explicit LoadedKernel(CodePages pages) : pages_(std::move(pages)) {}
+  virtual ~LoadedKernel() = default;
+
+  ptx::KernelEntry entry = nullptr;
+  ptx::KernelTraits traits;
+  const void* program = nullptr;  // KernelLaunch::code; the interpreter's
+  bool interpreted = false;
+
+  // Nanoseconds that a grid of so many warps is likely to take on one thread; 0 when that cannot be told: never run, or
+  // with loops, whose length depends on data.
+  uint64_t expected(uint64_t warps) const;
+  // Tells that a grid of so many warps took so long on one thread.
+  void learn(uint64_t warps, uint64_t nanoseconds) const;
+
+  KernelCrowding& crowding() const { return crowding_; }
+  KernelStreaming& streaming() const { return streaming_; }
+  // Nanoseconds that a block took lately; 0 when none has run.
+  uint64_t blockTime(uint32_t warps) const {
+    return warps * picosecondsPerWarp_.load(std::memory_order_relaxed) / 1000;
+  }
+
+  // Whether the code may run with these parameters; else only a variant that tests them.
+  bool trusts(const std::byte* parameters) const;
+
+  // Makes a blob runnable.
+  static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob);
+  // The PTX line that an address in the code belongs to; 0 when unknown.
+  uint32_t lineAt(const void* codeAddress) const;
+
+ private:
+  CodePages pages_;
+  mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
+  mutable KernelCrowding crowding_;
+  mutable KernelStreaming streaming_;
+  size_t textSize_ = 0;
+  std::vector<ptx::LineEntry> lines_;
+  std::vector<ptx::AlignmentRule> alignments_;
+};
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,79 @@
+// One launch while it runs: what its workers share. On the stack of whoever runs the launch.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "backend/command.h"
+#include "backend/cpu/code/kernel_image.h"
+#include "ptx/abi/kernel_abi.h"
+
+namespace vg::backend {
+class ChildGrids;
+}
+
+namespace vg::backend::cpu {
+
+class CpuKernel;
+class KernelContext;
+class LoadedKernel;
+
+struct RunningLaunch {
+  RunningLaunch(const Device& where, const LaunchPlace& how) : device(where), place(how) {}
+  RunningLaunch(const RunningLaunch&) = delete;
+
+  const Device& device;
+  const LaunchPlace place;
+  ptx::KernelLaunch abi{};
+  const LoadedKernel* code = nullptr;
+  const char* kernelName = "";
+  uint32_t parameterBytes = 0;
+  KernelContext* context = nullptr;
+  const std::vector<CpuKernel*>* kernels = nullptr;  // that it may launch, by Module::functions; null for no kernels
+  std::atomic<ChildGrids*> children{nullptr};        // made when a thread first wants something of the device runtime
+  FaultSink* faults = nullptr;
+  GraphRun* graph = nullptr;  // that the launch is a node of; null outside of graphs
+  uint64_t blocks = 0;
+  uint32_t clockKiloHertz = 0;
+  size_t stackBytes = 0;         // of each fibre
+  uint64_t texturesRemoved = 0;  // before it was launched (texture_table.h)
+  bool fibrePerWarp = false;
+  bool cooperative = false;
+  std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for each other
+  std::atomic<uint64_t> blocksDone{0};   // that have ended, as far as threads have told
+  std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together
+  std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
+
+  // Of threads that run blocks which may wait for each other.
+  struct Progress {
+    std::atomic<uint32_t> threads{0};  // that have blocks
+    std::atomic<uint32_t> waiting{0};  // of those, whose blocks all waited when they were looked at last
+    std::atomic<uint64_t> last{0};     // when a block began or ended, or something happened that others wait for
+  } progress;
+
+  bool cancelled() const { return ended.load(std::memory_order_relaxed) != CUDA_SUCCESS; }
+  // The first caller's error ends the launch: it is logged, threads that run blocks are interrupted, and it is reported
+  // with what is known of where it happened.
+  void end(CUresult error, const char* reason, const FaultScene* scene = nullptr);
+  // The same from outside of its threads, for a reason that is never freed: it is reported when one of them tells where
+  // it stood, or else all have left.
+  void stop(CUresult error, const char* reason);
+  // Of a launch that was stopped, once; `scene` null: nobody knows where.
+  void tellStopped(const FaultScene* scene);
+
+  // The threads that run blocks of this launch, by worker number; null when outside.
+  void enter(uint32_t worker);
+  void leave(uint32_t worker);
+  // Sends each thread inside, but the caller, the signal that makes it look at `ended`.
+  void interruptThreads();
+
+ private:
+  static constexpr uint32_t kWords = 512;  // workers beyond are not interrupted, only asked at yields
+  std::atomic<pthread_t> inside_[kWords]{};
+  std::atomic<const char*> stopped_{nullptr};  // why, until that is reported
+};
+
+}  // namespace vg::backend::cpu

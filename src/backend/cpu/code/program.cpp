@@ -1,0 +1,295 @@
+#include "backend/cpu/code/program.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "backend/cpu/code/interpreted.h"
+#include "backend/cpu/code/upgrades.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "check/tools.h"
+#include "ptx/abi/device_runtime.h"
+#include "ptx/facts/layout.h"
+#include "ptx/text/parser.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+// One programme for equal texts while any image has it. Never destroyed.
+struct Programs {
+  std::mutex mutex;  // guards living
+  std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<Program>> living;
+};
+Programs& programs() {
+  static Programs* const instance = new Programs;
+  return *instance;
+}
+
+enum class Way : uint8_t { Compile, Optimize, Interpret };
+
+Way readWay() {
+  const std::string& wanted = settings().kernels;
+  if (wanted == "interpret") return Way::Interpret;
+  if (wanted == "optimize") return Way::Optimize;
+  if (!wanted.empty() && wanted != "compile")
+    VG_LOG(Warn, "VERDIGRIS_KERNELS=%s is none of compile, optimize and interpret: kernels are compiled",
+           wanted.c_str());
+  return Way::Compile;
+}
+
+Way way() {
+  static const Way wanted = readWay();
+  return check::any() ? Way::Interpret : wanted;
+}
+
+// The first of what is said of PTX that is refused: the caller's log may be nobody's, and there may be thousands of
+// lines.
+CUresult refused(CUresult code, const std::string& words) {
+  const size_t end = words.find('\n');
+  return fail(code, "the PTX is refused: %.*s", static_cast<int>(std::min<size_t>(end, 400)), words.c_str());
+}
+
+Result<ptx::Module> readTexts(const std::vector<std::string>& texts, uint32_t capability, std::string* out) {
+  std::string own;
+  std::string* const log = out ? out : &own;
+  ptx::ParseOptions options;
+  options.maxTarget = capability;
+  std::vector<ptx::Module> modules;
+  for (const std::string& text : texts) {
+    Result<ptx::Module> module = ptx::parse(text, log, options);
+    if (!module) return refused(module.error(), *log);
+    modules.push_back(std::move(*module));
+  }
+  if (modules.size() != 1) {
+    Result<ptx::Module> linked = ptx::link(std::move(modules), log);
+    if (!linked) return refused(linked.error(), *log);
+    return linked;
+  }
+  // A text by itself may leave variables open, as recorded from the driver; using one is an illegal address.
+  for (const std::string_view name : ptx::openFunctions(modules[0])) {
+    *log = "unresolved function '" + std::string(name) + "'";
+    return fail(CUDA_ERROR_INVALID_PTX, "unresolved function %.*s", static_cast<int>(name.size()), name.data());
+  }
+  return std::move(modules[0]);
+}
+
+uint32_t localBytesOf(const ptx::Function& function) {
+  uint64_t bytes = 0;
+  for (const ptx::Variable& variable : function.variables) {
+    if (variable.space != ptx::Space::Local) continue;
+    const uint64_t alignment = std::max(variable.alignment, 1u);
+    bytes = (bytes + alignment - 1) / alignment * alignment + variable.size;
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes, ~0u));
+}
+
+void note(const std::string& function, Kernel::Calls& calls) {
+  switch (ptx::deviceCallNamed(function).value_or(ptx::DeviceCall::GetLastError)) {
+    case ptx::DeviceCall::LaunchDevice:
+    case ptx::DeviceCall::LaunchDeviceV2:
+      calls.launchesKernels = true;
+      return;
+    case ptx::DeviceCall::GraphLaunch:
+      calls.launchesGraphs = true;
+      return;
+    case ptx::DeviceCall::GraphKernelNodeSetParam:
+    case ptx::DeviceCall::GraphKernelNodeSetEnabled:
+    case ptx::DeviceCall::GraphKernelNodeSetGridDim:
+    case ptx::DeviceCall::GraphKernelNodeUpdatesApply:
+      calls.updatesNodes = true;
+      return;
+    default:
+      return;
+  }
+}
+
+// What the cache holds under a key, if it can be used.
+std::optional<ptx::KernelBlob> cached(const KernelCache::Key& key) {
+  const KernelCache& cache = KernelCache::shared();
+  const std::vector<uint8_t> bytes = cache.read(key);
+  if (bytes.empty()) return {};
+  Result<ptx::KernelBlob> blob = ptx::decode(bytes.data(), bytes.size());
+  if (blob.ok()) return std::move(blob).value();
+  VG_LOG(Info, "kernel cache %s: a file is damaged and made anew", cache.folder().c_str());
+  cache.remove(key);
+  return {};
+}
+
+}  // namespace
+
+ProgramKernel::ProgramKernel(const Program& program, uint32_t function) : program_(program), function_(function) {
+  for (const ptx::ParameterSlot& slot : ptx::parameterLayout(this->function())) {
+    parameters_.push_back({slot.offset, slot.size});
+    parameterBytes_ = slot.offset + slot.size;
+  }
+}
+
+const ptx::Function& ProgramKernel::function() const { return program_.module().functions[function_]; }
+
+const ProgramKernel::Facts& ProgramKernel::facts() {
+  factsOnce_.call([this] {
+    Facts facts;
+    const ptx::Module& module = program_.module();
+    auto [references, shared] = program_.reachOf(function_);
+    facts.globals = std::move(references.globals);
+    facts.staticShared = shared.staticSize - shared.reserved;
+    facts.dynamicSharedOffset = shared.dynamicOffset;
+    for (const uint32_t index : references.functions) {
+      facts.usesDeviceRuntime |= module.functions[index].name == ptx::kDeviceRuntimeCall;
+      note(module.functions[index].name, facts.calls);
+      facts.localBytes += localBytesOf(module.functions[index]);
+      facts.registers = std::max(facts.registers, program_.registersOf(index));
+    }
+    for (const ptx::Variable& variable : module.variables)
+      if (variable.space == ptx::Space::Const) facts.constantBytes += static_cast<uint32_t>(variable.size);
+    facts_ = std::move(facts);
+  });
+  return facts_;
+}
+
+const LoadedKernel* ProgramKernel::readyVariant(const CodeVariant& wanted) const {
+  return variants_[indexOf(wanted)].ready.load(std::memory_order_acquire);
+}
+
+template <class Make>
+Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make, const CodeVariant* upgraded) {
+  if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
+    return ready;
+  const std::lock_guard lock(variant.mutex);
+  if (variant.failure != CUDA_SUCCESS) return variant.failure;
+  if (!variant.kernel) {
+    Result<Code> made = make();
+    if (!made.ok()) {
+      if (made.error() != CUDA_ERROR_OUT_OF_MEMORY) variant.failure = made.error();
+      return made.error();
+    }
+    variant.kernel = std::move(made->kernel);
+    variant.ready.store(variant.kernel.get(), std::memory_order_release);
+    if (made->quick && upgraded) upgrades::enqueue(program_.weak_from_this(), *this, *upgraded);
+  }
+  return variant.ready.load(std::memory_order_acquire);
+}
+
+void ProgramKernel::upgrade(const CodeVariant& wanted) {
+  const engine::Request request = requestFor(wanted);
+  const KernelCache::Key key = engine::keyOf(request, false);
+  std::optional<ptx::KernelBlob> blob = cached(key);  // another process may have been faster
+  if (!blob) {
+    auto made = engine::compile(request, engine::Effort::Background);
+    if (!made.ok()) return;  // the log says why; quick code goes on
+    KernelCache::shared().write(key, made->bytes);
+    blob = std::move(made->blob);
+  }
+  auto loaded = LoadedKernel::load(std::move(*blob));
+  if (!loaded.ok()) return;
+  Variant& variant = variants_[indexOf(wanted)];
+  const std::lock_guard lock(variant.mutex);
+  variant.better = std::move(loaded).value();
+  variant.ready.store(variant.better.get(), std::memory_order_release);
+  VG_LOG(Info, "kernel %s has good code in place of quick code", function().name.c_str());
+}
+
+engine::Request ProgramKernel::requestFor(const CodeVariant& wanted) const {
+  return {&program_.texts(), program_.hash(), &function().name, wanted};
+}
+
+Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
+  return madeOnce(
+      variants_[indexOf(wanted)], [&] { return make(wanted); }, &wanted);
+}
+
+Result<const LoadedKernel*> ProgramKernel::interpreted() {
+  return madeOnce(
+      interpreted_, [&] { return makeInterpreted(); }, nullptr);
+}
+
+// Native code where it can be had; the interpreter runs everything else.
+Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
+  if (way() != Way::Interpret) {
+    auto native = makeNative(wanted);
+    if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
+      return native;
+    VG_LOG(Warn, "kernel %s is interpreted, which is slow: it cannot be compiled (VERDIGRIS_LOG=info says why)",
+           function().name.c_str());
+  }
+  return makeInterpreted();
+}
+
+Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() {
+  Code code;
+  VG_TRY(code.kernel, interpret(program_.module(), function_));
+  return code;
+}
+
+Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
+  const engine::Request request = requestFor(wanted);
+  const bool mayBeQuick = way() == Way::Compile;
+  for (const bool quick : {false, true})
+    if (std::optional<ptx::KernelBlob> blob; (!quick || mayBeQuick) && (blob = cached(engine::keyOf(request, quick)))) {
+      Code code{nullptr, quick};
+      VG_TRY(code.kernel, LoadedKernel::load(std::move(*blob)));
+      return code;
+    }
+  VG_TRY(engine::Made made, engine::compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
+  KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
+  Code code{nullptr, made.quick};
+  VG_TRY(code.kernel, LoadedKernel::load(std::move(made.blob)));
+  return code;
+}
+
+Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)
+    : texts_(std::move(texts)),
+      hash_(hash),
+      module_(std::move(module)),
+      uses_(module_),
+      registers_(module_.functions.size()) {
+  for (uint32_t i = 0; i < module_.functions.size(); ++i) {
+    const ptx::Function& function = module_.functions[i];
+    if (function.isEntry && !function.isDeclaration)
+      kernels_[function.name] = std::make_unique<ProgramKernel>(*this, i);
+  }
+}
+
+bool Program::usesDeviceRuntime() const {
+  return std::ranges::any_of(module_.functions,
+                             [](const ptx::Function& function) { return function.name == ptx::kDeviceRuntimeCall; });
+}
+
+std::pair<ptx::KernelReferences, ptx::SharedLayout> Program::reachOf(uint32_t entry) const {
+  const std::lock_guard lock(usesMutex_);
+  return {ptx::references(uses_, entry), ptx::sharedLayout(uses_, entry)};
+}
+
+uint32_t Program::registersOf(uint32_t function) const {
+  std::atomic<uint32_t>& known = registers_[function];
+  if (!known.load(std::memory_order_relaxed))
+    known.store(estimateRegisters(module_.functions[function]), std::memory_order_relaxed);
+  return known.load(std::memory_order_relaxed);
+}
+
+ProgramKernel* Program::kernel(const std::string& name) const {
+  const auto found = kernels_.find(name);
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+Result<std::shared_ptr<Program>> Program::of(const std::vector<std::string>& texts, uint32_t capability,
+                                             std::string* errorLog) {
+  const KernelCache::Key hash = engine::hashOf(texts);
+  // The capability takes part: it decides whether the texts are accepted.
+  const std::pair<uint64_t, uint64_t> key(hash.high ^ capability, hash.low);
+  {
+    const std::lock_guard lock(programs().mutex);
+    if (std::shared_ptr<Program> known = programs().living[key].lock()) return known;
+  }
+  std::vector<std::string> all = ptx::withDeviceRuntime(texts);
+  VG_TRY(ptx::Module module, readTexts(all, capability, errorLog));
+  const KernelCache::Key whole = all == texts ? hash : engine::hashOf(all);
+  auto made = std::make_shared<Program>(std::move(all), whole, std::move(module));
+  const std::lock_guard lock(programs().mutex);
+  std::weak_ptr<Program>& slot = programs().living[key];
+  if (std::shared_ptr<Program> known = slot.lock()) return known;  // another thread was faster
+  slot = made;
+  return made;
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,124 @@
+// The code of a module apart from any context: parsed once for all images with the same texts, each kernel made native
+// once for each variant that launches need. Thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/cpu/code/engine.h"
+#include "backend/cpu/code/kernel_code.h"
+#include "backend/device.h"
+#include "base/once.h"
+#include "base/result.h"
+#include "ptx/abi/kernel_abi.h"
+#include "ptx/facts/function_uses.h"
+#include "ptx/text/ast.h"
+
+namespace vg::backend::cpu {
+
+class Program;
+
+// A kernel of a program.
+class ProgramKernel {
+ public:
+  // What its text says, before anything is compiled.
+  struct Facts {
+    std::vector<uint32_t> globals;                       // Module::variables that KernelLaunch::globals lists
+    uint32_t staticShared = 0, dynamicSharedOffset = 0;  // bytes
+    uint32_t localBytes = 0;                             // a thread
+    uint32_t constantBytes = 0;
+    uint32_t registers = 0;  // estimate
+    bool usesDeviceRuntime = false;
+    Kernel::Calls calls;  // of it
+  };
+
+  ProgramKernel(const Program& program, uint32_t function);
+  ProgramKernel(const ProgramKernel&) = delete;
+
+  const ptx::Function& function() const;
+  uint32_t index() const { return function_; }  // of Module::functions
+  const std::vector<Kernel::Parameter>& parameters() const { return parameters_; }
+  uint32_t parameterBytes() const { return parameterBytes_; }
+  const Facts& facts();
+  // The code of a variant. Compiles at first; others that want the same variant wait, nobody else does.
+  Result<const LoadedKernel*> variant(const CodeVariant& wanted);
+  // For any shape, by the interpreter.
+  Result<const LoadedKernel*> interpreted();
+  // The same as variant() if it is there already; else null.
+  const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
+  // Puts good code in the place of a variant's quick code, for launches from then on. Takes long: for the background.
+  void upgrade(const CodeVariant& variant);
+
+ private:
+  struct Variant {
+    std::mutex mutex;  // held while compiling
+    std::atomic<const LoadedKernel*> ready{nullptr};
+    // As it was made first, and what took its place; both stay, since launches may still run the first.
+    std::unique_ptr<const LoadedKernel> kernel, better;
+    CUresult failure = CUDA_SUCCESS;  // guarded by mutex; what trying again would meet again
+  };
+  static unsigned indexOf(const CodeVariant& v) {
+    return static_cast<unsigned>(v.shape) * 4 + v.fullWarps * 2u + v.testsParameters;
+  }
+  struct Code {
+    std::unique_ptr<const LoadedKernel> kernel;
+    bool quick = false;
+  };
+  // `upgraded` names the variant that gets good code later, if what is made is quick; null: none does.
+  template <class Make>
+  Result<const LoadedKernel*> madeOnce(Variant& variant, Make make, const CodeVariant* upgraded);
+  Result<Code> make(const CodeVariant& wanted);
+  Result<Code> makeNative(const CodeVariant& wanted);
+  Result<Code> makeInterpreted();
+  engine::Request requestFor(const CodeVariant& wanted) const;
+
+  const Program& program_;
+  const uint32_t function_;
+  std::vector<Kernel::Parameter> parameters_;
+  uint32_t parameterBytes_ = 0;
+  Once factsOnce_;
+  Facts facts_;
+  std::array<Variant, 4 * ptx::kBlockShapes> variants_;
+  Variant interpreted_;
+};
+
+class Program : public std::enable_shared_from_this<Program> {
+ public:
+  // The program that these texts make; shared with every image that has the same. `errorLog` may be null.
+  static Result<std::shared_ptr<Program>> of(const std::vector<std::string>& texts, uint32_t capability,
+                                             std::string* errorLog);
+
+  Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module);
+  Program(const Program&) = delete;
+
+  const ptx::Module& module() const { return module_; }
+  const std::vector<std::string>& texts() const { return texts_; }
+  KernelCache::Key hash() const { return hash_; }
+  bool usesDeviceRuntime() const;
+  // What an entry refers to, and where its shared memory lies.
+  std::pair<ptx::KernelReferences, ptx::SharedLayout> reachOf(uint32_t entry) const;
+  // The estimate for a function, made once: kernels of one module may share thousands.
+  uint32_t registersOf(uint32_t function) const;
+  ProgramKernel* kernel(const std::string& name) const;
+  const std::map<std::string, std::unique_ptr<ProgramKernel>>& kernels() const { return kernels_; }
+
+ private:
+  const std::vector<std::string> texts_;
+  const KernelCache::Key hash_;
+  const ptx::Module module_;
+  std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
+  mutable std::mutex usesMutex_;
+  mutable ptx::UsesOfFunctions uses_;                     // guarded by usesMutex_
+  mutable std::vector<std::atomic<uint32_t>> registers_;  // by function; 0: not estimated yet
+};
+
+// How many 32-bit registers a GPU's compiler would about give a thread: the most that are live at once.
+uint32_t estimateRegisters(const ptx::Function& function);
+
+}  // namespace vg::backend::cpu

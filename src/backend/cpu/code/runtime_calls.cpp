@@ -1,0 +1,293 @@
+#include "backend/cpu/code/runtime_calls.h"
+
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <new>
+#include <string>
+
+#include "backend/condition_table.h"
+#include "backend/cpu/code/places.h"
+#include "backend/cpu/device_runtime.h"
+#include "backend/cpu/run/block.h"
+#include "backend/cpu/run/kernel_context.h"
+#include "backend/cpu/run/thread.h"
+#include "backend/cpu/textures/textures.h"
+#include "backend/kernel_print.h"
+#include "base/shortage.h"
+#include "ptx/operations/async_operation.h"
+#include "ptx/operations/matrix.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+using ptx::BlockState;
+
+constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000, kNanosecondsPerMillisecond = 1'000'000;
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void barrier(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.noteWait(warp, __builtin_return_address(0));
+  block.barrier(warp, id, threads, mask);
+}
+
+void barrierArrive(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
+  ResidentBlock::of(state).barrierArrive(warp, id, threads, mask);
+}
+
+uint32_t barrierReduce(BlockState* state, uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
+                       ptx::BarrierReduction operation, uint32_t predicates) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.noteWait(warp, __builtin_return_address(0));
+  return block.barrierReduce(warp, id, threads, mask, operation, predicates);
+}
+
+void yieldAt(BlockState* state, uint32_t warp, const void* codeAddress) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.noteWait(warp, codeAddress);
+  block.yield();
+}
+
+void yield(BlockState* state, uint32_t warp) { yieldAt(state, warp, __builtin_return_address(0)); }
+
+void pause(BlockState* state, uint32_t) { ResidentBlock::of(state).pause(); }
+
+// The C library's fma is exact in every rounding, with the processor's help or without.
+void fusedMultiplyAdd(uint32_t count, uint32_t rounding, const double* operands, double* results) {
+  constexpr uint32_t kModes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+  const int before = fegetround();
+  fesetround(static_cast<int>(kModes[rounding & 3]));
+  for (uint32_t n = 0; n < count; ++n) results[n] = std::fma(operands[n], operands[count + n], operands[2 * count + n]);
+  fesetround(before);
+}
+
+void clusterArrive(BlockState* state, uint32_t warp) { ResidentBlock::of(state).clusterArrive(warp); }
+
+void clusterWait(BlockState* state, uint32_t warp) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  block.noteWait(warp, __builtin_return_address(0));
+  block.clusterWait(warp);
+}
+
+void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
+  if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes))
+    ResidentBlock::of(state).thread().noteProgress();
+}
+
+void setConditional(BlockState*, uint32_t, uint32_t mask, const uint64_t* handles, const uint32_t* values) {
+  for (; mask; mask &= mask - 1) {
+    const int lane = std::countr_zero(mask);
+    conditions::set(handles[lane], values[lane]);
+  }
+}
+
+void nanosleep(BlockState* state, uint32_t warp, uint32_t) { yieldAt(state, warp, __builtin_return_address(0)); }
+
+// The text is made before any lock is taken: making it reads the kernel's memory, which may fault.
+void printText(ResidentBlock& block, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
+               int32_t* results) {
+  std::string* const text = new std::string;  // lost if reading the kernel's memory faults
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    results[lane] = print::format(reinterpret_cast<const char*>(formats[lane]),
+                                  reinterpret_cast<const std::byte*>(arguments[lane]), *text);
+  }
+  const KernelThread::Critical critical(block.thread());
+  print::queue(*text, block.launch().context->limits().printfBytes.load(std::memory_order_relaxed));
+  delete text;
+}
+
+// As printf() does it, a line that there is no memory for is an answer, not the end.
+void printLanes(BlockState* state, uint32_t, uint32_t mask, const uint64_t* formats, const uint64_t* arguments,
+                int32_t* results) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  stopIfEnded(block);
+  try {
+    return printText(block, mask, formats, arguments, results);
+  } catch (const std::bad_alloc&) {
+  }
+  const KernelThread::Critical critical(block.thread());
+  shortage::tell(Shortage::HostMemory, "what kernel %s prints", block.launch().kernelName);
+  for (uint32_t left = mask; left; left &= left - 1) results[std::countr_zero(left)] = -1;
+}
+
+void assertFail(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* messages, const uint64_t* files,
+                const uint32_t* lines, const uint64_t* functions) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  const auto text = [](uint64_t address) { return reinterpret_cast<const char*>(address); };
+  const uint32_t(&index)[3] = state->blockIndex;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const uint32_t lane = std::countr_zero(left);
+    const ThreadIndex thread = threadOf(*state->launch, warp, lane);
+    try {
+      // Lost if reading the kernel's memory faults.
+      const std::string* const line = new std::string(print::textOf({text(messages[lane]),
+                                                                     text(files[lane]),
+                                                                     text(functions[lane]),
+                                                                     lines[lane],
+                                                                     {index[0], index[1], index[2]},
+                                                                     {thread.x, thread.y, thread.z}}));
+      const KernelThread::Critical critical(block.thread());
+      std::fputs(line->c_str(), stderr);
+      delete line;
+    } catch (const std::bad_alloc&) {  // the assertion fails all the same
+    }
+  }
+  KernelFault fault;
+  fault.error = CUDA_ERROR_ASSERT;
+  fault.what = "an assertion failed";
+  fault.warp = warp;
+  fault.lanes = mask;
+  fault.codeAddress = static_cast<const std::byte*>(__builtin_return_address(0)) - 1;
+  giveUp(block, fault);
+}
+
+void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reason, uint32_t line) {
+  KernelFault fault;
+  fault.line = line;
+  fault.warp = warp;
+  fault.lanes = mask;
+  switch (reason) {
+    case ptx::TrapReason::Trap:
+      fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "trap instruction";
+      break;
+    case ptx::TrapReason::IllegalInstruction:
+      fault.error = CUDA_ERROR_ILLEGAL_INSTRUCTION, fault.what = "an instruction that this device cannot run";
+      break;
+    case ptx::TrapReason::MisalignedAddress:
+      fault.error = CUDA_ERROR_MISALIGNED_ADDRESS, fault.what = "misaligned address";
+      break;
+    case ptx::TrapReason::SharedOutOfRange:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access outside of the block's shared memory";
+      break;
+    case ptx::TrapReason::StackOverflow:
+      fault.error = CUDA_ERROR_LAUNCH_FAILED, fault.what = "stack overflow";
+      fault.stackOverflow = true;
+      break;
+    case ptx::TrapReason::NoTexture:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "a handle that is no living texture or surface";
+      break;
+    case ptx::TrapReason::SurfaceOutOfRange:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access outside of a surface";
+      break;
+    case ptx::TrapReason::OutOfReach:
+      fault.error = CUDA_ERROR_ILLEGAL_ADDRESS, fault.what = "access to memory that the device does not reach";
+      break;
+  }
+  giveUp(ResidentBlock::of(state), fault);
+}
+
+void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  KernelContext& context = *block.launch().context;
+  const size_t limit = context.limits().heapBytes.load(std::memory_order_relaxed);
+  const KernelThread::Critical critical(block.thread());
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    results[lane] = reinterpret_cast<uint64_t>(context.heap().allocate(sizes[lane], limit));
+  }
+}
+
+void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addresses) {
+  ResidentBlock& block = ResidentBlock::of(state);
+  uint32_t unknown = 0;
+  {
+    const KernelThread::Critical critical(block.thread());
+    for (uint32_t left = mask; left; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (!block.launch().context->heap().release(reinterpret_cast<void*>(addresses[lane]))) unknown |= 1u << lane;
+    }
+  }
+  if (!unknown) return;
+  KernelFault fault;
+  fault.warp = warp;
+  fault.lanes = unknown;
+  fault.codeAddress = static_cast<const std::byte*>(__builtin_return_address(0)) - 1;
+  fault.error = CUDA_ERROR_LAUNCH_FAILED;
+  fault.what = "free of an address that malloc did not return";
+  giveUp(block, fault);
+}
+
+void matrix(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
+            void* results) {
+  const ptx::MatrixFault fault = ptx::runMatrix(ptx::matrixFormOf(form), mask, static_cast<const std::byte*>(operands),
+                                                static_cast<std::byte*>(results));
+  if (fault == ptx::MatrixFault::Misaligned) trap(state, warp, mask, ptx::TrapReason::MisalignedAddress, line);
+}
+
+uint64_t clock(BlockState* state) {
+  const uint64_t kiloHertz = ResidentBlock::of(state).launch().clockKiloHertz;
+  const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+  return now / kNanosecondsPerMillisecond * kiloHertz +
+         now % kNanosecondsPerMillisecond * kiloHertz / kNanosecondsPerMillisecond;
+}
+
+uint64_t globalTimer(BlockState*) { return nanoseconds(CLOCK_REALTIME); }
+
+}  // namespace
+
+void giveUp(ResidentBlock& block, const KernelFault& fault) {
+  block.thread().fault() = fault;
+  block.leaveForGood();
+}
+
+void stopIfEnded(ResidentBlock& block) {
+  RunningLaunch& launch = block.launch();
+  if (!launch.cancelled()) [[likely]]
+    return;
+  KernelFault fault;
+  fault.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
+  giveUp(block, fault);
+}
+
+// Compiled code cannot be unwound: a call that gets no memory of the host ends the kernel as a fault does.
+template <auto kCall>
+struct Guarded;
+template <class... Rest, void (*kCall)(BlockState*, uint32_t, Rest...)>
+struct Guarded<kCall> {
+  static void call(BlockState* state, uint32_t warp, Rest... rest) {
+    try {
+      return kCall(state, warp, rest...);
+    } catch (const std::bad_alloc&) {
+    }
+    ResidentBlock::of(state).lackMemory(warp);
+  }
+};
+
+extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
+    .barrier = barrier,
+    .barrierArrive = barrierArrive,
+    .barrierReduce = barrierReduce,
+    .yield = yield,
+    .nanosleep = nanosleep,
+    .print = printLanes,
+    .assertFail = assertFail,
+    .trap = trap,
+    .allocate = Guarded<allocate>::call,
+    .release = release,
+    .clock = clock,
+    .globalTimer = globalTimer,
+    .texture = Guarded<accessTexture>::call,
+    .clusterArrive = clusterArrive,
+    .clusterWait = clusterWait,
+    .matrix = Guarded<matrix>::call,
+    .asynchronous = Guarded<asynchronous>::call,
+    .setConditional = Guarded<setConditional>::call,
+    .deviceRuntime = Guarded<callDeviceRuntime>::call,
+    .pause = pause,
+    .fusedMultiplyAdd = fusedMultiplyAdd,
+};
+
+}  // namespace vg::backend::cpu

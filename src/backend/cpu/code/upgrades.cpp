@@ -1,0 +1,83 @@
+#include "backend/cpu/code/upgrades.h"
+
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "base/log.h"
+#include "base/os.h"
+
+namespace vg::backend::cpu::upgrades {
+namespace {
+
+struct Upgrade {
+  std::weak_ptr<const Program> program;
+  ProgramKernel* kernel;
+  CodeVariant variant;
+};
+
+// Never destroyed: the thread may be at work while the process exits.
+struct Queue {
+  std::mutex mutex;
+  std::deque<Upgrade> waiting;  // GUARDED_BY(mutex)
+  bool running = false;         // GUARDED_BY(mutex): there is a thread, which looks again before it ends
+};
+
+Queue& queue() {
+  static auto* const instance = new Queue;
+  return *instance;
+}
+
+std::optional<Upgrade> takeNext() {
+  const std::lock_guard lock(queue().mutex);
+  if (queue().waiting.empty()) {
+    queue().running = false;
+    return {};
+  }
+  Upgrade next = std::move(queue().waiting.front());
+  queue().waiting.pop_front();
+  return next;
+}
+
+void run(const Upgrade& upgrade) {
+  const std::shared_ptr<const Program> program = upgrade.program.lock();
+  if (!program) return;
+  try {
+    upgrade.kernel->upgrade(upgrade.variant);
+  } catch (const std::bad_alloc&) {
+    VG_LOG(Info, "no memory for better code of kernel %s", upgrade.kernel->function().name.c_str());
+  }
+}
+
+void work(void*) {
+  while (const std::optional<Upgrade> next = takeNext()) run(*next);
+}
+
+// Whether the caller has to start the thread.
+bool add(Upgrade upgrade) {
+  const std::lock_guard lock(queue().mutex);
+  queue().waiting.push_back(std::move(upgrade));
+  return !std::exchange(queue().running, true);
+}
+
+void giveUp() {
+  const std::lock_guard lock(queue().mutex);
+  queue().waiting.clear();
+  queue().running = false;
+}
+
+}  // namespace
+
+void enqueue(std::weak_ptr<const Program> program, ProgramKernel& kernel, const CodeVariant& variant) {
+  bool starts = false;
+  try {
+    starts = add({std::move(program), &kernel, variant});
+    if (starts && !os::startThread("vg-upgrades", work, nullptr)) giveUp();
+  } catch (const std::bad_alloc&) {
+    if (starts) giveUp();
+    VG_LOG(Info, "no memory to plan better code of kernel %s", kernel.function().name.c_str());
+  }
+}
+
+}  // namespace vg::backend::cpu::upgrades

@@ -1,0 +1,154 @@
+#include "backend/cpu/faults/faults.h"
+
+#include <ucontext.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <mutex>
+
+#include "alloc/memory_move.h"
+#include "backend/cpu/code/kernel_code.h"
+#include "backend/cpu/run/thread.h"
+#include "copy/guard.h"
+
+namespace vg::backend::cpu::faults {
+namespace {
+
+constexpr int kInterrupt = SIGURG;
+constexpr int kSynchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kSignals = 65;
+
+// Whom to ask when a signal is none of ours. An application that installs a handler after us usually calls us from it:
+// `older` breaks that circle.
+struct Previous {
+  struct sigaction newest;
+  struct sigaction older;
+};
+constinit Previous previous[kSignals]{};
+constinit std::atomic<bool> installed[kSignals]{};
+constinit std::mutex installMutex;
+// The signal that this thread is passing on, if its handler has not returned: one that comes again with the same
+// context from deeper in the stack came back to us. (A handler may also leave by a long jump.)
+struct Passing {
+  const void* context;
+  const void* frame;
+};
+constinit thread_local Passing passing [[gnu::tls_model("initial-exec")]] = {nullptr, nullptr};
+
+CUresult errorOf(int signal, const siginfo_t& info) {
+  switch (signal) {
+    case SIGSEGV:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case SIGBUS:
+      return info.si_code == BUS_ADRALN ? CUDA_ERROR_MISALIGNED_ADDRESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+    case SIGILL:
+      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    default:
+      return CUDA_ERROR_LAUNCH_FAILED;
+  }
+}
+
+const void* codeAddress(const void* context) {
+  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+}
+
+// Async-signal-safe. False when the signal is not a kernel's.
+VG_OUTLIVES_FIBRE bool throwOut(int signal, const siginfo_t& info, void* context) {
+  KernelThread* const thread = KernelThread::ifAny();
+  if (!thread || !thread->interruptible()) return false;
+  if (signal == kInterrupt) {
+    RunningLaunch& launch = thread->running()->launch();
+    // Anywhere but in compiled code a lock may be held; there the thread asks for itself.
+    if (!launch.cancelled() || !CodePages::contains(codeAddress(context))) return false;
+    KernelFault stopped;
+    stopped.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
+    stopped.signal = signal;
+    stopped.codeAddress = codeAddress(context);
+    thread->fault() = stopped;
+  } else {
+    if (info.si_code <= 0) return false;  // sent by a process, not caused by an instruction
+    KernelFault fault;
+    fault.error = errorOf(signal, info);
+    fault.signal = signal;
+    fault.address = info.si_code == SI_KERNEL ? nullptr : info.si_addr;
+    fault.codeAddress = codeAddress(context);
+    if (signal == SIGSEGV && thread->running()->inStackGap(info.si_addr)) {
+      fault.error = CUDA_ERROR_LAUNCH_FAILED;
+      fault.stackOverflow = true;
+    }
+    thread->fault() = fault;
+  }
+  thread->throwOutOf(context);
+  return true;
+}
+
+void passOn(int signal, siginfo_t* info, void* context) {
+  const void* const frame = __builtin_frame_address(0);
+  const bool cameBack = passing.context == context && frame < passing.frame;
+  const struct sigaction& action = cameBack ? previous[signal].older : previous[signal].newest;
+  const bool wantsInfo = action.sa_flags & SA_SIGINFO;
+  if (!wantsInfo && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
+    if (signal == kInterrupt) return;
+    // The instruction runs again and meets the system's own answer.
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(signal, &standard, nullptr);
+    if (info->si_code <= 0) raise(signal);
+    return;
+  }
+  const Passing outer = passing;
+  passing = {context, frame};
+  if (wantsInfo) {
+    action.sa_sigaction(signal, info, context);
+  } else {
+    action.sa_handler(signal);
+  }
+  passing = outer;
+}
+
+VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
+  const int savedError = errno;
+  const bool moved = signal == SIGSEGV && info->si_code == SEGV_ACCERR && alloc::awaitMove(info->si_addr);
+  const bool copying =
+      !moved && (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0 && copy::throwOut(context);
+  if (!moved && !copying && !throwOut(signal, *info, context)) passOn(signal, info, context);
+  errno = savedError;
+}
+
+bool isOurs(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == handle; }
+
+void install(int signal) {
+  struct sigaction present {};
+  if (sigaction(signal, nullptr, &present) || isOurs(present)) return;
+  const bool first = !installed[signal].load(std::memory_order_relaxed);
+  if (first) previous[signal].older = present;
+  previous[signal].newest = present;
+  struct sigaction ours {};
+  ours.sa_sigaction = handle;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER;
+  sigemptyset(&ours.sa_mask);
+  sigaction(signal, &ours, nullptr);
+  installed[signal].store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+void arm() {
+  if (installed[SIGSEGV].load(std::memory_order_acquire)) [[likely]] {
+    struct sigaction present {};
+    if (!sigaction(SIGSEGV, nullptr, &present) && isOurs(present)) return;
+  }
+  const std::lock_guard lock(installMutex);
+  for (int signal : kSynchronous) install(signal);
+}
+
+void interrupt(pthread_t thread) {
+  if (!installed[kInterrupt].load(std::memory_order_acquire)) {
+    const std::lock_guard lock(installMutex);
+    install(kInterrupt);
+  }
+  pthread_kill(thread, kInterrupt);
+}
+
+}  // namespace vg::backend::cpu::faults

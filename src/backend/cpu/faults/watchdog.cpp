@@ -1,0 +1,91 @@
+#include "backend/cpu/faults/watchdog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "backend/cpu/code/kernel_launch.h"
+#include "backend/launch_limit.h"
+#include "base/log.h"
+#include "base/os.h"
+
+namespace vg::backend::cpu::watchdog {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// How often threads of a launch that has ended are asked again: one may have been inside the C library.
+constexpr auto kAskAgain = std::chrono::milliseconds(10);
+// When none of them has said where it stands, the launch has failed all the same.
+constexpr auto kPatience = std::chrono::seconds(1);
+
+struct Watched {
+  RunningLaunch* launch;
+  Clock::time_point deadline;
+};
+
+// Never destroyed, its thread never joined.
+struct Dog {
+  std::mutex mutex;  // guards watched and running
+  std::condition_variable changed;
+  std::vector<Watched> watched;
+  bool running = false;
+
+  void start() {
+    running = os::startThread(
+        "vg-watchdog", [](void* self) { static_cast<Dog*>(self)->watch(); }, this);
+    if (!running) VG_LOG(Error, "VERDIGRIS_LAUNCH_TIMEOUT ends no kernels, as there is no thread for it");
+  }
+
+  void watch() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      if (watched.empty()) {
+        changed.wait(lock);
+        continue;
+      }
+      const auto now = Clock::now();
+      auto next = now + std::chrono::hours(1);
+      for (const Watched& one : watched) {
+        if (now < one.deadline) {
+          next = std::min(next, one.deadline);
+          continue;
+        }
+        if (!one.launch->cancelled())
+          one.launch->stop(CUDA_ERROR_LAUNCH_TIMEOUT, "ran longer than VERDIGRIS_LAUNCH_TIMEOUT");
+        if (now >= one.deadline + kPatience) one.launch->tellStopped(nullptr);
+        one.launch->interruptThreads();
+        next = std::min(next, now + kAskAgain);
+      }
+      changed.wait_until(lock, next);
+    }
+  }
+};
+
+Dog& dog() {
+  static Dog* const instance = new Dog;
+  return *instance;
+}
+
+}  // namespace
+
+Watch::Watch(RunningLaunch& launch) : launch_(launchLimit() ? &launch : nullptr) {
+  if (!launch_) [[likely]]
+    return;
+  Dog& watcher = dog();
+  const std::lock_guard lock(watcher.mutex);
+  watcher.watched.push_back({launch_, Clock::now() + std::chrono::nanoseconds(launchLimit())});
+  if (!watcher.running) watcher.start();
+  watcher.changed.notify_one();
+}
+
+Watch::~Watch() {
+  if (!launch_) [[likely]]
+    return;
+  Dog& watcher = dog();
+  const std::lock_guard lock(watcher.mutex);
+  std::erase_if(watcher.watched, [&](const Watched& one) { return one.launch == launch_; });
+}
+
+}  // namespace vg::backend::cpu::watchdog

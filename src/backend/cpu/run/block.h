@@ -1,0 +1,163 @@
+// A resident block: the fibres of its warps, its barriers, and who of them runs next. Belongs to one worker thread.
+//
+// A block whose kernel never waits, whose warps suspend in frames, or that has one warp, runs on its first fibre as a
+// whole; otherwise each warp has a fibre. Warps take turns: one runs until it waits at a barrier, yields or ends.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "backend/cpu/code/kernel_launch.h"
+#include "backend/cpu/run/cluster.h"
+#include "backend/cpu/run/fibre.h"
+#include "ptx/abi/kernel_abi.h"
+
+namespace vg::backend::cpu {
+
+class KernelThread;
+
+class ResidentBlock {
+ public:
+  enum class Progress {
+    Done,      // the block has ended
+    Spinning,  // every warp that could run has yielded
+    Waiting,   // every warp waits, some of them for other blocks of the cluster
+    Stuck,     // every warp waits at a barrier that nobody can complete
+    Faulted,   // the thread was thrown out of the kernel: KernelThread::fault() says why
+  };
+
+  ResidentBlock(KernelThread& thread, std::byte* sharedEnd) : thread_(thread), sharedEnd_(sharedEnd) {}
+  ResidentBlock(const ResidentBlock&) = delete;
+
+  // Gets stacks for `launch`. False when the system refuses memory.
+  bool reserve(const RunningLaunch& launch);
+  // Begins one block.
+  void begin(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
+  // Begins a block of a cluster; `leader` is the block of rank 0, which begins first.
+  void beginInCluster(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber, ResidentBlock& leader,
+                      uint32_t rank);
+  // Begins the blocks first .. end-1, which run one after another. Requires: !launch.fibrePerWarp.
+  void beginSpan(RunningLaunch& launch, uint32_t worker, uint64_t first, uint64_t end);
+  // Runs until nothing more can be done for now.
+  Progress resume();
+  // Forgets a block that has not ended; its stacks begin anew.
+  void abandon();
+
+  // From the kernel, through RuntimeCalls. Each returns to the warp that called, later.
+  void barrier(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  uint32_t barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask, ptx::BarrierReduction operation,
+                         uint32_t predicates);
+  void barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  void yield();
+  // To a point where warps that run ahead wait for those behind them.
+  void pause();
+  void clusterArrive(uint32_t warp) { clusterPhase_[warp] = cluster_->arrive(rank_, warp); }
+  void clusterWait(uint32_t warp);
+  // Remembers where a warp waits; `codeAddress`: that its call returns to.
+  void noteWait(uint32_t warp, const void* codeAddress) { waits_[warp] = {codeAddress, state_.line}; }
+  // Leaves the running warp for the worker's own stack for good.
+  [[noreturn]] void leaveForGood();
+  // The same because what the warp asked for takes memory that the host does not have.
+  [[noreturn]] void lackMemory(uint32_t warp);
+
+  static ResidentBlock& of(ptx::BlockState* state) { return *static_cast<ResidentBlock*>(state->owner); }
+  const ptx::BlockState& state() const { return state_; }
+  RunningLaunch& launch() const { return *launch_; }
+  KernelThread& thread() const { return thread_; }
+  // The warp that runs, or that ran when the thread was thrown out.
+  uint32_t runningWarp() const { return whole_ ? state_.warp : current_; }
+  // Bit 0 stands for all warps where one fibre runs them.
+  uint32_t liveWarps() const { return live_; }
+  bool canRun() const { return ready_ != 0; }
+  ClusterBarrier& cluster() { return *cluster_; }
+  // The barrier of the cluster has opened.
+  void clusterPassed();
+  // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0 (PTX line 12)".
+  std::string describeWaiting() const;
+  // visit(warp, line) for each warp with a fibre of its own that has not ended, or for the only one: where it waited
+  // last, 0 where that is not known.
+  template <class Visit>
+  void eachWaiting(Visit visit) const {
+    if (whole_ && launch_->abi.warpsPerBlock > 1) return;
+    for (uint32_t left = live_; left; left &= left - 1) {
+      const auto warp = static_cast<uint32_t>(__builtin_ctz(left));
+      visit(warp, waitLine(warp));
+    }
+  }
+  bool inStackGap(const void* address) const { return stacks_.inGap(address); }
+
+ private:
+  static constexpr uint32_t kBarriers = 16, kMaxWarps = 32;
+  struct Barrier {
+    uint32_t waiting = 0;   // warps that wait
+    uint32_t arrived = 0;   // threads that came, whole warps counted as 32
+    uint32_t expected = 0;  // threads; 0: all live warps
+    uint32_t count = 0;     // predicates that were true
+    bool all = true, any = false, reduces = false;
+  };
+  struct WarpFibre {
+    ResidentBlock* block;
+    uint32_t warp;
+    Fibre fibre;
+  };
+
+  struct FreeMemory {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+
+  bool reserveFrames(size_t bytes);
+  static void fibreMain(void* warpFibre);
+  void prepareFibres();
+  void place(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
+  bool runWarp(uint32_t warp);
+  void runSpan();
+  void warpEnded();
+  uint32_t lanesOf(uint32_t warp) const;
+  Barrier& arrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
+  bool complete(const Barrier& barrier) const;
+  void open(Barrier& barrier);
+  void waitAt(Barrier& barrier, uint32_t warp);
+  // Hands the thread to the next warp that can run, or to the worker when there is none.
+  void switchAway();
+  void switchToBase();
+
+  KernelThread& thread_;
+  std::byte* const sharedEnd_;
+  ptx::BlockState state_{};
+  RunningLaunch* launch_ = nullptr;
+  StackGroup stacks_;
+  std::unique_ptr<WarpFibre[]> fibres_;
+  uint32_t fibreCount_ = 0;
+  std::unique_ptr<std::byte[], FreeMemory> frames_;  // BlockState::frames
+  size_t framesBytes_ = 0;
+  uint64_t spanEnd_ = 0;  // of the blocks that the first fibre runs
+  bool whole_ = true;     // the first fibre runs all warps
+  uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_
+  uint32_t ready_ = 0;    // warps that can run
+  uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
+  uint32_t paused_ = 0;   // warps that could run but let the others go first
+  uint32_t current_ = 0;  // the warp that runs
+  ClusterBarrier own_;    // of the cluster that this block leads
+  ClusterBarrier* cluster_ = &own_;
+  uint32_t rank_ = 0;                      // in the cluster
+  uint32_t clusterWaiting_ = 0;            // warps that wait for the cluster
+  uint64_t clusterPhase_[kMaxWarps] = {};  // by warp: in which it arrived last
+  struct Wait {
+    const void* codeAddress;
+    uint32_t line;  // that the interpreter was at
+  };
+  Wait waits_[kMaxWarps] = {};  // by warp: the last one
+  uint32_t waitLine(uint32_t warp) const;
+  std::string linesOf(uint32_t warps) const;
+  Barrier barriers_[kBarriers];
+  uint32_t occupied_ = 0;  // barriers that somebody came to since they opened last
+  struct Reduced {
+    uint32_t count;
+    bool all, any;
+  };
+  Reduced reduced_[kMaxWarps];  // by warp: what the barrier that let it go had combined
+};
+
+}  // namespace vg::backend::cpu

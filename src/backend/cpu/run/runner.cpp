@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <bit>
+
+#include "backend/child_grids.h"
+#include "backend/cpu/code/kernel.h"
+#include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/code/kernel_launch.h"
+#include "backend/cpu/code/runtime_calls.h"
+#include "backend/cpu/faults/faults.h"
+#include "backend/cpu/faults/watchdog.h"
+#include "backend/cpu/run/residents.h"
+#include "backend/cpu/run/running_launches.h"
+#include "backend/cpu/run/thread.h"
+#include "backend/cpu/run/workers.h"
+#include "backend/cpu/textures/texture_table.h"
+#include "backend/graph_run.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/spin.h"
+#include "check/check.h"
+#include "copy/engines.h"
+#include "ptx/facts/reach.h"
+
+#include <time.h>
+
+namespace vg::backend::cpu {
+namespace {
+
+constexpr size_t kStackForCalls = 64 * 1024, kStackForInterpreter = 256 * 1024;
+constexpr size_t kLaneLine = 64, kMostStackPerThread = 4 << 20;  // bytes
+// Of compiled functions that call themselves: what a call keeps takes multiples of 64 bytes, on a GPU multiples of 8.
+constexpr size_t kRoomForRecursion = 8;
+constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
+constexpr uint64_t kHandful = 50'000;  // ns of work that a thread takes at a time, less towards the end
+constexpr uint64_t kMostBlocksAtATime = 1024;
+
+constinit std::atomic<uint64_t> lastGrid{0};
+
+uint64_t nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint32_t warpsOf(uint32_t threads) { return (threads + ptx::kWarpSize - 1) / ptx::kWarpSize; }
+
+// Resumes a block until it is done; false when the launch is over. For blocks that need no other block.
+bool finish(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block) {
+  Patience patience;
+  LongWait wait;
+  for (;;) {
+    switch (block.resume()) {
+      case ResidentBlock::Progress::Done:
+        return true;
+      case ResidentBlock::Progress::Faulted:
+        report(launch, block, thread.fault());
+        block.abandon();
+        return false;
+      case ResidentBlock::Progress::Stuck:
+      case ResidentBlock::Progress::Waiting:  // a cluster of one block
+        reportStuck(launch, block);
+        block.abandon();
+        return false;
+      case ResidentBlock::Progress::Spinning:
+        if (launch.cancelled()) {
+          tellStopped(launch, block);
+          block.abandon();
+          return false;
+        }
+        patience.wait();
+        wait.sayWhen(launch, block);
+    }
+  }
+}
+
+// Consecutive blocks, one after another.
+void runEach(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, uint32_t worker, uint64_t first,
+             uint64_t end) {
+  if (!launch.fibrePerWarp) {
+    block.beginSpan(launch, worker, first, end);
+    finish(launch, thread, block);
+    return;
+  }
+  for (uint64_t number = first; number < end && !launch.cancelled(); ++number) {
+    block.begin(launch, worker, number);
+    if (!finish(launch, thread, block)) return;
+  }
+}
+
+void runBlocks(RunningLaunch& launch, KernelThread& thread, uint32_t worker, Workers::Items& items) {
+  const KernelThread::Inside inside(thread, launch, worker);
+  const uint64_t begin = nanoseconds();
+  if (ResidentBlock* const block = blockFor(launch, thread, worker, 0))
+    for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);) {
+      runEach(launch, thread, *block, worker, first, end);
+      launch.blocksDone.fetch_add(end - first, std::memory_order_relaxed);
+    }
+  if (launch.abi.flags & ptx::kStreams) copy::streamFence();
+  launch.busy.fetch_add(nanoseconds() - begin, std::memory_order_relaxed);
+}
+
+void runBlocks(void* state, uint32_t worker, Workers::Items& items) noexcept {
+  RunningLaunch& launch = *static_cast<RunningLaunch*>(state);
+  KernelThread* const thread = launch.cancelled() ? nullptr : threadFor(launch, worker);
+  if (!thread) return;
+  try {
+    runBlocks(launch, *thread, worker, items);
+  } catch (const std::bad_alloc&) {
+    reportNoMemory(launch);
+  }
+}
+
+// What a lane may take by alloca, and for calls.
+uint32_t stackPerThread(const LoadedKernel& code, const KernelLimits& limits) {
+  const size_t bytes =
+      limits.stackBytes.load(std::memory_order_relaxed) * (code.traits.recurses ? kRoomForRecursion : 1);
+  const size_t whole = (bytes + code.traits.stackOfCalls + kLaneLine - 1) / kLaneLine * kLaneLine;
+  return static_cast<uint32_t>(std::min<size_t>(whole, kMostStackPerThread));
+}
+
+size_t stackBytesFor(const LoadedKernel& code, const KernelLimits& limits) {
+  size_t own =
+      std::max<size_t>(code.traits.stackPerWarp, ptx::kWarpSize * limits.stackBytes.load(std::memory_order_relaxed));
+  if (code.traits.allocates) own += ptx::kWarpSize * (stackPerThread(code, limits) + kLaneLine);
+  return std::bit_ceil(own + (code.interpreted ? kStackForInterpreter : kStackForCalls));
+}
+
+void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel::Ready& ready) {
+  const Device& device = launch.device;
+  const LaunchShape& shape = record.shape;
+  ptx::KernelLaunch& abi = launch.abi;
+  abi.parameters = record.parameters;
+  abi.globals = ready.globals;
+  for (int i = 0; i < 3; ++i) {
+    abi.gridSize[i] = shape.grid[i];
+    abi.blockSize[i] = shape.block[i];
+    abi.clusterSize[i] = ready.cluster[i];
+  }
+  abi.threadsPerBlock = shape.block[0] * shape.block[1] * shape.block[2];
+  abi.warpsPerBlock = warpsOf(abi.threadsPerBlock);
+  abi.staticShared = ready.code->traits.staticShared;
+  abi.dynamicShared = shape.dynamicShared;
+  abi.dynamicSharedOffset = ready.code->traits.dynamicSharedOffset;
+  abi.gridId = lastGrid.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (device.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) abi.flags |= ptx::kReachesPageable;
+  abi.stackPerThread = stackPerThread(*ready.code, ready.context->limits());
+  abi.calls = &kRuntimeCalls;
+  abi.code = ready.code->program;
+  abi.owner = &launch;
+  launch.texturesRemoved = launch.place.texturesRemoved.value_or(textures::removals());
+  launch.kernels = ready.kernels;
+  launch.graph = record.graph;
+  if (record.graph) abi.graphExec = record.graph->exec();
+  launch.code = ready.code;
+  launch.kernelName = record.kernel->name().c_str();
+  launch.parameterBytes = record.kernel->parameterBytes();
+  launch.context = ready.context;
+  launch.blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  launch.clockKiloHertz = static_cast<uint32_t>(device.traits().attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
+  launch.stackBytes = stackBytesFor(*ready.code, ready.context->limits());
+  launch.fibrePerWarp = ready.code->traits.waits && abi.warpsPerBlock > 1;
+  launch.cooperative = shape.cooperative;
+  if (ready.explicitCluster) abi.flags |= ptx::kExplicitCluster;
+}
+
+uint32_t clusterBlocks(const RunningLaunch& launch) {
+  const uint32_t* const size = launch.abi.clusterSize;
+  return size[0] * size[1] * size[2];
+}
+
+// What the monitoring library is told.
+class AtWork {
+ public:
+  AtWork(const Device& device, const RunningLaunch& launch) : activity_(device.activity()), launch_(launch) {
+    if (activity_) activity_->running.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~AtWork() {
+    if (!activity_) return;
+    activity_->busyNanoseconds.fetch_add(launch_.busy.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    activity_->running.fetch_sub(1, std::memory_order_relaxed);
+  }
+  AtWork(const AtWork&) = delete;
+
+ private:
+  Activity* const activity_;  // null: a device that nobody monitors
+  const RunningLaunch& launch_;
+};
+
+// Whether blocks are handed out one after another to whoever is free: they need no other block.
+bool independent(const RunningLaunch& launch) {
+  return !launch.code->traits.polls && !launch.cooperative && clusterBlocks(launch) == 1;
+}
+
+size_t lastCache() {
+  static const size_t bytes = os::lastCacheBytes();
+  return bytes;
+}
+
+// The bytes of results that may go past the caches.
+uint64_t streamable(const RunningLaunch& launch) {
+  return launch.blocks * launch.abi.threadsPerBlock * launch.code->traits.streamedPerThread;
+}
+
+bool streams(const RunningLaunch& launch) {
+  return independent(launch) && launch.code->streaming().choose(streamable(launch), lastCache());
+}
+
+uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
+  if (launch.blocks == 1) return 1;
+  const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
+  if (expected && expected <= kShort && !launch.cooperative) return 1;
+  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks / clusterBlocks(launch));
+  const bool mayCrowd = launch.code->traits.atomics && independent(launch);
+  return mayCrowd ? launch.code->crowding().choose(static_cast<uint32_t>(most)) : static_cast<uint32_t>(most);
+}
+
+// How many blocks a thread takes at a time: enough to make asking for them cheap, and few enough that others can help.
+// 0: not known, the workers choose by the size of the grid.
+uint64_t grainFor(const RunningLaunch& launch) {
+  const uint64_t block = launch.code->blockTime(launch.abi.warpsPerBlock);
+  return block ? std::clamp<uint64_t>(kHandful / block, 1, kMostBlocksAtATime) : 0;
+}
+
+void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers) {
+  const uint64_t warps = launch.blocks * launch.abi.warpsPerBlock, busy = launch.busy.load(std::memory_order_relaxed);
+  launch.code->learn(warps, busy);
+  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks);
+  if (const uint64_t results = streamable(launch))
+    launch.code->streaming().learn(results, lastCache(), launch.abi.flags & ptx::kStreams, warps, busy);
+  if (launch.code->traits.atomics) launch.code->crowding().learn(threads, static_cast<uint32_t>(most), warps, busy);
+}
+
+// The calling thread runs blocks in any case. What they need is made before anything has begun, so that this can be
+// done anew; the system may have memory for it in a moment.
+void awaitRoom(const RunningLaunch& launch) {
+  KernelThread& thread = KernelThread::current();
+  for (int tries = 20; tries && !thread.block(0, launch); --tries) nap();
+}
+
+}  // namespace
+
+CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& faults, const LaunchPlace& place,
+                   Point* descendants) {
+  if (const CUresult sticky = faults.state(); sticky != CUDA_SUCCESS) return sticky;
+  auto& kernel = static_cast<CpuKernel&>(*record.kernel);
+  const Result<CpuKernel::Ready> made = kernel.ready(record.shape, record.parameters);
+  if (!made.ok()) {  // of a launch from a kernel, or with other parameters, whose code nobody made before
+    if (made.error() == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();  // nothing has begun: it may be tried again
+    faults.report(made.error(), ("kernel " + kernel.name() + " cannot be compiled").c_str());
+    return made.error();
+  }
+  const CpuKernel::Ready& ready = made.value();
+  RunningLaunch launch(device, place);
+  launch.faults = &faults;
+  describe(launch, record, ready);
+  alignas(64) std::byte workspace[ptx::kCooperativeWorkspace] = {};
+  if (record.shape.cooperative) launch.abi.cooperativeWorkspace = reinterpret_cast<uint64_t>(workspace);
+
+  awaitRoom(launch);
+  Workers& workers = Workers::shared();
+  const uint32_t count = std::min(workersFor(launch, workers), place.workers);
+  launch.abi.workers = workers.count();
+  if (streams(launch)) launch.abi.flags |= ptx::kStreams;
+  faults::arm();
+  const watchdog::Watch watch(launch);
+  const running::Entry listed(launch);
+  const AtWork atWork(device, launch);
+  if (independent(launch)) {
+    workers.runGrid(launch.blocks, count, runBlocks, &launch, grainFor(launch));
+    learn(launch, count, workers);
+  } else {
+    workers.runGrid(count, count, runResidents, &launch, 1);
+  }
+  launch.tellStopped(nullptr);
+  if (check::any()) {
+    const CUresult stopped = check::takeFaulted(launch.abi.gridId);
+    if (stopped != CUDA_SUCCESS) launch.end(stopped, "accesses to memory that checked mode has reported");
+  }
+  if (ChildGrids* const children = launch.children.load(std::memory_order_acquire)) {
+    const Point over = children->finish();
+    descendants ? void(*descendants = over) : over.wait();
+  }
+  return static_cast<CUresult>(launch.ended.load(std::memory_order_acquire));
+}
+
+}  // namespace vg::backend::cpu

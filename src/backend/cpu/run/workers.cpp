@@ -1,0 +1,233 @@
+#include "backend/cpu/run/workers.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "backend/cpu/run/idle_spin.h"
+#include "base/core_use.h"
+#include "base/futex.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/settings.h"
+#include "base/spin.h"
+
+namespace vg::backend::cpu {
+namespace {
+
+constexpr uint64_t kSpin = 30'000;  // ns a launching thread polls for the last of its helpers
+constexpr uint32_t kMost = 4096;
+constexpr uint32_t kMostShares = 64;
+constexpr uint64_t kParts = 8;      // of what is left of a share a handful is one of so many
+constexpr uint64_t kSmallest = 64;  // ... but no less than the largest handful divided by this
+
+constinit thread_local uint32_t threadNumber = 0;
+
+uint32_t chosenCount() {
+  const uint32_t cores = os::usableCores();
+  const std::string& wanted = settings().workers;
+  if (wanted.empty()) return cores;
+  char* end = nullptr;
+  const unsigned long count = std::strtoul(wanted.c_str(), &end, 10);
+  if (*end || count < 1 || count > kMost) {
+    VG_LOG(Warn, "VERDIGRIS_WORKERS=%s is no number from 1 to %u; using %u", wanted.c_str(), kMost, cores);
+    return cores;
+  }
+  return static_cast<uint32_t>(count);
+}
+
+}  // namespace
+
+// Consecutive items, taken from the front by whoever asks. In a cache line of its own.
+struct alignas(64) Workers::Share {
+  std::atomic<uint64_t> first;
+  uint64_t end;
+
+  Share(uint64_t begin, uint64_t behind) : first(begin), end(behind) {}
+
+  bool left() const { return first.load(std::memory_order_relaxed) < end; }
+
+  // The fewer are left the smaller the handful, so that nobody waits long for the last one. False when none are left.
+  bool take(uint64_t least, uint64_t most, uint64_t* begin, uint64_t* behind) {
+    const uint64_t seen = first.load(std::memory_order_relaxed);
+    if (seen >= end) return false;
+    const uint64_t wanted = std::clamp((end - seen) / kParts, least, most);
+    *begin = first.fetch_add(wanted, std::memory_order_relaxed);
+    *behind = std::min(*begin + wanted, end);
+    return *begin < end;
+  }
+};
+
+bool Workers::Items::next(uint64_t* first, uint64_t* end) {
+  for (; finished_ < count_; ++finished_) {
+    if (shares_[at_].take(least_, most_, first, end)) return true;
+    if (++at_ == count_) at_ = 0;
+  }
+  return false;
+}
+
+// Lives on the stack of the thread that called runGrid. Invariants:
+// 1. A thread is counted in `inside` from join(), which happens only while the grid is in the list, to leave(), after
+//    which it never touches the grid.
+// 2. The calling thread takes from the shares in their order and from the front, so no item before its own is left.
+struct Workers::Grid {
+  const Body body;
+  void* const state;
+  const uint64_t grain;
+  const uint32_t limit;  // threads, the calling one included
+  const uint32_t shareCount;
+  uint32_t joined = 1;  // guarded by listLock_
+  std::atomic<uint32_t> inside{0};
+  Grid* nextGrid = nullptr;
+  alignas(Share) std::byte shareRoom[kMostShares * sizeof(Share)];
+
+  Grid(Body what, void* with, uint64_t blocks, uint64_t together, uint32_t threads)
+      : body(what), state(with), grain(together), limit(threads), shareCount(std::min(threads, kMostShares)) {
+    const uint64_t each = blocks / shareCount, more = blocks % shareCount;
+    uint64_t begin = 0;
+    for (uint32_t i = 0; i < shareCount; ++i) {
+      const uint64_t end = begin + each + (i < more);
+      new (shares() + i) Share(begin, end);
+      begin = end;
+    }
+  }
+
+  Share* shares() { return reinterpret_cast<Share*>(shareRoom); }
+  bool wantsMore() {
+    return joined < limit && std::any_of(shares(), shares() + shareCount, [](const Share& s) { return s.left(); });
+  }
+};
+
+Workers& Workers::shared() {
+  static Workers* const instance = new Workers(chosenCount());
+  return *instance;
+}
+
+Workers::Workers(uint32_t count) : count_(std::max(count, 1u)) {}
+
+void Workers::start() {
+  if (started_.exchange(true)) return;
+  struct Argument {
+    Workers* workers;
+    uint32_t number;
+  };
+  for (uint32_t number = 1; number < count_; ++number) {
+    char name[32];
+    std::snprintf(name, sizeof name, "vg-worker-%u", number);
+    auto* argument = new (std::nothrow) Argument{this, number};
+    if (!argument) return;  // fewer helpers
+    const bool ok = os::startThread(
+        name,
+        [](void* raw) {
+          const Argument a = *static_cast<Argument*>(raw);
+          delete static_cast<Argument*>(raw);
+          a.workers->threadMain(a.number);
+        },
+        argument);
+    if (!ok) {
+      delete argument;
+      return;
+    }
+  }
+}
+
+uint32_t Workers::thisThread() { return threadNumber; }
+
+void Workers::threadMain(uint32_t number) {
+  threadNumber = number;
+  core_use::begin();
+  for (;;) {
+    const uint32_t seen = offered_.load(std::memory_order_seq_cst);
+    const uint64_t begin = monotonicNanoseconds();
+    uint32_t worker;
+    while (Grid* grid = join(&worker)) {
+      work(*grid, worker);
+      leave(*grid);
+    }
+    const uint64_t spin = idleSpin(monotonicNanoseconds() - begin);
+    if (spinUntil([&] { return offered_.load(std::memory_order_relaxed) != seen; }, spin)) continue;
+    sleeping_.fetch_add(1, std::memory_order_seq_cst);
+    core_use::end();
+    if (offered_.load(std::memory_order_seq_cst) == seen) futex::wait(offered_, seen);
+    core_use::begin();
+    sleeping_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// The grid with the fewest threads that can use one more, so that grids share the threads. Passes the wake-up on: a
+// thread that found work wakes the next one, which costs the launching thread a single system call.
+Workers::Grid* Workers::join(uint32_t* worker) {
+  Grid* best = nullptr;
+  bool more = false;
+  {
+    SpinGuard guard(listLock_);
+    for (Grid* grid = grids_; grid; grid = grid->nextGrid)
+      if (grid->wantsMore() && (!best || grid->joined < best->joined)) best = grid;
+    if (!best) return nullptr;
+    *worker = best->joined++;
+    best->inside.fetch_add(1, std::memory_order_relaxed);
+    for (Grid* grid = grids_; grid; grid = grid->nextGrid) more |= grid->wantsMore();
+  }
+  if (more) wakeOne();
+  return best;
+}
+
+void Workers::leave(Grid& grid) {
+  if (grid.inside.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
+  left_.fetch_add(1, std::memory_order_seq_cst);
+  if (finishing_.load(std::memory_order_seq_cst)) futex::wakeAll(left_);
+}
+
+void Workers::work(Grid& grid, uint32_t worker) {
+  const uint32_t own = worker ? threadNumber % grid.shareCount : 0;
+  Items items(grid.shares(), grid.shareCount, own, (grid.grain + kSmallest - 1) / kSmallest, grid.grain);
+  grid.body(grid.state, worker, items);
+}
+
+void Workers::wakeOne() {
+  if (sleeping_.load(std::memory_order_seq_cst)) futex::wake(offered_, 1);
+}
+
+// Requires: the grid is out of the list.
+void Workers::finish(Grid& grid) {
+  const auto empty = [&] { return grid.inside.load(std::memory_order_seq_cst) == 0; };
+  if (spinUntil(empty, kSpin)) return;
+  finishing_.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    const uint32_t seen = left_.load(std::memory_order_seq_cst);
+    if (empty()) break;
+    futex::wait(left_, seen);
+  }
+  finishing_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Workers::runGrid(uint64_t blocks, uint32_t maxWorkers, Body body, void* state, uint64_t grain) {
+  const uint32_t limit = static_cast<uint32_t>(std::min<uint64_t>({maxWorkers, count_, blocks}));
+  if (limit <= 1) {
+    if (!blocks) return;
+    Share all(0, blocks);
+    Items items(&all, 1, 0, blocks, blocks);
+    return body(state, 0, items);
+  }
+  if (!grain) grain = std::clamp<uint64_t>(blocks / (uint64_t{limit} * 32), 1, 64);
+  if (!started_.load(std::memory_order_acquire)) start();
+  Grid grid(body, state, blocks, grain, limit);
+  {
+    SpinGuard guard(listLock_);
+    grid.nextGrid = grids_;
+    grids_ = &grid;
+  }
+  offered_.fetch_add(1, std::memory_order_seq_cst);
+  wakeOne();
+  work(grid, 0);
+  {
+    SpinGuard guard(listLock_);
+    Grid** link = &grids_;
+    while (*link != &grid) link = &(*link)->nextGrid;
+    *link = grid.nextGrid;
+  }
+  finish(grid);
+}
+
+}  // namespace vg::backend::cpu

@@ -1,0 +1,338 @@
+#include "core/contexts/context.h"
+
+#include <algorithm>
+
+#include "backend/device_use.h"
+#include "base/log.h"
+#include "base/process_board.h"
+#include "base/shortage.h"
+#include "base/slab.h"
+#include "base/spin.h"
+#include "core/contexts/green_context.h"
+#include "core/dumps/core_dump.h"
+#include "core/dumps/dump_requests.h"
+#include "core/memory/memory.h"
+#include "core/modules/library.h"
+#include "core/modules/module.h"
+#include "core/process/device.h"
+#include "core/streams/event.h"
+#include "core/textures/texture.h"
+#include "core/textures/texture_reference.h"
+#include "core/work/host_function.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<Context, 1 << 16> contexts;
+constinit std::atomic<uint64_t> lastId{0};
+
+// Contexts that have ended wait here, so that a handle which is still about is told apart from a new context for as
+// long as possible.
+constexpr unsigned kResting = 32;
+constinit std::mutex lifeMutex;  // guards what follows, and Context::attached_
+constinit Context* oldestDead = nullptr;
+constinit Context* newestDead = nullptr;
+constinit unsigned deadCount = 0;
+constinit unsigned madeCount = 0;
+
+constinit std::atomic<int> processFault{CUDA_SUCCESS};  // the first
+
+constexpr unsigned kDumpFlags = CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
+// The others are a context's from its beginning to its end.
+constexpr unsigned kChangeableFlags = CU_CTX_SCHED_MASK | CU_CTX_LMEM_RESIZE_TO_MAX | CU_CTX_SYNC_MEMOPS;
+
+// Who asks for dumps on request gets those of faults too, and is told of the latter.
+unsigned flagsToReport(unsigned flags) {
+  return flags & kDumpFlags ? (flags & ~kDumpFlags) | CU_CTX_COREDUMP_ENABLE : flags;
+}
+
+}  // namespace
+
+uint64_t nextContextId() { return lastId.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+// The acts of a context's life that change what only this file may change.
+struct ContextLife {
+  static Context& make(Device& device, bool primary) {
+    std::lock_guard lock(lifeMutex);
+    Context* context = nullptr;
+    if (!primary && deadCount > kResting) {
+      context = oldestDead;
+      oldestDead = context->nextDead_;
+      if (!oldestDead) newestDead = nullptr;
+      --deadCount;
+    } else {
+      context = contexts.create(madeCount, primary);
+      ++madeCount;
+    }
+    context->device_.store(&device, std::memory_order_relaxed);
+    context->nextDead_ = nullptr;
+    context->attached_ = 1;
+    context->generation_.store(nextContextId(), std::memory_order_relaxed);
+    return *context;
+  }
+
+  static void begin(Context& context, unsigned flags, unsigned apiVersion) {
+    const Device& device = context.device();
+    const auto processors = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+    context.flags_.store(flagsToReport(flags), std::memory_order_relaxed);
+    context.dumpAttributes_.copyFrom(processDumpAttributes(), (flags & kDumpFlags) != 0);
+    dump::awaitRequests((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0);
+    context.apiVersion_.store(apiVersion, std::memory_order_relaxed);
+    context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
+    context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
+    context.kernelLimits_.stackBytes.store(1024, std::memory_order_relaxed);
+    context.kernelLimits_.printfBytes.store(std::max(processors << 16, size_t{1} << 20), std::memory_order_relaxed);
+    context.kernelLimits_.heapBytes.store(8 << 20, std::memory_order_relaxed);
+    context.kernelLimits_.pendingLaunches.store(2048, std::memory_order_relaxed);
+    context.kernelLimits_.fetchGranularity.store(64, std::memory_order_relaxed);
+    context.kernelLimits_.persistingCacheBytes.store(persistingCacheOf(device) / 10 * 3, std::memory_order_relaxed);
+    context.kernelLimits_.deviceNumber = device.ordinal();
+    context.kernelLimits_.deviceCount = deviceCount();
+    context.id_.store(context.primary_ ? nextContextId() : context.generation(), std::memory_order_relaxed);
+    context.word_.store(context.generation(), std::memory_order_seq_cst);
+    if (const int fault = processFault.load(std::memory_order_seq_cst)) failWith(context, fault);
+    context.device().backend().contextBegins();
+    backend::useOf(context.device().backend()).contexts.fetch_add(1, std::memory_order_relaxed);
+    board::join();
+  }
+
+  // False for one that has failed before.
+  static bool failWith(Context& context, int error) {
+    int none = CUDA_SUCCESS;
+    if (!context.fault_.compare_exchange_strong(none, error, std::memory_order_acq_rel)) return false;
+    uint64_t word = context.word_.load(std::memory_order_relaxed);
+    while (word && !context.word_.compare_exchange_weak(word, word | Context::kFaulted, std::memory_order_release)) {
+    }
+    return true;
+  }
+
+  // Nothing may keep a context from ending: where there is no memory for a step, it is tried again for a moment, and
+  // then what is left of it is lost.
+  template <class Step>
+  static void finish(Step step) noexcept {
+    for (int tries = 20; tries; --tries) try {
+        return step();
+      } catch (const std::bad_alloc&) {
+        nap();
+      }
+    shortage::tell(Shortage::HostMemory, "what a context had is not all given back");
+  }
+
+  // The application's destructors run first, while the context may still be used.
+  static void end(Context& context) noexcept {
+    finish([&] { context.localStorage_.clear(context.handle()); });
+    context.word_.store(0, std::memory_order_release);
+    backend::useOf(context.device().backend()).contexts.fetch_sub(1, std::memory_order_relaxed);
+    (void)context.synchronize();
+    context.device().backend().flushOutput();
+    finish([&] { context.localStorage_.clear(context.handle()); });
+    finish([&] { libraries::forgetAll(context); });
+    finish([&] { references::releaseAll(context); });
+    finish([&] { textures::releaseAll(context); });
+    finish([&] { modules::releaseAll(context); });
+    finish([&] { events::destroyAll(context); });
+    finish([&] { streams::destroyAll(context); });
+    finish([&] { memory::releaseAll(context); });
+    finish([&] { context.leavePeers(); });
+    context.id_.store(0, std::memory_order_release);
+  }
+
+  static void rest(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    (newestDead ? newestDead->nextDead_ : oldestDead) = &context;
+    newestDead = &context;
+    ++deadCount;
+  }
+
+  // True for the one caller who may end the context.
+  static bool claimEnd(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    return context.alive() && std::exchange(context.attached_, 0) > 0;
+  }
+  static bool attach(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    return context.attached_ && ++context.attached_;
+  }
+  // True when the context is still attached elsewhere.
+  static bool detach(Context& context) {
+    std::lock_guard lock(lifeMutex);
+    if (context.attached_ < 2) return false;
+    --context.attached_;
+    return true;
+  }
+
+  static size_t persistingCacheOf(const Device& device) {
+    return static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
+  }
+};
+
+namespace {
+
+// `device` null: of any.
+std::vector<Point> pendingIn(const Device* device) {
+  std::vector<Point> points;
+  contexts.forEach([&](Context& context) {
+    if (!context.alive() || (device && &context.device() != device) || streams::idle(context)) return;
+    const std::vector<Point> here = streams::pending(context);
+    points.insert(points.end(), here.begin(), here.end());
+  });
+  return points;
+}
+
+}  // namespace
+
+Context* findLiving(bool (*wanted)(Context& context)) {
+  Context* found = nullptr;
+  contexts.forEach([&](Context& context) {
+    if (!found && context.alive() && wanted(context)) found = &context;
+  });
+  return found;
+}
+
+std::vector<Point> pendingEverywhere() { return pendingIn(nullptr); }
+std::vector<Point> pendingOn(const Device& device) { return pendingIn(&device); }
+
+void Context::report(CUresult error, const char* reason) noexcept {
+  if (!ContextLife::failWith(*this, error)) return;
+  VG_LOG(Error, "context %llu of device %d fails with error %d from now on, and all others: %s",
+         static_cast<unsigned long long>(id()), device().ordinal(), static_cast<int>(error), reason);
+  int none = CUDA_SUCCESS;
+  processFault.compare_exchange_strong(none, error, std::memory_order_seq_cst);
+  contexts.forEach([&](Context& context) {
+    if (context.word_.load(std::memory_order_seq_cst)) ContextLife::failWith(context, error);
+  });
+  dump::afterFailure(*this);
+}
+
+void Context::witness(const backend::FaultScene& scene) noexcept {
+  if (!state()) dump::writeFor(*this, scene);
+}
+
+CUresult checkNoFault() {
+  const auto fault = static_cast<CUresult>(processFault.load(std::memory_order_acquire));
+  return fault ? fail(fault, "an earlier fault, %d, ended the use of all devices", static_cast<int>(fault)) : fault;
+}
+
+CUresult Context::setFlags(unsigned flags) {
+  VG_CHECK(checkContextFlags(flags));
+  const unsigned kept = flags_.load(std::memory_order_relaxed) & ~kChangeableFlags;
+  flags_.store(kept | (flags & kChangeableFlags), std::memory_order_relaxed);
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::enablePeer(Context& peer) {
+  if (&peer.device() == &device())
+    return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "both contexts are on device %d", device().ordinal());
+  if (!device().reaches(peer.device()))
+    return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "kernels of device %d do not reach the memory of device %d",
+                device().ordinal(), peer.device().ordinal());
+  const std::lock_guard guard(peersMutex_);
+  if (findPeer(peer) != peers_.end())
+    return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
+  if (peers_.size() == kMostPeers)
+    return fail(CUDA_ERROR_TOO_MANY_PEERS, "the context has %zu peers already", kMostPeers);
+  VG_CHECK(device().backend().reach(peer.device().backend()));
+  peers_.push_back({peer.id(), &peer.device()});
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::disablePeer(Context& peer) {
+  const std::lock_guard guard(peersMutex_);
+  const auto known = findPeer(peer);
+  if (known == peers_.end()) return fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled");
+  for (const Point& point : streams::pending(*this)) point.wait();
+  device().backend().leave(known->device->backend());
+  peers_.erase(known);
+  return CUDA_SUCCESS;
+}
+
+std::vector<Context::Peer>::iterator Context::findPeer(const Context& peer) {
+  return std::find_if(peers_.begin(), peers_.end(), [&](const Peer& other) { return other.id == peer.id(); });
+}
+
+// Requires: its work is done.
+void Context::leavePeers() {
+  const std::lock_guard guard(peersMutex_);
+  for (const Peer& peer : peers_) device().backend().leave(peer.device->backend());
+  peers_.clear();
+}
+
+Result<ContextReference> findAnyContext(CUcontext handle) {
+  if (Context* context = contexts.find(handle)) return referenceTo(*context);
+  if (GreenContext* green = asGreenContext(handle)) return referenceTo(*green);
+  return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", static_cast<void*>(handle));
+}
+
+Result<Context&> findContextOrPrimary(CUcontext handle) {
+  VG_TRY(const ContextReference found, findAnyContext(handle));
+  Context& context = *found.context;
+  if (found.green ? !found.green->alive() : !context.primary() && !context.alive())
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context %p has been destroyed", static_cast<void*>(handle));
+  return context;
+}
+
+Result<Context&> findContext(CUcontext handle) {
+  VG_TRY(Context & context, findContextOrPrimary(handle));
+  if (!context.alive())
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "nobody retains the primary context of device %d",
+                context.device().ordinal());
+  return context;
+}
+
+Result<Context&> examineCurrentContext() {
+  const ThreadState& state = threadState;
+  Context* context = state.current;
+  if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
+  if (state.green && state.green->usable(state.generation)) return *context;
+  if (!lives(currentReference()))
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has ended, or is a primary one nobody retains");
+  if (const CUresult fault = context->state())
+    return fail(fault, "an earlier error of this context, %d, sticks", static_cast<int>(fault));
+  return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult checkContextFlags(unsigned flags) {
+  const unsigned schedule = flags & CU_CTX_SCHED_MASK;
+  if (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK))
+    return fail(CUDA_ERROR_INVALID_VALUE, "unknown context flags %#x", flags);
+  if (schedule & (schedule - 1)) return fail(CUDA_ERROR_INVALID_VALUE, "context flags %#x name two schedules", flags);
+  return CUDA_SUCCESS;
+}
+
+Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersion) {
+  VG_CHECK(checkContextFlags(flags));
+  VG_CHECK(checkNoFault());
+  Context& context = ContextLife::make(device, false);
+  ContextLife::begin(context, flags, apiVersion);
+  pushCurrent(referenceTo(context));
+  return context;
+}
+
+CUresult destroyContext(Context& context) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not destroy contexts");
+  if (context.primary()) return fail(CUDA_ERROR_INVALID_CONTEXT, "primary contexts are released, not destroyed");
+  if (!ContextLife::claimEnd(context)) return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "another thread destroys it");
+  const bool isCurrent = threadState.current == &context && threadState.generation == context.generation();
+  ContextLife::end(context);
+  if (isCurrent) (void)popCurrent();
+  ContextLife::rest(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult attachContext(Context& context) {
+  if (context.primary()) return fail(CUDA_ERROR_INVALID_CONTEXT, "primary contexts are retained, not attached");
+  return ContextLife::attach(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult detachContext(Context& context) {
+  if (context.primary()) return fail(CUDA_ERROR_INVALID_CONTEXT, "primary contexts are released, not detached");
+  return ContextLife::detach(context) ? CUDA_SUCCESS : destroyContext(context);
+}
+
+Context& reservePrimary(Device& device) { return ContextLife::make(device, true); }
+
+void activatePrimary(Context& context, unsigned flags) { ContextLife::begin(context, flags, 3020); }
+
+void deactivatePrimary(Context& context) { ContextLife::end(context); }
+
+}  // namespace vg::core

@@ -1,0 +1,175 @@
+// A context: what an application's work on a device belongs to. Holds the streams, limits, per-library storage and the
+// sticky error; the memory and modules of a context are found by the tables that own them.
+//
+// Handles are slots of a slab. A context object is never destroyed: when its context ends it is taken apart and kept
+// for a later one, so a thread that still holds a pointer reads valid memory and is told
+// CUDA_ERROR_CONTEXT_IS_DESTROYED. All functions are thread-safe unless said otherwise.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "backend/command.h"
+#include "backend/device.h"
+#include "base/result.h"
+#include "core/contexts/context_storage.h"
+#include "core/dumps/core_dump_attributes.h"
+#include "core/process/thread_state.h"
+#include "core/streams/stream.h"
+
+namespace vg::core {
+
+class Device;
+
+class Context final : public backend::FaultSink {
+ public:
+  Context(unsigned index, bool primary) : index_(index), primary_(primary), streams_(*this, nullptr) {}
+  Context(const Context&) = delete;
+
+  CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+  Device& device() const { return *device_.load(std::memory_order_relaxed); }
+  bool primary() const { return primary_; }
+  // Unique in the process for this life of the context: a primary context gets a new one after a reset.
+  uint64_t id() const { return id_.load(std::memory_order_acquire); }
+  // A small number that no other living context has.
+  unsigned index() const { return index_; }
+  unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
+  unsigned apiVersion() const { return apiVersion_.load(std::memory_order_relaxed); }
+
+  // One load and compare: alive, the one that was meant, and without a sticky error.
+  bool usable(uint64_t generation) const { return word_.load(std::memory_order_relaxed) == generation; }
+  // Which one this is, for ContextReference: constant for a primary context.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  bool alive() const { return (word_.load(std::memory_order_acquire) & ~kFaulted) != 0; }
+
+  // CUDA_SUCCESS or the sticky error. The first report sticks until the context ends.
+  CUresult state() const noexcept override { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
+  void report(CUresult error, const char* reason) noexcept override;
+  void witness(const backend::FaultScene& scene) noexcept override;
+
+  StreamSet& streams() { return streams_; }  // those of its green contexts are linked to it
+  Stream& legacyStream() { return streams::legacy(streams_); }
+  LocalStorage& localStorage() { return localStorage_; }
+  DumpAttributes& dumpAttributes() { return dumpAttributes_; }
+  const DumpAttributes& dumpAttributes() const { return dumpAttributes_; }
+  // Waits for all work of the context; then its sticky error, if any.
+  CUresult synchronize() { return streams::synchronizeAll(*this); }
+
+  // CU_LIMIT_*. CUDA_ERROR_UNSUPPORTED_LIMIT where the device has no such limit, CUDA_ERROR_INVALID_VALUE for no limit.
+  Result<size_t> limit(CUlimit which) const;
+  CUresult setLimit(CUlimit which, size_t value);
+  // Those that kernels obey, for backend::ImageSource.
+  const backend::KernelLimits& kernelLimits() const { return kernelLimits_; }
+  CUresult setFlags(unsigned flags);
+  CUfunc_cache cacheConfig() const { return static_cast<CUfunc_cache>(cacheConfig_.load(std::memory_order_relaxed)); }
+  void setCacheConfig(CUfunc_cache config) { cacheConfig_.store(config, std::memory_order_relaxed); }
+
+  // Peer access from this context to memory of another one's device. Its end waits for the context's work.
+  CUresult enablePeer(Context& peer);
+  CUresult disablePeer(Context& peer);
+
+ private:
+  friend struct ContextLife;
+  static constexpr uint64_t kFaulted = uint64_t{1} << 63;
+
+  std::atomic<uint64_t> word_{0};  // 0: not alive; the generation; with kFaulted after a sticky error
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<uint64_t> id_{0};
+  std::atomic<int> fault_{0};
+  const unsigned index_;
+  const bool primary_;
+  std::atomic<Device*> device_{nullptr};  // atomic: a stale handle may be asked while a new context begins
+  std::atomic<unsigned> flags_{0};
+  std::atomic<unsigned> apiVersion_{0};
+  unsigned attached_ = 0;  // cuCtxAttach, guarded by the life mutex
+  Context* nextDead_ = nullptr;
+
+  StreamSet streams_;
+  LocalStorage localStorage_;
+  DumpAttributes dumpAttributes_{DumpAttributes::Of::Context};
+  backend::KernelLimits kernelLimits_;
+  std::atomic<int> cacheConfig_{0};
+  // A context whose device's memory this one may reach.
+  struct Peer {
+    uint64_t id;
+    Device* device;
+  };
+  static constexpr size_t kMostPeers = 16;
+  std::vector<Peer>::iterator findPeer(const Context& peer);
+  void leavePeers();
+
+  std::mutex peersMutex_;
+  std::vector<Peer> peers_;  // guarded by peersMutex_
+};
+
+// The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,
+// CUDA_ERROR_CONTEXT_IS_DESTROYED for a context that has ended or a primary one that nobody retains.
+// The handle of a green context stands for the primary one that it is a part of.
+Result<Context&> findContext(CUcontext handle);
+// The same for calls that may name a primary context that nobody retains.
+Result<Context&> findContextOrPrimary(CUcontext handle);
+// A context that lives, has ended or is to begin: cuCtxSetCurrent takes them all. CUDA_ERROR_INVALID_CONTEXT for what
+// never was one. `green` says whether the handle is a green context's.
+Result<ContextReference> findAnyContext(CUcontext handle);
+
+// The current context of the calling thread when it may be used; otherwise CUDA_ERROR_INVALID_CONTEXT (none),
+// CUDA_ERROR_CONTEXT_IS_DESTROYED (ended, or a primary one that nobody retains) or its sticky error.
+inline Result<Context&> currentContext();
+// The same, when a look at the context is not enough to say yes: of a green context, or to say why not.
+[[gnu::noinline]] Result<Context&> examineCurrentContext();
+
+inline Result<Context&> currentContext() {
+  Context* context = threadState.current;
+  if (!context || !context->usable(threadState.generation)) [[unlikely]]
+    return examineCurrentContext();
+  return *context;
+}
+
+// The streams that the thread's default streams and new ones belong to; the same errors.
+inline Result<StreamSet&> currentStreams();
+[[gnu::noinline]] Result<StreamSet&> currentGreenStreams();  // requires: a green context is current
+
+inline Result<StreamSet&> currentStreams() {
+  if (threadState.green) [[unlikely]]
+    return currentGreenStreams();
+  VG_TRY(Context & context, currentContext());
+  return context.streams();
+}
+
+// A kernel's fault ends the process's use of all devices: every context has failed then, no other can be made, a reset
+// heals nothing, as with the vendor's driver. CUDA_SUCCESS or the first fault.
+CUresult checkNoFault();
+
+// A number that no context, green or not, has had.
+uint64_t nextContextId();
+
+// A living one that is `wanted`, or null.
+Context* findLiving(bool (*wanted)(Context& context));
+
+// The ends of all work that is queued in any context now.
+std::vector<Point> pendingEverywhere();
+// The same of one device's.
+std::vector<Point> pendingOn(const Device& device);
+
+// cuCtxCreate and cuCtxDestroy. Destroying waits for the context's work, ends its streams, modules, allocations and
+// stored values, and takes it off the calling thread's stack. A primary context cannot be destroyed so.
+Result<Context&> createContext(Device& device, unsigned flags, unsigned apiVersion);
+CUresult destroyContext(Context& context);
+
+// The bits of cuCtxCreate's and cuDevicePrimaryCtxSetFlags's flags that are legal together.
+CUresult checkContextFlags(unsigned flags);
+
+// cuCtxAttach and cuCtxDetach: a count that starts at one; the context ends when it reaches zero.
+CUresult attachContext(Context& context);
+CUresult detachContext(Context& context);
+
+// For Device only: a primary context in its three acts, never two at once.
+Context& reservePrimary(Device& device);
+void activatePrimary(Context& context, unsigned flags);
+void deactivatePrimary(Context& context);
+
+}  // namespace vg::core

@@ -1,0 +1,123 @@
+#include "core/contexts/green_context.h"
+
+#include <mutex>
+#include <utility>
+
+#include "base/slab.h"
+#include "core/process/device.h"
+#include "core/work/host_function.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<GreenContext, 1 << 16> greens;
+
+// Those that have ended rest here, so that a handle which is still about is told apart from a new green context for as
+// long as possible.
+constexpr unsigned kResting = 32;
+constinit std::mutex lifeMutex;  // guards what follows
+constinit GreenContext* oldestDead = nullptr;
+constinit GreenContext* newestDead = nullptr;
+constinit unsigned deadCount = 0;
+
+}  // namespace
+
+// The acts of a green context's life.
+struct GreenLife {
+  // One that has rested, of the same primary context and without streams that the application still has.
+  static GreenContext* takeRested(Context& primary) {
+    std::lock_guard lock(lifeMutex);
+    if (deadCount <= kResting) return nullptr;
+    GreenContext* before = nullptr;
+    for (GreenContext* green = oldestDead; green; before = std::exchange(green, green->nextDead_)) {
+      if (&green->primary() != &primary || !streams::empty(green->streams())) continue;
+      (before ? before->nextDead_ : oldestDead) = green->nextDead_;
+      if (green == newestDead) newestDead = before;
+      --deadCount;
+      return green;
+    }
+    return nullptr;
+  }
+
+  // A new object, whose streams belong to those of the primary context from now on.
+  static GreenContext* make(Context& primary) {
+    GreenContext* const green = greens.create(primary);
+    std::atomic<StreamSet*>& first = primary.streams().next;
+    StreamSet* next = first.load(std::memory_order_acquire);
+    do green->streams().next.store(next, std::memory_order_relaxed);
+    while (!first.compare_exchange_weak(next, &green->streams(), std::memory_order_acq_rel));
+    return green;
+  }
+
+  static void begin(GreenContext& green, const backend::MultiprocessorSet& multiprocessors) {
+    green.multiprocessors_.store(&multiprocessors, std::memory_order_relaxed);
+    green.id_.store(nextContextId(), std::memory_order_release);
+    green.held_.store(true, std::memory_order_release);
+  }
+
+  // True for the one caller who ends it.
+  static bool end(GreenContext& green) { return green.held_.exchange(false, std::memory_order_acq_rel); }
+
+  static void rest(GreenContext& green) {
+    std::lock_guard lock(lifeMutex);
+    green.nextDead_ = nullptr;
+    (newestDead ? newestDead->nextDead_ : oldestDead) = &green;
+    newestDead = &green;
+    ++deadCount;
+  }
+};
+
+Result<GreenContext&> createGreenContext(Device& device, const backend::MultiprocessorSet& multiprocessors) {
+  VG_TRY(Context & primary, device.retainPrimary());
+  GreenContext* green = GreenLife::takeRested(primary);
+  try {
+    if (!green) green = GreenLife::make(primary);
+  } catch (const std::bad_alloc&) {
+    (void)device.releasePrimary();
+    throw;
+  }
+  GreenLife::begin(*green, multiprocessors);
+  return *green;
+}
+
+CUresult destroyGreenContext(GreenContext& green) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not destroy contexts");
+  if (!GreenLife::end(green)) return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the green context has ended before");
+  streams::destroyDefaults(green.streams());
+  Device& device = green.primary().device();
+  GreenLife::rest(green);
+  return device.releasePrimary();
+}
+
+bool hasGreenContexts(const Device& device) {
+  bool any = false;
+  greens.forEach([&](GreenContext& green) { any |= green.alive() && &green.primary().device() == &device; });
+  return any;
+}
+
+GreenContext* asGreenContext(const void* handle) { return greens.find(handle); }
+
+Result<GreenContext&> findGreenContext(CUgreenCtx handle) {
+  GreenContext* const green = greens.find(handle);
+  if (!green) return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no green context", static_cast<void*>(handle));
+  if (!green->alive())
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "green context %p has ended", static_cast<void*>(handle));
+  return *green;
+}
+
+StreamSet& streamsOf(const ContextReference& reference) {
+  return reference.green ? reference.green->streams() : reference.context->streams();
+}
+
+Result<StreamSet&> currentGreenStreams() {
+  VG_CHECK(currentContext());
+  return threadState.green->streams();
+}
+
+uint32_t currentMultiprocessors(const Device& device) {
+  if (const GreenContext* green = threadState.green; green && &green->primary().device() == &device)
+    return static_cast<uint32_t>(green->multiprocessors().count());
+  return static_cast<uint32_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+}
+
+}  // namespace vg::core

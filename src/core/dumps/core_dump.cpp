@@ -1,0 +1,146 @@
+#include "core/dumps/core_dump.h"
+
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "core/contexts/context.h"
+#include "core/dumps/dump_requests.h"
+#include "core/dumps/dump_writer.h"
+#include "core/process/device.h"
+#include "core/work/host_function.h"
+
+namespace vg::core::dump {
+namespace {
+
+constexpr char kDefaultName[] = "core_%t_%h_%p.nvcudmp";
+
+struct Registered {
+  Moment moment;
+  CUcoredumpStatusCallback callback;
+  void* data;
+  uintptr_t number;  // the handle, from 1 on
+};
+constinit std::mutex callbacksMutex;  // guards what follows
+std::vector<Registered>& callbacks() {
+  static auto* const all = new std::vector<Registered>;  // never destroyed
+  return *all;
+}
+constinit uintptr_t lastNumber = 0;
+
+void tell(Moment moment, const Context& context) {
+  std::vector<Registered> all;
+  {
+    const std::lock_guard lock(callbacksMutex);
+    all = callbacks();
+  }
+  const InsideHostFunction inside;
+  for (const Registered& each : all)
+    if (each.moment == moment) each.callback(each.data, getpid(), context.device().handle());
+}
+
+constinit std::mutex mutex;  // guards what follows
+constinit bool dumped = false;
+constinit bool endDue = false;  // when the kernel that was dumped has ended
+
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  char text[1280];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (truthy(settings().dumpProgress)) {
+    std::fprintf(stderr, "verdigris: core dump: %s\n", text);
+  } else {
+    VG_LOG(Warn, "core dump: %s", text);
+  }
+}
+
+void write(Context& context, const backend::FaultScene* scene, const DumpAttributes::Values& wishes) noexcept {
+  try {
+    const std::string path = expandDumpName(*wishes.file ? wishes.file : kDefaultName);
+    say("device %d goes to %s", context.device().ordinal(), path.c_str());
+    if (const CUresult result = writeFile(context, scene, path, wishes.flags)) {
+      say("%s is not written, or only in part (error %d)", path.c_str(), static_cast<int>(result));
+    } else {
+      say("%s is complete", path.c_str());
+    }
+  } catch (const std::bad_alloc&) {
+    say("the host has no memory for it");
+  }
+}
+
+void endUnlessSkipped(Context& context, const DumpAttributes::Values& wishes) noexcept {
+  if (wishes.flags & CU_COREDUMP_SKIP_ABORT) return;
+  context.device().backend().flushOutput();
+  say("the process ends now, as CU_COREDUMP_SKIP_ABORT is not set");
+  endRequests();
+  std::abort();
+}
+
+}  // namespace
+
+CUcoredumpCallbackHandle addCallback(Moment moment, CUcoredumpStatusCallback callback, void* data) {
+  const std::lock_guard lock(callbacksMutex);
+  callbacks().push_back({moment, callback, data, ++lastNumber});
+  return reinterpret_cast<CUcoredumpCallbackHandle>(lastNumber);
+}
+
+CUresult removeCallback(Moment moment, CUcoredumpCallbackHandle handle) {
+  const std::lock_guard lock(callbacksMutex);
+  const auto removed = std::erase_if(callbacks(), [&](const Registered& each) {
+    return each.moment == moment && reinterpret_cast<CUcoredumpCallbackHandle>(each.number) == handle;
+  });
+  if (removed) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, "%p is no callback for that", static_cast<void*>(handle));
+}
+
+void writeFor(Context& context, const backend::FaultScene& scene) noexcept {
+  const DumpAttributes::Values wishes = context.dumpAttributes().values();
+  if (!wishes.armed || !wishes.onException) return;
+  {
+    const std::lock_guard lock(mutex);
+    if (std::exchange(dumped, true)) return;
+  }
+  tell(Moment::Start, context);
+  {
+    const std::lock_guard lock(mutex);
+    write(context, &scene, wishes);
+  }
+  tell(Moment::Complete, context);
+  const std::lock_guard lock(mutex);
+  if (scene.goesOn)
+    endDue = true;
+  else
+    endUnlessSkipped(context, wishes);
+}
+
+void afterFailure(Context& context) noexcept {
+  const DumpAttributes::Values wishes = context.dumpAttributes().values();
+  const std::lock_guard lock(mutex);
+  if (endDue) endUnlessSkipped(context, wishes);
+  if (wishes.armed && wishes.onException && !dumped) say("there is none: only kernels of emulated devices leave one");
+}
+
+void writeOnRequest(Context& context) noexcept {
+  tell(Moment::Start, context);
+  const DumpAttributes::Values wishes = context.dumpAttributes().values();
+  {
+    const std::lock_guard lock(mutex);
+    write(context, nullptr, wishes);
+  }
+  tell(Moment::Complete, context);
+  const std::lock_guard lock(mutex);
+  endUnlessSkipped(context, wishes);
+}
+
+}  // namespace vg::core::dump

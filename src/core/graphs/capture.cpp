@@ -1,0 +1,613 @@
+#include "core/graphs/capture.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <unordered_set>
+
+#include "base/raw_enum.h"
+#include "core/contexts/context.h"
+#include "core/graphs/graph.h"
+#include "core/graphs/graph_describe.h"
+#include "core/graphs/graph_update.h"
+#include "core/process/thread_state.h"
+#include "core/streams/event.h"
+#include "core/streams/stream.h"
+
+namespace vg::core {
+namespace {
+
+// Nodes that later work comes after.
+struct Tail {
+  std::vector<CUgraphNode> nodes;
+  std::vector<CUgraphEdgeData> edges;  // as many
+
+  // So that set() takes no memory: a node that was added must be followed.
+  void prepare() {
+    nodes.reserve(1);
+    edges.reserve(1);
+  }
+  void set(CUgraphNode node) {
+    nodes.assign(1, node);
+    edges.assign(1, {});
+  }
+  void add(CUgraphNode node, const CUgraphEdgeData& edge) {
+    if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return;
+    edges.reserve(edges.size() + 1);
+    nodes.push_back(node);
+    edges.push_back(edge);
+  }
+};
+
+const void* thisThread() { return &threadState; }
+
+}  // namespace
+
+// One capture: a graph that grows, and the streams that feed it.
+struct Capture {
+  uint64_t id;
+  CUgraph graph;
+  CUstreamCaptureMode mode;
+  const void* thread;  // that began it
+  Stream* origin;
+  std::vector<Stream*> streams;
+  std::vector<CUgraphNode> orphans;  // last nodes of streams that were destroyed meanwhile
+  bool given = false;                // the graph is the application's
+  std::optional<capture::Recapture> again = {};
+  std::vector<CUgraphNode> expected = {};  // by that: the nodes of the graph
+  size_t met = 0;                          // how many of those have been captured again
+  bool ended = false;
+  bool invalidated = false;
+};
+
+struct StreamCapture {
+  std::shared_ptr<Capture> capture;  // null: the mark of a legacy stream beside captures
+  Tail tail;
+};
+
+struct EventCapture {
+  std::shared_ptr<Capture> capture;
+  Tail tail;
+};
+
+namespace {
+// What events know of captures; a lock of its own, under all others, because events are recorded under graphs::Lock
+// too.
+constinit std::mutex eventMutex;
+}  // namespace
+
+// What captures may do with streams and events. What is about streams requires captureMutex.
+struct CaptureAccess {
+  static StreamCapture* of(const Stream& stream) { return stream.capture_.load(std::memory_order_relaxed); }
+  static void set(Stream& stream, StreamCapture* state) { stream.capture_.store(state, std::memory_order_release); }
+  static std::optional<EventCapture> of(const Event& event) {
+    const std::lock_guard lock(eventMutex);
+    const EventCapture* const known = event.capture_.load(std::memory_order_relaxed);
+    return known ? std::optional(*known) : std::nullopt;
+  }
+  static void set(Event& event, EventCapture* state) {
+    const std::lock_guard lock(eventMutex);
+    delete event.capture_.exchange(state, std::memory_order_acq_rel);
+  }
+  static bool everRecorded(const Event& event) { return event.sharing() || event.recorded().valid; }
+  // In green contexts captures do not get in the way of the default stream.
+  static bool blocking(const Stream& stream) { return stream.blocking() && !stream.green(); }
+};
+
+namespace capture {
+
+constinit std::atomic<uint32_t> guarded{0};
+
+namespace {
+
+constinit std::mutex captureMutex;
+constinit std::atomic<uint32_t> running{0};  // captures that have not ended
+constinit uint64_t lastId = 0;
+constinit StreamCapture* legacyMark = nullptr;  // never destroyed
+
+std::vector<std::shared_ptr<Capture>>& captures() {
+  static auto* const list = new std::vector<std::shared_ptr<Capture>>;  // never destroyed
+  return *list;
+}
+
+bool isLegacyMark(const StreamCapture* state) { return state && !state->capture; }
+
+void invalidate(Capture& capture) { capture.invalidated = true; }
+
+CUresult invalidated() {
+  return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was invalidated by an earlier call");
+}
+
+// Keeps the legacy stream's mark: set while a blocking stream beside it captures.
+void markLegacy(StreamSet& set) {
+  bool any = false;
+  for (const auto& capture : captures())
+    for (const Stream* stream : capture->streams) any |= &stream->set() == &set && CaptureAccess::blocking(*stream);
+  if (Stream* legacy = set.legacy.load(std::memory_order_acquire))
+    CaptureAccess::set(*legacy, any ? legacyMark : nullptr);
+}
+
+// What a stream needs to join the capture, and room for it there: enter() takes no memory.
+std::unique_ptr<StreamCapture> prepare(const std::shared_ptr<Capture>& capture, const Stream& stream, Tail tail) {
+  if (!legacyMark) legacyMark = new StreamCapture;
+  (void)streams::legacy(stream.set());  // exists, to be marked
+  capture->streams.reserve(capture->streams.size() + 1);
+  return std::unique_ptr<StreamCapture>(new StreamCapture{capture, std::move(tail)});
+}
+
+void enter(Stream& stream, std::unique_ptr<StreamCapture> state) noexcept {
+  state->capture->streams.push_back(&stream);
+  CaptureAccess::set(stream, state.release());
+  markLegacy(stream.set());
+}
+
+void leave(Stream& stream) {
+  const std::unique_ptr<StreamCapture> state(CaptureAccess::of(stream));
+  std::erase(state->capture->streams, &stream);
+  CaptureAccess::set(stream, nullptr);
+  markLegacy(stream.set());
+}
+
+// Takes the capture apart; what becomes of its graph is the caller's.
+void finish(const std::shared_ptr<Capture>& capture) {
+  while (!capture->streams.empty()) leave(*capture->streams.back());
+  capture->ended = true;
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_sub(1, std::memory_order_relaxed);
+  running.fetch_sub(1, std::memory_order_relaxed);
+  std::erase(captures(), capture);
+  const graphs::Lock lock;
+  if (auto graph = graphs::find(capture->graph)) graph->setCapturing(false);
+}
+
+// As the vendor's driver does it, a graph of the application goes too; not so a node's, which the node still needs.
+void dropGraph(const Capture& capture) {
+  const graphs::Lock lock;
+  if (auto graph = graphs::find(capture.graph); graph && !graph->owner()) graphs::destroy(*graph);
+}
+
+// Every blocking capture beside it is over: somebody used the legacy stream.
+CUresult refuseLegacy(const StreamSet& set, const char* what) {
+  for (const auto& capture : captures())
+    for (const Stream* stream : capture->streams)
+      if (&stream->set() == &set && CaptureAccess::blocking(*stream)) invalidate(*capture);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "%s in the legacy stream while a blocking stream captures", what);
+}
+
+// The state of a stream that captures and may go on.
+Result<StreamCapture&> active(const Stream& stream, const char* what) {
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture any more");
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
+  if (state->capture->invalidated) return invalidated();
+  return *state;
+}
+
+void makeProgrammatic(std::vector<Dependency>& dependencies) {
+  for (Dependency& dependency : dependencies)
+    if (dependency.node->as<KernelNode>())
+      dependency.data = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+}
+
+CUresult mismatch(Capture& capture, const char* what) {
+  invalidate(capture);
+  return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "node %zu of the graph: %s", capture.met, what);
+}
+
+bool sameEdges(const std::vector<Dependency>& a, const std::vector<Dependency>& b) {
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Dependency& edge) {
+           return std::any_of(b.begin(), b.end(), [&](const Dependency& other) {
+             return other.node == edge.node && !std::memcmp(&other.data, &edge.data, sizeof edge.data);
+           });
+         });
+}
+
+bool ownsMemory(const NodeParams& params) {
+  return std::holds_alternative<MemAllocNode>(params) || std::holds_alternative<MemFreeNode>(params);
+}
+
+// What the application is asked, without any lock: it may call the API, but for this capture.
+struct Question {
+  Recapture again;
+  GraphNode* node;
+  NodeParams wanted;
+};
+
+// The next node of the graph that is captured again; a question where it was something else.
+CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order, std::optional<Question>& question) {
+  Capture& capture = *state.capture;
+  const graphs::Lock lock;
+  state.tail.prepare();
+  VG_TRY(Graph & graph, graphs::find(capture.graph));
+  VG_TRY(std::vector<Dependency> dependencies,
+         graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
+  if (order == Order::Programmatic) makeProgrammatic(dependencies);
+  if (capture.met == capture.expected.size()) return mismatch(capture, "there is none");
+  Result<GraphNode&> found = graphs::findNode(capture.expected[capture.met]);
+  if (!found) return mismatch(capture, "it is not there any more");
+  GraphNode& node = *found;
+  if (!sameEdges(node.dependencies(), dependencies)) return mismatch(capture, "it comes after other nodes");
+  if (ownsMemory(node.params)) return mismatch(capture, "memory of a graph cannot be captured again");
+  VG_TRY(NodeParams wanted, describe(graph, dependencies));
+  if (wanted.index() != node.params.index()) return mismatch(capture, "it is of another type");
+  ++capture.met;
+  state.tail.set(node.handle());
+  if (!graphs::same(node.params, wanted)) question.emplace(Question{*capture.again, &node, std::move(wanted)});
+  return CUDA_SUCCESS;
+}
+
+// Asks, and changes the node if that is right.
+CUresult answer(Question& question) {
+  CUgraphNodeParams before, after;
+  bool eligible = false;
+  {
+    const graphs::Lock lock;
+    before = graphs::paramsOf(*question.node);
+    after = graphs::paramsOf(question.wanted);
+    eligible = graph_update::compare(question.node->params, question.wanted) == CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  }
+  const CUgraphRecaptureStatus status =
+      eligible ? CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE : CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE;
+  if (question.again.ask &&
+      question.again.ask(question.again.data, question.node->handle(), &before, &after, status) != CUDA_SUCCESS)
+    return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "the application refuses the change");
+  const graphs::Lock lock;
+  graphs::replace(*question.node, std::move(question.wanted));
+  return CUDA_SUCCESS;
+}
+
+CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) {
+  const graphs::Lock lock;
+  state.tail.prepare();
+  VG_TRY(Graph & graph, graphs::find(state.capture->graph));
+  VG_TRY(std::vector<Dependency> dependencies,
+         graphs::dependencies(state.tail.nodes.data(), state.tail.edges.data(), state.tail.nodes.size()));
+  if (order == Order::Programmatic) makeProgrammatic(dependencies);
+  VG_TRY(NodeParams params, describe(graph, dependencies));
+  VG_TRY(GraphNode & node, graph.add(std::move(params), dependencies));
+  state.tail.set(node.handle());
+  return CUDA_SUCCESS;
+}
+
+CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUgraph> given, Tail tail) {
+  StreamCapture* const present = CaptureAccess::of(stream);
+  if (present && isLegacyMark(present)) return refuseLegacy(stream.set(), "a capture");
+  if (stream.kind() == Stream::Kind::Legacy)
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot capture");
+  if (present) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
+  const auto capture =
+      std::make_shared<Capture>(Capture{0, nullptr, mode, thisThread(), &stream, {}, {}, given.has_value()});
+  std::unique_ptr<StreamCapture> state = prepare(capture, stream, tail);
+  captures().reserve(captures().size() + 1);
+  {
+    const graphs::Lock lock;
+    if (given) {
+      VG_TRY(Graph & target, graphs::find(*given));
+      if (target.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "another stream captures into this graph");
+      VG_TRY(const auto dependencies, graphs::dependencies(tail.nodes.data(), tail.edges.data(), tail.nodes.size()));
+      for (const Dependency& dependency : dependencies)
+        if (&dependency.node->graph() != &target)
+          return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is a node of another graph");
+      target.setCapturing(true);
+      capture->graph = target.handle();
+    } else {
+      Graph& made = graphs::create();
+      made.setCapturing(true);
+      capture->graph = made.handle();
+    }
+  }
+  capture->id = ++lastId;
+  captures().push_back(capture);
+  running.fetch_add(1, std::memory_order_relaxed);
+  if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_add(1, std::memory_order_relaxed);
+  enter(stream, std::move(state));
+  return CUDA_SUCCESS;
+}
+
+CUresult checkMode(CUstreamCaptureMode mode) {
+  if (const int raw = rawValue(mode); raw < 0 || raw > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "capture mode %d", raw);
+  return CUDA_SUCCESS;
+}
+
+Result<Tail> tailOf(const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count) {
+  {
+    const graphs::Lock lock;
+    VG_CHECK(graphs::dependencies(nodes, edges, count));
+  }
+  Tail tail;
+  for (size_t i = 0; i < count; ++i) tail.add(nodes[i], edges ? edges[i] : CUgraphEdgeData{});
+  return tail;
+}
+
+// True when each stream's last work comes before the origin's.
+bool joined(const Capture& capture) {
+  const graphs::Lock lock;
+  std::unordered_set<const GraphNode*> before;
+  std::vector<const GraphNode*> open;
+  const auto visit = [&](const GraphNode* node) {
+    if (before.insert(node).second) open.push_back(node);
+  };
+  for (CUgraphNode handle : CaptureAccess::of(*capture.origin)->tail.nodes)
+    if (auto node = graphs::findNode(handle)) visit(&*node);
+  while (!open.empty()) {
+    const GraphNode* const node = open.back();
+    open.pop_back();
+    for (const Dependency& dependency : node->dependencies()) visit(dependency.node);
+  }
+  std::vector<CUgraphNode> last = capture.orphans;
+  for (const Stream* stream : capture.streams) {
+    const Tail& tail = CaptureAccess::of(*stream)->tail;
+    last.insert(last.end(), tail.nodes.begin(), tail.nodes.end());
+  }
+  return std::all_of(last.begin(), last.end(), [&](CUgraphNode handle) {
+    const auto node = graphs::findNode(handle);
+    return !node.ok() || before.count(&node.value());
+  });
+}
+
+// Why the capture cannot end with a graph, or CUDA_SUCCESS.
+CUresult problemOf(const Capture& capture) noexcept try {
+  if (capture.invalidated) return invalidated();
+  if (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thisThread())
+    return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
+  if (capture.met < capture.expected.size())
+    return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "%zu of the graph's %zu nodes were captured again", capture.met,
+                capture.expected.size());
+  if (!joined(capture))
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of a forked stream was not joined to the origin");
+  return CUDA_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to look at the whole of the capture");
+}
+
+}  // namespace
+
+CUresult begin(Stream& stream, CUstreamCaptureMode mode) {
+  VG_CHECK(checkMode(mode));
+  const std::lock_guard lock(captureMutex);
+  return beginLocked(stream, mode, std::nullopt, {});
+}
+
+CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CUgraphNode* nodes,
+               const CUgraphEdgeData* edges, size_t count) {
+  VG_CHECK(checkMode(mode));
+  VG_TRY(Tail tail, tailOf(nodes, edges, count));
+  const std::lock_guard lock(captureMutex);
+  return beginLocked(stream, mode, graph, std::move(tail));
+}
+
+CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph handle, const Recapture& again) {
+  VG_CHECK(checkMode(mode));
+  const std::lock_guard lock(captureMutex);
+  std::vector<CUgraphNode> expected;
+  {
+    const graphs::Lock graphsLock;
+    VG_TRY(Graph & graph, graphs::find(handle));
+    if (graph.owner()) return fail(CUDA_ERROR_INVALID_VALUE, "the graph belongs to a node");
+    for (GraphNode* node : graph.nodes()) expected.push_back(node->handle());
+  }
+  VG_CHECK(beginLocked(stream, mode, handle, {}));
+  Capture& capture = *CaptureAccess::of(stream)->capture;
+  capture.again = again;
+  capture.expected = std::move(expected);
+  const graphs::Lock graphsLock;
+  graphs::releaseUserObjects(*graphs::find(handle));
+  return CUDA_SUCCESS;
+}
+
+Result<Captured> end(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), "the end of a capture");
+  const std::shared_ptr<Capture> capture = state->capture;
+  if (capture->origin != &stream) {
+    invalidate(*capture);
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture was begun in another stream");
+  }
+  const CUresult problem = problemOf(*capture);
+  finish(capture);
+  if (problem == CUDA_SUCCESS) return Captured{capture->graph, capture->given};
+  if (!capture->again) dropGraph(*capture);
+  return problem;
+}
+
+Result<Info> info(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  const StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return Info{};
+  if (isLegacyMark(state))
+    return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy stream, while a blocking stream captures");
+  const Capture& capture = *state->capture;
+  if (capture.invalidated) return Info{CU_STREAM_CAPTURE_STATUS_INVALIDATED, capture.id};
+  const Tail& tail = state->tail;
+  Info info{CU_STREAM_CAPTURE_STATUS_ACTIVE, capture.id, capture.graph};
+  if ((info.count = tail.nodes.size())) {
+    info.nodes = tail.nodes.data();
+    info.edges = tail.edges.data();
+  }
+  info.lossy = !std::all_of(tail.edges.begin(), tail.edges.end(), graphs::isDefault);
+  return info;
+}
+
+CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count,
+                            unsigned flags) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+  if (state->capture->invalidated) return invalidated();
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
+  VG_TRY(const Tail named, tailOf(nodes, edges, count));
+  {
+    const graphs::Lock graphsLock;
+    VG_TRY(const auto dependencies, graphs::dependencies(nodes, edges, count));
+    for (const Dependency& dependency : dependencies)
+      if (dependency.node->graph().handle() != state->capture->graph)
+        return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is a node of another graph");
+  }
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+    state->tail = named;
+  } else {
+    for (size_t i = 0; i < named.nodes.size(); ++i) state->tail.add(named.nodes[i], named.edges[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult add(Stream& stream, NodeParams params, Order order) {
+  return add(
+      stream, [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); }, order);
+}
+
+CUresult add(Stream& stream, const Describe& describe, Order order) {
+  std::optional<Question> question;
+  std::shared_ptr<Capture> capture;
+  {
+    const std::lock_guard lock(captureMutex);
+    VG_TRY(StreamCapture & state, active(stream, "work"));
+    if (!state.capture->again) return addLocked(state, describe, order);
+    capture = state.capture;
+    VG_CHECK(meetLocked(state, describe, order, question));
+  }
+  if (!question) return CUDA_SUCCESS;
+  const CUresult refused = answer(*question);
+  if (refused == CUDA_SUCCESS) return CUDA_SUCCESS;
+  const std::lock_guard lock(captureMutex);
+  invalidate(*capture);
+  return refused;
+}
+
+CUresult ready(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  VG_CHECK(active(stream, "work"));
+  return CUDA_SUCCESS;
+}
+
+CUresult refuse(const Stream& stream, const char* what) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return CUDA_SUCCESS;
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
+  invalidate(*state->capture);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be captured", what);
+}
+
+CUresult record(Event& event, Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  VG_TRY(StreamCapture & state, active(stream, "cuEventRecord"));
+  CaptureAccess::set(event, new EventCapture{state.capture, state.tail});
+  return CUDA_SUCCESS;
+}
+
+CUresult wait(Stream& stream, Event& event) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  const std::optional<EventCapture> recorded = CaptureAccess::of(event);
+  const bool live = recorded && !recorded->capture->ended;
+  if (stream.kind() == Stream::Kind::Legacy) {
+    if (live) invalidate(*recorded->capture);
+    return refuseLegacy(stream.set(), "cuStreamWaitEvent");
+  }
+  if (state && state->capture->invalidated) return invalidated();
+  if (!recorded) {
+    if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "neither the stream nor the event captures any more");
+    if (!CaptureAccess::everRecorded(event)) return CUDA_SUCCESS;  // never recorded: nothing to wait for
+    invalidate(*state->capture);
+    return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "a capturing stream waits for an event from outside");
+  }
+  if (!live || recorded->capture->invalidated) {
+    if (state) invalidate(*state->capture);
+    return fail(CUDA_ERROR_INVALID_VALUE, "the event belongs to a capture that is over");
+  }
+  const std::shared_ptr<Capture>& capture = recorded->capture;
+  if (!state) {
+    enter(stream, prepare(capture, stream, recorded->tail));
+    return CUDA_SUCCESS;
+  }
+  if (state->capture != capture) {
+    invalidate(*capture);
+    invalidate(*state->capture);
+    return fail(CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event belongs to another capture than the stream");
+  }
+  for (size_t i = 0; i < recorded->tail.nodes.size(); ++i)
+    state->tail.add(recorded->tail.nodes[i], recorded->tail.edges[i]);
+  return CUDA_SUCCESS;
+}
+
+CUresult recordExternal(Event& event, Stream& stream, unsigned flags) {
+  return add(stream, EventRecordNode{event.handle(), flags});
+}
+
+CUresult waitExternal(Stream& stream, Event& event, unsigned flags) {
+  return add(stream, EventWaitNode{event.handle(), flags});
+}
+
+CUresult refuse(const Event& event) {
+  const std::lock_guard lock(captureMutex);
+  const std::optional<EventCapture> recorded = CaptureAccess::of(event);
+  if (!recorded || recorded->capture->ended)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the event belongs to a capture that is over");
+  invalidate(*recorded->capture);
+  return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capturing stream");
+}
+
+void spoil(const Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  const StreamCapture* const state = CaptureAccess::of(stream);
+  if (state && !isLegacyMark(state)) invalidate(*state->capture);
+}
+
+void forget(Event& event) { CaptureAccess::set(event, nullptr); }
+
+void forget(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state || isLegacyMark(state)) return;
+  const std::shared_ptr<Capture> capture = state->capture;
+  if (capture->origin != &stream) {
+    try {
+      capture->orphans.insert(capture->orphans.end(), state->tail.nodes.begin(), state->tail.nodes.end());
+    } catch (const std::bad_alloc&) {
+      invalidate(*capture);
+    }
+    return leave(stream);
+  }
+  finish(capture);
+  dropGraph(*capture);
+}
+
+CUresult permitUnsafeSlowly() {
+  if (threadState.captureMode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  const std::lock_guard lock(captureMutex);
+  bool forbidden = false;
+  for (const auto& capture : captures()) {
+    if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+    const bool mine = capture->thread == thisThread();
+    const bool theirs =
+        threadState.captureMode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!mine && !theirs) continue;
+    invalidate(*capture);
+    forbidden = true;
+  }
+  if (!forbidden) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a call that is forbidden while a stream captures");
+}
+
+CUresult permitContextWait(Context& context) {
+  if (!running.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
+  const std::lock_guard lock(captureMutex);
+  bool capturing = false;
+  for (const auto& capture : captures())
+    for (const Stream* stream : capture->streams)
+      if (&stream->context() == &context) {
+        invalidate(*capture);
+        capturing = true;
+      }
+  if (!capturing) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a stream of the context captures");
+}
+
+}  // namespace capture
+}  // namespace vg::core

@@ -1,0 +1,114 @@
+// Graphs that kernels launch: in which order they run, and when a launch with all of them is over.
+//
+// An environment is what a run of a graph gathers: its own nodes and the graphs that it launches to fire and forget. It
+// is complete when all of them are; then the graphs that it launched as its tail take its place, one after another,
+// each with its own tail before the rest. The outermost environment is that of the launch from the host: its stream
+// goes on when that is complete. Siblings are launched into the environment that the launching graph's is in.
+//
+// A plan has one GraphEnvironment when the host has made it launchable from kernels, or when kernels in it launch
+// graphs. It is in use once at a time, since launches of a graph follow each other.
+//
+// What kernels launch, and who sees their ends, waits for nobody: all is guarded by a lock of its own, that of
+// launches, which is held for moments and never while anything is queued.
+#pragma once
+
+#include <cuda.h>
+
+#include <vector>
+
+#include "backend/graph_run.h"
+#include "base/timeline.h"
+#include "core/streams/stream.h"
+
+namespace vg::core {
+
+class GraphPlan;
+// Graphs that follow each other, each with a reference: the next one is the last.
+using LaterGraphs = std::vector<GraphPlan*>;
+
+// What graphs can be launched into.
+class Environment {
+ public:
+  Environment(const Environment&) = delete;
+  // Something that it waits for is complete.
+  void finishOne();
+
+ protected:
+  Environment() = default;
+  ~Environment() = default;
+  virtual void complete() = 0;
+  // These require the lock of launches.
+  void open();
+  void addOne() { ++open_; }
+  // Launches a graph that is part of this environment from now on; `rest` begins it. CUDA_ERROR_INVALID_VALUE when too
+  // many were.
+  CUresult fire(GraphPlan& plan, backend::HostCall& rest);
+
+ private:
+  friend class GraphEnvironment;
+  unsigned open_ = 0, fired_ = 0;  // guarded by the lock of launches
+};
+
+class GraphEnvironment final : public Environment, public backend::GraphRun {
+ public:
+  // `exec`: the handle, when kernels may launch the graph; else 0.
+  GraphEnvironment(GraphPlan& plan, uint64_t exec) : plan_(plan), exec_(exec) {}
+  ~GraphEnvironment();
+
+  // For kernels.
+  uint64_t exec() const noexcept override { return exec_; }
+  CUresult launch(uint64_t exec, Launch how, backend::HostCall& rest) noexcept override;
+  // From now on kernels launch this plan by the handle; null: none.
+  static void setLaunchable(uint64_t exec, GraphPlan* plan);
+
+  // A launch from the host: what its stream waits for before it goes on, when it is queued; taken back when that fails.
+  Point queueFromHost() { return fromHost_.queue(); }
+  void cancelFromHost() { fromHost_.cancel(); }
+  // It begins; its own nodes are complete.
+  void beginFromHost();
+  void finishFromHost();
+
+  // Begins a run inside `parent`; when it is complete the graphs of `later`, which it takes, follow. Its own nodes are
+  // complete with finishOne(). False, with nothing taken, while it runs already. Requires: a kernel has launched it.
+  bool begin(Environment& parent, LaterGraphs& later);
+  // What comes after a run inside `parent` that is complete. Waits for nobody.
+  static void follow(Environment& parent, LaterGraphs later);
+
+ private:
+  friend class Environment;
+  // Of a launch from the host.
+  class Launched final : public Environment {
+   public:
+    Launched();
+    ~Launched();
+    Point queue() { return {timeline_, ++queued_}; }
+    void cancel() { --queued_; }
+    using Environment::open;
+
+   private:
+    void complete() override;
+    Timeline* const timeline_;
+    uint64_t queued_, over_;
+  };
+
+  // These require the lock of launches.
+  CUresult launchLocked(uint64_t exec, Launch how, backend::HostCall& rest);
+  CUresult queueTail(GraphPlan& plan);
+  // Keeps the plan for one run from a kernel. CUDA_ERROR_INVALID_VALUE while it runs, or is to run, already; a run may
+  // put itself behind its own end (`again`).
+  CUresult reserve(bool again);
+  void complete() override;
+
+  GraphPlan& plan_;
+  const uint64_t exec_;
+  Launched fromHost_;
+  // Guarded by the lock of launches.
+  Environment *parent_ = nullptr, *firedInto_ = nullptr;
+  bool running_ = false, reserved_ = false;  // reserved: a kernel has launched it, and it has not begun yet
+  bool fromKernel_ = false;                  // the present run was launched by one
+  bool joined_ = false;                      // the host has launched it meanwhile
+  std::vector<GraphPlan*> tails_;            // in the order of their launches, each with a reference
+  LaterGraphs later_;
+};
+
+}  // namespace vg::core

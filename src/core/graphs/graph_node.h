@@ -1,0 +1,178 @@
+// What the nodes of a graph do, as data. The arrays that CUDA's structures point to are copied in, so a node owns all
+// it needs; `NodeParams` has its alternatives in the order of CUgraphNodeType, so the index is the type.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "core/process/thread_state.h"
+#include "core/work/launch_attributes.h"
+
+namespace vg::backend {
+class UpdatableNode;
+}
+
+namespace vg::core {
+
+class Graph;
+
+// Each number once in the process, from 1.
+uint64_t nextVersion();
+
+// A kernel with a copy of its arguments in the layout of the parameter buffer.
+struct KernelNode {
+  CUDA_KERNEL_NODE_PARAMS_v2 params{};  // func or kern as given; ctx resolved; kernelParams and extra unused
+  ContextReference context;
+  std::vector<std::byte> arguments;  // backend::Kernel::parameterBytes()
+  LaunchAttributes attributes;
+  // Of a node that kernels may change; shared with its counterpart in the executable graph.
+  std::shared_ptr<backend::UpdatableNode> updatable;
+  uint64_t version = nextVersion();  // of what the host has made of it
+  // What get-params hands out: the address of each argument. Made by whoever asks first.
+  mutable std::vector<void*> argumentAddresses;
+};
+
+struct MemcpyNode {
+  CUDA_MEMCPY3D copy{};
+  ContextReference context;
+};
+
+struct MemsetNode {
+  CUDA_MEMSET_NODE_PARAMS_v2 fill{};
+  ContextReference context;
+};
+
+struct HostNode {
+  CUDA_HOST_NODE_PARAMS params{};
+  unsigned syncMode = CU_HOST_TASK_BLOCKING;
+  CUcontext context = nullptr;  // as given: may be green, or null
+};
+
+// Another graph as one node; the node owns it.
+struct ChildNode {
+  Graph* graph = nullptr;
+  bool moved = false;  // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+};
+
+struct EmptyNode {};
+
+struct EventWaitNode {
+  CUevent event = nullptr;
+  // From cuStreamWaitEvent and cuEventRecordWithFlags under capture.
+  unsigned flags = 0;
+};
+
+struct EventRecordNode {
+  CUevent event = nullptr;
+  unsigned flags = 0;
+  CUcontext context = nullptr;  // as given: may be green, or null
+};
+
+struct SemaphoreSignalNode {
+  std::vector<CUexternalSemaphore> semaphores;
+  std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> params;
+};
+
+struct SemaphoreWaitNode {
+  std::vector<CUexternalSemaphore> semaphores;
+  std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> params;
+};
+
+class GraphMemory;  // core/graphs/graph_memory.h
+
+struct MemAllocNode {
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};  // accessDescs unused
+  std::vector<CUmemAccessDesc> access;
+  std::shared_ptr<GraphMemory> memory;
+};
+
+struct MemFreeNode {
+  CUdeviceptr address = 0;
+};
+
+struct BatchNode {
+  CUcontext handle = nullptr;
+  ContextReference context;
+  unsigned flags = 0;
+  std::vector<CUstreamBatchMemOpParams> operations;
+};
+
+struct ConditionalNode {
+  CUDA_CONDITIONAL_NODE_PARAMS params{};  // phGraph_out is set by who hands it out
+  std::vector<Graph*> bodies;             // owned by the node
+  mutable std::vector<CUgraph> handles;   // of the bodies, as phGraph_out shows them
+};
+
+// Copies between pointers; attributes[k] holds from copy starts[k] to before starts[k + 1].
+struct MemcpyBatchNode {
+  std::vector<CUdeviceptr> destinations, sources;
+  std::vector<size_t> sizes;
+  std::vector<CUmemcpyAttributes> attributes;
+  std::vector<size_t> starts;
+  CUcontext handle = nullptr;  // as given: may be green, or null
+};
+
+using NodeParams = std::variant<KernelNode, MemcpyNode, MemsetNode, HostNode, ChildNode, EmptyNode, EventWaitNode,
+                                EventRecordNode, SemaphoreSignalNode, SemaphoreWaitNode, MemAllocNode, MemFreeNode,
+                                BatchNode, ConditionalNode, MemcpyBatchNode>;
+static_assert(std::variant_size_v<NodeParams> == CU_GRAPH_NODE_TYPE_MEMCPY_BATCH + 1);
+static_assert(std::is_same_v<std::variant_alternative_t<CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, NodeParams>, BatchNode>);
+
+class GraphNode;
+
+// One end of an edge and what the edge says.
+struct Dependency {
+  GraphNode* node = nullptr;
+  CUgraphEdgeData data{};
+};
+
+class GraphNode {
+ public:
+  GraphNode(Graph& graph, uint64_t id, NodeParams params) : graph_(&graph), id_(id), params(std::move(params)) {}
+  GraphNode(const GraphNode&) = delete;
+
+  CUgraphNode handle() { return reinterpret_cast<CUgraphNode>(this); }
+  Graph& graph() const { return *graph_; }
+  CUgraphNodeType type() const { return static_cast<CUgraphNodeType>(params.index()); }
+  template <class Node>
+  Node* as() {
+    return std::get_if<Node>(&params);
+  }
+  template <class Node>
+  const Node* as() const {
+    return std::get_if<Node>(&params);
+  }
+
+  // Unique in the process, never used twice.
+  uint64_t id() const { return id_; }
+  // In a clone: the id of the node that this one was copied from; 0 otherwise.
+  uint64_t origin() const { return origin_; }
+
+  bool marked() const;  // by Graph::markBefore
+
+  const std::vector<Dependency>& dependencies() const { return dependencies_; }  // nodes that come before
+  const std::vector<Dependency>& dependents() const { return dependents_; }      // nodes that come after
+
+ private:
+  friend class Graph;
+
+  Graph* const graph_;
+  const uint64_t id_;
+  uint64_t origin_ = 0;
+  std::vector<Dependency> dependencies_, dependents_;
+  mutable size_t open_ = 0;    // dependencies not seen yet, while nodes are being sorted
+  mutable uint64_t mark_ = 0;  // the last round of markBefore() that met it
+
+ public:
+  NodeParams params;
+};
+
+}  // namespace vg::core

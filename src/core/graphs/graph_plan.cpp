@@ -1,0 +1,581 @@
+#include "core/graphs/graph_plan.h"
+#include "core/graphs/graph_describe.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "backend/condition_table.h"
+#include "backend/device.h"
+#include "base/log.h"
+#include "base/raw_enum.h"
+#include "copy/copy.h"
+#include "core/contexts/context.h"
+#include "core/graphs/graph_conditional.h"
+#include "core/graphs/graph_levels.h"
+#include "core/graphs/graph_memory.h"
+#include "core/memory/memory.h"
+#include "core/modules/function.h"
+#include "core/process/device.h"
+#include "core/streams/event.h"
+#include "core/work/host_function.h"
+#include "core/work/launch.h"
+#include "core/work/work_activity.h"
+
+namespace vg::core {
+namespace {
+
+// Longer copies and fills are commands of their own, so that the device's threads share them.
+constexpr size_t kLong = size_t{256} << 10;
+// A plan of copies and fills with no more than this runs on the launching thread when the stream is idle.
+constexpr size_t kInlineBytes = size_t{64} << 10, kInlineSteps = 4096;
+
+Remembered remember(const alloc::Record* record) {
+  return {record, record ? record->id.load(std::memory_order_relaxed) : 0};
+}
+
+backend::LaunchShape shapeOf(const KernelNode& node) {
+  const CUDA_KERNEL_NODE_PARAMS_v2& p = node.params;
+  return node.attributes.shaped({{p.gridDimX, p.gridDimY, p.gridDimZ},
+                                 {p.blockDimX, p.blockDimY, p.blockDimZ},
+                                 {1, 1, 1},
+                                 p.sharedMemBytes,
+                                 false});
+}
+
+}  // namespace
+
+bool Remembered::there() const {
+  return !record || (record->live() && record->id.load(std::memory_order_relaxed) == id);
+}
+
+void KernelStep::Free::operator()(void* memory) const { std::free(memory); }
+
+Result<GraphPlan*> GraphPlan::make(const Graph& graph, Context& context,
+                                   const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
+                                   GraphNode** culprit) {
+  auto* const plan = new GraphPlan(context, nullptr);
+  CUresult bad = exec ? plan->becomeLaunchable(exec) : CUDA_SUCCESS;
+  if (bad == CUDA_SUCCESS) bad = plan->append(graph, disabled, culprit);
+  if (bad == CUDA_SUCCESS) return plan;
+  delete plan;
+  return bad;
+}
+
+Result<GraphPlan*> GraphPlan::makeBody(const Graph& graph, const Disabled& disabled) const {
+  GraphNode* culprit = nullptr;
+  auto* const plan = new GraphPlan(context_, top_);
+  if (const CUresult bad = plan->append(graph, disabled, &culprit)) {
+    delete plan;
+    return bad;
+  }
+  return plan;
+}
+
+CUresult GraphPlan::becomeLaunchable(uint64_t exec) {
+  environment_ = std::make_unique<GraphEnvironment>(*this, exec);
+  VG_TRY(stream_, streams::create(context_.streams(), CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
+  return CUDA_SUCCESS;
+}
+
+GraphPlan::~GraphPlan() {
+  if (stream_) (void)streams::destroy(stream_);
+  for (Step& step : steps_) {
+    if (auto* record = std::get_if<RecordStep>(&step)) Timeline::destroy(record->timeline);
+    auto* branch = std::get_if<BranchStep>(&step);
+    if (!branch) continue;
+    for (GraphPlan* body : branch->bodies) delete body;
+    (void)streams::destroy(branch->stream);
+  }
+}
+
+void GraphPlan::drop() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+bool GraphPlan::unreferenceUnlessLast() {
+  uint32_t references = references_.load(std::memory_order_relaxed);
+  while (references > 1)
+    if (references_.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel)) return true;
+  return false;
+}
+
+void GraphPlan::unreference() {
+  if (unreferenceUnlessLast()) return;
+  const graphs::Lock lock;
+  drop();
+}
+
+// Takes no lock, as who has it may wait for what comes behind; to end the plan is a thread's.
+void GraphPlan::endRun() {
+  if (!unreferenceUnlessLast()) backend::Executor::shared().schedule(*this);
+}
+
+// The last reference to be given up, or a run to begin, which has one.
+void GraphPlan::run() {
+  std::optional<Beginning> beginning;
+  beginning.swap(beginning_);
+  if (!beginning) return unreference();
+  const backend::Executor::Blocking blocking(backend::Executor::shared());  // behind kernels
+  runFromKernel(*beginning->parent, std::move(beginning->later));
+}
+
+CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
+                           GraphNode** culprit) {
+  steps_.reserve(steps_.size() + graph.nodes().size());
+  stepOf_.reserve(stepOf_.size() + graph.nodes().size());
+  for (const auto& [node, level] : inLevels(graph, level_)) {
+    if (const auto* child = node->as<ChildNode>()) {
+      VG_CHECK(append(*child->graph, disabled, culprit));
+      continue;
+    }
+    auto step = compile(*node, disabled, !disabled.contains(node->id()));
+    if (!step.ok()) {
+      *culprit = node;
+      return step.error();
+    }
+    if (const auto* alloc = node->as<MemAllocNode>()) memoryEnds_.push_back({alloc->memory, 0});
+    if (const auto* free = node->as<MemFreeNode>()) memoryEnds_.push_back({nullptr, free->address});
+    stepOf_.emplace(node->id(), steps_.size());
+    steps_.push_back(std::move(step).value());
+    levels_.push_back(level);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
+  const auto found = stepOf_.find(node.id());
+  if (found == stepOf_.end()) return CUDA_ERROR_NOT_FOUND;
+  Step& place = steps_[found->second];
+  if (auto* record = std::get_if<RecordStep>(&place)) {  // its timeline stays
+    record->event = node.as<EventRecordNode>()->event;
+    return CUDA_SUCCESS;
+  }
+  VG_TRY(place, compile(node, {}, !disabled));
+  cut_ = false;
+  return CUDA_SUCCESS;
+}
+
+// What a node does that is switched off is checked all the same.
+Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled, bool enabled) {
+  if (const auto* kernel = node.as<KernelNode>()) return compileKernel(*kernel, enabled);
+  VG_TRY(Step step, compileOther(node, disabled));
+  return enabled ? std::move(step) : Step(NoStep{});
+}
+
+Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disabled) {
+  if (const auto* copy = node.as<MemcpyNode>()) {
+    VG_TRY(const memory::DescribedCopy described, memory::describe(copy->copy));
+    if (described.paged) return Step(PagedStep{described});
+    return Step(CopyStep{described.shape, remember(described.destination), remember(described.source)});
+  }
+  if (const auto* copies = node.as<MemcpyBatchNode>()) return compileCopies(*copies);
+  if (const auto* set = node.as<MemsetNode>()) {
+    const CUDA_MEMSET_NODE_PARAMS_v2& f = set->fill;
+    VG_TRY(const memory::DescribedFill described,
+           memory::describeFill(context_.device(), f.dst, f.pitch, f.value, f.elementSize, f.width, f.height));
+    return Step(FillStep{described.fill, remember(described.destination)});
+  }
+  if (const auto* host = node.as<HostNode>()) return Step(HostStep{host->params});
+  if (const auto* batch = node.as<BatchNode>()) {
+    VG_TRY(OwnMemoryOperations operations,
+           describeMemoryOperations(context_, batch->operations.data(), static_cast<unsigned>(batch->operations.size()),
+                                    memory::Addresses::Any));
+    return Step(MemoryStep{std::move(operations)});
+  }
+  if (const auto* record = node.as<EventRecordNode>()) {
+    Timeline* const timeline = Timeline::create();
+    return Step(RecordStep{record->event, timeline, timeline->value()});
+  }
+  if (const auto* wait = node.as<EventWaitNode>()) return Step(WaitStep{wait->event});
+  if (const auto* conditional = node.as<ConditionalNode>()) return compileBranch(*conditional, disabled);
+  return Step(NoStep{});
+}
+
+Result<Step> GraphPlan::compileCopies(const MemcpyBatchNode& node) {
+  CopyBatchStep step;
+  for (size_t i = 0; i < node.sizes.size(); ++i) {
+    VG_TRY(const memory::DescribedCopy described,
+           memory::describe(graphs::unifiedCopy(node.destinations[i], node.sources[i], node.sizes[i])));
+    step.copies.push_back({described.shape, remember(described.destination), remember(described.source)});
+  }
+  return Step(std::move(step));
+}
+
+Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
+  const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
+  KernelStep step{function, node.context, {}, nullptr, node.updatable, node.version, enabled};
+  VG_TRY(step.record.kernel, resolveKernel(function, *node.context.context));
+  step.record.shape = shapeFor(*step.record.kernel, shapeOf(node));
+  VG_CHECK(step.record.kernel->prepare(step.record.shape));
+  constexpr size_t kAlignment = 256;
+  const size_t size = (std::max<size_t>(node.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
+  step.parameters.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
+  if (!step.parameters) throw std::bad_alloc();
+  if (!node.arguments.empty()) std::memcpy(step.parameters.get(), node.arguments.data(), node.arguments.size());
+  step.record.parameters = step.parameters.get();
+  step.record.node = step.node.get();
+  if (step.record.kernel->calls().launchesGraphs && !top_->environment_)
+    top_->environment_ = std::make_unique<GraphEnvironment>(*top_, 0);
+  step.record.graph = top_->environment_.get();
+  top_->updatable_ |= step.node != nullptr;
+  return enabled || step.node ? Step(std::move(step)) : Step(NoStep{});
+}
+
+Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disabled& disabled) {
+  const graphs::Condition* const condition = graphs::findCondition(node.params.handle);
+  BranchStep step{
+      node.params.type, node.params.handle, condition ? condition->initial : 0, condition && condition->assigned, {},
+      nullptr};
+  VG_TRY(step.stream, streams::create(context_.streams(), CU_STREAM_NON_BLOCKING, streams::kLeastPriority));
+  for (const Graph* body : node.bodies) {
+    auto plan = makeBody(*body, disabled);
+    if (!plan.ok()) {
+      for (GraphPlan* made : step.bodies) delete made;
+      (void)streams::destroy(step.stream);
+      return plan.error();
+    }
+    step.bodies.push_back(plan.value());
+    const std::vector<MemoryEnd>& inside = plan.value()->memoryEnds_;  // balanced, so as if the body ran once
+    memoryEnds_.insert(memoryEnds_.end(), inside.begin(), inside.end());
+  }
+  return Step(std::move(step));
+}
+
+// With commands of its own; the other steps are run through by one thread.
+bool GraphPlan::alone(const Step& step) const {
+  const size_t most = context_.device().backend().hostAddressable() ? kLong : 0;
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > most;
+  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > most;
+  return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
+         std::holds_alternative<WaitStep>(step) || std::holds_alternative<CopyBatchStep>(step);
+}
+
+void GraphPlan::cut() {
+  pieces_.clear();
+  bytes_ = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) bytes_ += copy->shape.bytes();
+    if (const auto* fill = std::get_if<FillStep>(&steps_[i])) bytes_ += fill->fill.width * fill->fill.height;
+    const bool together = !alone(steps_[i]);
+    if (together && !pieces_.empty() && pieces_.back().together)
+      ++pieces_.back().last;
+    else
+      pieces_.push_back({this, i, i + 1, together});
+  }
+  launchesAlone_ = std::all_of(steps_.begin(), steps_.end(), [this](const Step& step) {
+    const auto* const kernel = std::get_if<KernelStep>(&step);
+    return kernel ? !kernel->node && &kernel->context.context->device() == &context_.device()
+                  : std::holds_alternative<NoStep>(step);
+  });
+  cut_ = true;
+}
+
+void GraphPlan::prepare() {
+  if (!cut_) cut();
+}
+
+// Only copies and fills, and not many bytes: sure to end soon.
+bool GraphPlan::small() const {
+  if (bytes_ > kInlineBytes || steps_.size() > kInlineSteps || pieces_.size() > 1) return false;
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step) ||
+           std::holds_alternative<NoStep>(step);
+  });
+}
+
+// What steps name may be gone since: modules, events. Looked at before anything is recorded or queued.
+CUresult GraphPlan::checkSteps() const {
+  for (const Piece& piece : pieces_) {
+    if (piece.together) continue;
+    const Step& step = steps_[piece.first];
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) VG_CHECK(check(*kernel));
+    if (const auto* record = std::get_if<RecordStep>(&step)) VG_CHECK(events::find(record->event));
+    if (const auto* wait = std::get_if<WaitStep>(&step)) VG_CHECK(events::find(wait->event));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::check(const KernelStep& step) {
+  if (!step.context.context->usable(step.context.generation))
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a kernel node's context has ended");
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(step.function, *step.context.context));
+  return kernel == step.record.kernel ? CUDA_SUCCESS
+                                      : fail(CUDA_ERROR_INVALID_HANDLE, "a kernel node's function has changed");
+}
+
+// A kernel of another device: the queue's thread launches it there and waits.
+CUresult GraphPlan::foreign(KernelStep& step, std::vector<backend::Command>& commands) {
+  commands.push_back(backend::HostCall{
+      [](void* data) {
+        auto& kernel = *static_cast<KernelStep*>(data);
+        const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
+        (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
+      },
+      &step});
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphPlan::addCommands(Step& step, uint32_t level, Stream& stream, std::vector<backend::Command>& commands) {
+  if (auto* kernel = std::get_if<KernelStep>(&step)) {
+    if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
+    commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context, 0, level});
+    return CUDA_SUCCESS;
+  }
+  if (auto* record = std::get_if<RecordStep>(&step)) {
+    VG_TRY(Event & event, events::find(record->event));
+    const Point point{record->timeline, ++record->recorded};
+    if (uint64_t* nanoseconds = event.recordAt(point)) commands.push_back(backend::Timestamp{nanoseconds});
+    commands.push_back(backend::Write{point.timeline, point.value});
+    return CUDA_SUCCESS;
+  }
+  if (const auto* wait = std::get_if<WaitStep>(&step)) {
+    VG_TRY(Event & event, events::find(wait->event));
+    if (const Point point = event.point(); point.timeline) commands.push_back(backend::Wait{point});
+    return CUDA_SUCCESS;
+  }
+  if (const auto* copy = std::get_if<CopyStep>(&step)) commands.push_back(backend::CopyCommand{copy->shape, &context_});
+  if (const auto* fill = std::get_if<FillStep>(&step)) commands.push_back(backend::FillCommand{fill->fill, &context_});
+  if (const auto* batch = std::get_if<CopyBatchStep>(&step))
+    for (const CopyStep& copy : batch->copies) commands.push_back(backend::CopyCommand{copy.shape, &context_});
+  return CUDA_SUCCESS;
+}
+
+bool GraphPlan::intact() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->destination.there() && copy->source.there();
+    if (const auto* fill = std::get_if<FillStep>(&step)) return fill->destination.there();
+    if (const auto* batch = std::get_if<CopyBatchStep>(&step))
+      return std::all_of(batch->copies.begin(), batch->copies.end(),
+                         [](const CopyStep& copy) { return copy.destination.there() && copy.source.there(); });
+    const auto* branch = std::get_if<BranchStep>(&step);
+    return !branch ||
+           std::all_of(branch->bodies.begin(), branch->bodies.end(), [](auto* body) { return body->intact(); });
+  });
+}
+
+bool GraphPlan::tryInPlace(Stream& stream, void (*runAll)(void*)) {
+  if (!activity::recording()) return stream.tryInline(runAll, this);
+  struct Recorded {
+    GraphPlan* plan;
+    void (*runAll)(void*);
+    const activity::Origin origin;
+  } recorded{this, runAll, work_activity::originIn(stream)};
+  const auto run = [](void* data) {
+    const auto& r = *static_cast<const Recorded*>(data);
+    const work_activity::Here here(r.origin, activity::WorkKind::Graph, static_cast<uint32_t>(r.plan->steps_.size()));
+    const work_activity::Inside inside(r.origin);
+    r.runAll(r.plan);
+  };
+  return stream.tryInline(run, &recorded);
+}
+
+CUresult GraphPlan::submit(Stream& stream, Point after) {
+  prepare();
+  const bool free = after.done() || after.timeline == stream.tail().timeline;
+  const auto runAll = [](void* data) {
+    auto* const plan = static_cast<GraphPlan*>(data);
+    plan->run(0, plan->steps_.size());
+  };
+  if (free && small() && tryInPlace(stream, runAll)) return CUDA_SUCCESS;
+
+  VG_CHECK(checkSteps());
+  std::vector<backend::Command> commands;
+  commands.reserve(2 * pieces_.size() + 5);  // a record may be two
+  if (!free) commands.push_back(backend::Wait{after});
+  if (needsBegin())
+    commands.push_back(
+        backend::HostCall{[](void* data) { static_cast<const GraphPlan*>(data)->begin(); }, this, launchesAlone_});
+  CUresult result = gather(stream, commands);
+  if (environment_) {  // the stream goes on when all is over that kernels have launched
+    const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishFromHost(); };
+    commands.push_back(backend::HostCall{finish, this, true});
+    commands.push_back(backend::Wait{environment_->queueFromHost(), true});
+  }
+  commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->endRun(); }, this, true});
+  std::unique_ptr<work_activity::WholeGraph> whole;
+  if (activity::recording())
+    whole = work_activity::WholeGraph::around(stream, static_cast<uint32_t>(steps_.size()), commands, free ? 0 : 1);
+  reference();
+  if (result == CUDA_SUCCESS) result = stream.submit(commands.data(), commands.size());
+  if (result == CUDA_SUCCESS) {
+    (void)whole.release();  // the last command frees it
+    return CUDA_SUCCESS;
+  }
+  if (environment_) environment_->cancelFromHost();
+  references_.fetch_sub(1, std::memory_order_relaxed);
+  for (const backend::Command& command : commands)  // events were recorded already, and nobody else will
+    if (const auto* write = std::get_if<backend::Write>(&command)) write->timeline->advance(write->value);
+  return result;
+}
+
+// An event that is recorded is reached, whatever fails behind it: nothing here throws.
+CUresult GraphPlan::gather(Stream& stream, std::vector<backend::Command>& commands) noexcept {
+  try {
+    return addPieces(stream, commands);
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a run of a graph");
+  }
+}
+
+CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& commands) {
+  const auto runPiece = [](void* data) {
+    const Piece& piece = *static_cast<Piece*>(data);
+    piece.plan->run(piece.first, piece.last);
+  };
+  for (Piece& piece : pieces_) {
+    if (piece.together)
+      commands.push_back(backend::HostCall{runPiece, &piece});
+    else
+      VG_CHECK(addCommands(steps_[piece.first], levels_[piece.first], stream, commands));
+  }
+  return CUDA_SUCCESS;
+}
+
+bool GraphPlan::sameDevice(const GraphPlan& other) const { return &context_.device() == &other.context_.device(); }
+
+void GraphPlan::runFromKernel(Environment& parent, LaterGraphs later) {
+  if (!environment_->begin(parent, later)) {
+    VG_LOG(Warn, "the host has launched a graph that a kernel has launched too: the kernel's launch is left out");
+    GraphEnvironment::follow(parent, std::move(later));
+    return endRun();
+  }
+  std::optional<graphs::Lock> lock;
+  if (!launchesAlone_) lock.emplace();
+  const CUresult result = tryFromKernel();
+  lock.reset();
+  if (result != CUDA_SUCCESS) environment_->finishOne();
+}
+
+void GraphPlan::beginFromKernel(Environment& parent, LaterGraphs later) {
+  if (launchesAlone_) return runFromKernel(parent, std::move(later));
+  beginning_.emplace(Beginning{&parent, std::move(later)});
+  backend::Executor::shared().schedule(*this);
+}
+
+CUresult GraphPlan::tryFromKernel() noexcept {
+  try {
+    return submitFromKernel();
+  } catch (const std::bad_alloc&) {
+    context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph that a kernel launches");
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}
+
+CUresult GraphPlan::submitFromKernel() {
+  VG_TRY(Stream & stream, resolveStream(stream_, nullptr));
+  if (!intact()) {
+    context_.report(CUDA_ERROR_LAUNCH_FAILED, "memory of a graph's node was freed");
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  VG_CHECK(checkSteps());
+  std::vector<backend::Command> commands;
+  commands.reserve(pieces_.size() + 1);
+  VG_CHECK(addPieces(stream, commands));
+  const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishOne(); };
+  commands.push_back(backend::HostCall{finish, this, true});
+  return launchesAlone_ ? stream.submitAtOnce(commands.data(), commands.size())
+                        : stream.submit(commands.data(), commands.size());
+}
+
+CUresult GraphPlan::upload(Stream& stream) {
+  if (!updatable_) return stream.context().state();
+  const auto apply = [](void* data) {
+    auto* const plan = static_cast<GraphPlan*>(data);
+    plan->applyNodes();
+    plan->unreference();
+  };
+  reference();
+  const CUresult result = stream.hostCall(apply, this);
+  if (result != CUDA_SUCCESS) references_.fetch_sub(1, std::memory_order_relaxed);
+  return result;
+}
+
+bool GraphPlan::needsBegin() const {
+  return environment_ || (top_ == this && updatable_) ||
+         std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return std::holds_alternative<BranchStep>(s); });
+}
+
+void GraphPlan::begin() const {
+  beginConditions();
+  if (top_ != this) return;
+  if (updatable_) applyNodes();
+  if (environment_) environment_->beginFromHost();
+}
+
+void GraphPlan::applyNodes() const {
+  for (const Step& step : steps_) {
+    if (const auto* kernel = std::get_if<KernelStep>(&step); kernel && kernel->node)
+      kernel->node->set(kernel->version, kernel->record, kernel->enabled);
+    if (const auto* branch = std::get_if<BranchStep>(&step))
+      for (const GraphPlan* body : branch->bodies) body->applyNodes();
+  }
+}
+
+void GraphPlan::beginConditions() const {
+  for (const Step& step : steps_)
+    if (const auto* branch = std::get_if<BranchStep>(&step); branch && branch->assigned)
+      backend::conditions::set(branch->handle, branch->initial);
+}
+
+// On a thread where nobody can be answered.
+void GraphPlan::run(size_t first, size_t last) const noexcept {
+  try {
+    for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step); }, steps_[i]);
+  } catch (const std::bad_alloc&) {
+    context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a step of a graph");
+  }
+}
+
+void GraphPlan::runStep(const CopyStep& step) const {
+  const bool done = work_activity::inGraph([&] { return backend::Command(backend::CopyCommand{step.shape}); },
+                                           [&] { return copy::copy(step.shape); });
+  if (!done) [[unlikely]]
+    context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+}
+
+void GraphPlan::runStep(const PagedStep& step) const { memory::runPaged(step.copy, context_); }
+
+void GraphPlan::runStep(const FillStep& step) const {
+  const bool done = work_activity::inGraph([&] { return backend::Command(backend::FillCommand{step.fill}); },
+                                           [&] { return copy::fill(step.fill); });
+  if (!done) [[unlikely]]
+    context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+}
+
+void GraphPlan::runStep(const HostStep& step) const {
+  if (context_.state() != CUDA_SUCCESS) return;
+  const InsideHostFunction inside;
+  work_activity::inGraph([] { return activity::WorkKind::HostFunction; }, [&] { step.call.fn(step.call.userData); });
+}
+
+void GraphPlan::runStep(const MemoryStep& step) const { perform(*step.operations); }
+
+// Which body runs next; null when none does.
+static GraphPlan* chosen(const BranchStep& step) {
+  const unsigned value = backend::conditions::value(step.handle);
+  switch (rawValue(step.type)) {
+    case CU_GRAPH_COND_TYPE_IF:
+      if (value) return step.bodies[0];
+      return step.bodies.size() > 1 ? step.bodies[1] : nullptr;
+    case CU_GRAPH_COND_TYPE_WHILE:
+      return value ? step.bodies[0] : nullptr;
+    default:
+      return value < step.bodies.size() ? step.bodies[value] : nullptr;
+  }
+}
+
+void GraphPlan::runStep(const BranchStep& step) const {
+  while (GraphPlan* const body = context_.alive() && context_.state() == CUDA_SUCCESS ? chosen(step) : nullptr) {
+    Result<Stream&> stream = resolveStream(step.stream, nullptr);
+    if (!stream) return;
+    {
+      const graphs::Lock lock;
+      if (body->submit(*stream, {}) != CUDA_SUCCESS) return;
+    }
+    if (stream->synchronize() != CUDA_SUCCESS || step.type != CU_GRAPH_COND_TYPE_WHILE) return;
+  }
+}
+
+}  // namespace vg::core

@@ -1,0 +1,53 @@
+#include "core/modules/device_code.h"
+
+#include "core/modules/link.h"
+#include "cubin/compiler.h"
+#include "images/container.h"
+#include "ptx/abi/device_runtime.h"
+
+namespace vg::core {
+namespace {
+
+CUresult checkArchitecture(const cubin::Cubin& code, const backend::Traits& device, const std::string& name) {
+  const auto capability = static_cast<uint32_t>(device.computeCapability);
+  if (!device.nativeCode || images::nativeTargetFits(code.architecture, 0, capability)) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s is native code for sm_%u, the device is sm_%u", name.c_str(),
+              code.architecture, capability);
+}
+
+}  // namespace
+
+DeviceCode::DeviceCode(images::Selected selected) : selected_(std::move(selected)) { separateLinked(selected_); }
+
+Result<std::string> DeviceCode::nativeBytes(const backend::Traits& device, const std::string& name,
+                                            const backend::LoadOptions& options) {
+  if (selected_.ptx.empty()) return std::move(selected_.native);
+  cubin::Request request;
+  request.architecture = static_cast<uint32_t>(device.computeCapability);
+  for (std::string& text : ptx::withDeviceRuntimeNames(selected_.ptx))
+    request.inputs.push_back({cubin::InputKind::Ptx, name, std::move(text)});
+  return cubin::compile(request, {options.infoLog, options.errorLog});
+}
+
+Result<std::shared_ptr<const cubin::Cubin>> DeviceCode::native(const backend::Traits& device, const std::string& name,
+                                                               const backend::LoadOptions& options) {
+  std::lock_guard lock(mutex_);
+  if (native_) return native_;
+  VG_TRY(std::string bytes, nativeBytes(device, name, options));
+  VG_TRY(cubin::Cubin code, cubin::parse(std::move(bytes)));
+  native_ = std::make_shared<const cubin::Cubin>(std::move(code));
+  return native_;
+}
+
+CUresult DeviceCode::provide(const backend::Traits& device, backend::ImageSource& source,
+                             const backend::LoadOptions& options) {
+  source.ownText = selected_.target == 0;
+  if (!device.nativeCode && !selected_.ptx.empty()) {
+    source.ptx = selected_.ptx;
+    return CUDA_SUCCESS;
+  }
+  VG_TRY(source.native, native(device, source.name, options));
+  return checkArchitecture(*source.native, device, source.name);
+}
+
+}  // namespace vg::core

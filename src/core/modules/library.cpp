@@ -1,0 +1,213 @@
+#include "core/modules/library.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+#include "base/log.h"
+#include "base/slab.h"
+#include "core/contexts/context.h"
+#include "core/modules/function.h"
+#include "core/modules/module.h"
+#include "core/process/device.h"
+#include "core/work/host_function.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<Library, 1 << 18> slab;
+constinit std::mutex listMutex;  // guards first and the links of the libraries
+constinit Library* first = nullptr;
+constinit std::atomic<unsigned> loaded{0};
+
+// Programs look for kernel after kernel, and few say what the first answer was.
+void tellRefused(const std::string& name, CUresult why) {
+  VG_LOG(Warn, "%s: none of its kernels can be had (error %d); VERDIGRIS_LOG=info says why", name.c_str(),
+         static_cast<int>(why));
+}
+
+using Select = std::function<Result<images::Selected>(const images::SelectOptions&)>;
+
+}  // namespace
+
+backend::Device& Library::deviceOf(const DeviceKind& kind) {
+  int ordinal = 0;
+  while (kindOf(deviceAt(ordinal).backend().traits()) != kind) ++ordinal;
+  return deviceAt(ordinal).backend();
+}
+
+Library::~Library() {
+  for (const auto& [name, kernel] : kernels_) dropKernel(kernel);
+}
+
+Module* Library::instance(Context& context) {
+  std::lock_guard lock(instancesMutex_);
+  for (const Instance& instance : instances_)
+    if (instance.context == &context && instance.id == context.id()) return instance.module;
+  return nullptr;
+}
+
+Result<Module&> Library::in(Context& context) {
+  std::lock_guard lock(instancesMutex_);
+  for (const Instance& instance : instances_)
+    if (instance.context == &context && instance.id == context.id()) return *instance.module;
+  const DeviceKind kind = kindOf(context.device().backend().traits());
+  const auto code = code_.find(kind);
+  if (code == code_.end())
+    return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s holds no code for compute capability %d.%d", name_.c_str(),
+                kind.computeCapability / 10, kind.computeCapability % 10);
+  VG_TRY(Module & module, modules::instantiate(context, this, &managed_, code->second, name_, {}));
+  instances_.push_back({&context, context.id(), &module});
+  return module;
+}
+
+Result<backend::Image&> Library::description() {
+  std::lock_guard lock(blueprintMutex_);
+  if (!blueprint_ && refused_ == CUDA_SUCCESS) {
+    auto& [kind, code] = *code_.begin();
+    Result<std::unique_ptr<Blueprint>> made = Blueprint::load(deviceOf(kind), code, name_, &managed_, {});
+    if (made)
+      blueprint_ = std::move(*made);
+    else
+      tellRefused(name_, refused_ = made.error());
+  }
+  if (refused_) return refused_;
+  return blueprint_->image();
+}
+
+Result<backend::Global> Library::managed(const std::string& name) {
+  VG_CHECK(description());
+  return managed_.find(name);
+}
+
+Result<Kernel&> Library::kernel(const std::string& name) {
+  std::lock_guard lock(kernelsMutex_);
+  if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
+  VG_TRY(backend::Image & image, description());
+  VG_CHECK(image.kernel(name));
+  Kernel* made = makeKernel(*this, name);
+  kernels_[name] = made;
+  return *made;
+}
+
+Result<std::vector<Kernel*>> Library::kernels() {
+  VG_TRY(backend::Image & image, description());
+  std::vector<Kernel*> all;
+  for (const std::string& name : image.kernelNames()) {
+    VG_TRY(Kernel & made, kernel(name));
+    all.push_back(&made);
+  }
+  return all;
+}
+
+// The list of all libraries, and the steps of a library's life that touch its insides.
+struct LibraryList {
+  // Devices may differ in what they run: the code for each kind is chosen now, while the image is at hand.
+  static CUresult load(Library& library, const Select& select, JitOptions& options) {
+    CUresult refused = CUDA_SUCCESS;
+    for (int ordinal = 0; ordinal < deviceCount(); ++ordinal) {
+      const backend::Device& device = deviceAt(ordinal).backend();
+      const Library::DeviceKind kind = Library::kindOf(device.traits());
+      if (library.code_.count(kind)) continue;
+      Result<images::Selected> selected = select(modules::selectOptions(device, &options.errorLog()));
+      if (!selected) {
+        refused = selected.error();
+        continue;
+      }
+      for (std::string& text : selected->ptx) options.limitRegisters(text);
+      library.code_.try_emplace(kind, std::move(*selected));
+    }
+    return library.code_.empty() ? refused : CUDA_SUCCESS;
+  }
+
+  static void add(Library& library) {
+    std::lock_guard lock(listMutex);
+    library.next_ = first;
+    if (first) first->previous_ = &library;
+    first = &library;
+  }
+
+  static void remove(Library& library) {
+    std::lock_guard lock(listMutex);
+    (library.previous_ ? library.previous_->next_ : first) = library.next_;
+    if (library.next_) library.next_->previous_ = library.previous_;
+  }
+
+  static void forgetAll(Context& context) {
+    std::lock_guard lock(listMutex);
+    for (Library* library = first; library; library = library->next_) {
+      {
+        std::lock_guard kernels(library->kernelsMutex_);
+        for (const auto& [name, kernel] : library->kernels_) kernel->forget(context);
+      }
+      std::lock_guard instances(library->instancesMutex_);
+      auto& all = library->instances_;
+      all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& one) { return one.context == &context; }),
+                all.end());
+    }
+  }
+
+  static std::vector<Library::Instance> takeInstances(Library& library) {
+    std::lock_guard lock(library.instancesMutex_);
+    return std::exchange(library.instances_, {});
+  }
+};
+
+namespace libraries {
+namespace {
+
+Result<Library&> make(std::string name, const Select& select, JitOptions& options) {
+  Library* library = slab.create(std::move(name));
+  if (const CUresult result = LibraryList::load(*library, select, options)) {
+    slab.destroy(library);
+    return result;
+  }
+  LibraryList::add(*library);
+  return *library;
+}
+
+// What is no binary is text, however little it looks like PTX: it is read when it is first asked for.
+Result<images::Selected> selectLazily(const void* image, const images::SelectOptions& options) {
+  Result<images::Selected> selected = images::select(image, images::kUnknownSize, options);
+  if (selected || selected.error() != CUDA_ERROR_INVALID_IMAGE) return selected;
+  const char* text = static_cast<const char*>(image);
+  if (!std::isprint(static_cast<unsigned char>(*text))) return selected;
+  images::Selected asText;
+  asText.ptx.emplace_back(text);
+  return asText;
+}
+
+}  // namespace
+
+Result<Library&> load(const void* image, JitOptions& options) {
+  return make(
+      "library " + std::to_string(loaded.fetch_add(1) + 1),
+      [image](const images::SelectOptions& how) { return selectLazily(image, how); }, options);
+}
+
+Result<Library&> loadFile(const std::string& path, JitOptions& options) {
+  return make(
+      path, [&path](const images::SelectOptions& how) { return images::selectFile(path, how); }, options);
+}
+
+Result<Library&> find(CUlibrary handle) {
+  if (Library* library = slab.find(handle)) return *library;
+  return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no library", static_cast<void*>(handle));
+}
+
+CUresult unload(Library& library) {
+  if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not unload libraries");
+  if (!slab.retire(&library)) return fail(CUDA_ERROR_INVALID_HANDLE, "another thread unloads the library");
+  LibraryList::remove(library);
+  for (const auto& instance : LibraryList::takeInstances(library)) {
+    (void)instance.context->synchronize();
+    modules::end(*instance.module);
+  }
+  slab.recycle(&library);
+  return CUDA_SUCCESS;
+}
+
+void forgetAll(Context& context) { LibraryList::forgetAll(context); }
+
+}  // namespace libraries
+}  // namespace vg::core

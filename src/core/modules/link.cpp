@@ -1,0 +1,163 @@
+#include "core/modules/link.h"
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "base/slab.h"
+#include "core/modules/device_code.h"
+#include "core/modules/image_preview.h"
+#include "core/modules/module.h"
+#include "core/process/device.h"
+#include "images/linked_text.h"
+
+namespace vg::core {
+namespace {
+
+constinit Slab<Link, 1 << 14> slab;
+
+// Parts that are taken as they are; of others, and of numbers that mean nothing, none.
+std::optional<cubin::InputKind> kindOf(CUjitInputType type) {
+  switch (type) {
+    case CU_JIT_INPUT_PTX:
+      return cubin::InputKind::Ptx;
+    case CU_JIT_INPUT_CUBIN:
+      return cubin::InputKind::Cubin;
+    case CU_JIT_INPUT_OBJECT:
+      return cubin::InputKind::Object;
+    case CU_JIT_INPUT_LIBRARY:
+      return cubin::InputKind::Library;
+    case CU_JIT_INPUT_NVVM:
+      return cubin::InputKind::LtoIr;
+    default:
+      return std::nullopt;
+  }
+}
+
+// libcudadevrt, which whoever launches kernels from kernels links: devices that run PTX need nothing of it.
+bool isDeviceRuntime(CUjitInputType type, std::string_view bytes) {
+  return type == CU_JIT_INPUT_LIBRARY && bytes.starts_with("!<arch>\n") &&
+         bytes.find("cuda_device_runtime") != bytes.npos;
+}
+
+CUresult refuse(CUjitInputType type) {
+  if (type < 0 || type >= CU_JIT_NUM_INPUT_TYPES)
+    return fail(CUDA_ERROR_INVALID_VALUE, "there is no linker input of type %d", static_cast<int>(type));
+  return unsupported("linker input of type %d: only PTX and fat binaries with PTX can be linked",
+                     static_cast<int>(type));
+}
+
+}  // namespace
+
+bool Link::native() const { return device_.backend().traits().nativeCode; }
+
+CUresult Link::check(CUjitInputType type, const std::string& name) const {
+  if (!image_.empty()) return fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", name.c_str());
+  if (type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY || type == CU_JIT_INPUT_LIBRARY) return CUDA_SUCCESS;
+  return native() && kindOf(type) ? CUDA_SUCCESS : refuse(type);
+}
+
+CUresult Link::addPart(CUjitInputType type, const std::string& name, std::string bytes) {
+  if (type == CU_JIT_INPUT_PTX && bytes.find(".version") == std::string::npos)
+    return fail(CUDA_ERROR_INVALID_IMAGE, "%s is no PTX", name.c_str());
+  if (native() || type == CU_JIT_INPUT_PTX) {
+    parts_.push_back({*kindOf(type), name, std::move(bytes)});
+    return CUDA_SUCCESS;
+  }
+  return isDeviceRuntime(type, bytes) ? CUDA_SUCCESS : refuse(type);
+}
+
+CUresult Link::addSelected(images::Selected selected, const std::string& name) {
+  if (!native() && selected.ptx.empty()) return refuse(CU_JIT_INPUT_CUBIN);
+  for (std::string& text : selected.ptx) parts_.push_back({cubin::InputKind::Ptx, name, std::move(text)});
+  if (!selected.native.empty()) parts_.push_back({cubin::InputKind::Cubin, name, std::move(selected.native)});
+  return CUDA_SUCCESS;
+}
+
+CUresult Link::add(CUjitInputType type, const void* data, size_t size, const std::string& name) {
+  if (!data || !size) return fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at %p", name.c_str(), size, data);
+  VG_CHECK(check(type, name));
+  const char* const bytes = static_cast<const char*>(data);
+  if (kindOf(type)) {
+    const size_t used = type == CU_JIT_INPUT_PTX ? strnlen(bytes, size) : size;
+    return addPart(type, name, std::string(bytes, used));
+  }
+  VG_TRY(images::Selected selected,
+         images::select(data, size, modules::selectOptions(device_.backend(), &options_.errorLog())));
+  return addSelected(std::move(selected), name);
+}
+
+CUresult Link::addFile(CUjitInputType type, const std::string& path) {
+  VG_CHECK(check(type, path));
+  if (const auto kind = kindOf(type); kind && kind != cubin::InputKind::Ptx) {
+    VG_TRY(std::string bytes, images::readFile(path));
+    return addPart(type, path, std::move(bytes));
+  }
+  VG_TRY(images::Selected selected,
+         images::selectFile(path, modules::selectOptions(device_.backend(), &options_.errorLog())));
+  return addSelected(std::move(selected), path);
+}
+
+// The text is tried, so that what does not fit together is refused here.
+CUresult Link::completeText() {
+  images::Selected selected;
+  for (cubin::Input& part : parts_) {
+    options_.limitRegisters(part.bytes);
+    selected.ptx.push_back(part.bytes);
+  }
+  DeviceCode code(std::move(selected));
+  VG_CHECK(Blueprint::load(device_.backend(), code, "link", nullptr, options_.loadOptions()));
+  for (const cubin::Input& part : parts_) image_ += (image_.empty() ? "" : images::kBetweenLinkedTexts) + part.bytes;
+  image_ += '\0';
+  return CUDA_SUCCESS;
+}
+
+CUresult Link::completeNative() {
+  const auto capability = static_cast<uint32_t>(device_.backend().traits().computeCapability);
+  VG_TRY(image_,
+         cubin::compile({capability, parts_, options_.maxRegisters()}, {&options_.infoLog(), &options_.errorLog()}));
+  return CUDA_SUCCESS;
+}
+
+// The vendor's driver links nothing, too, to a module that holds nothing.
+std::string Link::nothing() const {
+  return ".version 7.0\n.target sm_" + std::to_string(device_.backend().traits().computeCapability) +
+         "\n.address_size 64\n";
+}
+
+CUresult Link::complete(void** image, size_t* size) {
+  if (!image_.empty()) return fail(CUDA_ERROR_INVALID_HANDLE, "the link is complete");
+  if (parts_.empty()) parts_.push_back({cubin::InputKind::Ptx, "nothing", nothing()});
+  VG_CHECK(native() ? completeNative() : completeText());
+  *image = image_.data();
+  *size = image_.size();
+  return CUDA_SUCCESS;
+}
+
+void separateLinked(images::Selected& selected) {
+  if (selected.ptx.size() != 1) return;
+  constexpr size_t kLength = sizeof images::kBetweenLinkedTexts - 1;
+  const std::string& whole = selected.ptx[0];
+  size_t at = whole.find(images::kBetweenLinkedTexts);
+  if (at == std::string::npos) return;
+  std::vector<std::string> parts;
+  size_t start = 0;
+  for (; at != std::string::npos; start = at + kLength, at = whole.find(images::kBetweenLinkedTexts, start))
+    parts.push_back(whole.substr(start, at - start));
+  parts.push_back(whole.substr(start));
+  selected.ptx = std::move(parts);
+}
+
+namespace links {
+
+Link& create(Device& device, JitOptions options) { return *slab.create(device, std::move(options)); }
+
+Result<Link&> find(CUlinkState handle) {
+  if (Link* link = slab.find(handle)) return *link;
+  return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no link", static_cast<void*>(handle));
+}
+
+CUresult destroy(Link& link) { return slab.destroy(&link) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+
+}  // namespace links
+}  // namespace vg::core

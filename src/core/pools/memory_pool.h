@@ -1,0 +1,68 @@
+// Stream-ordered allocation: cuMemAllocAsync and the pools behind it (core/pools/pool.h), by handle, location and
+// pointer. All functions are thread-safe.
+#pragma once
+
+#include <cuda.h>
+
+#include "alloc/record.h"
+#include "base/result.h"
+#include "core/streams/stream.h"
+
+namespace vg::core {
+
+class Device;
+
+namespace memory {
+
+class Pool;
+
+Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool = nullptr);  // null: the device's pool
+CUresult releaseAsync(Stream& stream, CUdeviceptr address);
+
+// CUDA_ERROR_INVALID_VALUE for what is no living pool.
+Result<Pool&> findPool(CUmemoryPool handle);
+Result<CUmemoryPool> createPool(const CUmemPoolProps& properties);
+CUresult destroyPool(CUmemoryPool handle);
+
+// A place has a default pool, and the pool that allocations there come from. CUDA_ERROR_INVALID_VALUE for a place that
+// no pool can be made for.
+struct PoolPlace {
+  CUmemLocation location;
+  CUmemAllocationType type;
+};
+PoolPlace placeOf(const Device& device);
+Result<CUmemoryPool> defaultPool(const PoolPlace& place);
+Result<CUmemoryPool> currentPool(const PoolPlace& place);
+CUresult setCurrentPool(const PoolPlace& place, CUmemoryPool handle);
+
+CUresult poolAttribute(Pool& pool, CUmemPool_attribute which, void* value);
+CUresult setPoolAttribute(Pool& pool, CUmemPool_attribute which, const void* value);
+CUresult trimPool(Pool& pool, size_t keep);
+Result<CUmemAccess_flags> poolAccess(const Pool& pool, const CUmemLocation& location);
+// All entries or, with an error, none.
+CUresult setPoolAccess(Pool& pool, const CUmemAccessDesc* map, size_t count);
+
+// Between processes, by POSIX descriptor. What is exported stays the caller's: a descriptor, or plain data.
+Result<int> exportPool(Pool& pool, CUmemAllocationHandleType type);
+Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type);
+Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address);
+Result<CUdeviceptr> importPoolPointer(Pool& pool, const CUmemPoolPtrExportData& data);
+
+// Of a Kind::Pool record: what kind of memory it is, and whether a device reaches memory of the host that a pool
+// handed out (a pool of the host starts without access for devices).
+enum class PooledKind { Device, Host, Managed };
+PooledKind pooledKind(const alloc::Record& record);
+bool deviceReaches(const alloc::Record& record, int ordinal);
+// Of a Kind::Pool record: the pool it came from and what may be exported of it.
+CUmemoryPool poolOf(const alloc::Record& record);
+unsigned poolHandleTypes(const alloc::Record& record);
+bool poolDecompresses(const alloc::Record& record);  // CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS
+// Ends an allocation at once (cuMemFree). Requires: Kind::Pool.
+CUresult releasePooled(const alloc::Record& record);
+// Ends what the pools of a device have handed out.
+void releasePooled(Device& device);
+// Gives back what streams have finished with; with `wait`, waits for them first.
+void collectReleased(bool wait);
+
+}  // namespace memory
+}  // namespace vg::core

@@ -1,0 +1,200 @@
+#include "core/streams/ipc_event.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "base/spin.h"
+#include "core/process/process.h"
+#include "core/streams/event.h"
+#include "ipc/event_bridge.h"
+#include "ipc/exporter.h"
+#include "ipc/importer.h"
+
+namespace vg::core {
+namespace {
+
+using Outcome = ipc::SharedEvent::Outcome;
+
+CUresult lost() {
+  return fail(CUDA_ERROR_EXTERNAL_DEVICE, "the process that recorded the event has ended before it was reached");
+}
+
+// Marks a record of this process when its point is reached.
+struct Finish : Continuation {
+  std::shared_ptr<ipc::SharedEvent> shared;
+  uint64_t ticket;
+
+  // When the process exits, queued work is dropped and its timelines are advanced: that work was never done.
+  void finish() const {
+    if (gate.load(std::memory_order_relaxed) != Gate::Exiting) shared->finish(ticket);
+  }
+};
+
+void finishAt(const std::shared_ptr<ipc::SharedEvent>& shared, uint64_t ticket, Point point) {
+  if (point.done()) return shared->finish(ticket);
+  auto* const finish = new (std::nothrow) Finish;
+  if (!finish) {  // who records waits for it, then: others may wait for the ticket already
+    point.wait();
+    return shared->finish(ticket);
+  }
+  finish->value = point.value;
+  finish->shared = shared;
+  finish->ticket = ticket;
+  finish->run = [](Continuation* self) {
+    const std::unique_ptr<Finish> done(static_cast<Finish*>(self));
+    done->finish();
+  };
+  if (!point.timeline->whenReached(finish)) finish->run(finish);
+}
+
+}  // namespace
+
+Result<uint64_t> EventSharing::reserve() { return shared_->reserve(); }
+
+void EventSharing::recorded(uint64_t ticket, Point point) {
+  ownTicket_.store(ticket, std::memory_order_release);
+  shared_->publish(ticket);
+  finishAt(shared_, ticket, point);
+}
+
+void EventSharing::abandon(uint64_t ticket) { shared_->finish(ticket); }
+
+Point EventSharing::point(Point own) const {
+  const uint64_t last = shared_->last();
+  if (last == ownTicket_.load(std::memory_order_acquire)) return own;
+  Result<Point> there = ipc::pointOf(shared_, last);
+  if (there) return *there;
+  (void)shared_->wait(last);  // no thread to wait for us
+  return {};
+}
+
+CUresult EventSharing::query(Point own) const {
+  const uint64_t last = shared_->last();
+  if (last == ownTicket_.load(std::memory_order_acquire)) return own.done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  switch (shared_->outcome(last)) {
+    case Outcome::Reached:
+      return CUDA_SUCCESS;
+    case Outcome::Lost:
+      return lost();
+    case Outcome::Pending:
+      break;
+  }
+  // Whoever only ever asks would never learn that the recorder has ended.
+  constexpr uint64_t kLookPeriod = 100'000'000;  // ns
+  const uint64_t now = monotonicNanoseconds();
+  uint64_t before = looked_.load(std::memory_order_relaxed);
+  if (now - before < kLookPeriod || !looked_.compare_exchange_strong(before, now)) return CUDA_ERROR_NOT_READY;
+  return shared_->lookAfter(last) == Outcome::Lost ? lost() : CUDA_ERROR_NOT_READY;
+}
+
+CUresult EventSharing::wait(Point own) const {
+  const uint64_t last = shared_->last();
+  if (last == ownTicket_.load(std::memory_order_acquire)) {
+    own.wait();
+    return CUDA_SUCCESS;
+  }
+  return shared_->wait(last) == Outcome::Lost ? lost() : CUDA_SUCCESS;
+}
+
+namespace ipc_event {
+namespace {
+
+class EventOffer final : public ipc::Offer {
+ public:
+  explicit EventOffer(const std::shared_ptr<ipc::SharedEvent>& shared) : shared_(shared), offset_(shared->offset()) {}
+
+  Result<int> descriptor() const override {
+    const auto shared = shared_.lock();
+    if (!shared) return fail(CUDA_ERROR_INVALID_VALUE, "the event has been destroyed");
+    return shared->duplicate();
+  }
+  bool lives() const override { return !shared_.expired(); }
+  ipc::Note note() const override {
+    ipc::Note note{};
+    std::memcpy(note.data(), &offset_, sizeof offset_);
+    return note;
+  }
+
+ private:
+  const std::weak_ptr<ipc::SharedEvent> shared_;
+  const uint64_t offset_;
+};
+
+// Shared events by the handle under which they were opened: a handle opens as long as one of its events is there,
+// whatever has become of the exporter.
+struct Opened {
+  using Key = std::array<char, sizeof(CUipcEventHandle)>;
+
+  std::mutex mutex;  // guards what follows
+  std::map<Key, std::weak_ptr<ipc::SharedEvent>> byHandle;
+  size_t sweepAt = 64;
+
+  std::shared_ptr<ipc::SharedEvent> find(const Key& key) {
+    std::lock_guard lock(mutex);
+    const auto found = byHandle.find(key);
+    return found == byHandle.end() ? nullptr : found->second.lock();
+  }
+  // The one that is there if another thread was faster.
+  std::shared_ptr<ipc::SharedEvent> keep(const Key& key, std::shared_ptr<ipc::SharedEvent> shared) {
+    std::lock_guard lock(mutex);
+    if (byHandle.size() >= sweepAt) {
+      std::erase_if(byHandle, [](const auto& row) { return row.second.expired(); });
+      sweepAt = byHandle.size() * 2 + 64;
+    }
+    std::weak_ptr<ipc::SharedEvent>& known = byHandle[key];
+    if (auto first = known.lock()) return first;
+    known = shared;
+    return shared;
+  }
+};
+Opened& opened() {
+  static auto* const made = new Opened;  // never destroyed
+  return *made;
+}
+
+Result<std::shared_ptr<ipc::SharedEvent>> fetch(const CUipcEventHandle& bytes) {
+  VG_TRY(const ipc::Handle handle, ipc::Handle::decode(&bytes));
+  if (handle.subject != ipc::Subject::Event) return fail(CUDA_ERROR_MAP_FAILED, "the handle is not one of an event");
+  if (ipc::isOurs(handle.exporter)) return fail(CUDA_ERROR_INVALID_CONTEXT, "the handle is one of this process");
+  Opened::Key key;
+  std::memcpy(key.data(), &bytes, sizeof bytes);
+  if (auto known = opened().find(key)) return known;
+  VG_TRY(const ipc::Grant grant, ipc::request(handle));
+  uint64_t offset;
+  std::memcpy(&offset, grant.note.data(), sizeof offset);
+  Result<std::shared_ptr<ipc::SharedEvent>> shared = ipc::SharedEvent::attach(grant.descriptor, offset);
+  ::close(grant.descriptor);
+  if (!shared) return shared.error();
+  return opened().keep(key, *shared);
+}
+
+}  // namespace
+
+Result<CUipcEventHandle> handleOf(Event& event) {
+  if (!(event.flags() & CU_EVENT_INTERPROCESS))
+    return fail(CUDA_ERROR_INVALID_HANDLE, "an event without CU_EVENT_INTERPROCESS");
+  VG_TRY(const std::shared_ptr<EventSharing> sharing, event.share());
+  if (sharing->imported()) return fail(CUDA_ERROR_INVALID_HANDLE, "the event is one of another process");
+  const std::shared_ptr<ipc::SharedEvent>& shared = sharing->shared();
+  VG_TRY(const ipc::Handle handle,
+         ipc::publish(ipc::Subject::Event, shared->id(), std::make_shared<const EventOffer>(shared)));
+  CUipcEventHandle bytes;
+  handle.encode(&bytes);
+  return bytes;
+}
+
+Result<CUevent> open(Context& context, const CUipcEventHandle& handle) {
+  Result<std::shared_ptr<ipc::SharedEvent>> shared = fetch(handle);
+  if (!shared) return shared.error() == CUDA_ERROR_INVALID_CONTEXT ? shared.error() : CUDA_ERROR_MAP_FAILED;
+  VG_TRY(const CUevent made, events::create(context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+  VG_TRY(Event & event, events::find(made));
+  event.join(std::make_shared<EventSharing>(*shared, true));
+  return made;
+}
+
+}  // namespace ipc_event
+}  // namespace vg::core

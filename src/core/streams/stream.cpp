@@ -1,0 +1,370 @@
+#include "core/streams/stream.h"
+
+#include "activity/recorder.h"
+#include "backend/device.h"
+#include "base/claim.h"
+#include "base/settings.h"
+#include "base/spare_hands.h"
+#include "base/spin.h"
+#include "copy/copy.h"
+#include "core/contexts/context.h"
+#include "core/contexts/green_context.h"
+#include "core/graphs/capture.h"
+#include "core/process/device.h"
+#include "core/work/host_fault.h"
+#include "core/work/host_function.h"
+#include "core/work/work_activity.h"
+
+// Why two streams never wait for each other: whoever enqueues work reads the tails that the work must wait for first
+// and publishes its own tail afterwards. If X waits for Y, Y was published before X read; if Y waited for X as well, X
+// would have been published before it read.
+namespace vg::core {
+namespace {
+
+// Asynchronous copies up to this size run on the calling thread when the stream is idle: about a microsecond.
+constexpr size_t kInlineBytes = size_t{16} << 10;
+
+constinit std::atomic<uint64_t> lastId{0};
+
+// A queue that has no memory for the commands has taken none.
+CUresult give(backend::Queue& queue, CUresult (backend::Queue::*submit)(const backend::Command*, size_t, Point),
+              const backend::Command* commands, size_t count, Point done) noexcept {
+  try {
+    return (queue.*submit)(commands, count, done);
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no room for %zu commands in a stream", count);
+  }
+}
+
+// On the calling thread. Out of line while recording, so that short copies pay for a load alone.
+[[gnu::cold, gnu::noinline]] bool copyRecorded(const Stream& stream, const copy::Shape& shape) {
+  const work_activity::Here here(work_activity::originIn(stream), backend::CopyCommand{shape});
+  return copy::copy(shape);
+}
+inline bool copyHere(const Stream& stream, const copy::Shape& shape) {
+  return activity::recording() ? copyRecorded(stream, shape) : copy::copy(shape);
+}
+[[gnu::cold, gnu::noinline]] bool fillRecorded(const Stream& stream, const copy::Fill& fill) {
+  const work_activity::Here here(work_activity::originIn(stream), backend::FillCommand{fill});
+  return copy::fill(fill);
+}
+inline bool fillHere(const Stream& stream, const copy::Fill& fill) {
+  return activity::recording() ? fillRecorded(stream, fill) : copy::fill(fill);
+}
+
+bool launchBlocking() {
+  static const bool blocking = truthy(settings().launchBlocking);
+  return blocking;
+}
+
+}  // namespace
+
+Stream::Stream(StreamSet& set, Kind kind, unsigned flags, int priority)
+    : set_(set),
+      context_(&set.context),
+      timeline_(Timeline::create()),
+      tail_(timeline_->value()),
+      kind_(kind),
+      inlineAllowed_(set.context.device().backend().hostAddressable()),
+      flags_(flags),
+      priority_(priority),
+      id_(lastId.fetch_add(1, std::memory_order_relaxed) + 1),
+      queue_(set.context.device().backend().createQueue(priority, set.green ? &set.green->multiprocessors() : nullptr)),
+      lastQueued_(timeline_->value()) {}
+
+CUstream Stream::handle() const {
+  switch (kind_) {
+    case Kind::Legacy:
+      return CU_STREAM_LEGACY;
+    case Kind::PerThread:
+      return CU_STREAM_PER_THREAD;
+    case Kind::Created:
+      break;
+  }
+  return reinterpret_cast<CUstream>(const_cast<Stream*>(this));
+}
+
+// Whether work may run now: not in a stream that captures, nor after a sticky error.
+inline CUresult Stream::admit() const {
+  if (captured()) [[unlikely]]
+    return capture::refuse(*this, "this work");
+  return context_->state();
+}
+
+// Calls visit(point) for the tail of every other blocking stream that is not done; false when there was one.
+template <class Visit>
+bool Stream::allBlocking(Visit visit) const {
+  bool done = true;
+  const auto look = [&](Point point) {
+    if (point.done()) return;
+    done = false;
+    visit(point);
+  };
+  std::lock_guard lock(set_.mutex);
+  // Cleared before the tails are read: an enqueue that publishes its tail later sets it again.
+  set_.blockingBusy.store(false, std::memory_order_seq_cst);
+  for (const Stream* stream = set_.first; stream; stream = stream->next_)
+    if (stream != this && stream->blocking()) look(stream->tail());
+  for (const StreamSet::Unfinished& left : set_.unfinished)
+    if (left.blocking) look(left.tail);
+  if (!done) set_.blockingBusy.store(true, std::memory_order_seq_cst);
+  return done;
+}
+
+// True when work that starts now would not have to wait for another stream.
+inline bool Stream::othersDone() const {
+  if (!blocking()) return true;
+  if (kind_ == Kind::Legacy) {
+    if (!set_.blockingBusy.load(std::memory_order_seq_cst)) [[likely]]
+      return true;
+    return allBlocking([](Point) {});
+  }
+  const Stream* legacy = set_.legacy.load(std::memory_order_acquire);
+  return !legacy || legacy->tail().done();
+}
+
+bool Stream::idle() const { return tail().done() && othersDone(); }
+
+// Takes the stream for work on the calling thread: true when it was idle; then the caller must advance the timeline to
+// `value`, by a Claim, whatever the work does.
+bool Stream::claim(uint64_t* value) {
+  uint64_t last = tail_.load(std::memory_order_acquire);
+  if (!timeline_->reached(last) || !othersDone()) return false;
+  *value = last + 1;
+  return tail_.compare_exchange_strong(last, last + 1, std::memory_order_seq_cst);
+}
+
+// Makes the queue wait for the streams that the next work has to follow. Requires: order_ is held.
+CUresult Stream::waitForOthers() {
+  if (!blocking()) return CUDA_SUCCESS;
+  CUresult result = CUDA_SUCCESS;
+  const auto wait = [&](Point point) {
+    const backend::Command command = backend::Wait{point};
+    if (result == CUDA_SUCCESS) result = give(*queue_, &backend::Queue::submit, &command, 1, {});
+  };
+  if (kind_ == Kind::Legacy) {
+    if (set_.blockingBusy.load(std::memory_order_seq_cst)) allBlocking(wait);
+    return result;
+  }
+  const Stream* legacy = set_.legacy.load(std::memory_order_acquire);
+  if (!legacy) return CUDA_SUCCESS;
+  const Point point = legacy->tail();
+  if (point.done() || point.value <= lastLegacy_) return CUDA_SUCCESS;
+  wait(point);
+  if (result == CUDA_SUCCESS) lastLegacy_ = point.value;
+  return result;
+}
+
+CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
+  if (activity::recording() && work_activity::tellsOf(commands, count)) [[unlikely]]
+    return enqueueStamped(commands, count, value, submit);
+  return enqueueAsIs(commands, count, value, submit);
+}
+
+CUresult Stream::enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
+  work_activity::Stamped stamped(*this, commands, count);
+  const CUresult result = enqueueAsIs(stamped.data(), stamped.size(), value, submit);
+  if (result == CUDA_SUCCESS) stamped.submitted();
+  return result;
+}
+
+CUresult Stream::enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
+  std::lock_guard lock(order_);
+  VG_CHECK(waitForOthers());
+  const uint64_t before = tail_.fetch_add(1, std::memory_order_seq_cst);
+  *value = before + 1;
+  if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
+  CUresult result = CUDA_SUCCESS;
+  if (before != lastQueued_ && !timeline_->reached(before)) {  // another thread runs work of this stream itself
+    const backend::Command wait = backend::Wait{{timeline_, before}};
+    result = give(*queue_, submit, &wait, 1, {});
+  }
+  if (result == CUDA_SUCCESS) result = give(*queue_, submit, commands, count, {timeline_, *value});
+  if (result != CUDA_SUCCESS) {
+    tail_.store(before,
+                std::memory_order_seq_cst);  // nobody else moves the tail: it is not reached and we hold the lock
+    return result;
+  }
+  lastQueued_ = *value;
+  return CUDA_SUCCESS;
+}
+
+CUresult Stream::finish(CUresult submitted, uint64_t value, Completion completion) {
+  if (submitted != CUDA_SUCCESS || completion == Completion::Async) return submitted;
+  timeline_->wait(value);
+  context_->device().backend().flushOutput();
+  return context_->state();
+}
+
+inline CUresult Stream::finishInline(uint64_t value, Completion completion) {
+  timeline_->advance(value);
+  if (completion == Completion::Async) return CUDA_SUCCESS;
+  context_->device().backend().flushOutput();
+  return context_->state();
+}
+
+// A copy or fill on the calling thread met memory that is not there.
+CUresult Stream::finishFaulted(uint64_t value, bool locked) {
+  if (locked) context_->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+  timeline_->advance(value);
+  return locked ? context_->state() : HostFault::refusal();
+}
+
+// On the calling thread, where the queue can do that. Requires: the stream was claimed.
+bool Stream::runInline(const backend::Command& command) {
+  if (!activity::recording()) [[likely]]
+    return queue_->tryInline(command);
+  work_activity::Here here(work_activity::originIn(*this), command);
+  const bool done = queue_->tryInline(command);
+  if (!done) here.drop();
+  return done;
+}
+
+CUresult Stream::submit(const backend::Command& command, Completion completion) {
+  return submit(&command, 1, completion);
+}
+
+CUresult Stream::submit(const backend::Command* commands, size_t count, Completion completion) {
+  VG_CHECK(admit());
+  uint64_t value = 0;
+  const CUresult submitted = enqueue(commands, count, &value);
+  return finish(submitted, value, completion);
+}
+
+CUresult Stream::submitAtOnce(const backend::Command* commands, size_t count) {
+  VG_CHECK(admit());
+  uint64_t value = 0;
+  return enqueue(commands, count, &value, &backend::Queue::submitAtOnce);
+}
+
+CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
+  VG_CHECK(admit());
+  const size_t bytes = shape.bytes();
+  uint64_t value = 0;
+  if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+    const Claim claimed({timeline_, value});
+    if (copyHere(*this, shape)) [[likely]]
+      return finishInline(value, completion);
+    return finishFaulted(value, shape.locked);
+  }
+  if (shape.locked || completion == Completion::Async)
+    return submitLarge(backend::CopyCommand{shape, context_}, completion);
+  HostFault fault(*context_);
+  VG_CHECK(submitLarge(backend::CopyCommand{shape, &fault}, completion));
+  return fault.state();
+}
+
+CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
+  VG_CHECK(admit());
+  uint64_t value = 0;
+  if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+    const Claim claimed({timeline_, value});
+    if (fillHere(*this, fill)) [[likely]]
+      return finishInline(value, completion);
+    return finishFaulted(value, true);
+  }
+  return submitLarge(backend::FillCommand{fill, context_}, completion);
+}
+
+// A copy or fill that is too long for an asynchronous call; a waiting caller may as well do it itself.
+CUresult Stream::submitLarge(const backend::Command& command, Completion completion) {
+  uint64_t value = 0;
+  if (completion == Completion::Host && claim(&value)) {
+    const Claim claimed({timeline_, value});
+    if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
+    if (runInline(command)) return finishInline(value, completion);
+  }
+  const CUresult submitted = enqueue(&command, 1, &value);
+  return finish(submitted, value, completion);
+}
+
+CUresult Stream::launch(backend::LaunchRecord* record) {
+  CUresult result = admit();
+  uint64_t value = 0;
+  const Completion completion = launchBlocking() ? Completion::Host : Completion::Async;
+  if (result == CUDA_SUCCESS) {
+    const backend::Command command = backend::LaunchCommand{record, context_};
+    if (record->kernel->inlineSafe(record->shape) && claim(&value)) {
+      const Claim claimed({timeline_, value});
+      if (runInline(command)) {
+        (void)finishInline(value, completion);
+        return completion == Completion::Host ? context_->state() : CUDA_SUCCESS;
+      }
+    }
+    result = enqueue(&command, 1, &value);
+  }
+  if (result != CUDA_SUCCESS && record->release) record->release(record);
+  return finish(result, value, completion);
+}
+
+CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(backend::HostCall{function, data}); }
+
+bool Stream::tryInline(void (*function)(void*), void* data) {
+  uint64_t value = 0;
+  if (!inlineAllowed_ || context_->state() != CUDA_SUCCESS || !claim(&value)) return false;
+  const Claim claimed({timeline_, value});
+  function(data);
+  (void)finishInline(value, Completion::Async);
+  return true;
+}
+
+CUresult Stream::waitFor(Point point) {
+  VG_CHECK(admit());
+  if (!point.timeline || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
+  {
+    SpinGuard guard(followedLock_);
+    followed_[followedNext_++ % kFollowed] = point;
+  }
+  if (point.done()) return CUDA_SUCCESS;
+  const backend::Command wait = backend::Wait{point};
+  uint64_t value = 0;
+  return enqueue(&wait, 1, &value);
+}
+
+bool Stream::follows(Point point) const {
+  SpinGuard guard(followedLock_);
+  for (const Point& followed : followed_)
+    if (followed.timeline == point.timeline && followed.value >= point.value) return true;
+  return false;
+}
+
+CUresult Stream::query() {
+  VG_CHECK(admit());
+  if (!tail().done()) {
+    spare_hands::lendIfWanted();
+    return CUDA_ERROR_NOT_READY;
+  }
+  if (kind_ == Kind::Legacy && !othersDone()) return CUDA_ERROR_NOT_READY;
+  return context_->state();  // what has just ended may have failed
+}
+
+CUresult Stream::synchronize() {
+  if (captured()) [[unlikely]]
+    return capture::refuse(*this, "cuStreamSynchronize");
+  tail().wait();
+  if (kind_ == Kind::Legacy && !othersDone()) {
+    std::vector<Point> points;
+    allBlocking([&](Point point) { points.push_back(point); });
+    for (const Point& point : points) point.wait();
+  }
+  noteHostWait();
+  context_->device().backend().flushOutput();
+  return context_->state();
+}
+
+Result<Point> Stream::mark(uint64_t* nanoseconds) {
+  VG_CHECK(admit());
+  const Point last = tail();
+  const bool done = last.done();
+  if (done && othersDone()) [[likely]] {
+    if (nanoseconds) *nanoseconds = context_->device().backend().timestamp();
+    return last;
+  }
+  if (!nanoseconds && !done && !blocking()) return last;
+  const backend::Command stamp = backend::Timestamp{nanoseconds};
+  uint64_t value = 0;
+  VG_CHECK(enqueue(&stamp, nanoseconds ? 1 : 0, &value));
+  return Point{timeline_, value};
+}
+
+}  // namespace vg::core

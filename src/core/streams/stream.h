@@ -1,0 +1,229 @@
+// Streams: in what order work runs. Everything that CUDA says about the legacy default stream, per-thread default
+// streams and non-blocking streams is decided here and nowhere else.
+//
+// A stream is a queue of the device and a timeline. Each piece of work takes the next value of the timeline (`tail`)
+// and advances it when done: the stream is idle exactly when its timeline has reached its tail. Work on an idle stream
+// may run on the calling thread: whoever moves the tail from the reached value t to t+1 owns the stream until it
+// advances the timeline to t+1.
+//
+// All functions are thread-safe.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/command.h"
+#include "backend/queue.h"
+#include "base/result.h"
+#include "base/timeline.h"
+
+namespace vg::core {
+
+class Context;
+class GreenContext;
+class Stream;
+struct StreamCapture;
+
+// How often the host has waited for a stream, an event or a context: memory that streams freed goes back after that.
+inline constinit std::atomic<uint64_t> hostWaits{0};
+inline void noteHostWait() { hostWaits.fetch_add(1, std::memory_order_release); }
+
+// Async: may return before the work is done. Host: returns when it is done.
+enum class Completion { Async, Host };
+
+// The streams of a context or of a green context: those that order themselves by one legacy default stream. A member of
+// either, constructed empty.
+struct StreamSet {
+  StreamSet(Context& owner, GreenContext* part) : context(owner), green(part) {}
+
+  struct Unfinished {  // a destroyed stream with work left
+    Point tail;
+    bool blocking;
+  };
+  Context& context;
+  GreenContext* const green;              // null: the context's own set
+  std::atomic<StreamSet*> next{nullptr};  // from the context's own set on, all those of its green contexts; only grows
+  std::mutex mutex;                       // guards first, unfinished and the links of the streams
+  Stream* first = nullptr;                // all streams of the set, the default ones too
+  std::vector<Unfinished> unfinished;
+  std::atomic<Stream*> legacy{nullptr};   // made at first need
+  std::atomic<bool> blockingBusy{false};  // a blocking stream may have work queued
+};
+
+class Stream {
+ public:
+  enum class Kind : uint8_t { Created, Legacy, PerThread };
+
+  Context& context() const { return *context_; }
+  StreamSet& set() const { return set_; }
+  // The green context that it was made in, or null.
+  GreenContext* green() const { return set_.green; }
+  unsigned flags() const { return flags_; }  // CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING
+  int priority() const { return priority_.load(std::memory_order_relaxed); }
+  uint64_t id() const { return id_; }
+  Kind kind() const { return kind_; }
+  // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
+  CUstream handle() const;
+
+  // True when work given to the stream does not run: it captures, or it is the legacy stream and blocking streams of
+  // the context capture. Verbs that can become nodes of a graph ask first (core/graphs/capture.h).
+  bool captured() const { return capture_.load(std::memory_order_acquire); }
+
+  // Each of these returns the context's sticky error when there is one; with Completion::Host also the error that the
+  // work caused. Work on an idle stream may run on the calling thread when it is small or is to be waited for anyway.
+  CUresult submit(const backend::Command& command, Completion completion = Completion::Async);
+  CUresult submit(const backend::Command* commands, size_t count, Completion completion = Completion::Async);
+  // The same as Queue has it, for a non-blocking stream.
+  CUresult submitAtOnce(const backend::Command* commands, size_t count);
+  CUresult copy(const copy::Shape& shape, Completion completion);
+  CUresult fill(const copy::Fill& fill, Completion completion);
+  // Takes over the record: releases it when the kernel is done or when the launch fails.
+  CUresult launch(backend::LaunchRecord* record);
+  // Calls `function(data)` in stream order on a thread that may block; see core/work/host_function.h for what it may
+  // do.
+  CUresult hostCall(void (*function)(void* data), void* data);
+
+  // Runs `work()` on the calling thread, as the stream's next piece of work, when the stream is idle and the host
+  // reaches the device's memory; false, with nothing done, otherwise. `work` is short and waits for nothing.
+  template <class Work>
+  bool runInPlace(Work work) {
+    uint64_t value = 0;
+    if (!inlineAllowed_ || captured() || !claim(&value)) return false;
+    work();
+    timeline_->advance(value);
+    return true;
+  }
+
+  // Runs function(data), which is short and waits for nobody, on the calling thread; false, with nothing done, when the
+  // stream is not idle.
+  bool tryInline(void (*function)(void* data), void* data);
+
+  // Later work waits for the point; other streams' points too.
+  CUresult waitFor(Point point);
+  // CUDA_SUCCESS, CUDA_ERROR_NOT_READY or the sticky error. For the legacy stream: of all blocking streams too.
+  CUresult query();
+  CUresult synchronize();
+
+  // Whether the stream was told to wait for this point, or for a later one of the same timeline.
+  bool follows(Point point) const;
+  // A point that is reached when everything submitted so far is done. For the legacy stream only its own work: use
+  // mark() for an event.
+  Point tail() const { return {timeline_, tail_.load(std::memory_order_acquire)}; }
+  // A point for an event: reached when everything submitted so far is done, with the legacy stream's rules. When
+  // `nanoseconds` is given it receives the device's time at that moment, before the point is reached; it must stay
+  // valid until then.
+  Result<Point> mark(uint64_t* nanoseconds);
+  // True when nothing is queued or running in it and nothing that its next work would have to wait for.
+  bool idle() const;
+
+  // Attributes of cuStreamSetAttribute. No policy was set: the vendor's driver answers -1.
+  static constexpr auto kPolicyOfContext = static_cast<CUsynchronizationPolicy>(-1);
+  struct Attributes {
+    CUaccessPolicyWindow accessPolicy{};
+    CUsynchronizationPolicy synchronizationPolicy = kPolicyOfContext;
+    CUlaunchMemSyncDomainMap memSyncDomainMap{0, 1};
+    CUlaunchMemSyncDomain memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
+  };
+  CUresult attribute(CUstreamAttrID which, CUstreamAttrValue* value) const;
+  CUresult setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value);
+  CUresult copyAttributesFrom(const Stream& source);
+
+  // For streams.cpp only.
+  Stream(StreamSet& set, Kind kind, unsigned flags, int priority);
+  ~Stream() = default;
+
+ private:
+  friend class StreamRegistry;
+  friend struct CaptureAccess;
+
+  bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
+  CUresult admit() const;
+  bool othersDone() const;
+  bool claim(uint64_t* value);
+  using Submit = CUresult (backend::Queue::*)(const backend::Command*, size_t, Point);
+  CUresult enqueue(const backend::Command* commands, size_t count, uint64_t* value,
+                   Submit submit = &backend::Queue::submit);
+  CUresult enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
+  CUresult enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
+  bool runInline(const backend::Command& command);
+  CUresult waitForOthers();
+  CUresult submitLarge(const backend::Command& command, Completion completion);
+  CUresult finish(CUresult submitted, uint64_t value, Completion completion);
+  CUresult finishInline(uint64_t value, Completion completion);
+  CUresult finishFaulted(uint64_t value, bool locked);
+  template <class Visit>
+  bool allBlocking(Visit visit) const;
+
+  StreamSet& set_;
+  Context* const context_;
+  Timeline* const timeline_;
+  std::atomic<uint64_t> tail_;
+  const Kind kind_;
+  const bool inlineAllowed_;  // the host reaches device memory
+  std::atomic<StreamCapture*> capture_{nullptr};
+  const unsigned flags_;
+  std::atomic<int> priority_;
+  const uint64_t id_;
+  std::unique_ptr<backend::Queue> queue_;
+  std::mutex order_;         // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
+  uint64_t lastQueued_ = 0;  // the last value given to the queue
+  uint64_t lastLegacy_ = 0;  // the legacy stream's value that the queue waits for already
+  static constexpr unsigned kFollowed = 8;
+  mutable std::atomic<uint32_t> followedLock_{0};  // guards what follows
+  Point followed_[kFollowed];                      // the latest points that it was told to wait for
+  unsigned followedNext_ = 0;
+  mutable std::mutex attributesMutex_;
+  Attributes attributes_;   // guarded by attributesMutex_
+  Stream* next_ = nullptr;  // in StreamSet, guarded by its mutex
+  Stream* previous_ = nullptr;
+  struct PerThreadEntry* owner_ = nullptr;  // of a per-thread stream; guarded by the mutex of those entries
+};
+
+// The stream a handle means: CU_STREAM_LEGACY (or null), CU_STREAM_PER_THREAD, or a created stream. Default streams are
+// those of `current` (null: CUDA_ERROR_INVALID_CONTEXT). Unknown and stale handles: CUDA_ERROR_INVALID_HANDLE; streams
+// of a green context that has ended: CUDA_ERROR_CONTEXT_IS_DESTROYED. From a host function: CUDA_ERROR_NOT_PERMITTED.
+Result<Stream&> resolveStream(CUstream handle, StreamSet* current);
+
+namespace streams {
+
+// cuStreamCreateWithPriority: flags CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING, the priority clamped to the device's
+// range.
+Result<CUstream> create(StreamSet& set, unsigned flags, int priority);
+// cuStreamDestroy: work that is queued completes; default streams are refused with CUDA_ERROR_INVALID_HANDLE.
+CUresult destroy(CUstream handle);
+// What cuCtxSynchronize does: waits for all work of the context, its green ones included; then its sticky error, if
+// any.
+CUresult synchronizeAll(Context& context);
+// The same for one set.
+CUresult synchronizeAll(StreamSet& set);
+// The ends of all work that is queued in the context now.
+std::vector<Point> pending(Context& context);
+// The same for one set.
+std::vector<Point> pending(StreamSet& set);
+// The streams that the set has now, but for other threads' default streams.
+std::vector<CUstream> all(StreamSet& set);
+// True when no stream of the context has work left.
+bool idle(Context& context);
+// Waits for all work, then ends all streams of the context. Requires: nobody uses the context any more.
+void destroyAll(Context& context);
+// The same for the default streams of a set; those that the application made are left for it to destroy.
+void destroyDefaults(StreamSet& set);
+// True when the set has no streams left.
+bool empty(StreamSet& set);
+// The default streams of a set, made at first need. Throw std::bad_alloc.
+Stream& makeLegacy(StreamSet& set);
+inline Stream& legacy(StreamSet& set) {
+  Stream* const made = set.legacy.load(std::memory_order_acquire);
+  return made ? *made : makeLegacy(set);
+}
+Stream& perThread(StreamSet& set);
+// The range of priorities: least (numerically greatest) and greatest.
+inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
+
+}  // namespace streams
+
+}  // namespace vg::core

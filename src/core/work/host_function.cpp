@@ -1,0 +1,80 @@
+#include "core/work/host_function.h"
+
+#include <memory>
+#include <optional>
+
+#include "core/contexts/context.h"
+#include "core/graphs/capture.h"
+#include "core/graphs/capture_nodes.h"
+#include "core/work/work_activity.h"
+
+namespace vg::core {
+
+constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]] = false;
+
+namespace {
+
+// Calls `function()`, and tells of it when it was submitted while somebody recorded.
+template <class Function>
+void callInStream(const std::optional<activity::Origin>& origin, Function function) {
+  const InsideHostFunction inside;
+  if (!origin) return function();
+  const work_activity::Here here(*origin, activity::WorkKind::HostFunction);
+  function();
+}
+
+std::optional<activity::Origin> originWhereRecorded(const Stream& stream) {
+  if (!activity::recording()) return {};
+  return work_activity::originIn(stream);
+}
+
+struct HostFunction {
+  Context* context;
+  CUhostFn function;
+  void* data;
+  std::optional<activity::Origin> origin;
+
+  static void call(void* raw) {
+    const std::unique_ptr<HostFunction> self(static_cast<HostFunction*>(raw));
+    if (self->context->state() != CUDA_SUCCESS) return;
+    callInStream(self->origin, [&] { self->function(self->data); });
+  }
+};
+
+struct Callback {
+  Context* context;
+  CUstream stream;
+  CUstreamCallback function;
+  void* data;
+  std::optional<activity::Origin> origin;
+
+  static void call(void* raw) {
+    const std::unique_ptr<Callback> self(static_cast<Callback*>(raw));
+    callInStream(self->origin, [&] { self->function(self->stream, self->context->state(), self->data); });
+  }
+};
+
+template <class Call>
+CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
+  VG_CHECK(stream.hostCall(Call::call, call.get()));
+  (void)call.release();  // the call frees it
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode) {
+  if (stream.captured()) [[unlikely]]
+    return capture::launchHostFunction(stream, function, data, mode);
+  return enqueue(stream, std::make_unique<HostFunction>(
+                             HostFunction{&stream.context(), function, data, originWhereRecorded(stream)}));
+}
+
+CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data) {
+  if (stream.captured()) [[unlikely]]
+    return capture::refuse(stream, "cuStreamAddCallback");
+  return enqueue(stream, std::make_unique<Callback>(
+                             Callback{&stream.context(), handle, callback, data, originWhereRecorded(stream)}));
+}
+
+}  // namespace vg::core

@@ -1,0 +1,221 @@
+#include "core/work/launch.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "backend/device.h"
+#include "base/round.h"
+#include "base/settings.h"
+#include "core/contexts/context.h"
+#include "core/contexts/green_context.h"
+#include "core/graphs/capture_nodes.h"
+#include "core/modules/function.h"
+#include "core/process/device.h"
+#include "core/streams/event.h"
+#include "core/streams/stream.h"
+#include "core/work/launch_attributes.h"
+
+namespace vg::core {
+namespace {
+
+constexpr size_t kParametersAlignment = 256;
+constexpr size_t kSmallParameters = 1024;  // bytes; records of at most these are kept for reuse
+constexpr unsigned kKept = 64;
+
+// A record and its parameters in one piece.
+struct alignas(kParametersAlignment) OwnRecord : backend::LaunchRecord {
+  std::byte* parameterBytes() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+// Small records that were used before. A record is made on one thread and released on another, which is what general
+// allocators are slow at. Who gives one back need not look at it, and those who take and those who give share lines of
+// the cache once in kKept records.
+class RecordPool {
+ public:
+  OwnRecord* take(size_t bytes) {
+    if (bytes > kSmallParameters) return make(roundUp(bytes, kParametersAlignment), freeRecord);
+    if (OwnRecord* const record = takeKept()) return record;
+    return make(kSmallParameters, giveBack);
+  }
+
+ private:
+  using Release = void (*)(backend::LaunchRecord*);
+  static OwnRecord* make(size_t parameterBytes, Release release) {
+    void* const memory = std::aligned_alloc(kParametersAlignment, sizeof(OwnRecord) + parameterBytes);
+    if (!memory) throw std::bad_alloc();
+    auto* const record = new (memory) OwnRecord;
+    record->parameters = record->parameterBytes();
+    record->release = release;
+    return record;
+  }
+  static void freeRecord(backend::LaunchRecord* record) { std::free(record); }
+  static void giveBack(backend::LaunchRecord* record);
+
+  void give(OwnRecord* record) {
+    if (given_.lock()) {
+      const bool kept = given_.count < kKept;
+      if (kept) given_.records[given_.count++] = record;
+      given_.unlock();
+      if (kept) return;
+    }
+    freeRecord(record);
+  }
+
+  struct alignas(64) Kept {
+    // Fails rather than waits: then the general allocator serves.
+    bool lock() { return !held.exchange(true, std::memory_order_acquire); }
+    void unlock() { held.store(false, std::memory_order_release); }
+
+    std::atomic<bool> held{false};
+    unsigned count = 0;
+    std::array<OwnRecord*, kKept> records{};
+  };
+
+  OwnRecord* takeKept() {
+    if (!ready_.lock()) return nullptr;
+    if (!ready_.count && given_.lock()) {
+      std::copy_n(given_.records.begin(), given_.count, ready_.records.begin());
+      ready_.count = std::exchange(given_.count, 0);
+      given_.unlock();
+    }
+    OwnRecord* const record = ready_.count ? ready_.records[--ready_.count] : nullptr;
+    ready_.unlock();
+    return record;
+  }
+
+  Kept ready_, given_;
+};
+constinit RecordPool records;
+
+void RecordPool::giveBack(backend::LaunchRecord* record) { records.give(static_cast<OwnRecord*>(record)); }
+
+struct Buffer {
+  const void* pointer = nullptr;
+  size_t size = 0;
+};
+
+Result<Buffer> readExtra(void** extra) {
+  Buffer buffer;
+  bool sized = false;
+  for (int i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      buffer.pointer = extra[i + 1];
+    } else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1]) {
+      buffer.size = *static_cast<const size_t*>(extra[i + 1]);
+      sized = true;
+    } else {
+      return fail(CUDA_ERROR_INVALID_VALUE, "extra[%d] is %p", i, extra[i]);
+    }
+  }
+  if (!sized || (buffer.size && !buffer.pointer))
+    return fail(CUDA_ERROR_INVALID_VALUE, "extra names no parameter buffer with its size");
+  return buffer;
+}
+
+// The blocks of a cooperative grid that is launched in a green context must all fit on its multiprocessors.
+CUresult checkPart(const GreenContext& green, backend::Kernel& kernel, const backend::LaunchShape& shape) {
+  const uint32_t(&block)[3] = shape.block;
+  VG_TRY(const int each, kernel.occupancy(static_cast<int>(block[0] * block[1] * block[2]), shape.dynamicShared));
+  const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  if (blocks <= uint64_t{green.multiprocessors().count()} * static_cast<unsigned>(each)) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "%llu blocks, of which %zu multiprocessors hold %d each",
+              static_cast<unsigned long long>(blocks), green.multiprocessors().count(), each);
+}
+
+}  // namespace
+
+CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out) {
+  const char* const name = kernel.name().c_str();
+  if (arguments.values && arguments.extra)
+    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: both kernelParams and extra are given", name);
+  if (arguments.extra) {
+    VG_TRY(const Buffer buffer, readExtra(arguments.extra));
+    // As recorded from the driver, a longer buffer is an error and a shorter one is none: what it lacks is zero.
+    if (buffer.size > kernel.parameterBytes())
+      return fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "kernel %s: %zu bytes of parameters, not %zu", name, buffer.size,
+                  static_cast<size_t>(kernel.parameterBytes()));
+    if (buffer.size) std::memcpy(out, buffer.pointer, buffer.size);
+    std::memset(out + buffer.size, 0, kernel.parameterBytes() - buffer.size);
+    return CUDA_SUCCESS;
+  }
+  const std::vector<backend::Kernel::Parameter>& parameters = kernel.parameters();
+  if (parameters.empty()) return CUDA_SUCCESS;
+  if (!arguments.values)
+    return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: %zu parameters and no arguments", name, parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!arguments.values[i]) return fail(CUDA_ERROR_INVALID_VALUE, "kernel %s: argument %zu is null", name, i);
+    std::memcpy(out + parameters[i].offset, arguments.values[i], parameters[i].size);
+  }
+  return CUDA_SUCCESS;
+}
+
+backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::LaunchShape& asked) {
+  const uint32_t(&block)[3] = asked.block;
+  if (block[0] != 1 || block[1] != 1 || block[2] != 1) [[likely]]
+    return asked;
+  const std::array<uint32_t, 3> required = kernel.requiredThreads();
+  if (!required[0]) return asked;
+  backend::LaunchShape shape = asked;
+  for (size_t i = 0; i < required.size(); ++i) shape.block[i] = std::max(required[i], 1u);
+  return shape;
+}
+
+CUresult describeLaunch(const CUlaunchConfig& config, const Device& device, LaunchAttributes& attributes,
+                        LaunchRequest& request) {
+  const unsigned grid[3] = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  const unsigned block[3] = {config.blockDimX, config.blockDimY, config.blockDimZ};
+  std::memcpy(request.shape.grid, grid, sizeof grid);
+  std::memcpy(request.shape.block, block, sizeof block);
+  request.shape.dynamicShared = config.sharedMemBytes;
+  if (config.numAttrs && !config.attrs)
+    return fail(CUDA_ERROR_INVALID_VALUE, "%u launch attributes, and no array of them", config.numAttrs);
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    VG_CHECK(attributes.set(config.attrs[i], device, LaunchAttributes::Way::Launch));
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+      request.updatable = &config.attrs[i].value;
+  }
+  request.shape = attributes.shaped(request.shape);
+  request.attributes = &attributes;
+  return CUDA_SUCCESS;
+}
+
+// What the attributes name to be recorded behind the launch.
+CUresult recordEvent(Stream& stream, const LaunchRequest& request) {
+  if (!request.attributes || !request.attributes->event()) [[likely]]
+    return CUDA_SUCCESS;
+  VG_TRY(Event & event, events::find(request.attributes->event()));
+  return event.record(stream);
+}
+
+CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
+                      const LaunchArguments& arguments) {
+  if (stream.captured()) [[unlikely]]
+    return capture::launchKernel(stream, function, request, arguments);
+  Context& context = stream.context();
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
+  if (request.attributes) VG_CHECK(request.attributes->checkEvent(false));
+  if (kernel->calls().launchesGraphs) [[unlikely]]
+    return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
+  const backend::LaunchShape shape = shapeFor(*kernel, request.shape);
+  VG_CHECK(kernel->prepare(shape));
+  if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
+  if (request.attributes) VG_CHECK(request.attributes->checkClusters(context.device()));
+  if (shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, shape));
+  OwnRecord* const record = records.take(kernel->parameterBytes());
+  if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
+    record->release(record);
+    return bad;
+  }
+  record->kernel = kernel;
+  record->shape = shape;
+  context.device().backend().flushOutput();
+  VG_CHECK(stream.launch(record));
+  return recordEvent(stream, request);
+}
+
+}  // namespace vg::core

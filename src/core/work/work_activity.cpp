@@ -1,0 +1,260 @@
+#include "core/work/work_activity.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/spin.h"
+#include "core/contexts/context.h"
+#include "core/memory/memory.h"
+#include "core/process/device.h"
+
+namespace vg::core::work_activity {
+namespace {
+
+using activity::CopyKind;
+using activity::WorkKind;
+
+struct SideOfCopy {
+  bool known, onDevice;
+  int device;
+};
+
+SideOfCopy sideOf(const copy::Side& side) {
+  const alloc::Record* const record = memory::lookup(side.base);
+  if (!record) return {false, false, -1};
+  const bool device = memory::onDevice(*record);
+  return {true, device, device ? memory::deviceOf(*record) : -1};
+}
+
+void describe(activity::Work& work, const copy::Shape& shape) {
+  const SideOfCopy to = sideOf(shape.destination), from = sideOf(shape.source);
+  work.kind = WorkKind::Copy;
+  work.bytes = shape.bytes();
+  work.pageable = !to.known || !from.known;
+  if (to.onDevice && from.onDevice)
+    work.copy = to.device == from.device ? CopyKind::DeviceToDevice : CopyKind::PeerToPeer;
+  else if (to.onDevice)
+    work.copy = CopyKind::HostToDevice;
+  else
+    work.copy = from.onDevice ? CopyKind::DeviceToHost : CopyKind::HostToHost;
+}
+
+void describe(activity::Work& work, const copy::Fill& fill) {
+  work.kind = WorkKind::Fill;
+  work.bytes = fill.width * fill.height;
+}
+
+void describe(activity::Work& work, const backend::LaunchRecord& launch) {
+  work.kind = WorkKind::Kernel;
+  std::memcpy(work.grid, launch.shape.grid, sizeof work.grid);
+  std::memcpy(work.block, launch.shape.block, sizeof work.block);
+  work.dynamicShared = launch.shape.dynamicShared;
+  work.name.set(launch.kernel->name());
+}
+
+bool isTold(const backend::Command& command) {
+  return std::holds_alternative<backend::CopyCommand>(command) ||
+         std::holds_alternative<backend::FillCommand>(command) ||
+         std::holds_alternative<backend::LaunchCommand>(command);
+}
+
+void describe(activity::Work& work, const backend::Command& command) {
+  if (const auto* copy = std::get_if<backend::CopyCommand>(&command)) describe(work, copy->shape);
+  if (const auto* fill = std::get_if<backend::FillCommand>(&command)) describe(work, fill->fill);
+  if (const auto* launch = std::get_if<backend::LaunchCommand>(&command)) describe(work, *launch->record);
+}
+
+activity::Record recordOf(const activity::Origin& origin) {
+  activity::Record record;
+  record.kind = activity::RecordKind::Work;
+  record.work = {};
+  record.work.origin = origin;
+  record.work.id = activity::nextNumber();
+  return record;
+}
+
+// How far the device's clock is ahead of the host's. A small difference to what was found before is the uncertainty of
+// the comparison: what runs one behind the other must not seem to overlap.
+class DeviceClock {
+ public:
+  explicit DeviceClock(const backend::Device& device) {
+    const uint64_t before = monotonicNanoseconds(), there = device.timestamp(), after = monotonicNanoseconds();
+    if (there >= before && there <= after) return;  // the host's own
+    std::atomic<int64_t>& known = knownOf(device);
+    const int64_t now = static_cast<int64_t>(there - (before + (after - before) / 2));
+    ahead_ = known.load(std::memory_order_relaxed);
+    if (std::abs(now - ahead_) <= kUncertain) return;
+    ahead_ = now;
+    known.store(now, std::memory_order_relaxed);
+  }
+  uint64_t atHost(uint64_t there) const { return there - static_cast<uint64_t>(ahead_); }
+
+ private:
+  static constexpr int64_t kUncertain = 2'000;  // ns
+  static std::atomic<int64_t>& knownOf(const backend::Device& device) {
+    static constinit std::atomic<int64_t> known[64] = {};
+    for (int i = 0; i < deviceCount() && i < 63; ++i)
+      if (&deviceAt(i).backend() == &device) return known[i];
+    return known[63];
+  }
+  int64_t ahead_ = 0;
+};
+
+void tellStamped(activity::Record& record, const DeviceClock& clock, uint64_t begin, uint64_t end) {
+  record.work.begin = std::max(clock.atHost(begin), record.work.origin.submitted);
+  record.work.end = std::max(clock.atHost(end), record.work.begin);
+  activity::tell(record);
+}
+
+}  // namespace
+
+activity::Origin originIn(const Stream& stream) {
+  activity::Origin origin{};
+  origin.correlation = activity::threadPart.correlation;
+  origin.submitted = monotonicNanoseconds();
+  origin.stream = stream.id();
+  origin.thread = activity::threadNumber();
+  origin.device = static_cast<uint16_t>(stream.context().device().ordinal());
+  origin.streamKind = static_cast<uint8_t>(stream.kind());
+  return origin;
+}
+
+Here::Here(const activity::Origin& origin, const backend::Command& command) : record_(recordOf(origin)) {
+  describe(record_.work, command);
+  record_.work.begin = monotonicNanoseconds();
+}
+
+Here::Here(const activity::Origin& origin, WorkKind kind, uint32_t nodes) : record_(recordOf(origin)) {
+  record_.work.kind = kind;
+  record_.work.nodes = nodes;
+  record_.work.begin = monotonicNanoseconds();
+}
+
+Here::~Here() {
+  if (dropped_) return;
+  record_.work.end = monotonicNanoseconds();
+  activity::tell(record_);
+}
+
+void Here::drop() {
+  dropped_ = true;
+  record_.free();
+}
+
+bool tellsOf(const backend::Command* commands, size_t count) { return std::any_of(commands, commands + count, isTold); }
+
+// The pieces of work that are told of together, when the last of them has ended.
+struct Stamped::Batch {
+  struct Piece {
+    activity::Record record;
+    uint64_t begin = 0, end = 0;
+  };
+  explicit Batch(const backend::Device& device) : device(device) {}
+  // On a thread of the library, behind the work.
+  void tell() noexcept {
+    const DeviceClock clock(device);
+    if (one.used) tellStamped(one.piece.record, clock, one.piece.begin, one.piece.end);
+    for (Piece& piece : pieces) tellStamped(piece.record, clock, piece.begin, piece.end);
+  }
+  // Nearly always there is one.
+  Piece& add(const activity::Record& record) {
+    Piece& piece = pieces.empty() && !one.used ? one.piece : pieces.emplace_back();
+    if (&piece == &one.piece) one.used = true;
+    piece.record = record;
+    return piece;
+  }
+  const backend::Device& device;
+  struct {
+    bool used = false;
+    Piece piece;
+  } one;
+  std::vector<Piece> pieces;  // the others; does not grow once stamps are to be written
+};
+
+Stamped::Stamped(const Stream& stream, const backend::Command* commands, size_t count) noexcept
+    : commands_(commands), count_(count) {
+  try {
+    stamp(stream);
+  } catch (const std::bad_alloc&) {
+    batch_.reset();
+    return;
+  }
+  commands_ = stamped_;
+  count_ = stampedCount_;
+}
+
+Stamped::~Stamped() {
+  if (!batch_) return;
+  if (batch_->one.used) batch_->one.piece.record.free();
+  for (Batch::Piece& piece : batch_->pieces) piece.record.free();
+}
+
+void Stamped::stamp(const Stream& stream) {
+  const auto told = static_cast<size_t>(std::count_if(commands_, commands_ + count_, isTold));
+  batch_ = std::make_unique<Batch>(stream.context().device().backend());
+  batch_->pieces.reserve(told - 1);
+  const size_t size = count_ + 2 * told + 1;
+  if (size > kFew) many_.resize(size);
+  stamped_ = size > kFew ? many_.data() : few_.data();
+  stampAll(originIn(stream));
+  const auto tell = [](void* data) { std::unique_ptr<Batch>(static_cast<Batch*>(data))->tell(); };
+  push(backend::HostCall{tell, batch_.get(), true});
+}
+
+void Stamped::push(const backend::Command& command) { stamped_[stampedCount_++] = command; }
+
+void Stamped::stampAll(const activity::Origin& origin) {
+  for (size_t i = 0; i < count_; ++i) {
+    if (!isTold(commands_[i])) {
+      push(commands_[i]);
+      continue;
+    }
+    Batch::Piece& piece = batch_->add(recordOf(origin));
+    describe(piece.record.work, commands_[i]);
+    push(backend::Timestamp{&piece.begin});
+    push(commands_[i]);
+    push(backend::Timestamp{&piece.end});
+  }
+}
+
+void Stamped::submitted() { (void)batch_.release(); }
+
+WholeGraph::WholeGraph(const Stream& stream, uint32_t nodes)
+    : record_(recordOf(originIn(stream))), device_(stream.context().device().backend()) {
+  record_.work.kind = WorkKind::Graph;
+  record_.work.nodes = nodes;
+}
+
+std::unique_ptr<WholeGraph> WholeGraph::around(const Stream& stream, uint32_t nodes,
+                                               std::vector<backend::Command>& commands, size_t first) noexcept {
+  try {
+    std::unique_ptr<WholeGraph> graph(new WholeGraph(stream, nodes));
+    std::vector<backend::Command> with(commands.begin(), commands.begin() + static_cast<ptrdiff_t>(first));
+    with.reserve(commands.size() + 3);
+    with.push_back(backend::Timestamp{&graph->begin_});
+    for (size_t i = first; i < commands.size(); ++i) graph->enter(with.emplace_back(commands[i]));
+    with.push_back(backend::Timestamp{&graph->end_});
+    const auto tell = [](void* data) { std::unique_ptr<WholeGraph>(static_cast<WholeGraph*>(data))->tell(); };
+    with.push_back(backend::HostCall{tell, graph.get(), true});
+    commands.swap(with);
+    return graph;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void WholeGraph::enter(backend::Command& command) {
+  auto* const call = std::get_if<backend::HostCall>(&command);
+  if (!call || call->brief) return;
+  calls_.push_back(std::make_unique<CallInside>(CallInside{*call, &record_.work.origin}));
+  call->function = [](void* data) {
+    const auto& inside = *static_cast<const CallInside*>(data);
+    const Inside here(*inside.origin);
+    inside.call.function(inside.call.data);
+  };
+  call->data = calls_.back().get();
+}
+
+void WholeGraph::tell() noexcept { tellStamped(record_, DeviceClock(device_), begin_, end_); }
+
+}  // namespace vg::core::work_activity

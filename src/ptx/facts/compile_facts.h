@@ -1,0 +1,34 @@
+// What a compile tells of itself besides its code, and what may be asked of it: the part of the C interface of
+// libverdigris_ptx.so (engine.h) that has to do with how long compiles take.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/abi/engine.h"
+
+namespace vg::ptx {
+
+// CompileRequest::flags, besides kTestsParameters.
+// Of kernels whose good code takes long, code that is made soon and runs slower will do; CompileFacts::quick tells.
+inline constexpr uint32_t kMayBeQuick = 2;
+// Nobody waits for the code: other threads go first.
+inline constexpr uint32_t kInBackground = 4;
+
+// What a compile has done, counted: the same on every machine.
+enum class CompileWork : uint32_t {
+  Emitted,    // instructions of LLVM's: as they were made
+  Promoted,   // when slots have become registers, in which loops and joins cost phis
+  Optimised,  // as machine code was made of them
+  Count
+};
+
+struct CompileFacts {
+  uint64_t work[static_cast<uint32_t>(CompileWork::Count)];
+  uint32_t quick;  // 1: the code is what kMayBeQuick allows
+};
+
+using EngineCompileTold = int (*)(const CompileRequest*, CompileResult*, CompileFacts*);
+
+inline constexpr const char* kEngineCompileToldSymbol = "vgPtxCompileTold";
+
+}  // namespace vg::ptx

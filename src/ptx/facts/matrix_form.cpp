@@ -1,0 +1,345 @@
+#include "ptx/facts/matrix_form.h"
+
+#include <algorithm>
+
+namespace vg::ptx {
+namespace {
+
+struct Dimensions {
+  Mod mod;
+  uint8_t m, n, kLog2;
+};
+constexpr Dimensions kDimensions[] = {
+    {Mod::M8n8k4, 8, 8, 2},     {Mod::M8n8k16, 8, 8, 4},    {Mod::M8n8k32, 8, 8, 5},    {Mod::M8n8k128, 8, 8, 7},
+    {Mod::M16n8k4, 16, 8, 2},   {Mod::M16n8k8, 16, 8, 3},   {Mod::M16n8k16, 16, 8, 4},  {Mod::M16n8k32, 16, 8, 5},
+    {Mod::M16n8k64, 16, 8, 6},  {Mod::M16n8k128, 16, 8, 7}, {Mod::M16n8k256, 16, 8, 8}, {Mod::M16n16k16, 16, 16, 4},
+    {Mod::M16n16k8, 16, 16, 3}, {Mod::M32n8k16, 32, 8, 4},  {Mod::M8n32k16, 8, 32, 4}};
+
+struct TypeName {
+  Type type;
+  MatrixType matrixType;
+};
+constexpr TypeName kTypes[] = {
+    {Type::F16, MatrixType::F16}, {Type::BF16, MatrixType::BF16}, {Type::TF32, MatrixType::TF32},
+    {Type::F32, MatrixType::F32}, {Type::F64, MatrixType::F64},   {Type::S8, MatrixType::S8},
+    {Type::U8, MatrixType::U8},   {Type::S4, MatrixType::S4},     {Type::U4, MatrixType::U4},
+    {Type::B1, MatrixType::B1},   {Type::E4M3, MatrixType::E4M3}, {Type::E5M2, MatrixType::E5M2},
+    {Type::S32, MatrixType::S32}};
+
+// Types that may be multiplied with each other.
+enum class Family : uint8_t { Half, Brain, Tensor, Double, Byte, Nibble, Bit, Eighth, None };
+
+Family familyOf(MatrixType type) {
+  switch (type) {
+    case MatrixType::F16:
+      return Family::Half;
+    case MatrixType::BF16:
+      return Family::Brain;
+    case MatrixType::TF32:
+      return Family::Tensor;
+    case MatrixType::F64:
+      return Family::Double;
+    case MatrixType::S8:
+    case MatrixType::U8:
+      return Family::Byte;
+    case MatrixType::S4:
+    case MatrixType::U4:
+      return Family::Nibble;
+    case MatrixType::B1:
+      return Family::Bit;
+    case MatrixType::E4M3:
+    case MatrixType::E5M2:
+      return Family::Eighth;
+    default:
+      return Family::None;
+  }
+}
+
+// The products that exist.
+enum class Kind : uint8_t { Mma, Sparse, Wmma };
+struct Product {
+  Kind kind;
+  Family family;
+  Mod shape;
+};
+constexpr Product kProducts[] = {
+    {Kind::Mma, Family::Half, Mod::M8n8k4},        {Kind::Mma, Family::Half, Mod::M16n8k8},
+    {Kind::Mma, Family::Half, Mod::M16n8k16},      {Kind::Mma, Family::Brain, Mod::M16n8k8},
+    {Kind::Mma, Family::Brain, Mod::M16n8k16},     {Kind::Mma, Family::Tensor, Mod::M16n8k4},
+    {Kind::Mma, Family::Tensor, Mod::M16n8k8},     {Kind::Mma, Family::Eighth, Mod::M16n8k16},
+    {Kind::Mma, Family::Eighth, Mod::M16n8k32},    {Kind::Mma, Family::Double, Mod::M8n8k4},
+    {Kind::Mma, Family::Double, Mod::M16n8k4},     {Kind::Mma, Family::Double, Mod::M16n8k8},
+    {Kind::Mma, Family::Double, Mod::M16n8k16},    {Kind::Mma, Family::Byte, Mod::M8n8k16},
+    {Kind::Mma, Family::Byte, Mod::M16n8k16},      {Kind::Mma, Family::Byte, Mod::M16n8k32},
+    {Kind::Mma, Family::Nibble, Mod::M8n8k32},     {Kind::Mma, Family::Nibble, Mod::M16n8k32},
+    {Kind::Mma, Family::Nibble, Mod::M16n8k64},    {Kind::Mma, Family::Bit, Mod::M8n8k128},
+    {Kind::Mma, Family::Bit, Mod::M16n8k128},      {Kind::Mma, Family::Bit, Mod::M16n8k256},
+    {Kind::Sparse, Family::Half, Mod::M16n8k16},   {Kind::Sparse, Family::Half, Mod::M16n8k32},
+    {Kind::Sparse, Family::Brain, Mod::M16n8k16},  {Kind::Sparse, Family::Brain, Mod::M16n8k32},
+    {Kind::Sparse, Family::Tensor, Mod::M16n8k8},  {Kind::Sparse, Family::Tensor, Mod::M16n8k16},
+    {Kind::Sparse, Family::Byte, Mod::M16n8k32},   {Kind::Sparse, Family::Byte, Mod::M16n8k64},
+    {Kind::Sparse, Family::Nibble, Mod::M16n8k64}, {Kind::Sparse, Family::Nibble, Mod::M16n8k128},
+    {Kind::Sparse, Family::Eighth, Mod::M16n8k64}, {Kind::Wmma, Family::Half, Mod::M16n16k16},
+    {Kind::Wmma, Family::Half, Mod::M32n8k16},     {Kind::Wmma, Family::Half, Mod::M8n32k16},
+    {Kind::Wmma, Family::Brain, Mod::M16n16k16},   {Kind::Wmma, Family::Brain, Mod::M32n8k16},
+    {Kind::Wmma, Family::Brain, Mod::M8n32k16},    {Kind::Wmma, Family::Tensor, Mod::M16n16k8},
+    {Kind::Wmma, Family::Double, Mod::M8n8k4},     {Kind::Wmma, Family::Byte, Mod::M16n16k16},
+    {Kind::Wmma, Family::Byte, Mod::M32n8k16},     {Kind::Wmma, Family::Byte, Mod::M8n32k16},
+    {Kind::Wmma, Family::Nibble, Mod::M8n8k32},    {Kind::Wmma, Family::Bit, Mod::M8n8k128}};
+
+std::optional<MatrixType> matrixType(Type type) {
+  for (const TypeName& row : kTypes)
+    if (row.type == type) return row.matrixType;
+  return {};
+}
+
+bool setShape(const Instruction& i, MatrixForm& form) {
+  for (const Dimensions& row : kDimensions)
+    if (i.has(row.mod)) {
+      form.m = row.m;
+      form.n = row.n;
+      form.detail = row.kLog2;
+      return true;
+    }
+  return false;
+}
+
+bool exists(const Instruction& i, Kind kind, Family family) {
+  return std::any_of(std::begin(kProducts), std::end(kProducts), [&](const Product& product) {
+    return product.kind == kind && product.family == family && i.has(product.shape);
+  });
+}
+
+// Whether a product of the family is summed in this type.
+bool sums(Family family, MatrixType type) {
+  switch (family) {
+    case Family::Half:
+    case Family::Eighth:
+      return type == MatrixType::F16 || type == MatrixType::F32;
+    case Family::Brain:
+    case Family::Tensor:
+      return type == MatrixType::F32;
+    case Family::Double:
+      return type == MatrixType::F64;
+    default:
+      return type == MatrixType::S32;
+  }
+}
+
+// The operands after the destinations and their registers.
+struct Operands {
+  uint32_t results = 0, sources = 0;
+  const Operand* last = nullptr;
+};
+
+Operands countOperands(const Instruction& i, const Function& f, bool hasResult) {
+  Operands counted;
+  for (uint32_t k = 0; k < i.count; ++k) {
+    const Operand& o = f.operands[i.first + k];
+    const uint32_t parts = o.kind == Operand::Kind::Vector ? o.count : 1;
+    (hasResult && k == 0 ? counted.results : counted.sources) += parts;
+    counted.last = &o;
+  }
+  return counted;
+}
+
+void addRegisters(MatrixShape& shape, uint32_t first, uint32_t count, uint32_t bytes) {
+  for (uint32_t k = 0; k < count; ++k) {
+    shape.order.push_back(static_cast<uint8_t>(first + k));
+    shape.operandBytes.push_back(static_cast<uint8_t>(bytes));
+  }
+}
+
+// Rounding of f64 as Rounding of half.h numbers it; only wmma says one.
+uint8_t roundingOf(const Instruction& i) { return i.has(Mod::Rz) ? 1 : i.has(Mod::Rm) ? 2 : i.has(Mod::Rp) ? 3 : 0; }
+
+// m8n32k16 is the turned product of m32n8k16: A and B, rows and columns change places, in the fragments too.
+bool isTurned(const Instruction& i) { return i.op == Op::Wmma && i.has(Mod::M8n32k16); }
+
+void turnProduct(MatrixShape& shape) {
+  MatrixForm& form = shape.form;
+  const uint32_t a = registerCount(form, MatrixRole::A, form.a), b = registerCount(form, MatrixRole::B, form.b);
+  std::rotate(shape.order.begin(), shape.order.begin() + a, shape.order.begin() + a + b);
+  std::swap(form.a, form.b);
+  std::swap(form.m, form.n);
+}
+
+MatrixRole turnedRole(MatrixRole role) {
+  return role == MatrixRole::A ? MatrixRole::B : role == MatrixRole::B ? MatrixRole::A : role;
+}
+
+bool productForm(const Instruction& i, const Function& f, MatrixShape& shape) {
+  MatrixForm& form = shape.form;
+  const bool isWmma = i.op == Op::Wmma;
+  const bool isSparse = i.has(Mod::Sp) || i.has(Mod::SpOrderedMetadata);
+  for (const Mod beyond : {Mod::BlockScale, Mod::KindF8f6f4, Mod::KindMxf8f6f4, Mod::KindMxf4, Mod::KindMxf4nvf4})
+    if (i.has(beyond)) return false;  // of single architectures
+  if (!setShape(i, form) || (i.typeCount != 4 && !(isWmma && i.typeCount == 2))) return false;
+  const bool isShort = i.typeCount == 2;  // wmma.mma of halves names only D and C
+  const auto d = matrixType(i.types[0]), a = isShort ? MatrixType::F16 : matrixType(i.types[1]),
+             b = isShort ? MatrixType::F16 : matrixType(i.types[2]), c = matrixType(i.types[isShort ? 1 : 3]);
+  if (!a || !b || !c || !d || familyOf(*a) != familyOf(*b)) return false;
+  const Family family = familyOf(*a);
+  if (!exists(i, isWmma ? Kind::Wmma : isSparse ? Kind::Sparse : Kind::Mma, family)) return false;
+  if (!sums(family, *c) || !sums(family, *d)) return false;
+  form.a = *a;
+  form.b = *b;
+  form.accumulators = static_cast<uint8_t>(static_cast<uint8_t>(*c) | static_cast<uint8_t>(*d) << 4);
+  if (i.has(Mod::Col)) form.flags |= kMatrixColumnsA;
+  if (i.has(Mod::RowB)) form.flags |= kMatrixRowsB;
+  if (i.has(Mod::Satfinite)) form.flags |= kMatrixSaturate;
+  if (i.has(Mod::And)) form.flags |= kMatrixAnd;
+  if (isSparse) form.flags |= kMatrixSparse;
+  if (isWmma) form.flags |= kMatrixWarp;
+  if (family == Family::Half && form.k() == 4) form.flags |= kMatrixQuads;
+  if (family == Family::Double) form.detail |= static_cast<uint8_t>(roundingOf(i) << 4);
+
+  const Operands operands = countOperands(i, f, true);
+  const uint32_t sizes[] = {registerCount(form, MatrixRole::A, *a), registerCount(form, MatrixRole::B, *b),
+                            registerCount(form, MatrixRole::C, *c)};
+  uint32_t count = sizes[0] + sizes[1] + sizes[2];
+  addRegisters(shape, 0, count, registerBytes(*c));
+  shape.results = registerCount(form, MatrixRole::C, *d);
+  shape.resultBytes = static_cast<uint8_t>(registerBytes(*d));
+  if (isSparse) {
+    if (operands.last->kind != Operand::Kind::Immediate || operands.last->bits > 3) return false;
+    form.detail |= static_cast<uint8_t>(operands.last->bits << 4);
+    addRegisters(shape, count++, 1, 4);
+    ++count;  // the selector
+  }
+  if (isTurned(i)) turnProduct(shape);
+  return operands.sources == count && operands.results == shape.results;
+}
+
+// ldmatrix and stmatrix.
+bool rowsForm(const Instruction& i, const Function& f, MatrixShape& shape) {
+  MatrixForm& form = shape.form;
+  if (!i.has(Mod::M8n8) || i.type() != Type::B16) return false;
+  form.n = i.has(Mod::X4) ? 4 : i.has(Mod::X2) ? 2 : 1;
+  if (i.has(Mod::Trans)) form.flags |= kMatrixTransposed;
+  form.operation = i.op == Op::Ldmatrix ? MatrixOperation::LoadRows : MatrixOperation::StoreRows;
+  shape.space = i.space;
+  addRegisters(shape, 0, 1, 8);
+  const bool loads = i.op == Op::Ldmatrix;
+  const Operands operands = countOperands(i, f, loads);
+  if (loads)
+    shape.results = form.n;
+  else
+    addRegisters(shape, 1, form.n, 4);
+  return operands.results == shape.results && operands.sources == shape.order.size();
+}
+
+bool transposeForm(const Instruction& i, MatrixShape& shape) {
+  shape.form.operation = MatrixOperation::Transpose;
+  shape.results = 1;
+  addRegisters(shape, 0, 1, 4);
+  return i.has(Mod::M8n8) && i.type() == Type::B16 && i.count == 2;
+}
+
+// The role of what wmma.load and wmma.store move.
+std::optional<MatrixRole> roleOf(const Instruction& i) {
+  if (i.has(Mod::A)) return MatrixRole::A;
+  if (i.has(Mod::B)) return MatrixRole::B;
+  if (i.has(Mod::C) || i.has(Mod::D)) return MatrixRole::C;
+  return {};
+}
+
+bool fragmentExists(const Instruction& i, MatrixRole role, MatrixType type) {
+  return std::any_of(std::begin(kProducts), std::end(kProducts), [&](const Product& product) {
+    if (product.kind != Kind::Wmma || !i.has(product.shape)) return false;
+    return role == MatrixRole::C ? sums(product.family, type) : familyOf(type) == product.family;
+  });
+}
+
+// wmma.load and wmma.store.
+bool fragmentForm(const Instruction& i, const Function& f, MatrixShape& shape) {
+  MatrixForm& form = shape.form;
+  const auto role = roleOf(i);
+  const auto type = i.typeCount == 1 ? matrixType(i.type()) : std::nullopt;
+  const bool stores = i.has(Mod::Store), columns = i.has(Mod::Col);
+  if (!role || !type || !setShape(i, form) || !fragmentExists(i, *role, *type)) return false;
+  if (stores && *role != MatrixRole::C) return false;
+  // Parts of bytes are only laid out along k.
+  if (bitsOf(*type) < 8 && columns != (*role == MatrixRole::B)) return false;
+  form.operation = stores ? MatrixOperation::StoreFragment : MatrixOperation::LoadFragment;
+  form.a = form.b = *type;
+  form.accumulators = static_cast<uint8_t>(static_cast<uint8_t>(*type) * 17);
+  const bool turned = isTurned(i);
+  form.detail |= static_cast<uint8_t>(static_cast<uint8_t>(turned ? turnedRole(*role) : *role) << 4);
+  form.flags = static_cast<uint8_t>(kMatrixWarp | (columns != turned ? kMatrixColumnsA : 0));
+  shape.space = i.space;
+  const uint32_t rows = *role == MatrixRole::B ? form.k() : form.m, width = *role == MatrixRole::A ? form.k() : form.n;
+  shape.stride = columns ? rows : width;
+  if (turned) std::swap(form.m, form.n);
+  const uint32_t registers = registerCount(form, form.role(), *type), bytes = registerBytes(*type);
+  const Operands operands = countOperands(i, f, !stores);
+  const uint32_t before = stores ? 1 + registers : 1;
+  if (operands.sources != before && operands.sources != before + 1) return false;
+  addRegisters(shape, 0, 1, 8);
+  addRegisters(shape, operands.sources == before ? kMatrixStride : before, 1, 4);
+  if (stores) {
+    addRegisters(shape, 1, registers, bytes);
+    return true;
+  }
+  shape.results = registers;
+  shape.resultBytes = static_cast<uint8_t>(bytes);
+  return operands.results == registers;
+}
+
+}  // namespace
+
+uint32_t bitsOf(MatrixType type) {
+  switch (type) {
+    case MatrixType::F16:
+    case MatrixType::BF16:
+      return 16;
+    case MatrixType::F64:
+      return 64;
+    case MatrixType::TF32:
+    case MatrixType::F32:
+    case MatrixType::S32:
+      return 32;
+    case MatrixType::S4:
+    case MatrixType::U4:
+      return 4;
+    case MatrixType::B1:
+      return 1;
+    default:
+      return 8;
+  }
+}
+
+uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type) {
+  if (form.has(kMatrixQuads)) return role != MatrixRole::C ? 2 : type == MatrixType::F16 ? 4 : 8;
+  const uint32_t rowBlocks = form.m / 8u, columnBlocks = form.n / 8u;
+  if (role == MatrixRole::C) return rowBlocks * columnBlocks * registersOfC(type);
+  if (form.has(kMatrixWarp) && type == MatrixType::F16) return 8;
+  if (role == MatrixRole::A) return rowBlocks * (storedK(form) / tileWidth(type));
+  return columnBlocks * (form.k() / tileWidth(type));
+}
+
+bool isMatrixOp(Op op) {
+  return op == Op::Mma || op == Op::Wmma || op == Op::Ldmatrix || op == Op::Stmatrix || op == Op::Movmatrix;
+}
+
+std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f) {
+  if (i.count == 0 || i.pair) return {};
+  MatrixShape shape;
+  const auto known = [&] {
+    switch (i.op) {
+      case Op::Ldmatrix:
+      case Op::Stmatrix:
+        return rowsForm(i, f, shape);
+      case Op::Movmatrix:
+        return transposeForm(i, shape);
+      case Op::Wmma:
+        return i.has(Mod::Mma) ? productForm(i, f, shape) : fragmentForm(i, f, shape);
+      default:
+        return productForm(i, f, shape);
+    }
+  };
+  if (!known()) return {};
+  return shape;
+}
+
+}  // namespace vg::ptx

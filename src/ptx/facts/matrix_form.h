@@ -1,0 +1,109 @@
+// What the matrix instructions (mma, wmma, ldmatrix, stmatrix, movmatrix) ask of the runner: one call for a warp,
+// RuntimeCalls::matrix, with the operation in 64 bits, the operands in one buffer and the results in another. Both
+// machines, interpreter and generated code, make the call with what this file says of an instruction.
+//
+// Fragments. A register of all lanes is 32 words in lane order: a *tile* of 8 rows of 4 words. Lane 4g + t holds in row
+// g the elements that fill word t, so that a tile of A is 8 rows of the matrix with 16 bytes of neighbouring k, and a
+// tile of B is 8 columns with 16 bytes of neighbouring k (32 bytes for f64). That is what PTX documents for mma and
+// ldmatrix; the fragments of wmma, which it leaves open, are the same tiles. Which tiles follow each other in the
+// registers is said by tileOfA and its siblings.
+//
+// What files for one instruction set use of this header is static or always inlined, so that no other file gets it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ptx/text/ast.h"
+
+namespace vg::ptx {
+
+enum class MatrixOperation : uint8_t { Multiply, LoadRows, StoreRows, Transpose, LoadFragment, StoreFragment };
+enum class MatrixType : uint8_t { F16, BF16, TF32, F32, F64, S8, U8, S4, U4, B1, E4M3, E5M2, S32 };
+enum class MatrixRole : uint8_t { A, B, C };
+
+// Bits of MatrixForm::flags.
+inline constexpr uint8_t kMatrixColumnsA = 1;     // the layout of A, or of what is loaded and stored: columns
+inline constexpr uint8_t kMatrixRowsB = 2;        // the layout of B: rows
+inline constexpr uint8_t kMatrixSaturate = 4;     // whole numbers: the sum is clamped, else it wraps
+inline constexpr uint8_t kMatrixAnd = 8;          // b1: and; else xor
+inline constexpr uint8_t kMatrixSparse = 16;      // A holds half of the elements, and metadata which
+inline constexpr uint8_t kMatrixTransposed = 32;  // LoadRows, StoreRows
+inline constexpr uint8_t kMatrixQuads = 64;       // mma.m8n8k4 of halves: four products by eight lanes each
+inline constexpr uint8_t kMatrixWarp = 128;       // wmma: f16 fragments of A and B have eight registers
+
+struct MatrixForm {
+  MatrixOperation operation{};
+  MatrixType a{}, b{};     // LoadFragment, StoreFragment: a is the type of the fragment
+  uint8_t accumulators{};  // MatrixType of C, and of D << 4
+  uint8_t m = 8, n = 8;    // LoadRows, StoreRows: n is the number of tiles
+  uint8_t detail = 0;      // log2 of k in the low 4 bits; above: sparsity selector, rounding of f64, or MatrixRole
+  uint8_t flags = 0;
+
+  [[gnu::always_inline]] bool has(uint8_t flag) const { return flags & flag; }
+  [[gnu::always_inline]] uint32_t k() const { return 1u << (detail & 15); }
+  [[gnu::always_inline]] uint32_t selector() const { return detail >> 4; }
+  [[gnu::always_inline]] MatrixRole role() const { return static_cast<MatrixRole>(detail >> 4); }
+  [[gnu::always_inline]] MatrixType c() const { return static_cast<MatrixType>(accumulators & 15); }
+  [[gnu::always_inline]] MatrixType d() const { return static_cast<MatrixType>(accumulators >> 4); }
+};
+static_assert(sizeof(MatrixForm) == sizeof(uint64_t));
+inline uint64_t wordOf(const MatrixForm& form) { return std::bit_cast<uint64_t>(form); }
+inline MatrixForm matrixFormOf(uint64_t word) { return std::bit_cast<MatrixForm>(word); }
+
+uint32_t bitsOf(MatrixType type);
+static inline bool isWhole(MatrixType type) {
+  return (type >= MatrixType::S8 && type <= MatrixType::B1) || type == MatrixType::S32;
+}
+
+// Elements of a row of a tile.
+static inline uint32_t tileWidth(MatrixType type) { return type == MatrixType::F64 ? 4 : 128 / bitsOf(type); }
+// Bytes of a register of a fragment: 4, or 8 for f64.
+static inline uint32_t registerBytes(MatrixType type) { return type == MatrixType::F64 ? 8 : 4; }
+// k as A stores it.
+static inline uint32_t storedK(const MatrixForm& form) { return form.has(kMatrixSparse) ? form.k() / 2 : form.k(); }
+
+// Register of a fragment that holds the tile; row blocks are of 8 rows, column blocks of 8 columns.
+static inline uint32_t tileOfA(const MatrixForm& form, uint32_t rowBlock, uint32_t kBlock) {
+  const uint32_t rows = form.m < 16 ? 1 : 2, kBlocks = storedK(form) / tileWidth(form.a);
+  return (rowBlock / rows * kBlocks + kBlock) * rows + rowBlock % rows;
+}
+static inline uint32_t tileOfB(const MatrixForm& form, uint32_t columnBlock, uint32_t kBlock) {
+  return columnBlock * (form.k() / tileWidth(form.b)) + kBlock;
+}
+// The accumulators of a block of 8 x 8: one register of halves, or two whose lanes hold even and odd columns.
+static inline uint32_t tileOfC(const MatrixForm& form, uint32_t rowBlock, uint32_t columnBlock) {
+  const uint32_t rows = form.m < 16 ? 1 : 2;
+  return (rowBlock / rows * (form.n / 8u) + columnBlock) * rows + rowBlock % rows;
+}
+static inline uint32_t registersOfC(MatrixType type) { return type == MatrixType::F16 ? 1 : 2; }
+
+// Registers of a fragment.
+uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type);
+
+// The operands of RuntimeCalls::matrix lie behind each other, 32 lanes of 4 or 8 bytes each:
+//   Multiply: A, B, C, sparse ones then the metadata     Transpose: the register
+//   LoadRows: addresses (8 bytes)                        StoreRows: addresses, registers
+//   LoadFragment: addresses, strides (4 bytes)           StoreFragment: addresses, strides, registers
+// and so do the results.
+inline constexpr uint32_t kMatrixOperandBytes = 4608, kMatrixResultBytes = 1024;
+
+inline constexpr uint8_t kMatrixStride = 255;  // MatrixShape::order: the instruction gives no stride
+
+struct MatrixShape {
+  MatrixForm form;
+  Space space = Space::None;          // of the address
+  std::vector<uint8_t> order;         // for each operand of the call its source, vectors flattened; or kMatrixStride
+  std::vector<uint8_t> operandBytes;  // 4 or 8 a lane, for each operand of the call
+  uint8_t resultBytes = 4;
+  uint32_t results = 0;
+  uint32_t stride = 0;  // elements, for kMatrixStride
+};
+
+bool isMatrixOp(Op op);
+// Nothing for forms that no machine runs. Requires: isMatrixOp(i.op); `f` holds the operands.
+std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f);
+
+}  // namespace vg::ptx

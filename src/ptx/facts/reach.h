@@ -1,0 +1,28 @@
+// Which memory outside of its own windows a kernel may touch, as far as that is asked before an access: the reference
+// interpreter and the calls that compiled code makes ask always, compiled loads and stores never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/own_memory.h"
+#include "ptx/abi/kernel_abi.h"
+
+namespace vg::ptx {
+
+inline constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses the first few
+
+// Whether any byte there is memory that devices reach without a look at who else has it: allocations, and what the
+// application registered. Told once, before the first launch; without it everything is known. Lock-free.
+using KnownMemory = bool (*)(uint64_t address, uint64_t bytes);
+void tellKnownMemory(KnownMemory known);
+bool isKnownMemory(uint64_t address, uint64_t bytes);
+// What kernels have besides: their heaps.
+void addKernelMemory(const void* start, size_t bytes);
+void removeKernelMemory(const void* start);
+
+// False for what is the library's own, which no kernel may touch; and for memory of the application that nobody
+// registered, unless the device reaches that (kReachesPageable). Local memory is the caller's to know.
+bool mayReach(const BlockState& block, uint64_t address, uint64_t bytes);
+
+}  // namespace vg::ptx

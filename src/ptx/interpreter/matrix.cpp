@@ -1,0 +1,86 @@
+// mma, wmma, ldmatrix, stmatrix, movmatrix: the operands of all lanes go to matrix.h's plain loops.
+#include "ptx/operations/matrix.h"
+#include "ptx/interpreter/interpreter_impl.h"
+
+namespace vg::ptx::interpreter {
+namespace {
+
+// Bytes from the first to the last element of a fragment in memory.
+uint64_t extentOf(const MatrixForm& form, uint64_t stride) {
+  const bool columns = form.has(kMatrixColumnsA);
+  const uint32_t rows = form.role() == MatrixRole::B ? form.k() : form.m,
+                 width = form.role() == MatrixRole::A ? form.k() : form.n;
+  const uint64_t lines = columns ? width : rows, length = columns ? rows : width;
+  return ((lines - 1) * stride + length) * bitsOf(form.a) / 8;
+}
+
+// The host address that the lane names, checked.
+uint64_t addressOf(Warp& w, const Step& s, uint32_t lane) {
+  const MatrixShape& shape = *s.matrix;
+  const MatrixForm& form = shape.form;
+  uint64_t bytes = 16, alignment = 16;
+  if (form.operation == MatrixOperation::LoadFragment || form.operation == MatrixOperation::StoreFragment) {
+    const uint64_t stride =
+        shape.order[1] == kMatrixStride ? shape.stride : w.read(lane, s.vectorSources[shape.order[1]]) & 0xffffffff;
+    bytes = extentOf(form, stride);
+    alignment = std::max(bitsOf(form.a) / 8, 1u);
+  }
+  return reinterpret_cast<uint64_t>(w.range(lane, s, s.vectorSources[0], bytes, alignment, shape.space));
+}
+
+// Lanes whose addresses count.
+uint32_t namingLanes(const MatrixForm& form, uint32_t mask) {
+  switch (form.operation) {
+    case MatrixOperation::LoadRows:
+    case MatrixOperation::StoreRows:
+      return mask & static_cast<uint32_t>(maskOf(8u * form.n));
+    case MatrixOperation::LoadFragment:
+    case MatrixOperation::StoreFragment:
+      return mask & (0 - mask);
+    default:
+      return 0;
+  }
+}
+
+void perform(Warp& w, const Step& s, uint32_t mask) {
+  alignas(64) std::byte operands[kMatrixOperandBytes] = {}, results[kMatrixResultBytes] = {};
+  const MatrixShape& shape = *s.matrix;
+  const uint32_t naming = namingLanes(shape.form, mask);
+  std::byte* at = operands;
+  for (size_t k = 0; k < shape.order.size(); at += shape.operandBytes[k] * kWarpSize, ++k)
+    eachLane(mask, [&](uint32_t lane) {
+      uint64_t value = shape.stride;
+      if (k == 0 && naming)
+        value = naming >> lane & 1 ? addressOf(w, s, lane) : 0;
+      else if (shape.order[k] != kMatrixStride)
+        value = w.read(lane, s.vectorSources[shape.order[k]]);
+      std::memcpy(at + lane * shape.operandBytes[k], &value, shape.operandBytes[k]);
+    });
+  if (shape.form.operation == MatrixOperation::Multiply)
+    multiplyPlainly(shape.form, operands, results);
+  else if (moveMatrix(shape.form, mask, operands, results) == MatrixFault::Misaligned)
+    w.trap(mask, TrapReason::MisalignedAddress, s);
+  eachLane(mask, [&](uint32_t lane) {
+    for (uint32_t k = 0; k < shape.results; ++k) {
+      uint64_t value = 0;
+      std::memcpy(&value, results + (k * kWarpSize + lane) * shape.resultBytes, shape.resultBytes);
+      w.write(lane, s.vectorTargets[k], value);
+    }
+  });
+}
+
+}  // namespace
+
+// All lanes of the warp meet at these instructions.
+void selectMatrix(const Instruction& i, const Function& f, Step& s) {
+  const auto shape = describeMatrix(i, f);
+  if (!shape) return;
+  s.matrix = std::make_shared<const MatrixShape>(*shape);
+  s.execute = perform;
+  s.flow = Flow::WarpSync;
+  s.sources[0].value = 0xffffffff;
+  s.sourceCount = 1;
+  s.destination = 0;
+}
+
+}  // namespace vg::ptx::interpreter

@@ -1,0 +1,103 @@
+// What the interpreter tells an observer.
+#include <algorithm>
+
+#include "ptx/interpreter/interpreter_impl.h"
+
+namespace vg::ptx::interpreter {
+namespace {
+
+Access::Kind kindOf(const Step& s, const Source& base) {
+  const Instruction& i = *s.i;
+  switch (i.op) {
+    case Op::Ld:
+    case Op::Ldu:
+    case Op::Ldmatrix:
+      return Access::Kind::Load;
+    case Op::St:
+    case Op::Stmatrix:
+      return Access::Kind::Store;
+    case Op::Wmma:
+      return i.has(Mod::Load) ? Access::Kind::Load : Access::Kind::Store;
+    case Op::Cp:  // [to], [from]
+      return &base == &s.sources[0] ? Access::Kind::Store : Access::Kind::Load;
+    case Op::Mbarrier:
+      return i.has(Mod::Init) ? Access::Kind::Store : Access::Kind::Atomic;
+    case Op::Atom:
+    case Op::Red:
+      return Access::Kind::Atomic;
+    default:
+      return Access::Kind::Touch;
+  }
+}
+
+bool isStrong(const Instruction& i) {
+  return i.op == Op::Atom || i.op == Op::Red || i.op == Op::Mbarrier || i.has(Mod::Volatile) || i.has(Mod::Relaxed) ||
+         i.has(Mod::Acquire) || i.has(Mod::Release) || i.has(Mod::Mmio);
+}
+
+}  // namespace
+
+// The lane's frames, what alloca made, the parameters of the launch.
+BlockObserver::Own Warp::ownership(uint32_t lane, uint64_t address, uint64_t bytes) const {
+  using Own = BlockObserver::Own;
+  const auto within = [&](const void* start, uint64_t size) {
+    const uint64_t offset = address - reinterpret_cast<uint64_t>(start);
+    return offset <= size && bytes <= size - offset;
+  };
+  for (const Frame& f : lanes[lane].frames)
+    if (within(f.memory, f.code->frameBytes)) return Own::Yes;
+  for (size_t k = 0; k < lanes[lane].chunks.size(); ++k)
+    if (within(lanes[lane].chunks[k].get(), lanes[lane].chunkSizes[k]))
+      return program->allocates ? Own::Yes : Own::Beside;
+  const std::vector<ParameterSlot>& slots = program->parameters;
+  const bool parameter = !slots.empty() && within(block->launch->parameters, slots.back().offset + slots.back().size);
+  return parameter ? Own::Yes : Own::No;
+}
+
+std::byte* Warp::observed(uint32_t lane, const Step& s, const Source& base, uint64_t at, uint64_t bytes,
+                          uint64_t alignment, Space space) {
+  noteWhere(lane, s.i);
+  Access access;
+  access.kind = kindOf(s, base);
+  access.strong = isStrong(*s.i);
+  access.isShared = space == Space::Shared || space == Space::SharedCluster;
+  access.lane = static_cast<uint8_t>(lane);
+  access.warp = index;
+  access.address = access.isShared ? at & 0xffffffff : at;
+  access.bytes = bytes;
+  access.alignment = alignment;
+  access.space = space;
+  access.instruction = s.i;
+  const BlockObserver::Own own = access.isShared ? BlockObserver::Own::No : ownership(lane, at, bytes);
+  if (observer->allows(access, own)) return checked(lane, s, at, bytes, alignment, space);
+  if (bytes > sizeof forbidden_) trap(1u << lane, TrapReason::SharedOutOfRange, s);
+  std::memset(forbidden_, 0, sizeof forbidden_);
+  return forbidden_;
+}
+
+void Warp::tellArrival(const Step& s, uint32_t id, uint32_t count, uint32_t mask, bool waits) {
+  BarrierArrival arrival;
+  arrival.warp = index;
+  arrival.id = id;
+  arrival.threads = count;
+  arrival.mask = mask;
+  arrival.live = liveMask();
+  arrival.waits = waits;
+  arrival.aligned = s.i->op == Op::Bar || s.i->has(Mod::Aligned);
+  arrival.instruction = s.i;
+  for (uint32_t left = waits ? mask : 0; left; left &= left - 1) {
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(left));
+    arrival.sameLine &= &frame(lane).code->steps[lanes[lane].step] == &s;
+  }
+  observer->arrives(arrival);
+}
+
+// `present` are at the warp operation of `lane`, which has just been done.
+void Warp::tellMeeting(uint32_t lane, uint32_t present) {
+  const Step& s = frame(lane).code->steps[lanes[lane].step];
+  const uint32_t named = lanes[lane].syncMask;
+  if (present != (named & liveMask())) observer->missing(index, named, present, *s.i);
+  if (s.number == 1 && !s.execute) observer->meet(index, present);
+}
+
+}  // namespace vg::ptx::interpreter

@@ -1,0 +1,84 @@
+// What checked mode is told of a kernel while the reference interpreter runs it. A program that was prepared with an
+// observer asks it before every access to memory and tells it of every meeting of threads; others pay one test.
+//
+// A BlockObserver belongs to one running block, and so to one thread at a time. None of its functions may switch to
+// another warp's fibre.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/abi/kernel_abi.h"
+#include "ptx/text/ast.h"
+
+namespace vg::ptx {
+
+struct Access {
+  enum class Kind : uint8_t {
+    Load,
+    Store,
+    Atomic,  // reads and writes in one
+    Touch,   // may do either, in part: only the address is known
+  };
+  Kind kind = Kind::Touch;
+  bool strong = false;    // atomic, volatile or with an order: meant to meet those of other threads
+  bool isShared = false;  // by the instruction's own word: `address` counts from BlockState::shared
+  uint8_t lane = 0;
+  uint32_t warp = 0;
+  uint64_t address = 0;  // of the host, unless isShared
+  uint64_t bytes = 0, alignment = 1;
+  Space space = Space::None;  // None: generic
+  const Instruction* instruction = nullptr;
+};
+
+// Lanes of a warp that come to a barrier of the block.
+struct BarrierArrival {
+  uint32_t warp = 0, id = 0;
+  uint32_t threads = 0;  // that the barrier waits for; 0: all of the block
+  uint32_t mask = 0;     // who comes
+  uint32_t live = 0;     // lanes that have not ended
+  bool waits = true;     // false: bar.arrive
+  bool aligned = true;   // all lanes of the warp must come by the same instruction
+  bool sameLine = true;  // they do
+  const Instruction* instruction = nullptr;
+};
+
+class BlockObserver {
+ public:
+  // Whether it wants to be asked about accesses: constant.
+  virtual bool watchesAccesses() const = 0;
+  // Whether the bytes are the lane's own: its frames of local memory, or parameters. Beside: between those.
+  enum class Own : uint8_t { No, Yes, Beside };
+  // False: the access must not happen; a load gives zeros and a store is dropped.
+  virtual bool allows(const Access& access, Own own) = 0;
+  // A lane has used a barrier object, which hands on what it did to those who use the object later.
+  virtual void passes(const Access& object) = 0;
+  // A bulk or tensor copy has written shared memory. How much is not known of tensors: bytes is 0.
+  virtual void fills(const Access& to) = 0;
+  virtual void arrives(const BarrierArrival& arrival) = 0;
+  virtual void leaves(uint32_t warp, uint32_t id, uint32_t mask) = 0;
+  // A warp goes on behind the barrier of its cluster.
+  virtual void leavesCluster() = 0;
+  // Lanes meet at bar.warp.sync, which orders their accesses.
+  virtual void meet(uint32_t warp, uint32_t mask) = 0;
+  // A lane executes a warp operation whose mask does not name it.
+  virtual void notNamed(uint32_t warp, uint32_t lane, uint32_t mask, const Instruction& at) = 0;
+  // A warp operation ran with the lanes `present` only: the others that `mask` names wait elsewhere.
+  virtual void missing(uint32_t warp, uint32_t mask, uint32_t present, const Instruction& at) = 0;
+
+ protected:
+  ~BlockObserver() = default;
+};
+
+class Observer {
+ public:
+  // Before a warp of the block runs; the same block gets the same answer until its last warp has ended.
+  // `carriesOrder`: the kernel has fences or the like, so that atomics and flags may order the accesses of threads.
+  // `reserved`: bytes of shared memory, from its beginning, that are not the kernel's own.
+  virtual BlockObserver* enter(BlockState& block, const Module& module, const Function& entry, bool carriesOrder,
+                               uint32_t reserved) = 0;
+
+ protected:
+  ~Observer() = default;
+};
+
+}  // namespace vg::ptx

@@ -1,0 +1,300 @@
+#include "ptx/llvm/analysis/abreast.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "ptx/llvm/analysis/block_uniform.h"
+#include "ptx/llvm/analysis/lone_lane.h"
+#include "ptx/llvm/analysis/shared_places.h"
+#include "ptx/llvm/ir/control_flow.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+// About what an instruction keeps its own warp, in instructions of others that a processor of a GPU does meanwhile.
+constexpr uint32_t kPlain = 1, kExchange = 12, kMemory = 40;
+// A store to places of the lanes' own that follows a load of another's sooner than this is no better off on a GPU.
+constexpr uint32_t kSoon = 24;
+// Analyses of more pairs than this would take longer than the kernel's other ones.
+constexpr size_t kMostWork = 20'000'000;
+
+uint32_t durationOf(const ptx::Instruction& i) {
+  switch (i.op) {
+    case Op::Shfl:
+    case Op::Vote:
+    case Op::Redux:
+    case Op::Match:
+    case Op::Bar:
+    case Op::Mma:
+    case Op::Wmma:
+    case Op::Sqrt:
+    case Op::Div:
+      return kExchange;
+    case Op::Atom:
+      return kMemory;
+    case Op::Ld:
+      return i.space == Space::Param || i.space == Space::Const || i.space == Space::Shared ? kPlain : kMemory;
+    default:
+      return kPlain;
+  }
+}
+
+// Where all warps that can will have met: barriers, and waits for barrier objects.
+bool endsInterval(const Instruction& i) {
+  switch (i.ast->op) {
+    case Op::Bar:
+    case Op::Barrier:
+      return !i.ast->has(Mod::Warp) && !i.ast->has(Mod::Arrive);
+    case Op::Mbarrier:
+      return i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait);
+    default:
+      return false;
+  }
+}
+
+// In front of the instruction at `position` of a block, or of its terminator.
+struct Point {
+  BlockId block = kNone;
+  uint32_t position = 0;
+  auto operator<=>(const Point&) const = default;
+};
+
+class Placer {
+ public:
+  explicit Placer(Program& program) : program_(program) {}
+
+  void run() {
+    if (!findStops() || !findAccesses()) return;
+    findReadable();
+    unmet_ = blocksOfSomeWarps(program_);
+    for (const SharedAccess& store : accesses_)
+      if (store.writes) guard(store, [&](BlockId b) { return !unmet_[b]; });
+    for (const SharedAccess& store : accesses_)
+      if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
+    insert();
+  }
+
+ private:
+  // --- What there is -------------------------------------------------------------------------------------------------
+
+  bool findStops() {
+    stops_.resize(program_.blocks.size());
+    bool any = false;
+    for (BlockId b = 0; b < program_.blocks.size(); ++b)
+      for (uint32_t n = 0; n < program_.blocks[b].instructions.size(); ++n)
+        if (endsInterval(program_.instructions[program_.blocks[b].instructions[n]])) {
+          stops_[b].push_back(n);
+          any = true;
+        }
+    loopsWait_.assign(program_.loops.size(), false);
+    for (LoopId l = 0; l < program_.loops.size(); ++l)
+      loopsWait_[l] = std::ranges::any_of(program_.loops[l].blocks, [&](BlockId b) { return !stops_[b].empty(); });
+    return any;
+  }
+
+  bool findAccesses() {
+    const SharedPlaces& places = places_;
+    loads_.resize(program_.blocks.size());
+    bool reads = false, writes = false;
+    for (BlockId b = 0; b < program_.blocks.size(); ++b)
+      for (uint32_t n = 0; n < program_.blocks[b].instructions.size(); ++n) {
+        SharedAccess access = places.accessOf(program_.blocks[b].instructions[n]);
+        if (!access.reads && !access.writes) continue;
+        access.position = n;
+        reads |= access.reads;
+        writes |= access.writes;
+        if (access.reads) loads_[b].push_back(static_cast<uint32_t>(accesses_.size()));
+        accesses_.push_back(std::move(access));
+      }
+    return reads && writes && accesses_.size() * (accesses_.size() + program_.blocks.size()) < kMostWork;
+  }
+
+  // Blocks that begin in an interval behind a barrier, where there is something of others to read.
+  void findReadable() {
+    behind_.assign(program_.blocks.size(), false);
+    std::vector<BlockId> work;
+    for (BlockId b = 0; b < program_.blocks.size(); ++b)
+      if (!stops_[b].empty()) work.push_back(b);
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId s : program_.blocks[at].successors)
+        if (!behind_[s]) {
+          behind_[s] = true;
+          work.push_back(s);
+        }
+    }
+  }
+
+  bool readsOthers(const SharedAccess& load) const {
+    const BlockId b = program_.instructions[load.instruction].block;
+    return behind_[b] || (!stops_[b].empty() && stops_[b].front() < load.position);
+  }
+
+  // --- What overwrites what ------------------------------------------------------------------------------------------
+
+  // The last place in [0, end) of a block where an interval ends, as one more than its position; 0: there is none.
+  uint32_t lastStop(BlockId b, uint32_t end) const {
+    uint32_t last = 0;
+    for (uint32_t n : stops_[b])
+      if (n < end) last = std::max(last, n + 1);
+    for (const Point& p : points_)
+      if (p.block == b && p.position <= end) last = std::max(last, p.position);
+    return last;
+  }
+
+  uint32_t lengthOf(BlockId b) const { return static_cast<uint32_t>(program_.blocks[b].instructions.size()); }
+
+  uint32_t duration(BlockId b, uint32_t from, uint32_t to) const {
+    uint32_t sum = 0;
+    for (uint32_t n = from; n < to; ++n)
+      sum += durationOf(*program_.instructions[program_.blocks[b].instructions[n]].ast);
+    return sum;
+  }
+
+  // visit(load, again) for each load that may come before `point` with nothing between that warps wait at, nearest
+  // first; `again`: in an earlier round of a loop.
+  template <class Visit>
+  void eachLoadBefore(Point point, uint32_t least, const Visit& visit) const {
+    using Way = std::tuple<uint32_t, BlockId, uint32_t>;  // time since, block, end of what is looked at there
+    std::priority_queue<Way, std::vector<Way>, std::greater<>> work;
+    std::vector<bool> seen(program_.blocks.size(), false);
+    work.push({0, point.block, point.position});
+    bool first = true;
+    while (!work.empty()) {
+      const auto [since, b, end] = work.top();
+      work.pop();
+      const bool isFirst = std::exchange(first, false);
+      if (!isFirst && seen[b]) continue;
+      if (!isFirst) seen[b] = true;
+      const uint32_t begin = lastStop(b, end);
+      const bool stopped = begin > 0 || points_.count({b, 0}) != 0;
+      for (uint32_t n : loads_[b]) {
+        const SharedAccess& load = accesses_[n];
+        if (load.position < begin || load.position >= end || !readsOthers(load)) continue;
+        if (since + duration(b, load.position, end) >= least) visit(load, !isFirst && b >= point.block);
+      }
+      if (stopped) continue;
+      const uint32_t all = since + duration(b, 0, end);
+      for (BlockId p : program_.blocks[b].predecessors)
+        if (!seen[p]) work.push({all, p, lengthOf(p)});
+    }
+  }
+
+  Point pointOf(const SharedAccess& access) const {
+    return {program_.instructions[access.instruction].block, access.position};
+  }
+
+  std::set<uint32_t> overwrittenBy(const SharedAccess& store) const {
+    std::set<uint32_t> loads;
+    // A whole warp's word, or one lane's: scratch that is used again. Lanes' own places: see kSoon.
+    const bool isScratch = store.uniform || onlyOneLaneReaches(program_, pointOf(store).block) || store.atomic;
+    eachLoadBefore(pointOf(store), isScratch ? 0 : kSoon, [&](const SharedAccess& load, bool again) {
+      if (load.instruction == store.instruction || (store.atomic && load.atomic)) return;
+      if (places_.mayMeet(load, store, again)) loads.insert(load.instruction);
+    });
+    return loads;
+  }
+
+  // --- Where to wait -------------------------------------------------------------------------------------------------
+
+  bool loopsMayWait(BlockId b) const { return program_.blocks[b].loop == kNone || loopsWait_[program_.blocks[b].loop]; }
+
+  // The last place that every way to `to` passes where warps may pause.
+  template <class May>
+  Point placeBefore(Point to, const May& may) const {
+    for (;;) {
+      if (may(to.block) && loopsMayWait(to.block)) return to;
+      const BlockId above = program_.immediateDominator[to.block];
+      if (above == kNone || above == to.block) return {};
+      to = {above, lengthOf(above)};
+    }
+  }
+
+  template <class May>
+  void guard(const SharedAccess& store, const May& may) {
+    const std::set<uint32_t> before = overwrittenBy(store);
+    if (before.empty()) return;
+    const Point point = placeBefore(pointOf(store), may);
+    if (point.block == kNone || !points_.insert(point).second) return;
+    if (overwrittenBy(store).size() == before.size()) points_.erase(point);  // the loads come later still
+  }
+
+  // Whether a branch above lets one warp through: `if (threadIdx.x < 32)`, `if (warp == 0)`, `if (threadIdx.x == 0)`.
+  bool ofOneWarp(BlockId block) const {
+    for (BlockId below = block; below != 0;) {
+      const BlockId above = program_.immediateDominator[below];
+      if (above == kNone || above == below) return false;
+      const Block& branch = program_.blocks[above];
+      if (branch.terminator == Block::Branch && program_.blocks[below].predecessors.size() == 1 &&
+          std::ranges::count(branch.successors, below) == 1 &&
+          choosesOneWarp(branch.condition, (branch.successors[0] == below) != branch.conditionNegated))
+        return true;
+      below = above;
+    }
+    return false;
+  }
+
+  bool choosesOneWarp(ValueId condition, bool truth) const {
+    const Value& v = program_.values[condition];
+    if (v.kind != Value::Result) return false;
+    const Instruction& i = program_.instructions[v.instruction];
+    if (i.guard != kNone || i.sources.size() < 2) return false;
+    if (i.ast->op == Op::And && truth) return choosesOneWarp(i.sources[0], true) || choosesOneWarp(i.sources[1], true);
+    if (i.ast->op == Op::Or && !truth)
+      return choosesOneWarp(i.sources[0], false) || choosesOneWarp(i.sources[1], false);
+    if (i.ast->op != Op::Setp || v.resultIndex != 0) return false;
+    if (i.ast->has(truth ? Mod::Eq : Mod::Ne)) return true;
+    const auto is = [&](Mod signedOne, Mod unsignedOne) { return i.ast->has(signedOne) || i.ast->has(unsignedOne); };
+    const bool isBelow = truth ? is(Mod::Lt, Mod::Lo) : is(Mod::Ge, Mod::Hs);
+    const bool isAtMost = truth ? is(Mod::Le, Mod::Ls) : is(Mod::Gt, Mod::Hi);
+    return (isBelow || isAtMost) && withinOneWarp(i.sources[1], isAtMost);
+  }
+
+  // Whether a bound is one warp's threads at most: a small constant, the number of the block's warps.
+  bool withinOneWarp(ValueId bound, bool inclusive) const {
+    if (const auto constant = knownBits(program_, bound)) return *constant + inclusive <= kWarpThreads;
+    const Value& v = program_.values[bound];
+    if (v.kind != Value::Result) return false;
+    const Instruction& i = program_.instructions[v.instruction];
+    return i.ast->op == Op::Shr && i.guard == kNone && knownBits(program_, i.sources[1]).value_or(0) >= 5;
+  }
+
+  void insert() {
+    for (auto at = points_.rbegin(); at != points_.rend(); ++at) {  // the later ones of a block first
+      ptx::Instruction& made = program_.made->body.emplace_back();
+      made.op = Op::Bar;
+      std::vector<uint32_t>& all = program_.blocks[at->block].instructions;
+      made.line = at->position < all.size() ? program_.instructions[all[at->position]].ast->line
+                                            : program_.blocks[at->block].line;
+      Instruction i;
+      i.ast = &made;
+      i.function = &program_.made->function;
+      i.functionIndex = kNone;
+      i.block = at->block;
+      all.insert(all.begin() + at->position, static_cast<uint32_t>(program_.instructions.size()));
+      program_.instructions.push_back(std::move(i));
+    }
+  }
+
+  static constexpr uint64_t kWarpThreads = 32;
+
+  Program& program_;
+  const SharedPlaces places_{program_};
+  std::vector<std::vector<uint32_t>> stops_;  // by block: positions where intervals end
+  std::vector<bool> loopsWait_;               // by loop: a barrier is in it
+  std::vector<SharedAccess> accesses_;
+  std::vector<std::vector<uint32_t>> loads_;  // by block, in order
+  std::vector<bool> behind_;
+  std::vector<bool> unmet_;  // by block: not all warps come there
+  std::set<Point> points_;
+};
+
+}  // namespace
+
+void keepWarpsAbreast(Program& program) { Placer(program).run(); }
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,191 @@
+#include "ptx/llvm/analysis/block_uniform.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "ptx/llvm/ir/control_flow.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+bool isBlockUniform(ptx::Special s) {
+  switch (s) {
+    case Special::NtidX:
+    case Special::NtidY:
+    case Special::NtidZ:
+    case Special::CtaidX:
+    case Special::CtaidY:
+    case Special::CtaidZ:
+    case Special::NctaidX:
+    case Special::NctaidY:
+    case Special::NctaidZ:
+    case Special::NWarpId:
+    case Special::DynamicSmemSize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether the result depends on the operands alone.
+bool isPure(Op op) {
+  switch (op) {
+    case Op::Mov:
+    case Op::Cvt:
+    case Op::Cvta:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Mad:
+    case Op::Div:
+    case Op::Rem:
+    case Op::Min:
+    case Op::Max:
+    case Op::Abs:
+    case Op::Neg:
+    case Op::Not:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Lop3:
+    case Op::Setp:
+    case Op::Selp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Analysis {
+ public:
+  explicit Analysis(const Program& program)
+      : program_(program), alike_(program.values.size(), true), joins_(program.blocks.size(), false) {
+    findWaysToBarriers();
+  }
+
+  bool run() {
+    if (settle(); endsEarly_) return false;
+    return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const Instruction& i) {
+      return !isBarrier(i) || (!conditional_[i.block] && (i.guard == kNone || alike_[i.guard]));
+    });
+  }
+
+  std::vector<bool> conditional() {
+    settle();
+    return std::move(conditional_);
+  }
+
+ private:
+  void settle() {
+    do {
+      propagate();
+    } while (findRegions());
+  }
+
+  static bool isBarrier(const Instruction& i) {
+    return (i.ast->op == Op::Bar || i.ast->op == Op::Barrier) && !i.ast->has(Mod::Warp);
+  }
+
+  void findWaysToBarriers() {
+    reachesBarrier_.assign(program_.blocks.size(), false);
+    std::vector<BlockId> work;
+    const auto reach = [&](BlockId b) {
+      if (reachesBarrier_[b]) return;
+      reachesBarrier_[b] = true;
+      work.push_back(b);
+    };
+    for (const Instruction& i : program_.instructions)
+      if (isBarrier(i)) reach(i.block);
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId p : program_.blocks[at].predecessors) reach(p);
+    }
+  }
+
+  // Starts from all values alike and takes back what does not hold, until nothing changes.
+  void propagate() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ValueId id = 0; id < alike_.size(); ++id)
+        if (alike_[id] && !holds(program_.values[id])) {
+          alike_[id] = false;
+          changed = true;
+        }
+    }
+  }
+
+  bool holds(const Value& v) const {
+    switch (v.kind) {
+      case Value::Constant:
+        return true;
+      case Value::Special:
+        return isBlockUniform(v.special);
+      case Value::Phi:
+        return !joins_[v.block] && all(v.incoming);
+      case Value::Result:
+        return holds(program_.instructions[v.instruction]);
+      default:
+        return false;
+    }
+  }
+
+  bool holds(const Instruction& i) const {
+    if (i.ast->op == Op::Ld && i.sources.size() == 1 && i.guard == kNone && i.sources[0] != kNone) {
+      const Value& base = program_.values[i.sources[0]];
+      return base.kind == Value::Symbol && base.symbolKind == SymbolKind::Parameter;
+    }
+    return isPure(i.ast->op) && (i.guard == kNone || (alike_[i.guard] && all(i.old))) && all(i.sources) &&
+           i.carryIn == kNone;
+  }
+
+  bool all(const std::vector<ValueId>& ids) const {
+    return std::all_of(ids.begin(), ids.end(), [&](ValueId id) { return id != kNone && alike_[id]; });
+  }
+
+  // What lies between a branch on which warps may disagree and the place where all its ways meet. True when values
+  // change by it.
+  bool findRegions() {
+    conditional_.assign(program_.blocks.size(), false);
+    endsEarly_ = false;
+    std::vector<bool> joins(program_.blocks.size(), false);
+    for (BlockId b = 0; b < program_.blocks.size(); ++b)
+      if (program_.blocks[b].successors.size() > 1 && !alike_[program_.blocks[b].condition]) markRegion(b, joins);
+    const bool changed = joins != joins_;
+    joins_ = joins;
+    return changed;
+  }
+
+  void markRegion(BlockId branch, std::vector<bool>& joins) {
+    const BlockId exit = program_.immediatePostDominator[branch], end = endBlock(program_);
+    std::vector<bool> seen(program_.blocks.size(), false);
+    std::vector<BlockId> work{branch};
+    joins[exit] = true;
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId s : program_.blocks[at].successors) {
+        endsEarly_ |= s == end && exit != end && reachesBarrier_[exit];
+        if (s == exit || s == end || seen[s]) continue;
+        seen[s] = conditional_[s] = joins[s] = true;
+        work.push_back(s);
+      }
+    }
+  }
+
+  const Program& program_;
+  std::vector<bool> alike_;        // by value: the same in all warps of a block
+  std::vector<bool> joins_;        // by block: warps may come from different predecessors
+  std::vector<bool> conditional_;  // by block: some warps may not get there, or not as often
+  std::vector<bool> reachesBarrier_;
+  bool endsEarly_ = false;  // some warps may be gone while others go on to a barrier
+};
+
+}  // namespace
+
+bool warpsMeetAlike(const Program& program) { return Analysis(program).run(); }
+std::vector<bool> blocksOfSomeWarps(const Program& program) { return Analysis(program).conditional(); }
+
+}  // namespace vg::ptx::gen

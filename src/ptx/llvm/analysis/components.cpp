@@ -1,0 +1,66 @@
+// Divergent regions: the blocks between a branch whose lanes may disagree and the place where all of them meet.
+#include <map>
+
+#include "ptx/llvm/analysis/divergence.h"
+#include "ptx/llvm/ir/control_flow.h"
+
+namespace vg::ptx::gen {
+
+void formComponents(Program& program) {
+  const uint32_t count = static_cast<uint32_t>(program.blocks.size());
+  const BlockId end = endBlock(program);
+  program.components.clear();
+  for (Block& block : program.blocks) block.component = kNone;
+  std::vector<uint32_t> parent(count);
+  std::vector<bool> member(count, false);
+  for (uint32_t n = 0; n < count; ++n) parent[n] = n;
+  const auto root = [&](uint32_t n) {
+    while (parent[n] != n) n = parent[n] = parent[parent[n]];
+    return n;
+  };
+  std::vector<std::pair<BlockId, BlockId>> exits;  // a member, the place where its lanes meet
+  for (BlockId b = 0; b < count; ++b) {
+    if (!program.blocks[b].divergent) continue;
+    const BlockId exit = program.immediatePostDominator[b];
+    std::vector<BlockId> work;
+    BlockId first = kNone;
+    std::vector<bool> seen(count, false);
+    const auto visit = [&](BlockId s) {
+      if (s == exit || s == end || seen[s]) return;
+      seen[s] = member[s] = true;
+      if (first == kNone) {
+        first = s;
+        exits.push_back({s, exit});
+      }
+      parent[root(s)] = root(first);
+      work.push_back(s);
+    };
+    for (BlockId s : program.blocks[b].successors) visit(s);
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId s : program.blocks[at].successors) visit(s);
+    }
+  }
+  std::map<uint32_t, uint32_t> numbers;
+  for (BlockId b = 0; b < count; ++b) {
+    if (!member[b]) continue;
+    auto [at, inserted] = numbers.try_emplace(root(b), static_cast<uint32_t>(program.components.size()));
+    if (inserted) program.components.emplace_back();
+    Component& c = program.components[at->second];
+    c.blocks.push_back(b);
+    c.takesTurns |= program.blocks[b].takesTurns;
+    c.weight += static_cast<uint32_t>(program.blocks[b].instructions.size()) + 1;
+    program.blocks[b].component = at->second;
+  }
+  for (auto [b, exit] : exits) {
+    const uint32_t id = program.blocks[b].component;
+    if (exit == end || program.blocks[exit].component != id) program.components[id].exit = exit;
+  }
+  for (Component& c : program.components)
+    for (BlockId b : c.blocks)
+      for (BlockId s : program.blocks[b].successors)
+        if (s == end && c.exit != end) c.hasLaneExits = true;
+}
+
+}  // namespace vg::ptx::gen

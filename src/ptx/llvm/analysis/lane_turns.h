@@ -1,0 +1,29 @@
+// Lanes of a warp that wait for each other: for a flag that another one sets, for a lock that another one holds.
+//
+// Divergent regions run in linear order, block after block, each under the mask of its lanes, and a loop until no lane
+// is left in it. Where one waits for others of its warp (Loop::takesTurns), these have to come on meanwhile. Its region
+// takes turns then: a loop that waits is run once in each pass of linear order, with all lanes that are there, and the
+// region until no lane waits. It reaches as far as others may wait for what lanes do that have left the loop: to the
+// next place where all lanes meet anyway, or to behind the last store.
+//
+// Lanes come to a block of such a region at different times. So its phis and what it reads vary, and values that leave
+// a block are kept lane by lane (Emitter::blended).
+#pragma once
+
+#include "ptx/llvm/ir/warp_ir.h"
+
+namespace vg::ptx::gen {
+
+// Marks regions around the loops that findPolls has found, and moves the places where their lanes meet. Returns whether
+// anything is new: shapes and regions have to be found again. Requires formComponents.
+bool letLanesTakeTurns(Program& program);
+
+bool lanesTakeTurns(const Program& program);
+
+// Whether the results of an instruction depend on when it runs, not on its operands alone.
+bool dependsOnTime(const Program& program, const Instruction& i);
+
+// Whether others may wait for what an instruction does.
+bool maySignal(const Instruction& i);
+
+}  // namespace vg::ptx::gen

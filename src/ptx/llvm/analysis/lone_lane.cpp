@@ -1,0 +1,150 @@
+#include "ptx/llvm/analysis/lone_lane.h"
+
+#include <cstdlib>
+
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr int kDepth = 12;                       // of expressions that are looked into
+constexpr int64_t kLargestStride = 1 << 20;      // that does not wrap within a warp
+enum : unsigned { kX = 1, kY = 2, kOther = 4 };  // what an index is made of
+
+const Instruction* instructionOf(const Program& program, ValueId id) {
+  const Value& v = program.values[id];
+  return v.kind == Value::Result ? &program.instructions[v.instruction] : nullptr;
+}
+
+// The axes that a sum or union is made of, where it is zero only if the thread's index is zero along each of them.
+unsigned axesOf(const Program& program, ValueId id, int depth) {
+  const Value& v = program.values[id];
+  if (v.kind == Value::Special && v.special == ptx::Special::TidX) return kX;
+  if (v.kind == Value::Special && v.special == ptx::Special::TidY) return kY;
+  if (v.shape.uniform() || (v.kind == Value::Special && v.special == ptx::Special::TidZ)) return 0;
+  const Instruction* const i = instructionOf(program, id);
+  if (!i || depth == 0 || i->guard != kNone) return kOther;
+  switch (i->ast->op) {
+    case Op::Mov:
+    case Op::Cvt:
+    case Op::Or:
+    case Op::Add:
+    case Op::Mul:
+    case Op::Mad: {
+      unsigned axes = 0;
+      for (ValueId s : i->sources) axes |= axesOf(program, s, depth - 1);
+      return axes;
+    }
+    default:
+      return kOther;
+  }
+}
+
+constexpr uint64_t kLaneBits = 5, kLanes = (1 << kLaneBits) - 1;
+
+// Whether a value is the thread's rank in the block, or one that runs beside it.
+bool runsWithLanes(const Program& program, ValueId id) {
+  const Shape& shape = program.values[id].shape;
+  return (shape.affine() && shape.stride == 1) || axesOf(program, id, kDepth) == (kX | kY);
+}
+
+// Whether a value is the rank's part that tells the lane.
+bool isLane(const Program& program, ValueId id) {
+  const Instruction* const i = instructionOf(program, id);
+  return i && i->ast->op == Op::And && i->guard == kNone &&
+         (knownBits(program, i->sources[1]).value_or(0) & kLanes) == kLanes && runsWithLanes(program, i->sources[0]);
+}
+
+// Whether a value is a part of the rank that tells the warp.
+bool isWarp(const Program& program, const Instruction& i) {
+  if (i.ast->op != Op::Shr && i.ast->op != Op::And) return false;
+  const auto known = knownBits(program, i.sources[1]);
+  return known && (i.ast->op == Op::Shr ? *known >= kLaneBits : !(*known & kLanes)) &&
+         runsWithLanes(program, i.sources[0]);
+}
+
+// Whether `a` equals `b` in one lane at most.
+bool equalsOnce(const Program& program, ValueId a, ValueId b) {
+  const Shape &x = program.values[a].shape, &y = program.values[b].shape;
+  if (!y.uniform()) return false;
+  if (isLane(program, a)) return true;
+  if (x.affine()) return x.stride != 0 && std::abs(x.stride) <= kLargestStride;
+  return knownBits(program, b) == 0 && axesOf(program, a, kDepth) == (kX | kY);
+}
+
+// Whether `predicate` has this truth in one lane at most.
+bool holdsOnce(const Program& program, ValueId predicate, bool truth, int depth) {
+  const Instruction* const i = instructionOf(program, predicate);
+  if (!i || depth == 0 || i->guard != kNone) return false;
+  const uint32_t result = program.values[predicate].resultIndex;
+  const auto source = [&](size_t n, bool wanted) {
+    const bool negated = n < i->negated.size() && i->negated[n];
+    return holdsOnce(program, i->sources[n], negated != wanted, depth - 1);
+  };
+  switch (i->ast->op) {
+    case Op::Setp:
+      if (i->sources.size() != 2 || result != 0 || !i->ast->has(truth ? Mod::Eq : Mod::Ne)) return false;
+      return equalsOnce(program, i->sources[0], i->sources[1]) || equalsOnce(program, i->sources[1], i->sources[0]);
+    case Op::And:
+      return truth && (source(0, true) || source(1, true));
+    case Op::Or:
+      return !truth && (source(0, false) || source(1, false));
+    case Op::Not:
+      return source(0, !truth);
+    case Op::Mov:
+      return source(0, truth);
+    case Op::Elect:
+      return truth;
+    default:
+      return false;
+  }
+}
+
+bool alike(const Program& program, ValueId id, int depth) {
+  if (program.values[id].shape.uniform()) return true;
+  const Instruction* const i = instructionOf(program, id);
+  if (!i || depth == 0 || i->guard != kNone) return false;
+  if (isWarp(program, *i)) return true;
+  switch (i->ast->op) {
+    case Op::Shr:
+    case Op::Shl:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Not:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mov:
+    case Op::Cvt:
+    case Op::Setp:
+      for (ValueId s : i->sources)
+        if (!alike(program, s, depth - 1)) return false;
+      return true;
+    case Op::Shfl:  // from one lane to all
+      return i->ast->has(Mod::Idx) && program.values[id].resultIndex == 0 && alike(program, i->sources[1], depth - 1);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool alikeInWarp(const Program& program, ValueId value) { return alike(program, value, kDepth); }
+
+bool onlyOneLaneReaches(const Program& program, BlockId block) {
+  for (BlockId below = block; below != 0;) {
+    const BlockId above = program.immediateDominator[below];
+    if (above == kNone || above == below) break;
+    const Block& branch = program.blocks[above];
+    // The way that leads here must lead nowhere else first.
+    if (branch.terminator == Block::Branch && program.blocks[below].predecessors.size() == 1)
+      for (size_t n = 0; n < 2; ++n)
+        if (branch.successors[n] == below && branch.successors[1 - n] != below &&
+            holdsOnce(program, branch.condition, (n == 0) != branch.conditionNegated, kDepth))
+          return true;
+    below = above;
+  }
+  return false;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,247 @@
+#include "ptx/llvm/analysis/nan_bits.h"
+
+#include <map>
+
+namespace vg::ptx::gen {
+namespace {
+
+// Instructions of f32 whose NaNs are the processor's.
+bool isArithmetic(const ptx::Instruction& i) {
+  if (i.type() != Type::F32) return false;
+  switch (i.op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Mad:
+    case Op::Fma:
+    case Op::Div:
+    case Op::Rcp:
+    case Op::Sqrt:
+    case Op::Rsqrt:
+    case Op::Ex2:
+    case Op::Lg2:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tanh:
+    case Op::Abs:
+    case Op::Neg:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool isIntegral(const ptx::Instruction& i) {
+  return i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);
+}
+
+// From f32 to f32 without anything: a move.
+bool isPlainConversion(const ptx::Instruction& i) {
+  return i.op == Op::Cvt && i.types[0] == Type::F32 && i.types[1] == Type::F32 && !i.has(Mod::Ftz) &&
+         !i.has(Mod::Sat) && !isIntegral(i);
+}
+
+// Conversions to f32 that are arithmetic on a GPU; those of f64 and bf16 hand bits on as the processor's do.
+bool convertsByArithmetic(const ptx::Instruction& i) {
+  if (i.op != Op::Cvt || i.types[0] != Type::F32 || i.has(Mod::Sat)) return false;
+  return i.types[1] == Type::F16 || (i.types[1] == Type::F32 && !isPlainConversion(i));
+}
+
+// Whether a source goes on to the result as it is.
+bool handsOn(const Instruction& i, size_t source) {
+  switch (i.ast->op) {
+    case Op::Mov:
+      return i.sources.size() == 1 && i.results.size() == 1;
+    case Op::Selp:
+    case Op::Slct:
+      return source < 2;
+    case Op::Cvt:
+      return isPlainConversion(*i.ast);
+    default:
+      return false;
+  }
+}
+
+// NaNs of its making are a GPU's, or it makes none.
+bool makesOneNaN(const ptx::Instruction& i) {
+  return i.type() == Type::F32 && (i.op == Op::Min || i.op == Op::Max || i.op == Op::Set);
+}
+
+// Whether the instruction takes the source for a number.
+bool readsNumber(const Instruction& i, size_t source) {
+  const ptx::Instruction& ast = *i.ast;
+  switch (ast.op) {
+    case Op::Min:
+    case Op::Max:
+      return ast.type() == Type::F32 && !ast.has(Mod::Xorsign);
+    case Op::Setp:
+    case Op::Testp:
+      return ast.type() == Type::F32 && source < (ast.op == Op::Setp ? 2u : 1u);
+    case Op::Set:
+      return ast.typeCount > 1 && ast.types[1] == Type::F32 && source < 2;
+    case Op::Slct:
+      return source == 2 && ast.typeCount > 1 && ast.types[1] == Type::F32;
+    case Op::Cvt:
+      return ast.typeCount > 1 && ast.types[1] == Type::F32 && ast.types[0] != Type::F64 &&
+             !(ast.types[0] == Type::TF32 && ast.has(Mod::Rna));
+    default:
+      return isArithmetic(ast);
+  }
+}
+
+class Settler {
+ public:
+  explicit Settler(Program& program)
+      : program_(program), raw_(program.values.size(), false), foreign_(program.values.size(), false) {}
+
+  void run() {
+    while (spreadForeign()) {
+    }
+    while (spread()) {
+    }
+    for (Block& block : program_.blocks) settle(block);
+  }
+
+ private:
+  bool raw(ValueId v) const { return v != kNone && raw_[v]; }
+
+  static bool mark(std::vector<bool>& set, ValueId v) {
+    if (v == kNone || set[v]) return false;
+    return set[v] = true;
+  }
+
+  // Values whose NaNs come from somewhere else, memory or integers, and keep their bits.
+  bool foreign(ValueId v) const {
+    if (v == kNone) return false;
+    const Value& value = program_.values[v];
+    if (value.kind == Value::Constant) return (value.bits & 0x7fffffff) > 0x7f800000;
+    return foreign_[v];
+  }
+
+  bool spreadForeign() {
+    bool more = false;
+    for (const Block& block : program_.blocks) {
+      for (ValueId phi : block.phis)
+        for (ValueId in : program_.values[phi].incoming)
+          if (foreign(in)) more |= mark(foreign_, phi);
+      for (uint32_t number : block.instructions) more |= spreadForeign(program_.instructions[number]);
+    }
+    return more;
+  }
+
+  bool spreadForeign(const Instruction& i) {
+    bool more = false, hands = false, brings = false;
+    for (size_t s = 0; s < i.sources.size(); ++s) {
+      hands |= handsOn(i, s);
+      brings |= handsOn(i, s) && foreign(i.sources[s]);
+    }
+    if (!hands) brings = !isArithmetic(*i.ast) && !convertsByArithmetic(*i.ast) && !makesOneNaN(*i.ast);
+    for (size_t r = 0; r < i.results.size(); ++r)
+      if (brings || (r < i.old.size() && foreign(i.old[r]))) more |= mark(foreign_, i.results[r]);
+    return more;
+  }
+
+  // Marks results that may have a NaN's bits of the processor's making; false when there are no more. At the end of
+  // branches they may meet foreign ones and make one NaN of those too; where an instruction joins both, they are
+  // settled before.
+  bool spread() {
+    bool more = false;
+    for (const Block& block : program_.blocks) {
+      for (ValueId phi : block.phis)
+        for (ValueId in : program_.values[phi].incoming)
+          if (raw(in)) more |= mark(raw_, phi);
+      for (uint32_t number : block.instructions) more |= spread(program_.instructions[number]);
+    }
+    return more;
+  }
+
+  bool spread(const Instruction& i) {
+    if (i.results.empty() || joinsForeign(i)) return false;
+    bool makes = (isArithmetic(*i.ast) || convertsByArithmetic(*i.ast)) && !i.ast->has(Mod::Sat);
+    for (size_t s = 0; s < i.sources.size(); ++s) makes |= raw(i.sources[s]) && handsOn(i, s);
+    if (i.guard != kNone && !i.old.empty()) makes |= raw(i.old[0]);
+    return makes && mark(raw_, i.results[0]);
+  }
+
+  // Whether a foreign value may become the result of an instruction that chooses.
+  bool joinsForeign(const Instruction& i) const {
+    size_t choices = i.guard != kNone && !i.old.empty() && i.old[0] != kNone;
+    bool any = choices && foreign(i.old[0]);
+    for (size_t s = 0; s < i.sources.size(); ++s) {
+      if (!handsOn(i, s)) continue;
+      ++choices;
+      any |= foreign(i.sources[s]);
+    }
+    const bool loads = choices == 1 && i.guard != kNone && !i.results.empty() && !makesRaw(i);
+    return any && (choices > 1 || loads);
+  }
+  static bool makesRaw(const Instruction& i) { return isArithmetic(*i.ast) || convertsByArithmetic(*i.ast); }
+
+  void settle(Block& block) {
+    std::map<ValueId, ValueId> settled;
+    std::vector<uint32_t> instructions;
+    for (uint32_t number : block.instructions) {
+      for (size_t s = 0; s < program_.instructions[number].sources.size(); ++s) {
+        const Instruction& user = program_.instructions[number];
+        const ValueId source = user.sources[s];
+        const bool passes = handsOn(user, s) && !joinsForeign(user);
+        if (!flushesFirst(user, s) && (!raw(source) || passes || readsNumber(user, s))) continue;
+        const auto [known, isNew] = settled.try_emplace(source, kNone);
+        if (isNew) known->second = settledBefore(number, source, instructions);
+        program_.instructions[number].sources[s] = known->second;
+      }
+      instructions.push_back(number);
+    }
+    block.instructions = std::move(instructions);
+  }
+
+  // cvt.ftz.f64.f32 is arithmetic in f32 before it widens.
+  bool flushesFirst(const Instruction& i, size_t source) const {
+    return source == 0 && i.ast->op == Op::Cvt && i.ast->has(Mod::Ftz) && i.ast->types[0] == Type::F64 &&
+           i.ast->types[1] == Type::F32 && program_.values[i.sources[0]].kind != Value::Constant;
+  }
+
+  // The larger of a value and itself, of which .NaN makes the NaN that a GPU has.
+  ValueId settledBefore(uint32_t user, ValueId source, std::vector<uint32_t>& instructions) {
+    const auto result = static_cast<ValueId>(program_.values.size());
+    const auto number = static_cast<uint32_t>(program_.instructions.size());
+    Instruction& i = program_.instructions.emplace_back();
+    i.ast = operation(program_.instructions[user].ast->line);
+    i.function = &program_.made->function;
+    i.block = program_.instructions[user].block;
+    i.sources = {source, source};
+    i.offsets = {0, 0};
+    i.operandFirst = {0, 1};
+    i.negated = {false, false};
+    i.results = {result};
+    i.old = {kNone};
+    Value& v = program_.values.emplace_back();
+    v.kind = Value::Result;
+    v.type = Class::F32;
+    v.block = i.block;
+    v.instruction = number;
+    raw_.push_back(false);
+    foreign_.push_back(false);
+    instructions.push_back(number);
+    return result;
+  }
+
+  const ptx::Instruction* operation(uint32_t line) {
+    ptx::Instruction& i = program_.made->body.emplace_back();
+    i.op = Op::Max;
+    i.typeCount = 1;
+    i.types[0] = Type::F32;
+    i.mods.set(static_cast<size_t>(Mod::NaN));
+    i.line = line;
+    return &i;
+  }
+
+  Program& program_;
+  std::vector<bool> raw_, foreign_;  // by value
+};
+
+}  // namespace
+
+void settleNaNs(Program& program) { Settler(program).run(); }
+
+}  // namespace vg::ptx::gen

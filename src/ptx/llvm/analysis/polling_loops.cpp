@@ -1,0 +1,246 @@
+// Loops that wait for memory which others write: they yield on their back edges. Where the others may be lanes of the
+// same warp, lanes take turns (lane_turns.h).
+#include <algorithm>
+#include <vector>
+
+#include "ptx/llvm/analysis/columns.h"
+#include "ptx/llvm/analysis/divergence.h"
+#include "ptx/llvm/analysis/lone_lane.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+bool isBarrier(const Instruction& i) { return i.ast->op == Op::Bar || i.ast->op == Op::Barrier; }
+
+class PollFinder {
+ public:
+  explicit PollFinder(Program& program) : program_(program) {}
+
+  void run() {
+    for (LoopId l = 0; l < program_.loops.size(); ++l) {
+      Loop& loop = program_.loops[l];
+      for (BlockId b : loop.blocks) {
+        const Block& block = program_.blocks[b];
+        bool leaves = false;
+        for (BlockId s : block.successors) leaves |= !program_.inLoop(s, l);
+        if (!leaves || block.successors.size() < 2) continue;
+        const Found found = waitOf(block.condition, l);
+        if (found.wait == Wait::None) continue;
+        loop.polls = true;
+        const bool parts = found.parts || (found.place && found.place->ast->op != Op::Ld && !together(*found.place));
+        const bool lanesWait = block.divergent && (found.wait == Wait::Lock || (parts && signalFollows(l)));
+        loop.takesTurns |= (lanesWait && !releasesInside(l) && !onlyOneLaneReaches(program_, loop.header)) ||
+                           (found.place && othersSignalLater(l, *found.place));
+      }
+    }
+  }
+
+ private:
+  enum class Wait { None, Poll, Lock };
+  struct Found {
+    Wait wait = Wait::None;
+    bool parts = false;                  // Poll: what is read is held against a value of each lane
+    const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
+  };
+
+  // Whether a condition depends on memory that the loop itself does not advance.
+  Found waitOf(ValueId condition, LoopId loop) const {
+    Found found;
+    forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
+      if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
+      const Instruction& i = program_.instructions[v.instruction];
+      if (!readsSharedState(*i.ast)) return;
+      const Wait wait = waitAt(i, loop);
+      found.wait = std::max(found.wait, wait);
+      if (wait != Wait::None) found.place = &i;
+    });
+    if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
+        (found.place->ast->op != Op::Ld || together(*found.place)))
+      found.parts = comparesByLane(condition, loop);
+    return found;
+  }
+
+  Wait waitAt(const Instruction& i, LoopId loop) const {
+    if (i.ast->op == Op::Mbarrier) return Wait::Poll;
+    if (i.ast->op == Op::Ld) return together(i) || pollsOwnColumn(program_, loop, i) ? Wait::Poll : Wait::Lock;
+    if (i.ast->has(Mod::Cas)) {
+      // A retry loop compares with what it read last, and some lane succeeds in each round; a lock compares with a
+      // constant, a semaphore has rounds that only look. A search goes on to another place.
+      const bool retries = changesInside(i.sources[1], loop) && inEveryRound(i.block, loop);
+      return retries || changesInside(i.sources[0], loop) ? Wait::None : Wait::Lock;
+    }
+    if (i.ast->has(Mod::Exch)) return changesInside(i.sources[0], loop) ? Wait::None : Wait::Lock;
+    // Reading by adding zero and the like polls; a counter that hands out work does not.
+    return Wait::Poll;
+  }
+
+  // Whether all lanes read the same place.
+  bool together(const Instruction& load) const { return program_.values[load.sources[0]].shape.uniform(); }
+
+  // Visits a value and what it is computed from inside the loop; not what memory is read by, unless `throughReads`.
+  template <typename Visit>
+  void forEachSource(ValueId from, LoopId loop, bool throughReads, const Visit& visit) const {
+    std::vector<ValueId> work{from};
+    std::vector<bool> seen(program_.values.size(), false);
+    while (!work.empty()) {
+      const ValueId id = work.back();
+      work.pop_back();
+      if (id == kNone || seen[id]) continue;
+      seen[id] = true;
+      const Value& v = program_.values[id];
+      visit(v, id);
+      if (v.block == kNone || !program_.inLoop(v.block, loop)) continue;
+      for (ValueId in : v.incoming) work.push_back(in);
+      if (v.kind != Value::Result) continue;
+      const Instruction& i = program_.instructions[v.instruction];
+      if (!throughReads && readsSharedState(*i.ast)) continue;
+      for (ValueId s : i.sources) work.push_back(s);
+      for (ValueId s : i.old) work.push_back(s);
+    }
+  }
+
+  // Whether a value may be another one in each round.
+  bool changesInside(ValueId value, LoopId loop) const {
+    bool changes = false;
+    forEachSource(value, loop, true, [&](const Value& v, ValueId) {
+      if (v.block == kNone || !program_.inLoop(v.block, loop)) return;
+      changes |= v.kind == Value::Phi || program_.instructions[v.instruction].ast->op == Op::Ld ||
+                 readsSharedState(*program_.instructions[v.instruction].ast);
+    });
+    return changes;
+  }
+
+  // Whether a condition holds what was read against something from outside of the loop that lanes have their own of.
+  bool comparesByLane(ValueId condition, LoopId loop) const {
+    bool byLane = false;
+    forEachSource(condition, loop, false, [&](const Value& v, ValueId id) {
+      byLane |= (v.block == kNone || !program_.inLoop(v.block, loop)) && !alikeInWarp(program_, id);
+    });
+    return byLane;
+  }
+
+  // Whether no way back to the loop's beginning leaves the block out.
+  bool inEveryRound(BlockId block, LoopId loop) const {
+    const BlockId header = program_.loops[loop].header;
+    for (BlockId p : program_.blocks[header].predecessors)
+      if (program_.inLoop(p, loop) && !program_.dominates(block, p)) return false;
+    return true;
+  }
+
+  // A lock taken and released within one iteration makes progress even when lanes run in step. Several
+  // compare-and-swaps are tries of one.
+  bool releasesInside(LoopId loop) const {
+    uint32_t writes = 0;
+    bool tries = false;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const ptx::Instruction& i = *program_.instructions[n].ast;
+        if (i.op == Op::Atom && i.has(Mod::Cas))
+          tries = true;
+        else
+          writes += i.op == Op::St || i.op == Op::Atom || i.op == Op::Red;
+      }
+    return writes + (tries ? 1 : 0) > 1;
+  }
+
+  bool signalsOpenly(const Instruction& i) const {
+    const Op op = i.ast->op;
+    return op == Op::Atom || op == Op::Red || (op == Op::Mbarrier && !readsSharedState(*i.ast)) ||
+           (op == Op::St && (i.ast->has(Mod::Volatile) || i.ast->has(Mod::Relaxed) || i.ast->has(Mod::Release)));
+  }
+
+  // Whether lanes that have left the loop may signal before they meet the rest of the block.
+  bool signalFollows(LoopId loop) const {
+    std::vector<bool> seen(program_.blocks.size(), false);
+    std::vector<BlockId> work;
+    const auto visit = [&](BlockId b) {
+      if (seen[b] || program_.inLoop(b, loop)) return;
+      seen[b] = true;
+      work.push_back(b);
+    };
+    for (BlockId b : program_.loops[loop].blocks)
+      for (BlockId s : program_.blocks[b].successors) visit(s);
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      bool meets = false;
+      for (uint32_t n : program_.blocks[at].instructions) {
+        const Instruction& i = program_.instructions[n];
+        if (signalsOpenly(i)) return true;
+        if ((meets = isBarrier(i))) break;
+      }
+      if (!meets)
+        for (BlockId s : program_.blocks[at].successors) visit(s);
+    }
+    return false;
+  }
+
+  // Whether lanes that went another way than those in the loop have yet to signal what these poll: their blocks come
+  // later, be it behind the place where both ways join. Only such code is looked at as lanes part to: behind a branch
+  // that warps take as a whole it is another warp's.
+  bool othersSignalLater(LoopId loop, const Instruction& poll) const {
+    const BlockId header = program_.loops[loop].header;
+    for (BlockId below = header; below != 0; below = program_.immediateDominator[below]) {
+      const BlockId above = program_.immediateDominator[below];
+      if (above == kNone || above == below) break;
+      const Block& branch = program_.blocks[above];
+      const BlockId meeting = program_.immediatePostDominator[above];
+      if (!branch.divergent || program_.inLoop(above, loop) || program_.dominates(meeting, header)) continue;
+      if (alikeInWarp(program_, branch.condition) || onlyOneLaneReaches(program_, above)) continue;
+      std::vector<bool> seen(program_.blocks.size(), false);
+      std::vector<BlockId> work;
+      const auto visit = [&](BlockId b) {
+        if (b == above || seen[b] || program_.dominates(b, header)) return;
+        seen[b] = true;
+        work.push_back(b);
+      };
+      for (BlockId s : branch.successors) visit(s);
+      while (!work.empty()) {
+        const BlockId at = work.back();
+        work.pop_back();
+        const Block& block = program_.blocks[at];
+        bool meets = false;
+        for (uint32_t n : block.instructions) {
+          const Instruction& i = program_.instructions[n];
+          if ((meets = lanesMeetAt(*i.ast, *i.function))) break;
+          const bool later = at > header && !program_.dominates(header, at);
+          if (later && signalsOpenly(i) && samePlace(i, poll)) return true;
+        }
+        if (meets) continue;
+        if (block.successors.size() < 2 || block.divergent)
+          for (BlockId s : block.successors) visit(s);
+      }
+    }
+    return false;
+  }
+
+  // Whether two accesses are known to be of one variable or through one pointer.
+  bool samePlace(const Instruction& a, const Instruction& b) const {
+    const auto [x, y] = std::pair{base(a.sources[0]), base(b.sources[0])};
+    if (x == y) return true;
+    const Value &v = program_.values[x], &w = program_.values[y];
+    return v.kind == Value::Symbol && w.kind == Value::Symbol && v.symbolKind == w.symbolKind && v.symbol == w.symbol &&
+           v.function == w.function;
+  }
+
+  // What an address counts from.
+  ValueId base(ValueId address) const {
+    for (;;) {
+      const Value& v = program_.values[address];
+      if (v.kind != Value::Result) return address;
+      const Instruction& i = program_.instructions[v.instruction];
+      const bool counts = i.ast->op == Op::Mov || i.ast->op == Op::Cvta || i.ast->op == Op::Add;
+      if (!counts || i.guard != kNone || i.sources.empty()) return address;
+      address = i.sources[0];
+    }
+  }
+
+  Program& program_;
+};
+
+}  // namespace
+
+void findPolls(Program& program) { PollFinder(program).run(); }
+
+}  // namespace vg::ptx::gen

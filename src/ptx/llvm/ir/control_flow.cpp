@@ -1,0 +1,323 @@
+#include "ptx/llvm/ir/control_flow.h"
+
+#include <algorithm>
+
+namespace vg::ptx::gen {
+namespace {
+
+using Graph = std::vector<std::vector<uint32_t>>;
+
+// Reverse post-order without recursion: kernels may have tens of thousands of blocks in a chain.
+std::vector<uint32_t> reversePostOrder(const Graph& successors, uint32_t start) {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(successors.size(), false);
+  std::vector<std::pair<uint32_t, size_t>> stack{{start, 0}};
+  seen[start] = true;
+  while (!stack.empty()) {
+    auto& [b, next] = stack.back();
+    if (next < successors[b].size()) {
+      // Last successor first: the fall-through path then comes before the target of the branch.
+      const uint32_t s = successors[b][next++];
+      if (!seen[s]) {
+        seen[s] = true;
+        stack.push_back({s, 0});
+      }
+    } else {
+      order.push_back(b);
+      stack.pop_back();
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+// Immediate dominators by positions in `order` (Cooper, Harvey, Kennedy). Result and inputs are positions.
+std::vector<uint32_t> dominators(const Graph& predecessors) {
+  std::vector<uint32_t> idom(predecessors.size(), kNone);
+  idom[0] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t n = 1; n < predecessors.size(); ++n) {
+      uint32_t best = kNone;
+      for (uint32_t p : predecessors[n]) {
+        if (idom[p] == kNone) continue;
+        if (best == kNone) {
+          best = p;
+          continue;
+        }
+        uint32_t a = p, b = best;
+        while (a != b) {
+          while (a > b) a = idom[a];
+          while (b > a) b = idom[b];
+        }
+        best = a;
+      }
+      if (best != kNone && idom[n] != best) {
+        idom[n] = best;
+        changed = true;
+      }
+    }
+  }
+  return idom;
+}
+
+bool dominatesAt(const std::vector<uint32_t>& idom, uint32_t a, uint32_t b) {
+  while (b > a) b = idom[b];
+  return a == b;
+}
+
+struct NaturalLoop {
+  uint32_t header;
+  std::vector<bool> contains;
+  uint32_t size = 0;
+};
+
+// Loops by header in ascending order (outer before inner). Throws when a retreating edge enters a loop in its middle.
+std::vector<NaturalLoop> naturalLoops(const Graph& predecessors, const std::vector<uint32_t>& idom) {
+  std::vector<NaturalLoop> loops;
+  for (uint32_t header = 0; header < predecessors.size(); ++header) {
+    NaturalLoop loop{header, {}, 0};
+    std::vector<uint32_t> work;
+    for (uint32_t p : predecessors[header]) {
+      if (p < header) continue;
+      if (idom[p] == kNone || !dominatesAt(idom, header, p)) unsupportedConstruct(0, "irreducible control flow");
+      if (loop.contains.empty()) {
+        loop.contains.resize(predecessors.size(), false);
+        loop.contains[header] = true;
+        loop.size = 1;
+      }
+      if (!loop.contains[p]) {
+        loop.contains[p] = true;
+        ++loop.size;
+        work.push_back(p);
+      }
+    }
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      for (uint32_t p : predecessors[b])
+        if (!loop.contains[p]) {
+          loop.contains[p] = true;
+          ++loop.size;
+          work.push_back(p);
+        }
+    }
+    if (loop.size) loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+Graph invert(const Graph& successors) {
+  Graph predecessors(successors.size());
+  for (uint32_t b = 0; b < successors.size(); ++b)
+    for (uint32_t s : successors[b]) predecessors[s].push_back(b);
+  return predecessors;
+}
+
+// Keeps the relative order but moves blocks that interrupt a loop behind it. `headed` is the loop that a block is the
+// header of, or kNone.
+void arrange(const std::vector<uint32_t>& in, const std::vector<NaturalLoop>& loops,
+             const std::vector<uint32_t>& headed, size_t firstLoop, std::vector<uint32_t>& out) {
+  std::vector<bool> taken(headed.size(), false);
+  for (uint32_t b : in) {
+    if (taken[b]) continue;
+    const uint32_t loop = headed[b];
+    if (loop == kNone || loop < firstLoop) {
+      out.push_back(b);
+      continue;
+    }
+    std::vector<uint32_t> body;
+    for (uint32_t c : in)
+      if (loops[loop].contains[c]) {
+        body.push_back(c);
+        taken[c] = true;
+      }
+    out.push_back(b);
+    body.erase(std::find(body.begin(), body.end(), b));
+    arrange(body, loops, headed, loop + 1, out);
+  }
+}
+
+void findPostDominators(Program& program) {
+  const uint32_t count = static_cast<uint32_t>(program.blocks.size());
+  const BlockId end = endBlock(program);
+  Graph successors(count);
+  const auto fill = [&](BlockId b, bool withExits) {
+    successors[b] = program.blocks[b].successors;
+    if (!withExits && successors[b].size() > 1) {
+      auto kept = successors[b];
+      std::erase(kept, end);
+      if (!kept.empty()) successors[b] = kept;
+    }
+  };
+  for (BlockId b = 0; b < count; ++b) fill(b, false);
+  const auto unreaching = [&] {
+    const Graph predecessors = invert(successors);
+    std::vector<bool> reaches(count, false);
+    std::vector<uint32_t> work{end};
+    reaches[end] = true;
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      for (uint32_t p : predecessors[b])
+        if (!reaches[p]) {
+          reaches[p] = true;
+          work.push_back(p);
+        }
+    }
+    std::vector<BlockId> lost;
+    for (BlockId b = 0; b < count; ++b)
+      if (!reaches[b]) lost.push_back(b);
+    return lost;
+  };
+  for (BlockId b : unreaching()) fill(b, true);
+  for (auto lost = unreaching(); !lost.empty(); lost = unreaching()) successors[lost.back()].push_back(end);
+  // Dominators of the reversed graph, in its own reverse post-order.
+  const Graph predecessors = invert(successors);
+  const std::vector<uint32_t> order = reversePostOrder(predecessors, end);
+  std::vector<uint32_t> position(count, kNone);
+  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
+  Graph reversed(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    for (uint32_t s : successors[order[n]])
+      if (position[s] != kNone) reversed[n].push_back(position[s]);
+  const std::vector<uint32_t> idom = dominators(reversed);
+  program.immediatePostDominator.assign(count, end);
+  for (uint32_t n = 1; n < order.size(); ++n)
+    if (idom[n] != kNone) program.immediatePostDominator[order[n]] = order[idom[n]];
+}
+
+// Whether there is a way from `from` to `to` that does not come by `past`.
+bool reachesWithout(const Program& program, BlockId from, BlockId to, BlockId past) {
+  std::vector<bool> seen(program.blocks.size(), false);
+  std::vector<BlockId> work{from};
+  while (!work.empty()) {
+    const BlockId at = work.back();
+    work.pop_back();
+    for (BlockId s : program.blocks[at].successors) {
+      if (s == to) return true;
+      if (s == past || seen[s]) continue;
+      seen[s] = true;
+      work.push_back(s);
+    }
+  }
+  return false;
+}
+
+// A block inside a loop by which all ways from a branch come, but some only in a later round, is no place where lanes
+// meet: the others go on in theirs. `do { do x = next(); while (bad(x)); use(x); } while (...)` with one header for
+// both loops is such a case. They meet behind the loop.
+void meetInTheSameRound(Program& program) {
+  const std::vector<BlockId> next = program.immediatePostDominator;
+  std::vector<std::vector<bool>> behindHeader(program.loops.size());  // in the loop, on every way from its header
+  for (LoopId l = 0; l < program.loops.size(); ++l)
+    for (BlockId b = next[program.loops[l].header]; program.inLoop(b, l); b = next[b]) {
+      behindHeader[l].resize(program.blocks.size());
+      behindHeader[l][b] = true;
+    }
+  for (BlockId b = 0; b < program.blocks.size(); ++b) {
+    BlockId& meeting = program.immediatePostDominator[b];
+    if (program.blocks[b].successors.size() < 2) continue;
+    for (LoopId l = program.blocks[b].loop; l != kNone; l = program.loops[l].parent)
+      if (!behindHeader[l].empty() && behindHeader[l][meeting] &&
+          reachesWithout(program, b, program.loops[l].header, meeting))
+        while (program.inLoop(meeting, l)) meeting = next[meeting];
+  }
+}
+
+// The part of the graph that `order` names, by the places there. Requires: all successors of what it names.
+Graph renumbered(const Graph& successors, const std::vector<uint32_t>& order) {
+  std::vector<uint32_t> position(successors.size(), kNone);
+  for (uint32_t n = 0; n < order.size(); ++n) position[order[n]] = n;
+  Graph ordered(order.size());
+  for (uint32_t n = 0; n < order.size(); ++n)
+    for (uint32_t s : successors[order[n]]) ordered[n].push_back(position[s]);
+  return ordered;
+}
+
+}  // namespace
+
+std::vector<uint32_t> orderBlocks(const Graph& successors, uint32_t start) {
+  std::vector<uint32_t> order = reversePostOrder(successors, start);
+  std::erase(order, 0u);
+  order.push_back(0);
+  const Graph predecessors = invert(renumbered(successors, order));
+  const std::vector<NaturalLoop> loops = naturalLoops(predecessors, dominators(predecessors));
+  std::vector<uint32_t> all(order.size()), headed(order.size(), kNone), arranged, result;
+  for (uint32_t l = 0; l < loops.size(); ++l) headed[loops[l].header] = l;
+  for (uint32_t n = 0; n < all.size(); ++n) all[n] = n;
+  arrange(all, loops, headed, 0, arranged);
+  for (uint32_t n : arranged)
+    if (order[n] != 0) result.push_back(order[n]);
+  result.push_back(0);
+  return result;
+}
+
+// Where a way comes back to a block that it need not have come by, that block and the way back lie in such a loop. It
+// lies behind the block's immediate dominator, and what is connected there in both directions is all of it.
+std::optional<TangledLoop> tangledLoop(const Graph& successors, uint32_t start) {
+  const std::vector<uint32_t> order = reversePostOrder(successors, start);
+  const Graph ordered = renumbered(successors, order), predecessors = invert(ordered);
+  const std::vector<uint32_t> idom = dominators(predecessors);
+  const auto isTangled = [&](uint32_t head) {
+    return std::ranges::any_of(predecessors[head],
+                               [&](uint32_t p) { return p >= head && !dominatesAt(idom, head, p); });
+  };
+  uint32_t head = 0;
+  while (head < order.size() && !isTangled(head)) ++head;
+  if (head == order.size()) return {};
+  const auto reached = [&](const Graph& graph) {
+    std::vector<bool> seen(order.size(), false);
+    std::vector<uint32_t> work{head};
+    seen[head] = true;
+    while (!work.empty()) {
+      const uint32_t at = work.back();
+      work.pop_back();
+      for (uint32_t next : graph[at]) {
+        if (seen[next] || next == idom[head] || !dominatesAt(idom, idom[head], next)) continue;
+        seen[next] = true;
+        work.push_back(next);
+      }
+    }
+    return seen;
+  };
+  const std::vector<bool> onward = reached(ordered), back = reached(predecessors);
+  TangledLoop loop;
+  for (uint32_t n = 0; n < order.size(); ++n) {
+    if (!onward[n] || !back[n]) continue;
+    const bool entered = std::ranges::any_of(predecessors[n], [&](uint32_t p) { return !onward[p] || !back[p]; });
+    (entered ? loop.entries : loop.blocks).push_back(order[n]);
+  }
+  loop.blocks.insert(loop.blocks.begin(), loop.entries.begin(), loop.entries.end());
+  return loop;
+}
+
+void findLoops(Program& program) {
+  Graph predecessors(program.blocks.size());
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) predecessors[b] = program.blocks[b].predecessors;
+  program.immediateDominator = dominators(predecessors);
+  for (const NaturalLoop& natural : naturalLoops(predecessors, program.immediateDominator)) {
+    Loop loop;
+    loop.header = natural.header;
+    loop.parent = program.blocks[natural.header].loop;
+    loop.depth = loop.parent == kNone ? 1 : program.loops[loop.parent].depth + 1;
+    const LoopId id = static_cast<LoopId>(program.loops.size());
+    for (BlockId b = 0; b < program.blocks.size(); ++b)
+      if (natural.contains[b]) {
+        loop.blocks.push_back(b);
+        program.blocks[b].loop = id;
+      }
+    program.loops.push_back(std::move(loop));
+  }
+  findPostDominators(program);
+  meetInTheSameRound(program);
+}
+
+// A loop's blocks stand together.
+bool Program::inLoop(BlockId block, LoopId loop) const {
+  return loops[loop].header <= block && block <= loops[loop].blocks.back();
+}
+
+bool Program::dominates(BlockId a, BlockId b) const { return dominatesAt(immediateDominator, a, b); }
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,191 @@
+#include "ptx/llvm/ir/ptx_facts.h"
+
+#include "ptx/abi/system_calls.h"
+#include "ptx/facts/async_form.h"
+#include "ptx/facts/matrix_form.h"
+#include "ptx/facts/texture_form.h"
+
+namespace vg::ptx::gen {
+
+uint32_t destinationCount(const ptx::Instruction& i) {
+  switch (i.op) {
+    case Op::St:
+    case Op::Red:
+    case Op::Bra:
+    case Op::Brx:
+    case Op::Ret:
+    case Op::Exit:
+    case Op::Trap:
+    case Op::Brkpt:
+    case Op::Pmevent:
+    case Op::Membar:
+    case Op::Fence:
+    case Op::Prefetch:
+    case Op::Prefetchu:
+    case Op::Cp:
+    case Op::Sust:
+    case Op::Sured:
+    case Op::Nanosleep:
+    case Op::Discard:
+    case Op::Applypriority:
+    case Op::Griddepcontrol:
+    case Op::Setmaxnreg:
+    case Op::Stackrestore:
+    case Op::Stmatrix:
+    case Op::Tensormap:
+    case Op::Tcgen05:
+    case Op::Wgmma:
+    case Op::Call:
+    case Op::Invalid:
+      return 0;
+    case Op::Bar:
+    case Op::Barrier:
+      return i.has(Mod::Red) ? 1 : 0;
+    case Op::Wmma:
+      return i.has(Mod::Store) ? 0 : 1;
+    case Op::Mbarrier:
+      return ptx::asyncResult(i) ? 1 : 0;
+    default:
+      return i.pair ? 2 : 1;
+  }
+}
+
+Type sourceType(const ptx::Instruction& i, uint32_t source) {
+  switch (i.op) {
+    case Op::Cvt:
+      return i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Set:
+      return i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Slct:
+      return source == 2 && i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Vote:
+    case Op::Bar:
+    case Op::Barrier:
+      return Type::B32;
+    case Op::Tex:  // coordinates that are constants
+    case Op::Tld4:
+      return i.typeCount > 1 ? i.types[1] : i.type();
+    default:
+      return i.type();
+  }
+}
+
+Class resultClass(const ptx::Instruction& i, Class reg) {
+  if (i.op == Op::Setp || reg == Class::Pred || i.has(Mod::Wide)) return reg;
+  if (i.type() == Type::F32 && reg == Class::I32) return Class::F32;
+  if (i.type() == Type::F64 && reg == Class::I64) return Class::F64;
+  return reg;
+}
+
+std::optional<uint64_t> knownBits(const Program& program, ValueId id) {
+  const Value* value = &program.values[id];
+  while (value->kind == Value::Result) {
+    const Instruction& i = program.instructions[value->instruction];
+    const bool plainMove =
+        i.ast->op == Op::Mov && i.guard == kNone && i.results.size() == 1 && i.sources.size() == 1 && !i.negated[0];
+    if (!plainMove) return {};
+    value = &program.values[i.sources[0]];
+  }
+  if (value->kind != Value::Constant) return {};
+  return value->bits;
+}
+
+std::optional<uint32_t> givenPointer(const Program& program, ValueId value) {
+  const Value& v = program.values[value];
+  if (v.kind != Value::Result || v.type != Class::I64) return {};
+  const Instruction& i = program.instructions[v.instruction];
+  if (i.ast->op != Op::Ld || i.guard != kNone || ptx::bitsOf(i.ast->type()) != 64) return {};
+  const Value& base = program.values[i.sources[0]];
+  if (base.kind != Value::Symbol || base.symbolKind != SymbolKind::Parameter) return {};
+  return static_cast<uint32_t>(program.parameters[base.symbol].offset + base.offset + i.offsets[0] +
+                               8 * int64_t{v.resultIndex});
+}
+
+bool readsCarry(Op op) { return op == Op::Addc || op == Op::Subc || op == Op::Madc; }
+
+bool isWideSpecial(Special s) {
+  return s == Special::Clock64 || s == Special::GlobalTimer || s == Special::GridId || s == Special::CurrentGraphExec;
+}
+
+bool isSyscall(std::string_view name) { return systemCallNamed(name) != SystemCall::None; }
+
+bool readsSharedState(const ptx::Instruction& i) {
+  if (i.op == Op::Atom) return true;
+  if (i.op == Op::Mbarrier) return i.has(Mod::TestWait) || i.has(Mod::TryWait);
+  return i.op == Op::Ld &&
+         (i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Mmio) || i.has(Mod::Cv));
+}
+
+bool isPause(const Instruction& i) { return i.ast->op == Op::Bar && i.functionIndex == kNone; }
+
+bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function) {
+  const auto namesAll = [&] {
+    const Operand& mask = function.operands[i.first + i.count - 1];
+    return mask.kind == Operand::Kind::Immediate && static_cast<uint32_t>(mask.bits) == ~0u;
+  };
+  switch (i.op) {
+    case Op::Bar:
+    case Op::Barrier:
+      return i.has(Mod::Warp) ? namesAll() : !i.has(Mod::Arrive);
+    case Op::Shfl:
+    case Op::Vote:
+    case Op::Match:
+    case Op::Redux:
+    case Op::Elect:
+      return i.count > 0 && namesAll();
+    default:
+      return ptx::isMatrixOp(i.op);
+  }
+}
+
+bool needsExactMask(const ptx::Instruction& i) {
+  switch (i.op) {
+    case Op::Atom:
+    case Op::Red:
+    case Op::Bar:
+    case Op::Barrier:
+    case Op::Call:
+    case Op::Trap:
+    case Op::Invalid:
+    case Op::Nanosleep:
+    case Op::Mbarrier:
+    case Op::Membar:
+    case Op::Fence:
+    case Op::Cp:
+    case Op::Match:
+    case Op::Redux:
+      return true;
+    default:
+      return ptx::isTextureOp(i.op) || ptx::isMatrixOp(i.op) || ptx::isAsync(i);
+  }
+}
+
+bool isVolatileAccess(const ptx::Instruction& i) {
+  return i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Release) ||
+         i.has(Mod::Mmio) || i.has(Mod::Cv);
+}
+
+bool isScattered(const Program& program, ValueId id, int depth) {
+  if (id == kNone || depth > 8) return false;
+  const auto& v = program.values[id];
+  if (v.kind != Value::Result || !v.shape.varying()) return false;
+  const Instruction& i = program.instructions[v.instruction];
+  if (i.function == &program.made->function) return true;  // what calls keep
+  switch (i.ast->op) {
+    case Op::Alloca:
+      return true;
+    case Op::Ld:
+    case Op::Ldu:
+      return i.sources[0] != kNone;
+    case Op::Atom:
+    case Op::Shfl:
+      return true;
+    default:
+      break;
+  }
+  for (ValueId s : i.sources)
+    if (isScattered(program, s, depth + 1)) return true;
+  return false;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,39 @@
+// Facts about PTX instructions that the steps of the code generator share.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ptx/llvm/ir/warp_ir.h"
+
+namespace vg::ptx::gen {
+
+// How many operands, counted as written, are destinations.
+uint32_t destinationCount(const ptx::Instruction& i);
+// The type that an immediate at source operand `source` has.
+Type sourceType(const ptx::Instruction& i, uint32_t source);
+// How the emitter keeps the result of an instruction in a register of class `reg`.
+Class resultClass(const ptx::Instruction& i, Class reg);
+// The bits of a value that is a constant, or one that was moved into a register first, as compilers write it.
+std::optional<uint64_t> knownBits(const Program& program, ValueId id);
+// Where the pointer stands among the kernel's parameters (bytes) that this value is; none for any other value.
+std::optional<uint32_t> givenPointer(const Program& program, ValueId value);
+bool readsCarry(Op op);
+bool isWideSpecial(Special s);
+// vprintf, malloc and the like: functions that the driver defines.
+bool isSyscall(std::string_view name);
+// Reads memory that others may write meanwhile: volatile, relaxed, acquire, and atomics.
+bool readsSharedState(const ptx::Instruction& i);
+bool isVolatileAccess(const ptx::Instruction& i);
+// Addresses that come out of memory are scattered as a rule, and those in lanes' own stacks are always; others are
+// often consecutive in a way that the analysis cannot see.
+bool isScattered(const Program& program, ValueId address, int depth = 0);
+// A pause that keepWarpsAbreast has put in: a barrier that waits for nothing.
+bool isPause(const Instruction& i);
+// Whether all lanes of the warp, or of the block, meet at an instruction of `function` before any goes on: barriers,
+// and warp operations whose mask names all.
+bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function);
+// Exchanges data between lanes, waits, or calls the runtime: needs the exact mask at its place.
+bool needsExactMask(const ptx::Instruction& i);
+
+}  // namespace vg::ptx::gen

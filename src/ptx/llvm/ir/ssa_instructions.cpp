@@ -1,0 +1,223 @@
+// Instructions of a block, one by one: their operands become values, their results new ones.
+
+#include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/ir/ssa_builder.h"
+
+namespace vg::ptx::gen {
+
+void SsaBuilder::fillBlock(BlockId b) {
+  const RawBlock& raw = raw_[rawOf_[b]];
+  for (const Item& item : raw.items) addItem(item, b);
+  Block& block = program_.blocks[b];
+  if (raw.condition != kNone && block.terminator != Block::Jump && block.terminator != Block::Exit)
+    block.condition = read(raw.condition, b);
+}
+
+void SsaBuilder::addItem(const Item& item, BlockId b) {
+  if (!item.ast) return addCopy(item, b);
+  const ptx::Instruction& ast = *item.ast;
+  Instance& instance = *item.instance;
+  if (isParamAccess(ast, instance)) return addParamAccess(ast, instance, b);
+  switch (ast.op) {
+    case Op::Pmevent:
+    case Op::Brkpt:
+    case Op::Prefetch:
+    case Op::Prefetchu:
+    case Op::Discard:
+    case Op::Applypriority:
+    case Op::Griddepcontrol:
+    case Op::Setmaxnreg:
+      return;
+    default:
+      break;
+  }
+  if (ast.op == Op::Invalid && &instance != &madeInstance_) unsupportedConstruct(ast.line, "an unknown instruction");
+  const uint32_t index = static_cast<uint32_t>(program_.instructions.size());
+  Instruction out;
+  out.ast = &ast;
+  out.function = instance.function;
+  out.functionIndex = instance.functionIndex;
+  out.block = b;
+  const Function& f = *instance.function;
+  if (ast.guard >= 0) {
+    out.guard = read(instance.firstVariable + static_cast<uint32_t>(ast.guard), b);
+    out.guardNegated = ast.guardNegated;
+  }
+  if (ast.op == Op::Call) {
+    out.guard = kNone;
+    addSyscall(out, instance, b, index);
+    return;
+  }
+  const uint32_t destinations = destinationCount(ast);
+  for (uint32_t k = destinations; k < ast.count; ++k)
+    addOperand(out, instance, f.operands[ast.first + k], b, sourceType(ast, k - destinations));
+  if (readsCarry(ast.op)) out.carryIn = read(carry_, b);
+  for (uint32_t k = 0; k < destinations; ++k) {
+    const Operand& o = f.operands[ast.first + k];
+    if (o.kind == Operand::Kind::Vector) {
+      for (uint32_t e = 0; e < o.count; ++e) addResult(out, instance, f.operands[o.first + e], b, index);
+    } else {
+      addResult(out, instance, o, b, index);
+    }
+  }
+  if (ast.has(Mod::Cc)) out.carryOut = addResultVariable(out, carry_, b, index, Class::Pred);
+  program_.blocks[b].instructions.push_back(index);
+  program_.instructions.push_back(std::move(out));
+}
+
+void SsaBuilder::addResult(Instruction& out, const Instance& instance, const Operand& o, BlockId b, uint32_t index) {
+  if (o.kind != Operand::Kind::Register) {
+    out.results.push_back(kNone);
+    out.old.push_back(kNone);
+    return;
+  }
+  const uint32_t variable = instance.firstVariable + o.reg;
+  addResultVariable(out, variable, b, index, resultClass(*out.ast, variableTypes_[variable]));
+}
+
+ValueId SsaBuilder::addResultVariable(Instruction& out, uint32_t variable, BlockId b, uint32_t index, Class type) {
+  ValueId old = kNone;
+  if (out.guard != kNone) {
+    old = read(variable, b);
+    if (program_.values[old].kind == Value::Undefined) old = kNone;
+  }
+  Value value;
+  value.kind = Value::Result;
+  value.type = type;
+  value.block = b;
+  value.instruction = index;
+  value.resultIndex = static_cast<uint32_t>(out.results.size());
+  const ValueId id = newValue(value);
+  out.results.push_back(id);
+  out.old.push_back(old);
+  write(variable, b, id);
+  return id;
+}
+
+void SsaBuilder::addCopy(const Item& item, BlockId b) {
+  if (item.copyFrom != kNone) return write(item.copyTo, b, read(item.copyFrom, b));
+  Instruction scratch;
+  addSource(scratch, *item.instance, *item.copyOperand, b, Type::None);
+  write(item.copyTo, b, scratch.sources[0]);
+}
+
+bool SsaBuilder::isParamAccess(const ptx::Instruction& ast, const Instance& instance) {
+  if (ast.op != Op::Ld && ast.op != Op::St) return false;
+  if (ast.space != Space::Param && ast.space != Space::ParamFunction) return false;
+  const Operand& address = instance.function->operands[ast.first + (ast.op == Op::Ld ? 1 : 0)];
+  if (address.kind != Operand::Kind::Address || address.isBaseRegister) return false;
+  if (address.symbolKind == SymbolKind::Parameter) return instance.caller != nullptr;
+  if (address.symbolKind == SymbolKind::ReturnParameter) return true;
+  return address.symbolKind == SymbolKind::FunctionVariable &&
+         instance.function->variables[address.symbol].space == Space::Param;
+}
+
+void SsaBuilder::addParamAccess(const ptx::Instruction& ast, Instance& instance, BlockId b) {
+  const Function& f = *instance.function;
+  const bool load = ast.op == Op::Ld;
+  const Operand& address = f.operands[ast.first + (load ? 1 : 0)];
+  const Operand& data = f.operands[ast.first + (load ? 0 : 1)];
+  ParamObject& object = *objectOf(instance, address, ast.line);
+  const Type type = ast.type();
+  const uint32_t bits = ptx::bitsOf(type);
+  const uint32_t count = data.kind == Operand::Kind::Vector ? data.count : 1;
+  for (uint32_t k = 0; k < count; ++k) {
+    const Operand& o = data.kind == Operand::Kind::Vector ? f.operands[data.first + k] : data;
+    const uint32_t piece = pieceOf(object, address.offset + k * (bits / 8), bits, ast.line);
+    if (load) {
+      if (o.kind != Operand::Kind::Register) continue;
+      const uint32_t variable = instance.firstVariable + o.reg;
+      ValueId value = read(piece, b);
+      // Loads narrower than the register extend, those narrower than the piece cut: the instruction is a conversion.
+      if (bitsOf(variableTypes_[variable]) != bits || bitsOf(variableTypes_[piece]) != bits)
+        value = convert(ast, f, value, variableTypes_[variable], b);
+      write(variable, b, value);
+    } else {
+      if (bitsOf(variableTypes_[piece]) != bits)
+        unsupportedConstruct(ast.line, "call argument accessed with two widths");
+      Instruction scratch;
+      scratch.ast = &ast;
+      addSource(scratch, instance, o, b, type);
+      write(piece, b, scratch.sources[0]);
+    }
+  }
+}
+
+ValueId SsaBuilder::convert(const ptx::Instruction& ast, const Function& f, ValueId value, Class type, BlockId b) {
+  Instruction out;
+  out.ast = &ast;
+  out.function = &f;
+  out.block = b;
+  out.sources = {kNone, value};
+  out.offsets = {0, 0};
+  out.negated = {false, false};
+  return addResultOf(std::move(out), type, b);
+}
+
+// Appends an instruction that has one result.
+ValueId SsaBuilder::addResultOf(Instruction out, Class type, BlockId b) {
+  Value result;
+  result.kind = Value::Result;
+  result.type = type;
+  result.block = b;
+  result.instruction = static_cast<uint32_t>(program_.instructions.size());
+  const ValueId id = newValue(result);
+  out.results = {id};
+  out.old = {kNone};
+  program_.blocks[b].instructions.push_back(result.instruction);
+  program_.instructions.push_back(std::move(out));
+  return id;
+}
+
+ValueId SsaBuilder::displaced(ValueId address, int64_t offset, BlockId b, uint32_t line) {
+  if (!offset) return address;
+  std::vector<Item> items;  // for the instruction alone: its operands are given here
+  Instruction out;
+  out.ast = &make(items, Op::Add, Type::S64, {}, line);
+  out.function = madeInstance_.function;
+  out.block = b;
+  out.sources = {address, constant(Class::I64, static_cast<uint64_t>(offset))};
+  out.offsets = {0, 0};
+  out.negated = {false, false};
+  return addResultOf(std::move(out), Class::I64, b);
+}
+
+void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uint32_t index) {
+  const Function& f = *instance.function;
+  const ptx::Instruction& ast = *out.ast;
+  const Operand *target = nullptr, *returns = nullptr, *arguments = nullptr;
+  for (uint32_t k = 0; k < ast.count; ++k) {
+    const Operand& o = f.operands[ast.first + k];
+    if (o.kind == Operand::Kind::Vector) {
+      (target ? arguments : returns) = &o;
+    } else if (!target) {
+      target = &o;
+    }
+  }
+  if (!target) unsupportedConstruct(ast.line, "call of nothing");
+  const Function& callee = program_.module->functions[target->symbol];
+  if (!isSyscall(callee.name)) unsupportedConstruct(ast.line, "call of undefined function %s", callee.name.c_str());
+  for (uint32_t k = 0; arguments && k < arguments->count && k < callee.parameters.size(); ++k) {
+    const Operand& o = f.operands[arguments->first + k];
+    if (o.kind == Operand::Kind::Symbol) {
+      ParamObject& object = *objectOf(instance, o, ast.line);
+      out.sources.push_back(read(pieceOf(object, 0, ptx::bitsOf(callee.parameters[k].type), ast.line), b));
+      out.offsets.push_back(0);
+      out.negated.push_back(false);
+    } else {
+      addSource(out, instance, o, b, callee.parameters[k].type);
+    }
+  }
+  if (returns && returns->count == 1 && callee.returns.size() == 1) {
+    const Operand& o = f.operands[returns->first];
+    const uint32_t bits = ptx::bitsOf(callee.returns[0].type);
+    const uint32_t variable = o.kind == Operand::Kind::Symbol
+                                  ? pieceOf(*objectOf(instance, o, ast.line), 0, bits, ast.line)
+                                  : instance.firstVariable + o.reg;
+    addResultVariable(out, variable, b, index, integerClass(bits));
+  }
+  program_.blocks[b].instructions.push_back(index);
+  program_.instructions.push_back(std::move(out));
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,350 @@
+// Functions that call themselves, or each other in a circle, and those of kernels that would be too large with a copy
+// for every call (CallGraph::shared): there the kernel itself is one of them. Each of them is in the kernel once for
+// every call from outside, and all are parts of one loop: a dispatcher goes to a state, which is the start of a
+// function or the place behind a call. Lanes may be in different states; a pass of the loop brings each on to its next
+// call or return.
+//
+// Before a call a lane puts what its function still needs on its own stack (alloca), and says where to go on in
+// `resume` and where that memory is in `kept`; both are among what the callee keeps before it calls again. Local
+// variables of such functions are taken from the same stack when they begin. The caller takes the stack back to where
+// it was.
+#include <algorithm>
+
+#include "base/round.h"
+#include "ptx/llvm/ir/ssa_builder.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr uint64_t kPiece = 64;  // bytes: the alignment of what alloca gives
+
+uint32_t bytesOf(Class type) { return std::max(32u, bitsOf(type)) / 8; }
+
+}  // namespace
+
+// --- Calls -----------------------------------------------------------------------------------------------------------
+
+// Of any of the functions of one circle, each on a way of its own.
+uint32_t SsaBuilder::callCycle(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                               const std::vector<CallWay>& ways) {
+  const bool inside = instance.recursion && instance.recursion->cycle == graph().cycle(ways[0].function);
+  return inside ? callAgain(instance, i, call, ways) : callRecursive(instance, i, call, ways);
+}
+
+// From outside: the loop with all its functions.
+uint32_t SsaBuilder::callRecursive(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                                   const std::vector<CallWay>& ways) {
+  const Function& callee = program_.module->functions[ways[0].function];
+  const uint32_t top = newVariable(Class::I64), before = newBlock(), back = newBlock();
+  Recursion& region = *newRecursion(graph().cycle(ways[0].function));
+  chooseStates(region, ways, before, i.line);
+  passIn(region, instance, i, call, callee, before);
+  std::vector<Item>& items = raw_[before].items;
+  make(items, Op::Stacksave, Type::U64, {inVariable(top)}, i.line);
+  make(items, Op::Mov, Type::U32, {inVariable(region.resume), number(0)}, i.line);
+  make(items, Op::Mov, Type::U64, {inVariable(region.kept), number(0)}, i.line);
+  jump(before, region.dispatch);
+  finish(region, back);
+  make(raw_[back].items, Op::Stackrestore, Type::U64, {inVariable(top)}, i.line);
+  passOut(region, instance, i, call, callee, back);
+  return back;
+}
+
+// From one of the functions to another or itself.
+uint32_t SsaBuilder::callAgain(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                               const std::vector<CallWay>& ways) {
+  Recursion& region = *instance.recursion;
+  const Function& callee = program_.module->functions[ways[0].function];
+  const uint32_t before = newBlock(), save = newBlock(), back = newBlock();
+  chooseStates(region, ways, before, i.line);
+  passIn(region, instance, i, call, callee, before);
+  jump(before, save);
+  jump(save, region.dispatch);
+  std::vector<uint32_t> callees;
+  for (const CallWay& way : ways) callees.push_back(way.function);
+  region.calls.push_back({save, back, newState(region, back), objectsFor(region.results, callee.returns), i.line,
+                          bodyOf(region, instance), std::move(callees)});
+  passOut(region, instance, i, call, callee, back);
+  return back;
+}
+
+// The function among those of the loop that a copy is in.
+uint32_t SsaBuilder::bodyOf(const Recursion& region, const Instance& instance) {
+  const Instance* at = &instance;
+  const auto isBody = [&] {
+    const auto found = region.bodies.find(at->functionIndex);
+    return found != region.bodies.end() && found->second == at;
+  };
+  while (!isBody() && at->caller) at = at->caller;
+  return at->functionIndex;
+}
+
+void SsaBuilder::chooseStates(Recursion& region, const std::vector<CallWay>& ways, uint32_t common, uint32_t line) {
+  for (const CallWay& way : ways) {
+    addBody(region, way.function);
+    make(raw_[way.block].items, Op::Mov, Type::U32, {inVariable(region.state), number(region.entries.at(way.function))},
+         line);
+    jump(way.block, common);
+  }
+}
+
+void SsaBuilder::passIn(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                        const Function& callee, uint32_t block) {
+  const std::vector<ParamObject*> arguments = passed(instance, call.arguments, callee.parameters, i.line);
+  readArguments(instance, call.arguments, callee.parameters, arguments, block, i.line);
+  const std::vector<ParamObject*>& incoming = objectsFor(region.incoming, callee.parameters);
+  for (size_t k = 0; k < arguments.size(); ++k) copyPieces(*arguments[k], *incoming[k], block, i.line);
+}
+
+void SsaBuilder::passOut(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                         const Function& callee, uint32_t block) {
+  const std::vector<ParamObject*> results = passed(instance, call.returns, callee.returns, i.line);
+  const std::vector<ParamObject*>& made = objectsFor(region.results, callee.returns);
+  for (size_t k = 0; k < results.size(); ++k) copyPieces(*made[k], *results[k], block, i.line);
+  writeResults(instance, call.returns, results, block);
+}
+
+const std::vector<ParamObject*>& SsaBuilder::objectsFor(std::map<std::vector<uint64_t>, std::vector<ParamObject*>>& all,
+                                                        const std::vector<Variable>& formals) {
+  auto [found, fresh] = all.try_emplace(sizesOf(formals));
+  for (size_t k = 0; fresh && k < formals.size(); ++k) found->second.push_back(newObject());
+  return found->second;
+}
+
+uint32_t SsaBuilder::expandKernel() {
+  const Function& f = program_.module->functions[program_.entry];
+  const bool calls = std::ranges::any_of(f.body, [](const ptx::Instruction& i) { return i.op == Op::Call; });
+  program_.sharesForNow = calls && graph().sharedForNow();
+  if (!calls || !graph().shared()) return expand(*newInstance(program_.entry, nullptr), kEnd);
+  Recursion& region = *newRecursion(*graph().shared());
+  Instance& top = *newInstance(program_.entry, nullptr);
+  top.recursion = &region;
+  const uint32_t start = newBlock();
+  make(raw_[start].items, Op::Mov, Type::U32, {inVariable(region.resume), number(0)}, f.line);
+  make(raw_[start].items, Op::Mov, Type::U64, {inVariable(region.kept), number(0)}, f.line);
+  jump(start, expand(top, kEnd));
+  finish(region, kEnd);
+  return start;
+}
+
+// --- The functions ---------------------------------------------------------------------------------------------------
+
+Recursion* SsaBuilder::newRecursion(uint32_t cycle) {
+  recursions_.push_back(std::make_unique<Recursion>());
+  Recursion& region = *recursions_.back();
+  region.cycle = cycle;
+  region.firstVariable = static_cast<uint32_t>(variableTypes_.size());
+  region.firstBlock = static_cast<uint32_t>(raw_.size());
+  region.state = newVariable(Class::I32);
+  region.resume = newVariable(Class::I32);
+  region.kept = newVariable(Class::I64);
+  region.dispatch = newBlock();
+  region.states = {kNone};  // 0: back to whoever called from outside
+  return &region;
+}
+
+uint32_t SsaBuilder::newState(Recursion& region, uint32_t block) {
+  region.states.push_back(block);
+  return static_cast<uint32_t>(region.states.size() - 1);
+}
+
+// Expands a function on the first call of it: its callers write arguments to objects of their own, so that what it was
+// called with stays there while it calls itself.
+void SsaBuilder::addBody(Recursion& region, uint32_t function) {
+  if (region.bodies.contains(function)) return;
+  const Function& f = program_.module->functions[function];
+  Instance& body = *newInstance(function, instances_[0].get());
+  body.recursion = &region;
+  region.bodies[function] = &body;
+  const std::vector<ParamObject*>& incoming = objectsFor(region.incoming, f.parameters);
+  for (size_t k = 0; k < f.parameters.size(); ++k) body.parameters.push_back(newObject());
+  body.returns = objectsFor(region.results, f.returns);
+  declarePieces(body, incoming);
+  const uint32_t start = newBlock(), end = newBlock();
+  region.entries[function] = newState(region, start);
+  for (size_t k = 0; k < incoming.size(); ++k) copyPieces(*incoming[k], *body.parameters[k], start, f.line);
+  placeLocals(body, start);
+  jump(start, expandBody(body, end));
+  Item leave;
+  leave.instance = &body;
+  leave.copyTo = region.state;
+  leave.copyFrom = region.resume;
+  raw_[end].items.push_back(leave);
+  jump(end, region.dispatch);
+}
+
+// Memory of a call's own for what the function declares in .local.
+void SsaBuilder::placeLocals(Instance& instance, uint32_t block) {
+  uint64_t size = 0;
+  for (uint32_t k = 0; k < instance.function->variables.size(); ++k) {
+    const Variable& v = instance.function->variables[k];
+    if (v.space != Space::Local) continue;
+    if (v.alignment > kPiece) unsupportedConstruct(instance.function->line, "local memory of over 64 bytes alignment");
+    size = roundUp(size, std::max(v.alignment, 1u));
+    instance.localOffsets[k] = static_cast<uint32_t>(size);
+    size += v.size;
+  }
+  if (!size) return;
+  if (size > UINT32_MAX / 2) unsupportedConstruct(instance.function->line, "over 2 GiB of local memory");
+  instance.recursion->localBytes[instance.functionIndex] = roundUp(static_cast<uint32_t>(size), uint32_t{kPiece});
+  instance.localBase = newVariable(Class::I64);
+  make(raw_[block].items, Op::Alloca, Type::U64, {inVariable(instance.localBase), number(size)},
+       instance.function->line);
+}
+
+// The pieces that a function reads its parameters in and writes its results in.
+void SsaBuilder::declarePieces(Instance& instance, const std::vector<ParamObject*>& incoming) {
+  const Function& f = *instance.function;
+  for (size_t k = 0; k < f.parameters.size(); ++k)
+    if (formalRegister(f, f.parameters[k]) != kNone)
+      pieceOf(*instance.parameters[k], 0, ptx::bitsOf(f.parameters[k].type), f.line);
+  for (size_t k = 0; k < f.returns.size(); ++k)
+    if (formalRegister(f, f.returns[k]) != kNone)
+      pieceOf(*instance.returns[k], 0, ptx::bitsOf(f.returns[k].type), f.line);
+  for (const ptx::Instruction& i : f.body) {
+    if (!isParamAccess(i, instance)) continue;
+    const Operand& address = f.operands[i.first + (i.op == Op::Ld ? 1 : 0)];
+    if (address.symbolKind != SymbolKind::FunctionVariable) declarePieces(i, instance);
+  }
+  for (size_t k = 0; k < incoming.size(); ++k)
+    for (const auto& [offset, piece] : instance.parameters[k]->pieces)
+      pieceOf(*incoming[k], offset, piece.bits, f.line);
+}
+
+// Copies the pieces that the function's side of a call has.
+void SsaBuilder::copyPieces(ParamObject& from, ParamObject& to, uint32_t block, uint32_t line) {
+  std::map<int64_t, uint32_t> pieces;
+  for (const ParamObject* object : {&from, &to})
+    for (const auto& [offset, piece] : object->pieces) pieces[offset] = std::max(pieces[offset], piece.bits);
+  for (const auto& [offset, bits] : pieces) {
+    Item copy;
+    copy.instance = instances_[0].get();
+    copy.copyFrom = pieceOf(from, offset, bits, line);
+    copy.copyTo = pieceOf(to, offset, bits, line);
+    raw_[block].items.push_back(copy);
+  }
+}
+
+// --- The loop --------------------------------------------------------------------------------------------------------
+
+void SsaBuilder::finish(Recursion& region, uint32_t leave) {
+  refuseMeetings(region);
+  region.states[0] = leave;
+  const auto live = liveVariables(region);
+  std::vector<std::vector<uint32_t>> kept;
+  for (const RecursiveCall& call : region.calls) kept.push_back(keptBy(region, call, live));
+  for (size_t n = 0; n < kept.size(); ++n) keepAndRestore(region, region.calls[n], kept[n]);
+  measureStack(region);
+  raw_[region.dispatch].terminator = Block::Switch;
+  raw_[region.dispatch].condition = region.state;
+  raw_[region.dispatch].successors = region.states;
+}
+
+// Of calls one inside another, where none comes back to its own function; others may take what the launch allows.
+void SsaBuilder::measureStack(const Recursion& region) {
+  std::map<uint32_t, std::vector<const RecursiveCall*>> callsOf;
+  for (const RecursiveCall& call : region.calls) callsOf[call.caller].push_back(&call);
+  struct Open {
+    uint32_t function;
+    std::vector<std::pair<uint32_t, uint32_t>> left;  // stack of a call, callee
+    uint64_t most = 0;
+  };
+  std::map<uint32_t, uint64_t> need;  // kOpen: not known yet
+  constexpr uint64_t kOpen = UINT64_MAX;
+  std::vector<Open> path;
+  const auto enter = [&](uint32_t f) {
+    need[f] = kOpen;
+    path.push_back({f, {}});
+    for (const RecursiveCall* call : callsOf[f])
+      for (uint32_t callee : call->callees) path.back().left.emplace_back(call->stack, callee);
+  };
+  uint64_t most = 0;
+  const auto measure = [&](uint32_t start) {
+    if (!need.contains(start)) enter(start);
+    while (!path.empty()) {
+      Open& open = path.back();
+      if (open.left.empty()) {
+        const auto locals = region.localBytes.find(open.function);
+        need[open.function] = open.most + (locals == region.localBytes.end() ? 0 : locals->second);
+        most = std::max(most, need[open.function]);
+        path.pop_back();
+        continue;
+      }
+      const auto [stack, callee] = open.left.back();
+      const auto known = need.find(callee);
+      if (known == need.end()) {
+        enter(callee);  // and looks again then
+        continue;
+      }
+      if (known->second == kOpen) return false;
+      open.most = std::max(open.most, stack + known->second);
+      open.left.pop_back();
+    }
+    return true;
+  };
+  bool ends = true;
+  for (const auto& [function, body] : region.bodies) ends = ends && measure(function);
+  for (const auto& [function, calls] : std::map(callsOf)) ends = ends && measure(function);
+  program_.recurses |= !ends;
+  if (ends)
+    program_.stackOfCalls =
+        std::max(program_.stackOfCalls, static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX / 2)));
+}
+
+// Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
+void SsaBuilder::refuseMeetings(const Recursion& region) const {
+  for (size_t b = region.firstBlock; b < raw_.size(); ++b)
+    for (const Item& item : raw_[b].items)
+      if (item.ast && lanesMeet(*item.ast))
+        unsupportedConstruct(item.ast->line, "%s in a function that calls itself", nameOf(item.ast->op));
+}
+
+std::vector<uint32_t> SsaBuilder::keptBy(const Recursion& region, const RecursiveCall& call,
+                                         const std::vector<std::vector<bool>>& live) const {
+  const std::vector<bool>& after = live[call.back - region.firstBlock];
+  std::vector<bool> made(after.size(), false);  // by the callee
+  const auto mark = [&](uint32_t variable) { made[variable - region.firstVariable] = true; };
+  for (const ParamObject* object : call.results)
+    for (const auto& [offset, piece] : object->pieces) mark(piece.variable);
+  for (uint32_t variable : {region.state, region.resume, region.kept}) mark(variable);
+  std::vector<uint32_t> kept{region.resume, region.kept};
+  for (uint32_t v = 0; v < after.size(); ++v)
+    if (after[v] && !made[v]) kept.push_back(region.firstVariable + v);
+  // Wide ones first, so that all are aligned.
+  std::ranges::stable_sort(kept, std::ranges::greater{}, [&](uint32_t v) { return bytesOf(variableTypes_[v]); });
+  return kept;
+}
+
+void SsaBuilder::keepAndRestore(Recursion& region, RecursiveCall& call, const std::vector<uint32_t>& variables) {
+  const uint32_t top = newVariable(Class::I64), memory = newVariable(Class::I64), line = call.line;
+  std::vector<uint32_t> kept = variables;
+  kept.insert(std::ranges::find_if(kept, [&](uint32_t v) { return bytesOf(variableTypes_[v]) <= 8; }), top);
+  uint32_t size = 0;
+  for (uint32_t v : kept) size += bytesOf(variableTypes_[v]);
+  call.stack = roundUp(size, uint32_t{kPiece});
+
+  std::vector<Item>& save = raw_[call.save].items;
+  make(save, Op::Stacksave, Type::U64, {inVariable(top)}, line);
+  make(save, Op::Alloca, Type::U64, {inVariable(memory), number(size)}, line);
+  uint32_t offset = 0;
+  for (uint32_t v : kept) {
+    makeStore(save, memory, offset, v, line);
+    offset += bytesOf(variableTypes_[v]);
+  }
+  make(save, Op::Mov, Type::U64, {inVariable(region.kept), inVariable(memory)}, line);
+  make(save, Op::Mov, Type::U32, {inVariable(region.resume), number(call.backState)}, line);
+
+  std::vector<Item> restore;
+  // The mask changes nothing; it says how the address is aligned.
+  make(restore, Op::And, Type::B64, {inVariable(memory), inVariable(region.kept), number(~(kPiece - 1))}, line);
+  offset = 0;
+  for (uint32_t v : kept) {
+    makeLoad(restore, memory, offset, v, line);
+    offset += bytesOf(variableTypes_[v]);
+  }
+  make(restore, Op::Stackrestore, Type::U64, {inVariable(top)}, line);
+  std::vector<Item>& back = raw_[call.back].items;
+  back.insert(back.begin(), restore.begin(), restore.end());
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,133 @@
+// What PTX calls approximate: within its documented bounds, and the same in the interpreter.
+
+#include <cmath>
+
+#include "ptx/llvm/emit/emitter.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+using llvm::ArrayRef;
+namespace Intrinsic = llvm::Intrinsic;
+
+llvm::Value* Emitter::approxReciprocal64(Value* x, bool root) {
+  LType* const type = b_.getDoubleTy();
+  Value* const high = number(x, b_.getInt64Ty(), 0xffffffff00000000ull);
+  Value* in = b_.CreateAnd(asInteger(x, 64), high);
+  const auto flushed = [&](Value* bits) {
+    Value* const exponent = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x7ff0000000000000ull));
+    Value* const zero = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x8000000000000000ull));
+    return b_.CreateSelect(b_.CreateICmpEQ(exponent, number(bits, b_.getInt64Ty(), 0)), zero, bits);
+  };
+  in = flushed(in);
+  Value* const v = asFloat(in, type);
+  Value* const q = b_.CreateFDiv(real(v, type, 1.0), root ? intrinsic(Intrinsic::sqrt, {v}) : v);
+  Value* const out = flushed(b_.CreateAnd(asInteger(q, 64), high));
+  return asFloat(b_.CreateSelect(b_.CreateFCmpUNO(q, q), number(q, b_.getInt64Ty(), 0x7fffffff00000000ull), out), type);
+}
+
+// --- Approximations
+// ----------------------------------------------------------------------------------------------------
+
+// Coefficients from the highest power down.
+llvm::Value* Emitter::polynomial(Value* x, ArrayRef<double> coefficients) {
+  LType* const type = x->getType()->getScalarType();
+  Value* out = real(x, type, coefficients[0]);
+  for (size_t n = 1; n < coefficients.size(); ++n) {
+    Value* const c = real(x, type, coefficients[n]);
+    out = options_.fma ? fusedMultiplyAdd(out, x, c) : b_.CreateFAdd(b_.CreateFMul(out, x), c);
+  }
+  return out;
+}
+
+llvm::Value* Emitter::exp2Approx(Value* x) {
+  LType* const type = b_.getFloatTy();
+  // Outside of this range the result is 0 or infinity anyway; NaN passes through the comparisons.
+  Value* v = b_.CreateSelect(b_.CreateFCmpOGT(x, real(x, type, 130.0)), real(x, type, 130.0), x);
+  v = b_.CreateSelect(b_.CreateFCmpOLT(v, real(x, type, -160.0)), real(x, type, -160.0), v);
+  Value* const magic = real(x, type, 12582912.0);  // 1.5 * 2^23: adding it rounds to an integer
+  Value* const t = b_.CreateFAdd(v, magic);
+  Value* const n = b_.CreateSub(asInteger(t, 32), number(t, b_.getInt32Ty(), 0x4b400000));
+  Value* const f = b_.CreateFSub(v, b_.CreateFSub(t, magic));
+  const double ln2 = 0.69314718055994530942;
+  double c[8], power = 1, factorial = 1;
+  for (int k = 0; k < 8; ++k) {
+    c[7 - k] = power / factorial;
+    power *= ln2;
+    factorial *= k + 1;
+  }
+  Value* const p = polynomial(f, c);
+  // Two factors, so that denormal results come out.
+  const auto scale = [&](Value* e) {
+    Value* const biased = b_.CreateAdd(e, number(e, b_.getInt32Ty(), 127));
+    return asFloat(b_.CreateShl(biased, number(e, b_.getInt32Ty(), 23)), type);
+  };
+  Value* const half = b_.CreateAShr(n, number(n, b_.getInt32Ty(), 1));
+  return b_.CreateFMul(b_.CreateFMul(p, scale(half)), scale(b_.CreateSub(n, half)));
+}
+
+llvm::Value* Emitter::log2Approx(Value* x) {
+  LType* const type = b_.getFloatTy();
+  LType* const word = b_.getInt32Ty();
+  Value* const tiny = b_.CreateFCmpOLT(x, real(x, type, 0x1p-126));
+  Value* const v = b_.CreateSelect(tiny, b_.CreateFMul(x, real(x, type, 0x1p24)), x);
+  Value* const bits = asInteger(v, 32);
+  const auto n32 = [&](uint64_t c) { return number(bits, word, c); };
+  Value* const e = b_.CreateAShr(b_.CreateSub(bits, n32(0x3f3504f3)), n32(23));
+  Value* const m = asFloat(b_.CreateSub(bits, b_.CreateShl(e, n32(23))), type);
+  Value* const exponent =
+      b_.CreateFSub(b_.CreateSIToFP(e, like(x, type)), b_.CreateSelect(tiny, real(x, type, 24.0), real(x, type, 0.0)));
+  Value* const t = b_.CreateFDiv(b_.CreateFSub(m, real(x, type, 1.0)), b_.CreateFAdd(m, real(x, type, 1.0)));
+  const double k = 2.8853900817779268;  // 2 / ln 2
+  Value* const t2 = b_.CreateFMul(t, t);
+  Value* const series = polynomial(t2, {k / 11, k / 9, k / 7, k / 5, k / 3, k});
+  Value* out = options_.fma ? fusedMultiplyAdd(t, series, exponent) : b_.CreateFAdd(b_.CreateFMul(t, series), exponent);
+  Value* const infinity = real(x, type, HUGE_VAL);
+  out = b_.CreateSelect(b_.CreateFCmpOEQ(x, infinity), infinity, out);
+  out = b_.CreateSelect(b_.CreateFCmpOEQ(x, real(x, type, 0.0)), real(x, type, -HUGE_VAL), out);
+  return b_.CreateSelect(b_.CreateFCmpULT(x, real(x, type, 0.0)), asFloat(n32(0x7fffffff), type), out);
+}
+
+llvm::Value* Emitter::sinCosApprox(Value* x, bool cosine) {
+  LType* const type = b_.getFloatTy();
+  LType* const word = b_.getInt32Ty();
+  Value* const bound = real(x, type, 4194304.0);
+  Value* const finite = b_.CreateFCmpOLT(absolute(x), real(x, type, HUGE_VAL));
+  // Far away no accuracy is promised, only a result in [-1, 1].
+  Value* const v = b_.CreateSelect(b_.CreateFCmpOLT(absolute(x), bound), x, real(x, type, 0.0));
+  Value* const magic = real(x, type, 12582912.0);
+  Value* const t = b_.CreateFAdd(b_.CreateFMul(v, real(x, type, 0.63661977236758134308)), magic);
+  Value* n = asInteger(t, 32);
+  Value* const q = b_.CreateFSub(t, magic);
+  const auto step = [&](Value* from, double part) {
+    Value* const c = real(x, type, -part);
+    return options_.fma ? fusedMultiplyAdd(q, c, from) : b_.CreateFAdd(b_.CreateFMul(q, c), from);
+  };
+  // pi/2 in three parts of which the first two have few bits.
+  Value* const r = step(step(step(v, 1.5703125), 4.837512969970703125e-4), 7.5497899548918821691639e-8);
+  Value* const r2 = b_.CreateFMul(r, r);
+  Value* const sine = b_.CreateFMul(r, polynomial(r2, {2.7557319e-6, -1.9841270e-4, 8.3333333e-3, -1.6666667e-1, 1.0}));
+  Value* const cosineOf = polynomial(r2, {2.4801587e-5, -1.3888889e-3, 4.1666667e-2, -0.5, 1.0});
+  if (cosine) n = b_.CreateAdd(n, number(n, word, 1));
+  Value* const odd = b_.CreateICmpNE(b_.CreateAnd(n, number(n, word, 1)), number(n, word, 0));
+  Value* out = b_.CreateSelect(odd, cosineOf, sine);
+  Value* const sign = b_.CreateShl(b_.CreateAnd(n, number(n, word, 2)), number(n, word, 30));
+  out = asFloat(b_.CreateXor(asInteger(out, 32), sign), type);
+  return b_.CreateSelect(finite, out, asFloat(number(n, word, 0x7fffffff), type));
+}
+
+llvm::Value* Emitter::tanhApprox(Value* x) {
+  LType* const type = b_.getFloatTy();
+  Value* const a = absolute(x);
+  Value* const e = exp2Approx(b_.CreateFMul(a, real(x, type, 2.8853900817779268)));
+  Value* const one = real(x, type, 1.0);
+  Value* const far = b_.CreateFSub(one, b_.CreateFDiv(real(x, type, 2.0), b_.CreateFAdd(e, one)));
+  Value* const a2 = b_.CreateFMul(a, a);
+  Value* const near = b_.CreateFMul(a, polynomial(a2, {62.0 / 2835, -17.0 / 315, 2.0 / 15, -1.0 / 3, 1.0}));
+  Value* const out = b_.CreateSelect(b_.CreateFCmpOLT(a, real(x, type, 0.5)), near, far);
+  Value* const sign = b_.CreateAnd(asInteger(x, 32), number(x, b_.getInt32Ty(), 0x80000000u));
+  Value* const result = asFloat(b_.CreateOr(asInteger(out, 32), sign), type);
+  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, result);
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,314 @@
+// Atomics and fences. Shared memory belongs to one worker at a time, so its atomics are plain read-modify-writes;
+// global ones are the processor's, lane after lane.
+#include <llvm/IR/InlineAsm.h>
+
+#include "ptx/llvm/emit/emitter.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+using llvm::ArrayRef;
+namespace Intrinsic = llvm::Intrinsic;
+
+static bool isHalfKind(Type t) { return t == Type::F16 || t == Type::BF16 || t == Type::F16x2 || t == Type::BF16x2; }
+
+// The new value for an old one; everything is scalar and of the instruction's type.
+llvm::Value* Emitter::applyAtomic(const Instruction& i, Value* old, ArrayRef<Value*> operands) {
+  const ptx::Instruction& ast = *i.ast;
+  const Type type = ast.type();
+  const uint32_t bits = ptx::bitsOf(type);
+  const bool s = isSigned(type);
+  Value* const a = operands[0];
+  if (ast.has(Mod::Exch)) return a;
+  if (ast.has(Mod::Cas)) return b_.CreateSelect(b_.CreateICmpEQ(old, a), operands[1], old);
+  if (ast.has(Mod::And)) return b_.CreateAnd(old, a);
+  if (ast.has(Mod::Or)) return b_.CreateOr(old, a);
+  if (ast.has(Mod::Xor)) return b_.CreateXor(old, a);
+  if (ast.has(Mod::Inc))
+    return b_.CreateSelect(b_.CreateICmpUGE(old, a), b_.getIntN(bits, 0), b_.CreateAdd(old, b_.getIntN(bits, 1)));
+  if (ast.has(Mod::Dec)) {
+    Value* const wraps = b_.CreateOr(b_.CreateICmpEQ(old, b_.getIntN(bits, 0)), b_.CreateICmpUGT(old, a));
+    return b_.CreateSelect(wraps, a, b_.CreateSub(old, b_.getIntN(bits, 1)));
+  }
+  const bool isMin = ast.has(Mod::Min);
+  if (isHalfKind(type)) {
+    const bool pair = bits == 32;
+    const Type half = type == Type::F16 || type == Type::F16x2 ? Type::F16 : Type::BF16;
+    Value* out = nullptr;
+    for (uint32_t n = 0; n < (pair ? 2u : 1u); ++n) {
+      const auto part = [&](Value* v) { return asInteger(n ? b_.CreateLShr(v, 16) : v, 16); };
+      if (!ast.has(Mod::Add) && !isMin && !ast.has(Mod::Max)) unsupported(i, "operation");
+      Value* const sum =
+          ast.has(Mod::Add)
+              ? floatToHalf(b_.CreateFAdd(halfToFloat(part(old), half), halfToFloat(part(a), half)), half, 0)
+              : halfExtreme(part(old), part(a), isMin, false, half == Type::F16);
+      Value* const placed = pair ? asInteger(sum, 32) : sum;
+      out = out ? b_.CreateOr(out, b_.CreateShl(placed, 16)) : placed;
+    }
+    return out;
+  }
+  if (ptx::isFloat(type)) {
+    LType* const element = bits == 32 ? b_.getFloatTy() : b_.getDoubleTy();
+    Value *x = asFloat(old, element), *y = asFloat(a, element);
+    if (ast.has(Mod::Add)) {
+      // Adding f32 in global memory flushes denormals; in shared memory it does not.
+      const bool flushes = bits == 32 && ast.space != Space::Shared && ast.space != Space::SharedCluster;
+      Value* const sum = flushes ? flush(b_.CreateFAdd(flush(x), flush(y))) : b_.CreateFAdd(x, y);
+      if (bits == 64) return asInteger(sum, bits);
+      return b_.CreateSelect(b_.CreateFCmpUNO(sum, sum), b_.getInt32(0x7fffffff), asInteger(sum, bits));
+    }
+    if (isMin || ast.has(Mod::Max)) return asInteger(minMax(i, x, y, isMin), bits);
+    unsupported(i, "operation");
+  }
+  if (ast.has(Mod::Add)) return b_.CreateAdd(old, a);
+  if (isMin) return intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {old, a});
+  if (ast.has(Mod::Max)) return intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {old, a});
+  unsupported(i, "operation");
+}
+
+// One lane's atomic; returns what memory held before.
+llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<Value*> operands, bool shared) {
+  const ptx::Instruction& ast = *i.ast;
+  const Type type = ast.type();
+  const uint32_t bits = ptx::bitsOf(type);
+  Value* const at = pointer(address);
+  const llvm::Align align(bits / 8);
+  if (shared) {
+    Value* const old = b_.CreateAlignedLoad(integerType(bits), at, align);
+    b_.CreateAlignedStore(applyAtomic(i, old, operands), at, align);
+    return old;
+  }
+  using RMW = llvm::AtomicRMWInst;
+  const auto order = llvm::AtomicOrdering::SequentiallyConsistent;
+  std::optional<RMW::BinOp> op;
+  if (!ptx::isFloat(type) && !isHalfKind(type)) {
+    if (ast.has(Mod::Add)) op = RMW::Add;
+    if (ast.has(Mod::And)) op = RMW::And;
+    if (ast.has(Mod::Or)) op = RMW::Or;
+    if (ast.has(Mod::Xor)) op = RMW::Xor;
+    if (ast.has(Mod::Min)) op = isSigned(type) ? RMW::Min : RMW::UMin;
+    if (ast.has(Mod::Max)) op = isSigned(type) ? RMW::Max : RMW::UMax;
+  }
+  if (ast.has(Mod::Exch)) op = RMW::Xchg;
+  if (op) return b_.CreateAtomicRMW(*op, at, operands[0], align, order);
+  if (ast.has(Mod::Cas)) {
+    auto* pair = b_.CreateAtomicCmpXchg(at, operands[0], operands[1], align, order, order);
+    return b_.CreateExtractValue(pair, 0);
+  }
+  // Everything else repeats until nobody came between.
+  auto* first = b_.CreateAlignedLoad(integerType(bits), at, align, true);
+  BB* const before = b_.GetInsertBlock();
+  BB* const loop = newBlock("retry");
+  BB* const after = newBlock("after");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  auto* expected = b_.CreatePHI(integerType(bits), 2);
+  expected->addIncoming(first, before);
+  Value* const desired = applyAtomic(i, expected, operands);
+  auto* pair = b_.CreateAtomicCmpXchg(at, expected, desired, align, order, order);
+  expected->addIncoming(b_.CreateExtractValue(pair, 0), b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateExtractValue(pair, 1), after, loop);
+  b_.SetInsertPoint(after);
+  return expected;
+}
+
+// A vector that LLVM takes for one of unknown origin.
+llvm::Value* Emitter::inRegister(Value* v) {
+  LType* const type = v->getType();
+  const char* const same = options_.avx512 ? "=v,0" : "=x,0";
+  return b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", same, false), {v});
+}
+
+// The 32-bit value of each lane, plus a constant, as a scalar.
+llvm::SmallVector<llvm::Value*, 32> Emitter::laneWords(ValueId id, int64_t plus) {
+  LType* const word = b_.getInt32Ty();
+  const auto sum = [&](Value* v) { return plus ? b_.CreateAdd(v, number(v, word, static_cast<uint32_t>(plus))) : v; };
+  if (program_.values[id].shape.uniform())
+    return llvm::SmallVector<Value*, 32>(kWarpSize, sum(asInteger(scalarOf(id), 32)));
+  llvm::SmallVector<Value*, 32> words;
+  for (uint32_t c = 0; c < k_; ++c) words.append(wordsOf(sum(asInteger(chunkOf(id, c), 32))));
+  return words;
+}
+
+// A result that nobody reads still has a value to be kept in slots.
+void Emitter::defineDead(const Instruction& i, uint32_t part) {
+  if (part >= i.results.size() || i.results[part] == kNone) return;
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  const uint32_t bits = bitsOf(program_.values[i.results[part]].type);
+  for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(llvm::Constant::getNullValue(vectorOf(integerType(bits))));
+  define(i.results[part], std::move(form));
+}
+
+// An element of a vector is an atomic of its own.
+void Emitter::emitAtomic(const Instruction& i) {
+  const uint32_t width = i.ast->vectorWidth;
+  if (ptx::bitsOf(i.ast->type()) == 128) return emitWideAtomic(i);
+  if (width > 1 && (i.sources.size() < 1 + width || i.ast->has(Mod::Cas))) unsupported(i, "vector atomics");
+  for (uint32_t n = 0; n < width; ++n) emitAtomicElement(i, n);
+}
+
+void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
+  const ptx::Instruction& ast = *i.ast;
+  const Type type = ast.type();
+  const uint32_t bits = ptx::bitsOf(type);
+  if (bits != 16 && bits != 32 && bits != 64) unsupported(i, "width");
+  LType* const element = integerType(bits);
+  const bool shared = ast.space == Space::Shared || ast.space == Space::SharedCluster;
+  const bool used = part < i.results.size() && i.results[part] != kNone && isRead(i.results[part]);
+  size_t operandCount = ast.has(Mod::Cas) ? 2 : 1;
+  if (i.sources.size() < 1 + operandCount) unsupported(i, "operands");
+  Address a = addressOf(i, 0, ast.space);
+  if (part) {
+    a.offset += part * (bits / 8);
+    if (a.scalar) a.scalar = b_.CreateAdd(a.scalar, b_.getInt64(part * (bits / 8)));
+  }
+  const Mask mask = guardedMask(i);
+  if (!part) checkAlignment(i, 0, mask);
+
+  // Sums and bit operations of all lanes on one word that nobody reads back become one operation.
+  const bool reducible = !used && a.shape.uniform() && !ptx::isFloat(type) && !isHalfKind(type) && bits >= 32 &&
+                         (ast.has(Mod::Add) || ast.has(Mod::And) || ast.has(Mod::Or) || ast.has(Mod::Xor) ||
+                          ast.has(Mod::Min) || ast.has(Mod::Max));
+  if (reducible) {
+    defineDead(i, part);
+    const auto act = [&] {
+      const Chunks lanes = chunksOf(mask);
+      const bool s = isSigned(type);
+      uint64_t neutral = 0;
+      if (ast.has(Mod::And)) neutral = ~uint64_t{0};
+      if (ast.has(Mod::Min)) neutral = s ? (~uint64_t{0} >> (65 - bits)) : ~uint64_t{0} >> (64 - bits);
+      if (ast.has(Mod::Max)) neutral = s ? uint64_t{1} << (bits - 1) : 0;
+      Value* all = nullptr;
+      const auto join = [&](Value* x, Value* y) -> Value* {
+        if (ast.has(Mod::Add)) return b_.CreateAdd(x, y);
+        if (ast.has(Mod::And)) return b_.CreateAnd(x, y);
+        if (ast.has(Mod::Or)) return b_.CreateOr(x, y);
+        if (ast.has(Mod::Xor)) return b_.CreateXor(x, y);
+        if (ast.has(Mod::Min)) return intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {x, y});
+        return intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {x, y});
+      };
+      for (uint32_t c = 0; c < k_; ++c) {
+        Value* v = asInteger(chunkOf(i.sources[1 + part], c), bits);
+        if (!mask.full) v = b_.CreateSelect(lanes[c], v, number(v, element, neutral));
+        all = all ? join(all, v) : v;
+      }
+      const Intrinsic::ID id = ast.has(Mod::Add)   ? Intrinsic::vector_reduce_add
+                               : ast.has(Mod::And) ? Intrinsic::vector_reduce_and
+                               : ast.has(Mod::Or)  ? Intrinsic::vector_reduce_or
+                               : ast.has(Mod::Xor) ? Intrinsic::vector_reduce_xor
+                               : ast.has(Mod::Min)
+                                   ? (s ? Intrinsic::vector_reduce_smin : Intrinsic::vector_reduce_umin)
+                                   : (s ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_umax);
+      Value* const one = intrinsic(id, {all});
+      atomicLane(i, a.scalar, {one}, shared);
+    };
+    if (i.guard == kNone) return act();
+    return ifTrue(anyLane(mask), act);
+  }
+
+  // Shared addresses are offsets of 32 bits: half as much to pass on to the lanes.
+  const bool offsets = ast.space == Space::Shared && bitsOf(program_.values[a.value].type) == 32;
+  Value* const base = offsets ? sharedBase() : nullptr;
+  // Short ones of all lanes are written out: a loop over lanes would cost more than they do.
+  const bool brief = mask.full && !used && bits == 32 && !isHalfKind(type) && !ptx::isFloat(type) && ast.has(Mod::Add);
+  const std::optional<Elements> elements = brief && !offsets ? elementsOf(a) : std::nullopt;
+  if (brief && (offsets || elements)) {
+    llvm::SmallVector<Value*, 32> places;
+    if (offsets) places = laneWords(a.value, a.offset);
+    // Loads wait for the atomics before them, so indices come from registers: LLVM would load parts of their vectors.
+    for (uint32_t c = 0; elements && c < k_; ++c)
+      places.append(wordsOf(inRegister(asInteger(chunkOf(elements->index, c), 32))));
+    const auto addends = laneWords(i.sources[1 + part], 0);
+    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+      Value* const at =
+          offsets ? b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty())) : placeOf(*elements, places[lane]);
+      atomicLane(i, at, {addends[lane]}, shared);
+    }
+    return defineDead(i, part);
+  }
+  LType* const addressType = integerType(offsets ? 32 : 64);
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) {
+    addresses.push_back(offsets ? b_.CreateTrunc(displaced(chunkOf(a.value, c), a.offset), vectorOf(addressType))
+                        : a.shape.uniform() ? b_.CreateVectorSplat(w_, a.scalar)
+                                            : addressChunk(a, c));
+  }
+  auto* const where = spill(0, addresses);
+  llvm::SmallVector<llvm::AllocaInst*, 2> what;
+  llvm::SmallVector<Value*, 2> uniform(operandCount, nullptr);
+  for (size_t n = 0; n < operandCount; ++n) {
+    const ValueId id = i.sources[n + 1 + part];
+    if (program_.values[id].shape.uniform()) {
+      uniform[n] = asInteger(scalarOf(id), bits);
+      what.push_back(nullptr);
+      continue;
+    }
+    Chunks chunks;
+    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(asInteger(chunkOf(id, c), bits));
+    what.push_back(spill(static_cast<uint32_t>(1 + n), chunks));
+  }
+  auto* const results = used ? scratch(3) : nullptr;
+  forEachLane(mask, [&](Value* lane) {
+    Value* at = b_.CreateLoad(addressType, laneAddress(where, lane, addressType));
+    if (offsets) at = b_.CreateAdd(base, b_.CreateZExt(at, b_.getInt64Ty()));
+    llvm::SmallVector<Value*, 2> operands;
+    for (size_t n = 0; n < operandCount; ++n)
+      operands.push_back(uniform[n] ? uniform[n] : b_.CreateLoad(element, laneAddress(what[n], lane, element)));
+    Value* const old = atomicLane(i, at, operands, shared);
+    if (results) b_.CreateStore(old, laneAddress(results, lane, element));
+  });
+  if (!used) return defineDead(i, part);
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  form.chunks = reload(results, element);
+  finish(i, part, std::move(form));
+}
+
+// atom.exch and atom.cas of 128 bits, a lane after the other; what goes in and out is spilled in halves.
+void Emitter::emitWideAtomic(const Instruction& i) {
+  const bool compares = i.ast->has(Mod::Cas);
+  const size_t operands = compares ? 2 : 1;
+  if (i.ast->vectorWidth > 1 || i.sources.size() < 1 + operands || (!compares && !i.ast->has(Mod::Exch)))
+    unsupported(i, "operation on 128 bits");
+  LType *const half = b_.getInt64Ty(), *const wide = b_.getInt128Ty();
+  const bool shared = i.ast->space == Space::Shared || i.ast->space == Space::SharedCluster;
+  Address a = addressOf(i, 0, i.ast->space);
+  const Mask mask = guardedMask(i);
+  checkAlignment(i, 0, mask);
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  auto* const where = spill(0, addresses);
+  llvm::SmallVector<llvm::AllocaInst*, 4> halves;
+  for (size_t n = 0; n < operands; ++n)
+    for (const Chunks& one : splitHalves(i.sources[1 + n]))
+      halves.push_back(spill(static_cast<uint32_t>(1 + halves.size()), one));
+  llvm::AllocaInst *const low = scratch(5), *const high = scratch(6);
+  forEachLane(mask, [&](Value* lane) {
+    const auto operand = [&](size_t n) {
+      Value* const top = b_.CreateZExt(b_.CreateLoad(half, laneAddress(halves[2 * n + 1], lane, half)), wide);
+      Value* const bottom = b_.CreateZExt(b_.CreateLoad(half, laneAddress(halves[2 * n], lane, half)), wide);
+      return b_.CreateOr(b_.CreateShl(top, 64), bottom);
+    };
+    llvm::SmallVector<Value*, 2> values;
+    for (size_t n = 0; n < operands; ++n) values.push_back(operand(n));
+    Value* const old = atomicLane(i, b_.CreateLoad(half, laneAddress(where, lane, half)), values, shared);
+    b_.CreateStore(b_.CreateTrunc(old, half), laneAddress(low, lane, half));
+    b_.CreateStore(b_.CreateTrunc(b_.CreateLShr(old, 64), half), laneAddress(high, lane, half));
+  });
+  if (i.results.empty() || i.results[0] == kNone) return;
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  form.chunks = joinHalves({reload(low, half), reload(high, half)});
+  finish(i, 0, std::move(form));
+}
+
+void Emitter::emitFence(const Instruction& i) {
+  const ptx::Instruction& ast = *i.ast;
+  const bool wide = ast.has(Mod::Gl) || ast.has(Mod::Sys) || ast.has(Mod::Gpu) || ast.has(Mod::Cluster);
+  const bool full = wide && !ast.has(Mod::Acquire) && !ast.has(Mod::Release);
+  b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
+                 full ? llvm::SyncScope::System : llvm::SyncScope::SingleThread);
+}
+
+}  // namespace vg::ptx::gen

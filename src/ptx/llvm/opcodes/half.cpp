@@ -1,0 +1,117 @@
+// f16 and bf16, alone and in pairs.
+#include "ptx/llvm/emit/emitter.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+using llvm::ArrayRef;
+
+// --- Half precision ------------------------------------------------------------------------------------------------
+
+// The smaller or larger of two halves, as bits; a NaN loses, or with `nanWins` wins.
+llvm::Value* Emitter::halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, bool f16) {
+  LType* const half = b_.getInt16Ty();
+  const auto isNan = [&](Value* v) {
+    return b_.CreateICmpUGT(b_.CreateAnd(v, number(v, half, 0x7fff)), number(v, half, f16 ? 0x7c00 : 0x7f80));
+  };
+  // Ordered as integers once the negative half is turned around.
+  const auto key = [&](Value* v) {
+    return b_.CreateXor(v, b_.CreateLShr(b_.CreateAShr(v, number(v, half, 15)), number(v, half, 1)));
+  };
+  Value* const less = b_.CreateICmpSLT(key(a), key(b));
+  Value* const out = b_.CreateSelect(isMin ? less : b_.CreateNot(less), a, b);
+  Value *const nanA = isNan(a), *const nanB = isNan(b), *const nan = number(a, half, 0x7fff);
+  if (nanWins) return b_.CreateSelect(b_.CreateOr(nanA, nanB), nan, out);
+  Value* const known = b_.CreateSelect(nanA, b, b_.CreateSelect(nanB, a, out));
+  return b_.CreateSelect(b_.CreateAnd(nanA, nanB), nan, known);
+}
+
+// Operands and result are 16-bit integers. One operation in f32 and one rounding is exact for everything but fma.
+llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Value*> in) {
+  const ptx::Instruction& ast = *i.ast;
+  const bool f16 = type == Type::F16;
+  const bool ftz = ast.has(Mod::Ftz) && f16;
+  llvm::SmallVector<Value*, 3> s;
+  for (Value* v : in) {
+    Value* const bits = asInteger(v, 16);
+    s.push_back(ftz ? flushHalf(bits) : bits);
+  }
+  LType* const half = b_.getInt16Ty();
+  const auto zeroFlush = [&](Value* v) { return ftz ? flushHalf(v) : v; };
+  const auto isNan = [&](Value* v) {
+    return b_.CreateICmpUGT(b_.CreateAnd(v, number(v, half, 0x7fff)), number(v, half, f16 ? 0x7c00 : 0x7f80));
+  };
+  switch (ast.op) {
+    case Op::Neg:
+      return b_.CreateSelect(isNan(s[0]), number(s[0], half, 0x7fff), b_.CreateXor(s[0], number(s[0], half, 0x8000)));
+    case Op::Abs:
+      return b_.CreateSelect(isNan(s[0]), number(s[0], half, 0x7fff), b_.CreateAnd(s[0], number(s[0], half, 0x7fff)));
+    case Op::Min:
+    case Op::Max: {
+      Value* a = s[0];
+      const bool isMin = ast.op == Op::Min;
+      for (size_t n = 1; n < s.size(); ++n) {
+        Value* b = s[n];
+        Value* sign = nullptr;
+        if (ast.has(Mod::Xorsign)) {
+          sign = b_.CreateAnd(b_.CreateXor(a, b), number(a, half, 0x8000));
+          a = b_.CreateAnd(a, number(a, half, 0x7fff));
+          b = b_.CreateAnd(b, number(b, half, 0x7fff));
+        }
+        Value* out = halfExtreme(a, b, isMin, ast.has(Mod::NaN), f16);
+        if (sign) out = b_.CreateSelect(isNan(out), out, b_.CreateOr(out, sign));
+        a = out;
+      }
+      return zeroFlush(a);
+    }
+    default:
+      break;
+  }
+  llvm::SmallVector<Value*, 3> x;
+  for (Value* v : s) x.push_back(halfToFloat(v, type));
+  Value* out = nullptr;
+  switch (ast.op) {
+    case Op::Add:
+      out = b_.CreateFAdd(x[0], x[1]);
+      break;
+    case Op::Sub:
+      out = b_.CreateFSub(x[0], x[1]);
+      break;
+    case Op::Mul:
+      out = b_.CreateFMul(x[0], x[1]);
+      break;
+    case Op::Ex2:
+      out = exp2Approx(x[0]);
+      break;
+    case Op::Tanh:
+      out = tanhApprox(x[0]);
+      break;
+    case Op::Rcp:
+      out = b_.CreateFDiv(real(x[0], b_.getFloatTy(), 1.0), x[0]);
+      break;
+    case Op::Fma: {
+      // The product is exact in f64; the sum is rounded to odd, so that rounding again is harmless.
+      LType* const wide = like(x[0], b_.getDoubleTy());
+      Value* const product = b_.CreateFMul(b_.CreateFPExt(x[0], wide), b_.CreateFPExt(x[1], wide));
+      Value* const exact = oddSum(product, b_.CreateFPExt(x[2], wide));
+      out = doubleToFloat(exact, 4);
+      break;
+    }
+    default:
+      unsupported(i);
+  }
+  if (ast.has(Mod::Sat)) out = saturate(out);
+  if (ast.has(Mod::Relu)) {
+    Value* const zero = real(out, b_.getFloatTy(), 0.0);
+    Value* const positive = b_.CreateSelect(b_.CreateFCmpOGT(out, zero), out, zero);
+    out = b_.CreateSelect(b_.CreateFCmpUNO(out, out), out, positive);
+  }
+  out = zeroFlush(floatToHalf(out, type, 0));
+  if (ast.has(Mod::Oob)) {  // the NaN that fills tensors out of bounds makes zero
+    const auto outside = [&](Value* v) { return b_.CreateICmpEQ(v, number(v, half, 0x7ff7)); };
+    out = b_.CreateSelect(b_.CreateOr(outside(s[0]), outside(s[1])), number(out, half, 0), out);
+  }
+  return out;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,54 @@
+// Matrix instructions: operands go to a buffer in memory, the runner does the whole warp in one call.
+#include "ptx/facts/matrix_form.h"
+#include "ptx/llvm/emit/emitter.h"
+
+namespace vg::ptx::gen {
+
+void Emitter::emitMatrix(const Instruction& i) {
+  const auto shape = describeMatrix(*i.ast, *i.function);
+  if (!shape || shape->results != i.results.size()) unsupported(i, "form of a matrix instruction");
+  LType* const byte = b_.getInt8Ty();
+  if (!matrixOperands_) {
+    matrixOperands_ = entryAlloca(llvm::ArrayType::get(byte, kMatrixOperandBytes), "matrices", llvm::Align(64));
+    matrixResults_ = entryAlloca(llvm::ArrayType::get(byte, kMatrixResultBytes), "product", llvm::Align(64));
+  }
+  const auto place = [&](llvm::AllocaInst* buffer, uint32_t at) {
+    return b_.CreateConstInBoundsGEP1_32(byte, buffer, at);
+  };
+  const bool moves = shape->form.operation != MatrixOperation::Multiply;
+  uint32_t at = 0;
+  for (size_t k = 0; k < shape->order.size(); at += shape->operandBytes[k] * kWarpSize, ++k) {
+    const uint32_t bytes = shape->operandBytes[k], source = shape->order[k];
+    for (uint32_t c = 0; c < k_; ++c) {
+      Value* lanes;
+      if (source == kMatrixStride)
+        lanes = b_.CreateVectorSplat(w_, b_.getInt32(shape->stride));
+      else if (i.sources[source] == kNone)
+        continue;
+      else if (moves && k == 0 && bytes == 8)
+        lanes = addressChunk(addressOf(i, source, shape->space), c);
+      else
+        lanes = asInteger(chunkOf(i.sources[source], c), 8 * bytes);
+      b_.CreateAlignedStore(lanes, place(matrixOperands_, at + c * w_ * bytes), llvm::Align(bytes));
+    }
+  }
+  runtimeCall(offsetof(RuntimeCalls, matrix), b_.getVoidTy(),
+              {blockArgument_, warp_, maskBits(guardedMask(i)), b_.getInt64(wordOf(shape->form)),
+               b_.getInt32(i.ast->line), matrixOperands_, matrixResults_});
+  const uint32_t bytes = shape->resultBytes;
+  for (size_t r = 0; r < i.results.size(); ++r) {
+    if (i.results[r] == kNone) continue;
+    const Class type = program_.values[i.results[r]].type;
+    Form form;
+    form.shape = {Shape::Varying, 0, false};
+    for (uint32_t c = 0; c < k_; ++c) {
+      const uint32_t from = (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes;
+      Value* const bits =
+          b_.CreateAlignedLoad(vectorOf(integerType(8 * bytes)), place(matrixResults_, from), llvm::Align(bytes));
+      form.chunks.push_back(asClass(bits, type));
+    }
+    finish(i, r, std::move(form));
+  }
+}
+
+}  // namespace vg::ptx::gen

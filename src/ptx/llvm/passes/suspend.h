@@ -1,0 +1,33 @@
+// Splits a function where warps wait for each other: there a warp keeps what it still needs in its frame and returns
+// to the loop over warps; that loop's dispatch brings it back.
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+namespace vg::ptx::gen {
+
+// The parts of a function that emitFrame made, see frame.cpp.
+struct SuspendFrame {
+  llvm::BasicBlock* start;       // where a warp begins
+  llvm::BasicBlock* end;         // where it ends
+  llvm::BasicBlock* next;        // on to the next warp
+  llvm::SwitchInst* dispatch;    // on where the warp goes on
+  llvm::Instruction* warpPoint;  // runs for each warp in each round, before the dispatch
+  llvm::Value* warp;             // number in the block
+  llvm::Value* frames;           // BlockState::frames
+  llvm::Value* round;            // what `waitsAt` was at the end of the last round
+  llvm::AllocaInst* waitsAt;     // i32: where warps go on in the next round, 0 nowhere
+  bool alike;                    // all warps always wait at the same place: none needs a state of its own
+  // Over warps: where one begins in a round, `end`, and all from there to the next warp.
+  llvm::SmallVector<llvm::BasicBlock*, 4> loop;
+};
+
+// Of a marker: warps that stop there go on before any that wait at others, where they need not all be `alike`.
+void markPause(llvm::CallInst& marker);
+
+// Turns each marker call into a return to the loop, with everything live kept in the frame, and erases it. Requires:
+// values that live from one copy of a block to another are in allocas or dominate their uses; a warp's state lies in
+// no other memory of the function. Returns KernelTraits::frameBytes.
+uint32_t splitAtSuspends(const SuspendFrame& frame, llvm::ArrayRef<llvm::CallInst*> markers);
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,42 @@
+// The arithmetic of the matrix instructions on the operands of a warp, as matrix_form.h lays them out. Pure but for the
+// memory that loads and stores name; any thread.
+//
+// What PTX leaves open is settled here. Products of floats are exact and are added to the accumulator one after another
+// in the order of ascending k, each time rounded to f32 (to nearest even; f64 as the instruction says); f16 results are
+// rounded once more, at the end. Whole numbers: the products are summed exactly and added to C once, which wraps or is
+// clamped. NaN results are the canonical ones (0x7fffffff, 0x7fff, 0x7ff8000000000000). Subnormals count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ptx/facts/matrix_form.h"
+
+namespace vg::ptx {
+
+enum class MatrixFault : uint8_t { None, Misaligned };
+
+// Does the instruction. Addresses are host addresses; only lanes of `mask` name rows, and the lowest one the fragment.
+// `operands` and `results` as matrix_form.h says, 64-byte aligned.
+MatrixFault runMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results);
+
+// The product by plain loops, element by element: what the fast one is tested against, and the interpreter's.
+void multiplyPlainly(const MatrixForm& form, const std::byte* operands, std::byte* results);
+
+// Everything but products.
+MatrixFault moveMatrix(const MatrixForm& form, uint32_t mask, const std::byte* operands, std::byte* results);
+
+// Products by vectors; one for each instruction set.
+struct MatrixEngine {
+  const char* name;
+  bool (*supported)();
+  void (*multiply)(const MatrixForm& form, const std::byte* operands, std::byte* results);
+};
+extern const MatrixEngine kPlainMatrixEngine, kAvx2MatrixEngine;
+// The best first.
+inline constexpr const MatrixEngine* kAllMatrixEngines[] = {&kAvx2MatrixEngine, &kPlainMatrixEngine};
+
+// Where the k-th stored element of a row of a sparse A stands in the whole row. `metadata`: 32 words, in lane order.
+uint32_t sparseColumn(const MatrixForm& form, const uint32_t* metadata, uint32_t row, uint32_t k);
+
+}  // namespace vg::ptx

@@ -1,0 +1,305 @@
+// Operands of instructions: registers, constants, names, addresses, vectors.
+#include "ptx/text/parser_impl.h"
+
+namespace vg::ptx {
+namespace {
+
+constexpr uint32_t kNewRegister = UINT32_MAX;
+
+Operand registerOperand(uint32_t index) {
+  Operand o;
+  o.kind = Operand::Kind::Register;
+  o.reg = index;
+  return o;
+}
+
+bool isNameStart(char c) {
+  return c == '%' || c == '_' || c == '$' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// "%r12" -> "%r" and 12. False when the name does not end in a plain decimal number below 2^31.
+bool splitNumber(std::string_view name, std::string_view& prefix, uint32_t& number) {
+  size_t start = name.size();
+  while (start > 0 && isDigit(name[start - 1])) --start;
+  const size_t digits = name.size() - start;
+  if (digits == 0 || digits > 9 || start == 0 || (digits > 1 && name[start] == '0')) return false;
+  number = 0;
+  for (char c : name.substr(start)) number = number * 10 + static_cast<uint32_t>(c - '0');
+  prefix = name.substr(0, start);
+  return true;
+}
+
+}  // namespace
+
+bool ParserImpl::operand(Operand& o) {
+  const char c = in_.peek();
+  if (c == '{') return braces(o);
+  if (c == '!') {
+    in_.take('!');
+    if (!namedOperand(o)) return false;
+    o.negated = true;
+    return o.kind == Operand::Kind::Register || error("'!' needs a predicate register");
+  }
+  if (c == '-' && isNameStart(in_.raw(1)) && negatedRegister(o)) return true;
+  if (isDigit(c) || c == '-' || c == '+' || c == '~' || c == '(') return immediate(o);
+  return namedOperand(o);
+}
+
+// -%r1, as vmad has it. False for names in constant expressions, which are read again.
+bool ParserImpl::negatedRegister(Operand& o) {
+  const Lexer start = in_;
+  in_.take('-');
+  const std::string_view name = in_.operandName();
+  if (name != "WARP_SZ" && resolve(name, o, false) && o.kind == Operand::Kind::Register) {
+    o.negated = true;
+    return true;
+  }
+  in_ = start;
+  o = Operand{};
+  return false;
+}
+
+bool ParserImpl::immediate(Operand& o) {
+  if (in_.plainNumber(o.bits)) {
+    o.kind = Operand::Kind::Immediate;
+    return true;
+  }
+  Constant value;
+  const char* why = nullptr;
+  if (!parseExpression(in_, value, &why)) return error("%s", why);
+  o.kind = Operand::Kind::Immediate;
+  o.literal = value.literal;
+  o.bits = value.bits;
+  return true;
+}
+
+bool ParserImpl::namedOperand(Operand& o) {
+  const std::string_view name = in_.operandName();
+  if (name.empty()) return error("operand expected");
+  if (name == "_") {
+    o.kind = Operand::Kind::Sink;
+    return true;
+  }
+  if (name == "WARP_SZ") {
+    o.kind = Operand::Kind::Immediate;
+    o.bits = 32;
+    return true;
+  }
+  if (!resolve(name, o, false)) return false;
+  if (o.kind != Operand::Kind::Symbol) return true;
+  const char next = in_.peek();
+  const char* why = nullptr;
+  if (next == '[') {  // element of an array
+    in_.take('[');
+    int64_t index = 0;
+    if (!parseInteger(in_, index, &why)) return error("%s", why);
+    uint64_t size = 1;
+    if (o.symbolKind == SymbolKind::ModuleVariable) {
+      const Variable& v = module_.variables[o.symbol];
+      size = uint64_t{bitsOf(v.type)} / 8 * v.vectorWidth;
+    } else if (o.symbolKind == SymbolKind::FunctionVariable) {
+      const Variable& v = f_->variables[o.symbol];
+      size = uint64_t{bitsOf(v.type)} / 8 * v.vectorWidth;
+    }
+    o.offset = static_cast<int64_t>(static_cast<uint64_t>(index) * size);
+    return expect(']');
+  }
+  if (next == '+' || next == '-') return parseInteger(in_, o.offset, &why) || error("%s", why);
+  return true;
+}
+
+bool ParserImpl::resolveRegister(std::string_view name, Operand& o) {
+  std::string_view prefix;
+  uint32_t number = 0;
+  Declaration* range = nullptr;
+  if (splitNumber(name, prefix, number)) {
+    range = names_.find(prefix);
+    if (range && (range->kind != Declaration::Kind::RegisterRange || number >= range->count)) range = nullptr;
+  }
+  if (range && digitNames_) {  // the innermost of both declarations holds
+    const Declaration* exact = names_.find(name);
+    if (exact && exact->depth >= range->depth) range = nullptr;
+  }
+  if (!range) return false;
+  uint32_t& index = rangeRegisters_.at(names_.numberOf(range), number);
+  if (index == kNewRegister) index = addRegister(name, range->type);
+  o = registerOperand(index);
+  return true;
+}
+
+bool ParserImpl::resolve(std::string_view name, Operand& o, bool inVector) {
+  if (resolveRegister(name, o)) return true;
+  o = Operand{};
+  const Declaration* d = names_.find(name);
+  if (!d) d = globals_.find(name);
+  if (d && d->kind == Declaration::Kind::Register) {
+    o = registerOperand(d->index);
+    return true;
+  }
+  if (d && d->kind == Declaration::Kind::VectorRegister && !inVector) {
+    o.kind = Operand::Kind::Vector;
+    o.first = static_cast<uint32_t>(f_->operands.size());
+    o.count = d->width;
+    for (uint32_t i = 0; i < d->width; ++i) f_->operands.push_back(registerOperand(d->index + i));
+    return true;
+  }
+  const bool late = !d || d->symbol == SymbolKind::Label || d->symbol == SymbolKind::BranchTable ||
+                    d->symbol == SymbolKind::Prototype;
+  if (d && d->kind == Declaration::Kind::Symbol && !late) {
+    o.kind = Operand::Kind::Symbol;
+    o.symbolKind = d->symbol;
+    o.symbol = d->index;
+    return true;
+  }
+  if (!d) {
+    o.special = findSpecial(name);
+    if (o.special != Special::None) {
+      o.kind = Operand::Kind::Special;
+      return true;
+    }
+    if (name.find('.') != std::string_view::npos)
+      return videoSelector(name, o) || error("'%.*s' is not defined", static_cast<int>(name.size()), name.data());
+  }
+  if (d && d->kind != Declaration::Kind::Symbol)
+    return error("'%.*s' cannot be used here", static_cast<int>(name.size()), name.data());
+  // A label, branch table or prototype: the right one is known when the scope closes.
+  o.kind = Operand::Kind::Symbol;
+  o.symbolKind = SymbolKind::Label;
+  const uint32_t index = static_cast<uint32_t>(inVector ? f_->operands.size() : scratch_.size());
+  scratchPending_.push_back({index, names_.intern(name), inVector});
+  return true;
+}
+
+// %r1.b0, %r1.h1, %r1.b3210, %r1.h10 of the video instructions.
+bool ParserImpl::videoSelector(std::string_view name, Operand& o) {
+  const size_t dot = name.find('.');
+  const std::string_view word = name.substr(dot + 1);
+  if (word.size() < 2 || (word[0] != 'b' && word[0] != 'h')) return false;
+  const bool bytes = word[0] == 'b';
+  const std::string_view digits = word.substr(1);
+  for (char c : digits)
+    if (c < '0' || c > (bytes ? '7' : '3')) return false;
+  uint16_t selector = 0;
+  if (digits.size() == 1) {
+    const int limit = bytes ? 4 : 2, digit = digits[0] - '0';
+    if (digit >= limit) return false;
+    selector = static_cast<uint16_t>((bytes ? kSelectorByte : kSelectorHalf) + digit);
+  } else if (bytes && digits.size() < 4) {  // bytes of a destination
+    for (size_t k = 0; k < digits.size(); ++k) {
+      if (digits[k] > '3' || (k && digits[k] >= digits[k - 1])) return false;
+      selector |= static_cast<uint16_t>(1u << (digits[k] - '0'));
+    }
+    selector |= kSelectorMask;
+  } else {
+    if (digits.size() != (bytes ? 4u : 2u)) return false;
+    for (char c : digits) selector = static_cast<uint16_t>(selector << (bytes ? 3 : 2) | (c - '0'));
+    selector |= bytes ? kSelectorBytes : kSelectorHalves;
+  }
+  const std::string_view base = name.substr(0, dot);
+  if (!resolveRegister(base, o)) {
+    const Declaration* d = names_.find(base);
+    if (!d || d->kind != Declaration::Kind::Register) return false;
+    o = registerOperand(d->index);
+  }
+  o.selector = selector;
+  return true;
+}
+
+// [base+offset], or a list whose first item becomes the address; pushes the operands.
+bool ParserImpl::bracket() {
+  if (!expect('[')) return false;
+  Operand address;
+  const char c = in_.peek();
+  const char* why = nullptr;
+  if (isDigit(c) || c == '-' || c == '(') {
+    if (!parseInteger(in_, address.offset, &why)) return error("%s", why);
+  } else {
+    if (!namedOperand(address)) return false;
+    if (address.kind == Operand::Kind::Register) {
+      address.isBaseRegister = true;
+      const char sign = in_.peek();
+      if ((sign == '+' || sign == '-') && !parseInteger(in_, address.offset, &why)) return error("%s", why);
+    } else if (address.kind != Operand::Kind::Symbol) {
+      return error("an address is a register, a name or a constant");
+    }
+  }
+  address.kind = Operand::Kind::Address;
+  scratch_.push_back(address);
+  while (in_.take(',')) {
+    Operand item;
+    if (!operand(item)) return false;
+    scratch_.push_back(item);
+  }
+  return expect(']');
+}
+
+bool ParserImpl::braces(Operand& o) {
+  in_.take('{');
+  const uint32_t first = static_cast<uint32_t>(f_->operands.size());
+  if (in_.peek() != '}') {
+    do {
+      Operand item;
+      const char c = in_.peek();
+      if (isDigit(c) || c == '-' || c == '+' || c == '~' || c == '(') {
+        if (!immediate(item)) return false;
+      } else {
+        const std::string_view name = in_.operandName();
+        if (name.empty()) return error("vector element expected");
+        if (name == "_")
+          item.kind = Operand::Kind::Sink;
+        else if (!resolve(name, item, true))
+          return false;
+        if (item.kind == Operand::Kind::Symbol && (in_.peek() == '+' || in_.peek() == '-')) {
+          const char* why = nullptr;
+          if (!parseInteger(in_, item.offset, &why)) return error("%s", why);
+        }
+      }
+      f_->operands.push_back(item);
+    } while (in_.take(','));
+  }
+  o.kind = Operand::Kind::Vector;
+  o.first = first;
+  o.count = static_cast<uint32_t>(f_->operands.size()) - first;
+  return expect('}');
+}
+
+// A parenthesised list of a call, as a Vector.
+bool ParserImpl::parenthesised(Operand& o) {
+  if (!expect('(')) return false;
+  o.kind = Operand::Kind::Vector;
+  o.first = static_cast<uint32_t>(f_->operands.size());
+  if (in_.peek() != ')') {
+    do {
+      Operand item;
+      const char c = in_.peek();
+      if (isDigit(c) || c == '-' || c == '~') {
+        if (!immediate(item)) return false;
+      } else {
+        const std::string_view name = in_.operandName();
+        if (name.empty()) return error("argument expected");
+        if (name == "_")
+          item.kind = Operand::Kind::Sink;
+        else if (!resolve(name, item, true))
+          return false;
+        if (item.kind == Operand::Kind::Symbol && item.symbolKind != SymbolKind::FunctionVariable &&
+            item.symbolKind != SymbolKind::Parameter && item.symbolKind != SymbolKind::ReturnParameter)
+          return error("'%.*s' is not a parameter", static_cast<int>(name.size()), name.data());
+      }
+      f_->operands.push_back(item);
+    } while (in_.take(','));
+  }
+  o.count = static_cast<uint32_t>(f_->operands.size()) - o.first;
+  return expect(')');
+}
+
+void ParserImpl::commitOperands(Instruction& i) {
+  i.first = static_cast<uint32_t>(f_->operands.size());
+  i.count = static_cast<uint32_t>(scratch_.size());
+  for (const ScratchPending& p : scratchPending_)
+    pending_.push_back({Pending::Where::Operand, p.name, i.line, p.inVector ? p.operand : i.first + p.operand, 0});
+  f_->operands.insert(f_->operands.end(), scratch_.begin(), scratch_.end());
+  scratch_.clear();
+  scratchPending_.clear();
+}
+
+}  // namespace vg::ptx
