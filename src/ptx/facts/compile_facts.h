@@ -13,6 +13,8 @@ namespace vg::ptx {
 inline constexpr uint32_t kMayBeQuick = 2;
 // Nobody waits for the code: other threads go first.
 inline constexpr uint32_t kInBackground = 4;
+// LLVM's verifier looks at the module first: for tests.
+inline constexpr uint32_t kVerifies = 8;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

@@ -178,8 +178,8 @@ MachineCode compileModule(llvm::Module& module, const BackendOptions& options, P
     module.print(stream, nullptr);
     writeFile(options.dumpPrefix + suffix, text);
   };
-  if (dump) {
-    dumpModule(".emitted.ll");
+  if (dump) dumpModule(".emitted.ll");
+  if (dump || options.verifies) {
     std::string problems;
     llvm::raw_string_ostream stream(problems);
     if (llvm::verifyModule(module, &stream)) throw Unsupported{"malformed module: " + problems, 0};

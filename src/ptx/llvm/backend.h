@@ -14,6 +14,7 @@ struct BackendOptions {
   std::string cpu, features;
   bool wideMasks = false;   // the processor has no registers for masks
   bool mayBeQuick = false;  // large modules become machine code soon rather than well
+  bool verifies = false;    // the module is looked at by LLVM's verifier first
   std::string dumpPrefix;   // empty, or the path without suffix of .ll and .s files
 };
 

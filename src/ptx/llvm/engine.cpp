@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,7 +54,7 @@ struct Request {
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
   bool trustsParameters = true;
-  bool mayBeQuick = false, inBackground = false;
+  bool mayBeQuick = false, inBackground = false, verifies = false;
   uint32_t lanes = 0;
 };
 
@@ -187,10 +188,18 @@ Result<Module> parseAll(const Request& request, std::string& log) {
   return link(std::move(modules), &log);
 }
 
+constexpr size_t kLongestDumpName = 100;
+
 std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
   if (request.dumpDirectory.empty()) return {};
   mkdir(request.dumpDirectory.c_str(), 0777);
-  const std::string name = request.entry.substr(0, 100);
+  // Mangled names are long, and many begin alike.
+  std::string name = request.entry;
+  if (name.size() > kLongestDumpName) {
+    char end[20];
+    std::snprintf(end, sizeof(end), "~%016zx", std::hash<std::string>()(name));
+    name = name.substr(0, kLongestDumpName) + end;
+  }
   return request.dumpDirectory + "/" + name +
          (options.rowsOf32   ? ".rows"
           : options.line     ? ".line"
@@ -271,8 +280,8 @@ void compile(Job& job) {
   blob.alignments = emitter.alignmentRules();
   blob.traits.registers = registersOf(module.functions[entry]);
 
-  const auto [object, quick] =
-      compileModule(code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, prefix}, job.clock);
+  const auto [object, quick] = compileModule(
+      code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, prefix}, job.clock);
   job.quick = quick || program.sharesForNow;
   if (!told.error.empty()) throw Unsupported{told.error, 0};
   std::string error;
@@ -342,6 +351,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.trustsParameters = !(in.flags & kTestsParameters);
   job->request.mayBeQuick = in.flags & kMayBeQuick;
   job->request.inBackground = in.flags & kInBackground;
+  job->request.verifies = in.flags & kVerifies;
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::unique_lock lock(job->mutex);

@@ -91,6 +91,7 @@ llvm::Value* Emitter::divide64Helper(Value* a, Value* b, bool isSignedType, bool
     f = llvm::Function::Create(llvm::FunctionType::get(type, {type, type}, false), llvm::GlobalValue::InternalLinkage,
                                name, module_);
     f->copyAttributesFrom(function_);
+    f->setDSOLocal(true);  // as nothing outside calls it
     f->addFnAttr(llvm::Attribute::NoInline);
     llvm::IRBuilderBase::InsertPointGuard guard(b_);
     b_.SetInsertPoint(BB::Create(context_, "entry", f));

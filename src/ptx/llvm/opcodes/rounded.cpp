@@ -185,6 +185,7 @@ llvm::Value* Emitter::roundedByProcessor(Op op, ArrayRef<Value*> s, uint32_t rou
     f = llvm::Function::Create(llvm::FunctionType::get(type, parameters, false), llvm::GlobalValue::InternalLinkage,
                                name, module_);
     f->copyAttributesFrom(function_);
+    f->setDSOLocal(true);  // as nothing outside calls it
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr(llvm::Attribute::StrictFP);
     llvm::IRBuilder<> b(BB::Create(context_, "entry", f));
