@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "backend/cpu/code/host_cpu.h"
 #include "ptx/operations/async_operation.h"
 #include "ptx/operations/matrix.h"
 
@@ -214,16 +215,9 @@ bool runBlock(Block& block, const KernelTraits& traits) {
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> list = [] {
+    static const auto sets = backend::cpu::instructionSets();
     std::vector<Target> out;
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-      out.push_back({"avx512", "x86-64-v4",
-                     "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt",
-                     16});
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      out.push_back({"avx2", "x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe", 8});
-    out.push_back({"baseline", "x86-64-v2", "+sse4.2,+popcnt", 4});
+    for (const auto& set : sets) out.push_back({set.name, set.cpu.name.c_str(), set.cpu.features.c_str(), set.lanes});
     if (const char* only = std::getenv("VERDIGRIS_TEST_TARGET"))
       std::erase_if(out, [&](const Target& t) { return std::strcmp(t.name, only); });
     return out;
@@ -247,7 +241,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   request.cpu = target.cpu;
   request.features = target.features;
   request.lanesPerVector = target.lanes;
-  request.flags = flags;
+  request.flags = flags | kVerifies;
   request.dumpDirectory = dumpDirectory ? dumpDirectory : std::getenv("VERDIGRIS_DUMP");
   CompileResult result{};
   const int status = engine().compile(&request, &result, &facts);

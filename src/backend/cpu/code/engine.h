@@ -5,21 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/code/host_cpu.h"
 #include "base/kernel_cache.h"
 #include "base/result.h"
 #include "ptx/abi/engine.h"
 #include "ptx/abi/kernel_blob.h"
 
 namespace vg::backend::cpu {
-
-// The processor as LLVM names it. Features are listed one by one, present ("+avx2") or not, because the system may hide
-// some that the name implies.
-struct HostCpu {
-  std::string name;
-  std::string features;
-};
-// This machine's, or the part of it that VERDIGRIS_ISA leaves.
-const HostCpu& hostCpu();
 
 // What a piece of a kernel's code is good for.
 struct CodeVariant {

@@ -1,6 +1,7 @@
+#include "backend/cpu/code/host_cpu.h"
+
 #include <cpuid.h>
 
-#include "backend/cpu/code/engine.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -35,6 +36,8 @@ struct Feature {
   Level level;
 };
 
+// Without AVX512-FP16: arithmetic in half precision is done in f32 here, and LLVM 19 exchanges the operands of masked
+// comparisons of halves when it takes one from memory (`vcmpltph` where `vcmpgtph` is meant).
 constexpr Feature kFeatures[] = {
     {"sse3", 1, 'c', 0, Baseline},
     {"ssse3", 1, 'c', 9, Baseline},
@@ -61,7 +64,6 @@ constexpr Feature kFeatures[] = {
     {"avx512vnni", 7, 'c', 11, Avx512},
     {"avx512bitalg", 7, 'c', 12, Avx512},
     {"avx512vpopcntdq", 7, 'c', 14, Avx512},
-    {"avx512fp16", 7, 'd', 23, Avx512},
     {"gfni", 7, 'c', 8, Avx2},
     {"vaes", 7, 'c', 9, Avx2},
     {"vpclmulqdq", 7, 'c', 10, Avx2},
@@ -106,13 +108,12 @@ const char* nameFor(Level level) {
   return "x86-64";
 }
 
-HostCpu describe() {
-  const Level level = levelWanted(levelOfMachine());
+HostCpu describe(Level level) {
   HostCpu cpu;
   cpu.name = nameFor(level);
   for (const Feature& feature : kFeatures) {
     const Registers r = cpuid(feature.leaf);
-    const unsigned word = feature.word == 'b' ? r.b : feature.word == 'c' ? r.c : r.d;
+    const unsigned word = feature.word == 'b' ? r.b : r.c;
     const bool present = feature.level <= level && (word & (1u << feature.bit));
     cpu.features += (present ? "+" : "-") + std::string(feature.name) + ",";
   }
@@ -124,8 +125,23 @@ HostCpu describe() {
 }  // namespace
 
 const HostCpu& hostCpu() {
-  static const HostCpu* const instance = new HostCpu(describe());
+  static const HostCpu* const instance = new HostCpu(describe(levelWanted(levelOfMachine())));
   return *instance;
+}
+
+std::vector<InstructionSet> instructionSets() {
+  std::vector<InstructionSet> out;
+  switch (levelOfMachine()) {
+    case Avx512:
+      out.push_back({"avx512", 16, describe(Avx512)});
+      [[fallthrough]];
+    case Avx2:
+      out.push_back({"avx2", 8, describe(Avx2)});
+      [[fallthrough]];
+    case Baseline:
+      out.push_back({"baseline", 4, describe(Baseline)});
+  }
+  return out;
 }
 
 }  // namespace vg::backend::cpu

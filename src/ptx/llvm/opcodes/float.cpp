@@ -285,8 +285,10 @@ llvm::Value* Emitter::compareFloat(const Instruction& i, Value* a, Value* b) {
       a = flushHalf(a);
       b = flushHalf(b);
     }
-    a = halfToFloat(a, f16 ? Type::F16 : Type::BF16);
-    b = halfToFloat(b, f16 ? Type::F16 : Type::BF16);
+    // Frozen, so that nothing compares the halves themselves instead: few processors can, and LLVM does it lane by
+    // lane.
+    a = b_.CreateFreeze(halfToFloat(a, f16 ? Type::F16 : Type::BF16));
+    b = b_.CreateFreeze(halfToFloat(b, f16 ? Type::F16 : Type::BF16));
   } else {
     a = asType(a, type);
     b = asType(b, type);
