@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <cuda_fp16.h>
+
 #include "../apps/check.h"
 
 #ifndef KEY
@@ -28,15 +30,18 @@ using f32 = float;
 using u64 = uint64_t;
 using f64 = double;
 using i128 = __int128;
+using f16 = __half;
 }  // namespace keys
 using Key = keys::KEY;
-constexpr bool kIsFloat = std::is_floating_point_v<Key>;
+template <class T>
+constexpr bool kIsReal = std::is_floating_point_v<T> || std::is_same_v<T, __half>;
+constexpr bool kIsFloat = kIsReal<Key>;
 
 // Sums of floats are exact as long as they are of small whole numbers.
 template <class T>
 T randomKey(std::mt19937_64& random) {
   const uint64_t word = random();
-  if constexpr (std::is_floating_point_v<T>) return T(int(word % 2001) - 1000);
+  if constexpr (kIsReal<T>) return T(float(int(word % 2001) - 1000));
   const T key = T(word % 3 ? word : word % 50);
   if constexpr (sizeof(T) == 16)
     return word % 5 ? key ^ T(random()) << 64 : key;
