@@ -1,6 +1,7 @@
 // Programs that count on warps of a block advancing together: behind a barrier all read a shared value, and some warp
-// stores the next one there without a barrier in between. On a GPU the others have read it long before. Many programs
-// are written so by oversight and come out right on every GPU.
+// stores the next one there without a barrier in between; or a loop reads what the other warps' loop before it has
+// written. On a GPU the others have come that far long before. Many programs are written so by oversight and come out
+// right on every GPU.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -279,6 +280,32 @@ void halvesOnHost(const int* in, int n, bool divergent, int* out) {
 }
 
 using Kernel = void (*)(const int*, int*);
+// A loop of all threads over memory of the device, and behind it, without a barrier, one of some that reads what the
+// others have written. What there is to do stands in constant memory.
+struct Work {
+  int* sums;  // of all blocks
+  int round;  // 0: nothing to do
+};
+__constant__ Work work;
+
+__global__ void sumsOfRows(const int* in, int* out) {
+  const int n = blockDim.x, first = blockIdx.x * kItems * n;
+  int* const mine = work.sums + first;
+  if (work.round != 0) {
+    for (int i = threadIdx.x; i < kItems * n; i += n) mine[i] = mixed(in[first + i]);
+    for (int row = threadIdx.x; row < kItems; row += n) {
+      int sum = 0;
+      for (int i = row; i < kItems * n; i += kItems) mine[i] = sum += mine[i];
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < kItems * n; i += n) out[first + i] = mine[i];
+  }
+}
+
+void sumsOfRowsOnHost(const int* in, int n, int* out) {
+  for (int i = 0; i < kItems * n; ++i) out[i] = mixedOnHost(in[i]) + (i < kItems ? 0 : out[i - kItems]);
+}
+
 using Reference = std::function<void(const int* in, int n, int row, int* out)>;  // of all items of a row
 
 void compare(const char* name, Kernel kernel, int threads, const Reference& reference, unsigned seed) {
@@ -325,6 +352,12 @@ int main(int argc, char**) {
     compare(
         "matrixVector", matrixVector, threads,
         [](const int* in, int n, int, int* out) { matrixVectorOnHost(in, n, kItems, out); }, seed);
+    DeviceArray<int> sums(static_cast<size_t>(blocks) * kItems * threads);
+    const Work given{sums, 1};
+    CHECK(cudaMemcpyToSymbol(work, &given, sizeof(given)));
+    compare(
+        "sumsOfRows", sumsOfRows, threads, [](const int* in, int n, int, int* out) { sumsOfRowsOnHost(in, n, out); },
+        seed);
     if (threads % 64 == 0 && threads != 192) {
       compare("halves", halves, threads,
               itemByItem([](const int* in, int n, int* out) { halvesOnHost(in, n, false, out); }), seed);

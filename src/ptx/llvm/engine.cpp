@@ -33,6 +33,7 @@
 #include "ptx/abi/kernel_blob.h"
 #include "ptx/llvm/analysis/abreast.h"
 #include "ptx/llvm/analysis/lane_turns.h"
+#include "ptx/llvm/analysis/late_writers.h"
 #include "ptx/llvm/analysis/nan_bits.h"
 #include "ptx/llvm/backend.h"
 #include "ptx/llvm/emit/emitter.h"
@@ -265,6 +266,7 @@ void compile(Job& job) {
   Program program = analysed(false);
   if (lanesTakeTurns(program)) program = analysed(true);  // up to where they meet, which then begins a block
   keepWarpsAbreast(program);
+  waitForLateWriters(program);
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
 

@@ -7,6 +7,7 @@
 
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/analysis/lone_lane.h"
+#include "ptx/llvm/analysis/pauses.h"
 #include "ptx/llvm/analysis/shared_places.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
@@ -42,26 +43,6 @@ uint32_t durationOf(const ptx::Instruction& i) {
   }
 }
 
-// Where all warps that can will have met: barriers, and waits for barrier objects.
-bool endsInterval(const Instruction& i) {
-  switch (i.ast->op) {
-    case Op::Bar:
-    case Op::Barrier:
-      return !i.ast->has(Mod::Warp) && !i.ast->has(Mod::Arrive);
-    case Op::Mbarrier:
-      return i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait);
-    default:
-      return false;
-  }
-}
-
-// In front of the instruction at `position` of a block, or of its terminator.
-struct Point {
-  BlockId block = kNone;
-  uint32_t position = 0;
-  auto operator<=>(const Point&) const = default;
-};
-
 class Placer {
  public:
   explicit Placer(Program& program) : program_(program) {}
@@ -74,7 +55,7 @@ class Placer {
       if (store.writes) guard(store, [&](BlockId b) { return !unmet_[b]; });
     for (const SharedAccess& store : accesses_)
       if (store.writes) guard(store, [&](BlockId b) { return !ofOneWarp(b); });
-    insert();
+    insertPauses(program_, points_);
   }
 
  private:
@@ -89,9 +70,7 @@ class Placer {
           stops_[b].push_back(n);
           any = true;
         }
-    loopsWait_.assign(program_.loops.size(), false);
-    for (LoopId l = 0; l < program_.loops.size(); ++l)
-      loopsWait_[l] = std::ranges::any_of(program_.loops[l].blocks, [&](BlockId b) { return !stops_[b].empty(); });
+    loopsWait_ = loopsThatWait(program_);
     return any;
   }
 
@@ -261,23 +240,6 @@ class Placer {
     if (v.kind != Value::Result) return false;
     const Instruction& i = program_.instructions[v.instruction];
     return i.ast->op == Op::Shr && i.guard == kNone && knownBits(program_, i.sources[1]).value_or(0) >= 5;
-  }
-
-  void insert() {
-    for (auto at = points_.rbegin(); at != points_.rend(); ++at) {  // the later ones of a block first
-      ptx::Instruction& made = program_.made->body.emplace_back();
-      made.op = Op::Bar;
-      std::vector<uint32_t>& all = program_.blocks[at->block].instructions;
-      made.line = at->position < all.size() ? program_.instructions[all[at->position]].ast->line
-                                            : program_.blocks[at->block].line;
-      Instruction i;
-      i.ast = &made;
-      i.function = &program_.made->function;
-      i.functionIndex = kNone;
-      i.block = at->block;
-      all.insert(all.begin() + at->position, static_cast<uint32_t>(program_.instructions.size()));
-      program_.instructions.push_back(std::move(i));
-    }
   }
 
   static constexpr uint64_t kWarpThreads = 32;

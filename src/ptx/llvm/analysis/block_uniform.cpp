@@ -135,7 +135,9 @@ class Analysis {
   bool holds(const Instruction& i) const {
     if (i.ast->op == Op::Ld && i.sources.size() == 1 && i.guard == kNone && i.sources[0] != kNone) {
       const Value& base = program_.values[i.sources[0]];
-      return base.kind == Value::Symbol && base.symbolKind == SymbolKind::Parameter;
+      const bool isSymbol = base.kind == Value::Symbol;
+      if (isSymbol && base.symbolKind == SymbolKind::Parameter) return true;
+      return i.ast->space == Space::Const && (isSymbol || alike_[i.sources[0]]);  // nothing writes it while a kernel runs
     }
     return isPure(i.ast->op) && (i.guard == kNone || (alike_[i.guard] && all(i.old))) && all(i.sources) &&
            i.carryIn == kNone;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ptx/llvm/analysis/columns.h"
-#include "ptx/llvm/analysis/divergence.h"
 #include "ptx/llvm/analysis/lone_lane.h"
+#include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {

@@ -1,8 +1,8 @@
 // Divergent regions: the blocks between a branch whose lanes may disagree and the place where all of them meet.
 #include <map>
 
-#include "ptx/llvm/analysis/divergence.h"
 #include "ptx/llvm/ir/control_flow.h"
+#include "ptx/llvm/ir/divergence.h"
 
 namespace vg::ptx::gen {
 

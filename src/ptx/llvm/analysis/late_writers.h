@@ -1,0 +1,16 @@
+// Loops that read what the other warps' loop before them writes, with no barrier between:
+//   for (i = tid; i < n; i += threads) a[i] = ...;
+//   for (k = tid; k < n; k += width) sum += a[k];
+// A GPU runs both loops for all warps of a block at about the same speed, and the first has ended in all of them before
+// the second has come far; code that runs one warp far ahead reads what nobody has written yet.
+#pragma once
+
+#include "ptx/llvm/ir/warp_ir.h"
+
+namespace vg::ptx::gen {
+
+// Adds pauses between such loops, where all warps come by, in kernels that have barriers. Requires analyseShapes.
+// Left alone: loops inside one that has no barrier, and memory whose pointers have no origin in common.
+void waitForLateWriters(Program& program);
+
+}  // namespace vg::ptx::gen
