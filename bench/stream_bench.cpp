@@ -138,8 +138,7 @@ BENCHMARK(synchronizeIdleContext);
 void hostFunctionAndSynchronize(benchmark::State& state) {
   Stream& stream = newStream();
   for (auto _ : state) {
-    (void)launchHostFunction(
-        stream, [](void*) {}, nullptr);
+    (void)stream.give(work::HostCall{{[](void*) {}, nullptr}});
     benchmark::DoNotOptimize(stream.synchronize());
   }
 }
@@ -150,12 +149,10 @@ void waitAcrossStreams(benchmark::State& state) {
   Stream &one = newStream(), &two = newStream();
   Event& event = events::find(events::create(context(), CU_EVENT_DISABLE_TIMING).value()).value();
   for (auto _ : state) {
-    (void)launchHostFunction(
-        one, [](void*) {}, nullptr);
+    (void)one.give(work::HostCall{{[](void*) {}, nullptr}});
     (void)event.record(one);
     (void)two.waitFor(event.point());
-    (void)launchHostFunction(
-        two, [](void*) {}, nullptr);
+    (void)two.give(work::HostCall{{[](void*) {}, nullptr}});
     benchmark::DoNotOptimize(two.synchronize());
   }
 }

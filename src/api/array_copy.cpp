@@ -6,20 +6,20 @@
 namespace vg::handlers {
 namespace {
 
+using core::Form;
 using core::memory::ArrayPlace;
-using core::memory::Form;
 using core::memory::Place;
 
 template <class To, class From>
 CUresult copy(const Call& call, To destination, From source, size_t bytes) {
   VG_TRY(core::Stream & stream, call.resolve(nullptr));
-  return core::memory::copyLinear(stream, destination, source, bytes, Form::Synchronous);
+  return stream.give(core::work::copyOf(destination, source, bytes), Form::Synchronous);
 }
 
 template <class To, class From>
 CUresult copy(const Call& call, To destination, From source, size_t bytes, CUstream handle) {
   VG_TRY(core::Stream & stream, call.resolve(handle));
-  return core::memory::copyLinear(stream, destination, source, bytes, Form::Asynchronous);
+  return stream.give(core::work::copyOf(destination, source, bytes));
 }
 
 }  // namespace

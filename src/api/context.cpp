@@ -3,8 +3,8 @@
 
 #include "api/call.h"
 #include "core/contexts/green_context.h"
-#include "core/graphs/capture.h"
 #include "core/process/device.h"
+#include "core/streams/capture_sink.h"
 
 namespace vg::handlers {
 namespace {

@@ -2,31 +2,37 @@
 #include "core/work/copy.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/graphs/capture.h"
 #include "core/work/copy_batch.h"
 
 namespace vg::handlers {
 namespace {
 
-using core::memory::Form;
+using core::Form;
 using core::memory::Place;
+using core::work::Row;
 
 // The functions without a stream use the default one and return when the copy is done.
 CUresult linear(const Call& call, Place destination, Place source, size_t bytes) {
   VG_TRY(core::Stream & stream, call.resolve(nullptr));
-  return core::memory::copyLinear(stream, destination, source, bytes, Form::Synchronous);
+  return stream.give(Row{destination, source, bytes}, Form::Synchronous);
 }
 
 CUresult linear(const Call& call, Place destination, Place source, size_t bytes, CUstream handle) {
   VG_TRY(core::Stream & stream, call.resolve(handle));
-  return core::memory::copyLinear(stream, destination, source, bytes, Form::Asynchronous);
+  return stream.give(Row{destination, source, bytes});
 }
 
 template <class Box>
 CUresult box(const Call& call, const Box* pCopy, CUstream handle, Form form) {
   if (!pCopy) return missing("pCopy");
   VG_TRY(core::Stream & stream, call.resolve(handle));
-  return core::memory::copyBox(stream, *pCopy, form);
+  return stream.give(core::work::copyOf(*pCopy), form);
+}
+
+CUresult boxBetweenContexts(const Call& call, const CUDA_MEMCPY3D_PEER& box, CUstream handle, Form form) {
+  VG_TRY(core::Stream & stream, call.resolve(handle));
+  VG_CHECK(stream.mustRun("a copy between contexts"));
+  return stream.give(core::work::copyOf(box), form);
 }
 
 // A synchronous copy between contexts comes after what their default streams have to do.
@@ -114,17 +120,15 @@ CUresult cuMemcpyPeer(const Call& call, CUdeviceptr dstDevice, CUcontext dstCont
                       CUcontext srcContext, size_t ByteCount) {
   VG_CHECK(awaitContexts(dstContext, srcContext));
   VG_TRY(core::Stream & stream, call.resolve(nullptr));
-  return core::memory::copyLinear(stream, Place::device(dstDevice), Place::device(srcDevice), ByteCount,
-                                  Form::Synchronous);
+  return stream.give(Row{Place::device(dstDevice), Place::device(srcDevice), ByteCount}, Form::Synchronous);
 }
 
 CUresult cuMemcpyPeerAsync(const Call& call, CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                            CUcontext srcContext, size_t ByteCount, CUstream hStream) {
   VG_CHECK(checkContexts(dstContext, srcContext));
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.captured()) return core::capture::refuse(stream, "cuMemcpyPeerAsync");
-  return core::memory::copyLinear(stream, Place::device(dstDevice), Place::device(srcDevice), ByteCount,
-                                  Form::Asynchronous);
+  VG_CHECK(stream.mustRun("cuMemcpyPeerAsync"));
+  return stream.give(Row{Place::device(dstDevice), Place::device(srcDevice), ByteCount});
 }
 
 CUresult cuMemcpy2D_v2(const Call& call, const CUDA_MEMCPY2D* pCopy) {
@@ -151,14 +155,13 @@ CUresult cuMemcpy3DAsync_v2(const Call& call, const CUDA_MEMCPY3D* pCopy, CUstre
 CUresult cuMemcpy3DPeer(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy) {
   if (!pCopy) return missing("pCopy");
   VG_CHECK(awaitContexts(pCopy->dstContext, pCopy->srcContext));
-  VG_TRY(core::Stream & stream, call.resolve(nullptr));
-  return core::memory::copyBox(stream, *pCopy, Form::Synchronous);
+  return boxBetweenContexts(call, *pCopy, nullptr, Form::Synchronous);
 }
 
 CUresult cuMemcpy3DPeerAsync(const Call& call, const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) {
   if (!pCopy) return missing("pCopy");
   VG_CHECK(checkContexts(pCopy->dstContext, pCopy->srcContext));
-  return box(call, pCopy, hStream, Form::Asynchronous);
+  return boxBetweenContexts(call, *pCopy, hStream, Form::Asynchronous);
 }
 
 CUresult cuMemcpyBatchAsync(const Call& call, CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
@@ -190,8 +193,8 @@ CUresult cuMemcpyWithAttributesAsync(const Call& call, CUdeviceptr dst, CUdevice
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_CHECK(core::memory::checkAttributes(*attr));
   const bool duringCall = rawValue(attr->srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-  return core::memory::copyLinear(stream, Place::unified(dst), Place::unified(src), size,
-                                  duringCall ? Form::Synchronous : Form::Asynchronous);
+  return stream.give(Row{Place::unified(dst), Place::unified(src), size},
+                     duringCall ? Form::Synchronous : Form::Asynchronous);
 }
 
 CUresult cuMemcpy3DWithAttributesAsync(const Call& call, CUDA_MEMCPY3D_BATCH_OP* op, unsigned long long flags,

@@ -5,8 +5,8 @@
 #include "core/contexts/context.h"
 #include "core/contexts/context_events.h"
 #include "core/contexts/green_context.h"
-#include "core/graphs/capture.h"
 #include "core/streams/stream.h"
+#include "core/work/event_work.h"
 
 namespace vg::handlers {
 namespace {
@@ -32,11 +32,7 @@ CUresult cuEventRecordWithFlags(const Call& call, CUevent hEvent, CUstream hStre
   if (flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) return fail(CUDA_ERROR_INVALID_VALUE, "record flags %#x", flags);
   VG_TRY(core::Event & event, core::events::find(hEvent));
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (flags & CU_EVENT_RECORD_EXTERNAL) {  // a node of its own instead of an edge of the capture
-    if (!stream.captured()) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
-    return core::capture::recordExternal(event, stream, flags);
-  }
-  return event.record(stream);
+  return stream.give(core::work::Record{event.handle(), flags});
 }
 
 CUresult cuEventRecord(const Call& call, CUevent hEvent, CUstream hStream) {
@@ -45,13 +41,13 @@ CUresult cuEventRecord(const Call& call, CUevent hEvent, CUstream hStream) {
 
 CUresult cuEventQuery(const Call&, CUevent hEvent) {
   VG_TRY(core::Event & event, core::events::find(hEvent));
-  if (!event.captured()) VG_CHECK(core::capture::permitUnsafe());
+  VG_CHECK(event.mayBeWaitedFor());
   return event.query();
 }
 
 CUresult cuEventSynchronize(const Call&, CUevent hEvent) {
   VG_TRY(core::Event & event, core::events::find(hEvent));
-  if (!event.captured()) VG_CHECK(core::capture::permitUnsafe());
+  VG_CHECK(event.mayBeWaitedFor());
   return event.synchronize();
 }
 

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/log_history.h"
 #include "base/shortage.h"
-#include "core/graphs/capture.h"
+#include "core/streams/capture_sink.h"
 #include "core/work/host_function.h"
 
 namespace vg::handlers {

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "api/call.h"
-#include "core/graphs/capture.h"
 #include "core/graphs/graph_describe.h"
 #include "core/process/device.h"
 
@@ -121,8 +120,7 @@ CUresult cuGraphExecGetFlags(const Call&, CUgraphExec hGraphExec, cuuint64_t* fl
 
 CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
-  if (stream.captured()) [[unlikely]]
-    return core::capture::refuse(stream, "cuGraphUpload");
+  VG_CHECK(stream.mustRun("cuGraphUpload"));
   const graphs::Lock lock;
   VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
   return exec.upload(stream);
@@ -131,8 +129,7 @@ CUresult cuGraphUpload(const Call& call, CUgraphExec hGraph, CUstream hStream) {
 // The vendor's driver makes no child graph of a launch that is captured, but ends the capture, whatever is launched.
 CUresult cuGraphLaunch(const Call& call, CUgraphExec hGraph, CUstream hStream) {
   VG_TRY(Stream & stream, call.resolve(hStream));
-  if (stream.captured()) [[unlikely]]
-    return core::capture::refuse(stream, "cuGraphLaunch");
+  VG_CHECK(stream.mustRun("cuGraphLaunch"));
   const graphs::Lock lock;
   VG_TRY(GraphExec & exec, graph_execs::find(hGraph));
   return exec.launch(stream);
@@ -203,17 +200,17 @@ CUresult cuGraphExecKernelNodeSetParams(const Call& call, CUgraphExec hGraphExec
 
 CUresult cuGraphExecMemcpyNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_MEMCPY3D* copyParams, CUcontext ctx) {
-  return set<MemcpyNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(copyParams, ctx); });
+  return set<work::Copy>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(copyParams, ctx); });
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx) {
-  return set<MemsetNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(memsetParams, ctx); });
+  return set<work::Fill>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(memsetParams, ctx); });
 }
 
 CUresult cuGraphExecHostNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
                                       const CUDA_HOST_NODE_PARAMS* nodeParams) {
-  return set<HostNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+  return set<work::HostCall>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -223,16 +220,16 @@ CUresult cuGraphExecChildGraphNodeSetParams(const Call&, CUgraphExec hGraphExec,
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
-  return set<EventRecordNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describeRecord(event); });
+  return set<work::Record>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describeRecord(event); });
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
-  return set<EventWaitNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describeWait(event); });
+  return set<work::Wait>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describeWait(event); });
 }
 
 CUresult cuGraphExecBatchMemOpNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
-  return set<BatchNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
+  return set<work::MemoryOperations>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
 }
 
 CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,

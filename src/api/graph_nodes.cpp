@@ -142,7 +142,7 @@ CUresult cuGraphKernelNodeCopyAttributes(const Call&, CUgraphNode dst, CUgraphNo
   VG_TRY(KernelNode & to, find<KernelNode>(dst));
   VG_TRY(KernelNode & from, find<KernelNode>(src));
   if (to.updatable || from.updatable) return unsupported("attributes of a node that kernels may change");
-  to.attributes = from.attributes;
+  to.launch.attributes = from.launch.attributes;
   return CUDA_SUCCESS;
 }
 
@@ -153,14 +153,14 @@ CUresult cuGraphAddMemcpyNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGr
 }
 
 CUresult cuGraphMemcpyNodeGetParams(const Call&, CUgraphNode hNode, CUDA_MEMCPY3D* nodeParams) {
-  return get<MemcpyNode>(hNode, nodeParams, [](const MemcpyNode& node, auto& out) { out = node.copy; });
+  return get<work::Copy>(hNode, nodeParams, [](const work::Copy& node, auto& out) { out = node.box; });
 }
 
 CUresult cuGraphMemcpyNodeSetParams(const Call&, CUgraphNode hNode, const CUDA_MEMCPY3D* nodeParams) {
   const graphs::Lock lock;
-  VG_TRY(MemcpyNode & node, find<MemcpyNode>(hNode));
+  VG_TRY(work::Copy & node, find<work::Copy>(hNode));
   VG_TRY(NodeParams params, graphs::describe(nodeParams, handleOf(node.context)));
-  node = std::get<MemcpyNode>(params);
+  node = std::get<work::Copy>(params);
   return CUDA_SUCCESS;
 }
 
@@ -171,15 +171,15 @@ CUresult cuGraphAddMemsetNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGr
 }
 
 CUresult cuGraphMemsetNodeGetParams(const Call&, CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS* nodeParams) {
-  return get<MemsetNode>(hNode, nodeParams,
-                         [](const MemsetNode& node, auto& out) { std::memcpy(&out, &node.fill, sizeof out); });
+  return get<work::Fill>(hNode, nodeParams,
+                         [](const work::Fill& node, auto& out) { std::memcpy(&out, &node.rows, sizeof out); });
 }
 
 CUresult cuGraphMemsetNodeSetParams(const Call&, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* nodeParams) {
   const graphs::Lock lock;
-  VG_TRY(MemsetNode & node, find<MemsetNode>(hNode));
+  VG_TRY(work::Fill & node, find<work::Fill>(hNode));
   VG_TRY(NodeParams params, graphs::describe(nodeParams, handleOf(node.context)));
-  node = std::get<MemsetNode>(params);
+  node = std::get<work::Fill>(params);
   return CUDA_SUCCESS;
 }
 
@@ -190,11 +190,11 @@ CUresult cuGraphAddHostNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGrap
 }
 
 CUresult cuGraphHostNodeGetParams(const Call&, CUgraphNode hNode, CUDA_HOST_NODE_PARAMS* nodeParams) {
-  return get<HostNode>(hNode, nodeParams, [](const HostNode& node, auto& out) { out = node.params; });
+  return get<work::HostCall>(hNode, nodeParams, [](const work::HostCall& node, auto& out) { out = node.call; });
 }
 
 CUresult cuGraphHostNodeSetParams(const Call&, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS* nodeParams) {
-  return set<HostNode>(hNode, [&] { return graphs::describe(nodeParams); });
+  return set<work::HostCall>(hNode, [&] { return graphs::describe(nodeParams); });
 }
 
 CUresult cuGraphAddChildGraphNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph,
@@ -220,11 +220,11 @@ CUresult cuGraphAddEventRecordNode(const Call&, CUgraphNode* phGraphNode, CUgrap
 }
 
 CUresult cuGraphEventRecordNodeGetEvent(const Call&, CUgraphNode hNode, CUevent* event_out) {
-  return get<EventRecordNode>(hNode, event_out, [](const EventRecordNode& node, CUevent& out) { out = node.event; });
+  return get<work::Record>(hNode, event_out, [](const work::Record& node, CUevent& out) { out = node.event; });
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(const Call&, CUgraphNode hNode, CUevent event) {
-  return set<EventRecordNode>(hNode, [&] { return graphs::describeRecord(event); });
+  return set<work::Record>(hNode, [&] { return graphs::describeRecord(event); });
 }
 
 CUresult cuGraphAddEventWaitNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
@@ -234,11 +234,11 @@ CUresult cuGraphAddEventWaitNode(const Call&, CUgraphNode* phGraphNode, CUgraph 
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(const Call&, CUgraphNode hNode, CUevent* event_out) {
-  return get<EventWaitNode>(hNode, event_out, [](const EventWaitNode& node, CUevent& out) { out = node.event; });
+  return get<work::Wait>(hNode, event_out, [](const work::Wait& node, CUevent& out) { out = node.event; });
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(const Call&, CUgraphNode hNode, CUevent event) {
-  return set<EventWaitNode>(hNode, [&] { return graphs::describeWait(event); });
+  return set<work::Wait>(hNode, [&] { return graphs::describeWait(event); });
 }
 
 CUresult cuGraphAddBatchMemOpNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph,
@@ -249,14 +249,14 @@ CUresult cuGraphAddBatchMemOpNode(const Call&, CUgraphNode* phGraphNode, CUgraph
 }
 
 CUresult cuGraphBatchMemOpNodeGetParams(const Call&, CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams_out) {
-  return get<BatchNode>(hNode, nodeParams_out, [](BatchNode& node, auto& out) {
+  return get<work::MemoryOperations>(hNode, nodeParams_out, [](work::MemoryOperations& node, auto& out) {
     out = {node.handle, static_cast<unsigned>(node.operations.size()), node.operations.data(), node.flags};
   });
 }
 
 CUresult cuGraphBatchMemOpNodeSetParams(const Call&, CUgraphNode hNode,
                                         const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
-  return set<BatchNode>(hNode, [&] { return graphs::describe(nodeParams); });
+  return set<work::MemoryOperations>(hNode, [&] { return graphs::describe(nodeParams); });
 }
 
 CUresult cuGraphAddExternalSemaphoresSignalNode(const Call&, CUgraphNode* phGraphNode, CUgraph hGraph,
@@ -331,7 +331,7 @@ CUresult cuGraphAddMemFreeNode(const Call&, CUgraphNode* phGraphNode, CUgraph hG
 }
 
 CUresult cuGraphMemFreeNodeGetParams(const Call&, CUgraphNode hNode, CUdeviceptr* dptr_out) {
-  return get<MemFreeNode>(hNode, dptr_out, [](const MemFreeNode& node, CUdeviceptr& out) { out = node.address; });
+  return get<work::Free>(hNode, dptr_out, [](const work::Free& node, CUdeviceptr& out) { out = node.address; });
 }
 
 CUresult cuGraphConditionalHandleCreate(const Call&, CUgraphConditionalHandle* pHandle_out, CUgraph hGraph,

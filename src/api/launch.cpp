@@ -11,11 +11,11 @@
 namespace vg::handlers {
 namespace {
 
-core::LaunchRequest requestOf(unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
-                              unsigned blockZ, unsigned shared) {
-  core::LaunchRequest request;
-  request.shape = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, {1, 1, 1}, shared, false};
-  return request;
+using core::work::LaunchCall;
+
+LaunchCall callOf(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
+                  unsigned blockZ, unsigned shared, core::LaunchArguments arguments) {
+  return {function, {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, {1, 1, 1}, shared, false}, arguments};
 }
 
 }  // namespace
@@ -23,10 +23,10 @@ core::LaunchRequest requestOf(unsigned gridX, unsigned gridY, unsigned gridZ, un
 CUresult cuLaunchKernel(const Call& call, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
                         unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                         unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
-  const core::LaunchRequest request =
-      requestOf(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes);
+  const LaunchCall launch =
+      callOf(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, {kernelParams, extra});
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::launchKernel(stream, f, request, {kernelParams, extra});
+  return stream.give(launch);
 }
 
 CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunction f, void** kernelParams,
@@ -34,20 +34,21 @@ CUresult cuLaunchKernelEx(const Call& call, const CUlaunchConfig* config, CUfunc
   if (!config) return missing("config");
   VG_TRY(core::Stream & stream, call.resolve(config->hStream));
   core::LaunchAttributes attributes;
-  core::LaunchRequest request;
-  VG_CHECK(core::describeLaunch(*config, stream.context().device(), attributes, request));
-  return core::launchKernel(stream, f, request, {kernelParams, extra});
+  VG_TRY(LaunchCall launch, core::work::callOf(*config, stream.context().device(), attributes));
+  launch.function = f;
+  launch.arguments = {kernelParams, extra};
+  return stream.give(launch);
 }
 
 CUresult cuLaunchCooperativeKernel(const Call& call, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
                                    unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
                                    unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                                    void** kernelParams) {
-  core::LaunchRequest request =
-      requestOf(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes);
-  request.shape.cooperative = true;
+  LaunchCall launch =
+      callOf(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, {kernelParams, nullptr});
+  launch.shape.cooperative = true;
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::launchKernel(stream, f, request, {kernelParams, nullptr});
+  return stream.give(launch);
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(const Call&, CUDA_LAUNCH_PARAMS* launchParamsList,

@@ -2,8 +2,6 @@
 #include "core/pools/memory_pool.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/graphs/capture.h"
-#include "core/graphs/capture_nodes.h"
 #include "core/process/device.h"
 
 namespace vg::handlers {
@@ -24,36 +22,19 @@ CUresult cuMemAllocAsync(const Call& call, CUdeviceptr* dptr, size_t bytesize, C
   if (!dptr) return missing("dptr");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   *dptr = 0;
-  if (stream.captured()) [[unlikely]] {
-    VG_TRY(*dptr, core::capture::allocate(stream, bytesize, nullptr));
-    return CUDA_SUCCESS;
-  }
-  VG_CHECK(core::capture::permitUnsafe());
-  VG_TRY(*dptr, memory::allocateAsync(stream, bytesize));
-  return CUDA_SUCCESS;
+  return stream.give(core::work::Allocation{bytesize, nullptr, dptr});
 }
 
 CUresult cuMemAllocFromPoolAsync(const Call& call, CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream) {
   if (!dptr) return missing("dptr");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.captured()) [[unlikely]] {
-    VG_TRY(*dptr, core::capture::allocate(stream, bytesize, pool));
-    return CUDA_SUCCESS;
-  }
-  VG_CHECK(core::capture::permitUnsafe());
-  VG_TRY(memory::Pool & from, memory::findPool(pool));
-  VG_TRY(*dptr, memory::allocateAsync(stream, bytesize, &from));
-  return CUDA_SUCCESS;
+  return stream.give(core::work::Allocation{bytesize, pool, dptr, true});
 }
 
 CUresult cuMemFreeAsync(const Call& call, CUdeviceptr dptr, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.captured()) [[unlikely]]
-    return core::capture::release(stream, dptr);
-  VG_CHECK(core::capture::permitUnsafe());
-  if (!dptr) return CUDA_SUCCESS;
-  return memory::releaseAsync(stream, dptr);
+  return stream.give(core::work::Free{dptr});
 }
 
 CUresult cuMemPoolCreate(const Call&, CUmemoryPool* pool, const CUmemPoolProps* poolProps) {

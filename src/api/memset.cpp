@@ -5,18 +5,18 @@
 namespace vg::handlers {
 namespace {
 
-using core::memory::Form;
+using core::Form;
 
 CUresult row(const Call& call, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,
              CUstream handle, Form form) {
   VG_TRY(core::Stream & stream, call.resolve(handle));
-  return core::memory::fillLinear(stream, destination, value, elementSize, count, form);
+  return stream.give(core::work::fillOf(destination, 0, value, elementSize, count, 1), form);
 }
 
 CUresult rows(const Call& call, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
               size_t width, size_t height, CUstream handle, Form form) {
   VG_TRY(core::Stream & stream, call.resolve(handle));
-  return core::memory::fillRows(stream, destination, pitch, value, elementSize, width, height, form);
+  return stream.give(core::work::fillOf(destination, pitch, value, elementSize, width, height), form);
 }
 
 }  // namespace

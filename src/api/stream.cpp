@@ -6,9 +6,9 @@
 #include "core/contexts/context.h"
 #include "core/contexts/device_resource.h"
 #include "core/contexts/green_context.h"
-#include "core/graphs/capture.h"
 #include "core/process/device.h"
 #include "core/streams/event.h"
+#include "core/work/event_work.h"
 #include "core/work/host_function.h"
 
 namespace vg::handlers {
@@ -20,9 +20,6 @@ Result<core::StreamSet&> creationContext(CUstream* made) {
   if (!streams.ok() && made) *made = nullptr;
   return streams;
 }
-
-// Of a question that a capture which may go on allows.
-CUresult duringCapture(core::Stream& stream) { return stream.captured() ? core::capture::ready(stream) : CUDA_SUCCESS; }
 
 }  // namespace
 
@@ -42,13 +39,13 @@ CUresult cuStreamDestroy(const Call&, CUstream hStream) { return core::streams::
 
 CUresult cuStreamQuery(const Call& call, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (!stream.captured()) VG_CHECK(core::capture::permitUnsafe());
+  VG_CHECK(stream.mayBeWaitedFor("cuStreamQuery"));
   return stream.query();
 }
 
 CUresult cuStreamSynchronize(const Call& call, CUstream hStream) {
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (!stream.captured()) VG_CHECK(core::capture::permitUnsafe());
+  VG_CHECK(stream.mayBeWaitedFor("cuStreamSynchronize"));
   return stream.synchronize();
 }
 
@@ -56,13 +53,7 @@ CUresult cuStreamWaitEvent(const Call& call, CUstream hStream, CUevent hEvent, u
   if (Flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) return fail(CUDA_ERROR_INVALID_VALUE, "wait flags %#x", Flags);
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_TRY(core::Event & event, core::events::find(hEvent));
-  if (Flags & CU_EVENT_WAIT_EXTERNAL) {
-    if (!stream.captured()) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
-    return core::capture::waitExternal(stream, event, Flags);
-  }
-  if (stream.captured() || event.captured()) [[unlikely]]
-    return core::capture::wait(stream, event);
-  return stream.waitFor(event.point());
+  return stream.give(core::work::Wait{event.handle(), Flags});
 }
 
 CUresult cuStreamAddCallback(const Call& call, CUstream hStream, CUstreamCallback callback, void* userData,
@@ -76,7 +67,7 @@ CUresult cuStreamAddCallback(const Call& call, CUstream hStream, CUstreamCallbac
 CUresult cuLaunchHostFunc(const Call& call, CUstream hStream, CUhostFn fn, void* userData) {
   if (!fn) return missing("fn");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::launchHostFunction(stream, fn, userData);
+  return stream.give(core::work::HostCall{{fn, userData}});
 }
 
 // How the thread waits that is to call it is advice: ours sleep after a while of spinning (base/core_use.h).
@@ -84,7 +75,7 @@ CUresult cuLaunchHostFunc_v2(const Call& call, CUstream hStream, CUhostFn fn, vo
   if (!fn) return missing("fn");
   if (syncMode > CU_HOST_TASK_SPINWAIT) return fail(CUDA_ERROR_INVALID_VALUE, "synchronisation mode %u", syncMode);
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  return core::launchHostFunction(stream, fn, userData, syncMode);
+  return stream.give(core::work::HostCall{{fn, userData}, syncMode});
 }
 
 CUresult cuStreamGetDevResource(const Call& call, CUstream hStream, CUdevResource* resource, CUdevResourceType type) {
@@ -105,7 +96,7 @@ CUresult cuStreamGetDevResource(const Call& call, CUstream hStream, CUdevResourc
 CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) {
   if (!priority) return missing("priority");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  VG_CHECK(duringCapture(stream));
+  VG_CHECK(stream.mayBeAsked());
   *priority = stream.priority();
   return CUDA_SUCCESS;
 }
@@ -113,7 +104,7 @@ CUresult cuStreamGetPriority(const Call& call, CUstream hStream, int* priority) 
 CUresult cuStreamGetFlags(const Call& call, CUstream hStream, unsigned int* flags) {
   if (!flags) return missing("flags");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.captured()) return core::capture::refuse(stream, "cuStreamGetFlags");  // as the driver does
+  VG_CHECK(stream.mustRun("cuStreamGetFlags"));  // as the driver does
   *flags = stream.flags();
   return CUDA_SUCCESS;
 }
@@ -121,7 +112,7 @@ CUresult cuStreamGetFlags(const Call& call, CUstream hStream, unsigned int* flag
 CUresult cuStreamGetId(const Call& call, CUstream hStream, unsigned long long* streamId) {
   if (!streamId) return missing("streamId");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.captured()) return core::capture::refuse(stream, "cuStreamGetId");  // as the driver does
+  VG_CHECK(stream.mustRun("cuStreamGetId"));  // as the driver does
   *streamId = stream.id();
   return CUDA_SUCCESS;
 }
@@ -129,7 +120,7 @@ CUresult cuStreamGetId(const Call& call, CUstream hStream, unsigned long long* s
 CUresult cuStreamGetDevice(const Call& call, CUstream hStream, CUdevice* device) {
   if (!device) return missing("device");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  if (stream.captured()) return core::capture::refuse(stream, "cuStreamGetDevice");  // as the driver does
+  VG_CHECK(stream.mustRun("cuStreamGetDevice"));  // as the driver does
   *device = stream.context().device().handle();
   return CUDA_SUCCESS;
 }
@@ -137,7 +128,7 @@ CUresult cuStreamGetDevice(const Call& call, CUstream hStream, CUdevice* device)
 CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
   if (!pctx) return missing("pctx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  VG_CHECK(duringCapture(stream));
+  VG_CHECK(stream.mayBeAsked());
   *pctx = stream.green() ? stream.green()->contextHandle() : stream.context().handle();
   return CUDA_SUCCESS;
 }
@@ -145,7 +136,7 @@ CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
 CUresult cuStreamGetCtx_v2(const Call& call, CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
   if (!pCtx) return missing("pCtx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  VG_CHECK(duringCapture(stream));
+  VG_CHECK(stream.mayBeAsked());
   *pCtx = stream.context().handle();
   if (pGreenCtx) *pGreenCtx = stream.green() ? stream.green()->handle() : nullptr;
   return CUDA_SUCCESS;
@@ -161,22 +152,22 @@ CUresult cuStreamGetGreenCtx(const Call& call, CUstream hStream, CUgreenCtx* phC
 CUresult cuStreamGetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue* value) {
   if (!value) return missing("value");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  VG_CHECK(duringCapture(stream));
+  VG_CHECK(stream.mayBeAsked());
   return stream.attribute(attr, value);
 }
 
 CUresult cuStreamSetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
   if (!param) return missing("param");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  VG_CHECK(duringCapture(stream));
+  VG_CHECK(stream.mayBeAsked());
   return stream.setAttribute(attr, *param);
 }
 
 CUresult cuStreamCopyAttributes(const Call& call, CUstream dstStream, CUstream srcStream) {
   VG_TRY(core::Stream & destination, call.resolve(dstStream));
   VG_TRY(core::Stream & source, call.resolve(srcStream));
-  VG_CHECK(duringCapture(destination));
-  VG_CHECK(duringCapture(source));
+  VG_CHECK(destination.mayBeAsked());
+  VG_CHECK(source.mayBeAsked());
   return destination.copyAttributesFrom(source);
 }
 

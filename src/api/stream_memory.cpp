@@ -8,7 +8,7 @@ namespace {
 
 CUresult queue(const Call& call, CUstream handle, const CUstreamBatchMemOpParams* operations, unsigned count) {
   VG_TRY(core::Stream & stream, call.resolve(handle));
-  return core::queueMemoryOperations(stream, operations, count);
+  return stream.give(core::work::OperationsCall{operations, count});
 }
 
 CUresult wait(const Call& call, CUstream handle, CUstreamBatchMemOpType operation, CUdeviceptr address, uint64_t value,

@@ -207,13 +207,13 @@ CUresult apply(const Change& change) {
   return CUDA_SUCCESS;
 }
 
-struct Work {
+struct Mapping {
   Context* context;
   std::vector<Change> changes;
 };
 
 void perform(void* data) {
-  const std::unique_ptr<Work> work(static_cast<Work*>(data));
+  const std::unique_ptr<Mapping> work(static_cast<Mapping*>(data));
   for (const Change& change : work->changes)
     if (const CUresult failed = apply(change)) work->context->report(failed, "memory could not be mapped in an array");
 }
@@ -222,7 +222,7 @@ void perform(void* data) {
 
 CUresult mapArrays(Stream& stream, const CUarrayMapInfo* entries, size_t count) {
   if (!entries || !count) return refuse("no entries");
-  auto work = std::make_unique<Work>();
+  auto work = std::make_unique<Mapping>();
   work->context = &stream.context();
   for (size_t i = 0; i < count; ++i) {
     VG_TRY(Change change, understand(entries[i]));

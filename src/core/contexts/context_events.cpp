@@ -1,7 +1,7 @@
 #include "core/contexts/context_events.h"
 
 #include "core/contexts/context.h"
-#include "core/graphs/capture.h"
+#include "core/streams/capture_sink.h"
 #include "core/streams/event.h"
 #include "core/streams/stream.h"
 

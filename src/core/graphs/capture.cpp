@@ -2,20 +2,26 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/graphs/graph.h"
 #include "core/graphs/graph_describe.h"
+#include "core/graphs/graph_memory.h"
 #include "core/graphs/graph_update.h"
+#include "core/process/device.h"
 #include "core/process/thread_state.h"
 #include "core/streams/event.h"
 #include "core/streams/stream.h"
+#include "core/work/work.h"
 
 namespace vg::core {
 namespace {
@@ -99,9 +105,13 @@ struct CaptureAccess {
 
 namespace capture {
 
-constinit std::atomic<uint32_t> guarded{0};
-
 namespace {
+
+// Programmatic: after kernels it may begin when they say so (the edge's type), not only when they are over.
+enum class Order : uint8_t { Full, Programmatic };
+// What becomes the node, in the graph and after the nodes that the stream has captured so far. Called under
+// graphs::Lock; must not add to the graph itself.
+using Describe = std::function<Result<NodeParams>(Graph& graph, const std::vector<Dependency>& before)>;
 
 constinit std::mutex captureMutex;
 constinit std::atomic<uint32_t> running{0};  // captures that have not ended
@@ -205,7 +215,7 @@ bool sameEdges(const std::vector<Dependency>& a, const std::vector<Dependency>& 
 }
 
 bool ownsMemory(const NodeParams& params) {
-  return std::holds_alternative<MemAllocNode>(params) || std::holds_alternative<MemFreeNode>(params);
+  return std::holds_alternative<MemAllocNode>(params) || std::holds_alternative<work::Free>(params);
 }
 
 // What the application is asked, without any lock: it may call the API, but for this capture.
@@ -271,6 +281,20 @@ CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) 
   return CUDA_SUCCESS;
 }
 
+class Sink final : public CaptureSink {
+ public:
+  CUresult ready(Stream& stream) override;
+  CUresult take(Stream& stream, Work&& work) override;
+  CUresult refuse(const Stream& stream, const char* what) override;
+  CUresult refuse(const Event& event) override;
+  void spoil(const Stream& stream) override;
+  void forget(Stream& stream) override;
+  void forget(Event& event) override;
+  CUresult permitUnsafe() override;
+  CUresult permitContextWait(Context& context) override;
+};
+constinit Sink ours;
+
 CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUgraph> given, Tail tail) {
   StreamCapture* const present = CaptureAccess::of(stream);
   if (present && isLegacyMark(present)) return refuseLegacy(stream.set(), "a capture");
@@ -298,6 +322,7 @@ CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUg
       capture->graph = made.handle();
     }
   }
+  sink.store(&ours, std::memory_order_release);
   capture->id = ++lastId;
   captures().push_back(capture);
   running.fetch_add(1, std::memory_order_relaxed);
@@ -456,12 +481,10 @@ CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgr
   return CUDA_SUCCESS;
 }
 
-CUresult add(Stream& stream, NodeParams params, Order order) {
-  return add(
-      stream, [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); }, order);
-}
+namespace {
 
-CUresult add(Stream& stream, const Describe& describe, Order order) {
+// Makes a node of the work, after what the stream has captured so far.
+CUresult add(Stream& stream, const Describe& describe, Order order = Order::Full) {
   std::optional<Question> question;
   std::shared_ptr<Capture> capture;
   {
@@ -479,19 +502,9 @@ CUresult add(Stream& stream, const Describe& describe, Order order) {
   return refused;
 }
 
-CUresult ready(Stream& stream) {
-  const std::lock_guard lock(captureMutex);
-  VG_CHECK(active(stream, "work"));
-  return CUDA_SUCCESS;
-}
-
-CUresult refuse(const Stream& stream, const char* what) {
-  const std::lock_guard lock(captureMutex);
-  StreamCapture* const state = CaptureAccess::of(stream);
-  if (!state) return CUDA_SUCCESS;
-  if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
-  invalidate(*state->capture);
-  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be captured", what);
+CUresult add(Stream& stream, NodeParams params, Order order = Order::Full) {
+  return add(
+      stream, [&](Graph&, const std::vector<Dependency>&) { return Result<NodeParams>(std::move(params)); }, order);
 }
 
 CUresult record(Event& event, Stream& stream) {
@@ -536,15 +549,85 @@ CUresult wait(Stream& stream, Event& event) {
   return CUDA_SUCCESS;
 }
 
-CUresult recordExternal(Event& event, Stream& stream, unsigned flags) {
-  return add(stream, EventRecordNode{event.handle(), flags});
+CUresult takeKind(Stream& stream, work::Copy& copy) {
+  return copy.nothing() ? CUDA_SUCCESS : add(stream, NodeParams(copy));
+}
+CUresult takeKind(Stream& stream, work::Fill& fill) {
+  return fill.nothing() ? CUDA_SUCCESS : add(stream, NodeParams(fill));
+}
+CUresult takeKind(Stream& stream, const work::CopyBatch&) { return refuse(stream, "a batch of copies"); }
+CUresult takeKind(Stream& stream, work::HostCall& call) { return add(stream, NodeParams(call)); }
+CUresult takeKind(Stream& stream, work::MemoryOperations& operations) {
+  return operations.operations.empty() ? CUDA_SUCCESS : add(stream, NodeParams(std::move(operations)));
 }
 
-CUresult waitExternal(Stream& stream, Event& event, unsigned flags) {
-  return add(stream, EventWaitNode{event.handle(), flags});
+CUresult takeKind(Stream& stream, work::Launch& launch) {
+  KernelNode node{std::move(launch), nullptr};
+  CUlaunchAttributeValue* const updatable = std::exchange(node.launch.updatable, nullptr);
+  if (updatable)
+    VG_CHECK(graphs::setKernelAttribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, *updatable));
+  const CUevent behind = node.launch.attributes.event();
+  const Order order = node.launch.attributes.programmatic() ? Order::Programmatic : Order::Full;
+  VG_CHECK(add(stream, NodeParams(std::move(node)), order));
+  if (!behind) return CUDA_SUCCESS;
+  VG_TRY(Event & event, events::find(behind));
+  VG_CHECK(event.goesWith(stream));
+  return record(event, stream);
 }
 
-CUresult refuse(const Event& event) {
+// With flags they are nodes of their own instead of edges of the capture.
+CUresult takeKind(Stream& stream, const work::Record& given) {
+  if (given.flags) return add(stream, NodeParams(given));
+  VG_TRY(Event & event, events::find(given.event));
+  return record(event, stream);
+}
+CUresult takeKind(Stream& stream, const work::Wait& given) {
+  if (given.flags) return add(stream, NodeParams(given));
+  VG_TRY(Event & event, events::find(given.event));
+  return wait(stream, event);
+}
+
+CUresult takeKind(Stream& stream, const work::Allocation& allocation) {
+  if (!allocation.bytes) return CUDA_SUCCESS;
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, stream.context().device().handle()};
+  params.bytesize = allocation.bytes;
+  VG_CHECK(add(stream, [&](Graph& graph, const std::vector<Dependency>& before) {
+    return graphs::describeAlloc(graph, &params, before);
+  }));
+  *allocation.address = params.dptr;
+  return CUDA_SUCCESS;
+}
+CUresult takeKind(Stream& stream, const work::Free& free) {
+  if (!free.address) return CUDA_SUCCESS;
+  return add(stream, [&](Graph& graph, const std::vector<Dependency>& before) {
+    return graphs::describeFree(graph, free.address, before);
+  });
+}
+
+}  // namespace
+
+CUresult Sink::take(Stream& stream, Work&& work) {
+  return std::visit([&](auto& kind) { return takeKind(stream, kind); }, work);
+}
+
+CUresult Sink::ready(Stream& stream) {
+  const std::lock_guard lock(captureMutex);
+  VG_CHECK(active(stream, "work"));
+  return CUDA_SUCCESS;
+}
+
+CUresult Sink::refuse(const Stream& stream, const char* what) {
+  const std::lock_guard lock(captureMutex);
+  StreamCapture* const state = CaptureAccess::of(stream);
+  if (!state) return CUDA_SUCCESS;
+  if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
+  invalidate(*state->capture);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be captured", what);
+}
+
+CUresult Sink::refuse(const Event& event) {
   const std::lock_guard lock(captureMutex);
   const std::optional<EventCapture> recorded = CaptureAccess::of(event);
   if (!recorded || recorded->capture->ended)
@@ -553,15 +636,15 @@ CUresult refuse(const Event& event) {
   return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capturing stream");
 }
 
-void spoil(const Stream& stream) {
+void Sink::spoil(const Stream& stream) {
   const std::lock_guard lock(captureMutex);
   const StreamCapture* const state = CaptureAccess::of(stream);
   if (state && !isLegacyMark(state)) invalidate(*state->capture);
 }
 
-void forget(Event& event) { CaptureAccess::set(event, nullptr); }
+void Sink::forget(Event& event) { CaptureAccess::set(event, nullptr); }
 
-void forget(Stream& stream) {
+void Sink::forget(Stream& stream) {
   const std::lock_guard lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state || isLegacyMark(state)) return;
@@ -578,7 +661,7 @@ void forget(Stream& stream) {
   dropGraph(*capture);
 }
 
-CUresult permitUnsafeSlowly() {
+CUresult Sink::permitUnsafe() {
   if (threadState.captureMode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
   const std::lock_guard lock(captureMutex);
   bool forbidden = false;
@@ -595,7 +678,7 @@ CUresult permitUnsafeSlowly() {
   return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a call that is forbidden while a stream captures");
 }
 
-CUresult permitContextWait(Context& context) {
+CUresult Sink::permitContextWait(Context& context) {
   if (!running.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   const std::lock_guard lock(captureMutex);
   bool capturing = false;

@@ -144,7 +144,7 @@ size_t Graph::edgeCount() const {
 
 std::vector<GraphNode*> Graph::sorted() const {
   // What waits for an event or a word of memory may wait for something that a node beside it does.
-  const auto waits = [](const GraphNode* node) { return node->as<EventWaitNode>() || node->as<BatchNode>(); };
+  const auto waits = [](const GraphNode* node) { return node->as<work::Wait>() || node->as<work::MemoryOperations>(); };
   const auto later = [&](const GraphNode* a, const GraphNode* b) {
     return std::pair(waits(a), a->id()) > std::pair(waits(b), b->id());
   };
@@ -203,7 +203,7 @@ bool anyNode(const Graph& graph, Is is) {
 
 bool Graph::hasMemoryNodes() const {
   return memoryAsked_ ||
-         anyNode(*this, [](const GraphNode& node) { return node.as<MemAllocNode>() || node.as<MemFreeNode>(); });
+         anyNode(*this, [](const GraphNode& node) { return node.as<MemAllocNode>() || node.as<work::Free>(); });
 }
 
 bool Graph::hasUpdatableNodes() const {

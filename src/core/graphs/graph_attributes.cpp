@@ -7,33 +7,28 @@
 #include "core/contexts/context.h"
 #include "core/graphs/graph_describe.h"
 #include "core/process/device.h"
+#include "core/work/launch.h"
 
 namespace vg::core::graphs {
 namespace {
 
-bool fits(const LaunchAttributes& attributes, const CUDA_KERNEL_NODE_PARAMS_v2& params) {
-  const backend::LaunchShape shape = attributes.shaped({});
-  const unsigned grid[3] = {params.gridDimX, params.gridDimY, params.gridDimZ};
-  return std::equal(std::begin(grid), std::end(grid), shape.cluster,
+bool fits(const LaunchAttributes& attributes, const backend::LaunchShape& plain) {
+  const backend::LaunchShape shape = attributes.shaped(plain);
+  return std::equal(std::begin(shape.grid), std::end(shape.grid), shape.cluster,
                     [](unsigned blocks, unsigned cluster) { return blocks % cluster == 0; });
 }
 
 }  // namespace
 
 CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value) {
-  VG_TRY(value, node.attributes.told(which));
+  VG_TRY(value, node.launch.attributes.told(which));
   if (which == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && node.updatable)
     value.deviceUpdatableKernelNode = {1, reinterpret_cast<CUgraphDeviceNode>(node.updatable->handle())};
   return CUDA_SUCCESS;
 }
 
-CUresult checkUpdatable(const CUlaunchAttributeValue& value) {
-  const int on = value.deviceUpdatableKernelNode.deviceUpdatable;
-  return on == 0 || on == 1 ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
-}
-
 CUresult setUpdatable(KernelNode& node, const CUlaunchAttributeValue& value) {
-  VG_CHECK(checkUpdatable(value));
+  VG_CHECK(work::checkUpdatable(value));
   const bool on = value.deviceUpdatableKernelNode.deviceUpdatable;
   if (!on && node.updatable) return unsupported("a node that kernels may change stays so");
   if (!on || node.updatable) return CUDA_SUCCESS;
@@ -51,12 +46,13 @@ CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernel
   CUlaunchAttribute attribute{};
   attribute.id = which;
   attribute.value = given;
-  LaunchAttributes changed = node.attributes;
-  VG_CHECK(changed.set(attribute, node.context.context->device(), LaunchAttributes::Way::Node));
-  if (!fits(changed, node.params))
+  work::Launch& launch = node.launch;
+  LaunchAttributes changed = launch.attributes;
+  VG_CHECK(changed.set(attribute, launch.context.context->device(), LaunchAttributes::Way::Node));
+  if (!fits(changed, launch.shape))
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a grid of %u x %u x %u blocks is not made of such clusters",
-                node.params.gridDimX, node.params.gridDimY, node.params.gridDimZ);
-  node.attributes = changed;
+                launch.shape.grid[0], launch.shape.grid[1], launch.shape.grid[2]);
+  launch.attributes = changed;
   return CUDA_SUCCESS;
 }
 

@@ -22,12 +22,14 @@ namespace {
 
 CUresult isNull(const char* what) { return fail(CUDA_ERROR_INVALID_VALUE, "%s is null", what); }
 
-backend::LaunchShape shapeOf(const CUDA_KERNEL_NODE_PARAMS_v2& params) {
-  return {{params.gridDimX, params.gridDimY, params.gridDimZ},
-          {params.blockDimX, params.blockDimY, params.blockDimZ},
-          {1, 1, 1},
-          params.sharedMemBytes,
-          false};
+work::LaunchCall callOf(const CUDA_KERNEL_NODE_PARAMS_v2& params) {
+  const CUfunction function = params.func ? params.func : reinterpret_cast<CUfunction>(params.kern);
+  return {function,
+          {{params.gridDimX, params.gridDimY, params.gridDimZ},
+           {params.blockDimX, params.blockDimY, params.blockDimZ},
+           {1, 1, 1},
+           params.sharedMemBytes},
+          {params.kernelParams, params.extra}};
 }
 
 // In a launch a buffer that is too long does no harm; in a node the driver refuses it.
@@ -61,10 +63,8 @@ Result<ContextReference> contextOf(CUcontext handle) {
 
 Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
   if (!params) return isNull("nodeParams");
-  KernelNode node;
-  node.params = *params;
-  const CUfunction function = params->func ? params->func : reinterpret_cast<CUfunction>(params->kern);
-  if (!function) return fail(CUDA_ERROR_INVALID_HANDLE, "func is null");
+  const work::LaunchCall call = callOf(*params);
+  if (!call.function) return fail(CUDA_ERROR_INVALID_HANDLE, "func is null");
   // A function has its context; the one that is given counts for kernels of libraries.
   CUcontext owner = params->ctx;
   const bool kernelHandle = !params->func || findKernel(reinterpret_cast<CUkernel>(params->func)).ok();
@@ -72,32 +72,45 @@ Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
     VG_TRY(Function & found, findFunction(params->func));
     owner = found.module().context().handle();
   }
-  VG_TRY(node.context, contextOf(owner));
-  VG_TRY(backend::Kernel* const kernel, resolveKernel(function, *node.context.context));
-  VG_CHECK(kernel->prepare(shapeFor(*kernel, shapeOf(*params))));
-  node.arguments.resize(kernel->parameterBytes());
+  VG_TRY(const ContextReference context, contextOf(owner));
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(call.function, *context.context));
   if (params->extra) VG_CHECK(checkExtra(*kernel, params->extra));
-  VG_CHECK(copyArguments(*kernel, {params->kernelParams, params->extra}, node.arguments.data()));
-  node.params.ctx = node.context.context->handle();
-  node.params.kernelParams = node.params.extra = nullptr;
+  KernelNode node;
+  VG_TRY(node.launch, work::describe(*context.context, call));
+  node.launch.function = params->func;
+  node.launch.kernel = params->kern;
+  node.launch.context = context;
   return NodeParams(std::move(node));
 }
 
 CUDA_KERNEL_NODE_PARAMS_v2 kernelParams(const KernelNode& node) {
-  CUDA_KERNEL_NODE_PARAMS_v2 params = node.params;
-  const CUfunction function = params.func ? params.func : reinterpret_cast<CUfunction>(params.kern);
-  auto kernel = resolveKernel(function, *node.context.context);
+  const work::Launch& launch = node.launch;
+  const uint32_t(&grid)[3] = launch.shape.grid;
+  const uint32_t(&block)[3] = launch.shape.block;
+  CUDA_KERNEL_NODE_PARAMS_v2 params;
+  std::memset(&params, 0, sizeof params);
+  params.func = launch.function;
+  params.kern = launch.kernel;
+  params.gridDimX = grid[0];
+  params.gridDimY = grid[1];
+  params.gridDimZ = grid[2];
+  params.blockDimX = block[0];
+  params.blockDimY = block[1];
+  params.blockDimZ = block[2];
+  params.sharedMemBytes = launch.shape.dynamicShared;
+  params.ctx = launch.context.context->handle();
+  auto kernel = resolveKernel(launch.callee(), *launch.context.context);
   if (!kernel.ok()) return params;
   if (node.argumentAddresses.empty())
     for (const backend::Kernel::Parameter& parameter : kernel.value()->parameters())
-      node.argumentAddresses.push_back(const_cast<std::byte*>(node.arguments.data()) + parameter.offset);
+      node.argumentAddresses.push_back(const_cast<std::byte*>(launch.arguments.data()) + parameter.offset);
   if (!node.argumentAddresses.empty()) params.kernelParams = node.argumentAddresses.data();
   return params;
 }
 
 Result<NodeParams> describe(const CUDA_MEMCPY3D* copy, CUcontext context) {
   if (!copy) return isNull("copyParams");
-  MemcpyNode node{*copy, {}};
+  work::Copy node{*copy, {}};
   VG_TRY(node.context, optionalContext(context));
   if (!copy->WidthInBytes || !copy->Height || !copy->Depth)
     return fail(CUDA_ERROR_INVALID_VALUE, "a copy of %zu x %zu x %zu", copy->WidthInBytes, copy->Height, copy->Depth);
@@ -110,31 +123,20 @@ Result<NodeParams> describe(const CUDA_MEMCPY3D* copy, CUcontext context) {
 
 Result<NodeParams> describe(const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
   if (!fill) return isNull("memsetParams");
-  MemsetNode node{{fill->dst, fill->pitch, fill->value, fill->elementSize, fill->width, fill->height, context}, {}};
+  work::Fill node{{fill->dst, fill->pitch, fill->value, fill->elementSize, fill->width, fill->height, context}, {}};
   VG_TRY(node.context, optionalContext(context));
   if (!fill->width || !fill->height)
     return fail(CUDA_ERROR_INVALID_VALUE, "a fill of %zu x %zu", fill->width, fill->height);
   if (fill->elementSize != 1 && fill->elementSize != 2 && fill->elementSize != 4)
     return fail(CUDA_ERROR_INVALID_VALUE, "element size %u is not 1, 2 or 4", fill->elementSize);
-  VG_CHECK(memory::describeFill(node.context.context ? node.context.context->device() : deviceAt(0), fill->dst,
-                                fill->pitch, fill->value, fill->elementSize, fill->width, fill->height));
+  VG_CHECK(memory::describe(node.context.context ? node.context.context->device() : deviceAt(0), node.rows));
   return NodeParams(node);
 }
 
 Result<NodeParams> describe(const CUDA_HOST_NODE_PARAMS* params) {
   if (!params) return isNull("nodeParams");
   if (!params->fn) return isNull("fn");
-  return NodeParams(HostNode{*params});
-}
-
-CUDA_MEMCPY3D unifiedCopy(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  copy.srcDevice = source;
-  copy.dstDevice = destination;
-  copy.WidthInBytes = bytes;
-  copy.Height = copy.Depth = 1;
-  return copy;
+  return NodeParams(work::HostCall{*params});
 }
 
 Result<NodeParams> describe(const CUDA_MEMCPY_BATCH_NODE_PARAMS* params) {
@@ -142,7 +144,7 @@ Result<NodeParams> describe(const CUDA_MEMCPY_BATCH_NODE_PARAMS* params) {
   const memory::LinearBatch batch{params->dsts,  params->srcs,      params->sizes,   params->count,
                                   params->attrs, params->attrsIdxs, params->numAttrs};
   VG_CHECK(memory::checkBatch(batch));
-  MemcpyBatchNode node;
+  work::CopyBatch node;
   node.destinations.assign(batch.destinations, batch.destinations + batch.count);
   node.sources.assign(batch.sources, batch.sources + batch.count);
   node.sizes.assign(batch.sizes, batch.sizes + batch.count);
@@ -151,7 +153,7 @@ Result<NodeParams> describe(const CUDA_MEMCPY_BATCH_NODE_PARAMS* params) {
   node.handle = params->ctx;
   for (size_t i = 0; i < batch.count; ++i) {
     if (!node.sizes[i]) return fail(CUDA_ERROR_INVALID_VALUE, "copy %zu of a batch has no bytes", i);
-    VG_CHECK(memory::describe(unifiedCopy(node.destinations[i], node.sources[i], node.sizes[i])));
+    VG_CHECK(memory::describe(work::rowOf(node, i).box));
   }
   return NodeParams(std::move(node));
 }
@@ -163,7 +165,7 @@ Result<NodeParams> describe(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (!params->ctx) return isNull("ctx");
   if (params->count > kMost || params->flags)
     return fail(CUDA_ERROR_INVALID_VALUE, "%u memory operations, flags %#x", params->count, params->flags);
-  BatchNode node{params->ctx, {}, params->flags, {}};
+  work::MemoryOperations node{params->ctx, {}, params->flags, {}};
   VG_TRY(node.context, contextOf(params->ctx));
   VG_CHECK(describeMemoryOperations(*node.context.context, params->paramArray, params->count, memory::Addresses::Any));
   node.operations.assign(params->paramArray, params->paramArray + params->count);
@@ -194,13 +196,13 @@ Result<NodeParams> describe(const CUDA_EXT_SEM_WAIT_NODE_PARAMS* params) {
 Result<NodeParams> describeRecord(CUevent event) {
   if (!event) return isNull("event");
   VG_CHECK(events::find(event));
-  return NodeParams(EventRecordNode{event, 0});
+  return NodeParams(work::Record{event, 0});
 }
 
 Result<NodeParams> describeWait(CUevent event) {
   if (!event) return isNull("event");
   VG_CHECK(events::find(event));
-  return NodeParams(EventWaitNode{event, 0});
+  return NodeParams(work::Wait{event, 0});
 }
 
 Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
@@ -252,8 +254,8 @@ Result<NodeParams> describePlain(const CUgraphNodeParams& params) {
       if (params.host.syncMode > CU_HOST_TASK_SPINWAIT)
         return fail(CUDA_ERROR_INVALID_VALUE, "synchronisation mode %u", params.host.syncMode);
       VG_TRY(NodeParams described, describe(&host));
-      std::get<HostNode>(described).syncMode = params.host.syncMode;
-      std::get<HostNode>(described).context = params.host.ctx;
+      std::get<work::HostCall>(described).syncMode = params.host.syncMode;
+      std::get<work::HostCall>(described).context = params.host.ctx;
       return described;
     }
     case CU_GRAPH_NODE_TYPE_EMPTY:
@@ -262,7 +264,7 @@ Result<NodeParams> describePlain(const CUgraphNodeParams& params) {
       return describeWait(params.eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: {
       VG_TRY(NodeParams described, describeRecord(params.eventRecord.event));
-      std::get<EventRecordNode>(described).context = params.eventRecord.ctx;
+      std::get<work::Record>(described).context = params.eventRecord.ctx;
       return described;
     }
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: {
@@ -367,7 +369,7 @@ void giveBack(const GraphNode& node, CUgraphNodeParams& params) {
 
 void replace(GraphNode& node, NodeParams params) {
   if (auto* kernel = std::get_if<KernelNode>(&params)) {
-    kernel->attributes = node.as<KernelNode>()->attributes;
+    kernel->launch.attributes = node.as<KernelNode>()->launch.attributes;
     kernel->updatable = node.as<KernelNode>()->updatable;
   }
   if (auto* child = std::get_if<ChildNode>(&params)) child->graph->setOwner(&node);

@@ -20,8 +20,6 @@ Result<NodeParams> describe(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* params);
 Result<NodeParams> describe(const CUDA_EXT_SEM_WAIT_NODE_PARAMS* params);
 // Copies between pointers, as cuMemcpyBatchAsync checks them.
 Result<NodeParams> describe(const CUDA_MEMCPY_BATCH_NODE_PARAMS* params);
-// The copy between two pointers as a box.
-CUDA_MEMCPY3D unifiedCopy(CUdeviceptr destination, CUdeviceptr source, size_t bytes);
 Result<NodeParams> describeRecord(CUevent event);
 Result<NodeParams> describeWait(CUevent event);
 // A copy of the graph; the graph itself with `moved`.
@@ -54,7 +52,6 @@ CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernel
 
 // Lets kernels change the node, for good.
 CUresult setUpdatable(KernelNode& node, const CUlaunchAttributeValue& value);
-CUresult checkUpdatable(const CUlaunchAttributeValue& value);
 
 // What get-params hands out: addresses into the node, which stay until it changes.
 CUDA_KERNEL_NODE_PARAMS_v2 kernelParams(const KernelNode& node);

@@ -17,9 +17,9 @@ Verdict refuse(GraphNode& node, const char* why) {
 
 // The context that a node names; null: whichever is current.
 Context* contextOf(const GraphNode& node) {
-  if (const auto* kernel = node.as<KernelNode>()) return kernel->context.context;
-  if (const auto* copy = node.as<MemcpyNode>()) return copy->context.context;
-  if (const auto* fill = node.as<MemsetNode>()) return fill->context.context;
+  if (const auto* kernel = node.as<KernelNode>()) return kernel->launch.context.context;
+  if (const auto* copy = node.as<work::Copy>()) return copy->context.context;
+  if (const auto* fill = node.as<work::Fill>()) return fill->context.context;
   return nullptr;
 }
 
@@ -50,12 +50,12 @@ struct Check {
   bool pass(GraphNode& node) {
     if (const auto* child = node.as<ChildNode>()) return pass(*child->graph);
     const auto* kernel = node.as<KernelNode>();
-    const auto* copy = node.as<MemcpyNode>();
-    if (!kernel && !copy && !node.as<MemsetNode>())
+    const auto* copy = node.as<work::Copy>();
+    if (!kernel && !copy && !node.as<work::Fill>())
       return refused(refuse(node, "a graph for device launch has a node of another kind"));
     if (kernel && callsOf(*kernel).launchesKernels)
       return refused(refuse(node, "a graph for device launch has a kernel that launches kernels"));
-    if (copy && !reachable(copy->copy))
+    if (copy && !reachable(copy->box))
       return refused(refuse(node, "a graph for device launch copies memory that the device does not reach"));
     Context* const own = contextOf(node);
     if (context && own && own != context)

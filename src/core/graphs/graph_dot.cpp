@@ -154,13 +154,13 @@ class Writer {
   void record(const char* what) { out += std::string("[style=\"solid\" shape=\"record\" label=\"{\n") + what + "\n"; }
 
   void describe(const GraphNode& n, const KernelNode& kernel) {
-    const auto& p = kernel.params;
-    const CUfunction function = p.func ? p.func : reinterpret_cast<CUfunction>(p.kern);
-    auto found = resolveKernel(function, *kernel.context.context);
+    const backend::LaunchShape& s = kernel.launch.shape;
+    const CUfunction function = kernel.launch.callee();
+    auto found = resolveKernel(function, *kernel.launch.context.context);
     const std::string name = found.ok() ? found.value()->name() : "?";
     const std::string shape = on(CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS)
-                                  ? format("\\<\\<\\<%u,%u,%u\\>\\>\\>", p.gridDimX * p.gridDimY * p.gridDimZ,
-                                           p.blockDimX * p.blockDimY * p.blockDimZ, p.sharedMemBytes)
+                                  ? format("\\<\\<\\<%u,%u,%u\\>\\>\\>", s.grid[0] * s.grid[1] * s.grid[2],
+                                           s.block[0] * s.block[1] * s.block[2], s.dynamicShared)
                                   : "";
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES)) {
       out += "[style=\"bold\" shape=\"octagon\" label=\"" + id(n) + "\n" + name + "\n" + handleLine(n);
@@ -190,8 +190,8 @@ class Writer {
            format(" | %zu | %zu | %zu | %zu | %zu | %zu", at[0], at[1], at[2], at[3], at[4], at[5]);
   }
 
-  void describe(const GraphNode& n, const MemcpyNode& node) {
-    const CUDA_MEMCPY3D& c = node.copy;
+  void describe(const GraphNode& n, const work::Copy& node) {
+    const CUDA_MEMCPY3D& c = node.box;
     const int from = rawValue(c.srcMemoryType), to = rawValue(c.dstMemoryType);
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS)) {
       out += "[style=\"solid\" shape=\"trapezium\"label=\"" + id(n) + "\nMEMCPY\n";
@@ -213,8 +213,8 @@ class Writer {
                   c.Depth);
   }
 
-  void describe(const GraphNode& n, const MemsetNode& node) {
-    const CUDA_MEMSET_NODE_PARAMS_v2& f = node.fill;
+  void describe(const GraphNode& n, const work::Fill& node) {
+    const CUDA_MEMSET_NODE_PARAMS_v2& f = node.rows;
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS)) {
       out += "[style=\"solid\" shape=\"invtrapezium\"label=\"" + id(n) + "\nMEMSET\n" + handleLine(n) +
              format("(%u,%zu)\n", f.value, f.width * f.height * f.elementSize);
@@ -227,10 +227,10 @@ class Writer {
            "}";
   }
 
-  void describe(const GraphNode& n, const HostNode& host) {
+  void describe(const GraphNode& n, const work::HostCall& host) {
     std::string more;
     if (on(CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS))
-      more = "fn: " + hex(reinterpret_cast<void*>(host.params.fn)) + "\nuserData: " + hex(host.params.userData) + "\n";
+      more = "fn: " + hex(reinterpret_cast<void*>(host.call.fn)) + "\nuserData: " + hex(host.call.userData) + "\n";
     box(n, "HOST", more);
   }
   void describe(const GraphNode& n, const ChildNode& child) {
@@ -240,12 +240,12 @@ class Writer {
   void event(const GraphNode& n, const char* what, CUevent event) {
     box(n, what, on(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS) ? "event: " + hex(event) + "\n" : "");
   }
-  void describe(const GraphNode& n, const EventWaitNode& wait) { event(n, "EVENT_WAIT", wait.event); }
-  void describe(const GraphNode& n, const EventRecordNode& record) { event(n, "EVENT_RECORD", record.event); }
+  void describe(const GraphNode& n, const work::Wait& wait) { event(n, "EVENT_WAIT", wait.event); }
+  void describe(const GraphNode& n, const work::Record& record) { event(n, "EVENT_RECORD", record.event); }
   void describe(const GraphNode& n, const SemaphoreSignalNode&) { box(n, "EXT_SEMAS_SIGNAL"); }
   void describe(const GraphNode& n, const SemaphoreWaitNode&) { box(n, "EXT_SEMAS_WAIT"); }
   void describe(const GraphNode& n, const ConditionalNode&) { box(n, "CONDITIONAL"); }
-  void describe(const GraphNode& n, const MemcpyBatchNode& batch) {
+  void describe(const GraphNode& n, const work::CopyBatch& batch) {
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS)) return box(n, "MEMCPY_BATCH");
     record("MEMCPY_BATCH");
     out += idTable(n, " | count", format(" | %zu", batch.sizes.size()));
@@ -262,13 +262,13 @@ class Writer {
            format("{PINNED | NONE | DEVICE | %d}}}}\n", alloc.params.poolProps.location.id) +
            format("| {{bytesize | dptr} | {%zu | ", alloc.params.bytesize) + hex(uint64_t{alloc.params.dptr}) + "}}\n}";
   }
-  void describe(const GraphNode& n, const MemFreeNode& free) {
+  void describe(const GraphNode& n, const work::Free& free) {
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS)) return box(n, "MEM_FREE");
     record("MEM_FREE");
     out += idTable(n) + "\n| {{dptr} | {" + hex(uint64_t{free.address}) + "}}\n}";
   }
 
-  void describe(const GraphNode& n, const BatchNode& batch) {
+  void describe(const GraphNode& n, const work::MemoryOperations& batch) {
     if (!on(CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS)) return box(n, "BATCH_MEM_OP");
     record("BATCH_MEM_OP");
     out += idTable(n, " | count | flags ", format(" | %zu | ", batch.operations.size()) + hex(batch.flags) + " ");

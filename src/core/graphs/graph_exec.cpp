@@ -23,7 +23,7 @@ GraphExec::GraphExec(Graph& image, uint64_t flags) : image_(image), flags_(flags
 }
 
 bool GraphExec::canDisable(const GraphNode& node) {
-  return node.as<KernelNode>() || node.as<MemcpyNode>() || node.as<MemsetNode>();
+  return node.as<KernelNode>() || node.as<work::Copy>() || node.as<work::Fill>();
 }
 
 GraphExec::~GraphExec() {
@@ -139,8 +139,8 @@ CUresult GraphExec::setEnabled(GraphNode& node, bool on) {
 
 bool GraphExec::permits(const GraphNode& node, const NodeParams& params) const {
   if (const auto* kernel = std::get_if<KernelNode>(&params)) return functions_.permits(node, *kernel);
-  const auto* const copy = std::get_if<MemcpyNode>(&params);
-  return !copy || !forKernels() || device_launch::reachable(copy->copy);
+  const auto* const copy = std::get_if<work::Copy>(&params);
+  return !copy || !forKernels() || device_launch::reachable(copy->box);
 }
 
 graph_update::Verdict GraphExec::check(const Graph& mine, const Graph& other) const {

@@ -5,8 +5,7 @@
 namespace vg::core {
 
 backend::Kernel::Calls callsOf(const KernelNode& node) {
-  const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
-  const Result<backend::Kernel*> kernel = resolveKernel(function, *node.context.context);
+  const Result<backend::Kernel*> kernel = resolveKernel(node.launch.callee(), *node.launch.context.context);
   return kernel.ok() ? kernel.value()->calls() : backend::Kernel::Calls{};
 }
 

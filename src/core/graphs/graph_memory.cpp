@@ -80,7 +80,7 @@ CUresult checkProperties(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
 }
 
 bool frees(const GraphNode& node, CUdeviceptr address) {
-  const auto* free = node.as<MemFreeNode>();
+  const auto* free = node.as<work::Free>();
   return free && free->address == address;
 }
 
@@ -104,7 +104,7 @@ std::shared_ptr<GraphMemory> reusable(const Graph& graph, size_t bytes, const st
   graph.markBefore(dependencies);
   std::vector<CUdeviceptr> freed;
   for (const GraphNode* node : graph.nodes()) {
-    const auto* free = node->as<MemFreeNode>();
+    const auto* free = node->as<work::Free>();
     const auto found = free ? uses.find(free->address) : uses.end();
     if (found == uses.end()) continue;
     --found->second.open;
@@ -166,7 +166,7 @@ Result<NodeParams> describeFree(Graph& graph, CUdeviceptr address, const std::ve
     open += allocates ? 1 : ends ? -1 : 0;
   }
   if (ours ? open <= 0 : open < 0) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is freed already", address);
-  return NodeParams(MemFreeNode{address});
+  return NodeParams(work::Free{address});
 }
 
 std::shared_ptr<GraphMemory> findMemory(CUdeviceptr address) {

@@ -1,5 +1,5 @@
-// What the nodes of a graph do, as data. The arrays that CUDA's structures point to are copied in, so a node owns all
-// it needs; `NodeParams` has its alternatives in the order of CUgraphNodeType, so the index is the type.
+// What the nodes of a graph do, as data: the work of streams (core/work/work.h), and what only graphs have. A node owns
+// all it needs; `NodeParams` has its alternatives in the order of CUgraphNodeType, so the index is the type.
 #pragma once
 
 #include <cuda.h>
@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "core/process/thread_state.h"
-#include "core/work/launch_attributes.h"
+#include "core/work/work.h"
 
 namespace vg::backend {
 class UpdatableNode;
@@ -27,33 +27,14 @@ class Graph;
 // Each number once in the process, from 1.
 uint64_t nextVersion();
 
-// A kernel with a copy of its arguments in the layout of the parameter buffer.
+// A launch as a node.
 struct KernelNode {
-  CUDA_KERNEL_NODE_PARAMS_v2 params{};  // func or kern as given; ctx resolved; kernelParams and extra unused
-  ContextReference context;
-  std::vector<std::byte> arguments;  // backend::Kernel::parameterBytes()
-  LaunchAttributes attributes;
+  work::Launch launch;
   // Of a node that kernels may change; shared with its counterpart in the executable graph.
   std::shared_ptr<backend::UpdatableNode> updatable;
   uint64_t version = nextVersion();  // of what the host has made of it
   // What get-params hands out: the address of each argument. Made by whoever asks first.
   mutable std::vector<void*> argumentAddresses;
-};
-
-struct MemcpyNode {
-  CUDA_MEMCPY3D copy{};
-  ContextReference context;
-};
-
-struct MemsetNode {
-  CUDA_MEMSET_NODE_PARAMS_v2 fill{};
-  ContextReference context;
-};
-
-struct HostNode {
-  CUDA_HOST_NODE_PARAMS params{};
-  unsigned syncMode = CU_HOST_TASK_BLOCKING;
-  CUcontext context = nullptr;  // as given: may be green, or null
 };
 
 // Another graph as one node; the node owns it.
@@ -63,18 +44,6 @@ struct ChildNode {
 };
 
 struct EmptyNode {};
-
-struct EventWaitNode {
-  CUevent event = nullptr;
-  // From cuStreamWaitEvent and cuEventRecordWithFlags under capture.
-  unsigned flags = 0;
-};
-
-struct EventRecordNode {
-  CUevent event = nullptr;
-  unsigned flags = 0;
-  CUcontext context = nullptr;  // as given: may be green, or null
-};
 
 struct SemaphoreSignalNode {
   std::vector<CUexternalSemaphore> semaphores;
@@ -94,37 +63,18 @@ struct MemAllocNode {
   std::shared_ptr<GraphMemory> memory;
 };
 
-struct MemFreeNode {
-  CUdeviceptr address = 0;
-};
-
-struct BatchNode {
-  CUcontext handle = nullptr;
-  ContextReference context;
-  unsigned flags = 0;
-  std::vector<CUstreamBatchMemOpParams> operations;
-};
-
 struct ConditionalNode {
   CUDA_CONDITIONAL_NODE_PARAMS params{};  // phGraph_out is set by who hands it out
   std::vector<Graph*> bodies;             // owned by the node
   mutable std::vector<CUgraph> handles;   // of the bodies, as phGraph_out shows them
 };
 
-// Copies between pointers; attributes[k] holds from copy starts[k] to before starts[k + 1].
-struct MemcpyBatchNode {
-  std::vector<CUdeviceptr> destinations, sources;
-  std::vector<size_t> sizes;
-  std::vector<CUmemcpyAttributes> attributes;
-  std::vector<size_t> starts;
-  CUcontext handle = nullptr;  // as given: may be green, or null
-};
-
-using NodeParams = std::variant<KernelNode, MemcpyNode, MemsetNode, HostNode, ChildNode, EmptyNode, EventWaitNode,
-                                EventRecordNode, SemaphoreSignalNode, SemaphoreWaitNode, MemAllocNode, MemFreeNode,
-                                BatchNode, ConditionalNode, MemcpyBatchNode>;
+using NodeParams = std::variant<KernelNode, work::Copy, work::Fill, work::HostCall, ChildNode, EmptyNode, work::Wait,
+                                work::Record, SemaphoreSignalNode, SemaphoreWaitNode, MemAllocNode, work::Free,
+                                work::MemoryOperations, ConditionalNode, work::CopyBatch>;
 static_assert(std::variant_size_v<NodeParams> == CU_GRAPH_NODE_TYPE_MEMCPY_BATCH + 1);
-static_assert(std::is_same_v<std::variant_alternative_t<CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, NodeParams>, BatchNode>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, NodeParams>, work::MemoryOperations>);
 
 class GraphNode;
 

@@ -1,4 +1,5 @@
 // From nodes back to CUDA's structures, and whether two nodes do the same (core/graphs/graph_describe.h).
+#include <algorithm>
 #include <cstring>
 
 #include "core/contexts/context.h"
@@ -16,11 +17,11 @@ void put(CUgraphNodeParams& out, KernelNode& node) {
   const CUDA_KERNEL_NODE_PARAMS_v2 params = kernelParams(node);
   std::memcpy(&out.kernel, &params, sizeof params);
 }
-void put(CUgraphNodeParams& out, MemcpyNode& node) { out.memcpy = {0, 0, handleOf(node.context), node.copy}; }
-void put(CUgraphNodeParams& out, MemsetNode& node) { out.memset = node.fill; }
-void put(CUgraphNodeParams& out, HostNode& node) {
-  out.host.fn = node.params.fn;
-  out.host.userData = node.params.userData;
+void put(CUgraphNodeParams& out, work::Copy& node) { out.memcpy = {0, 0, handleOf(node.context), node.box}; }
+void put(CUgraphNodeParams& out, work::Fill& node) { out.memset = node.rows; }
+void put(CUgraphNodeParams& out, work::HostCall& node) {
+  out.host.fn = node.call.fn;
+  out.host.userData = node.call.userData;
   out.host.syncMode = node.syncMode;
   out.host.ctx = node.context;
 }
@@ -28,8 +29,8 @@ void put(CUgraphNodeParams& out, ChildNode& node) {
   out.graph = {node.graph->handle(), CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID};
 }
 void put(CUgraphNodeParams&, EmptyNode&) {}
-void put(CUgraphNodeParams& out, EventWaitNode& node) { out.eventWait.event = node.event; }
-void put(CUgraphNodeParams& out, EventRecordNode& node) {
+void put(CUgraphNodeParams& out, work::Wait& node) { out.eventWait.event = node.event; }
+void put(CUgraphNodeParams& out, work::Record& node) {
   out.eventRecord.event = node.event;
   out.eventRecord.ctx = node.context;
 }
@@ -48,8 +49,8 @@ void put(CUgraphNodeParams& out, MemAllocNode& node) {
   out.alloc.accessDescs = node.access.empty() ? nullptr : node.access.data();
   out.alloc.accessDescCount = node.access.size();
 }
-void put(CUgraphNodeParams& out, MemFreeNode& node) { out.free.dptr = node.address; }
-void put(CUgraphNodeParams& out, BatchNode& node) {
+void put(CUgraphNodeParams& out, work::Free& node) { out.free.dptr = node.address; }
+void put(CUgraphNodeParams& out, work::MemoryOperations& node) {
   out.memOp = {node.handle, static_cast<unsigned>(node.operations.size()), node.operations.data(), node.flags};
 }
 void put(CUgraphNodeParams& out, ConditionalNode& node) {
@@ -58,7 +59,7 @@ void put(CUgraphNodeParams& out, ConditionalNode& node) {
   for (Graph* body : node.bodies) node.handles.push_back(body->handle());
   out.conditional.phGraph_out = node.handles.data();
 }
-void put(CUgraphNodeParams& out, MemcpyBatchNode& node) {
+void put(CUgraphNodeParams& out, work::CopyBatch& node) {
   CUDA_MEMCPY_BATCH_NODE_PARAMS& batch = out.memcpyBatch;
   batch.count = node.sizes.size();
   batch.dsts = node.destinations.data();
@@ -80,18 +81,22 @@ bool sameArrays(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || !std::memcmp(a.data(), b.data(), a.size() * sizeof(T)));
 }
 
-bool sameNode(const KernelNode& a, const KernelNode& b) {
-  return sameBytes(a.params, b.params) && a.arguments == b.arguments && a.attributes == b.attributes;
+bool sameNumbers(const uint32_t (&a)[3], const uint32_t (&b)[3]) { return std::equal(a, a + 3, b); }
+bool sameNode(const KernelNode& x, const KernelNode& y) {
+  const work::Launch &a = x.launch, &b = y.launch;
+  return a.function == b.function && a.kernel == b.kernel && sameNumbers(a.shape.grid, b.shape.grid) &&
+         sameNumbers(a.shape.block, b.shape.block) && a.shape.dynamicShared == b.shape.dynamicShared &&
+         a.context.context == b.context.context && a.arguments == b.arguments && a.attributes == b.attributes;
 }
 // The context says who copies, not what.
-bool sameNode(const MemcpyNode& a, const MemcpyNode& b) { return sameBytes(a.copy, b.copy); }
-bool sameNode(const MemsetNode& a, const MemsetNode& b) {
-  const auto &x = a.fill, &y = b.fill;
+bool sameNode(const work::Copy& a, const work::Copy& b) { return sameBytes(a.box, b.box); }
+bool sameNode(const work::Fill& a, const work::Fill& b) {
+  const auto &x = a.rows, &y = b.rows;
   return x.dst == y.dst && x.pitch == y.pitch && x.value == y.value && x.elementSize == y.elementSize &&
          x.width == y.width && x.height == y.height;
 }
-bool sameNode(const HostNode& a, const HostNode& b) {
-  return sameBytes(a.params, b.params) && a.syncMode == b.syncMode && a.context == b.context;
+bool sameNode(const work::HostCall& a, const work::HostCall& b) {
+  return sameBytes(a.call, b.call) && a.syncMode == b.syncMode && a.context == b.context;
 }
 bool sameNode(const ChildNode& a, const ChildNode& b) {
   const auto &x = a.graph->nodes(), &y = b.graph->nodes();
@@ -100,8 +105,8 @@ bool sameNode(const ChildNode& a, const ChildNode& b) {
   return all;
 }
 bool sameNode(const EmptyNode&, const EmptyNode&) { return true; }
-bool sameNode(const EventWaitNode& a, const EventWaitNode& b) { return a.event == b.event && a.flags == b.flags; }
-bool sameNode(const EventRecordNode& a, const EventRecordNode& b) {
+bool sameNode(const work::Wait& a, const work::Wait& b) { return a.event == b.event && a.flags == b.flags; }
+bool sameNode(const work::Record& a, const work::Record& b) {
   return a.event == b.event && a.flags == b.flags && a.context == b.context;
 }
 template <class Semaphores>
@@ -115,12 +120,12 @@ bool sameNode(const MemAllocNode& a, const MemAllocNode& b) {
   return a.params.bytesize == b.params.bytesize && sameBytes(a.params.poolProps, b.params.poolProps) &&
          sameArrays(a.access, b.access);
 }
-bool sameNode(const MemFreeNode& a, const MemFreeNode& b) { return a.address == b.address; }
-bool sameNode(const BatchNode& a, const BatchNode& b) {
+bool sameNode(const work::Free& a, const work::Free& b) { return a.address == b.address; }
+bool sameNode(const work::MemoryOperations& a, const work::MemoryOperations& b) {
   return a.handle == b.handle && a.flags == b.flags && sameArrays(a.operations, b.operations);
 }
 bool sameNode(const ConditionalNode& a, const ConditionalNode& b) { return a.params.handle == b.params.handle; }
-bool sameNode(const MemcpyBatchNode& a, const MemcpyBatchNode& b) {
+bool sameNode(const work::CopyBatch& a, const work::CopyBatch& b) {
   return a.destinations == b.destinations && a.sources == b.sources && a.sizes == b.sizes && a.starts == b.starts &&
          sameArrays(a.attributes, b.attributes) && a.handle == b.handle;
 }

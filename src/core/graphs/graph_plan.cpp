@@ -21,27 +21,14 @@
 #include "core/streams/event.h"
 #include "core/work/host_function.h"
 #include "core/work/launch.h"
+#include "core/work/when.h"
 #include "core/work/work_activity.h"
 
 namespace vg::core {
 namespace {
 
-// Longer copies and fills are commands of their own, so that the device's threads share them.
-constexpr size_t kLong = size_t{256} << 10;
-// A plan of copies and fills with no more than this runs on the launching thread when the stream is idle.
-constexpr size_t kInlineBytes = size_t{64} << 10, kInlineSteps = 4096;
-
 Remembered remember(const alloc::Record* record) {
   return {record, record ? record->id.load(std::memory_order_relaxed) : 0};
-}
-
-backend::LaunchShape shapeOf(const KernelNode& node) {
-  const CUDA_KERNEL_NODE_PARAMS_v2& p = node.params;
-  return node.attributes.shaped({{p.gridDimX, p.gridDimY, p.gridDimZ},
-                                 {p.blockDimX, p.blockDimY, p.blockDimZ},
-                                 {1, 1, 1},
-                                 p.sharedMemBytes,
-                                 false});
 }
 
 }  // namespace
@@ -136,7 +123,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
       return step.error();
     }
     if (const auto* alloc = node->as<MemAllocNode>()) memoryEnds_.push_back({alloc->memory, 0});
-    if (const auto* free = node->as<MemFreeNode>()) memoryEnds_.push_back({nullptr, free->address});
+    if (const auto* free = node->as<work::Free>()) memoryEnds_.push_back({nullptr, free->address});
     stepOf_.emplace(node->id(), steps_.size());
     steps_.push_back(std::move(step).value());
     levels_.push_back(level);
@@ -149,7 +136,7 @@ CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
   if (found == stepOf_.end()) return CUDA_ERROR_NOT_FOUND;
   Step& place = steps_[found->second];
   if (auto* record = std::get_if<RecordStep>(&place)) {  // its timeline stays
-    record->event = node.as<EventRecordNode>()->event;
+    record->event = node.as<work::Record>()->event;
     return CUDA_SUCCESS;
   }
   VG_TRY(place, compile(node, {}, !disabled));
@@ -165,55 +152,52 @@ Result<Step> GraphPlan::compile(const GraphNode& node, const Disabled& disabled,
 }
 
 Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disabled) {
-  if (const auto* copy = node.as<MemcpyNode>()) {
-    VG_TRY(const memory::DescribedCopy described, memory::describe(copy->copy));
+  if (const auto* copy = node.as<work::Copy>()) {
+    VG_TRY(const memory::DescribedCopy described, memory::describe(copy->box));
     if (described.paged) return Step(PagedStep{described});
     return Step(CopyStep{described.shape, remember(described.destination), remember(described.source)});
   }
-  if (const auto* copies = node.as<MemcpyBatchNode>()) return compileCopies(*copies);
-  if (const auto* set = node.as<MemsetNode>()) {
-    const CUDA_MEMSET_NODE_PARAMS_v2& f = set->fill;
-    VG_TRY(const memory::DescribedFill described,
-           memory::describeFill(context_.device(), f.dst, f.pitch, f.value, f.elementSize, f.width, f.height));
+  if (const auto* copies = node.as<work::CopyBatch>()) return compileCopies(*copies);
+  if (const auto* set = node.as<work::Fill>()) {
+    VG_TRY(const memory::DescribedFill described, memory::describe(context_.device(), set->rows));
     return Step(FillStep{described.fill, remember(described.destination)});
   }
-  if (const auto* host = node.as<HostNode>()) return Step(HostStep{host->params});
-  if (const auto* batch = node.as<BatchNode>()) {
+  if (const auto* host = node.as<work::HostCall>()) return Step(HostStep{host->call});
+  if (const auto* batch = node.as<work::MemoryOperations>()) {
     VG_TRY(OwnMemoryOperations operations,
            describeMemoryOperations(context_, batch->operations.data(), static_cast<unsigned>(batch->operations.size()),
                                     memory::Addresses::Any));
     return Step(MemoryStep{std::move(operations)});
   }
-  if (const auto* record = node.as<EventRecordNode>()) {
+  if (const auto* record = node.as<work::Record>()) {
     Timeline* const timeline = Timeline::create();
     return Step(RecordStep{record->event, timeline, timeline->value()});
   }
-  if (const auto* wait = node.as<EventWaitNode>()) return Step(WaitStep{wait->event});
+  if (const auto* wait = node.as<work::Wait>()) return Step(WaitStep{wait->event});
   if (const auto* conditional = node.as<ConditionalNode>()) return compileBranch(*conditional, disabled);
   return Step(NoStep{});
 }
 
-Result<Step> GraphPlan::compileCopies(const MemcpyBatchNode& node) {
+Result<Step> GraphPlan::compileCopies(const work::CopyBatch& node) {
   CopyBatchStep step;
   for (size_t i = 0; i < node.sizes.size(); ++i) {
-    VG_TRY(const memory::DescribedCopy described,
-           memory::describe(graphs::unifiedCopy(node.destinations[i], node.sources[i], node.sizes[i])));
+    VG_TRY(const memory::DescribedCopy described, memory::describe(work::rowOf(node, i).box));
     step.copies.push_back({described.shape, remember(described.destination), remember(described.source)});
   }
   return Step(std::move(step));
 }
 
 Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
-  const CUfunction function = node.params.func ? node.params.func : reinterpret_cast<CUfunction>(node.params.kern);
-  KernelStep step{function, node.context, {}, nullptr, node.updatable, node.version, enabled};
-  VG_TRY(step.record.kernel, resolveKernel(function, *node.context.context));
-  step.record.shape = shapeFor(*step.record.kernel, shapeOf(node));
-  VG_CHECK(step.record.kernel->prepare(step.record.shape));
+  const work::Launch& launch = node.launch;
+  KernelStep step{launch.callee(), launch.context, {}, nullptr, node.updatable, node.version, enabled};
+  VG_TRY(const work::PreparedLaunch prepared, work::prepare(launch));
+  step.record.kernel = prepared.kernel;
+  step.record.shape = prepared.shape;
   constexpr size_t kAlignment = 256;
-  const size_t size = (std::max<size_t>(node.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t size = (std::max<size_t>(launch.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
   step.parameters.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
   if (!step.parameters) throw std::bad_alloc();
-  if (!node.arguments.empty()) std::memcpy(step.parameters.get(), node.arguments.data(), node.arguments.size());
+  if (!launch.arguments.empty()) std::memcpy(step.parameters.get(), launch.arguments.data(), launch.arguments.size());
   step.record.parameters = step.parameters.get();
   step.record.node = step.node.get();
   if (step.record.kernel->calls().launchesGraphs && !top_->environment_)
@@ -245,7 +229,7 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
 
 // With commands of its own; the other steps are run through by one thread.
 bool GraphPlan::alone(const Step& step) const {
-  const size_t most = context_.device().backend().hostAddressable() ? kLong : 0;
+  const size_t most = context_.device().backend().hostAddressable() ? when::kTogether.bytes : 0;
   if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > most;
   if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > most;
   return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
@@ -278,7 +262,7 @@ void GraphPlan::prepare() {
 
 // Only copies and fills, and not many bytes: sure to end soon.
 bool GraphPlan::small() const {
-  if (bytes_ > kInlineBytes || steps_.size() > kInlineSteps || pieces_.size() > 1) return false;
+  if (!when::within(when::kGraph, bytes_, steps_.size()) || pieces_.size() > 1) return false;
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     return std::holds_alternative<CopyStep>(step) || std::holds_alternative<FillStep>(step) ||
            std::holds_alternative<NoStep>(step);

@@ -166,7 +166,7 @@ class GraphPlan final : backend::Executor::Task {
   Result<Step> compile(const GraphNode& node, const Disabled& disabled, bool enabled);
   Result<Step> compileOther(const GraphNode& node, const Disabled& disabled);
   Result<Step> compileKernel(const KernelNode& node, bool enabled);
-  static Result<Step> compileCopies(const MemcpyBatchNode& node);
+  static Result<Step> compileCopies(const work::CopyBatch& node);
   Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
   bool alone(const Step& step) const;
   void cut();

@@ -120,7 +120,7 @@ Verdict checkPair(const GraphNode& mine, GraphNode& other, const Permits& permit
     return {};
   }
   if (const auto* kernel = mine.as<KernelNode>();
-      kernel && !kernel->attributes.mayBecome(other.as<KernelNode>()->attributes))
+      kernel && !kernel->launch.attributes.mayBecome(other.as<KernelNode>()->launch.attributes))
     return {CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, &other};
   CUgraphExecUpdateResult result = compare(mine.params, other.params);
   if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && !permits(mine, other))
@@ -133,22 +133,22 @@ Verdict checkPair(const GraphNode& mine, GraphNode& other, const Permits& permit
 
 CUgraphExecUpdateResult compare(const NodeParams& mine, const NodeParams& other) {
   bool same = true;
-  if (const auto* copy = std::get_if<MemcpyNode>(&mine)) same = mayBecome(copy->copy, std::get<MemcpyNode>(other).copy);
-  if (const auto* set = std::get_if<MemsetNode>(&mine)) same = mayBecome(set->fill, std::get<MemsetNode>(other).fill);
-  if (const auto* batch = std::get_if<MemcpyBatchNode>(&mine))
-    same = batch->sizes.size() == std::get<MemcpyBatchNode>(other).sizes.size();
+  if (const auto* copy = std::get_if<work::Copy>(&mine)) same = mayBecome(copy->box, std::get<work::Copy>(other).box);
+  if (const auto* set = std::get_if<work::Fill>(&mine)) same = mayBecome(set->rows, std::get<work::Fill>(other).rows);
+  if (const auto* batch = std::get_if<work::CopyBatch>(&mine))
+    same = batch->sizes.size() == std::get<work::CopyBatch>(other).sizes.size();
   if (const auto* alloc = std::get_if<MemAllocNode>(&mine))
     same = alloc->memory == std::get<MemAllocNode>(other).memory;
-  if (const auto* free = std::get_if<MemFreeNode>(&mine)) same = free->address == std::get<MemFreeNode>(other).address;
+  if (const auto* free = std::get_if<work::Free>(&mine)) same = free->address == std::get<work::Free>(other).address;
   return same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 }
 
 void take(NodeParams& mine, NodeParams other) {
   if (auto* kernel = std::get_if<KernelNode>(&mine)) {
-    const LaunchAttributes attributes = kernel->attributes;
+    const LaunchAttributes attributes = kernel->launch.attributes;
     auto updatable = std::move(kernel->updatable);
     *kernel = std::move(std::get<KernelNode>(other));
-    kernel->attributes = attributes;
+    kernel->launch.attributes = attributes;
     kernel->updatable = std::move(updatable);
     kernel->argumentAddresses.clear();
     return;

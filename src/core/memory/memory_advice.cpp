@@ -14,7 +14,6 @@
 #include "base/own_memory.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
-#include "core/graphs/capture.h"
 #include "core/memory/advice_table.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
@@ -199,7 +198,7 @@ CUresult prefetchRange(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemL
 }  // namespace
 
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
-  if (stream.captured()) return capture::refuse(stream, "a prefetch");
+  VG_CHECK(stream.mustRun("a prefetch"));
   if (reachedWhereItLies(pointer, bytes)) return checkPlace(destination, CUDA_ERROR_INVALID_DEVICE);
   VG_CHECK(managedRecord(pointer, bytes));
   VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
@@ -249,7 +248,7 @@ size_t nextPlace(const size_t* firsts, size_t count, size_t place, size_t range)
 // As the vendor's driver does it, the ranges before one that is refused have been prefetched.
 CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLocation* places, const size_t* firsts,
                        size_t placeCount) {
-  if (stream.captured()) return capture::refuse(stream, "a batch of prefetches");
+  VG_CHECK(stream.mustRun("a batch of prefetches"));
   VG_CHECK(checkArrays(ranges));
   VG_CHECK(checkPlaces(ranges, places, firsts, placeCount));
   VG_CHECK(stream.context().state());
@@ -261,7 +260,7 @@ CUresult prefetchBatch(Stream& stream, const RangeBatch& ranges, const CUmemLoca
 }
 
 CUresult discardBatch(Stream& stream, const RangeBatch& ranges) {
-  if (stream.captured()) return capture::refuse(stream, "a batch of discards");
+  VG_CHECK(stream.mustRun("a batch of discards"));
   VG_CHECK(checkRanges(ranges));
   return stream.context().state();
 }
@@ -413,7 +412,7 @@ CUresult rangeAttribute(void* data, size_t dataSize, int which, CUdeviceptr poin
 }
 
 CUresult attach(Stream& stream, bool byNullStream, CUdeviceptr pointer, size_t bytes, unsigned flags) {
-  if (stream.captured()) return capture::refuse(stream, "cuStreamAttachMemAsync");
+  VG_CHECK(stream.mustRun("cuStreamAttachMemAsync"));
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
     return fail(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
   if (flags == CU_MEM_ATTACH_SINGLE && byNullStream)

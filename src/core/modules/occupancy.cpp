@@ -113,9 +113,8 @@ static Result<int> clusterBlocks(Function& function, const backend::LaunchShape&
 // The shape that the configuration means: attributes first, then the numbers, as the vendor's driver looks at them.
 static Result<backend::LaunchShape> shapeOf(Function& function, const CUlaunchConfig& config) {
   LaunchAttributes attributes;
-  LaunchRequest request;
-  VG_CHECK(describeLaunch(config, deviceOf(function), attributes, request));
-  const backend::LaunchShape& shape = request.shape;
+  VG_TRY(const work::LaunchCall call, work::callOf(config, deviceOf(function), attributes));
+  const backend::LaunchShape& shape = call.shape;
   for (int axis = 0; axis < 3; ++axis)
     if (!shape.block[axis] || shape.grid[axis] - 1 >= most(function, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, axis))
       return fail(CUDA_ERROR_INVALID_VALUE, "%u blocks of %u threads along axis %d", shape.grid[axis],

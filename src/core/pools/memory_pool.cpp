@@ -11,6 +11,7 @@
 #include "core/pools/pool_registry.h"
 #include "core/pools/pool_sharing.h"
 #include "core/process/device.h"
+#include "core/streams/capture_sink.h"
 
 namespace vg::core::memory {
 
@@ -23,8 +24,7 @@ Result<CUdeviceptr> allocateFrom(Pool& pool, Stream& stream, size_t bytes) {
   return pool.allocate(stream, bytes);
 }
 
-}  // namespace
-
+// `pool`: null is the device's.
 Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool) {
   VG_CHECK(stream.context().state());
   if (!bytes) return CUdeviceptr{0};
@@ -35,8 +35,6 @@ Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool) {
     forgetAdvice(*address, bytes);
   return address;
 }
-
-namespace {
 
 // When the stream has done all that was submitted to it, and all that comes before that.
 Result<Point> pointOf(Stream& stream) {
@@ -90,7 +88,7 @@ void releaseAt(alloc::Heap& heap, uintptr_t base, uint64_t id, Point point) {
   }
 }
 
-CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
+static CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   auto* record = const_cast<alloc::Record*>(lookup(address));
   if (!record || record->base.load(std::memory_order_relaxed) != address)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not the start of a live allocation", address);
@@ -241,3 +239,34 @@ unsigned poolHandleTypes(const alloc::Record& record) {
 }
 
 }  // namespace vg::core::memory
+
+namespace vg::core::work {
+
+Result<Work> keep(Stream& stream, const Allocation& allocation) {
+  VG_CHECK(capture::ready(stream));
+  if (allocation.pool && allocation.bytes) VG_CHECK(memory::findPool(allocation.pool));
+  return Work(allocation);
+}
+
+Result<Work> keep(Stream& stream, const Free& free) {
+  VG_CHECK(capture::ready(stream));
+  return Work(free);
+}
+
+CUresult perform(Stream& stream, const Allocation& allocation, Form) {
+  VG_CHECK(capture::permitUnsafe());
+  memory::Pool* from = nullptr;
+  if (allocation.fromPool) {
+    VG_TRY(memory::Pool & pool, memory::findPool(allocation.pool));
+    from = &pool;
+  }
+  VG_TRY(*allocation.address, memory::allocateAsync(stream, allocation.bytes, from));
+  return CUDA_SUCCESS;
+}
+
+CUresult perform(Stream& stream, const Free& free, Form) {
+  VG_CHECK(capture::permitUnsafe());
+  return free.address ? memory::releaseAsync(stream, free.address) : CUDA_SUCCESS;
+}
+
+}  // namespace vg::core::work

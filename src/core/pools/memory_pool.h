@@ -7,6 +7,7 @@
 #include "alloc/record.h"
 #include "base/result.h"
 #include "core/streams/stream.h"
+#include "core/work/work.h"
 
 namespace vg::core {
 
@@ -15,9 +16,6 @@ class Device;
 namespace memory {
 
 class Pool;
-
-Result<CUdeviceptr> allocateAsync(Stream& stream, size_t bytes, Pool* pool = nullptr);  // null: the device's pool
-CUresult releaseAsync(Stream& stream, CUdeviceptr address);
 
 // CUDA_ERROR_INVALID_VALUE for what is no living pool.
 Result<Pool&> findPool(CUmemoryPool handle);
@@ -65,4 +63,12 @@ void releasePooled(Device& device);
 void collectReleased(bool wait);
 
 }  // namespace memory
+
+namespace work {
+// For Stream::give(); what a capture is to have is the graph's memory, whatever the pool.
+Result<Work> keep(Stream& stream, const Allocation& allocation);
+Result<Work> keep(Stream& stream, const Free& free);
+CUresult perform(Stream& stream, const Allocation& allocation, Form form);
+CUresult perform(Stream& stream, const Free& free, Form form);
+}  // namespace work
 }  // namespace vg::core

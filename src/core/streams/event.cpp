@@ -4,7 +4,6 @@
 #include "base/spare_hands.h"
 #include "base/spin.h"
 #include "core/contexts/context.h"
-#include "core/graphs/capture.h"
 #include "core/process/device.h"
 #include "core/streams/ipc_event.h"
 #include "core/streams/stream.h"
@@ -117,11 +116,13 @@ void Event::store(const Recorded& r) {
   sequence_.store(before + 2, std::memory_order_seq_cst);
 }
 
+CUresult Event::goesWith(const Stream& stream) const {
+  if (&stream.context() == context_) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_HANDLE, "the event and the stream belong to different contexts");
+}
+
 CUresult Event::record(Stream& stream) {
-  if (&stream.context() != context_)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "the event and the stream belong to different contexts");
-  if (stream.captured()) [[unlikely]]
-    return capture::record(*this, stream);
+  VG_CHECK(goesWith(stream));
   std::lock_guard lock(mutex_);
   if (captured()) [[unlikely]]
     capture::forget(*this);

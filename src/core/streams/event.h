@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/timeline.h"
+#include "core/streams/capture_sink.h"
 
 namespace vg::core {
 
@@ -30,14 +31,19 @@ class Event {
   CUevent handle() { return reinterpret_cast<CUevent>(this); }
   bool timing() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }
 
-  // Captures what `stream` has to do by now. CUDA_ERROR_INVALID_HANDLE when the stream is of another context. When it
-  // fails, what was recorded before stays.
+  // Records what `stream`, which must not capture, has to do by now. CUDA_ERROR_INVALID_HANDLE when the stream is of
+  // another context. When it fails, what was recorded before stays.
   CUresult record(Stream& stream);
+  // CUDA_ERROR_INVALID_HANDLE when the stream is of another context.
+  CUresult goesWith(const Stream& stream) const;
   // The event will be reached at `point`, to which whoever calls advances. Where to write the device's time just
   // before; null without timing.
   uint64_t* recordAt(Point point);
   // True when it was last recorded in a capturing stream.
   bool captured() const { return capture_.load(std::memory_order_acquire); }
+  // For calls that wait for the event, or ask whether that would be long: refused where a capture recorded it, or where
+  // they could disturb one.
+  CUresult mayBeWaitedFor() const { return captured() ? capture::refuse(*this) : capture::permitUnsafe(); }
   // The point last recorded; done at once when never recorded.
   Point point() const;
   // CUDA_ERROR_EXTERNAL_DEVICE when the process that recorded it last has ended before it was reached.

@@ -9,10 +9,9 @@
 #include "copy/copy.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
-#include "core/graphs/capture.h"
 #include "core/process/device.h"
 #include "core/work/host_fault.h"
-#include "core/work/host_function.h"
+#include "core/work/when.h"
 #include "core/work/work_activity.h"
 
 // Why two streams never wait for each other: whoever enqueues work reads the tails that the work must wait for first
@@ -21,13 +20,10 @@
 namespace vg::core {
 namespace {
 
-// Asynchronous copies up to this size run on the calling thread when the stream is idle: about a microsecond.
-constexpr size_t kInlineBytes = size_t{16} << 10;
-
 constinit std::atomic<uint64_t> lastId{0};
 
 // A queue that has no memory for the commands has taken none.
-CUresult give(backend::Queue& queue, CUresult (backend::Queue::*submit)(const backend::Command*, size_t, Point),
+CUresult pass(backend::Queue& queue, CUresult (backend::Queue::*submit)(const backend::Command*, size_t, Point),
               const backend::Command* commands, size_t count, Point done) noexcept {
   try {
     return (queue.*submit)(commands, count, done);
@@ -140,7 +136,7 @@ CUresult Stream::waitForOthers() {
   CUresult result = CUDA_SUCCESS;
   const auto wait = [&](Point point) {
     const backend::Command command = backend::Wait{point};
-    if (result == CUDA_SUCCESS) result = give(*queue_, &backend::Queue::submit, &command, 1, {});
+    if (result == CUDA_SUCCESS) result = pass(*queue_, &backend::Queue::submit, &command, 1, {});
   };
   if (kind_ == Kind::Legacy) {
     if (set_.blockingBusy.load(std::memory_order_seq_cst)) allBlocking(wait);
@@ -177,9 +173,9 @@ CUresult Stream::enqueueAsIs(const backend::Command* commands, size_t count, uin
   CUresult result = CUDA_SUCCESS;
   if (before != lastQueued_ && !timeline_->reached(before)) {  // another thread runs work of this stream itself
     const backend::Command wait = backend::Wait{{timeline_, before}};
-    result = give(*queue_, submit, &wait, 1, {});
+    result = pass(*queue_, submit, &wait, 1, {});
   }
-  if (result == CUDA_SUCCESS) result = give(*queue_, submit, commands, count, {timeline_, *value});
+  if (result == CUDA_SUCCESS) result = pass(*queue_, submit, commands, count, {timeline_, *value});
   if (result != CUDA_SUCCESS) {
     tail_.store(before,
                 std::memory_order_seq_cst);  // nobody else moves the tail: it is not reached and we hold the lock
@@ -241,7 +237,7 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
   VG_CHECK(admit());
   const size_t bytes = shape.bytes();
   uint64_t value = 0;
-  if (bytes <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+  if (when::within(when::kCopy, bytes) && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
     if (copyHere(*this, shape)) [[likely]]
       return finishInline(value, completion);
@@ -257,7 +253,7 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
 CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
   VG_CHECK(admit());
   uint64_t value = 0;
-  if (fill.width * fill.height <= kInlineBytes && inlineAllowed_ && claim(&value)) [[likely]] {
+  if (when::within(when::kCopy, fill.width * fill.height) && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
     if (fillHere(*this, fill)) [[likely]]
       return finishInline(value, completion);

@@ -14,12 +14,14 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backend/command.h"
 #include "backend/queue.h"
 #include "base/result.h"
 #include "base/timeline.h"
+#include "core/streams/capture_sink.h"
 
 namespace vg::core {
 
@@ -34,6 +36,11 @@ inline void noteHostWait() { hostWaits.fetch_add(1, std::memory_order_release); 
 
 // Async: may return before the work is done. Host: returns when it is done.
 enum class Completion { Async, Host };
+
+// Whether the caller asked for a function that returns when its work is done, or for the Async form. Either promise may
+// be kept by doing more: an asynchronous copy of pageable memory returns when that memory is no longer needed, and a
+// synchronous one inside device memory may return early, as the vendor's driver does.
+enum class Form : uint8_t { Synchronous, Asynchronous };
 
 // The streams of a context or of a green context: those that order themselves by one legacy default stream. A member of
 // either, constructed empty.
@@ -69,12 +76,32 @@ class Stream {
   // The handle that names this stream: its own, CU_STREAM_LEGACY or CU_STREAM_PER_THREAD.
   CUstream handle() const;
 
-  // True when work given to the stream does not run: it captures, or it is the legacy stream and blocking streams of
-  // the context capture. Verbs that can become nodes of a graph ask first (core/graphs/capture.h).
-  bool captured() const { return capture_.load(std::memory_order_acquire); }
+  // The way of all work of the application into the stream, as core/work/work.h describes it: it runs, or becomes part
+  // of what the stream captures. Form::Asynchronous may return before it is done. keep() and perform() are those of its
+  // kind.
+  template <class Given>
+  CUresult give(const Given& work, Form form = Form::Asynchronous) {
+    if (captured()) [[unlikely]]
+      return divert(work, form);
+    return perform(*this, work, form);
+  }
 
-  // Each of these returns the context's sticky error when there is one; with Completion::Host also the error that the
-  // work caused. Work on an idle stream may run on the calling thread when it is small or is to be waited for anyway.
+  // True when work given to the stream does not run: it captures, or it is the legacy stream and blocking streams of
+  // the context capture.
+  bool captured() const { return capture_.load(std::memory_order_acquire); }
+  // For what no graph has nodes for: CUDA_SUCCESS when it runs, else it is refused and the capture is over.
+  CUresult mustRun(const char* what) const { return captured() ? capture::refuse(*this, what) : CUDA_SUCCESS; }
+  // For questions about the stream: CUDA_SUCCESS unless it captures and may not go on.
+  CUresult mayBeAsked() { return captured() ? capture::ready(*this) : CUDA_SUCCESS; }
+  // For calls that wait for the stream, or ask whether that would be long: refused while it captures, or another stream
+  // that they could disturb.
+  CUresult mayBeWaitedFor(const char* what) const {
+    return captured() ? capture::refuse(*this, what) : capture::permitUnsafe();
+  }
+
+  // What perform() gives the stream's queue. Each of these returns the context's sticky error when there is one; with
+  // Completion::Host also the error that the work caused. Work on an idle stream may run on the calling thread when it
+  // is small or is to be waited for anyway.
   CUresult submit(const backend::Command& command, Completion completion = Completion::Async);
   CUresult submit(const backend::Command* commands, size_t count, Completion completion = Completion::Async);
   // The same as Queue has it, for a non-blocking stream.
@@ -141,6 +168,13 @@ class Stream {
   friend struct CaptureAccess;
 
   bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
+  // A call that returns when its work is done cannot be captured.
+  template <class Given>
+  [[gnu::cold, gnu::noinline]] CUresult divert(const Given& work, Form form) {
+    if (form == Form::Synchronous) return capture::refuse(*this, "a call that waits");
+    auto kept = keep(*this, work);
+    return kept.ok() ? capture::take(*this, std::move(*kept)) : kept.error();
+  }
   CUresult admit() const;
   bool othersDone() const;
   bool claim(uint64_t* value);

@@ -6,8 +6,8 @@
 #include "base/slab.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
-#include "core/graphs/capture.h"
 #include "core/process/device.h"
+#include "core/streams/capture_sink.h"
 #include "core/streams/stream.h"
 #include "core/work/host_function.h"
 

@@ -10,11 +10,11 @@
 #include "core/arrays/array.h"
 #include "core/arrays/array_storage.h"
 #include "core/contexts/context.h"
-#include "core/graphs/capture.h"
-#include "core/graphs/capture_nodes.h"
 #include "core/memory/memory.h"
 #include "core/process/device.h"
+#include "core/streams/capture_sink.h"
 #include "core/work/host_fault.h"
+#include "core/work/when.h"
 
 namespace vg::core::memory {
 namespace {
@@ -47,8 +47,7 @@ CUresult refuseDormant(Known destination, Known source) {
 // A synchronous call inside device memory returns at once when it would have to wait for earlier work, as the vendor's
 // driver does. On an idle stream the caller runs large work itself: handing it over costs more than a few MiB take.
 Completion completionInDevice(const Stream& stream, size_t bytes) {
-  constexpr size_t kLarge = size_t{16} << 10;  // less than this the stream runs in place anyway
-  return bytes > kLarge && stream.idle() ? Completion::Host : Completion::Async;
+  return !when::within(when::kCopy, bytes) && stream.idle() ? Completion::Host : Completion::Async;
 }
 
 Completion completionOfCopy(const Stream& stream, Known destination, Known source, size_t bytes, Form form) {
@@ -76,10 +75,6 @@ copy::Shape linearShape(uintptr_t destination, uintptr_t source, size_t bytes, b
           locked};
 }
 
-// Pageable bytes that a busy stream will need later are set aside, so that the call need not wait for the stream: up to
-// 2 MiB a copy and 4 MiB together, as it shows from outside the vendor's driver.
-constexpr size_t kStagedBytes = size_t{2} << 20;
-constexpr size_t kStagedTogether = size_t{4} << 20;
 constinit std::atomic<size_t> stagedNow{0};
 
 struct alignas(64) Staged {
@@ -95,7 +90,7 @@ struct alignas(64) Staged {
 // Null: there is no room, the call has to wait.
 Result<Staged*> stage(const copy::Shape& shape) {
   const size_t bytes = shape.bytes();
-  if (stagedNow.fetch_add(bytes, std::memory_order_relaxed) + bytes > kStagedTogether) {
+  if (stagedNow.fetch_add(bytes, std::memory_order_relaxed) + bytes > when::kStagedTogether) {
     stagedNow.fetch_sub(bytes, std::memory_order_relaxed);
     return static_cast<Staged*>(nullptr);
   }
@@ -117,7 +112,8 @@ Result<Staged*> stage(const copy::Shape& shape) {
 }
 
 bool wantsStaging(const Stream& stream, Known destination, Known source, size_t bytes, Form form) {
-  return form == Form::Asynchronous && !source && isDeviceLike(destination) && bytes <= kStagedBytes && !stream.idle();
+  return form == Form::Asynchronous && !source && isDeviceLike(destination) && when::within(when::kStaged, bytes) &&
+         !stream.idle();
 }
 
 // Runs the copy from a copy of its source; when there is no room, as any other.
@@ -136,9 +132,9 @@ CUresult copyStaged(Stream& stream, const copy::Shape& shape, Completion otherwi
 
 }  // namespace
 
-CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form) {
-  if (stream.captured()) [[unlikely]]
-    return capture::copyLinear(stream, destination, source, bytes, form);
+namespace {
+
+CUresult runRow(Stream& stream, Place destination, Place source, size_t bytes, Form form) {
   if (!bytes) return CUDA_SUCCESS;
   VG_TRY(const Known to, find(destination, bytes, Access::Write));
   VG_TRY(const Known from, find(source, bytes, Access::Read));
@@ -148,8 +144,6 @@ CUresult copyLinear(Stream& stream, Place destination, Place source, size_t byte
   if (wantsStaging(stream, to, from, bytes, form)) return copyStaged(stream, shape, completion);
   return stream.copy(shape, completion);
 }
-
-namespace {
 
 // One side of a two- or three-dimensional copy, as the caller gave it.
 struct BoxSide {
@@ -282,8 +276,9 @@ Result<DescribedCopy> describe(const BoxSide& destination, const BoxSide& source
   return copy;
 }
 
-template <class Box>
-Result<DescribedCopy> describe3D(const Box& box) {
+}  // namespace
+
+Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) {
   const BoxSide destination{"destination", box.dstXInBytes, box.dstY,     box.dstZ,   rawValue(box.dstMemoryType),
                             box.dstHost,   box.dstDevice,   box.dstArray, box.dstLOD, box.dstPitch,
                             box.dstHeight};
@@ -293,25 +288,27 @@ Result<DescribedCopy> describe3D(const Box& box) {
   return describe(destination, source, {box.WidthInBytes, box.Height, box.Depth});
 }
 
+namespace {
+
 // Memory that the application maps is looked up when the copy runs: mappings change in stream order.
 CUresult queuePaged(Stream& stream, const DescribedCopy& copy, Completion completion) {
-  struct Work {
+  struct Later {
     DescribedCopy copy;
     backend::FaultSink& faults;
-    static void run(void* data) { runPaged(static_cast<Work*>(data)->copy, static_cast<Work*>(data)->faults); }
+    static void run(void* data) { runPaged(static_cast<Later*>(data)->copy, static_cast<Later*>(data)->faults); }
     static void runAndEnd(void* data) {
-      const std::unique_ptr<Work> own(static_cast<Work*>(data));
+      const std::unique_ptr<Later> own(static_cast<Later*>(data));
       run(data);
     }
   };
   if (completion == Completion::Host) {
     HostFault fault(stream.context());
-    Work work{copy, copy.shape.locked ? stream.context() : static_cast<backend::FaultSink&>(fault)};
-    VG_CHECK(stream.submit(backend::HostCall{Work::run, &work}, completion));
+    Later work{copy, copy.shape.locked ? stream.context() : static_cast<backend::FaultSink&>(fault)};
+    VG_CHECK(stream.submit(backend::HostCall{Later::run, &work}, completion));
     return fault.state();
   }
-  auto work = std::make_unique<Work>(Work{copy, stream.context()});
-  VG_CHECK(stream.submit(backend::HostCall{Work::runAndEnd, work.get()}, completion));
+  auto work = std::make_unique<Later>(Later{copy, stream.context()});
+  VG_CHECK(stream.submit(backend::HostCall{Later::runAndEnd, work.get()}, completion));
   (void)work.release();
   return CUDA_SUCCESS;
 }
@@ -330,47 +327,7 @@ CUresult run(Stream& stream, const Result<DescribedCopy>& described, Form form) 
   return stream.copy(copy.shape, completion);
 }
 
-BoxSide sideOf(const char* name, ArrayPlace place) {
-  return {name, place.offset, 0, 0, CU_MEMORYTYPE_ARRAY, nullptr, 0, place.array, 0, 0, 0};
-}
-
-BoxSide sideOf(const char* name, Place place) {
-  const int type = place.space == Space::Host     ? CU_MEMORYTYPE_HOST
-                   : place.space == Space::Device ? CU_MEMORYTYPE_DEVICE
-                                                  : CU_MEMORYTYPE_UNIFIED;
-  return {name, 0, 0, 0, type, reinterpret_cast<const void*>(place.address), place.address, nullptr, 0, 0, 0};
-}
-
-// A row as the structure that captures know.
-CUDA_MEMCPY3D boxOf(const BoxSide& destination, const BoxSide& source, size_t bytes) {
-  CUDA_MEMCPY3D box{};
-  box.srcXInBytes = source.x;
-  box.srcMemoryType = static_cast<CUmemorytype>(source.type);
-  box.srcHost = source.host;
-  box.srcDevice = source.device;
-  box.srcArray = source.array;
-  box.dstXInBytes = destination.x;
-  box.dstMemoryType = static_cast<CUmemorytype>(destination.type);
-  box.dstHost = const_cast<void*>(destination.host);
-  box.dstDevice = destination.device;
-  box.dstArray = destination.array;
-  box.WidthInBytes = bytes;
-  box.Height = box.Depth = 1;
-  return box;
-}
-
-template <class To, class From>
-CUresult copyRow(Stream& stream, To destination, From source, size_t bytes, Form form) {
-  if (stream.captured()) [[unlikely]]
-    return capture::copyBox(stream, boxOf(sideOf("destination", destination), sideOf("source", source), bytes), form);
-  const Result<DescribedCopy> row =
-      describe(sideOf("destination", destination), sideOf("source", source), {bytes, 1, 1});
-  return run(stream, row, form);
-}
-
 }  // namespace
-
-Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box) { return describe3D(box); }
 
 void runPaged(const DescribedCopy& copy, backend::FaultSink& faults) {
   const arrays::Paging paging = arrays::copyPaged(*copy.paged);
@@ -379,54 +336,9 @@ void runPaged(const DescribedCopy& copy, backend::FaultSink& faults) {
     faults.report(CUDA_ERROR_LAUNCH_FAILED, "a copy touches an array of deferred mapping where nothing is mapped");
 }
 
-CUresult copyLinear(Stream& stream, Place destination, ArrayPlace source, size_t bytes, Form form) {
-  return copyRow(stream, destination, source, bytes, form);
-}
-CUresult copyLinear(Stream& stream, ArrayPlace destination, Place source, size_t bytes, Form form) {
-  return copyRow(stream, destination, source, bytes, form);
-}
-CUresult copyLinear(Stream& stream, ArrayPlace destination, ArrayPlace source, size_t bytes, Form form) {
-  return copyRow(stream, destination, source, bytes, form);
-}
-
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form) {
-  if (stream.captured()) [[unlikely]]
-    return capture::copyBox(stream, box, form);
-  const BoxSide destination{"destination",
-                            box.dstXInBytes,
-                            box.dstY,
-                            0,
-                            rawValue(box.dstMemoryType),
-                            box.dstHost,
-                            box.dstDevice,
-                            box.dstArray,
-                            0,
-                            box.dstPitch,
-                            0};
-  const BoxSide source{
-      "source", box.srcXInBytes, box.srcY, 0, rawValue(box.srcMemoryType), box.srcHost, box.srcDevice, box.srcArray,
-      0,        box.srcPitch,    0};
-  return run(stream, describe(destination, source, {box.WidthInBytes, box.Height, 1}), form);
-}
-
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form) {
-  if (stream.captured()) [[unlikely]]
-    return capture::copyBox(stream, box, form);
-  return run(stream, describe3D(box), form);
-}
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form) {
-  if (stream.captured()) [[unlikely]]
-    return capture::refuse(stream, "a copy between contexts");
-  return run(stream, describe3D(box), form);
-}
-
-CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,
-                    Form form) {
-  return fillRows(stream, destination, 0, value, elementSize, count, 1, form);
-}
-
-Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
-                                   uint32_t elementSize, size_t width, size_t height, Addresses addresses) {
+Result<DescribedFill> describe(const Device& device, const CUDA_MEMSET_NODE_PARAMS_v2& rows, Addresses addresses) {
+  const auto& [destination, givenPitch, value, elementSize, width, height, context] = rows;
+  size_t pitch = givenPitch;
   if (!width || !height) return DescribedFill{};
   size_t rowBytes, bytes;
   if (__builtin_mul_overflow(width, elementSize, &rowBytes))
@@ -446,16 +358,147 @@ Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination
                        record};
 }
 
-CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
-                  size_t width, size_t height, Form form) {
-  if (stream.captured()) [[unlikely]]
-    return capture::fillRows(stream, destination, pitch, value, elementSize, width, height, form);
-  VG_TRY(const DescribedFill described,
-         describeFill(stream.context().device(), destination, pitch, value, elementSize, width, height));
+namespace {
+
+CUresult runFill(Stream& stream, const CUDA_MEMSET_NODE_PARAMS_v2& rows, Form form) {
+  VG_TRY(const DescribedFill described, memory::describe(stream.context().device(), rows));
   const size_t bytes = described.fill.width * described.fill.height;
   if (!bytes) return CUDA_SUCCESS;
   VG_CHECK(refuseDormant(described.destination, nullptr));
   return stream.fill(described.fill, completionOfFill(stream, described.destination, bytes, form));
 }
 
+}  // namespace
 }  // namespace vg::core::memory
+
+namespace vg::core::work {
+namespace {
+
+using memory::ArrayPlace;
+using memory::Place;
+using memory::Space;
+
+CUmemorytype typeOf(Space space) {
+  switch (space) {
+    case Space::Host:
+      return CU_MEMORYTYPE_HOST;
+    case Space::Device:
+      return CU_MEMORYTYPE_DEVICE;
+    case Space::Unified:
+      break;
+  }
+  return CU_MEMORYTYPE_UNIFIED;
+}
+
+void putSource(CUDA_MEMCPY3D& box, Place place) {
+  box.srcMemoryType = typeOf(place.space);
+  if (place.space == Space::Host)
+    box.srcHost = reinterpret_cast<const void*>(place.address);
+  else
+    box.srcDevice = place.address;
+}
+void putSource(CUDA_MEMCPY3D& box, ArrayPlace place) {
+  box.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  box.srcArray = place.array;
+  box.srcXInBytes = place.offset;
+}
+void putDestination(CUDA_MEMCPY3D& box, Place place) {
+  box.dstMemoryType = typeOf(place.space);
+  if (place.space == Space::Host)
+    box.dstHost = reinterpret_cast<void*>(place.address);
+  else
+    box.dstDevice = place.address;
+}
+void putDestination(CUDA_MEMCPY3D& box, ArrayPlace place) {
+  box.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  box.dstArray = place.array;
+  box.dstXInBytes = place.offset;
+}
+
+template <class To, class From>
+Copy rowOf(To destination, From source, size_t bytes) {
+  Copy copy;
+  putDestination(copy.box, destination);
+  putSource(copy.box, source);
+  copy.box.WidthInBytes = bytes;
+  copy.box.Height = copy.box.Depth = 1;
+  return copy;
+}
+
+// What the structures have in common.
+template <class Box>
+Copy flatOf(const Box& given) {
+  Copy copy;
+  CUDA_MEMCPY3D& box = copy.box;
+  box.srcXInBytes = given.srcXInBytes;
+  box.srcY = given.srcY;
+  box.srcMemoryType = given.srcMemoryType;
+  box.srcHost = given.srcHost;
+  box.srcDevice = given.srcDevice;
+  box.srcArray = given.srcArray;
+  box.srcPitch = given.srcPitch;
+  box.dstXInBytes = given.dstXInBytes;
+  box.dstY = given.dstY;
+  box.dstMemoryType = given.dstMemoryType;
+  box.dstHost = given.dstHost;
+  box.dstDevice = given.dstDevice;
+  box.dstArray = given.dstArray;
+  box.dstPitch = given.dstPitch;
+  box.WidthInBytes = given.WidthInBytes;
+  box.Height = given.Height;
+  box.Depth = 1;
+  return copy;
+}
+
+}  // namespace
+
+Copy copyOf(const Row& row) { return rowOf(row.destination, row.source, row.bytes); }
+Copy copyOf(Place destination, ArrayPlace source, size_t bytes) { return rowOf(destination, source, bytes); }
+Copy copyOf(ArrayPlace destination, Place source, size_t bytes) { return rowOf(destination, source, bytes); }
+Copy copyOf(ArrayPlace destination, ArrayPlace source, size_t bytes) { return rowOf(destination, source, bytes); }
+Copy rowOf(const CopyBatch& batch, size_t i) {
+  return rowOf(Place::unified(batch.destinations[i]), Place::unified(batch.sources[i]), batch.sizes[i]);
+}
+Copy copyOf(const CUDA_MEMCPY2D& box) { return flatOf(box); }
+Copy copyOf(const CUDA_MEMCPY3D& box) { return {box, {}}; }
+
+Copy copyOf(const CUDA_MEMCPY3D_PEER& given) {
+  Copy copy = flatOf(given);
+  copy.box.srcZ = given.srcZ;
+  copy.box.srcLOD = given.srcLOD;
+  copy.box.srcHeight = given.srcHeight;
+  copy.box.dstZ = given.dstZ;
+  copy.box.dstLOD = given.dstLOD;
+  copy.box.dstHeight = given.dstHeight;
+  copy.box.Depth = given.Depth;
+  return copy;
+}
+
+Result<Work> keep(Stream& stream, const Row& row) { return keep(stream, copyOf(row)); }
+
+Result<Work> keep(Stream& stream, const Copy& copy) {
+  VG_CHECK(capture::ready(stream));
+  VG_CHECK(memory::describe(copy.box));
+  return Work(Copy{copy.box, referenceTo(stream.context())});
+}
+
+Result<Work> keep(Stream& stream, const Fill& fill) {
+  VG_CHECK(capture::ready(stream));
+  Context& context = stream.context();
+  VG_CHECK(memory::describe(context.device(), fill.rows, memory::Addresses::Any));
+  Fill kept{fill.rows, referenceTo(context)};
+  kept.rows.ctx = context.handle();
+  return Work(kept);
+}
+
+CUresult perform(Stream& stream, const Row& row, Form form) {
+  return memory::runRow(stream, row.destination, row.source, row.bytes, form);
+}
+
+CUresult perform(Stream& stream, const Copy& copy, Form form) {
+  return memory::run(stream, memory::describe(copy.box), form);
+}
+
+CUresult perform(Stream& stream, const Fill& fill, Form form) { return memory::runFill(stream, fill.rows, form); }
+
+}  // namespace vg::core::work

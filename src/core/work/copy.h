@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "copy/shape.h"
 #include "core/streams/stream.h"
+#include "core/work/work.h"
 
 namespace vg::alloc {
 struct Record;
@@ -39,19 +40,6 @@ struct ArrayPlace {
   size_t offset;  // bytes
 };
 
-// Whether the caller asked for a function that returns when its work is done, or for the Async form. Either promise may
-// be kept by doing more: an asynchronous copy of pageable memory returns when that memory is no longer needed, and a
-// synchronous one inside device memory may return early, as the vendor's driver does.
-enum class Form : uint8_t { Synchronous, Asynchronous };
-
-CUresult copyLinear(Stream& stream, Place destination, Place source, size_t bytes, Form form);
-CUresult copyLinear(Stream& stream, Place destination, ArrayPlace source, size_t bytes, Form form);
-CUresult copyLinear(Stream& stream, ArrayPlace destination, Place source, size_t bytes, Form form);
-CUresult copyLinear(Stream& stream, ArrayPlace destination, ArrayPlace source, size_t bytes, Form form);
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY2D& box, Form form);
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D& box, Form form);
-CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_PEER& box, Form form);
-
 // A copy or fill that has been checked and is to run later, perhaps often: as graphs do it. The records say what memory
 // it was checked against; null: pageable.
 struct DescribedCopy {
@@ -71,14 +59,43 @@ enum class Addresses : uint8_t { Known, Any };
 Result<DescribedCopy> describe(const CUDA_MEMCPY3D& box);
 // Runs such a copy on the calling thread.
 void runPaged(const DescribedCopy& copy, backend::FaultSink& faults);
-Result<DescribedFill> describeFill(const Device& device, CUdeviceptr destination, size_t pitch, uint32_t value,
-                                   uint32_t elementSize, size_t width, size_t height,
-                                   Addresses addresses = Addresses::Known);
-
-// `count` elements of `elementSize` bytes, or rows of them.
-CUresult fillLinear(Stream& stream, CUdeviceptr destination, uint32_t value, uint32_t elementSize, size_t count,
-                    Form form);
-CUresult fillRows(Stream& stream, CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize,
-                  size_t width, size_t height, Form form);
+Result<DescribedFill> describe(const Device& device, const CUDA_MEMSET_NODE_PARAMS_v2& rows,
+                               Addresses addresses = Addresses::Known);
 
 }  // namespace vg::core::memory
+
+namespace vg::core::work {
+
+// A row between pointers, as nearly all copies are: a Copy in short.
+struct Row {
+  memory::Place destination, source;
+  size_t bytes;
+};
+
+// Copies in the words of the one that knows all of them.
+Copy copyOf(const Row& row);
+Copy copyOf(const CUDA_MEMCPY2D& box);
+Copy copyOf(const CUDA_MEMCPY3D& box);
+Copy copyOf(const CUDA_MEMCPY3D_PEER& box);  // the contexts in it say nothing that addresses do not
+// A row of which one side or both are arrays.
+Copy copyOf(memory::Place destination, memory::ArrayPlace source, size_t bytes);
+Copy copyOf(memory::ArrayPlace destination, memory::Place source, size_t bytes);
+Copy copyOf(memory::ArrayPlace destination, memory::ArrayPlace source, size_t bytes);
+
+// Copy `i` of a batch.
+Copy rowOf(const CopyBatch& batch, size_t i);
+
+inline Fill fillOf(CUdeviceptr destination, size_t pitch, uint32_t value, uint32_t elementSize, size_t width,
+                   size_t height) {
+  return {{destination, pitch, value, elementSize, width, height, nullptr}, {}};
+}
+
+// For Stream::give().
+Result<Work> keep(Stream& stream, const Row& row);
+Result<Work> keep(Stream& stream, const Copy& copy);
+Result<Work> keep(Stream& stream, const Fill& fill);
+CUresult perform(Stream& stream, const Row& row, Form form);
+CUresult perform(Stream& stream, const Copy& copy, Form form);
+CUresult perform(Stream& stream, const Fill& fill, Form form);
+
+}  // namespace vg::core::work

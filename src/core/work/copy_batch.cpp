@@ -20,14 +20,12 @@
 #include "core/process/driver_version.h"
 #include "core/work/copy.h"
 #include "core/work/host_fault.h"
+#include "core/work/when.h"
 
 namespace vg::core::memory {
 namespace {
 
 using Known = const alloc::Record*;  // null: pageable
-
-// Up to this many bytes an idle stream copies a batch on the calling thread: some microseconds.
-constexpr size_t kInPlaceBytes = size_t{256} << 10;
 
 // Where memory should be copied to or from: advice, and all memory of emulated devices is in one place.
 CUresult checkHint(const CUmemLocation& hint) {
@@ -237,7 +235,8 @@ CUresult run(Stream& stream, const LinearBatch& batch, const Survey& survey) {
   const auto copyAll = [&] {
     for (size_t i = 0; i < survey.copies; ++i) copied &= copyNow(batch, i);
   };
-  if (survey.bytes <= kInPlaceBytes && stream.runInPlace(copyAll)) return copied ? CUDA_SUCCESS : HostFault::refusal();
+  if (when::within(when::kBatch, survey.bytes, survey.copies) && stream.runInPlace(copyAll))
+    return copied ? CUDA_SUCCESS : HostFault::refusal();
   return enqueue(stream, batch, survey);
 }
 
@@ -359,7 +358,7 @@ Result<CUDA_MEMCPY3D> boxOf(const CUDA_MEMCPY3D_BATCH_OP& op) {
 CUresult copyBox(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP& op) {
   VG_TRY(const CUDA_MEMCPY3D box, boxOf(op));
   const bool duringCall = rawValue(op.srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-  return copyBox(stream, box, duringCall ? Form::Synchronous : Form::Asynchronous);
+  return stream.give(work::copyOf(box), duringCall ? Form::Synchronous : Form::Asynchronous);
 }
 
 CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t count, size_t& culprit) {
@@ -374,7 +373,7 @@ CUresult copyBatch(Stream& stream, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t cou
   for (size_t i = 0; i < count; ++i) {
     culprit = i;
     const bool duringCall = rawValue(ops[i].srcAccessOrder) == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-    VG_CHECK(copyBox(stream, boxes[i], duringCall ? Form::Synchronous : Form::Asynchronous));
+    VG_CHECK(stream.give(work::copyOf(boxes[i]), duringCall ? Form::Synchronous : Form::Asynchronous));
   }
   culprit = kWholeBatch;
   return CUDA_SUCCESS;

@@ -4,8 +4,6 @@
 #include <optional>
 
 #include "core/contexts/context.h"
-#include "core/graphs/capture.h"
-#include "core/graphs/capture_nodes.h"
 #include "core/work/work_activity.h"
 
 namespace vg::core {
@@ -63,16 +61,13 @@ CUresult enqueue(Stream& stream, std::unique_ptr<Call> call) {
 
 }  // namespace
 
-CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode) {
-  if (stream.captured()) [[unlikely]]
-    return capture::launchHostFunction(stream, function, data, mode);
-  return enqueue(stream, std::make_unique<HostFunction>(
-                             HostFunction{&stream.context(), function, data, originWhereRecorded(stream)}));
+CUresult work::perform(Stream& stream, const HostCall& call, Form) {
+  return enqueue(stream, std::make_unique<HostFunction>(HostFunction{&stream.context(), call.call.fn,
+                                                                     call.call.userData, originWhereRecorded(stream)}));
 }
 
 CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data) {
-  if (stream.captured()) [[unlikely]]
-    return capture::refuse(stream, "cuStreamAddCallback");
+  VG_CHECK(stream.mustRun("cuStreamAddCallback"));
   return enqueue(stream, std::make_unique<Callback>(
                              Callback{&stream.context(), handle, callback, data, originWhereRecorded(stream)}));
 }

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include "core/streams/stream.h"
+#include "core/work/work.h"
 
 namespace vg::core {
 
@@ -22,9 +23,12 @@ class InsideHostFunction {
   const bool before_;
 };
 
-// cuLaunchHostFunc. Not called when the context has failed by then.
-// `mode`: a CUhostTaskSyncMode, which only a node of a graph remembers.
-CUresult launchHostFunction(Stream& stream, CUhostFn function, void* data, unsigned mode = CU_HOST_TASK_BLOCKING);
+namespace work {
+// For Stream::give(). Not called when the context has failed by then.
+inline Result<Work> keep(Stream&, const HostCall& call) { return Work(call); }
+CUresult perform(Stream& stream, const HostCall& call, Form form);
+}  // namespace work
+
 // cuStreamAddCallback: called in any case, with `handle` and the context's state.
 CUresult addCallback(Stream& stream, CUstream handle, CUstreamCallback callback, void* data);
 

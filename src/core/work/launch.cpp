@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -13,12 +14,11 @@
 #include "base/settings.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
-#include "core/graphs/capture_nodes.h"
 #include "core/modules/function.h"
 #include "core/process/device.h"
+#include "core/streams/capture_sink.h"
 #include "core/streams/event.h"
-#include "core/streams/stream.h"
-#include "core/work/launch_attributes.h"
+#include "core/work/event_work.h"
 
 namespace vg::core {
 namespace {
@@ -127,8 +127,7 @@ CUresult checkPart(const GreenContext& green, backend::Kernel& kernel, const bac
               static_cast<unsigned long long>(blocks), green.multiprocessors().count(), each);
 }
 
-}  // namespace
-
+// Copies the arguments to `out`, kernel.parameterBytes() bytes in the layout of the parameter buffer.
 CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arguments, std::byte* out) {
   const char* const name = kernel.name().c_str();
   if (arguments.values && arguments.extra)
@@ -154,6 +153,8 @@ CUresult copyArguments(const backend::Kernel& kernel, const LaunchArguments& arg
   return CUDA_SUCCESS;
 }
 
+}  // namespace
+
 backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::LaunchShape& asked) {
   const uint32_t(&block)[3] = asked.block;
   if (block[0] != 1 || block[1] != 1 || block[2] != 1) [[likely]]
@@ -165,49 +166,116 @@ backend::LaunchShape shapeFor(const backend::Kernel& kernel, const backend::Laun
   return shape;
 }
 
-CUresult describeLaunch(const CUlaunchConfig& config, const Device& device, LaunchAttributes& attributes,
-                        LaunchRequest& request) {
-  const unsigned grid[3] = {config.gridDimX, config.gridDimY, config.gridDimZ};
-  const unsigned block[3] = {config.blockDimX, config.blockDimY, config.blockDimZ};
-  std::memcpy(request.shape.grid, grid, sizeof grid);
-  std::memcpy(request.shape.block, block, sizeof block);
-  request.shape.dynamicShared = config.sharedMemBytes;
+namespace work {
+namespace {
+
+// Makes the shape whole and has the kernel check it.
+CUresult prepareShape(backend::Kernel& kernel, const LaunchAttributes* attributes, const Device& device,
+                      backend::LaunchShape& shape) {
+  shape = shapeFor(kernel, shape);
+  VG_CHECK(kernel.prepare(shape));
+  return attributes ? attributes->checkClusters(device) : CUDA_SUCCESS;
+}
+
+// What the attributes name to be recorded behind the launch.
+CUresult recordEvent(Stream& stream, const LaunchAttributes* attributes) {
+  if (!attributes || !attributes->event()) [[likely]]
+    return CUDA_SUCCESS;
+  VG_TRY(Event & event, events::find(attributes->event()));
+  return stream.give(Record{event.handle()});
+}
+
+// A cooperative launch may say so by its shape alone (cuLaunchCooperativeKernel).
+CUresult attributesOf(const LaunchCall& call, const Device& device, LaunchAttributes& attributes) {
+  if (call.attributes) attributes = *call.attributes;
+  if (!call.shape.cooperative || attributes.cooperative()) return CUDA_SUCCESS;
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attribute.value.cooperative = 1;
+  return attributes.set(attribute, device, LaunchAttributes::Way::Launch);
+}
+
+// As a node knows it: without what the attributes say.
+backend::LaunchShape plain(const backend::LaunchShape& shape) {
+  backend::LaunchShape plain;
+  std::copy(std::begin(shape.grid), std::end(shape.grid), plain.grid);
+  std::copy(std::begin(shape.block), std::end(shape.block), plain.block);
+  plain.dynamicShared = shape.dynamicShared;
+  return plain;
+}
+
+}  // namespace
+
+CUresult checkUpdatable(const CUlaunchAttributeValue& value) {
+  const int on = value.deviceUpdatableKernelNode.deviceUpdatable;
+  return on == 0 || on == 1 ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "deviceUpdatable is %d", on);
+}
+
+Result<LaunchCall> callOf(const CUlaunchConfig& config, const Device& device, LaunchAttributes& attributes) {
+  LaunchCall call;
+  call.shape = {{config.gridDimX, config.gridDimY, config.gridDimZ},
+                {config.blockDimX, config.blockDimY, config.blockDimZ},
+                {1, 1, 1},
+                config.sharedMemBytes};
   if (config.numAttrs && !config.attrs)
     return fail(CUDA_ERROR_INVALID_VALUE, "%u launch attributes, and no array of them", config.numAttrs);
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     VG_CHECK(attributes.set(config.attrs[i], device, LaunchAttributes::Way::Launch));
-    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-      request.updatable = &config.attrs[i].value;
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) call.updatable = &config.attrs[i].value;
   }
-  request.shape = attributes.shaped(request.shape);
-  request.attributes = &attributes;
-  return CUDA_SUCCESS;
+  call.shape = attributes.shaped(call.shape);
+  call.attributes = &attributes;
+  return call;
 }
 
-// What the attributes name to be recorded behind the launch.
-CUresult recordEvent(Stream& stream, const LaunchRequest& request) {
-  if (!request.attributes || !request.attributes->event()) [[likely]]
-    return CUDA_SUCCESS;
-  VG_TRY(Event & event, events::find(request.attributes->event()));
-  return event.record(stream);
+Result<PreparedLaunch> prepare(const Launch& launch) {
+  Context& context = *launch.context.context;
+  PreparedLaunch prepared{nullptr, launch.wholeShape()};
+  VG_TRY(prepared.kernel, resolveKernel(launch.callee(), context));
+  VG_CHECK(prepareShape(*prepared.kernel, &launch.attributes, context.device(), prepared.shape));
+  return prepared;
 }
 
-CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& request,
-                      const LaunchArguments& arguments) {
-  if (stream.captured()) [[unlikely]]
-    return capture::launchKernel(stream, function, request, arguments);
+Result<Launch> describe(Context& context, const LaunchCall& call) {
+  Launch launch;
+  launch.function = call.function;
+  launch.shape = plain(call.shape);
+  launch.context = referenceTo(context);
+  VG_CHECK(attributesOf(call, context.device(), launch.attributes));
+  VG_TRY(const PreparedLaunch prepared, prepare(launch));
+  launch.arguments.resize(prepared.kernel->parameterBytes());
+  VG_CHECK(copyArguments(*prepared.kernel, call.arguments, launch.arguments.data()));
+  return launch;
+}
+
+Result<Work> keep(Stream& stream, const LaunchCall& call) {
   Context& context = stream.context();
-  VG_TRY(backend::Kernel* const kernel, resolveKernel(function, context));
-  if (request.attributes) VG_CHECK(request.attributes->checkEvent(false));
+  VG_CHECK(capture::ready(stream));
+  VG_CHECK(resolveKernel(call.function, context));  // what is no kernel leaves the capture alone
+  if (call.attributes) VG_CHECK(call.attributes->checkEvent(true));
+  if (call.updatable) VG_CHECK(checkUpdatable(*call.updatable));
+  Result<Launch> launch = describe(context, call);
+  const CUresult result = launch.ok() ? launch->attributes.inherit(stream, context.device()) : launch.error();
+  if (result != CUDA_SUCCESS) {
+    capture::spoil(stream);
+    return result;
+  }
+  launch->updatable = call.updatable;
+  return Work(std::move(*launch));
+}
+
+CUresult perform(Stream& stream, const LaunchCall& call, Form) {
+  Context& context = stream.context();
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(call.function, context));
+  if (call.attributes) VG_CHECK(call.attributes->checkEvent(false));
   if (kernel->calls().launchesGraphs) [[unlikely]]
     return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
-  const backend::LaunchShape shape = shapeFor(*kernel, request.shape);
-  VG_CHECK(kernel->prepare(shape));
-  if (request.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
-  if (request.attributes) VG_CHECK(request.attributes->checkClusters(context.device()));
+  backend::LaunchShape shape = call.shape;
+  VG_CHECK(prepareShape(*kernel, call.attributes, context.device(), shape));
+  if (call.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
   if (shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
-  if (const CUresult bad = copyArguments(*kernel, arguments, record->parameterBytes())) {
+  if (const CUresult bad = copyArguments(*kernel, call.arguments, record->parameterBytes())) {
     record->release(record);
     return bad;
   }
@@ -215,7 +283,8 @@ CUresult launchKernel(Stream& stream, CUfunction function, const LaunchRequest& 
   record->shape = shape;
   context.device().backend().flushOutput();
   VG_CHECK(stream.launch(record));
-  return recordEvent(stream, request);
+  return recordEvent(stream, call.attributes);
 }
 
+}  // namespace work
 }  // namespace vg::core

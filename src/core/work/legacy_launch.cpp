@@ -74,15 +74,16 @@ CUresult launch(Stream& stream, CUfunction function, int width, int height) {
   if (width <= 0 || height <= 0) return fail(CUDA_ERROR_INVALID_VALUE, "grid of %d x %d blocks", width, height);
   Settings settings;
   VG_CHECK(change(stream.context(), function, [&](Settings& known) { settings = known; }));
-  LaunchRequest request;
-  request.shape.grid[0] = static_cast<uint32_t>(width);
-  request.shape.grid[1] = static_cast<uint32_t>(height);
-  std::memcpy(request.shape.block, settings.block, sizeof settings.block);
-  request.shape.dynamicShared = settings.shared;
+  work::LaunchCall call{.function = function};
+  call.shape.grid[0] = static_cast<uint32_t>(width);
+  call.shape.grid[1] = static_cast<uint32_t>(height);
+  std::memcpy(call.shape.block, settings.block, sizeof settings.block);
+  call.shape.dynamicShared = settings.shared;
   size_t size = settings.parameters.size();
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, settings.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                    CU_LAUNCH_PARAM_END};
-  return launchKernel(stream, function, request, {nullptr, extra});
+  call.arguments = {nullptr, extra};
+  return stream.give(call);
 }
 
 }  // namespace vg::core::legacy

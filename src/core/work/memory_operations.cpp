@@ -9,12 +9,12 @@
 #include "copy/guard.h"
 #include "copy/watch.h"
 #include "core/contexts/context.h"
-#include "core/graphs/capture_nodes.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
 #include "core/process/newer_attributes.h"
+#include "core/streams/capture_sink.h"
 
 namespace vg::core {
 namespace {
@@ -74,12 +74,12 @@ bool holds(const Operation& operation, bool& gone) {
 
 }  // namespace
 
-struct MemoryOperations {
+struct CheckedOperations {
   Context* context;
   std::vector<Operation> operations;
 
   static void call(void* raw) {
-    const OwnMemoryOperations self(static_cast<MemoryOperations*>(raw));
+    const OwnMemoryOperations self(static_cast<CheckedOperations*>(raw));
     vg::core::perform(*self);
   }
 
@@ -227,35 +227,44 @@ CUresult add(std::vector<Operation>& operations, const Context& context, const C
 
 }  // namespace
 
-void EndMemoryOperations::operator()(MemoryOperations* operations) const { delete operations; }
+void EndMemoryOperations::operator()(CheckedOperations* operations) const { delete operations; }
 
 Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUstreamBatchMemOpParams* operations,
                                                      unsigned count, memory::Addresses addresses) {
-  OwnMemoryOperations described(new MemoryOperations{&context, {}});
+  OwnMemoryOperations described(new CheckedOperations{&context, {}});
   for (unsigned i = 0; i < count; ++i) VG_CHECK(add(described->operations, context, operations[i], addresses));
   return described;
 }
 
-void perform(const MemoryOperations& operations) {
+void perform(const CheckedOperations& operations) {
   for (const Operation& operation : operations.operations)
     if (!operations.perform(operation))
       operations.context->report(CUDA_ERROR_ILLEGAL_ADDRESS, "a word that a stream waits for or writes is not there");
 }
 
-bool waits(const MemoryOperations& operations) {
+bool waits(const CheckedOperations& operations) {
   for (const Operation& operation : operations.operations)
     if (operation.kind == Operation::Kind::Wait32 || operation.kind == Operation::Kind::Wait64) return true;
   return false;
 }
 
-CUresult queueMemoryOperations(Stream& stream, const CUstreamBatchMemOpParams* operations, unsigned count) {
-  if (stream.captured()) [[unlikely]]
-    return capture::memoryOperations(stream, operations, count);
-  VG_TRY(OwnMemoryOperations batch, describeMemoryOperations(stream.context(), operations, count));
+namespace work {
+
+Result<Work> keep(Stream& stream, const OperationsCall& call) {
+  Context& context = stream.context();
+  VG_CHECK(capture::ready(stream));
+  VG_CHECK(describeMemoryOperations(context, call.operations, call.count, memory::Addresses::Any));
+  return Work(
+      MemoryOperations{context.handle(), referenceTo(context), 0, {call.operations, call.operations + call.count}});
+}
+
+CUresult perform(Stream& stream, const OperationsCall& call, Form) {
+  VG_TRY(OwnMemoryOperations batch, describeMemoryOperations(stream.context(), call.operations, call.count));
   if (batch->operations.empty()) return stream.context().state();
-  VG_CHECK(stream.hostCall(MemoryOperations::call, batch.get()));
+  VG_CHECK(stream.hostCall(CheckedOperations::call, batch.get()));
   (void)batch.release();  // the call frees it
   return CUDA_SUCCESS;
 }
 
+}  // namespace work
 }  // namespace vg::core

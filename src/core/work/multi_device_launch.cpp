@@ -62,13 +62,12 @@ CUresult launchOnDevices(std::span<const CUDA_LAUNCH_PARAMS> grids, unsigned fla
   if (!(flags & kNoWaitBefore)) VG_CHECK(meet(streams));
   for (size_t i = 0; i < grids.size(); ++i) {
     const CUDA_LAUNCH_PARAMS& grid = grids[i];
-    LaunchRequest request;
-    request.shape = {{grid.gridDimX, grid.gridDimY, grid.gridDimZ},
-                     {grid.blockDimX, grid.blockDimY, grid.blockDimZ},
-                     {1, 1, 1},
-                     grid.sharedMemBytes,
-                     true};
-    VG_CHECK(launchKernel(*streams[i], grid.function, request, {grid.kernelParams, nullptr}));
+    const backend::LaunchShape shape{{grid.gridDimX, grid.gridDimY, grid.gridDimZ},
+                                     {grid.blockDimX, grid.blockDimY, grid.blockDimZ},
+                                     {1, 1, 1},
+                                     grid.sharedMemBytes,
+                                     true};
+    VG_CHECK(streams[i]->give(work::LaunchCall{grid.function, shape, {grid.kernelParams, nullptr}}));
   }
   return flags & kNoWaitBehind ? CUDA_SUCCESS : meet(streams);
 }
