@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
+#include "core/contexts/named_context.h"
 #include "core/graphs/graph_conditional.h"
 #include "core/graphs/graph_describe.h"
 #include "core/graphs/graph_memory.h"
@@ -341,8 +342,8 @@ CUresult cuGraphConditionalHandleCreate(const Call&, CUgraphConditionalHandle* p
   const graphs::Lock lock;
   VG_TRY(Graph & graph, graphs::find(hGraph));
   if (!ctx) return fail(CUDA_ERROR_INVALID_CONTEXT, "ctx is null");
-  VG_CHECK(graphs::contextOf(ctx));
-  VG_TRY(*pHandle_out, graphs::createCondition(graph, defaultLaunchValue, flags));
+  VG_CHECK(contextOf(ctx));
+  VG_TRY(*pHandle_out, graphs::createCondition(graph.id(), defaultLaunchValue, flags));
   return CUDA_SUCCESS;
 }
 

@@ -9,7 +9,7 @@
 #include "base/slab.h"
 #include "core/arrays/array_storage.h"
 #include "core/contexts/context.h"
-#include "core/memory/memory_heaps.h"
+#include "core/memory/memory.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
 

@@ -6,6 +6,7 @@
 #include "alloc/record.h"
 #include "base/round.h"
 #include "core/contexts/context.h"
+#include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 

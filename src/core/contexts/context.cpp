@@ -8,17 +8,10 @@
 #include "base/shortage.h"
 #include "base/slab.h"
 #include "base/spin.h"
+#include "core/contexts/context_roles.h"
 #include "core/contexts/green_context.h"
-#include "core/dumps/core_dump.h"
-#include "core/dumps/dump_requests.h"
-#include "core/memory/memory.h"
-#include "core/modules/library.h"
-#include "core/modules/module.h"
 #include "core/process/device.h"
-#include "core/streams/event.h"
-#include "core/textures/texture.h"
-#include "core/textures/texture_reference.h"
-#include "core/work/host_function.h"
+#include "core/process/inside_host_function.h"
 
 namespace vg::core {
 namespace {
@@ -76,7 +69,7 @@ struct ContextLife {
     const auto processors = static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     context.flags_.store(flagsToReport(flags), std::memory_order_relaxed);
     context.dumpAttributes_.copyFrom(processDumpAttributes(), (flags & kDumpFlags) != 0);
-    dump::awaitRequests((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0);
+    contextRoles->begins((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0);
     context.apiVersion_.store(apiVersion, std::memory_order_relaxed);
     context.fault_.store(CUDA_SUCCESS, std::memory_order_relaxed);
     context.cacheConfig_.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
@@ -126,13 +119,7 @@ struct ContextLife {
     (void)context.synchronize();
     context.device().backend().flushOutput();
     finish([&] { context.localStorage_.clear(context.handle()); });
-    finish([&] { libraries::forgetAll(context); });
-    finish([&] { references::releaseAll(context); });
-    finish([&] { textures::releaseAll(context); });
-    finish([&] { modules::releaseAll(context); });
-    finish([&] { events::destroyAll(context); });
-    finish([&] { streams::destroyAll(context); });
-    finish([&] { memory::releaseAll(context); });
+    for (const ContextEnd release : contextRoles->ends) finish([&] { release(context); });
     finish([&] { context.leavePeers(); });
     context.id_.store(0, std::memory_order_release);
   }
@@ -201,11 +188,11 @@ void Context::report(CUresult error, const char* reason) noexcept {
   contexts.forEach([&](Context& context) {
     if (context.word_.load(std::memory_order_seq_cst)) ContextLife::failWith(context, error);
   });
-  dump::afterFailure(*this);
+  contextRoles->failed(*this);
 }
 
 void Context::witness(const backend::FaultScene& scene) noexcept {
-  if (!state()) dump::writeFor(*this, scene);
+  if (!state()) contextRoles->faulted(*this, scene);
 }
 
 CUresult checkNoFault() {

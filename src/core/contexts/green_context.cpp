@@ -5,7 +5,7 @@
 
 #include "base/slab.h"
 #include "core/process/device.h"
-#include "core/work/host_function.h"
+#include "core/process/inside_host_function.h"
 
 namespace vg::core {
 namespace {

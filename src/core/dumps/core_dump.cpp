@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "core/contexts/context.h"
-#include "core/dumps/dump_requests.h"
 #include "core/dumps/dump_writer.h"
+#include "core/dumps/request_pipe.h"
 #include "core/process/device.h"
-#include "core/work/host_function.h"
+#include "core/process/inside_host_function.h"
 
 namespace vg::core::dump {
 namespace {

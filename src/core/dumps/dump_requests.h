@@ -4,15 +4,11 @@
 
 namespace vg::core {
 
-class Context;
-
 namespace dump {
 
 // For a context that begins: makes the pipe and a thread that reads it, once in the process, when the process's
 // attributes want it or `byFlag` says that the context does. What cannot be had is said in the log.
 void awaitRequests(bool byFlag);
-// For the end of the process: takes the pipe away.
-void endRequests();
 
 }  // namespace dump
 }  // namespace vg::core

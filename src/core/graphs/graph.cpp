@@ -7,7 +7,7 @@
 
 #include "backend/updatable_node.h"
 #include "base/slab.h"
-#include "core/graphs/graph_conditional.h"
+#include "core/graphs/graph_conditions.h"
 #include "core/graphs/user_object.h"
 
 namespace vg::core {
@@ -54,7 +54,7 @@ struct GraphLife {
 };
 
 Graph::~Graph() {
-  graphs::dropConditions(*this);
+  graphs::dropConditions(id_);
   for (GraphNode* node : nodes_) GraphLife::destroyNode(node);
   for (auto [object, count] : userObjects) object->letGo(count);
 }

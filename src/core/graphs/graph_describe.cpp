@@ -6,6 +6,7 @@
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
+#include "core/contexts/named_context.h"
 #include "core/graphs/graph_conditional.h"
 #include "core/graphs/graph_memory.h"
 #include "core/modules/function.h"
@@ -51,15 +52,6 @@ Result<ContextReference> optionalContext(CUcontext handle) {
 }
 
 }  // namespace
-
-Result<ContextReference> contextOf(CUcontext handle) {
-  if (!handle) {
-    VG_TRY(Context & current, currentContext());
-    return referenceTo(current);
-  }
-  VG_TRY(Context & context, findContext(handle));
-  return referenceTo(context);
-}
 
 Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
   if (!params) return isNull("nodeParams");
@@ -212,7 +204,8 @@ Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
   if (moved && parent.isInside(child)) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot move into itself");
   if (moved && child.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the child graph");
   if (!moved && child.hasMemoryNodes()) return unsupported("a child graph with memory nodes that is cloned");
-  if (!moved && hasUnusedCondition(child)) return unsupported("a child graph with a conditional handle of no node");
+  if (!moved && hasUnusedCondition(child.id()))
+    return unsupported("a child graph with a conditional handle of no node");
   return NodeParams(ChildNode{moved ? &child : &clone(child), moved});
 }
 

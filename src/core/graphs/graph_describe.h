@@ -43,9 +43,6 @@ void giveBack(const GraphNode& node, CUgraphNodeParams& params);
 // Gives a node other parameters of its type; what it owned before ends.
 void replace(GraphNode& node, NodeParams params);
 
-// The context that a handle names, the current one for null.
-Result<ContextReference> contextOf(CUcontext handle);
-
 // CU_LAUNCH_ATTRIBUTE_* of kernel nodes. CUDA_ERROR_INVALID_VALUE for those that kernel nodes do not have.
 CUresult kernelAttribute(const KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);
 CUresult setKernelAttribute(KernelNode& node, CUkernelNodeAttrID which, CUkernelNodeAttrValue& value);

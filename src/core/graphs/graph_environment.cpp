@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "core/graphs/graph_exec.h"
 #include "core/graphs/graph_plan.h"
 
 namespace vg::core {

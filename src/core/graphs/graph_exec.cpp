@@ -253,7 +253,7 @@ GraphNode* cyclic(const Graph& graph) {
 }
 
 bool hasUnusedCondition(const Graph& graph) {
-  if (graphs::hasUnusedCondition(graph)) return true;
+  if (graphs::hasUnusedCondition(graph.id())) return true;
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const GraphNode* node) {
     const auto* child = node->as<ChildNode>();
     return child && hasUnusedCondition(*child->graph);

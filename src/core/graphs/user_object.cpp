@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/slab.h"
-#include "core/work/host_function.h"
+#include "core/process/inside_host_function.h"
 
 namespace vg::core {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/round.h"
 #include "base/slab.h"
 #include "core/contexts/context.h"
+#include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/round.h"
+#include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 #include "ipc/exporter.h"

@@ -10,6 +10,7 @@
 
 #include "core/contexts/context.h"
 #include "core/memory/ipc_exports.h"
+#include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 #include "ipc/exporter.h"

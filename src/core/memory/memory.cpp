@@ -5,16 +5,9 @@
 #include "alloc/heap.h"
 #include "base/own_memory.h"
 #include "base/round.h"
-#include "core/arrays/array.h"
 #include "core/contexts/context.h"
-#include "core/graphs/graph_memory.h"
-#include "core/memory/external_memory.h"
-#include "core/memory/ipc_memory.h"
-#include "core/memory/memory_below_4gib.h"
 #include "core/memory/memory_heaps.h"
-#include "core/pools/memory_pool.h"
 #include "core/process/device.h"
-#include "core/virtual/virtual_memory.h"
 
 namespace vg::core::memory {
 
@@ -26,11 +19,8 @@ Context* ownerOf(const alloc::Record& record) {
 }
 
 bool accessible(const alloc::Record& record) {
-  return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped || mappedForAny(record, Access::Read);
-}
-
-bool inWindowOfDevice(const alloc::Record& record) {
-  return record.window.load(std::memory_order_relaxed) < managedWindow();
+  return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Mapped ||
+         roles->mappedForAny(record, Access::Read);
 }
 
 int deviceOf(const alloc::Record& record) {
@@ -48,7 +38,7 @@ Result<alloc::Record*> allocateRecord(Context& context, size_t bytes, alloc::Kin
   Result<alloc::Record*> first = heap.allocate(bytes, description);
   if (first) [[likely]]
     return first.value();
-  collectReleased(true);  // streams may hold what is missing
+  roles->collectReleased(true);  // streams may hold what is missing
   if (heap.capacity() - heap.used() >= bytes) trimHeaps();
   return heap.allocate(bytes, description);
 }
@@ -119,6 +109,13 @@ Result<CUdeviceptr> allocateProcessManaged(size_t bytes, size_t alignment) {
 
 namespace {
 
+// Who hands out the memory of a record; null: a heap.
+const Provider* providerOf(const alloc::Record& record) {
+  for (const Provider& provider : roles->providers)
+    if (provider.owns(record)) return &provider;
+  return nullptr;
+}
+
 // The allocation that starts at this address and that cuMemFree may end.
 Result<const alloc::Record*> freeable(CUdeviceptr address) {
   const alloc::Record* record = lookup(address);
@@ -128,28 +125,27 @@ Result<const alloc::Record*> freeable(CUdeviceptr address) {
   if (kind == alloc::Kind::Pinned || kind == alloc::Kind::Registered)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is host memory", address);
   if (kind == alloc::Kind::Array) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is an array's", address);
-  if (kind == alloc::Kind::Mapped || (kind == alloc::Kind::Imported && !isExternalBuffer(*record)))
+  if (kind == alloc::Kind::Mapped || (kind == alloc::Kind::Imported && !providerOf(*record)))
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is a mapping, which cuMemFree does not end", address);
   return record;
 }
 
-// Who hands out the memory of a record: a heap, where it is neither.
-struct Provider {
+// Where an allocation goes back to.
+struct Origin {
+  const Provider* provider;
   unsigned window;
-  bool external, low;
-  explicit Provider(const alloc::Record& record)
-      : window(record.window.load(std::memory_order_relaxed)), external(isExternalBuffer(record)), low(isLow(record)) {}
+  explicit Origin(const alloc::Record& record)
+      : provider(providerOf(record)), window(record.window.load(std::memory_order_relaxed)) {}
 };
 
-Result<bool> endAt(const Provider& provider, CUdeviceptr address, uint64_t id) {
-  if (provider.external) return freeExternalBuffer(address, id);
-  if (provider.low) return freeLow(address, id);
-  VG_TRY(alloc::Heap & heap, heapOf(provider.window));
+Result<bool> endAt(const Origin& origin, CUdeviceptr address, uint64_t id) {
+  if (origin.provider) return origin.provider->free(address, id);
+  VG_TRY(alloc::Heap & heap, heapOf(origin.window));
   return heap.release(address, id);
 }
 
-CUresult end(const Provider& provider, CUdeviceptr address, uint64_t id) {
-  VG_TRY(const bool ended, endAt(provider, address, id));
+CUresult end(const Origin& origin, CUdeviceptr address, uint64_t id) {
+  VG_TRY(const bool ended, endAt(origin, address, id));
   if (!ended) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is being freed elsewhere", address);
   return CUDA_SUCCESS;
 }
@@ -164,32 +160,24 @@ CUresult drain(Context* owner) {
 CUresult release(CUdeviceptr address) {
   if (!address) return CUDA_SUCCESS;
   VG_TRY(const alloc::Record* record, freeable(address));
-  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Graph) return graphs::releaseByUser(address, {});
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Graph) return roles->releaseOfGraph(address, {});
   if (const Context* owner = ownerOf(*record)) VG_CHECK(owner->state());
   // Read before waiting: the record may change hands meanwhile.
-  const Provider provider(*record);
+  const Origin origin(*record);
   const uint64_t id = record->id.load(std::memory_order_relaxed);
-  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return releasePooled(*record);
+  if (record->kind.load(std::memory_order_relaxed) == alloc::Kind::Pool) return roles->releaseOfPool(*record);
   const CUresult waited = drain(ownerOf(*record));
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
-  VG_CHECK(end(provider, address, id));
+  VG_CHECK(end(origin, address, id));
   return waited;
 }
 
 CUresult releaseNow(CUdeviceptr address) {
   VG_TRY(const alloc::Record* record, freeable(address));
-  return end(Provider(*record), address, record->id.load(std::memory_order_relaxed));
+  return end(Origin(*record), address, record->id.load(std::memory_order_relaxed));
 }
 
 void releaseAll(Context& context) {
-  releaseArrays(context);
-  unregisterAll(context);
-  releaseExternal(context);
-  releaseLow(context);
-  ipc_memory::closeAll(context);
-  collectReleased(true);
-  // Resetting a device ends what its pools have handed out too.
-  if (context.primary()) releasePooled(context.device());
   const auto owned = [&](const alloc::Record& record) {
     return record.kind.load(std::memory_order_relaxed) != alloc::Kind::Pool && ownerOf(record) == &context;
   };
@@ -201,7 +189,7 @@ Usage usage(Context& context) {
   const size_t total = context.device().traits().totalMemory;
   Result<alloc::Heap&> heap = deviceHeap(context.device());
   if (!heap) return {0, total};
-  collectReleased(false);
+  roles->collectReleased(false);
   return {heap->capacity() - std::min(heap->capacity(), heap->used()), total};
 }
 
@@ -221,7 +209,7 @@ CUresult checkAccess(const alloc::Record& record, uintptr_t address, Access acce
     return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is host memory that was registered read-only", address);
   if (kind != alloc::Kind::Pool || inWindowOfDevice(record)) return CUDA_SUCCESS;
   const Context* context = threadState.current;
-  if (deviceReaches(record, context ? context->device().ordinal() : 0)) return CUDA_SUCCESS;
+  if (roles->deviceReaches(record, context ? context->device().ordinal() : 0)) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is memory of a host's pool that the device has no access to", address);
 }
 
@@ -236,7 +224,7 @@ Result<const alloc::Record*> acrossMappings(const alloc::Record& first, uintptr_
   const uintptr_t end = address + bytes;
   if (end < address) return partlyOutside(first, address, bytes);
   for (const alloc::Record* record = &first;;) {
-    if (!mappedForAny(*record, access))
+    if (!roles->mappedForAny(*record, access))
       return fail(CUDA_ERROR_INVALID_VALUE, "%p is mapped without access to %s it", static_cast<void*>(record->data()),
                   access == Access::Read ? "read" : "write");
     const uintptr_t next = reinterpret_cast<uintptr_t>(record->data()) + record->bytes();

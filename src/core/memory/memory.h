@@ -6,8 +6,9 @@
 
 #include <cuda.h>
 
-#include "alloc/memory_table.h"
 #include "base/result.h"
+#include "core/memory/memory_roles.h"
+#include "core/memory/memory_table.h"
 
 namespace vg::core {
 
@@ -42,9 +43,20 @@ CUresult release(CUdeviceptr address);
 // The same without waiting, for memory that nothing can be using (variables of an unloaded module).
 CUresult releaseNow(CUdeviceptr address);
 
-// Ends everything the context owns: device, managed and page-locked memory, registered ranges. Called when the context
-// is destroyed or its device reset, after its streams are drained.
+// Ends what the context has of the heaps: device, managed and page-locked memory. Called when the context is destroyed
+// or its device reset, after its streams are drained and the other rooms have given back theirs.
 void releaseAll(Context& context);
+// Ends the registrations that a context made.
+void unregisterAll(Context& context);
+
+// The context that owns a record, or null. Context objects stay readable for ever.
+Context* ownerOf(const alloc::Record& record);
+// Waits for the work of a context that is still alive.
+CUresult drain(Context* owner);
+
+// Device memory for a CUDA array, as allocate(); and its end, which waits for nothing.
+Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes);
+void releaseOfArray(const alloc::Record& record, uint64_t id);
 
 struct Usage {
   size_t free, total;  // bytes
@@ -59,40 +71,10 @@ CUresult unregisterHost(void* pointer);
 Result<CUdeviceptr> deviceAddressOfHost(void* pointer);
 Result<unsigned> hostFlags(void* pointer);
 
-// The one table of the process. find() works before anything is allocated.
-extern constinit alloc::MemoryTable theTable;
-inline alloc::MemoryTable& table() { return theTable; }
-// The record of the live allocation or registered range that contains the address, or null.
-inline const alloc::Record* lookup(const void* address) { return table().find(address); }
-inline const alloc::Record* lookup(CUdeviceptr address) { return table().find(static_cast<uintptr_t>(address)); }
 // False for what cuMemMap has mapped and no device may read.
 bool accessible(const alloc::Record& record);
-// Whether this is memory of a device, not of the host or managed.
-bool inWindowOfDevice(const alloc::Record& record);
-inline bool onDevice(const alloc::Record& record) {
-  const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
-  const bool either = kind == alloc::Kind::Mapped || kind == alloc::Kind::Pool;
-  return either ? inWindowOfDevice(record) : alloc::alwaysOfDevice(kind);
-}
 // The device whose memory this is (its CUdevice number); for memory of no device, that of its owner's context.
 int deviceOf(const alloc::Record& record);
-
-// Bits of Record::attributes.
-// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is not what it was at first: on for managed memory, off for other.
-inline constexpr uint32_t kSyncMemopsChanged = 1;
-inline constexpr uint32_t kDormant = 4;  // of a graph that has not allocated it: only nodes may name it
-
-// Whether the application has asked that calls which touch this memory return when the work is done.
-inline bool asksForSynchrony(const alloc::Record& record) {
-  return (record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged) &&
-         record.kind.load(std::memory_order_relaxed) != alloc::Kind::Managed;
-}
-
-inline bool dormant(const alloc::Record* record) {
-  return record && (record->attributes.load(std::memory_order_relaxed) & kDormant);
-}
-
-enum class Access : uint8_t { Read, Write };
 
 // A range that a copy or fill may touch.
 // deviceRange, deviceRecord: inside one device, managed, pinned or registered allocation; CUDA_ERROR_INVALID_VALUE
@@ -104,8 +86,6 @@ enum class Access : uint8_t { Read, Write };
 Result<std::byte*> deviceRange(CUdeviceptr address, size_t bytes, Access access = Access::Read);
 Result<const alloc::Record*> deviceRecord(CUdeviceptr address, size_t bytes, Access access = Access::Read);
 Result<const alloc::Record*> unifiedRecord(const void* address, size_t bytes, Access access = Access::Read);
-// True when the address is host memory that the device cannot reach on its own: pageable.
-inline bool pageable(const void* address) { return !lookup(address); }
 
 }  // namespace memory
 }  // namespace vg::core

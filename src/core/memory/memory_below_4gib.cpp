@@ -9,6 +9,7 @@
 #include "alloc/heap.h"
 #include "base/round.h"
 #include "core/contexts/context.h"
+#include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 

@@ -13,8 +13,6 @@
 
 namespace vg::core::memory {
 
-constinit alloc::MemoryTable theTable;
-
 namespace {
 
 constexpr unsigned kMaxWindows = 256;
@@ -46,6 +44,7 @@ CUresult reserveAddresses() {
   size_t largest = hostMemory();
   for (int i = 0; i < deviceCount(); ++i) largest = std::max<size_t>(largest, deviceAt(i).traits().totalMemory);
   const size_t window = std::bit_ceil(largest + largest / 2);
+  deviceWindows.store(managedWindow(), std::memory_order_relaxed);
   return theTable.reserve(spareWindow() + 1, window, static_cast<unsigned>(kSpareAddresses / window));
 }
 

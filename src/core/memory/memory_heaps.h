@@ -10,11 +10,10 @@
 #include "backend/movable_memory.h"
 #include "base/result.h"
 #include "base/timeline.h"
-#include "core/memory/memory.h"
+#include "core/memory/memory_table.h"
 
 namespace vg::core {
 
-class Context;
 class Device;
 
 namespace memory {
@@ -50,24 +49,11 @@ Result<alloc::AddressSpace&> addressSpace();
 // Where page-locked memory comes from: memory of the process, near the caller and locked (host_memory.cpp).
 alloc::MemorySource& pinnedSource();
 
-// The context that owns a record, or null. Context objects stay readable for ever.
-Context* ownerOf(const alloc::Record& record);
-
-// Device memory for a CUDA array, as allocate(); and its end, which waits for nothing.
-Result<const alloc::Record*> allocateForArray(Context& context, size_t bytes);
-void releaseOfArray(const alloc::Record& record, uint64_t id);
-
 // Before the host itself touches memory that may be a device's.
 void showToHost(const void* start, size_t bytes);
 
 // Bytes of memory of this machine.
 size_t hostMemory();
-
-// Waits for the work of a context that is still alive.
-CUresult drain(Context* owner);
-
-// Ends the registrations that a context made.
-void unregisterAll(Context& context);
 
 }  // namespace memory
 }  // namespace vg::core

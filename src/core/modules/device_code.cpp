@@ -1,8 +1,8 @@
 #include "core/modules/device_code.h"
 
-#include "core/modules/link.h"
 #include "cubin/compiler.h"
 #include "images/container.h"
+#include "images/linked_text.h"
 #include "ptx/abi/device_runtime.h"
 
 namespace vg::core {
@@ -16,6 +16,20 @@ CUresult checkArchitecture(const cubin::Cubin& code, const backend::Traits& devi
 }
 
 }  // namespace
+
+void separateLinked(images::Selected& selected) {
+  if (selected.ptx.size() != 1) return;
+  constexpr size_t kLength = sizeof images::kBetweenLinkedTexts - 1;
+  const std::string& whole = selected.ptx[0];
+  size_t at = whole.find(images::kBetweenLinkedTexts);
+  if (at == std::string::npos) return;
+  std::vector<std::string> parts;
+  size_t start = 0;
+  for (; at != std::string::npos; start = at + kLength, at = whole.find(images::kBetweenLinkedTexts, start))
+    parts.push_back(whole.substr(start, at - start));
+  parts.push_back(whole.substr(start));
+  selected.ptx = std::move(parts);
+}
 
 DeviceCode::DeviceCode(images::Selected selected) : selected_(std::move(selected)) { separateLinked(selected_); }
 

@@ -12,6 +12,9 @@
 
 namespace vg::core {
 
+// Takes a linked image that came back as one text (core/modules/link.h) apart again.
+void separateLinked(images::Selected& selected);
+
 class DeviceCode {
  public:
   explicit DeviceCode(images::Selected selected);

@@ -10,7 +10,7 @@
 #include "core/modules/function.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
-#include "core/work/host_function.h"
+#include "core/process/inside_host_function.h"
 
 namespace vg::core {
 namespace {

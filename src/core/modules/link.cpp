@@ -134,20 +134,6 @@ CUresult Link::complete(void** image, size_t* size) {
   return CUDA_SUCCESS;
 }
 
-void separateLinked(images::Selected& selected) {
-  if (selected.ptx.size() != 1) return;
-  constexpr size_t kLength = sizeof images::kBetweenLinkedTexts - 1;
-  const std::string& whole = selected.ptx[0];
-  size_t at = whole.find(images::kBetweenLinkedTexts);
-  if (at == std::string::npos) return;
-  std::vector<std::string> parts;
-  size_t start = 0;
-  for (; at != std::string::npos; start = at + kLength, at = whole.find(images::kBetweenLinkedTexts, start))
-    parts.push_back(whole.substr(start, at - start));
-  parts.push_back(whole.substr(start));
-  selected.ptx = std::move(parts);
-}
-
 namespace links {
 
 Link& create(Device& device, JitOptions options) { return *slab.create(device, std::move(options)); }

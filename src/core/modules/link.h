@@ -45,9 +45,6 @@ class Link {
   std::string image_;
 };
 
-// Takes a linked image that came back as one text apart again.
-void separateLinked(images::Selected& selected);
-
 namespace links {
 
 Link& create(Device& device, JitOptions options);

@@ -8,8 +8,7 @@
 #include "core/modules/function.h"
 #include "core/modules/variable_ranges.h"
 #include "core/process/device.h"
-#include "core/textures/texture_reference.h"
-#include "core/work/host_function.h"
+#include "core/process/inside_host_function.h"
 
 namespace vg::core {
 namespace {
@@ -150,7 +149,7 @@ void end(Module& module) {
   if (!slab.retire(&module)) return;  // another thread unloads it
   module.context().device().backend().flushOutput();
   ModuleList::remove(module);
-  references::releaseAll(module);
+  modules::ends(module);
   slab.recycle(&module);
 }
 

@@ -54,6 +54,11 @@ class Module {
 
 namespace modules {
 
+// Before a module goes: ends what the room of texture references has of it. Set once by cuInit
+// (core/process/process.cpp).
+using Ends = void (*)(const Module& module);
+inline constinit Ends ends = nullptr;
+
 // Finds the code for the context's device in an image or file, and loads it.
 Result<Module&> load(Context& context, const void* image, JitOptions& options);
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options);

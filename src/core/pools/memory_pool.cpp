@@ -4,7 +4,6 @@
 
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
-#include "core/graphs/graph_memory.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/pools/pool.h"
@@ -97,7 +96,7 @@ static CUresult releaseAsync(Stream& stream, CUdeviceptr address) {
   if (kind == alloc::Kind::Graph) {
     VG_CHECK(stream.context().state());
     VG_TRY(const Point inUse, pointOf(stream));
-    return graphs::releaseByUser(address, inUse);
+    return roles->releaseOfGraph(address, inUse);
   }
   if (kind == alloc::Kind::Managed) return unsupported("freeing managed memory in stream order");
   if (kind != alloc::Kind::Pool) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not stream-ordered memory", address);
@@ -137,6 +136,12 @@ void releasePooled(Device& device) {
     const alloc::Record* record = lookup(address);
     if (record && record->id.load(std::memory_order_relaxed) == id) (void)releasePooled(*record);
   }
+}
+
+// Resetting a device ends what its pools have handed out too.
+void releaseOfPools(Context& context) {
+  collectReleased(true);
+  if (context.primary()) releasePooled(context.device());
 }
 
 void collectReleased(bool wait) {

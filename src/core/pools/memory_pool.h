@@ -59,6 +59,8 @@ bool poolDecompresses(const alloc::Record& record);  // CU_MEM_POOL_CREATE_USAGE
 CUresult releasePooled(const alloc::Record& record);
 // Ends what the pools of a device have handed out.
 void releasePooled(Device& device);
+// What pools have to give back when a context ends.
+void releaseOfPools(Context& context);
 // Gives back what streams have finished with; with `wait`, waits for them first.
 void collectReleased(bool wait);
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/process/process.h"
-#include "core/work/host_function.h"
+#include "core/process/gate.h"
+#include "core/process/inside_host_function.h"
 #include "ipc/process_channel.h"
 
 namespace vg::core::checkpoint {

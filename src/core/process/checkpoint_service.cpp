@@ -13,7 +13,7 @@
 #include "core/contexts/context.h"
 #include "core/process/checkpoint.h"
 #include "core/process/device.h"
-#include "core/process/process.h"
+#include "core/process/gate.h"
 #include "ipc/process_channel.h"
 #include "ipc/service.h"
 

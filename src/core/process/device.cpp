@@ -8,8 +8,8 @@
 #include "base/settings.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
+#include "core/process/inside_host_function.h"
 #include "core/process/visible_devices.h"
-#include "core/work/host_function.h"
 
 namespace vg::core {
 namespace {

@@ -11,18 +11,35 @@
 #include "base/process_board.h"
 #include "base/result.h"
 #include "check/check.h"
+#include "core/arrays/array.h"
+#include "core/contexts/context.h"
+#include "core/contexts/context_roles.h"
+#include "core/dumps/core_dump.h"
 #include "core/dumps/core_dump_attributes.h"
 #include "core/dumps/dump_requests.h"
+#include "core/dumps/request_pipe.h"
+#include "core/graphs/graph_memory.h"
+#include "core/memory/external_memory.h"
+#include "core/memory/ipc_memory.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_activity.h"
+#include "core/memory/memory_below_4gib.h"
+#include "core/memory/memory_heaps.h"
+#include "core/memory/memory_roles.h"
+#include "core/modules/library.h"
+#include "core/modules/module.h"
+#include "core/pools/memory_pool.h"
 #include "core/process/checkpoint.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
+#include "core/streams/event.h"
+#include "core/streams/stream.h"
+#include "core/textures/texture.h"
+#include "core/textures/texture_reference.h"
+#include "core/virtual/virtual_memory.h"
 #include "ptx/facts/reach.h"
 
 namespace vg::core {
-
-constinit std::atomic<Gate> gate{Gate::Closed};
 
 namespace {
 
@@ -79,7 +96,24 @@ void startActivity() {
   }
 }
 
+// What a context has, by rooms, in the order in which it is given back: what refers to something goes before that.
+constexpr ContextEnd kEnds[] = {
+    libraries::forgetAll, references::releaseAll, textures::releaseAll,  modules::releaseAll,     events::destroyAll,
+    streams::destroyAll,  releaseArrays,          memory::unregisterAll, memory::releaseExternal, memory::releaseLow,
+    ipc_memory::closeAll, memory::releaseOfPools, memory::releaseAll,
+};
+constexpr ContextRoles kContextRoles{kEnds, dump::awaitRequests, dump::writeFor, dump::afterFailure};
+
+constexpr memory::Provider kProviders[] = {{memory::isExternalBuffer, memory::freeExternalBuffer},
+                                           {memory::isLow, memory::freeLow}};
+constexpr memory::Roles kMemoryRoles{
+    kProviders,          memory::collectReleased, graphs::releaseByUser, memory::releasePooled, memory::deviceReaches,
+    memory::mappedForAny};
+
 CUresult openGate() {
+  contextRoles = &kContextRoles;
+  memory::roles = &kMemoryRoles;
+  modules::ends = references::releaseAll;
   log::readSettings();
   checkDriverVersion();
   own_memory::adoptVariablesOf(&gate);
@@ -106,31 +140,6 @@ CUresult initialise(unsigned flags) {
   const CUresult result = openGate();
   underWay.store(false);
   return result;
-}
-
-CUresult refusal() {
-  switch (gate.load()) {
-    case Gate::Exiting:
-      return fail(CUDA_ERROR_DEINITIALIZED, "the process is exiting");
-    case Gate::Forked:
-      return fail(CUDA_ERROR_NOT_INITIALIZED, "this process was forked from one that had initialised the library");
-    default:
-      return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit has not been called, or it failed");
-  }
-}
-
-CUresult passGate(bool whileLocked) {
-  for (Gate now = gate.load(std::memory_order_acquire);; now = gate.load(std::memory_order_acquire)) {
-    if (now == Gate::Open || (now == Gate::Locked && whileLocked)) return CUDA_SUCCESS;
-    if (!initialised(now)) return refusal();
-    gate.wait(now, std::memory_order_acquire);
-  }
-}
-
-bool moveGate(Gate from, Gate to) {
-  if (!gate.compare_exchange_strong(from, to)) return false;
-  gate.notify_all();
-  return true;
 }
 
 }  // namespace vg::core

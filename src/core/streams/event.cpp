@@ -5,7 +5,7 @@
 #include "base/spin.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
-#include "core/streams/ipc_event.h"
+#include "core/streams/event_sharing.h"
 #include "core/streams/stream.h"
 #include "ipc/shared_event.h"
 

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "base/timeline.h"
 #include "core/streams/capture_sink.h"
+#include "core/streams/priorities.h"
 
 namespace vg::core {
 
@@ -255,8 +256,6 @@ inline Stream& legacy(StreamSet& set) {
   return made ? *made : makeLegacy(set);
 }
 Stream& perThread(StreamSet& set);
-// The range of priorities: least (numerically greatest) and greatest.
-inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
 }  // namespace streams
 

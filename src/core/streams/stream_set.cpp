@@ -7,9 +7,9 @@
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
 #include "core/process/device.h"
+#include "core/process/inside_host_function.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/stream.h"
-#include "core/work/host_function.h"
 
 namespace vg::core {
 

@@ -8,7 +8,7 @@
 #include "base/slab.h"
 #include "core/arrays/array.h"
 #include "core/contexts/context.h"
-#include "core/memory/memory_heaps.h"
+#include "core/memory/memory.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
 #include "core/textures/texture_view.h"
@@ -159,7 +159,7 @@ void releaseAll(const Module& module) {
   releaseIf([&](const Reference& reference) { return reference.module == &module; });
 }
 
-void releaseAll(const Context& context) {
+void releaseAll(Context& context) {
   releaseIf([&](const Reference& reference) { return &reference.context == &context; });
 }
 

@@ -41,7 +41,7 @@ Result<CUarray> surfaceArray(CUsurfref reference);  // CUDA_ERROR_INVALID_VALUE:
 
 // Ends the references of a module, or of a context, that ends. Requires: nothing runs that reads them.
 void releaseAll(const Module& module);
-void releaseAll(const Context& context);
+void releaseAll(Context& context);
 
 }  // namespace references
 }  // namespace vg::core

@@ -1,6 +1,7 @@
 #include "core/virtual/virtual_memory.h"
 
 #include "core/contexts/context.h"
+#include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
 #include "core/virtual/virtual_state.h"
 

@@ -8,8 +8,6 @@
 
 namespace vg::core {
 
-constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]] = false;
-
 namespace {
 
 // Calls `function()`, and tells of it when it was submitted while somebody recorded.

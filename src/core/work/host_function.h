@@ -1,27 +1,14 @@
-// Functions of the application that run in stream order. They must not call the API: while one runs, the thunks answer
-// its thread CUDA_ERROR_NOT_PERMITTED, but for the queries that the vendor's driver answers too (api/exports.cpp).
+// Functions of the application that run in stream order. They must not call the API
+// (core/process/inside_host_function.h).
 #pragma once
 
 #include <cuda.h>
 
+#include "core/process/inside_host_function.h"
 #include "core/streams/stream.h"
 #include "core/work/work.h"
 
 namespace vg::core {
-
-// True on a thread that is inside a host function or a stream callback.
-extern constinit thread_local bool insideHostFunction [[gnu::tls_model("initial-exec")]];
-
-// The time that a thread spends in a function of the application.
-class InsideHostFunction {
- public:
-  InsideHostFunction() : before_(insideHostFunction) { insideHostFunction = true; }
-  ~InsideHostFunction() { insideHostFunction = before_; }
-  InsideHostFunction(const InsideHostFunction&) = delete;
-
- private:
-  const bool before_;
-};
 
 namespace work {
 // For Stream::give(). Not called when the context has failed by then.

@@ -177,6 +177,30 @@ CUresult prepareShape(backend::Kernel& kernel, const LaunchAttributes* attribute
   return attributes ? attributes->checkClusters(device) : CUDA_SUCCESS;
 }
 
+// The event behind the launch, as the vendor's driver takes it in a stream that captures or not.
+CUresult checkEvent(const LaunchAttributes* attributes, bool captured) {
+  if (!attributes || !attributes->event()) [[likely]]
+    return CUDA_SUCCESS;
+  VG_TRY(Event & event, events::find(attributes->event()));
+  const int flags = attributes->eventFlags();
+  if (flags && !captured) return fail(CUDA_ERROR_ILLEGAL_STATE, "event flags %#x outside of captures", flags);
+  if (flags || event.timing()) return unsupported("an event of a launch that keeps the time, or with flags");
+  return CUDA_SUCCESS;
+}
+
+// What a captured launch takes from its stream where it says nothing itself.
+CUresult inherit(LaunchAttributes& attributes, const Stream& stream) {
+  for (const CUlaunchAttributeID id : {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_PRIORITY,
+                                       CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN}) {
+    CUlaunchAttribute attribute{};
+    attribute.id = id;
+    VG_CHECK(stream.attribute(id, &attribute.value));
+    VG_CHECK(attributes.inherit(attribute, stream.context().device()));
+  }
+  attributes.spreadClusters();
+  return CUDA_SUCCESS;
+}
+
 // What the attributes name to be recorded behind the launch.
 CUresult recordEvent(Stream& stream, const LaunchAttributes* attributes) {
   if (!attributes || !attributes->event()) [[likely]]
@@ -252,10 +276,10 @@ Result<Work> keep(Stream& stream, const LaunchCall& call) {
   Context& context = stream.context();
   VG_CHECK(capture::ready(stream));
   VG_CHECK(resolveKernel(call.function, context));  // what is no kernel leaves the capture alone
-  if (call.attributes) VG_CHECK(call.attributes->checkEvent(true));
+  VG_CHECK(checkEvent(call.attributes, true));
   if (call.updatable) VG_CHECK(checkUpdatable(*call.updatable));
   Result<Launch> launch = describe(context, call);
-  const CUresult result = launch.ok() ? launch->attributes.inherit(stream, context.device()) : launch.error();
+  const CUresult result = launch.ok() ? inherit(launch->attributes, stream) : launch.error();
   if (result != CUDA_SUCCESS) {
     capture::spoil(stream);
     return result;
@@ -267,7 +291,7 @@ Result<Work> keep(Stream& stream, const LaunchCall& call) {
 CUresult perform(Stream& stream, const LaunchCall& call, Form) {
   Context& context = stream.context();
   VG_TRY(backend::Kernel* const kernel, resolveKernel(call.function, context));
-  if (call.attributes) VG_CHECK(call.attributes->checkEvent(false));
+  VG_CHECK(checkEvent(call.attributes, false));
   if (kernel->calls().launchesGraphs) [[unlikely]]
     return unsupported("kernel %s, which launches graphs, outside of a graph", kernel->name().c_str());
   backend::LaunchShape shape = call.shape;

@@ -8,8 +8,7 @@
 #include "base/raw_enum.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
-#include "core/streams/event.h"
-#include "core/streams/stream.h"
+#include "core/streams/priorities.h"
 
 namespace vg::core {
 namespace {
@@ -155,18 +154,12 @@ CUresult LaunchAttributes::keep(const CUlaunchAttribute& attribute, const Device
   }
 }
 
-// A launch that names no policy for its clusters has the one that spreads them.
-CUresult LaunchAttributes::inherit(const Stream& stream, const Device& device) {
-  for (const CUlaunchAttributeID id : {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_PRIORITY,
-                                       CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN}) {
-    if (given(id)) continue;
-    CUlaunchAttribute attribute{};
-    attribute.id = id;
-    VG_CHECK(stream.attribute(id, &attribute.value));
-    VG_CHECK(keep(attribute, device, Way::Launch));
-  }
+CUresult LaunchAttributes::inherit(const CUlaunchAttribute& attribute, const Device& device) {
+  return given(attribute.id) ? CUDA_SUCCESS : keep(attribute, device, Way::Launch);
+}
+
+void LaunchAttributes::spreadClusters() {
   if (!clusterScheduling_) clusterScheduling_ = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
-  return CUDA_SUCCESS;
 }
 
 Result<CUlaunchAttributeValue> LaunchAttributes::told(CUlaunchAttributeID which) const {
@@ -236,15 +229,6 @@ CUresult LaunchAttributes::checkClusters(const Device& device) const {
   constexpr int kPreferredClusters = 100;  // the compute capability that has them
   if (!preferredCluster_[0] || device.traits().computeCapability >= kPreferredClusters) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "preferred clusters, before compute capability 10.0");
-}
-
-CUresult LaunchAttributes::checkEvent(bool captured) const {
-  if (!event_) return CUDA_SUCCESS;
-  VG_TRY(Event & event, events::find(event_));
-  if (eventFlags_ && !captured)
-    return fail(CUDA_ERROR_ILLEGAL_STATE, "event flags %#x outside of captures", eventFlags_);
-  if (eventFlags_ || event.timing()) return unsupported("an event of a launch that keeps the time, or with flags");
-  return CUDA_SUCCESS;
 }
 
 }  // namespace vg::core

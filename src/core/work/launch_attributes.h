@@ -14,7 +14,6 @@
 namespace vg::core {
 
 class Device;
-class Stream;
 
 class LaunchAttributes {
  public:
@@ -26,8 +25,10 @@ class LaunchAttributes {
   // Checks a value and keeps it. What depends on the grid is looked at when the launch is prepared
   // (backend::Kernel::prepare), and whether nodes can be changed by kernels is the node's (KernelNode::updatable).
   CUresult set(const CUlaunchAttribute& attribute, const Device& device, Way way);
-  // What a captured launch takes from its stream where it says nothing itself.
-  CUresult inherit(const Stream& stream, const Device& device);
+  // Takes an attribute over where the launch says nothing itself.
+  CUresult inherit(const CUlaunchAttribute& attribute, const Device& device);
+  // A launch that names no policy for its clusters has the one that spreads them.
+  void spreadClusters();
   // What cuGraphKernelNodeGetAttribute answers. CUDA_ERROR_INVALID_VALUE for what nodes do not tell.
   Result<CUlaunchAttributeValue> told(CUlaunchAttributeID id) const;
 
@@ -41,8 +42,7 @@ class LaunchAttributes {
   bool programmatic() const { return programmatic_; }
   // Recorded when the grid has begun, or says so; null: none.
   CUevent event() const { return event_; }
-  // The event as the vendor's driver takes it, in a stream that captures or not.
-  CUresult checkEvent(bool captured) const;
+  int eventFlags() const { return eventFlags_; }
 
   bool operator==(const LaunchAttributes& other) const;
   // Whether a node of an executable graph may become one with those attributes.

@@ -5,7 +5,7 @@
 
 #include "base/spin.h"
 #include "core/contexts/context.h"
-#include "core/memory/memory.h"
+#include "core/memory/memory_table.h"
 #include "core/process/device.h"
 
 namespace vg::core::work_activity {
@@ -23,7 +23,7 @@ SideOfCopy sideOf(const copy::Side& side) {
   const alloc::Record* const record = memory::lookup(side.base);
   if (!record) return {false, false, -1};
   const bool device = memory::onDevice(*record);
-  return {true, device, device ? memory::deviceOf(*record) : -1};
+  return {true, device, device ? static_cast<int>(record->window.load(std::memory_order_relaxed)) : -1};
 }
 
 void describe(activity::Work& work, const copy::Shape& shape) {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "core/modules/link.h"
+#include "core/modules/device_code.h"
 
 namespace vg::core {
 namespace {

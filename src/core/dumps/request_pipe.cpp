@@ -1,0 +1,64 @@
+#include "core/dumps/request_pipe.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "base/log.h"
+#include "base/os.h"
+
+namespace vg::core::dump {
+namespace {
+
+constexpr mode_t kMode = 0640;
+
+constinit std::mutex mutex;  // guards what follows
+constinit int reader = -1;
+constinit std::string* path = nullptr;  // never destroyed
+
+// Requires: the mutex is held.
+void begin(void (*serve)(void* descriptor)) {
+  // Open for writing too, so that it never ends when those who write close it.
+  reader = mkfifo(path->c_str(), kMode) && errno != EEXIST ? -1 : open(path->c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  struct stat facts;
+  if (reader >= 0 && (fstat(reader, &facts) || !S_ISFIFO(facts.st_mode))) {
+    close(reader);
+    reader = -1;
+    errno = EEXIST;
+  }
+  if (reader < 0) {
+    VG_LOG(Warn, "core dumps cannot be asked for at %s: %s", path->c_str(), strerror(errno));
+  } else if (!os::startThread("vg-dumps", serve, reinterpret_cast<void*>(static_cast<intptr_t>(reader)))) {
+    close(reader);
+    reader = -1;
+    unlink(path->c_str());
+  }
+}
+
+}  // namespace
+
+void openPipe(const char* name, void (*serve)(void* descriptor)) {
+  const std::lock_guard lock(mutex);
+  if (reader >= 0) return;
+  if (!path) path = new std::string;
+  *path = name;
+  begin(serve);
+}
+
+bool pipeIsOpen() {
+  const std::lock_guard lock(mutex);
+  return reader >= 0;
+}
+
+void endRequests() {
+  const std::lock_guard lock(mutex);
+  if (reader >= 0) unlink(path->c_str());
+}
+
+}  // namespace vg::core::dump
