@@ -1,7 +1,9 @@
 // From nodes back to CUDA's structures, and whether two nodes do the same (core/graphs/graph_describe.h).
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
+#include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/graphs/graph_describe.h"
 
@@ -89,7 +91,15 @@ bool sameNode(const KernelNode& x, const KernelNode& y) {
          a.context.context == b.context.context && a.arguments == b.arguments && a.attributes == b.attributes;
 }
 // The context says who copies, not what.
-bool sameNode(const work::Copy& a, const work::Copy& b) { return sameBytes(a.box, b.box); }
+bool sameNode(const work::Copy& a, const work::Copy& b) {
+  const auto members = [](const CUDA_MEMCPY3D& c) {
+    return std::tuple(c.srcXInBytes, c.srcY, c.srcZ, c.srcLOD, rawValue(c.srcMemoryType), c.srcHost, c.srcDevice,
+                      c.srcArray, c.srcPitch, c.srcHeight, c.dstXInBytes, c.dstY, c.dstZ, c.dstLOD,
+                      rawValue(c.dstMemoryType), c.dstHost, c.dstDevice, c.dstArray, c.dstPitch, c.dstHeight,
+                      c.WidthInBytes, c.Height, c.Depth);
+  };
+  return members(a.box) == members(b.box);
+}
 bool sameNode(const work::Fill& a, const work::Fill& b) {
   const auto &x = a.rows, &y = b.rows;
   return x.dst == y.dst && x.pitch == y.pitch && x.value == y.value && x.elementSize == y.elementSize &&
