@@ -45,7 +45,9 @@ std::string roff(const std::string& text) {
 
 void printManualOptions(const CLI::App& app) {
   for (const CLI::Option* option : optionsOf(app)) {
-    print(".TP\n\\fB" + roff(longName(*option)) + "\\fR");
+    print(".TP\n");
+    for (const std::string& letter : option->get_snames()) print("\\fB" + roff("-" + letter) + "\\fR, ");
+    print("\\fB" + roff(longName(*option)) + "\\fR");
     if (takesValue(*option)) print(" \\fI" + roff(option->get_option_text()) + "\\fR");
     print("\n" + roff(option->get_description()) + "\n");
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <vector>
 
 #include "tools/cdi.h"
 #include "tools/conform.h"
@@ -136,8 +137,11 @@ CLI::App* addSmi(SmiOptions& options, CLI::App& app) {
   add("--query-gpu", "FIELDS", options.gpuFields, "print these fields of each device");
   add("--query-compute-apps", "FIELDS", options.processFields, "print these fields of each program that uses a device");
   add("--format", "FORMAT", options.format, "of the fields: csv, csv,noheader, csv,noheader,nounits");
-  smi->add_flag("--help-query", options.fieldNames, "list the fields");
+  smi->add_flag("--help-query,--help-query-gpu,--help-query-compute-apps", options.fieldNames, "list the fields");
   smi->add_option("-l,--loop", options.seconds, "go on, with this time between two looks")->option_text("SECONDS");
+  smi->add_option("--loop-ms,--lms", options.milliseconds, "as --loop; -lms TIME is the same")
+      ->option_text("MILLISECONDS");
+  add("-f,--filename", "FILE", options.fileName, "print to this file");
   add("--devices", "LIST", options.devices, "the devices, such as cpu:2 (default: VERDIGRIS_DEVICES, or those in use)");
   add("--profile", "NAME", options.profile, "device profile that the programs use: default or h200");
   addLibraryFolder(*smi, options.libraryFolder);
@@ -169,6 +173,18 @@ int refuse(const std::string& command, const std::string& reason) {
   const std::string name = "verdigris" + (command.empty() ? "" : " " + command);
   std::fprintf(stderr, "%s: %s\nRun `%s --help`.\n", name.c_str(), reason.c_str(), name.c_str());
   return kBadUsage;
+}
+
+// Words as people type them, as the options that they mean: `help smi` and nvidia-smi's -lms.
+void spellOut(std::vector<char*>& words) {
+  static char help[] = "--help", loop[] = "--loop-ms";
+  if (words.size() > 1 && !std::strcmp(words[1], "help")) {
+    words.erase(words.begin() + 1);
+    words.push_back(help);
+  }
+  if (words.size() > 1 && !std::strcmp(words[1], "smi"))
+    for (char*& word : words)
+      if (!std::strcmp(word, "-lms")) word = loop;
 }
 
 // `words` is what stood behind "--".
@@ -214,7 +230,9 @@ int command(int argc, char** argv) {
   char** const separator =
       std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
   try {
-    app.parse(static_cast<int>(separator - argv), argv);
+    std::vector<char*> ours(argv, separator);
+    spellOut(ours);
+    app.parse(static_cast<int>(ours.size()), ours.data());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const auto commands = app.get_subcommands();

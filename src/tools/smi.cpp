@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -96,6 +97,7 @@ struct Plan {
   smi_print::Rows rows = smi_print::Rows::Devices;
   std::vector<std::string> fields, sections;
   smi_print::CsvForm form;
+  double pause = 0;  // between two looks, in seconds; 0: one look
 };
 
 // "" when all is well.
@@ -112,6 +114,14 @@ std::string readFormat(const std::string& text, smi_print::CsvForm& form) {
       return "--format " + text + ": there is no " + word + "; expected csv, with noheader and nounits if wanted";
   }
   return csv ? "" : "--format " + text + ": expected csv, with noheader and nounits if wanted";
+}
+
+std::string readPause(const SmiOptions& options, Plan& plan) {
+  if (options.seconds && options.milliseconds) return "--loop and --loop-ms: one of them at a time";
+  if (!options.seconds && !options.milliseconds) return "";
+  plan.pause = options.seconds ? *options.seconds : *options.milliseconds / 1000;
+  if (plan.pause > 0 && plan.pause <= 1e6) return "";
+  return options.seconds ? "--loop: expected a number of seconds" : "--loop-ms: expected a number of milliseconds";
 }
 
 std::string makePlan(const SmiOptions& options, Plan& plan) {
@@ -132,8 +142,7 @@ std::string makePlan(const SmiOptions& options, Plan& plan) {
   }
   if (!options.devices.empty() && !isDeviceList(options.devices))
     return "--devices " + options.devices + ": expected " + kDeviceListForm;
-  if (options.seconds && (*options.seconds <= 0 || *options.seconds > 1e6))
-    return "--loop: expected a number of seconds";
+  if (const std::string wrong = readPause(options, plan); !wrong.empty()) return wrong;
   return plan.csv ? readFormat(options.format, plan.form) : "";
 }
 
@@ -154,6 +163,12 @@ void firstQuestion(const Monitor& monitor) {
   usleep(100'000);
 }
 
+void sleepFor(double seconds) {
+  const auto whole = static_cast<time_t>(seconds);
+  const timespec time{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+  nanosleep(&time, nullptr);
+}
+
 int printLooks(const Monitor& monitor, const SmiOptions& options, const Plan& plan) {
   const std::vector<std::string> only = words(options.only);
   if (!options.list) firstQuestion(monitor);
@@ -162,8 +177,8 @@ int printLooks(const Monitor& monitor, const SmiOptions& options, const Plan& pl
     if (look.devices.empty()) return refuse("no devices were found", kNoDevice);
     print(options, plan, look, first);
     std::fflush(stdout);
-    if (!options.seconds || std::ferror(stdout)) return 0;
-    usleep(static_cast<useconds_t>(*options.seconds * 1e6));
+    if (plan.pause <= 0 || std::ferror(stdout)) return 0;
+    sleepFor(plan.pause);
   }
 }
 
@@ -182,6 +197,8 @@ int smi(const SmiOptions& options) {
     tellNotFound(installation, "smi", options.libraryFolder);
     return 1;
   }
+  if (!options.fileName.empty() && !std::freopen(options.fileName.c_str(), "w", stdout))
+    return refuse("--filename " + options.fileName + ": " + std::strerror(errno), 2);
   chooseDevices(options);
   std::string reason;
   const std::unique_ptr<Monitor> monitor = Monitor::open(installation.monitoringFolder(), reason);

@@ -14,6 +14,8 @@ struct SmiOptions {
   std::string only;               // which devices
   std::string sections;           // of -q
   std::optional<double> seconds;  // between two looks; without, one look
+  std::optional<double> milliseconds;
+  std::string fileName;  // where to print; empty: standard output
 };
 
 // 0; 1: no library or no device; 2: an option is wrong; 6: -i names no device.

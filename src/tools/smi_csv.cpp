@@ -4,6 +4,7 @@
 
 #include "base/settings.h"
 #include "tools/smi_print.h"
+#include "tools/smi_unknown_fields.h"
 
 namespace vg::tools::smi_print {
 namespace {
@@ -43,9 +44,15 @@ struct Field {
   std::function<std::string(const Row&)> value;
 };
 
+std::vector<Field> withUnknown(std::vector<Field> fields) {
+  for (const UnknownField& field : kUnknownFields)
+    fields.push_back({field.name, field.other, field.unit, [](const Row&) { return kUnknown; }});
+  return fields;
+}
+
 using D = const Row&;
 const std::vector<Field>& deviceFields() {
-  static const std::vector<Field> fields = {
+  static const std::vector<Field> fields = withUnknown({
       {"timestamp", "", "", [](D row) { return row.look.timestamp; }},
       {"driver_version", "", "", [](D row) { return row.look.driverVersion; }},
       {"count", "", "", [](D row) { return std::to_string(row.look.attached); }},
@@ -91,7 +98,7 @@ const std::vector<Field>& deviceFields() {
       {"clocks.max.graphics", "clocks.max.gr", "MHz", [](D row) { return text(row.device.mostClocks.graphics); }},
       {"clocks.max.sm", "", "MHz", [](D row) { return text(row.device.mostClocks.multiprocessors); }},
       {"clocks.max.memory", "clocks.max.mem", "MHz", [](D row) { return text(row.device.mostClocks.memory); }},
-  };
+  });
   return fields;
 }
 

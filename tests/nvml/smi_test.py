@@ -79,6 +79,23 @@ class Smi(unittest.TestCase):
         plain = rows("--query-gpu=memory.total,gpu_name, clocks.sm", "--format=csv,noheader,nounits")
         self.assertEqual(plain[0][:2], [found["memory.total"][:-4], found["name"]])
         self.assertTrue(plain[0][2].isdigit())
+        # What nvidia-smi documents and no device of ours knows is no error, by either name.
+        unknown = rows("--query-gpu=clocks_throttle_reasons.active,retired_pages.sbe,power.max_limit", "--format=csv")
+        self.assertEqual(unknown, [["clocks_event_reasons.active", "retired_pages.single_bit_ecc.count", "power.max_limit [W]"],
+                                   ["[N/A]"] * 3])
+        self.assertEqual(smi("--help-query-gpu"), smi("--help-query"))
+
+    def test_loops_and_files(self):
+        file = os.path.join(FOLDER.name, "out")
+        for options in (["-l", "0.1"], ["-lms", "100"], ["--loop-ms=100"]):
+            loop = subprocess.Popen([VERDIGRIS, "smi", "-f", file, "--query-gpu=index", "--format=csv", *options], env=ENVIRONMENT)
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and (not os.path.exists(file) or open(file).read().count("\n") < 3):
+                time.sleep(0.05)
+            loop.terminate()
+            loop.wait()
+            self.assertEqual(open(file).read().split("\n")[:3], ["index", "0", "0"], options)
+            os.remove(file)
 
     def test_which_devices(self):
         every = rows("--devices", "cpu:3", "--query-gpu=index,uuid,pci.bus_id", "--format=csv,noheader")
@@ -92,6 +109,8 @@ class Smi(unittest.TestCase):
         for options, said in ((["--query-gpu=colour", "--format=csv"], "colour"), (["--query-gpu=name", "--format=json"], "json"),
                               (["--query-gpu=name", "--format=noheader"], "csv"), (["-q", "-d", "WEIGHT"], "WEIGHT"),
                               (["--loop=0"], "--loop"), (["--loop=x"], "loop"), (["--devices", "foo"], "foo"),
+                              (["-lms", "-1"], "--loop-ms"), (["-l", "1", "--loop-ms", "1"], "--loop-ms"),
+                              (["-f", "/nowhere/file"], "/nowhere/file"),
                               (["--query-gpu=name", "--query-compute-apps=pid"], "--query-compute-apps")):
             self.assertIn(said, smi(*options, status=2), options)
 

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -70,12 +72,23 @@ std::set<std::string> optionsOf(const std::string& command) {
   return options;
 }
 
+// What `--help` lists as commands.
+std::vector<std::string> commandsOfHelp() {
+  const std::string text = verdigris("--help").text;
+  std::vector<std::string> commands;
+  const std::regex command("^  ([a-z][a-z-]*)  ", std::regex::multiline);
+  for (std::sregex_iterator at(text.begin(), text.end(), command), end; at != end; ++at) commands.push_back((*at)[1]);
+  return commands;
+}
+
 TEST(Help, TheManualPageAndCompletionsHaveEveryOption) {
   const std::map<std::string, Outcome> described = {{"man", verdigris("--describe man")},
                                                     {"bash", verdigris("--describe bash")},
                                                     {"zsh", verdigris("--describe zsh")},
                                                     {"fish", verdigris("--describe fish")}};
-  for (const std::string command : {"run", "profile", "check", "info", "doctor", "conform", "gpu-check"}) {
+  const std::vector<std::string> commands = commandsOfHelp();
+  EXPECT_GE(commands.size(), 9u);
+  for (const std::string& command : commands) {
     const std::set<std::string> options = optionsOf(command);
     EXPECT_GE(options.size(), 2u) << command;
     for (const auto& [kind, outcome] : described) {
@@ -89,6 +102,22 @@ TEST(Help, TheManualPageAndCompletionsHaveEveryOption) {
     }
   }
   EXPECT_EQ(verdigris("--describe html").code, 2);
+}
+
+// Those shells that are installed read them without complaint.
+TEST(Help, ShellsAcceptTheirCompletions) {
+  const std::string script = scratch("completion");
+  for (const auto& [shell, check] : {std::pair{"bash", "bash -n"}, {"zsh", "zsh -n"}, {"fish", "fish --no-execute"}}) {
+    if (std::system(("command -v " + std::string(shell) + " >/dev/null").c_str()) != 0) continue;
+    std::ofstream(script) << verdigris("--describe " + std::string(shell)).text;
+    EXPECT_EQ(std::system((check + (" " + script)).c_str()), 0) << shell;
+  }
+  unlink(script.c_str());
+}
+
+TEST(Help, TheWordHelpIsUnderstood) {
+  EXPECT_EQ(verdigris("help").text, verdigris("--help").text);
+  EXPECT_EQ(verdigris("help smi").text, verdigris("smi --help").text);
 }
 
 TEST(Help, BashCompletesCommandsAndOptions) {
