@@ -7,7 +7,7 @@ include(GNUInstallDirs)
 set(VG_PRIVATE lib/verdigris)
 
 # The files of an installation that come from a link. The target `products` makes all of them but the conformance suite,
-# which belongs to the tests.
+# which takes a minute and is made for packages and with the tests.
 set(VG_PRODUCTS verdigris cuda nvidia-ml nvcuvid nvidia-encode nvidia-ptxjitcompiler)
 foreach(target verdigris_ptx verdigris_redirect)
   if(TARGET ${target})
