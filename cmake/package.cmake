@@ -5,11 +5,13 @@ set(CPACK_PACKAGE_NAME verdigris)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The Verdigris developers <verdigris@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "drop-in replacement for the CUDA driver library")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "CUDA programs run unmodified on machines without a GPU: the PTX of their kernels is
-compiled to native vector code that runs on all cores. On machines with an H100 or H200 it
-drives that without a user-space driver of the vendor.
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "CUDA programs run unmodified on machines without a GPU: the PTX of
+their kernels is compiled to native vector code that runs on all cores.
+On machines with an H100 or H200 it drives that without a user-space
+driver of the vendor.
 .
-The libraries lie in a folder of their own, which the command `verdigris run` names.")
+The libraries lie in a folder of their own, which the command
+`verdigris run` names.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
