@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -46,6 +48,35 @@ template <class Test>
 bool eachItem(const std::string& text, Test test) {
   for (const std::string& item : splitList(text))
     if (!test(item)) return false;
+  return true;
+}
+
+bool isFolder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+// Why a file cannot be made or written; "" when it can.
+std::string unwritable(const std::string& path) {
+  if (isFolder(path)) return "it is a folder";
+  if (fileExists(path)) return access(path.c_str(), W_OK) ? std::strerror(errno) : "";
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash ? path.substr(0, slash) : "/";
+  if (!isFolder(folder)) return "there is no folder " + folder;
+  return access(folder.c_str(), W_OK) ? "the folder " + folder + " cannot be written to" : "";
+}
+
+// Before the program starts: nobody wants to run it again for its timeline.
+bool checkFiles(const RunOptions& options) {
+  for (const auto& [option, path] : {std::pair{"--timeline", options.timeline},
+                                     {"--html", options.page},
+                                     {"--report", options.report},
+                                     {"--trace-file", options.trace.value_or("")}}) {
+    const std::string reason = path.empty() ? "" : unwritable(path);
+    if (reason.empty()) continue;
+    std::fprintf(stderr, "verdigris %s: %s %s: %s\n", options.command.c_str(), option, path.c_str(), reason.c_str());
+    return false;
+  }
   return true;
 }
 
@@ -139,6 +170,16 @@ bool offersRealGpus(const Installation& installation) {
   return std::strstr(devices, "gpu");
 }
 
+// Below the system's word for it.
+void tellWhy(int error, const char* program) {
+  if (error == EACCES) std::fprintf(stderr, "It must be a file with the execute permission.\n");
+  if (error != ENOENT) return;
+  if (!std::strchr(program, '/'))
+    std::fprintf(stderr, "Give its path, such as ./%s, if it is not in a folder of PATH.\n", program);
+  else if (fileExists(program))
+    std::fprintf(stderr, "The file is there, but the interpreter that it names is not: verdigris doctor %s\n", program);
+}
+
 }  // namespace
 
 bool isDeviceList(const std::string& text) {
@@ -160,7 +201,7 @@ int run(const RunOptions& options) {
                  as);
     return 2;
   }
-  if (!checkOptions(options)) return 2;
+  if (!checkOptions(options) || !checkFiles(options)) return 2;
   const Installation installation = findInstallation(options.libraryFolder);
   if (installation.libraryFolder.empty()) {
     tellNotFound(installation, as, options.libraryFolder);
@@ -197,9 +238,7 @@ int run(const RunOptions& options) {
 
   const int error = errno;
   std::fprintf(stderr, "verdigris %s: cannot run %s: %s\n", as, arguments[0], std::strerror(error));
-  if (error == ENOENT && !std::strchr(arguments[0], '/'))
-    std::fprintf(stderr, "Give its path, such as ./%s, if it is not in a folder of PATH.\n", arguments[0]);
-  if (error == EACCES) std::fprintf(stderr, "It must be a file with the execute permission.\n");
+  tellWhy(error, arguments[0]);
   return error == ENOENT ? 127 : 126;
 }
 

@@ -84,6 +84,10 @@ class Case(unittest.TestCase):
         self.done = run(VERDIGRIS, "run", "--timeline", self.file, *options, "--", SUBJECT, *arguments, **more)
         return Timeline(load(self.file))
 
+    def library(self):
+        text = run(VERDIGRIS, "run", "--timeline", self.file, "--", "sh", "-c", "echo $NVTX_INJECTION64_PATH").stdout
+        return text.strip()
+
 
 class WholeProgram(Case):
     """One run, many looks at it."""
@@ -272,10 +276,6 @@ class Files(Case):
                                                "LD_LIBRARY_PATH": os.path.dirname(self.library())})
         self.assertRegex(os.listdir(self.folder.name)[0], r"^\d+\.json$")
 
-    def library(self):
-        text = run(VERDIGRIS, "run", "--timeline", self.file, "--", "sh", "-c", "echo $NVTX_INJECTION64_PATH").stdout
-        return text.strip()
-
     def test_a_file_that_cannot_be_made_is_said_once_and_the_program_runs(self):
         done = run(SUBJECT, "many", "100", environment={"VERDIGRIS_TIMELINE": "/nowhere/out.json",
                                                         "LD_LIBRARY_PATH": os.path.dirname(self.library())})
@@ -312,7 +312,8 @@ class Summaries(Case):
         self.assertEqual(html.count("<table>"), html.count("</table>"))
 
     def test_a_page_that_cannot_be_written_is_said(self):
-        done = run(VERDIGRIS, "profile", "--html", "/nowhere/page.html", "--", SUBJECT, "many", "10")
+        done = run(SUBJECT, "many", "10", environment={"VERDIGRIS_SUMMARY": "1,/nowhere/page.html",
+                                                       "LD_LIBRARY_PATH": os.path.dirname(self.library())})
         self.assertIn("cannot write /nowhere/page.html", done.stderr)
         self.assertIn("where the time went", done.stderr)
 

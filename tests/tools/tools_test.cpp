@@ -215,6 +215,28 @@ TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
                    "run: --library-dir /no/such/folder: there is no libcuda.so.1"));
 }
 
+TEST(Run, FilesThatCannotBeWrittenAreSaidBeforeTheProgramStarts) {
+  for (const std::string option : {"run --timeline", "run --trace-file", "profile --html", "check --report"}) {
+    const std::string name = option.substr(option.find("--"));
+    const Outcome missing = verdigris(option + " /no/such/folder/file echo started");
+    EXPECT_EQ(missing.code, 2) << option;
+    EXPECT_TRUE(says(missing, name + " /no/such/folder/file: there is no folder /no/such/folder\n$"));
+    EXPECT_TRUE(says(verdigris(option + " /tmp echo started"), name + " /tmp: it is a folder\n$"));
+  }
+  EXPECT_EQ(verdigris("run --trace-file /dev/null true").code, 0);
+}
+
+TEST(Run, ProgramsThatCannotStartAreExplained) {
+  const std::string script = scratch("script");
+  std::ofstream(script) << "#!/no/such/interpreter\n";
+  chmod(script.c_str(), 0755);
+  const Outcome outcome = verdigris("run " + script);
+  EXPECT_EQ(outcome.code, 127);
+  EXPECT_TRUE(says(outcome, "the interpreter that it names is not: verdigris doctor " + script));
+  EXPECT_TRUE(says(verdigris("run no-such-program"), "Give its path, such as ./no-such-program"));
+  unlink(script.c_str());
+}
+
 TEST(Run, BadSettingsAreSaidOnce) {
   const Outcome outcome = verdigris("run " VERDIGRIS " info", "VERDIGRIS_PROFILE=h300 VERDIGRIS_LOG=loud");
   for (const std::string value : {"h300", "loud"}) {
