@@ -1,9 +1,10 @@
 #include "redirect/surroundings.h"
 
-#include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,14 @@ namespace vg::redirect {
 namespace {
 
 std::string pathIn(pid_t process, const char* what) { return "/proc/" + std::to_string(process) + "/" + what; }
+
+bool holds(const dl_phdr_info& file, uintptr_t address) {
+  for (int i = 0; i < file.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = file.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && address - file.dlpi_addr - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 File open(const std::string& path) { return {std::fopen(path.c_str(), "re"), std::fclose}; }
@@ -24,10 +33,17 @@ std::string realPath(const std::string& path) {
   return realpath(path.c_str(), real) ? real : std::string();
 }
 
+// Not by dladdr: up to glibc 2.33 functions of libdl crash while the linker asks an audit library about the first
+// files.
 std::string ownFolder() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void*>(&ownFolder), &info) || !info.dli_fname) return {};
-  const std::string path = realPath(info.dli_fname);
+  std::string path;
+  dl_iterate_phdr(
+      [](dl_phdr_info* file, size_t, void* found) {
+        if (!holds(*file, reinterpret_cast<uintptr_t>(&ownFolder))) return 0;
+        *static_cast<std::string*>(found) = realPath(file->dlpi_name);
+        return 1;
+      },
+      &path);
   return path.substr(0, path.rfind('/'));
 }
 
