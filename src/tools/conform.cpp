@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -114,6 +115,13 @@ std::string libraryOf(const ConformOptions& options) {
   return installation.libraryFolder.empty() ? "libcuda.so.1" : installation.library();
 }
 
+// Tests that crashed before they named a rule: no rule tells of them.
+size_t countLost(const ConformRecord& record) {
+  return static_cast<size_t>(std::count_if(record.tests.begin(), record.tests.end(), [](const TestResult& test) {
+    return test.result == "crash" && test.rules.empty();
+  }));
+}
+
 bool writeFile(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -142,15 +150,18 @@ int conform(const ConformOptions& options) {
   if (here.tests.empty())
     return unusable(options.filter.empty() ? "the suite ran no test"
                                            : "--filter " + options.filter + ": no test has such a name");
+  const size_t lost = countLost(here);
+  if (lost == here.tests.size()) return unusable("no test could run: " + here.tests.front().detail);
   const ConformReport report =
       makeReport(parseRules(readCells(scratch.file("rules"))), std::move(here), there, !options.compare.empty());
   printf("%s, driver %s", report.here.device.c_str(), report.here.driver.c_str());
   if (report.compares) printf("; compared with %s, driver %s", there.device.c_str(), there.driver.c_str());
   printf("\n\n");
   printReport(report);
+  if (lost) printf("\n%zu tests crashed before they named a rule.\n", lost);
   if (!options.html.empty() && !writeFile(options.html, htmlOf(report)))
     return unusable("--html " + options.html + ": the file cannot be written");
-  return report.count(RuleState::Differs) ? 1 : 0;
+  return report.count(RuleState::Differs) || lost ? 1 : 0;
 }
 
 }  // namespace vg::tools
