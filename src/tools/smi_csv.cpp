@@ -1,4 +1,6 @@
 // --query-gpu and --query-compute-apps: one row a field, from which all else follows.
+#include <unistd.h>
+
 #include <cstdio>
 #include <functional>
 
@@ -31,6 +33,11 @@ std::string computeMode(unsigned mode) {
   return mode < 4 ? names[mode] : kUnknown;
 }
 
+std::string hostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) ? kUnknown : name;
+}
+
 // A device, and a process of it where rows are processes.
 struct Row {
   const Look& look;
@@ -55,6 +62,7 @@ const std::vector<Field>& deviceFields() {
   static const std::vector<Field> fields = withUnknown({
       {"timestamp", "", "", [](D row) { return row.look.timestamp; }},
       {"driver_version", "", "", [](D row) { return row.look.driverVersion; }},
+      {"hostname", "", "", [](D) { return hostName(); }},
       {"count", "", "", [](D row) { return std::to_string(row.look.attached); }},
       {"name", "gpu_name", "", [](D row) { return row.device.name; }},
       {"serial", "gpu_serial", "", [](D) { return kUnknown; }},
@@ -89,8 +97,8 @@ const std::vector<Field>& deviceFields() {
       {"temperature.gpu", "", "", [](D row) { return text(row.device.temperature); }},
       {"temperature.memory", "", "", [](D) { return kUnknown; }},
       {"power.draw", "", "W", [](D row) { return watts(row.device.powerDraw); }},
-      {"power.limit", "", "W", [](D row) { return watts(row.device.powerLimit); }},
-      {"enforced.power.limit", "", "W", [](D row) { return watts(row.device.powerLimit); }},
+      {"power.limit", "gpu.power.requested_limit", "W", [](D row) { return watts(row.device.powerLimit); }},
+      {"enforced.power.limit", "gpu.power.current_limit", "W", [](D row) { return watts(row.device.powerLimit); }},
       {"clocks.current.graphics", "clocks.gr", "MHz", [](D row) { return text(row.device.clocks.graphics); }},
       {"clocks.current.sm", "clocks.sm", "MHz", [](D row) { return text(row.device.clocks.multiprocessors); }},
       {"clocks.current.memory", "clocks.mem", "MHz", [](D row) { return text(row.device.clocks.memory); }},
