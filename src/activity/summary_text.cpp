@@ -1,23 +1,13 @@
 // The summary as text and as a page.
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
 #include "activity/summary.h"
+#include "base/format.h"
 
 namespace vg::activity {
 namespace {
 
 constexpr size_t kMostKernels = 15, kMostCopies = 10, kMostCalls = 10;
-
-[[gnu::format(printf, 1, 2)]] std::string format(const char* text, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, text);
-  std::vsnprintf(line, sizeof line, text, arguments);
-  va_end(arguments);
-  return line;
-}
 
 double percent(uint64_t part, uint64_t whole) {
   return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;

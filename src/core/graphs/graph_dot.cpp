@@ -1,11 +1,10 @@
 #include "core/graphs/graph_dot.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <deque>
 #include <unordered_map>
 
+#include "base/format.h"
 #include "base/raw_enum.h"
 #include "core/graphs/graph_describe.h"
 #include "core/memory/memory.h"
@@ -13,15 +12,6 @@
 
 namespace vg::core::graphs {
 namespace {
-
-std::string format [[gnu::format(printf, 1, 2)]] (const char* pattern, ...) {
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
-}
 
 std::string hex(uint64_t value) { return format("0x%016llX", static_cast<unsigned long long>(value)); }
 template <class Pointer>

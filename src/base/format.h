@@ -1,0 +1,11 @@
+// printf into a string of any length.
+#pragma once
+
+#include <string>
+
+namespace vg {
+
+// Throws std::bad_alloc.
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+
+}  // namespace vg
