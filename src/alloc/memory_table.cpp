@@ -1,8 +1,16 @@
 #include "alloc/memory_table.h"
 
+#include "alloc/table_guard.h"
 #include "base/own_memory.h"
 
 namespace vg::alloc {
+namespace {
+
+constinit std::atomic<size_t> guard{0};
+
+}  // namespace
+
+size_t tableGuard() { return guard.load(std::memory_order_acquire); }
 
 CUresult MemoryTable::reserve(unsigned windows, size_t bytes, unsigned spare) {
   bool limited = false;
@@ -24,6 +32,7 @@ CUresult MemoryTable::reserve(unsigned windows, size_t bytes, unsigned spare) {
     }
     if (adopt(range)) return CUDA_SUCCESS;
   }
+  windowBytes_ = 0;  // as before: the next caller tries again
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses for %u windows of device memory", windows);
 }
 
@@ -37,6 +46,7 @@ bool MemoryTable::adopt(GuardedRange range) {
   }
   range_ = range;
   granules_ = reinterpret_cast<std::atomic<uintptr_t>*>(granules);
+  guard.store(range.guard, std::memory_order_release);
   base_.store(reinterpret_cast<uintptr_t>(range.start), std::memory_order_release);
   span_.store(range.bytes, std::memory_order_release);
   return true;

@@ -5,6 +5,7 @@
 
 #include "backend/command_failure.h"
 #include "base/log.h"
+#include "ptx/facts/reach.h"
 
 namespace vg::backend {
 
@@ -70,6 +71,7 @@ std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size
   const std::lock_guard lock(mutex_);
   try {
     open_.emplace(buffer->parameters, buffer);
+    ptx::addKernelMemory(buffer->parameters, bytes);  // until it is launched
   } catch (const std::bad_alloc&) {
     buffer->discard();
     return nullptr;
@@ -98,6 +100,7 @@ RuntimeError ChildGrids::launch(const std::byte* parameters, uint64_t stream, ui
   if (found == open_.end() || !found->second->kernel) return RuntimeError::InvalidValue;
   Buffer* const buffer = found->second;
   open_.erase(found);
+  ptx::removeKernelMemory(parameters);
   return begin(buffer, stream, block);
 }
 
@@ -246,7 +249,10 @@ RuntimeError ChildGrids::lastError(uint64_t thread, bool forget) {
 }
 
 Point ChildGrids::finish() noexcept {
-  for (const auto& [parameters, buffer] : open_) buffer->discard();
+  for (const auto& [parameters, buffer] : open_) {
+    ptx::removeKernelMemory(parameters);
+    buffer->discard();
+  }
   open_.clear();
   const Point over{over_, over_->value() + 1};
   proceed();

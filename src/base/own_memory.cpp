@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -32,6 +33,7 @@ struct Known {
 constexpr size_t kMost = 2048;
 constinit Known known[kMost];
 constinit std::atomic<size_t> knownCount{0};
+constinit std::atomic<uintptr_t> lowest{UINTPTR_MAX}, highest{0};  // around all that ever was
 
 struct Space {
   std::mutex mutex;                  // guards what follows, and changes of `known`
@@ -46,6 +48,8 @@ size_t add(uintptr_t start, size_t bytes) {
   size_t place = 0;
   while (place < count && known[place].bytes.load(std::memory_order_relaxed)) ++place;
   if (place == kMost) return kMost;
+  if (start < lowest.load(std::memory_order_relaxed)) lowest.store(start, std::memory_order_release);
+  if (start + bytes > highest.load(std::memory_order_relaxed)) highest.store(start + bytes, std::memory_order_release);
   known[place].start.store(start, std::memory_order_relaxed);
   known[place].bytes.store(bytes, std::memory_order_release);
   if (place == count) knownCount.store(count + 1, std::memory_order_release);
@@ -174,6 +178,9 @@ AdoptedStack::~AdoptedStack() {
 }
 
 bool overlaps(uintptr_t address, size_t bytes) {
+  if (address >= highest.load(std::memory_order_acquire)) return false;
+  if (address < lowest.load(std::memory_order_acquire) && lowest.load(std::memory_order_relaxed) - address >= bytes)
+    return false;
   for (size_t i = 0, count = knownCount.load(std::memory_order_acquire); i < count; ++i) {
     const size_t length = known[i].bytes.load(std::memory_order_acquire);
     const uintptr_t start = known[i].start.load(std::memory_order_relaxed);

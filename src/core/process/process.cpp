@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "activity/recorder.h"
+#include "alloc/table_guard.h"
 #include "base/log.h"
 #include "base/own_memory.h"
 #include "base/process_board.h"
@@ -83,6 +84,12 @@ bool knownMemory(uint64_t address, uint64_t bytes) {
   return knownByte(address) && (bytes < 2 || knownByte(address + bytes - 1));
 }
 
+ptx::KnownWindow knownWindow() {
+  const alloc::MemoryTable& table = memory::table();
+  if (alloc::tableGuard() < ptx::kReachSlack) return {};
+  return {reinterpret_cast<uint64_t>(table.windowStart(0)), table.windows() * table.windowBytes()};
+}
+
 // Who records is told what devices there are, and of all memory from here on.
 void startActivity() {
   if (!activity::recording()) return;
@@ -117,7 +124,7 @@ CUresult openGate() {
   log::readSettings();
   checkDriverVersion();
   own_memory::adoptVariablesOf(&gate);
-  ptx::tellKnownMemory(knownMemory);
+  ptx::tellKnownMemory(knownMemory, knownWindow);
   check::start(memory::table());
   processDumpAttributes().readSettings();
   registerHandlers();

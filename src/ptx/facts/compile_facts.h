@@ -15,6 +15,8 @@ inline constexpr uint32_t kMayBeQuick = 2;
 inline constexpr uint32_t kInBackground = 4;
 // LLVM's verifier looks at the module first: for tests.
 inline constexpr uint32_t kVerifies = 8;
+// The code asks before it touches memory that may not be the device's (llvm/analysis/reach.h).
+inline constexpr uint32_t kTestsReach = 16;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

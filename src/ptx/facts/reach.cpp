@@ -1,31 +1,41 @@
 #include "ptx/facts/reach.h"
 
 #include <atomic>
-#include <map>
+#include <iterator>
 #include <mutex>
-#include <shared_mutex>
-
-#include "base/undying.h"
 
 namespace vg::ptx {
 namespace {
 
 constexpr uint64_t kMostParameterBytes = 32764;  // of a kernel
 constinit std::atomic<KnownMemory> known{nullptr};
+constinit std::atomic<KnownWindow (*)()> window{nullptr};
 
-struct KernelMemory {
-  std::shared_mutex mutex;  // guards ranges
-  std::map<uint64_t, size_t> ranges;
+// Kernels may be thrown out of whatever they do, so nobody holds a lock here. A range counts while it has bytes. Those
+// beyond the last place are not known, and then all memory is taken for somebody's heap.
+struct Range {
+  std::atomic<uint64_t> start, bytes;
 };
-KernelMemory& kernelMemory() { return undying<KernelMemory, KernelMemory>(); }
+constinit Range kernelMemory[4096];
+constinit std::atomic<size_t> placesUsed{0};
+constinit std::atomic<bool> tooMany{false};
+constinit std::mutex changing;  // guards changes
 
 bool isKernelMemory(uint64_t address) {
-  KernelMemory& all = kernelMemory();
-  const std::shared_lock lock(all.mutex);
-  auto range = all.ranges.upper_bound(address);
-  if (range == all.ranges.begin()) return false;
-  --range;
-  return address - range->first < range->second;
+  if (tooMany.load(std::memory_order_relaxed)) return true;
+  for (size_t i = 0, count = placesUsed.load(std::memory_order_acquire); i < count; ++i) {
+    const uint64_t bytes = kernelMemory[i].bytes.load(std::memory_order_acquire);
+    if (address - kernelMemory[i].start.load(std::memory_order_relaxed) < bytes) return true;
+  }
+  return false;
+}
+
+Range* placeOf(uint64_t start) {
+  for (size_t i = 0; i < placesUsed.load(std::memory_order_relaxed); ++i)
+    if (start ? kernelMemory[i].bytes && kernelMemory[i].start == start : !kernelMemory[i].bytes)
+      return &kernelMemory[i];
+  if (start || placesUsed == std::size(kernelMemory)) return nullptr;
+  return &kernelMemory[placesUsed++];
 }
 
 bool isWindow(const BlockState& block, uint64_t address) {
@@ -38,7 +48,15 @@ bool isWindow(const BlockState& block, uint64_t address) {
 
 }  // namespace
 
-void tellKnownMemory(KnownMemory who) { known.store(who, std::memory_order_release); }
+void tellKnownMemory(KnownMemory who, KnownWindow (*where)()) {
+  known.store(who, std::memory_order_release);
+  window.store(where, std::memory_order_release);
+}
+
+KnownWindow knownWindow() {
+  const auto ask = window.load(std::memory_order_acquire);
+  return ask ? ask() : KnownWindow{};
+}
 
 bool isKnownMemory(uint64_t address, uint64_t bytes) {
   const KnownMemory ask = known.load(std::memory_order_acquire);
@@ -46,22 +64,25 @@ bool isKnownMemory(uint64_t address, uint64_t bytes) {
 }
 
 void addKernelMemory(const void* start, size_t bytes) {
-  const std::lock_guard lock(kernelMemory().mutex);
-  kernelMemory().ranges[reinterpret_cast<uint64_t>(start)] = bytes;
+  const std::lock_guard lock(changing);
+  Range* const place = placeOf(0);
+  if (!place) return tooMany.store(true, std::memory_order_relaxed);
+  place->start.store(reinterpret_cast<uint64_t>(start), std::memory_order_relaxed);
+  place->bytes.store(bytes, std::memory_order_release);
 }
 
 void removeKernelMemory(const void* start) {
-  const std::lock_guard lock(kernelMemory().mutex);
-  kernelMemory().ranges.erase(reinterpret_cast<uint64_t>(start));
+  const std::lock_guard lock(changing);
+  if (Range* const place = placeOf(reinterpret_cast<uint64_t>(start))) place->bytes.store(0, std::memory_order_release);
 }
 
 bool mayReach(const BlockState& block, uint64_t address, uint64_t bytes) {
   const KernelLaunch& launch = *block.launch;
   const uint64_t workspace = launch.cooperativeWorkspace;  // may lie on a stack of the library's
   if (workspace && address - workspace < kCooperativeWorkspace) return true;
+  if (isWindow(block, address)) return true;
   if (own_memory::overlaps(address, bytes)) return false;
-  if (launch.flags & kReachesPageable) return true;
-  return isWindow(block, address) || isKnownMemory(address, bytes);
+  return (launch.flags & kReachesPageable) || isKnownMemory(address, bytes);
 }
 
 }  // namespace vg::ptx

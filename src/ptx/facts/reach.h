@@ -1,5 +1,6 @@
 // Which memory outside of its own windows a kernel may touch, as far as that is asked before an access: the reference
-// interpreter and the calls that compiled code makes ask always, compiled loads and stores never.
+// interpreter and the calls that compiled code makes ask always; compiled loads, stores and atomics where the code was
+// made to (llvm/analysis/reach.h), which is where the device does not reach memory that nobody registered.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 
 #include "base/own_memory.h"
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/abi/reach_abi.h"
 
 namespace vg::ptx {
 
@@ -15,9 +17,14 @@ inline constexpr size_t kCooperativeWorkspace = 256;  // bytes; device code uses
 // Whether any byte there is memory that devices reach without a look at who else has it: allocations, and what the
 // application registered. Told once, before the first launch; without it everything is known. Lock-free.
 using KnownMemory = bool (*)(uint64_t address, uint64_t bytes);
-void tellKnownMemory(KnownMemory known);
+// Addresses of which all that can be touched is known memory, as is all within kReachSlack of them; 0 bytes: none.
+struct KnownWindow {
+  uint64_t start = 0, bytes = 0;
+};
+void tellKnownMemory(KnownMemory known, KnownWindow (*window)());
 bool isKnownMemory(uint64_t address, uint64_t bytes);
-// What kernels have besides: their heaps.
+KnownWindow knownWindow();
+// What kernels have besides: their heaps, and the parameters that they write for kernels they launch.
 void addKernelMemory(const void* start, size_t bytes);
 void removeKernelMemory(const void* start);
 

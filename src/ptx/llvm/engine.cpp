@@ -55,6 +55,7 @@ struct Request {
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
   bool trustsParameters = true;
+  bool testsReach = false;
   bool mayBeQuick = false, inBackground = false, verifies = false;
   uint32_t lanes = 0;
 };
@@ -166,6 +167,7 @@ EmitOptions optionsOf(const Request& request) {
   options.rowLanes = rowLanesOf(request.shape);
   options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters;
+  options.testsReach = request.testsReach;
   return options;
 }
 
@@ -206,8 +208,8 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.line     ? ".line"
           : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
                              : ".other") +
-         (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") + ".w" +
-         std::to_string(options.lanes);
+         (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
+         (options.testsReach ? ".reach" : "") + ".w" + std::to_string(options.lanes);
 }
 
 // With few copies of functions where a launch waits, and if that can be.
@@ -351,6 +353,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.shape = in.shape;
   job->request.fullWarps = in.fullWarps;
   job->request.trustsParameters = !(in.flags & kTestsParameters);
+  job->request.testsReach = in.flags & kTestsReach;
   job->request.mayBeQuick = in.flags & kMayBeQuick;
   job->request.inBackground = in.flags & kInBackground;
   job->request.verifies = in.flags & kVerifies;

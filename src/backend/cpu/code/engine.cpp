@@ -14,6 +14,7 @@
 #include "base/own_memory.h"
 #include "base/settings.h"
 #include "base/shortage.h"
+#include "base/undying.h"
 #include "ptx/facts/compile_facts.h"
 
 namespace vg::backend::cpu::engine {
@@ -72,10 +73,10 @@ bool lacksMemory(const std::string& reason) {
 
 // Null, said in the log, when there is no memory for it now.
 const Engine* theEngine() {
-  static Engine* const engine = new Engine;  // never destroyed
+  Engine* const engine = &undying<Engine, Engine>();
   static constinit Once once;
   try {
-    once.call([] {
+    once.call([engine] {
       *engine = openEngine();
       if (!engine->compile && lacksMemory(engine->reason)) throw std::bad_alloc();
       if (!engine->compile) VG_LOG(Warn, "no code generator, kernels are interpreted: %s", engine->reason.c_str());
@@ -125,6 +126,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(static_cast<uint64_t>(request.variant.shape));
   hasher.add(request.variant.fullWarps);
   hasher.add(request.variant.testsParameters);
+  if (request.variant.testsReach) hasher.add("reach");
   hasher.add(quick);
   hasher.add(hostCpu().name);
   hasher.add(hostCpu().features);
@@ -153,7 +155,8 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.entry = request.entry->c_str();
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
-  wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | flagsFor(effort);
+  wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) |
+                 (request.variant.testsReach ? ptx::kTestsReach : 0) | flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();

@@ -18,6 +18,7 @@ struct CodeVariant {
   ptx::BlockShape shape = ptx::BlockShape::Other;
   bool fullWarps = false;        // threads per block is a multiple of 32
   bool testsParameters = false;  // also for pointers that are not aligned as the kernel uses them
+  bool testsReach = false;       // also where the device does not reach all memory
 };
 
 namespace engine {

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/undying.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -125,8 +126,7 @@ HostCpu describe(Level level) {
 }  // namespace
 
 const HostCpu& hostCpu() {
-  static const HostCpu* const instance = new HostCpu(describe(levelWanted(levelOfMachine())));
-  return *instance;
+  return undyingFrom<HostCpu>([] { return describe(levelWanted(levelOfMachine())); });
 }
 
 std::vector<InstructionSet> instructionSets() {

@@ -1,15 +1,15 @@
 #include "backend/cpu/code/kernel.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "backend/cpu/run/thread.h"
+#include "backend/cpu/textures/texture_table.h"
 #include "backend/occupancy.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/own_memory.h"
 #include "ptx/facts/reach.h"
 
 namespace vg::backend::cpu {
@@ -91,7 +91,7 @@ Result<int> PtxKernel::occupancy(int blockSize, size_t dynamicShared) {
 
 CUresult PtxKernel::prepare(const LaunchShape& shape) {
   VG_CHECK(rules_.check(facts(), shape, KernelThread::kMaxResident));
-  VG_CHECK(program_.variant(variantFor(shape)));
+  VG_CHECK(program_.variant(variantOf(shape)));
   // Finding out what kernels are that it may launch takes more stack than it has.
   if (program_.facts().usesDeviceRuntime)
     for (ProgramKernel* const kernel : family_.launched) (void)kernel->facts();
@@ -102,30 +102,33 @@ CUresult PtxKernel::permits(const LaunchShape& shape) {
   return rules_.check(facts(), shape, KernelThread::kMaxResident);
 }
 
-// Whether a word of the parameters may be a pointer to memory that is mapped, but not for devices: the interpreter asks
-// before each access, which compiled code does not.
-static bool namesForeignMemory(const std::byte* parameters, uint32_t bytes) {
-  constexpr uint64_t kLowest = 1 << 16, kHighest = uint64_t{1} << 47, kPage = 4096;
+CodeVariant PtxKernel::variantOf(const LaunchShape& shape) const {
+  CodeVariant variant = variantFor(shape);
+  variant.testsReach = !device_.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+  return variant;
+}
+
+// Whether a word of the parameters is the address of something of the library's own, as handles are; those of textures
+// are meant to be there.
+static bool namesOwnMemory(const std::byte* parameters, uint32_t bytes) {
+  const ptx::KnownWindow window = ptx::knownWindow();
   for (uint32_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, parameters + at, sizeof word);
-    if (word < kLowest || word >= kHighest || ptx::isKnownMemory(word, 1)) continue;
-    unsigned char state;
-    if (mincore(reinterpret_cast<void*>(word & ~(kPage - 1)), kPage, &state) == 0) return true;
+    if (word - window.start < window.bytes || !own_memory::overlaps(word, 1)) continue;
+    if (!textures::find(word, textures::removals())) return true;
   }
   return false;
 }
 
 Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::byte* parameters) {
-  CodeVariant variant = variantFor(shape);
+  CodeVariant variant = variantOf(shape);
+  if (!variant.testsReach && namesOwnMemory(parameters, program_.parameterBytes())) [[unlikely]]
+    variant.testsReach = true;
   VG_TRY(const LoadedKernel* code, program_.variant(variant));
   if (!code->trusts(parameters)) [[unlikely]] {
     variant.testsParameters = true;
     VG_TRY(code, program_.variant(variant));
-  }
-  if (!device_.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) && !code->interpreted &&
-      namesForeignMemory(parameters, program_.parameterBytes())) [[unlikely]] {
-    VG_TRY(code, program_.interpreted());
   }
   globalsOnce_.call([this] {
     globals_.clear();
@@ -152,7 +155,7 @@ bool PtxKernel::inlineSafe(const LaunchShape& shape) const {
   if (shape.cooperative || program_.facts().usesDeviceRuntime ||
       rules_.clusterSize(shape, 0) * rules_.clusterSize(shape, 1) * rules_.clusterSize(shape, 2) > 1)
     return false;
-  const LoadedKernel* const code = program_.readyVariant(variantFor(shape));
+  const LoadedKernel* const code = program_.readyVariant(variantOf(shape));
   if (!code || code->traits.polls || code->traits.loops) return false;
   if (const uint64_t expected = code->expected(warps)) return expected <= inlineLimit();
   return warps <= (code->interpreted ? kInlineInterpretedWarps : kInlineWarps);

@@ -65,6 +65,7 @@ class PtxKernel final : public CpuKernel {
   uint32_t maxThreads() const;
   uint32_t registers() const;
   KernelFacts facts() const;
+  CodeVariant variantOf(const LaunchShape& shape) const;
 
   const Device& device_;
   ProgramKernel& program_;

@@ -7,6 +7,7 @@
 #include "backend/cpu/code/upgrades.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/undying.h"
 #include "check/tools.h"
 #include "ptx/abi/device_runtime.h"
 #include "ptx/facts/layout.h"
@@ -20,10 +21,7 @@ struct Programs {
   std::mutex mutex;  // guards living
   std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<Program>> living;
 };
-Programs& programs() {
-  static Programs* const instance = new Programs;
-  return *instance;
-}
+Programs& programs() { return undying<Programs, Programs>(); }
 
 enum class Way : uint8_t { Compile, Optimize, Interpret };
 
@@ -196,11 +194,6 @@ engine::Request ProgramKernel::requestFor(const CodeVariant& wanted) const {
 Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
   return madeOnce(
       variants_[indexOf(wanted)], [&] { return make(wanted); }, &wanted);
-}
-
-Result<const LoadedKernel*> ProgramKernel::interpreted() {
-  return madeOnce(
-      interpreted_, [&] { return makeInterpreted(); }, nullptr);
 }
 
 // Native code where it can be had; the interpreter runs everything else.

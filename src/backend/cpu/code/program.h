@@ -48,8 +48,6 @@ class ProgramKernel {
   const Facts& facts();
   // The code of a variant. Compiles at first; others that want the same variant wait, nobody else does.
   Result<const LoadedKernel*> variant(const CodeVariant& wanted);
-  // For any shape, by the interpreter.
-  Result<const LoadedKernel*> interpreted();
   // The same as variant() if it is there already; else null.
   const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
   // Puts good code in the place of a variant's quick code, for launches from then on. Takes long: for the background.
@@ -64,7 +62,7 @@ class ProgramKernel {
     CUresult failure = CUDA_SUCCESS;  // guarded by mutex; what trying again would meet again
   };
   static unsigned indexOf(const CodeVariant& v) {
-    return static_cast<unsigned>(v.shape) * 4 + v.fullWarps * 2u + v.testsParameters;
+    return static_cast<unsigned>(v.shape) * 8 + v.testsReach * 4u + v.fullWarps * 2u + v.testsParameters;
   }
   struct Code {
     std::unique_ptr<const LoadedKernel> kernel;
@@ -84,8 +82,7 @@ class ProgramKernel {
   uint32_t parameterBytes_ = 0;
   Once factsOnce_;
   Facts facts_;
-  std::array<Variant, 4 * ptx::kBlockShapes> variants_;
-  Variant interpreted_;
+  std::array<Variant, 8 * ptx::kBlockShapes> variants_;
 };
 
 class Program : public std::enable_shared_from_this<Program> {

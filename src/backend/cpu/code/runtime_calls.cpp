@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <new>
 #include <string>
@@ -17,6 +18,7 @@
 #include "backend/cpu/textures/textures.h"
 #include "backend/kernel_print.h"
 #include "base/shortage.h"
+#include "ptx/facts/reach.h"
 #include "ptx/operations/async_operation.h"
 #include "ptx/operations/matrix.h"
 
@@ -189,6 +191,34 @@ void trap(BlockState* state, uint32_t warp, uint32_t mask, ptx::TrapReason reaso
   giveUp(ResidentBlock::of(state), fault);
 }
 
+void trapBeyond(BlockState* state, uint32_t warp, uint32_t lanes, const uint64_t* addresses, uint32_t line) {
+  KernelFault fault;
+  fault.error = CUDA_ERROR_ILLEGAL_ADDRESS;
+  fault.what = "access to memory that the device does not reach";
+  fault.address = reinterpret_cast<const void*>(addresses[std::countr_zero(lanes)]);
+  fault.line = line;
+  fault.warp = warp;
+  fault.lanes = lanes;
+  giveUp(ResidentBlock::of(state), fault);
+}
+
+// The kernel's local memory lies in its frame, just above this one.
+void reach(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* addresses, uint32_t bytes, uint32_t line,
+           const void* frameEnd) {
+  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)), end = reinterpret_cast<uint64_t>(frameEnd);
+  uint32_t beyond = 0;
+  {
+    const KernelThread::Critical critical(ResidentBlock::of(state).thread());
+    for (uint32_t left = mask; left; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const uint64_t address = addresses[lane];
+      const bool own = address - frame < end - frame && bytes <= end - address;
+      if (!own && !ptx::mayReach(*state, address, bytes)) beyond |= 1u << lane;
+    }
+  }
+  if (beyond) trapBeyond(state, warp, beyond, addresses, line);
+}
+
 void allocate(BlockState* state, uint32_t, uint32_t mask, const uint64_t* sizes, uint64_t* results) {
   ResidentBlock& block = ResidentBlock::of(state);
   KernelContext& context = *block.launch().context;
@@ -222,8 +252,16 @@ void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* ad
 
 void matrix(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
             void* results) {
-  const ptx::MatrixFault fault = ptx::runMatrix(ptx::matrixFormOf(form), mask, static_cast<const std::byte*>(operands),
-                                                static_cast<std::byte*>(results));
+  const ptx::MatrixForm what = ptx::matrixFormOf(form);
+  if (mask &&
+      (what.operation == ptx::MatrixOperation::LoadFragment || what.operation == ptx::MatrixOperation::StoreFragment)) {
+    uint64_t address;  // of the lowest lane, which counts for all
+    std::memcpy(&address, static_cast<const std::byte*>(operands) + sizeof address * std::countr_zero(mask),
+                sizeof address);
+    if (!ptx::mayReach(*state, address, 1)) trap(state, warp, mask, ptx::TrapReason::OutOfReach, line);
+  }
+  const ptx::MatrixFault fault =
+      ptx::runMatrix(what, mask, static_cast<const std::byte*>(operands), static_cast<std::byte*>(results));
   if (fault == ptx::MatrixFault::Misaligned) trap(state, warp, mask, ptx::TrapReason::MisalignedAddress, line);
 }
 
@@ -266,28 +304,43 @@ struct Guarded<kCall> {
   }
 };
 
-extern constinit const ptx::RuntimeCalls kRuntimeCalls = {
-    .barrier = barrier,
-    .barrierArrive = barrierArrive,
-    .barrierReduce = barrierReduce,
-    .yield = yield,
-    .nanosleep = nanosleep,
-    .print = printLanes,
-    .assertFail = assertFail,
-    .trap = trap,
-    .allocate = Guarded<allocate>::call,
-    .release = release,
-    .clock = clock,
-    .globalTimer = globalTimer,
-    .texture = Guarded<accessTexture>::call,
-    .clusterArrive = clusterArrive,
-    .clusterWait = clusterWait,
-    .matrix = Guarded<matrix>::call,
-    .asynchronous = Guarded<asynchronous>::call,
-    .setConditional = Guarded<setConditional>::call,
-    .deviceRuntime = Guarded<callDeviceRuntime>::call,
-    .pause = pause,
-    .fusedMultiplyAdd = fusedMultiplyAdd,
+static constinit ptx::ReachCalls reachCalls = {
+    .calls =
+        {
+            .barrier = barrier,
+            .barrierArrive = barrierArrive,
+            .barrierReduce = barrierReduce,
+            .yield = yield,
+            .nanosleep = nanosleep,
+            .print = printLanes,
+            .assertFail = assertFail,
+            .trap = trap,
+            .allocate = Guarded<allocate>::call,
+            .release = release,
+            .clock = clock,
+            .globalTimer = globalTimer,
+            .texture = Guarded<accessTexture>::call,
+            .clusterArrive = clusterArrive,
+            .clusterWait = clusterWait,
+            .matrix = Guarded<matrix>::call,
+            .asynchronous = Guarded<asynchronous>::call,
+            .setConditional = Guarded<setConditional>::call,
+            .deviceRuntime = Guarded<callDeviceRuntime>::call,
+            .pause = pause,
+            .fusedMultiplyAdd = fusedMultiplyAdd,
+        },
+    .window = 0,
+    .windowBytes = 0,
+    .reach = reach,
 };
+
+const ptx::RuntimeCalls& runtimeCalls() {
+  if (!reachCalls.windowBytes.load(std::memory_order_acquire)) {
+    const ptx::KnownWindow known = ptx::knownWindow();
+    reachCalls.window.store(known.start, std::memory_order_relaxed);
+    reachCalls.windowBytes.store(known.bytes, std::memory_order_release);
+  }
+  return reachCalls.calls;
+}
 
 }  // namespace vg::backend::cpu

@@ -8,7 +8,8 @@ namespace vg::backend::cpu {
 class ResidentBlock;
 struct KernelFault;
 
-extern const ptx::RuntimeCalls kRuntimeCalls;
+// Those of all launches. What they know of memory is brought up to date.
+const ptx::RuntimeCalls& runtimeCalls();
 
 // For other services of the kind. Ends the launch.
 [[noreturn]] void giveUp(ResidentBlock& block, const KernelFault& fault);

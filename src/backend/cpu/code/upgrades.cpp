@@ -1,12 +1,13 @@
 #include "backend/cpu/code/upgrades.h"
 
-#include <deque>
+#include <list>
 #include <mutex>
 #include <new>
 #include <optional>
 
 #include "base/log.h"
 #include "base/os.h"
+#include "base/undying.h"
 
 namespace vg::backend::cpu::upgrades {
 namespace {
@@ -20,14 +21,11 @@ struct Upgrade {
 // Never destroyed: the thread may be at work while the process exits.
 struct Queue {
   std::mutex mutex;
-  std::deque<Upgrade> waiting;  // GUARDED_BY(mutex)
-  bool running = false;         // GUARDED_BY(mutex): there is a thread, which looks again before it ends
+  std::list<Upgrade> waiting;  // GUARDED_BY(mutex)
+  bool running = false;        // GUARDED_BY(mutex): there is a thread, which looks again before it ends
 };
 
-Queue& queue() {
-  static auto* const instance = new Queue;
-  return *instance;
-}
+Queue& queue() { return undying<Queue, Queue>(); }
 
 std::optional<Upgrade> takeNext() {
   const std::lock_guard lock(queue().mutex);

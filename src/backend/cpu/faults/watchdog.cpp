@@ -10,6 +10,7 @@
 #include "backend/launch_limit.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/undying.h"
 
 namespace vg::backend::cpu::watchdog {
 namespace {
@@ -63,10 +64,7 @@ struct Dog {
   }
 };
 
-Dog& dog() {
-  static Dog* const instance = new Dog;
-  return *instance;
-}
+Dog& dog() { return undying<Dog, Dog>(); }
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "base/own_range.h"
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
 #define __SANITIZE_ADDRESS__ 1
@@ -79,11 +81,11 @@ constexpr size_t kPage = 4096, kColourStep = 512;
 
 }  // namespace
 
-StackGroup::~StackGroup() { range_.release(); }
+StackGroup::~StackGroup() { releaseOwnRange(range_); }
 
 bool StackGroup::reserve(uint32_t count, size_t bytes) {
   stride_ = ((bytes + kPage - 1) & ~(kPage - 1)) + kGap;
-  range_ = GuardedRange::reserve(stride_ * count, GuardedRange::kNarrow);
+  range_ = reserveOwnRange(stride_ * count, GuardedRange::kNarrow);
   if (!range_) return false;
   count_ = count;
   madvise(range_.start, range_.bytes, MADV_NOHUGEPAGE);

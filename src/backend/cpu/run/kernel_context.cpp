@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/undying.h"
+
 namespace vg::backend::cpu {
 namespace {
 
@@ -14,7 +16,7 @@ struct Contexts {
 }  // namespace
 
 std::shared_ptr<KernelContext> KernelContext::of(const KernelLimits* limits) {
-  static Contexts* const contexts = new Contexts;
+  Contexts* const contexts = &undying<Contexts, Contexts>();
   if (!limits) return std::make_shared<KernelContext>(kDefaultLimits);
   const std::lock_guard lock(contexts->mutex);
   std::weak_ptr<KernelContext>& slot = contexts->living[limits];

@@ -144,7 +144,7 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   abi.gridId = lastGrid.fetch_add(1, std::memory_order_relaxed) + 1;
   if (device.traits().attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)) abi.flags |= ptx::kReachesPageable;
   abi.stackPerThread = stackPerThread(*ready.code, ready.context->limits());
-  abi.calls = &kRuntimeCalls;
+  abi.calls = &runtimeCalls();
   abi.code = ready.code->program;
   abi.owner = &launch;
   launch.texturesRemoved = launch.place.texturesRemoved.value_or(textures::removals());

@@ -10,6 +10,7 @@
 #include "backend/cpu/code/kernel_code.h"
 #include "base/log.h"
 #include "base/once.h"
+#include "base/own_range.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -62,14 +63,14 @@ KernelThread::~KernelThread() {
     sigaltstack(&none, nullptr);
   }
   blocks_.clear();
-  windows_.release();
+  releaseOwnRange(windows_);
 }
 
 bool KernelThread::reserveWindows() {
   constexpr size_t kStride = kWindow + kWindowGap;
   // Where address space is limited: fewer blocks at once, and negative offsets may go unnoticed.
   for (size_t bytes : {kMaxResident * kStride + kTail, 64 * kStride, kStride})
-    if ((windows_ = GuardedRange::reserve(bytes, GuardedRange::kOfOffsets))) return true;
+    if ((windows_ = reserveOwnRange(bytes, GuardedRange::kOfOffsets))) return true;
   VG_LOG(Error, "no address space for the shared memory of kernels");
   return false;
 }

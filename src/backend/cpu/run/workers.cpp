@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "base/settings.h"
 #include "base/spin.h"
+#include "base/undying.h"
 
 namespace vg::backend::cpu {
 namespace {
@@ -100,8 +101,7 @@ struct Workers::Grid {
 };
 
 Workers& Workers::shared() {
-  static Workers* const instance = new Workers(chosenCount());
-  return *instance;
+  return undyingFrom<Workers>([] { return Workers(chosenCount()); });
 }
 
 Workers::Workers(uint32_t count) : count_(std::max(count, 1u)) {}

@@ -18,6 +18,7 @@
 
 #include "ptx/abi/engine.h"
 #include "ptx/llvm/analysis/misalignment.h"
+#include "ptx/llvm/analysis/reach.h"
 #include "ptx/llvm/analysis/row_thread.h"
 #include "ptx/llvm/analysis/streaming.h"
 #include "ptx/llvm/ir/warp_ir.h"
@@ -33,6 +34,7 @@ struct EmitOptions : ShapeOptions {
   bool f16c = false;
   bool fullWarps = false;
   bool trustsParameters = true;  // pointers that the kernel is given are aligned as it uses them
+  bool testsReach = false;       // what addresses lead to (analysis/reach.h)
   std::string cpu, features;
 };
 
@@ -473,6 +475,13 @@ class Emitter {
   Value* anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask);  // i1
   void trapMisaligned(Value* bad, const std::function<Value*()>& lanes, uint32_t line);
 
+  // --- reach_tests.cpp
+  void checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask);
+  Value* reachField(size_t offset);
+  Value* outsideWindow(Value* address);
+  Value* leavesWindow(const Address& a, const ReachTest& test, BlockId where, const Mask& mask);  // i1
+  Value* anyLeavesWindow(const Address& a, const Mask& mask);                                     // i1
+
   // --- opcodes/stack.cpp
   Value* laneStackStride();  // i64
   Value* laneStacks();       // i64
@@ -556,6 +565,7 @@ class Emitter {
   Mask mask_;
   bool onlyPart_ = false;
   std::map<Special, Value*> specials_;
+  Value *window_ = nullptr, *windowBytes_ = nullptr;
   std::map<std::pair<size_t, LType*>, Value*> launchFields_, blockFields_;
   std::map<std::pair<int64_t, LType*>, Value*> parameters_;
   std::map<uint32_t, Value*> threadIndices_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/once.h"
+#include "base/undying.h"
 #include "ptx/llvm/ir/warp_ir.h"
 
 extern "C" {
@@ -38,10 +39,7 @@ struct Idle {
   std::vector<IdleMachine> machines;  // GUARDED_BY(mutex): as many as ever compiled at the same time
 };
 
-Idle& idle() {
-  static auto* const all = new Idle;  // never destroyed: compiles may outlive main
-  return *all;
-}
+Idle& idle() { return undying<Idle, Idle>(); }
 
 std::unique_ptr<llvm::TargetMachine> takeIdle(const std::string& cpu, const std::string& features) {
   std::lock_guard lock(idle().mutex);

@@ -164,7 +164,10 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
     if (a.scalar) a.scalar = b_.CreateAdd(a.scalar, b_.getInt64(part * (bits / 8)));
   }
   const Mask mask = guardedMask(i);
-  if (!part) checkAlignment(i, 0, mask);
+  if (!part) {
+    checkAlignment(i, 0, mask);
+    checkReach(i, 0, ast.space, bits / 8 * std::max<uint32_t>(ast.vectorWidth, 1), mask);
+  }
 
   // Sums and bit operations of all lanes on one word that nobody reads back become one operation.
   const bool reducible = !used && a.shape.uniform() && !ptx::isFloat(type) && !isHalfKind(type) && bits >= 32 &&
@@ -276,6 +279,7 @@ void Emitter::emitWideAtomic(const Instruction& i) {
   Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
   checkAlignment(i, 0, mask);
+  checkReach(i, 0, i.ast->space, 16, mask);
   Chunks addresses;
   for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
   auto* const where = spill(0, addresses);

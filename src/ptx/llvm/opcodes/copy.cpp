@@ -68,6 +68,7 @@ void Emitter::copyLimited(const Instruction& i, const Address& to, const Address
     whole.chunks.push_back(b_.CreateICmpUGE(bound[c], all));
     some.chunks.push_back(b_.CreateAnd(b_.CreateICmpULT(bound[c], all), b_.CreateIsNotNull(bound[c])));
   }
+  checkReach(i, 1, Space::Global, bytes, both(mask, either(whole, some)));
   Components data = loadLanes(from, bits, count, both(mask, whole), false);
   for (Chunks& elements : data)
     for (uint32_t c = 0; c < k_; ++c)
@@ -99,6 +100,7 @@ void Emitter::copyAsync(const Instruction& i) {
     if (address->shape.uniform()) address->shape = {Shape::Varying, 0, false};
   const uint32_t bits = bytes == 4 ? 32 : 64, count = bytes == 16 ? 2 : 1;
   if (isLimited(program_, i, bytes)) return copyLimited(i, to, from, bits, count, mask);
+  checkReach(i, 1, Space::Global, bytes, mask);
   storeLanes(to, bits, loadLanes(from, bits, count, mask, false), mask, false);
 }
 

@@ -357,6 +357,7 @@ void Emitter::emitLoad(const Instruction& i) {
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
   checkAlignment(i, 0, mask);
+  checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
   a.shape.uniform()     ? loadUniform(i, a, mask)
   : a.shape.sameInRow() ? loadSameInRow(i, a, mask)
                         : loadVarying(i, a, mask);

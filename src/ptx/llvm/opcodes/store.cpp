@@ -259,6 +259,7 @@ void Emitter::emitStore(const Instruction& i) {
   const Address a = addressOf(i, 0, i.ast->space);
   const Mask mask = guardedMask(i);
   checkAlignment(i, 0, mask);
+  checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
   if (!a.shape.uniform()) return storeVarying(i, a, mask);
   if (i.guard == kNone) return storeUniform(i, a, mask);
   ifTrue(anyLane(mask), [&] { storeUniform(i, a, mask); });

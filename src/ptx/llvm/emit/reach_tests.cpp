@@ -1,0 +1,84 @@
+// Tests of what addresses lead to before they are used, where the device does not reach all memory (analysis/reach.h).
+#include <llvm/IR/MDBuilder.h>
+
+#include "ptx/abi/reach_abi.h"
+#include "ptx/llvm/emit/emitter.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr uint32_t kRare = 1, kUsual = 1 << 20;  // weights of branches
+constexpr uint32_t kAsked = 7;                   // the scratch array of the addresses
+// Between lanes of which one in the window speaks for all.
+constexpr int64_t kFarthestStep = int64_t{1} << 30;
+
+bool isNear(const Shape& shape) { return !shape.fragile && std::abs(shape.stride) <= kFarthestStep; }
+
+}  // namespace
+
+llvm::Value* Emitter::reachField(size_t offset) {
+  Value* const calls = launchField(offsetof(KernelLaunch, calls), b_.getPtrTy());
+  llvm::IRBuilder<> at(launchPoint_);
+  auto* const field = at.CreateLoad(at.getInt64Ty(), at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), calls, offset));
+  field->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return field;
+}
+
+llvm::Value* Emitter::outsideWindow(Value* address) {
+  if (!window_) {
+    window_ = reachField(offsetof(ReachCalls, window));
+    windowBytes_ = reachField(offsetof(ReachCalls, windowBytes));
+  }
+  Value* const from = b_.CreateSub(address, splatLike(address, window_));
+  return b_.CreateICmpUGE(from, splatLike(address, windowBytes_));
+}
+
+llvm::Value* Emitter::anyLeavesWindow(const Address& a, const Mask& mask) {
+  Mask outside;
+  outside.full = false;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const lanes = outsideWindow(addressChunk(a, c));
+    outside.chunks.push_back(mask.full ? lanes : b_.CreateAnd(lanes, mask.chunks[c]));
+  }
+  return anyLane(outside);
+}
+
+// By one number where one speaks for all lanes; the slack is for what they are away from it.
+llvm::Value* Emitter::leavesWindow(const Address& a, const ReachTest& test, BlockId where, const Mask& mask) {
+  if (test.base != a.value && program_.values[test.base].shape.uniform() && atHand(test.base, where))
+    return outsideWindow(asInteger(formOf(test.base).scalar, 64));
+  if (a.shape.uniform() || (a.shape.affine() && isNear(a.shape) && !a.holds)) return outsideWindow(a.scalar);
+  if (a.rows.empty() || !isNear(a.shape) || a.holds) return anyLeavesWindow(a, mask);
+  Value* any = nullptr;
+  for (Value* const first : a.rows) {
+    Value* const outside = outsideWindow(first);
+    any = any ? b_.CreateOr(any, outside) : outside;
+  }
+  return any;
+}
+
+// Goes before each access of memory by operand `source`, to `bytes` bytes a lane.
+void Emitter::checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask) {
+  if (!options_.testsReach || space == Space::Shared || space == Space::SharedCluster) return;
+  const std::optional<ReachTest> test = reachTest(program_, i, source, bytes);
+  if (!test) return;
+  const Address a = addressOf(i, source, space);
+  BB *const asks = newBlock("asks"), *const reached = newBlock("reached");
+  b_.CreateCondBr(b_.CreateFreeze(leavesWindow(a, *test, i.block, mask)), asks, reached,
+                  llvm::MDBuilder(context_).createBranchWeights(kRare, kUsual));
+  b_.SetInsertPoint(asks);
+  const bool caching = std::exchange(caching_, false);
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  Value* const frameEnd = callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
+  Value* const asked = runtimeCall(offsetof(ReachCalls, reach), b_.getVoidTy(),
+                                   {blockArgument_, warp_, maskBits(mask), spill(kAsked, addresses), b_.getInt32(bytes),
+                                    b_.getInt32(i.ast->line), frameEnd});
+  // Loads and stores around it know that it is none.
+  llvm::cast<llvm::CallInst>(asked)->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+  caching_ = caching;
+  b_.CreateBr(reached);
+  b_.SetInsertPoint(reached);
+}
+
+}  // namespace vg::ptx::gen
