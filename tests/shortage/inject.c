@@ -1,7 +1,7 @@
 // Preloaded: refuses the n-th call of a function of the C library, once or from then on, while the program has armed
 // it.
 //
-//   SHORTAGE_OF=malloc|mmap|memfd|thread|write|mprotect|open   what is refused (also several: "malloc,mmap")
+//   SHORTAGE_OF=malloc|mmap|memfd|thread|write|mprotect|open|ioctl   what is refused (also several: "malloc,mmap")
 //   SHORTAGE_AT=N      which call, from 1; 0: none
 //   SHORTAGE_LASTS=1   all later ones, too
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 
 #pragma GCC visibility push(default)
 
-enum What { kMalloc = 1, kMmap = 2, kMemfd = 4, kThread = 8, kWrite = 16, kMprotect = 32, kOpen = 64 };
+enum What { kMalloc = 1, kMmap = 2, kMemfd = 4, kThread = 8, kWrite = 16, kMprotect = 32, kOpen = 64, kIoctl = 128 };
 
 static atomic_int armed;
 static atomic_long calls;
@@ -27,9 +27,9 @@ static long at;
 static __thread int paused __attribute__((tls_model("initial-exec")));
 
 __attribute__((constructor)) static void readSettings(void) {
-  static const char* const kNames[] = {"malloc", "mmap", "memfd", "thread", "write", "mprotect", "open"};
+  static const char* const kNames[] = {"malloc", "mmap", "memfd", "thread", "write", "mprotect", "open", "ioctl"};
   const char* const of = getenv("SHORTAGE_OF");
-  for (int i = 0; of && i < 7; ++i)
+  for (int i = 0; of && i < 8; ++i)
     if (strstr(of, kNames[i])) what |= 1 << i;
   const char* const number = getenv("SHORTAGE_AT");
   at = number ? atol(number) : 0;
@@ -53,10 +53,14 @@ static int refused(enum What kind) {
   return refuse;
 }
 
+// For a program that answers calls of the system itself: whether this one is refused.
+int shortageRefuses(int kind) { return refused((enum What)kind); }
+
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
+extern void __libc_free(void*);
 
 static void* noMemory(void) {
   errno = ENOMEM;
@@ -99,10 +103,24 @@ int memfd_create(const char* name, unsigned flags) {
   if (refused(kMemfd)) FAIL(EMFILE, -1);
   return next(name, flags);
 }
+// What a thread does that one which was paused has started is not the library's doing either.
+struct Start {
+  void* (*main)(void*);
+  void* argument;
+};
+static void* startPaused(void* given) {
+  const struct Start start = *(struct Start*)given;
+  __libc_free(given);
+  paused = 1;
+  return start.main(start.argument);
+}
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*main)(void*), void* argument) {
   NEXT(pthread_create);
   if (refused(kThread)) return EAGAIN;
-  return next(thread, attributes, main, argument);
+  if (!paused) return next(thread, attributes, main, argument);
+  struct Start* const start = __libc_malloc(sizeof *start);
+  start->main = main, start->argument = argument;
+  return next(thread, attributes, startPaused, start);
 }
 ssize_t write(int file, const void* bytes, size_t n) {
   NEXT(write);

@@ -25,12 +25,12 @@ void runAll(Tally& tally) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepareDevices();
   only = argc > 1 && std::strcmp(argv[1], "all") ? argv[1] : nullptr;
   compiles = !std::getenv("SHORTAGE_NO_KERNELS");
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   arm = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "shortageArm"));
   const auto calls = reinterpret_cast<long (*)()>(dlsym(RTLD_DEFAULT, "shortageCalls"));
-  prepareDevices();
   alarm(kSeconds);
   Tally first, second;
   if (arm) arm(1);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/log_history.h"
 #include "base/os.h"
+#include "base/undying.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -23,13 +24,11 @@ struct Driver {
 
 // Never closed: the end of the process does it.
 Result<Driver&> driver() {
-  static Result<Driver*>* const opened = new Result<Driver*>([]() -> Result<Driver*> {
+  return undyingIfMade<Driver>([]() -> Result<Driver> {
     VG_TRY(std::unique_ptr<Client> client, Client::open(SystemCalls::real()));
     VG_TRY(std::unique_ptr<Uvm> uvm, Uvm::open(*client));
-    return new Driver{std::move(client), std::move(uvm)};
-  }());
-  if (!opened->ok()) return opened->error();
-  return *opened->value();
+    return Driver{std::move(client), std::move(uvm)};
+  });
 }
 
 Result<Device*> openDevice(int ordinal, copy::Parallel* threads) {
@@ -52,6 +51,7 @@ bool GpuDevice::driverIsThere() { return !access(Client::kControlNode, F_OK); }
 Device* GpuDevice::open(int ordinal, copy::Parallel* threads) {
   Result<Device*> device = openDevice(ordinal, threads);
   if (device.ok()) return *device;
+  if (device.error() == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();  // who asks again may find it
   const bool behindTheLast = ordinal > 0 && device.error() == CUDA_ERROR_NO_DEVICE;
   if (!behindTheLast) VG_LOG(Warn, "GPU %d cannot be used: %s", ordinal, log::lastReason().c_str());
   return nullptr;

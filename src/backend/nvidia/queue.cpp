@@ -84,8 +84,10 @@ class GpuQueue::Work final : public SerialWork {
     const Point point = SerialWork::before(command);
     return point.done() ? sent_->end() : point;
   }
-  void perform(const CopyCommand& c) override { end(device_.transfer().copy(c.shape), c.faults); }
-  void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults); }
+  void perform(const CopyCommand& c) override {
+    end(device_.transfer().copy(c.shape), c.faults, !copy::overlap(c.shape));
+  }
+  void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults, true); }
   // Nothing is before it now, so that it can be sent, and is what kernels have made of it if they may change it.
   Point perform(const LaunchCommand& c) override {
     LaunchCommand now = c;
@@ -111,7 +113,9 @@ class GpuQueue::Work final : public SerialWork {
   }
   void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
 
-  static void end(CUresult result, FaultSink* faults) {
+  // What may be done twice is tried again by whoever calls, in a moment.
+  static void end(CUresult result, FaultSink* faults, bool mayBeRepeated) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && mayBeRepeated) throw std::bad_alloc();
     if (result != CUDA_SUCCESS && faults) faults->report(result, copy::kFault);
   }
 

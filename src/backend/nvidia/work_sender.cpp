@@ -79,11 +79,16 @@ ComputeEngine::Launch WorkSender::prepare(const LaunchCommand& command, const Pa
   return {prepared.code, prepared.grid, parameters, bytes, record.shape.cooperative, before_, room, command.level};
 }
 
+static bool mayBeRepeated(const copy::Shape& shape) { return !copy::overlap(shape); }
+static bool mayBeRepeated(const copy::Fill&) { return true; }
+
 template <class Box>
 Result<Submission> WorkSender::sendBox(const Box& box, FaultSink* faults, Transfer::Route route, Room room) {
   Result<Submission> sent = transfer(box, route, room);
   if (sent.ok())
     note(sent.value());
+  else if (sent.error() == CUDA_ERROR_OUT_OF_MEMORY && mayBeRepeated(box))
+    throw std::bad_alloc();  // whoever calls tries again
   else if (sent.error() != CUDA_ERROR_NOT_READY && faults)
     faults->report(sent.error(), "a copy that could not be sent");
   return sent;

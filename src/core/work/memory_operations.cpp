@@ -236,9 +236,19 @@ Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUs
   return described;
 }
 
+// The host may have had no mapping to spare for memory of a GPU, for a moment.
+static bool performInTheEnd(const CheckedOperations& operations, const Operation& operation) {
+  constexpr timespec kBetweenTries{0, 1'000'000};
+  for (int tries = 20; tries; --tries) {
+    if (operations.perform(operation)) return true;
+    nanosleep(&kBetweenTries, nullptr);
+  }
+  return false;
+}
+
 void perform(const CheckedOperations& operations) {
   for (const Operation& operation : operations.operations)
-    if (!operations.perform(operation))
+    if (!performInTheEnd(operations, operation))
       operations.context->report(CUDA_ERROR_ILLEGAL_ADDRESS, "a word that a stream waits for or writes is not there");
 }
 

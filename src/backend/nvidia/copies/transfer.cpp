@@ -131,16 +131,25 @@ CUresult Transfer::copyByGpu(const copy::Shape& shape, Place to, Place from) {
   return overlap(shape) ? copyOverlapping(shape) : copyInside(shape);
 }
 
+// What cannot be shown for want of mappings must not be touched: behind a page that may not be touched a copy finds
+// what the host has there (copy/protected.h), which is nothing.
+CUresult Transfer::show(const std::byte* start, size_t bytes) {
+  memory_.showToHost(start, bytes);
+  if (!memory_.hidden(start, bytes)) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host cannot be shown %zu bytes at %p", bytes,
+              static_cast<const void*>(start));
+}
+
 CUresult Transfer::copyOnCpu(const copy::Shape& shape, copy::Parallel* threads) {
-  memory_.showToHost(shape.destination.base, extent(shape.destination, shape));
-  memory_.showToHost(shape.source.base, extent(shape.source, shape));
+  VG_CHECK(show(shape.destination.base, extent(shape.destination, shape)));
+  VG_CHECK(show(shape.source.base, extent(shape.source, shape)));
   const bool there = copy::copy(shape, threads);
   flushWrites();
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 CUresult Transfer::fillOnCpu(const copy::Fill& fill) {
-  memory_.showToHost(fill.base, extent(fill));
+  VG_CHECK(show(fill.base, extent(fill)));
   const bool there = copy::fill(fill, threads_);
   flushWrites();
   return there ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;

@@ -72,6 +72,7 @@ class Transfer {
   Place placeOf(const copy::Fill& fill) const;
   // Where managed memory is, if that is known without a fault: Video or, of the host, Managed.
   Place found(Place place, const std::byte* start, size_t bytes) const;
+  CUresult show(const std::byte* start, size_t bytes);
   CUresult copyOnCpu(const copy::Shape& shape, copy::Parallel* threads);
   CUresult fillOnCpu(const copy::Fill& fill);
   CUresult copyBetween(const copy::Shape& shape, Place to, Place from);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/undying.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -26,7 +28,9 @@ std::byte* reserve(uintptr_t from, size_t bytes) {
 }  // namespace
 
 bool makeInaccessible(void* start, size_t bytes) {
-  return mmap(start, bytes, PROT_NONE, kReserved | MAP_FIXED, -1, 0) != MAP_FAILED;
+  if (mmap(start, bytes, PROT_NONE, kReserved | MAP_FIXED, -1, 0) != MAP_FAILED) return true;
+  // Out of mappings: what is there must not be taken for what comes after it.
+  return !mprotect(start, bytes, PROT_NONE);
 }
 
 Result<std::byte*> reserveAnywhere(size_t bytes, size_t alignment) {
@@ -40,15 +44,16 @@ Result<std::byte*> reserveAnywhere(size_t bytes, size_t alignment) {
 }
 
 Result<Addresses&> Addresses::shared() {
-  static Addresses* const instance = []() -> Addresses* {
-    // Programs sit at the bottom and at the top of the addresses; in between there is room, unless a tool has taken it.
-    constexpr size_t kMany = 64 * kGiB, kFew = kGiB;
-    if (std::byte* const start = reserve(64 * kGiB, kMany)) return new Addresses(start, kMany);
-    if (std::byte* const start = reserve(kGiB / 4, kFew)) return new Addresses(start, kFew);
-    return nullptr;
-  }();
-  if (!instance) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses are free below 2^40");
-  return *instance;
+  using Made = std::unique_ptr<Addresses>;
+  VG_TRY(Made & all, undyingIfMade<Made>([]() -> Result<Made> {
+           // Programs sit at the bottom and at the top of the addresses; in between there is room, unless a tool has
+           // taken it.
+           constexpr size_t kMany = 64 * kGiB, kFew = kGiB;
+           if (std::byte* const start = reserve(64 * kGiB, kMany)) return Made(new Addresses(start, kMany));
+           if (std::byte* const start = reserve(kGiB / 4, kFew)) return Made(new Addresses(start, kFew));
+           return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses are free below 2^40");
+         }));
+  return *all;
 }
 
 Result<std::byte*> Addresses::take(size_t bytes, size_t alignment) {

@@ -152,8 +152,8 @@ CUresult Client::map(int minor, rm::Handle device, rm::Handle memory, size_t off
   if (status) return refused(status, "a mapping of %zu bytes to the CPU", bytes);
   if (const int error = calls_.map(file.descriptor(), address, bytes, 0)) {
     unmap(device, memory, arguments.linearAddress);
-    return fail(CUDA_ERROR_OPERATING_SYSTEM, "%zu bytes of a GPU cannot be mapped at %p: %s", bytes, address,
-                std::strerror(-error));
+    return fail(error == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_OPERATING_SYSTEM,
+                "%zu bytes of a GPU cannot be mapped at %p: %s", bytes, address, std::strerror(-error));
   }
   *kernelAddress = arguments.linearAddress;
   return CUDA_SUCCESS;

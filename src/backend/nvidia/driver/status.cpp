@@ -1,5 +1,6 @@
 #include "backend/nvidia/driver/status.h"
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -54,10 +55,16 @@ const char* statusText(Status status) {
   return text;
 }
 
+// What the host lacks for now may be there again when somebody tries once more.
+static CUresult resultOfSystem(int error) {
+  return error == ENOMEM || error == EMFILE || error == ENFILE ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
+}
+
 CUresult resultOf(Status status) {
   if (status == kOk) return CUDA_SUCCESS;
   for (const auto& row : kRows)
     if (row.status == status) return row.result;
+  if (status & kSystemCall && status < 0x80000000) return resultOfSystem(static_cast<int>(status & ~kSystemCall));
   return CUDA_ERROR_UNKNOWN;
 }
 

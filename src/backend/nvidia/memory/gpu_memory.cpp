@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/result.h"
+#include "base/undying.h"
 #include "copy/revealer.h"
 
 namespace vg::backend::nvidia {
@@ -16,10 +17,7 @@ struct Everywhere {
   std::vector<GpuMemory*> memories;  // guarded by mutex
 };
 
-Everywhere& everywhere() {
-  static auto* const all = new Everywhere;
-  return *all;
-}
+Everywhere& everywhere() { return undying<Everywhere, Everywhere>(); }
 
 bool showAnywhere(const std::byte* start, size_t bytes) {
   Everywhere& all = everywhere();
@@ -111,6 +109,16 @@ bool GpuMemory::showToHost(const std::byte* start, size_t bytes) {
   };
   (void)each(const_cast<std::byte*>(start), bytes, show, [](std::byte*, size_t) { return CUDA_SUCCESS; });
   return more;
+}
+
+bool GpuMemory::hidden(const std::byte* start, size_t bytes) {
+  if (mappings_.hidden(start, bytes)) return true;
+  if (!unseen_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard guard(mutex_);
+  bool any = false;
+  const auto look = [&](auto piece, size_t, size_t) { any |= !piece->second.block->onCpu(); };
+  (void)each(const_cast<std::byte*>(start), bytes, look, [](std::byte*, size_t) { return CUDA_SUCCESS; });
+  return any;
 }
 
 bool GpuMemory::atHand(const std::byte* start, size_t bytes) {

@@ -42,6 +42,8 @@ class GpuMemory final : public alloc::MemorySource {
   // Lets the CPU see all that there is in the range, mappings too; where it cannot, it faults. Cheap when it sees
   // everything. Whether it sees more than before.
   bool showToHost(const std::byte* start, size_t bytes);
+  // Whether there is anything in the range that the CPU does not see.
+  bool hidden(const std::byte* start, size_t bytes);
   // Whether the CPU is the one to touch a few bytes in the window: it sees them, or it was asked for so often that it
   // has been shown them now.
   bool atHand(const std::byte* start, size_t bytes);

@@ -75,6 +75,14 @@ bool VideoMappings::showToHost(const std::byte* start, size_t bytes) {
   return more;
 }
 
+bool VideoMappings::hidden(const std::byte* start, size_t bytes) {
+  if (!unseen_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard guard(mutex_);
+  for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at)
+    if (!at->second.block->onCpu()) return true;
+  return false;
+}
+
 CUresult VideoMappings::show(Block& block) {
   if (block.onCpu()) return CUDA_SUCCESS;
   VG_CHECK(block.showToCpu());

@@ -29,6 +29,8 @@ class VideoMappings {
   // Lets the host see all mappings in the range; where it cannot, it faults. Cheap when it sees all there are.
   // Whether it sees more than before.
   bool showToHost(const std::byte* start, size_t bytes);
+  // Whether it does not in this range.
+  bool hidden(const std::byte* start, size_t bytes);
   // The other GPU reaches all that are not by grant, also those to come; then the host sees all of them, too.
   CUresult showTo(const Peers::Peer& peer);
   // Ends one showTo().
