@@ -14,15 +14,13 @@
 #include "alloc/physical_pieces.h"
 #include "base/file_size_guard.h"
 #include "base/round.h"
+#include "base/undying.h"
 
 namespace vg::alloc {
 namespace {
 
 // Made at the first need, never destroyed.
-PhysicalPieces& pieces() {
-  static PhysicalPieces* const made = new PhysicalPieces;
-  return *made;
-}
+PhysicalPieces& pieces() { return undying<PhysicalPieces, PhysicalPieces>(); }
 
 size_t systemPage() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));

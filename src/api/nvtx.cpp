@@ -1,13 +1,14 @@
 // Ranges and marks that a program sets through NVTX become records: libcuda.so.1 is the tool that NVTX loads.
 #include "api/nvtx.h"
 
-#include <deque>
+#include <list>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "activity/recorder.h"
 #include "api/trace.h"
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
 #include "core/streams/stream.h"
@@ -18,10 +19,10 @@ namespace {
 // Domains and registered strings are texts that live as long as the process. Handles are their addresses: NVTX never
 // looks behind them.
 const std::string* keep(std::string text) {
-  static std::mutex* const mutex = new std::mutex;
-  static auto* const kept = new std::deque<std::string>;
-  const std::lock_guard lock(*mutex);
-  return &kept->emplace_back(std::move(text));
+  static constinit std::mutex mutex;
+  auto& kept = undying<std::list<std::string>, struct KeptTexts>();
+  const std::lock_guard lock(mutex);
+  return &kept.emplace_back(std::move(text));
 }
 
 void appendUtf8(std::string& out, uint32_t c) {

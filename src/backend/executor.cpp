@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/settings.h"
 #include "base/spin.h"
+#include "base/undying.h"
 
 namespace vg::backend {
 namespace {
@@ -28,8 +29,7 @@ uint32_t cores() {
 }  // namespace
 
 Executor& Executor::shared() {
-  static Executor* const instance = new Executor(std::clamp(cores(), 2u, kMostThreads));
-  return *instance;
+  return undyingFrom<Executor>([] { return Executor(std::clamp(cores(), 2u, kMostThreads)); });
 }
 
 Executor::Executor(uint32_t concurrency) : concurrency_(concurrency) {}

@@ -4,8 +4,10 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <mutex>
+
+#include "base/undying.h"
 
 namespace vg::backend::print {
 namespace {
@@ -147,13 +149,10 @@ void convert(std::string& out, const Conversion& conversion, Arguments& argument
 // Never destroyed: kernels may print while the process exits.
 struct Queue {
   std::mutex mutex;  // guards texts and bytes
-  std::deque<std::string> texts;
+  std::list<std::string> texts;
   size_t bytes = 0;
 };
-Queue& theQueue() {
-  static Queue* const instance = new Queue;
-  return *instance;
-}
+Queue& theQueue() { return undying<Queue, Queue>(); }
 constinit std::atomic<bool> filled{false};
 
 }  // namespace

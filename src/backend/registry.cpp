@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/undying.h"
 
 namespace vg::backend {
 namespace {
@@ -94,11 +95,10 @@ std::vector<DeviceEntry> parseDevices(const std::string& text) {
 }
 
 const std::vector<Device*>& devices() {
-  static const std::vector<Device*>* const all = [] {
+  return undyingFrom<std::vector<Device*>>([] {
     log::readSettings();  // nvidia-smi's kin ask for devices before cuInit
-    return new std::vector<Device*>(makeDevices(settings().devices, kKinds));
-  }();
-  return *all;
+    return makeDevices(settings().devices, kKinds);
+  });
 }
 
 }  // namespace vg::backend

@@ -16,6 +16,7 @@
 #include "base/kernel_cache_folder.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/undying.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -97,11 +98,10 @@ std::vector<uint8_t> contentOf(int file, const char* name, const KernelCache::Ke
 }  // namespace
 
 KernelCache& KernelCache::shared() {
-  static KernelCache* const instance = [] {
+  return undyingFrom<KernelCache>([] {
     const uint64_t limit = parseBytes(settings().cacheMaxSize);
-    return new KernelCache(vg::kernelCacheFolder(), limit ? limit : kDefaultLimit);
-  }();
-  return *instance;
+    return KernelCache(vg::kernelCacheFolder(), limit ? limit : kDefaultLimit);
+  });
 }
 
 std::vector<uint8_t> KernelCache::read(const Key& key) const noexcept {

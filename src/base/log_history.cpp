@@ -11,6 +11,7 @@
 
 #include "base/slab.h"
 #include "base/spin.h"
+#include "base/undying.h"
 
 namespace vg::log {
 
@@ -38,10 +39,7 @@ constinit std::atomic<uint32_t> lock{0};  // guards the above
 constinit Slab<Subscriber, 4096> slab;
 constinit std::atomic<uint32_t> subscribers{0};
 constinit std::atomic<uint32_t> listLock{0};  // guards the list
-std::vector<Subscriber*>& list() {
-  static auto* const all = new std::vector<Subscriber*>;  // never destroyed
-  return *all;
-}
+std::vector<Subscriber*>& list() { return undying<std::vector<Subscriber*>, Subscriber>(); }
 
 void append(Severity severity, const char* text) {
   Entry entry{{}, pthread_self(), severity, {}};

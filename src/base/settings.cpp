@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "base/undying.h"
+
 namespace vg {
 namespace {
 
@@ -17,12 +19,13 @@ std::string fromEnvironment(const char* variable, const char* fallback) {
 }  // namespace
 
 const Settings& settings() {
-  static const Settings* const instance = new Settings{
+  return undyingFrom<Settings>([] {
+    return Settings{
 #define VG_SETTING_READ(field, variable, fallback, meaning) fromEnvironment(variable, fallback),
-      VG_SETTINGS(VG_SETTING_READ)
+        VG_SETTINGS(VG_SETTING_READ)
 #undef VG_SETTING_READ
-  };
-  return *instance;
+    };
+  });
 }
 
 std::vector<SettingRow> settingRows() {

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +16,7 @@
 
 #include "alloc/watch.h"
 #include "base/own_memory.h"
+#include "base/undying.h"
 #include "check/caller.h"
 #include "check/initialised.h"
 #include "check/tools.h"
@@ -42,16 +43,15 @@ struct Part {
 struct History {
   std::mutex mutex;  // guards living and freed
   std::map<uintptr_t, std::unique_ptr<Known>> living;
-  std::deque<std::unique_ptr<Known>> freed;  // newest last
-  std::shared_mutex partsMutex;              // guards blocks and parts
+  std::list<std::unique_ptr<Known>> freed;  // newest last
+  std::shared_mutex partsMutex;             // guards blocks and parts
   std::map<uintptr_t, size_t> blocks;
   std::map<uintptr_t, Part> parts;
-  std::deque<std::pair<uintptr_t, Part>> endedParts;  // newest last
+  std::list<std::pair<uintptr_t, Part>> endedParts;  // newest last
   std::atomic<bool> hasBlocks{false};
 };
 History& history() {  // never destroyed
-  static History* const instance = new History;
-  return *instance;
+  return undying<History, History>();
 }
 constinit const alloc::MemoryTable* table = nullptr;
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/undying.h"
 #include "check/allocations.h"
 #include "check/block_checks.h"
 #include "check/faulted.h"
@@ -43,8 +44,7 @@ class Observer final : public ptx::Observer {
 };
 
 Observer& theObserver() {  // never destroyed
-  static Observer* const instance = new Observer;
-  return *instance;
+  return undying<Observer, Observer>();
 }
 
 // What copies and fills write.
@@ -68,10 +68,7 @@ struct Faulted {
   std::mutex mutex;  // guards grids
   std::map<uint64_t, CUresult> grids;
 };
-Faulted& faulted() {
-  static Faulted* const instance = new Faulted;
-  return *instance;
-}
+Faulted& faulted() { return undying<Faulted, Faulted>(); }
 
 int exitStatus() {
   const std::string& text = settings().checkExitCode;

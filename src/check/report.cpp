@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/settings.h"
+#include "base/undying.h"
 
 namespace vg::check {
 namespace {
@@ -23,8 +24,7 @@ struct Faults {
   std::vector<FaultKey> order;  // as they were found
 };
 Faults& faults() {  // never destroyed: the process may end while kernels run
-  static Faults* const instance = new Faults;
-  return *instance;
+  return undying<Faults, Faults>();
 }
 
 int openOutput() {

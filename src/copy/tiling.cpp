@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/undying.h"
 #include "copy/shape.h"
 
 namespace vg::copy {
@@ -56,10 +57,9 @@ size_t Tiling::offset(size_t x, size_t row, size_t slice) const {
 }
 
 const Tiling& kept(const Tiling& tiling) {
-  static auto* const mutex = new std::mutex;
-  static auto* const all = new std::set<Tiling>;
-  const std::lock_guard guard(*mutex);
-  return *all->insert(tiling).first;
+  static constinit std::mutex mutex;
+  const std::lock_guard guard(mutex);
+  return *undying<std::set<Tiling>, Tiling>().insert(tiling).first;
 }
 
 void copyTiled(const Shape& shape) {

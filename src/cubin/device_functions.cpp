@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/undying.h"
 #include "cubin/compiler.h"
 #include "cubin/packed_code.h"
 
@@ -78,7 +79,7 @@ const Function* DeviceFunctions::find(std::string_view external) const {
 
 Result<const DeviceFunctions&> deviceFunctions(uint32_t architecture) {
   static std::mutex mutex;  // guards made; held while one is compiled, so that it is compiled once
-  static auto* const made = new std::map<uint32_t, DeviceFunctions>;
+  auto* const made = &undying<std::map<uint32_t, DeviceFunctions>, struct MadeFunctions>();
   std::lock_guard lock(mutex);
   if (const auto known = made->find(architecture); known != made->end()) return known->second;
   VG_TRY(DeviceFunctions functions, make(architecture));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/undying.h"
 
 namespace vg::host_register {
 namespace {
@@ -16,8 +17,7 @@ constexpr size_t kLargest = size_t{1} << 30;  // bytes of one buffer, by the sys
 }  // namespace
 
 RingPins& RingPins::shared() {
-  static RingPins* const pins = new RingPins;  // never destroyed: ranges outlive everything
-  return *pins;
+  return undying<RingPins, RingPins>();  // ranges outlive everything
 }
 
 int RingPins::open() {

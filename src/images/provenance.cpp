@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/undying.h"
+
 namespace vg::images {
 namespace {
 
@@ -40,7 +42,7 @@ std::string wayOut(const std::string& file) {
 bool firstOf(const std::string& file) {
   constexpr size_t kMost = 64;
   static std::mutex mutex;
-  static auto* const told = new std::vector<std::string>;
+  auto* const told = &undying<std::vector<std::string>, struct ToldFiles>();
   const std::lock_guard lock(mutex);
   if (told->size() == kMost || std::find(told->begin(), told->end(), file) != told->end()) return false;
   told->push_back(file);

@@ -16,6 +16,7 @@
 #include "base/futex.h"
 #include "base/os.h"
 #include "base/spin.h"
+#include "base/undying.h"
 
 namespace vg::ipc {
 namespace {
@@ -133,10 +134,7 @@ class Bridge {
   bool canSleepOnAll_ = true;      // the thread's
 };
 
-Bridge& bridge() {
-  static auto* const made = new Bridge;  // never destroyed
-  return *made;
-}
+Bridge& bridge() { return undying<Bridge, Bridge>(); }
 
 }  // namespace
 

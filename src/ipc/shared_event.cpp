@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/spin.h"
+#include "base/undying.h"
 #include "ipc/event_pages.h"
 #include "ipc/exporter.h"
 #include "ipc/importer.h"
@@ -27,10 +28,7 @@ struct Places {
   std::weak_ptr<EventPages> pages;  // the newest; kept by the events in it
   unsigned used = 0;
 };
-Places& places() {
-  static auto* const made = new Places;  // never destroyed
-  return *made;
-}
+Places& places() { return undying<Places, Places>(); }
 
 void changed(EventState& state) {
   state.signal.fetch_add(1, std::memory_order_seq_cst);

@@ -169,11 +169,12 @@ class NvJitLink {
 
   // Never destroyed: programs link while they exit.
   static std::mutex& mutex() {
-    static auto* const instance = new std::mutex;
-    return *instance;
+    static constinit std::mutex instance;
+    return instance;
   }
   static std::map<Link, Linking>& linkings() {
-    static auto* const instance = new std::map<Link, Linking>;
+    alignas(std::map<Link, Linking>) static std::byte memory[sizeof(std::map<Link, Linking>)];
+    static auto* const instance = new (memory) std::map<Link, Linking>;
     return *instance;
   }
 

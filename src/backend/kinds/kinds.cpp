@@ -6,6 +6,7 @@
 #include "backend/cpu/run/worker_parallel.h"
 #include "backend/nvidia/device.h"
 #include "backend/registry.h"
+#include "base/undying.h"
 
 namespace vg::backend {
 namespace {
@@ -15,7 +16,7 @@ Device* createCpu(int ordinal) { return new cpu::CpuDevice(ordinal, cpu::Workers
 
 Device* createGpu(int ordinal) {
   // Never destroyed: copies may run until the process ends.
-  static auto* const threads = new cpu::WorkerParallel(cpu::Workers::shared());
+  auto* const threads = &undyingFrom<cpu::WorkerParallel>([] { return cpu::WorkerParallel(cpu::Workers::shared()); });
   Device* const device = nvidia::GpuDevice::open(ordinal, threads);
   if (device) cpu::faults::arm();  // copies touch memory of the application
   return device;

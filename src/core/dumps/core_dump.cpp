@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/dumps/dump_writer.h"
 #include "core/dumps/request_pipe.h"
@@ -31,10 +32,7 @@ struct Registered {
   uintptr_t number;  // the handle, from 1 on
 };
 constinit std::mutex callbacksMutex;  // guards what follows
-std::vector<Registered>& callbacks() {
-  static auto* const all = new std::vector<Registered>;  // never destroyed
-  return *all;
-}
+std::vector<Registered>& callbacks() { return undying<std::vector<Registered>, Registered>(); }
 constinit uintptr_t lastNumber = 0;
 
 void tell(Moment moment, const Context& context) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/raw_enum.h"
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/graphs/graph.h"
 #include "core/graphs/graph_describe.h"
@@ -118,10 +119,7 @@ constinit std::atomic<uint32_t> running{0};  // captures that have not ended
 constinit uint64_t lastId = 0;
 constinit StreamCapture* legacyMark = nullptr;  // never destroyed
 
-std::vector<std::shared_ptr<Capture>>& captures() {
-  static auto* const list = new std::vector<std::shared_ptr<Capture>>;  // never destroyed
-  return *list;
-}
+std::vector<std::shared_ptr<Capture>>& captures() { return undying<std::vector<std::shared_ptr<Capture>>, Capture>(); }
 
 bool isLegacyMark(const StreamCapture* state) { return state && !state->capture; }
 

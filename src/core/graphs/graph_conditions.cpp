@@ -4,13 +4,13 @@
 #include <new>
 
 #include "backend/condition_table.h"
+#include "base/undying.h"
 
 namespace vg::core::graphs {
 namespace {
 
 std::map<CUgraphConditionalHandle, Condition>& conditions() {
-  static auto* const map = new std::map<CUgraphConditionalHandle, Condition>;  // never destroyed
-  return *map;
+  return undying<std::map<CUgraphConditionalHandle, Condition>, Condition>();
 }
 constinit CUgraphConditionalHandle lastHandle = 0;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/undying.h"
 #include "core/graphs/graph_plan.h"
 
 namespace vg::core {
@@ -21,8 +22,7 @@ using Guard = std::lock_guard<std::mutex>;
 // What kernels launch, by handle; who takes a plan out keeps it until then. Never destroyed: kernels may run while the
 // process exits.
 std::unordered_map<uint64_t, GraphPlan*>& launchable() {
-  static auto* const all = new std::unordered_map<uint64_t, GraphPlan*>;
-  return *all;
+  return undying<std::unordered_map<uint64_t, GraphPlan*>, GraphPlan>();
 }
 
 }  // namespace

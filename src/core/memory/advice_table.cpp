@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/undying.h"
 #include "core/memory/memory.h"
 
 namespace vg::core::memory::advice {
@@ -23,8 +24,7 @@ struct Entry {
 
 constinit std::mutex mutex;                       // guards what follows
 std::unordered_map<uint64_t, Entry>& entries() {  // by Record::id, which is never used twice
-  static auto* const all = new std::unordered_map<uint64_t, Entry>;
-  return *all;
+  return undying<std::unordered_map<uint64_t, Entry>, Entry>();
 }
 constinit size_t sweepAt = 64;
 

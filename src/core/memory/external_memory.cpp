@@ -11,6 +11,7 @@
 #include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/slab.h"
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
@@ -38,10 +39,7 @@ constexpr uint32_t kBuffer = 1u << 31;  // in Record::flags
 constinit Slab<External, 1 << 16> slab;
 constinit std::mutex mutex;  // guards buffers, and finding and ending objects
 
-std::map<uintptr_t, Buffer>& buffers() {
-  static auto* const made = new std::map<uintptr_t, Buffer>;  // never destroyed
-  return *made;
-}
+std::map<uintptr_t, Buffer>& buffers() { return undying<std::map<uintptr_t, Buffer>, Buffer>(); }
 
 Result<External&> find(CUexternalMemory handle) {
   External* external = slab.find(handle);

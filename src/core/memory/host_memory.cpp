@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/own_memory.h"
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
 #include "core/memory/memory.h"
@@ -73,15 +74,13 @@ class BlockFlags {
   std::map<std::pair<const Context*, unsigned>, Block> blocks_;
 };
 BlockFlags& blockFlags() {  // never destroyed
-  static BlockFlags* const instance = new BlockFlags;
-  return *instance;
+  return undying<BlockFlags, BlockFlags>();
 }
 
 }  // namespace
 
 alloc::MemorySource& pinnedSource() {
-  static PinnedMemory* const source = new PinnedMemory;  // never destroyed: heaps outlive everything
-  return *source;
+  return undyingFrom<PinnedMemory>([] { return PinnedMemory(); });  // heaps outlive everything
 }
 
 Result<void*> allocateHost(Context& context, size_t bytes, unsigned flags) {

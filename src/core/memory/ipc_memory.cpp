@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/ipc_exports.h"
 #include "core/memory/memory.h"
@@ -43,10 +44,7 @@ struct Imports {
   std::map<Key, Import> byHandle;
   std::map<CUdeviceptr, std::map<Key, Import>::iterator> byAddress;
 };
-Imports& imports() {
-  static auto* const made = new Imports;  // never destroyed
-  return *made;
-}
+Imports& imports() { return undying<Imports, Imports>(); }
 
 // Maps what an exporter gave and makes it known.
 Result<Mapping> mapReceived(Context& context, const memory::ReceivedMemory& received) {

@@ -6,6 +6,7 @@
 #include "activity/recorder.h"
 #include "alloc/watch.h"
 #include "base/spin.h"
+#include "base/undying.h"
 #include "core/memory/memory.h"
 
 namespace vg::core::memory_activity {
@@ -21,10 +22,7 @@ struct Living {
   uint64_t ofDevice[kMostDevices] = {};
   uint64_t ofKind[kKinds] = {};  // where no device has it
 };
-Living& living() {
-  static Living* const instance = new Living;
-  return *instance;
-}
+Living& living() { return undying<Living, Living>(); }
 
 constinit const alloc::Watcher* before = nullptr;  // who watches beside us
 constinit alloc::Watcher watcher{};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/device_use.h"
+#include "base/undying.h"
 #include "core/process/device.h"
 
 namespace vg::core::memory {
@@ -124,7 +125,7 @@ constinit std::atomic<alloc::AddressSpace*> theSpace{nullptr};
 // Devices with memory of their own take long over the first mapping of a neighbourhood and over the end of the last:
 // one stays for ever.
 void keepNeighbourhood(alloc::AddressSpace& space) {
-  static auto* const kept = new std::vector<alloc::PhysicalRef>;
+  auto* const kept = &undying<std::vector<alloc::PhysicalRef>, struct KeptNeighbours>();
   for (int i = 0; i < deviceCount(); ++i) {
     backend::Device& device = deviceAt(i).backend();
     if (device.hostAddressable()) continue;

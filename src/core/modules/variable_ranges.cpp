@@ -6,6 +6,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/undying.h"
+
 namespace vg::core::variables {
 namespace {
 
@@ -18,8 +20,7 @@ struct Known {
   std::map<CUdeviceptr, Variable> byAddress;
 };
 Known& known() {  // never destroyed
-  static Known* const instance = new Known;
-  return *instance;
+  return undying<Known, Known>();
 }
 constinit std::atomic<bool> any{false};  // most programs never ask for one
 

@@ -7,6 +7,7 @@
 #include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/slab.h"
+#include "base/undying.h"
 #include "core/memory/memory_heaps.h"
 #include "core/pools/pool_sharing.h"
 #include "core/process/device.h"
@@ -27,14 +28,8 @@ struct Entry {
 constinit Slab<Pool, 1 << 16> slab;
 constinit std::mutex mutex;                               // guards what follows; never held while memory moves
 constinit std::atomic<Pool*> currents[kMaxDevices] = {};  // of devices, for cuMemAllocAsync: written under the mutex
-std::vector<Pool*>& list() {
-  static auto* const pools = new std::vector<Pool*>;  // never destroyed
-  return *pools;
-}
-std::vector<Entry>& entries() {
-  static auto* const places = new std::vector<Entry>;
-  return *places;
-}
+std::vector<Pool*>& list() { return undying<std::vector<Pool*>, Pool>(); }
+std::vector<Entry>& entries() { return undying<std::vector<Entry>, Entry>(); }
 
 bool same(const PoolPlace& a, const PoolPlace& b) {
   return a.type == b.type && a.location.type == b.location.type && a.location.id == b.location.id;

@@ -12,6 +12,7 @@
 #include "alloc/host_memory.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
+#include "base/undying.h"
 #include "core/memory/device_visible_host.h"
 #include "core/memory/ipc_exports.h"
 #include "core/memory/memory.h"
@@ -48,15 +49,11 @@ struct Import {
   std::map<size_t, CUdeviceptr> pointers;  // by offset in the file, or by the allocation's id in the exporter
 };
 constinit std::mutex mutex;  // guards the imports; before the lock of a pool
-std::vector<Import>& imports() {
-  static auto* const all = new std::vector<Import>;  // never destroyed
-  return *all;
-}
+std::vector<Import>& imports() { return undying<std::vector<Import>, Import>(); }
 // What shows memory that came by itself and not with the pool's file, by the first address.
 constinit std::mutex receivedMutex;  // guards it
 std::map<uintptr_t, alloc::PhysicalRef>& received() {
-  static auto* const all = new std::map<uintptr_t, alloc::PhysicalRef>;  // never destroyed
-  return *all;
+  return undying<std::map<uintptr_t, alloc::PhysicalRef>, struct Received>();
 }
 constinit std::atomic<uint64_t> exports{0};
 

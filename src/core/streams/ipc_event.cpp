@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/undying.h"
 #include "core/streams/event.h"
 #include "core/streams/event_sharing.h"
 #include "ipc/exporter.h"
@@ -65,10 +66,7 @@ struct Opened {
     return shared;
   }
 };
-Opened& opened() {
-  static auto* const made = new Opened;  // never destroyed
-  return *made;
-}
+Opened& opened() { return undying<Opened, Opened>(); }
 
 Result<std::shared_ptr<ipc::SharedEvent>> fetch(const CUipcEventHandle& bytes) {
   VG_TRY(const ipc::Handle handle, ipc::Handle::decode(&bytes));

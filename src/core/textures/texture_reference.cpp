@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/slab.h"
+#include "base/undying.h"
 #include "core/arrays/array.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
@@ -30,15 +31,9 @@ struct Reference {
 constinit Slab<Reference, 1 << 16> slab;
 
 // Guards the states and the names. Held while a context is waited for, so that no two threads bind at once.
-std::mutex& mutex() {
-  static auto* const instance = new std::mutex;
-  return *instance;
-}
+std::mutex& mutex() { return undying<std::mutex, struct ReferenceMutex>(); }
 using Names = std::map<std::pair<const Module*, std::string>, Reference*>;
-Names& names() {
-  static auto* const instance = new Names;
-  return *instance;
-}
+Names& names() { return undying<Names, Names>(); }
 
 template <class Handle>
 Result<Reference&> find(Handle handle, bool surface) {

@@ -1,5 +1,6 @@
 #include "core/virtual/virtual_memory.h"
 
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
@@ -8,8 +9,7 @@
 namespace vg::core::memory {
 
 VirtualState& virtualState() {
-  static VirtualState* const made = new VirtualState;  // never destroyed: threads may map until the process ends
-  return *made;
+  return undying<VirtualState, VirtualState>();  // threads may map until the process ends
 }
 
 CUresult checkRange(CUdeviceptr start, size_t bytes) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/modules/function.h"
 #include "core/streams/stream.h"
@@ -26,10 +27,7 @@ struct Table {
   // By context and function, so that a function that later gets the same handle elsewhere starts anew.
   std::map<std::pair<uint64_t, CUfunction>, Settings> settings;
 };
-Table& table() {
-  static Table* const instance = new Table;
-  return *instance;
-}
+Table& table() { return undying<Table, Table>(); }
 
 template <class Change>
 CUresult change(Context& context, CUfunction function, Change&& apply) {

@@ -1,5 +1,6 @@
 #include "backend/nvidia/functions/gradient_functions.h"
 
+#include "base/undying.h"
 #include "cubin/packed_code.h"
 
 namespace vg::backend::nvidia {
@@ -52,9 +53,8 @@ bool isGradientCall(std::string_view external) { return external.starts_with("__
 Result<const GradientFunctions&> gradientFunctions(uint32_t architecture) {
   if (architecture != kPacked.architecture)
     return unsupported("gradients of boxes and cubemaps on GPUs of compute capability %u", architecture);
-  static const Result<GradientFunctions>* const made = new Result<GradientFunctions>(make());
-  if (!made->ok()) return made->error();
-  return made->value();
+  VG_TRY(GradientFunctions & made, undyingIfMade<GradientFunctions>([] { return make(); }));
+  return made;
 }
 
 }  // namespace vg::backend::nvidia

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/nvidia/functions/kernel_request.h"
+#include "base/undying.h"
 #include "cubin/packed_code.h"
 
 namespace vg::backend::nvidia {
@@ -59,9 +60,8 @@ const cubin::Function* LaunchFunctions::find(ptx::DeviceCall call) const {
 Result<const LaunchFunctions&> launchFunctions(uint32_t architecture) {
   if (architecture != kPacked.architecture)
     return unsupported("launches from kernels on GPUs of compute capability %u", architecture);
-  static const Result<LaunchFunctions>* const made = new Result<LaunchFunctions>(make());
-  if (!made->ok()) return made->error();
-  return made->value();
+  VG_TRY(LaunchFunctions & made, undyingIfMade<LaunchFunctions>([] { return make(); }));
+  return made;
 }
 
 }  // namespace vg::backend::nvidia

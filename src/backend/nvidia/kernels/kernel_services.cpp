@@ -8,6 +8,7 @@
 #include "backend/nvidia/kernels/device_calls.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "backend/nvidia/kernels/kernel_requests.h"
+#include "base/undying.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -18,10 +19,7 @@ struct List {
   std::mutex mutex;  // guards all; not held while memory is taken
   std::vector<std::weak_ptr<KernelServices>> all;
 };
-List& theList() {
-  static List* const instance = new List;
-  return *instance;
-}
+List& theList() { return undying<List, List>(); }
 constinit std::atomic<bool> any{false};
 
 Result<uint64_t> callsNothing(const std::string& name) {
