@@ -24,8 +24,7 @@ class GpuQueue::Work final : public SerialWork {
 
   CUresult submitAll(const Command* commands, size_t count, Point done, Patience patience) {
     const std::lock_guard guard(order_);
-    if (patience != Patience::None && count == 1 && isQuick(*commands) && idleAll()) {
-      execute(*commands);
+    if (patience != Patience::None && count == 1 && isQuick(*commands) && idleAll() && tryInline(*commands)) {
       Claim(done).release();
       return CUDA_SUCCESS;
     }
