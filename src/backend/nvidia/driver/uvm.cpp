@@ -1,6 +1,9 @@
 #include "backend/nvidia/driver/uvm.h"
 
+#include <time.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "backend/nvidia/driver/share_abi.h"
@@ -15,6 +18,17 @@ constexpr size_t kRoom = 10240;
 Status statusOfCall(SystemCalls& calls, int descriptor, unsigned long request, void* arguments) {
   const int result = calls.control(descriptor, request, arguments);
   return result ? kSystemCall | static_cast<Status>(-result) : kOk;
+}
+
+// Of a call that ends something: what it could not do for want of memory is tried again for a moment, as nobody would
+// ever do it.
+Status statusOfLastCall(SystemCalls& calls, int descriptor, unsigned long request, void* arguments) {
+  constexpr timespec kBetweenTries{0, 1'000'000};
+  for (int tries = 20;; --tries) {
+    const Status status = statusOfCall(calls, descriptor, request, arguments);
+    if (status != (kSystemCall | ENOMEM) || tries == 1) return status;
+    nanosleep(&kBetweenTries, nullptr);
+  }
 }
 
 // What the driver said of a range of managed memory.
@@ -149,7 +163,7 @@ CUresult Uvm::freeRange(uint64_t base, uint64_t length) {
   const size_t lengthAt = client_.abi().freeLength;
   if (lengthAt) std::memcpy(arguments + lengthAt, &length, sizeof length);
   Status answer = 0;
-  const Status status = statusOfCall(client_.calls(), file_.descriptor(), uvm::kFree, arguments);
+  const Status status = statusOfLastCall(client_.calls(), file_.descriptor(), uvm::kFree, arguments);
   std::memcpy(&answer, arguments + (lengthAt ? 16 : 8), sizeof answer);
   if (!status && !answer) return CUDA_SUCCESS;
   return refused(status ? status : answer, "to free the range at %#llx", static_cast<unsigned long long>(base));
