@@ -172,7 +172,10 @@ void GpuDevice::contextBegins() noexcept {
         "vg-prepare",
         [](void* self) {
           const InBackground background;
-          (void)static_cast<KernelEngine*>(self)->compute();
+          try {
+            (void)static_cast<KernelEngine*>(self)->compute();
+          } catch (const std::bad_alloc&) {  // whoever needs it makes it
+          }
         },
         &engine_);
 }
