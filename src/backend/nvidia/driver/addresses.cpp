@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <iterator>
+#include <new>
+#include <utility>
 
 #include "base/undying.h"
 
@@ -72,13 +74,15 @@ Result<std::byte*> Addresses::take(size_t bytes, size_t alignment) {
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes are left of the addresses shared with GPUs", bytes);
 }
 
+// Destructors call it: addresses for which there is no memory to remember them are lost.
 void Addresses::giveBack(std::byte* start, size_t bytes) {
   makeInaccessible(start, bytes);
   const std::lock_guard guard(mutex_);
   auto next = free_.lower_bound(start);
+  decltype(free_)::node_type piece;
   if (next != free_.end() && start + bytes == next->first) {
     bytes += next->second;
-    next = free_.erase(next);
+    piece = free_.extract(next++);
   }
   if (next != free_.begin()) {
     const auto before = std::prev(next);
@@ -87,7 +91,16 @@ void Addresses::giveBack(std::byte* start, size_t bytes) {
       return;
     }
   }
-  free_.emplace(start, bytes);
+  if (piece) {
+    piece.key() = start;
+    piece.mapped() = bytes;
+    free_.insert(std::move(piece));
+    return;
+  }
+  try {
+    free_.emplace(start, bytes);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace vg::backend::nvidia
