@@ -22,7 +22,10 @@ Result<Staging::Ring> Staging::take() {
 
 void Staging::giveBack(std::unique_ptr<Block> block) {
   const std::lock_guard guard(mutex_);
-  if (resting_.size() < kKept) resting_.push_back(std::move(block));
+  try {  // destructors call it
+    if (resting_.size() < kKept) resting_.push_back(std::move(block));
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace vg::backend::nvidia
