@@ -16,6 +16,8 @@
 namespace vg::backend::cpu {
 namespace {
 
+constexpr size_t kMuchText = 100'000;  // bytes that take milliseconds to read
+
 // One programme for equal texts while any image has it. Never destroyed.
 struct Programs {
   std::mutex mutex;  // guards living
@@ -173,7 +175,7 @@ void ProgramKernel::upgrade(const CodeVariant& wanted) {
   const KernelCache::Key key = engine::keyOf(request, false);
   std::optional<ptx::KernelBlob> blob = cached(key);  // another process may have been faster
   if (!blob) {
-    auto made = engine::compile(request, engine::Effort::Background);
+    auto made = compile(request, engine::Effort::Background);
     if (!made.ok()) return;  // the log says why; quick code goes on
     KernelCache::shared().write(key, made->bytes);
     blob = std::move(made->blob);
@@ -189,6 +191,13 @@ void ProgramKernel::upgrade(const CodeVariant& wanted) {
 
 engine::Request ProgramKernel::requestFor(const CodeVariant& wanted) const {
   return {&program_.texts(), program_.hash(), &function().name, wanted};
+}
+
+Result<engine::Made> ProgramKernel::compile(const engine::Request& request, engine::Effort effort) const {
+  const std::vector<std::string> texts = program_.textsFor(function_);
+  engine::Request shorter = request;
+  shorter.texts = &texts;
+  return engine::compile(shorter, effort);
 }
 
 Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
@@ -223,7 +232,7 @@ Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted)
       VG_TRY(code.kernel, LoadedKernel::load(std::move(*blob)));
       return code;
     }
-  VG_TRY(engine::Made made, engine::compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
+  VG_TRY(engine::Made made, compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
   KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
   Code code{nullptr, made.quick};
   VG_TRY(code.kernel, LoadedKernel::load(std::move(made.blob)));
@@ -246,6 +255,13 @@ Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Mod
 bool Program::usesDeviceRuntime() const {
   return std::ranges::any_of(module_.functions,
                              [](const ptx::Function& function) { return function.name == ptx::kDeviceRuntimeCall; });
+}
+
+// Calls through registers may reach what any kernel has taken the address of.
+std::vector<std::string> Program::textsFor(uint32_t entry) const {
+  if (texts_.size() != 1 || texts_[0].size() < kMuchText || reachOf(entry).first.addressTaken) return texts_;
+  bodiesOnce_.call([this] { bodies_.emplace(texts_[0]); });
+  return {bodies_->withOnly(module_.functions[entry].name)};
 }
 
 std::pair<ptx::KernelReferences, ptx::SharedLayout> Program::reachOf(uint32_t entry) const {

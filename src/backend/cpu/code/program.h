@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/function_uses.h"
 #include "ptx/text/ast.h"
+#include "ptx/text/entry_bodies.h"
 
 namespace vg::backend::cpu {
 
@@ -75,6 +77,7 @@ class ProgramKernel {
   Result<Code> makeNative(const CodeVariant& wanted);
   Result<Code> makeInterpreted();
   engine::Request requestFor(const CodeVariant& wanted) const;
+  Result<engine::Made> compile(const engine::Request& request, engine::Effort effort) const;
 
   const Program& program_;
   const uint32_t function_;
@@ -96,6 +99,8 @@ class Program : public std::enable_shared_from_this<Program> {
 
   const ptx::Module& module() const { return module_; }
   const std::vector<std::string>& texts() const { return texts_; }
+  // What the code generator is to read for an entry: no more than it needs, where there is much of it.
+  std::vector<std::string> textsFor(uint32_t entry) const;
   KernelCache::Key hash() const { return hash_; }
   bool usesDeviceRuntime() const;
   // What an entry refers to, and where its shared memory lies.
@@ -110,6 +115,8 @@ class Program : public std::enable_shared_from_this<Program> {
   const KernelCache::Key hash_;
   const ptx::Module module_;
   std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
+  mutable Once bodiesOnce_;
+  mutable std::optional<ptx::EntryBodies> bodies_;  // by bodiesOnce_
   mutable std::mutex usesMutex_;
   mutable ptx::UsesOfFunctions uses_;                     // guarded by usesMutex_
   mutable std::vector<std::atomic<uint32_t>> registers_;  // by function; 0: not estimated yet
