@@ -115,6 +115,7 @@ void exitsMeanwhile() {
   Large large;
   large.load();
   large.runWell();
+  large.runWell();  // worth better code
   usleep(50'000);
 }
 
@@ -123,6 +124,7 @@ void forksMeanwhile() {
   Large large;
   large.load();
   large.runWell();
+  large.runWell();  // worth better code
   for (int n = 0; n < 10; ++n, usleep(10'000)) {
     const pid_t child = fork();
     if (child == 0) {

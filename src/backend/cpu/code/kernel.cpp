@@ -130,6 +130,8 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
     variant.testsParameters = true;
     VG_TRY(code, program_.variant(variant));
   }
+  if (code->asksForBetter()) [[unlikely]]
+    program_.upgradeLater(variant);
   globalsOnce_.call([this] {
     globals_.clear();
     for (const uint32_t index : program_.facts().globals) globals_.push_back(family_.addresses[index]);

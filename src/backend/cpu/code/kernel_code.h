@@ -37,6 +37,13 @@ class CodePages {
   size_t bytes_ = 0;
 };
 
+// What could be made of a kernel in more time than a launch should wait.
+enum class Maturity : uint8_t {
+  Good,            // nothing better
+  Quick,           // made for a launch of this process
+  QuickSinceThen,  // made for another process: the kernel is in use
+};
+
 // One variant of a kernel, ready to run: native, or the interpreter's program. Constant but for what it has learnt
 // about its speed.
 class LoadedKernel {
@@ -66,8 +73,16 @@ class LoadedKernel {
   // Whether the code may run with these parameters; else only a variant that tests them.
   bool trusts(const std::byte* parameters) const;
 
+  // Whether better code is to be made for launches after this one. True once, where it is known that the kernel is not
+  // launched once and never again.
+  bool asksForBetter() const {
+    if (maturity_ == Maturity::Good) [[likely]]
+      return false;
+    return launches_.fetch_add(1, std::memory_order_relaxed) == (maturity_ == Maturity::Quick ? 1 : 0);
+  }
+
   // Makes a blob runnable.
-  static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob);
+  static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob, Maturity maturity = Maturity::Good);
   // The PTX line that an address in the code belongs to; 0 when unknown.
   uint32_t lineAt(const void* codeAddress) const;
 
@@ -76,6 +91,8 @@ class LoadedKernel {
   mutable std::atomic<uint64_t> picosecondsPerWarp_{0};
   mutable KernelCrowding crowding_;
   mutable KernelStreaming streaming_;
+  Maturity maturity_ = Maturity::Good;
+  mutable std::atomic<uint32_t> launches_{0};  // of code that is not good
   size_t textSize_ = 0;
   std::vector<ptx::LineEntry> lines_;
   std::vector<ptx::AlignmentRule> alignments_;

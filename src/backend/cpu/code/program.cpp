@@ -152,7 +152,7 @@ const LoadedKernel* ProgramKernel::readyVariant(const CodeVariant& wanted) const
 }
 
 template <class Make>
-Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make, const CodeVariant* upgraded) {
+Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make) {
   if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
     return ready;
   const std::lock_guard lock(variant.mutex);
@@ -163,11 +163,14 @@ Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make,
       if (made.error() != CUDA_ERROR_OUT_OF_MEMORY) variant.failure = made.error();
       return made.error();
     }
-    variant.kernel = std::move(made->kernel);
+    variant.kernel = std::move(*made);
     variant.ready.store(variant.kernel.get(), std::memory_order_release);
-    if (made->quick && upgraded) upgrades::enqueue(program_.weak_from_this(), *this, *upgraded);
   }
   return variant.ready.load(std::memory_order_acquire);
+}
+
+void ProgramKernel::upgradeLater(const CodeVariant& wanted) {
+  upgrades::enqueue(program_.weak_from_this(), *this, wanted);
 }
 
 void ProgramKernel::upgrade(const CodeVariant& wanted) {
@@ -201,8 +204,7 @@ Result<engine::Made> ProgramKernel::compile(const engine::Request& request, engi
 }
 
 Result<const LoadedKernel*> ProgramKernel::variant(const CodeVariant& wanted) {
-  return madeOnce(
-      variants_[indexOf(wanted)], [&] { return make(wanted); }, &wanted);
+  return madeOnce(variants_[indexOf(wanted)], [&] { return make(wanted); });
 }
 
 // Native code where it can be had; the interpreter runs everything else.
@@ -217,26 +219,18 @@ Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
   return makeInterpreted();
 }
 
-Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() {
-  Code code;
-  VG_TRY(code.kernel, interpret(program_.module(), function_));
-  return code;
-}
+Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() { return interpret(program_.module(), function_); }
 
 Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
   const engine::Request request = requestFor(wanted);
   const bool mayBeQuick = way() == Way::Compile;
-  for (const bool quick : {false, true})
-    if (std::optional<ptx::KernelBlob> blob; (!quick || mayBeQuick) && (blob = cached(engine::keyOf(request, quick)))) {
-      Code code{nullptr, quick};
-      VG_TRY(code.kernel, LoadedKernel::load(std::move(*blob)));
-      return code;
-    }
+  if (auto blob = cached(engine::keyOf(request, false))) return LoadedKernel::load(std::move(*blob));
+  if (mayBeQuick)
+    if (auto blob = cached(engine::keyOf(request, true)))
+      return LoadedKernel::load(std::move(*blob), Maturity::QuickSinceThen);
   VG_TRY(engine::Made made, compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
   KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
-  Code code{nullptr, made.quick};
-  VG_TRY(code.kernel, LoadedKernel::load(std::move(made.blob)));
-  return code;
+  return LoadedKernel::load(std::move(made.blob), made.quick ? Maturity::Quick : Maturity::Good);
 }
 
 Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)

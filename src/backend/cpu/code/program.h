@@ -54,6 +54,8 @@ class ProgramKernel {
   const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
   // Puts good code in the place of a variant's quick code, for launches from then on. Takes long: for the background.
   void upgrade(const CodeVariant& variant);
+  // Has that done in the background.
+  void upgradeLater(const CodeVariant& variant);
 
  private:
   struct Variant {
@@ -66,13 +68,9 @@ class ProgramKernel {
   static unsigned indexOf(const CodeVariant& v) {
     return static_cast<unsigned>(v.shape) * 8 + v.testsReach * 4u + v.fullWarps * 2u + v.testsParameters;
   }
-  struct Code {
-    std::unique_ptr<const LoadedKernel> kernel;
-    bool quick = false;
-  };
-  // `upgraded` names the variant that gets good code later, if what is made is quick; null: none does.
+  using Code = std::unique_ptr<const LoadedKernel>;
   template <class Make>
-  Result<const LoadedKernel*> madeOnce(Variant& variant, Make make, const CodeVariant* upgraded);
+  Result<const LoadedKernel*> madeOnce(Variant& variant, Make make);
   Result<Code> make(const CodeVariant& wanted);
   Result<Code> makeNative(const CodeVariant& wanted);
   Result<Code> makeInterpreted();
