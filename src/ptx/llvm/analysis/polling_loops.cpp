@@ -1,6 +1,7 @@
 // Loops that wait for memory which others write: they yield on their back edges. Where the others may be lanes of the
 // same warp, lanes take turns (lane_turns.h).
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "ptx/llvm/analysis/columns.h"
@@ -15,11 +16,13 @@ bool isBarrier(const Instruction& i) { return i.ast->op == Op::Bar || i.ast->op 
 
 class PollFinder {
  public:
-  explicit PollFinder(Program& program) : program_(program) {}
+  explicit PollFinder(Program& program) : program_(program), seen_(program.values.size(), 0) {}
 
   void run() {
+    const std::vector<bool> reading = blocksThatRead();
     for (LoopId l = 0; l < program_.loops.size(); ++l) {
       Loop& loop = program_.loops[l];
+      if (std::ranges::none_of(loop.blocks, [&](BlockId b) { return reading[b]; })) continue;  // nothing to wait for
       for (BlockId b : loop.blocks) {
         const Block& block = program_.blocks[b];
         bool leaves = false;
@@ -44,17 +47,28 @@ class PollFinder {
     const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
   };
 
+  std::vector<bool> blocksThatRead() const {
+    std::vector<bool> reading(program_.blocks.size(), false);
+    for (BlockId b = 0; b < program_.blocks.size(); ++b)
+      reading[b] = std::ranges::any_of(program_.blocks[b].instructions,
+                                       [&](uint32_t n) { return readsSharedState(*program_.instructions[n].ast); });
+    return reading;
+  }
+
   // Whether a condition depends on memory that the loop itself does not advance.
   Found waitOf(ValueId condition, LoopId loop) const {
     Found found;
+    std::vector<const Instruction*> reads;  // one walk at a time
     forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
       if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
       const Instruction& i = program_.instructions[v.instruction];
-      if (!readsSharedState(*i.ast)) return;
-      const Wait wait = waitAt(i, loop);
-      found.wait = std::max(found.wait, wait);
-      if (wait != Wait::None) found.place = &i;
+      if (readsSharedState(*i.ast)) reads.push_back(&i);
     });
+    for (const Instruction* read : reads) {
+      const Wait wait = waitAt(*read, loop);
+      found.wait = std::max(found.wait, wait);
+      if (wait != Wait::None) found.place = read;
+    }
     if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
         (found.place->ast->op != Op::Ld || together(*found.place)))
       found.parts = comparesByLane(condition, loop);
@@ -79,15 +93,15 @@ class PollFinder {
   bool together(const Instruction& load) const { return program_.values[load.sources[0]].shape.uniform(); }
 
   // Visits a value and what it is computed from inside the loop; not what memory is read by, unless `throughReads`.
+  // Requires: `visit` begins no other walk.
   template <typename Visit>
   void forEachSource(ValueId from, LoopId loop, bool throughReads, const Visit& visit) const {
     std::vector<ValueId> work{from};
-    std::vector<bool> seen(program_.values.size(), false);
+    const uint32_t round = ++rounds_;
     while (!work.empty()) {
       const ValueId id = work.back();
       work.pop_back();
-      if (id == kNone || seen[id]) continue;
-      seen[id] = true;
+      if (id == kNone || std::exchange(seen_[id], round) == round) continue;
       const Value& v = program_.values[id];
       visit(v, id);
       if (v.block == kNone || !program_.inLoop(v.block, loop)) continue;
@@ -237,6 +251,8 @@ class PollFinder {
   }
 
   Program& program_;
+  mutable std::vector<uint32_t> seen_;  // by value: the last walk that came by; large kernels have thousands of walks
+  mutable uint32_t rounds_ = 0;
 };
 
 }  // namespace

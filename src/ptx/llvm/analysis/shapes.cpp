@@ -467,7 +467,8 @@ class Analysis {
   bool markLeavingValues(BlockId b) {
     bool changed = false;
     for (LoopId loop = program_.blocks[b].loop; loop != kNone; loop = program_.loops[loop].parent) {
-      if (!exitsDivergently(b, loop)) continue;
+      if (left_[loop] || !exitsDivergently(b, loop)) continue;
+      left_[loop] = true;
       for (BlockId inside : program_.loops[loop].blocks)
         for (BlockId s : program_.blocks[inside].successors)
           if (!program_.inLoop(s, loop)) changed |= markPhis(s, true, loop);
@@ -482,7 +483,8 @@ class Analysis {
 
   Program& program_;
   const ShapeOptions options_;
-  const std::vector<uint8_t> zeros_;  // alignments
+  const std::vector<uint8_t> zeros_;                                          // alignments
+  std::vector<bool> left_ = std::vector<bool>(program_.loops.size(), false);  // loops: divergently, all that is marked
 };
 
 }  // namespace
