@@ -17,6 +17,10 @@ inline constexpr uint32_t kInBackground = 4;
 inline constexpr uint32_t kVerifies = 8;
 // The code asks before it touches memory that may not be the device's (llvm/analysis/reach.h).
 inline constexpr uint32_t kTestsReach = 16;
+// Nobody wants code, only whether there would be some: CompileResult::blob stays null.
+inline constexpr uint32_t kOnlyTried = 32;
+// As kMayBeQuick, of small kernels too: for tests.
+inline constexpr uint32_t kQuickAnyway = 64;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

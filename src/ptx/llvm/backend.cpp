@@ -140,17 +140,17 @@ void tidy(llvm::Function& f, Analyses& analyses) {
 
 enum class Tier { Good, Quick, OnlyQuick };
 
-Tier tierFor(uint64_t instructions, bool mayBeQuick) {
-  if (instructions > kHuge) return Tier::OnlyQuick;
-  return mayBeQuick && instructions > kLarge ? Tier::Quick : Tier::Good;
+Tier tierFor(uint64_t instructions, const BackendOptions& options) {
+  if (instructions > kHuge && !options.lean) return Tier::OnlyQuick;
+  return options.lean || (options.mayBeQuick && instructions > kLarge) ? Tier::Quick : Tier::Good;
 }
 
 Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendOptions& options, PhaseClock& clock) {
   Analyses analyses(machine);
   for (llvm::Function& f : module)
-    if (!f.isDeclaration()) promoteSlots(f);
+    if (!f.isDeclaration()) options.lean ? promoteFreeSlots(f) : promoteSlots(f);
   clock.count(CompileWork::Promoted, module.getInstructionCount());
-  const Tier tier = tierFor(module.getInstructionCount(), options.mayBeQuick);
+  const Tier tier = tierFor(module.getInstructionCount(), options);
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     tier == Tier::Good ? optimise(f, analyses, options.wideMasks) : tidy(f, analyses);

@@ -48,6 +48,8 @@ namespace {
 
 // Bytes, besides the frame of the function and what it takes at run time.
 constexpr uint64_t kRoomOfAllocating = 128 * 1024;
+// Good code of more work than this (Emitter::plannedWork) takes longer than a launch should wait.
+constexpr uint64_t kWorthWaitingFor = 3000;
 
 struct Request {
   std::vector<std::string> texts;
@@ -56,7 +58,7 @@ struct Request {
   bool fullWarps = false;
   bool trustsParameters = true;
   bool testsReach = false;
-  bool mayBeQuick = false, inBackground = false, verifies = false;
+  bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
   uint32_t lanes = 0;
 };
 
@@ -168,6 +170,8 @@ EmitOptions optionsOf(const Request& request) {
   options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters;
   options.testsReach = request.testsReach;
+  if (request.mayBeQuick) options.leanBeyond = kWorthWaitingFor;
+  if (request.quickAnyway) options.leanBeyond = 0;
   return options;
 }
 
@@ -280,12 +284,18 @@ void compile(Job& job) {
   Emitter emitter(program, code, options);
   emitter.run();
   job.clock.end(CompilePhase::Emit);
+  if (request.onlyTried) {
+    job.status = CUDA_SUCCESS;
+    return;
+  }
   blob.traits = emitter.traits;
   blob.alignments = emitter.alignmentRules();
   blob.traits.registers = registersOf(module.functions[entry]);
 
   const auto [object, quick] = compileModule(
-      code, {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, prefix}, job.clock);
+      code,
+      {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, emitter.lean, prefix},
+      job.clock);
   job.quick = quick || program.sharesForNow;
   if (!told.error.empty()) throw Unsupported{told.error, 0};
   std::string error;
@@ -357,6 +367,8 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.mayBeQuick = in.flags & kMayBeQuick;
   job->request.inBackground = in.flags & kInBackground;
   job->request.verifies = in.flags & kVerifies;
+  job->request.onlyTried = in.flags & kOnlyTried;
+  job->request.quickAnyway = in.flags & kQuickAnyway;
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::unique_lock lock(job->mutex);
@@ -365,7 +377,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
     out.log = static_cast<char*>(std::malloc(job->log.size() + 1));
     if (out.log) std::memcpy(out.log, job->log.c_str(), job->log.size() + 1);
   }
-  if (job->status != CUDA_SUCCESS) return job->status;
+  if (job->status != CUDA_SUCCESS || job->request.onlyTried) return job->status;
   out.blob = static_cast<uint8_t*>(std::malloc(job->blob.size()));
   if (!out.blob) return CUDA_ERROR_OUT_OF_MEMORY;
   std::memcpy(out.blob, job->blob.data(), job->blob.size());

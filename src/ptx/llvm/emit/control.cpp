@@ -38,6 +38,7 @@ llvm::Function* Emitter::run() {
   describeLines();
   prepare();
   planCopies();
+  planLeanly();
   alike_ = suspends_ && waitsInOneCopy() && warpsMeetAlike(program_);
   emitPrologue();
   for (auto& [key, planned] : planned_) copies_[key] = newBlock(key.masked ? "masked" : "block");

@@ -33,8 +33,9 @@ struct EmitOptions : ShapeOptions {
   bool fma = false;
   bool f16c = false;
   bool fullWarps = false;
-  bool trustsParameters = true;  // pointers that the kernel is given are aligned as it uses them
-  bool testsReach = false;       // what addresses lead to (analysis/reach.h)
+  bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
+  bool testsReach = false;           // what addresses lead to (analysis/reach.h)
+  uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
   std::string cpu, features;
 };
 
@@ -76,6 +77,7 @@ class Emitter {
   // Emits the entry function. Throws Unsupported.
   llvm::Function* run();
   KernelTraits traits;
+  bool lean = false;  // there are fewer copies than good code has
   const std::vector<AlignmentRule>& alignmentRules() const { return alignment_.rules; }
 
  private:
@@ -102,7 +104,10 @@ class Emitter {
   void describeLines();
   void prepare();
   void markRead();
+  void planEmptying();
   void planCopies();
+  size_t plannedWork() const;
+  void planLeanly();
   void planGo(Version v, BlockId b);
   void planMasked(Version from, uint32_t component);
   Version maskedVersion(Version v, uint32_t component) const;

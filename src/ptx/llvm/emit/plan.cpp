@@ -11,6 +11,8 @@ constexpr uint32_t kDuplicateLimit = 400;
 constexpr size_t kPartingsLimit = 6000;
 // Kernels beyond this many instructions get one version with a mask of live lanes instead of two.
 constexpr size_t kTwoVersionsLimit = 2500;
+// What a block takes besides its instructions.
+constexpr size_t kWorkOfMask = 8, kWorkOfBranch = 3;
 
 // How many masks and values are made ready in all at the places where lanes may part in a region: from each of them
 // linear order goes through the whole of it.
@@ -54,10 +56,15 @@ void Emitter::prepare() {
   for (const Component& component : program_.components)
     duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
                           !atomicsPrevail(component) && !component.takesTurns);
-  for (BlockId b = 0; b < program_.blocks.size(); ++b)
-    emptying_.push_back(program_.blocks[b].component == kNone ? kNone : emptyingOf(b));
+  planEmptying();
   markFragileSources();
   markRead();
+}
+
+void Emitter::planEmptying() {
+  emptying_.clear();
+  for (BlockId b = 0; b < program_.blocks.size(); ++b)
+    emptying_.push_back(program_.blocks[b].component == kNone ? kNone : emptyingOf(b));
 }
 
 void Emitter::markRead() {
@@ -175,6 +182,27 @@ void Emitter::planCopies() {
       }
     }
   }
+}
+
+// About how much there will be, in instructions for as many lanes as a vector has.
+size_t Emitter::plannedWork() const {
+  size_t work = 0;
+  for (const auto& [key, planned] : planned_) {
+    const Block& block = program_.blocks[key.block];
+    work += block.instructions.size() + block.phis.size() + (key.masked ? kWorkOfMask : kWorkOfBranch);
+  }
+  return work * k_;
+}
+
+// Where a launch waits for a large kernel: no copies for warps of which all lanes are there, or whose lanes all agree.
+void Emitter::planLeanly() {
+  if (plannedWork() <= options_.leanBeyond) return;
+  lean = true;
+  onlyPart_ = true;
+  duplicated_.assign(duplicated_.size(), false);
+  planEmptying();
+  planned_.clear();
+  planCopies();
 }
 
 llvm::BasicBlock* Emitter::startOf(Version v, bool masked, BlockId b) {

@@ -66,6 +66,19 @@ bool promoteNearby(llvm::AllocaInst& slot) {
   return true;
 }
 
+// Whether there is one store, by which all ways to the loads come.
+bool storedBeforeAll(const llvm::AllocaInst& slot, const llvm::DominatorTree& dominators) {
+  const llvm::StoreInst* only = nullptr;
+  for (const llvm::User* user : slot.users())
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+      if (only) return false;
+      only = store;
+    }
+  return only && llvm::all_of(slot.users(), [&](const llvm::User* user) {
+           return user == only || dominators.dominates(only, llvm::cast<llvm::Instruction>(user));
+         });
+}
+
 // What registers for slots cost: at most a phi in each block where ways meet and the slot's content is read later.
 class PhiCounter {
  public:
@@ -81,7 +94,7 @@ class PhiCounter {
   size_t phisFor(const llvm::AllocaInst& slot) {
     ++round_;
     size_t phis = 0;
-    if (storedBeforeAll(slot)) return 0;
+    if (storedBeforeAll(slot, dominators_)) return 0;
     for (const llvm::User* user : slot.users())
       if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
         stored_[number_[store->getParent()]] = round_;
@@ -100,19 +113,6 @@ class PhiCounter {
   }
 
  private:
-  // Whether there is one store, by which all ways to the loads come.
-  bool storedBeforeAll(const llvm::AllocaInst& slot) const {
-    const llvm::StoreInst* only = nullptr;
-    for (const llvm::User* user : slot.users())
-      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
-        if (only) return false;
-        only = store;
-      }
-    return only && llvm::all_of(slot.users(), [&](const llvm::User* user) {
-             return user == only || dominators_.dominates(only, llvm::cast<llvm::Instruction>(user));
-           });
-  }
-
   void visit(unsigned block, size_t& phis) {
     if (std::exchange(live_[block], round_) == round_) return;
     phis += predecessors_[block].size() > 1;
@@ -158,13 +158,41 @@ void leaveCostly(std::vector<llvm::AllocaInst*>& slots, llvm::Function& function
     }
 }
 
-}  // namespace
-
-void promoteSlots(llvm::Function& function) {
+std::vector<llvm::AllocaInst*> slotsOf(llvm::Function& function) {
   std::vector<llvm::AllocaInst*> slots;
   for (llvm::Instruction& i : function.getEntryBlock())
     if (auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&i))
       if (llvm::isAllocaPromotable(slot)) slots.push_back(slot);
+  return slots;
+}
+
+// What says that a slot's content is of no interest has done its work: it keeps phis from reaching back.
+void dropUndefinedStores(llvm::AllocaInst& slot) {
+  for (llvm::User* user : llvm::make_early_inc_range(slot.users()))
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user))
+      if (llvm::isa<llvm::UndefValue>(store->getValueOperand())) store->eraseFromParent();
+}
+
+bool isOfOneBlock(const llvm::AllocaInst& slot) {
+  const auto blockOf = [](const llvm::User* user) { return llvm::cast<llvm::Instruction>(user)->getParent(); };
+  return llvm::all_of(slot.users(),
+                      [&](const llvm::User* user) { return blockOf(user) == blockOf(*slot.user_begin()); });
+}
+
+}  // namespace
+
+void promoteFreeSlots(llvm::Function& function) {
+  const std::vector<llvm::AllocaInst*> all = slotsOf(function);
+  for (llvm::AllocaInst* slot : all) dropUndefinedStores(*slot);
+  llvm::DominatorTree dominators(function);
+  std::vector<llvm::AllocaInst*> free;
+  for (llvm::AllocaInst* slot : all)
+    if (isOfOneBlock(*slot) || storedBeforeAll(*slot, dominators)) free.push_back(slot);
+  if (!free.empty()) llvm::PromoteMemToReg(free, dominators);
+}
+
+void promoteSlots(llvm::Function& function) {
+  std::vector<llvm::AllocaInst*> slots = slotsOf(function);
   if (function.size() > kSeveralBlocks) leaveCostly(slots, function);
   if (function.size() > kLargeFunction) std::erase_if(slots, [](auto* slot) { return promoteNearby(*slot); });
   if (slots.empty()) return;

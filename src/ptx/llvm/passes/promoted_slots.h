@@ -9,4 +9,7 @@ namespace vg::ptx::gen {
 // of slots. Those of large functions whose values live across few blocks are promoted by a walk over these alone.
 void promoteSlots(llvm::Function& function);
 
+// Only those that cost no phi: for code that is made soon, where registers that live across blocks go to memory anyway.
+void promoteFreeSlots(llvm::Function& function);
+
 }  // namespace vg::ptx::gen
