@@ -194,15 +194,21 @@ size_t Emitter::plannedWork() const {
   return work * k_;
 }
 
-// Where a launch waits for a large kernel: no copies for warps of which all lanes are there, or whose lanes all agree.
+// Where a launch waits for a large kernel: no copies for lanes that agree, and one for warps with all their lanes
+// beside one for the rest only where the latter is not much less by itself. Accesses under masks take more than others.
 void Emitter::planLeanly() {
   if (plannedWork() <= options_.leanBeyond) return;
   lean = true;
-  onlyPart_ = true;
   duplicated_.assign(duplicated_.size(), false);
   planEmptying();
-  planned_.clear();
-  planCopies();
+  const auto workWith = [&](bool onlyPart) {
+    onlyPart_ = onlyPart;
+    planned_.clear();
+    planCopies();
+    return plannedWork();
+  };
+  const size_t separate = workWith(onlyPart_);
+  if (!onlyPart_ && 3 * workWith(true) > 2 * separate) workWith(false);
 }
 
 llvm::BasicBlock* Emitter::startOf(Version v, bool masked, BlockId b) {
