@@ -11,9 +11,12 @@ struct Counts {
   uint32_t equal = 0, differ = 0, refused = 0;
 };
 
-// Every kernel of a module, or the one named `only`. Kernels have one signature: input words, output (eight words a
-// thread), count. What the code generator refuses counts as a difference for blocks of one row on targets with FMA:
-// those it has to compile. False, and says why, when the text (`what`) is no module that can be interpreted.
-bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts);
+// Every kernel of a module, or the one named `only`, in all variants for shapes of blocks: each as good code for one
+// target and as quick code for the next, by turns; `whole`: as both for each target. Kernels have one signature: input
+// words, output (eight words a thread), count. What the code generator refuses counts as a difference for blocks of one
+// row on targets with FMA: those it has to compile. False, and says why, when the text (`what`) is no module that can
+// be interpreted.
+bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts,
+             bool whole = false);
 
 }  // namespace vg::ptx::test

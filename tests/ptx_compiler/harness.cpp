@@ -213,6 +213,15 @@ bool runBlock(Block& block, const KernelTraits& traits) {
 
 }  // namespace
 
+const std::vector<Target>& allTargets() {
+  static const std::vector<Target> list = {
+      {"avx512", "x86-64-v4",
+       "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt", 16},
+      {"avx2", "x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe", 8},
+      {"baseline", "x86-64-v2", "+sse4.2,+popcnt", 4}};
+  return list;
+}
+
 const std::vector<Target>& targets() {
   static const std::vector<Target> list = [] {
     static const auto sets = backend::cpu::instructionSets();
@@ -246,7 +255,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   CompileResult result{};
   const int status = engine().compile(&request, &result, &facts);
   if (log) *log = result.log ? result.log : "";
-  if (status == CUDA_SUCCESS) {
+  if (status == CUDA_SUCCESS && !(flags & kOnlyTried)) {
     Result<KernelBlob> decoded = decode(result.blob, result.blobSize);
     if (!decoded.ok()) {
       if (log) *log += "blob does not decode";

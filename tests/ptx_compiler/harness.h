@@ -31,7 +31,8 @@ struct Target {
   // Without it f64 fma is the interpreter's work.
   bool hasFma() const { return std::strstr(features, "+fma") || std::strstr(features, "+avx512f"); }
 };
-const std::vector<Target>& targets();  // those that this machine can run, widest first
+const std::vector<Target>& allTargets();  // widest first
+const std::vector<Target>& targets();     // those of them that this machine can run
 
 struct Shape3 {
   uint32_t x = 1, y = 1, z = 1;
