@@ -169,7 +169,7 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(const Call&, size_t* maxWidthInEleme
   if (!maxWidthInElements) return missing("maxWidthInElements");
   const int asked = rawValue(format);
   const arrays::Unit unit = arrays::unitOf(asked, numChannels);
-  if (!unit.bytes || arrays::isVideo(asked))
+  if (!unit.bytes || (arrays::isVideo(asked) && !arrays::isPackedVideo(asked)))
     return fail(CUDA_ERROR_INVALID_VALUE, "format %#x with %u channels has no linear textures", asked, numChannels);
   VG_TRY(core::Device & device, core::findDevice(dev));
   // The attribute counts the largest elements. An H200 has as many bytes of smaller ones, but never more than this.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/call.h"
+#include "base/raw_enum.h"
 #include "core/graphs/graph_describe.h"
 #include "core/process/device.h"
 
@@ -145,7 +146,7 @@ CUresult cuGraphExecUpdate_v2(const Call&, CUgraphExec hGraphExec, CUgraph hGrap
     if (resultInfo) *resultInfo = {};
     return unsupported("an update of a graph with nodes that kernels may change");
   }
-  if (graph.sole() && graph.instances && !exec.hasClaimed(graph)) {
+  if (graph_execs::taken(graph) && graph.latest != exec.handle()) {
     if (resultInfo) *resultInfo = {};
     return unsupported("an update from a graph of which there may be one executable graph, which is another");
   }
@@ -242,12 +243,20 @@ CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(const Call&, CUgraphExec
   return set<SemaphoreWaitNode>(hGraphExec, hNode, [&](GraphNode&) { return graphs::describe(nodeParams); });
 }
 
+// The parameters of an empty node are none, in whichever executable graph it is.
+static CUresult setNothing(CUgraphExec exec, CUgraphNode node) {
+  VG_CHECK(graph_execs::find(exec));
+  VG_TRY(GraphNode & empty, graphs::findNode(node));
+  if (!empty.as<EmptyNode>()) return fail(CUDA_ERROR_INVALID_VALUE, "a node of type %d is not empty", empty.type());
+  return CUDA_SUCCESS;
+}
+
 CUresult cuGraphExecNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNode hNode,
                                   CUgraphNodeParams* nodeParams) {
   if (!nodeParams) return missing("nodeParams");
   const graphs::Lock lock;
+  if (rawValue(nodeParams->type) == CU_GRAPH_NODE_TYPE_EMPTY) return setNothing(hGraphExec, hNode);
   VG_TRY(const Found found, find(hGraphExec, hNode));
-  if (found.node->as<EmptyNode>()) return fail(CUDA_ERROR_INVALID_VALUE, "an empty node has no parameters");
   VG_TRY(NodeParams params, graphs::describeForSet(*nodeParams, *found.node));
   return found.exec->set(*found.node, std::move(params));
 }

@@ -94,7 +94,7 @@ CUresult cuLibraryGetKernelCount(const Call&, unsigned int* count, CUlibrary lib
 }
 
 CUresult cuLibraryEnumerateKernels(const Call&, CUkernel* kernels, unsigned int numKernels, CUlibrary lib) {
-  if (!kernels || !numKernels) return missing("kernels");
+  if (!kernels) return missing("kernels");
   VG_TRY(core::Library & found, core::libraries::find(lib));
   VG_TRY(const std::vector<core::Kernel*> all, found.kernels());
   const size_t count = std::min<size_t>(numKernels, all.size());

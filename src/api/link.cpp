@@ -13,6 +13,12 @@ CUresult checkOptions(unsigned count, const CUjit_option* options, void** values
   return checked.read(count, options, values);
 }
 
+// What was refused is in the logs of the link at once.
+CUresult told(core::Link& link, CUresult result) {
+  if (result != CUDA_SUCCESS) link.options().writeBack();
+  return result;
+}
+
 }  // namespace
 
 CUresult cuLinkCreate_v2(const Call& call, unsigned int numOptions, CUjit_option* options, void** optionValues,
@@ -33,7 +39,7 @@ CUresult cuLinkAddData_v2(const Call&, CUlinkState state, CUjitInputType type, v
                           const char* name, unsigned int numOptions, CUjit_option* options, void** optionValues) {
   VG_TRY(core::Link & link, core::links::find(state));
   VG_CHECK(checkOptions(numOptions, options, optionValues));
-  return link.add(type, data, size, name ? name : "input");
+  return told(link, link.add(type, data, size, name ? name : "input"));
 }
 
 CUresult cuLinkAddData(const Call& call, CUlinkState state, CUjitInputType type, void* data, size_t size,
@@ -46,7 +52,7 @@ CUresult cuLinkAddFile_v2(const Call&, CUlinkState state, CUjitInputType type, c
   if (!path) return missing("path");
   VG_TRY(core::Link & link, core::links::find(state));
   VG_CHECK(checkOptions(numOptions, options, optionValues));
-  return link.addFile(type, path);
+  return told(link, link.addFile(type, path));
 }
 
 CUresult cuLinkAddFile(const Call& call, CUlinkState state, CUjitInputType type, const char* path,

@@ -279,7 +279,9 @@ CUresult cuTexRefSetFlags(const Call&, CUtexref hTexRef, unsigned int Flags) {
 CUresult cuTexRefGetAddress_v2(const Call&, CUdeviceptr* pdptr, CUtexref hTexRef) {
   return tell(pdptr, "pdptr", hTexRef, [](const TextureState& state, CUdeviceptr& to) {
     const bool isLine = state.resource.resType == CU_RESOURCE_TYPE_LINEAR;
-    if (!state.bound || (!isLine && state.resource.resType != CU_RESOURCE_TYPE_PITCH2D)) return unbound("memory");
+    const bool isPlane = state.bound && state.resource.resType == CU_RESOURCE_TYPE_PITCH2D;
+    if (!isLine && !isPlane) return unbound("memory");
+    // Of a reference that was bound to the null address, that.
     to = isLine ? state.resource.res.linear.devPtr : state.resource.res.pitch2D.devPtr;
     return CUDA_SUCCESS;
   });

@@ -83,6 +83,8 @@ bool isVideo(int format) {
          (format >= CU_AD_FORMAT_UINT8_PACKED_422 && format <= CU_AD_FORMAT_UINT16_PLANAR_444);
 }
 
+bool isPackedVideo(int format) { return isVideo(format) && planesOf(format).empty(); }
+
 namespace {
 
 constexpr auto k8 = CU_AD_FORMAT_UNSIGNED_INT8, k16 = CU_AD_FORMAT_UNSIGNED_INT16;

@@ -28,6 +28,8 @@ constexpr bool isPlain(int format) {
 }
 // Whether arrays of this format exist for video engines only (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE).
 bool isVideo(int format);
+// Of those, the ones whose brightness and colours lie in one word, which is an element.
+bool isPackedVideo(int format);
 
 // One plane of a video format whose samples lie in several arrays: brightness in one, colour in the others.
 struct Plane {

@@ -114,7 +114,9 @@ void KernelRules::setCacheConfig(CUfunc_cache config) {
 // is below what every kernel may have.
 uint32_t KernelRules::resident(const KernelFacts& facts, uint32_t threads, uint64_t dynamicShared) const {
   if (threads > static_cast<uint32_t>(traits_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))) return 0;
-  if (dynamicShared > static_cast<uint64_t>(std::max(maxDynamicShared(facts), sharedWithoutAsking(facts)))) return 0;
+  // Sizes of the upper half count as below zero.
+  if (static_cast<int64_t>(dynamicShared) > std::max<int64_t>(maxDynamicShared(facts), sharedWithoutAsking(facts)))
+    return 0;
   return occupancy::blocksPerMultiprocessor(
       traits_, {threads, facts.registers, facts.staticShared + dynamicShared, preferredShared()});
 }

@@ -341,6 +341,67 @@ TEST_F(Modules, ALinkOfNothingIsAModuleThatHoldsNothing) {
   OK(cuLinkDestroy(link));
 }
 
+TEST_F(Modules, ALinkTellsOfBadTextWhenItIsAdded) {
+  constexpr char kUnknown[] =
+      ".version 8.0\n.target sm_50\n.address_size 64\n.visible .entry x() { bogus.u32 %r1; ret; }\n";
+  constexpr char kTooNew[] = ".version 99.0\n.target sm_50\n.address_size 64\n";
+  CUlinkState link = nullptr;
+  char log[256] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  OK(cuLinkCreate(2, options, values, &link));
+  const auto add = [&](const char* text) {
+    return cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(text), std::strlen(text) + 1, "n", 0, nullptr,
+                         nullptr);
+  };
+  EXPECT_EQ(add(kUnknown), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(add(kTooNew), CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  EXPECT_STRNE(log, "");
+  EXPECT_EQ(add(kCounterText), CUDA_SUCCESS);  // the link is none the worse
+  void* image = nullptr;
+  size_t size = 0;
+  OK(cuLinkComplete(link, &image, &size));
+  OK(cuLinkDestroy(link));
+}
+
+TEST_F(Modules, ALinkInWhichTwoPartsDefineANameIsOfNoUse) {
+  CUlinkState link = nullptr;
+  void* image = nullptr;
+  size_t size = 0;
+  OK(cuLinkCreate(0, nullptr, nullptr, &link));
+  const auto add = [&] {
+    return cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(kCounterText), std::strlen(kCounterText) + 1, "n", 0,
+                         nullptr, nullptr);
+  };
+  OK(add());
+  EXPECT_EQ(add(), CUDA_ERROR_INVALID_SOURCE);
+  EXPECT_EQ(cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_SOURCE);
+  EXPECT_EQ(cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_SOURCE);
+  OK(cuLinkDestroy(link));
+}
+
+TEST_F(Modules, TextIsNotCompiledForAnotherDevice) {
+  CUmodule module = nullptr;
+  CUdevice device;
+  int major = 0, minor = 0;
+  OK(cuCtxGetDevice(&device));
+  OK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  OK(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+  CUjit_option option = CU_JIT_TARGET;
+  const auto load = [&](uintptr_t target) {
+    void* value = reinterpret_cast<void*>(target);
+    const CUresult result = cuModuleLoadDataEx(&module, kCounterText, 1, &option, &value);
+    if (result == CUDA_SUCCESS) {
+      EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+    }
+    return result;
+  };
+  EXPECT_EQ(load(static_cast<uintptr_t>(major * 10 + minor)), CUDA_SUCCESS);
+  EXPECT_EQ(load(CU_TARGET_COMPUTE_50), CUDA_ERROR_INVALID_SOURCE);
+  EXPECT_EQ(load(999), CUDA_ERROR_INVALID_SOURCE);
+  EXPECT_EQ(load(10), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(Modules, LinksRefuseWhatTheyCannotTake) {
   CUlinkState link = nullptr;
   void* image = nullptr;

@@ -115,6 +115,67 @@ TEST_F(GraphFailures, NoGraphMovesIntoItself) {
   EXPECT_OK(cuGraphExecDestroy(exec));
 }
 
+// As with the vendor's driver (H200, 580.159.04), here and below.
+TEST_F(GraphFailures, MemoryOperationsWithoutMemoryAreToldByTheLaunch) {
+  CUstreamBatchMemOpParams write{};
+  write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  CUDA_BATCH_MEM_OP_NODE_PARAMS params{context, 1, &write, 0};
+  CUgraphNode node = nullptr;
+  ASSERT_OK(cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &params));
+  CUgraphExec exec = instantiate(graph);
+  EXPECT_OK(cuGraphUpload(exec, stream));
+  EXPECT_INVALID(cuGraphLaunch(exec, stream));
+  write.writeValue.address = allocate(8);
+  write.writeValue.value64 = 7;
+  EXPECT_OK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
+  run(exec);
+  EXPECT_EQ(read(write.writeValue.address, 1), std::vector<uint8_t>(1, 7));
+  EXPECT_OK(cuGraphExecDestroy(exec));
+}
+
+TEST_F(GraphFailures, AGraphWithConditionalNodesHasOneExecutableGraphAtATime) {
+  CUgraphExec before = instantiate(graph), second = nullptr;
+  const CUgraph body = addBody(graph);
+  const CUdeviceptr a = allocate(4);
+  addFill(body, {}, fillOf(a, 1, 4));
+  CUgraphExec first = instantiate(graph);  // those of before it had any do not count
+  EXPECT_EQ(cuGraphInstantiate(&second, graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_OK(cuGraphExecDestroy(first));
+  second = instantiate(graph);
+  EXPECT_OK(cuGraphExecDestroy(second));
+  EXPECT_OK(cuGraphExecDestroy(before));
+}
+
+TEST_F(GraphFailures, AnUpdateMakesAnExecutableGraphTheLastOfItsSource) {
+  CUgraph other;
+  ASSERT_OK(cuGraphCreate(&other, 0));
+  CUgraphExec exec = instantiate(graph), second = nullptr;
+  CUgraphExecUpdateResultInfo info;
+  EXPECT_OK(cuGraphExecUpdate(exec, other, &info));
+  const CUgraph body = addBody(other);
+  const CUdeviceptr a = allocate(4);
+  addFill(body, {}, fillOf(a, 1, 4));
+  EXPECT_EQ(cuGraphInstantiate(&second, other, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  second = instantiate(other);
+  EXPECT_OK(cuGraphExecDestroy(second));
+  EXPECT_OK(cuGraphDestroy(other));
+}
+
+TEST_F(GraphFailures, GraphsWithConditionalNodesAreNotCopied) {
+  CUgraph with, clone;
+  CUgraphNode child;
+  ASSERT_OK(cuGraphCreate(&with, 0));
+  addBody(with);
+  EXPECT_EQ(cuGraphAddChildGraphNode(&child, graph, nullptr, 0, with), CUDA_ERROR_NOT_SUPPORTED);
+  size_t count = 1;
+  CUgraphNode conditional = nullptr;
+  ASSERT_OK(cuGraphGetNodes(with, &conditional, &count));
+  EXPECT_OK(cuGraphDestroyNode(conditional));
+  EXPECT_EQ(cuGraphClone(&clone, with), CUDA_ERROR_NOT_SUPPORTED);  // it had one
+  EXPECT_OK(cuGraphDestroy(with));
+}
+
 TEST_F(GraphFailures, AnUpdateThatDoesNotFitChangesNothing) {
   const CUdeviceptr a = allocate(64);
   CUgraphNode fill = addFill(graph, {}, fillOf(a, 1, 64));

@@ -90,8 +90,9 @@ class Graph {
   std::unordered_map<UserObject*, uint64_t> userObjects;
   // True when there may be no more than one executable graph of it at a time.
   bool sole() const { return hasMemoryNodes() || hasUpdatableNodes() || hasConditionals(); }
-  // How many there are, while it is of that kind.
-  unsigned instances = 0;
+  // The last that claimed it (GraphExec::claim); it may have ended since, or belong to another graph.
+  CUgraphExec latest = nullptr;
+  void forgetLatest() { latest = nullptr; }
 
  private:
   friend struct GraphLife;

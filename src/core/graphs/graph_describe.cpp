@@ -204,6 +204,7 @@ Result<NodeParams> describeChild(Graph& parent, CUgraph handle, bool moved) {
   if (moved && parent.isInside(child)) return fail(CUDA_ERROR_INVALID_VALUE, "a graph cannot move into itself");
   if (moved && child.capturing()) return fail(CUDA_ERROR_ILLEGAL_STATE, "a stream captures into the child graph");
   if (!moved && child.hasMemoryNodes()) return unsupported("a child graph with memory nodes that is cloned");
+  if (!moved && child.hasConditionals()) return unsupported("a child graph with conditional nodes that is cloned");
   if (!moved && hasUnusedCondition(child.id()))
     return unsupported("a child graph with a conditional handle of no node");
   return NodeParams(ChildNode{moved ? &child : &clone(child), moved});

@@ -35,9 +35,6 @@ GraphExec::~GraphExec() {
   for (const auto& [id, node] : nodes_)
     if (const auto* kernel = node->as<KernelNode>(); kernel && kernel->updatable) kernel->updatable->end();
   graphs::destroy(image_);
-  if (!origin_) return;
-  Result<Graph&> origin = graphs::find(origin_);
-  if (origin && origin->id() == originId_) --origin->instances;
 }
 
 void GraphExec::index(Graph& graph) {
@@ -97,9 +94,8 @@ CUresult GraphExec::prepare(const Graph& original, GraphNode** culprit) {
 }
 
 void GraphExec::claim(Graph& original) {
-  origin_ = original.handle();
   originId_ = original.id();
-  ++original.instances;
+  original.latest = handle();
 }
 
 CUresult GraphExec::set(GraphNode& node, NodeParams params) {
@@ -148,11 +144,15 @@ graph_update::Verdict GraphExec::check(const Graph& mine, const Graph& other) co
       mine, other, [this](const GraphNode& node, const GraphNode& source) { return permits(node, source.params); });
 }
 
-graph_update::Verdict GraphExec::update(const Graph& graph) {
+graph_update::Verdict GraphExec::update(Graph& graph) {
   const graph_update::Verdict result = check(image_, graph);
-  if (result.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
+  if (result.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+    if (!graph.sole()) graph.forgetLatest();
+    return result;
+  }
   graph_update::apply(image_, graph);
   discardPlan();
+  claim(graph);
   return result;
 }
 
@@ -218,6 +218,8 @@ CUresult GraphExec::launch(Stream& stream) {
   VG_CHECK(stream.context().state());
   bool stale = false;
   if (const CUresult bad = renewPlan(&stale)) return stale ? failLater(stream) : bad;
+  if (!plan_->operationsReach())
+    return fail(CUDA_ERROR_INVALID_VALUE, "a node waits for or writes to a word where there is no memory");
   keepForKernels();
   VG_TRY(const std::vector<MemoryChange> changes, memoryChanges());
   stream.context().device().backend().flushOutput();
@@ -262,6 +264,11 @@ bool hasUnusedCondition(const Graph& graph) {
 
 }  // namespace
 
+bool taken(const Graph& graph) {
+  const GraphExec* const latest = graph.sole() ? slab.find(graph.latest) : nullptr;
+  return latest && latest->hasClaimed(graph);
+}
+
 Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (auto current = currentContext(); !current.ok())
     return {nullptr, CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, current.error()};
@@ -277,19 +284,18 @@ Instantiated instantiate(Graph& graph, uint64_t flags) {
   if (GraphNode* node = graphs::misplacedInBody(graph))
     return refused(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node, CUDA_ERROR_INVALID_VALUE,
                    "bodies of conditional nodes have kernels, copies, fills, child graphs and conditional nodes only");
-  const bool sole = graph.sole();
-  if (sole && graph.instances)
-    return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,
-                   "a graph with memory or conditional nodes, or with nodes that kernels may change, is instantiated");
   const device_launch::Verdict verdict = device_launch::check(graph, flags);
   if (verdict.error != CUDA_SUCCESS) return {nullptr, verdict.result, verdict.culprit, verdict.error};
+  if (taken(graph))
+    return refused(CUDA_GRAPH_INSTANTIATE_ERROR, nullptr, CUDA_ERROR_NOT_SUPPORTED,
+                   "a graph with memory or conditional nodes, or with nodes that kernels may change, is instantiated");
   GraphExec* const exec = slab.create(graphs::clone(graph), flags);
   GraphNode* culprit = nullptr;
   if (const CUresult bad = exec->prepare(graph, &culprit)) {
     slab.destroy(exec);
     return {nullptr, CUDA_GRAPH_INSTANTIATE_ERROR, culprit, bad};
   }
-  if (sole) exec->claim(graph);
+  graph.sole() ? exec->claim(graph) : graph.forgetLatest();
   return {exec};
 }
 

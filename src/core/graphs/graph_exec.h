@@ -29,8 +29,8 @@ class GraphExec {
   // Makes the plan, so that launching need not. On failure `culprit` is the node of the original that could not be
   // done.
   CUresult prepare(const Graph& original, GraphNode** culprit);
-  // Its memory nodes, and nodes that kernels may change, are those of this graph, which has no other executable graph
-  // meanwhile.
+  // It is the one executable graph of a graph that may have no other: made of it when that held already, or brought up
+  // to date from it at any time, if nothing was made of it since.
   void claim(Graph& original);
   bool hasClaimed(const Graph& original) const { return originId_ == original.id(); }
   CUresult launch(Stream& stream);
@@ -48,7 +48,7 @@ class GraphExec {
   CUresult setEnabled(GraphNode& node, bool on);
 
   // cuGraphExecUpdate: all parameters from a graph of the same shape, or none.
-  graph_update::Verdict update(const Graph& graph);
+  graph_update::Verdict update(Graph& graph);
 
  private:
   static CUresult failLater(Stream& stream);
@@ -78,8 +78,7 @@ class GraphExec {
   GraphPlan* plan_ = nullptr;                       // null: to be made
   GraphPlan* uploaded_ = nullptr;                   // that kernels launch
   Point last_;                                      // the end of the last launch
-  CUgraph origin_ = nullptr;                        // the graph that it has claimed; null: none
-  uint64_t originId_ = 0;
+  uint64_t originId_ = 0;                           // of the graph that it has claimed
 };
 
 namespace graph_execs {
@@ -91,6 +90,8 @@ struct Instantiated {
   CUresult error = CUDA_SUCCESS;
 };
 Instantiated instantiate(Graph& graph, uint64_t flags);
+// Whether a graph of which there may be one executable graph only has one already: that which claimed it last.
+bool taken(const Graph& graph);
 // CUDA_ERROR_INVALID_VALUE for unknown and stale handles.
 Result<GraphExec&> find(CUgraphExec handle);
 // What is queued still runs.

@@ -64,6 +64,10 @@ CUresult checkProperties(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
     return fail(CUDA_ERROR_INVALID_VALUE, "allocation type %d", type);
   if (location < CU_MEM_LOCATION_TYPE_DEVICE || location > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
     return fail(CUDA_ERROR_INVALID_VALUE, "location type %d", location);
+  if (location == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT && type == CU_MEM_ALLOCATION_TYPE_PINNED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "page-locked memory of a graph at the current node");
+  if (location == CU_MEM_LOCATION_TYPE_DEVICE && !findDevice(pool.location.id))
+    return fail(CUDA_ERROR_INVALID_VALUE, "there is no device %d", pool.location.id);
   if (rawValue(pool.handleTypes) != CU_MEM_HANDLE_TYPE_NONE) return unsupported("memory of a graph that is shared");
   if (location != CU_MEM_LOCATION_TYPE_DEVICE) return unsupported("memory of a graph that is not a device's");
   if (params.accessDescCount && !params.accessDescs)

@@ -326,6 +326,13 @@ CUresult GraphPlan::addCommands(Step& step, uint32_t level, Stream& stream, std:
   return CUDA_SUCCESS;
 }
 
+bool GraphPlan::operationsReach() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    const auto* memory = std::get_if<MemoryStep>(&step);
+    return !memory || reachable(*memory->operations);
+  });
+}
+
 bool GraphPlan::intact() const {
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->destination.there() && copy->source.there();

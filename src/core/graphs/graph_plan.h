@@ -124,6 +124,8 @@ class GraphPlan final : backend::Executor::Task {
   CUresult patch(const GraphNode& node, bool disabled);
   // Whether all memory is there that the steps were checked against.
   bool intact() const;
+  // Whether there is memory now wherever its memory operations go, those of bodies not looked at.
+  bool operationsReach() const;
   // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for. Requires:
   // intact().
   CUresult submit(Stream& stream, Point after);

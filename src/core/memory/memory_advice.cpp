@@ -199,9 +199,9 @@ CUresult prefetchRange(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemL
 
 CUresult prefetch(Stream& stream, CUdeviceptr pointer, size_t bytes, CUmemLocation destination) {
   VG_CHECK(stream.mustRun("a prefetch"));
-  if (reachedWhereItLies(pointer, bytes)) return checkPlace(destination, CUDA_ERROR_INVALID_DEVICE);
+  if (pointer && bytes) VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
+  if (reachedWhereItLies(pointer, bytes)) return CUDA_SUCCESS;
   VG_CHECK(managedRecord(pointer, bytes));
-  VG_CHECK(checkPlace(destination, CUDA_ERROR_INVALID_DEVICE));
   VG_CHECK(stream.context().state());
   if (destination.type == CU_MEM_LOCATION_TYPE_HOST) destination.id = CU_DEVICE_CPU;
   return prefetchRange(stream, pointer, bytes, destination);

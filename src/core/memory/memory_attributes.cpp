@@ -1,5 +1,7 @@
 #include "core/memory/memory_attributes.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "base/raw_enum.h"
@@ -53,7 +55,10 @@ struct Mapping {
 
 Mapping mappingOf(const alloc::Record& record) {
   const uintptr_t base = record.base.load(std::memory_order_relaxed);
-  if (record.kind.load(std::memory_order_relaxed) == Kind::Registered) return {base, record.bytes()};
+  if (record.kind.load(std::memory_order_relaxed) == Kind::Registered) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return {base, roundUp(base % page + record.bytes(), page)};
+  }
   const bool pooled = record.kind.load(std::memory_order_relaxed) == Kind::Pool;
   const size_t step = pooled ? Pool::kStep : alloc::kGranule;
   const uintptr_t start = base / step * step;

@@ -48,8 +48,8 @@ CUresult checkRequest(CUdeviceptr start, size_t bytes, unsigned long long flags)
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   if (!start || !bytes || start % page || bytes % page || start + bytes < start)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx + %zu is no range of whole pages", start, bytes);
-  if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE) return unsupported("a mapping of a dma-buf through PCIe");
-  if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", flags);
+  if (flags && flags != CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE)
+    return fail(CUDA_ERROR_INVALID_VALUE, "flags %#llx", flags);
   return CUDA_SUCCESS;
 }
 
@@ -61,6 +61,7 @@ Result<int> dmaBufOf(CUdeviceptr start, size_t bytes, unsigned long long flags) 
   const alloc::Kind kind = record ? record->kind.load(std::memory_order_relaxed) : alloc::Kind::Pinned;
   if (kind != alloc::Kind::Device && !(kind == alloc::Kind::Mapped && onDevice(*record)))
     return notDeviceMemory(start, bytes);
+  if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE) return unsupported("a mapping of a dma-buf through PCIe");
   if (!deviceAt(deviceOf(*record)).attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
     return unsupported("dma-bufs, by this device profile");
   Result<std::vector<Part>> parts =

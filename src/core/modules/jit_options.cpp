@@ -11,6 +11,9 @@
 namespace vg::core {
 namespace {
 
+// Of a CUjit_target, without the bits that say for one architecture or family alone.
+constexpr uintptr_t kTargetNumber = 0xffff;
+
 uint64_t now() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
@@ -56,6 +59,8 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
         break;
       case CU_JIT_TARGET:
         target = true;
+        target_ = static_cast<int>(reinterpret_cast<uintptr_t>(values[i]) & kTargetNumber);
+        if (target_ < CU_TARGET_COMPUTE_30) return fail(CUDA_ERROR_INVALID_VALUE, "there is no target %d", target_);
         break;
       case CU_JIT_CACHE_MODE:
         if (reinterpret_cast<uintptr_t>(values[i]) > CU_JIT_CACHE_OPTION_CA)
@@ -72,6 +77,10 @@ CUresult JitOptions::read(unsigned count, const CUjit_option* options, void** va
   for (const Buffer& log : {info_, error_})
     if (log.written && !log.text) return fail(CUDA_ERROR_INVALID_VALUE, "the size of a log buffer and no buffer");
   return CUDA_SUCCESS;
+}
+
+bool JitOptions::isFor(int capability) const {
+  return !target_ || (target_ / 10 == capability / 10 && target_ <= capability);
 }
 
 void JitOptions::limitRegisters(std::string& text) const {

@@ -19,6 +19,8 @@ class JitOptions {
   backend::LoadOptions loadOptions() { return {&infoLog_, &errorLog_}; }
   std::string& infoLog() { return infoLog_; }
   std::string& errorLog() { return errorLog_; }
+  // Whether the native code that is asked for runs on a device of this compute capability.
+  bool isFor(int capability) const;
   // A thread's most; 0: the compiler's choice.
   uint32_t maxRegisters() const { return maxRegisters_; }
   // Has PTX keep to it.
@@ -37,6 +39,7 @@ class JitOptions {
   Buffer info_, error_;
   void** wallTime_ = nullptr;
   uint32_t maxRegisters_ = 0;
+  int target_ = 0;        // a compute capability; 0: the device's
   uint64_t started_ = 0;  // nanoseconds
   std::string infoLog_, errorLog_;
 };

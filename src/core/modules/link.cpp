@@ -10,6 +10,7 @@
 #include "core/modules/module.h"
 #include "core/process/device.h"
 #include "images/linked_text.h"
+#include "ptx/text/parser.h"
 
 namespace vg::core {
 namespace {
@@ -47,6 +48,21 @@ CUresult refuse(CUjitInputType type) {
                      static_cast<int>(type));
 }
 
+template <class Symbol>
+bool defines(const Symbol& symbol) {
+  return symbol.linkage == ptx::Linkage::Visible;
+}
+
+// The names that no other part may define.
+std::vector<std::string> namesOf(const ptx::Module& module) {
+  std::vector<std::string> names;
+  for (const ptx::Variable& variable : module.variables)
+    if (defines(variable)) names.push_back(variable.name);
+  for (const ptx::Function& function : module.functions)
+    if (defines(function) && !function.isDeclaration) names.push_back(function.name);
+  return names;
+}
+
 }  // namespace
 
 bool Link::native() const { return device_.backend().traits().nativeCode; }
@@ -57,10 +73,46 @@ CUresult Link::check(CUjitInputType type, const std::string& name) const {
   return native() && kindOf(type) ? CUDA_SUCCESS : refuse(type);
 }
 
+// A text by itself, then beside those that are there.
+CUresult Link::checkText(const std::string& text) {
+  ptx::ParseOptions options;
+  options.maxTarget = static_cast<uint32_t>(device_.backend().traits().computeCapability);
+  VG_TRY(const ptx::Module module, ptx::parse(text, &options_.errorLog(), options));
+  if (!module.unknowns.empty() && !native())
+    return fail(CUDA_ERROR_INVALID_PTX, "line %u: unknown instruction %s", module.unknowns.front().line,
+                module.unknowns.front().text.c_str());
+  const std::vector<std::string> names = namesOf(module);
+  for (const std::string& name : names) {
+    if (!names_.contains(name)) continue;
+    options_.errorLog() += "symbol '" + name + "' is defined more than once\n";
+    return broken_ = fail(CUDA_ERROR_INVALID_SOURCE, "two parts of the link define %s", name.c_str());
+  }
+  names_.insert(names.begin(), names.end());
+  return CUDA_SUCCESS;
+}
+
+// The compiler for native code may know more than we do: it has the last word.
+CUresult Link::tryNative(const std::string& name, const std::string& text, CUresult refused) {
+  options_.errorLog().clear();
+  const auto capability = static_cast<uint32_t>(device_.backend().traits().computeCapability);
+  const Result<std::string> code = cubin::compile({capability, {{cubin::InputKind::Ptx, name, text}}, 0},
+                                                  {&options_.infoLog(), &options_.errorLog()});
+  return code || code.error() == CUDA_ERROR_JIT_COMPILER_NOT_FOUND ? CUDA_SUCCESS : refused;
+}
+
+CUresult Link::addText(const std::string& name, std::string text) {
+  CUresult result = checkText(text);
+  if (native() && result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_SOURCE) result = tryNative(name, text, result);
+  VG_CHECK(result);
+  parts_.push_back({cubin::InputKind::Ptx, name, std::move(text)});
+  return CUDA_SUCCESS;
+}
+
 CUresult Link::addPart(CUjitInputType type, const std::string& name, std::string bytes) {
   if (type == CU_JIT_INPUT_PTX && bytes.find(".version") == std::string::npos)
     return fail(CUDA_ERROR_INVALID_IMAGE, "%s is no PTX", name.c_str());
-  if (native() || type == CU_JIT_INPUT_PTX) {
+  if (type == CU_JIT_INPUT_PTX) return addText(name, std::move(bytes));
+  if (native()) {
     parts_.push_back({*kindOf(type), name, std::move(bytes)});
     return CUDA_SUCCESS;
   }
@@ -69,7 +121,7 @@ CUresult Link::addPart(CUjitInputType type, const std::string& name, std::string
 
 CUresult Link::addSelected(images::Selected selected, const std::string& name) {
   if (!native() && selected.ptx.empty()) return refuse(CU_JIT_INPUT_CUBIN);
-  for (std::string& text : selected.ptx) parts_.push_back({cubin::InputKind::Ptx, name, std::move(text)});
+  for (std::string& text : selected.ptx) VG_CHECK(addText(name, std::move(text)));
   if (!selected.native.empty()) parts_.push_back({cubin::InputKind::Cubin, name, std::move(selected.native)});
   return CUDA_SUCCESS;
 }
@@ -127,6 +179,7 @@ std::string Link::nothing() const {
 
 CUresult Link::complete(void** image, size_t* size) {
   if (!image_.empty()) return fail(CUDA_ERROR_INVALID_HANDLE, "the link is complete");
+  if (broken_ != CUDA_SUCCESS) return fail(broken_, "the link is of no use: two parts define one name");
   if (parts_.empty()) parts_.push_back({cubin::InputKind::Ptx, "nothing", nothing()});
   VG_CHECK(native() ? completeNative() : completeText());
   *image = image_.data();

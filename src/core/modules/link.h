@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -23,8 +24,9 @@ class Link {
 
   CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
   JitOptions& options() { return options_; }
-  // PTX text, or a fat binary of which the best is taken. Native code, objects and libraries of it only for devices
-  // that run it; others answer CUDA_ERROR_NOT_SUPPORTED, but for the device runtime's library.
+  // PTX text, or a fat binary of which the best is taken: what is wrong with PTX is said here. A name that two parts
+  // define is CUDA_ERROR_INVALID_SOURCE, and of no other use is the link then. Native code, objects and libraries of it
+  // only for devices that run it; others answer CUDA_ERROR_NOT_SUPPORTED, but for the device runtime's library.
   CUresult add(CUjitInputType type, const void* data, size_t size, const std::string& name);
   CUresult addFile(CUjitInputType type, const std::string& path);
   // Tries the link; the image lives as long as the link.
@@ -33,6 +35,9 @@ class Link {
  private:
   bool native() const;
   CUresult check(CUjitInputType type, const std::string& name) const;
+  CUresult checkText(const std::string& text);
+  CUresult tryNative(const std::string& name, const std::string& text, CUresult refused);
+  CUresult addText(const std::string& name, std::string text);
   CUresult addPart(CUjitInputType type, const std::string& name, std::string bytes);
   CUresult addSelected(images::Selected selected, const std::string& name);
   CUresult completeText();
@@ -42,6 +47,8 @@ class Link {
   Device& device_;
   JitOptions options_;
   std::vector<cubin::Input> parts_;
+  std::unordered_set<std::string> names_;  // that the parts define for all
+  CUresult broken_ = CUDA_SUCCESS;
   std::string image_;
 };
 

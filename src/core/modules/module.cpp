@@ -6,6 +6,7 @@
 #include "core/memory/memory.h"
 #include "core/modules/device_code.h"
 #include "core/modules/function.h"
+#include "core/modules/image_preview.h"
 #include "core/modules/variable_ranges.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"
@@ -116,11 +117,22 @@ Result<Module&> instantiate(Context& context, Library* library, ManagedVariables
   return *module;
 }
 
+// What is wrong with the text is said before what is wrong with its target.
+static CUresult checkTarget(Context& context, DeviceCode& code, JitOptions& options) {
+  backend::Device& device = context.device().backend();
+  if (options.isFor(device.traits().computeCapability)) return CUDA_SUCCESS;
+  VG_CHECK(Blueprint::load(device, code, "module", nullptr, options.loadOptions()));
+  return fail(CUDA_ERROR_INVALID_SOURCE, "code for another device than one of compute capability %d",
+              device.traits().computeCapability);
+}
+
 Result<Module&> load(Context& context, const void* image, JitOptions& options) {
   VG_TRY(images::Selected selected,
          images::select(image, images::kUnknownSize, selectOptions(context.device().backend(), &options.errorLog())));
   for (std::string& text : selected.ptx) options.limitRegisters(text);
+  const bool isText = !selected.ptx.empty();
   DeviceCode code(std::move(selected));
+  if (isText) VG_CHECK(checkTarget(context, code, options));
   return instantiate(context, nullptr, nullptr, code, nextName(), options.loadOptions());
 }
 
@@ -128,7 +140,9 @@ Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& 
   VG_TRY(images::Selected selected,
          images::selectFile(path, selectOptions(context.device().backend(), &options.errorLog())));
   for (std::string& text : selected.ptx) options.limitRegisters(text);
+  const bool isText = !selected.ptx.empty();
   DeviceCode code(std::move(selected));
+  if (isText) VG_CHECK(checkTarget(context, code, options));
   return instantiate(context, nullptr, nullptr, code, path, options.loadOptions());
 }
 

@@ -125,6 +125,7 @@ static Result<backend::LaunchShape> shapeOf(Function& function, const CUlaunchCo
 Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
   VG_TRY(const backend::LaunchShape shape, shapeOf(function, config));
   VG_TRY(const int size, clusterBlocks(function, shape));
+  VG_TRY(const int blocks, residentBlocks(function, shape));
   if (!size) return 0;
   VG_TRY(const int most, largestCluster(function));
   // A kernel that may have clusters of any size learns how many of any size there are, and be it none.
@@ -132,7 +133,6 @@ Result<int> activeClusters(Function& function, const CUlaunchConfig& config) {
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of %d blocks, at most %d are allowed", size, most);
   const backend::Traits& traits = traitsOf(function);
   const int multiprocessors = traits.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  VG_TRY(const int blocks, residentBlocks(function, shape));
   const int each = std::min(blocks / multiprocessors, kClusterBlocksOfMultiprocessor);
   if (traits.clusterGroups.empty()) return size > most ? 0 : multiprocessors * each / size;
   int clusters = 0;

@@ -240,7 +240,9 @@ CUresult checkProperties(const CUmemPoolProps& properties, const PoolPlace& plac
   if (handles & ~(none ? 0 : kShared)) return fail(CUDA_ERROR_INVALID_VALUE, "handle types %#x", handles);
   for (const unsigned char byte : properties.reserved)
     if (byte) return fail(CUDA_ERROR_INVALID_VALUE, "a reserved byte is %u", byte);
-  if (place.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties.maxSize > kMostAddresses)
+  if (place.type == CU_MEM_ALLOCATION_TYPE_MANAGED && properties.maxSize)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a pool of managed memory with a size, %zu", properties.maxSize);
+  if (properties.maxSize > kMostAddresses)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "a pool of %zu bytes", properties.maxSize);
   return CUDA_SUCCESS;
 }

@@ -91,7 +91,8 @@ Result<arrays::TextureView> ofMemory(Context& context, CUdeviceptr address, CUar
   view.format = rawValue(format);
   view.channels = channels;
   view.unit = arrays::unitOf(view.format, channels);
-  if (!view.unit.bytes || !arrays::isPlain(view.format))
+  const bool plain = arrays::isPlain(view.format) || view.format == CU_AD_FORMAT_UNORM_INT_101010_2;
+  if (!view.unit.bytes || !plain)
     return fail(CUDA_ERROR_INVALID_VALUE, "no linear texture has format %#x with %u channels",
                 static_cast<unsigned>(view.format), channels);
   const size_t alignment = limit(context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
@@ -201,6 +202,8 @@ bool hasViews(const CUDA_RESOURCE_DESC& resource) {
 Result<arrays::TextureView> textureView(Context& context, const CUDA_RESOURCE_DESC& resource,
                                         const CUDA_TEXTURE_DESC& texture, const CUDA_RESOURCE_VIEW_DESC* seen) {
   if (texture.flags & ~kAcceptedFlags) return fail(CUDA_ERROR_INVALID_VALUE, "texture flags %#x", texture.flags);
+  if (std::any_of(std::begin(texture.reserved), std::end(texture.reserved), [](int word) { return word != 0; }))
+    return fail(CUDA_ERROR_INVALID_VALUE, "reserved words of a texture's description are not zero");
   VG_TRY(arrays::TextureView view, ofResource(context, resource));
   VG_TRY(view.sampler, sampler(texture, arrays::axesOf(view.kind)));
   if (seen && hasViews(resource)) VG_CHECK(seeAs(view, *seen));

@@ -57,6 +57,9 @@ CUresult checkProperties(const CUmemAllocationProp& properties) {
   if (properties.win32HandleMetaData || flags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC || reserved)
     return fail(CUDA_ERROR_INVALID_VALUE, "compression type %u, or members set that are reserved",
                 flags.compressionType);
+  if (rawValue(properties.location.type) != CU_MEM_LOCATION_TYPE_DEVICE &&
+      (flags.compressionType || flags.gpuDirectRDMACapable))
+    return fail(CUDA_ERROR_INVALID_VALUE, "memory of the host that is compressed or for GPUDirect");
   if (flags.usage & CU_MEM_CREATE_USAGE_TILE_POOL && rawValue(properties.requestedHandleTypes))
     return fail(CUDA_ERROR_INVALID_VALUE, "memory for sparse arrays cannot be exported");
   return CUDA_SUCCESS;

@@ -85,6 +85,8 @@ CUresult checkMapping(CUdeviceptr start, size_t bytes, size_t offset, const Allo
     return fail(CUDA_ERROR_NOT_SUPPORTED, "%zu bytes from offset %zu of an allocation of %zu", bytes, offset,
                 allocation.bytes());
   if (start % kGranularity) return fail(CUDA_ERROR_INVALID_VALUE, "a mapping at %#llx", start);
+  if (allocation.properties().allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL)
+    return fail(CUDA_ERROR_INVALID_VALUE, "memory for sparse arrays is mapped into those alone");
   return CUDA_SUCCESS;
 }
 

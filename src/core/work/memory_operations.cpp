@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include <vector>
 
 #include "base/raw_enum.h"
@@ -256,6 +258,11 @@ bool waits(const CheckedOperations& operations) {
   for (const Operation& operation : operations.operations)
     if (operation.kind == Operation::Kind::Wait32 || operation.kind == Operation::Kind::Wait64) return true;
   return false;
+}
+
+bool reachable(const CheckedOperations& operations) {
+  return std::all_of(operations.operations.begin(), operations.operations.end(),
+                     [](const Operation& operation) { return memory::lookup(operation.address) != nullptr; });
 }
 
 namespace work {

@@ -25,6 +25,8 @@ Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUs
 // Performs them on the calling thread, which may wait long.
 void perform(const CheckedOperations& operations);
 bool waits(const CheckedOperations& operations);
+// Whether there is memory now wherever they go.
+bool reachable(const CheckedOperations& operations);
 
 namespace work {
 
