@@ -56,8 +56,7 @@ struct Request {
   std::string entry, cpu, features, dumpDirectory;
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
-  bool trustsParameters = true;
-  bool testsReach = false;
+  bool trustsParameters = true, testsReach = false, exactApproximations = false;
   bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
   uint32_t lanes = 0;
 };
@@ -172,6 +171,7 @@ EmitOptions optionsOf(const Request& request) {
   options.testsReach = request.testsReach;
   if (request.mayBeQuick) options.leanBeyond = kWorthWaitingFor;
   if (request.quickAnyway) options.leanBeyond = 0;
+  options.exactApproximations = request.exactApproximations;
   return options;
 }
 
@@ -364,6 +364,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.fullWarps = in.fullWarps;
   job->request.trustsParameters = !(in.flags & kTestsParameters);
   job->request.testsReach = in.flags & kTestsReach;
+  job->request.exactApproximations = in.flags & kApproximatesExactly;
   job->request.mayBeQuick = in.flags & kMayBeQuick;
   job->request.inBackground = in.flags & kInBackground;
   job->request.verifies = in.flags & kVerifies;

@@ -106,6 +106,8 @@ class Hasher {
   XXH3_state_t state_;
 };
 
+bool approximatesExactly() { return settings().approximate == "exact"; }
+
 uint32_t flagsFor(Effort effort) {
   return effort == Effort::Quick ? ptx::kMayBeQuick : effort == Effort::Background ? ptx::kInBackground : 0;
 }
@@ -128,6 +130,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(request.variant.testsParameters);
   if (request.variant.testsReach) hasher.add("reach");
   hasher.add(quick);
+  hasher.add(approximatesExactly());
   hasher.add(hostCpu().name);
   hasher.add(hostCpu().features);
   hasher.add(ptx::kKernelAbiVersion);
@@ -156,7 +159,8 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
   wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) |
-                 (request.variant.testsReach ? ptx::kTestsReach : 0) | flagsFor(effort);
+                 (request.variant.testsReach ? ptx::kTestsReach : 0) |
+                 (approximatesExactly() ? ptx::kApproximatesExactly : 0) | flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();

@@ -24,6 +24,10 @@
 #include "ptx/llvm/ir/warp_ir.h"
 #include "ptx/llvm/passes/suspend.h"
 
+namespace vg::ptx::special {
+struct Segment;
+}
+
 namespace vg::ptx::gen {
 
 struct EmitOptions : ShapeOptions {
@@ -33,6 +37,7 @@ struct EmitOptions : ShapeOptions {
   bool fma = false;
   bool f16c = false;
   bool fullWarps = false;
+  bool exactApproximations = true;   // of f32, to the bit
   bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
   bool testsReach = false;           // what addresses lead to (analysis/reach.h)
   uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
@@ -338,6 +343,42 @@ class Emitter {
   Value* tanhApprox(Value* x);
   Value* polynomial(Value* x, llvm::ArrayRef<double> coefficients);
   Value* approxReciprocal64(Value* x, bool root);
+
+  // --- opcodes/special.cpp: approximate functions to the bit; operands of `ftz` have been flushed, results are later
+  struct SegmentTable {
+    llvm::ArrayRef<special::Segment> first, second;
+    int bias;
+  };
+  struct SegmentSum {
+    Value *high, *low;  // 18 bits
+  };
+  struct Coefficients {
+    Value *c0, *c1, *c2;
+  };
+  struct FloatParts {
+    Value *exponent, *fraction;
+  };
+  Value* exactSpecial(Op op, Value* x, bool ftz);
+  Value* exactQuotient(Value* a, Value* b, bool full);
+  Value* exactReciprocal(Value* bits, bool ftz);
+  Value* exactRoot(Value* bits, bool ftz, bool inverse);
+  Value* exactPower(Value* x, bool ftz);
+  Value* exactLogarithm(Value* bits, bool ftz);
+  Value* exactSine(Value* bits, bool cosine);
+  Value* powerOfTwo(Value* x);
+  Value* placeInTurn(Value* magnitude);
+  FloatParts partsOf(Value* magnitude, bool ftz);
+  Value* assembled(Value* exponent, Value* digits);
+  SegmentSum segmentSum(const SegmentTable& table, Value* index, Value* x);
+  SegmentSum segmentSum(const SegmentTable& table, Value* fraction);
+  Value* wideSum(const SegmentSum& sum);
+  Value* cutToFloat(Value* wide);
+  Value* lightSquare(Value* x);
+  Value* permuted(llvm::ArrayRef<uint32_t> table, Value* index);
+  llvm::Constant* rowsOf(const SegmentTable& table);
+  Coefficients transposed(llvm::ArrayRef<Value*> rows);
+  Coefficients coefficients(const SegmentTable& table, Value* index);
+  Value* word(Value* shape, uint32_t bits);
   Value* compareFloat(const Instruction& i, Value* a, Value* b);
   Value* testProperty(const Instruction& i, Value* x);
 
@@ -539,6 +580,7 @@ class Emitter {
 
   Program& program_;
   llvm::Module& module_;
+  std::map<llvm::Constant*, llvm::GlobalVariable*> tables_;  // constants are one for equal contents
   llvm::LLVMContext& context_;
   const EmitOptions options_;
   llvm::IRBuilder<> b_;

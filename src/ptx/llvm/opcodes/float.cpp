@@ -169,8 +169,14 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
       if (v) v = flush(v);
   const auto signBit = [&] { return number(s[0], integerType(bits), uint64_t{1} << (bits - 1)); };
   const auto onBits = [&](auto&& f) { return asFloat(f(asInteger(s[0], bits)), element); };
+  const bool exact = single && options_.exactApproximations && (ast.has(Mod::Approx) || ast.has(Mod::Full));
   Value* out = nullptr;
-  switch (ast.op) {
+  switch (exact ? Op::Invalid : ast.op) {
+    case Op::Invalid:
+      out = ast.op == Op::Div    ? exactQuotient(s[0], s[1], !ast.has(Mod::Approx))
+            : ast.op == Op::Tanh ? tanhApprox(s[0])
+                                 : exactSpecial(ast.op, s[0], ftz);
+      break;
     case Op::Add:
       out = directed ? rounded(i, Op::Add, s) : b_.CreateFAdd(s[0], s[1]);
       break;
