@@ -10,19 +10,19 @@ namespace vg::ptx {
 
 // CompileRequest::flags, besides kTestsParameters.
 // Of kernels whose good code takes long, code that is made soon and runs slower will do; CompileFacts::quick tells.
-inline constexpr uint32_t kMayBeQuick = 2;
+inline constexpr uint32_t kMayBeQuick = 1 << 1;
 // Approximate functions of f32 give a GPU's bits, instead of keeping to the bounds that PTX has for them.
-inline constexpr uint32_t kApproximatesExactly = 8;
+inline constexpr uint32_t kApproximatesExactly = 1 << 3;
 // Nobody waits for the code: other threads go first.
-inline constexpr uint32_t kInBackground = 4;
+inline constexpr uint32_t kInBackground = 1 << 2;
 // LLVM's verifier looks at the module first: for tests.
-inline constexpr uint32_t kVerifies = 8;
+inline constexpr uint32_t kVerifies = 1 << 4;
 // The code asks before it touches memory that may not be the device's (llvm/analysis/reach.h).
-inline constexpr uint32_t kTestsReach = 16;
+inline constexpr uint32_t kTestsReach = 1 << 5;
 // Nobody wants code, only whether there would be some: CompileResult::blob stays null.
-inline constexpr uint32_t kOnlyTried = 32;
+inline constexpr uint32_t kOnlyTried = 1 << 6;
 // As kMayBeQuick, of small kernels too: for tests.
-inline constexpr uint32_t kQuickAnyway = 64;
+inline constexpr uint32_t kQuickAnyway = 1 << 7;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

@@ -6,10 +6,10 @@
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/analysis/alignment.h"
 #include "ptx/llvm/analysis/lane_turns.h"
-#include "ptx/llvm/analysis/row_thread.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/ir/row_thread.h"
 #include "ptx/llvm/ir/warp_ir.h"
 
 namespace vg::ptx::gen {

@@ -4,9 +4,9 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 
 #include "ptx/llvm/analysis/block_uniform.h"
-#include "ptx/llvm/analysis/row_thread.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/control_flow.h"
+#include "ptx/llvm/ir/row_thread.h"
 #include "ptx/llvm/passes/round_loops.h"
 
 namespace vg::ptx::gen {

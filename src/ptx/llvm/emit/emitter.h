@@ -19,8 +19,8 @@
 #include "ptx/abi/engine.h"
 #include "ptx/llvm/analysis/misalignment.h"
 #include "ptx/llvm/analysis/reach.h"
-#include "ptx/llvm/analysis/row_thread.h"
 #include "ptx/llvm/analysis/streaming.h"
+#include "ptx/llvm/ir/row_thread.h"
 #include "ptx/llvm/ir/warp_ir.h"
 #include "ptx/llvm/passes/suspend.h"
 

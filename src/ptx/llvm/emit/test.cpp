@@ -1,7 +1,7 @@
 // Tests of predicates by scalars: whether all lanes hold or none does, without making the mask.
-#include "ptx/llvm/analysis/row_thread.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/ir/row_thread.h"
 
 namespace vg::ptx::gen {
 

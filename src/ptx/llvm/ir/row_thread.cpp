@@ -1,4 +1,4 @@
-#include "ptx/llvm/analysis/row_thread.h"
+#include "ptx/llvm/ir/row_thread.h"
 
 namespace vg::ptx::gen {
 namespace {
