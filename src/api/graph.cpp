@@ -89,7 +89,8 @@ CUresult cuGraphClone(const Call&, CUgraph* phGraphClone, CUgraph originalGraph)
   VG_TRY(Graph & graph, graphs::find(originalGraph));
   if (graph.hasMemoryNodes()) return unsupported("a clone of a graph with memory nodes");
   if (graph.hasConditionals()) return unsupported("a clone of a graph with conditional nodes");
-  if (graphs::hasUnusedCondition(graph.id())) return unsupported("a clone of a graph with a conditional handle of no node");
+  if (graphs::hasUnusedCondition(graph.id()))
+    return unsupported("a clone of a graph with a conditional handle of no node");
   if (graph.hasUpdatableNodes()) return unsupported("a clone of a graph with nodes that kernels may change");
   *phGraphClone = graphs::clone(graph).handle();
   return CUDA_SUCCESS;

@@ -70,7 +70,7 @@ void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
   clock_ = 0;
   unfair_ = false;
   const KernelTraits& traits = code->traits();
-  abreast_ = traits.waits && (traits.staticShared || traits.usesDynamicShared) && state->launch->warpsPerBlock > 1;
+  abreast_ = traits.waits && state->launch->warpsPerBlock > 1;
   slice_ = 0;
   const uint32_t first = warp * kWarpSize, threads = std::min(state->launch->threadsPerBlock - first, kWarpSize);
   static const Step kNoStep{};
@@ -176,7 +176,7 @@ void Warp::moveTo(uint32_t mask, uint32_t step) {
   eachLane(mask, [&](uint32_t lane) { lanes[lane].step = step; });
 }
 
-// Warps of a block go on together, a few steps each, as on a GPU: programs read shared memory behind a barrier and
+// Warps of a block go on together, a few steps each, as on a GPU: programs read memory behind a barrier or a loop and
 // count on the others' having done so a while later.
 void Warp::keepAbreast(uint32_t mask, uint32_t step) {
   if (!abreast_ || ++slice_ < kSlice) return;

@@ -137,7 +137,8 @@ class Analysis {
       const Value& base = program_.values[i.sources[0]];
       const bool isSymbol = base.kind == Value::Symbol;
       if (isSymbol && base.symbolKind == SymbolKind::Parameter) return true;
-      return i.ast->space == Space::Const && (isSymbol || alike_[i.sources[0]]);  // nothing writes it while a kernel runs
+      return i.ast->space == Space::Const &&
+             (isSymbol || alike_[i.sources[0]]);  // nothing writes it while a kernel runs
     }
     return isPure(i.ast->op) && (i.guard == kNone || (alike_[i.guard] && all(i.old))) && all(i.sources) &&
            i.carryIn == kNone;
