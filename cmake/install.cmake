@@ -20,9 +20,16 @@ if(TARGET conformance_suite)
 endif()
 
 # Which folders the installation makes, for `uninstall`; deepest first.
+file(GLOB entries LIST_DIRECTORIES true RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/docs/*)
+set(pages "")
+foreach(entry IN LISTS entries)
+  if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${entry})
+    string(APPEND pages "share/doc/verdigris/${entry} ")
+  endif()
+endforeach()
 install(CODE "set(new \"\")
   foreach(folder lib/verdigris/nvml lib/verdigris/path lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
-          share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share/man/man1 share/man share/bash-completion/completions
+          ${pages}share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share/man/man1 share/man share/bash-completion/completions
           share/bash-completion share/zsh/site-functions share/zsh share/fish/vendor_completions.d share/fish share .)
     get_filename_component(path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder}\" ABSOLUTE)
     if(NOT EXISTS \${path} OR folder MATCHES verdigris)

@@ -1,6 +1,7 @@
 // Executable graphs: made, launched, changed.
 #include "core/graphs/graph_exec.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "api/call.h"
@@ -244,7 +245,9 @@ CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(const Call&, CUgraphExec
 }
 
 // The parameters of an empty node are none, in whichever executable graph it is.
-static CUresult setNothing(CUgraphExec exec, CUgraphNode node) {
+static CUresult setNothing(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& params) {
+  if (std::any_of(std::begin(params.reserved1), std::end(params.reserved1), [](long long word) { return word != 0; }))
+    return fail(CUDA_ERROR_INVALID_VALUE, "an empty node has no parameters");
   VG_CHECK(graph_execs::find(exec));
   VG_TRY(GraphNode & empty, graphs::findNode(node));
   if (!empty.as<EmptyNode>()) return fail(CUDA_ERROR_INVALID_VALUE, "a node of type %d is not empty", empty.type());
@@ -255,7 +258,7 @@ CUresult cuGraphExecNodeSetParams(const Call&, CUgraphExec hGraphExec, CUgraphNo
                                   CUgraphNodeParams* nodeParams) {
   if (!nodeParams) return missing("nodeParams");
   const graphs::Lock lock;
-  if (rawValue(nodeParams->type) == CU_GRAPH_NODE_TYPE_EMPTY) return setNothing(hGraphExec, hNode);
+  if (rawValue(nodeParams->type) == CU_GRAPH_NODE_TYPE_EMPTY) return setNothing(hGraphExec, hNode, *nodeParams);
   VG_TRY(const Found found, find(hGraphExec, hNode));
   VG_TRY(NodeParams params, graphs::describeForSet(*nodeParams, *found.node));
   return found.exec->set(*found.node, std::move(params));

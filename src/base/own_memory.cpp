@@ -178,7 +178,8 @@ AdoptedStack::~AdoptedStack() {
 }
 
 bool overlaps(uintptr_t address, size_t bytes) {
-  if (address >= highest.load(std::memory_order_acquire)) return false;
+  const bool wraps = address + bytes < address;  // as kernels' addresses may
+  if (address >= highest.load(std::memory_order_acquire) && !wraps) return false;
   if (address < lowest.load(std::memory_order_acquire) && lowest.load(std::memory_order_relaxed) - address >= bytes)
     return false;
   for (size_t i = 0, count = knownCount.load(std::memory_order_acquire); i < count; ++i) {

@@ -556,7 +556,7 @@ CUresult takeKind(Stream& stream, work::Fill& fill) {
 CUresult takeKind(Stream& stream, const work::CopyBatch&) { return refuse(stream, "a batch of copies"); }
 CUresult takeKind(Stream& stream, work::HostCall& call) { return add(stream, NodeParams(call)); }
 CUresult takeKind(Stream& stream, work::MemoryOperations& operations) {
-  return operations.operations.empty() ? CUDA_SUCCESS : add(stream, NodeParams(std::move(operations)));
+  return add(stream, NodeParams(std::move(operations)));  // a node, even of none
 }
 
 CUresult takeKind(Stream& stream, work::Launch& launch) {
