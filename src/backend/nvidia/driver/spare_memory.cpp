@@ -1,7 +1,7 @@
 #include "backend/nvidia/driver/spare_memory.h"
 
 #include <algorithm>
-#include <iterator>
+#include <new>
 
 #include "backend/nvidia/driver/memory_object.h"
 
@@ -22,10 +22,11 @@ std::unique_ptr<MemoryObject> SpareMemory::take(size_t bytes) {
   return object;
 }
 
-void SpareMemory::put(std::unique_ptr<MemoryObject> object) {
+void SpareMemory::put(std::unique_ptr<MemoryObject> object) noexcept try {
   const size_t bytes = object->bytes();
   if (bytes > most_) return;
-  Objects ended;  // without the lock
+  Objects ended, one;  // without the lock
+  one.push_back(std::move(object));
   const std::lock_guard guard(mutex_);
   while (bytes_ + bytes > most_) {
     const auto oldest = byAge_.begin();
@@ -34,9 +35,11 @@ void SpareMemory::put(std::unique_ptr<MemoryObject> object) {
     bytes_ -= (*oldest)->bytes();
     ended.splice(ended.end(), byAge_, oldest);
   }
-  byAge_.push_back(std::move(object));
-  bySize_.emplace(bytes, std::prev(byAge_.end()));
+  bySize_.emplace(bytes, one.begin());
+  byAge_.splice(byAge_.end(), one);
   bytes_ += bytes;
+} catch (const std::bad_alloc&) {
+  // It goes back to the kernel driver.
 }
 
 bool SpareMemory::trim() {

@@ -22,7 +22,7 @@ class SpareMemory {
   // Of exactly this size, with whatever it held; null: there is none.
   std::unique_ptr<MemoryObject> take(size_t bytes);
   // Requires: nothing is mapped of it, and no descriptor of it was ever made.
-  void put(std::unique_ptr<MemoryObject> object);
+  void put(std::unique_ptr<MemoryObject> object) noexcept;
   // Gives everything back to the driver; false when there was nothing.
   bool trim();
 
