@@ -69,17 +69,18 @@ CUresult GpuMemory::each(std::byte* start, size_t bytes, Visit visit, Missing mi
 }
 
 CUresult GpuMemory::make(std::byte* start, size_t bytes) {
+  Pieces made;  // whole before it is among the others, where nothing can fail
+  Piece& piece = made[start];
+  piece.live.assign(bytes / kHugePage, false);
   const SeenBy seenBy = peers_.none() && ranges_.empty() ? SeenBy::Gpu : SeenBy::GpuAndCpu;
-  VG_TRY(std::unique_ptr<Block> block, Block::createAt(gpu_, start, {Where::Video, bytes, kHugePage}, seenBy));
-  VG_CHECK(peers_.show(*block));
-  if (const CUresult shown = showToRanges(*block); shown != CUDA_SUCCESS) {
-    peers_.hide(*block);
+  VG_TRY(piece.block, Block::createAt(gpu_, start, {Where::Video, bytes, kHugePage}, seenBy));
+  VG_CHECK(peers_.show(*piece.block));
+  if (const CUresult shown = showToRanges(*piece.block); shown != CUDA_SUCCESS) {
+    peers_.hide(*piece.block);
     return shown;
   }
-  if (!block->onCpu()) unseen_.fetch_add(1, std::memory_order_release);
-  Piece& piece = pieces_[start];
-  piece.block = std::move(block);
-  piece.live.assign(bytes / kHugePage, false);
+  if (!piece.block->onCpu()) unseen_.fetch_add(1, std::memory_order_release);
+  pieces_.insert(made.extract(start));
   return CUDA_SUCCESS;
 }
 
