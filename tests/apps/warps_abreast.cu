@@ -302,6 +302,25 @@ __global__ void sumsOfRows(const int* in, int* out) {
   }
 }
 
+// The same in shared memory, which a function is given.
+constexpr int kFew = 64;  // threads
+__device__ __noinline__ void fill(int* numbers, const int* in, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) numbers[i] = mixed(in[i]);
+}
+__global__ void sumsOfRowsCalled(const int* in, int* out) {
+  __shared__ int mine[kItems * kFew];
+  const int count = kItems * blockDim.x, first = blockIdx.x * count;
+  if (work.round != 0) {
+    fill(mine, in + first, count);
+    for (int row = threadIdx.x; row < kItems; row += blockDim.x) {
+      int sum = 0;
+      for (int i = row; i < count; i += kItems) mine[i] = sum += mine[i];
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += blockDim.x) out[first + i] = mine[i];
+  }
+}
+
 void sumsOfRowsOnHost(const int* in, int n, int* out) {
   for (int i = 0; i < kItems * n; ++i) out[i] = mixedOnHost(in[i]) + (i < kItems ? 0 : out[i - kItems]);
 }

@@ -17,7 +17,6 @@ using Origins = std::set<Origin>;
 constexpr size_t kMostPairs = 100'000;
 
 struct Access {
-  uint32_t instruction = 0;
   Point at;
   LoopId loop = kNone;  // innermost
   Origins origins;
@@ -33,10 +32,8 @@ class Finder {
     findAccesses();
     if (stores_.size() * loads_.size() > kMostPairs) return;
     unmet_ = blocksOfSomeWarps(program_);
-    for (const Access& store : stores_)
-      for (const Access& load : loads_)
-        if (apart(store.loop, load.loop) && haveOneOrigin(store, load)) separate(store, load);
-    insertPauses(program_, points_);
+    for (const Access& store : stores_) guard(store);
+    insertPauses(program_, pauses_);
   }
 
  private:
@@ -50,7 +47,7 @@ class Finder {
         const Instruction& i = program_.instructions[block.instructions[n]];
         const bool reads = i.ast->op == Op::Ld, writes = i.ast->op == Op::St;
         if (!(reads || writes) || i.sources.empty() || i.sources[0] == kNone || !isOfManyWarps(i.ast->space)) continue;
-        Access access{block.instructions[n], {b, n}, block.loop, {}};
+        Access access{{b, n}, block.loop, {}};
         std::set<ValueId> seen;
         find(i.sources[0], access.origins, seen);
         if (!access.origins.empty()) (reads ? loads_ : stores_).push_back(std::move(access));
@@ -62,8 +59,7 @@ class Finder {
     return space == Space::Global || space == Space::Shared || space == Space::None;
   }
 
-  // --- Where pointers come from
-  // ----------------------------------------------------------------------------------------
+  // --- Where pointers come from -------------------------------------------------------------------------------------
 
   void find(ValueId id, Origins& out, std::set<ValueId>& seen) const {
     if (id == kNone || !seen.insert(id).second) return;
@@ -85,6 +81,7 @@ class Finder {
       case Op::Add:
       case Op::Sub:
       case Op::Mad:
+      case Op::Cvt:
       case Op::Cvta:
       case Op::Mov:
       case Op::Selp:
@@ -109,8 +106,7 @@ class Finder {
     return std::ranges::any_of(a.origins, [&](const Origin& o) { return b.origins.count(o) != 0; });
   }
 
-  // --- Loops in a row
-  // ----------------------------------------------------------------------------------------------------
+  // --- Loops in a row -----------------------------------------------------------------------------------------------
 
   bool contains(LoopId outer, LoopId inner) const {
     for (; inner != kNone; inner = program_.loops[inner].parent)
@@ -120,16 +116,22 @@ class Finder {
 
   bool apart(LoopId a, LoopId b) const { return !contains(a, b) && !contains(b, a); }
 
+  // Whether an interval ends in [from, to) of a block.
   bool stopsIn(BlockId b, uint32_t from, uint32_t to) const {
     const std::vector<uint32_t>& all = program_.blocks[b].instructions;
-    for (uint32_t n = from; n < to; ++n)
-      if (endsInterval(program_.instructions[all[n]])) return true;
-    return std::ranges::any_of(points_,
-                               [&](const Point& p) { return p.block == b && p.position >= from && p.position <= to; });
+    return std::any_of(all.begin() + from, all.begin() + to,
+                       [&](uint32_t n) { return endsInterval(program_.instructions[n]); });
   }
 
-  // Whether a warp may come from one place to the other without meeting the rest of its block.
-  bool follows(const Point& from, const Point& to) const {
+  // Whether a warp that is at `from` meets the rest of its block before it leaves this one.
+  bool stopsBehind(BlockId b, uint32_t from) const {
+    return pauses_.count(endOf(b)) || stopsIn(b, from, endOf(b).position);
+  }
+
+  Point endOf(BlockId b) const { return {b, static_cast<uint32_t>(program_.blocks[b].instructions.size())}; }
+
+  // Whose beginnings a warp may come to from a place without meeting the rest of its block.
+  std::vector<bool> blocksBehind(const Point& from) const {
     std::vector<bool> seen(program_.blocks.size(), false);
     std::vector<BlockId> work;
     const auto leave = [&](BlockId b) {
@@ -139,22 +141,20 @@ class Finder {
           work.push_back(s);
         }
     };
-    const auto lengthOf = [&](BlockId b) { return static_cast<uint32_t>(program_.blocks[b].instructions.size()); };
-    if (!stopsIn(from.block, from.position + 1, lengthOf(from.block))) leave(from.block);
+    if (!stopsBehind(from.block, from.position + 1)) leave(from.block);
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
-      if (b == to.block) {
-        if (!stopsIn(b, 0, to.position)) return true;
-        continue;
-      }
-      if (!stopsIn(b, 0, lengthOf(b))) leave(b);
+      if (!stopsBehind(b, 0)) leave(b);
     }
-    return false;
+    return seen;
   }
 
-  // --- Where to wait
-  // -----------------------------------------------------------------------------------------------------
+  bool comesTo(const std::vector<bool>& behind, const Point& to) const {
+    return behind[to.block] && !stopsIn(to.block, 0, to.position);
+  }
+
+  // --- Where to wait ------------------------------------------------------------------------------------------------
 
   bool mayWait(BlockId b) const {
     const LoopId loop = program_.blocks[b].loop;
@@ -170,22 +170,26 @@ class Finder {
       const BlockId above = program_.immediateDominator[b];
       if (above == kNone || above == b) return {};
       b = above;
-      if (mayWait(b)) return {b, static_cast<uint32_t>(program_.blocks[b].instructions.size())};
+      if (mayWait(b)) return endOf(b);
     }
   }
 
-  void separate(const Access& store, const Access& load) {
-    if (!follows(store.at, load.at)) return;
-    const Point point = placeBetween(store, load);
-    if (point.block == kNone || !points_.insert(point).second) return;
-    if (follows(store.at, load.at)) points_.erase(point);  // the store comes later still
+  void guard(const Access& store) {
+    std::vector<bool> behind = blocksBehind(store.at);
+    for (const Access& load : loads_) {
+      if (!comesTo(behind, load.at) || !apart(store.loop, load.loop) || !haveOneOrigin(store, load)) continue;
+      const Point point = placeBetween(store, load);
+      if (point.block == kNone || !pauses_.insert(point).second) continue;
+      std::vector<bool> rest = blocksBehind(store.at);
+      comesTo(rest, load.at) ? void(pauses_.erase(point)) : behind.swap(rest);  // or the store comes later still
+    }
   }
 
   Program& program_;
   std::vector<bool> waits_;  // by loop: a barrier is in it
   std::vector<bool> unmet_;  // by block: not all warps come there
   std::vector<Access> stores_, loads_;
-  std::set<Point> points_;
+  std::set<Point> pauses_;  // at ends of blocks
 };
 
 }  // namespace
