@@ -302,14 +302,16 @@ __global__ void sumsOfRows(const int* in, int* out) {
   }
 }
 
-// The same in shared memory, which a function is given.
-constexpr int kFew = 64;  // threads
+// The same by a function that is given shared memory, or the device's.
+constexpr int kFew = 256;  // threads
 __device__ __noinline__ void fill(int* numbers, const int* in, int count) {
   for (int i = threadIdx.x; i < count; i += blockDim.x) numbers[i] = mixed(in[i]);
 }
+template <bool kIsShared>
 __global__ void sumsOfRowsCalled(const int* in, int* out) {
-  __shared__ int mine[kItems * kFew];
+  __shared__ int shared[kItems * kFew];
   const int count = kItems * blockDim.x, first = blockIdx.x * count;
+  int* const mine = kIsShared ? shared : work.sums + first;
   if (work.round != 0) {
     fill(mine, in + first, count);
     for (int row = threadIdx.x; row < kItems; row += blockDim.x) {
@@ -374,9 +376,12 @@ int main(int argc, char**) {
     DeviceArray<int> sums(static_cast<size_t>(blocks) * kItems * threads);
     const Work given{sums, 1};
     CHECK(cudaMemcpyToSymbol(work, &given, sizeof(given)));
-    compare(
-        "sumsOfRows", sumsOfRows, threads, [](const int* in, int n, int, int* out) { sumsOfRowsOnHost(in, n, out); },
-        seed);
+    const Reference rows = [](const int* in, int n, int, int* out) { sumsOfRowsOnHost(in, n, out); };
+    compare("sumsOfRows", sumsOfRows, threads, rows, seed);
+    if (threads <= kFew) {
+      compare("sumsOfRowsCalled, shared", sumsOfRowsCalled<true>, threads, rows, seed);
+      compare("sumsOfRowsCalled, global", sumsOfRowsCalled<false>, threads, rows, seed);
+    }
     if (threads % 64 == 0 && threads != 192) {
       compare("halves", halves, threads,
               itemByItem([](const int* in, int n, int* out) { halvesOnHost(in, n, false, out); }), seed);
