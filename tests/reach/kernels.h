@@ -1,6 +1,7 @@
 // Kernels that get an address in one of several ways and touch what is there in one of several.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace reach {
@@ -37,7 +38,10 @@ inline constexpr Origin kOrigins[] = {
     {"around_a_loop",
      "ld.param.u64 %rd1, [p2];\nld.param.u64 %rd3, [p3];\nshr.u64 %rd3, %rd3, 2;\nmov.u32 %r1, 0;\n"
      "AGAIN: sub.u64 %rd1, %rd1, %rd3;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra AGAIN;\n"},
+    // Of device memory; the access adds how far the address is from it.
+    {"displaced", "ld.param.u64 %rd1, [p4];\n"},
 };
+inline constexpr char kPlace[] = "[%rd1]";  // in texts of accesses
 
 inline constexpr Access kAccesses[] = {
     {"load", "ld.global.u32 %r2, [%rd1];\nadd.u32 %r3, %r2, 1;\n", false},
@@ -80,15 +84,21 @@ inline constexpr Access kAccesses[] = {
 // One matrix has one address for all lanes.
 inline bool fit(const Origin& origin, const Access& access) {
   const std::string from = origin.name;
+  if (from == "displaced") return std::string(access.text).find(kPlace) != std::string::npos;
   return std::string(access.name) != "matrix" || (from != "table" && from != "guarded");
 }
 
-inline std::string moduleOf(const Origin& origin, const Access& access) {
+// `distance`: from the memory of p4 to the address.
+inline std::string moduleOf(const Origin& origin, const Access& access, int64_t distance) {
+  std::string body = std::string(origin.text) + access.text;
+  if (std::string(origin.name) == "displaced")
+    for (size_t at = 0; (at = body.find(kPlace, at)) != std::string::npos; ++at)
+      body.replace(at, sizeof kPlace - 1, "[%rd1+" + std::to_string(distance) + "]");
   return ".version 8.3\n.target sm_90\n.address_size 64\n.const .u64 held;\n.visible .entry kernel(.param .u64 p0, "
          ".param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u64 p4)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<12>;\n"
          ".reg .f32 %f<4>;\n.reg .b64 %rd<12>;\n.shared .align 16 .b8 room[64];\n.local .align 16 .b8 frame[64];\n"
          "mov.u32 %r3, 0;\n" +
-         std::string(origin.text) + access.text + "ld.param.u64 %rd10, [p4];\nst.global.u32 [%rd10], %r3;\nret;\n}\n";
+         body + "ld.param.u64 %rd10, [p4];\nst.global.u32 [%rd10], %r3;\nret;\n}\n";
 }
 
 }  // namespace reach

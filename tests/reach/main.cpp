@@ -62,7 +62,7 @@ struct Scene {
     MUST(cuMemcpyHtoD(record, words, 40 * 8));
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
-    const std::string text = moduleOf(origin, access);
+    const std::string text = moduleOf(origin, access, static_cast<int64_t>(address - plain));
     MUST(cuModuleLoadData(&module, text.c_str()));
     MUST(cuModuleGetFunction(&kernel, module, "kernel"));
     CUdeviceptr held = 0;

@@ -1,6 +1,7 @@
 #include "ptx/llvm/analysis/reach.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ptx/abi/reach_abi.h"
 #include "ptx/llvm/ir/ptx_facts.h"
@@ -30,6 +31,11 @@ std::optional<uint64_t> sum(std::optional<uint64_t> a, std::optional<uint64_t> b
   return a && b && *a + *b <= kReachSlack ? std::optional(*a + *b) : std::nullopt;
 }
 
+std::optional<uint64_t> distance(int64_t number) {
+  const uint64_t far = number < 0 ? -static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
+  return far <= kReachSlack ? std::optional(far) : std::nullopt;
+}
+
 // How far from zero a number may be: of 64 bits, or of 32 that are about to be widened, by their sign or not.
 class Bounds {
  public:
@@ -37,6 +43,18 @@ class Bounds {
 
   std::optional<uint64_t> of(ValueId id, int depth = 0) const {
     if (id == kNone || depth > kDeepest) return {};
+    if (const auto found = known_.find(id); found != known_.end()) return found->second;
+    const std::optional<uint64_t> bound = made(id, depth);
+    known_.emplace(id, bound);
+    return bound;
+  }
+  // Of the 32-bit factors.
+  std::optional<uint64_t> wideProduct(const Instruction& i) const {
+    return product(widened(i.sources[0], i.ast->type()), widened(i.sources[1], i.ast->type()));
+  }
+
+ private:
+  std::optional<uint64_t> made(ValueId id, int depth) const {
     if (const auto bits = knownBits(program_, id)) return distance(static_cast<int64_t>(*bits));
     const Instruction* const i = plainMaker(program_, id);
     if (!i || i->sources.empty() || bitsOf(program_.values[id].type) != 64) return {};
@@ -64,16 +82,6 @@ class Bounds {
         return {};
     }
   }
-  // Of the 32-bit factors.
-  std::optional<uint64_t> wideProduct(const Instruction& i) const {
-    return product(widened(i.sources[0], i.ast->type()), widened(i.sources[1], i.ast->type()));
-  }
-
- private:
-  static std::optional<uint64_t> distance(int64_t number) {
-    const uint64_t far = number < 0 ? -static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
-    return far <= kReachSlack ? std::optional(far) : std::nullopt;
-  }
   std::optional<uint64_t> widened(ValueId id, Type from) const {
     if (ptx::isFloat(from) || ptx::bitsOf(from) > 32 || id == kNone) return {};
     const bool isSigned = ptx::isSigned(from);
@@ -96,6 +104,7 @@ class Bounds {
   }
 
   const Program& program_;
+  mutable std::map<ValueId, std::optional<uint64_t>> known_;  // sums of one number with itself are looked at once
 };
 
 // From an address to what was there before small numbers were added.
@@ -174,12 +183,13 @@ uint64_t roomOf(const Program& program, const Value& symbol) {
 }  // namespace
 
 std::optional<ReachTest> reachTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes) {
-  const int64_t offset = i.offsets[source];
-  const uint64_t beside = (offset < 0 ? -static_cast<uint64_t>(offset) : static_cast<uint64_t>(offset)) + bytes;
   const ValueId address = i.sources[source];
-  const Origin origin = Walk(program).from(address, beside);
+  const auto beside = sum(distance(i.offsets[source]), bytes);
+  if (!beside) return ReachTest{address};
+  const Origin origin = Walk(program).from(address, *beside);
   const Value& v = program.values[origin.value];
-  if (v.kind == Value::Symbol && origin.added <= roomOf(program, v)) return {};
+  const auto inside = sum(origin.added, distance(v.offset));  // a variable's place may be named with an offset
+  if (v.kind == Value::Symbol && inside && *inside <= roomOf(program, v)) return {};
   return ReachTest{origin.value};
 }
 
