@@ -180,24 +180,11 @@ class Placer {
 
   // --- Where to wait -------------------------------------------------------------------------------------------------
 
-  bool loopsMayWait(BlockId b) const { return program_.blocks[b].loop == kNone || loopsWait_[program_.blocks[b].loop]; }
-
-  // The last place that every way to `to` passes where warps may pause.
-  template <class May>
-  Point placeBefore(Point to, const May& may) const {
-    for (;;) {
-      if (may(to.block) && loopsMayWait(to.block)) return to;
-      const BlockId above = program_.immediateDominator[to.block];
-      if (above == kNone || above == to.block) return {};
-      to = {above, lengthOf(above)};
-    }
-  }
-
   template <class May>
   void guard(const SharedAccess& store, const May& may) {
     const std::set<uint32_t> before = overwrittenBy(store);
     if (before.empty()) return;
-    const Point point = placeBefore(pointOf(store), may);
+    const Point point = placeBefore(program_, loopsWait_, pointOf(store), may);
     if (point.block == kNone || !points_.insert(point).second) return;
     if (overwrittenBy(store).size() == before.size()) points_.erase(point);  // the loads come later still
   }

@@ -1,7 +1,7 @@
 #include "ptx/llvm/analysis/late_writers.h"
 
 #include <algorithm>
-#include <tuple>
+#include <set>
 
 #include "ptx/llvm/analysis/block_uniform.h"
 #include "ptx/llvm/analysis/pauses.h"
@@ -9,17 +9,21 @@
 namespace vg::ptx::gen {
 namespace {
 
-// Where pointers come from: variables, parameters, and places in constant memory that hold them.
-using Origin = std::tuple<SymbolKind, uint32_t, uint32_t, ValueId, int64_t>;
+// Where a pointer comes from: a variable, or a place that holds it. What is read twice from one place of parameters or
+// constants is one pointer; elsewhere each load has its own.
+struct Origin {
+  SymbolKind kind = SymbolKind::None;  // None: in memory that `value` is the address of
+  uint32_t function = 0, symbol = 0;
+  ValueId value = kNone;
+  bool held = false;  // it is what stands there, not the place itself
+  int64_t offset = 0;
+  auto operator<=>(const Origin&) const = default;
+};
 using Origins = std::set<Origin>;
 
-// Pairs of accesses beyond which looking at all of them would take longer than other analyses.
-constexpr size_t kMostPairs = 100'000;
-
-struct Access {
-  Point at;
-  LoopId loop = kNone;  // innermost
-  Origins origins;
+// Of a block in a loop without a barrier.
+struct Accesses {
+  Origins stored, loaded;
 };
 
 class Finder {
@@ -27,30 +31,38 @@ class Finder {
   explicit Finder(Program& program) : program_(program) {}
 
   void run() {
+    if (program_.loops.size() < 2 || !findStops()) return;
     waits_ = loopsThatWait(program_);
-    if (program_.loops.size() < 2 || !hasBarrier()) return;
     findAccesses();
-    if (stores_.size() * loads_.size() > kMostPairs) return;
-    unmet_ = blocksOfSomeWarps(program_);
-    for (const Access& store : stores_) guard(store);
-    insertPauses(program_, pauses_);
+    for (BlockId b = 0; b < accesses_.size(); ++b)
+      if (!accesses_[b].stored.empty()) guard(b);
+    std::set<Point> points;
+    for (BlockId b : pauses_) points.insert(endOf(program_, b));
+    insertPauses(program_, points);
   }
 
  private:
-  bool hasBarrier() const { return std::ranges::any_of(program_.instructions, endsInterval); }
+  bool findStops() {
+    bool any = false;
+    for (const Block& block : program_.blocks) {
+      stops_.push_back(
+          std::ranges::any_of(block.instructions, [&](uint32_t n) { return endsInterval(program_.instructions[n]); }));
+      any |= stops_.back();
+    }
+    return any;
+  }
 
   void findAccesses() {
+    accesses_.resize(program_.blocks.size());
     for (BlockId b = 0; b < program_.blocks.size(); ++b) {
       const Block& block = program_.blocks[b];
       if (block.loop == kNone || waits_[block.loop]) continue;
-      for (uint32_t n = 0; n < block.instructions.size(); ++n) {
-        const Instruction& i = program_.instructions[block.instructions[n]];
-        const bool reads = i.ast->op == Op::Ld, writes = i.ast->op == Op::St;
-        if (!(reads || writes) || i.sources.empty() || i.sources[0] == kNone || !isOfManyWarps(i.ast->space)) continue;
-        Access access{{b, n}, block.loop, {}};
-        std::set<ValueId> seen;
-        find(i.sources[0], access.origins, seen);
-        if (!access.origins.empty()) (reads ? loads_ : stores_).push_back(std::move(access));
+      std::set<ValueId> seenStored, seenLoaded;
+      for (uint32_t n : block.instructions) {
+        const Instruction& i = program_.instructions[n];
+        if (i.sources.empty() || !isOfManyWarps(i.ast->space)) continue;
+        if (i.ast->op == Op::Ld) find(i.sources[0], accesses_[b].loaded, seenLoaded);
+        if (i.ast->op == Op::St) find(i.sources[0], accesses_[b].stored, seenStored);
       }
     }
   }
@@ -65,18 +77,18 @@ class Finder {
     if (id == kNone || !seen.insert(id).second) return;
     const Value& v = program_.values[id];
     if (v.kind == Value::Symbol) {
-      out.insert({v.symbolKind, v.function, v.symbol, kNone, 0});
+      out.insert({v.symbolKind, v.function, v.symbol});
     } else if (v.kind == Value::Phi) {
       for (ValueId from : v.incoming) find(from, out, seen);
     } else if (v.kind == Value::Result) {
-      findThrough(program_.instructions[v.instruction], v, out, seen);
+      findThrough(program_.instructions[v.instruction], id, out, seen);
     }
   }
 
-  void findThrough(const Instruction& i, const Value& v, Origins& out, std::set<ValueId>& seen) const {
+  void findThrough(const Instruction& i, ValueId result, Origins& out, std::set<ValueId>& seen) const {
     switch (i.ast->op) {
       case Op::Ld:
-        if (v.type == Class::I64) out.insert(originOfLoaded(i, v));
+        if (program_.values[result].type == Class::I64) out.insert(originOfLoaded(i, result));
         return;
       case Op::Add:
       case Op::Sub:
@@ -92,104 +104,77 @@ class Finder {
     }
   }
 
-  // What is read twice from one place of parameters or constants is one pointer; elsewhere each load has its own.
-  Origin originOfLoaded(const Instruction& i, const Value& v) const {
-    const bool isFixed = i.ast->space == Space::Param || i.ast->space == Space::Const;
-    const int64_t offset = i.offsets[0] + int64_t{v.resultIndex} * 8;
-    if (!isFixed || i.sources[0] == kNone) return {SymbolKind::None, 0, v.instruction, kNone, v.resultIndex};
+  Origin originOfLoaded(const Instruction& i, ValueId result) const {
+    const bool isFixed = (i.ast->space == Space::Param || i.ast->space == Space::Const) && i.sources[0] != kNone;
+    if (!isFixed) return {.value = result, .held = true};
+    const int64_t offset = i.offsets[0] + int64_t{program_.values[result].resultIndex} * 8;
     const Value& base = program_.values[i.sources[0]];
-    if (base.kind == Value::Symbol) return {base.symbolKind, base.function, base.symbol, 0, base.offset + offset};
-    return {SymbolKind::None, 0, 0, i.sources[0], offset};
+    if (base.kind != Value::Symbol) return {.value = i.sources[0], .held = true, .offset = offset};
+    return {base.symbolKind, base.function, base.symbol, kNone, true, base.offset + offset};
   }
 
-  static bool haveOneOrigin(const Access& a, const Access& b) {
-    return std::ranges::any_of(a.origins, [&](const Origin& o) { return b.origins.count(o) != 0; });
+  bool haveOneOrigin(BlockId store, BlockId load) const {
+    const Origins& loaded = accesses_[load].loaded;
+    return std::ranges::any_of(accesses_[store].stored, [&](const Origin& o) { return loaded.count(o) != 0; });
   }
 
   // --- Loops in a row -----------------------------------------------------------------------------------------------
 
-  bool contains(LoopId outer, LoopId inner) const {
-    for (; inner != kNone; inner = program_.loops[inner].parent)
-      if (inner == outer) return true;
-    return false;
-  }
+  bool apart(LoopId a, LoopId b) const { return !program_.inLoop(header(a), b) && !program_.inLoop(header(b), a); }
+  BlockId header(LoopId loop) const { return program_.loops[loop].header; }
 
-  bool apart(LoopId a, LoopId b) const { return !contains(a, b) && !contains(b, a); }
-
-  // Whether an interval ends in [from, to) of a block.
-  bool stopsIn(BlockId b, uint32_t from, uint32_t to) const {
-    const std::vector<uint32_t>& all = program_.blocks[b].instructions;
-    return std::any_of(all.begin() + from, all.begin() + to,
-                       [&](uint32_t n) { return endsInterval(program_.instructions[n]); });
-  }
-
-  // Whether a warp that is at `from` meets the rest of its block before it leaves this one.
-  bool stopsBehind(BlockId b, uint32_t from) const {
-    return pauses_.count(endOf(b)) || stopsIn(b, from, endOf(b).position);
-  }
-
-  Point endOf(BlockId b) const { return {b, static_cast<uint32_t>(program_.blocks[b].instructions.size())}; }
-
-  // Whose beginnings a warp may come to from a place without meeting the rest of its block.
-  std::vector<bool> blocksBehind(const Point& from) const {
+  // Which blocks a warp may come to from one without meeting the rest of its own.
+  std::vector<bool> blocksBehind(BlockId from) const {
     std::vector<bool> seen(program_.blocks.size(), false);
-    std::vector<BlockId> work;
-    const auto leave = [&](BlockId b) {
+    std::vector<BlockId> work{from};
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      if (stops_[b] || pauses_.count(b)) continue;
       for (BlockId s : program_.blocks[b].successors)
         if (!seen[s]) {
           seen[s] = true;
           work.push_back(s);
         }
-    };
-    if (!stopsBehind(from.block, from.position + 1)) leave(from.block);
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      if (!stopsBehind(b, 0)) leave(b);
     }
     return seen;
   }
 
-  bool comesTo(const std::vector<bool>& behind, const Point& to) const {
-    return behind[to.block] && !stopsIn(to.block, 0, to.position);
-  }
-
   // --- Where to wait ------------------------------------------------------------------------------------------------
 
-  bool mayWait(BlockId b) const {
-    const LoopId loop = program_.blocks[b].loop;
-    return !unmet_[b] && (loop == kNone || waits_[loop]);
+  bool allCome(BlockId b) {
+    if (unmet_.empty()) unmet_ = blocksOfSomeWarps(program_);
+    return !unmet_[b];
   }
 
-  // In front of the outermost loop around `load` that the store is not in.
-  Point placeBetween(const Access& store, const Access& load) const {
-    LoopId outermost = load.loop;
-    while (program_.loops[outermost].parent != kNone && !contains(program_.loops[outermost].parent, store.loop))
-      outermost = program_.loops[outermost].parent;
-    for (BlockId b = program_.loops[outermost].header;;) {
-      const BlockId above = program_.immediateDominator[b];
-      if (above == kNone || above == b) return {};
-      b = above;
-      if (mayWait(b)) return endOf(b);
-    }
+  // A block in front of the outermost loop around `load` that the store is not in.
+  BlockId placeBetween(LoopId store, LoopId load) {
+    while (program_.loops[load].parent != kNone && !program_.inLoop(header(store), program_.loops[load].parent))
+      load = program_.loops[load].parent;
+    const BlockId above = program_.immediateDominator[header(load)];
+    if (above == kNone || above == header(load)) return kNone;
+    return placeBefore(program_, waits_, endOf(program_, above), [&](BlockId b) { return allCome(b); }).block;
   }
 
-  void guard(const Access& store) {
-    std::vector<bool> behind = blocksBehind(store.at);
-    for (const Access& load : loads_) {
-      if (!comesTo(behind, load.at) || !apart(store.loop, load.loop) || !haveOneOrigin(store, load)) continue;
-      const Point point = placeBetween(store, load);
-      if (point.block == kNone || !pauses_.insert(point).second) continue;
-      std::vector<bool> rest = blocksBehind(store.at);
-      comesTo(rest, load.at) ? void(pauses_.erase(point)) : behind.swap(rest);  // or the store comes later still
+  void guard(BlockId store) {
+    const LoopId loop = program_.blocks[store].loop;
+    std::vector<bool> behind = blocksBehind(store);
+    for (BlockId load = 0; load < accesses_.size(); ++load) {
+      if (!behind[load] || accesses_[load].loaded.empty()) continue;
+      if (!apart(loop, program_.blocks[load].loop) || !haveOneOrigin(store, load)) continue;
+      const BlockId pause = placeBetween(loop, program_.blocks[load].loop);
+      if (pause == kNone || !pauses_.insert(pause).second) continue;
+      std::vector<bool> rest = blocksBehind(store);
+      rest[load] ? void(pauses_.erase(pause)) : behind.swap(rest);  // or the store comes later still
     }
   }
 
   Program& program_;
-  std::vector<bool> waits_;  // by loop: a barrier is in it
-  std::vector<bool> unmet_;  // by block: not all warps come there
-  std::vector<Access> stores_, loads_;
-  std::set<Point> pauses_;  // at ends of blocks
+  std::vector<bool> stops_;  // by block: an interval ends in it
+  std::vector<bool> waits_;  // by loop, as loopsThatWait
+  std::vector<bool> unmet_;  // by block: not all warps come there; made when it is first asked for
+  std::vector<Accesses> accesses_;
+  std::set<BlockId> pauses_;  // at ends of blocks
 };
 
 }  // namespace

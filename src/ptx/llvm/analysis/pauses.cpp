@@ -26,6 +26,10 @@ std::vector<bool> loopsThatWait(const Program& program) {
   return waits;
 }
 
+Point endOf(const Program& program, BlockId block) {
+  return {block, static_cast<uint32_t>(program.blocks[block].instructions.size())};
+}
+
 void insertPauses(Program& program, const std::set<Point>& points) {
   for (auto at = points.rbegin(); at != points.rend(); ++at) {  // the later ones of a block first
     ptx::Instruction& made = program.made->body.emplace_back();

@@ -19,8 +19,23 @@ struct Point {
 // Where all warps that can will have met: barriers, waits for barrier objects, pauses.
 bool endsInterval(const Instruction& i);
 
-// By loop: a barrier is in it.
+// By loop: an interval ends in it.
 std::vector<bool> loopsThatWait(const Program& program);
+
+Point endOf(const Program& program, BlockId block);
+
+// The last place that every way to `to` passes where warps may pause: where `may` says so of the block, and in no loop
+// but those that wait (loopsThatWait). Without a block: there is none.
+template <class May>
+Point placeBefore(const Program& program, const std::vector<bool>& loopsWait, Point to, const May& may) {
+  for (;;) {
+    const LoopId loop = program.blocks[to.block].loop;
+    if (may(to.block) && (loop == kNone || loopsWait[loop])) return to;
+    const BlockId above = program.immediateDominator[to.block];
+    if (above == kNone || above == to.block) return {};
+    to = endOf(program, above);
+  }
+}
 
 void insertPauses(Program& program, const std::set<Point>& points);
 
