@@ -1,5 +1,5 @@
 // Nodes of graphs: added, asked for their parameters, given others. Three verbs for every kind of node; what the
-// parameters must be is in core/graph_describe.
+// parameters must be is in core/graphs/graph_describe.
 #include <cstring>
 
 #include "api/call.h"

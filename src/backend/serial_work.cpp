@@ -1,13 +1,12 @@
 #include "backend/serial_work.h"
 
-#include <time.h>
-
 #include <new>
 #include <optional>
 #include <vector>
 
 #include "backend/command_failure.h"
 #include "base/claim.h"
+#include "base/patience.h"
 #include "base/result.h"
 #include "base/spin.h"
 
@@ -16,7 +15,6 @@ namespace {
 
 constexpr int kTurn = 32;   // commands after which a queue lets others have its thread
 constexpr int kTries = 20;  // of a command for which there is no memory
-constexpr timespec kBetweenTries{0, 1'000'000};
 
 }  // namespace
 
@@ -171,7 +169,7 @@ Point SerialWork::attempt(const Command& command) noexcept {
   for (int tries = std::holds_alternative<HostCall>(command) ? 1 : kTries; tries; --tries) try {
       return execute(command);
     } catch (const std::bad_alloc&) {
-      if (tries > 1) nanosleep(&kBetweenTries, nullptr);
+      if (tries > 1) napForOthers();
     }
   if (FaultSink* const faults = faultsOf(command))
     faults->report(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory for work in a stream");

@@ -10,7 +10,6 @@ namespace vg {
 namespace {
 
 constexpr int kTries = 20;
-constexpr timespec kBetweenTries{0, 1'000'000};
 
 struct State {
   bool patient = false;
@@ -21,13 +20,18 @@ constinit thread_local State state [[gnu::tls_model("initial-exec")]];
 // For `new`: when it returns, memory is looked for again.
 void lackMemory() {
   if (state.patient && state.tries++ < kTries) {
-    nanosleep(&kBetweenTries, nullptr);
+    napForOthers();
     return;
   }
   throw std::bad_alloc();
 }
 
 }  // namespace
+
+void napForOthers() {
+  constexpr timespec kBetweenTries{0, 1'000'000};
+  nanosleep(&kBetweenTries, nullptr);
+}
 
 // The library has a C++ library of its own, so the handler is nobody else's.
 Patience::Patience() noexcept : before_(std::exchange(state.patient, true)) {

@@ -553,7 +553,6 @@ CUresult takeKind(Stream& stream, work::Copy& copy) {
 CUresult takeKind(Stream& stream, work::Fill& fill) {
   return fill.nothing() ? CUDA_SUCCESS : add(stream, NodeParams(fill));
 }
-CUresult takeKind(Stream& stream, const work::CopyBatch&) { return refuse(stream, "a batch of copies"); }
 CUresult takeKind(Stream& stream, work::HostCall& call) { return add(stream, NodeParams(call)); }
 CUresult takeKind(Stream& stream, work::MemoryOperations& operations) {
   return add(stream, NodeParams(std::move(operations)));  // a node, even of none
@@ -586,7 +585,10 @@ CUresult takeKind(Stream& stream, const work::Wait& given) {
 }
 
 CUresult takeKind(Stream& stream, const work::Allocation& allocation) {
-  if (!allocation.bytes) return CUDA_SUCCESS;
+  if (!allocation.bytes) {
+    *allocation.address = 0;
+    return CUDA_SUCCESS;
+  }
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, stream.context().device().handle()};

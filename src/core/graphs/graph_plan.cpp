@@ -125,6 +125,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     if (const auto* alloc = node->as<MemAllocNode>()) memoryEnds_.push_back({alloc->memory, 0});
     if (const auto* free = node->as<work::Free>()) memoryEnds_.push_back({nullptr, free->address});
     stepOf_.emplace(node->id(), steps_.size());
+    operates_ |= std::holds_alternative<MemoryStep>(step.value());
     steps_.push_back(std::move(step).value());
     levels_.push_back(level);
   }
@@ -140,6 +141,7 @@ CUresult GraphPlan::patch(const GraphNode& node, bool disabled) {
     return CUDA_SUCCESS;
   }
   VG_TRY(place, compile(node, {}, !disabled));
+  operates_ |= std::holds_alternative<MemoryStep>(place);
   cut_ = false;
   return CUDA_SUCCESS;
 }
@@ -327,6 +329,7 @@ CUresult GraphPlan::addCommands(Step& step, uint32_t level, Stream& stream, std:
 }
 
 bool GraphPlan::operationsReach() const {
+  if (!operates_) return true;
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     const auto* memory = std::get_if<MemoryStep>(&step);
     return !memory || reachable(*memory->operations);

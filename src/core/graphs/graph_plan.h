@@ -124,7 +124,7 @@ class GraphPlan final : backend::Executor::Task {
   CUresult patch(const GraphNode& node, bool disabled);
   // Whether all memory is there that the steps were checked against.
   bool intact() const;
-  // Whether there is memory now wherever its memory operations go, those of bodies not looked at.
+  // Whether there is memory now wherever its memory operations go, bodies have none.
   bool operationsReach() const;
   // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for. Requires:
   // intact().
@@ -221,7 +221,8 @@ class GraphPlan final : backend::Executor::Task {
   };
   std::optional<Beginning> beginning_;  // made where nothing may fail, so in place
   bool cut_ = false, launchesAlone_ = false;
-  size_t bytes_ = 0;  // that copies and fills move
+  bool operates_ = false;  // on words of memory: it has a MemoryStep
+  size_t bytes_ = 0;       // that copies and fills move
 };
 
 }  // namespace vg::core

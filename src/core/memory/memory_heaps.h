@@ -1,4 +1,4 @@
-// What the files of core/memory*.cpp share: the heaps, one a window, made at the first need and never destroyed.
+// What the files of core/memory/ share: the heaps, one a window, made at the first need and never destroyed.
 #pragma once
 
 #include <span>

@@ -160,7 +160,7 @@ class Stream {
   CUresult setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value);
   CUresult copyAttributesFrom(const Stream& source);
 
-  // For streams.cpp only.
+  // For stream_set.cpp only.
   Stream(StreamSet& set, Kind kind, unsigned flags, int priority);
   ~Stream() = default;
 

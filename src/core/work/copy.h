@@ -1,7 +1,7 @@
 // Copies and fills as the API describes them, validated and brought into the one form that streams run.
 //
-// All checks of copy arguments are here, once for every entry point: linear, pitched, three-dimensional, between
-// devices. All functions are thread-safe and take no lock unless a stream has work queued.
+// All checks of copy arguments are here, once for every entry point but batches (copy_batch.h): linear, pitched,
+// three-dimensional, between devices. All functions are thread-safe and take no lock unless a stream has work queued.
 #pragma once
 
 #include <cuda.h>

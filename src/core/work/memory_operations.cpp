@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "base/patience.h"
 #include "base/raw_enum.h"
 #include "base/spin.h"
 #include "copy/guard.h"
@@ -85,9 +86,8 @@ struct CheckedOperations {
     vg::core::perform(*self);
   }
 
-  // False when the word is not there. It may never have been: nodes of graphs are not looked at before.
+  // False when the host cannot get at the word. Requires: there is memory.
   bool perform(const Operation& operation) const {
-    if (!memory::lookup(operation.address)) return false;
     memory::showToHost(operation.address, sizeof operation.value);
     switch (operation.kind) {
       case Operation::Kind::Wait32:
@@ -240,24 +240,16 @@ Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUs
 
 // The host may have had no mapping to spare for memory of a GPU, for a moment.
 static bool performInTheEnd(const CheckedOperations& operations, const Operation& operation) {
-  constexpr timespec kBetweenTries{0, 1'000'000};
-  for (int tries = 20; tries; --tries) {
-    if (operations.perform(operation)) return true;
-    nanosleep(&kBetweenTries, nullptr);
-  }
-  return false;
+  bool there = false;
+  const bool done =
+      inAMoment([&] { return !(there = memory::lookup(operation.address)) || operations.perform(operation); });
+  return there && done;
 }
 
 void perform(const CheckedOperations& operations) {
   for (const Operation& operation : operations.operations)
     if (!performInTheEnd(operations, operation))
       operations.context->report(CUDA_ERROR_ILLEGAL_ADDRESS, "a word that a stream waits for or writes is not there");
-}
-
-bool waits(const CheckedOperations& operations) {
-  for (const Operation& operation : operations.operations)
-    if (operation.kind == Operation::Kind::Wait32 || operation.kind == Operation::Kind::Wait64) return true;
-  return false;
 }
 
 bool reachable(const CheckedOperations& operations) {

@@ -24,7 +24,6 @@ Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUs
                                                      memory::Addresses addresses = memory::Addresses::Known);
 // Performs them on the calling thread, which may wait long.
 void perform(const CheckedOperations& operations);
-bool waits(const CheckedOperations& operations);
 // Whether there is memory now wherever they go.
 bool reachable(const CheckedOperations& operations);
 

@@ -1,4 +1,5 @@
-// One piece of work, whole: what it does and all that was said of it, as plain data that owns what it names. A stream
+// One piece of work, whole: what it does and all that was said of it, as plain data that owns what it names, but for
+// places of the caller's that receive an answer while the call lasts. A stream
 // runs it, a capture makes it a node, a graph's node holds it, the plan of an executable graph is compiled from it, and
 // what CUDA answers about a node is read from it.
 //
@@ -104,8 +105,8 @@ struct Free {
 namespace vg::core {
 
 // A struct, so that it can be named without this header.
-struct Work : std::variant<work::Copy, work::CopyBatch, work::Fill, work::Launch, work::HostCall,
-                           work::MemoryOperations, work::Record, work::Wait, work::Allocation, work::Free> {
+struct Work : std::variant<work::Copy, work::Fill, work::Launch, work::HostCall, work::MemoryOperations, work::Record,
+                           work::Wait, work::Allocation, work::Free> {
   using variant::variant;
 };
 

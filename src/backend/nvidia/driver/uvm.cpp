@@ -1,12 +1,11 @@
 #include "backend/nvidia/driver/uvm.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "backend/nvidia/driver/share_abi.h"
+#include "base/patience.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -23,12 +22,12 @@ Status statusOfCall(SystemCalls& calls, int descriptor, unsigned long request, v
 // Of a call that ends something: what it could not do for want of memory is tried again for a moment, as nobody would
 // ever do it.
 Status statusOfLastCall(SystemCalls& calls, int descriptor, unsigned long request, void* arguments) {
-  constexpr timespec kBetweenTries{0, 1'000'000};
-  for (int tries = 20;; --tries) {
-    const Status status = statusOfCall(calls, descriptor, request, arguments);
-    if (status != (kSystemCall | ENOMEM) || tries == 1) return status;
-    nanosleep(&kBetweenTries, nullptr);
-  }
+  Status status = kOk;
+  (void)inAMoment([&] {
+    status = statusOfCall(calls, descriptor, request, arguments);
+    return status != (kSystemCall | ENOMEM);
+  });
+  return status;
 }
 
 // What the driver said of a range of managed memory.
