@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <span>
 
 #include "alloc/heap.h"
 #include "backend/device_use.h"
@@ -28,10 +30,19 @@ void addUse(const backend::Device& device, DeviceReport& report) {
   }
 }
 
+// None where a GPU could not be opened for want of something: nothing may unwind into who asks.
+std::span<backend::Device* const> devicesIfAny() noexcept {
+  try {
+    return backend::devices();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 bool reportDevice(unsigned number, DeviceReport* out, size_t size) {
-  const std::vector<backend::Device*>& devices = backend::devices();
+  const std::span<backend::Device* const> devices = devicesIfAny();
   if (number >= devices.size()) return false;
   const backend::Device& device = *devices[number];
   const backend::Traits& traits = device.traits();
@@ -53,7 +64,7 @@ bool reportDevice(unsigned number, DeviceReport* out, size_t size) {
 }
 
 void visitOtherProcesses(unsigned number, void (*visit)(void* state, const OtherProcess& process), void* state) {
-  const std::vector<backend::Device*>& devices = backend::devices();
+  const std::span<backend::Device* const> devices = devicesIfAny();
   if (number >= devices.size()) return;
   backend::visitOtherUses(devices[number]->traits().uuid, [&](const backend::OtherUse& use) {
     visit(state, {static_cast<unsigned>(use.pid), use.contexts, use.usedMemory, use.runningKernels, use.workers,

@@ -51,9 +51,9 @@ bool GpuDevice::driverIsThere() { return !access(Client::kControlNode, F_OK); }
 Device* GpuDevice::open(int ordinal, copy::Parallel* threads) {
   Result<Device*> device = openDevice(ordinal, threads);
   if (device.ok()) return *device;
-  if (device.error() == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();  // who asks again may find it
   const bool behindTheLast = ordinal > 0 && device.error() == CUDA_ERROR_NO_DEVICE;
   if (!behindTheLast) VG_LOG(Warn, "GPU %d cannot be used: %s", ordinal, log::lastReason().c_str());
+  if (device.error() == CUDA_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();  // who asks again may find it
   return nullptr;
 }
 

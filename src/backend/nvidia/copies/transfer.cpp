@@ -134,6 +134,7 @@ CUresult Transfer::copyByGpu(const copy::Shape& shape, Place to, Place from) {
 // What cannot be shown for want of mappings must not be touched: behind a page that may not be touched a copy finds
 // what the host has there (copy/protected.h), which is nothing.
 CUresult Transfer::show(const std::byte* start, size_t bytes) {
+  if (!memory_.hidden(start, bytes)) return CUDA_SUCCESS;
   memory_.showToHost(start, bytes);
   if (!memory_.hidden(start, bytes)) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host cannot be shown %zu bytes at %p", bytes,

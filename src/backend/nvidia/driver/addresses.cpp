@@ -64,11 +64,12 @@ Result<std::byte*> Addresses::take(size_t bytes, size_t alignment) {
     const auto [start, size] = *piece;
     const size_t skipped = -reinterpret_cast<uintptr_t>(start) & (alignment - 1);
     if (skipped + bytes > size) continue;
+    // What is left is remembered before anything is taken: there may be no memory for it.
+    if (skipped + bytes < size) free_.emplace(start + skipped + bytes, size - skipped - bytes);
     if (skipped)
       piece->second = skipped;
     else
       free_.erase(piece);
-    if (skipped + bytes < size) free_.emplace(start + skipped + bytes, size - skipped - bytes);
     return start + skipped;
   }
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "no %zu bytes are left of the addresses shared with GPUs", bytes);
