@@ -1,4 +1,5 @@
-// The arguments of a call of the device runtime, one after another as in C (ptx/device_runtime), and what it answers.
+// The arguments of a call of the device runtime, one after another as in C (ptx/abi/device_runtime), and what it
+// answers.
 #pragma once
 
 #include <cstdint>

@@ -177,6 +177,8 @@ AdoptedStack::~AdoptedStack() {
   if (place_ < kMost) known[place_].bytes.store(0, std::memory_order_release);
 }
 
+Bounds bounds() { return {lowest.load(std::memory_order_acquire), highest.load(std::memory_order_acquire)}; }
+
 bool overlaps(uintptr_t address, size_t bytes) {
   const bool wraps = address + bytes < address;  // as kernels' addresses may
   if (address >= highest.load(std::memory_order_acquire) && !wraps) return false;

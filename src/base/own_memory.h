@@ -30,6 +30,12 @@ class AdoptedStack {
   size_t place_;
 };
 
+// Around all that is or was the library's own: what lies outside needs no second look.
+struct Bounds {
+  uintptr_t lowest, highest;  // the latter behind the last
+};
+Bounds bounds();
+
 // Whether any of these bytes are the library's own.
 bool overlaps(uintptr_t address, size_t bytes);
 inline bool overlaps(const void* address, size_t bytes) {

@@ -111,10 +111,12 @@ CodeVariant PtxKernel::variantOf(const LaunchShape& shape) const {
 // Whether a word of the parameters is the address of something of the library's own, as handles are; those of textures
 // are meant to be there.
 static bool namesOwnMemory(const std::byte* parameters, uint32_t bytes) {
-  const ptx::KnownWindow window = ptx::knownWindow();
+  const own_memory::Bounds own = own_memory::bounds();
   for (uint32_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, parameters + at, sizeof word);
+    if (word - own.lowest >= own.highest - own.lowest) continue;
+    const ptx::KnownWindow window = ptx::knownWindow();
     if (word - window.start < window.bytes || !own_memory::overlaps(word, 1)) continue;
     if (!textures::find(word, textures::removals())) return true;
   }
@@ -123,9 +125,11 @@ static bool namesOwnMemory(const std::byte* parameters, uint32_t bytes) {
 
 Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::byte* parameters) {
   CodeVariant variant = variantOf(shape);
-  if (!variant.testsReach && namesOwnMemory(parameters, program_.parameterBytes())) [[unlikely]]
-    variant.testsReach = true;
   VG_TRY(const LoadedKernel* code, program_.variant(variant));
+  if (!variant.testsReach && !code->interpreted && namesOwnMemory(parameters, program_.parameterBytes())) [[unlikely]] {
+    variant.testsReach = true;
+    VG_TRY(code, program_.variant(variant));
+  }
   if (!code->trusts(parameters)) [[unlikely]] {
     variant.testsParameters = true;
     VG_TRY(code, program_.variant(variant));
