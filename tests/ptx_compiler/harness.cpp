@@ -250,7 +250,7 @@ int CompiledKernel::compile(const std::string& text, const std::string& entry, c
   request.cpu = target.cpu;
   request.features = target.features;
   request.lanesPerVector = target.lanes;
-  request.flags = flags | kVerifies;
+  request.flags = flags | (verifies ? kVerifies : 0);
   request.dumpDirectory = dumpDirectory ? dumpDirectory : std::getenv("VERDIGRIS_DUMP");
   CompileResult result{};
   const int status = engine().compile(&request, &result, &facts);

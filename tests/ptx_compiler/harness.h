@@ -32,7 +32,7 @@ struct Target {
   bool hasFma() const { return std::strstr(features, "+fma") || std::strstr(features, "+avx512f"); }
 };
 const std::vector<Target>& allTargets();  // widest first
-const std::vector<Target>& targets();     // those of them that this machine can run
+const std::vector<Target>& targets();     // as the library describes this machine, and the part of it with each
 
 struct Shape3 {
   uint32_t x = 1, y = 1, z = 1;
@@ -60,6 +60,7 @@ class CompiledKernel {
   int compile(const std::string& text, const std::string& entry, const Target& target, const Shape3& block,
               std::string* log, const char* dumpDirectory = nullptr, uint32_t flags = 0);
   KernelEntry entry() const { return reinterpret_cast<KernelEntry>(static_cast<uint8_t*>(memory_) + blob.entryOffset); }
+  bool verifies = true;  // LLVM's verifier looks at the module first, which takes time
   KernelBlob blob;
   CompileFacts facts{};
   uint32_t microseconds[static_cast<uint32_t>(CompilePhase::Count)] = {};

@@ -6,13 +6,10 @@
 //   -s N/M  only every M-th kernel, from the N-th on (from 0)
 //   -t      a table: kernel, KB of its text, milliseconds of processor time for quick code (what a launch waits for;
 //           "good" where it gets good code at once) and for good code
-//   -d DIR  dumps into a folder, and has LLVM's verifier on
+//   -d DIR  dumps into a folder
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -21,6 +18,7 @@
 #include <string_view>
 
 #include "images/container.h"
+#include "ptx/text/entry_bodies.h"
 #include "ptx_compiler/harness.h"
 
 using namespace vg::ptx;
@@ -38,50 +36,6 @@ struct Totals {
   uint32_t compiled = 0, refused = 0, failed = 0;
   std::map<std::string, uint32_t> reasons;
 };
-
-// --- Kernels one by one ----------------------------------------------------------------------------------------------
-
-struct Range {
-  size_t begin, end;
-};
-
-// Behind the brace that closes the first one from `at` on; PTX has no braces in strings that matter here.
-size_t behindBraces(std::string_view text, size_t at) {
-  size_t depth = 0;
-  for (at = text.find('{', at); at < text.size(); ++at) {
-    if (text[at] == '/' && text.substr(at, 2) == "//") at = std::min(text.find('\n', at), text.size() - 1);
-    depth += text[at] == '{';
-    if (text[at] == '}' && --depth == 0) return at + 1;
-  }
-  return text.size();
-}
-
-// Where the entries stand, with their linkage.
-std::vector<Range> entriesOf(std::string_view text) {
-  std::vector<Range> all;
-  for (size_t at = text.find(".entry "); at != std::string_view::npos; at = text.find(".entry ", at)) {
-    const size_t line = text.rfind('\n', at) + 1;  // npos + 1 is 0
-    const size_t brace = text.find('{', at), semicolon = text.find(';', at);
-    if (brace == std::string_view::npos || semicolon < brace) {  // a declaration, or in a comment
-      at += 7;
-      continue;
-    }
-    all.push_back({line, behindBraces(text, at)});
-    at = all.back().end;
-  }
-  return all;
-}
-
-std::string withOnly(std::string_view text, const std::vector<Range>& entries, size_t kept) {
-  std::string out;
-  size_t at = 0;
-  for (size_t n = 0; n < entries.size(); ++n) {
-    if (n == kept) continue;
-    out += text.substr(at, entries[n].begin - at);
-    at = entries[n].end;
-  }
-  return out += text.substr(at);
-}
 
 // --- What is asked of each -------------------------------------------------------------------------------------------
 
@@ -126,6 +80,7 @@ void addRow(const std::string& text, const std::string& name, size_t bytes, Tota
   CompiledKernel kernels[2];
   for (const bool good : {false, true}) {
     std::string log;
+    kernels[good].verifies = false;
     const double before = cpuMilliseconds();
     const int status =
         kernels[good].compile(text, name, targets()[0], {64, 1, 1}, &log, nullptr, good ? 0 : kMayBeQuick);
@@ -141,23 +96,12 @@ void addRow(const std::string& text, const std::string& name, size_t bytes, Tota
   std::fflush(stdout);
 }
 
-void sweep(const char* path, const std::string& text, const Options& options, uint32_t& number, Totals& totals) {
-  const std::vector<Range> entries = entriesOf(text);
-  for (size_t n = 0; n < entries.size(); ++n) {
+void sweep(const std::string& text, const Options& options, uint32_t& number, Totals& totals) {
+  const EntryBodies entries(text);
+  for (const EntryBodies::Body& body : entries.bodies()) {
     if (number++ % options.parts != options.part) continue;
-    std::string own = withOnly(text, entries, n), log;
-    if (!parse(own).ok()) own = text;  // kernels may name each other
-    auto module = parse(own, &log);
-    if (!module.ok()) {
-      ++totals.failed;
-      std::printf("%s: %s", path, log.c_str());
-      continue;
-    }
-    for (const Function& f : module->functions) {
-      if (!f.isEntry || f.isDeclaration) continue;
-      const size_t bytes = entries[n].end - entries[n].begin;
-      options.table ? addRow(own, f.name, bytes, totals) : tryAll(own, f.name, options, totals);
-    }
+    const std::string own = entries.withOnly(body.name), name(body.name);
+    options.table ? addRow(own, name, body.end - body.begin, totals) : tryAll(own, name, options, totals);
   }
 }
 
@@ -197,7 +141,7 @@ int main(int argc, char** argv) {
   for (; a < argc; ++a) {
     std::ifstream file(argv[a], std::ios::binary);
     for (const std::string& text : textsIn({std::istreambuf_iterator<char>(file), {}}))
-      sweep(argv[a], text, options, number, totals);
+      sweep(text, options, number, totals);
   }
   for (const auto& [reason, count] : totals.reasons) std::printf("%6u %s\n", count, reason.c_str());
   std::printf("%u compiled, %u refused, %u failed\n", totals.compiled, totals.refused, totals.failed);

@@ -11,10 +11,10 @@ namespace vg::ptx {
 // CompileRequest::flags, besides kTestsParameters.
 // Of kernels whose good code takes long, code that is made soon and runs slower will do; CompileFacts::quick tells.
 inline constexpr uint32_t kMayBeQuick = 1 << 1;
-// Approximate functions of f32 give a GPU's bits, instead of keeping to the bounds that PTX has for them.
-inline constexpr uint32_t kApproximatesExactly = 1 << 3;
 // Nobody waits for the code: other threads go first.
 inline constexpr uint32_t kInBackground = 1 << 2;
+// Approximate functions of f32 give a GPU's bits, instead of keeping to the bounds that PTX has for them.
+inline constexpr uint32_t kApproximatesExactly = 1 << 3;
 // LLVM's verifier looks at the module first: for tests.
 inline constexpr uint32_t kVerifies = 1 << 4;
 // The code asks before it touches memory that may not be the device's (llvm/analysis/reach.h).

@@ -15,7 +15,7 @@ struct BackendOptions {
   bool wideMasks = false;   // the processor has no registers for masks
   bool mayBeQuick = false;  // large modules become machine code soon rather than well
   bool verifies = false;    // the module is looked at by LLVM's verifier first
-  bool lean = false;        // the module is one of these already (Emitter::lean)
+  bool lean = false;        // fewer copies of blocks were planned for it (Emitter::lean): it gets quick code
   std::string dumpPrefix;   // empty, or the path without suffix of .ll and .s files
 };
 

@@ -17,12 +17,14 @@ class EntryBodies {
   // they are, so that the module is the same for whoever looks at what `kept` reaches by name.
   std::string withOnly(std::string_view kept) const;
 
- private:
   struct Body {
     std::string_view name;
     size_t begin, end;  // of the braces, in the text
     uint32_t lines;
   };
+  const std::vector<Body>& bodies() const { return bodies_; }
+
+ private:
   std::string_view text_;
   std::vector<Body> bodies_;
 };

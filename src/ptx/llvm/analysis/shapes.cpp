@@ -483,8 +483,9 @@ class Analysis {
 
   Program& program_;
   const ShapeOptions options_;
-  const std::vector<uint8_t> zeros_;                                          // alignments
-  std::vector<bool> left_ = std::vector<bool>(program_.loops.size(), false);  // loops: divergently, all that is marked
+  const std::vector<uint8_t> zeros_;  // alignments
+  std::vector<bool> left_ = std::vector<bool>(
+      program_.loops.size(), false);  // by loop: lanes leave it at different rounds, and its exits' phis are marked
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ llvm::Function* Emitter::run() {
   prepare();
   planCopies();
   planLeanly();
+  planEmptying();
   alike_ = suspends_ && waitsInOneCopy() && warpsMeetAlike(program_);
   emitPrologue();
   for (auto& [key, planned] : planned_) copies_[key] = newBlock(key.masked ? "masked" : "block");

@@ -56,13 +56,11 @@ void Emitter::prepare() {
   for (const Component& component : program_.components)
     duplicated_.push_back(component.weight <= kDuplicateLimit && partings(program_, component) <= kPartingsLimit &&
                           !atomicsPrevail(component) && !component.takesTurns);
-  planEmptying();
   markFragileSources();
   markRead();
 }
 
 void Emitter::planEmptying() {
-  emptying_.clear();
   for (BlockId b = 0; b < program_.blocks.size(); ++b)
     emptying_.push_back(program_.blocks[b].component == kNone ? kNone : emptyingOf(b));
 }
@@ -200,7 +198,6 @@ void Emitter::planLeanly() {
   if (plannedWork() <= options_.leanBeyond) return;
   lean = true;
   duplicated_.assign(duplicated_.size(), false);
-  planEmptying();
   const auto workWith = [&](bool onlyPart) {
     onlyPart_ = onlyPart;
     planned_.clear();

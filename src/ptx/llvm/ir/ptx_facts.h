@@ -28,7 +28,7 @@ bool isVolatileAccess(const ptx::Instruction& i);
 // Addresses that come out of memory are scattered as a rule, and those in lanes' own stacks are always; others are
 // often consecutive in a way that the analysis cannot see.
 bool isScattered(const Program& program, ValueId address, int depth = 0);
-// A pause that keepWarpsAbreast has put in: a barrier that waits for nothing.
+// A pause that insertPauses has put in: a barrier that waits for nothing.
 bool isPause(const Instruction& i);
 // Whether all lanes of the warp, or of the block, meet at an instruction of `function` before any goes on: barriers,
 // and warp operations whose mask names all.
