@@ -5,6 +5,8 @@
 #include <map>
 #include <string_view>
 
+#include "ptx/abi/grid_functions.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -67,6 +69,11 @@ std::vector<std::string> with(std::vector<std::string> texts, std::string more) 
   return texts;
 }
 
+std::vector<std::string> withGridFunctions(std::vector<std::string> texts) {
+  if (std::string more = gridFunctionsNamedIn(texts); !more.empty()) texts.push_back(std::move(more));
+  return texts;
+}
+
 std::string number(uint64_t n) { return std::to_string(n); }
 
 uint32_t alignmentOf(uint32_t bytes) { return bytes % 8 ? 4 : 8; }
@@ -122,6 +129,7 @@ std::optional<DeviceCall> deviceCallNamed(std::string_view symbol) {
 }
 
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts) {
+  texts = withGridFunctions(std::move(texts));
   const Found found = allNamed(texts);
   if (found.empty()) return texts;
   std::string text = ".version 6.0\n.target sm_50\n.address_size 64\n.extern .func (.param .b64 answer) " +
@@ -131,6 +139,7 @@ std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts) {
 }
 
 std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts) {
+  texts = withGridFunctions(std::move(texts));
   const Found found = allNamed(texts);
   if (found.empty()) return texts;
   std::string text = ".version 6.4\n.target sm_75\n.address_size 64\n";

@@ -27,7 +27,7 @@ std::optional<DeviceCall> deviceCallNamed(std::string_view symbol);
 inline constexpr char kDeviceRuntimeCall[] = "verdigris_device_runtime";
 
 // The texts of a program with one more, of what they name of the device runtime. The vendor's own, which newer devices
-// find among them, goes: it is made for a driver that knows it.
+// find among them, goes: it is made for a driver that knows it. Functions of grids (grid_functions.h) are a text apart.
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts);
 // The same for what becomes native code: the functions are there by name only, for a linker, and stop whoever calls
 // them. Whoever places the code puts others in their place.

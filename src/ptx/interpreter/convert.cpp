@@ -162,12 +162,13 @@ void floatToFloat(const Step& s, const uint64_t* in, uint64_t* r) {
 uint64_t exponentBits(const Step& s, double value) {
   if (std::isnan(value)) return 0xff;
   value = std::fabs(value);
-  if (std::isinf(value)) return s.i->has(Mod::Satfinite) ? 0xfe : 0xff;
+  const int most = s.i->has(Mod::Satfinite) ? 127 : 128;  // 128 is the code of NaN
+  if (std::isinf(value)) return static_cast<uint64_t>(most + 127);
   if (value == 0) return 0;
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
   if (fraction == 0.5 || s.rounding != Rounding::Up) --exponent;
-  return static_cast<uint64_t>(std::clamp(exponent, -127, 127) + 127);
+  return static_cast<uint64_t>(std::clamp(exponent, -127, most) + 127);
 }
 double powerOf(uint64_t bits) { return bits == 0xff ? NAN : std::ldexp(1.0, static_cast<int>(bits) - 127); }
 

@@ -71,7 +71,8 @@ llvm::Value* Emitter::widenNarrow(Value* element, Type type) {
   return b_.CreateSelect(negative, b_.CreateFNeg(out), out);
 }
 
-// ue8m0: the exponent of the magnitude, up or towards zero.
+// ue8m0: the exponent of the magnitude, up or towards zero. What is too large becomes the largest power if the result
+// is to be finite, and NaN otherwise.
 llvm::Value* Emitter::exponentOf(Value* x, bool upward, bool finite) {
   LType* const word = b_.getInt32Ty();
   Value* const magnitude = b_.CreateAnd(asInteger(x, 32), number(x, word, 0x7fffffff));
@@ -82,9 +83,8 @@ llvm::Value* Emitter::exponentOf(Value* x, bool upward, bool finite) {
     // Below the smallest normal number the step is at 2^-127.
     Value* const limit = b_.CreateSelect(b_.CreateICmpEQ(code, n32(0)), n32(0x400000), n32(0));
     code = b_.CreateAdd(code, b_.CreateZExt(b_.CreateICmpUGT(fraction, limit), code->getType()));
-    code = callIntrinsic(llvm::Intrinsic::umin, {code->getType()}, {code, n32(0xfe)});
   }
-  code = b_.CreateSelect(b_.CreateICmpEQ(magnitude, n32(0x7f800000)), n32(finite ? 0xfe : 0xff), code);
+  if (finite) code = callIntrinsic(llvm::Intrinsic::umin, {code->getType()}, {code, n32(0xfe)});
   return b_.CreateSelect(b_.CreateFCmpUNO(x, x), n32(0xff), code);
 }
 

@@ -1,0 +1,193 @@
+#include "ptx/abi/grid_functions.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace vg::ptx {
+namespace {
+
+constexpr std::string_view kPrefix = "cudaCG";
+
+struct GridFunction {
+  std::string_view name, text;
+};
+
+// A handle is the address of the grid's workspace, 0 where the launch is not cooperative; scope 1 is the grid. Results
+// are 0 or cudaErrorInvalidValue, which is 1.
+constexpr GridFunction kFunctions[] = {
+    {"cudaCGGetIntrinsicHandle", R"(
+.weak .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)
+{
+  .reg .pred %other;
+  .reg .b32 %scope, %high, %low;
+  .reg .b64 %handle;
+  ld.param.b32 %scope, [scope];
+  mov.b32 %high, %envreg1;
+  mov.b32 %low, %envreg2;
+  mov.b64 %handle, {%low, %high};
+  setp.ne.u32 %other, %scope, 1;
+  selp.b64 %handle, 0, %handle, %other;
+  st.param.b64 [result], %handle;
+  ret;
+}
+)"},
+    // Each block's first thread adds one to the barrier, that of the first block so much that the top bit changes when
+    // all have: the bit's old value is what they wait to see gone.
+    {"cudaCGSynchronize", R"(
+.weak .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 flags)
+{
+  .reg .pred %p;
+  .reg .b32 %x, %y, %z, %blocks, %step, %old, %now;
+  .reg .b64 %barrier;
+  ld.param.b64 %barrier, [handle];
+  mov.b32 %x, 1;
+  setp.eq.u64 %p, %barrier, 0;
+  @%p bra DONE;
+  bar.sync 0;
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mov.u32 %z, %tid.z;
+  or.b32 %x, %x, %y;
+  or.b32 %x, %x, %z;
+  setp.ne.u32 %p, %x, 0;
+  @%p bra MET;
+  mov.u32 %x, %nctaid.x;
+  mov.u32 %y, %nctaid.y;
+  mov.u32 %z, %nctaid.z;
+  mul.lo.u32 %blocks, %x, %y;
+  mul.lo.u32 %blocks, %blocks, %z;
+  sub.u32 %step, 0x80000001, %blocks;
+  mov.u32 %x, %ctaid.x;
+  mov.u32 %y, %ctaid.y;
+  mov.u32 %z, %ctaid.z;
+  or.b32 %x, %x, %y;
+  or.b32 %x, %x, %z;
+  setp.eq.u32 %p, %x, 0;
+  selp.b32 %step, %step, 1, %p;
+  add.u64 %barrier, %barrier, 4;
+  membar.gl;
+  atom.add.u32 %old, [%barrier], %step;
+WAIT:
+  ld.volatile.u32 %now, [%barrier];
+  xor.b32 %now, %now, %old;
+  setp.ge.s32 %p, %now, 0;
+  @%p bra WAIT;
+  membar.gl;
+MET:
+  bar.sync 0;
+  mov.b32 %x, 0;
+DONE:
+  st.param.b32 [result], %x;
+  ret;
+}
+)"},
+    {"cudaCGSynchronizeGrid", R"(
+.weak .func (.param .b32 result) cudaCGSynchronizeGrid(.param .b64 handle, .param .b32 flags)
+{
+  .reg .b32 %answer, %flags;
+  .reg .b64 %handle;
+  ld.param.b64 %handle, [handle];
+  ld.param.b32 %flags, [flags];
+  {
+  .param .b64 given;
+  .param .b32 options;
+  .param .b32 answer;
+  st.param.b64 [given], %handle;
+  st.param.b32 [options], %flags;
+  call (answer), cudaCGSynchronize, (given, options);
+  ld.param.b32 %answer, [answer];
+  }
+  st.param.b32 [result], %answer;
+  ret;
+}
+)"},
+    // Either place may be null. A grid is the only one of its kind.
+    {"cudaCGGetSize", R"(
+.weak .func (.param .b32 result) cudaCGGetSize(.param .b64 threads, .param .b64 grids, .param .b64 handle)
+{
+  .reg .pred %p;
+  .reg .b32 %x, %n;
+  .reg .b64 %to;
+  ld.param.b64 %to, [handle];
+  mov.b32 %n, 1;
+  setp.eq.u64 %p, %to, 0;
+  @%p bra DONE;
+  mov.u32 %n, %ntid.x;
+  mov.u32 %x, %ntid.y;
+  mul.lo.u32 %n, %n, %x;
+  mov.u32 %x, %ntid.z;
+  mul.lo.u32 %n, %n, %x;
+  mov.u32 %x, %nctaid.x;
+  mul.lo.u32 %n, %n, %x;
+  mov.u32 %x, %nctaid.y;
+  mul.lo.u32 %n, %n, %x;
+  mov.u32 %x, %nctaid.z;
+  mul.lo.u32 %n, %n, %x;
+  ld.param.b64 %to, [threads];
+  setp.ne.u64 %p, %to, 0;
+  @%p st.u32 [%to], %n;
+  mov.b32 %n, 1;
+  ld.param.b64 %to, [grids];
+  setp.ne.u64 %p, %to, 0;
+  @%p st.u32 [%to], %n;
+  mov.b32 %n, 0;
+DONE:
+  st.param.b32 [result], %n;
+  ret;
+}
+)"},
+    {"cudaCGGetRank", R"(
+.weak .func (.param .b32 result) cudaCGGetRank(.param .b64 thread, .param .b64 grid, .param .b64 handle)
+{
+  .reg .pred %p;
+  .reg .b32 %x, %y, %n;
+  .reg .b64 %to;
+  ld.param.b64 %to, [handle];
+  mov.b32 %n, 1;
+  setp.eq.u64 %p, %to, 0;
+  @%p bra DONE;
+  mov.u32 %n, %ctaid.z;
+  mov.u32 %x, %nctaid.y;
+  mov.u32 %y, %ctaid.y;
+  mad.lo.u32 %n, %n, %x, %y;
+  mov.u32 %x, %nctaid.x;
+  mov.u32 %y, %ctaid.x;
+  mad.lo.u32 %n, %n, %x, %y;
+  mov.u32 %x, %ntid.z;
+  mov.u32 %y, %tid.z;
+  mad.lo.u32 %n, %n, %x, %y;
+  mov.u32 %x, %ntid.y;
+  mov.u32 %y, %tid.y;
+  mad.lo.u32 %n, %n, %x, %y;
+  mov.u32 %x, %ntid.x;
+  mov.u32 %y, %tid.x;
+  mad.lo.u32 %n, %n, %x, %y;
+  ld.param.b64 %to, [thread];
+  setp.ne.u64 %p, %to, 0;
+  @%p st.u32 [%to], %n;
+  mov.b32 %n, 0;
+  ld.param.b64 %to, [grid];
+  setp.ne.u64 %p, %to, 0;
+  @%p st.u32 [%to], %n;
+DONE:
+  st.param.b32 [result], %n;
+  ret;
+}
+)"},
+};
+
+bool anyNames(const std::vector<std::string>& texts, std::string_view name) {
+  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.find(name) != text.npos; });
+}
+
+}  // namespace
+
+std::string gridFunctionsNamedIn(const std::vector<std::string>& texts) {
+  if (!anyNames(texts, kPrefix)) return {};
+  std::string out = ".version 6.0\n.target sm_50\n.address_size 64\n";
+  for (const GridFunction& function : kFunctions)  // a name that is part of another's brings one too many: no harm
+    if (anyNames(texts, function.name)) out += function.text;
+  return out;
+}
+
+}  // namespace vg::ptx
