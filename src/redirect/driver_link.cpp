@@ -63,12 +63,14 @@ std::string joined(const std::vector<Input>& inputs) {
 }  // namespace
 
 std::string textOf(const std::vector<Input>& inputs) {
-  if (std::string text = joined(inputs); !text.empty() || !theDriver) return text;
+  std::vector<Input> parts;
+  for (const Input& input : inputs)
+    if (input.type != InputType::Library && input.type != InputType::Cubin) parts.push_back(input);
+  if (std::string text = joined(parts); !text.empty() || parts.empty() || !theDriver) return text;
   DriverLink link;
   if (!link.create()) return {};
   unsigned added = 0;
-  for (const Input& input : inputs)
-    if (input.type != InputType::Library && input.type != InputType::Cubin) added += link.add(input);
+  for (const Input& part : parts) added += link.add(part);
   return added ? link.complete() : std::string();
 }
 

@@ -131,12 +131,18 @@ class NvJitLink {
     return call("nvJitLinkGetLinkedCubin", link, to);
   }
 
-  // The compiler gives PTX of intermediate code alone: what is text already joins it afterwards.
+  // The compiler gives PTX of intermediate code alone: what is text already joins it afterwards. Libraries may hold
+  // intermediate code or native code alone, which the compiler refuses here and nothing needs.
   static std::string linkedApart(const Linking& linking) {
     Linking intermediate{linking.options, {}, {}};
-    std::vector<Input> texts;
-    for (const Input& input : linking.inputs) (isText(input) ? texts : intermediate.inputs).push_back(input);
-    const std::string text = linkedAgain(intermediate);
+    std::vector<Input> texts, libraries;
+    for (const Input& input : linking.inputs)
+      (isText(input) ? texts : input.type == InputType::Library ? libraries : intermediate.inputs).push_back(input);
+    if (intermediate.inputs.empty()) return textOf(texts);
+    Linking withLibraries = intermediate;
+    withLibraries.inputs.insert(withLibraries.inputs.end(), libraries.begin(), libraries.end());
+    std::string text = linkedAgain(withLibraries);
+    if (text.empty() && !libraries.empty()) text = linkedAgain(intermediate);
     if (text.empty() || texts.empty()) return text;
     texts.push_back({InputType::Ptx, text, "intermediate code"});
     return textOf(texts);

@@ -1,4 +1,5 @@
-/* Stands in for nvJitLink: it takes anything, and makes PTX of it when -lto and -ptx ask for that. */
+/* Stands in for nvJitLink: it takes anything, and makes PTX of it when -lto and -ptx ask for that, but not of native
+   libraries and not of nothing. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 static const char native[] = "\177ELF linked", ptx[] = ".version 8.0 // linked again";
 struct link {
-  int lto, ptx, inputs, complete;
+  int lto, ptx, inputs, libraries, complete;
 };
 
 #define EXPORT_OLD_AND_NEW(name) extern __typeof__(name) __##name##_13_0 __attribute__((alias(#name)))
@@ -25,8 +26,9 @@ int nvJitLinkDestroy(void** link) {
   return 0;
 }
 int nvJitLinkAddData(struct link* link, int type, const void* data, size_t size, const char* name) {
-  (void)type, (void)data, (void)name;
+  (void)data, (void)name;
   ++link->inputs;
+  link->libraries += type == 6;
   return size ? 0 : 1;
 }
 int nvJitLinkAddFile(struct link* link, int type, const char* path) {
@@ -35,7 +37,7 @@ int nvJitLinkAddFile(struct link* link, int type, const char* path) {
   return 0;
 }
 int nvJitLinkComplete(struct link* link) {
-  link->complete = link->inputs > 0;
+  link->complete = link->inputs > 0 && !(link->ptx && link->libraries);
   return !link->complete;
 }
 int nvJitLinkGetLinkedCubinSize(struct link* link, size_t* size) {

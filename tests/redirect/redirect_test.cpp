@@ -24,7 +24,7 @@ int __nvJitLinkGetLinkedCubin_13_0(void* link, void* to);
 namespace {
 
 bool redirected = false;
-constexpr int kPtx = 2, kIntermediateCode = 3, kAny = 10;
+constexpr int kPtx = 2, kIntermediateCode = 3, kLibrary = 6, kAny = 10;
 
 std::string nativeCode(void* program, const char* folder) {
   void* library = dlopen((std::string(folder) + "/libnvrtc.so.13").c_str(), RTLD_NOW);
@@ -127,6 +127,20 @@ TEST_F(NvJitLink, TextsBesideIntermediateCodeJoinIt) {
 TEST_F(NvJitLink, IntermediateCodeIsLinkedAgain) {
   create({"-arch=sm_90", "-lto"});
   add(kIntermediateCode, "whatever that is");
+  EXPECT_EQ(linked(), either(".version 8.0 // linked again"));
+}
+
+// libcudadevrt, say, which is added for kernels that wait for their grid.
+TEST_F(NvJitLink, NativeLibrariesAreLeftOut) {
+  for (const bool intermediate : {false, true}) {
+    create(intermediate ? std::vector<const char*>{"-arch=sm_90", "-lto"} : std::vector<const char*>{"-arch=sm_90"});
+    add(kPtx, kText);
+    add(kLibrary, "!<arch> whatever");
+    EXPECT_EQ(linked(), either(kText));
+  }
+  create({"-arch=sm_90", "-lto"});
+  add(kIntermediateCode, "whatever that is");
+  add(kLibrary, "!<arch> whatever");
   EXPECT_EQ(linked(), either(".version 8.0 // linked again"));
 }
 
