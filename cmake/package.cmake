@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libnuma1")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(debian ${CMAKE_SOURCE_DIR}/packaging/debian)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/postinst ${debian}/prerm ${debian}/postrm)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/postinst ${debian}/prerm ${debian}/triggers)
 set(CPACK_PRE_BUILD_SCRIPTS ${debian}/arrange.cmake)
 set(CPACK_VERDIGRIS_SOURCE ${CMAKE_SOURCE_DIR})  # CPACK_ goes to the script above
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)

@@ -13,6 +13,13 @@ file(GLOB pages ${usr}/share/man/man1/*.1)
 execute_process(COMMAND gzip -9nf ${doc}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
 # What `update-alternatives --set verdigris-system` chooses between.
 file(COPY ${from}/system-on.conf ${from}/system-off.conf DESTINATION ${usr}/share/verdigris)
+# Where pkg-config of this architecture looks, and no other one's does.
+set(places ${usr}/lib/x86_64-linux-gnu/pkgconfig)
+file(READ ${usr}/lib/pkgconfig/verdigris.pc facts)
+string(REPLACE "\${pcfiledir}/../.." "\${pcfiledir}/../../.." facts "${facts}")
+file(WRITE ${places}/verdigris.pc "${facts}")
+file(REMOVE_RECURSE ${usr}/lib/pkgconfig)
+file(COPY ${from}/lintian/verdigris DESTINATION ${usr}/share/lintian/overrides)
 if(EXISTS ${usr}/share/zsh/site-functions)
   file(RENAME ${usr}/share/zsh/site-functions ${usr}/share/zsh/vendor-completions)
 endif()
