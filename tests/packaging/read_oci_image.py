@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks an OCI image: every description fits its blob, and the layer holds the files.
 
-usage: read_oci_image.py IMAGE FILE...
+usage: read_oci_image.py [--unpack FOLDER] IMAGE FILE...     with --unpack its file system is put into FOLDER
 """
 
+import argparse
 import gzip
 import hashlib
 import io
@@ -13,7 +14,12 @@ import tarfile
 
 
 def main():
-    image = tarfile.open(sys.argv[1])
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--unpack")
+    parser.add_argument("image")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    image = tarfile.open(arguments.image)
 
     def blob(described):
         content = image.extractfile(described["digest"].replace("sha256:", "blobs/sha256/")).read()
@@ -28,9 +34,12 @@ def main():
     (layer,) = manifest["layers"]
     content = gzip.decompress(blob(layer))
     assert config["rootfs"]["diff_ids"] == ["sha256:" + hashlib.sha256(content).hexdigest()]
-    entries = {entry.name: entry for entry in tarfile.open(fileobj=io.BytesIO(content))}
-    for name in [*sys.argv[2:], config["config"]["Entrypoint"][0].lstrip("/")]:
+    files = tarfile.open(fileobj=io.BytesIO(content))
+    entries = {entry.name: entry for entry in files}
+    for name in [*arguments.files, config["config"]["Entrypoint"][0].lstrip("/")]:
         assert entries[name].isfile() and entries[name].uid == 0, name
+    if arguments.unpack:
+        files.extractall(arguments.unpack)
     print(f"{len(entries)} files in {len(content)} bytes")
     return 0
 
