@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "base/log.h"
 #include "base/once.h"
@@ -71,18 +72,21 @@ bool lacksMemory(const std::string& reason) {
   return false;
 }
 
-// Null, said in the log, when there is no memory for it now.
+// Null, said in the log, when there is no memory for it now. What is tried belongs to the thread that tries until it
+// stays: another one may try next, while this one still says why it could not.
 const Engine* theEngine() {
   Engine* const engine = &undying<Engine, Engine>();
   static constinit Once once;
+  Engine tried;
   try {
-    once.call([engine] {
-      *engine = openEngine();
-      if (!engine->compile && lacksMemory(engine->reason)) throw std::bad_alloc();
-      if (!engine->compile) VG_LOG(Warn, "no code generator, kernels are interpreted: %s", engine->reason.c_str());
+    once.call([&] {
+      tried = openEngine();
+      if (!tried.compile && lacksMemory(tried.reason)) throw std::bad_alloc();
+      if (!tried.compile) VG_LOG(Warn, "no code generator, kernels are interpreted: %s", tried.reason.c_str());
+      *engine = std::move(tried);
     });
   } catch (const std::bad_alloc&) {
-    shortage::tell(Shortage::HostMemory, "the code generator cannot be opened: %s", engine->reason.c_str());
+    shortage::tell(Shortage::HostMemory, "the code generator cannot be opened: %s", tried.reason.c_str());
     return nullptr;
   }
   return engine;
