@@ -62,6 +62,11 @@ bool find(Driver& found) {
   return found.table->size >= sizeof(api::PrivateTable);
 }
 
+Driver driverNow() {
+  const std::lock_guard lock(mutex);
+  return driver;
+}
+
 }  // namespace
 
 nvmlReturn_t open() {
@@ -87,11 +92,14 @@ bool isOpen() {
   return openings != 0;
 }
 
-unsigned deviceCount() { return devices; }
+unsigned deviceCount() {
+  const std::lock_guard lock(mutex);
+  return devices;
+}
 nvmlDevice_t handleOf(unsigned number) { return &handles[number]; }
 
 bool numberOf(nvmlDevice_t device, unsigned& number) {
-  if (device < handles || device >= handles + devices) return false;
+  if (device < handles || device >= handles + deviceCount()) return false;
   number = static_cast<unsigned>(device - handles);
   return &handles[number] == device;
 }
@@ -99,12 +107,12 @@ bool numberOf(nvmlDevice_t device, unsigned& number) {
 nvmlReturn_t report(nvmlDevice_t device, api::DeviceReport& report) {
   unsigned number;
   if (!numberOf(device, number)) return NVML_ERROR_INVALID_ARGUMENT;
-  return driver.table->device(number, &report, sizeof report) ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
+  return driverNow().table->device(number, &report, sizeof report) ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
 }
 
 std::vector<api::OtherProcess> others(unsigned number) {
   std::vector<api::OtherProcess> found;
-  driver.table->otherProcesses(
+  driverNow().table->otherProcesses(
       number,
       [](void* list, const api::OtherProcess& process) {
         static_cast<std::vector<api::OtherProcess>*>(list)->push_back(process);
@@ -136,7 +144,7 @@ unsigned busyPercent(unsigned number, const api::DeviceReport& report) {
 
 int cudaVersion() {
   int version = 0;
-  driver.version(&version);
+  driverNow().version(&version);
   return version;
 }
 

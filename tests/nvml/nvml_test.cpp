@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "nvml/nvml.h"
@@ -59,6 +61,25 @@ TEST(NvmlBefore, InitsAreCounted) {
   EXPECT_EQ(call("nvmlDeviceGetCount", &count), NVML_SUCCESS);
   EXPECT_EQ(call("nvmlShutdown"), NVML_SUCCESS);
   EXPECT_EQ(call("nvmlDeviceGetCount", &count), NVML_ERROR_UNINITIALIZED);
+}
+
+// A library of a program may open and close it whenever it likes.
+TEST(NvmlBefore, OthersSeeAllDevicesWhileItIsOpenedAgainAndAgain) {
+  std::atomic<bool> done{false};
+  std::thread opener([&] {
+    for (int i = 0; i < 100'000; ++i) {
+      EXPECT_EQ(call("nvmlInit_v2"), NVML_SUCCESS);
+      EXPECT_EQ(call("nvmlShutdown"), NVML_SUCCESS);
+    }
+    done = true;
+  });
+  unsigned wrong = 0;
+  while (!done) {
+    unsigned count = 0;
+    wrong += call("nvmlDeviceGetCount_v2", &count) == NVML_SUCCESS && count != 2;
+  }
+  opener.join();
+  EXPECT_EQ(wrong, 0u);
 }
 
 TEST_F(NvmlTest, NamesAreThoseOfTheDriverApi) {
