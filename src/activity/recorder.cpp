@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "activity/timeline_file.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/os.h"
 #include "base/settings.h"
 #include "base/spin.h"
@@ -36,22 +36,23 @@ constexpr uint64_t kWakeEvery = Ring::kPlaces / 4;
 
 // Never destroyed: threads may tell something while the process ends.
 struct Recorder {
+  explicit Recorder(std::vector<std::unique_ptr<Consumer>> who) : consumers(std::move(who)) {}
+
+  Mutex consuming;  // one thread at a time
+  std::vector<std::unique_ptr<Consumer>> consumers VG_GUARDED_BY(consuming);
   Ring ring;
-  std::vector<std::unique_ptr<Consumer>> consumers;  // of whoever consumes
-  std::mutex consuming;                              // one thread at a time
-  bool finished = false;                             // guarded by consuming
-  std::atomic<uint32_t> signal{0};                   // futex word of the thread
+  bool finished VG_GUARDED_BY(consuming) = false;
+  std::atomic<uint32_t> signal{0};  // futex word of the thread
   std::atomic<uint64_t> lost{0};
   Recorder* parents = nullptr;  // in a child of fork(): whose thread and file are not here
 };
 constinit std::atomic<Recorder*> recorder{nullptr};
 constinit std::atomic<uint64_t> lastNumber{0};
 constinit Recorder* parentsRecorder = nullptr;
-constinit std::mutex starting;
+constinit Mutex starting;
 constinit std::atomic<bool> tried{false};  // set under `starting`
 
-// Requires: consuming is held.
-bool consumeLocked(Recorder& r) {
+bool consumeLocked(Recorder& r) VG_REQUIRES(r.consuming) {
   if (const uint64_t lost = r.lost.exchange(0, std::memory_order_relaxed))
     for (const auto& consumer : r.consumers) consumer->lost(lost);
   bool any = false;
@@ -68,7 +69,7 @@ bool consumeLocked(Recorder& r) {
 
 // A consumer that lacks memory has lost a record; the next one may fare better.
 bool consume(Recorder& r) noexcept {
-  const std::lock_guard lock(r.consuming);
+  const MutexLock lock(r.consuming);
   if (r.finished) return false;
   try {
     const bool any = consumeLocked(r);
@@ -135,9 +136,9 @@ std::vector<std::unique_ptr<Consumer>> makeConsumers() {
 }
 
 void begin() {
-  auto made = std::make_unique<Recorder>();
-  made->consumers = makeConsumers();
-  if (made->consumers.empty()) return;
+  auto consumers = makeConsumers();
+  if (consumers.empty()) return;
+  auto made = std::make_unique<Recorder>(std::move(consumers));
   registerHandlers();
   Recorder* const r = made.release();
   recorder.store(r, std::memory_order_release);
@@ -155,7 +156,7 @@ void begin() {
 
 void start() {
   if (settings().timeline.empty() && settings().summary.empty()) return;
-  const std::lock_guard lock(starting);
+  const MutexLock lock(starting);
   if (tried.exchange(true)) return;
   try {
     begin();
@@ -168,7 +169,7 @@ void finish() {
   Recorder* const r = recorder.load(std::memory_order_acquire);
   if (!r || !on.exchange(false)) return;
   wake(*r);
-  const std::lock_guard lock(r->consuming);
+  const MutexLock lock(r->consuming);
   try {
     while (consumeLocked(*r)) {
     }

@@ -16,7 +16,7 @@ AddressSpace::AddressSpace(MemoryTable& table, unsigned firstWindow, unsigned wi
 
 Result<uintptr_t> AddressSpace::reserve(size_t bytes, size_t alignment, uintptr_t wanted) {
   alignment = std::max(alignment, kGranule);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (wanted % alignment == 0 && wanted - start_ < bytes_) {
     auto piece = free_.upper_bound(wanted);
     if (piece != free_.begin() && Range{(--piece)->first, piece->second}.contains(wanted, bytes))
@@ -54,7 +54,7 @@ uintptr_t AddressSpace::takeAt(std::map<uintptr_t, size_t>::iterator piece, uint
 }
 
 bool AddressSpace::free(uintptr_t start, size_t bytes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = reserved_.find(start);
   if (found == reserved_.end() || found->second != bytes) return false;
   auto node = reserved_.extract(found);  // becomes the free piece: giving back needs no memory
@@ -76,7 +76,7 @@ bool AddressSpace::free(uintptr_t start, size_t bytes) {
 }
 
 AddressSpace::Range AddressSpace::reservationAt(uintptr_t address) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = reserved_.upper_bound(address);
   if (found == reserved_.begin()) return {};
   --found;
@@ -85,7 +85,7 @@ AddressSpace::Range AddressSpace::reservationAt(uintptr_t address) const {
 }
 
 Record* AddressSpace::publish(const Record& prototype) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t id = prototype.id.load(std::memory_order_relaxed);
   Record* record = records_.take(prototype, id ? id : table_.nextId());
   record->state.store(State::Live, std::memory_order_release);
@@ -94,7 +94,7 @@ Record* AddressSpace::publish(const Record& prototype) {
 }
 
 void AddressSpace::withdraw(Record* record) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   setWords(*record, 0);
   records_.give(record);
 }

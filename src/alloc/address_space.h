@@ -11,10 +11,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 
 #include "alloc/memory_table.h"
 #include "alloc/record_pool.h"
+#include "base/mutex.h"
 
 namespace vg::alloc {
 
@@ -49,16 +49,16 @@ class AddressSpace {
   void withdraw(Record* record);
 
  private:
-  void setWords(const Record& record, uintptr_t word);
-  uintptr_t takeAt(std::map<uintptr_t, size_t>::iterator piece, uintptr_t start, size_t bytes);
+  void setWords(const Record& record, uintptr_t word) VG_REQUIRES(mutex_);
+  uintptr_t takeAt(std::map<uintptr_t, size_t>::iterator piece, uintptr_t start, size_t bytes) VG_REQUIRES(mutex_);
 
   MemoryTable& table_;
   const uintptr_t start_;
   const size_t bytes_;
   std::atomic<uintptr_t>* const words_;
-  mutable std::mutex mutex_;  // guards what follows, and the words
-  std::map<uintptr_t, size_t> free_, reserved_;
-  RecordPool records_;
+  mutable Mutex mutex_;  // guards what follows, and the words
+  std::map<uintptr_t, size_t> free_ VG_GUARDED_BY(mutex_), reserved_ VG_GUARDED_BY(mutex_);
+  RecordPool records_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::alloc

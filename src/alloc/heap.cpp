@@ -7,6 +7,7 @@
 #include <new>
 
 #include "alloc/watch.h"
+#include "base/mutex.h"
 #include "base/own_memory.h"
 #include "base/shortage.h"
 
@@ -94,7 +95,7 @@ Result<Record*> Heap::allocate(size_t bytes, const Description& description) {
     shortage::tell(Shortage::DeviceMemory, "%zu bytes of %zu", bytes, capacity_);
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of %zu", bytes, capacity_);
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Record* record = allocateRecord(needed, description.alignment);
   if (!record && !retired_.empty()) [[unlikely]] {
     endRetired(0);
@@ -112,7 +113,7 @@ Result<Record*> Heap::allocate(size_t bytes, const Description& description) {
 }
 
 bool Heap::release(uintptr_t base, uint64_t id) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Slab* slab = nullptr;
   Run* run = nullptr;
   Record* record = find(base, id, slab, run);
@@ -157,20 +158,20 @@ void Heap::releaseRun(Run& run) { run.granule ? releasePages(run) : releaseGranu
 
 bool Heap::charge(size_t bytes) {
   const size_t granules = bytes / kGranule + (bytes % kGranule != 0);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (granules > capacityGranules_ - usedGranules_.load(std::memory_order_relaxed)) return false;
   countUsed(static_cast<ptrdiff_t>(granules));
   return true;
 }
 
 void Heap::publish(std::atomic<size_t>& used) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   published_ = &used;
   countUsed(0);
 }
 
 void Heap::uncharge(size_t bytes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   countUsed(-static_cast<ptrdiff_t>(bytes / kGranule + (bytes % kGranule != 0)));
 }
 

@@ -23,6 +23,7 @@
 
 #include "alloc/memory_source.h"
 #include "alloc/memory_table.h"
+#include "base/mutex.h"
 
 namespace vg::alloc {
 
@@ -143,64 +144,65 @@ class Heap {
     size_t bytes;
   };
 
-  Record* allocateRecord(size_t bytes, size_t alignment);
-  void giveUp(Slab* slab, Run* run, Record& record);
-  void retire(Slab* slab, Run* run, Record& record, size_t limit);
-  void endRetired(size_t limit);
-  Record* allocateSlot(unsigned sizeClass);
-  Record* allocatePages(uint32_t count);
-  Record* allocateGranules(uint32_t count);
-  void releaseSlot(Slab& slab, Record& record);
-  void releasePages(Run& run);
-  void releaseGranules(Run& run);
+  Record* allocateRecord(size_t bytes, size_t alignment) VG_REQUIRES(mutex_);
+  void giveUp(Slab* slab, Run* run, Record& record) VG_REQUIRES(mutex_);
+  void retire(Slab* slab, Run* run, Record& record, size_t limit) VG_REQUIRES(mutex_);
+  void endRetired(size_t limit) VG_REQUIRES(mutex_);
+  Record* allocateSlot(unsigned sizeClass) VG_REQUIRES(mutex_);
+  Record* allocatePages(uint32_t count) VG_REQUIRES(mutex_);
+  Record* allocateGranules(uint32_t count) VG_REQUIRES(mutex_);
+  void releaseSlot(Slab& slab, Record& record) VG_REQUIRES(mutex_);
+  void releasePages(Run& run) VG_REQUIRES(mutex_);
+  void releaseGranules(Run& run) VG_REQUIRES(mutex_);
 
-  Slab* newSlab(unsigned sizeClass);
-  void endSlab(Slab& slab);
-  void unlistSlab(Slab& slab);
-  void retireSlab(Slab& slab);
+  Slab* newSlab(unsigned sizeClass) VG_REQUIRES(mutex_);
+  void endSlab(Slab& slab) VG_REQUIRES(mutex_);
+  void unlistSlab(Slab& slab) VG_REQUIRES(mutex_);
+  void retireSlab(Slab& slab) VG_REQUIRES(mutex_);
 
   struct SharedRange {
     std::byte* start;
     size_t bytes;
     SharedState*& state;
   };
-  SharedRange rangeOf(Slab* slab, Run* run);
-  CUresult move(std::unique_lock<std::mutex>& lock, const SharedRange& range);
-  std::shared_ptr<const Share> shareOf(Record& record, const SharedRange& range);
-  void releaseShared(Slab* slab, Run* run);
-  void endSharedIfEmpty(Slab* slab, Run* run);
+  SharedRange rangeOf(Slab* slab, Run* run) VG_REQUIRES(mutex_);
+  CUresult move(ReleasableLock& lock, const SharedRange& range)
+      VG_REQUIRES(mutex_) VG_UNCHECKED_LOCKS;  // clang does not know that `lock` is of mutex_
+  std::shared_ptr<const Share> shareOf(Record& record, const SharedRange& range) VG_REQUIRES(mutex_);
+  void releaseShared(Slab* slab, Run* run) VG_REQUIRES(mutex_);
+  void endSharedIfEmpty(Slab* slab, Run* run) VG_REQUIRES(mutex_);
   static void spoil(Slab* slab, const Run* run);
-  void releaseRun(Run& run);
-  PagedGranule* granuleWithPages(uint32_t count);
-  uint32_t takePages(PagedGranule& granule, uint32_t count);
-  void givePages(PagedGranule& granule, uint32_t first, uint32_t count);
-  void refile(PagedGranule& granule);
-  void unfile(PagedGranule& granule);
-  void countLive(PagedGranule& granule, int change);
+  void releaseRun(Run& run) VG_REQUIRES(mutex_);
+  PagedGranule* granuleWithPages(uint32_t count) VG_REQUIRES(mutex_);
+  uint32_t takePages(PagedGranule& granule, uint32_t count) VG_REQUIRES(mutex_);
+  void givePages(PagedGranule& granule, uint32_t first, uint32_t count) VG_REQUIRES(mutex_);
+  void refile(PagedGranule& granule) VG_REQUIRES(mutex_);
+  void unfile(PagedGranule& granule) VG_REQUIRES(mutex_);
+  void countLive(PagedGranule& granule, int change) VG_REQUIRES(mutex_);
 
-  Run* takeRun(uint32_t count);
-  Run* fromCache(uint32_t count);
-  Run* fromFreeSpace(uint32_t count);
-  void toCache(Run& run);
-  void removeFromCache(Run& run);
-  void evictOldest();
-  void setWords(uint32_t first, uint32_t count, uintptr_t word);
+  Run* takeRun(uint32_t count) VG_REQUIRES(mutex_);
+  Run* fromCache(uint32_t count) VG_REQUIRES(mutex_);
+  Run* fromFreeSpace(uint32_t count) VG_REQUIRES(mutex_);
+  void toCache(Run& run) VG_REQUIRES(mutex_);
+  void removeFromCache(Run& run) VG_REQUIRES(mutex_);
+  void evictOldest() VG_REQUIRES(mutex_);
+  void setWords(uint32_t first, uint32_t count, uintptr_t word) VG_REQUIRES(mutex_);
   bool roomFor(uint32_t granules) const {
     return usedGranules_.load(std::memory_order_relaxed) + granules <= capacityGranules_;
   }
-  // By how many granules used() changes. Requires: the lock.
-  void countUsed(ptrdiff_t change) {
+  // By how many granules used() changes.
+  void countUsed(ptrdiff_t change) VG_REQUIRES(mutex_) {
     const size_t now = usedGranules_.load(std::memory_order_relaxed) + static_cast<size_t>(change);
     usedGranules_.store(now, std::memory_order_relaxed);
     published_->store(now << kGranuleShift, std::memory_order_relaxed);
   }
-  void giveBack(Run& run);
+  void giveBack(Run& run) VG_REQUIRES(mutex_);
 
-  Run* newRun();
-  Run* newRunAt(uint32_t first);
-  void endRun(Run& run);
-  std::byte* metadata(size_t bytes, size_t alignment);
-  Record* find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run);
+  Run* newRun() VG_REQUIRES(mutex_);
+  Run* newRunAt(uint32_t first) VG_REQUIRES(mutex_);
+  void endRun(Run& run) VG_REQUIRES(mutex_);
+  std::byte* metadata(size_t bytes, size_t alignment) VG_REQUIRES(mutex_);
+  Record* find(uintptr_t base, uint64_t id, Slab*& slab, Run*& run) VG_REQUIRES(mutex_);
 
   MemoryTable& table_;
   MemorySource& source_;
@@ -212,26 +214,26 @@ class Heap {
   std::atomic<size_t> usedGranules_{0}, cachedGranules_{0};
   std::atomic<size_t> unpublished_{0}, *published_ = &unpublished_;  // bytes; written under the lock
 
-  std::mutex mutex_;  // guards everything below and the words of the window
-  Slab* partial_[kClasses] = {};
-  PagedGranule* byLongest_[kPagesPerGranule + 1] = {};  // by the longest run of free pages
-  uint64_t longestPresent_ = 0;                         // bit n: byLongest_[n] is not empty
-  std::vector<Run*> bins_;
-  std::vector<uint64_t> binPresent_;
-  Run *oldest_ = nullptr, *newest_ = nullptr;
-  std::map<uint32_t, uint32_t> freeSpace_;  // uncommitted: first granule -> count
+  Mutex mutex_;  // guards everything below and the words of the window
+  Slab* partial_[kClasses] VG_GUARDED_BY(mutex_) = {};
+  PagedGranule* byLongest_[kPagesPerGranule + 1] VG_GUARDED_BY(mutex_) = {};  // by the longest run of free pages
+  uint64_t longestPresent_ VG_GUARDED_BY(mutex_) = 0;                         // bit n: byLongest_[n] is not empty
+  std::vector<Run*> bins_ VG_GUARDED_BY(mutex_);
+  std::vector<uint64_t> binPresent_ VG_GUARDED_BY(mutex_);
+  Run *oldest_ VG_GUARDED_BY(mutex_) = nullptr, *newest_ VG_GUARDED_BY(mutex_) = nullptr;
+  std::map<uint32_t, uint32_t> freeSpace_ VG_GUARDED_BY(mutex_);  // uncommitted: first granule -> count
   // An entry for each run, by its first granule, which becomes that of the free piece when the run goes.
-  std::map<uint32_t, uint32_t> spareNodes_;
-  uint32_t usedUpTo_ = 0;  // no granule from here on has ever been committed
-  Run* freeRuns_ = nullptr;
-  Slab* freeSlabs_[kClasses] = {};
-  PagedGranule* freeGranules_ = nullptr;
-  std::unordered_map<uint64_t, std::shared_ptr<const Share>> shares_;  // by id
+  std::map<uint32_t, uint32_t> spareNodes_ VG_GUARDED_BY(mutex_);
+  uint32_t usedUpTo_ VG_GUARDED_BY(mutex_) = 0;  // no granule from here on has ever been committed
+  Run* freeRuns_ VG_GUARDED_BY(mutex_) = nullptr;
+  Slab* freeSlabs_[kClasses] VG_GUARDED_BY(mutex_) = {};
+  PagedGranule* freeGranules_ VG_GUARDED_BY(mutex_) = nullptr;
+  std::unordered_map<uint64_t, std::shared_ptr<const Share>> shares_ VG_GUARDED_BY(mutex_);  // by id
   std::condition_variable moved_;
-  std::deque<Retired> retired_;
-  size_t retiredBytes_ = 0;
-  std::byte *metadataAt_ = nullptr, *metadataEnd_ = nullptr;
-  std::vector<std::pair<void*, size_t>> metadataChunks_;
+  std::deque<Retired> retired_ VG_GUARDED_BY(mutex_);
+  size_t retiredBytes_ VG_GUARDED_BY(mutex_) = 0;
+  std::byte *metadataAt_ VG_GUARDED_BY(mutex_) = nullptr, *metadataEnd_ VG_GUARDED_BY(mutex_) = nullptr;
+  std::vector<std::pair<void*, size_t>> metadataChunks_ VG_GUARDED_BY(mutex_);
 };
 
 template <class Visit>
@@ -249,7 +251,7 @@ void Heap::forEach(Visit visit) {
     const auto& run = *static_cast<const Run*>(reinterpret_cast<const Record*>(word));
     if (run.position == page) visitLive(run);
   };
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (uint32_t granule = 0; granule < usedUpTo_; ++granule) {
     const uintptr_t word = words_[granule].load(std::memory_order_relaxed);
     if (word & 1) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "alloc/heap.h"
+#include "base/mutex.h"
 
 namespace vg::alloc {
 
@@ -131,14 +132,14 @@ void Heap::giveBack(Run& run) {
 }
 
 void Heap::trim() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (oldest_) evictOldest();
   source_.trim();
 }
 
 // Of each class a slab stays although it is empty.
 void Heap::clear() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Slab* const first : partial_)
     for (Slab *slab = first, *next; slab; slab = next) {
       next = slab->next;

@@ -1,11 +1,12 @@
 // Allocations that other processes see: their pages move to shared memory and never serve anybody else after that.
 #include "alloc/heap.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 namespace vg::alloc {
 
 Result<std::shared_ptr<const Heap::Share>> Heap::share(uintptr_t base, uint64_t id) {
-  std::unique_lock lock(mutex_);
+  ReleasableLock lock(mutex_);
   Slab* slab = nullptr;
   Run* run = nullptr;
   Record* record = find(base, id, slab, run);
@@ -45,9 +46,9 @@ Heap::SharedRange Heap::rangeOf(Slab* slab, Run* run) {
 }
 
 // Makes the range shared memory if it is not. The lock is open while bytes move; `users` keeps the range from ending.
-CUresult Heap::move(std::unique_lock<std::mutex>& lock, const SharedRange& range) {
+CUresult Heap::move(ReleasableLock& lock, const SharedRange& range) {
   SharedState& state = *range.state;
-  moved_.wait(lock, [&] { return !state.moving; });
+  while (state.moving) lock.wait(moved_);
   if (state.shared.moved == range.bytes) return CUDA_SUCCESS;
   state.moving = true;
   lock.unlock();

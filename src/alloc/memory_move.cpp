@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 
 #include "alloc/geometry.h"
 #include "alloc/host_memory.h"
 #include "base/futex.h"
+#include "base/mutex.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -21,7 +21,7 @@
 namespace vg::alloc {
 namespace {
 
-constinit std::mutex moveMutex;  // one move at a time
+constinit Mutex moveMutex;  // one move at a time
 
 // What the handler reads. `sequence` is odd while [start, end) is read-only; the bounds change only while it is even.
 constinit std::atomic<uint32_t> sequence{0};
@@ -86,7 +86,7 @@ CUresult movePiece(const HostMemory& memory, size_t offset, std::byte* start, si
 }  // namespace
 
 CUresult moveTo(SharedMemory& shared, std::byte* start, size_t bytes) {
-  std::lock_guard lock(moveMutex);
+  const MutexLock lock(moveMutex);
   while (shared.moved < bytes) {
     std::byte* const at = start + shared.moved;
     const size_t left = kGranule - reinterpret_cast<uintptr_t>(at) % kGranule;

@@ -17,7 +17,7 @@ namespace vg::alloc {
 
 Result<size_t> PhysicalPieces::take(size_t bytes) {
   bytes = roundUp(bytes, kGranule);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   size_t offset;
   if (fromKept(bytes, &offset) || fromFree(bytes, &offset)) return offset;
   return grow(bytes);
@@ -26,7 +26,7 @@ Result<size_t> PhysicalPieces::take(size_t bytes) {
 // Without memory for the books, the piece's place in the file is lost, but not its pages.
 void PhysicalPieces::give(size_t offset, size_t bytes) {
   bytes = roundUp(bytes, kGranule);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     enter(offset, bytes);
   } catch (const std::bad_alloc&) {
@@ -34,7 +34,6 @@ void PhysicalPieces::give(size_t offset, size_t bytes) {
   }
 }
 
-// Requires: mutex_ is held.
 void PhysicalPieces::enter(size_t offset, size_t bytes) {
   if (bytes > kKeptBytes) return forget({offset, bytes});
   kept_.push_back({offset, bytes});
@@ -47,7 +46,7 @@ void PhysicalPieces::enter(size_t offset, size_t bytes) {
 }
 
 void PhysicalPieces::trim() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Piece& piece : kept_) forget(piece);
   kept_.clear();
   keptBytes_ = 0;

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::alloc {
@@ -32,22 +32,23 @@ class PhysicalPieces {
   static constexpr size_t kKeptBytes = size_t{256} << 20;
   static constexpr size_t kKeptPieces = 64;
 
-  CUresult open();
-  Result<size_t> grow(size_t bytes);
-  bool fromKept(size_t bytes, size_t* offset);
-  bool fromFree(size_t bytes, size_t* offset);
-  void enter(size_t offset, size_t bytes);
-  void forget(const Piece& piece);
-  void dropPages(const Piece& piece) const;
+  CUresult open() VG_REQUIRES(mutex_);
+  Result<size_t> grow(size_t bytes) VG_REQUIRES(mutex_);
+  bool fromKept(size_t bytes, size_t* offset) VG_REQUIRES(mutex_);
+  bool fromFree(size_t bytes, size_t* offset) VG_REQUIRES(mutex_);
+  void enter(size_t offset, size_t bytes) VG_REQUIRES(mutex_);
+  void forget(const Piece& piece) VG_REQUIRES(mutex_);
+  void dropPages(const Piece& piece) const VG_REQUIRES(mutex_);
 
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
+  // Set once, under mutex_, before the first take() succeeds; only who has a piece asks for them.
   int file_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  size_t size_ = 0;
-  std::vector<Piece> kept_;  // released, with their pages; newest last
-  size_t keptBytes_ = 0;
-  std::map<size_t, size_t> free_;  // without pages: offset -> bytes
+  size_t size_ VG_GUARDED_BY(mutex_) = 0;
+  std::vector<Piece> kept_ VG_GUARDED_BY(mutex_);  // released, with their pages; newest last
+  size_t keptBytes_ VG_GUARDED_BY(mutex_) = 0;
+  std::map<size_t, size_t> free_ VG_GUARDED_BY(mutex_);  // without pages: offset -> bytes
 };
 
 }  // namespace vg::alloc

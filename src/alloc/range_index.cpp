@@ -41,7 +41,7 @@ size_t RangeIndex::upperBound(const Array& array, size_t count, uintptr_t addres
 }
 
 const Record* RangeIndex::overlapping(uintptr_t address, size_t bytes) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return overlappingLocked(address, bytes);
 }
 
@@ -58,7 +58,7 @@ const Record* RangeIndex::overlappingLocked(uintptr_t address, size_t bytes) con
 
 Record* RangeIndex::insert(const Record& prototype) {
   const uintptr_t base = prototype.base.load(std::memory_order_relaxed);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (overlappingLocked(base, prototype.bytes())) return nullptr;
   const size_t count = count_.load(std::memory_order_relaxed);
   if (Array* array = array_.load(std::memory_order_relaxed); !array || array->capacity == count) grow();
@@ -78,7 +78,7 @@ Record* RangeIndex::insert(const Record& prototype) {
 }
 
 bool RangeIndex::remove(uintptr_t base) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Array* array = array_.load(std::memory_order_relaxed);
   const size_t count = count_.load(std::memory_order_relaxed);
   const size_t above = array ? upperBound(*array, count, base) : 0;

@@ -7,9 +7,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "alloc/record_pool.h"
+#include "base/mutex.h"
 
 namespace vg::alloc {
 
@@ -31,7 +31,7 @@ class RangeIndex {
   // Calls visit(record) for every live record, under the lock.
   template <class Visit>
   void forEach(Visit visit) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Array* array = array_.load(std::memory_order_relaxed);
     for (size_t i = 0, n = count_.load(std::memory_order_relaxed); i < n; ++i)
       visit(*array->records[i].load(std::memory_order_relaxed));
@@ -57,8 +57,8 @@ class RangeIndex {
   // but a range that is just being inserted.
   std::atomic<uintptr_t> lowest_{UINTPTR_MAX};
   std::atomic<uintptr_t> highest_{0};
-  mutable std::mutex mutex_;
-  RecordPool records_;
+  mutable Mutex mutex_;
+  RecordPool records_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::alloc

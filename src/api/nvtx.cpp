@@ -2,12 +2,12 @@
 #include "api/nvtx.h"
 
 #include <list>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "activity/recorder.h"
 #include "api/trace.h"
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
@@ -19,9 +19,9 @@ namespace {
 // Domains and registered strings are texts that live as long as the process. Handles are their addresses: NVTX never
 // looks behind them.
 const std::string* keep(std::string text) {
-  static constinit std::mutex mutex;
+  static constinit Mutex mutex;
   auto& kept = undying<std::list<std::string>, struct KeptTexts>();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return &kept.emplace_back(std::move(text));
 }
 

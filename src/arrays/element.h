@@ -10,7 +10,7 @@ namespace vg::arrays {
 // Requires: inside the level.
 inline std::byte* bytesAt(const TextureView& view, const Level& level, size_t x, size_t row, size_t slice) {
   const size_t offset = level.span(x, row, slice).offset;
-  return view.base ? view.base + offset : view.pages->at(offset).memory;
+  return view.base ? view.base + offset : view.pages->atForKernels(offset).memory;
 }
 
 // Requires: inside the level; z is a slice or layer. `forSums`: see decode().

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <shared_mutex>
 
 #include "copy/copy.h"
 #include "copy/guard.h"
@@ -22,7 +23,9 @@ namespace {
 
 using Run = Pages::Run;
 
-Run runAt(const PagedSide& side, size_t x, size_t row, size_t slice) {
+// Requires: the lock of the pages, shared.
+Run runAt(const PagedSide& side, size_t x, size_t row,
+          size_t slice) VG_UNCHECKED_LOCKS {  // there may be no pages, and so no lock
   if (!side.pages) {
     const copy::Side at = side.plain.moved(x, row, slice);
     if (!at.tiling) return {at.base, SIZE_MAX};
@@ -52,8 +55,8 @@ void copyRow(const PagedSide& destination, const PagedSide& source, size_t width
   }
 }
 
-std::shared_lock<std::shared_mutex> lockShared(const Pages* pages) {
-  return pages ? std::shared_lock(pages->mutex()) : std::shared_lock<std::shared_mutex>();
+std::shared_lock<SharedMutex> lockShared(const Pages* pages) {
+  return pages ? std::shared_lock(pages->mutex()) : std::shared_lock<SharedMutex>();
 }
 
 }  // namespace

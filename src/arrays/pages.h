@@ -6,11 +6,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <shared_mutex>
 #include <utility>
 
 #include "arrays/layout.h"
 #include "base/result.h"
+#include "base/shared_mutex.h"
 #include "copy/shape.h"
 
 namespace vg::arrays {
@@ -26,25 +26,28 @@ class Pages {
   Pages(const Pages&) = delete;
 
   size_t count() const { return count_; }
-  std::shared_mutex& mutex() const { return mutex_; }
+  SharedMutex& mutex() const VG_RETURNS_LOCK(mutex_) { return mutex_; }
 
-  // Require: the lock. Setting requires it alone; null: nothing.
-  void set(size_t page, std::byte* memory) { table_[page] = memory; }
-  std::byte* get(size_t page) const { return table_[page]; }
+  // Null: nothing.
+  void set(size_t page, std::byte* memory) VG_REQUIRES(mutex_) { table_[page] = memory; }
+  std::byte* get(size_t page) const VG_REQUIRES_SHARED(mutex_) { return table_[page]; }
   // The memory at an offset, and how much of its page follows.
   struct Run {
     std::byte* memory;
     size_t bytes;
   };
-  Run at(size_t offset) const {
+  Run at(size_t offset) const VG_REQUIRES_SHARED(mutex_) {
     std::byte* page = table_[offset / kPage];
     const size_t within = offset % kPage;
     return {page ? page + within : nullptr, kPage - within};
   }
+  // The same for kernels, which read some pages while others are mapped; to map those that they read is the
+  // application's race.
+  Run atForKernels(size_t offset) const VG_UNCHECKED_LOCKS { return at(offset); }  // each entry is one word
 
  private:
-  mutable std::shared_mutex mutex_;
-  std::byte** const table_;  // guarded by mutex_
+  mutable SharedMutex mutex_;
+  std::byte** const table_ VG_POINTEE_GUARDED_BY(mutex_);
   const size_t count_;
 };
 

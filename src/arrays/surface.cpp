@@ -28,7 +28,7 @@ SurfaceBytes locate(const TextureView& view, const SurfacePoint& point, size_t b
   const size_t slice = static_cast<size_t>(z) + (layered(view.kind) ? view.firstLayer : 0);
   const size_t offset = level.span(static_cast<size_t>(x), static_cast<size_t>(y), slice).offset;
   if (view.base) return {Is::Memory, view.base + offset};
-  const Pages::Run run = view.pages->at(offset);
+  const Pages::Run run = view.pages->atForKernels(offset);
   // Rows of short elements may begin anywhere: a wide access that meets the end of a page finds nothing.
   return {run.memory && run.bytes >= bytes ? Is::Memory : Is::Nothing, run.memory};
 }

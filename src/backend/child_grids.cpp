@@ -68,7 +68,7 @@ ChildGrids::Buffer* ChildGrids::newBuffer(Kernel* kernel, const LaunchShape& sha
 std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes) {
   Buffer* const buffer = newBuffer(kernel, shape, bytes);
   if (!buffer) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     open_.emplace(buffer->parameters, buffer);
     ptx::addKernelMemory(buffer->parameters, bytes);  // until it is launched
@@ -80,7 +80,7 @@ std::byte* ChildGrids::makeBuffer(Kernel* kernel, const LaunchShape& shape, size
 }
 
 bool ChildGrids::describe(const std::byte* parameters, Kernel& kernel, const LaunchShape& shape) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = open_.find(parameters);
   if (found == open_.end() || found->second->bytes < kernel.parameterBytes()) return false;
   found->second->kernel = &kernel;
@@ -95,7 +95,7 @@ bool ChildGrids::hasRoom(uint64_t stream) const {
 }
 
 RuntimeError ChildGrids::launch(const std::byte* parameters, uint64_t stream, uint64_t block) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = open_.find(parameters);
   if (found == open_.end() || !found->second->kernel) return RuntimeError::InvalidValue;
   Buffer* const buffer = found->second;
@@ -110,11 +110,11 @@ RuntimeError ChildGrids::launchCopy(Kernel& kernel, const LaunchShape& shape, co
   Buffer* const buffer = newBuffer(&kernel, shape, bytes);
   if (!buffer) return RuntimeError::MemoryAllocation;
   if (bytes) std::memcpy(const_cast<std::byte*>(buffer->parameters), parameters, bytes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return begin(buffer, stream, block);
 }
 
-// Takes the buffer. Requires: mutex_ is held.
+// Takes the buffer.
 RuntimeError ChildGrids::begin(Buffer* buffer, uint64_t stream, uint64_t block) {
   if (stream == kTailLaunch) {
     if (tailLaunches_ >= limit()) {
@@ -136,7 +136,7 @@ RuntimeError ChildGrids::begin(Buffer* buffer, uint64_t stream, uint64_t block) 
 }
 
 RuntimeError ChildGrids::queue(const Command& command, uint64_t stream, uint64_t block) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return put(command, stream, block);
 }
 
@@ -184,7 +184,7 @@ ChildGrids::Stream* ChildGrids::find(uint64_t stream, uint64_t block) {
 }
 
 uint64_t ChildGrids::createStream() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Stream* stream;
   if (spare_.empty()) {
     stream = makeStream();
@@ -198,7 +198,7 @@ uint64_t ChildGrids::createStream() {
 }
 
 RuntimeError ChildGrids::destroyStream(uint64_t stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stream <= kFireAndForget) return RuntimeError::InvalidValue;
   if (!named_.erase(stream)) return RuntimeError::InvalidResourceHandle;
   spare_.push_back(reinterpret_cast<Stream*>(stream));
@@ -206,18 +206,18 @@ RuntimeError ChildGrids::destroyStream(uint64_t stream) {
 }
 
 uint64_t ChildGrids::createEvent() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   events_.emplace(++lastEvent_, Point{});
   return lastEvent_;
 }
 
 RuntimeError ChildGrids::destroyEvent(uint64_t event) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return events_.erase(event) ? RuntimeError::Success : RuntimeError::InvalidResourceHandle;
 }
 
 RuntimeError ChildGrids::record(uint64_t event, uint64_t stream, uint64_t block) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stream == kTailLaunch || stream == kFireAndForget) return RuntimeError::InvalidValue;
   const auto found = events_.find(event);
   const Stream* const target = find(stream, block);
@@ -227,7 +227,7 @@ RuntimeError ChildGrids::record(uint64_t event, uint64_t stream, uint64_t block)
 }
 
 RuntimeError ChildGrids::wait(uint64_t stream, uint64_t event, uint64_t block) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stream == kTailLaunch || stream == kFireAndForget) return RuntimeError::InvalidValue;
   const auto found = events_.find(event);
   if (found == events_.end()) return RuntimeError::InvalidResourceHandle;
@@ -235,12 +235,12 @@ RuntimeError ChildGrids::wait(uint64_t stream, uint64_t event, uint64_t block) {
 }
 
 void ChildGrids::noteError(uint64_t thread, RuntimeError error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   errors_[thread] = error;
 }
 
 RuntimeError ChildGrids::lastError(uint64_t thread, bool forget) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = errors_.find(thread);
   if (found == errors_.end()) return RuntimeError::Success;
   const RuntimeError error = found->second;

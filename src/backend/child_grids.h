@@ -14,7 +14,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "backend/device.h"
 #include "backend/device_arguments.h"
 #include "backend/queue.h"
+#include "base/mutex.h"
 #include "base/timeline.h"
 
 namespace vg::backend {
@@ -86,7 +86,7 @@ class ChildGrids final : private Continuation {
   FaultSink& faults() const { return source_->faults(); }
 
   // The grid's own threads have ended, and call nothing any more. When the answer is reached all is over.
-  Point finish() noexcept;
+  Point finish() noexcept VG_UNCHECKED_LOCKS;  // after the last thread
 
  private:
   struct Buffer;
@@ -106,38 +106,39 @@ class ChildGrids final : private Continuation {
   ~ChildGrids();
   static ChildGrids& addTo(std::atomic<ChildGrids*>& place, std::unique_ptr<Source> source);
 
-  Stream* makeStream() { return addStream(source_->makeQueue()); }
-  Stream* addStream(std::unique_ptr<Queue> queue);
-  Stream* idleStream();
-  Stream* find(uint64_t stream, uint64_t block);
+  Stream* makeStream() VG_REQUIRES(mutex_) { return addStream(source_->makeQueue()); }
+  Stream* addStream(std::unique_ptr<Queue> queue) VG_REQUIRES(mutex_);
+  Stream* idleStream() VG_REQUIRES(mutex_);
+  Stream* find(uint64_t stream, uint64_t block) VG_REQUIRES(mutex_);
   Buffer* newBuffer(Kernel* kernel, const LaunchShape& shape, size_t bytes);
-  RuntimeError begin(Buffer* buffer, uint64_t stream, uint64_t block);
-  RuntimeError put(const Command& command, uint64_t stream, uint64_t block) noexcept;
-  RuntimeError putOrThrow(const Command& command, uint64_t stream, uint64_t block);
+  RuntimeError begin(Buffer* buffer, uint64_t stream, uint64_t block) VG_REQUIRES(mutex_);
+  RuntimeError put(const Command& command, uint64_t stream, uint64_t block) noexcept VG_REQUIRES(mutex_);
+  RuntimeError putOrThrow(const Command& command, uint64_t stream, uint64_t block) VG_REQUIRES(mutex_);
   size_t limit() const;
-  void proceed() noexcept;
-  void beginTail() noexcept;
-  void dropTail(CUresult error) noexcept;
+  // When the grid's threads have ended nobody else is here any more.
+  void proceed() noexcept VG_UNCHECKED_LOCKS;                 // after the last thread
+  void beginTail() noexcept VG_UNCHECKED_LOCKS;               // after the last thread
+  void dropTail(CUresult error) noexcept VG_UNCHECKED_LOCKS;  // after the last thread
 
   static constexpr size_t kBlockStreams = 64;
 
   std::unique_ptr<Source> source_;
   Timeline* const over_;
-  std::atomic<size_t> pending_{0};                      // launches that have not run, but for tail launches
-  std::mutex mutex_;                                    // guards what follows, until finish()
-  std::unordered_map<const std::byte*, Buffer*> open_;  // by their parameters: not launched yet
-  std::vector<std::unique_ptr<Stream>> streams_;        // all
-  std::array<Stream*, kBlockStreams> blockStreams_{};
-  std::vector<Stream*> fireAndForget_;
-  std::unordered_set<uint64_t> named_;  // streams that kernels have made and not destroyed
-  std::vector<Stream*> spare_;          // and destroyed
-  std::unordered_map<uint64_t, Point> events_;
-  uint64_t lastEvent_ = 0;
-  size_t nextIdle_ = 0;
-  std::unordered_map<uint64_t, RuntimeError> errors_;
-  std::vector<Command> tail_;
-  size_t tailLaunches_ = 0;
-  size_t awaited_ = 0;  // streams that are known to be done
+  std::atomic<size_t> pending_{0};  // launches that have not run, but for tail launches
+  Mutex mutex_;                     // guards what follows, until finish()
+  std::unordered_map<const std::byte*, Buffer*> open_ VG_GUARDED_BY(mutex_);  // by their parameters: not launched yet
+  std::vector<std::unique_ptr<Stream>> streams_ VG_GUARDED_BY(mutex_);        // all
+  std::array<Stream*, kBlockStreams> blockStreams_ VG_GUARDED_BY(mutex_){};
+  std::vector<Stream*> fireAndForget_ VG_GUARDED_BY(mutex_);
+  std::unordered_set<uint64_t> named_ VG_GUARDED_BY(mutex_);  // streams that kernels have made and not destroyed
+  std::vector<Stream*> spare_ VG_GUARDED_BY(mutex_);          // and destroyed
+  std::unordered_map<uint64_t, Point> events_ VG_GUARDED_BY(mutex_);
+  uint64_t lastEvent_ VG_GUARDED_BY(mutex_) = 0;
+  size_t nextIdle_ VG_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<uint64_t, RuntimeError> errors_ VG_GUARDED_BY(mutex_);
+  std::vector<Command> tail_ VG_GUARDED_BY(mutex_);
+  size_t tailLaunches_ VG_GUARDED_BY(mutex_) = 0;
+  size_t awaited_ VG_GUARDED_BY(mutex_) = 0;  // streams that are known to be done
 };
 
 }  // namespace vg::backend

@@ -1,8 +1,9 @@
 #include "backend/device_use.h"
 
 #include <cstring>
-#include <mutex>
 #include <new>
+
+#include "base/mutex.h"
 
 namespace vg::backend {
 namespace {
@@ -15,10 +16,10 @@ struct Known {
   DeviceUse* use;
   Known* next;
 };
-constinit std::mutex mutex;  // guards what follows
-constinit Known* known = nullptr;
+constinit Mutex mutex;
+constinit Known* known VG_GUARDED_BY(mutex) = nullptr;
 
-DeviceUse& newUse(const Traits& device) {
+DeviceUse& newUse(const Traits& device) VG_REQUIRES(mutex) {
   std::byte* const entry = board::takeEntry();
   if (!entry) return unseen;
   auto* const use = new (entry) DeviceUse;
@@ -41,7 +42,7 @@ OtherUse readUse(pid_t pid, const DeviceUse& use) {
 }  // namespace
 
 DeviceUse& useOf(const Device& device) noexcept {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   for (const Known* at = known; at; at = at->next)
     if (at->device == &device) return *at->use;
   auto* const made = new (std::nothrow) Known{&device, &unseen, known};

@@ -35,7 +35,7 @@ Executor& Executor::shared() {
 Executor::Executor(uint32_t concurrency) : concurrency_(concurrency) {}
 
 void Executor::schedule(Task& task, unsigned urgency) noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   List& list = lists_[std::min(urgency, kUrgencies - 1)];
   task.next_ = nullptr;
   (list.last ? list.last->next_ : list.first) = &task;
@@ -47,14 +47,16 @@ void Executor::schedule(Task& task, unsigned urgency) noexcept {
 void Executor::close(uint64_t nanoseconds) {
   if (closing_.exchange(true)) return;  // several devices share the executor
   const uint64_t limit = monotonicNanoseconds() + nanoseconds;
-  for (std::unique_lock lock(mutex_); running_ && monotonicNanoseconds() < limit; lock.lock()) {
+  ReleasableLock lock(mutex_);
+  while (running_ && monotonicNanoseconds() < limit) {
     lock.unlock();
     const timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
+    lock.lock();
   }
 }
 
-// Sees to it that somebody looks at the lists. Requires: mutex_ is held. A thread that polls or is about to sleep takes
+// Sees to it that somebody looks at the lists. A thread that polls or is about to sleep takes
 // the mutex afterwards, so it cannot miss a task that is in a list by now.
 void Executor::rouse() {
   if (!waiting_.load(std::memory_order_relaxed) || spinning_.load(std::memory_order_seq_cst)) return;
@@ -87,13 +89,13 @@ bool Executor::startThread() {
 
 // Whatever else runs: it may wait for this.
 bool Executor::help() noexcept {
-  std::unique_lock lock(mutex_);
+  ReleasableLock lock(mutex_);
   Task* const task = refused_ ? take(true) : nullptr;
   if (task) perform(*task, lock);
   return task;
 }
 
-void Executor::perform(Task& task, std::unique_lock<std::mutex>& lock) {
+void Executor::perform(Task& task, ReleasableLock& lock) {
   ++running_;
   rouse();
   lock.unlock();
@@ -118,7 +120,7 @@ Executor::Task* Executor::take(bool overdue) {
 }
 
 void Executor::threadMain() {
-  std::unique_lock lock(mutex_);
+  ReleasableLock lock(mutex_);
   Rest rested = Rest::Woken;
   uint64_t takenBefore = taken_;
   for (;;) {
@@ -135,7 +137,7 @@ void Executor::threadMain() {
   --threads_;
 }
 
-Executor::Rest Executor::rest(std::unique_lock<std::mutex>& lock) {
+Executor::Rest Executor::rest(ReleasableLock& lock) {
   const bool stalled = waiting_.load(std::memory_order_relaxed) > 0;
   if (!stalled && !spinning_.exchange(true, std::memory_order_seq_cst)) {
     lock.unlock();
@@ -166,13 +168,13 @@ Executor::Rest Executor::rest(std::unique_lock<std::mutex>& lock) {
 }
 
 Executor::Blocking::Blocking(Executor& executor) : executor_(executor) {
-  std::lock_guard lock(executor_.mutex_);
+  const MutexLock lock(executor_.mutex_);
   --executor_.running_;
   executor_.rouse();
 }
 
 Executor::Blocking::~Blocking() {
-  std::lock_guard lock(executor_.mutex_);
+  const MutexLock lock(executor_.mutex_);
   ++executor_.running_;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/mutex.h"
 #include "base/spare_hands.h"
 
 namespace vg::backend {
@@ -73,27 +74,27 @@ class Executor final : private spare_hands::Orphan {
 
   bool help() noexcept override;
   void threadMain();
-  void perform(Task& task, std::unique_lock<std::mutex>& lock);
-  bool startThread();
-  Task* take(bool overdue);
-  Rest rest(std::unique_lock<std::mutex>& lock);
-  void rouse();
+  void perform(Task& task, ReleasableLock& lock) VG_REQUIRES(mutex_) VG_UNCHECKED_LOCKS;  // `lock` is of mutex_
+  bool startThread() VG_REQUIRES(mutex_);
+  Task* take(bool overdue) VG_REQUIRES(mutex_);
+  Rest rest(ReleasableLock& lock) VG_REQUIRES(mutex_) VG_UNCHECKED_LOCKS;  // `lock` is of mutex_
+  void rouse() VG_REQUIRES(mutex_);
 
   const uint32_t concurrency_;
   std::atomic<uint32_t> waiting_{0};  // tasks in the lists
   std::atomic<bool> closing_{false};
   std::atomic<bool> spinning_{false};  // one idle thread polls waiting_
   std::atomic<uint32_t> signal_{0};    // futex word of sleeping threads
-  std::mutex mutex_;                   // guards what follows
-  List lists_[kUrgencies];
-  uint64_t taken_ = 0;
-  uint32_t threads_ = 0;
-  uint32_t running_ = 0;   // tasks that run and do not block
-  uint32_t sleeping_ = 0;  // threads
-  uint32_t roused_ = 0;    // sleepers for which somebody has told core_use that they are awake
-  uint32_t watching_ = 0;  // those of them that sleep at most kStall, because tasks wait
-  bool refused_ = false;   // the last thread that was to be started was not
-  uint64_t nextTry_ = 0;   // when the system is asked again then
+  Mutex mutex_;
+  List lists_[kUrgencies] VG_GUARDED_BY(mutex_);
+  uint64_t taken_ VG_GUARDED_BY(mutex_) = 0;
+  uint32_t threads_ VG_GUARDED_BY(mutex_) = 0;
+  uint32_t running_ VG_GUARDED_BY(mutex_) = 0;   // tasks that run and do not block
+  uint32_t sleeping_ VG_GUARDED_BY(mutex_) = 0;  // threads
+  uint32_t roused_ VG_GUARDED_BY(mutex_) = 0;    // sleepers for which somebody has told core_use that they are awake
+  uint32_t watching_ VG_GUARDED_BY(mutex_) = 0;  // those of them that sleep at most kStall, because tasks wait
+  bool refused_ VG_GUARDED_BY(mutex_) = false;   // the last thread that was to be started was not
+  uint64_t nextTry_ VG_GUARDED_BY(mutex_) = 0;   // when the system is asked again then
 };
 
 }  // namespace vg::backend

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <list>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 
 namespace vg::backend::print {
@@ -148,9 +148,9 @@ void convert(std::string& out, const Conversion& conversion, Arguments& argument
 
 // Never destroyed: kernels may print while the process exits.
 struct Queue {
-  std::mutex mutex;  // guards texts and bytes
-  std::list<std::string> texts;
-  size_t bytes = 0;
+  Mutex mutex;
+  std::list<std::string> texts VG_GUARDED_BY(mutex);
+  size_t bytes VG_GUARDED_BY(mutex) = 0;
 };
 Queue& theQueue() { return undying<Queue, Queue>(); }
 constinit std::atomic<bool> filled{false};
@@ -186,7 +186,7 @@ std::string textOf(const Assertion& assertion) {
 
 void queue(const std::string& text, size_t limit) {
   Queue& queue = theQueue();
-  const std::lock_guard lock(queue.mutex);
+  const MutexLock lock(queue.mutex);
   queue.texts.push_back(text);
   queue.bytes += text.size();
   while (queue.bytes > limit && queue.texts.size() > 1) {
@@ -200,7 +200,7 @@ void flush() noexcept {
   if (!filled.load(std::memory_order_acquire)) [[likely]]
     return;
   Queue& queue = theQueue();
-  const std::lock_guard lock(queue.mutex);
+  const MutexLock lock(queue.mutex);
   for (const std::string& text : queue.texts) std::fwrite(text.data(), 1, text.size(), stdout);
   queue.texts.clear();
   queue.bytes = 0;

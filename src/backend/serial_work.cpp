@@ -8,7 +8,7 @@
 #include "base/claim.h"
 #include "base/patience.h"
 #include "base/result.h"
-#include "base/spin.h"
+#include "base/spin_lock.h"
 
 namespace vg::backend {
 namespace {

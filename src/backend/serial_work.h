@@ -9,6 +9,7 @@
 
 #include "backend/command.h"
 #include "backend/executor.h"
+#include "base/spin_lock.h"
 
 namespace vg::backend {
 
@@ -52,7 +53,7 @@ class SerialWork : public Executor::Task, private Continuation {
  private:
   class Ring;
 
-  CUresult reserveLocked(size_t count) noexcept;
+  CUresult reserveLocked(size_t count) noexcept VG_REQUIRES(lock_);
   void schedule() noexcept;
   Point attempt(const Command& command) noexcept;
   bool park(Point point);
@@ -61,10 +62,10 @@ class SerialWork : public Executor::Task, private Continuation {
   Executor& executor_;
   std::atomic<unsigned> urgency_;
   std::atomic<uint32_t> references_{1};
-  std::atomic<uint32_t> lock_{0};  // guards ring_, reserved_ and setting scheduled_
-  bool reserved_ = false;          // room is kept for what comes next
+  SpinLock lock_;                               // guards ring_, reserved_ and setting scheduled_
+  bool reserved_ VG_GUARDED_BY(lock_) = false;  // room is kept for what comes next
   std::atomic<bool> scheduled_{false};
-  const std::unique_ptr<Ring> ring_;
+  const std::unique_ptr<Ring> ring_ VG_POINTEE_GUARDED_BY(lock_);
 };
 
 }  // namespace vg::backend

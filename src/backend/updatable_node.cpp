@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 
 #include "backend/device.h"
@@ -13,14 +12,14 @@ namespace {
 
 constexpr size_t kAlignment = 256;  // of parameters
 
-constinit std::mutex mutex;
 constinit Slab<UpdatableNode> slab;
 
 struct alignas(kAlignment) WithArguments : LaunchRecord {};
 
 }  // namespace
 
-// Requires the lock.
+constinit Mutex UpdatableNode::mutex_;
+
 Result<UpdatableNode&> UpdatableNode::find(uint64_t handle) {
   UpdatableNode* const node = slab.find(reinterpret_cast<const void*>(handle));
   if (node && node->living_) return *node;
@@ -30,13 +29,13 @@ Result<UpdatableNode&> UpdatableNode::find(uint64_t handle) {
 
 std::shared_ptr<UpdatableNode> UpdatableNode::make() {
   return {slab.create(), [](UpdatableNode* node) {
-            const std::lock_guard lock(mutex);
+            const MutexLock lock(mutex_);
             slab.destroy(node);
           }};
 }
 
 void UpdatableNode::set(uint64_t version, const LaunchRecord& record, bool enabled) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   if (living_ && version_ == version) return;
   living_ = true;
   enabled_ = enabled;
@@ -46,14 +45,14 @@ void UpdatableNode::set(uint64_t version, const LaunchRecord& record, bool enabl
 }
 
 void UpdatableNode::end() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   living_ = false;
 }
 
 void UpdatableNode::Free::operator()(LaunchRecord* record) const { std::free(record); }
 
 Result<UpdatableNode::OwnRecord> UpdatableNode::now(GraphRun* graph) const {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   if (!enabled_) return OwnRecord();
   const size_t bytes = (arguments_.size() + kAlignment - 1) / kAlignment * kAlignment;
   void* const memory = std::aligned_alloc(kAlignment, sizeof(WithArguments) + bytes);
@@ -76,13 +75,13 @@ CUresult UpdatableNode::checkRange(size_t offset, size_t size) const {
 }
 
 CUresult UpdatableNode::hasParameters(uint64_t handle, size_t offset, size_t size) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   VG_TRY(UpdatableNode & node, find(handle));
   return node.checkRange(offset, size);
 }
 
 CUresult UpdatableNode::setParameter(uint64_t handle, size_t offset, const void* bytes, size_t size) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   VG_TRY(UpdatableNode & node, find(handle));
   VG_CHECK(node.checkRange(offset, size));  // the host may have changed the node since it was asked
   if (size) std::memcpy(node.arguments_.data() + offset, bytes, size);
@@ -90,7 +89,7 @@ CUresult UpdatableNode::setParameter(uint64_t handle, size_t offset, const void*
 }
 
 CUresult UpdatableNode::setEnabled(uint64_t handle, bool on) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   VG_TRY(UpdatableNode & node, find(handle));
   node.enabled_ = on;
   return CUDA_SUCCESS;
@@ -104,13 +103,13 @@ CUresult UpdatableNode::checkGrid(const uint32_t (&grid)[3], const uint32_t (&li
 }
 
 CUresult UpdatableNode::canHaveGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   VG_TRY(UpdatableNode & node, find(handle));
   return node.checkGrid(grid, limits);
 }
 
 CUresult UpdatableNode::setGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex_);
   VG_TRY(UpdatableNode & node, find(handle));
   VG_CHECK(node.checkGrid(grid, limits));
   std::memcpy(node.record_.shape.grid, grid, sizeof grid);

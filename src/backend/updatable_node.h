@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/command.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::backend {
@@ -47,15 +48,15 @@ class UpdatableNode {
   static CUresult setGrid(uint64_t handle, const uint32_t (&grid)[3], const uint32_t (&limits)[3]);
 
  private:
-  static Result<UpdatableNode&> find(uint64_t handle);
-  CUresult checkRange(size_t offset, size_t size) const;
-  CUresult checkGrid(const uint32_t (&grid)[3], const uint32_t (&limits)[3]) const;
+  static Result<UpdatableNode&> find(uint64_t handle) VG_REQUIRES(mutex_);
+  CUresult checkRange(size_t offset, size_t size) const VG_REQUIRES(mutex_);
+  CUresult checkGrid(const uint32_t (&grid)[3], const uint32_t (&limits)[3]) const VG_REQUIRES(mutex_);
 
-  // All guarded by the lock of all nodes.
-  bool living_ = false, enabled_ = false;
-  uint64_t version_ = 0;
-  LaunchRecord record_;
-  std::vector<std::byte> arguments_;
+  static Mutex mutex_;  // of all nodes
+  bool living_ VG_GUARDED_BY(mutex_) = false, enabled_ VG_GUARDED_BY(mutex_) = false;
+  uint64_t version_ VG_GUARDED_BY(mutex_) = 0;
+  LaunchRecord record_ VG_GUARDED_BY(mutex_);
+  std::vector<std::byte> arguments_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::backend

@@ -9,10 +9,10 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
 #include "base/file_size_guard.h"
 #include "base/log_history.h"
+#include "base/mutex.h"
 #include "base/plain_names.h"
 #include "base/result.h"
 #include "base/settings.h"
@@ -23,7 +23,7 @@ constinit std::atomic<int> threshold{static_cast<int>(Level::Warn)};
 
 namespace {
 
-constinit std::mutex openMutex;
+constinit Mutex openMutex;
 constinit std::atomic<spdlog::logger*> logger{nullptr};  // leaked: other threads may be writing through an old one
 
 constexpr int kLinesPerSecond = 200;
@@ -57,7 +57,7 @@ spdlog::logger* makeLogger(spdlog::sink_ptr sink) {
 
 spdlog::logger& current() {
   if (spdlog::logger* existing = logger.load(std::memory_order_acquire)) return *existing;
-  std::lock_guard lock(openMutex);
+  const MutexLock lock(openMutex);
   if (!logger.load(std::memory_order_relaxed)) logger.store(makeLogger(makeSink("")), std::memory_order_release);
   return *logger.load(std::memory_order_relaxed);
 }
@@ -95,7 +95,7 @@ void open(const char* path) {
   spdlog::sink_ptr sink = makeSink(path ? path : "");
   const bool opened = sink != nullptr;
   {
-    const std::lock_guard lock(openMutex);
+    const MutexLock lock(openMutex);
     logger.store(makeLogger(opened ? std::move(sink) : makeSink("")), std::memory_order_release);
   }
   if (!opened) VG_LOG(Error, "VERDIGRIS_LOG_FILE: cannot write %s; the log goes to stderr", path);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/slab.h"
-#include "base/spin.h"
+#include "base/spin_lock.h"
 #include "base/undying.h"
 
 namespace vg::log {
@@ -32,14 +32,14 @@ struct Entry {
   char text[kText];
 };
 
-constinit Entry entries[kKept]{};
-constinit uint32_t next = 0;              // number of the next entry
-constinit uint32_t delivered = 0;         // entries before this were passed on to the subscribers
-constinit std::atomic<uint32_t> lock{0};  // guards the above
+constinit SpinLock lock;
+constinit Entry entries[kKept] VG_GUARDED_BY(lock){};
+constinit uint32_t next VG_GUARDED_BY(lock) = 0;       // number of the next entry
+constinit uint32_t delivered VG_GUARDED_BY(lock) = 0;  // entries before this were passed on to the subscribers
 constinit Slab<Subscriber, 4096> slab;
 constinit std::atomic<uint32_t> subscribers{0};
-constinit std::atomic<uint32_t> listLock{0};  // guards the list
-std::vector<Subscriber*>& list() { return undying<std::vector<Subscriber*>, Subscriber>(); }
+constinit SpinLock listLock;
+std::vector<Subscriber*>& list() VG_REQUIRES(listLock) { return undying<std::vector<Subscriber*>, Subscriber>(); }
 
 void append(Severity severity, const char* text) {
   Entry entry{{}, pthread_self(), severity, {}};

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace vg {
 
@@ -19,7 +20,7 @@ class Once {
   void call(Make make) {
     if (done_.load(std::memory_order_acquire)) [[likely]]
       return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (done_.load(std::memory_order_relaxed)) return;
     make();
     done_.store(true, std::memory_order_release);
@@ -27,7 +28,7 @@ class Once {
 
  private:
   std::atomic<bool> done_{false};
-  std::mutex mutex_;
+  Mutex mutex_;
 };
 
 }  // namespace vg

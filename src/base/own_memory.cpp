@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/guarded_range.h"
+#include "base/mutex.h"
 #include "base/round.h"
 #include "base/undying.h"
 
@@ -36,8 +36,8 @@ constinit std::atomic<size_t> knownCount{0};
 constinit std::atomic<uintptr_t> lowest{UINTPTR_MAX}, highest{0};  // around all that ever was
 
 struct Space {
-  std::mutex mutex;                  // guards what follows, and changes of `known`
-  std::map<uintptr_t, size_t> free;  // coalesced
+  Mutex mutex;                                            // guards what follows, and changes of `known`
+  std::map<uintptr_t, size_t> free VG_GUARDED_BY(mutex);  // coalesced
 };
 Space& space() { return undying<Space, Space>(); }
 
@@ -57,13 +57,14 @@ size_t add(uintptr_t start, size_t bytes) {
 }
 
 // Puts an entry somewhere else, which takes no memory.
-void move(Space& space, std::map<uintptr_t, size_t>::node_type entry, uintptr_t start, size_t bytes) {
+void move(Space& space, std::map<uintptr_t, size_t>::node_type entry, uintptr_t start, size_t bytes)
+    VG_REQUIRES(space.mutex) {
   entry.key() = start;
   entry.mapped() = bytes;
   space.free.insert(std::move(entry));
 }
 
-bool grow(Space& space, size_t bytes) {
+bool grow(Space& space, size_t bytes) VG_REQUIRES(space.mutex) {
   std::map<uintptr_t, size_t> fresh{{0, 0}};
   GuardedRange range = GuardedRange::reserveExactly(std::max(bytes, kVast), GuardedRange::kWide);
   if (!range) range = GuardedRange::reserve(std::max(bytes, kSmall));
@@ -74,7 +75,7 @@ bool grow(Space& space, size_t bytes) {
   return true;
 }
 
-std::byte* takeFrom(Space& space, size_t bytes) {
+std::byte* takeFrom(Space& space, size_t bytes) VG_REQUIRES(space.mutex) {
   const auto piece = std::find_if(space.free.begin(), space.free.end(), [&](auto& p) { return p.second >= bytes; });
   if (piece == space.free.end()) return nullptr;
   const auto [start, length] = *piece;
@@ -83,7 +84,7 @@ std::byte* takeFrom(Space& space, size_t bytes) {
   return reinterpret_cast<std::byte*>(start);
 }
 
-void giveTo(Space& space, uintptr_t start, size_t bytes) {
+void giveTo(Space& space, uintptr_t start, size_t bytes) VG_REQUIRES(space.mutex) {
   const auto next = space.free.lower_bound(start);
   const auto previous = next == space.free.begin() ? space.free.end() : std::prev(next);
   const bool before = previous != space.free.end() && previous->first + previous->second == start;
@@ -125,7 +126,7 @@ int adoptSegments(dl_phdr_info* info, size_t, void* data) {
 std::byte* reserve(size_t bytes) noexcept {
   bytes = roundUp(bytes, kPage);
   Space& all = space();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   if (std::byte* const taken = takeFrom(all, bytes)) return taken;
   try {
     return grow(all, bytes) ? takeFrom(all, bytes) : nullptr;
@@ -148,7 +149,7 @@ void give(void* start, size_t bytes) noexcept {
   constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(start, bytes, PROT_NONE, kFresh, -1, 0) == MAP_FAILED) return;
   Space& all = space();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   try {
     giveTo(all, reinterpret_cast<uintptr_t>(start), bytes);
   } catch (const std::bad_alloc&) {
@@ -157,7 +158,7 @@ void give(void* start, size_t bytes) noexcept {
 
 void adoptVariablesOf(const void* symbol) {
   Sought sought{reinterpret_cast<uintptr_t>(symbol), false};
-  const std::lock_guard lock(space().mutex);
+  const MutexLock lock(space().mutex);
   dl_iterate_phdr(adoptSegments, &sought);
 }
 
@@ -167,7 +168,7 @@ AdoptedStack::AdoptedStack() : place_(kMost) {
   void* start = nullptr;
   size_t bytes = 0;
   if (!pthread_attr_getstack(&attributes, &start, &bytes)) {
-    const std::lock_guard lock(space().mutex);
+    const MutexLock lock(space().mutex);
     place_ = add(reinterpret_cast<uintptr_t>(start), bytes);
   }
   pthread_attr_destroy(&attributes);

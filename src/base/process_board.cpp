@@ -14,12 +14,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/file_size_guard.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/own_memory.h"
 #include "base/settings.h"
 
@@ -178,14 +178,14 @@ void deleteIfUnused(const std::string& path) {
 
 // ---- this process
 
-constinit std::mutex mutex;  // guards what follows
-constinit std::byte* entries = nullptr;
-constinit size_t taken = 0;
-constinit size_t ownPlace = 0;
-constinit uint64_t ownNumber = 0;            // 0: not joined
-constinit std::atomic<bool> settled{false};  // join() has nothing to do
+constinit Mutex mutex;
+constinit std::byte* entries VG_GUARDED_BY(mutex) = nullptr;
+constinit size_t taken VG_GUARDED_BY(mutex) = 0;
+constinit size_t ownPlace VG_GUARDED_BY(mutex) = 0;
+constinit uint64_t ownNumber VG_GUARDED_BY(mutex) = 0;  // 0: not joined
+constinit std::atomic<bool> settled{false};             // join() has nothing to do
 
-// A place that is nobody's or of a process that has ended. Requires: the lock.
+// A place that is nobody's or of a process that has ended.
 size_t freePlace(const Owners& header) {
   for (size_t place = 0; place < kPlaces; ++place)
     if (!header.owners[place] || !lives(header.owners[place])) return place;
@@ -208,7 +208,7 @@ bool prepare(const File& file, Owners& header) {
 }
 
 // What the entries hold goes to the place first; then the place is the entries.
-bool show(const File& file, size_t place) {
+bool show(const File& file, size_t place) VG_REQUIRES(mutex) {
   if (fallocate(file.get(), 0, startOf(place), kPlaceBytes)) return false;
   if (pwrite(file.get(), entries, kPlaceBytes, startOf(place)) != static_cast<ssize_t>(kPlaceBytes)) return false;
   return mmap(entries, kPlaceBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), startOf(place)) !=
@@ -216,7 +216,7 @@ bool show(const File& file, size_t place) {
 }
 
 // Memory of this process alone with what the entries hold. Other threads may write to them meanwhile.
-void hide() {
+void hide() VG_REQUIRES(mutex) {
   void* const fresh = mmap(nullptr, kPlaceBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (fresh == MAP_FAILED) return;
   std::memcpy(fresh, entries, kPlaceBytes);
@@ -224,14 +224,15 @@ void hide() {
     munmap(fresh, kPlaceBytes);
 }
 
-bool makeEntries() noexcept try {
-  if (!entries) entries = own_memory::take(kPlaceBytes);
+bool makeEntries() noexcept VG_REQUIRES(mutex) {
+  try {
+    if (!entries) entries = own_memory::take(kPlaceBytes);
+  } catch (const std::bad_alloc&) {
+  }
   return entries;
-} catch (const std::bad_alloc&) {
-  return false;
 }
 
-void takePlace(const std::string& path) {
+void takePlace(const std::string& path) VG_REQUIRES(mutex) {
   const FileSizeGuard guard;
   const File file = openLocked(path, O_RDWR | O_CREAT);
   if (!file) return;
@@ -256,14 +257,14 @@ std::string filePath() {
 }
 
 std::byte* takeEntry() {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   if (taken == kEntries || !makeEntries()) return nullptr;
   return entries + kEntryBytes * taken++;
 }
 
 void join() noexcept {
   if (settled.load(std::memory_order_acquire)) return;
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   if (settled.load(std::memory_order_relaxed)) return;
   try {
     const std::string path = filePath();
@@ -274,7 +275,7 @@ void join() noexcept {
 }
 
 void leave() noexcept try {
-  const std::lock_guard guard(mutex);
+  const MutexLock guard(mutex);
   settled.store(false, std::memory_order_relaxed);
   if (!std::exchange(ownNumber, 0)) return;
   hide();

@@ -20,10 +20,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/own_memory.h"
 
 namespace vg {
@@ -110,7 +110,7 @@ class Slab {
   }
 
   Slot* take() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (free_ > kQuarantine || (free_ && used_ == kCapacity)) {
       Slot* slot = oldest_;
       oldest_ = slot->nextFree;
@@ -126,7 +126,7 @@ class Slab {
   }
 
   void giveBack(Slot* slot) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     slot->state.store(kFree, std::memory_order_relaxed);
     slot->nextFree = nullptr;
     (newest_ ? newest_->nextFree : oldest_) = slot;
@@ -135,7 +135,7 @@ class Slab {
   }
 
   // Fresh pages are zero, which is a free slot.
-  void commit(size_t bytes) {
+  void commit(size_t bytes) VG_REQUIRES(mutex_) {
     if (!base_.load(std::memory_order_relaxed)) {
       std::byte* const range = own_memory::reserve(kReserved);
       if (!range) throw std::bad_alloc();
@@ -153,12 +153,12 @@ class Slab {
 
   std::atomic<uintptr_t> base_{0};
   std::atomic<size_t> limit_{0};  // bytes of slots that have been used at least once
-  std::mutex mutex_;              // guards what follows
-  size_t used_ = 0;
-  size_t committed_ = 0;
-  size_t free_ = 0;
-  Slot* oldest_ = nullptr;
-  Slot* newest_ = nullptr;
+  Mutex mutex_;
+  size_t used_ VG_GUARDED_BY(mutex_) = 0;
+  size_t committed_ VG_GUARDED_BY(mutex_) = 0;
+  size_t free_ VG_GUARDED_BY(mutex_) = 0;
+  Slot* oldest_ VG_GUARDED_BY(mutex_) = nullptr;
+  Slot* newest_ VG_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace vg

@@ -1,24 +1,15 @@
-// Waiting a short while, and a lock for sections of a few instructions.
+// Waiting a short while.
 #pragma once
 
-#include <sched.h>
 #include <time.h>
 
 #include <atomic>
 #include <cstdint>
 
 #include "base/os.h"
+#include "base/spin_lock.h"
 
 namespace vg {
-
-// Tells the processor that this is a waiting loop.
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 inline uint64_t monotonicNanoseconds() {
   timespec now;
@@ -54,29 +45,5 @@ template <class Ready>
 bool spinUntil(Ready&& ready, uint64_t nanoseconds) {
   return spinUntil(ready, nanoseconds, [] { return true; });
 }
-
-// Holds a lock word (0: free) while it lives.
-class SpinGuard {
- public:
-  explicit SpinGuard(std::atomic<uint32_t>& word) : word_(word) {
-    while (word_.exchange(1, std::memory_order_acquire)) [[unlikely]] await();
-  }
-  ~SpinGuard() { word_.store(0, std::memory_order_release); }
-  SpinGuard(const SpinGuard&) = delete;
-
- private:
-  // The holder may have lost its processor: polls for about a microsecond, then offers ours.
-  void await() {
-    for (int i = 0; word_.load(std::memory_order_relaxed); ++i) {
-      if (i < 32) {
-        relax();
-      } else {
-        sched_yield();
-      }
-    }
-  }
-
-  std::atomic<uint32_t>& word_;
-};
 
 }  // namespace vg

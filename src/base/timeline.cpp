@@ -1,12 +1,12 @@
 #include "base/timeline.h"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 
 #include "base/core_use.h"
 #include "base/futex.h"
 #include "base/long_wait.h"
+#include "base/mutex.h"
 #include "base/shortage.h"
 #include "base/spare_hands.h"
 #include "base/spin.h"
@@ -38,17 +38,17 @@ void tellIfLong(uint64_t start) {
 }
 
 struct Pool {
-  std::mutex mutex;
-  Timeline* free = nullptr;    // guarded by mutex
-  Timeline* chunks = nullptr;  // guarded by mutex: the first of each chunk is never handed out and links them, so that
-                               // leak checkers find them
+  Mutex mutex;
+  Timeline* free VG_GUARDED_BY(mutex) = nullptr;
+  Timeline* chunks VG_GUARDED_BY(mutex) = nullptr;  // the first of each chunk is never handed out and
+                                                    // links them, so that leak checkers find them
 };
 constinit Pool pool;
 
 }  // namespace
 
 Timeline* Timeline::create() {
-  std::lock_guard lock(pool.mutex);
+  const MutexLock lock(pool.mutex);
   if (!pool.free) {
     auto* chunk = static_cast<Timeline*>(::operator new (kChunk * sizeof(Timeline), std::align_val_t{64}));
     for (size_t i = kChunk; i-- > 0;) {
@@ -64,7 +64,7 @@ Timeline* Timeline::create() {
 }
 
 void Timeline::destroy(Timeline* timeline) {
-  std::lock_guard lock(pool.mutex);
+  const MutexLock lock(pool.mutex);
   timeline->nextFree_ = pool.free;
   pool.free = timeline;
 }

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/spin_lock.h"
+
 namespace vg {
 
 class Timeline;
@@ -52,7 +54,7 @@ class alignas(64) Timeline {
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<uint32_t> signal_{0};  // futex word
   std::atomic<Continuation*> continuations_{nullptr};
-  std::atomic<uint32_t> continuationLock_{0};
+  SpinLock continuationLock_;
   Timeline* nextFree_ = nullptr;
 };
 

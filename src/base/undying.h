@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg {
@@ -38,10 +38,10 @@ template <class T, class Make>
 Result<T&> undyingIfMade(Make make) {
   static_assert(std::is_class_v<Make>);
   alignas(T) static std::byte memory[sizeof(T)];
-  static constinit std::mutex mutex;
+  static constinit Mutex mutex;
   static constinit std::atomic<T*> made{nullptr};
   if (T* const known = made.load(std::memory_order_acquire)) return *known;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (T* const known = made.load(std::memory_order_relaxed)) return *known;
   Result<T> fresh = make();
   if (!fresh.ok()) return fresh.error();

@@ -9,13 +9,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 
 #include <cuda.h>
 
 #include "alloc/watch.h"
+#include "base/mutex.h"
 #include "base/own_memory.h"
+#include "base/shared_mutex.h"
 #include "base/undying.h"
 #include "check/caller.h"
 #include "check/initialised.h"
@@ -41,13 +41,13 @@ struct Part {
   std::string name;
 };
 struct History {
-  std::mutex mutex;  // guards living and freed
-  std::map<uintptr_t, std::unique_ptr<Known>> living;
-  std::list<std::unique_ptr<Known>> freed;  // newest last
-  std::shared_mutex partsMutex;             // guards blocks and parts
-  std::map<uintptr_t, size_t> blocks;
-  std::map<uintptr_t, Part> parts;
-  std::list<std::pair<uintptr_t, Part>> endedParts;  // newest last
+  Mutex mutex;
+  std::map<uintptr_t, std::unique_ptr<Known>> living VG_GUARDED_BY(mutex);
+  std::list<std::unique_ptr<Known>> freed VG_GUARDED_BY(mutex);  // newest last
+  SharedMutex partsMutex;
+  std::map<uintptr_t, size_t> blocks VG_GUARDED_BY(partsMutex);
+  std::map<uintptr_t, Part> parts VG_GUARDED_BY(partsMutex);
+  std::list<std::pair<uintptr_t, Part>> endedParts VG_GUARDED_BY(partsMutex);  // newest last
   std::atomic<bool> hasBlocks{false};
 };
 History& history() {  // never destroyed
@@ -73,13 +73,13 @@ void began(const alloc::Record& record) {
     else
       initialised::written(known->base, known->bytes);
   }
-  const std::lock_guard lock(history().mutex);
+  const MutexLock lock(history().mutex);
   history().living[known->base] = std::move(known);
 }
 
 void ended(const alloc::Record& record) {
   History& h = history();
-  const std::lock_guard lock(h.mutex);
+  const MutexLock lock(h.mutex);
   const auto found = h.living.find(record.base.load(std::memory_order_relaxed));
   if (found == h.living.end()) return;
   found->second->ender = Caller::here();
@@ -103,7 +103,7 @@ enum class InBlock : uint8_t { NoBlock, Fine, Outside };
 InBlock judgeBlock(uintptr_t address, size_t bytes) {
   History& h = history();
   if (!h.hasBlocks.load(std::memory_order_acquire)) return InBlock::NoBlock;
-  const std::shared_lock lock(h.partsMutex);
+  const SharedLock lock(h.partsMutex);
   if (holding(h.blocks, address, [](size_t size) { return size; }) == h.blocks.end()) return InBlock::NoBlock;
   const auto part = holding(h.parts, address, [](const Part& p) { return p.bytes; });
   if (part == h.parts.end()) return InBlock::Outside;
@@ -195,7 +195,7 @@ size_t distance(const Known& known, uintptr_t address) {
 }
 
 // The living allocation that is nearest, if one is near.
-const Known* nearest(const History& h, uintptr_t address) {
+const Known* nearest(const History& h, uintptr_t address) VG_REQUIRES(h.mutex) {
   const Known* best = nullptr;
   const auto consider = [&](const Known& known) {
     if (distance(known, address) < kNear && (!best || distance(known, address) < distance(*best, address)))
@@ -207,7 +207,7 @@ const Known* nearest(const History& h, uintptr_t address) {
   return best;
 }
 
-const Known* freedAt(const History& h, uintptr_t address) {
+const Known* freedAt(const History& h, uintptr_t address) VG_REQUIRES(h.mutex) {
   for (auto known = h.freed.rbegin(); known != h.freed.rend(); ++known)
     if (address - (*known)->base < (*known)->bytes) return known->get();
   return nullptr;
@@ -215,7 +215,7 @@ const Known* freedAt(const History& h, uintptr_t address) {
 
 void tellPart(uintptr_t address, std::vector<std::string>& lines) {
   History& h = history();
-  const std::shared_lock lock(h.partsMutex);
+  const SharedLock lock(h.partsMutex);
   if (holding(h.blocks, address, [](size_t size) { return size; }) == h.blocks.end()) return;
   const auto add = [&](uintptr_t base, const Part& part, const char* state) {
     lines.push_back(seenFrom(address, base, part.bytes) + " " + part.name +
@@ -236,19 +236,19 @@ void start(const alloc::MemoryTable& known) {
 
 void beginBlock(uintptr_t address, size_t bytes) {
   History& h = history();
-  const std::lock_guard lock(h.partsMutex);
+  const ExclusiveLock lock(h.partsMutex);
   h.blocks[address] = bytes;
   h.hasBlocks.store(true, std::memory_order_release);
 }
 
 void addPart(uintptr_t address, size_t bytes, std::string name) {
-  const std::lock_guard lock(history().partsMutex);
+  const ExclusiveLock lock(history().partsMutex);
   history().parts[address] = {bytes, std::move(name)};
 }
 
 void removePart(uintptr_t address) {
   History& h = history();
-  const std::lock_guard lock(h.partsMutex);
+  const ExclusiveLock lock(h.partsMutex);
   const auto found = h.parts.find(address);
   if (found == h.parts.end()) return;
   h.endedParts.emplace_back(address, std::move(found->second));
@@ -258,7 +258,7 @@ void removePart(uintptr_t address) {
 
 void endBlock(uintptr_t address, size_t bytes) {
   History& h = history();
-  const std::lock_guard lock(h.partsMutex);
+  const ExclusiveLock lock(h.partsMutex);
   h.blocks.erase(address);
   h.parts.erase(h.parts.lower_bound(address), h.parts.lower_bound(address + bytes));
 }
@@ -285,7 +285,7 @@ std::vector<std::string> whereabouts(uintptr_t address, size_t bytes) {
   History& h = history();
   if (h.hasBlocks.load(std::memory_order_acquire)) tellPart(address, lines);
   if (!lines.empty()) return lines;
-  const std::lock_guard lock(h.mutex);
+  const MutexLock lock(h.mutex);
   const Known *near = nearest(h, address), *freed = freedAt(h, address);
   Known registered;  // host memory is not in the history
   if (const alloc::Record* record = table->find(address); record && (!near || distance(*near, address))) {

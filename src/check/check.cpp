@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/settings.h"
 #include "base/undying.h"
 #include "check/allocations.h"
@@ -33,14 +33,15 @@ class Observer final : public ptx::Observer {
 
  private:
   BlockChecks& of(const ptx::BlockState& block) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::unique_ptr<BlockChecks>& slot = checks_[&block];
     if (!slot) slot = std::make_unique<BlockChecks>();
     return *slot;
   }
 
-  std::mutex mutex_;  // guards the map; the checks belong to whoever runs the block
-  std::map<const ptx::BlockState*, std::unique_ptr<BlockChecks>> checks_;  // a running block's state is used again
+  Mutex mutex_;  // guards the map; the checks belong to whoever runs the block
+  std::map<const ptx::BlockState*, std::unique_ptr<BlockChecks>> checks_
+      VG_GUARDED_BY(mutex_);  // a running block's state is used again
 };
 
 Observer& theObserver() {  // never destroyed
@@ -65,8 +66,8 @@ constexpr copy::Watcher kCopyWatcher{copied, filled, written};
 
 struct Faulted {
   std::atomic<FirstFault> told{nullptr};
-  std::mutex mutex;  // guards grids
-  std::map<uint64_t, CUresult> grids;
+  Mutex mutex;
+  std::map<uint64_t, CUresult> grids VG_GUARDED_BY(mutex);
 };
 Faulted& faulted() { return undying<Faulted, Faulted>(); }
 
@@ -113,7 +114,7 @@ ptx::Observer* observer(FirstFault told) {
 bool markFaulted(const ptx::BlockState& block, CUresult error) {
   if (toolsOn.load(std::memory_order_relaxed) & kGoOn) return false;
   {
-    const std::lock_guard lock(faulted().mutex);
+    const MutexLock lock(faulted().mutex);
     if (!faulted().grids.emplace(block.launch->gridId, error).second) return false;
   }
   if (const FirstFault told = faulted().told.load(std::memory_order_relaxed)) told(block, error);
@@ -121,7 +122,7 @@ bool markFaulted(const ptx::BlockState& block, CUresult error) {
 }
 
 CUresult takeFaulted(uint64_t grid) {
-  const std::lock_guard lock(faulted().mutex);
+  const MutexLock lock(faulted().mutex);
   const auto found = faulted().grids.find(grid);
   if (found == faulted().grids.end()) return CUDA_SUCCESS;
   const CUresult error = found->second;

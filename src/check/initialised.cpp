@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/own_memory.h"
 
 namespace vg::check::initialised {
@@ -16,7 +16,7 @@ struct Bits {
 };
 constinit Bits map;
 constinit std::atomic<bool> ready{false};
-constinit std::mutex starting;
+constinit Mutex starting;
 
 // Calls onWord(word) for the whole words of these bytes and onByte(byte) for the others. Blocks that run at the same
 // time may meet in a byte, so that both are to be used by atomics only.
@@ -82,7 +82,7 @@ bool empty(uintptr_t address) {
 }  // namespace
 
 bool start(const alloc::MemoryTable& table) {
-  const std::lock_guard lock(starting);
+  const MutexLock lock(starting);
   if (ready.load(std::memory_order_relaxed)) return true;
   const size_t span = table.windows() * table.windowBytes();
   std::byte* const bits = span ? own_memory::take(span / 8) : nullptr;

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/settings.h"
 #include "base/undying.h"
 
@@ -19,9 +19,9 @@ struct Fault {
   std::string headline, text;
 };
 struct Faults {
-  std::mutex mutex;  // guards what follows
-  std::map<FaultKey, Fault> all;
-  std::vector<FaultKey> order;  // as they were found
+  Mutex mutex;
+  std::map<FaultKey, Fault> all VG_GUARDED_BY(mutex);
+  std::vector<FaultKey> order VG_GUARDED_BY(mutex);  // as they were found
 };
 Faults& faults() {  // never destroyed: the process may end while kernels run
   return undying<Faults, Faults>();
@@ -51,7 +51,7 @@ constexpr const char* kPrefix = "verdigris check: ";
 
 bool isNew(const FaultKey& key) {
   Faults& f = faults();
-  const std::lock_guard lock(f.mutex);
+  const MutexLock lock(f.mutex);
   Fault& fault = f.all[key];
   if (fault.count++) return false;
   f.order.push_back(key);
@@ -60,7 +60,7 @@ bool isNew(const FaultKey& key) {
 
 void describe(const FaultKey& key, const std::string& headline, const std::vector<std::string>& details) {
   Faults& f = faults();
-  const std::lock_guard lock(f.mutex);
+  const MutexLock lock(f.mutex);
   f.all[key].headline = headline + (details.empty() ? "" : " " + details.front());
   f.all[key].text = headline;
   for (const std::string& line : details) f.all[key].text += "\n    " + line;
@@ -72,13 +72,13 @@ void describe(const FaultKey& key, const std::string& headline, const std::vecto
 
 size_t distinctFaults() {
   Faults& f = faults();
-  const std::lock_guard lock(f.mutex);
+  const MutexLock lock(f.mutex);
   return f.order.size();
 }
 
 void takeNewFaults(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state) {
   Faults& f = faults();
-  const std::lock_guard lock(f.mutex);
+  const MutexLock lock(f.mutex);
   for (const FaultKey& key : f.order) {
     Fault& fault = f.all[key];
     if (fault.count == fault.taken) continue;
@@ -89,7 +89,7 @@ void takeNewFaults(void (*visit)(void* state, const char* tool, const char* text
 
 void summarise() {
   Faults& f = faults();
-  const std::lock_guard lock(f.mutex);
+  const MutexLock lock(f.mutex);
   std::string text;
   uint64_t all = 0;
   for (const FaultKey& key : f.order) all += f.all[key].count;

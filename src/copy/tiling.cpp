@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "copy/shape.h"
 
@@ -57,8 +57,8 @@ size_t Tiling::offset(size_t x, size_t row, size_t slice) const {
 }
 
 const Tiling& kept(const Tiling& tiling) {
-  static constinit std::mutex mutex;
-  const std::lock_guard guard(mutex);
+  static constinit Mutex mutex;
+  const MutexLock guard(mutex);
   return *undying<std::set<Tiling>, Tiling>().insert(tiling).first;
 }
 

@@ -1,9 +1,9 @@
 #include "cubin/device_functions.h"
 
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "cubin/compiler.h"
 #include "cubin/packed_code.h"
@@ -78,9 +78,9 @@ const Function* DeviceFunctions::find(std::string_view external) const {
 }
 
 Result<const DeviceFunctions&> deviceFunctions(uint32_t architecture) {
-  static std::mutex mutex;  // guards made; held while one is compiled, so that it is compiled once
+  static Mutex mutex;  // guards made; held while one is compiled, so that it is compiled once
   auto* const made = &undying<std::map<uint32_t, DeviceFunctions>, struct MadeFunctions>();
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (const auto known = made->find(architecture); known != made->end()) return known->second;
   VG_TRY(DeviceFunctions functions, make(architecture));
   return made->emplace(architecture, std::move(functions)).first->second;

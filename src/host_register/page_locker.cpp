@@ -88,7 +88,7 @@ Result<LockState> SystemPageLocker::lockOwn(std::byte* start, size_t bytes) {
 
 void SystemPageLocker::unlock(void* start, size_t bytes) {
   const Pages pages = pagesOf(start, bytes);
-  std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!unpin(pages.first, pages.end)) unlockByMlock(pages.first, pages.end);
 }
 
@@ -96,12 +96,11 @@ bool SystemPageLocker::pin(std::byte* start, size_t bytes) {
   RingPins::Places places;
   if (!ring_ || ring_->pin(start, bytes, places)) return false;
   const size_t first = reinterpret_cast<uintptr_t>(start) >> kPageShift;
-  std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   pinned_.emplace(first, Pinned{first + (bytes >> kPageShift), std::move(places)});
   return true;
 }
 
-// Requires: the lock.
 bool SystemPageLocker::unpin(size_t first, size_t end) {
   const auto [begin, stop] = pinned_.equal_range(first);
   const auto own = std::find_if(begin, stop, [&](const auto& range) { return range.second.end == end; });
@@ -112,7 +111,7 @@ bool SystemPageLocker::unpin(size_t first, size_t end) {
 }
 
 LockState SystemPageLocker::lockByMlock(std::byte* start, size_t bytes) {
-  std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (mlock(start, bytes)) {
     const int error = errno;
     const log::Level level = warned_ ? log::Level::Info : log::Level::Warn;
@@ -127,7 +126,7 @@ LockState SystemPageLocker::lockByMlock(std::byte* start, size_t bytes) {
   return LockState::Locked;
 }
 
-// Locked ranges are disjoint, so only the first and the last page can belong to another one too. Requires: the lock.
+// Locked ranges are disjoint, so only the first and the last page can belong to another one too.
 void SystemPageLocker::unlockByMlock(size_t first, size_t end) {
   auto own = ranges_.lower_bound(first);
   while (own != ranges_.end() && own->first == first && own->second != end) ++own;

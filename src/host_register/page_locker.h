@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "host_register/ring_pins.h"
 
@@ -46,19 +46,19 @@ class SystemPageLocker final : public PageLocker {
 
  private:
   bool pin(std::byte* start, size_t bytes);
-  bool unpin(size_t first, size_t end);
+  bool unpin(size_t first, size_t end) VG_REQUIRES(mutex_);
   LockState lockByMlock(std::byte* start, size_t bytes);
-  void unlockByMlock(size_t first, size_t end);
+  void unlockByMlock(size_t first, size_t end) VG_REQUIRES(mutex_);
 
   struct Pinned {
     size_t end;
     RingPins::Places places;
   };
   RingPins* const ring_;
-  std::mutex mutex_;
-  std::multimap<size_t, Pinned> pinned_;  // first page number -> a range that the ring holds; guarded by mutex_
-  std::multimap<size_t, size_t> ranges_;  // of mlock: first page number -> that behind the last; guarded by mutex_
-  bool warned_ = false;                   // guarded by mutex_
+  Mutex mutex_;
+  std::multimap<size_t, Pinned> pinned_ VG_GUARDED_BY(mutex_);  // first page number -> a range that the ring holds
+  std::multimap<size_t, size_t> ranges_ VG_GUARDED_BY(mutex_);  // of mlock: first page number -> that behind the last
+  bool warned_ VG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace vg::host_register

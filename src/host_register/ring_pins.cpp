@@ -53,7 +53,7 @@ void RingPins::forget(const Places& places) {
 }
 
 int RingPins::pin(std::byte* start, size_t bytes, Places& places) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const int error = open()) return error;
   for (size_t done = 0; done < bytes; done += kLargest) {
     if (free_.empty() && held_.size() == kPlaces) {
@@ -77,19 +77,19 @@ int RingPins::pin(std::byte* start, size_t bytes, Places& places) {
 }
 
 void RingPins::unpin(const Places& places) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget(places);
 }
 
 void RingPins::release() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (opened_) io_uring_queue_exit(&ring_);
   released_ |= opened_;
   opened_ = false;
 }
 
 void RingPins::retake() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!std::exchange(released_, false)) return;
   size_t lost = 0;
   const bool open = this->open() == 0;
@@ -102,7 +102,7 @@ void RingPins::retake() {
 }
 
 int RingPins::error() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return open();
 }
 

@@ -8,8 +8,9 @@
 #include <liburing.h>
 
 #include <cstddef>
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace vg::host_register {
 
@@ -34,17 +35,17 @@ class RingPins {
  private:
   static constexpr unsigned kPlaces = 1u << 14;  // the most that the system allows
 
-  int open();  // Requires: the lock, as all below
-  int update(unsigned place, std::byte* start, size_t bytes);
-  void forget(const Places& places);
+  int open() VG_REQUIRES(mutex_);  // Requires: the lock, as all below
+  int update(unsigned place, std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
+  void forget(const Places& places) VG_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  io_uring ring_{};             // guarded by mutex_, as all members
-  bool opened_ = false;         // the ring is there
-  int refused_ = 0;             // why it will never be
-  std::vector<unsigned> free_;  // places that were used and are not now
-  std::vector<iovec> held_;     // of each place that ever was used; length 0: nothing
-  bool released_ = false;
+  Mutex mutex_;
+  io_uring ring_ VG_GUARDED_BY(mutex_){};
+  bool opened_ VG_GUARDED_BY(mutex_) = false;         // the ring is there
+  int refused_ VG_GUARDED_BY(mutex_) = 0;             // why it will never be
+  std::vector<unsigned> free_ VG_GUARDED_BY(mutex_);  // places that were used and are not now
+  std::vector<iovec> held_ VG_GUARDED_BY(mutex_);     // of each place that ever was used; length 0: nothing
+  bool released_ VG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace vg::host_register

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 
 namespace vg::images {
@@ -41,9 +41,9 @@ std::string wayOut(const std::string& file) {
 
 bool firstOf(const std::string& file) {
   constexpr size_t kMost = 64;
-  static std::mutex mutex;
+  static Mutex mutex;
   auto* const told = &undying<std::vector<std::string>, struct ToldFiles>();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (told->size() == kMost || std::find(told->begin(), told->end(), file) != told->end()) return false;
   told->push_back(file);
   return true;

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/futex.h"
+#include "base/mutex.h"
 #include "base/os.h"
 #include "base/spin.h"
 #include "base/undying.h"
@@ -49,7 +49,7 @@ bool sleepOnAll(const Word* words, size_t count, uint64_t nanoseconds) {
 class Bridge {
  public:
   Result<Point> add(const std::shared_ptr<SharedEvent>& event, uint64_t ticket) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Pending& pending : pending_)
       if (pending.event == event && pending.ticket == ticket) return pending.point;
     if (!started_ && !os::startThread(
@@ -84,7 +84,7 @@ class Bridge {
 
   // As many as there is room for; others at the next time.
   std::span<const Pending> copy(std::span<Pending> room) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const size_t count = std::min(room.size(), pending_.size());
     for (size_t i = 0; i < count; ++i) room[i] = pending_[++turn_ % pending_.size()];
     return room.first(count);
@@ -99,7 +99,7 @@ class Bridge {
       if (outcome == SharedEvent::Outcome::Pending) continue;
       some = true;
       {
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         std::erase_if(pending_, [&](const Pending& other) { return other.point.timeline == pending.point.timeline; });
       }
       pending.point.timeline->advance(pending.point.value);
@@ -126,10 +126,10 @@ class Bridge {
     futex::wait(wake_, seen, &kPollPeriod);
   }
 
-  std::mutex mutex_;  // guards pending_ and started_
-  std::vector<Pending> pending_;
+  Mutex mutex_;
+  std::vector<Pending> pending_ VG_GUARDED_BY(mutex_);
   size_t turn_ = 0;  // the thread's
-  bool started_ = false;
+  bool started_ VG_GUARDED_BY(mutex_) = false;
   std::atomic<uint32_t> wake_{0};  // futex word: something was added
   bool canSleepOnAll_ = true;      // the thread's
 };

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <mutex>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/os.h"
 #include "ipc/service.h"
 
@@ -22,11 +22,11 @@ struct Entry {
 };
 using Table = std::map<std::pair<Subject, uint64_t>, Entry>;
 
-constinit std::mutex mutex;  // guards what follows
-constinit Address ourAddress;
-constinit int listener = -1;
-constinit Table* table = nullptr;  // never destroyed
-constinit size_t sweepAt = 64;     // entries
+constinit Mutex mutex;
+constinit Address ourAddress VG_GUARDED_BY(mutex);
+constinit int listener VG_GUARDED_BY(mutex) = -1;
+constinit Table* table VG_GUARDED_BY(mutex) = nullptr;  // never destroyed
+constinit size_t sweepAt VG_GUARDED_BY(mutex) = 64;     // entries
 
 // Takes as long for any two secrets.
 bool equal(const Random& a, const Random& b) {
@@ -40,7 +40,7 @@ std::shared_ptr<const Offer> find(const void* request) {
   Result<Handle> decoded = Handle::decode(request);
   if (!decoded) return nullptr;
   const Handle& handle = *decoded;
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (handle.exporter != ourAddress) return nullptr;
   const auto entry = table->find({handle.subject, handle.id});
   if (entry == table->end() || !equal(entry->second.secret, handle.secret)) return nullptr;
@@ -78,17 +78,16 @@ void threadMain(void* listening) {
 }
 
 // A child that keeps the socket open would keep the name alive after we are gone.
-void lockForFork() { mutex.lock(); }
-void unlockInParent() { mutex.unlock(); }
-void closeInChild() {
+void lockForFork() VG_ACQUIRES(mutex) { mutex.lock(); }
+void unlockInParent() VG_RELEASES(mutex) { mutex.unlock(); }
+void closeInChild() VG_RELEASES(mutex) {
   if (listener >= 0) close(listener);
   listener = -1;
   ourAddress = {};
   mutex.unlock();
 }
 
-// Requires: mutex is held.
-CUresult startLocked() {
+CUresult startLocked() VG_REQUIRES(mutex) {
   if (listener >= 0) return CUDA_SUCCESS;
   if (!table) {
     table = new Table;
@@ -107,8 +106,8 @@ CUresult startLocked() {
   return CUDA_SUCCESS;
 }
 
-// Forgets offers whose objects have ended, now and then. Requires: mutex is held.
-void sweepLocked() {
+// Forgets offers whose objects have ended, now and then.
+void sweepLocked() VG_REQUIRES(mutex) {
   if (table->size() < sweepAt) return;
   std::erase_if(*table, [](const auto& row) { return !row.second.offer->lives(); });
   sweepAt = table->size() * 2 + 64;
@@ -117,18 +116,18 @@ void sweepLocked() {
 }  // namespace
 
 Result<Address> listen() {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_CHECK(startLocked());
   return ourAddress;
 }
 
 bool isOurs(const Address& address) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return address && address == ourAddress;
 }
 
 Result<Handle> publish(Subject subject, uint64_t id, std::shared_ptr<const Offer> offer) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_CHECK(startLocked());
   sweepLocked();
   Entry& entry = (*table)[{subject, id}];

@@ -4,10 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/spin.h"
 #include "base/undying.h"
 #include "ipc/event_pages.h"
@@ -24,9 +24,9 @@ constinit std::atomic<uint64_t> lastId{0};
 
 // Where the next event of this process goes.
 struct Places {
-  std::mutex mutex;
-  std::weak_ptr<EventPages> pages;  // the newest; kept by the events in it
-  unsigned used = 0;
+  Mutex mutex;
+  std::weak_ptr<EventPages> pages VG_GUARDED_BY(mutex);  // the newest; kept by the events in it
+  unsigned used VG_GUARDED_BY(mutex) = 0;
 };
 Places& places() { return undying<Places, Places>(); }
 
@@ -78,7 +78,7 @@ SharedEvent::~SharedEvent() {
 
 Result<std::shared_ptr<SharedEvent>> SharedEvent::create() {
   Places& all = places();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   std::shared_ptr<EventPages> pages = all.pages.lock();
   if (!pages || all.used == EventPages::kEvents) {
     VG_TRY(pages, EventPages::create());
@@ -108,8 +108,8 @@ uint64_t SharedEvent::offset() const { return number_ * EventPages::kStride; }
 Result<unsigned> SharedEvent::participate() {
   if (const int number = participant_.load(std::memory_order_acquire); number >= 0)
     return static_cast<unsigned>(number);
-  static constinit std::mutex mutex;
-  std::lock_guard lock(mutex);
+  static constinit Mutex mutex;
+  const MutexLock lock(mutex);
   if (const int number = participant_.load(std::memory_order_relaxed); number >= 0)
     return static_cast<unsigned>(number);
   VG_TRY(const Address own, listen());

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
+
+#include "base/mutex.h"
 
 // A handle is the address of one of these.
 struct nvmlDevice_st {
@@ -26,11 +27,11 @@ struct Driver {
   CUresult (*version)(int*) = nullptr;
 };
 
-std::mutex mutex;  // guards what follows
-unsigned openings = 0;
-Driver driver;
-unsigned devices = 0;
-nvmlDevice_st handles[kMost];
+Mutex mutex;
+unsigned openings VG_GUARDED_BY(mutex) = 0;
+Driver driver VG_GUARDED_BY(mutex);
+unsigned devices VG_GUARDED_BY(mutex) = 0;
+nvmlDevice_st handles[kMost] VG_GUARDED_BY(mutex);
 
 unsigned long long nanoseconds() {
   timespec now;
@@ -63,14 +64,14 @@ bool find(Driver& found) {
 }
 
 Driver driverNow() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return driver;
 }
 
 }  // namespace
 
 nvmlReturn_t open() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!openings) {
     if (!driver.table && !find(driver)) return NVML_ERROR_DRIVER_NOT_LOADED;
     api::DeviceReport report;
@@ -81,19 +82,19 @@ nvmlReturn_t open() {
 }
 
 nvmlReturn_t close() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!openings) return NVML_ERROR_UNINITIALIZED;
   --openings;
   return NVML_SUCCESS;
 }
 
 bool isOpen() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return openings != 0;
 }
 
 unsigned deviceCount() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return devices;
 }
 nvmlDevice_t handleOf(unsigned number) { return &handles[number]; }
@@ -128,7 +129,7 @@ unsigned busyPercent(unsigned number, const api::DeviceReport& report) {
     running |= other.runningKernels != 0;
     busyNow[other.pid] = other.busyNanoseconds;
   }
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   nvmlDevice_st& handle = handles[number];
   const unsigned long long now = nanoseconds(), passed = (now - handle.askedAt) * std::max(report.workers, 1u);
   const bool first = !handle.busyThen;

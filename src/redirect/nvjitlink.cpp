@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ptx/facts/register_limit.h"
 #include "redirect/driver_link.h"
 #include "redirect/replacement.h"
@@ -76,7 +77,7 @@ class NvJitLink {
   static int create(Link* link, uint32_t count, const char** options) {
     const int result = call("nvJitLinkCreate", link, count, options);
     if (result || !link) return result;
-    std::lock_guard lock(mutex());
+    const MutexLock lock(mutex());
     Linking& made = linkings()[*link] = {};
     for (uint32_t i = 0; i < count; ++i) made.options.emplace_back(options[i]);
     return result;
@@ -84,7 +85,7 @@ class NvJitLink {
 
   static int destroy(Link* link) {
     if (link) {
-      std::lock_guard lock(mutex());
+      const MutexLock lock(mutex());
       linkings().erase(*link);
     }
     return call("nvJitLinkDestroy", link);
@@ -106,7 +107,7 @@ class NvJitLink {
   static int complete(Link link) {
     const int result = call("nvJitLinkComplete", link);
     if (result) return result;
-    std::lock_guard lock(mutex());
+    const MutexLock lock(mutex());
     Linking& linking = linkings()[link];
     linking.text = asksForIntermediateCode(linking) ? linkedApart(linking) : textOf(linking.inputs);
     if (const uint32_t most = mostRegisters(linking.options); most && !linking.text.empty())
@@ -118,13 +119,13 @@ class NvJitLink {
   static int cubinSize(Link link, size_t* size) {
     const int result = call("nvJitLinkGetLinkedCubinSize", link, size);
     if (result || !size) return result;
-    std::lock_guard lock(mutex());
+    const MutexLock lock(mutex());
     if (const std::string& text = linkings()[link].text; !text.empty()) *size = text.size();
     return result;
   }
 
   static int cubin(Link link, void* to) {
-    std::unique_lock lock(mutex());
+    ReleasableLock lock(mutex());
     const std::string& text = linkings()[link].text;
     if (!text.empty() && to) return std::memcpy(to, text.data(), text.size()), 0;
     lock.unlock();
@@ -169,13 +170,13 @@ class NvJitLink {
   }
 
   static void remember(Link link, Input input) {
-    std::lock_guard lock(mutex());
+    const MutexLock lock(mutex());
     linkings()[link].inputs.push_back(std::move(input));
   }
 
   // Never destroyed: programs link while they exit.
-  static std::mutex& mutex() {
-    static constinit std::mutex instance;
+  static Mutex& mutex() {
+    static constinit Mutex instance;
     return instance;
   }
   static std::map<Link, Linking>& linkings() {

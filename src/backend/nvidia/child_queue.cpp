@@ -69,7 +69,7 @@ void ChildSender::call(const HostCall& call) noexcept {
 
 void ChildSender::add(std::list<Entry> entries) noexcept {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     entries_.splice(entries_.end(), entries);
     added_.fetch_add(1, std::memory_order_release);
     if (scheduled_) return;
@@ -86,7 +86,7 @@ bool ChildSender::next(std::list<Entry>& entries) {
   for (bool waited = false;; waited = true) {
     const uint64_t seen = added_.load(std::memory_order_acquire);
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       entries.swap(entries_);
       if (!entries.empty()) return true;
       if (waited) {

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <list>
 #include <memory>
-#include <mutex>
 
 #include "backend/executor.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -47,9 +47,9 @@ class ChildSender final : public ChildQueues, private Executor::Task {
   GpuDevice& device_;
   Executor& executor_;
   std::atomic<uint64_t> added_{0};
-  std::mutex mutex_;
-  std::list<Entry> entries_;  // guarded by mutex_
-  bool scheduled_ = false;    // guarded by mutex_
+  Mutex mutex_;
+  std::list<Entry> entries_ VG_GUARDED_BY(mutex_);
+  bool scheduled_ VG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace vg::backend::nvidia

@@ -50,7 +50,7 @@ uint64_t GpuClock::byRegister() const {
   return expected + static_cast<uint64_t>(int64_t{off});
 }
 
-// The register is believed when it agrees with the driver. Requires: comparing_ is held.
+// The register is believed when it agrees with the driver.
 void GpuClock::begin() {
   bool answered = true;
   const Comparison asked = best([&] {
@@ -67,14 +67,14 @@ void GpuClock::begin() {
 
 // Who comes while another compares takes what there is, but for the first time.
 void GpuClock::compare() {
-  std::unique_lock lock(comparing_, std::defer_lock);
   if (!compared_.load(std::memory_order_acquire))
-    lock.lock();
-  else if (!lock.try_lock())
+    comparing_.lock();
+  else if (!comparing_.try_lock())
     return;
+  const MutexLock lock(comparing_, std::adopt_lock);
   if (!compared_.load(std::memory_order_relaxed)) begin();
-  const Comparison found = best([this] {
-    if (hasRegister_) return byRegister();
+  const Comparison found = best([this, quick = hasRegister_] {
+    if (quick) return byRegister();
     const Result<uint64_t> time = source_.call();
     return time.ok() ? time.value() : monotonicNanoseconds() + static_cast<uint64_t>(ahead_.load());
   });

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::backend::nvidia {
@@ -30,7 +30,7 @@ class GpuClock {
     uint64_t uncertainty;  // the time it took
   };
   void compare();
-  void begin();
+  void begin() VG_REQUIRES(comparing_);
   template <class Read>
   static Comparison best(Read read);
   uint64_t byRegister() const;
@@ -39,8 +39,8 @@ class GpuClock {
   std::atomic<int64_t> ahead_{0};      // of the host's clock
   std::atomic<uint64_t> compared_{0};  // when, by the host's clock; 0: never
   std::atomic<uint64_t> latest_{0};    // what now() said last
-  std::mutex comparing_;
-  bool hasRegister_ = false;  // guarded by comparing_
+  Mutex comparing_;
+  bool hasRegister_ VG_GUARDED_BY(comparing_) = false;
 };
 
 }  // namespace vg::backend::nvidia

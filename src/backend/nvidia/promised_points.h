@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "backend/nvidia/channel/channel.h"
+#include "base/spin_lock.h"
 #include "base/timeline.h"
 
 namespace vg::backend::nvidia {
@@ -20,9 +21,9 @@ class PromisedPoints {
  private:
   static constexpr size_t kPlaces = 4096;
   struct alignas(64) Place {
-    std::atomic<uint32_t> lock{0};  // guards the others
-    Point point{};
-    Submission end{};
+    SpinLock lock;
+    Point point VG_GUARDED_BY(lock){};
+    Submission end VG_GUARDED_BY(lock){};
   };
   Place& placeOf(Point point);
 

@@ -7,6 +7,7 @@
 #include "backend/nvidia/sent_work.h"
 #include "backend/updatable_node.h"
 #include "base/claim.h"
+#include "base/mutex.h"
 #include "copy/copy.h"
 
 namespace vg::backend::nvidia {
@@ -23,7 +24,7 @@ class GpuQueue::Work final : public SerialWork {
         sent_(std::make_shared<SentWork>(device, disabledTpcs)) {}
 
   CUresult submitAll(const Command* commands, size_t count, Point done, Patience patience) {
-    const std::lock_guard guard(order_);
+    const MutexLock guard(order_);
     if (patience != Patience::None && count == 1 && isQuick(*commands) && idleAll() && tryInline(*commands)) {
       Claim(done).release();
       return CUDA_SUCCESS;
@@ -37,8 +38,9 @@ class GpuQueue::Work final : public SerialWork {
     return left.empty() ? CUDA_SUCCESS : submit(left.data(), left.size(), done);
   }
   bool launchAtOnce(const LaunchCommand& command, Point done) noexcept {
-    const std::unique_lock guard(order_, std::try_to_lock);
-    if (!guard.owns_lock() || !SerialWork::idle()) return false;
+    if (!order_.try_lock()) return false;
+    const MutexLock guard(order_, std::adopt_lock);
+    if (!SerialWork::idle()) return false;
     const Command launch = command;
     return send(std::span(&launch, 1), done, Patience::None);
   }
@@ -121,7 +123,7 @@ class GpuQueue::Work final : public SerialWork {
   GpuDevice& device_;
   Executor& executor_;
   const std::shared_ptr<SentWork> sent_;
-  std::mutex order_;
+  Mutex order_;
 };
 
 GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)

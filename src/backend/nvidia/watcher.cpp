@@ -18,7 +18,7 @@ constexpr size_t kEmptyLooks = 512;        // at queues without work, after whic
 // Needs no memory, for what is watched was sent already: the lists are made of the works themselves.
 void Watcher::watch(std::shared_ptr<SentWork> work) noexcept {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     work->nextWatched = std::move(new_);
     new_ = std::move(work);
     if (!started_)
@@ -31,7 +31,7 @@ void Watcher::watch(std::shared_ptr<SentWork> work) noexcept {
 }
 
 void Watcher::takeNew() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   while (std::shared_ptr<SentWork> work = std::move(new_)) {
     new_ = std::move(work->nextWatched);
     work->emptyLooks = 0;
@@ -74,14 +74,14 @@ bool Watcher::lookAtAll() {
 }
 
 bool Watcher::help() noexcept {
-  const std::unique_lock looking(looking_, std::try_to_lock);
-  if (!looking) return false;
+  if (!looking_.try_lock()) return false;
+  const MutexLock looking(looking_, std::adopt_lock);
   takeNew();
   return lookAtAll();
 }
 
 void Watcher::main() {
-  const std::lock_guard looking(looking_);
+  const MutexLock looking(looking_);
   uint32_t seen = 0;
   uint64_t lastEnd = 0, reminded = 0;
   for (uint32_t round = 0;; ++round) {

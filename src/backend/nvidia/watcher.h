@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/spare_hands.h"
 
 namespace vg::backend::nvidia {
@@ -24,19 +24,19 @@ class Watcher final : private spare_hands::Orphan {
  private:
   bool help() noexcept override;
   void main();
-  void takeNew();
-  bool lookAtAll();
-  bool enough(SentWork& work) const;
-  bool leave(std::shared_ptr<SentWork>& place);
+  void takeNew() VG_REQUIRES(looking_);
+  bool lookAtAll() VG_REQUIRES(looking_);
+  bool enough(SentWork& work) const VG_REQUIRES(looking_);
+  bool leave(std::shared_ptr<SentWork>& place) VG_REQUIRES(looking_);
   void rest(uint32_t seen);
 
-  std::mutex mutex_;
-  std::shared_ptr<SentWork> new_;      // guarded by mutex_: the first of a list
-  bool started_ = false;               // guarded by mutex_
-  std::mutex looking_;                 // the thread's, once there is one, for ever
-  std::shared_ptr<SentWork> active_;   // guarded by looking_: the first of a list
-  size_t count_ = 0;                   // guarded by looking_: of the list
-  std::atomic<uint32_t> arrivals_{0};  // counts watch(); futex word
+  Mutex mutex_;
+  std::shared_ptr<SentWork> new_ VG_GUARDED_BY(mutex_);  // the first of a list
+  bool started_ VG_GUARDED_BY(mutex_) = false;
+  Mutex looking_;                                             // the thread's, once there is one, for ever
+  std::shared_ptr<SentWork> active_ VG_GUARDED_BY(looking_);  // the first of a list
+  size_t count_ VG_GUARDED_BY(looking_) = 0;                  // of the list
+  std::atomic<uint32_t> arrivals_{0};                         // counts watch(); futex word
   std::atomic<bool> asleep_{false};
 };
 

@@ -1,10 +1,10 @@
 #include "core/arrays/array.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "alloc/record.h"
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/arrays/array_storage.h"
@@ -42,13 +42,14 @@ constinit Slab<Array> arraySlab;
 constinit Slab<MipmappedArray> mipmappedSlab;
 
 // Guards the lists of what applications own, the levels of mipmapped arrays and the ends of objects.
-constinit std::mutex objectsMutex;
-constinit Array* firstArray = nullptr;
-constinit MipmappedArray* firstMipmapped = nullptr;
+constinit Mutex objectsMutex;
+constinit Array* firstArray VG_GUARDED_BY(objectsMutex) = nullptr;
+constinit MipmappedArray* firstMipmapped VG_GUARDED_BY(objectsMutex) = nullptr;
 // Handles of arrays that ended with their context are known as such for a while, the oldest first forgotten.
 constexpr unsigned kMostOrphans = 1024;
-constinit Array *oldestOrphan = nullptr, *newestOrphan = nullptr;
-constinit unsigned orphans = 0;
+constinit Array* oldestOrphan VG_GUARDED_BY(objectsMutex) = nullptr;
+constinit Array* newestOrphan VG_GUARDED_BY(objectsMutex) = nullptr;
+constinit unsigned orphans VG_GUARDED_BY(objectsMutex) = 0;
 
 template <class Object>
 void link(Object*& first, Object& object) {
@@ -98,12 +99,12 @@ Leftover end(Array& array) {
   return storage;
 }
 
-Leftover endOwned(Array& array) {
+Leftover endOwned(Array& array) VG_REQUIRES(objectsMutex) {
   unlink(firstArray, array);
   return end(array);
 }
 
-void orphan(Array& array) {
+void orphan(Array& array) VG_REQUIRES(objectsMutex) {
   unlink(firstArray, array);
   array.orphaned.store(true, std::memory_order_release);
   for (Array*& plane : array.planes)
@@ -118,7 +119,7 @@ void orphan(Array& array) {
   end(forgotten);
 }
 
-Leftover end(MipmappedArray& mipmapped) {
+Leftover end(MipmappedArray& mipmapped) VG_REQUIRES(objectsMutex) {
   for (Array* level : mipmapped.levels)
     if (level) end(*level);
   unlink(firstMipmapped, mipmapped);
@@ -134,7 +135,7 @@ Result<CUarray> createArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& des
   VG_CHECK(check(context, descriptor, false));
   VG_TRY(const std::shared_ptr<ArrayStorage> storage, ArrayStorage::create(context, descriptor, 1));
   Array* array = arraySlab.create(storage, descriptor, storage->layout.levels[0], false);
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   link(firstArray, *array);
   return handleOf(array);
 }
@@ -145,7 +146,7 @@ Result<CUmipmappedArray> createMipmappedArray(Context& context, const CUDA_ARRAY
   levels = std::clamp(levels, 1u, arrays::mostLevels(descriptor));
   VG_TRY(const std::shared_ptr<ArrayStorage> storage, ArrayStorage::create(context, descriptor, levels));
   MipmappedArray* mipmapped = mipmappedSlab.create(storage);
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   link(firstMipmapped, *mipmapped);
   return reinterpret_cast<CUmipmappedArray>(mipmapped);
 }
@@ -165,12 +166,12 @@ Result<MipmappedArray&> findMipmappedArray(CUmipmappedArray handle) {
 }
 
 std::shared_ptr<ArrayStorage> storageOf(const Array& array) {
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   return arraySlab.find(&array) ? array.storage : nullptr;  // null for an orphan
 }
 
 std::shared_ptr<ArrayStorage> storageOf(const MipmappedArray& mipmapped) {
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   return mipmappedSlab.find(&mipmapped) ? mipmapped.storage : nullptr;
 }
 
@@ -180,7 +181,7 @@ CUresult destroyArray(CUarray handle) {
   const CUresult waited = memory::drain(&array.context);
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;  // from a host function: nothing was waited for
   Leftover storage;
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   if (arraySlab.find(handle) != &array || array.orphaned.load(std::memory_order_relaxed))
     return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys array %p", static_cast<void*>(handle));
   const CUresult fault = array.context.state();
@@ -193,7 +194,7 @@ CUresult destroyMipmappedArray(CUmipmappedArray handle) {
   const CUresult waited = memory::drain(&mipmapped.context);
   if (waited == CUDA_ERROR_NOT_PERMITTED) return waited;
   Leftover storage;
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   if (mipmappedSlab.find(handle) != &mipmapped)
     return fail(CUDA_ERROR_INVALID_HANDLE, "another thread destroys mipmapped array %p", static_cast<void*>(handle));
   const CUresult fault = mipmapped.context.state();
@@ -202,7 +203,7 @@ CUresult destroyMipmappedArray(CUmipmappedArray handle) {
 }
 
 void releaseArrays(Context& context) {
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   for (Array *array = firstArray, *next; array; array = next) {
     next = array->next;
     if (&array->context == &context) orphan(*array);
@@ -214,7 +215,7 @@ void releaseArrays(Context& context) {
 }
 
 Result<CUarray> arrayOfLevel(MipmappedArray& mipmapped, unsigned level) {
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   if (!mipmappedSlab.find(&mipmapped)) return CUDA_ERROR_INVALID_HANDLE;
   VG_CHECK(mipmapped.context.state());
   const size_t levels = mipmapped.storage->layout.levels.size();
@@ -225,7 +226,7 @@ Result<CUarray> arrayOfLevel(MipmappedArray& mipmapped, unsigned level) {
 }
 
 Result<CUarray> arrayOfPlane(Array& array, unsigned plane) {
-  std::lock_guard lock(objectsMutex);
+  const MutexLock lock(objectsMutex);
   if (!arraySlab.find(&array) || !array.storage) return CUDA_ERROR_INVALID_HANDLE;
   VG_CHECK(array.context.state());
   const auto& planes = array.storage->layout.planes;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "core/arrays/array.h"
 #include "core/arrays/array_storage.h"
@@ -140,8 +141,9 @@ Result<Change> understand(const CUarrayMapInfo& entry) {
   return change;
 }
 
-// The view of an allocation in this storage, made at the first need. Requires: the lock of the pages.
-Result<ArrayStorage::View*> viewOf(ArrayStorage& storage, const alloc::PhysicalRef& memory) {
+// The view of an allocation in this storage, made at the first need.
+Result<ArrayStorage::View*> viewOf(ArrayStorage& storage, const alloc::PhysicalRef& memory)
+    VG_REQUIRES(storage.pages->mutex()) {
   if (const auto found = storage.views.find(memory.get()); found != storage.views.end()) return &found->second;
   void* start = mmap(nullptr, memory->bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses for %zu bytes", memory->bytes());
@@ -154,8 +156,8 @@ Result<ArrayStorage::View*> viewOf(ArrayStorage& storage, const alloc::PhysicalR
   return &storage.views.emplace(memory.get(), std::move(view)).first->second;
 }
 
-// Takes a page away from the view it lies in; a view of no pages goes. Requires: the lock of the pages.
-void forgetPage(ArrayStorage& storage, size_t page) {
+// Takes a page away from the view it lies in; a view of no pages goes.
+void forgetPage(ArrayStorage& storage, size_t page) VG_REQUIRES(storage.pages->mutex()) {
   std::byte* const memory = storage.pages->get(page);
   if (!memory) return;
   storage.pages->set(page, nullptr);
@@ -172,7 +174,7 @@ void forgetPage(ArrayStorage& storage, size_t page) {
 // Pages in a row are one call of the device.
 CUresult applyToRange(ArrayStorage& storage, const Change& change) {
   const alloc::PhysicalRef memory = change.allocation.operator->() ? change.allocation->memory() : nullptr;
-  const std::lock_guard lock(storage.rangeMutex);
+  const MutexLock lock(storage.rangeMutex);
   for (size_t i = 0, count; i < change.pages.size(); i += count) {
     const size_t first = change.pages[i];
     for (count = 1; i + count < change.pages.size() && change.pages[i + count] == first + count;) ++count;
@@ -192,7 +194,7 @@ CUresult applyToRange(ArrayStorage& storage, const Change& change) {
 CUresult apply(const Change& change) {
   ArrayStorage& storage = *change.storage;
   if (storage.range) return applyToRange(storage, change);
-  std::unique_lock lock(storage.pages->mutex());
+  const ExclusiveLock lock(storage.pages->mutex());
   ArrayStorage::View* view = nullptr;
   if (change.allocation.operator->()) {
     VG_TRY(view, viewOf(storage, change.allocation->memory()));

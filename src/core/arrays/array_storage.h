@@ -5,12 +5,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "alloc/sparse_range.h"
 #include "arrays/layout.h"
 #include "arrays/pages.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::alloc {
@@ -42,16 +42,16 @@ class ArrayStorage {
 
   // Of a sparse or deferred array on a device with arrays of its own: its addresses, and what each page shows.
   std::unique_ptr<alloc::SparseRange> range;
-  std::mutex rangeMutex;                                   // held to change the range
-  std::unordered_map<size_t, alloc::PhysicalRef> inRange;  // by number; guarded by rangeMutex
+  Mutex rangeMutex;                                                                  // held to change the range
+  std::unordered_map<size_t, alloc::PhysicalRef> inRange VG_GUARDED_BY(rangeMutex);  // by number
 
-  // The memory that pages lie in, each object mapped once as a whole. Guarded by the lock of `pages`.
+  // The memory that pages lie in, each object mapped once as a whole.
   struct View {
     std::shared_ptr<const alloc::PhysicalMemory> memory;
     std::byte* start;
     size_t pages;  // of this array that lie in it
   };
-  std::map<const alloc::PhysicalMemory*, View> views;
+  std::map<const alloc::PhysicalMemory*, View> views VG_GUARDED_BY(pages->mutex());
 
  private:
   CUresult allocate();

@@ -22,11 +22,11 @@ constinit std::atomic<uint64_t> lastId{0};
 // Contexts that have ended wait here, so that a handle which is still about is told apart from a new context for as
 // long as possible.
 constexpr unsigned kResting = 32;
-constinit std::mutex lifeMutex;  // guards what follows, and Context::attached_
-constinit Context* oldestDead = nullptr;
-constinit Context* newestDead = nullptr;
-constinit unsigned deadCount = 0;
-constinit unsigned madeCount = 0;
+constinit Mutex lifeMutex;  // guards what follows, and Context::attached_
+constinit Context* oldestDead VG_GUARDED_BY(lifeMutex) = nullptr;
+constinit Context* newestDead VG_GUARDED_BY(lifeMutex) = nullptr;
+constinit unsigned deadCount VG_GUARDED_BY(lifeMutex) = 0;
+constinit unsigned madeCount VG_GUARDED_BY(lifeMutex) = 0;
 
 constinit std::atomic<int> processFault{CUDA_SUCCESS};  // the first
 
@@ -46,7 +46,7 @@ uint64_t nextContextId() { return lastId.fetch_add(1, std::memory_order_relaxed)
 // The acts of a context's life that change what only this file may change.
 struct ContextLife {
   static Context& make(Device& device, bool primary) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     Context* context = nullptr;
     if (!primary && deadCount > kResting) {
       context = oldestDead;
@@ -125,7 +125,7 @@ struct ContextLife {
   }
 
   static void rest(Context& context) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     (newestDead ? newestDead->nextDead_ : oldestDead) = &context;
     newestDead = &context;
     ++deadCount;
@@ -133,16 +133,16 @@ struct ContextLife {
 
   // True for the one caller who may end the context.
   static bool claimEnd(Context& context) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     return context.alive() && std::exchange(context.attached_, 0) > 0;
   }
   static bool attach(Context& context) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     return context.attached_ && ++context.attached_;
   }
   // True when the context is still attached elsewhere.
   static bool detach(Context& context) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     if (context.attached_ < 2) return false;
     --context.attached_;
     return true;
@@ -213,7 +213,7 @@ CUresult Context::enablePeer(Context& peer) {
   if (!device().reaches(peer.device()))
     return fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "kernels of device %d do not reach the memory of device %d",
                 device().ordinal(), peer.device().ordinal());
-  const std::lock_guard guard(peersMutex_);
+  const MutexLock guard(peersMutex_);
   if (findPeer(peer) != peers_.end())
     return fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is enabled already");
   if (peers_.size() == kMostPeers)
@@ -224,7 +224,7 @@ CUresult Context::enablePeer(Context& peer) {
 }
 
 CUresult Context::disablePeer(Context& peer) {
-  const std::lock_guard guard(peersMutex_);
+  const MutexLock guard(peersMutex_);
   const auto known = findPeer(peer);
   if (known == peers_.end()) return fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled");
   for (const Point& point : streams::pending(*this)) point.wait();
@@ -239,7 +239,7 @@ std::vector<Context::Peer>::iterator Context::findPeer(const Context& peer) {
 
 // Requires: its work is done.
 void Context::leavePeers() {
-  const std::lock_guard guard(peersMutex_);
+  const MutexLock guard(peersMutex_);
   for (const Peer& peer : peers_) device().backend().leave(peer.device->backend());
   peers_.clear();
 }

@@ -10,11 +10,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "backend/command.h"
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "core/contexts/context_storage.h"
 #include "core/dumps/core_dump_attributes.h"
@@ -99,11 +99,11 @@ class Context final : public backend::FaultSink {
     Device* device;
   };
   static constexpr size_t kMostPeers = 16;
-  std::vector<Peer>::iterator findPeer(const Context& peer);
+  std::vector<Peer>::iterator findPeer(const Context& peer) VG_REQUIRES(peersMutex_);
   void leavePeers();
 
-  std::mutex peersMutex_;
-  std::vector<Peer> peers_;  // guarded by peersMutex_
+  Mutex peersMutex_;
+  std::vector<Peer> peers_ VG_GUARDED_BY(peersMutex_);
 };
 
 // The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,

@@ -1,5 +1,7 @@
 #include "core/contexts/context_storage.h"
 
+#include "base/mutex.h"
+
 namespace vg::core {
 
 LocalStorage::~LocalStorage() {
@@ -27,7 +29,7 @@ LocalStorage::Entry& LocalStorage::freeEntry() {
 }
 
 void LocalStorage::put(void* key, void* value, Destructor destructor) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry* existing = find(key);
   Entry& entry = existing ? *existing : freeEntry();
   entry.destructor = destructor;
@@ -36,7 +38,7 @@ void LocalStorage::put(void* key, void* value, Destructor destructor) {
 }
 
 bool LocalStorage::remove(void* key) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry* entry = find(key);
   if (!entry) return false;
   entry->key.store(nullptr, std::memory_order_release);
@@ -46,7 +48,7 @@ bool LocalStorage::remove(void* key) {
 void LocalStorage::clear(CUcontext context) {
   for (Chunk* chunk = &first_; chunk; chunk = chunk->next.load(std::memory_order_acquire))
     for (Entry& entry : chunk->entries) {
-      std::unique_lock lock(mutex_);
+      ReleasableLock lock(mutex_);
       void* const key = entry.key.exchange(nullptr);
       void* const value = entry.value.load(std::memory_order_relaxed);
       const Destructor destructor = entry.destructor;

@@ -8,8 +8,8 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::core {
@@ -51,7 +51,7 @@ class LocalStorage {
   Entry* find(void* key);
   Entry& freeEntry();
 
-  std::mutex mutex_;  // one writer
+  Mutex mutex_;  // one writer
   Chunk first_;
 };
 

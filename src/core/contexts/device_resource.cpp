@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <vector>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/process/device.h"
@@ -158,10 +158,10 @@ struct Description {
   backend::MultiprocessorSet multiprocessors;
 };
 constinit Slab<Description, 1 << 12> descriptions;
-constinit std::mutex descriptionsMutex;  // two threads do not make the same one
+constinit Mutex descriptionsMutex;  // two threads do not make the same one
 
 const Description& intern(const Description& wanted) {
-  std::lock_guard lock(descriptionsMutex);
+  const MutexLock lock(descriptionsMutex);
   Description* found = nullptr;
   descriptions.forEach([&](Description& known) {
     if (known.device == wanted.device && known.multiprocessors == wanted.multiprocessors) found = &known;

@@ -1,8 +1,8 @@
 #include "core/contexts/green_context.h"
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/slab.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"
@@ -15,10 +15,10 @@ constinit Slab<GreenContext, 1 << 16> greens;
 // Those that have ended rest here, so that a handle which is still about is told apart from a new green context for as
 // long as possible.
 constexpr unsigned kResting = 32;
-constinit std::mutex lifeMutex;  // guards what follows
-constinit GreenContext* oldestDead = nullptr;
-constinit GreenContext* newestDead = nullptr;
-constinit unsigned deadCount = 0;
+constinit Mutex lifeMutex;
+constinit GreenContext* oldestDead VG_GUARDED_BY(lifeMutex) = nullptr;
+constinit GreenContext* newestDead VG_GUARDED_BY(lifeMutex) = nullptr;
+constinit unsigned deadCount VG_GUARDED_BY(lifeMutex) = 0;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ constinit unsigned deadCount = 0;
 struct GreenLife {
   // One that has rested, of the same primary context and without streams that the application still has.
   static GreenContext* takeRested(Context& primary) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     if (deadCount <= kResting) return nullptr;
     GreenContext* before = nullptr;
     for (GreenContext* green = oldestDead; green; before = std::exchange(green, green->nextDead_)) {
@@ -59,7 +59,7 @@ struct GreenLife {
   static bool end(GreenContext& green) { return green.held_.exchange(false, std::memory_order_acq_rel); }
 
   static void rest(GreenContext& green) {
-    std::lock_guard lock(lifeMutex);
+    const MutexLock lock(lifeMutex);
     green.nextDead_ = nullptr;
     (newestDead ? newestDead->nextDead_ : oldestDead) = &green;
     newestDead = &green;

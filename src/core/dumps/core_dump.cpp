@@ -5,13 +5,13 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/settings.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
@@ -31,14 +31,16 @@ struct Registered {
   void* data;
   uintptr_t number;  // the handle, from 1 on
 };
-constinit std::mutex callbacksMutex;  // guards what follows
-std::vector<Registered>& callbacks() { return undying<std::vector<Registered>, Registered>(); }
-constinit uintptr_t lastNumber = 0;
+constinit Mutex callbacksMutex;
+std::vector<Registered>& callbacks() VG_REQUIRES(callbacksMutex) {
+  return undying<std::vector<Registered>, Registered>();
+}
+constinit uintptr_t lastNumber VG_GUARDED_BY(callbacksMutex) = 0;
 
 void tell(Moment moment, const Context& context) {
   std::vector<Registered> all;
   {
-    const std::lock_guard lock(callbacksMutex);
+    const MutexLock lock(callbacksMutex);
     all = callbacks();
   }
   const InsideHostFunction inside;
@@ -46,9 +48,9 @@ void tell(Moment moment, const Context& context) {
     if (each.moment == moment) each.callback(each.data, getpid(), context.device().handle());
 }
 
-constinit std::mutex mutex;  // guards what follows
-constinit bool dumped = false;
-constinit bool endDue = false;  // when the kernel that was dumped has ended
+constinit Mutex mutex;
+constinit bool dumped VG_GUARDED_BY(mutex) = false;
+constinit bool endDue VG_GUARDED_BY(mutex) = false;  // when the kernel that was dumped has ended
 
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
   char text[1280];
@@ -88,13 +90,13 @@ void endUnlessSkipped(Context& context, const DumpAttributes::Values& wishes) no
 }  // namespace
 
 CUcoredumpCallbackHandle addCallback(Moment moment, CUcoredumpStatusCallback callback, void* data) {
-  const std::lock_guard lock(callbacksMutex);
+  const MutexLock lock(callbacksMutex);
   callbacks().push_back({moment, callback, data, ++lastNumber});
   return reinterpret_cast<CUcoredumpCallbackHandle>(lastNumber);
 }
 
 CUresult removeCallback(Moment moment, CUcoredumpCallbackHandle handle) {
-  const std::lock_guard lock(callbacksMutex);
+  const MutexLock lock(callbacksMutex);
   const auto removed = std::erase_if(callbacks(), [&](const Registered& each) {
     return each.moment == moment && reinterpret_cast<CUcoredumpCallbackHandle>(each.number) == handle;
   });
@@ -106,16 +108,16 @@ void writeFor(Context& context, const backend::FaultScene& scene) noexcept {
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
   if (!wishes.armed || !wishes.onException) return;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (std::exchange(dumped, true)) return;
   }
   tell(Moment::Start, context);
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     write(context, &scene, wishes);
   }
   tell(Moment::Complete, context);
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (scene.goesOn)
     endDue = true;
   else
@@ -124,7 +126,7 @@ void writeFor(Context& context, const backend::FaultScene& scene) noexcept {
 
 void afterFailure(Context& context) noexcept {
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (endDue) endUnlessSkipped(context, wishes);
   if (wishes.armed && wishes.onException && !dumped) say("there is none: only kernels of emulated devices leave one");
 }
@@ -133,11 +135,11 @@ void writeOnRequest(Context& context) noexcept {
   tell(Moment::Start, context);
   const DumpAttributes::Values wishes = context.dumpAttributes().values();
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     write(context, nullptr, wishes);
   }
   tell(Moment::Complete, context);
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   endUnlessSkipped(context, wishes);
 }
 

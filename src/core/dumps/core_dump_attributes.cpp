@@ -6,8 +6,10 @@
 #include <cstring>
 #include <ctime>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/settings.h"
 
 namespace vg::core {
@@ -125,7 +127,7 @@ CUresult DumpAttributes::get(CUcoredumpSettings which, void* value, size_t* size
   if (expected != kNameBytes && *size != expected)
     return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d has %zu bytes, not %zu", static_cast<int>(which), expected,
                 *size);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   switch (which) {
     case CU_COREDUMP_ENABLE_ON_EXCEPTION:
       return give(value, values_.onException);
@@ -154,7 +156,7 @@ CUresult DumpAttributes::set(CUcoredumpSettings which, const void* value, size_t
   if (expected == kNameBytes ? *size > expected : *size != expected)
     return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d has %zu bytes, not %zu", static_cast<int>(which), expected,
                 *size);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   switch (which) {
     case CU_COREDUMP_ENABLE_ON_EXCEPTION:
       if (!fixed_.onException) values_.onException = taken<unsigned char>(value);
@@ -180,7 +182,7 @@ CUresult DumpAttributes::set(CUcoredumpSettings which, const void* value, size_t
   }
 }
 
-// Requires: mutex_ is held. A process's name ends with its terminator whatever size was told, a context's after `size`
+// A process's name ends with its terminator whatever size was told, a context's after `size`
 // bytes at the latest.
 CUresult DumpAttributes::setName(char* name, const char* text, size_t size) {
   const bool ofProcess = owner_ == Of::Process;
@@ -192,29 +194,32 @@ CUresult DumpAttributes::setName(char* name, const char* text, size_t size) {
   return CUDA_SUCCESS;
 }
 
-// Requires: mutex_ is held.
 void DumpAttributes::setFlags(unsigned bits, unsigned among) {
   among &= ~fixed_.flags;
   values_.flags = (values_.flags & ~among) | (bits & among);
 }
 
 void DumpAttributes::copyFrom(const DumpAttributes& other, bool enabled) {
-  const std::scoped_lock lock(mutex_, other.mutex_);
-  values_ = other.values_;
-  fixed_ = other.fixed_;
+  const auto [values, fixed] = [&other] {
+    const MutexLock lock(other.mutex_);
+    return std::pair(other.values_, other.fixed_);
+  }();
+  const MutexLock lock(mutex_);
+  values_ = values;
+  fixed_ = fixed;
   if (enabled && !fixed_.onException) values_.onException = 1;
   values_.armed = values_.onException;
 }
 
 void DumpAttributes::readSettings() {
   const Settings& s = settings();
-  const std::lock_guard lock(mutex_);
-  const auto flag = [&](const std::string& text, unsigned bits, bool set) {
+  const MutexLock lock(mutex_);
+  const auto flag = [&](const std::string& text, unsigned bits, bool set) VG_REQUIRES(mutex_) {
     if (text.empty()) return;
     setFlags(set ? bits : 0, bits);
     fixed_.flags |= bits;
   };
-  const auto name = [&](const std::string& text, char* to, bool& fixed) {
+  const auto name = [&](const std::string& text, char* to, bool& fixed) VG_REQUIRES(mutex_) {
     if (text.empty()) return;
     fixed = setName(to, text.c_str(), text.size() + 1) == CUDA_SUCCESS;
   };
@@ -233,12 +238,12 @@ void DumpAttributes::readSettings() {
 }
 
 void DumpAttributes::namePipe(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!*values_.pipe) (void)setName(values_.pipe, name.c_str(), name.size() + 1);
 }
 
 DumpAttributes::Values DumpAttributes::values() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return values_;
 }
 

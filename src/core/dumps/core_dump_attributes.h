@@ -9,9 +9,9 @@
 #include <cuda.h>
 
 #include <cstddef>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::core {
@@ -50,8 +50,8 @@ class DumpAttributes {
 
  private:
   Result<size_t> sizeOf(CUcoredumpSettings which) const;
-  CUresult setName(char* name, const char* text, size_t size);
-  void setFlags(unsigned bits, unsigned among);
+  CUresult setName(char* name, const char* text, size_t size) VG_REQUIRES(mutex_);
+  void setFlags(unsigned bits, unsigned among) VG_REQUIRES(mutex_);
 
   // What the environment has said: nothing else changes it.
   struct Fixed {
@@ -60,9 +60,9 @@ class DumpAttributes {
   };
 
   const Of owner_;
-  mutable std::mutex mutex_;  // guards what follows
-  Values values_;
-  Fixed fixed_;
+  mutable Mutex mutex_;
+  Values values_ VG_GUARDED_BY(mutex_);
+  Fixed fixed_ VG_GUARDED_BY(mutex_);
 };
 
 // The process's. Never destroyed.

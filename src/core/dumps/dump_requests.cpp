@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "core/contexts/context.h"
 #include "core/dumps/core_dump.h"
 #include "core/dumps/core_dump_attributes.h"
@@ -16,7 +16,7 @@ namespace vg::core::dump {
 namespace {
 
 constexpr char kDefaultName[] = "corepipe_%h_%p";
-constinit std::mutex mutex;  // one thread at a time names the pipe
+constinit Mutex mutex;  // one thread at a time names the pipe
 
 void threadMain(void* descriptor) {
   const int file = static_cast<int>(reinterpret_cast<intptr_t>(descriptor));
@@ -37,7 +37,7 @@ void threadMain(void* descriptor) {
 void awaitRequests(bool byFlag) {
   DumpAttributes& attributes = processDumpAttributes();
   if (!byFlag && !attributes.values().onRequest) return;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (pipeIsOpen()) return;
   attributes.namePipe(expandDumpName(kDefaultName));
   openPipe(attributes.values().pipe, threadMain);

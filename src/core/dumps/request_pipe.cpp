@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/os.h"
 
 namespace vg::core::dump {
@@ -18,12 +18,11 @@ namespace {
 
 constexpr mode_t kMode = 0640;
 
-constinit std::mutex mutex;  // guards what follows
-constinit int reader = -1;
-constinit std::string* path = nullptr;  // never destroyed
+constinit Mutex mutex;
+constinit int reader VG_GUARDED_BY(mutex) = -1;
+constinit std::string* path VG_GUARDED_BY(mutex) = nullptr;  // never destroyed
 
-// Requires: the mutex is held.
-void begin(void (*serve)(void* descriptor)) {
+void begin(void (*serve)(void* descriptor)) VG_REQUIRES(mutex) {
   // Open for writing too, so that it never ends when those who write close it.
   reader = mkfifo(path->c_str(), kMode) && errno != EEXIST ? -1 : open(path->c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   struct stat facts;
@@ -44,7 +43,7 @@ void begin(void (*serve)(void* descriptor)) {
 }  // namespace
 
 void openPipe(const char* name, void (*serve)(void* descriptor)) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (reader >= 0) return;
   if (!path) path = new std::string;
   *path = name;
@@ -52,12 +51,12 @@ void openPipe(const char* name, void (*serve)(void* descriptor)) {
 }
 
 bool pipeIsOpen() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return reader >= 0;
 }
 
 void endRequests() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (reader >= 0) unlink(path->c_str());
 }
 

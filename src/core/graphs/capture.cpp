@@ -4,13 +4,13 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
@@ -51,6 +51,11 @@ struct Tail {
 
 const void* thisThread() { return &threadState; }
 
+constinit Mutex captureMutex;
+// What events know of captures; a lock of its own, under all others, because events are recorded under graphs::Lock
+// too.
+constinit Mutex eventMutex;
+
 }  // namespace
 
 // One capture: a graph that grows, and the streams that feed it.
@@ -60,19 +65,19 @@ struct Capture {
   CUstreamCaptureMode mode;
   const void* thread;  // that began it
   Stream* origin;
-  std::vector<Stream*> streams;
-  std::vector<CUgraphNode> orphans;  // last nodes of streams that were destroyed meanwhile
-  bool given = false;                // the graph is the application's
-  std::optional<capture::Recapture> again = {};
-  std::vector<CUgraphNode> expected = {};  // by that: the nodes of the graph
-  size_t met = 0;                          // how many of those have been captured again
-  bool ended = false;
-  bool invalidated = false;
+  std::vector<Stream*> streams VG_GUARDED_BY(captureMutex);
+  std::vector<CUgraphNode> orphans VG_GUARDED_BY(captureMutex);  // last nodes of streams that were destroyed meanwhile
+  bool given VG_GUARDED_BY(captureMutex) = false;                // the graph is the application's
+  std::optional<capture::Recapture> again VG_GUARDED_BY(captureMutex) = {};
+  std::vector<CUgraphNode> expected VG_GUARDED_BY(captureMutex) = {};  // by that: the nodes of the graph
+  size_t met VG_GUARDED_BY(captureMutex) = 0;                          // how many of those have been captured again
+  bool ended VG_GUARDED_BY(captureMutex) = false;
+  bool invalidated VG_GUARDED_BY(captureMutex) = false;
 };
 
 struct StreamCapture {
   std::shared_ptr<Capture> capture;  // null: the mark of a legacy stream beside captures
-  Tail tail;
+  Tail tail VG_GUARDED_BY(captureMutex);
 };
 
 struct EventCapture {
@@ -80,23 +85,21 @@ struct EventCapture {
   Tail tail;
 };
 
-namespace {
-// What events know of captures; a lock of its own, under all others, because events are recorded under graphs::Lock
-// too.
-constinit std::mutex eventMutex;
-}  // namespace
-
-// What captures may do with streams and events. What is about streams requires captureMutex.
+// What captures may do with streams and events.
 struct CaptureAccess {
-  static StreamCapture* of(const Stream& stream) { return stream.capture_.load(std::memory_order_relaxed); }
-  static void set(Stream& stream, StreamCapture* state) { stream.capture_.store(state, std::memory_order_release); }
+  static StreamCapture* of(const Stream& stream) VG_REQUIRES(captureMutex) {
+    return stream.capture_.load(std::memory_order_relaxed);
+  }
+  static void set(Stream& stream, StreamCapture* state) VG_REQUIRES(captureMutex) {
+    stream.capture_.store(state, std::memory_order_release);
+  }
   static std::optional<EventCapture> of(const Event& event) {
-    const std::lock_guard lock(eventMutex);
+    const MutexLock lock(eventMutex);
     const EventCapture* const known = event.capture_.load(std::memory_order_relaxed);
     return known ? std::optional(*known) : std::nullopt;
   }
   static void set(Event& event, EventCapture* state) {
-    const std::lock_guard lock(eventMutex);
+    const MutexLock lock(eventMutex);
     delete event.capture_.exchange(state, std::memory_order_acq_rel);
   }
   static bool everRecorded(const Event& event) { return event.sharing() || event.recorded().valid; }
@@ -114,23 +117,24 @@ enum class Order : uint8_t { Full, Programmatic };
 // graphs::Lock; must not add to the graph itself.
 using Describe = std::function<Result<NodeParams>(Graph& graph, const std::vector<Dependency>& before)>;
 
-constinit std::mutex captureMutex;
 constinit std::atomic<uint32_t> running{0};  // captures that have not ended
-constinit uint64_t lastId = 0;
-constinit StreamCapture* legacyMark = nullptr;  // never destroyed
+constinit uint64_t lastId VG_GUARDED_BY(captureMutex) = 0;
+constinit StreamCapture* legacyMark VG_GUARDED_BY(captureMutex) = nullptr;  // never destroyed
 
-std::vector<std::shared_ptr<Capture>>& captures() { return undying<std::vector<std::shared_ptr<Capture>>, Capture>(); }
+std::vector<std::shared_ptr<Capture>>& captures() VG_REQUIRES(captureMutex) {
+  return undying<std::vector<std::shared_ptr<Capture>>, Capture>();
+}
 
 bool isLegacyMark(const StreamCapture* state) { return state && !state->capture; }
 
-void invalidate(Capture& capture) { capture.invalidated = true; }
+void invalidate(Capture& capture) VG_REQUIRES(captureMutex) { capture.invalidated = true; }
 
 CUresult invalidated() {
   return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was invalidated by an earlier call");
 }
 
 // Keeps the legacy stream's mark: set while a blocking stream beside it captures.
-void markLegacy(StreamSet& set) {
+void markLegacy(StreamSet& set) VG_REQUIRES(captureMutex) {
   bool any = false;
   for (const auto& capture : captures())
     for (const Stream* stream : capture->streams) any |= &stream->set() == &set && CaptureAccess::blocking(*stream);
@@ -139,20 +143,21 @@ void markLegacy(StreamSet& set) {
 }
 
 // What a stream needs to join the capture, and room for it there: enter() takes no memory.
-std::unique_ptr<StreamCapture> prepare(const std::shared_ptr<Capture>& capture, const Stream& stream, Tail tail) {
+std::unique_ptr<StreamCapture> prepare(const std::shared_ptr<Capture>& capture, const Stream& stream, Tail tail)
+    VG_REQUIRES(captureMutex) {
   if (!legacyMark) legacyMark = new StreamCapture;
   (void)streams::legacy(stream.set());  // exists, to be marked
   capture->streams.reserve(capture->streams.size() + 1);
   return std::unique_ptr<StreamCapture>(new StreamCapture{capture, std::move(tail)});
 }
 
-void enter(Stream& stream, std::unique_ptr<StreamCapture> state) noexcept {
+void enter(Stream& stream, std::unique_ptr<StreamCapture> state) noexcept VG_REQUIRES(captureMutex) {
   state->capture->streams.push_back(&stream);
   CaptureAccess::set(stream, state.release());
   markLegacy(stream.set());
 }
 
-void leave(Stream& stream) {
+void leave(Stream& stream) VG_REQUIRES(captureMutex) {
   const std::unique_ptr<StreamCapture> state(CaptureAccess::of(stream));
   std::erase(state->capture->streams, &stream);
   CaptureAccess::set(stream, nullptr);
@@ -160,7 +165,7 @@ void leave(Stream& stream) {
 }
 
 // Takes the capture apart; what becomes of its graph is the caller's.
-void finish(const std::shared_ptr<Capture>& capture) {
+void finish(const std::shared_ptr<Capture>& capture) VG_REQUIRES(captureMutex) {
   while (!capture->streams.empty()) leave(*capture->streams.back());
   capture->ended = true;
   if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED) guarded.fetch_sub(1, std::memory_order_relaxed);
@@ -177,7 +182,7 @@ void dropGraph(const Capture& capture) {
 }
 
 // Every blocking capture beside it is over: somebody used the legacy stream.
-CUresult refuseLegacy(const StreamSet& set, const char* what) {
+CUresult refuseLegacy(const StreamSet& set, const char* what) VG_REQUIRES(captureMutex) {
   for (const auto& capture : captures())
     for (const Stream* stream : capture->streams)
       if (&stream->set() == &set && CaptureAccess::blocking(*stream)) invalidate(*capture);
@@ -185,7 +190,7 @@ CUresult refuseLegacy(const StreamSet& set, const char* what) {
 }
 
 // The state of a stream that captures and may go on.
-Result<StreamCapture&> active(const Stream& stream, const char* what) {
+Result<StreamCapture&> active(const Stream& stream, const char* what) VG_REQUIRES(captureMutex) {
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture any more");
   if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
@@ -199,7 +204,7 @@ void makeProgrammatic(std::vector<Dependency>& dependencies) {
       dependency.data = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
 }
 
-CUresult mismatch(Capture& capture, const char* what) {
+CUresult mismatch(Capture& capture, const char* what) VG_REQUIRES(captureMutex) {
   invalidate(capture);
   return fail(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, "node %zu of the graph: %s", capture.met, what);
 }
@@ -224,7 +229,8 @@ struct Question {
 };
 
 // The next node of the graph that is captured again; a question where it was something else.
-CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order, std::optional<Question>& question) {
+CUresult meetLocked(StreamCapture& state, const Describe& describe, Order order, std::optional<Question>& question)
+    VG_REQUIRES(captureMutex) {
   Capture& capture = *state.capture;
   const graphs::Lock lock;
   state.tail.prepare();
@@ -266,7 +272,7 @@ CUresult answer(Question& question) {
   return CUDA_SUCCESS;
 }
 
-CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) {
+CUresult addLocked(StreamCapture& state, const Describe& describe, Order order) VG_REQUIRES(captureMutex) {
   const graphs::Lock lock;
   state.tail.prepare();
   VG_TRY(Graph & graph, graphs::find(state.capture->graph));
@@ -293,7 +299,8 @@ class Sink final : public CaptureSink {
 };
 constinit Sink ours;
 
-CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUgraph> given, Tail tail) {
+CUresult beginLocked(Stream& stream, CUstreamCaptureMode mode, std::optional<CUgraph> given, Tail tail)
+    VG_REQUIRES(captureMutex) {
   StreamCapture* const present = CaptureAccess::of(stream);
   if (present && isLegacyMark(present)) return refuseLegacy(stream.set(), "a capture");
   if (stream.kind() == Stream::Kind::Legacy)
@@ -346,7 +353,7 @@ Result<Tail> tailOf(const CUgraphNode* nodes, const CUgraphEdgeData* edges, size
 }
 
 // True when each stream's last work comes before the origin's.
-bool joined(const Capture& capture) {
+bool joined(const Capture& capture) VG_REQUIRES(captureMutex) {
   const graphs::Lock lock;
   std::unordered_set<const GraphNode*> before;
   std::vector<const GraphNode*> open;
@@ -372,7 +379,7 @@ bool joined(const Capture& capture) {
 }
 
 // Why the capture cannot end with a graph, or CUDA_SUCCESS.
-CUresult problemOf(const Capture& capture) noexcept try {
+CUresult problemOf(const Capture& capture) VG_REQUIRES(captureMutex) {
   if (capture.invalidated) return invalidated();
   if (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thisThread())
     return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
@@ -382,15 +389,21 @@ CUresult problemOf(const Capture& capture) noexcept try {
   if (!joined(capture))
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of a forked stream was not joined to the origin");
   return CUDA_SUCCESS;
-} catch (const std::bad_alloc&) {
-  return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to look at the whole of the capture");
+}
+
+CUresult problemOrShortage(const Capture& capture) noexcept VG_REQUIRES(captureMutex) {
+  try {
+    return problemOf(capture);
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory to look at the whole of the capture");
+  }
 }
 
 }  // namespace
 
 CUresult begin(Stream& stream, CUstreamCaptureMode mode) {
   VG_CHECK(checkMode(mode));
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   return beginLocked(stream, mode, std::nullopt, {});
 }
 
@@ -398,13 +411,13 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph graph, const CU
                const CUgraphEdgeData* edges, size_t count) {
   VG_CHECK(checkMode(mode));
   VG_TRY(Tail tail, tailOf(nodes, edges, count));
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   return beginLocked(stream, mode, graph, std::move(tail));
 }
 
 CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph handle, const Recapture& again) {
   VG_CHECK(checkMode(mode));
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   std::vector<CUgraphNode> expected;
   {
     const graphs::Lock graphsLock;
@@ -422,7 +435,7 @@ CUresult begin(Stream& stream, CUstreamCaptureMode mode, CUgraph handle, const R
 }
 
 Result<Captured> end(Stream& stream) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
   if (isLegacyMark(state)) return refuseLegacy(stream.set(), "the end of a capture");
@@ -431,7 +444,7 @@ Result<Captured> end(Stream& stream) {
     invalidate(*capture);
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture was begun in another stream");
   }
-  const CUresult problem = problemOf(*capture);
+  const CUresult problem = problemOrShortage(*capture);
   finish(capture);
   if (problem == CUDA_SUCCESS) return Captured{capture->graph, capture->given};
   if (!capture->again) dropGraph(*capture);
@@ -439,7 +452,7 @@ Result<Captured> end(Stream& stream) {
 }
 
 Result<Info> info(Stream& stream) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   const StreamCapture* const state = CaptureAccess::of(stream);
   if (!state) return Info{};
   if (isLegacyMark(state))
@@ -458,7 +471,7 @@ Result<Info> info(Stream& stream) {
 
 CUresult updateDependencies(Stream& stream, const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count,
                             unsigned flags) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state || isLegacyMark(state)) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
   if (state->capture->invalidated) return invalidated();
@@ -486,7 +499,7 @@ CUresult add(Stream& stream, const Describe& describe, Order order = Order::Full
   std::optional<Question> question;
   std::shared_ptr<Capture> capture;
   {
-    const std::lock_guard lock(captureMutex);
+    const MutexLock lock(captureMutex);
     VG_TRY(StreamCapture & state, active(stream, "work"));
     if (!state.capture->again) return addLocked(state, describe, order);
     capture = state.capture;
@@ -495,7 +508,7 @@ CUresult add(Stream& stream, const Describe& describe, Order order = Order::Full
   if (!question) return CUDA_SUCCESS;
   const CUresult refused = answer(*question);
   if (refused == CUDA_SUCCESS) return CUDA_SUCCESS;
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   invalidate(*capture);
   return refused;
 }
@@ -506,14 +519,14 @@ CUresult add(Stream& stream, NodeParams params, Order order = Order::Full) {
 }
 
 CUresult record(Event& event, Stream& stream) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   VG_TRY(StreamCapture & state, active(stream, "cuEventRecord"));
   CaptureAccess::set(event, new EventCapture{state.capture, state.tail});
   return CUDA_SUCCESS;
 }
 
 CUresult wait(Stream& stream, Event& event) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   const std::optional<EventCapture> recorded = CaptureAccess::of(event);
   const bool live = recorded && !recorded->capture->ended;
@@ -613,13 +626,13 @@ CUresult Sink::take(Stream& stream, Work&& work) {
 }
 
 CUresult Sink::ready(Stream& stream) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   VG_CHECK(active(stream, "work"));
   return CUDA_SUCCESS;
 }
 
 CUresult Sink::refuse(const Stream& stream, const char* what) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state) return CUDA_SUCCESS;
   if (isLegacyMark(state)) return refuseLegacy(stream.set(), what);
@@ -628,7 +641,7 @@ CUresult Sink::refuse(const Stream& stream, const char* what) {
 }
 
 CUresult Sink::refuse(const Event& event) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   const std::optional<EventCapture> recorded = CaptureAccess::of(event);
   if (!recorded || recorded->capture->ended)
     return fail(CUDA_ERROR_INVALID_VALUE, "the event belongs to a capture that is over");
@@ -637,7 +650,7 @@ CUresult Sink::refuse(const Event& event) {
 }
 
 void Sink::spoil(const Stream& stream) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   const StreamCapture* const state = CaptureAccess::of(stream);
   if (state && !isLegacyMark(state)) invalidate(*state->capture);
 }
@@ -645,7 +658,7 @@ void Sink::spoil(const Stream& stream) {
 void Sink::forget(Event& event) { CaptureAccess::set(event, nullptr); }
 
 void Sink::forget(Stream& stream) {
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   StreamCapture* const state = CaptureAccess::of(stream);
   if (!state || isLegacyMark(state)) return;
   const std::shared_ptr<Capture> capture = state->capture;
@@ -663,7 +676,7 @@ void Sink::forget(Stream& stream) {
 
 CUresult Sink::permitUnsafe() {
   if (threadState.captureMode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   bool forbidden = false;
   for (const auto& capture : captures()) {
     if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
@@ -680,7 +693,7 @@ CUresult Sink::permitUnsafe() {
 
 CUresult Sink::permitContextWait(Context& context) {
   if (!running.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
-  const std::lock_guard lock(captureMutex);
+  const MutexLock lock(captureMutex);
   bool capturing = false;
   for (const auto& capture : captures())
     for (const Stream* stream : capture->streams)

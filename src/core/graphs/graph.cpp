@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/updatable_node.h"
+#include "base/mutex.h"
 #include "base/slab.h"
 #include "core/graphs/graph_conditions.h"
 #include "core/graphs/user_object.h"
@@ -13,7 +14,7 @@
 namespace vg::core {
 namespace {
 
-constinit std::mutex mutex;
+constinit Mutex mutex;
 constinit Slab<Graph> graphSlab;
 constinit Slab<GraphNode, size_t{1} << 22> nodeSlab;
 constinit uint64_t lastId = 0, lastGraph = 0, lastMark = 0;  // guarded by the mutex

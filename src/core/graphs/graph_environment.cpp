@@ -1,6 +1,5 @@
 #include "core/graphs/graph_environment.h"
 
-#include <mutex>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -16,12 +15,9 @@ namespace {
 constexpr unsigned kMostFired = 120;
 constexpr size_t kMostTails = 255;
 
-constinit std::mutex launches;
-using Guard = std::lock_guard<std::mutex>;
-
 // What kernels launch, by handle; who takes a plan out keeps it until then. Never destroyed: kernels may run while the
 // process exits.
-std::unordered_map<uint64_t, GraphPlan*>& launchable() {
+std::unordered_map<uint64_t, GraphPlan*>& launchable() VG_REQUIRES(graphLaunches) {
   return undying<std::unordered_map<uint64_t, GraphPlan*>, GraphPlan>();
 }
 
@@ -43,14 +39,19 @@ CUresult Environment::fire(GraphPlan& plan, backend::HostCall& rest) {
   rest.brief = plan.beginsAtOnce();
   rest.function = [](void* data) {
     auto& begun = *static_cast<GraphPlan*>(data);
-    begun.runFromKernel(*begun.environment().firedInto_, {});
+    begun.runFromKernel(begun.environment().firedInto(), {});
   };
   return CUDA_SUCCESS;
 }
 
+Environment& GraphEnvironment::firedInto() const {
+  const MutexLock guard(graphLaunches);
+  return *firedInto_;
+}
+
 void Environment::finishOne() {
   {
-    const Guard guard(launches);
+    const MutexLock guard(graphLaunches);
     if (--open_) return;
   }
   complete();
@@ -63,7 +64,7 @@ void GraphEnvironment::Launched::complete() { timeline_->advance(++over_); }
 GraphEnvironment::~GraphEnvironment() = default;
 
 void GraphEnvironment::setLaunchable(uint64_t exec, GraphPlan* plan) {
-  const Guard guard(launches);
+  const MutexLock guard(graphLaunches);
   if (plan)
     launchable()[exec] = plan;
   else
@@ -72,7 +73,7 @@ void GraphEnvironment::setLaunchable(uint64_t exec, GraphPlan* plan) {
 
 CUresult GraphEnvironment::launch(uint64_t exec, Launch how, backend::HostCall& rest) noexcept {
   try {
-    const Guard guard(launches);
+    const MutexLock guard(graphLaunches);
     return launchLocked(exec, how, rest);
   } catch (const std::bad_alloc&) {
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -116,7 +117,7 @@ CUresult GraphEnvironment::reserve(bool again) {
 }
 
 bool GraphEnvironment::begin(Environment& parent, LaterGraphs& later) {
-  const Guard guard(launches);
+  const MutexLock guard(graphLaunches);
   reserved_ = false;
   if (running_) return false;
   open();
@@ -128,7 +129,7 @@ bool GraphEnvironment::begin(Environment& parent, LaterGraphs& later) {
 
 // CUDA does not say what a launch by the host is beside one by a kernel. Here it takes part in that.
 void GraphEnvironment::beginFromHost() {
-  const Guard guard(launches);
+  const MutexLock guard(graphLaunches);
   fromHost_.open();
   joined_ = running_;
   if (joined_) return addOne();
@@ -140,7 +141,7 @@ void GraphEnvironment::beginFromHost() {
 
 void GraphEnvironment::finishFromHost() {
   const bool joined = [this] {
-    const Guard guard(launches);
+    const MutexLock guard(graphLaunches);
     return std::exchange(joined_, false);
   }();
   finishOne();
@@ -161,7 +162,7 @@ void GraphEnvironment::complete() {
   Environment* parent;
   LaterGraphs next;
   {
-    const Guard guard(launches);
+    const MutexLock guard(graphLaunches);
     fromKernel = fromKernel_;
     parent = parent_;
     next.swap(later_);

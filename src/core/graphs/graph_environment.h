@@ -17,12 +17,14 @@
 #include <vector>
 
 #include "backend/graph_run.h"
+#include "base/mutex.h"
 #include "base/timeline.h"
 #include "core/streams/stream.h"
 
 namespace vg::core {
 
 class GraphPlan;
+inline constinit Mutex graphLaunches;  // the lock of launches
 // Graphs that follow each other, each with a reference: the next one is the last.
 using LaterGraphs = std::vector<GraphPlan*>;
 
@@ -37,16 +39,15 @@ class Environment {
   Environment() = default;
   ~Environment() = default;
   virtual void complete() = 0;
-  // These require the lock of launches.
-  void open();
-  void addOne() { ++open_; }
+  void open() VG_REQUIRES(graphLaunches);
+  void addOne() VG_REQUIRES(graphLaunches) { ++open_; }
   // Launches a graph that is part of this environment from now on; `rest` begins it. CUDA_ERROR_INVALID_VALUE when too
   // many were.
-  CUresult fire(GraphPlan& plan, backend::HostCall& rest);
+  CUresult fire(GraphPlan& plan, backend::HostCall& rest) VG_REQUIRES(graphLaunches);
 
  private:
   friend class GraphEnvironment;
-  unsigned open_ = 0, fired_ = 0;  // guarded by the lock of launches
+  unsigned open_ VG_GUARDED_BY(graphLaunches) = 0, fired_ VG_GUARDED_BY(graphLaunches) = 0;
 };
 
 class GraphEnvironment final : public Environment, public backend::GraphRun {
@@ -91,24 +92,26 @@ class GraphEnvironment final : public Environment, public backend::GraphRun {
     uint64_t queued_, over_;
   };
 
-  // These require the lock of launches.
-  CUresult launchLocked(uint64_t exec, Launch how, backend::HostCall& rest);
-  CUresult queueTail(GraphPlan& plan);
+  CUresult launchLocked(uint64_t exec, Launch how, backend::HostCall& rest) VG_REQUIRES(graphLaunches);
+  CUresult queueTail(GraphPlan& plan) VG_REQUIRES(graphLaunches);
   // Keeps the plan for one run from a kernel. CUDA_ERROR_INVALID_VALUE while it runs, or is to run, already; a run may
   // put itself behind its own end (`again`).
-  CUresult reserve(bool again);
+  CUresult reserve(bool again) VG_REQUIRES(graphLaunches);
   void complete() override;
+  // Requires: fire() has reserved it, and it has not begun since.
+  Environment& firedInto() const;
 
   GraphPlan& plan_;
   const uint64_t exec_;
   Launched fromHost_;
-  // Guarded by the lock of launches.
-  Environment *parent_ = nullptr, *firedInto_ = nullptr;
-  bool running_ = false, reserved_ = false;  // reserved: a kernel has launched it, and it has not begun yet
-  bool fromKernel_ = false;                  // the present run was launched by one
-  bool joined_ = false;                      // the host has launched it meanwhile
-  std::vector<GraphPlan*> tails_;            // in the order of their launches, each with a reference
-  LaterGraphs later_;
+  Environment* parent_ VG_GUARDED_BY(graphLaunches) = nullptr;
+  Environment* firedInto_ VG_GUARDED_BY(graphLaunches) = nullptr;
+  bool running_ VG_GUARDED_BY(graphLaunches) = false;
+  bool reserved_ VG_GUARDED_BY(graphLaunches) = false;          // a kernel has launched it, and it has not begun yet
+  bool fromKernel_ VG_GUARDED_BY(graphLaunches) = false;        // the present run was launched by one
+  bool joined_ VG_GUARDED_BY(graphLaunches) = false;            // the host has launched it meanwhile
+  std::vector<GraphPlan*> tails_ VG_GUARDED_BY(graphLaunches);  // in the order of their launches, each with a reference
+  LaterGraphs later_ VG_GUARDED_BY(graphLaunches);
 };
 
 }  // namespace vg::core

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/memory/memory.h"
 
@@ -22,14 +22,13 @@ struct Entry {
   Pages pages;
 };
 
-constinit std::mutex mutex;                       // guards what follows
-std::unordered_map<uint64_t, Entry>& entries() {  // by Record::id, which is never used twice
+constinit Mutex mutex;
+std::unordered_map<uint64_t, Entry>& entries() VG_REQUIRES(mutex) {  // by Record::id, which is never used twice
   return undying<std::unordered_map<uint64_t, Entry>, Entry>();
 }
-constinit size_t sweepAt = 64;
+constinit size_t sweepAt VG_GUARDED_BY(mutex) = 64;
 
-// Requires: the mutex.
-void sweep() {
+void sweep() VG_REQUIRES(mutex) {
   if (entries().size() < sweepAt) return;
   std::erase_if(entries(), [](const auto& entry) {
     const alloc::Record* record = lookup(static_cast<CUdeviceptr>(entry.second.base));
@@ -78,7 +77,7 @@ void meet(RangeAdvice& all, const RangeAdvice& piece) {
   }
 }
 
-Entry& entryOf(uint64_t id, uintptr_t base) {
+Entry& entryOf(uint64_t id, uintptr_t base) VG_REQUIRES(mutex) {
   return entries().try_emplace(id, Entry{base, Pages{{0, RangeAdvice{}}}}).first->second;
 }
 
@@ -88,7 +87,7 @@ void detail::update(const alloc::Record& record, uintptr_t address, size_t bytes
                     void (*change)(RangeAdvice& advice, void* data), void* data) {
   const Span span = spanOf(record, address, bytes);
   if (span.first == span.end) return;
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   sweep();
   const uint64_t id = record.id.load(std::memory_order_relaxed);
   Pages& pages = entryOf(id, span.base).pages;
@@ -100,7 +99,7 @@ void detail::update(const alloc::Record& record, uintptr_t address, size_t bytes
 
 RangeAdvice common(const alloc::Record& record, uintptr_t address, size_t bytes) {
   const Span span = spanOf(record, address, bytes);
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto entry = entries().find(record.id.load(std::memory_order_relaxed));
   if (entry == entries().end() || span.first == span.end) return {};
   const Pages& pages = entry->second.pages;
@@ -111,7 +110,7 @@ RangeAdvice common(const alloc::Record& record, uintptr_t address, size_t bytes)
 }
 
 Size size() {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   size_t pieces = 0;
   for (const auto& entry : entries()) pieces += entry.second.pages.size();
   return {entries().size(), pieces};

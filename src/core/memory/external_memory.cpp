@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/slab.h"
@@ -37,9 +37,9 @@ struct Buffer {
 constexpr uint32_t kBuffer = 1u << 31;  // in Record::flags
 
 constinit Slab<External, 1 << 16> slab;
-constinit std::mutex mutex;  // guards buffers, and finding and ending objects
+constinit Mutex mutex;  // guards buffers, and finding and ending objects
 
-std::map<uintptr_t, Buffer>& buffers() { return undying<std::map<uintptr_t, Buffer>, Buffer>(); }
+std::map<uintptr_t, Buffer>& buffers() VG_REQUIRES(mutex) { return undying<std::map<uintptr_t, Buffer>, Buffer>(); }
 
 Result<External&> find(CUexternalMemory handle) {
   External* external = slab.find(handle);
@@ -97,14 +97,14 @@ Result<CUexternalMemory> importExternal(Context& context, const CUDA_EXTERNAL_ME
 }
 
 CUresult destroyExternal(CUexternalMemory handle) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_TRY(External & external, find(handle));
   slab.destroy(&external);
   return CUDA_SUCCESS;
 }
 
 Result<CUdeviceptr> mapExternalBuffer(CUexternalMemory handle, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC& asked) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_TRY(const External& external, find(handle));
   VG_CHECK(checkBuffer(external, asked));
   VG_TRY(alloc::AddressSpace & space, addressSpace());
@@ -129,7 +129,7 @@ bool isExternalBuffer(const alloc::Record& record) {
 }
 
 bool freeExternalBuffer(CUdeviceptr address, uint64_t id) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto buffer = buffers().find(address);
   if (buffer == buffers().end() || buffer->second.record->id.load(std::memory_order_relaxed) != id) return false;
   end(*addressSpace(), buffer->second);
@@ -138,7 +138,7 @@ bool freeExternalBuffer(CUdeviceptr address, uint64_t id) {
 }
 
 void releaseExternal(Context& context) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   std::erase_if(buffers(), [&](const auto& entry) {
     if (entry.second.record->owner.load(std::memory_order_relaxed) != &context) return false;
     end(*addressSpace(), entry.second);

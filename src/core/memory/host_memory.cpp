@@ -1,9 +1,9 @@
 // Page-locked host memory: our own, and ranges of the application.
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/own_memory.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
@@ -49,19 +49,19 @@ class BlockFlags {
   // What to remember of an allocation: the flags with the portable bit of its block.
   unsigned join(const Context& context, size_t bytes, unsigned flags) {
     if (bytes >= kOfItsOwn) return flags;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Block& block = blocks_[{&context, flags & CU_MEMHOSTALLOC_WRITECOMBINED}];
     if (!block.live++) block.portable = flags & CU_MEMHOSTALLOC_PORTABLE;
     return (flags & ~unsigned{CU_MEMHOSTALLOC_PORTABLE}) | block.portable;
   }
   void leave(const Context* context, size_t bytes, unsigned flags) {
     if (bytes >= kOfItsOwn) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto block = blocks_.find({context, flags & CU_MEMHOSTALLOC_WRITECOMBINED});
     if (block != blocks_.end() && !--block->second.live) blocks_.erase(block);
   }
   void forget(const Context& context) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(blocks_, [&](const auto& entry) { return entry.first.first == &context; });
   }
 
@@ -70,8 +70,8 @@ class BlockFlags {
   struct Block {
     unsigned portable = 0, live = 0;
   };
-  std::mutex mutex_;  // guards blocks_
-  std::map<std::pair<const Context*, unsigned>, Block> blocks_;
+  Mutex mutex_;
+  std::map<std::pair<const Context*, unsigned>, Block> blocks_ VG_GUARDED_BY(mutex_);
 };
 BlockFlags& blockFlags() {  // never destroyed
   return undying<BlockFlags, BlockFlags>();

@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/ipc_exports.h"
@@ -39,10 +40,10 @@ struct Import {
 using Key = std::array<char, sizeof(CUipcMemHandle)>;
 
 struct Imports {
-  std::mutex mutex;  // guards what follows
+  Mutex mutex;
   std::condition_variable settled;
-  std::map<Key, Import> byHandle;
-  std::map<CUdeviceptr, std::map<Key, Import>::iterator> byAddress;
+  std::map<Key, Import> byHandle VG_GUARDED_BY(mutex);
+  std::map<CUdeviceptr, std::map<Key, Import>::iterator> byAddress VG_GUARDED_BY(mutex);
 };
 Imports& imports() { return undying<Imports, Imports>(); }
 
@@ -67,8 +68,8 @@ Result<Mapping> mapReceived(Context& context, const memory::ReceivedMemory& rece
 int deviceOf(const Mapping& mapping) { return mapping.record->window.load(std::memory_order_relaxed); }
 
 // Memory of one device of another process may be open in one context of each device of ours, the driver's rule.
-// Requires: the lock is held.
-bool onlyContext(const Imports& all, const Context& context, const Import& fresh, const Mapping& mapping) {
+bool onlyContext(const Imports& all, const Context& context, const Import& fresh, const Mapping& mapping)
+    VG_REQUIRES(all.mutex) {
   for (const auto& [key, other] : all.byHandle)
     if (other.opened && other.context != &context && &other.context->device() == &context.device() &&
         other.exporter == fresh.exporter && other.device == deviceOf(mapping))
@@ -144,12 +145,12 @@ Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& bytes, Again ag
   std::memcpy(key.data(), &bytes, sizeof bytes);
 
   Imports& all = imports();
-  std::unique_lock lock(all.mutex);
+  ReleasableLock lock(all.mutex);
   for (;;) {
     const auto [place, fresh] = all.byHandle.try_emplace(key, Import{&context, handle.exporter});
     if (fresh) break;
     if (place->second.opened) return openAgain(place->second, context, again);
-    all.settled.wait(lock);  // another thread is opening it, and may fail
+    lock.wait(all.settled);  // another thread is opening it, and may fail
   }
   lock.unlock();
   Result<Mapping> mapping = fetchOrNothing(context, handle);
@@ -173,7 +174,7 @@ Result<CUdeviceptr> open(Context& context, const CUipcMemHandle& bytes, Again ag
 
 CUresult close(CUdeviceptr address) {
   Imports& all = imports();
-  std::unique_lock lock(all.mutex);
+  ReleasableLock lock(all.mutex);
   const auto found = all.byAddress.find(address);
   if (found == all.byAddress.end()) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no imported memory", address);
   Import& import = found->second->second;
@@ -192,8 +193,8 @@ void closeAll(Context& context) {
   Imports& all = imports();
   std::vector<Mapping> ended;
   {
-    std::lock_guard lock(all.mutex);
-    std::erase_if(all.byAddress, [&](const auto& row) {
+    const MutexLock lock(all.mutex);
+    std::erase_if(all.byAddress, [&](const auto& row) VG_REQUIRES(all.mutex) {
       Import& import = row.second->second;
       if (import.context != &context) return false;
       ended.push_back(import.mapping);

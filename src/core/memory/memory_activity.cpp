@@ -6,6 +6,7 @@
 #include "activity/recorder.h"
 #include "alloc/watch.h"
 #include "base/spin.h"
+#include "base/spin_lock.h"
 #include "base/undying.h"
 #include "core/memory/memory.h"
 
@@ -17,10 +18,10 @@ constexpr size_t kMostDevices = 256, kKinds = 10;
 // Of each living allocation its bytes, by address; and sums. Under a lock of a few instructions, because who tells
 // holds one of his own. Never destroyed.
 struct Living {
-  std::atomic<uint32_t> lock{0};
-  std::unordered_map<uintptr_t, size_t> bytes;
-  uint64_t ofDevice[kMostDevices] = {};
-  uint64_t ofKind[kKinds] = {};  // where no device has it
+  SpinLock lock;
+  std::unordered_map<uintptr_t, size_t> bytes VG_GUARDED_BY(lock);
+  uint64_t ofDevice[kMostDevices] VG_GUARDED_BY(lock) = {};
+  uint64_t ofKind[kKinds] VG_GUARDED_BY(lock) = {};  // where no device has it
 };
 Living& living() { return undying<Living, Living>(); }
 

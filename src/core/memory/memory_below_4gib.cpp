@@ -3,10 +3,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
 #include "alloc/heap.h"
+#include "base/mutex.h"
 #include "base/round.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
@@ -23,8 +23,8 @@ namespace {
 constexpr uintptr_t kFirst = uintptr_t{16} << 20;  // below it the system refuses, and null pointers with offsets fall
 constexpr uintptr_t kEnd = uintptr_t{1} << 32;
 
-constinit std::mutex mutex;  // guards the ends of allocations, and what follows
-constinit uintptr_t nextPlace = kFirst;
+constinit Mutex mutex;  // guards the ends of allocations, and what follows
+constinit uintptr_t nextPlace VG_GUARDED_BY(mutex) = kFirst;
 
 size_t lengthOf(size_t bytes) { return roundUp(bytes, alloc::kPage); }
 
@@ -47,7 +47,7 @@ void* mapBetween(uintptr_t from, uintptr_t end, size_t length) {
 
 // Goes on where the last one was found and begins again when there is nothing behind it.
 void* mapLow(size_t length) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   void* found = mapBetween(nextPlace, kEnd, length);
   if (!found) found = mapBetween(kFirst, std::min(nextPlace + length, kEnd), length);
   if (found) nextPlace = reinterpret_cast<uintptr_t>(found) + length;
@@ -65,8 +65,7 @@ bool publish(Context& context, void* start, size_t bytes) {
   return table().ranges().insert(record);
 }
 
-// Requires: the mutex.
-void end(const alloc::Record& record) {
+void end(const alloc::Record& record) VG_REQUIRES(mutex) {
   void* const start = record.data();
   const size_t length = lengthOf(record.bytes());
   heapOf(record.window.load(std::memory_order_relaxed))->uncharge(length);
@@ -93,7 +92,7 @@ bool isLow(const alloc::Record& record) {
 }
 
 bool freeLow(CUdeviceptr address, uint64_t id) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const alloc::Record* record = lookup(address);
   if (!record || record->id.load(std::memory_order_relaxed) != id) return false;
   end(*record);
@@ -101,7 +100,7 @@ bool freeLow(CUdeviceptr address, uint64_t id) {
 }
 
 void releaseLow(Context& context) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   std::vector<const alloc::Record*> owned;
   table().ranges().forEach([&](const alloc::Record& record) {
     if (isLow(record) && ownerOf(record) == &context) owned.push_back(&record);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <vector>
 
 #include "backend/device_use.h"
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/process/device.h"
 
@@ -17,7 +17,7 @@ namespace vg::core::memory {
 namespace {
 
 constexpr unsigned kMaxWindows = 256;
-constinit std::mutex heapMutex;  // guards the making of heaps
+constinit Mutex heapMutex;  // guards the making of heaps
 constinit std::atomic<alloc::Heap*> heaps[kMaxWindows];
 
 unsigned poolWindow(unsigned device) { return pinnedWindow() + 1 + device; }
@@ -102,7 +102,7 @@ alloc::Heap* newHeap(unsigned window) {
 }
 
 Result<alloc::Heap&> makeHeap(unsigned window) {
-  std::lock_guard lock(heapMutex);
+  const MutexLock lock(heapMutex);
   if (window >= kMaxWindows) return fail(CUDA_ERROR_OUT_OF_MEMORY, "more than %u memory windows", kMaxWindows);
   if (alloc::Heap* made = heaps[window].load(std::memory_order_relaxed)) return *made;
   VG_CHECK(reserveAddresses());
@@ -139,7 +139,7 @@ void keepNeighbourhood(alloc::AddressSpace& space) {
 }
 
 Result<alloc::AddressSpace&> makeAddressSpace() {
-  std::lock_guard lock(heapMutex);
+  const MutexLock lock(heapMutex);
   if (alloc::AddressSpace* made = theSpace.load(std::memory_order_relaxed)) return *made;
   VG_CHECK(reserveAddresses());
   const unsigned first = mappedWindow();

@@ -1,5 +1,6 @@
 #include "core/modules/device_code.h"
 
+#include "base/mutex.h"
 #include "cubin/compiler.h"
 #include "images/container.h"
 #include "images/linked_text.h"
@@ -45,7 +46,7 @@ Result<std::string> DeviceCode::nativeBytes(const backend::Traits& device, const
 
 Result<std::shared_ptr<const cubin::Cubin>> DeviceCode::native(const backend::Traits& device, const std::string& name,
                                                                const backend::LoadOptions& options) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (native_) return native_;
   VG_TRY(std::string bytes, nativeBytes(device, name, options));
   VG_TRY(cubin::Cubin code, cubin::parse(std::move(bytes)));

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cubin/cubin.h"
 #include "images/image_source.h"
@@ -29,9 +29,9 @@ class DeviceCode {
   Result<std::shared_ptr<const cubin::Cubin>> native(const backend::Traits& device, const std::string& name,
                                                      const backend::LoadOptions& options);
 
-  images::Selected selected_;                   // constant but for `native`, which moves into native_
-  std::mutex mutex_;                            // guards the native code
-  std::shared_ptr<const cubin::Cubin> native_;  // null until it is asked for
+  images::Selected selected_;  // constant but for `native`, which moves into native_
+  Mutex mutex_;                // guards the native code
+  std::shared_ptr<const cubin::Cubin> native_ VG_GUARDED_BY(mutex_);  // null until it is asked for
 };
 
 }  // namespace vg::core

@@ -51,7 +51,7 @@ Result<Function&> Kernel::in(Context& context) {
 Result<Function&> Kernel::load(Context& context) {
   VG_TRY(Module & module, library_->in(context));
   VG_TRY(Function & function, module.function(name_));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Setting& setting : settings_)
     if (setting.device == context.device().ordinal())
       VG_CHECK(function.kernel().setAttribute(setting.attribute, setting.value));
@@ -64,7 +64,7 @@ Result<Function&> Kernel::load(Context& context) {
 }
 
 void Kernel::forget(const Context& context) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Cached& cached = cached_[context.index() % kCached];
   if (cached.context.load(std::memory_order_relaxed) == context.id())
     cached.context.store(0, std::memory_order_release);
@@ -76,7 +76,7 @@ CUresult Kernel::setAttribute(int device, CUfunction_attribute attribute, int va
   VG_TRY(backend::Image & image, library_->description());
   VG_TRY(backend::Kernel * described, image.kernel(name_));
   VG_CHECK(described->setAttribute(attribute, value));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto same = [&](const Setting& one) { return one.device == device && one.attribute == attribute; };
   const auto known = std::find_if(settings_.begin(), settings_.end(), same);
   if (known != settings_.end())
@@ -93,7 +93,7 @@ CUresult Kernel::setAttribute(int device, CUfunction_attribute attribute, int va
 
 Result<int> Kernel::attribute(int device, CUfunction_attribute attribute) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Setting& setting : settings_)
       if (setting.device == device && setting.attribute == attribute) return setting.value;
   }

@@ -9,11 +9,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::core {
@@ -70,8 +70,8 @@ class Kernel {
   Library* const library_;
   const std::string name_;
   std::array<Cached, kCached> cached_;  // by Context::index() modulo kCached
-  std::mutex mutex_;                    // guards settings_ and writing cached_
-  std::vector<Setting> settings_;
+  Mutex mutex_;                         // guards settings_ and writing cached_
+  std::vector<Setting> settings_ VG_GUARDED_BY(mutex_);
 };
 
 // A CUfunction or CUkernel for a launch in `context`. CUDA_ERROR_INVALID_HANDLE for anything else, and for a function

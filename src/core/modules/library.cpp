@@ -16,8 +16,8 @@ namespace vg::core {
 namespace {
 
 constinit Slab<Library, 1 << 18> slab;
-constinit std::mutex listMutex;  // guards first and the links of the libraries
-constinit Library* first = nullptr;
+constinit Mutex listMutex;  // guards first and the links of the libraries
+constinit Library* first VG_GUARDED_BY(listMutex) = nullptr;
 constinit std::atomic<unsigned> loaded{0};
 
 // Programs look for kernel after kernel, and few say what the first answer was.
@@ -41,14 +41,14 @@ Library::~Library() {
 }
 
 Module* Library::instance(Context& context) {
-  std::lock_guard lock(instancesMutex_);
+  const MutexLock lock(instancesMutex_);
   for (const Instance& instance : instances_)
     if (instance.context == &context && instance.id == context.id()) return instance.module;
   return nullptr;
 }
 
 Result<Module&> Library::in(Context& context) {
-  std::lock_guard lock(instancesMutex_);
+  const MutexLock lock(instancesMutex_);
   for (const Instance& instance : instances_)
     if (instance.context == &context && instance.id == context.id()) return *instance.module;
   const DeviceKind kind = kindOf(context.device().backend().traits());
@@ -62,7 +62,7 @@ Result<Module&> Library::in(Context& context) {
 }
 
 Result<backend::Image&> Library::description() {
-  std::lock_guard lock(blueprintMutex_);
+  const MutexLock lock(blueprintMutex_);
   if (!blueprint_ && refused_ == CUDA_SUCCESS) {
     auto& [kind, code] = *code_.begin();
     Result<std::unique_ptr<Blueprint>> made = Blueprint::load(deviceOf(kind), code, name_, &managed_, {});
@@ -81,7 +81,7 @@ Result<backend::Global> Library::managed(const std::string& name) {
 }
 
 Result<Kernel&> Library::kernel(const std::string& name) {
-  std::lock_guard lock(kernelsMutex_);
+  const MutexLock lock(kernelsMutex_);
   if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
   VG_TRY(backend::Image & image, description());
   VG_CHECK(image.kernel(name));
@@ -121,26 +121,26 @@ struct LibraryList {
   }
 
   static void add(Library& library) {
-    std::lock_guard lock(listMutex);
+    const MutexLock lock(listMutex);
     library.next_ = first;
     if (first) first->previous_ = &library;
     first = &library;
   }
 
   static void remove(Library& library) {
-    std::lock_guard lock(listMutex);
+    const MutexLock lock(listMutex);
     (library.previous_ ? library.previous_->next_ : first) = library.next_;
     if (library.next_) library.next_->previous_ = library.previous_;
   }
 
   static void forgetAll(Context& context) {
-    std::lock_guard lock(listMutex);
+    const MutexLock lock(listMutex);
     for (Library* library = first; library; library = library->next_) {
       {
-        std::lock_guard kernels(library->kernelsMutex_);
+        const MutexLock kernels(library->kernelsMutex_);
         for (const auto& [name, kernel] : library->kernels_) kernel->forget(context);
       }
-      std::lock_guard instances(library->instancesMutex_);
+      const MutexLock instances(library->instancesMutex_);
       auto& all = library->instances_;
       all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& one) { return one.context == &context; }),
                 all.end());
@@ -148,7 +148,7 @@ struct LibraryList {
   }
 
   static std::vector<Library::Instance> takeInstances(Library& library) {
-    std::lock_guard lock(library.instancesMutex_);
+    const MutexLock lock(library.instancesMutex_);
     return std::exchange(library.instances_, {});
   }
 };

@@ -10,11 +10,11 @@
 #include <compare>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "core/modules/device_code.h"
 #include "core/modules/image_preview.h"
@@ -67,13 +67,13 @@ class Library {
   // Any device of a kind. Requires: there is one.
   static backend::Device& deviceOf(const DeviceKind& kind);
   std::map<DeviceKind, DeviceCode> code_;
-  std::mutex blueprintMutex_;             // guards blueprint_ and refused_
-  std::unique_ptr<Blueprint> blueprint_;  // made at first need
-  CUresult refused_ = CUDA_SUCCESS;       // why there is none
-  std::mutex kernelsMutex_;               // guards kernels_
-  std::map<std::string, Kernel*> kernels_;
-  std::mutex instancesMutex_;  // guards instances_; held while code is loaded, so that it is loaded once
-  std::vector<Instance> instances_;
+  Mutex blueprintMutex_;
+  std::unique_ptr<Blueprint> blueprint_ VG_GUARDED_BY(blueprintMutex_);  // made at first need
+  CUresult refused_ VG_GUARDED_BY(blueprintMutex_) = CUDA_SUCCESS;       // why there is none
+  Mutex kernelsMutex_;
+  std::map<std::string, Kernel*> kernels_ VG_GUARDED_BY(kernelsMutex_);
+  Mutex instancesMutex_;  // guards instances_; held while code is loaded, so that it is loaded once
+  std::vector<Instance> instances_ VG_GUARDED_BY(instancesMutex_);
   Library* next_ = nullptr;  // all libraries of the process
   Library* previous_ = nullptr;
 };

@@ -15,7 +15,7 @@ ManagedVariables::~ManagedVariables() {
 Result<backend::ImageSource::Managed> ManagedVariables::resolve(void* self, const std::string& name, size_t size,
                                                                 size_t alignment) {
   auto& owner = *static_cast<ManagedVariables*>(self);
-  std::lock_guard lock(owner.mutex_);
+  const MutexLock lock(owner.mutex_);
   if (const auto known = owner.variables_.find(name); known != owner.variables_.end()) {
     if (known->second.size != size)
       return fail(CUDA_ERROR_INVALID_IMAGE, "managed variable %s has %zu bytes here and %zu elsewhere", name.c_str(),
@@ -31,7 +31,7 @@ Result<backend::ImageSource::Managed> ManagedVariables::resolve(void* self, cons
 }
 
 Result<backend::Global> ManagedVariables::find(const std::string& name) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = variables_.find(name);
   if (known == variables_.end()) return fail(CUDA_ERROR_NOT_FOUND, "no managed variable %s", name.c_str());
   return known->second;

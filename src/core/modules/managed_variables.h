@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::core {
@@ -27,8 +27,8 @@ class ManagedVariables {
 
  private:
   Context* const context_;
-  std::mutex mutex_;  // guards variables_
-  std::map<std::string, backend::Global> variables_;
+  Mutex mutex_;
+  std::map<std::string, backend::Global> variables_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::core

@@ -1,5 +1,6 @@
 #include "core/modules/module.h"
 
+#include "base/mutex.h"
 #include "base/settings.h"
 #include "base/slab.h"
 #include "core/contexts/context.h"
@@ -15,8 +16,8 @@ namespace vg::core {
 namespace {
 
 constinit Slab<Module, 1 << 18> slab;
-constinit std::mutex listMutex;  // guards first and the links of the modules
-constinit Module* first = nullptr;
+constinit Mutex listMutex;  // guards first and the links of the modules
+constinit Module* first VG_GUARDED_BY(listMutex) = nullptr;
 constinit std::atomic<unsigned> loaded{0};
 
 Result<CUdeviceptr> allocateVariables(void* owner, size_t bytes, size_t alignment) {
@@ -37,7 +38,7 @@ Module::~Module() {
 }
 
 Result<Function&> Module::function(const std::string& name) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto known = functions_.find(name); known != functions_.end()) return *known->second;
   VG_TRY(backend::Kernel * kernel, image_->kernel(name));
   Function* made = makeFunction(*this, *kernel);
@@ -73,20 +74,20 @@ struct ModuleList {
   }
 
   static void add(Module& module) {
-    std::lock_guard lock(listMutex);
+    const MutexLock lock(listMutex);
     module.next_ = first;
     if (first) first->previous_ = &module;
     first = &module;
   }
 
   static void remove(Module& module) {
-    std::lock_guard lock(listMutex);
+    const MutexLock lock(listMutex);
     (module.previous_ ? module.previous_->next_ : first) = module.next_;
     if (module.next_) module.next_->previous_ = module.previous_;
   }
 
   static std::vector<Module*> of(Context& context) {
-    std::lock_guard lock(listMutex);
+    const MutexLock lock(listMutex);
     std::vector<Module*> found;
     for (Module* module = first; module; module = module->next_)
       if (module->context_ == &context) found.push_back(module);

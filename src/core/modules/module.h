@@ -5,11 +5,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "core/modules/jit_options.h"
 #include "core/modules/managed_variables.h"
@@ -46,8 +46,8 @@ class Module {
   ManagedVariables managed_;
   backend::ImageSource source_;
   std::unique_ptr<backend::Image> image_;
-  std::mutex mutex_;  // guards functions_
-  std::map<std::string, Function*> functions_;
+  Mutex mutex_;
+  std::map<std::string, Function*> functions_ VG_GUARDED_BY(mutex_);
   Module* next_ = nullptr;  // all modules of the process
   Module* previous_ = nullptr;
 };

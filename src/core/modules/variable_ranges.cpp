@@ -3,9 +3,9 @@
 #include <atomic>
 #include <iterator>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 
+#include "base/mutex.h"
+#include "base/shared_mutex.h"
 #include "base/undying.h"
 
 namespace vg::core::variables {
@@ -16,8 +16,8 @@ struct Variable {
   const Module* module;
 };
 struct Known {
-  std::shared_mutex mutex;  // guards what follows
-  std::map<CUdeviceptr, Variable> byAddress;
+  SharedMutex mutex;
+  std::map<CUdeviceptr, Variable> byAddress VG_GUARDED_BY(mutex);
 };
 Known& known() {  // never destroyed
   return undying<Known, Known>();
@@ -28,20 +28,20 @@ constinit std::atomic<bool> any{false};  // most programs never ask for one
 
 void note(const Module& module, const backend::Global& variable) {
   if (!variable.size) return;
-  const std::lock_guard lock(known().mutex);
+  const ExclusiveLock lock(known().mutex);
   known().byAddress[variable.address] = {variable.size, &module};
   any.store(true, std::memory_order_release);
 }
 
 void forget(const Module& module) {
   if (!any.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(known().mutex);
+  const ExclusiveLock lock(known().mutex);
   std::erase_if(known().byAddress, [&](const auto& entry) { return entry.second.module == &module; });
 }
 
 std::optional<backend::Global> at(CUdeviceptr address) {
   if (!any.load(std::memory_order_acquire)) return std::nullopt;
-  const std::shared_lock lock(known().mutex);
+  const SharedLock lock(known().mutex);
   auto found = known().byAddress.upper_bound(address);
   if (found == known().byAddress.begin()) return std::nullopt;
   --found;

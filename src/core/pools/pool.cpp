@@ -57,14 +57,14 @@ CUresult Pool::setAccess(int ordinal, CUmemAccess_flags flags) {
   const bool all = flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (!all)
     for (const Point& point : pendingOn(deviceAt(ordinal))) point.wait();
-  const std::lock_guard guard(accessMutex_);
+  const MutexLock guard(accessMutex_);
   if (access(ordinal) == flags) return CUDA_SUCCESS;
   VG_CHECK(grant(ordinal, all));
   access_[static_cast<size_t>(ordinal)].store(static_cast<uint8_t>(flags), std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }
 
-// Reserves what is needed, in steps. Requires: the lock.
+// Reserves what is needed, in steps.
 CUresult Pool::grow() {
   const size_t wanted = roundUp(needed(), kStep), most = roundUp(properties_.maxSize, kStep);
   if (most && wanted > most)
@@ -77,7 +77,7 @@ CUresult Pool::grow() {
   return CUDA_SUCCESS;
 }
 
-// Requires: the lock.
+//
 void Pool::shrinkTo(size_t bytes) {
   bytes = std::max(bytes, roundUp(needed(), kStep));
   if (bytes >= reserved_) return;
@@ -85,7 +85,7 @@ void Pool::shrinkTo(size_t bytes) {
   reserved_ = bytes;
 }
 
-// Counts an allocation; with an error nothing has changed. Requires: the lock.
+// Counts an allocation; with an error nothing has changed.
 CUresult Pool::take(size_t bytes) {
   used_ += bytes;
   if (needed() > reserved_) [[unlikely]] {
@@ -99,7 +99,7 @@ CUresult Pool::take(size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// A held block that was taken out becomes an allocation again. Requires: the lock.
+// A held block that was taken out becomes an allocation again.
 Result<CUdeviceptr> Pool::begin(alloc::Record& record, size_t bytes) {
   if (const CUresult taken = take(bytes); taken != CUDA_SUCCESS) [[unlikely]] {
     heap_->release(record.base.load(std::memory_order_relaxed), record.id.load(std::memory_order_relaxed));
@@ -139,7 +139,7 @@ Result<CUdeviceptr> Pool::allocate(Stream& stream, size_t bytes) {
   return allocateNew(stream, bytes);
 }
 
-// Memory of another stream that this one may have without waiting for it. Requires: the lock.
+// Memory of another stream that this one may have without waiting for it.
 alloc::Record* Pool::heldBy(Stream& stream, size_t rounded) {
   const bool anyDone = reuse(CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC);
   const bool followed = reuse(CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES);
@@ -298,7 +298,7 @@ void Pool::giveBack(const Dropped& records) {
   --users_;
 }
 
-// Takes out what may go, oldest first, until no more than `keep` bytes are needed. Requires: the lock.
+// Takes out what may go, oldest first, until no more than `keep` bytes are needed.
 template <class May>
 void Pool::drop(Dropped& dropped, size_t keep, May may) {
   for (HeldBlock *block = held_.oldest(), *next; block && needed() > keep; block = next) {
@@ -310,7 +310,7 @@ void Pool::drop(Dropped& dropped, size_t keep, May may) {
 }
 
 // After a wait of the host, what was freed before it is free for everybody, and what the pool has reserved falls to the
-// threshold. Requires: the lock.
+// threshold.
 void Pool::settle(Dropped& dropped) {
   const uint64_t waits = hostWaits.load(std::memory_order_acquire);
   if (waits == settled_) return;

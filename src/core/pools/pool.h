@@ -19,12 +19,12 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "alloc/heap.h"
+#include "base/mutex.h"
 #include "base/result.h"
-#include "base/spin.h"
+#include "base/spin_lock.h"
 #include "core/pools/pool_source.h"
 #include "core/pools/reusable_memory.h"
 #include "core/streams/stream.h"
@@ -119,18 +119,18 @@ class Pool {
   CUresult grant(int ordinal, bool all);
   CUresult releaseShared(alloc::Record& record, Point point);
   Result<CUdeviceptr> allocateNew(Stream& stream, size_t bytes);
-  alloc::Record* heldBy(Stream& stream, size_t rounded);
-  Result<CUdeviceptr> begin(alloc::Record& record, size_t bytes);
+  alloc::Record* heldBy(Stream& stream, size_t rounded) VG_REQUIRES(lock_);
+  Result<CUdeviceptr> begin(alloc::Record& record, size_t bytes) VG_REQUIRES(lock_);
   Result<CUdeviceptr> allocateFromHeap(size_t bytes);
   Result<CUdeviceptr> allocateAfterOthers(Stream& stream, size_t bytes);
-  CUresult take(size_t bytes);
-  CUresult grow();
-  void shrinkTo(size_t bytes);
-  size_t needed() const { return used_ + held_.bytes(); }
+  CUresult take(size_t bytes) VG_REQUIRES(lock_);
+  CUresult grow() VG_REQUIRES(lock_);
+  void shrinkTo(size_t bytes) VG_REQUIRES(lock_);
+  size_t needed() const VG_REQUIRES(lock_) { return used_ + held_.bytes(); }
   using Dropped = std::vector<alloc::Record*>;
-  void settle(Dropped& dropped);
+  void settle(Dropped& dropped) VG_REQUIRES(lock_);
   template <class May>
-  void drop(Dropped& dropped, size_t keep, May may);
+  void drop(Dropped& dropped, size_t keep, May may) VG_REQUIRES(lock_);
   void giveBack(const Dropped& records);
   bool reuse(CUmemPool_attribute which) const { return reuse_[which - 1].load(std::memory_order_relaxed); }
 
@@ -143,16 +143,18 @@ class Pool {
   std::unique_ptr<PoolRange> range_;    // the same
   std::unique_ptr<alloc::Heap> ownHeap_;
   alloc::PhysicalRef file_, facts_;
-  std::mutex accessMutex_;
+  Mutex accessMutex_;
   std::atomic<uint8_t> access_[kMaxDevices] = {};    // written under accessMutex_
   std::atomic<bool> reuse_[3] = {true, true, true};  // by CUmemPool_attribute from 1 on
 
-  std::atomic<uint32_t> lock_{0};  // guards what follows
-  HeldMemory held_;
-  uint64_t live_ = 0, used_ = 0, usedHigh_ = 0, reserved_ = 0, reservedHigh_ = 0, threshold_ = 0;
-  uint64_t settled_ = 0;  // the number of waits that settle() has seen
-  unsigned users_ = 0;    // threads that work with it outside the lock
-  bool ended_ = false, finished_ = false;
+  SpinLock lock_;
+  HeldMemory held_ VG_GUARDED_BY(lock_);
+  uint64_t live_ VG_GUARDED_BY(lock_) = 0, used_ VG_GUARDED_BY(lock_) = 0, usedHigh_ VG_GUARDED_BY(lock_) = 0,
+                 reserved_ VG_GUARDED_BY(lock_) = 0, reservedHigh_ VG_GUARDED_BY(lock_) = 0,
+                 threshold_ VG_GUARDED_BY(lock_) = 0;
+  uint64_t settled_ VG_GUARDED_BY(lock_) = 0;  // the number of waits that settle() has seen
+  unsigned users_ VG_GUARDED_BY(lock_) = 0;    // threads that work with it outside the lock
+  bool ended_ VG_GUARDED_BY(lock_) = false, finished_ VG_GUARDED_BY(lock_) = false;
 };
 
 }  // namespace memory

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/slab.h"
@@ -26,10 +26,10 @@ struct Entry {
 };
 
 constinit Slab<Pool, 1 << 16> slab;
-constinit std::mutex mutex;                               // guards what follows; never held while memory moves
+constinit Mutex mutex;                                    // guards what follows; never held while memory moves
 constinit std::atomic<Pool*> currents[kMaxDevices] = {};  // of devices, for cuMemAllocAsync: written under the mutex
-std::vector<Pool*>& list() { return undying<std::vector<Pool*>, Pool>(); }
-std::vector<Entry>& entries() { return undying<std::vector<Entry>, Entry>(); }
+std::vector<Pool*>& list() VG_REQUIRES(mutex) { return undying<std::vector<Pool*>, Pool>(); }
+std::vector<Entry>& entries() VG_REQUIRES(mutex) { return undying<std::vector<Entry>, Entry>(); }
 
 bool same(const PoolPlace& a, const PoolPlace& b) {
   return a.type == b.type && a.location.type == b.location.type && a.location.id == b.location.id;
@@ -150,8 +150,7 @@ CUresult makeOwn(Pool& pool) {
   return rawValue(pool.properties().handleTypes) || onNode ? makeOwnMemory(pool) : CUDA_SUCCESS;
 }
 
-// Requires: the mutex.
-Result<Entry&> entryOf(const PoolPlace& wanted) {
+Result<Entry&> entryOf(const PoolPlace& wanted) VG_REQUIRES(mutex) {
   VG_TRY(const PoolPlace place, withDefault(wanted));
   for (Entry& entry : entries())
     if (same(entry.place, place)) return entry;
@@ -165,7 +164,7 @@ Result<Entry&> entryOf(const PoolPlace& wanted) {
   return entries().back();
 }
 
-void setCurrent(Entry& entry, Pool& pool) {
+void setCurrent(Entry& entry, Pool& pool) VG_REQUIRES(mutex) {
   entry.current = &pool;
   if (entry.place.location.type == CU_MEM_LOCATION_TYPE_DEVICE && entry.place.type == CU_MEM_ALLOCATION_TYPE_PINNED)
     currents[entry.place.location.id].store(&pool, std::memory_order_release);
@@ -176,7 +175,7 @@ void setCurrent(Entry& entry, Pool& pool) {
 namespace pools {
 
 Pool& make(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   list().reserve(list().size() + 1);
   Pool* pool = slab.create(properties, device, heap, charged);
   list().push_back(pool);
@@ -187,7 +186,7 @@ void reclaim(Pool& pool) {
   if (!pool.finished()) [[likely]]
     return;
   {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     std::erase(list(), &pool);
   }
   slab.retire(&pool);
@@ -198,7 +197,7 @@ Pool& current(Device& device) {
   std::atomic<Pool*>& current = currents[device.ordinal()];
   if (Pool* pool = current.load(std::memory_order_acquire)) [[likely]]
     return *pool;
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   Result<Entry&> entry = entryOf(placeOf(device));
   if (!entry) throw std::bad_alloc();
   setCurrent(*entry, *entry->current);
@@ -206,7 +205,7 @@ Pool& current(Device& device) {
 }
 
 std::vector<Pool*> all() {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   std::vector<Pool*> pools = list();
   for (Pool* pool : pools) pool->hold();
   return pools;
@@ -270,7 +269,7 @@ CUresult destroyPool(CUmemoryPool handle) {
   VG_TRY(Pool & pool, findPool(handle));
   if (pool.imported() && !pool_sharing::dropImport(pool)) return CUDA_SUCCESS;  // it was imported more than once
   {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (Entry& entry : entries())
       if (entry.standard == &pool) return fail(CUDA_ERROR_INVALID_VALUE, "a default pool cannot be destroyed");
     for (Entry& entry : entries())
@@ -282,20 +281,20 @@ CUresult destroyPool(CUmemoryPool handle) {
 }
 
 Result<CUmemoryPool> defaultPool(const PoolPlace& place) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_TRY(Entry & entry, entryOf(place));
   return entry.standard->handle();
 }
 
 Result<CUmemoryPool> currentPool(const PoolPlace& place) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_TRY(Entry & entry, entryOf(place));
   return entry.current->handle();
 }
 
 CUresult setCurrentPool(const PoolPlace& place, CUmemoryPool handle) {
   VG_TRY(Pool & pool, findPool(handle));
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   VG_TRY(Entry & entry, entryOf(place));
   if (!same(entry.place, {pool.properties().location, pool.properties().allocType}))
     return fail(CUDA_ERROR_INVALID_VALUE, "the pool is one of another place");

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "alloc/address_space.h"
 #include "alloc/host_memory.h"
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/undying.h"
@@ -48,16 +48,16 @@ struct Import {
   unsigned count;
   std::map<size_t, CUdeviceptr> pointers;  // by offset in the file, or by the allocation's id in the exporter
 };
-constinit std::mutex mutex;  // guards the imports; before the lock of a pool
-std::vector<Import>& imports() { return undying<std::vector<Import>, Import>(); }
+constinit Mutex mutex;  // guards the imports; before the lock of a pool
+std::vector<Import>& imports() VG_REQUIRES(mutex) { return undying<std::vector<Import>, Import>(); }
 // What shows memory that came by itself and not with the pool's file, by the first address.
-constinit std::mutex receivedMutex;  // guards it
-std::map<uintptr_t, alloc::PhysicalRef>& received() {
+constinit Mutex receivedMutex;
+std::map<uintptr_t, alloc::PhysicalRef>& received() VG_REQUIRES(receivedMutex) {
   return undying<std::map<uintptr_t, alloc::PhysicalRef>, struct Received>();
 }
 constinit std::atomic<uint64_t> exports{0};
 
-Import* importOf(const Pool& pool) {
+Import* importOf(const Pool& pool) VG_REQUIRES(mutex) {
   for (Import& import : imports())
     if (import.pool == &pool) return &import;
   return nullptr;
@@ -93,7 +93,7 @@ CUresult check(const PointerData& data, const alloc::PhysicalMemory& file) {
 }
 
 alloc::PhysicalRef takeReceived(uintptr_t start) {
-  std::lock_guard lock(receivedMutex);
+  const MutexLock lock(receivedMutex);
   const auto found = received().find(start);
   if (found == received().end()) return nullptr;
   alloc::PhysicalRef object = std::move(found->second);
@@ -146,7 +146,7 @@ Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
 Result<CUdeviceptr> mapReceived(Pool& pool, const ReceivedMemory& memory) {
   VG_TRY(const ShownMemory shown, show(memory));
   {
-    std::lock_guard lock(receivedMutex);
+    const MutexLock lock(receivedMutex);
     received()[shown.reserved] = memory.object;
   }
   return publish(pool, shown.start, memory.note.bytes, shown);
@@ -184,7 +184,7 @@ Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type) 
   Result<PoolFacts> read = readPoolFacts(*file);
   if (!read) return CUDA_ERROR_UNKNOWN;  // the vendor driver's code for a descriptor of anything else
   const PoolFacts facts = *read;
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   for (Import& import : imports())
     if (import.pool->importedFile()->identity() == file->identity()) {
       ++import.count;
@@ -243,7 +243,7 @@ namespace {
 // Where the pointer with this key is mapped already, or map().
 template <class Map>
 Result<CUdeviceptr> importOnce(Pool& pool, size_t key, size_t bytes, Map map) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   Import* import = importOf(pool);
   if (!import) return fail(CUDA_ERROR_INVALID_VALUE, "the pool is being destroyed elsewhere");
   if (const auto known = import->pointers.find(key); known != import->pointers.end()) return known->second;
@@ -292,7 +292,7 @@ struct Ending : Continuation {
 }  // namespace
 
 bool dropImport(Pool& pool) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   Import* import = importOf(pool);
   if (!import || --import->count) return false;
   std::erase_if(imports(), [&](const Import& other) { return other.pool == &pool; });
@@ -302,7 +302,7 @@ bool dropImport(Pool& pool) {
 namespace {
 
 void forgetPointer(const Pool& pool, CUdeviceptr address) {
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (Import* import = importOf(pool))
     std::erase_if(import->pointers, [&](const auto& known) { return known.second == address; });
 }

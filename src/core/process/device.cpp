@@ -61,17 +61,17 @@ std::string Device::pciBusId() const {
 
 // Waits until no other thread takes the context apart. A destructor of a stored value that asks for the context which
 // is being taken apart under it would wait for itself.
-CUresult Device::awaitTeardown(std::unique_lock<std::mutex>& lock) {
+CUresult Device::awaitTeardown(ReleasableLock& lock) {
   if (insideHostFunction)
     return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not retain, release or reset a primary context");
   if (teardownBy_ == std::this_thread::get_id())
     return fail(CUDA_ERROR_NOT_PERMITTED, "the primary context of device %d is being taken apart by this thread",
                 ordinal_);
-  teardownDone_.wait(lock, [this] { return teardownBy_ == std::thread::id(); });
+  while (teardownBy_ != std::thread::id()) lock.wait(teardownDone_);
   return CUDA_SUCCESS;
 }
 
-CUresult Device::endPrimary(std::unique_lock<std::mutex>& lock) {
+CUresult Device::endPrimary(ReleasableLock& lock) {
   active_ = false;
   teardownBy_ = std::this_thread::get_id();
   lock.unlock();
@@ -84,7 +84,7 @@ CUresult Device::endPrimary(std::unique_lock<std::mutex>& lock) {
 }
 
 Result<Context&> Device::retainPrimary() {
-  std::unique_lock lock(primaryMutex_);
+  ReleasableLock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
   if (!active_) {
     VG_CHECK(checkNoFault());
@@ -96,14 +96,14 @@ Result<Context&> Device::retainPrimary() {
 }
 
 CUresult Device::releasePrimary() {
-  std::unique_lock lock(primaryMutex_);
+  ReleasableLock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
   if (!retained_) return fail(CUDA_ERROR_INVALID_CONTEXT, "nobody retains the primary context of device %d", ordinal_);
   return --retained_ || !active_ ? CUDA_SUCCESS : endPrimary(lock);
 }
 
 CUresult Device::resetPrimary() {
-  std::unique_lock lock(primaryMutex_);
+  ReleasableLock lock(primaryMutex_);
   VG_CHECK(awaitTeardown(lock));
   if (hasGreenContexts(*this))
     return fail(CUDA_ERROR_NOT_PERMITTED, "green contexts hold the primary context of device %d", ordinal_);
@@ -113,13 +113,13 @@ CUresult Device::resetPrimary() {
 CUresult Device::setPrimaryFlags(unsigned flags) {
   VG_CHECK(checkContextFlags(flags));
   if (flags & CU_CTX_MAP_HOST) return fail(CUDA_ERROR_INVALID_VALUE, "primary contexts map host memory in any case");
-  std::lock_guard lock(primaryMutex_);
+  const MutexLock lock(primaryMutex_);
   primaryFlags_ = flags;
   return active_ ? primary_->setFlags(flags) : CUDA_SUCCESS;
 }
 
 void Device::primaryState(unsigned* flags, bool* active) const {
-  std::lock_guard lock(primaryMutex_);
+  const MutexLock lock(primaryMutex_);
   *flags = primaryFlags_;
   *active = active_;
 }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::core {
@@ -48,15 +49,17 @@ class Device {
   const int ordinal_;
   backend::Device& backend_;
   Context* primary_ = nullptr;
-  CUresult endPrimary(std::unique_lock<std::mutex>& lock);
-  CUresult awaitTeardown(std::unique_lock<std::mutex>& lock);
+  CUresult endPrimary(ReleasableLock& lock)
+      VG_REQUIRES(primaryMutex_) VG_UNCHECKED_LOCKS;  // `lock` is of primaryMutex_
+  CUresult awaitTeardown(ReleasableLock& lock)
+      VG_REQUIRES(primaryMutex_) VG_UNCHECKED_LOCKS;  // `lock` is of primaryMutex_
 
-  mutable std::mutex primaryMutex_;  // guards what follows; not held while a primary context is taken apart
+  mutable Mutex primaryMutex_;  // guards what follows; not held while a primary context is taken apart
   std::condition_variable teardownDone_;
-  std::thread::id teardownBy_;  // the thread that takes the context apart
-  unsigned retained_ = 0;
-  unsigned primaryFlags_ = 0;
-  bool active_ = false;
+  std::thread::id teardownBy_ VG_GUARDED_BY(primaryMutex_);  // the thread that takes the context apart
+  unsigned retained_ VG_GUARDED_BY(primaryMutex_) = 0;
+  unsigned primaryFlags_ VG_GUARDED_BY(primaryMutex_) = 0;
+  bool active_ VG_GUARDED_BY(primaryMutex_) = false;
 };
 
 // Requires: the process gate is open, or the caller is cuInit.

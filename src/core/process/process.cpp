@@ -3,11 +3,11 @@
 #include <pthread.h>
 
 #include <cstdlib>
-#include <mutex>
 
 #include "activity/recorder.h"
 #include "alloc/table_guard.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/own_memory.h"
 #include "base/process_board.h"
 #include "base/result.h"
@@ -44,7 +44,7 @@ namespace vg::core {
 
 namespace {
 
-constinit std::mutex initialising;
+constinit Mutex initialising;
 // True while a thread is between the first and the last step: a child forked then finds half of everything.
 constinit std::atomic<bool> underWay{false};
 
@@ -141,7 +141,7 @@ CUresult initialise(unsigned flags) {
   if (flags) return fail(CUDA_ERROR_INVALID_VALUE, "cuInit's flags must be 0, not %#x", flags);
   if (gate.load(std::memory_order_acquire) == Gate::Open) return CUDA_SUCCESS;
   if (gate.load() != Gate::Closed) return passGate(false);
-  std::lock_guard lock(initialising);
+  const MutexLock lock(initialising);
   if (gate.load() == Gate::Open) return CUDA_SUCCESS;
   underWay.store(true);
   const CUresult result = openGate();

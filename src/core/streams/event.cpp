@@ -2,7 +2,7 @@
 
 #include "base/slab.h"
 #include "base/spare_hands.h"
-#include "base/spin.h"
+#include "base/spin_lock.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
 #include "core/streams/event_sharing.h"
@@ -24,7 +24,7 @@ namespace {
 class StampPool {
  public:
   EventStamp* take() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!oldest_ || !oldest_->written.done()) return new EventStamp;
     EventStamp* stamp = oldest_;
     oldest_ = stamp->next;
@@ -33,15 +33,15 @@ class StampPool {
     return stamp;
   }
   void giveBack(EventStamp* stamp) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (newest_ ? newest_->next : oldest_) = stamp;
     newest_ = stamp;
   }
 
  private:
-  std::mutex mutex_;
-  EventStamp* oldest_ = nullptr;  // in the order in which they were given back
-  EventStamp* newest_ = nullptr;
+  Mutex mutex_;
+  EventStamp* oldest_ VG_GUARDED_BY(mutex_) = nullptr;  // in the order in which they were given back
+  EventStamp* newest_ VG_GUARDED_BY(mutex_) = nullptr;
 };
 
 constinit StampPool stamps;
@@ -52,17 +52,17 @@ constinit Slab<Event> slab;
 class EventRegistry {
  public:
   static void link(Event& event) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     event.next_ = first;
     if (first) first->previous_ = &event;
     first = &event;
   }
   static bool close(Event& event) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return closeLocked(event);
   }
   static void closeAll(const Context& context) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (Event *event = first, *next; event; event = next) {
       next = event->next_;
       if (&event->context() == &context) closeLocked(*event);
@@ -78,10 +78,10 @@ class EventRegistry {
     return true;
   }
 
-  static constinit std::mutex mutex;  // guards the list
+  static constinit Mutex mutex;  // guards the list
   static constinit Event* first;
 };
-constinit std::mutex EventRegistry::mutex;
+constinit Mutex EventRegistry::mutex;
 constinit Event* EventRegistry::first = nullptr;
 
 Event::Event(Context& context, unsigned flags) : context_(&context), flags_(flags) {}
@@ -123,7 +123,7 @@ CUresult Event::goesWith(const Stream& stream) const {
 
 CUresult Event::record(Stream& stream) {
   VG_CHECK(goesWith(stream));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (captured()) [[unlikely]]
     capture::forget(*this);
   if (!timing()) {
@@ -146,7 +146,6 @@ CUresult Event::record(Stream& stream) {
   return CUDA_SUCCESS;
 }
 
-// Requires: mutex_ is held.
 CUresult Event::recordShared(Stream& stream) {
   VG_TRY(const uint64_t ticket, sharing_->reserve());
   Result<Point> point = stream.mark(nullptr);
@@ -160,7 +159,7 @@ CUresult Event::recordShared(Stream& stream) {
 }
 
 uint64_t* Event::recordAt(Point point) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (captured()) [[unlikely]]
     capture::forget(*this);
   if (!timing()) {
@@ -180,12 +179,12 @@ uint64_t* Event::recordAt(Point point) {
 std::shared_ptr<EventSharing> Event::sharing() const {
   if (!isShared_.load(std::memory_order_acquire)) [[likely]]
     return nullptr;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sharing_;
 }
 
 Result<std::shared_ptr<EventSharing>> Event::share() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (sharing_) return sharing_;
   VG_TRY(std::shared_ptr<ipc::SharedEvent> shared, ipc::SharedEvent::create());
   auto sharing = std::make_shared<EventSharing>(std::move(shared), false);
@@ -199,7 +198,7 @@ Result<std::shared_ptr<EventSharing>> Event::share() {
 }
 
 void Event::join(std::shared_ptr<EventSharing> sharing) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sharing_ = std::move(sharing);
   isShared_.store(true, std::memory_order_release);
 }

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/timeline.h"
 #include "core/streams/capture_sink.h"
@@ -67,16 +67,16 @@ class Event {
   };
   // Null for nearly all events, which costs one load.
   std::shared_ptr<EventSharing> sharing() const;
-  CUresult recordShared(Stream& stream);
+  CUresult recordShared(Stream& stream) VG_REQUIRES(mutex_);
   Recorded recorded() const;
   void store(const Recorded& recorded);
 
   Context* const context_;
   const unsigned flags_;
-  mutable std::mutex mutex_;  // one record at a time; guards stamp_ and sharing_
-  Event* next_ = nullptr;     // all events, for destroyAll
+  mutable Mutex mutex_;    // one record at a time; guards stamp_ and sharing_
+  Event* next_ = nullptr;  // all events, for destroyAll
   Event* previous_ = nullptr;
-  struct EventStamp* stamp_ = nullptr;
+  struct EventStamp* stamp_ VG_GUARDED_BY(mutex_) = nullptr;
   // What was recorded last, readable without a lock: odd while it is being written.
   mutable std::atomic<uint32_t> sequence_{0};
   std::atomic<Timeline*> timeline_{nullptr};
@@ -84,8 +84,8 @@ class Event {
   std::atomic<const uint64_t*> nanoseconds_{nullptr};
   std::atomic<bool> valid_{false};
   std::atomic<EventCapture*> capture_{nullptr};
-  std::shared_ptr<EventSharing> sharing_;  // set once
-  std::atomic<bool> isShared_{false};      // then sharing_ is set
+  std::shared_ptr<EventSharing> sharing_ VG_GUARDED_BY(mutex_);  // set once
+  std::atomic<bool> isShared_{false};                            // then sharing_ is set
 };
 
 namespace events {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstring>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/streams/event.h"
 #include "core/streams/event_sharing.h"
@@ -44,18 +44,18 @@ class EventOffer final : public ipc::Offer {
 struct Opened {
   using Key = std::array<char, sizeof(CUipcEventHandle)>;
 
-  std::mutex mutex;  // guards what follows
-  std::map<Key, std::weak_ptr<ipc::SharedEvent>> byHandle;
-  size_t sweepAt = 64;
+  Mutex mutex;
+  std::map<Key, std::weak_ptr<ipc::SharedEvent>> byHandle VG_GUARDED_BY(mutex);
+  size_t sweepAt VG_GUARDED_BY(mutex) = 64;
 
   std::shared_ptr<ipc::SharedEvent> find(const Key& key) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = byHandle.find(key);
     return found == byHandle.end() ? nullptr : found->second.lock();
   }
   // The one that is there if another thread was faster.
   std::shared_ptr<ipc::SharedEvent> keep(const Key& key, std::shared_ptr<ipc::SharedEvent> shared) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (byHandle.size() >= sweepAt) {
       std::erase_if(byHandle, [](const auto& row) { return row.second.expired(); });
       sweepAt = byHandle.size() * 2 + 64;

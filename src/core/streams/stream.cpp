@@ -3,9 +3,10 @@
 #include "activity/recorder.h"
 #include "backend/device.h"
 #include "base/claim.h"
+#include "base/mutex.h"
 #include "base/settings.h"
 #include "base/spare_hands.h"
-#include "base/spin.h"
+#include "base/spin_lock.h"
 #include "copy/copy.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
@@ -96,7 +97,7 @@ bool Stream::allBlocking(Visit visit) const {
     done = false;
     visit(point);
   };
-  std::lock_guard lock(set_.mutex);
+  const MutexLock lock(set_.mutex);
   // Cleared before the tails are read: an enqueue that publishes its tail later sets it again.
   set_.blockingBusy.store(false, std::memory_order_seq_cst);
   for (const Stream* stream = set_.first; stream; stream = stream->next_)
@@ -130,7 +131,7 @@ bool Stream::claim(uint64_t* value) {
   return tail_.compare_exchange_strong(last, last + 1, std::memory_order_seq_cst);
 }
 
-// Makes the queue wait for the streams that the next work has to follow. Requires: order_ is held.
+// Makes the queue wait for the streams that the next work has to follow.
 CUresult Stream::waitForOthers() {
   if (!blocking()) return CUDA_SUCCESS;
   CUresult result = CUDA_SUCCESS;
@@ -165,7 +166,7 @@ CUresult Stream::enqueueStamped(const backend::Command* commands, size_t count, 
 }
 
 CUresult Stream::enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
-  std::lock_guard lock(order_);
+  const MutexLock lock(order_);
   VG_CHECK(waitForOthers());
   const uint64_t before = tail_.fetch_add(1, std::memory_order_seq_cst);
   *value = before + 1;

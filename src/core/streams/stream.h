@@ -13,13 +13,14 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "backend/command.h"
 #include "backend/queue.h"
+#include "base/mutex.h"
 #include "base/result.h"
+#include "base/spin_lock.h"
 #include "base/timeline.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/priorities.h"
@@ -55,9 +56,9 @@ struct StreamSet {
   Context& context;
   GreenContext* const green;              // null: the context's own set
   std::atomic<StreamSet*> next{nullptr};  // from the context's own set on, all those of its green contexts; only grows
-  std::mutex mutex;                       // guards first, unfinished and the links of the streams
-  Stream* first = nullptr;                // all streams of the set, the default ones too
-  std::vector<Unfinished> unfinished;
+  Mutex mutex;                            // guards first, unfinished and the links of the streams
+  Stream* first VG_GUARDED_BY(mutex) = nullptr;  // all streams of the set, the default ones too
+  std::vector<Unfinished> unfinished VG_GUARDED_BY(mutex);
   std::atomic<Stream*> legacy{nullptr};   // made at first need
   std::atomic<bool> blockingBusy{false};  // a blocking stream may have work queued
 };
@@ -185,7 +186,7 @@ class Stream {
   CUresult enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
   CUresult enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
   bool runInline(const backend::Command& command);
-  CUresult waitForOthers();
+  CUresult waitForOthers() VG_REQUIRES(order_);
   CUresult submitLarge(const backend::Command& command, Completion completion);
   CUresult finish(CUresult submitted, uint64_t value, Completion completion);
   CUresult finishInline(uint64_t value, Completion completion);
@@ -204,15 +205,15 @@ class Stream {
   std::atomic<int> priority_;
   const uint64_t id_;
   std::unique_ptr<backend::Queue> queue_;
-  std::mutex order_;         // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
-  uint64_t lastQueued_ = 0;  // the last value given to the queue
-  uint64_t lastLegacy_ = 0;  // the legacy stream's value that the queue waits for already
+  Mutex order_;  // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
+  uint64_t lastQueued_ VG_GUARDED_BY(order_) = 0;  // the last value given to the queue
+  uint64_t lastLegacy_ VG_GUARDED_BY(order_) = 0;  // the legacy stream's value that the queue waits for already
   static constexpr unsigned kFollowed = 8;
-  mutable std::atomic<uint32_t> followedLock_{0};  // guards what follows
-  Point followed_[kFollowed];                      // the latest points that it was told to wait for
-  unsigned followedNext_ = 0;
-  mutable std::mutex attributesMutex_;
-  Attributes attributes_;   // guarded by attributesMutex_
+  mutable SpinLock followedLock_;
+  Point followed_[kFollowed] VG_GUARDED_BY(followedLock_);  // the latest points that it was told to wait for
+  unsigned followedNext_ VG_GUARDED_BY(followedLock_) = 0;
+  mutable Mutex attributesMutex_;
+  Attributes attributes_ VG_GUARDED_BY(attributesMutex_);
   Stream* next_ = nullptr;  // in StreamSet, guarded by its mutex
   Stream* previous_ = nullptr;
   struct PerThreadEntry* owner_ = nullptr;  // of a per-thread stream; guarded by the mutex of those entries

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/process/device.h"
@@ -8,7 +9,7 @@
 
 namespace vg::core {
 CUresult Stream::attribute(CUstreamAttrID which, CUstreamAttrValue* value) const {
-  std::lock_guard lock(attributesMutex_);
+  const MutexLock lock(attributesMutex_);
   switch (which) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       value->accessPolicyWindow = attributes_.accessPolicy;
@@ -31,7 +32,7 @@ CUresult Stream::attribute(CUstreamAttrID which, CUstreamAttrValue* value) const
 }
 
 CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value) {
-  std::lock_guard lock(attributesMutex_);
+  const MutexLock lock(attributesMutex_);
   switch (which) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       VG_CHECK(checkAccessPolicy(value.accessPolicyWindow, context_->device()));
@@ -65,12 +66,12 @@ CUresult Stream::copyAttributesFrom(const Stream& source) {
   if (&source.context() != context_) return fail(CUDA_ERROR_INVALID_VALUE, "the streams belong to different contexts");
   Attributes attributes;
   {
-    std::lock_guard lock(source.attributesMutex_);
+    const MutexLock lock(source.attributesMutex_);
     attributes = source.attributes_;
   }
   priority_.store(source.priority(), std::memory_order_relaxed);
   queue_->setPriority(priority());
-  std::lock_guard lock(attributesMutex_);
+  const MutexLock lock(attributesMutex_);
   attributes_ = attributes;
   return CUDA_SUCCESS;
 }

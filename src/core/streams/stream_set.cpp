@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "base/slab.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
@@ -23,7 +24,7 @@ struct PerThreadEntry {
 namespace {
 
 constinit Slab<Stream> slab;
-constinit std::mutex perThreadMutex;  // guards PerThreadEntry::stream and Stream::owner_; before StreamSet::mutex
+constinit Mutex perThreadMutex;  // guards PerThreadEntry::stream and Stream::owner_; before StreamSet::mutex
 constinit thread_local PerThreadEntry* perThreadEntries [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // Gives a timeline back once it has reached the last value that anybody will advance it to.
@@ -54,13 +55,13 @@ class StreamRegistry {
  public:
   static Stream& add(StreamSet& set, Stream::Kind kind, unsigned flags, int priority) {
     Stream* stream = slab.create(set, kind, flags, priority);
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     link(set, *stream);
     return *stream;
   }
 
   static Stream& legacy(StreamSet& set) {
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     if (Stream* existing = set.legacy.load(std::memory_order_relaxed)) return *existing;
     Stream* stream = slab.create(set, Stream::Kind::Legacy, CU_STREAM_DEFAULT, streams::kLeastPriority);
     link(set, *stream);
@@ -81,7 +82,7 @@ class StreamRegistry {
 
   static void closeAll(StreamSet& set) {
     closeStreams(set, [](const Stream&) { return true; });
-    std::lock_guard setLock(set.mutex);
+    const MutexLock setLock(set.mutex);
     std::vector<StreamSet::Unfinished>().swap(set.unfinished);
     set.blockingBusy.store(false, std::memory_order_relaxed);
   }
@@ -91,7 +92,7 @@ class StreamRegistry {
   }
 
   static bool empty(StreamSet& set) {
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     return !set.first;
   }
 
@@ -100,7 +101,7 @@ class StreamRegistry {
     while (entry && entry->stream.load(std::memory_order_relaxed)) entry = entry->next;
     if (!entry) entry = perThreadEntries = new PerThreadEntry{.next = perThreadEntries};
     Stream& stream = add(set, Stream::Kind::PerThread, CU_STREAM_DEFAULT, streams::kLeastPriority);
-    std::lock_guard lock(perThreadMutex);
+    const MutexLock lock(perThreadMutex);
     entry->owner = ownerOf(set);
     entry->stream.store(&stream, std::memory_order_relaxed);
     stream.owner_ = entry;
@@ -110,7 +111,7 @@ class StreamRegistry {
   static uint64_t ownerOf(const StreamSet& set) { return set.green ? set.green->id() : set.context.id(); }
 
   static void endThread(PerThreadEntry* entry) {
-    std::lock_guard lock(perThreadMutex);
+    const MutexLock lock(perThreadMutex);
     while (entry) {
       if (Stream* stream = entry->stream.load(std::memory_order_relaxed)) {
         stream->owner_ = nullptr;
@@ -121,7 +122,7 @@ class StreamRegistry {
   }
 
   static void addTails(StreamSet& set, std::vector<Point>& points) {
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_)
       if (!stream->tail().done()) points.push_back(stream->tail());
     for (const StreamSet::Unfinished& left : set.unfinished)
@@ -130,7 +131,7 @@ class StreamRegistry {
 
   // The end of some work that is left; nothing when there is none.
   static Point anyTail(StreamSet& set) {
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_)
       if (!stream->tail().done()) return stream->tail();
     for (const StreamSet::Unfinished& left : set.unfinished)
@@ -140,13 +141,13 @@ class StreamRegistry {
 
   static std::vector<CUstream> all(StreamSet& set) {
     std::vector<CUstream> handles;
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_) handles.push_back(stream->handle());
     return handles;
   }
 
   static bool idle(StreamSet& set) {
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     for (const Stream* stream = set.first; stream; stream = stream->next_)
       if (!stream->tail().done()) return false;
     return std::all_of(set.unfinished.begin(), set.unfinished.end(), [](const auto& left) { return left.tail.done(); });
@@ -156,7 +157,7 @@ class StreamRegistry {
   // False when there was work left and no memory to remember it.
   static bool moveToUnfinished(Stream& stream, Point last) noexcept {
     StreamSet& set = stream.set();
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     unlink(set, stream);
     std::erase_if(set.unfinished, [](const StreamSet::Unfinished& left) { return left.tail.done(); });
     if (last.done()) return true;
@@ -169,26 +170,26 @@ class StreamRegistry {
   }
   template <class Chosen>
   static Stream* first(StreamSet& set, Chosen chosen) {
-    std::lock_guard lock(set.mutex);
+    const MutexLock lock(set.mutex);
     Stream* stream = set.first;
     while (stream && !chosen(*stream)) stream = stream->next_;
     return stream;
   }
   template <class Chosen>
   static void closeStreams(StreamSet& set, Chosen chosen) {
-    std::lock_guard lock(perThreadMutex);
+    const MutexLock lock(perThreadMutex);
     set.legacy.store(nullptr, std::memory_order_release);
     while (Stream* stream = first(set, chosen)) {
       if (stream->owner_) stream->owner_->stream.store(nullptr, std::memory_order_relaxed);
       close(*stream);
     }
   }
-  static void link(StreamSet& set, Stream& stream) {
+  static void link(StreamSet& set, Stream& stream) VG_REQUIRES(set.mutex) {
     stream.next_ = set.first;
     if (set.first) set.first->previous_ = &stream;
     set.first = &stream;
   }
-  static void unlink(StreamSet& set, Stream& stream) {
+  static void unlink(StreamSet& set, Stream& stream) VG_REQUIRES(set.mutex) {
     (stream.previous_ ? stream.previous_->next_ : set.first) = stream.next_;
     if (stream.next_) stream.next_->previous_ = stream.previous_;
   }

@@ -2,9 +2,9 @@
 
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/slab.h"
 #include "base/undying.h"
 #include "core/arrays/array.h"
@@ -31,9 +31,9 @@ struct Reference {
 constinit Slab<Reference, 1 << 16> slab;
 
 // Guards the states and the names. Held while a context is waited for, so that no two threads bind at once.
-std::mutex& mutex() { return undying<std::mutex, struct ReferenceMutex>(); }
+Mutex& mutex() { return undying<Mutex, struct ReferenceMutex>(); }
 using Names = std::map<std::pair<const Module*, std::string>, Reference*>;
-Names& names() { return undying<Names, Names>(); }
+Names& names() VG_REQUIRES(mutex()) { return undying<Names, Names>(); }
 
 template <class Handle>
 Result<Reference&> find(Handle handle, bool surface) {
@@ -46,7 +46,7 @@ Result<Reference&> find(Handle handle, bool surface) {
 Result<Reference&> named(Module& module, const char* name, bool surface) {
   const auto kind = surface ? backend::Image::Reference::Surface : backend::Image::Reference::Texture;
   VG_TRY(const backend::Global global, module.image().reference(kind, name));
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   Reference*& known = names()[{&module, name}];
   if (!known) known = slab.create(module.context(), &module, surface, reinterpret_cast<uint64_t*>(global.address));
   return *known;
@@ -63,8 +63,8 @@ Result<arrays::TextureView> viewOf(const Reference& reference, const TextureStat
   return textureView(reference.context, state.resource, state.sampling, nullptr);
 }
 
-// Makes what kernels see agree with a state. Requires: the lock.
-CUresult publish(Reference& reference, const TextureState& state) {
+// Makes what kernels see agree with a state.
+CUresult publish(Reference& reference, const TextureState& state) VG_REQUIRES(mutex()) {
   if (!state.bound || !reference.variable) return CUDA_SUCCESS;
   VG_TRY(const arrays::TextureView view, viewOf(reference, state));
   VG_CHECK(memory::drain(&reference.context));
@@ -82,7 +82,7 @@ void end(Reference& reference) {
 
 template <class Matches>
 void releaseIf(Matches matches) {
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   std::erase_if(names(), [&](const auto& entry) { return matches(*entry.second); });
   slab.forEach([&](Reference& reference) {
     if (matches(reference)) end(reference);
@@ -106,20 +106,20 @@ Result<CUtexref> create(Context& context) {
 }
 
 CUresult destroy(CUtexref handle) {
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   VG_TRY(Reference & reference, find(handle, false));
   if (!reference.module) end(reference);
   return CUDA_SUCCESS;
 }
 
 Result<TextureState> state(CUtexref handle) {
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   VG_TRY(const Reference& reference, find(handle, false));
   return reference.state;
 }
 
 CUresult change(CUtexref handle, CUresult (*apply)(TextureState&, void*), void* arguments) {
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   VG_TRY(Reference & reference, find(handle, false));
   TextureState wanted = reference.state;
   VG_CHECK(apply(wanted, arguments));
@@ -129,7 +129,7 @@ CUresult change(CUtexref handle, CUresult (*apply)(TextureState&, void*), void* 
 }
 
 CUresult setSurface(CUsurfref handle, CUarray array) {
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   VG_TRY(Reference & reference, find(handle, true));
   VG_TRY(const Array& found, findArray(array));
   if (!(found.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST))
@@ -144,7 +144,7 @@ CUresult setSurface(CUsurfref handle, CUarray array) {
 }
 
 Result<CUarray> surfaceArray(CUsurfref handle) {
-  const std::lock_guard lock(mutex());
+  const MutexLock lock(mutex());
   VG_TRY(const Reference& reference, find(handle, true));
   if (!reference.state.bound) return fail(CUDA_ERROR_INVALID_VALUE, "no array is bound to the surface reference");
   return reference.state.resource.res.array.hArray;

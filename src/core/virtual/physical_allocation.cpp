@@ -1,8 +1,8 @@
 #include "core/virtual/physical_allocation.h"
 
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/slab.h"
 #include "core/memory/memory.h"
@@ -17,7 +17,7 @@ namespace vg::core::memory {
 namespace {
 
 constinit Slab<Allocation> slab;
-constinit std::mutex countMutex;  // guards the counts of all allocations, and ending them
+constinit Mutex countMutex;  // guards the counts of all allocations, and ending them
 
 CUresult checkLocation(const CUmemLocation& location) {
   switch (rawValue(location.type)) {
@@ -111,14 +111,14 @@ Origin originOf(int descriptor) {
 
 struct AllocationCounts {
   static Result<AllocationRef> use(CUmemGenericAllocationHandle handle) {
-    std::lock_guard lock(countMutex);
+    const MutexLock lock(countMutex);
     Allocation* allocation = slab.find(reinterpret_cast<const void*>(handle));
     if (!allocation) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no handle of an allocation", handle);
     ++allocation->uses_;
     return AllocationRef(allocation);
   }
   static CUresult release(CUmemGenericAllocationHandle handle) {
-    std::lock_guard lock(countMutex);
+    const MutexLock lock(countMutex);
     Allocation* allocation = slab.find(reinterpret_cast<const void*>(handle));
     if (!allocation || !allocation->handles_)
       return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no handle of an allocation", handle);
@@ -127,16 +127,16 @@ struct AllocationCounts {
     return CUDA_SUCCESS;
   }
   static AllocationRef use(Allocation& allocation) {
-    std::lock_guard lock(countMutex);
+    const MutexLock lock(countMutex);
     ++allocation.uses_;
     return AllocationRef(&allocation);
   }
   static void retain(Allocation& allocation) {
-    std::lock_guard lock(countMutex);
+    const MutexLock lock(countMutex);
     ++allocation.handles_;
   }
   static void unuse(Allocation& allocation) {
-    std::lock_guard lock(countMutex);
+    const MutexLock lock(countMutex);
     --allocation.uses_;
     endIfUnused(allocation);
   }

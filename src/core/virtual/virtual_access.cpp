@@ -1,6 +1,7 @@
 // Who may touch what is mapped.
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
@@ -182,7 +183,7 @@ CUresult widenAll(std::vector<Change>& changes, LingeringPages& lingering) {
   return CUDA_SUCCESS;
 }
 
-void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Point>& pending) {
+void narrow(VirtualState& all, Mappings::iterator mapping, const std::vector<Point>& pending) VG_REQUIRES(all.mutex) {
   auto& [start, what] = *mapping;
   if (same(what.grants, what.applied)) return;
   if (pending.empty()) return (void)applyPages(start, what, what.grants, all.lingering);
@@ -203,7 +204,7 @@ void show(uintptr_t start, Mapping& mapping) {
 }
 
 // To all mappings of a section or to none.
-CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) {
+CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) VG_REQUIRES(all.mutex) {
   std::vector<Change> changes;
   for (auto mapping = section.first; mapping != section.last; ++mapping) {
     VG_CHECK(checkReach(grant, *mapping->second.allocation));
@@ -235,7 +236,7 @@ CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grant
     asked.push_back(grant);
   }
   VirtualState& all = virtualState();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   all.sweep();
   VG_TRY(const Section section, coveredBy(all.mappings, start, bytes));
   // One after the other, as the vendor's driver does: those before a refused one count.
@@ -246,7 +247,7 @@ CUresult setAccess(CUdeviceptr start, size_t bytes, const CUmemAccessDesc* grant
 Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr address) {
   VG_TRY(const int place, placeOf(location));
   VirtualState& all = virtualState();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   const auto mapping = firstBehind(all.mappings, address);
   if (mapping == all.mappings.end() || mapping->first > address) {
     if (lookup(address)) return CU_MEM_ACCESS_FLAGS_PROT_NONE;  // other memory of ours, whatever may touch it
@@ -257,7 +258,7 @@ Result<CUmemAccess_flags> accessOf(const CUmemLocation& location, CUdeviceptr ad
 
 void VirtualState::sweep() {
   lingering.sweep();
-  std::erase_if(late, [this](const Late& narrowed) {
+  std::erase_if(late, [this](const Late& narrowed) VG_REQUIRES(mutex) {
     if (!std::all_of(narrowed.pending.begin(), narrowed.pending.end(), [](Point point) { return point.done(); }))
       return false;
     const auto mapping = mappings.find(narrowed.start);

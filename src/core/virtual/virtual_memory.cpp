@@ -1,5 +1,6 @@
 #include "core/virtual/virtual_memory.h"
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
@@ -65,7 +66,7 @@ Result<CUdeviceptr> reserveAddresses(size_t bytes, size_t alignment, CUdeviceptr
 CUresult freeAddresses(CUdeviceptr start, size_t bytes) {
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   all.sweep();
   const alloc::AddressSpace::Range range = space.reservationAt(start);
   if (!range.bytes || range.start != start || range.bytes != bytes)
@@ -106,7 +107,7 @@ CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGene
   VG_CHECK(checkMapping(start, bytes, offset, *allocation));
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   all.sweep();
   VG_CHECK(checkReserved(space, start, bytes));
   if (anyIn(all.mappings, start, bytes))
@@ -129,7 +130,7 @@ CUresult unmapAllocations(CUdeviceptr start, size_t bytes) {
   if (!bytes || start + bytes < start) return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx", bytes, start);
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VirtualState& all = virtualState();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   all.sweep();
   if (!space.reservationAt(start).bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not reserved", start);
   VG_TRY(const Section section, wholeMappings(all.mappings, start, bytes));
@@ -149,7 +150,7 @@ alloc::AddressSpace::Range reservationAt(CUdeviceptr address) {
 
 Result<AllocationRef> allocationAt(CUdeviceptr address) {
   VirtualState& all = virtualState();
-  std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   const auto mapping = firstBehind(all.mappings, address);
   if (mapping == all.mappings.end() || mapping->first > address)
     return fail(CUDA_ERROR_INVALID_VALUE, "nothing is mapped at %#llx", address);

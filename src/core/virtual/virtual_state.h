@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "alloc/address_space.h"
+#include "base/mutex.h"
 #include "core/virtual/physical_allocation.h"
 #include "core/virtual/unmapped_pages.h"
 
@@ -36,13 +36,13 @@ struct VirtualState {
     std::vector<Point> pending;
   };
 
-  std::mutex mutex;  // guards what follows; before the locks of heaps and of the address space
-  Mappings mappings;
-  LingeringPages lingering;
-  std::vector<Late> late;
+  Mutex mutex;  // guards what follows; before the locks of heaps and of the address space
+  Mappings mappings VG_GUARDED_BY(mutex);
+  LingeringPages lingering VG_GUARDED_BY(mutex);
+  std::vector<Late> late VG_GUARDED_BY(mutex);
 
   // Does what had to wait for work that is done by now.
-  void sweep();
+  void sweep() VG_REQUIRES(mutex);
 };
 VirtualState& virtualState();
 

@@ -2,9 +2,9 @@
 
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/modules/function.h"
@@ -23,9 +23,9 @@ struct Settings {
 };
 
 struct Table {
-  std::mutex mutex;  // guards settings
+  Mutex mutex;
   // By context and function, so that a function that later gets the same handle elsewhere starts anew.
-  std::map<std::pair<uint64_t, CUfunction>, Settings> settings;
+  std::map<std::pair<uint64_t, CUfunction>, Settings> settings VG_GUARDED_BY(mutex);
 };
 Table& table() { return undying<Table, Table>(); }
 
@@ -33,7 +33,7 @@ template <class Change>
 CUresult change(Context& context, CUfunction function, Change&& apply) {
   VG_CHECK(resolveKernel(function, context));
   Table& all = table();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   apply(all.settings[{context.id(), function}]);
   return CUDA_SUCCESS;
 }

@@ -2,7 +2,8 @@
 
 #include <atomic>
 #include <iterator>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace vg::ptx {
 namespace {
@@ -19,8 +20,7 @@ struct Range {
 constinit Range kernelMemory[4096];
 constinit std::atomic<size_t> placesUsed{0};
 constinit std::atomic<bool> tooMany{false};
-constinit std::mutex changing;  // guards changes
-
+constinit Mutex changing;
 bool isKernelMemory(uint64_t address) {
   if (tooMany.load(std::memory_order_relaxed)) return true;
   for (size_t i = 0, count = placesUsed.load(std::memory_order_acquire); i < count; ++i) {
@@ -64,7 +64,7 @@ bool isKnownMemory(uint64_t address, uint64_t bytes) {
 }
 
 void addKernelMemory(const void* start, size_t bytes) {
-  const std::lock_guard lock(changing);
+  const MutexLock lock(changing);
   Range* const place = placeOf(0);
   if (!place) return tooMany.store(true, std::memory_order_relaxed);
   place->start.store(reinterpret_cast<uint64_t>(start), std::memory_order_relaxed);
@@ -72,7 +72,7 @@ void addKernelMemory(const void* start, size_t bytes) {
 }
 
 void removeKernelMemory(const void* start) {
-  const std::lock_guard lock(changing);
+  const MutexLock lock(changing);
   if (Range* const place = placeOf(reinterpret_cast<uint64_t>(start))) place->bytes.store(0, std::memory_order_release);
 }
 

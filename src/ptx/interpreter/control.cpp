@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/mutex.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
@@ -13,17 +14,17 @@ constexpr uint32_t kTurn = 2048;  // steps that a group runs while other lanes c
 }  // namespace
 
 struct Program::Pool {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Warp>> all;
-  std::vector<Warp*> idle;
-  std::map<std::pair<const BlockState*, uint32_t>, Warp*> busy;
+  Mutex mutex;
+  std::vector<std::unique_ptr<Warp>> all VG_GUARDED_BY(mutex);
+  std::vector<Warp*> idle VG_GUARDED_BY(mutex);
+  std::map<std::pair<const BlockState*, uint32_t>, Warp*> busy VG_GUARDED_BY(mutex);
 };
 
 Program::Program() : pool_(std::make_unique<Pool>()) {}
 Program::~Program() = default;
 
 Warp* Program::takeWarp(const BlockState* block, uint32_t first) const {
-  const std::lock_guard lock(pool_->mutex);
+  const MutexLock lock(pool_->mutex);
   Warp*& taken = pool_->busy[{block, first}];
   if (pool_->idle.empty()) {
     pool_->all.push_back(std::make_unique<Warp>());
@@ -35,13 +36,13 @@ Warp* Program::takeWarp(const BlockState* block, uint32_t first) const {
 }
 
 void Program::keepWarp(Warp* warp, const BlockState* block, uint32_t first) const {
-  const std::lock_guard lock(pool_->mutex);
+  const MutexLock lock(pool_->mutex);
   pool_->busy.erase({block, first});
   pool_->idle.push_back(warp);
 }
 
 const Warp* Program::findWarp(const BlockState* block, uint32_t warp) const {
-  const std::lock_guard lock(pool_->mutex);
+  const MutexLock lock(pool_->mutex);
   for (const uint32_t first : {warp, 0u})
     if (const auto found = pool_->busy.find({block, first}); found != pool_->busy.end()) return found->second;
   return nullptr;

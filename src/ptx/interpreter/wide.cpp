@@ -1,4 +1,5 @@
 // 128-bit values: two register slots, low half first.
+#include "base/mutex.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
@@ -61,8 +62,8 @@ Pair compareExchange(std::byte* at, Pair expected, Pair desired) {
                        : "cc", "memory");
   return expected;
 #else
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  const MutexLock lock(mutex);
   Pair old;
   std::memcpy(&old, at, sizeof old);
   if (old == expected) std::memcpy(at, &desired, sizeof desired);

@@ -3,6 +3,7 @@
 // A compile runs on a thread of its own, with a stack deep enough for LLVM. A fatal error inside LLVM parks that thread
 // for ever and fails the request; the process lives on.
 #include "ptx/abi/engine.h"
+#include "base/mutex.h"
 
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -69,12 +70,12 @@ struct Job {
   PhaseClock clock;
   bool quick = false;
   CUresult status = CUDA_ERROR_UNKNOWN;
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable changed;
-  bool done = false;
+  bool done VG_GUARDED_BY(mutex) = false;
 
   void finish() {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     done = true;
     changed.notify_all();
   }
@@ -372,8 +373,8 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.quickAnyway = in.flags & kQuickAnyway;
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::unique_lock lock(job->mutex);
-  job->changed.wait(lock, [&] { return job->done; });
+  ReleasableLock lock(job->mutex);
+  while (!job->done) lock.wait(job->changed);
   if (!job->log.empty()) {
     out.log = static_cast<char*>(std::malloc(job->log.size() + 1));
     if (out.log) std::memcpy(out.log, job->log.c_str(), job->log.size() + 1);

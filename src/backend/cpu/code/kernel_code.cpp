@@ -7,9 +7,9 @@
 #include <bitset>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <new>
 
+#include "base/mutex.h"
 #include "base/own_memory.h"
 
 namespace vg::backend::cpu {
@@ -21,8 +21,8 @@ constexpr size_t kRange = size_t{1} << 30, kPage = 4096, kPages = kRange / kPage
 // destroyed.
 struct Range {
   std::byte* base = nullptr;
-  std::mutex mutex;  // guards taken
-  std::bitset<kPages> taken;
+  Mutex mutex;
+  std::bitset<kPages> taken VG_GUARDED_BY(mutex);
 
   Range() {
     base = own_memory::reserve(kRange);
@@ -32,7 +32,7 @@ struct Range {
   // The first free pages that are as many beside each other.
   std::byte* take(size_t bytes) {
     const size_t wanted = bytes / kPage;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (size_t page = 0, run = 0; page < kPages; ++page) {
       run = taken[page] ? 0 : run + 1;
       if (run < wanted) continue;
@@ -46,12 +46,12 @@ struct Range {
   void give(std::byte* start, size_t bytes) noexcept {
     // A fresh mapping drops the pages and the right to run them.
     static_cast<void>(mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     mark(static_cast<size_t>(start - base) / kPage, bytes / kPage, false);
   }
 
  private:
-  void mark(size_t first, size_t count, bool how) {
+  void mark(size_t first, size_t count, bool how) VG_REQUIRES(mutex) {
     for (size_t page = first; page < first + count; ++page) taken[page] = how;
   }
 };

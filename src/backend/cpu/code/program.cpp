@@ -20,8 +20,8 @@ constexpr size_t kMuchText = 100'000;  // bytes that take milliseconds to read
 
 // One programme for equal texts while any image has it. Never destroyed.
 struct Programs {
-  std::mutex mutex;  // guards living
-  std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<Program>> living;
+  Mutex mutex;
+  std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<Program>> living VG_GUARDED_BY(mutex);
 };
 Programs& programs() { return undying<Programs, Programs>(); }
 
@@ -155,7 +155,7 @@ template <class Make>
 Result<const LoadedKernel*> ProgramKernel::madeOnce(Variant& variant, Make make) {
   if (const LoadedKernel* ready = variant.ready.load(std::memory_order_acquire)) [[likely]]
     return ready;
-  const std::lock_guard lock(variant.mutex);
+  const MutexLock lock(variant.mutex);
   if (variant.failure != CUDA_SUCCESS) return variant.failure;
   if (!variant.kernel) {
     Result<Code> made = make();
@@ -186,7 +186,7 @@ void ProgramKernel::upgrade(const CodeVariant& wanted) {
   auto loaded = LoadedKernel::load(std::move(*blob));
   if (!loaded.ok()) return;
   Variant& variant = variants_[indexOf(wanted)];
-  const std::lock_guard lock(variant.mutex);
+  const MutexLock lock(variant.mutex);
   variant.better = std::move(loaded).value();
   variant.ready.store(variant.better.get(), std::memory_order_release);
   VG_LOG(Info, "kernel %s has good code in place of quick code", function().name.c_str());
@@ -259,7 +259,7 @@ std::vector<std::string> Program::textsFor(uint32_t entry) const {
 }
 
 std::pair<ptx::KernelReferences, ptx::SharedLayout> Program::reachOf(uint32_t entry) const {
-  const std::lock_guard lock(usesMutex_);
+  const MutexLock lock(usesMutex_);
   return {ptx::references(uses_, entry), ptx::sharedLayout(uses_, entry)};
 }
 
@@ -281,14 +281,14 @@ Result<std::shared_ptr<Program>> Program::of(const std::vector<std::string>& tex
   // The capability takes part: it decides whether the texts are accepted.
   const std::pair<uint64_t, uint64_t> key(hash.high ^ capability, hash.low);
   {
-    const std::lock_guard lock(programs().mutex);
+    const MutexLock lock(programs().mutex);
     if (std::shared_ptr<Program> known = programs().living[key].lock()) return known;
   }
   std::vector<std::string> all = ptx::withDeviceRuntime(texts);
   VG_TRY(ptx::Module module, readTexts(all, capability, errorLog));
   const KernelCache::Key whole = all == texts ? hash : engine::hashOf(all);
   auto made = std::make_shared<Program>(std::move(all), whole, std::move(module));
-  const std::lock_guard lock(programs().mutex);
+  const MutexLock lock(programs().mutex);
   std::weak_ptr<Program>& slot = programs().living[key];
   if (std::shared_ptr<Program> known = slot.lock()) return known;  // another thread was faster
   slot = made;

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/device.h"
+#include "base/mutex.h"
 #include "base/once.h"
 #include "base/result.h"
 #include "ptx/abi/kernel_abi.h"
@@ -59,11 +59,11 @@ class ProgramKernel {
 
  private:
   struct Variant {
-    std::mutex mutex;  // held while compiling
+    Mutex mutex;  // held while compiling
     std::atomic<const LoadedKernel*> ready{nullptr};
     // As it was made first, and what took its place; both stay, since launches may still run the first.
-    std::unique_ptr<const LoadedKernel> kernel, better;
-    CUresult failure = CUDA_SUCCESS;  // guarded by mutex; what trying again would meet again
+    std::unique_ptr<const LoadedKernel> kernel VG_GUARDED_BY(mutex), better VG_GUARDED_BY(mutex);
+    CUresult failure VG_GUARDED_BY(mutex) = CUDA_SUCCESS;  // what trying again would meet again
   };
   static unsigned indexOf(const CodeVariant& v) {
     return static_cast<unsigned>(v.shape) * 8 + v.testsReach * 4u + v.fullWarps * 2u + v.testsParameters;
@@ -115,8 +115,8 @@ class Program : public std::enable_shared_from_this<Program> {
   std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
   mutable Once bodiesOnce_;
   mutable std::optional<ptx::EntryBodies> bodies_;  // by bodiesOnce_
-  mutable std::mutex usesMutex_;
-  mutable ptx::UsesOfFunctions uses_;                     // guarded by usesMutex_
+  mutable Mutex usesMutex_;
+  mutable ptx::UsesOfFunctions uses_ VG_GUARDED_BY(usesMutex_);
   mutable std::vector<std::atomic<uint32_t>> registers_;  // by function; 0: not estimated yet
 };
 

@@ -1,11 +1,11 @@
 #include "backend/cpu/code/upgrades.h"
 
 #include <list>
-#include <mutex>
 #include <new>
 #include <optional>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/os.h"
 #include "base/undying.h"
 
@@ -20,15 +20,15 @@ struct Upgrade {
 
 // Never destroyed: the thread may be at work while the process exits.
 struct Queue {
-  std::mutex mutex;
-  std::list<Upgrade> waiting;  // GUARDED_BY(mutex)
-  bool running = false;        // GUARDED_BY(mutex): there is a thread, which looks again before it ends
+  Mutex mutex;
+  std::list<Upgrade> waiting VG_GUARDED_BY(mutex);
+  bool running VG_GUARDED_BY(mutex) = false;  // there is a thread, which looks again before it ends
 };
 
 Queue& queue() { return undying<Queue, Queue>(); }
 
 std::optional<Upgrade> takeNext() {
-  const std::lock_guard lock(queue().mutex);
+  const MutexLock lock(queue().mutex);
   if (queue().waiting.empty()) {
     queue().running = false;
     return {};
@@ -54,13 +54,13 @@ void work(void*) {
 
 // Whether the caller has to start the thread.
 bool add(Upgrade upgrade) {
-  const std::lock_guard lock(queue().mutex);
+  const MutexLock lock(queue().mutex);
   queue().waiting.push_back(std::move(upgrade));
   return !std::exchange(queue().running, true);
 }
 
 void giveUp() {
-  const std::lock_guard lock(queue().mutex);
+  const MutexLock lock(queue().mutex);
   queue().waiting.clear();
   queue().running = false;
 }

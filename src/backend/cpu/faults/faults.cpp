@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <mutex>
 
 #include "alloc/memory_move.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/run/thread.h"
+#include "base/mutex.h"
 #include "copy/guard.h"
 
 namespace vg::backend::cpu::faults {
@@ -27,7 +27,7 @@ struct Previous {
 };
 constinit Previous previous[kSignals]{};
 constinit std::atomic<bool> installed[kSignals]{};
-constinit std::mutex installMutex;
+constinit Mutex installMutex;
 // The signal that this thread is passing on, if its handler has not returned: one that comes again with the same
 // context from deeper in the stack came back to us. (A handler may also leave by a long jump.)
 struct Passing {
@@ -139,13 +139,13 @@ void arm() {
     struct sigaction present {};
     if (!sigaction(SIGSEGV, nullptr, &present) && isOurs(present)) return;
   }
-  const std::lock_guard lock(installMutex);
+  const MutexLock lock(installMutex);
   for (int signal : kSynchronous) install(signal);
 }
 
 void interrupt(pthread_t thread) {
   if (!installed[kInterrupt].load(std::memory_order_acquire)) {
-    const std::lock_guard lock(installMutex);
+    const MutexLock lock(installMutex);
     install(kInterrupt);
   }
   pthread_kill(thread, kInterrupt);

@@ -9,6 +9,7 @@
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/launch_limit.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/os.h"
 #include "base/undying.h"
 
@@ -28,22 +29,22 @@ struct Watched {
 
 // Never destroyed, its thread never joined.
 struct Dog {
-  std::mutex mutex;  // guards watched and running
+  Mutex mutex;
   std::condition_variable changed;
-  std::vector<Watched> watched;
-  bool running = false;
+  std::vector<Watched> watched VG_GUARDED_BY(mutex);
+  bool running VG_GUARDED_BY(mutex) = false;
 
-  void start() {
+  void start() VG_REQUIRES(mutex) {
     running = os::startThread(
         "vg-watchdog", [](void* self) { static_cast<Dog*>(self)->watch(); }, this);
     if (!running) VG_LOG(Error, "VERDIGRIS_LAUNCH_TIMEOUT ends no kernels, as there is no thread for it");
   }
 
-  void watch() {
-    std::unique_lock lock(mutex);
+  void watch() VG_EXCLUDES(mutex) {
+    ReleasableLock lock(mutex);
     for (;;) {
       if (watched.empty()) {
-        changed.wait(lock);
+        lock.wait(changed);
         continue;
       }
       const auto now = Clock::now();
@@ -59,7 +60,7 @@ struct Dog {
         one.launch->interruptThreads();
         next = std::min(next, now + kAskAgain);
       }
-      changed.wait_until(lock, next);
+      lock.waitUntil(changed, next);
     }
   }
 };
@@ -72,7 +73,7 @@ Watch::Watch(RunningLaunch& launch) : launch_(launchLimit() ? &launch : nullptr)
   if (!launch_) [[likely]]
     return;
   Dog& watcher = dog();
-  const std::lock_guard lock(watcher.mutex);
+  const MutexLock lock(watcher.mutex);
   watcher.watched.push_back({launch_, Clock::now() + std::chrono::nanoseconds(launchLimit())});
   if (!watcher.running) watcher.start();
   watcher.changed.notify_one();
@@ -82,7 +83,7 @@ Watch::~Watch() {
   if (!launch_) [[likely]]
     return;
   Dog& watcher = dog();
-  const std::lock_guard lock(watcher.mutex);
+  const MutexLock lock(watcher.mutex);
   std::erase_if(watcher.watched, [&](const Watched& one) { return one.launch == launch_; });
 }
 

@@ -41,7 +41,7 @@ bool KernelHeap::reserve(size_t bytes) {
 
 void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
   static_assert(sizeof(Header) == 16);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!range_ && !reserve(limit)) return nullptr;
   std::byte* const base = range_.start;
   if (!bytes || bytes > range_.bytes) return nullptr;
@@ -49,7 +49,7 @@ void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
   const auto sizeClass = static_cast<uint32_t>(std::countr_zero(piece));
   if (sizeClass >= kClasses) return nullptr;
   Header* header = free_[sizeClass];
-  const auto inside = [&](const void* address) {
+  const auto inside = [&](const void* address) VG_REQUIRES(mutex_) {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - base) <= used_ - sizeof(Header);
   };
   if (header && inside(header) && header->state == Header::kFree) {
@@ -68,7 +68,7 @@ void* KernelHeap::allocate(uint64_t bytes, size_t limit) {
 
 bool KernelHeap::release(void* piece) {
   if (!piece) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto* const header = static_cast<Header*>(piece) - 1;
   const size_t offset = reinterpret_cast<std::byte*>(header) - range_.start;
   if (!range_ || offset >= used_ || offset % sizeof(Header) || header->state != Header::kLiving ||

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "base/guarded_range.h"
+#include "base/mutex.h"
 
 namespace vg::backend::cpu {
 
@@ -23,13 +23,13 @@ class KernelHeap {
 
  private:
   struct Header;
-  bool reserve(size_t bytes);
+  bool reserve(size_t bytes) VG_REQUIRES(mutex_);
   static constexpr uint32_t kClasses = 40;  // log2 of the piece with its header
 
-  std::mutex mutex_;  // guards everything
-  GuardedRange range_;
-  size_t used_ = 0;
-  Header* free_[kClasses] = {};
+  Mutex mutex_;
+  GuardedRange range_ VG_GUARDED_BY(mutex_);
+  size_t used_ VG_GUARDED_BY(mutex_) = 0;
+  Header* free_[kClasses] VG_GUARDED_BY(mutex_) = {};
 };
 
 }  // namespace vg::backend::cpu

@@ -8,12 +8,13 @@
 #include "base/log.h"
 #include "base/long_wait.h"
 #include "base/spin.h"
+#include "base/spin_lock.h"
 
 namespace vg::backend::cpu::running {
 namespace {
 
-constinit std::atomic<uint32_t> lock{0};  // guards the list
-constinit Entry* first = nullptr;
+constinit SpinLock lock;  // guards the list
+constinit Entry* first VG_GUARDED_BY(lock) = nullptr;
 
 // What is said of a launch, copied, as it may end meanwhile.
 struct Account {

@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "base/settings.h"
 #include "base/spin.h"
+#include "base/spin_lock.h"
 #include "base/undying.h"
 
 namespace vg::backend::cpu {

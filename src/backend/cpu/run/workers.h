@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/spin_lock.h"
+
 namespace vg::backend::cpu {
 
 class Workers {
@@ -55,8 +57,8 @@ class Workers {
   std::atomic<uint32_t> sleeping_{0};  // idle threads that need a wake-up
   std::atomic<uint32_t> left_{0};      // grows when the last thread leaves a grid: the futex word of finish()
   std::atomic<uint32_t> finishing_{0};
-  std::atomic<uint32_t> listLock_{0};  // guards grids_ and who joins which
-  Grid* grids_ = nullptr;
+  SpinLock listLock_;  // guards grids_ and who joins which
+  Grid* grids_ VG_GUARDED_BY(listLock_) = nullptr;
 };
 
 // What a thread is given of a grid, handful by handful.

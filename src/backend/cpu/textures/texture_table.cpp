@@ -1,8 +1,8 @@
 #include "backend/cpu/textures/texture_table.h"
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/slab.h"
 
 namespace vg::backend::cpu::textures {
@@ -12,8 +12,8 @@ constinit Slab<Texture> slab;
 
 // Textures that were removed stay readable until this many others were.
 constexpr size_t kResting = 4096;
-constinit std::mutex restingMutex;  // guards what follows
-constinit Texture* resting[kResting] = {};
+constinit Mutex restingMutex;
+constinit Texture* resting[kResting] VG_GUARDED_BY(restingMutex) = {};
 constinit std::atomic<uint64_t> removed{0};
 
 }  // namespace
@@ -34,7 +34,7 @@ const Texture* find(uint64_t handle, uint64_t launched) {
 void remove(uint64_t handle) {
   Texture* texture = slab.find(reinterpret_cast<const void*>(handle));
   if (!texture) return;
-  const std::lock_guard lock(restingMutex);
+  const MutexLock lock(restingMutex);
   if (!slab.retire(texture)) return;
   const uint64_t count = removed.load(std::memory_order_relaxed) + 1;
   texture->removed.store(count, std::memory_order_release);

@@ -57,26 +57,27 @@ Result<Submission> ComputeEngine::send(Lane& lane, const Launch& launch) {
 }
 
 Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, std::span<const Launch> launches) {
-  std::unique_lock right(lane.mutex, std::defer_lock);
   if (launches.front().room == Room::Waited)
-    right.lock();
-  else if (!right.try_lock())
+    lane.mutex.lock();
+  else if (!lane.mutex.try_lock())
     return CUDA_ERROR_NOT_READY;
+  const MutexLock right(lane.mutex, std::adopt_lock);
   return lane.channel->launch(launches);
 }
 
 unsigned ComputeEngine::quietLane(unsigned lane) {
   for (unsigned i = 0; i < kLanes; ++i) {
     Lane& one = lanes_[(lane + i) % kLanes];
-    const std::unique_lock right(one.mutex, std::try_to_lock);
-    if (right.owns_lock() && one.channel->channel().done(one.channel->submitted())) return lane + i;
+    if (!one.mutex.try_lock()) continue;
+    const MutexLock right(one.mutex, std::adopt_lock);
+    if (one.channel->channel().done(one.channel->submitted())) return lane + i;
   }
   return lane;
 }
 
 CUresult ComputeEngine::reserveLocal(uint32_t bytes) {
   if (hasLocal(bytes)) return CUDA_SUCCESS;
-  const std::lock_guard guard(poolMutex_);
+  const MutexLock guard(poolMutex_);
   if (bytes <= localBytes_.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   VG_CHECK(replacePool(bytesPerTpc(gpu_.facts(), uint64_t{bytes} + kLocalReserve)));
   localBytes_.store(bytes, std::memory_order_release);
@@ -89,7 +90,7 @@ CUresult ComputeEngine::replacePool(uint64_t bytesPerTpc) {
   const uint64_t bytes = bytesPerTpc * facts.tpcsPerGpc * facts.gpcs;
   VG_LOG(Debug, "local memory: %llu MiB", static_cast<unsigned long long>(bytes >> 20));
   VG_TRY(std::unique_ptr<Block> pool, Block::create(gpu_, addresses_, {Where::Video, bytes, kHugePage}, SeenBy::Gpu));
-  std::vector<std::unique_lock<std::mutex>> rights;
+  std::vector<std::unique_lock<Mutex>> rights;
   for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);
   for (Lane& lane : lanes_) VG_CHECK(lane.channel->wait(lane.channel->submitted()));
   for (Lane& lane : lanes_) VG_CHECK(lane.channel->setLocalPool({pool->address(), bytesPerTpc}));
@@ -100,7 +101,7 @@ CUresult ComputeEngine::replacePool(uint64_t bytesPerTpc) {
 
 CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
   for (Lane& lane : lanes_) {
-    const std::lock_guard guard(lane.mutex);
+    const MutexLock guard(lane.mutex);
     VG_CHECK(lane.channel->setTexturePools(pools));
   }
   return CUDA_SUCCESS;
@@ -113,15 +114,15 @@ void ComputeEngine::abandon(CUresult error) {
 // Who waits for room holds a lane, and gives up when its channel is abandoned.
 void ComputeEngine::stop(CUresult error) {
   abandon(error);
-  const std::lock_guard pool(poolMutex_);
-  std::vector<std::unique_lock<std::mutex>> rights;
+  const MutexLock pool(poolMutex_);
+  std::vector<std::unique_lock<Mutex>> rights;
   for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);
   group_->close();
 }
 
 void ComputeEngine::forgetCode() {
   for (Lane& lane : lanes_) {
-    const std::lock_guard guard(lane.mutex);
+    const MutexLock guard(lane.mutex);
     lane.channel->forgetCode();
   }
 }

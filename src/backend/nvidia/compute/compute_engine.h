@@ -4,10 +4,10 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 
 #include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/compute/compute_channel.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -47,7 +47,7 @@ class ComputeEngine {
 
  private:
   struct Lane {
-    std::mutex mutex;
+    Mutex mutex;  // one thread at a time writes to the channel, which stays the same
     std::unique_ptr<ComputeChannel> channel;
   };
 
@@ -56,7 +56,7 @@ class ComputeEngine {
   static Result<Submission> send(Lane& lane, const Launch& launch);
   static Result<Sent> send(Lane& lane, std::span<const Launch> launches);
   CUresult takeWindows();
-  CUresult replacePool(uint64_t bytesPerTpc);
+  CUresult replacePool(uint64_t bytesPerTpc) VG_REQUIRES(poolMutex_);
 
   Gpu& gpu_;
   Addresses& addresses_;
@@ -64,8 +64,8 @@ class ComputeEngine {
   std::byte *sharedWindow_ = nullptr, *localWindow_ = nullptr;
   std::unique_ptr<ChannelGroup> group_;
   std::array<Lane, kChannels> lanes_;  // the last is aside
-  std::mutex poolMutex_;               // before the lanes' mutexes
-  std::unique_ptr<Block> pool_;        // guarded by poolMutex_
+  Mutex poolMutex_;                    // before the lanes' mutexes
+  std::unique_ptr<Block> pool_ VG_GUARDED_BY(poolMutex_);
   std::atomic<uint32_t> localBytes_{0};
 };
 

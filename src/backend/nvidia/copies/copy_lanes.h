@@ -11,6 +11,7 @@
 
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/copies/engines.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -35,7 +36,7 @@ class CopyLanes {
  private:
   static constexpr unsigned kLanes = 8;  // of a direction
   struct Lane {
-    std::mutex mutex;
+    Mutex mutex;
     std::atomic<Channel*> channel{nullptr};  // set under mutex
     std::atomic<uint64_t> sent{0};           // what that was sent last
     bool idle() const { return channel.load(std::memory_order_acquire)->done(sent.load(std::memory_order_acquire)); }
@@ -44,7 +45,7 @@ class CopyLanes {
   // A lane, and the right to use it. None: there is no room now.
   struct Lease {
     Lane* lane = nullptr;
-    std::unique_lock<std::mutex> right{};
+    std::unique_lock<Mutex> right{};
   };
   Lease take(const Target& target);
   template <class Pieces>

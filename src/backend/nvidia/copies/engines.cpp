@@ -32,7 +32,7 @@ uint32_t Engines::engineFor(const GpuFacts& facts, Direction direction) {
 
 Result<Channel*> Engines::make(Direction direction) {
   Lane& lane = laneOf(direction);
-  const std::lock_guard guard(lane.making);
+  const MutexLock guard(lane.making);
   if (lane.group) {
     VG_CHECK(lane.group->add(addresses_, 1));
   } else {
@@ -46,7 +46,8 @@ Result<Channel*> Engines::make(Direction direction) {
 
 Result<Engines::Lease> Engines::take(Direction direction) {
   Lane& lane = laneOf(direction);
-  const auto lend = [&](Lane::Lent& lent, std::unique_lock<std::mutex> right) -> Result<Lease> {
+  const auto lend = [&](Lane::Lent& lent, std::unique_lock<Mutex> right)
+                        VG_UNCHECKED_LOCKS -> Result<Lease> {  // `right` is of lent.right
     if (!lent.channel) {
       VG_TRY(lent.channel, make(direction));
     }

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "backend/nvidia/channel/channel_group.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -21,7 +22,7 @@ class Engines {
   // A channel, and the right to use it.
   struct Lease {
     Channel* channel;
-    std::unique_lock<std::mutex> right;
+    std::unique_lock<Mutex> right;
   };
   // Waits when all channels of the direction are in use.
   Result<Lease> take(Direction direction);
@@ -33,11 +34,11 @@ class Engines {
  private:
   static constexpr size_t kLent = 2;
   struct Lane {
-    std::mutex making;
-    std::unique_ptr<ChannelGroup> group;  // guarded by making
+    Mutex making;
+    std::unique_ptr<ChannelGroup> group VG_GUARDED_BY(making);
     struct Lent {
-      std::mutex right;
-      Channel* channel = nullptr;  // guarded by right
+      Mutex right;
+      Channel* channel VG_GUARDED_BY(right) = nullptr;
     };
     std::array<Lent, kLent> lent;
     std::atomic<unsigned> next{0};

@@ -4,6 +4,7 @@
 
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/copies/box_pieces.h"
+#include "base/mutex.h"
 #include "base/spin.h"
 
 namespace vg::backend::nvidia {
@@ -57,7 +58,7 @@ Relay::Slot& Relay::awaitTurn(size_t number) {
 
 // Requires: the slot's turn is the caller's.
 CUresult Relay::send(size_t number, const copy::Shape& piece) {
-  const std::lock_guard guard(sending_);
+  const MutexLock guard(sending_);
   for (CopyPieces cut(piece); !cut.done();) {
     VG_TRY(Push push, channel_.begin());
     cut.write(push);

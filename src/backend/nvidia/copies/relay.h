@@ -5,11 +5,11 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "backend/nvidia/channel/channel.h"
 #include "backend/nvidia/copies/staging.h"
+#include "base/mutex.h"
 #include "copy/parallel.h"
 #include "copy/shape.h"
 
@@ -53,7 +53,7 @@ class Relay {
   std::vector<copy::Shape> pieces_;
   std::atomic<size_t> next_{0};
   std::atomic<CUresult> result_{CUDA_SUCCESS};
-  std::mutex sending_;  // the channel
+  Mutex sending_;  // the channel
   std::array<Slot, Staging::kSlots> slots_;
 };
 

@@ -9,7 +9,7 @@ constexpr size_t kKept = 4;  // rings
 
 Result<Staging::Ring> Staging::take() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (!resting_.empty()) {
       Ring ring(*this, std::move(resting_.back()));
       resting_.pop_back();
@@ -21,7 +21,7 @@ Result<Staging::Ring> Staging::take() {
 }
 
 void Staging::giveBack(std::unique_ptr<Block> block) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   try {  // destructors call it
     if (resting_.size() < kKept) resting_.push_back(std::move(block));
   } catch (const std::bad_alloc&) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backend/nvidia/driver/block.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -41,8 +41,8 @@ class Staging {
 
   Gpu& gpu_;
   Addresses& addresses_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Block>> resting_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Block>> resting_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::backend::nvidia

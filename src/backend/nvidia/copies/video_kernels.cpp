@@ -98,7 +98,7 @@ bool VideoKernels::can(const copy::Fill& fill) {
 
 Result<ComputeEngine&> VideoKernels::ready() {
   VG_TRY(ComputeEngine & engine, engine_());
-  const std::lock_guard guard(making_);
+  const MutexLock guard(making_);
   if (block_) return engine;
   VG_TRY(std::unique_ptr<Block> block,
          Block::create(gpu_, addresses_, {Where::Video, kHugePage, kHugePage}, SeenBy::GpuAndCpu));

@@ -5,9 +5,9 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "backend/nvidia/compute/compute_engine.h"
+#include "base/mutex.h"
 #include "copy/shape.h"
 
 namespace vg::backend::nvidia {
@@ -42,8 +42,8 @@ class VideoKernels {
   Gpu& gpu_;
   Addresses& addresses_;
   const Engine engine_;
-  std::mutex making_;
-  std::unique_ptr<Block> block_;  // the code; guarded by making_
+  Mutex making_;
+  std::unique_ptr<Block> block_ VG_GUARDED_BY(making_);  // the code
   KernelCode copy_, copyRow_, fillBox_, fillRow_;
 };
 

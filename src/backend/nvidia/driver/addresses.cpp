@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/undying.h"
 
 namespace vg::backend::nvidia {
@@ -59,7 +60,7 @@ Result<Addresses&> Addresses::shared() {
 }
 
 Result<std::byte*> Addresses::take(size_t bytes, size_t alignment) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
     const auto [start, size] = *piece;
     const size_t skipped = -reinterpret_cast<uintptr_t>(start) & (alignment - 1);
@@ -78,7 +79,7 @@ Result<std::byte*> Addresses::take(size_t bytes, size_t alignment) {
 // Destructors call it: addresses for which there is no memory to remember them are lost.
 void Addresses::giveBack(std::byte* start, size_t bytes) {
   makeInaccessible(start, bytes);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   auto next = free_.lower_bound(start);
   decltype(free_)::node_type piece;
   if (next != free_.end() && start + bytes == next->first) {

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::backend::nvidia {
@@ -26,8 +26,8 @@ class Addresses {
   Addresses(std::byte* start, size_t bytes) : bytes_(bytes) { free_.emplace(start, bytes); }
 
   const size_t bytes_;
-  std::mutex mutex_;
-  std::map<std::byte*, size_t> free_;  // start -> bytes, never adjacent; guarded by mutex_
+  Mutex mutex_;
+  std::map<std::byte*, size_t> free_ VG_GUARDED_BY(mutex_);  // start -> bytes, never adjacent
 };
 
 // Inaccessible addresses for what GPUs never reach as memory, wherever the process has room: below 2^40 there is little

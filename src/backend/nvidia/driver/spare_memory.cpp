@@ -4,6 +4,7 @@
 #include <new>
 
 #include "backend/nvidia/driver/memory_object.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -12,7 +13,7 @@ SpareMemory::~SpareMemory() = default;
 
 // The newest of them: its lines may still be in the GPU's caches.
 std::unique_ptr<MemoryObject> SpareMemory::take(size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   auto found = bySize_.upper_bound(bytes);
   if (found == bySize_.begin() || (--found)->first != bytes) return nullptr;
   std::unique_ptr<MemoryObject> object = std::move(*found->second);
@@ -27,7 +28,7 @@ void SpareMemory::put(std::unique_ptr<MemoryObject> object) noexcept try {
   if (bytes > most_) return;
   Objects ended, one;  // without the lock
   one.push_back(std::move(object));
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   while (bytes_ + bytes > most_) {
     const auto oldest = byAge_.begin();
     const auto [first, last] = bySize_.equal_range((*oldest)->bytes());
@@ -44,7 +45,7 @@ void SpareMemory::put(std::unique_ptr<MemoryObject> object) noexcept try {
 
 bool SpareMemory::trim() {
   Objects ended;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   ended.swap(byAge_);
   bySize_.clear();
   bytes_ = 0;

@@ -6,7 +6,8 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -30,10 +31,10 @@ class SpareMemory {
   using Objects = std::list<std::unique_ptr<MemoryObject>>;
 
   const size_t most_;
-  std::mutex mutex_;
-  Objects byAge_;                                    // the oldest first; guarded by mutex_
-  std::multimap<size_t, Objects::iterator> bySize_;  // guarded by mutex_
-  size_t bytes_ = 0;                                 // guarded by mutex_
+  Mutex mutex_;
+  Objects byAge_ VG_GUARDED_BY(mutex_);  // the oldest first
+  std::multimap<size_t, Objects::iterator> bySize_ VG_GUARDED_BY(mutex_);
+  size_t bytes_ VG_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace vg::backend::nvidia

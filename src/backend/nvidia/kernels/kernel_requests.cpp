@@ -211,7 +211,7 @@ CUresult KernelRequests::write(const cubin::Variable& variable, uint64_t value) 
 }
 
 CUresult KernelRequests::noteParameters(uint32_t bytes) {
-  const std::lock_guard guard(noting_);
+  const MutexLock guard(noting_);
   if (bytes <= sizeof(ParameterBuffer) || buffersAreSmall_) return CUDA_SUCCESS;
   VG_CHECK(write(*functions_.buffersAreSmall, 1));
   buffersAreSmall_ = true;
@@ -219,12 +219,12 @@ CUresult KernelRequests::noteParameters(uint32_t bytes) {
 }
 
 void KernelRequests::add(ParentGrid& parent) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   parents_[parent.number()] = &parent;
 }
 
 void KernelRequests::remove(ParentGrid& parent) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   parents_.erase(parent.number());
 }
 
@@ -238,7 +238,7 @@ bool KernelRequests::serve() {
     if (!read(place, asked)) break;
     ParentGrid* parent = nullptr;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       if (const auto found = parents_.find(asked.grid); found != parents_.end()) parent = found->second;
     }
     if (parent && !parent->begun_) break;

@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "backend/nvidia/functions/launch_functions.h"
 #include "backend/nvidia/kernels/pinned_pieces.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -105,13 +105,13 @@ class KernelRequests {
   KernelRequest* ring_ = nullptr;   // kRequestPlaces
   std::unique_ptr<Block> answers_;  // a word a place, in memory of the device
   ParameterBuffer* buffers_ = nullptr;
-  std::mutex noting_;
-  bool buffersAreSmall_ = false;  // guarded by noting_
-  uint64_t next_ = 0;             // the request to answer; of serve()
-  std::vector<HostCall> rest_;    // what is left to do of the request that was answered last; of serve()
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, ParentGrid*> parents_;       // by number; guarded by mutex_
-  std::unordered_map<std::string_view, std::byte*> texts_;  // of serve()
+  Mutex noting_;
+  bool buffersAreSmall_ VG_GUARDED_BY(noting_) = false;
+  uint64_t next_ = 0;           // the request to answer; of serve()
+  std::vector<HostCall> rest_;  // what is left to do of the request that was answered last; of serve()
+  Mutex mutex_;
+  std::unordered_map<uint64_t, ParentGrid*> parents_ VG_GUARDED_BY(mutex_);  // by number
+  std::unordered_map<std::string_view, std::byte*> texts_;                   // of serve()
 };
 
 }  // namespace vg::backend::nvidia

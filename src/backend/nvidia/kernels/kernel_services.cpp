@@ -8,6 +8,7 @@
 #include "backend/nvidia/kernels/device_calls.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
 #include "backend/nvidia/kernels/kernel_requests.h"
+#include "base/mutex.h"
 #include "base/undying.h"
 #include "copy/copy.h"
 
@@ -16,8 +17,8 @@ namespace {
 
 // All that live. Never destroyed: kernels may print while the process exits.
 struct List {
-  std::mutex mutex;  // guards all; not held while memory is taken
-  std::vector<std::weak_ptr<KernelServices>> all;
+  Mutex mutex;  // guards all; not held while memory is taken
+  std::vector<std::weak_ptr<KernelServices>> all VG_GUARDED_BY(mutex);
 };
 List& theList() { return undying<List, List>(); }
 constinit std::atomic<bool> any{false};
@@ -29,11 +30,11 @@ Result<uint64_t> callsNothing(const std::string& name) {
 }  // namespace
 
 Result<std::shared_ptr<KernelServices>> KernelServices::of(const GpuParts& gpu, const ImageSource& source) {
-  static std::mutex making;  // one at a time, so that a context gets one
-  const std::lock_guard guard(making);
+  static Mutex making;  // one at a time, so that a context gets one
+  const MutexLock guard(making);
   List& list = theList();
   {
-    const std::lock_guard lock(list.mutex);
+    const MutexLock lock(list.mutex);
     std::erase_if(list.all, [](const auto& one) { return one.expired(); });
     for (const auto& one : list.all)
       if (auto known = one.lock(); known && known->owner_ == source.memoryOwner && &known->gpu_ == &gpu) return known;
@@ -42,7 +43,7 @@ Result<std::shared_ptr<KernelServices>> KernelServices::of(const GpuParts& gpu, 
          cubin::deviceFunctions(static_cast<uint32_t>(gpu.traits.computeCapability)));
   auto made = std::make_shared<KernelServices>(gpu, source, functions);
   VG_CHECK(made->make(source));
-  const std::lock_guard lock(list.mutex);
+  const MutexLock lock(list.mutex);
   list.all.push_back(made);
   any.store(true, std::memory_order_release);
   return made;
@@ -53,7 +54,7 @@ void KernelServices::flushAll() noexcept {
     return;
   std::vector<std::shared_ptr<KernelServices>> living;
   {
-    const std::lock_guard lock(theList().mutex);
+    const MutexLock lock(theList().mutex);
     for (const auto& one : theList().all)
       if (auto known = one.lock()) living.push_back(std::move(known));
   }
@@ -97,6 +98,7 @@ CUresult KernelServices::makeOutput(const ImageSource& source, cubin::DeviceStat
   std::byte first;
   if (!copy::copyBytes(&first, start, sizeof first))
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "what kernels print cannot be shown to the host");
+  const MutexLock guard(mutex_);
   output_.emplace(start, bytes);
   return CUDA_SUCCESS;
 }
@@ -118,7 +120,7 @@ CUresult KernelServices::make(const ImageSource& source) {
 
 // The table is the same for all contexts; a device pins it when the first module needs it.
 CUresult KernelServices::shareConditions() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (conditionsShared_) return CUDA_SUCCESS;
   static_assert(conditions::kMost == cubin::kMostConditions);
   VG_TRY(std::byte* const table, conditions::memory());
@@ -149,7 +151,7 @@ CUresult KernelServices::placeGradients(const ImageSource& source) {
 }
 
 Result<uint64_t> KernelServices::gradient(const ImageSource& source, const std::string& name) {
-  const std::lock_guard guard(gradientsMutex_);
+  const MutexLock guard(gradientsMutex_);
   VG_CHECK(placeGradients(source));
   const GradientFunctions& functions = *gradientFunctions_.load(std::memory_order_relaxed);
   if (const cubin::Function* const function = functions.find(name)) return gradients_->addressOf(*function);
@@ -167,14 +169,14 @@ uint32_t KernelServices::stackBytes() const {
 }
 
 Result<std::shared_ptr<KernelRequests>> KernelServices::launching(const ImageSource& source) {
-  const std::lock_guard guard(launchingMutex_);
+  const MutexLock guard(launchingMutex_);
   if (requests_) return requests_;
   VG_TRY(requests_, KernelRequests::create(gpu_, source, [this](const std::string& name) { return external(name); }));
   return requests_;
 }
 
 bool KernelServices::flush() noexcept {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const DeviceOutput::Drained drained = output_->drain();
   std::fwrite(drained.printed.data(), 1, drained.printed.size(), stdout);
   std::fwrite(drained.assertions.data(), 1, drained.assertions.size(), stderr);

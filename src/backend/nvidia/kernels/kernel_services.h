@@ -4,13 +4,13 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "backend/device_output.h"
 #include "backend/nvidia/functions/gradient_functions.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
+#include "base/mutex.h"
 #include "cubin/device_functions.h"
 
 namespace vg::backend::nvidia {
@@ -43,7 +43,7 @@ class KernelServices {
 
  private:
   CUresult make(const ImageSource& source);
-  CUresult placeGradients(const ImageSource& source);
+  CUresult placeGradients(const ImageSource& source) VG_REQUIRES(gradientsMutex_);
   Result<CUdeviceptr> allocate(const ImageSource& source, size_t bytes, CUdeviceptr& kept);
   CUresult makeHeap(const ImageSource& source, cubin::DeviceState& state);
   CUresult shareConditions();
@@ -55,16 +55,16 @@ class KernelServices {
   const ImageSource::Release release_;
   PlacedCubin code_;
   CUdeviceptr heap_ = 0, ring_ = 0;
-  CUdeviceptr state_ = 0;                                              // cubin::DeviceState
-  std::mutex gradientsMutex_;                                          // guards the one below
-  std::unique_ptr<PlacedCubin> gradients_;                             // null: no kernel has needed them
-  std::atomic<const GradientFunctions*> gradientFunctions_ = nullptr;  // set when they lie there
-  std::mutex launchingMutex_;
-  std::shared_ptr<KernelRequests> requests_;  // guarded by launchingMutex_
-  std::mutex mutex_;                          // guards all below
-  bool conditionsShared_ = false;
-  std::optional<DeviceOutput> output_;
-  bool asserted_ = false;
+  CUdeviceptr state_ = 0;  // cubin::DeviceState
+  Mutex gradientsMutex_;
+  std::unique_ptr<PlacedCubin> gradients_ VG_GUARDED_BY(gradientsMutex_);  // null: no kernel has needed them
+  std::atomic<const GradientFunctions*> gradientFunctions_ = nullptr;      // set when they lie there
+  Mutex launchingMutex_;
+  std::shared_ptr<KernelRequests> requests_ VG_GUARDED_BY(launchingMutex_);
+  Mutex mutex_;
+  bool conditionsShared_ VG_GUARDED_BY(mutex_) = false;
+  std::optional<DeviceOutput> output_ VG_GUARDED_BY(mutex_);
+  bool asserted_ VG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace vg::backend::nvidia

@@ -1,6 +1,7 @@
 #include "backend/nvidia/kernels/pinned_pieces.h"
 
 #include "backend/nvidia/memory/host_pages.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -21,11 +22,10 @@ size_t PinnedPieces::classOf(size_t bytes) {
 }
 
 CUresult PinnedPieces::begin() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return blocks_.empty() ? addBlock() : CUDA_SUCCESS;
 }
 
-// Requires: mutex_ is held.
 CUresult PinnedPieces::addBlock() {
   if (blocks_.size() == kMostBlocks)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "parameters of launches from kernels fill %zu MiB", kMostBlocks);
@@ -38,7 +38,7 @@ CUresult PinnedPieces::addBlock() {
 std::byte* PinnedPieces::allocate(size_t bytes) {
   if (bytes > kMostBytes) return nullptr;
   const size_t number = classOf(bytes), rounded = kSmallest << number;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!free_[number].empty()) {
     std::byte* const piece = free_[number].back();
     free_[number].pop_back();
@@ -51,7 +51,7 @@ std::byte* PinnedPieces::allocate(size_t bytes) {
 }
 
 void PinnedPieces::release(std::byte* piece, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   free_[classOf(bytes)].push_back(piece);
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <array>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace vg::backend::nvidia {
@@ -30,13 +30,13 @@ class PinnedPieces {
  private:
   static constexpr size_t kSmallest = 256, kClasses = 9, kMostBlocks = 256;
   static size_t classOf(size_t bytes);
-  CUresult addBlock();
+  CUresult addBlock() VG_REQUIRES(mutex_);
 
   HostPages& memory_;
-  std::mutex mutex_;                                    // guards all below
-  std::array<std::vector<std::byte*>, kClasses> free_;  // by class
-  std::vector<std::byte*> blocks_;                      // each kBlockBytes
-  size_t used_ = 0;                                     // bytes of the last block
+  Mutex mutex_;
+  std::array<std::vector<std::byte*>, kClasses> free_ VG_GUARDED_BY(mutex_);  // by class
+  std::vector<std::byte*> blocks_ VG_GUARDED_BY(mutex_);                      // each kBlockBytes
+  size_t used_ VG_GUARDED_BY(mutex_) = 0;                                     // bytes of the last block
 };
 
 }  // namespace vg::backend::nvidia

@@ -13,15 +13,15 @@ namespace {
 // All of the process. A copy on the way between two devices is one device's, which knows nothing of what the other
 // keeps out of the CPU's sight.
 struct Everywhere {
-  std::mutex mutex;
-  std::vector<GpuMemory*> memories;  // guarded by mutex
+  Mutex mutex;
+  std::vector<GpuMemory*> memories VG_GUARDED_BY(mutex);
 };
 
 Everywhere& everywhere() { return undying<Everywhere, Everywhere>(); }
 
 bool showAnywhere(const std::byte* start, size_t bytes) {
   Everywhere& all = everywhere();
-  const std::lock_guard guard(all.mutex);
+  const MutexLock guard(all.mutex);
   bool more = false;
   for (GpuMemory* const memory : all.memories) more |= memory->showToHost(start, bytes);
   return more;
@@ -34,14 +34,14 @@ size_t touchesWorth(size_t bytes) { return 15 + (bytes >> 25); }
 
 GpuMemory::GpuMemory(Gpu& gpu, KnownRanges& known) : gpu_(gpu), known_(known), mappings_(known), peers_(known) {
   Everywhere& all = everywhere();
-  const std::lock_guard guard(all.mutex);
+  const MutexLock guard(all.mutex);
   all.memories.push_back(this);
   copy::revealer.store(showAnywhere, std::memory_order_release);
 }
 
 GpuMemory::~GpuMemory() {
   Everywhere& all = everywhere();
-  const std::lock_guard guard(all.mutex);
+  const MutexLock guard(all.mutex);
   std::erase(all.memories, this);
 }
 
@@ -103,8 +103,8 @@ CUresult GpuMemory::reveal(Block& block) {
 bool GpuMemory::showToHost(const std::byte* start, size_t bytes) {
   bool more = mappings_.showToHost(start, bytes);
   if (!unseen_.load(std::memory_order_acquire)) return more;
-  const std::lock_guard guard(mutex_);
-  const auto show = [&](auto piece, size_t, size_t) {
+  const MutexLock guard(mutex_);
+  const auto show = [&](auto piece, size_t, size_t) VG_REQUIRES(mutex_) {
     Block& block = *piece->second.block;
     more |= !block.onCpu() && reveal(block) == CUDA_SUCCESS;
   };
@@ -115,7 +115,7 @@ bool GpuMemory::showToHost(const std::byte* start, size_t bytes) {
 bool GpuMemory::hidden(const std::byte* start, size_t bytes) {
   if (mappings_.hidden(start, bytes)) return true;
   if (!unseen_.load(std::memory_order_acquire)) return false;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   bool any = false;
   const auto look = [&](auto piece, size_t, size_t) { any |= !piece->second.block->onCpu(); };
   (void)each(const_cast<std::byte*>(start), bytes, look, [](std::byte*, size_t) { return CUDA_SUCCESS; });
@@ -124,7 +124,7 @@ bool GpuMemory::hidden(const std::byte* start, size_t bytes) {
 
 bool GpuMemory::atHand(const std::byte* start, size_t bytes) {
   if (!unseen_.load(std::memory_order_acquire)) return true;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (const std::byte* const at : {start, start + bytes - 1}) {
     const auto found = pieceWith(at, 1);
     if (found == pieces_.end() || found->second.block->onCpu()) continue;
@@ -150,9 +150,10 @@ void GpuMemory::markLive(Piece& piece, size_t first, size_t end) {
 
 // Memory is made first and marked afterwards, so that a failure leaves pieces that nobody lives in; they go at once.
 CUresult GpuMemory::commit(std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const CUresult made = each(
-      start, bytes, [](auto, size_t, size_t) {}, [this](std::byte* at, size_t size) { return make(at, size); });
+      start, bytes, [](auto, size_t, size_t) {},
+      [this](std::byte* at, size_t size) VG_REQUIRES(mutex_) { return make(at, size); });
   if (made == CUDA_SUCCESS) {
     const auto nothing = [](std::byte*, size_t) { return CUDA_SUCCESS; };
     return each(
@@ -169,7 +170,7 @@ CUresult GpuMemory::commit(std::byte* start, size_t bytes) {
 }
 
 void GpuMemory::decommit(std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   std::vector<std::byte*> empty;
   const auto release = [&](auto piece, size_t first, size_t end) {
     for (size_t page = first; page < end; ++page) {
@@ -184,7 +185,7 @@ void GpuMemory::decommit(std::byte* start, size_t bytes) {
 
 // Nothing moves: the driver shares the whole object, of which this is a part.
 CUresult GpuMemory::share(std::byte* start, size_t bytes, alloc::SharedMemory& shared) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto piece = pieceWith(start, bytes);
   if (piece == pieces_.end()) return unsupported("sharing memory that was made in several pieces");
   VideoMemory::Part part{piece->second.block->sharedMemory(), static_cast<size_t>(start - piece->first), bytes};
@@ -194,7 +195,7 @@ CUresult GpuMemory::share(std::byte* start, size_t bytes, alloc::SharedMemory& s
 }
 
 CUresult GpuMemory::unshare(std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto piece = pieceWith(start, bytes);
   if (piece == pieces_.end() || piece->first != start || piece->second.block->bytes() != bytes)
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -224,7 +225,7 @@ CUresult GpuMemory::showTo(const Peers::Peer& peer) {
   VG_CHECK(mappings_.showTo(peer));
   CUresult shown = CUDA_SUCCESS;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const std::vector<Block*> all = blocks();
     for (Block* const block : all)
       if (shown == CUDA_SUCCESS) shown = reveal(*block);
@@ -236,9 +237,9 @@ CUresult GpuMemory::showTo(const Peers::Peer& peer) {
 
 void GpuMemory::hideFrom(const Peers::Peer& peer) {
   mappings_.hideFrom(peer);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   std::vector<Block*> hidden = blocks();
-  std::erase_if(hidden, [&](const Block* block) { return seenInRange(peer, *block); });
+  std::erase_if(hidden, [&](const Block* block) VG_REQUIRES(mutex_) { return seenInRange(peer, *block); });
   peers_.remove(peer, hidden);
 }
 
@@ -264,10 +265,10 @@ void GpuMemory::hideFromRanges(const Block& block) {
 }
 
 CUresult GpuMemory::showTo(const Peers::Peer& peer, std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const SeenRange range{peer, start, bytes};
   std::vector<Block*> added = blocks();
-  std::erase_if(added, [&](const Block* block) { return !range.holds(*block) || peers_.has(peer); });
+  std::erase_if(added, [&, all = peers_.has(peer)](const Block* block) { return all || !range.holds(*block); });
   for (Block* const block : added) VG_CHECK(reveal(*block));
   for (size_t i = 0; i < added.size(); ++i) {
     const CUresult shown = Peers::showTo(peer, *added[i]);
@@ -280,7 +281,7 @@ CUresult GpuMemory::showTo(const Peers::Peer& peer, std::byte* start, size_t byt
 }
 
 void GpuMemory::hideFrom(const Peers::Peer& peer, std::byte* start) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto range = std::find_if(ranges_.begin(), ranges_.end(), [&](const SeenRange& other) {
     return other.peer.gpu == peer.gpu && other.start == start;
   });

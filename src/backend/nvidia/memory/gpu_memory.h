@@ -10,12 +10,12 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "alloc/memory_source.h"
 #include "backend/nvidia/memory/sparse_video.h"
 #include "backend/nvidia/memory/video_memory.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -68,15 +68,15 @@ class GpuMemory final : public alloc::MemorySource {
   };
   // Calls visit(piece, first page, end page, address behind) for what is there, and missing(start, bytes) for gaps.
   template <class Visit, class Missing>
-  CUresult each(std::byte* start, size_t bytes, Visit visit, Missing missing);
-  CUresult make(std::byte* start, size_t bytes);
-  CUresult reveal(Block& block);
+  CUresult each(std::byte* start, size_t bytes, Visit visit, Missing missing) VG_REQUIRES(mutex_);
+  CUresult make(std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
+  CUresult reveal(Block& block) VG_REQUIRES(mutex_);
   // The piece that holds the whole range; pieces_.end() when none does.
   using Pieces = std::map<std::byte*, Piece>;
-  Pieces::iterator pieceWith(const std::byte* start, size_t bytes);
-  Pieces::iterator end(Pieces::iterator piece);
+  Pieces::iterator pieceWith(const std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
+  Pieces::iterator end(Pieces::iterator piece) VG_REQUIRES(mutex_);
   void markLive(Piece& piece, size_t first, size_t end);
-  std::vector<Block*> blocks();
+  std::vector<Block*> blocks() VG_REQUIRES(mutex_);
   // Ranges of these addresses that a GPU reaches besides what it reaches as a peer.
   struct SeenRange {
     Peers::Peer peer;
@@ -84,18 +84,18 @@ class GpuMemory final : public alloc::MemorySource {
     size_t bytes;
     bool holds(const Block& block) const { return block.start() >= start && block.start() < start + bytes; }
   };
-  bool seenInRange(const Peers::Peer& peer, const Block& block) const;
-  CUresult showToRanges(Block& block);
-  void hideFromRanges(const Block& block);
+  bool seenInRange(const Peers::Peer& peer, const Block& block) const VG_REQUIRES(mutex_);
+  CUresult showToRanges(Block& block) VG_REQUIRES(mutex_);
+  void hideFromRanges(const Block& block) VG_REQUIRES(mutex_);
 
   Gpu& gpu_;
   KnownRanges& known_;
   VideoMappings mappings_;
   std::atomic<size_t> unseen_{0};  // pieces that the CPU does not see
-  std::mutex mutex_;
-  Peers peers_;                    // guarded by mutex_
-  Pieces pieces_;                  // by start; guarded by mutex_
-  std::vector<SeenRange> ranges_;  // guarded by mutex_
+  Mutex mutex_;
+  Peers peers_ VG_GUARDED_BY(mutex_);
+  Pieces pieces_ VG_GUARDED_BY(mutex_);  // by start
+  std::vector<SeenRange> ranges_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::backend::nvidia

@@ -34,7 +34,7 @@ Pages pagesOf(void* start, size_t bytes) {
 Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool readOnly) {
   VG_TRY(const host_register::LockState state, system_.lock(start, bytes, readOnly));
   const Pages pages = pagesOf(start, bytes);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (pages.head) holdPage(pages.head, readOnly);
   if (pages.whole < pages.wholeEnd)
     showLocked(pages.whole, static_cast<size_t>(pages.wholeEnd - pages.whole), readOnly);
@@ -45,7 +45,7 @@ Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool
 void HostPages::unlock(void* start, size_t bytes) {
   const Pages pages = pagesOf(start, bytes);
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (pages.head) dropPage(pages.head);
     if (pages.whole < pages.wholeEnd) hideLocked(pages.whole, static_cast<size_t>(pages.wholeEnd - pages.whole));
     if (pages.tail) dropPage(pages.tail);
@@ -72,7 +72,7 @@ void HostPages::dropPage(std::byte* page) {
 }
 
 void HostPages::show(std::byte* start, size_t bytes, bool readOnly) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   showLocked(start, bytes, readOnly);
 }
 
@@ -88,7 +88,7 @@ void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
 }
 
 CUresult HostPages::showOnce(std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (known_.placeOf(start, bytes) != Place::Pinned) showLocked(start, bytes, false);
   if (known_.placeOf(start, bytes) == Place::Pinned) return CUDA_SUCCESS;
   return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes of the host cannot be shown to the device", bytes);
@@ -111,7 +111,7 @@ void HostPages::release(std::byte* start, size_t bytes) {
 }
 
 void HostPages::hide(std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   hideLocked(start, bytes);
 }
 

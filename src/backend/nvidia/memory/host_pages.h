@@ -4,10 +4,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "backend/nvidia/driver/block.h"
 #include "backend/nvidia/memory/known_ranges.h"
+#include "base/mutex.h"
 #include "host_register/page_locker.h"
 
 namespace vg::backend::nvidia {
@@ -29,28 +29,27 @@ class HostPages final : public host_register::PageLocker {
   void release(std::byte* start, size_t bytes);
 
  private:
-  // Require: mutex_ is held.
-  void showLocked(std::byte* start, size_t bytes, bool readOnly);
-  void hideLocked(std::byte* start, size_t bytes);
-  void holdPage(std::byte* page, bool readOnly);
-  void dropPage(std::byte* page);
+  void showLocked(std::byte* start, size_t bytes, bool readOnly) VG_REQUIRES(mutex_);
+  void hideLocked(std::byte* start, size_t bytes) VG_REQUIRES(mutex_);
+  void holdPage(std::byte* page, bool readOnly) VG_REQUIRES(mutex_);
+  void dropPage(std::byte* page) VG_REQUIRES(mutex_);
 
   Gpu& gpu_;
   KnownRanges& known_;
   host_register::SystemPageLocker system_;
-  std::mutex mutex_;
+  Mutex mutex_;
   struct Shown {
     std::unique_ptr<Block> block;
     bool readOnly;
   };
-  std::map<std::byte*, Shown> shown_;  // by first page; guarded by mutex_
+  std::map<std::byte*, Shown> shown_ VG_GUARDED_BY(mutex_);  // by first page
   // Pages of which locked ranges cover only a part. Two ranges may share such a page, and either may go first, so each
   // is shown by itself.
   struct PartPage {
     unsigned ranges;  // that cover a part of it
     bool readOnly;
   };
-  std::map<std::byte*, PartPage> partPages_;  // guarded by mutex_
+  std::map<std::byte*, PartPage> partPages_ VG_GUARDED_BY(mutex_);
 };
 
 }  // namespace vg::backend::nvidia

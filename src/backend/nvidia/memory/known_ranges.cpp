@@ -1,22 +1,20 @@
 #include "backend/nvidia/memory/known_ranges.h"
 
-#include <mutex>
-
 namespace vg::backend::nvidia {
 
 void KnownRanges::add(const std::byte* start, size_t bytes, Place place) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   ranges_[start] = {start + bytes, place};
 }
 
 void KnownRanges::remove(const std::byte* start) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   ranges_.erase(start);
 }
 
 void KnownRanges::cut(const std::byte* start, size_t bytes) {
   const std::byte* const end = start + bytes;
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   auto range = ranges_.upper_bound(start);
   if (range != ranges_.begin()) --range;
   while (range != ranges_.end() && range->first < end) {
@@ -40,7 +38,7 @@ Place KnownRanges::placeOf(const std::byte* start, size_t bytes) const {
 
 // One allocation may span several ranges that touch.
 Place KnownRanges::placeHere(const std::byte* start, size_t bytes) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   auto range = ranges_.upper_bound(start);
   if (range == ranges_.begin()) return Place::Unknown;
   --range;

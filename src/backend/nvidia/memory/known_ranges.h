@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <map>
-#include <shared_mutex>
+
+#include "base/shared_mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -32,8 +33,8 @@ class KnownRanges {
   Place placeHere(const std::byte* start, size_t bytes) const;
 
   std::atomic<const KnownRanges*> others_{nullptr};
-  mutable std::shared_mutex mutex_;
-  std::map<const std::byte*, Range> ranges_;  // by start; guarded by mutex_
+  mutable SharedMutex mutex_;
+  std::map<const std::byte*, Range> ranges_ VG_GUARDED_BY(mutex_);  // by start
 };
 
 }  // namespace vg::backend::nvidia

@@ -29,7 +29,7 @@ CUresult ManagedMemory::commit(std::byte* start, size_t bytes) {
 void ManagedMemory::decommit(std::byte* start, size_t bytes) {
   ranges_.cut(start, bytes);
   makeInaccessible(start, bytes);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   advised_.cut(pageAt(start), pageBehind(start + bytes));
 }
 
@@ -51,7 +51,7 @@ void ManagedMemory::fetch(const Gpu& gpu, std::byte* start, size_t bytes) {
 // Noted before it is said, so that nothing is left that nobody knows of.
 ManagedMemory::Pages ManagedMemory::advised(const std::byte* start, size_t bytes) {
   const Pages pages = pagesOf(start, bytes);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   advised_.add(pages.base, pages.base + pages.length);
   anyAdvised_.store(true, std::memory_order_release);
   return pages;
@@ -75,7 +75,7 @@ CUresult ManagedMemory::preferNone(std::byte* start, size_t bytes) {
 CUresult ManagedMemory::setAccessedBy(const Device* place, std::byte* start, size_t bytes, bool on) {
   const CUuuid uuid = uuidOf(place);
   if (on) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto known = [&](const CUuuid& other) { return same(other, uuid); };
     if (std::none_of(accessors_.begin(), accessors_.end(), known)) accessors_.push_back(uuid);
   }
@@ -93,7 +93,7 @@ void ManagedMemory::forget(std::byte* start, size_t bytes) {
   if (!anyAdvised_.load(std::memory_order_acquire)) return;
   const uint64_t first = pageBehind(start), end = pageAt(start + bytes);
   if (first >= end) return;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (const auto& [base, behind] : advised_.within(first, end)) {
     (void)uvm_.unsetPreferred(base, behind - base);
     (void)uvm_.setReadDuplication(base, behind - base, false);

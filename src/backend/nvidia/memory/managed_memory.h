@@ -3,13 +3,13 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "backend/movable_memory.h"
 #include "backend/nvidia/driver/gpu.h"
 #include "backend/nvidia/memory/address_set.h"
 #include "backend/nvidia/memory/known_ranges.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -44,9 +44,9 @@ class ManagedMemory final : public MovableMemory {
   Uvm& uvm_;
   KnownRanges ranges_;
   std::atomic<bool> anyAdvised_{false};
-  std::mutex mutex_;
-  AddressSet advised_;             // of what something was said; guarded by mutex_
-  std::vector<CUuuid> accessors_;  // of any page; guarded by mutex_
+  Mutex mutex_;
+  AddressSet advised_ VG_GUARDED_BY(mutex_);             // of what something was said
+  std::vector<CUuuid> accessors_ VG_GUARDED_BY(mutex_);  // of any page
 };
 
 }  // namespace vg::backend::nvidia

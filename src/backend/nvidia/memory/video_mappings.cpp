@@ -8,7 +8,7 @@ namespace vg::backend::nvidia {
 CUresult VideoMappings::map(std::byte* start, const std::shared_ptr<const MemoryObject>& memory, size_t offset,
                             size_t bytes, bool byGrant) {
   VG_TRY(std::unique_ptr<Block> block, Block::place(start, memory, offset, bytes));
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!byGrant) {
     VG_CHECK(block->showTo(memory->gpu(), false));
     if (hasPeers_) VG_CHECK(block->showToCpu());
@@ -20,7 +20,7 @@ CUresult VideoMappings::map(std::byte* start, const std::shared_ptr<const Memory
 }
 
 CUresult VideoMappings::grant(const Peers::Peer& to, std::byte* start, size_t bytes, alloc::Protection protection) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (auto at = blocks_.lower_bound(start); at != blocks_.end() && at->first < start + bytes; ++at)
     VG_CHECK(grant(to, at->second, protection));
   return CUDA_SUCCESS;
@@ -46,7 +46,7 @@ CUresult VideoMappings::grant(const Peers::Peer& to, Shown& shown, alloc::Protec
 }
 
 void VideoMappings::unmap(std::byte* start, size_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (auto at = blocks_.lower_bound(start); at != blocks_.end() && at->first < start + bytes;) {
     const Block& block = *at->second.block;
     if (!at->second.byGrant) peers_.hide(block);
@@ -66,7 +66,7 @@ VideoMappings::Blocks::iterator VideoMappings::firstIn(const std::byte* start) {
 
 bool VideoMappings::showToHost(const std::byte* start, size_t bytes) {
   if (!unseen_.load(std::memory_order_acquire)) return false;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   bool more = false;
   for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at) {
     Block& block = *at->second.block;
@@ -77,7 +77,7 @@ bool VideoMappings::showToHost(const std::byte* start, size_t bytes) {
 
 bool VideoMappings::hidden(const std::byte* start, size_t bytes) {
   if (!unseen_.load(std::memory_order_acquire)) return false;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (auto at = firstIn(start); at != blocks_.end() && at->first < start + bytes; ++at)
     if (!at->second.block->onCpu()) return true;
   return false;
@@ -98,7 +98,7 @@ std::vector<Block*> VideoMappings::forPeers() {
 }
 
 CUresult VideoMappings::showTo(const Peers::Peer& peer) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const std::vector<Block*> blocks = forPeers();
   for (Block* const block : blocks) VG_CHECK(show(*block));
   VG_CHECK(peers_.add(peer, blocks));
@@ -107,7 +107,7 @@ CUresult VideoMappings::showTo(const Peers::Peer& peer) {
 }
 
 void VideoMappings::hideFrom(const Peers::Peer& peer) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   peers_.remove(peer, forPeers());
   --hasPeers_;
 }

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "alloc/physical_memory.h"
 #include "backend/nvidia/memory/peers.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -43,16 +43,16 @@ class VideoMappings {
     std::vector<Peers::Peer> granted;
   };
   using Blocks = std::map<const std::byte*, Shown>;
-  Blocks::iterator firstIn(const std::byte* start);
-  CUresult grant(const Peers::Peer& to, Shown& shown, alloc::Protection protection);
-  std::vector<Block*> forPeers();
-  CUresult show(Block& block);
+  Blocks::iterator firstIn(const std::byte* start) VG_REQUIRES(mutex_);
+  CUresult grant(const Peers::Peer& to, Shown& shown, alloc::Protection protection) VG_REQUIRES(mutex_);
+  std::vector<Block*> forPeers() VG_REQUIRES(mutex_);
+  CUresult show(Block& block) VG_REQUIRES(mutex_);
 
   std::atomic<size_t> unseen_{0};  // blocks that the host does not see
-  std::mutex mutex_;
-  Peers peers_;          // guarded by mutex_
-  Blocks blocks_;        // by start; guarded by mutex_
-  size_t hasPeers_ = 0;  // how often; guarded by mutex_
+  Mutex mutex_;
+  Peers peers_ VG_GUARDED_BY(mutex_);
+  Blocks blocks_ VG_GUARDED_BY(mutex_);        // by start
+  size_t hasPeers_ VG_GUARDED_BY(mutex_) = 0;  // how often
 };
 
 }  // namespace vg::backend::nvidia

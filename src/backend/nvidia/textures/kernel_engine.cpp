@@ -6,7 +6,7 @@ namespace vg::backend::nvidia {
 
 Result<ComputeEngine&> KernelEngine::compute() {
   if (ComputeEngine* const ready = computeIfMade()) return *ready;
-  const std::lock_guard guard(making_);
+  const MutexLock guard(making_);
   if (!compute_) {
     VG_TRY(std::unique_ptr<ComputeEngine> engine, ComputeEngine::create(gpu_, addresses_));
     VG_TRY(textures_, TexturePool::create(gpu_, addresses_));

@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/textures/texture_pool.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -28,9 +28,9 @@ class KernelEngine {
  private:
   Gpu& gpu_;
   Addresses& addresses_;
-  std::mutex making_;
-  std::unique_ptr<ComputeEngine> compute_;  // guarded by making_ until it is there
-  std::unique_ptr<TexturePool> textures_;   // made before compute_ is there
+  Mutex making_;
+  std::unique_ptr<ComputeEngine> compute_ VG_GUARDED_BY(making_);  // until it is there
+  std::unique_ptr<TexturePool> textures_;                          // made before compute_ is there
   std::atomic<ComputeEngine*> ready_{nullptr};
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/mutex.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -44,7 +46,6 @@ Result<uint64_t> TexturePool::addSampler(const arrays::SamplerState& state) {
   return put(kSampler, headerOfNothing(block_->address()), samplerOf(view), {}, nullptr);
 }
 
-// Requires: mutex_ is held.
 Result<uint32_t> TexturePool::freeNumber() {
   if (entries_.size() < kCount) {
     entries_.emplace_back();
@@ -59,7 +60,7 @@ Result<uint32_t> TexturePool::freeNumber() {
 // Written through BAR1: it must have left the processor before anybody launches.
 Result<uint64_t> TexturePool::put(uint64_t kind, const TextureWords& header, const TextureWords& sampler,
                                   const TextureDescription& description, void* owner) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   VG_TRY(const uint32_t number, freeNumber());
   entries_[number] = {kind | number, owner};
   std::byte* const start = block_->start();
@@ -78,12 +79,12 @@ bool TexturePool::lives(uint64_t handle) const {
 }
 
 void* TexturePool::owner(uint64_t handle) const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return lives(handle) ? entries_[numberOf(handle)].owner : nullptr;
 }
 
 void TexturePool::remove(uint64_t handle) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!lives(handle)) return;
   entries_[numberOf(handle)] = {};
   free_.push_back(static_cast<uint32_t>(numberOf(handle)));

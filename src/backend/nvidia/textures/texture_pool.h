@@ -6,12 +6,12 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backend/nvidia/compute/compute_channel.h"
 #include "backend/nvidia/textures/texture_description.h"
 #include "backend/nvidia/textures/texture_words.h"
+#include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
@@ -35,17 +35,17 @@ class TexturePool {
   TexturePool() = default;
   Result<uint64_t> put(uint64_t kind, const TextureWords& header, const TextureWords& sampler,
                        const TextureDescription& description, void* owner);
-  Result<uint32_t> freeNumber();
+  Result<uint32_t> freeNumber() VG_REQUIRES(mutex_);
 
   struct Entry {
     uint64_t handle = 0;  // 0: free
     void* owner = nullptr;
   };
-  bool lives(uint64_t handle) const;
-  std::unique_ptr<Block> block_;   // headers, then samplers, then descriptions
-  mutable std::mutex mutex_;       // guards all below
-  std::vector<Entry> entries_{1};  // the first is nobody's
-  std::deque<uint32_t> free_;      // the oldest first
+  bool lives(uint64_t handle) const VG_REQUIRES(mutex_);
+  std::unique_ptr<Block> block_;  // headers, then samplers, then descriptions
+  mutable Mutex mutex_;
+  std::vector<Entry> entries_ VG_GUARDED_BY(mutex_){1};  // the first is nobody's
+  std::deque<uint32_t> free_ VG_GUARDED_BY(mutex_);      // the oldest first
 };
 
 }  // namespace vg::backend::nvidia

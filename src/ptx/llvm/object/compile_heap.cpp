@@ -1,5 +1,6 @@
 #include "ptx/llvm/object/compile_heap.h"
 
+#include "base/mutex.h"
 #include "ptx/abi/engine.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -110,11 +111,11 @@ namespace {
 constinit thread_local CompileHeap* heapOfThread [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // Heaps that no thread has.
-constinit std::mutex idleMutex;
-constinit CompileHeap* idleHeaps = nullptr;  // GUARDED_BY(idleMutex)
-constinit CompileHeap strays;                // GUARDED_BY(idleMutex): what threads without a heap deleted
+constinit Mutex idleMutex;
+constinit CompileHeap* idleHeaps VG_GUARDED_BY(idleMutex) = nullptr;
+constinit CompileHeap strays VG_GUARDED_BY(idleMutex);  // what threads without a heap deleted
 
-void takeStrays(CompileHeap& heap) {
+void takeStrays(CompileHeap& heap) VG_REQUIRES(idleMutex) {
   for (uint32_t index = 0; index < kSizes; ++index)
     while (Piece* const piece = strays.free[index]) {
       strays.free[index] = piece->next;
@@ -133,7 +134,7 @@ void release(void* memory) {
   if (offset >= kRange) return std::free(memory);
   const auto index = static_cast<uint32_t>(sizeOfSlab[offset / kSlab]);
   if (CompileHeap* const heap = heapOfThread) return heap->give(index, memory);
-  const std::lock_guard lock(idleMutex);
+  const MutexLock lock(idleMutex);
   strays.give(index, memory);
 }
 
@@ -162,7 +163,7 @@ void lendMemory(std::byte* memory, size_t bytes) {
 
 LentHeap::LentHeap() {
   reserveRange();
-  const std::lock_guard lock(idleMutex);
+  const MutexLock lock(idleMutex);
   heap_ = idleHeaps;
   if (heap_)
     idleHeaps = heap_->nextIdle;
@@ -177,7 +178,7 @@ LentHeap::operator bool() const { return heap_; }
 LentHeap::~LentHeap() {
   heapOfThread = nullptr;
   if (!heap_) return;
-  const std::lock_guard lock(idleMutex);
+  const MutexLock lock(idleMutex);
   heap_->nextIdle = std::exchange(idleHeaps, heap_);
 }
 

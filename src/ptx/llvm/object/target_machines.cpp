@@ -9,9 +9,9 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/once.h"
 #include "base/undying.h"
 #include "ptx/llvm/ir/warp_ir.h"
@@ -35,14 +35,14 @@ struct IdleMachine {
 };
 
 struct Idle {
-  std::mutex mutex;
-  std::vector<IdleMachine> machines;  // GUARDED_BY(mutex): as many as ever compiled at the same time
+  Mutex mutex;
+  std::vector<IdleMachine> machines VG_GUARDED_BY(mutex);  // as many as ever compiled at the same time
 };
 
 Idle& idle() { return undying<Idle, Idle>(); }
 
 std::unique_ptr<llvm::TargetMachine> takeIdle(const std::string& cpu, const std::string& features) {
-  std::lock_guard lock(idle().mutex);
+  const MutexLock lock(idle().mutex);
   auto& all = idle().machines;
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const IdleMachine& one) { return one.cpu == cpu && one.features == features; });
@@ -112,7 +112,7 @@ LentMachine::LentMachine(std::string cpu, std::string features)
 }
 
 LentMachine::~LentMachine() {
-  std::lock_guard lock(idle().mutex);
+  const MutexLock lock(idle().mutex);
   try {
     idle().machines.push_back({cpu_, features_, std::move(machine_)});
   } catch (const std::bad_alloc&) {
