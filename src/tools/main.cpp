@@ -11,6 +11,7 @@
 #include "tools/conform.h"
 #include "tools/describe.h"
 #include "tools/doctor.h"
+#include "tools/explain.h"
 #include "tools/gpu_check.h"
 #include "tools/info.h"
 #include "tools/run.h"
@@ -106,6 +107,18 @@ CLI::App* addDoctor(DoctorOptions& options, CLI::App& app) {
   doctor->add_option("PROGRAM", options.program, "the program or library to look at")->option_text(" ");
   addLibraryFolder(*doctor, options.libraryFolder);
   return doctor;
+}
+
+CLI::App* addExplain(ExplainOptions& options, CLI::App& app) {
+  CLI::App* const explain = app.add_subcommand("explain", "print what is known of a rule, call, error or setting");
+  explain
+      ->add_option("NAME", options.names,
+                   "such as MEMCPY2D-020, cuMemcpy2D, CUDA_ERROR_INVALID_VALUE, 700, VERDIGRIS_LOG, or a function or "
+                   "file of the source")
+      ->option_text("...");
+  explain->add_flag("--list", options.list, "list the names of rules, calls, errors and settings");
+  explain->footer("Exit status: 0, 2 there is no such name.");
+  return explain;
 }
 
 CLI::App* addConform(ConformOptions& options, CLI::App& app) {
@@ -216,6 +229,8 @@ int command(int argc, char** argv) {
   const CLI::App* const info = addInfo(infoOptions, app);
   DoctorOptions doctorOptions;
   const CLI::App* const doctor = addDoctor(doctorOptions, app);
+  ExplainOptions explainOptions;
+  const CLI::App* const explain = addExplain(explainOptions, app);
   ConformOptions conformOptions;
   const CLI::App* const conform = addConform(conformOptions, app);
   GpuCheckOptions gpuOptions;
@@ -247,6 +262,7 @@ int command(int argc, char** argv) {
   if (*check) return become(checked, separator, argv + argc);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);
+  if (*explain) return vg::tools::explain(explainOptions);
   if (*conform) return vg::tools::conform(conformOptions);
   if (*smi) return vg::tools::smi(smiOptions);
   if (*cdi) return vg::tools::cdi(cdiOptions);

@@ -54,7 +54,7 @@ std::string contentOf(const std::string& path) {
 std::string scratch(const char* name) { return testing::TempDir() + name; }
 
 TEST(Help, EverySubcommandExplainsItself) {
-  for (const char* subcommand : {"", "run", "profile", "check", "info", "doctor", "conform"}) {
+  for (const char* subcommand : {"", "run", "profile", "check", "info", "doctor", "conform", "explain"}) {
     const Outcome outcome = verdigris(std::string(subcommand) + " --help");
     EXPECT_EQ(outcome.code, 0) << subcommand;
     EXPECT_TRUE(says(outcome, "Usage|Options"));
