@@ -29,7 +29,8 @@ TEST(KernelDriver, UnknownVersionsAreRefused) {
 }
 
 TEST(KernelDriver, EveryBranchHasItsOwnSizes) {
-  for (const char* version : {"535.288.01", "550.163.01", "570.211.01", "580.159.04", "590.48.01", "595.45.04"}) {
+  for (const char* version : {"535.288.01", "545.29.06", "550.163.01", "555.58.02", "560.35.03", "565.77", "570.211.01",
+                              "575.64.05", "580.159.04", "590.48.01", "595.45.04"}) {
     FakeGpu fake({.version = version});
     EXPECT_EQ(fake.gpu->facts().multiprocessors, 132u) << version;
     auto block = must(Block::create(*fake.gpu, fake.addresses(), {Where::Video, kHugePage}, SeenBy::GpuAndCpu));
@@ -43,7 +44,7 @@ TEST(KernelDriver, EveryBranchHasItsOwnSizes) {
 }
 
 TEST(KernelDriver, BranchesBetweenTwoTablesGetTheOlder) {
-  EXPECT_EQ(must(abiFor("565.57.01"))->branch, 550);
+  EXPECT_EQ(must(abiFor("585.10.01"))->branch, 580);
   EXPECT_EQ(must(abiFor("580.159.04"))->branch, 580);
 }
 

@@ -96,7 +96,7 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
     case rm::kGetPeerCapabilities:
       return abi.peerCapabilities;
     case rm::kGetExportInfo:
-      return sizeof(rm::ExportInfo) - (abi.branch < 550 ? 4 : 0);
+      return abi.exportInfo;
     case rm::kExportObjects:
       return sizeof(rm::ExportObjects);
     case rm::kImportObject:

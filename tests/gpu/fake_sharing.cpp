@@ -43,9 +43,8 @@ Status FakeDriver::exportInfo(std::byte* parameters) {
   auto& info = *reinterpret_cast<rm::ExportInfo*>(parameters);
   const File* const file = exportedBy(info.descriptor);
   if (!file) return 0x3b;
-  const size_t missing = abi_->branch < 550 ? sizeof info.gpuInstance : 0;
   info.deviceInstance = file->gpu;
-  std::memcpy(info.note - missing, file->note.data(), sizeof info.note);
+  std::memcpy(parameters + abi_->exportNote, file->note.data(), sizeof info.note);
   return kOk;
 }
 

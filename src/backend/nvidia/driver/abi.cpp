@@ -8,16 +8,44 @@
 namespace vg::backend::nvidia {
 namespace {
 
+// A row a branch.
+// clang-format off
 constexpr Abi kRows[] = {
-    // branch, build version, class list, name, engines, SM order, FB info, schedule, copy caps, peers, map tail, free,
-    // uuid, preferred status
-    {535, 776, 644, 132, 252, 6168, 436, 2, 68, 4252, 1176, 8, 16, 32},
-    {550, 776, 700, 132, 260, 6168, 444, 2, 136, 8348, 9240, 8, 16, 36},
-    {570, 1032, 404, 132, 340, 6168, 460, 2, 136, 8348, 9240, 8, 16, 36},
-    {580, 1032, 804, 132, 340, 9240, 1028, 3, 136, 8348, 9240, 8, 16, 36},
-    {590, 1032, 804, 132, 340, 9240, 1028, 3, 136, 8348, 9240, 0, 0, 36},
-    {595, 1032, 804, 68, 340, 9240, 1028, 3, 136, 8348, 9240, 0, 0, 36},
+    {.branch = 535, .buildVersion =  776, .classList = 644, .nameString = 132, .engines = 252, .smOrder = 6168, .fbInfo =  436,
+     .scheduleGroup = 2, .copyCaps =  68, .peerCapabilities = 4252, .exportInfo = 76, .exportNote = 10, .dmaBuf = 2600,
+     .mapExternalTail = 1176, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 32},
+    {.branch = 545, .buildVersion =  776, .classList = 644, .nameString = 132, .engines = 256, .smOrder = 6168, .fbInfo =  444,
+     .scheduleGroup = 2, .copyCaps = 136, .peerCapabilities = 4252, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2600,
+     .mapExternalTail = 1176, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 32},
+    {.branch = 550, .buildVersion =  776, .classList = 700, .nameString = 132, .engines = 260, .smOrder = 6168, .fbInfo =  444,
+     .scheduleGroup = 2, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2600,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 555, .buildVersion =  776, .classList = 404, .nameString = 132, .engines = 260, .smOrder = 6168, .fbInfo =  444,
+     .scheduleGroup = 2, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2600,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 560, .buildVersion = 1032, .classList = 404, .nameString = 132, .engines = 340, .smOrder = 6168, .fbInfo =  460,
+     .scheduleGroup = 2, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2600,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 565, .buildVersion = 1032, .classList = 404, .nameString = 132, .engines = 340, .smOrder = 6168, .fbInfo =  460,
+     .scheduleGroup = 2, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2600,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 570, .buildVersion = 1032, .classList = 404, .nameString = 132, .engines = 340, .smOrder = 6168, .fbInfo =  460,
+     .scheduleGroup = 2, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2608,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 575, .buildVersion = 1032, .classList = 404, .nameString = 132, .engines = 340, .smOrder = 7192, .fbInfo =  460,
+     .scheduleGroup = 3, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2608,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 580, .buildVersion = 1032, .classList = 804, .nameString = 132, .engines = 340, .smOrder = 9240, .fbInfo = 1028,
+     .scheduleGroup = 3, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2608,
+     .mapExternalTail = 9240, .freeLength = 8, .unregisterUuid = 16, .preferredStatus = 36},
+    {.branch = 590, .buildVersion = 1032, .classList = 804, .nameString = 132, .engines = 340, .smOrder = 9240, .fbInfo = 1028,
+     .scheduleGroup = 3, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2608,
+     .mapExternalTail = 9240, .freeLength = 0, .unregisterUuid =  0, .preferredStatus = 36},
+    {.branch = 595, .buildVersion = 1032, .classList = 804, .nameString =  68, .engines = 340, .smOrder = 9240, .fbInfo = 1028,
+     .scheduleGroup = 3, .copyCaps = 136, .peerCapabilities = 8348, .exportInfo = 80, .exportNote = 14, .dmaBuf = 2608,
+     .mapExternalTail = 9240, .freeLength = 0, .unregisterUuid =  0, .preferredStatus = 36},
 };
+// clang-format on
 constexpr int kNewest = 599;  // 610 moved fields of the channel's parameters
 
 }  // namespace

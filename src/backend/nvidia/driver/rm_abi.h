@@ -278,7 +278,7 @@ struct Time {
 struct SubmitToken {
   uint32_t token;
 };
-struct ScheduleGroup {  // 2 bytes before driver 580
+struct ScheduleGroup {  // 2 bytes before driver 575 (abi.h)
   uint8_t enable, skipSubmit, skipEnable;
 };
 struct Timeslice {

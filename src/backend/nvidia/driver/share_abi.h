@@ -37,13 +37,13 @@ inline constexpr uint32_t kObjectOfManager = 1;  // type
 
 struct ExportInfo {
   int32_t descriptor;
-  uint32_t deviceInstance, gpuInstance;  // no gpuInstance before driver 550: what follows is earlier by 4
+  uint32_t deviceInstance, gpuInstance;  // no gpuInstance in driver 535: the note is earlier (abi.h)
   uint16_t mostObjects;
   uint8_t note[kExportNoteBytes], pad[2];
 };
 static_assert(sizeof(ExportInfo) == 80 && offsetof(ExportInfo, note) == 14);
 
-struct PeerCapabilities {  // shorter before driver 550, by the last array
+struct PeerCapabilities {  // shorter before driver 550, by the last array (abi.h)
   uint32_t gpuIds[32], count, capabilities, readEngines, writeEngines;
   uint8_t statuses[9], pad[3];
   uint32_t busPeers[32 * 32], busEgmPeers[32 * 32];

@@ -5,9 +5,6 @@
 namespace vg::backend::nvidia {
 namespace {
 
-// Branches before these lack a member in the middle of the structure.
-constexpr int kGpuInstanceSince = 550, kMappingTypeSince = 570;
-
 CUresult addParts(Gpu& gpu, const std::vector<ObjectPart>& parts, size_t first, rm::DmaBufCall& call) {
   call.count = static_cast<uint32_t>(std::min<size_t>(parts.size() - first, rm::DmaBufCall::kMost));
   call.first = static_cast<uint32_t>(first);
@@ -41,13 +38,12 @@ Result<int> exportObject(Gpu& gpu, const MemoryObject& object, const ExportNote&
 
 Result<ExportNote> exportNote(Gpu& gpu, int descriptor) {
   Client& client = gpu.client();
-  const size_t missing = client.abi().branch < kGpuInstanceSince ? sizeof rm::ExportInfo::gpuInstance : 0;
   rm::ExportInfo info{};
   info.descriptor = descriptor;
-  const Status status = client.control(client.handle(), rm::kGetExportInfo, &info, sizeof info - missing);
+  const Status status = client.control(client.handle(), rm::kGetExportInfo, &info, client.abi().exportInfo);
   if (status || info.deviceInstance != gpu.instance()) return CUDA_ERROR_INVALID_VALUE;
   ExportNote note;
-  std::memcpy(note.bytes, info.note - missing, sizeof note.bytes);
+  std::memcpy(note.bytes, reinterpret_cast<const std::byte*>(&info) + client.abi().exportNote, sizeof note.bytes);
   return note;
 }
 
@@ -61,7 +57,7 @@ Result<std::unique_ptr<MemoryObject>> importObject(Gpu& gpu, int descriptor, siz
 
 // The first call makes the descriptor, others add to it.
 Result<int> exportDmaBuf(Gpu& gpu, const std::vector<ObjectPart>& parts) {
-  if (gpu.client().abi().branch < kMappingTypeSince)
+  if (gpu.client().abi().dmaBuf != sizeof(rm::DmaBufCall))
     return fail(CUDA_ERROR_NOT_SUPPORTED, "dma-bufs of driver %s are not known here", gpu.client().version().c_str());
   rm::DmaBufCall call{};
   call.descriptor = -1;
