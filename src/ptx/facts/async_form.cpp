@@ -40,10 +40,11 @@ class Describer {
   Describer(const Instruction& i, const Function& f) : i_(i), f_(f), at_(asyncResult(i) ? 1 : 0) {}
 
   std::optional<AsyncShape> describe() {
-    const bool known = i_.op == Op::Mbarrier    ? barrier()
-                       : i_.op == Op::Cp        ? copy()
-                       : i_.op == Op::Tensormap ? map()
-                                                : store();
+    const bool known = i_.op == Op::Mbarrier               ? barrier()
+                       : i_.op == Op::Cp                   ? copy()
+                       : i_.op == Op::Tensormap            ? map()
+                       : i_.op == Op::Clusterlaunchcontrol ? cancellation()
+                                                           : store();
     while (known && any()) take(kAsyncUnused);  // hints
     if (!known || bad_) return std::nullopt;
     return std::move(shape_);
@@ -222,6 +223,17 @@ class Describer {
     return bits == 32 || bits == 64;
   }
 
+  // clusterlaunchcontrol.try_cancel [to], [barrier]
+  bool cancellation() {
+    if (!i_.has(Mod::MbarrierCompleteTxBytes)) return false;
+    operation(AsyncOperation::CancelCluster);
+    form().to = spaceOf(i_.space);
+    form().flags |= kReports;
+    if (i_.has(Mod::MulticastClusterAll)) form().flags |= kMulticast;
+    take(kAsyncTo);
+    return take(kAsyncBarrier);
+  }
+
   const Instruction& i_;
   const Function& f_;
   uint32_t at_;
@@ -242,6 +254,8 @@ bool isAsync(const Instruction& i) {
       return i.has(Mod::Async) || i.has(Mod::Bulk);
     case Op::Red:
       return i.has(Mod::Async);
+    case Op::Clusterlaunchcontrol:
+      return cancelsClusters(i);
     default:
       return false;
   }
@@ -251,6 +265,8 @@ bool asyncResult(const Instruction& i) {
   return i.op == Op::Mbarrier && (i.has(Mod::Arrive) || i.has(Mod::ArriveDrop) || i.has(Mod::TestWait) ||
                                   i.has(Mod::TryWait) || i.has(Mod::PendingCount));
 }
+
+bool cancelsClusters(const Instruction& i) { return i.op == Op::Clusterlaunchcontrol && i.has(Mod::TryCancel); }
 
 std::optional<AsyncShape> describeAsync(const Instruction& i, const Function& f) { return Describer(i, f).describe(); }
 

@@ -28,9 +28,10 @@ enum class AsyncOperation : uint8_t {
   StoreTensor,
   ReduceTensor,
   ReplaceMap,
-  Store,        // st.async
-  ReduceValue,  // red.async
-  Zero,         // st.bulk
+  Store,          // st.async
+  ReduceValue,    // red.async
+  Zero,           // st.bulk
+  CancelCluster,  // clusterlaunchcontrol.try_cancel: the runner fills kAsyncValues (facts/cancelled_cluster.h)
 };
 enum class AsyncSpace : uint8_t { Host, Shared };
 enum class AsyncReduction : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor };
@@ -90,6 +91,9 @@ struct AsyncShape {
 bool isAsync(const Instruction& i);
 // True when the instruction has a result.
 bool asyncResult(const Instruction& i);
+// clusterlaunchcontrol.try_cancel: blocks that have not begun may be taken away while others run, so they are handed
+// out one by one.
+bool cancelsClusters(const Instruction& i);
 // Nothing for forms that no machine runs. Requires: isAsync(i); `f` holds the operands.
 std::optional<AsyncShape> describeAsync(const Instruction& i, const Function& f);
 

@@ -32,6 +32,7 @@ class Search {
     const std::vector<Operand>& operands = function_.operands;
     for (const Instruction& i : function_.body) {
       found.clusterAddresses |= i.space == Space::SharedCluster || i.space2 == Space::SharedCluster;
+      found.clusterAddresses |= i.op == Op::Clusterlaunchcontrol && i.has(Mod::MulticastClusterAll);
       found.givenConstants |= i.space == Space::Const && (i.op == Op::Cvta || i.op == Op::Ld);
       if (i.op == Op::Call) {
         if (operands[i.first + 1].kind == Operand::Kind::Register) found.indirect = found.addressTaken = true;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ptx/facts/async_form.h"
+#include "ptx/facts/cancelled_cluster.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
@@ -44,6 +45,7 @@ void tell(Warp& w, uint32_t lane, const AsyncForm& form, const uint64_t* lanes, 
   if (form.to != AsyncSpace::Shared) return;
   if (form.operation == AsyncOperation::Copy || form.operation == AsyncOperation::Zero)
     access.bytes = slot(kAsyncCount);
+  if (form.operation == AsyncOperation::CancelCluster) access.bytes = sizeof(CancelledCluster);
   if (form.operation == AsyncOperation::Store) access.bytes = bitsOf(form.type) / 8 * form.count;
   w.observer->fills(at(slot(kAsyncTo), AsyncSpace::Shared));
 }

@@ -1,6 +1,7 @@
 // What the runner has to know of a prepared kernel: memory, registers, loops and what waits in them.
 #include <algorithm>
 
+#include "ptx/facts/async_form.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
@@ -26,6 +27,7 @@ void findLoops(const FunctionCode& code, KernelTraits& t) {
     const Step& s = code.steps[k];
     polls[k + 1] = polls[k] + (s.polls || s.flow == Flow::Call);
     t.waits |= s.flow == Flow::Barrier || s.flow == Flow::Yield;
+    t.polls |= cancelsClusters(*s.i);
     const auto branch = [&](uint32_t target) {
       if (target > k) return;
       t.loops = true;

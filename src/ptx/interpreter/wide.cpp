@@ -1,5 +1,6 @@
 // 128-bit values: two register slots, low half first.
 #include "base/mutex.h"
+#include "ptx/facts/cancelled_cluster.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
@@ -87,10 +88,28 @@ void atomic(Warp& w, const Step& s, uint32_t mask) {
   });
 }
 
+// clusterlaunchcontrol.query_cancel
+void query(Warp& w, const Step& s, uint32_t mask) {
+  const bool asksWhether = s.i->has(Mod::IsCanceled);
+  const uint32_t first = asksWhether                     ? kWasCancelled
+                         : s.i->has(Mod::GetFirstCtaidY) ? kFirstBlockY
+                         : s.i->has(Mod::GetFirstCtaidZ) ? kFirstBlockZ
+                                                         : kFirstBlockX;
+  eachLane(mask, [&](uint32_t lane) {
+    const Pair answer = readPair(w, lane, s.sources[0]);
+    const auto word = [&](uint32_t bit) {
+      return static_cast<uint32_t>((bit < 64 ? answer.low : answer.high) >> bit % 64);
+    };
+    w.write(lane, s.targets[0], asksWhether ? word(first) != 0 : word(first));
+    for (uint32_t k = 0; k < s.vectorTargets.size(); ++k) w.write(lane, s.vectorTargets[k], word(32 * k));
+  });
+}
+
 }  // namespace
 
 void selectWide(const Instruction& i, Step& s) {
   s.space = i.space;
+  if (i.op == Op::Clusterlaunchcontrol && i.has(Mod::QueryCancel) && s.vectorTargets.size() <= 4) s.execute = query;
   if (i.vectorWidth > 1) return;
   const bool vectors = !s.vectorTargets.empty() || !s.vectorSources.empty();
   switch (i.op) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ptx/facts/cancelled_cluster.h"
 #include "ptx/facts/reach.h"
 #include "ptx/operations/barrier_object.h"
 #include "ptx/operations/element_reduction.h"
@@ -59,6 +60,7 @@ class Lane {
   bool loadTensor();
   void storeTensor();
   bool store();
+  bool answerCancelling();
   void replace();
   bool goesThroughCluster() const;
 
@@ -321,6 +323,23 @@ bool Lane::store() {
   return report(bytes);
 }
 
+// clusterlaunchcontrol.try_cancel: the runner has tried, its answer goes where the instruction wants it.
+bool Lane::answerCancelling() {
+  for (const uint32_t slot : {kAsyncTo, kAsyncBarrier}) {
+    if (form_.to == AsyncSpace::Shared) continue;
+    const uint64_t offset = get(slot) - reinterpret_cast<uint64_t>(block_->shared);
+    if (offset >> 32) trap(TrapReason::SharedOutOfRange);
+    lanes_[slot * kWarpSize + lane_] = offset;
+  }
+  const uint32_t* const size = block_->launch->clusterSize;
+  lanes_[kAsyncBlocks * kWarpSize + lane_] = (1u << size[0] * size[1] * size[2]) - 1;
+  const CancelledCluster answer{get(kAsyncValues), get(kAsyncValues + 1)};
+  eachReceiver(get(kAsyncTo), [&](uint64_t address) {
+    std::memcpy(at(address, AsyncSpace::Shared, sizeof answer, kBulkAlignment), &answer, sizeof answer);
+  });
+  return report(sizeof answer);
+}
+
 // What goes from a block or its registers to shared memory of its cluster: hardware has that way only in grids of
 // clusters, be they of one block. Copies out of global memory go another one.
 bool Lane::goesThroughCluster() const {
@@ -358,6 +377,8 @@ bool Lane::perform() {
     case AsyncOperation::Store:
     case AsyncOperation::ReduceValue:
       return store();
+    case AsyncOperation::CancelCluster:
+      return answerCancelling();
     case AsyncOperation::Zero: {
       const uint64_t bytes = get(kAsyncCount);
       std::memset(to(bytes, 8), 0, bytes);

@@ -83,6 +83,8 @@ const char* signatureOf(const Instruction& i) {
         return i.has(Mod::Popc) ? "=iwwp" : "=pwwp";
       }
       return "w?w";
+    case Op::Clusterlaunchcontrol:
+      return i.has(Mod::TryCancel) ? "mm" : i.has(Mod::IsCanceled) ? "=pu" : "=Vu";
     case Op::Cp:
       if (i.has(Mod::Bulk) || i.has(Mod::Mbarrier)) return "?*";
       if (i.has(Mod::CommitGroup) || i.has(Mod::WaitAll)) return "";

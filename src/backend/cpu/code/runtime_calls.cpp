@@ -14,6 +14,7 @@
 #include "backend/cpu/device_runtime.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/kernel_context.h"
+#include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/textures/textures.h"
 #include "backend/kernel_print.h"
@@ -83,7 +84,18 @@ void clusterWait(BlockState* state, uint32_t warp) {
   block.clusterWait(warp);
 }
 
+// Each lane's request, before performAsync says how it ended.
+void cancelClusters(BlockState* state, uint32_t mask, uint64_t* lanes) {
+  for (; mask; mask &= mask - 1) {
+    const ptx::CancelledCluster answer = cancelCluster(ResidentBlock::of(state).launch());
+    uint64_t* const first = lanes + ptx::kAsyncValues * ptx::kWarpSize + std::countr_zero(mask);
+    first[0] = answer.low;
+    first[ptx::kWarpSize] = answer.high;
+  }
+}
+
 void asynchronous(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, uint64_t* lanes) {
+  if (ptx::asyncFormOf(form).operation == ptx::AsyncOperation::CancelCluster) cancelClusters(state, mask, lanes);
   if (ptx::performAsync(state, warp, mask, ptx::asyncFormOf(form), line, lanes))
     ResidentBlock::of(state).thread().noteProgress();
 }

@@ -162,6 +162,23 @@ uint64_t blockOfCluster(const ptx::KernelLaunch& launch, uint64_t cluster, uint3
   return at[0] + launch.gridSize[0] * (at[1] + launch.gridSize[1] * at[2]);
 }
 
+}  // namespace
+
+ptx::CancelledCluster cancelCluster(RunningLaunch& launch) {
+  const uint32_t* const size = launch.abi.clusterSize;
+  const uint64_t each = uint64_t{size[0]} * size[1] * size[2];
+  if (launch.cooperative || launch.nextBlock.load(std::memory_order_relaxed) * each >= launch.blocks) return {};
+  const uint64_t ticket = launch.nextBlock.fetch_add(1, std::memory_order_relaxed);
+  if (ticket * each >= launch.blocks) return {};
+  launch.blocksDone.fetch_add(each, std::memory_order_relaxed);
+  const uint64_t block = blockOfCluster(launch.abi, ticket, 0), row = block / launch.abi.gridSize[0];
+  const auto word = [](uint64_t index) { return static_cast<uint32_t>(index); };
+  return ptx::CancelledCluster::at(word(block % launch.abi.gridSize[0]), word(row % launch.abi.gridSize[1]),
+                                   word(row / launch.abi.gridSize[1]));
+}
+
+namespace {
+
 // What one thread has begun. Blocks come in groups: the blocks of a cluster, or single ones.
 class Residents {
  public:

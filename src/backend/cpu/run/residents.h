@@ -6,6 +6,7 @@
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/run/workers.h"
+#include "ptx/facts/cancelled_cluster.h"
 
 namespace vg::backend::cpu {
 
@@ -46,6 +47,10 @@ KernelThread* threadFor(RunningLaunch& launch, uint32_t worker) noexcept;
 // The thread's block of that number; null when the system refuses memory, which ends the launch when it is the first of
 // worker 0. Other workers leave their blocks to those that have memory.
 ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, uint32_t worker, size_t number);
+
+// Takes a cluster that has not begun away from the grid, for whoever asks to do its work; an answer of nothing when
+// there is none. In cooperative grids, where blocks wait for all others, there never is.
+ptx::CancelledCluster cancelCluster(RunningLaunch& launch);
 
 // A body for Workers::runGrid, with an item for each thread: runs blocks of the RunningLaunch `state` from its tickets
 // until there are none left. A ticket is a block, or all blocks of a cluster. When all that the thread has begun only

@@ -394,6 +394,7 @@ class Emitter {
   Value* saturateInteger(Value* v, Type to, Type from);
 
   // --- opcodes/cluster.cpp
+  void queryCancelled(const Instruction& i, Value* answer, llvm::SmallVectorImpl<Value*>& r);
   bool computeCluster(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* ownShared();      // i64 host address of the block's shared memory
   Value* clusterBlocks();  // i32

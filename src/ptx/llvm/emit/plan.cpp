@@ -1,4 +1,5 @@
 // Which copies of blocks exist: with all lanes or only some, convergent or masked.
+#include "ptx/facts/async_form.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/control_flow.h"
 
@@ -35,6 +36,7 @@ void Emitter::prepare() {
   direct_.resize(count);
   onlyPart_ = program_.instructions.size() > kTwoVersionsLimit;
   for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
+  for (const Instruction& i : program_.instructions) traits.polls |= ptx::cancelsClusters(*i.ast);
   traits.loops = !program_.loops.empty();
   traits.recurses = program_.recurses;
   traits.stackOfCalls = program_.stackOfCalls;

@@ -45,6 +45,8 @@ uint32_t destinationCount(const ptx::Instruction& i) {
       return i.has(Mod::Store) ? 0 : 1;
     case Op::Mbarrier:
       return ptx::asyncResult(i) ? 1 : 0;
+    case Op::Clusterlaunchcontrol:
+      return ptx::cancelsClusters(i) ? 0 : 1;
     default:
       return i.pair ? 2 : 1;
   }

@@ -1,4 +1,5 @@
 // Clusters: their special registers, and addresses of shared memory between their blocks.
+#include "ptx/facts/cancelled_cluster.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
@@ -57,8 +58,30 @@ bool Emitter::asksForCluster() const {
   return false;
 }
 
+// clusterlaunchcontrol.query_cancel
+void Emitter::queryCancelled(const Instruction& i, Value* answer, llvm::SmallVectorImpl<Value*>& r) {
+  Value* const bits = asInteger(answer, 128);
+  const auto word = [&](uint32_t first) {
+    return asInteger(b_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), first)), 32);
+  };
+  if (i.ast->has(Mod::IsCanceled)) {
+    Value* const set = word(kWasCancelled);
+    r.push_back(b_.CreateICmpNE(set, llvm::Constant::getNullValue(set->getType())));
+  } else if (i.ast->has(Mod::GetFirstCtaidY)) {
+    r.push_back(word(kFirstBlockY));
+  } else if (i.ast->has(Mod::GetFirstCtaidZ)) {
+    r.push_back(word(kFirstBlockZ));
+  } else {
+    for (uint32_t n = 0; n < i.results.size(); ++n) r.push_back(word(kFirstBlockX + 32 * n));
+  }
+}
+
 bool Emitter::computeCluster(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
+  if (ast.op == Op::Clusterlaunchcontrol) {
+    queryCancelled(i, s[0], r);
+    return true;
+  }
   if (ast.op != Op::Mapa && ast.op != Op::Getctarank) return false;
   Value* const given = asInteger(s[0], 64);
   const auto n64 = [&](uint64_t bits) { return number(given, b_.getInt64Ty(), bits); };
