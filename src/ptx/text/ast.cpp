@@ -6,9 +6,8 @@ namespace vg::ptx {
 namespace {
 
 constexpr Word kOps[] = {
-#define VG_PTX_OP(name, text) {text, static_cast<uint16_t>(Op::name)},
+#define VG_PTX_OP(name, text, ...) {text, static_cast<uint16_t>(Op::name)},
 #include "ptx/text/ops.inc"
-#undef VG_PTX_OP
 };
 
 constexpr Word kMods[] = {

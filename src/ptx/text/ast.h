@@ -17,9 +17,8 @@ namespace vg::ptx {
 // Base opcodes: the first dot-separated word of a mnemonic.
 enum class Op : uint16_t {
   Invalid,
-#define VG_PTX_OP(name, text) name,
+#define VG_PTX_OP(name, ...) name,
 #include "ptx/text/ops.inc"
-#undef VG_PTX_OP
 };
 
 // Every dot-word that is neither base opcode, type, state space nor vector width.

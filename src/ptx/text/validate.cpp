@@ -1,8 +1,9 @@
 #include "ptx/text/validate.h"
 
-#include <array>
+#include <cstring>
 
 #include "ptx/facts/texture_form.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx {
 namespace {
@@ -14,95 +15,15 @@ using Kind = Operand::Kind;
 //   i l p  32 bits, 64 bits, predicate                       w  32-bit count: a 32-bit register or any constant
 //   L      any register of at least 8 bits, or a constant    V  the same, or as many as .v2 .v4 .v8 says
 //   T      as t, or a vector of such                         B  as t, or a vector whose sizes add up
-//   m s *  address, name, anything
+//   m s *  address, name, anything                           n  as w, absent where there is an operand less
 // '=' before a letter: a destination. '?': all from here on may be absent. A trailing '*' repeats. After the first
 // destination of a `d|p` pair one predicate or register destination is read by itself.
-struct Row {
-  Op op;
-  const char* signature;
-};
-constexpr Row kRows[] = {
-    {Op::Abs, "=tt"},         {Op::Activemask, "=t"},   {Op::Addc, "=ttt"},    {Op::Alloca, "=L*"},
-    {Op::And, "=ttt"},        {Op::Atom, "=TmT?T*"},    {Op::Bfe, "=ttww"},    {Op::Bfi, "=tttww"},
-    {Op::Bfind, "=it"},       {Op::Bmsk, "=iww"},       {Op::Bra, "s"},        {Op::Brev, "=tt"},
-    {Op::Brkpt, ""},          {Op::Brx, "is"},          {Op::Clz, "=it"},      {Op::Cnot, "=tt"},
-    {Op::Copysign, "=ttt"},   {Op::Cos, "=tt"},         {Op::Cvt, "=LL?LL"},   {Op::Cvta, "=LB"},
-    {Op::Div, "=ttt"},        {Op::Dp2a, "=iiii"},      {Op::Dp4a, "=iiii"},   {Op::Elect, "=ii"},
-    {Op::Ex2, "=tt"},         {Op::Exit, ""},           {Op::Fns, "=iiii"},    {Op::Griddepcontrol, ""},
-    {Op::Isspacep, "=pL"},    {Op::Ld, "=Vm?*"},        {Op::Ldu, "=Vm"},      {Op::Lg2, "=tt"},
-    {Op::Lop3, "=tiiiw?p"},   {Op::Mad24, "=tttt"},     {Op::Madc, "=tttt"},   {Op::Match, "=iti"},
-    {Op::Max, "=ttt?t"},      {Op::Membar, ""},         {Op::Min, "=ttt?t"},   {Op::Mov, "=BB"},
-    {Op::Mul24, "=ttt"},      {Op::Nanosleep, "i"},     {Op::Neg, "=tt"},      {Op::Not, "=tt"},
-    {Op::Or, "=ttt"},         {Op::Popc, "=it"},        {Op::Prmt, "=iiii"},   {Op::Rcp, "=tt"},
-    {Op::Red, "mT?*"},        {Op::Redux, "=tti"},      {Op::Rem, "=ttt"},     {Op::Ret, ""},
-    {Op::Rsqrt, "=tt"},       {Op::Sad, "=tttt"},       {Op::Selp, "=tttp"},   {Op::Set, "=tuu?p"},
-    {Op::Setp, "=ptt?p"},     {Op::Shf, "=iiii"},       {Op::Shfl, "=ttww?i"}, {Op::Shl, "=ttw"},
-    {Op::Shr, "=ttw"},        {Op::Sin, "=tt"},         {Op::Slct, "=tttu"},   {Op::Sqrt, "=tt"},
-    {Op::St, "mV?*"},         {Op::Stackrestore, "L"},  {Op::Stacksave, "=L"}, {Op::Subc, "=ttt"},
-    {Op::Szext, "=ttw"},      {Op::Tanh, "=tt"},        {Op::Testp, "=pt"},    {Op::Trap, ""},
-    {Op::Xor, "=ttt"},        {Op::Vadd, "=*LL?*"},     {Op::Vsub, "=*LL?*"},  {Op::Vabsdiff, "=*LL?*"},
-    {Op::Vmin, "=*LL?*"},     {Op::Vmax, "=*LL?*"},     {Op::Vshl, "=*LL?*"},  {Op::Vshr, "=*LL?*"},
-    {Op::Vmad, "=*LLL"},      {Op::Vset, "=*LL?*"},     {Op::Vadd2, "=*LLL"},  {Op::Vsub2, "=*LLL"},
-    {Op::Vavrg2, "=*LLL"},    {Op::Vabsdiff2, "=*LLL"}, {Op::Vmin2, "=*LLL"},  {Op::Vmax2, "=*LLL"},
-    {Op::Vset2, "=*LLL"},     {Op::Vadd4, "=*LLL"},     {Op::Vsub4, "=*LLL"},  {Op::Vavrg4, "=*LLL"},
-    {Op::Vabsdiff4, "=*LLL"}, {Op::Vmin4, "=*LLL"},     {Op::Vmax4, "=*LLL"},  {Op::Vset4, "=*LLL"},
-    {Op::Tex, "=*m*"},        {Op::Tld4, "=*m*"},       {Op::Txq, "=*m*"},     {Op::Suld, "=*m*"},
-    {Op::Sust, "m*"},         {Op::Sured, "m*"},        {Op::Suq, "=*m"},      {Op::Mapa, "=L*L"},
-    {Op::Getctarank, "=L*"},  {Op::Istypep, "=p*"},     {Op::Ldmatrix, "=*m"}, {Op::Stmatrix, "m*"},
-    {Op::Mma, "=***?*"},      {Op::Movmatrix, "=ii"},
-};
-
-constexpr auto kSignatures = [] {
-  std::array<const char*, 256> table{};
-  for (const Row& row : kRows) table[static_cast<size_t>(row.op)] = row.signature;
-  return table;
-}();
-
-const char* signatureOf(const Instruction& i) {
-  const bool wide = i.has(Mod::Wide), mixed = i.typeCount == 2;
-  switch (i.op) {
-    case Op::Add:
-      return mixed ? "=tut" : "=ttt";
-    case Op::Sub:
-      return mixed ? "=tut" : "=ttt";
-    case Op::Mul:
-      return wide ? "=xtt" : "=ttt";
-    case Op::Mad:
-      return wide ? "=xttx" : "=tttt";
-    case Op::Fma:
-      return mixed ? "=tuut" : "=tttt";
-    case Op::Vote:
-      return i.has(Mod::Ballot) ? "=ip?i" : "=pp?i";
-    case Op::Bar:
-    case Op::Barrier:
-      if (i.has(Mod::Cluster)) return "";
-      if (i.has(Mod::Warp)) return "i";
-      if (i.has(Mod::Arrive)) return "ww";
-      if (i.has(Mod::Red)) {  // the number of threads stands before the predicate, or not at all
-        if (i.count < 4) return i.has(Mod::Popc) ? "=iwp" : "=pwp";
-        return i.has(Mod::Popc) ? "=iwwp" : "=pwwp";
-      }
-      return "w?w";
-    case Op::Clusterlaunchcontrol:
-      return i.has(Mod::TryCancel) ? "mm" : i.has(Mod::IsCanceled) ? "=pu" : "=Vu";
-    case Op::Cp:
-      if (i.has(Mod::Bulk) || i.has(Mod::Mbarrier)) return "?*";
-      if (i.has(Mod::CommitGroup) || i.has(Mod::WaitAll)) return "";
-      return i.has(Mod::WaitGroup) ? "w" : "mmw?**";
-    default: {
-      const size_t index = static_cast<size_t>(i.op);
-      const char* known = index < kSignatures.size() ? kSignatures[index] : nullptr;
-      return known ? known : "?*";
-    }
-  }
-}
-
 class Checker {
  public:
   Checker(const Instruction& i, const Function& f) : i_(i), f_(f) {}
 
   const char* run() {
-    const char* signature = signatureOf(i_);
+    const char* signature = operandsOf(i_);
     const Operand* const operands = f_.operands.data() + i_.first;
     bool optional = false;
     uint32_t at = 0;
@@ -112,6 +33,7 @@ class Checker {
         optional = true;
         continue;
       }
+      if (*signature == 'n' && i_.count - at <= std::strlen(signature + 1)) continue;
       const bool destination = *signature == '=';
       if (destination) ++signature;
       const bool repeats = *signature == '*' && signature[1] == '\0' && !destination;
@@ -151,6 +73,7 @@ class Checker {
       case 'x':
         return 2 * bitsOf(i_.types[0]);
       case 'i':
+      case 'n':
       case 'w':
         return 32;
       case 'l':
