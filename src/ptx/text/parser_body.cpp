@@ -1,6 +1,7 @@
 // Function bodies: scopes, declarations, labels, instructions.
 #include <cstring>
 
+#include "ptx/text/opcodes.h"
 #include "ptx/text/parser_impl.h"
 #include "ptx/text/validate.h"
 
@@ -24,7 +25,11 @@ void addMod(Instruction& i, Mod mod) {
   i.mods.set(static_cast<size_t>(mod));
 }
 
-// One dot-word into the instruction; false when it is unknown.
+// Whether the word may stand at the opcode: of others nobody knows what they would change. Textures and surfaces refuse
+// them with all other forms that do not exist, as a driver does (validate.cpp).
+bool mayHave(Op op, Mod word) { return rowOf(op).has(Trait::Texture) || allows(op, word); }
+
+// One dot-word into the instruction; false when it is unknown, or the opcode cannot have it.
 bool addWord(Instruction& i, std::string_view word) {
   uint8_t width = 1;
   if (const Type type = findType(word); type != Type::None) {
@@ -39,7 +44,7 @@ bool addWord(Instruction& i, std::string_view word) {
       i.space2 = space;
     else
       return false;
-  } else if (const Mod mod = findMod(word); mod != Mod::Count) {
+  } else if (const Mod mod = findMod(word); mod != Mod::Count && mayHave(i.op, mod)) {
     addMod(i, mod);
   } else {
     return false;

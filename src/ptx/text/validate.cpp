@@ -177,12 +177,22 @@ class Checker {
   const Function& f_;
 };
 
+bool hasOnlyItsWords(const Instruction& i) {
+  for (size_t word = 0; word < i.mods.size(); ++word)
+    if (i.mods.test(word) && !allows(i.op, static_cast<Mod>(word))) return false;
+  return true;
+}
+
+bool isForm(const Instruction& texture, const Function& f) {
+  return hasOnlyItsWords(texture) && describeTexture(texture, f);
+}
+
 }  // namespace
 
 const char* validate(const Instruction& i, const Function& f) {
   if (i.op == Op::Call || i.op == Op::Invalid) return nullptr;
   if (const char* why = Checker(i, f).run()) return why;
-  if (isTextureOp(i.op) && !describeTexture(i, f)) return "there is no such form";
+  if (isTextureOp(i.op) && !isForm(i, f)) return "there is no such form";
   return nullptr;
 }
 
