@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/plain_names.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::check::words {
 namespace {
@@ -64,7 +65,7 @@ std::string place(const ptx::Module& module, const ptx::Instruction& at) {
 }
 
 std::string operation(const ptx::Instruction& at) {
-  if (at.op == ptx::Op::Bar || at.op == ptx::Op::Barrier) return "bar.warp.sync";
+  if (ptx::isBarrier(at.op)) return "bar.warp.sync";
   return ptx::nameOf(at.op);
 }
 

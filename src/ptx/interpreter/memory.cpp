@@ -6,6 +6,7 @@
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/interpreter/windows.h"
 #include "ptx/operations/store_order.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -390,16 +391,6 @@ void selectMemory(const Instruction& i, Step& s) {
     case Op::Fence:
       s.execute = fence;
       return;
-    case Op::Prefetch:
-    case Op::Prefetchu:
-    case Op::Discard:
-    case Op::Applypriority:
-    case Op::Griddepcontrol:
-    case Op::Setmaxnreg:
-    case Op::Pmevent:
-    case Op::Brkpt:
-      s.execute = nothing;
-      return;
     case Op::Createpolicy:
       s.execute = zeroResult;
       return;
@@ -422,6 +413,7 @@ void selectMemory(const Instruction& i, Step& s) {
         s.execute = pack;
       return;
     default:
+      if (rowOf(i.op).has(Trait::Hint)) s.execute = nothing;
       return;
   }
 }

@@ -2,36 +2,31 @@
 #include <algorithm>
 
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {
 namespace {
 
 Access::Kind kindOf(const Step& s, const Source& base) {
   const Instruction& i = *s.i;
-  switch (i.op) {
-    case Op::Ld:
-    case Op::Ldu:
-    case Op::Ldmatrix:
+  switch (rowOf(i.op).memory) {
+    case MemoryUse::Loads:
       return Access::Kind::Load;
-    case Op::St:
-    case Op::Stmatrix:
+    case MemoryUse::Stores:
       return Access::Kind::Store;
-    case Op::Wmma:
-      return i.has(Mod::Load) ? Access::Kind::Load : Access::Kind::Store;
-    case Op::Cp:  // [to], [from]
-      return &base == &s.sources[0] ? Access::Kind::Store : Access::Kind::Load;
-    case Op::Mbarrier:
+    case MemoryUse::Updates:
       return i.has(Mod::Init) ? Access::Kind::Store : Access::Kind::Atomic;
-    case Op::Atom:
-    case Op::Red:
-      return Access::Kind::Atomic;
+    case MemoryUse::Moves:  // cp.async [to], [from]
+      return &base == &s.sources[0] ? Access::Kind::Store : Access::Kind::Load;
+    case MemoryUse::ByForm:  // wmma
+      return i.has(Mod::Load) ? Access::Kind::Load : Access::Kind::Store;
     default:
       return Access::Kind::Touch;
   }
 }
 
 bool isStrong(const Instruction& i) {
-  return i.op == Op::Atom || i.op == Op::Red || i.op == Op::Mbarrier || i.has(Mod::Volatile) || i.has(Mod::Relaxed) ||
+  return rowOf(i.op).memory == MemoryUse::Updates || i.has(Mod::Volatile) || i.has(Mod::Relaxed) ||
          i.has(Mod::Acquire) || i.has(Mod::Release) || i.has(Mod::Mmio);
 }
 

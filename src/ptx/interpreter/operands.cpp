@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ptx/facts/async_form.h"
 #include "ptx/text/expression.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -35,38 +35,6 @@ Type constantType(const Instruction& i, size_t k) {
       return Type::B32;
     default:
       return i.types[0];
-  }
-}
-
-bool hasDestination(const Instruction& i) {
-  switch (i.op) {
-    case Op::St:
-    case Op::Red:
-    case Op::Bra:
-    case Op::Brx:
-    case Op::Call:
-    case Op::Membar:
-    case Op::Fence:
-    case Op::Cp:
-    case Op::Prefetch:
-    case Op::Prefetchu:
-    case Op::Discard:
-    case Op::Applypriority:
-    case Op::Exit:
-    case Op::Ret:
-    case Op::Trap:
-    case Op::Nanosleep:
-    case Op::Griddepcontrol:
-    case Op::Setmaxnreg:
-    case Op::Stackrestore:
-    case Op::Pmevent:
-    case Op::Brkpt:
-      return false;
-    case Op::Bar:
-    case Op::Barrier:
-      return i.has(Mod::Red);
-    default:
-      return true;
   }
 }
 
@@ -159,7 +127,7 @@ void Operands::moduleVariable(uint32_t index, Source& s) const {
 void Operands::fill(const Instruction& i, Step& s) const {
   uint32_t at = 0;
   const auto operand = [&](uint32_t k) -> const Operand& { return f_->operands[i.first + k]; };
-  if (hasDestination(i) && i.count) {
+  if (destinationCount(i) && i.count) {
     const Operand& o = operand(at++);
     s.selector = o.selector;
     if (o.kind == Operand::Kind::Vector)
@@ -180,7 +148,7 @@ void Operands::fill(const Instruction& i, Step& s) const {
 }
 
 void Operands::fillAsynchronous(const Instruction& i, Step& s) const {
-  const uint32_t destinations = asyncResult(i) ? 1 : 0;
+  const uint32_t destinations = destinationCount(i);
   if (destinations && i.count) s.targets[0] = target(f_->operands[i.first]);
   for (uint32_t k = destinations; k < i.count; ++k) {
     const Operand& o = f_->operands[i.first + k];
@@ -191,9 +159,7 @@ void Operands::fillAsynchronous(const Instruction& i, Step& s) const {
 }
 
 void Operands::fillFlattened(const Instruction& i, Step& s) const {
-  const bool stores =
-      i.op == Op::Sust || i.op == Op::Sured || i.op == Op::Stmatrix || (i.op == Op::Wmma && i.has(Mod::Store));
-  const uint32_t destinations = stores ? 0 : i.pair ? 2 : 1;
+  const uint32_t destinations = destinationCount(i);
   const auto add = [&](const Operand& o, bool destination) {
     const bool whole = o.literal == Operand::Literal::Integer;
     if (destination)

@@ -7,6 +7,7 @@
 #include "ptx/facts/matrix_form.h"
 #include "ptx/facts/texture_form.h"
 #include "ptx/interpreter/operands.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::interpreter {
 
@@ -87,8 +88,9 @@ class Preparation {
   }
 
   static bool carriesOrder(const Instruction& i) {
-    return i.op == Op::Membar || i.op == Op::Fence || i.op == Op::Mbarrier || i.has(Mod::Volatile) ||
-           i.has(Mod::Acquire) || i.has(Mod::Release) || i.has(Mod::AcqRel);
+    const Opcode& row = rowOf(i.op);
+    return row.has(Trait::Orders) || row.meets == Meets::Object || i.has(Mod::Volatile) || i.has(Mod::Acquire) ||
+           i.has(Mod::Release) || i.has(Mod::AcqRel);
   }
 
   void gap(const Instruction& i) {
