@@ -308,8 +308,26 @@ inline void moreAtomicForms(Builder& m) {
   }
 }
 
+// Opcodes that nothing else has: uniform loads, ranks of addresses, memory from a lane's stack.
+inline void rareForms(Builder& m) {
+  const std::pair<int, Match> out32{32, Match::Bits}, out64{64, Match::Bits};
+  for (const char* type : {"b32", "u32", "s32", "f32"})
+    m.add(str("ldu.global.@", type), str("ldu.global.@ x, [pin];", type), {Domain::Int32}, {out32});
+  m.add("ldu.b64", "ldu.b64 x, [pin];", {Domain::Int64}, {out64});
+  m.add("ldu.global.v2.b32", "ldu.global.v2.b32 {x, y}, [pin];", {Domain::Int64}, {out32, out32});
+  m.addInCluster("getctarank.u64", "cvta.shared.u64 sgen, sslot64; getctarank.u64 x, sgen;", {Domain::Int32}, {out32});
+  m.addInCluster("getctarank.shared::cluster.u32", "getctarank.shared::cluster.u32 x, sslot;", {Domain::Int32},
+                 {out32});
+  for (const char* name : {"alloca.u64", "stacksave.u64", "stackrestore.u64"})
+    m.add(name,
+          "{ .reg .u64 top, first, second; stacksave.u64 top; alloca.u64 first, 16; st.local.b64 [first+8], a; "
+          "ld.local.b64 x, [first+8]; stackrestore.u64 top; alloca.u64 second, 16; sub.u64 y, second, first; }",
+          {Domain::Int64}, {out64, out64});
+}
+
 inline void moreForms(Builder& m) {
   moreMemoryForms(m);
+  rareForms(m);
   moreAtomicForms(m);
   const std::pair<int, Match> out64{64, Match::Bits};
   for (const char* op : {"rcp", "rsqrt", "ex2"})

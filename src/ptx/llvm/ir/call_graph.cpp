@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ptx/facts/async_form.h"
-#include "ptx/facts/matrix_form.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -89,19 +89,8 @@ CallOperands callOperands(const Function& caller, const ptx::Instruction& call) 
 }
 
 bool lanesMeet(const ptx::Instruction& i) {
-  switch (i.op) {
-    case Op::Bar:
-    case Op::Barrier:
-    case Op::Shfl:
-    case Op::Vote:
-    case Op::Match:
-    case Op::Redux:
-    case Op::Elect:
-    case Op::Mbarrier:
-      return true;
-    default:
-      return ptx::isMatrixOp(i.op) || ptx::isAsync(i);
-  }
+  const Meets meets = rowOf(i.op).meets;
+  return (meets != Meets::Apart && meets != Meets::Sees) || ptx::isAsync(i);
 }
 
 CallGraph::CallGraph(const Module& module, const std::vector<uint32_t>& functions, Copies copies)

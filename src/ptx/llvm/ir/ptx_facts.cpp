@@ -2,55 +2,9 @@
 
 #include "ptx/abi/system_calls.h"
 #include "ptx/facts/async_form.h"
-#include "ptx/facts/matrix_form.h"
-#include "ptx/facts/texture_form.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
-
-uint32_t destinationCount(const ptx::Instruction& i) {
-  switch (i.op) {
-    case Op::St:
-    case Op::Red:
-    case Op::Bra:
-    case Op::Brx:
-    case Op::Ret:
-    case Op::Exit:
-    case Op::Trap:
-    case Op::Brkpt:
-    case Op::Pmevent:
-    case Op::Membar:
-    case Op::Fence:
-    case Op::Prefetch:
-    case Op::Prefetchu:
-    case Op::Cp:
-    case Op::Sust:
-    case Op::Sured:
-    case Op::Nanosleep:
-    case Op::Discard:
-    case Op::Applypriority:
-    case Op::Griddepcontrol:
-    case Op::Setmaxnreg:
-    case Op::Stackrestore:
-    case Op::Stmatrix:
-    case Op::Tensormap:
-    case Op::Tcgen05:
-    case Op::Wgmma:
-    case Op::Call:
-    case Op::Invalid:
-      return 0;
-    case Op::Bar:
-    case Op::Barrier:
-      return i.has(Mod::Red) ? 1 : 0;
-    case Op::Wmma:
-      return i.has(Mod::Store) ? 0 : 1;
-    case Op::Mbarrier:
-      return ptx::asyncResult(i) ? 1 : 0;
-    case Op::Clusterlaunchcontrol:
-      return ptx::cancelsClusters(i) ? 0 : 1;
-    default:
-      return i.pair ? 2 : 1;
-  }
-}
 
 Type sourceType(const ptx::Instruction& i, uint32_t source) {
   switch (i.op) {
@@ -103,8 +57,6 @@ std::optional<uint32_t> givenPointer(const Program& program, ValueId value) {
                                8 * int64_t{v.resultIndex});
 }
 
-bool readsCarry(Op op) { return op == Op::Addc || op == Op::Subc || op == Op::Madc; }
-
 bool isWideSpecial(Special s) {
   return s == Special::Clock64 || s == Special::GlobalTimer || s == Special::GridId || s == Special::CurrentGraphExec;
 }
@@ -125,42 +77,19 @@ bool lanesMeetAt(const ptx::Instruction& i, const ptx::Function& function) {
     const Operand& mask = function.operands[i.first + i.count - 1];
     return mask.kind == Operand::Kind::Immediate && static_cast<uint32_t>(mask.bits) == ~0u;
   };
-  switch (i.op) {
-    case Op::Bar:
-    case Op::Barrier:
+  switch (rowOf(i.op).meets) {
+    case Meets::Block:
       return i.has(Mod::Warp) ? namesAll() : !i.has(Mod::Arrive);
-    case Op::Shfl:
-    case Op::Vote:
-    case Op::Match:
-    case Op::Redux:
-    case Op::Elect:
+    case Meets::Warp:
       return i.count > 0 && namesAll();
+    case Meets::WholeWarp:
+      return true;
     default:
-      return ptx::isMatrixOp(i.op);
+      return false;
   }
 }
 
-bool needsExactMask(const ptx::Instruction& i) {
-  switch (i.op) {
-    case Op::Atom:
-    case Op::Red:
-    case Op::Bar:
-    case Op::Barrier:
-    case Op::Call:
-    case Op::Trap:
-    case Op::Invalid:
-    case Op::Nanosleep:
-    case Op::Mbarrier:
-    case Op::Membar:
-    case Op::Fence:
-    case Op::Cp:
-    case Op::Match:
-    case Op::Redux:
-      return true;
-    default:
-      return ptx::isTextureOp(i.op) || ptx::isMatrixOp(i.op) || ptx::isAsync(i);
-  }
-}
+bool needsExactMask(const ptx::Instruction& i) { return rowOf(i.op).has(Trait::Exact) || ptx::isAsync(i); }
 
 bool isVolatileAccess(const ptx::Instruction& i) {
   return i.has(Mod::Volatile) || i.has(Mod::Relaxed) || i.has(Mod::Acquire) || i.has(Mod::Release) ||

@@ -8,8 +8,6 @@
 
 namespace vg::ptx::gen {
 
-// How many operands, counted as written, are destinations.
-uint32_t destinationCount(const ptx::Instruction& i);
 // The type that an immediate at source operand `source` has.
 Type sourceType(const ptx::Instruction& i, uint32_t source);
 // How the emitter keeps the result of an instruction in a register of class `reg`.
@@ -18,7 +16,6 @@ Class resultClass(const ptx::Instruction& i, Class reg);
 std::optional<uint64_t> knownBits(const Program& program, ValueId id);
 // Where the pointer stands among the kernel's parameters (bytes) that this value is; none for any other value.
 std::optional<uint32_t> givenPointer(const Program& program, ValueId value);
-bool readsCarry(Op op);
 bool isWideSpecial(Special s);
 // vprintf, malloc and the like: functions that the driver defines.
 bool isSyscall(std::string_view name);

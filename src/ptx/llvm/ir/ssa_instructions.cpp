@@ -2,6 +2,7 @@
 
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/ssa_builder.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
@@ -18,19 +19,7 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   const ptx::Instruction& ast = *item.ast;
   Instance& instance = *item.instance;
   if (isParamAccess(ast, instance)) return addParamAccess(ast, instance, b);
-  switch (ast.op) {
-    case Op::Pmevent:
-    case Op::Brkpt:
-    case Op::Prefetch:
-    case Op::Prefetchu:
-    case Op::Discard:
-    case Op::Applypriority:
-    case Op::Griddepcontrol:
-    case Op::Setmaxnreg:
-      return;
-    default:
-      break;
-  }
+  if (rowOf(ast.op).has(Trait::Hint)) return;
   if (ast.op == Op::Invalid && &instance != &madeInstance_) unsupportedConstruct(ast.line, "an unknown instruction");
   const uint32_t index = static_cast<uint32_t>(program_.instructions.size());
   Instruction out;
@@ -51,7 +40,7 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   const uint32_t destinations = destinationCount(ast);
   for (uint32_t k = destinations; k < ast.count; ++k)
     addOperand(out, instance, f.operands[ast.first + k], b, sourceType(ast, k - destinations));
-  if (readsCarry(ast.op)) out.carryIn = read(carry_, b);
+  if (rowOf(ast.op).has(Trait::Carries)) out.carryIn = read(carry_, b);
   for (uint32_t k = 0; k < destinations; ++k) {
     const Operand& o = f.operands[ast.first + k];
     if (o.kind == Operand::Kind::Vector) {

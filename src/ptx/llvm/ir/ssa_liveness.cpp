@@ -1,6 +1,7 @@
 // Which variables a function still needs after a call: what it keeps in memory while it may be called again.
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/ssa_builder.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
@@ -69,7 +70,7 @@ SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
     out.reads.push_back(instance.firstVariable + static_cast<uint32_t>(ast.guard));
     out.always = false;
   }
-  if (readsCarry(ast.op)) out.reads.push_back(carry_);
+  if (rowOf(ast.op).has(Trait::Carries)) out.reads.push_back(carry_);
   if (ast.has(Mod::Cc)) out.writes.push_back(carry_);
   if (ast.op == Op::Call) {
     addCall(item, out);

@@ -1,6 +1,7 @@
 // Integer multiplication and division: high halves, carries, and what the processor has no vector form of.
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
@@ -64,8 +65,8 @@ void Emitter::carryChain(const Instruction& i, ArrayRef<Value*> s, SmallVectorIm
   const bool multiplies = ast.op == Op::Mad || ast.op == Op::Madc;
   Value* const a = multiplies ? multiplyLow(i, s[0], s[1]) : asInteger(s[0], bits);
   Value* const c = asInteger(s[multiplies ? 2 : 1], bits);
-  Value* carry = readsCarry(ast.op) ? b_.CreateZExt(asType(s.back(), Type::Pred), like(a, type))
-                                    : llvm::Constant::getNullValue(a->getType());
+  Value* carry = ptx::rowOf(ast.op).has(Trait::Carries) ? b_.CreateZExt(asType(s.back(), Type::Pred), like(a, type))
+                                                        : llvm::Constant::getNullValue(a->getType());
   Value *sum, *out;
   if (subtracts) {
     Value* const first = b_.CreateSub(a, c);
