@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/text/opcodes.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -37,7 +39,7 @@ AsyncSpace spaceOf(Space space) {
 // Gives operands their slots, from left to right.
 class Describer {
  public:
-  Describer(const Instruction& i, const Function& f) : i_(i), f_(f), at_(asyncResult(i) ? 1 : 0) {}
+  Describer(const Instruction& i, const Function& f) : i_(i), f_(f), at_(destinationCount(i)) {}
 
   std::optional<AsyncShape> describe() {
     const bool known = i_.op == Op::Mbarrier               ? barrier()
@@ -259,11 +261,6 @@ bool isAsync(const Instruction& i) {
     default:
       return false;
   }
-}
-
-bool asyncResult(const Instruction& i) {
-  return i.op == Op::Mbarrier && (i.has(Mod::Arrive) || i.has(Mod::ArriveDrop) || i.has(Mod::TestWait) ||
-                                  i.has(Mod::TryWait) || i.has(Mod::PendingCount));
 }
 
 bool cancelsClusters(const Instruction& i) { return i.op == Op::Clusterlaunchcontrol && i.has(Mod::TryCancel); }

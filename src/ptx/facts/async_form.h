@@ -89,8 +89,6 @@ struct AsyncShape {
 };
 
 bool isAsync(const Instruction& i);
-// True when the instruction has a result.
-bool asyncResult(const Instruction& i);
 // clusterlaunchcontrol.try_cancel: blocks that have not begun may be taken away while others run, so they are handed
 // out one by one.
 bool cancelsClusters(const Instruction& i);

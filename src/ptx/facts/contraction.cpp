@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "ptx/text/opcodes.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -19,10 +21,6 @@ bool isPlain(const Instruction& i, std::initializer_list<Mod> allowed) {
 }
 bool isProduct(const Instruction& i) { return i.op == Op::Mul && i.guard < 0 && isPlain(i, {Mod::Ftz}); }
 bool isSum(const Instruction& i) { return (i.op == Op::Add || i.op == Op::Sub) && isPlain(i, {Mod::Ftz, Mod::Sat}); }
-
-bool endsBlock(Op op) {
-  return op == Op::Bra || op == Op::Brx || op == Op::Call || op == Op::Ret || op == Op::Exit || op == Op::Trap;
-}
 
 class Contraction {
  public:
@@ -77,7 +75,7 @@ class Contraction {
     block_.resize(f_.body.size());
     uint32_t block = 0;
     for (size_t n = 0; n < f_.body.size(); ++n) {
-      if (begins[n] || (n && endsBlock(f_.body[n - 1].op))) ++block;
+      if (begins[n] || (n && rowOf(f_.body[n - 1].op).has(Trait::Leaves))) ++block;
       block_[n] = block;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/text/opcodes.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -318,9 +320,7 @@ uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type)
   return columnBlocks * (form.k() / tileWidth(type));
 }
 
-bool isMatrixOp(Op op) {
-  return op == Op::Mma || op == Op::Wmma || op == Op::Ldmatrix || op == Op::Stmatrix || op == Op::Movmatrix;
-}
+bool isMatrixOp(Op op) { return rowOf(op).has(Trait::Matrix); }
 
 std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f) {
   if (i.count == 0 || i.pair) return {};

@@ -4,6 +4,8 @@
 #include <bit>
 #include <initializer_list>
 
+#include "ptx/text/opcodes.h"
+
 namespace vg::ptx {
 namespace {
 
@@ -77,15 +79,13 @@ uint32_t coordinatesOf(TextureGeometry geometry) {
   return geometry == TextureGeometry::PlaneLayers ? 4 : axesOf(geometry);
 }
 
-bool stores(Op op) { return op == Op::Sust || op == Op::Sured; }
-
 // Reads the operands from left to right and gives each its slots.
 class Operands {
  public:
   Operands(const Instruction& i, const Function& f, TextureShape& shape) : i_(i), f_(f), shape_(shape) {
-    if (stores(i.op)) return;
-    results(next(), 0);
-    if (i.pair) results(next(), kTextureResident);
+    const uint32_t destinations = destinationCount(i);
+    if (destinations) results(next(), 0);
+    if (destinations > 1) results(next(), kTextureResident);
   }
 
   bool any() const { return at_ < i_.count; }
@@ -285,21 +285,7 @@ bool typeForm(const Instruction& i, Operands& operands, TextureForm& form) {
 
 }  // namespace
 
-bool isTextureOp(Op op) {
-  switch (op) {
-    case Op::Tex:
-    case Op::Tld4:
-    case Op::Txq:
-    case Op::Suld:
-    case Op::Sust:
-    case Op::Sured:
-    case Op::Suq:
-    case Op::Istypep:
-      return true;
-    default:
-      return false;
-  }
-}
+bool isTextureOp(Op op) { return rowOf(op).has(Trait::Texture); }
 
 std::optional<TextureShape> describeTexture(const Instruction& i, const Function& f) {
   if (i.count == 0) return {};
