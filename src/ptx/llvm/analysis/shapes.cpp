@@ -11,6 +11,7 @@
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/row_thread.h"
 #include "ptx/llvm/ir/warp_ir.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -316,48 +317,31 @@ class Analysis {
       case Op::Ld:
         if (i.sources[0] == kNone) return plain.uniform() || plain.kind == Shape::Unknown ? plain : kVarying;
         return plain;
-      case Op::Ldu:
-        return plain;
-      case Op::Atom:
       case Op::Match:
-        if (ast.op == Op::Match && ast.has(Mod::All)) break;
+        if (ast.has(Mod::All)) break;
         return kVarying;
-      case Op::Vote:
-      case Op::Redux: {
-        const Shape mask = of(i, i.sources.size() - 1);
-        return mask.kind == Shape::Unknown ? Shape{} : mask.uniform() ? kUniform : kVarying;
-      }
-      case Op::Activemask:
-      case Op::Bar:
-      case Op::Barrier:
-        return kUniform;
       case Op::Mbarrier:  // arriving gives each lane a state of its own
         return ast.has(Mod::Arrive) || ast.has(Mod::ArriveDrop) ? kVarying : plain;
-      case Op::Alloca:  // lanes have stacks of their own
-      case Op::Stacksave:
-      case Op::Shfl:
-      case Op::Elect:
-      case Op::Call:
-      case Op::Fns:
-      case Op::Tex:
-      case Op::Tld4:
-      case Op::Txq:
-      case Op::Suld:
-      case Op::Suq:
-      case Op::Istypep:
-      case Op::Mma:
-      case Op::Wmma:
-      case Op::Ldmatrix:
-      case Op::Movmatrix:
-        return kVarying;
       default:
         break;
     }
-    if (ast.op == Op::Match) {
-      const Shape mask = of(i, i.sources.size() - 1);
-      return mask.kind == Shape::Unknown ? Shape{} : mask.uniform() ? kUniform : kVarying;
+    return ruledShape(i, plain);
+  }
+
+  // As the opcode's row says.
+  Shape ruledShape(const Instruction& i, Shape plain) const {
+    switch (rowOf(i.ast->op).result) {
+      case ResultKind::Own:
+        return kVarying;
+      case ResultKind::Uniform:
+        return kUniform;
+      case ResultKind::OfMask: {
+        const Shape mask = of(i, i.sources.size() - 1);
+        return mask.kind == Shape::Unknown ? Shape{} : mask.uniform() ? kUniform : kVarying;
+      }
+      default:
+        return plain;
     }
-    return plain;
   }
 
   bool isRowThread(const Instruction& i, size_t source) const {
