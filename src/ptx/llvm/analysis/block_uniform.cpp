@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ptx/llvm/ir/control_flow.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -21,37 +22,6 @@ bool isBlockUniform(ptx::Special s) {
     case Special::NctaidZ:
     case Special::NWarpId:
     case Special::DynamicSmemSize:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Whether the result depends on the operands alone.
-bool isPure(Op op) {
-  switch (op) {
-    case Op::Mov:
-    case Op::Cvt:
-    case Op::Cvta:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Mad:
-    case Op::Div:
-    case Op::Rem:
-    case Op::Min:
-    case Op::Max:
-    case Op::Abs:
-    case Op::Neg:
-    case Op::Not:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Shl:
-    case Op::Shr:
-    case Op::Lop3:
-    case Op::Setp:
-    case Op::Selp:
       return true;
     default:
       return false;
@@ -84,9 +54,7 @@ class Analysis {
     } while (findRegions());
   }
 
-  static bool isBarrier(const Instruction& i) {
-    return (i.ast->op == Op::Bar || i.ast->op == Op::Barrier) && !i.ast->has(Mod::Warp);
-  }
+  static bool isBarrier(const Instruction& i) { return ptx::isBarrier(i.ast->op) && !i.ast->has(Mod::Warp); }
 
   void findWaysToBarriers() {
     reachesBarrier_.assign(program_.blocks.size(), false);
@@ -140,8 +108,8 @@ class Analysis {
       return i.ast->space == Space::Const &&
              (isSymbol || alike_[i.sources[0]]);  // nothing writes it while a kernel runs
     }
-    return isPure(i.ast->op) && (i.guard == kNone || (alike_[i.guard] && all(i.old))) && all(i.sources) &&
-           i.carryIn == kNone;
+    return rowOf(i.ast->op).has(Trait::Pure) && (i.guard == kNone || (alike_[i.guard] && all(i.old))) &&
+           all(i.sources) && i.carryIn == kNone;
   }
 
   bool all(const std::vector<ValueId>& ids) const {

@@ -1,8 +1,10 @@
 #include "ptx/llvm/analysis/lone_lane.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -105,26 +107,11 @@ bool alike(const Program& program, ValueId id, int depth) {
   const Instruction* const i = instructionOf(program, id);
   if (!i || depth == 0 || i->guard != kNone) return false;
   if (isWarp(program, *i)) return true;
-  switch (i->ast->op) {
-    case Op::Shr:
-    case Op::Shl:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Not:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mov:
-    case Op::Cvt:
-    case Op::Setp:
-      for (ValueId s : i->sources)
-        if (!alike(program, s, depth - 1)) return false;
-      return true;
-    case Op::Shfl:  // from one lane to all
-      return i->ast->has(Mod::Idx) && program.values[id].resultIndex == 0 && alike(program, i->sources[1], depth - 1);
-    default:
-      return false;
-  }
+  if (i->ast->op == Op::Shfl)  // from one lane to all
+    return i->ast->has(Mod::Idx) && program.values[id].resultIndex == 0 && alike(program, i->sources[1], depth - 1);
+  const int left = depth - std::max<int>(static_cast<int>(i->sources.size()) - 1, 1);  // more sources, less depth
+  return left >= 0 && rowOf(i->ast->op).has(Trait::Pure) &&
+         std::ranges::all_of(i->sources, [&](ValueId s) { return s != kNone && alike(program, s, left); });
 }
 
 }  // namespace
