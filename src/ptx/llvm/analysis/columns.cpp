@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -195,7 +196,7 @@ bool isBefore(const Program& program, BlockId block, LoopId loop) {
 
 bool maySignal(const Program& program, LoopId loop, const Instruction& i, const Instruction& load) {
   const Op op = i.ast->op;
-  if (op != Op::St && op != Op::Atom && op != Op::Red) return false;
+  if (op != Op::St && !isAtomic(op)) return false;
   if (op == Op::St && !i.ast->has(Mod::Volatile) && !i.ast->has(Mod::Relaxed) && !i.ast->has(Mod::Release))
     return false;
   const Space written = i.ast->space, polled = load.ast->space;

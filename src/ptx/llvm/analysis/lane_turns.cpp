@@ -4,6 +4,7 @@
 
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -106,43 +107,21 @@ bool lanesTakeTurns(const Program& program) {
 }
 
 bool dependsOnTime(const Program& program, const Instruction& i) {
-  switch (i.ast->op) {
-    case Op::Ld: {
-      if (i.sources[0] == kNone) return false;
-      const Value& base = program.values[i.sources[0]];
-      return base.kind != Value::Symbol || base.symbolKind != SymbolKind::Parameter;
-    }
-    case Op::Ldu:
-    case Op::Atom:
-    case Op::Vote:
-    case Op::Match:
-    case Op::Redux:
-    case Op::Elect:
-    case Op::Activemask:
-    case Op::Bar:
-    case Op::Barrier:
-    case Op::Mbarrier:
-      return true;
-    default:
-      return std::ranges::any_of(i.sources, [&](ValueId s) {
-        if (s == kNone || program.values[s].kind != Value::Special) return false;
-        const Special which = program.values[s].special;
-        return which == Special::Clock || which == Special::ClockHi || isWideSpecial(which);
-      });
+  if (i.ast->op == Op::Ld) {
+    if (i.sources[0] == kNone) return false;
+    const Value& base = program.values[i.sources[0]];
+    return base.kind != Value::Symbol || base.symbolKind != SymbolKind::Parameter;
   }
+  const Opcode& row = rowOf(i.ast->op);
+  return row.readsMemory() || row.meets != Meets::Apart || std::ranges::any_of(i.sources, [&](ValueId s) {
+           if (s == kNone || program.values[s].kind != Value::Special) return false;
+           const Special which = program.values[s].special;
+           return which == Special::Clock || which == Special::ClockHi || isWideSpecial(which);
+         });
 }
 
 bool maySignal(const Instruction& i) {
-  switch (i.ast->op) {
-    case Op::Atom:
-    case Op::Red:
-    case Op::Mbarrier:
-      return true;
-    case Op::St:
-      return i.ast->space != Space::Local && i.ast->space != Space::Param;
-    default:
-      return false;
-  }
+  return rowOf(i.ast->op).writesMemory() && i.ast->space != Space::Local && i.ast->space != Space::Param;
 }
 
 }  // namespace vg::ptx::gen

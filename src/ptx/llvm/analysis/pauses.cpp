@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "ptx/text/opcodes.h"
+
 namespace vg::ptx::gen {
 
 bool endsInterval(const Instruction& i) {
-  switch (i.ast->op) {
-    case Op::Bar:
-    case Op::Barrier:
+  switch (rowOf(i.ast->op).meets) {
+    case Meets::Block:
       return !i.ast->has(Mod::Warp) && !i.ast->has(Mod::Arrive);
-    case Op::Mbarrier:
+    case Meets::Object:
       return i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait);
     default:
       return false;

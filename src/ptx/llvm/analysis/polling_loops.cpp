@@ -8,11 +8,10 @@
 #include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
-
-bool isBarrier(const Instruction& i) { return i.ast->op == Op::Bar || i.ast->op == Op::Barrier; }
 
 class PollFinder {
  public:
@@ -153,14 +152,14 @@ class PollFinder {
         if (i.op == Op::Atom && i.has(Mod::Cas))
           tries = true;
         else
-          writes += i.op == Op::St || i.op == Op::Atom || i.op == Op::Red;
+          writes += i.op == Op::St || isAtomic(i.op);
       }
     return writes + (tries ? 1 : 0) > 1;
   }
 
   bool signalsOpenly(const Instruction& i) const {
     const Op op = i.ast->op;
-    return op == Op::Atom || op == Op::Red || (op == Op::Mbarrier && !readsSharedState(*i.ast)) ||
+    return isAtomic(op) || (op == Op::Mbarrier && !readsSharedState(*i.ast)) ||
            (op == Op::St && (i.ast->has(Mod::Volatile) || i.ast->has(Mod::Relaxed) || i.ast->has(Mod::Release)));
   }
 
@@ -182,7 +181,7 @@ class PollFinder {
       for (uint32_t n : program_.blocks[at].instructions) {
         const Instruction& i = program_.instructions[n];
         if (signalsOpenly(i)) return true;
-        if ((meets = isBarrier(i))) break;
+        if ((meets = isBarrier(i.ast->op))) break;
       }
       if (!meets)
         for (BlockId s : program_.blocks[at].successors) visit(s);
