@@ -11,6 +11,7 @@
 #include "ptx/llvm/analysis/shared_places.h"
 #include "ptx/llvm/ir/control_flow.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -23,24 +24,10 @@ constexpr uint32_t kSoon = 24;
 constexpr size_t kMostWork = 20'000'000;
 
 uint32_t durationOf(const ptx::Instruction& i) {
-  switch (i.op) {
-    case Op::Shfl:
-    case Op::Vote:
-    case Op::Redux:
-    case Op::Match:
-    case Op::Bar:
-    case Op::Mma:
-    case Op::Wmma:
-    case Op::Sqrt:
-    case Op::Div:
-      return kExchange;
-    case Op::Atom:
-      return kMemory;
-    case Op::Ld:
-      return i.space == Space::Param || i.space == Space::Const || i.space == Space::Shared ? kPlain : kMemory;
-    default:
-      return kPlain;
-  }
+  if (rowOf(i.op).has(Trait::Slow)) return kExchange;
+  if (i.op == Op::Atom) return kMemory;
+  const bool isNear = i.space == Space::Param || i.space == Space::Const || i.space == Space::Shared;
+  return i.op == Op::Ld && !isNear ? kMemory : kPlain;
 }
 
 class Placer {
