@@ -2,34 +2,13 @@
 
 #include <map>
 
+#include "ptx/text/opcodes.h"
+
 namespace vg::ptx::gen {
 namespace {
 
 // Instructions of f32 whose NaNs are the processor's.
-bool isArithmetic(const ptx::Instruction& i) {
-  if (i.type() != Type::F32) return false;
-  switch (i.op) {
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Mad:
-    case Op::Fma:
-    case Op::Div:
-    case Op::Rcp:
-    case Op::Sqrt:
-    case Op::Rsqrt:
-    case Op::Ex2:
-    case Op::Lg2:
-    case Op::Sin:
-    case Op::Cos:
-    case Op::Tanh:
-    case Op::Abs:
-    case Op::Neg:
-      return true;
-    default:
-      return false;
-  }
-}
+bool isArithmetic(const ptx::Instruction& i) { return i.type() == Type::F32 && rowOf(i.op).has(Trait::Arithmetic); }
 
 bool isIntegral(const ptx::Instruction& i) {
   return i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);

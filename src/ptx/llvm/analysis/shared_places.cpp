@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -176,14 +177,16 @@ SharedAccess SharedPlaces::accessOf(uint32_t number) const {
   access.instruction = number;
   const Instruction& i = program_.instructions[number];
   const ptx::Instruction& ast = *i.ast;
-  const bool isLoad = ast.op == Op::Ld || ast.op == Op::Ldmatrix, isStore = ast.op == Op::St || ast.op == Op::Stmatrix;
-  access.atomic = ast.op == Op::Atom || ast.op == Op::Red;
+  const Opcode& row = rowOf(ast.op);
+  if (row.has(Trait::Texture)) return access;
+  const bool isLoad = row.memory == MemoryUse::Loads, isStore = row.memory == MemoryUse::Stores;
+  access.atomic = isAtomic(ast.op);
   if ((!isLoad && !isStore && !access.atomic) || i.sources.empty() || i.sources[0] == kNone) return access;
   const bool generic = ast.space == Space::None;
   if (generic ? !mayBeShared(i.sources[0]) : ast.space != Space::Shared) return access;
   access.reads = !isStore;
   access.writes = !isLoad;
-  const uint32_t rows = ast.op == Op::Ldmatrix || ast.op == Op::Stmatrix ? 16 : 0;
+  const uint32_t rows = row.has(Trait::Matrix) ? 16 : 0;  // ldmatrix, stmatrix
   access.bytes = std::max(rows, std::max(1u, ptx::bitsOf(ast.type()) / 8) * ast.vectorWidth);
   access.place = placeOf(i.sources[0], kDepth);
   access.place.constant += i.offsets[0];

@@ -5,6 +5,7 @@
 
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -45,18 +46,11 @@ bool isMemory(Space space) { return space == Space::Global || space == Space::No
 
 // Whether others may look for the kernel's results before it has ended, or get them by a way that is not followed here.
 bool tellsOthers(const ptx::Instruction& i) {
-  switch (i.op) {
-    case Op::Atom:
-    case Op::Red:
-      return i.space != Space::Shared;
-    case Op::Membar:
-    case Op::Fence:
-    case Op::Multimem:
-    case Op::Call:  // of the runtime: kernels that this one launches, memory that it gives back
-      return true;
-    default:
-      return isVolatileAccess(i) || isAsync(i) || (i.op == Op::Barrier && i.has(Mod::Cluster));
-  }
+  const Opcode& row = rowOf(i.op);
+  if (isAtomic(i.op) && i.space != Space::Shared) return true;
+  // Calls are of the runtime: kernels that this one launches, memory that it gives back.
+  if (row.has(Trait::Orders) || row.memory == MemoryUse::AnyMemory) return true;
+  return isVolatileAccess(i) || isAsync(i) || (isBarrier(i.op) && i.has(Mod::Cluster));
 }
 
 // That a lane stores.
