@@ -6,13 +6,11 @@
 //   warps suspend                 blocks > rounds > warps, each from where it was to its next barrier or its end; where
 //                                 all warps go the same way, a round is one stretch of the kernel between two barriers
 //   all others                    blocks > warps
-#include "ptx/facts/async_form.h"
-#include "ptx/facts/matrix_form.h"
-#include "ptx/facts/texture_form.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/passes/jammed_warps.h"
 #include "ptx/llvm/passes/told_warps.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -20,14 +18,12 @@ namespace {
 constexpr size_t kSuspendLimit = 2500;
 }  // namespace
 
-static bool isBlockBarrier(const Instruction& i) {
-  return (i.ast->op == Op::Bar || i.ast->op == Op::Barrier) && !i.ast->has(Mod::Warp);
-}
+static bool isBlockBarrier(const Instruction& i) { return isBarrier(i.ast->op) && !i.ast->has(Mod::Warp); }
 
 bool Emitter::mayWait() const {
   if (traits.polls) return true;
   for (const Instruction& i : program_.instructions)
-    if (isBlockBarrier(i) || i.ast->op == Op::Mbarrier || i.ast->op == Op::Nanosleep) return true;
+    if (isBlockBarrier(i) || ptx::rowOf(i.ast->op).has(Trait::Yields)) return true;
   return false;
 }
 
@@ -38,7 +34,7 @@ bool Emitter::suspendsOnly() const {
     return false;
   std::optional<uint64_t> barrier;
   for (const Instruction& i : program_.instructions) {
-    if (i.ast->op == Op::Mbarrier || i.ast->op == Op::Nanosleep) return false;
+    if (ptx::rowOf(i.ast->op).has(Trait::Yields)) return false;
     if (!isBlockBarrier(i) || isPause(i)) continue;
     if (i.ast->has(Mod::Arrive) || i.ast->has(Mod::Red) || i.ast->has(Mod::Cluster) || i.sources.size() > 1)
       return false;
@@ -210,22 +206,12 @@ void Emitter::tellWarp() {
 }
 
 bool Emitter::accessesMemory(const Instruction& i) const {
-  switch (i.ast->op) {
-    case Op::Ld:
-    case Op::Ldu: {
-      if (i.sources[0] == kNone) return false;
-      const auto& base = program_.values[i.sources[0]];
-      return base.kind != vg::ptx::gen::Value::Symbol || base.symbolKind != SymbolKind::Parameter;
-    }
-    case Op::St:
-    case Op::Atom:
-    case Op::Red:
-    case Op::Cp:
-    case Op::Call:
-      return true;
-    default:
-      return isTextureOp(i.ast->op) || isMatrixOp(i.ast->op) || isAsync(*i.ast);
-  }
+  const Opcode& row = ptx::rowOf(i.ast->op);
+  if (i.ast->op != Op::Ld && i.ast->op != Op::Ldu)
+    return row.touchesMemory() || row.has(Trait::Texture) || row.has(Trait::Matrix);
+  if (i.sources[0] == kNone) return false;
+  const auto& base = program_.values[i.sources[0]];
+  return base.kind != vg::ptx::gen::Value::Symbol || base.symbolKind != SymbolKind::Parameter;
 }
 
 llvm::Value* Emitter::atLaunch(const std::function<Value*()>& make) {
@@ -345,27 +331,8 @@ bool Emitter::nothingDone(const Block& block, BlockId id) const {
   for (uint32_t n : llvm::reverse(block.instructions)) {
     const Instruction& i = program_.instructions[n];
     if (isBlockBarrier(i)) return true;
-    switch (i.ast->op) {
-      case Op::Setp:
-      case Op::Mov:
-      case Op::Cvt:
-      case Op::Cvta:
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::Mad:
-      case Op::And:
-      case Op::Or:
-      case Op::Shl:
-      case Op::Shr:
-      case Op::Selp:
-        continue;
-      case Op::Ld:
-        if (accessesMemory(i)) return false;
-        continue;
-      default:
-        return false;
-    }
+    const bool readsParameter = i.ast->op == Op::Ld && !accessesMemory(i);
+    if (!ptx::rowOf(i.ast->op).has(Trait::Pure) && !readsParameter) return false;
   }
   return id == 0 && block.predecessors.empty();
 }

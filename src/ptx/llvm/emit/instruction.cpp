@@ -6,32 +6,13 @@
 #include "ptx/facts/texture_form.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
-static bool mayFault(Op op) {
-  switch (op) {
-    case Op::Ld:
-    case Op::Ldu:
-    case Op::St:
-    case Op::Atom:
-    case Op::Red:
-    case Op::Cp:
-    case Op::Call:
-    case Op::Trap:
-    case Op::Invalid:
-    case Op::Bar:
-    case Op::Barrier:
-    case Op::Nanosleep:
-      return true;
-    default:
-      return isTextureOp(op) || isMatrixOp(op);
-  }
-}
-
 void Emitter::emitInstruction(const Instruction& i) {
   present_ = &i;
-  b_.SetCurrentDebugLocation(mayFault(i.ast->op)
+  b_.SetCurrentDebugLocation(ptx::rowOf(i.ast->op).has(Trait::MayFault)
                                  ? llvm::DebugLoc(llvm::DILocation::get(context_, i.ast->line, 0, debugScope_))
                                  : llvm::DebugLoc());
   if (tellsWarp_ == TellsWarp::AtAccesses && !warpTold_ && accessesMemory(i)) {

@@ -2,6 +2,7 @@
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/control_flow.h"
+#include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
@@ -49,7 +50,7 @@ void Emitter::prepare() {
   planTellingWarp();
   traits.spans = !traits.waits && !asksForCluster();
   for (const Instruction& i : program_.instructions)
-    traits.atomics |= (i.ast->op == Op::Atom || i.ast->op == Op::Red) && i.ast->space != Space::Shared;
+    traits.atomics |= ptx::isAtomic(i.ast->op) && i.ast->space != Space::Shared;
   traits.staticShared = program_.shared.staticSize;
   traits.dynamicSharedOffset = program_.shared.dynamicOffset;
   traits.localPerThread = program_.localSize;
@@ -88,7 +89,7 @@ void Emitter::markRead() {
 bool Emitter::atomicsPrevail(const Component& component) const {
   const auto isAtomic = [&](uint32_t n) {
     const Instruction& i = program_.instructions[n];
-    return (i.ast->op == Op::Atom || i.ast->op == Op::Red) && i.ast->space != Space::Shared && i.guard == kNone &&
+    return ptx::isAtomic(i.ast->op) && i.ast->space != Space::Shared && i.guard == kNone &&
            !program_.values[i.sources[0]].shape.uniform();
   };
   bool any = false;
