@@ -169,7 +169,7 @@ struct Used {
   std::set<std::string> types, words;
 };
 
-std::map<Op, Used> usedByCases() {
+std::map<Op, Used> findUsed() {
   std::map<Op, Used> used;
   for (const Case& c : matrix::everyCase()) {
     const auto parsed = parse(matrix::kHeader + matrix::kernelText(c, "k"), nullptr);
@@ -183,6 +183,11 @@ std::map<Op, Used> usedByCases() {
           if (i.mods.test(m)) of.words.insert(nameOf(static_cast<Mod>(m)));
       }
   }
+  return used;
+}
+
+const std::map<Op, Used>& usedByCases() {
+  static const std::map<Op, Used> used = findUsed();
   return used;
 }
 
@@ -231,7 +236,7 @@ const std::set<std::string> kWordsWithoutCase = {"cp.cp_mask",
                                                  "vshr.sat"};
 
 TEST(OpcodeRows, RowsListTheTypesAndWordsOfTheCasesAndNoOthers) {
-  const std::map<Op, Used> used = usedByCases();
+  const std::map<Op, Used>& used = usedByCases();
   std::set<std::string> without;
   for (const auto& [op, of] : used) {
     const Opcode& row = rowOf(op);
@@ -249,7 +254,7 @@ TEST(OpcodeRows, RowsListTheTypesAndWordsOfTheCasesAndNoOthers) {
 const std::set<Op> kTestedElsewhere = {Op::Tensormap, Op::Trap};
 
 TEST(OpcodeRows, EveryOpcodeThatIsNotMissingHasACase) {
-  const std::map<Op, Used> used = usedByCases();
+  const std::map<Op, Used>& used = usedByCases();
   for (size_t op = 1; op < std::size(rows::kOpcodes); ++op) {
     const Opcode& row = rows::kOpcodes[op];
     if (row.has(Trait::Hint) || kTestedElsewhere.count(static_cast<Op>(op))) continue;
