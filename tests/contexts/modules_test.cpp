@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "kernels.h"
+#include "scratch.h"
 
 namespace {
 
@@ -208,7 +209,7 @@ TEST_F(Modules, BadImagesAreRefusedWithTheDriversCodes) {
 }
 
 TEST_F(Modules, LoadFromFiles) {
-  const std::string path = testing::TempDir() + "counter_module.ptx";
+  const std::string path = vg::test::scratchFile("counter_module.ptx");
   FILE* file = std::fopen(path.c_str(), "w");
   ASSERT_NE(file, nullptr);
   std::fputs(kCounterText, file);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "device_test.h"
+#include "scratch.h"
 
 namespace {
 
@@ -61,7 +62,7 @@ TEST_F(LaterGraphs, NumbersAreThoseOfTheDotFile) {
   ASSERT_OK(cuGraphGetId(graph, &id));
   ASSERT_OK(cuGraphNodeGetLocalId(first, &numbers[0]));
   ASSERT_OK(cuGraphNodeGetLocalId(second, &numbers[1]));
-  const std::string path = testing::TempDir() + "later_graph.dot";
+  const std::string path = vg::test::scratchFile("graph.dot");
   ASSERT_OK(cuGraphDebugDotPrint(graph, path.c_str(), 0));
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
@@ -206,7 +207,7 @@ TEST_F(Batch, NodesCopy) {
   EXPECT_EQ(bytesAt(memory + 1024, 512), std::vector<unsigned char>(512, 1));
   EXPECT_EQ(bytesAt(memory + 2048, 100), std::vector<unsigned char>(100, 2));
   EXPECT_EQ(bytesAt(memory + 2148, 100), std::vector<unsigned char>(100, 0));
-  const std::string path = testing::TempDir() + "later_batch.dot";
+  const std::string path = vg::test::scratchFile("batch.dot");
   EXPECT_OK(cuGraphDebugDotPrint(graph, path.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "scratch.h"
+
 extern "C" {  // linked: nvJitLink's header names functions with their version
 int __nvJitLinkCreate_13_0(void** link, uint32_t count, const char** options);
 int __nvJitLinkDestroy_13_0(void** link);
@@ -92,7 +94,7 @@ TEST_F(NvJitLink, OneTextComesOutAsItWentIn) {
 }
 
 TEST_F(NvJitLink, TextsOfFilesAreKnownByWhatTheyHold) {
-  const std::string path = testing::TempDir() + "/redirect_input.ptx";
+  const std::string path = vg::test::scratchFile("input.ptx");
   std::ofstream(path) << kText;
   create({"-arch=sm_90"});
   EXPECT_EQ(nvJitLinkAddFile(link, kAny, path.c_str()), 0);

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "scratch.h"
+
 extern char** environ;
 
 namespace {
@@ -33,7 +35,7 @@ int statusOf(int wait) { return WIFEXITED(wait) ? WEXITSTATUS(wait) : -1; }
 
 class Started : public testing::Test {
  protected:
-  static std::string file(const std::string& name) { return testing::TempDir() + "/started_" + name; }
+  static std::string file(const std::string& name) { return vg::test::scratchFile(name); }
   static std::string written(const std::string& name, const std::string& content) {
     std::ofstream(file(name), std::ios::binary) << content;
     return file(name);

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "scratch.h"
+
 namespace {
 
 struct Outcome {
@@ -51,7 +53,7 @@ std::string contentOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::string scratch(const char* name) { return testing::TempDir() + name; }
+std::string scratch(const char* name) { return vg::test::scratchFile(name); }
 
 TEST(Help, EverySubcommandExplainsItself) {
   for (const char* subcommand : {"", "run", "profile", "check", "info", "doctor", "conform", "explain"}) {

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/scratch.h"
+
 namespace vg::activity {
 namespace {
 
@@ -58,7 +60,7 @@ TEST(Recorder, IsOffUnlessASettingAsksForIt) {
 }
 
 TEST(Recorder, NothingOfManyThreadsIsLost) {
-  const std::string path = testing::TempDir() + "recorder_threads.json";
+  const std::string path = vg::test::scratchFile("threads.json");
   const std::string longName(300, 'k');  // not kept in place
   EXPECT_EQ(inProcess(path,
                       [&] {
@@ -79,7 +81,7 @@ TEST(Recorder, NothingOfManyThreadsIsLost) {
 }
 
 TEST(Recorder, ThreadsMayTellWhileTheProcessEnds) {
-  const std::string path = testing::TempDir() + "recorder_end.json";
+  const std::string path = vg::test::scratchFile("end.json");
   EXPECT_EQ(inProcess(path,
                       [] {
                         for (int t = 0; t < 2; ++t)
@@ -100,7 +102,7 @@ TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer ends children of fork that start threads";
 #endif
-  const std::string path = testing::TempDir() + "recorder_fork.json";
+  const std::string path = vg::test::scratchFile("fork.json");
   std::remove(path.c_str());
   EXPECT_EQ(inProcess(path,
                       [&] {
