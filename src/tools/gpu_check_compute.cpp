@@ -237,7 +237,7 @@ void checkFaults(GpuBench& bench, Kernels& kernels, Block& host, Block& video) {
 }  // namespace
 
 void checkCompute(GpuBench& bench, const GpuCheckOptions& options) {
-  if (bench.gpu.facts().computeCapability != 90) return;
+  if (!isDriven(bench.gpu.facts().computeCapability)) return;
   const double start = microseconds();
   Result<std::unique_ptr<ComputeEngine>> engine = ComputeEngine::create(bench.gpu, bench.addresses);
   Result<std::unique_ptr<Block>> host = Block::createPinned(bench.gpu, bench.addresses, 16 * kMiB);

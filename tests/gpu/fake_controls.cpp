@@ -25,9 +25,9 @@ struct Answer {
   uint32_t index, data;
 };
 
-uint32_t grAnswer(uint32_t index) {
-  for (const Answer& answer : {Answer{rm::kGrSmVersion, 0x900}, Answer{rm::kGrWarpsPerSm, 64}, Answer{rm::kGrGpcs, 8},
-                               Answer{rm::kGrTpcsPerGpc, 9}, Answer{rm::kGrSmsPerTpc, 2}})
+uint32_t grAnswer(uint32_t index, uint32_t smVersion) {
+  for (const Answer& answer : {Answer{rm::kGrSmVersion, smVersion}, Answer{rm::kGrWarpsPerSm, 64},
+                               Answer{rm::kGrGpcs, 8}, Answer{rm::kGrTpcsPerGpc, 9}, Answer{rm::kGrSmsPerTpc, 2}})
     if (answer.index == index) return answer.data;
   return 0;
 }
@@ -221,7 +221,8 @@ Status FakeDriver::answerInfo(uint32_t command, std::byte* p, size_t bytes) {
     }
     case rm::kGrGetInfo: {
       auto* const entries = reinterpret_cast<rm::InfoEntry*>(get<uint64_t>(p, 8));
-      for (uint32_t i = 0; i < get<uint32_t>(p, 0); ++i) entries[i].data = grAnswer(entries[i].index);
+      for (uint32_t i = 0; i < get<uint32_t>(p, 0); ++i)
+        entries[i].data = grAnswer(entries[i].index, description_.smVersion);
       return kOk;
     }
     case rm::kGetSmOrder:

@@ -36,6 +36,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
     // node -> errno of opening it
     std::map<std::string, int> refusedNodes;
     bool confidential = false;
+    uint32_t smVersion = 0x900;  // of the multiprocessors
     FakeProgram program;         // what grids do
     unsigned lostDoorbells = 0;  // the hardware looks for work when it has been rung this often, and once more
   };

@@ -1,5 +1,6 @@
 // What is written down of the kernel driver's interface against a table that comes from the public headers of each
 // branch (driver_layouts.tsv), and not from what is tested: the fake kernel driver believes whatever the library does.
+#include <climits>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "backend/nvidia/driver/abi.h"
+#include "backend/nvidia/driver/generation.h"
 #include "backend/nvidia/driver/rm_abi.h"
 #include "backend/nvidia/driver/share_abi.h"
 #include "backend/nvidia/driver/uvm_abi.h"
@@ -389,7 +391,34 @@ struct Number {
 // Numbers of requests, classes, controls and what they are asked for.
 TEST(Layouts, NumbersAreTheHeaders) {
   const auto escape = [](rm::Escape number) { return static_cast<unsigned long>(number); };
+  const auto row = [](int capability) { return *generationOf(capability); };
   const Number numbers[] = {
+      {"VOLTA_USERMODE_A", row(70).usermode},
+      {"TURING_USERMODE_A", row(75).usermode},
+      {"AMPERE_USERMODE_A", row(80).usermode},
+      {"HOPPER_USERMODE_A", row(90).usermode},
+      {"BLACKWELL_USERMODE_A", row(100).usermode},
+      {"VOLTA_CHANNEL_GPFIFO_A", row(70).channel},
+      {"TURING_CHANNEL_GPFIFO_A", row(75).channel},
+      {"AMPERE_CHANNEL_GPFIFO_A", row(80).channel},
+      {"HOPPER_CHANNEL_GPFIFO_A", row(90).channel},
+      {"BLACKWELL_CHANNEL_GPFIFO_A", row(100).channel},
+      {"BLACKWELL_CHANNEL_GPFIFO_B", row(120).channel},
+      {"VOLTA_COMPUTE_A", row(70).compute},
+      {"TURING_COMPUTE_A", row(75).compute},
+      {"AMPERE_COMPUTE_A", row(80).compute},
+      {"AMPERE_COMPUTE_B", row(86).compute},
+      {"ADA_COMPUTE_A", row(89).compute},
+      {"HOPPER_COMPUTE_A", row(90).compute},
+      {"BLACKWELL_COMPUTE_A", row(100).compute},
+      {"BLACKWELL_COMPUTE_B", row(120).compute},
+      {"VOLTA_DMA_COPY_A", row(70).copy},
+      {"TURING_DMA_COPY_A", row(75).copy},
+      {"AMPERE_DMA_COPY_A", row(80).copy},
+      {"AMPERE_DMA_COPY_B", row(86).copy},
+      {"HOPPER_DMA_COPY_A", row(90).copy},
+      {"BLACKWELL_DMA_COPY_A", row(100).copy},
+      {"BLACKWELL_DMA_COPY_B", row(120).copy},
       {"NV_ESC_RM_ALLOC_MEMORY", escape(rm::Escape::AllocMemory)},
       {"NV_ESC_RM_FREE", escape(rm::Escape::Free)},
       {"NV_ESC_RM_CONTROL", escape(rm::Escape::Control)},
@@ -484,6 +513,21 @@ TEST(Layouts, NumbersAreTheHeaders) {
     ASSERT_TRUE(ours.count(row.field)) << row.field;
     EXPECT_EQ(ours[row.field], row.at) << row.field << " since " << row.first;
   }
+}
+
+// The first row with a class of the GPU's list counts, so that newer ones have to come first.
+TEST(Generations, RowsAreNewestFirstAndDriveHopperAlone) {
+  int last = INT_MAX;
+  for (const Generation& row : kGenerations) {
+    SCOPED_TRACE(row.name);
+    EXPECT_LT(row.computeCapability, last);
+    last = row.computeCapability;
+    EXPECT_EQ(generationOf(row.computeCapability), &row);
+    EXPECT_EQ(row.driven, row.computeCapability == 90);
+    EXPECT_TRUE(!row.driven || (row.descriptorVersion && row.driverWords && row.sharedSplitsKiB.back()));
+  }
+  EXPECT_FALSE(generationOf(35));
+  EXPECT_FALSE(isDriven(35));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backend/nvidia/driver/generation.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -42,9 +44,13 @@ uint64_t memoryClockOf(const GpuFacts& facts) {
 // The attributes of Hopper are those of an H200, but for what differs from one board to the next.
 Result<Traits> traitsOf(const Gpu& gpu) {
   const GpuFacts& facts = gpu.facts();
-  if (facts.computeCapability != 90) {
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "%s: devices of compute capability %d.%d are not known here yet",
-                facts.name.c_str(), facts.computeCapability / 10, facts.computeCapability % 10);
+  const Generation* const generation = generationOf(facts.computeCapability);
+  if (!generation || !generation->driven) {
+    return fail(
+        CUDA_ERROR_NOT_SUPPORTED,
+        "%s: devices of compute capability %d.%d (%s) are not known here yet; of real GPUs this library drives %s",
+        facts.name.c_str(), facts.computeCapability / 10, facts.computeCapability % 10,
+        generation ? generation->name : "a generation without a row", kHopper.name);
   }
   Traits traits;
 #define VG_ATTRIBUTE(name, value) set(traits, CU_DEVICE_ATTRIBUTE_##name, value);
@@ -57,8 +63,8 @@ Result<Traits> traitsOf(const Gpu& gpu) {
   traits.nativeCode = true;
   traits.blockLinearArrays = true;
   traits.clusterGroups = facts.together;
-  set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9);
-  set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+  set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, facts.computeCapability / 10);
+  set(traits, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, facts.computeCapability % 10);
   set(traits, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, facts.multiprocessors);
   set(traits, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, facts.l2Bytes);
   set(traits, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, uint64_t{facts.l2Bytes} * 5 / 8);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 #include "base/round.h"
 
@@ -12,7 +11,6 @@ namespace {
 constexpr uint32_t kReservedShared = 0x400;
 constexpr uint32_t kMostPrefetched = 63;  // of bank 0, 256 bytes each
 constexpr uint32_t kSharedUnit = 128;
-constexpr uint32_t kSplitsKiB[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
@@ -48,7 +46,7 @@ void setBank(Qmd& descriptor, unsigned bank, uint64_t address, uint32_t bytes) {
 
 void setShared(Qmd& descriptor, const KernelCode& code, const Grid& grid) {
   const uint32_t bytes = roundUp(code.sharedBytes + grid.dynamicShared, kSharedUnit);
-  const uint32_t most = kSplitsKiB[std::size(kSplitsKiB) - 1] * 1024;
+  const uint32_t most = kHopper.sharedSplitsKiB.back() * 1024;
   descriptor.set(qmd::kSharedMemorySize, bytes);
   descriptor.set(qmd::kMinSharedConfig, encoded(sharedConfigFor(bytes)));
   descriptor.set(qmd::kMaxSharedConfig, encoded(most));
@@ -113,7 +111,7 @@ void setPlaces(Qmd& descriptor, const Grid& grid) {
 }  // namespace
 
 uint32_t sharedConfigFor(uint32_t bytes) {
-  for (const uint32_t split : kSplitsKiB)
+  for (const uint32_t split : kHopper.sharedSplitsKiB)
     if (bytes <= split * 1024) return split * 1024;
   return 0;
 }
@@ -157,7 +155,7 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
 
 Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end) {
   Qmd d;
-  d.set(qmd::kMajorVersion, 4);
+  d.set(qmd::kMajorVersion, kHopper.descriptorVersion);
   d.set(qmd::kApiVisibleCallLimit, 1);  // no check
   d.set(qmd::kSamplerIndex, !grid.samplersApart);
   setGrid(d, grid);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backend/nvidia/compute/qmd.h"
+#include "backend/nvidia/driver/generation.h"
 
 namespace vg::backend::nvidia {
 
@@ -59,7 +60,7 @@ struct ComputeFacts {
 
 inline constexpr size_t kSharedWindowBytes = size_t{1} << 32, kLocalWindowBytes = size_t{1} << 24;
 // The driver's words in front of the parameters.
-inline constexpr uint32_t kDriverWords = 0x210;
+inline constexpr uint32_t kDriverWords = kHopper.driverWords;
 // Of a thread's local memory, at the upper end of the window, above the stack.
 inline constexpr uint32_t kLocalReserve = 0x240;
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "backend/nvidia/driver/generation.h"
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -31,9 +33,10 @@ CUresult ask(Client& client, rm::Handle object, uint32_t command, Parameters& pa
   return status ? refused(status, "the GPU's %s", what) : CUDA_SUCCESS;
 }
 
-uint32_t newestOf(const std::vector<uint32_t>& classes, std::initializer_list<uint32_t> newestFirst) {
-  for (uint32_t candidate : newestFirst)
-    if (std::find(classes.begin(), classes.end(), candidate) != classes.end()) return candidate;
+// The newest class of a kind that the GPU has; 0: none.
+uint32_t newestOf(const std::vector<uint32_t>& classes, uint32_t Generation::*kind) {
+  for (const Generation& generation : kGenerations)
+    if (std::find(classes.begin(), classes.end(), generation.*kind) != classes.end()) return generation.*kind;
   return 0;
 }
 
@@ -42,11 +45,8 @@ Result<GpuClasses> askClasses(Client& client, rm::Handle device) {
   VG_CHECK(ask(client, device, rm::kGetClassList, parameters, client.abi().classList, "list of classes"));
   std::vector<uint32_t> classes(std::min<uint32_t>(parameters.get<uint32_t>(0), client.abi().classList / 4 - 1));
   std::memcpy(classes.data(), parameters.bytes + 4, classes.size() * 4);
-  // Blackwell, Hopper, Ada, Ampere, Turing, Volta
-  return GpuClasses{newestOf(classes, {0xc761, 0xc661, 0xc561, 0xc461, 0xc361}),
-                    newestOf(classes, {0xca6f, 0xc96f, 0xc86f, 0xc56f, 0xc46f, 0xc36f}),
-                    newestOf(classes, {0xcec0, 0xcdc0, 0xcbc0, 0xc9c0, 0xc7c0, 0xc6c0, 0xc5c0, 0xc3c0}),
-                    newestOf(classes, {0xcab5, 0xc9b5, 0xc8b5, 0xc7b5, 0xc6b5, 0xc5b5, 0xc3b5})};
+  return GpuClasses{newestOf(classes, &Generation::usermode), newestOf(classes, &Generation::channel),
+                    newestOf(classes, &Generation::compute), newestOf(classes, &Generation::copy)};
 }
 
 CUresult askName(Client& client, rm::Handle subdevice, GpuFacts& facts) {
@@ -57,9 +57,10 @@ CUresult askName(Client& client, rm::Handle subdevice, GpuFacts& facts) {
   return CUDA_SUCCESS;
 }
 
-// 0x900 is 9.0; of Blackwell's 0xa04 the toolkit speaks as 12.0.
+// 0x900 is 9.0, but for generations of which the toolkit speaks otherwise: their rows say so.
 int capabilityOf(uint32_t smVersion) {
-  if (smVersion == 0xa04) return 120;
+  for (const Generation& generation : kGenerations)
+    if (generation.smVersion == smVersion) return generation.computeCapability;
   return static_cast<int>((smVersion >> 8 & 0xf) * 10 + (smVersion & 0xf));
 }
 
