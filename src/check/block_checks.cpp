@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "check/allocations.h"
-#include "check/check.h"
 #include "check/faulted.h"
 #include "check/initialised.h"
 #include "check/words.h"
