@@ -364,4 +364,6 @@ bool fill(const Fill& fill, Parallel* parallel) {
   return fillAll() || (revealed(fill.base, extent(fill)) && fillAll()) || fillAfterFault(fill);
 }
 
+const char* engineName() { return engines().name; }
+
 }  // namespace vg::copy

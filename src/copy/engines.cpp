@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "copy/copy.h"
 
 namespace vg::copy {
 namespace {
@@ -28,8 +27,6 @@ const Engines& engines() {
   static const Engines& chosen = chooseEngines();
   return chosen;
 }
-
-const char* engineName() { return engines().name; }
 
 void streamFence() { _mm_sfence(); }
 
