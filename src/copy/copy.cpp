@@ -11,6 +11,7 @@
 #include "copy/guard.h"
 #include "copy/protected.h"
 #include "copy/revealer.h"
+#include "copy/tiled_copy.h"
 #include "copy/watch.h"
 
 namespace vg::copy {

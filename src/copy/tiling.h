@@ -10,7 +10,8 @@
 
 namespace vg::copy {
 
-struct Shape;
+// How many units it takes.
+inline size_t tilesAcross(size_t value, size_t unit) { return (value + unit - 1) / unit; }
 
 struct Tiling {
   static constexpr size_t kGobBytes = 64, kGobRows = 8, kGob = kGobBytes * kGobRows;
@@ -28,10 +29,23 @@ struct Tiling {
   size_t offset(size_t x, size_t row, size_t slice) const;
 };
 
+// In a GOB, as Turing and all that came after it have them: sectors of 32 bytes, two rows of half a sector each.
+inline size_t offsetInGob(size_t x, size_t row) {
+  return x / 32 * 256 + row / 4 * 128 + x % 32 / 16 * 64 + row % 4 / 2 * 32 + row % 2 * 16 + x % 16;
+}
+
+// Inline, as copies ask for every 16 bytes.
+inline size_t Tiling::offset(size_t x, size_t row, size_t slice) const {
+  const size_t layer = layerPitch ? slice : 0, z = slice - layer;
+  const size_t gobRow = row / kGobRows;
+  const size_t block = ((z >> blockSlices) * tilesAcross(rows, kGobRows << blockRows) + (gobRow >> blockRows)) *
+                           tilesAcross(rowBytes, kGobBytes) +
+                       x / kGobBytes;
+  const size_t gob = ((z & ((size_t{1} << blockSlices) - 1)) << blockRows) + (gobRow & ((size_t{1} << blockRows) - 1));
+  return layer * layerPitch + block * blockBytes() + gob * kGob + offsetInGob(x % kGobBytes, row % kGobRows);
+}
+
 // A copy of it that never goes away, the same for equal ones. Thread-safe.
 const Tiling& kept(const Tiling& tiling);
-
-// Copies between sides of which some are tiled. Faults go to the caller, as with the engines.
-void copyTiled(const Shape& shape);
 
 }  // namespace vg::copy
