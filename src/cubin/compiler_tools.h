@@ -2,9 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/result.h"
-#include "cubin/compiler.h"
+#include "cubin/compile_request.h"
 
 namespace vg::cubin {
 
