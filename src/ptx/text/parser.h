@@ -7,14 +7,9 @@
 
 #include "base/result.h"
 #include "ptx/text/ast.h"
+#include "ptx/text/parse_options.h"
 
 namespace vg::ptx {
-
-struct ParseOptions {
-  // Largest target the device accepts (121 for 12.1); a module for a newer one is CUDA_ERROR_NO_BINARY_FOR_GPU... the
-  // driver's code for text is CUDA_ERROR_INVALID_PTX or UNSUPPORTED_PTX_VERSION. 0: do not check.
-  uint32_t maxTarget = 0;
-};
 
 // Parses all of `text` (with or without a terminating NUL). On failure the code is CUDA_ERROR_INVALID_PTX or
 // CUDA_ERROR_UNSUPPORTED_PTX_VERSION and `log`, when not null, receives lines of the form "line 12: what is wrong", as

@@ -14,7 +14,7 @@
 #include "ptx/text/expression.h"
 #include "ptx/text/lexer.h"
 #include "ptx/text/name_table.h"
-#include "ptx/text/parser.h"
+#include "ptx/text/parse_options.h"
 
 namespace vg::ptx {
 
