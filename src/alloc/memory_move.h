@@ -6,7 +6,8 @@
 // and the system changes the mapping in one step.
 #pragma once
 
-#include "alloc/memory_source.h"
+#include "alloc/shared_memory.h"
+#include "base/result.h"
 
 namespace vg::alloc {
 

@@ -5,16 +5,11 @@
 #include <cstddef>
 #include <string>
 
+#include "alloc/shared_memory.h"
 #include "alloc/sparse_range.h"
 #include "base/result.h"
 
 namespace vg::alloc {
-
-// A range of committed memory as other processes can map it.
-struct SharedMemory {
-  PhysicalRef memory;  // shows the range from offset 0 on
-  size_t moved = 0;    // bytes of the range that are in it so far
-};
 
 class MemorySource {
  public:
