@@ -8,32 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "api/device_report.h"
+
 namespace vg::api {
 
 inline constexpr CUuuid kPrivateTableId = {
     {'v', 'e', 'r', 'd', 'i', 'g', 'r', 'i', 's', '-', 't', 'a', 'b', 'l', 'e', '1'}};
-
-// What libnvidia-ml.so.1 is told of a device.
-struct DeviceReport {
-  char name[96];
-  CUuuid uuid;
-  uint64_t totalMemory, usedMemory;  // bytes; used by this process
-  int computeCapability;             // 10 * major + minor
-  int attributes[CU_DEVICE_ATTRIBUTE_MAX];
-  bool inUse;                // this process has a context on it
-  unsigned runningKernels;   // now
-  uint64_t busyNanoseconds;  // that its workers have spent in kernels, all together
-  unsigned workers;
-  bool nativeCode;  // a real GPU: runs native code, not PTX
-};
-
-// What another process of this user has of a device.
-struct OtherProcess {
-  unsigned pid, contexts;
-  uint64_t usedMemory;  // bytes
-  unsigned runningKernels, workers;
-  uint64_t busyNanoseconds;
-};
 
 struct PrivateTable {
   size_t size;  // of the table in bytes
