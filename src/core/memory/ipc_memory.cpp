@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <new>
 #include <vector>
 

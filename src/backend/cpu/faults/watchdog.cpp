@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <vector>
 
 #include "backend/cpu/code/kernel_launch.h"
