@@ -1,6 +1,9 @@
 #include "ptx/facts/function_uses.h"
 
+#include <algorithm>
 #include <unordered_set>
+
+#include "ptx/facts/reserved_shared.h"
 
 namespace vg::ptx {
 namespace {
@@ -48,6 +51,20 @@ class Search {
 };
 
 }  // namespace
+
+std::vector<uint32_t> addressedFunctions(const Module& module) {
+  std::vector<uint32_t> found;
+  for (const Variable& v : module.variables)
+    for (const Variable::Reference& r : v.references)
+      if (r.kind == SymbolKind::Function) found.push_back(r.symbol);
+  for (const Function& f : module.functions)
+    for (const Instruction& i : f.body)
+      for (uint32_t k = 0; i.op != Op::Call && k < i.count; ++k)
+        if (f.operands[i.first + k].symbolKind == SymbolKind::Function) found.push_back(f.operands[i.first + k].symbol);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
 
 const FunctionUses& UsesOfFunctions::of(uint32_t function) {
   std::optional<FunctionUses>& known = known_[function];

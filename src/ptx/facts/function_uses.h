@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "ptx/facts/layout.h"
 #include "ptx/text/ast.h"
 
 namespace vg::ptx {
@@ -39,8 +38,7 @@ class UsesOfFunctions {
   std::optional<std::vector<uint32_t>> addressed_;
 };
 
-// As those that take a module, for whoever asks for many of its entries.
-SharedLayout sharedLayout(UsesOfFunctions& uses, uint32_t entry);
-KernelReferences references(UsesOfFunctions& uses, uint32_t entry);
+// The functions whose address anything in the module takes, ascending: what calls through registers may reach.
+std::vector<uint32_t> addressedFunctions(const Module& module);
 
 }  // namespace vg::ptx

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/round.h"
-#include "ptx/facts/function_uses.h"
 
 namespace vg::ptx {
 namespace {
@@ -129,40 +128,11 @@ SharedLayout sharedLayout(UsesOfFunctions& uses, uint32_t entry) {
   return layout;
 }
 
-std::optional<uint32_t> reservedShared(Special special) {
-  switch (special) {
-    case Special::ReservedSmemOffsetBegin:
-    case Special::ReservedSmemOffset0:
-      return 0;
-    case Special::ReservedSmemOffset1:
-      return kReservedShared / 2;
-    case Special::ReservedSmemOffsetEnd:
-    case Special::ReservedSmemOffsetCap:
-      return kReservedShared;
-    default:
-      return {};
-  }
-}
-
 uint32_t SharedLayout::offsetOf(bool moduleScope, uint32_t function, uint32_t variable) const {
   for (const Slot& slot : slots)
     if (slot.moduleScope == moduleScope && slot.variable == variable && (moduleScope || slot.function == function))
       return slot.offset;
   return 0;
-}
-
-std::vector<uint32_t> addressedFunctions(const Module& module) {
-  std::vector<uint32_t> found;
-  for (const Variable& v : module.variables)
-    for (const Variable::Reference& r : v.references)
-      if (r.kind == SymbolKind::Function) found.push_back(r.symbol);
-  for (const Function& f : module.functions)
-    for (const Instruction& i : f.body)
-      for (uint32_t k = 0; i.op != Op::Call && k < i.count; ++k)
-        if (f.operands[i.first + k].symbolKind == SymbolKind::Function) found.push_back(f.operands[i.first + k].symbol);
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
 }
 
 // Where constants are is known by any of them: an address in 32 bits is near it.

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "ptx/facts/function_uses.h"
+#include "ptx/facts/reserved_shared.h"
 #include "ptx/text/ast.h"
 
 namespace vg::ptx {
@@ -35,11 +36,6 @@ struct SharedLayout {
 };
 SharedLayout sharedLayout(const Module& module, uint32_t entry);
 
-inline constexpr uint32_t kReservedShared = 1024;  // bytes, as devices of capability 8.0 and later keep
-
-// What a register that tells of the reserved shared memory holds: an offset from the shared base but for its size.
-std::optional<uint32_t> reservedShared(Special special);
-
 // What an entry touches, transitively through calls: the order of `globals` is the order of KernelLaunch::globals.
 struct KernelReferences {
   std::vector<uint32_t> functions;  // Module::functions, the entry itself first
@@ -49,8 +45,9 @@ struct KernelReferences {
 };
 KernelReferences references(const Module& module, uint32_t entry);
 
-// The functions whose address anything in the module takes, ascending: what calls through registers may reach.
-std::vector<uint32_t> addressedFunctions(const Module& module);
+// As those that take a module, for whoever asks for many of its entries.
+SharedLayout sharedLayout(UsesOfFunctions& uses, uint32_t entry);
+KernelReferences references(UsesOfFunctions& uses, uint32_t entry);
 
 // The value of a function's address, in registers and memory, for all machines: its index in Module::functions.
 inline constexpr uint64_t kFunctionAddressTag = 0x7F50'0000'0000'0000ull;

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/function_uses.h"
+#include "ptx/facts/layout.h"
 #include "ptx/text/ast.h"
 #include "ptx/text/entry_bodies.h"
 
