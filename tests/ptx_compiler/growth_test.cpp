@@ -26,11 +26,11 @@ namespace {
 
 const char* const kPhases[] = {"parse", "analyse", "emit", "optimise", "generate", "link"};
 const char* const kWork[] = {"emitted", "promoted", "optimised"};
-constexpr double kMostGrowth = 2.7;         // of what is made, for twice the size
-constexpr uint64_t kMostAWord = 800;        // instructions of LLVM's for each instruction of the text
-constexpr uint64_t kMostOfCopies = 140000;  // where calls are copies of functions, up to a bound
-constexpr uint64_t kQuickIsUsed = 10000;    // at the latest beyond so many, as src/ptx/llvm/backend.cpp has it
-constexpr uint64_t kNeverQuick = 1000;      // up to so many
+constexpr double kMostGrowth = 2.7;        // of what is made, for twice the size
+constexpr uint64_t kMostAWord = 100;       // instructions of LLVM's for each instruction of the text
+constexpr uint64_t kMostOfCopies = 70000;  // where calls are copies of functions, up to a bound
+constexpr uint64_t kQuickIsUsed = 10000;   // at the latest beyond so many, as src/ptx/llvm/backend.cpp has it
+constexpr uint64_t kNeverQuick = 1000;     // up to so many
 int failures = 0;
 
 double cpuSeconds() {

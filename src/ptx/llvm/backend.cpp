@@ -28,6 +28,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <memory>
+#include <vector>
 
 #include "ptx/llvm/ir/warp_ir.h"
 #include "ptx/llvm/object/target_machines.h"
@@ -36,6 +37,7 @@
 #include "ptx/llvm/passes/narrow_lanes.h"
 #include "ptx/llvm/passes/promoted_slots.h"
 #include "ptx/llvm/passes/row_lanes.h"
+#include "ptx/llvm/passes/shared_operations.h"
 #include "ptx/llvm/passes/single_loads.h"
 #include "ptx/llvm/passes/split_blocks.h"
 #include "ptx/llvm/passes/split_tests.h"
@@ -102,6 +104,9 @@ constexpr uint64_t kLarge = 10'000, kHuge = 150'000;
 // Longer blocks are split; a whole block's instructions are selected and scheduled together.
 constexpr size_t kLongestGood = 3000, kLongestQuick = 400;
 
+// Operations on vectors that quick code may have in loops beside calls of them.
+constexpr size_t kMostInPlace = 600;
+
 void addGoodPasses(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
@@ -151,9 +156,13 @@ Tier optimise(llvm::Module& module, llvm::TargetMachine& machine, const BackendO
     if (!f.isDeclaration()) options.lean ? promoteFreeSlots(f) : promoteSlots(f);
   clock.count(CompileWork::Promoted, module.getInstructionCount());
   const Tier tier = tierFor(module.getInstructionCount(), options);
-  for (llvm::Function& f : module) {
-    if (f.isDeclaration()) continue;
+  std::vector<llvm::Function*> functions;
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) functions.push_back(&f);
+  for (llvm::Function* const function : functions) {
+    llvm::Function& f = *function;
     tier == Tier::Good ? optimise(f, analyses, options.wideMasks) : tidy(f, analyses);
+    if (options.lean && f.getName() == "vg_kernel") shareOperations(f, kMostInPlace);
     splitBlocks(f, tier == Tier::Good ? kLongestGood : kLongestQuick);
   }
   return tier;

@@ -113,6 +113,7 @@ class Emitter {
   void planCopies();
   size_t plannedWork() const;
   void planLeanly();
+  void takeWholeWarps();
   void planGo(Version v, BlockId b);
   void planMasked(Version from, uint32_t component);
   Version maskedVersion(Version v, uint32_t component) const;
@@ -583,9 +584,9 @@ class Emitter {
   llvm::Module& module_;
   std::map<llvm::Constant*, llvm::GlobalVariable*> tables_;  // constants are one for equal contents
   llvm::LLVMContext& context_;
-  const EmitOptions options_;
+  EmitOptions options_;
   llvm::IRBuilder<> b_;
-  const uint32_t w_, k_;
+  uint32_t w_, k_;
   const uint32_t rowLanes_, rows_;  // rows in a warp and their lanes, 0 where it is not made of rows
   llvm::Function* function_ = nullptr;
   Value *blockArgument_ = nullptr, *launch_ = nullptr, *warp_ = nullptr;

@@ -158,7 +158,10 @@ Mask Emitter::maskFromBits(Value* bits) {
   return out;
 }
 
-llvm::Type* Emitter::maskSlotType() { return vectorOf(options_.avx512 ? b_.getInt1Ty() : b_.getInt32Ty()); }
+llvm::Type* Emitter::maskSlotType() {
+  if (options_.avx512) return vectorOf(b_.getInt1Ty());
+  return vectorOf(w_ == kWarpSize ? b_.getInt8Ty() : b_.getInt32Ty());
+}
 
 llvm::SmallVector<llvm::AllocaInst*, 8> Emitter::makeMaskSlot(const char* name) {
   llvm::SmallVector<llvm::AllocaInst*, 8> slot;

@@ -195,11 +195,20 @@ size_t Emitter::plannedWork() const {
   return work * k_;
 }
 
+// All lanes of a warp are one vector, which LLVM's instruction selection divides into what registers hold: a fraction
+// of the instructions to emit and to simplify, and masks are half a register or one with AVX2 instead of four.
+void Emitter::takeWholeWarps() {
+  w_ = kWarpSize;
+  k_ = 1;
+  options_.avx512 = false;  // what is written in vectors of its registers
+}
+
 // Where a launch waits for a large kernel: no copies for lanes that agree, and one for warps with all their lanes
 // beside one for the rest only where the latter is not much less by itself. Accesses under masks take more than others.
 void Emitter::planLeanly() {
   if (plannedWork() <= options_.leanBeyond) return;
   lean = true;
+  takeWholeWarps();
   duplicated_.assign(duplicated_.size(), false);
   const auto workWith = [&](bool onlyPart) {
     onlyPart_ = onlyPart;
