@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <random>
 
+#include "ptx/operations/half.h"
 #include "ptx_compiler/harness.h"
 
 namespace vg::ptx::test {
@@ -18,11 +21,27 @@ struct Case {
   const char* operation;  // without .ftz and .f32
   uint32_t (*expected)(uint32_t a, uint32_t b, bool ftz);
   uint32_t operands;
+  const char* sum = "";  // add or sub of the result in %f0 and the first operand
 };
 
 template <uint32_t (*Function)(uint32_t, bool)>
 uint32_t ofOne(uint32_t a, uint32_t, bool ftz) {
   return Function(a, ftz);
+}
+
+uint32_t ofOneOnly(uint32_t a, uint32_t, bool) { return special::tangent(a); }
+
+// A sum of a quotient is one operation on a GPU: the dividend times the divisor's reciprocal, and the other term.
+template <bool full, bool minus>
+uint32_t sumOfQuotient(uint32_t a, uint32_t b, bool ftz) {
+  const auto flushed = [&](float x) { return ftz && std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; };
+  const float dividend = flushed(std::bit_cast<float>(a)), divisor = flushed(std::bit_cast<float>(b));
+  const float magnitude = std::fabs(divisor);
+  const float scale = !ftz && magnitude < 0x1p-126f ? 0x1p24f : full && magnitude > 0x1p126f ? 0.25f : 1.0f;
+  const auto inverse = std::bit_cast<float>(special::reciprocal(std::bit_cast<uint32_t>(divisor * scale), true));
+  const float factor = flushed(dividend * scale);
+  const float sum = flushed(std::fma(minus ? -factor : factor, inverse, dividend));
+  return std::isnan(sum) ? 0x7fffffff : std::bit_cast<uint32_t>(sum);
 }
 
 const Case kCases[] = {
@@ -35,7 +54,18 @@ const Case kCases[] = {
     {"Cosine", "cos.approx", ofOne<special::cosine>, 1},
     {"Quotient", "div.approx", special::quotient, 2},
     {"FullQuotient", "div.full", special::fullQuotient, 2},
+    {"Tangent", "tanh.approx", ofOneOnly, 1},
+    {"SumOfQuotient", "div.approx", sumOfQuotient<false, false>, 2, "add@.f32 %f3, %f0, %f1;"},
+    {"DifferenceOfQuotient", "div.approx", sumOfQuotient<false, true>, 2, "sub@.f32 %f3, %f1, %f0;"},
+    {"SumOfFullQuotient", "div.full", sumOfQuotient<true, false>, 2, "add@.f32 %f3, %f1, %f0;"},
 };
+bool hasFtz(const Case& c) { return c.expected != ofOneOnly; }
+
+// With each '@' replaced.
+std::string str(std::string text, const char* by) {
+  for (size_t at; (at = text.find('@')) != std::string::npos;) text.replace(at, 1, by);
+  return text;
+}
 
 // `uniform`: one argument for each block, so that lanes need not compute it each for itself.
 std::string kernelOf(const Case& c, bool ftz, bool uniform) {
@@ -63,7 +93,8 @@ std::string kernelOf(const Case& c, bool ftz, bool uniform) {
   ld.global.f32 %f1, [%rd4];
   ld.global.f32 %f2, [%rd4+4];
   )" + c.operation +
-         (ftz ? ".ftz" : "") + ".f32 %f3, %f1" + (c.operands == 2 ? ", %f2" : "") + R"(;
+         (ftz ? ".ftz" : "") + (*c.sum ? ".f32 %f0, %f1" : ".f32 %f3, %f1") + (c.operands == 2 ? ", %f2;\n" : ";\n") +
+         str(c.sum, ftz ? ".ftz" : "") + R"(
   mul.wide.u32 %rd5, %r5, 4;
   add.s64 %rd6, %rd2, %rd5;
   st.global.f32 [%rd6], %f3;
@@ -90,6 +121,8 @@ const std::vector<Pair>& arguments() {
       for (uint32_t exponent : {60u, 111u, 125u, 126u, 127u, 128u, 131u, 134u, 200u})
         made.push_back({exponent << 23 | segment << 16 | (random() & 0xffff),
                         exponent << 23 | (127 - segment) << 16 | (random() & 0xffff)});
+    // Quotients at the smallest normal number.
+    for (uint32_t a : {0x3effffffu, 0xbeffffffu, 0x3f000000u, 0x3efffffeu}) made.push_back({a, 0x7e000000});
     while (made.size() < 48 * kThreads - 77) made.push_back({random(), random()});
     return made;
   }();
@@ -106,6 +139,7 @@ void Special::compare(bool uniform, uint32_t n, uint32_t threads) {
   const std::vector<Pair>& in = arguments();
   for (const Target& target : targets()) {
     for (const bool ftz : {false, true}) {
+      if (ftz && !hasFtz(c)) continue;
       CompiledKernel kernel;
       std::string log;
       ASSERT_EQ(kernel.compile(kernelOf(c, ftz, uniform), "k", target, {threads}, &log, nullptr, kApproximatesExactly),
@@ -136,6 +170,122 @@ TEST_P(Special, FunctionsHaveAGpusBits) { compare(false, static_cast<uint32_t>(a
 TEST_P(Special, FunctionsOfAWholeBlockDoToo) { compare(true, 4000, 32); }
 
 INSTANTIATE_TEST_SUITE_P(Approximate, Special, testing::ValuesIn(kCases),
+                         [](const auto& tested) { return tested.param.name; });
+
+// --- Halves and f64: one operand, of so many bytes as the result
+
+struct OtherCase {
+  const char* name;
+  const char* instruction;  // with its type
+  uint32_t bytes;
+  uint64_t (*expected)(uint64_t);
+};
+template <uint16_t (*Function)(uint16_t, bool), bool f16>
+uint64_t ofHalf(uint64_t x) {
+  return Function(static_cast<uint16_t>(x), f16);
+}
+template <uint16_t (*Function)(uint16_t, bool), bool f16>
+uint64_t ofPair(uint64_t x) {
+  return ofHalf<Function, f16>(x & 0xffff) | ofHalf<Function, f16>(x >> 16) << 16;
+}
+template <uint32_t (*Function)(uint32_t)>
+uint64_t ofUpper(uint64_t x) {
+  return uint64_t{Function(static_cast<uint32_t>(x >> 32))} << 32;
+}
+uint64_t ofDouble(uint64_t x) {
+  return std::bit_cast<uint64_t>(special::nearReciprocalRoot64(std::bit_cast<double>(x)));
+}
+
+const OtherCase kOtherCases[] = {
+    {"PowerOfHalf", "ex2.approx.f16", 2, ofHalf<special::powerOfHalf, true>},
+    {"PowersOfHalves", "ex2.approx.f16x2", 4, ofPair<special::powerOfHalf, true>},
+    {"PowerOfBrain", "ex2.approx.ftz.bf16", 2, ofHalf<special::powerOfHalf, false>},
+    {"PowersOfBrains", "ex2.approx.ftz.bf16x2", 4, ofPair<special::powerOfHalf, false>},
+    {"TangentOfHalf", "tanh.approx.f16", 2, ofHalf<special::tangentOfHalf, true>},
+    {"TangentsOfHalves", "tanh.approx.f16x2", 4, ofPair<special::tangentOfHalf, true>},
+    {"TangentOfBrain", "tanh.approx.bf16", 2, ofHalf<special::tangentOfHalf, false>},
+    {"TangentsOfBrains", "tanh.approx.bf16x2", 4, ofPair<special::tangentOfHalf, false>},
+    {"ReciprocalOfDouble", "rcp.approx.ftz.f64", 8, ofUpper<special::reciprocal64>},
+    {"RootReciprocalOfDouble", "rsqrt.approx.ftz.f64", 8, ofUpper<special::reciprocalRoot64>},
+    {"NearRootReciprocalOfDouble", "rsqrt.approx.f64", 8, ofDouble},
+};
+
+// `masked`: of every third thread only; the others keep what is there.
+std::string kernelOf(const OtherCase& c, bool masked) {
+  const std::string bits = ".b" + std::to_string(8 * c.bytes), size = std::to_string(c.bytes);
+  return ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out, .param "
+         ".u32 n)"
+         "\n{\n.reg .b32 %r<8>;\n.reg " +
+         bits +
+         " %x<4>;\n.reg .b64 %rd<8>;\n.reg .pred %p<4>;\nld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n"
+         "ld.param.u32 %r1, [n];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"
+         "mad.lo.s32 %r5, %r2, %r3, %r4;\nsetp.ge.u32 %p1, %r5, %r1;\n@%p1 bra DONE;\n"
+         "mul.wide.u32 %rd3, %r5, " +
+         size + ";\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nld.global" + bits +
+         " %x1, [%rd4];\nld.global" + bits + " %x2, [%rd5];\n" +
+         (masked ? "rem.u32 %r6, %r5, 3;\nsetp.ne.u32 %p2, %r6, 0;\n@%p2 bra OVER;\n" : "") + c.instruction +
+         " %x2, %x1;\nOVER:\nst.global" + bits + " [%rd5], %x2;\nDONE:\nret;\n}\n";
+}
+
+// Of halves all; of f64 every exponent, then any bits.
+std::vector<uint64_t> argumentsOf(const OtherCase& c) {
+  std::mt19937_64 generator(2);
+  std::vector<uint64_t> made;
+  if (c.bytes < 8) {
+    for (uint64_t half = 0; half < 65536; ++half)
+      made.push_back(c.bytes == 2 ? half : half | (generator() & 0xffff) << 16);
+  } else {
+    for (uint64_t upper = 0; upper < 4096; ++upper)
+      for (const uint64_t fraction : {uint64_t{0}, uint64_t{1}, uint64_t{0xfffffffffffff}, uint64_t{generator() >> 12}})
+        made.push_back(upper << 52 | fraction);
+    while (made.size() < 40000) made.push_back(generator());
+  }
+  return made;
+}
+
+class OtherSpecial : public testing::TestWithParam<OtherCase> {
+ protected:
+  void compare(const Target& target, bool masked);
+};
+
+void OtherSpecial::compare(const Target& target, bool masked) {
+  const OtherCase& c = GetParam();
+  if (c.expected == ofDouble && !target.hasFma()) return;
+  const std::vector<uint64_t> arguments = argumentsOf(c);
+  const auto n = static_cast<uint32_t>(arguments.size());
+  std::vector<std::byte> in(n * c.bytes), out(n * c.bytes);
+  for (uint32_t i = 0; i < n; ++i) std::memcpy(&in[i * c.bytes], &arguments[i], c.bytes);
+  CompiledKernel kernel;
+  std::string log;
+  ASSERT_EQ(kernel.compile(kernelOf(c, masked), "k", target, {kThreads}, &log, nullptr, kApproximatesExactly),
+            CUDA_SUCCESS)
+      << log;
+  LaunchSpec spec;
+  spec.grid = {(n + kThreads - 1) / kThreads};
+  spec.block = {kThreads};
+  spec.parameters.resize(20);
+  const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(out.data())};
+  std::memcpy(spec.parameters.data(), pointers, 16);
+  std::memcpy(spec.parameters.data() + 16, &n, 4);
+  ASSERT_TRUE(runGrid(kernel.entry(), nullptr, kernel.blob.traits, spec));
+  size_t wrong = 0;
+  for (uint32_t i = 0; i < n && wrong < 5; ++i) {
+    uint64_t got = 0, expected = masked && i % 3 ? 0 : c.expected(arguments[i]);
+    std::memcpy(&got, &out[i * c.bytes], c.bytes);
+    if (got == expected) continue;
+    ++wrong;
+    ADD_FAILURE() << target.name << std::hex << " of " << arguments[i] << ": " << got << ", not " << expected;
+  }
+}
+
+TEST_P(OtherSpecial, FunctionsHaveAGpusBits) {
+  for (const Target& target : targets()) compare(target, false);
+}
+TEST_P(OtherSpecial, FunctionsOfSomeLanesDoToo) {
+  for (const Target& target : targets()) compare(target, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(Approximate, OtherSpecial, testing::ValuesIn(kOtherCases),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ptx/facts/contraction.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "ptx/text/opcodes.h"
@@ -20,11 +21,20 @@ bool isPlain(const Instruction& i, std::initializer_list<Mod> allowed) {
   return i.count == 3 && i.typeCount == 1 && mayBeOne(i.type()) && rest.none();
 }
 bool isProduct(const Instruction& i) { return i.op == Op::Mul && i.guard < 0 && isPlain(i, {Mod::Ftz}); }
+bool isQuotient(const Instruction& i) {
+  return i.op == Op::Div && i.guard < 0 && i.type() == Type::F32 && (i.has(Mod::Approx) || i.has(Mod::Full)) &&
+         isPlain(i, {Mod::Ftz, Mod::Approx, Mod::Full});
+}
+// A product with a power of two that changes no sum.
+bool isScaled(const Instruction& i) {
+  return i.op == Op::Rcp && i.guard < 0 && i.type() == Type::F32 && i.has(Mod::Approx) && !i.has(Mod::Ftz) &&
+         i.count == 2;
+}
 bool isSum(const Instruction& i) { return (i.op == Op::Add || i.op == Op::Sub) && isPlain(i, {Mod::Ftz, Mod::Sat}); }
 
 class Contraction {
  public:
-  explicit Contraction(Function& function) : f_(function) {}
+  Contraction(Function& function, bool quotients) : f_(function), quotients_(quotients) {}
 
   void run() {
     if (!hasBoth()) return;
@@ -44,9 +54,19 @@ class Contraction {
     uint32_t product;  // the mul's place
     bool isSecond;     // the product is the second operand
   };
+  struct Factors {
+    Operand dividend, inverse;
+  };
   static constexpr uint32_t kNowhere = ~0u;
+  // Bits of f32: of the divisors that are scaled, and by what.
+  static constexpr uint32_t kSmallestNormal = 0x00800000, kLargestKept = 0x7e800000, kUp = 0x4b800000,
+                            kDown = 0x3e800000, kOne = 0x3f800000;
 
-  bool hasBoth() const { return std::ranges::any_of(f_.body, isProduct) && std::ranges::any_of(f_.body, isSum); }
+  bool counts(const Instruction& i) const { return isProduct(i) || (quotients_ && (isQuotient(i) || isScaled(i))); }
+  bool hasBoth() const {
+    return std::ranges::any_of(f_.body, [&](const Instruction& i) { return counts(i); }) &&
+           std::ranges::any_of(f_.body, isSum);
+  }
 
   const Operand& operand(const Instruction& i, uint32_t n) const { return f_.operands[i.first + n]; }
   std::optional<uint32_t> registerOf(const Instruction& i, uint32_t n) const {
@@ -90,7 +110,7 @@ class Contraction {
       if (i.guard >= 0) ++named_[static_cast<uint32_t>(i.guard)];
       for (uint32_t k = 0; k < i.count; ++k) eachRegister(operand(i, k), [&](uint32_t r) { ++named_[r]; });
       if (isSum(i)) countIn(n);
-      if (const auto result = isProduct(i) ? registerOf(i, 0) : std::nullopt) products_[*result].at = n;
+      if (const auto result = counts(i) ? registerOf(i, 0) : std::nullopt) products_[*result].at = n;
     }
     // Values that a function returns are read by who called it.
     for (uint32_t r = 0; r < f_.registers.size(); ++r)
@@ -116,6 +136,7 @@ class Contraction {
   bool mayBeTaken(std::optional<uint32_t> reg, uint32_t sum) const {
     if (!reg || !fits(*reg, sum) || named_[*reg] != products_[*reg].uses + 1) return false;
     const Instruction& product = f_.body[products_[*reg].at];
+    if (product.op != Op::Mul) return true;  // its factors get registers of their own
     for (uint32_t k = 1; k < 3; ++k)
       if (const auto factor = registerOf(product, k); factor && writtenSince(*factor, products_[*reg].at)) return false;
     return true;
@@ -128,12 +149,19 @@ class Contraction {
     if (isSum(i)) {
       const auto first = registerOf(i, 1), second = registerOf(i, 2);
       if (mayBeTaken(first, n))
-        found_.push_back({n, products_[*first].at, false});
+        take({n, products_[*first].at, false});
       else if (mayBeTaken(second, n))
-        found_.push_back({n, products_[*second].at, true});
+        take({n, products_[*second].at, true});
     }
     for (uint32_t k = 0; k < std::min(i.count, i.pair ? 2u : 1u); ++k)
       eachRegister(operand(i, k), [&](uint32_t r) { writtenLast_[r] = n; });
+  }
+
+  void take(const Sum& sum) {
+    const Instruction& product = f_.body[sum.product];
+    if (isScaled(product)) return;  // the sum stays, and takes in no other product
+    if (isQuotient(product)) factors_[sum.product];
+    found_.push_back(sum);
   }
 
   void rewrite() {
@@ -142,6 +170,8 @@ class Contraction {
     auto next = found_.begin();
     for (uint32_t n = 0; n < f_.body.size(); ++n) {
       place[n] = static_cast<uint32_t>(body.size());
+      if (const auto quotient = factors_.find(n); quotient != factors_.end())
+        quotient->second = factorsOf(f_.body[n], body);
       if (next != found_.end() && next->at == n)
         makeOne(*next++, body);
       else
@@ -156,6 +186,10 @@ class Contraction {
   void makeOne(const Sum& sum, std::vector<Instruction>& body) {
     const Instruction &i = f_.body[sum.at], &product = f_.body[sum.product];
     Operand terms[] = {operand(i, 0), operand(product, 1), operand(product, 2), operand(i, sum.isSecond ? 1 : 2)};
+    if (const auto quotient = factors_.find(sum.product); quotient != factors_.end()) {
+      terms[1] = quotient->second.dividend;
+      terms[2] = quotient->second.inverse;
+    }
     if (i.op == Op::Sub) {
       Operand& taken = terms[sum.isSecond ? 1 : 3];
       taken = negated(i, taken, body);
@@ -169,11 +203,61 @@ class Contraction {
     body.push_back(one);
   }
 
-  Operand negated(const Instruction& sum, const Operand& term, std::vector<Instruction>& body) {
+  // What a quotient is the product of. Divisors whose reciprocal is subnormal (of div.full) or infinite are scaled
+  // first, and dividends with them.
+  Factors factorsOf(const Instruction& quotient, std::vector<Instruction>& body) {
+    const bool ftz = quotient.has(Mod::Ftz), full = quotient.has(Mod::Full);
+    const auto add = [&](Op op, Type type, std::initializer_list<Mod> mods, std::vector<Operand> from) {
+      Instruction one;
+      one.op = op;
+      one.typeCount = 1;
+      one.types[0] = type;
+      for (Mod mod : mods) one.mods.set(static_cast<size_t>(mod));
+      if (ftz && op != Op::Selp) one.mods.set(static_cast<size_t>(Mod::Ftz));
+      one.line = quotient.line;
+      one.location = quotient.location;
+      one.first = static_cast<uint32_t>(f_.operands.size());
+      const Operand result = fresh(op == Op::Setp ? Type::Pred : Type::F32);
+      f_.operands.push_back(result);
+      f_.operands.insert(f_.operands.end(), from.begin(), from.end());
+      one.count = static_cast<uint32_t>(f_.operands.size()) - one.first;
+      body.push_back(one);
+      return result;
+    };
+    Factors made{operand(quotient, 1), operand(quotient, 2)};
+    std::optional<Operand> scale;
+    const auto scaleWhere = [&](Mod comparison, uint32_t bound, uint32_t by) {
+      const Operand magnitude = add(Op::Abs, Type::F32, {}, {operand(quotient, 2)});
+      const Operand holds = add(Op::Setp, Type::F32, {comparison}, {magnitude, single(bound)});
+      scale = add(Op::Selp, Type::F32, {}, {single(by), scale.value_or(single(kOne)), holds});
+    };
+    if (!ftz) scaleWhere(Mod::Lt, kSmallestNormal, kUp);
+    if (full) scaleWhere(Mod::Gt, kLargestKept, kDown);
+    if (scale) {
+      made.dividend = add(Op::Mul, Type::F32, {Mod::Rn}, {made.dividend, *scale});
+      made.inverse = add(Op::Mul, Type::F32, {Mod::Rn}, {made.inverse, *scale});
+    }
+    made.inverse = add(Op::Rcp, Type::F32, {Mod::Approx, Mod::Ftz}, {made.inverse});
+    if (!scale) made.dividend = add(Op::Mov, Type::F32, {}, {made.dividend});  // as it is here
+    return made;
+  }
+  Operand fresh(Type type) {
     Operand result;
     result.kind = Operand::Kind::Register;
     result.reg = static_cast<uint32_t>(f_.registers.size());
-    f_.registers.push_back({"", sum.type()});
+    f_.registers.push_back({"", type});
+    return result;
+  }
+  static Operand single(uint32_t bits) {
+    Operand number;
+    number.kind = Operand::Kind::Immediate;
+    number.literal = Operand::Literal::F32;
+    number.bits = bits;
+    return number;
+  }
+
+  Operand negated(const Instruction& sum, const Operand& term, std::vector<Instruction>& body) {
+    const Operand result = fresh(sum.type());
     Instruction negation;
     negation.op = Op::Neg;
     negation.typeCount = 1;
@@ -189,6 +273,8 @@ class Contraction {
   }
 
   Function& f_;
+  const bool quotients_;
+  std::map<uint32_t, Factors> factors_;        // of quotients that sums take in, by place in the body
   std::vector<uint32_t> block_;                // by place in the body
   std::vector<uint32_t> named_, writtenLast_;  // by register
   std::vector<Product> products_;              // by register of the result
@@ -197,9 +283,9 @@ class Contraction {
 
 }  // namespace
 
-void contract(Module& module) {
+void contract(Module& module, bool quotients) {
   if (module.debug) return;
-  for (Function& function : module.functions) Contraction(function).run();
+  for (Function& function : module.functions) Contraction(function, quotients).run();
 }
 
 }  // namespace vg::ptx

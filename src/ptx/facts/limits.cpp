@@ -6,6 +6,7 @@
 
 #include "base/round.h"
 #include "ptx/facts/function_uses.h"
+#include "ptx/facts/layout.h"
 
 namespace vg::ptx {
 namespace {

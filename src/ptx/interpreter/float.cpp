@@ -93,7 +93,7 @@ VG_SPECIAL(ex2Approx, power)
 VG_SPECIAL(lg2Approx, logarithm)
 VG_SPECIAL(sinApprox, sine)
 VG_SPECIAL(cosApprox, cosine)
-void tanhApprox(const Step& s, const uint64_t* in, uint64_t* r) { r[0] = out32(s, std::tanh(in32(s, in[0]))); }
+void tanhApprox(const Step&, const uint64_t* in, uint64_t* r) { r[0] = special::tangent(static_cast<uint32_t>(in[0])); }
 
 void divApprox(const Step& s, const uint64_t* in, uint64_t* r) {
   const auto divide = s.number ? special::quotient : special::fullQuotient;
@@ -179,7 +179,9 @@ VG_F64(fma64, std::isnan(b) ? quiet(b) : std::isnan(c) ? quiet(c) : std::fma(a, 
 VG_F64(div64, a / b)
 VG_F64(rcp64, 1.0 / a)
 VG_F64(sqrt64, std::sqrt(a))
-VG_F64(rsqrt64, 1.0 / std::sqrt(a))
+void rsqrt64(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = bitsOfDouble(special::nearReciprocalRoot64(asDouble(in[0])));
+}
 // The sign of a NaN stays.
 void abs64(const Step&, const uint64_t* in, uint64_t* r) {
   r[0] = std::isnan(asDouble(in[0])) ? bitsOfDouble(quiet(asDouble(in[0]))) : in[0] & ~(1ull << 63);
@@ -189,18 +191,12 @@ void neg64(const Step&, const uint64_t* in, uint64_t* r) {
 }
 
 // The approximate reciprocals of f64 read and write only the upper 32 bits, without subnormals.
-uint64_t upper(double value) {
-  if (std::isnan(value)) return 0x7fffffff'00000000ull;
-  const uint64_t bits = bitsOfDouble(value);
-  if ((bits >> 52 & 0x7ff) == 0) return bits & 1ull << 63;
-  return bits & 0xffffffff'00000000ull;
+void rcpApprox64(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = uint64_t{special::reciprocal64(static_cast<uint32_t>(in[0] >> 32))} << 32;
 }
-double upperSource(uint64_t bits) {
-  const bool zero = (bits >> 52 & 0x7ff) == 0;
-  return asDouble(bits & (zero ? 1ull << 63 : 0xffffffff'00000000ull));
+void rsqrtApprox64(const Step&, const uint64_t* in, uint64_t* r) {
+  r[0] = uint64_t{special::reciprocalRoot64(static_cast<uint32_t>(in[0] >> 32))} << 32;
 }
-void rcpApprox64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = upper(1.0 / upperSource(in[0])); }
-void rsqrtApprox64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = upper(1.0 / std::sqrt(upperSource(in[0]))); }
 
 void copySign32(const Step&, const uint64_t* in, uint64_t* r) { r[0] = (in[0] & 0x80000000) | (in[1] & 0x7fffffff); }
 void copySign64(const Step&, const uint64_t* in, uint64_t* r) { r[0] = (in[0] & 1ull << 63) | (in[1] & ~(1ull << 63)); }

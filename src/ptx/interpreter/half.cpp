@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ptx/interpreter/interpreter_impl.h"
+#include "ptx/operations/special_functions.h"
 
 namespace vg::ptx::interpreter {
 namespace {
@@ -86,11 +87,9 @@ uint64_t element(const Step& s, uint64_t a, uint64_t b, uint64_t c) {
       result = std::isnan(F::widen(a)) ? F::kNaN : a ^ 0x8000;
       break;
     case Op::Ex2:
-      result = F::round(std::exp2(F::widen(a)), 0);
-      break;
+      return special::powerOfHalf(static_cast<uint16_t>(a), std::is_same_v<F, Half>);
     case Op::Tanh:
-      result = F::round(std::tanh(F::widen(a)), 0);
-      break;
+      return special::tangentOfHalf(static_cast<uint16_t>(a), std::is_same_v<F, Half>);
     default:
       break;
   }

@@ -187,7 +187,9 @@ uint32_t registersOf(const Function& f) {
 Result<Module> parseAll(const Request& request, std::string& log) {
   std::vector<Module> modules;
   for (const std::string& text : request.texts) {
-    Result<Module> module = parse(text, &log);
+    ParseOptions options;
+    options.joinsQuotients = request.exactApproximations;
+    Result<Module> module = parse(text, &log, options);
     if (!module.ok()) return module.error();
     modules.push_back(std::move(module).value());
   }

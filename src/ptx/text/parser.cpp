@@ -19,7 +19,7 @@ Result<Module> parse(std::string_view text, std::string* log, const ParseOptions
   if (log) log->clear();
   ParserImpl parser(text, log, options);
   if (const CUresult code = parser.run(); code != CUDA_SUCCESS) return code;
-  contract(parser.module());
+  contract(parser.module(), options.joinsQuotients);
   return std::move(parser.module());
 }
 

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 
+#include "ptx/operations/special_functions.h"
 #include "ptx/text/parser.h"
 #include "unit/ptx/harness.h"
 
@@ -119,6 +121,45 @@ TEST(Contraction, ComputesWithOneRounding) {
   const volatile float second = c * d, first = a * b;
   EXPECT_EQ(run("mul.f32 t, a, b; mul.f32 u, c, d; add.f32 x, t, u;", in), std::fma(a, b, second));
   EXPECT_EQ(run("mul.f32 t, a, b; mul.f32 u, c, d; sub.f32 x, u, t;", in), std::fma(c, d, -first));
+}
+
+// As an H200's answers say: the dividend times the approximate reciprocal of the divisor goes into the sum.
+TEST(Contraction, TakesApproximateQuotientsForProducts) {
+  EXPECT_EQ(fused("div.approx.f32 t, a, b; add.f32 x, t, c;"), 1);
+  EXPECT_EQ(fused("div.full.f32 t, a, b; sub.f32 x, c, t;"), 1);
+  EXPECT_EQ(fused("div.approx.ftz.f32 t, a, b; add.ftz.f32 x, t, c; sub.ftz.f32 y, t, d;"), 2);
+  EXPECT_EQ(fused("div.approx.ftz.f32 t, a, b; add.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("div.approx.f32 t, a, b; add.rn.f32 x, t, c;"), 0);
+  EXPECT_EQ(fused("div.approx.f32 t, a, b; add.f32 x, t, c; st.global.f32 [%out], t;"), 0);
+  EXPECT_EQ(fused("div.rn.f32 t, a, b; add.f32 x, t, c;"), 0);
+  const std::array<float, 4> in{1.0f + 0x1p-13f, 3.0f, 0.37f, 2.7f};
+  const auto inverse = [](float of) {
+    return std::bit_cast<float>(special::reciprocal(std::bit_cast<uint32_t>(of), true));
+  };
+  const float term = std::fma(in[0], inverse(in[1]), in[2]);
+  for (const char* op : {"div.approx", "div.full"}) {
+    EXPECT_EQ(run(std::string(op) + ".f32 t, a, b; add.f32 x, t, c;", in), term);
+    EXPECT_EQ(run(std::string(op) + ".ftz.f32 t, a, b; add.ftz.f32 x, c, t;", in), term);
+  }
+  // Changed factors do not matter, and of two products the first is taken.
+  EXPECT_EQ(run("div.approx.f32 t, a, b; mov.f32 a, d; mov.f32 b, d; add.f32 x, t, c;", in), term);
+  const volatile float second = in[2] * in[3];
+  EXPECT_EQ(run("div.approx.f32 t, a, b; mul.f32 u, c, d; add.f32 x, t, u;", in),
+            std::fma(in[0], inverse(in[1]), second));
+  // Divisors without a normal reciprocal.
+  const std::array<float, 4> tiny{0x1.3p-140f, 0x1.9p-139f, 0.37f, 0}, huge{0x1.3p126f, 0x1.9p127f, 0.37f, 0};
+  EXPECT_EQ(run("div.approx.f32 t, a, b; add.f32 x, t, c;", tiny),
+            std::fma(tiny[0] * 0x1p24f, inverse(tiny[1] * 0x1p24f), tiny[2]));
+  EXPECT_EQ(run("div.approx.f32 t, a, b; add.f32 x, t, c;", huge), huge[2]);
+  EXPECT_EQ(run("div.full.f32 t, a, b; add.f32 x, t, c;", huge),
+            std::fma(huge[0] * 0.25f, inverse(huge[1] * 0.25f), huge[2]));
+}
+
+// Which is scaled behind the function, without any effect on a sum but that another product stays one.
+TEST(Contraction, TakesReciprocalsThatKeepSubnormalsForProducts) {
+  EXPECT_EQ(fused("rcp.approx.f32 t, a; mul.f32 u, c, d; add.f32 x, t, u;"), 0);
+  EXPECT_EQ(fused("rcp.approx.f32 t, a; mul.f32 u, c, d; add.f32 x, u, t;"), 1);
+  EXPECT_EQ(fused("rcp.approx.ftz.f32 t, a; mul.ftz.f32 u, c, d; add.ftz.f32 x, t, u;"), 1);
 }
 
 }  // namespace

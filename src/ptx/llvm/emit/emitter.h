@@ -366,6 +366,11 @@ class Emitter {
   Value* exactPower(Value* x, bool ftz);
   Value* exactLogarithm(Value* bits, bool ftz);
   Value* exactSine(Value* bits, bool cosine);
+  Value* exactTangent(Value* bits);
+  Value* exactHalf(Op op, Value* bits, Type type);        // of 16 bits
+  Value* exactReciprocal64(Value* bits, bool root);       // of f64's upper words
+  Value* entryOf(llvm::ArrayRef<uint32_t> table, Value* index);
+  llvm::Constant* wordsOf(llvm::ArrayRef<uint32_t> table);
   Value* powerOfTwo(Value* x);
   Value* placeInTurn(Value* magnitude);
   FloatParts partsOf(Value* magnitude, bool ftz);

@@ -19,6 +19,11 @@ llvm::Value* Emitter::approxReciprocal64(Value* x, bool root) {
     Value* const zero = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x8000000000000000ull));
     return b_.CreateSelect(b_.CreateICmpEQ(exponent, number(bits, b_.getInt64Ty(), 0)), zero, bits);
   };
+  if (options_.exactApproximations) {
+    Value* const shift = number(x, b_.getInt64Ty(), 32);
+    Value* const upper = exactReciprocal64(asInteger(b_.CreateLShr(asInteger(x, 64), shift), 32), root);
+    return asFloat(b_.CreateShl(asInteger(upper, 64), shift), type);
+  }
   in = flushed(in);
   Value* const v = asFloat(in, type);
   Value* const q = b_.CreateFDiv(real(v, type, 1.0), root ? intrinsic(Intrinsic::sqrt, {v}) : v);

@@ -173,9 +173,19 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   Value* out = nullptr;
   switch (exact ? Op::Invalid : ast.op) {
     case Op::Invalid:
-      out = ast.op == Op::Div    ? exactQuotient(s[0], s[1], !ast.has(Mod::Approx))
-            : ast.op == Op::Tanh ? tanhApprox(s[0])
-                                 : exactSpecial(ast.op, s[0], ftz);
+      out = ast.op == Op::Div ? exactQuotient(s[0], s[1], !ast.has(Mod::Approx)) : exactSpecial(ast.op, s[0], ftz);
+      if (ast.op == Op::Div && ftz) {  // what is too small before it is rounded is zero
+        LType* const wide = like(out, b_.getDoubleTy());
+        Value* const huge =
+            b_.CreateFCmpOGT(absolute(s[1]), real(s[1], element, ast.has(Mod::Approx) ? HUGE_VAL : 0x1p126));
+        Value* const scale = b_.CreateSelect(huge, real(s[1], element, 0.25), real(s[1], element, 1.0));
+        Value* const inverse = exactSpecial(Op::Rcp, b_.CreateFMul(s[1], scale), true);
+        Value* const product =
+            b_.CreateFMul(b_.CreateFPExt(b_.CreateFMul(s[0], scale), wide), b_.CreateFPExt(inverse, wide));
+        Value* const small = b_.CreateFCmpOLT(absolute(product), real(product, b_.getDoubleTy(), 0x1p-126));
+        Value* const zero = b_.CreateAnd(asInteger(out, 32), signBit());
+        out = asFloat(b_.CreateSelect(small, zero, asInteger(out, 32)), element);
+      }
       break;
     case Op::Add:
       out = directed ? rounded(i, Op::Add, s) : b_.CreateFAdd(s[0], s[1]);
@@ -220,8 +230,25 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
       break;
     case Op::Rsqrt:
       if (!single) {
+        const auto nearer = [&] {  // a step further from the upper word, as in special::nearReciprocalRoot64
+          const auto n = [&](double value) { return real(s[0], element, value); };
+          Value* const tiny = b_.CreateFCmpOLT(absolute(s[0]), n(0x1p-1022));
+          Value* const x = b_.CreateSelect(tiny, b_.CreateFMul(s[0], n(0x1p54)), s[0]);
+          Value* const y = approxReciprocal64(x, true);
+          Value* const rest = fusedMultiplyAdd(x, negate(b_.CreateFMul(y, y)), n(1.0));
+          Value* const series = fusedMultiplyAdd(rest, n(0.375), n(0.5));
+          Value* const near = fusedMultiplyAdd(series, b_.CreateFMul(rest, y), y);
+          Value* const scaled = b_.CreateSelect(tiny, b_.CreateFMul(near, n(0x1p27)), near);
+          Value* const ordinary = b_.CreateAnd(b_.CreateFCmpOLT(s[0], n(HUGE_VAL)), b_.CreateFCmpOGT(s[0], n(0)));
+          Value* const none = asFloat(number(s[0], b_.getInt64Ty(), 0xfff8000000000000), element);
+          Value* const valid =
+              b_.CreateSelect(b_.CreateFCmpOLT(s[0], n(0)), none, b_.CreateSelect(ordinary, scaled, y));
+          return b_.CreateSelect(b_.CreateFCmpUNO(s[0], s[0]), b_.CreateFAdd(s[0], s[0]), valid);
+        };
         out = ast.has(Mod::Ftz) ? approxReciprocal64(s[0], true)
-                                : b_.CreateFDiv(real(s[0], element, 1.0), intrinsic(Intrinsic::sqrt, {s[0]}));
+              : options_.exactApproximations
+                  ? nearer()
+                  : b_.CreateFDiv(real(s[0], element, 1.0), intrinsic(Intrinsic::sqrt, {s[0]}));
       } else {
         out = b_.CreateFDiv(real(s[0], element, 1.0), intrinsic(Intrinsic::sqrt, {s[0]}));
       }

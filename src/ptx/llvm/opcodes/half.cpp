@@ -67,6 +67,7 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
     default:
       break;
   }
+  if ((ast.op == Op::Ex2 || ast.op == Op::Tanh) && options_.exactApproximations) return exactHalf(ast.op, s[0], type);
   llvm::SmallVector<Value*, 3> x;
   for (Value* v : s) x.push_back(halfToFloat(v, type));
   Value* out = nullptr;

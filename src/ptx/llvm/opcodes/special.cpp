@@ -1,7 +1,11 @@
-// The approximate functions of f32 to the bit, for all lanes at once: what ptx/operations/special_functions.h does, in
+// Approximate functions to the bit, for all lanes at once: what ptx/operations/special_functions.h does, in
 // 32-bit arithmetic. A segment's coefficients come from permutes of registers where there are AVX-512's, else from
 // memory.
 #include <llvm/IR/IntrinsicsX86.h>
+
+#include <array>
+#include <iterator>
+#include <utility>
 
 #include "ptx/llvm/emit/emitter.h"
 #include "ptx/operations/special_functions.h"
@@ -14,6 +18,8 @@ namespace {
 
 constexpr uint32_t kNaN = 0x7fffffff, kInfinity = 0x7f800000, kSign = 0x80000000, kSmallest = 0x00800000;
 constexpr uint32_t kFraction = 0x7fffff;
+constexpr int kTowardsZero = 3;                                         // a rounding, as in MXCSR
+constexpr uint32_t kInfinity64 = 0x7ff00000, kSmallest64 = 0x00100000;  // upper words of f64
 
 using Column = llvm::SmallVector<uint32_t, 128>;
 
@@ -43,12 +49,8 @@ llvm::Value* Emitter::permuted(ArrayRef<uint32_t> table, Value* index) {
   return b_.CreateSelect(upper, permuted(table.drop_front(half), index), permuted(table.take_front(half), index));
 }
 
-// One variable of the module for all uses of a table: rows of four words, one for each segment.
-llvm::Constant* Emitter::rowsOf(const SegmentTable& table) {
-  llvm::SmallVector<uint32_t, 512> words;
-  for (const ArrayRef<special::Segment> part : {table.first, table.second})
-    for (const special::Segment& s : part)
-      for (const int32_t c : {s.c0, s.c1, s.c2, 0}) words.push_back(static_cast<uint32_t>(c));
+// One variable of the module for all uses of a table.
+llvm::Constant* Emitter::wordsOf(ArrayRef<uint32_t> words) {
   llvm::Constant* const values = llvm::ConstantDataArray::get(b_.getContext(), words);
   llvm::GlobalVariable*& known = tables_[values];
   if (known) return known;
@@ -56,6 +58,32 @@ llvm::Constant* Emitter::rowsOf(const SegmentTable& table) {
       new llvm::GlobalVariable(module_, values->getType(), true, llvm::GlobalValue::PrivateLinkage, values, "segments");
   known->setAlignment(llvm::Align(16));
   return known;
+}
+
+// Rows of four words, one for each segment.
+llvm::Constant* Emitter::rowsOf(const SegmentTable& table) {
+  llvm::SmallVector<uint32_t, 512> words;
+  for (const ArrayRef<special::Segment> part : {table.first, table.second})
+    for (const special::Segment& s : part)
+      for (const int32_t c : {s.c0, s.c1, s.c2, 0}) words.push_back(static_cast<uint32_t>(c));
+  return wordsOf(words);
+}
+
+// Of a table of 16.
+llvm::Value* Emitter::entryOf(ArrayRef<uint32_t> table, Value* index) {
+  const auto* const lanes = llvm::dyn_cast<llvm::FixedVectorType>(index->getType());
+  if (options_.avx512 && lanes && lanes->getNumElements() == 16) {
+    Value* const values = llvm::ConstantDataVector::get(b_.getContext(), table);
+    return callIntrinsic(llvm::Intrinsic::x86_avx512_permvar_si_512, {}, {values, index});
+  }
+  LType* const element = b_.getInt32Ty();
+  llvm::Constant* const words = wordsOf(table);
+  const auto at = [&](Value* place) { return b_.CreateLoad(element, b_.CreateInBoundsGEP(element, words, place)); };
+  if (!lanes) return at(index);
+  Value* all = llvm::Constant::getNullValue(index->getType());
+  for (uint32_t lane = 0; lane < lanes->getNumElements(); ++lane)
+    all = b_.CreateInsertElement(all, at(b_.CreateExtractElement(index, lane)), lane);
+  return all;
 }
 
 // The columns of rows of four words: of each row the first three, as vectors of a word for each row.
@@ -114,18 +142,27 @@ llvm::Value* Emitter::lightSquare(Value* x) {
   return sum;
 }
 
-// c0 * 2^13 + bias + c1 * x + c2 * 4 * square(x) of the segment, as its upper bits and its lowest 18.
+// c0 * 2^13 + bias + c1 * x + curved, as its upper bits and its lowest 18.
+static std::pair<llvm::Value*, llvm::Value*> sumOfTerms(llvm::IRBuilder<>& b, llvm::Value* c0, llvm::Value* c1,
+                                                        llvm::Value* x, llvm::Value* curved, int bias) {
+  const auto word = [&](uint32_t bits) { return llvm::ConstantInt::get(x->getType(), bits); };
+  llvm::Value *const upper = b.CreateLShr(x, word(9)), *const lower = b.CreateAnd(x, word(511));
+  // In units of 2^-18, less than 2^31; then of 2^-9.
+  llvm::Value* fine = b.CreateAdd(b.CreateMul(c1, lower), word(static_cast<uint32_t>(bias)));
+  fine = b.CreateAdd(fine, curved);
+  llvm::Value* middle = b.CreateShl(b.CreateAnd(c0, word(31)), word(4));
+  middle = b.CreateAdd(b.CreateAdd(middle, b.CreateMul(c1, upper)), b.CreateAShr(fine, word(9)));
+  llvm::Value* const high = b.CreateAdd(b.CreateAShr(c0, word(5)), b.CreateAShr(middle, word(9)));
+  llvm::Value* const low =
+      b.CreateOr(b.CreateShl(b.CreateAnd(middle, word(511)), word(9)), b.CreateAnd(fine, word(511)));
+  return {high, low};
+}
+
+// With c2 * 4 * square(x).
 Emitter::SegmentSum Emitter::segmentSum(const SegmentTable& table, Value* index, Value* x) {
   const auto [c0, c1, c2] = coefficients(table, index);
-  Value *const upper = b_.CreateLShr(x, word(x, 9)), *const lower = b_.CreateAnd(x, word(x, 511));
-  // In units of 2^-18, less than 2^31; then of 2^-9.
-  Value* fine = b_.CreateAdd(b_.CreateMul(c1, lower), word(x, static_cast<uint32_t>(table.bias)));
-  fine = b_.CreateAdd(fine, b_.CreateShl(b_.CreateMul(c2, lightSquare(x)), word(x, 2)));
-  Value* middle = b_.CreateShl(b_.CreateAnd(c0, word(x, 31)), word(x, 4));
-  middle = b_.CreateAdd(b_.CreateAdd(middle, b_.CreateMul(c1, upper)), b_.CreateAShr(fine, word(x, 9)));
-  Value* const high = b_.CreateAdd(b_.CreateAShr(c0, word(x, 5)), b_.CreateAShr(middle, word(x, 9)));
-  Value* const low =
-      b_.CreateOr(b_.CreateShl(b_.CreateAnd(middle, word(x, 511)), word(x, 9)), b_.CreateAnd(fine, word(x, 511)));
+  Value* const curved = b_.CreateShl(b_.CreateMul(c2, lightSquare(x)), word(x, 2));
+  const auto [high, low] = sumOfTerms(b_, c0, c1, x, curved, table.bias);
   return {high, low};
 }
 
@@ -312,6 +349,79 @@ llvm::Value* Emitter::exactSine(Value* bits, bool cosine) {
   return b_.CreateSelect(finite, b_.CreateXor(asInteger(out, 32), sign), word(bits, kNaN));
 }
 
+llvm::Value* Emitter::exactTangent(Value* bits) {
+  static const std::array<uint32_t, 16> kBinades = [] {  // the bits of a power of two, then how many choose, the first
+    std::array<uint32_t, 16> all{};
+    for (size_t n = 0; n < std::size(special::kTangentBinades); ++n) {
+      const special::TangentBinade& binade = special::kTangentBinades[n];
+      all[n] = static_cast<uint32_t>(127 + 18 + binade.unit) << 23 | uint32_t{binade.choosing} << 8 | binade.first;
+    }
+    return all;
+  }();
+  Value *const sign = b_.CreateAnd(bits, word(bits, kSign)), *const magnitude = b_.CreateAnd(bits, word(bits, ~kSign));
+  Value* const exponent = b_.CreateLShr(magnitude, word(bits, 23));
+  Value* const binade = b_.CreateSub(exponent, word(bits, 127 + special::kLeastTangent));
+  Value* const entry = entryOf(kBinades, b_.CreateAnd(binade, word(bits, 15)));
+  Value* const choosing = b_.CreateAnd(b_.CreateLShr(entry, word(bits, 8)), word(bits, 31));
+  Value* const moved = b_.CreateShl(b_.CreateAnd(bits, word(bits, kFraction)), choosing);
+  Value* const index = b_.CreateAdd(b_.CreateAnd(entry, word(bits, 63)), b_.CreateLShr(moved, word(bits, 23)));
+  Value* const x = b_.CreateLShr(b_.CreateAnd(moved, word(bits, kFraction)), word(bits, 6));
+  const auto [c0, c1, c2] = coefficients({special::kTangent, {}, 0}, b_.CreateAnd(index, word(bits, 63)));
+  const auto [high, low] = sumOfTerms(b_, c0, c1, x, b_.CreateMul(c2, lightSquare(x)), 0);
+  Value* const unit = asFloat(b_.CreateAnd(entry, word(bits, kInfinity)), b_.getFloatTy());
+  Value* out = asInteger(b_.CreateFMul(cutToFloat(wideSum({high, low})), unit), 32);
+  out = b_.CreateSelect(b_.CreateICmpUGE(magnitude, word(bits, 0x41000000)), word(bits, 0x3f800000), out);  // from 8 on
+  out = b_.CreateOr(out, sign);
+  out = b_.CreateSelect(b_.CreateICmpULT(exponent, word(bits, 127 + special::kLeastTangent)), bits, out);
+  return b_.CreateSelect(b_.CreateICmpUGT(magnitude, word(bits, kInfinity)), word(bits, kNaN), out);
+}
+
+// What f32 has beyond a half is cut; what is too large for one is infinite.
+llvm::Value* Emitter::exactHalf(Op op, Value* bits, Type type) {
+  Value* const x = halfToFloat(bits, type);
+  Value* const out = op == Op::Ex2 ? exactPower(x, true) : asFloat(exactTangent(asInteger(x, 32)), b_.getFloatTy());
+  Value* const half = floatToHalf(out, type, kTowardsZero);
+  if (type == Type::BF16) return half;
+  Value* const large = b_.CreateFCmpOGE(out, real(out, b_.getFloatTy(), 65536.0));
+  return b_.CreateSelect(large, number(half, b_.getInt16Ty(), 0x7c00), half);
+}
+
+// Of upper words, cut to 21 digits.
+llvm::Value* Emitter::exactReciprocal64(Value* bits, bool root) {
+  Value *const sign = b_.CreateAnd(bits, word(bits, kSign)), *const magnitude = b_.CreateAnd(bits, word(bits, ~kSign));
+  Value* const field = b_.CreateLShr(magnitude, word(bits, 20));
+  Value* const fraction = b_.CreateShl(b_.CreateAnd(bits, word(bits, 0xfffff)), word(bits, 3));
+  const auto assembledWith = [&](Value* digits, Value* exponent) {
+    return b_.CreateAdd(b_.CreateShl(exponent, word(bits, 20)), b_.CreateLShr(digits, word(bits, 3)));
+  };
+  Value* const infinite = b_.CreateICmpEQ(magnitude, word(bits, kInfinity64));
+  Value* const none = b_.CreateICmpULT(magnitude, word(bits, kSmallest64));
+  Value* nan = b_.CreateICmpUGT(magnitude, word(bits, kInfinity64));
+  Value* out;
+  if (root) {
+    Value* const exponent = b_.CreateSub(field, word(bits, 1023));
+    Value* const odd = b_.CreateAnd(exponent, word(bits, 1));
+    const SegmentTable table{special::kRootReciprocalEven, special::kRootReciprocalOdd, special::kRootReciprocalBias};
+    Value* const index = b_.CreateOr(b_.CreateShl(odd, word(bits, 6)), b_.CreateLShr(fraction, word(bits, 17)));
+    Value* digits = segmentSum(table, index, b_.CreateAnd(fraction, word(bits, 0x1ffff))).high;
+    Value* const exact = b_.CreateICmpEQ(b_.CreateOr(odd, fraction), word(bits, 0));
+    digits = b_.CreateSelect(exact, word(bits, 1u << 24), digits);
+    out = assembledWith(digits, b_.CreateSub(word(bits, 1021), b_.CreateAShr(exponent, word(bits, 1))));
+    out = b_.CreateSelect(infinite, word(bits, 0), out);
+    Value* const negative = b_.CreateICmpNE(sign, word(bits, 0));
+    nan = b_.CreateOr(nan, b_.CreateAnd(negative, b_.CreateNot(none)));
+  } else {
+    Value* const x = b_.CreateShl(b_.CreateAnd(fraction, word(bits, 0xffff)), word(bits, 1));
+    const SegmentTable table{special::kReciprocal, {}, special::kReciprocalBias};
+    Value* const digits = segmentSum(table, b_.CreateLShr(fraction, word(bits, 16)), x).high;
+    out = assembledWith(digits, b_.CreateSub(word(bits, 2044), field));
+    Value* const tiny = b_.CreateICmpSLT(out, word(bits, kSmallest64));
+    out = b_.CreateOr(b_.CreateSelect(b_.CreateOr(tiny, infinite), word(bits, 0), out), sign);
+  }
+  out = b_.CreateSelect(none, b_.CreateOr(sign, word(bits, kInfinity64)), out);
+  return b_.CreateSelect(nan, word(bits, kNaN), out);
+}
+
 // --- As instructions
 
 llvm::Value* Emitter::exactSpecial(Op op, Value* x, bool ftz) {
@@ -330,6 +440,8 @@ llvm::Value* Emitter::exactSpecial(Op op, Value* x, bool ftz) {
       return made(exactLogarithm(bits, ftz));
     case Op::Sin:
       return made(exactSine(bits, false));
+    case Op::Tanh:
+      return made(exactTangent(bits));
     default:
       return made(exactSine(bits, true));
   }
