@@ -34,6 +34,7 @@ constexpr size_t kMost = 2048;
 constinit Known known[kMost];
 constinit std::atomic<size_t> knownCount{0};
 constinit std::atomic<uintptr_t> lowest{UINTPTR_MAX}, highest{0};  // around all that ever was
+constinit std::atomic<uintptr_t> vastStart{0}, vastEnd{0};         // guards included
 
 struct Space {
   Mutex mutex;                                            // guards what follows, and changes of `known`
@@ -67,6 +68,10 @@ void move(Space& space, std::map<uintptr_t, size_t>::node_type entry, uintptr_t 
 bool grow(Space& space, size_t bytes) VG_REQUIRES(space.mutex) {
   std::map<uintptr_t, size_t> fresh{{0, 0}};
   GuardedRange range = GuardedRange::reserveExactly(std::max(bytes, kVast), GuardedRange::kWide);
+  if (range && !vastEnd.load(std::memory_order_relaxed)) {
+    vastStart.store(reinterpret_cast<uintptr_t>(range.start) - range.guard, std::memory_order_relaxed);
+    vastEnd.store(reinterpret_cast<uintptr_t>(range.start) + range.bytes + range.guard, std::memory_order_release);
+  }
   if (!range) range = GuardedRange::reserve(std::max(bytes, kSmall));
   if (!range && bytes < kSmall) range = GuardedRange::reserve(bytes);
   if (!range) return false;
@@ -179,6 +184,11 @@ AdoptedStack::~AdoptedStack() {
 }
 
 Bounds bounds() { return {lowest.load(std::memory_order_acquire), highest.load(std::memory_order_acquire)}; }
+
+Bounds vastBounds() {
+  const uintptr_t end = vastEnd.load(std::memory_order_acquire);
+  return {vastStart.load(std::memory_order_relaxed), end};
+}
 
 bool overlaps(uintptr_t address, size_t bytes) {
   const bool wraps = address + bytes < address;  // as kernels' addresses may

@@ -36,6 +36,10 @@ struct Bounds {
 };
 Bounds bounds();
 
+// Of the one range that holds all but variables and stacks, with the guards at both ends; empty where the system limits
+// addresses and there is none.
+Bounds vastBounds();
+
 // Whether any of these bytes are the library's own.
 bool overlaps(uintptr_t address, size_t bytes);
 inline bool overlaps(const void* address, size_t bytes) {

@@ -65,8 +65,7 @@ TEST_F(OwnMemoryTest, CannotBeRegistered) {
   EXPECT_EQ(cuMemHostRegister(page, 4096, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-// As a parameter. What compiled code loads is not looked at by default, but where the library's memory lies is the next
-// test's.
+// As a parameter; tests/reach has the other ways to it.
 TEST_F(OwnMemoryTest, IsAnIllegalAddressToKernels) { expectIllegal(objectAddress()); }
 
 // Indices of 32 bits of four and of sixteen bytes.

@@ -41,6 +41,9 @@ inline constexpr Origin kOrigins[] = {
     // Of device memory; the access adds how far the address is from it.
     {"displaced", "ld.param.u64 %rd1, [p4];\n"},
 };
+// Those whose address is a parameter, and those whose address is neither a parameter nor was loaded.
+inline constexpr const char* kParameters[] = {"parameter", "guarded"};
+inline constexpr const char* kComputed[] = {"computed", "around_a_loop", "displaced"};
 inline constexpr char kPlace[] = "[%rd1]";  // in texts of accesses
 
 inline constexpr Access kAccesses[] = {

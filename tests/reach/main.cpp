@@ -1,7 +1,7 @@
-// What kernels reach: every way to an address and every kind of access, in code and interpreted. Memory of the host
-// that nobody registered is an illegal address where the device does not report pageable access, and memory like any
-// other where it does; all memory of CUDA's and what was registered is reached by both. A fault ends its process's
-// work, so each has a process of its own.
+// What kernels reach: every way to an address and every kind of access, in code and interpreted. Memory of the
+// library's own is an illegal address. Memory of the host that nobody registered is an illegal address where the device
+// does not report pageable access, and memory like any other where it does; all memory of CUDA's and what was
+// registered is reached by both. A fault ends its process's work, so each has a process of its own.
 //
 //   reach_matrix [all]     all pairs; without it every origin once and every access once
 #include <cuda.h>
@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -97,6 +98,33 @@ int hostMemory(const Origin& origin, const Access& access) {
   return failures != 0;
 }
 
+bool is(const char* variable, const char* value) {
+  const char* const given = std::getenv(variable);
+  return given && !std::strcmp(given, value);
+}
+template <size_t n>
+bool isOneOf(const Origin& origin, const char* const (&names)[n]) {
+  return std::any_of(names, names + n, [&](const char* name) { return !std::strcmp(name, origin.name); });
+}
+
+// Whether what is the library's own is told from what may be touched. Code that reaches all memory looks at parameters
+// only, or where it was asked for at what was loaded too.
+bool knownForOwn(const Origin& origin, bool reached) {
+  if (!reached || is("VERDIGRIS_KERNELS", "interpret")) return true;
+  if (is("VERDIGRIS_PAGEABLE", "guarded")) return !isOneOf(origin, reach::kComputed);
+  return isOneOf(origin, reach::kParameters);
+}
+
+int ownMemory(const Origin& origin, const Access& access) {
+  const Scene scene;
+  CUstream stream = nullptr;
+  MUST(cuStreamCreate(&stream, 0));
+  const CUresult ended = scene.run(origin, access, reinterpret_cast<CUdeviceptr>(stream) & ~CUdeviceptr{15});
+  if (ended != CUDA_ERROR_ILLEGAL_ADDRESS)
+    complain(origin, access, "of memory of the library's own no fault but " + std::to_string(ended));
+  return failures != 0;
+}
+
 // Runs `body` in a process of its own; its exit status, and what it said on stderr.
 template <class Body>
 int apart(Body body, std::string& said) {
@@ -132,6 +160,12 @@ void tryHostMemory(const Origin& origin, const Access& access, bool reached) {
     complain(origin, access, "ended with " + std::to_string(status) + ": " + said);
   else if (!reached && said.find("does not reach") == std::string::npos)
     complain(origin, access, "the log does not say why: " + said);
+}
+
+void tryOwnMemory(const Origin& origin, const Access& access) {
+  std::string said;
+  if (const int status = apart([&] { return ownMemory(origin, access); }, said))
+    complain(origin, access, "memory of the library's own: ended with " + std::to_string(status) + ": " + said);
 }
 
 // Every origin with the first access and every access with a loaded address, or all pairs.
@@ -185,6 +219,7 @@ int main(int argc, char** argv) {
     for (const Access& access : reach::kAccesses) {
       if (!chosen(origin, access, everyPair)) continue;
       tryHostMemory(origin, access, reached);
+      if (knownForOwn(origin, reached)) tryOwnMemory(origin, access);
       ++tried;
     }
   std::string said;

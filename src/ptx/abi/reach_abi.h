@@ -19,6 +19,9 @@ struct ReachCalls {
   // (facts/reach.h). The caller's own memory is what lies between this call's frame and `frameEnd`. Does not switch.
   void (*reach)(BlockState*, uint32_t warp, uint32_t mask, const uint64_t* addresses, uint32_t bytes, uint32_t line,
                 const void* frameEnd);
+  // Where the library keeps what is its own, and what is inaccessible on both sides of it: code for devices that reach
+  // all other memory asks about addresses in it that may have been loaded. Constant once a kernel runs.
+  std::atomic<uint64_t> own, ownBytes;
 };
 
 }  // namespace vg::ptx

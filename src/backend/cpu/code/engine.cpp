@@ -110,6 +110,7 @@ class Hasher {
   XXH3_state_t state_;
 };
 
+bool testsLoaded() { return settings().pageable == "guarded"; }
 bool approximatesExactly() { return settings().approximate == "exact"; }
 
 uint32_t flagsFor(Effort effort) {
@@ -133,6 +134,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(request.variant.fullWarps);
   hasher.add(request.variant.testsParameters);
   if (request.variant.testsReach) hasher.add("reach");
+  if (testsLoaded()) hasher.add("loaded");
   hasher.add(quick);
   hasher.add(approximatesExactly());
   hasher.add(hostCpu().name);
@@ -163,7 +165,9 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
   wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) |
-                 (request.variant.testsReach ? ptx::kTestsReach : 0) |
+                 (request.variant.testsReach ? ptx::kTestsReach
+                  : testsLoaded()            ? ptx::kTestsLoaded
+                                             : 0) |
                  (approximatesExactly() ? ptx::kApproximatesExactly : 0) | flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();

@@ -344,11 +344,16 @@ static constinit ptx::ReachCalls reachCalls = {
     .window = 0,
     .windowBytes = 0,
     .reach = reach,
+    .own = 0,
+    .ownBytes = 0,
 };
 
 const ptx::RuntimeCalls& runtimeCalls() {
   if (!reachCalls.windowBytes.load(std::memory_order_acquire)) {
     const ptx::KnownWindow known = ptx::knownWindow();
+    const own_memory::Bounds own = own_memory::vastBounds();
+    reachCalls.own.store(own.lowest, std::memory_order_relaxed);
+    reachCalls.ownBytes.store(own.highest - own.lowest, std::memory_order_relaxed);
     reachCalls.window.store(known.start, std::memory_order_relaxed);
     reachCalls.windowBytes.store(known.bytes, std::memory_order_release);
   }

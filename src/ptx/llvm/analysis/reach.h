@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ptx/llvm/ir/warp_ir.h"
 
@@ -18,5 +19,9 @@ struct ReachTest {
 };
 // Of the access by operand `source` to `bytes` bytes; none where nothing can be wrong.
 std::optional<ReachTest> reachTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes);
+
+// Which values may be numbers of 64 bits that came out of memory, whole or in part, or made of such: not the kernel's
+// parameters, indices, and what is made of these.
+std::vector<bool> loadedValues(const Program& program);
 
 }  // namespace vg::ptx::gen

@@ -40,6 +40,7 @@ struct EmitOptions : ShapeOptions {
   bool exactApproximations = true;   // of f32, to the bit
   bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
   bool testsReach = false;           // what addresses lead to (analysis/reach.h)
+  bool testsLoaded = false;          // of addresses that may have been loaded, that they are none of the library's own
   uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
   std::string cpu, features;
 };
@@ -531,9 +532,10 @@ class Emitter {
   // --- reach_tests.cpp
   void checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask);
   Value* reachField(size_t offset);
-  Value* outsideWindow(Value* address);
-  Value* leavesWindow(const Address& a, const ReachTest& test, BlockId where, const Mask& mask);  // i1
-  Value* anyLeavesWindow(const Address& a, const Mask& mask);                                     // i1
+  Value* isAskedAbout(Value* address);
+  bool mayBeLoaded(ValueId address);
+  Value* asksAboutAny(const Address& a, const ReachTest& test, BlockId where, const Mask& mask);  // i1
+  Value* asksAboutLanes(const Address& a, const Mask& mask);                                      // i1
 
   // --- opcodes/stack.cpp
   Value* laneStackStride();  // i64
@@ -620,6 +622,7 @@ class Emitter {
   bool onlyPart_ = false;
   std::map<Special, Value*> specials_;
   Value *window_ = nullptr, *windowBytes_ = nullptr;
+  std::vector<bool> loaded_;  // where testsLoaded: which values may be (analysis/reach.h), found at the first question
   std::map<std::pair<size_t, LType*>, Value*> launchFields_, blockFields_;
   std::map<std::pair<int64_t, LType*>, Value*> parameters_;
   std::map<uint32_t, Value*> threadIndices_;

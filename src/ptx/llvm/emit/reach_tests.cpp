@@ -1,4 +1,5 @@
-// Tests of what addresses lead to before they are used, where the device does not reach all memory (analysis/reach.h).
+// Tests of what addresses lead to before they are used (analysis/reach.h): of all where the device does not reach all
+// memory, of those that may have been loaded where it does.
 #include <llvm/IR/MDBuilder.h>
 
 #include "ptx/abi/reach_abi.h"
@@ -24,47 +25,57 @@ llvm::Value* Emitter::reachField(size_t offset) {
   return field;
 }
 
-llvm::Value* Emitter::outsideWindow(Value* address) {
+// Whether the runner has to be asked: outside of what devices reach, or where that is all but the library's own, there.
+llvm::Value* Emitter::isAskedAbout(Value* address) {
   if (!window_) {
-    window_ = reachField(offsetof(ReachCalls, window));
-    windowBytes_ = reachField(offsetof(ReachCalls, windowBytes));
+    window_ = reachField(options_.testsReach ? offsetof(ReachCalls, window) : offsetof(ReachCalls, own));
+    windowBytes_ = reachField(options_.testsReach ? offsetof(ReachCalls, windowBytes) : offsetof(ReachCalls, ownBytes));
   }
   Value* const from = b_.CreateSub(address, splatLike(address, window_));
-  return b_.CreateICmpUGE(from, splatLike(address, windowBytes_));
+  Value* const bytes = splatLike(address, windowBytes_);
+  return options_.testsReach ? b_.CreateICmpUGE(from, bytes) : b_.CreateICmpULT(from, bytes);
 }
 
-llvm::Value* Emitter::anyLeavesWindow(const Address& a, const Mask& mask) {
-  Mask outside;
-  outside.full = false;
+llvm::Value* Emitter::asksAboutLanes(const Address& a, const Mask& mask) {
+  Mask asked;
+  asked.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const lanes = outsideWindow(addressChunk(a, c));
-    outside.chunks.push_back(mask.full ? lanes : b_.CreateAnd(lanes, mask.chunks[c]));
+    Value* const lanes = isAskedAbout(addressChunk(a, c));
+    asked.chunks.push_back(mask.full ? lanes : b_.CreateAnd(lanes, mask.chunks[c]));
   }
-  return anyLane(outside);
+  return anyLane(asked);
 }
 
-// By one number where one speaks for all lanes; the slack is for what they are away from it.
-llvm::Value* Emitter::leavesWindow(const Address& a, const ReachTest& test, BlockId where, const Mask& mask) {
+// By one number where one speaks for all lanes; the slack, and the guards around the library's own, are for what they
+// are away from it.
+llvm::Value* Emitter::asksAboutAny(const Address& a, const ReachTest& test, BlockId where, const Mask& mask) {
   if (test.base != a.value && program_.values[test.base].shape.uniform() && atHand(test.base, where))
-    return outsideWindow(asInteger(formOf(test.base).scalar, 64));
-  if (a.shape.uniform() || (a.shape.affine() && isNear(a.shape) && !a.holds)) return outsideWindow(a.scalar);
-  if (a.rows.empty() || !isNear(a.shape) || a.holds) return anyLeavesWindow(a, mask);
+    return isAskedAbout(asInteger(formOf(test.base).scalar, 64));
+  if (a.shape.uniform() || (a.shape.affine() && isNear(a.shape) && !a.holds)) return isAskedAbout(a.scalar);
+  if (a.rows.empty() || !isNear(a.shape) || a.holds) return asksAboutLanes(a, mask);
   Value* any = nullptr;
   for (Value* const first : a.rows) {
-    Value* const outside = outsideWindow(first);
-    any = any ? b_.CreateOr(any, outside) : outside;
+    Value* const asked = isAskedAbout(first);
+    any = any ? b_.CreateOr(any, asked) : asked;
   }
   return any;
 }
 
+bool Emitter::mayBeLoaded(ValueId address) {
+  if (loaded_.empty()) loaded_ = loadedValues(program_);
+  return loaded_[address];
+}
+
 // Goes before each access of memory by operand `source`, to `bytes` bytes a lane.
 void Emitter::checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask) {
-  if (!options_.testsReach || space == Space::Shared || space == Space::SharedCluster) return;
-  const std::optional<ReachTest> test = reachTest(program_, i, source, bytes);
+  if (space == Space::Shared || space == Space::SharedCluster) return;
+  std::optional<ReachTest> test;
+  if (options_.testsReach) test = reachTest(program_, i, source, bytes);
+  if (options_.testsLoaded && mayBeLoaded(i.sources[source])) test = ReachTest{i.sources[source]};
   if (!test) return;
   const Address a = addressOf(i, source, space);
   BB *const asks = newBlock("asks"), *const reached = newBlock("reached");
-  b_.CreateCondBr(b_.CreateFreeze(leavesWindow(a, *test, i.block, mask)), asks, reached,
+  b_.CreateCondBr(b_.CreateFreeze(asksAboutAny(a, *test, i.block, mask)), asks, reached,
                   llvm::MDBuilder(context_).createBranchWeights(kRare, kUsual));
   b_.SetInsertPoint(asks);
   const bool caching = std::exchange(caching_, false);
