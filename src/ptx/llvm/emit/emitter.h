@@ -368,8 +368,8 @@ class Emitter {
   Value* exactLogarithm(Value* bits, bool ftz);
   Value* exactSine(Value* bits, bool cosine);
   Value* exactTangent(Value* bits);
-  Value* exactHalf(Op op, Value* bits, Type type);        // of 16 bits
-  Value* exactReciprocal64(Value* bits, bool root);       // of f64's upper words
+  Value* exactHalf(Op op, Value* bits, Type type);   // of 16 bits
+  Value* exactReciprocal64(Value* bits, bool root);  // of f64's upper words
   Value* entryOf(llvm::ArrayRef<uint32_t> table, Value* index);
   llvm::Constant* wordsOf(llvm::ArrayRef<uint32_t> table);
   Value* powerOfTwo(Value* x);
