@@ -352,6 +352,15 @@ void selectAtomic(const Instruction& i, Step& s) {
     }
 }
 
+void selectVectorMove(Step& s) {
+  if (!s.vectorTargets.empty() && !s.vectorSources.empty())
+    s.execute = moveVector;
+  else if (!s.vectorTargets.empty())
+    s.execute = unpack;
+  else if (!s.vectorSources.empty())
+    s.execute = pack;
+}
+
 }  // namespace
 
 void selectMemory(const Instruction& i, Step& s) {
@@ -404,13 +413,7 @@ void selectMemory(const Instruction& i, Step& s) {
       s.execute = restoreStack;
       return;
     case Op::Mov:
-      if (bits > 64) return;
-      if (!s.vectorTargets.empty() && !s.vectorSources.empty())
-        s.execute = moveVector;
-      else if (!s.vectorTargets.empty())
-        s.execute = unpack;
-      else if (!s.vectorSources.empty())
-        s.execute = pack;
+      if (bits <= 64) selectVectorMove(s);
       return;
     default:
       if (rowOf(i.op).has(Trait::Hint)) s.execute = nothing;

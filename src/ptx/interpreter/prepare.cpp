@@ -122,18 +122,7 @@ class Preparation {
       default:
         break;
     }
-    if (isTextureOp(i.op)) {
-      operands_->fillFlattened(i, s);
-      return selectTexture(i, *f_, s);
-    }
-    if (isMatrixOp(i.op)) {
-      operands_->fillFlattened(i, s);
-      return selectMatrix(i, *f_, s);
-    }
-    if (isAsync(i)) {
-      operands_->fillAsynchronous(i, s);
-      return selectAsync(i, *f_, s);
-    }
+    if (byRunner(i, s)) return;
     operands_->fill(i, s);
     if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return selectWide(i, s);
     switch (i.op) {
@@ -161,6 +150,28 @@ class Preparation {
       default:
         break;
     }
+    select(i, s);
+  }
+
+  // Families that the runner, or code beside the interpreter, does from forms and flattened operands.
+  bool byRunner(const Instruction& i, Step& s) {
+    if (isTextureOp(i.op)) {
+      operands_->fillFlattened(i, s);
+      selectTexture(i, *f_, s);
+    } else if (isMatrixOp(i.op)) {
+      operands_->fillFlattened(i, s);
+      selectMatrix(i, *f_, s);
+    } else if (isAsync(i)) {
+      operands_->fillAsynchronous(i, s);
+      selectAsync(i, *f_, s);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // The first family that knows the instruction.
+  void select(const Instruction& i, Step& s) {
     selectMemory(i, s);
     if (!s.execute) selectCluster(i, s);
     if (!s.execute) selectWarp(i, s);
@@ -169,9 +180,9 @@ class Preparation {
       if (bitsOf(i.type()) <= 64) s.compute = [](const Step&, const uint64_t* a, uint64_t* r) { r[0] = a[0]; };
       return;
     }
-    for (const auto select :
+    for (const auto family :
          {selectCompare, selectConvert, selectVideo, selectHalf, selectFloat, selectInteger, selectBits})
-      if (!s.compute) select(i, s);
+      if (!s.compute) family(i, s);
   }
 
   void barrier(const Instruction& i, Step& s) {

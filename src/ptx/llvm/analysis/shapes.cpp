@@ -277,43 +277,18 @@ class Analysis {
         const bool wide = ast.has(Mod::Wide);
         return sum(product(i, 0, 1, wide ? bits * 2 : bits, wide), of(i, 2), 1, wide ? bits * 2 : bits);
       }
-      case Op::Shl: {
-        int64_t amount;
-        if (of(i, 0).straight() && isConstant(i, 1, amount, 32) && amount >= 0 && amount < static_cast<int64_t>(bits))
-          return straight(of(i, 0).kind, static_cast<int64_t>(static_cast<uint64_t>(of(i, 0).stride) << amount), bits,
-                          of(i, 0).fragile);
-        return plain;
-      }
-      case Op::Shr: {
-        int64_t amount;
-        return isRowThread(i, 0) && isConstant(i, 1, amount, 32) && amount == 5 ? kUniform : plain;
-      }
-      case Op::And: {
-        int64_t mask;
-        if (isRowThread(i, 0) && isConstant(i, 1, mask, 32)) {
-          if (mask == 31) return affine(1, 32, false);
-          if ((mask & 31) == 0) return kUniform;
-        }
-        if (dropsLaneBits(i)) return kUniform;
-        return plain;
-      }
+      case Op::Shl:
+      case Op::Shr:
+      case Op::And:
+        return bitShape(i, bits, plain);
       case Op::Setp: {
         const auto comparison = options_.rowsOf32 ? rowComparison(program_, i) : std::nullopt;
         return comparison && comparison->neverMixed() ? kUniform : plain;
       }
       case Op::Cvt:
         return convertShape(i, plain);
-      case Op::Selp: {
-        const Shape p = of(i, 2);
-        if (p.uniform() || p.sameInRow()) {
-          const Shape s = meet(of(i, 0), of(i, 1));
-          return of(i, 0).kind == Shape::Unknown || of(i, 1).kind == Shape::Unknown ? Shape{}
-                 : s.fragile                                                        ? kVarying
-                 : p.uniform()                                                      ? s
-                                                                                    : inRows(s);
-        }
-        return p.kind == Shape::Unknown ? Shape{} : kVarying;
-      }
+      case Op::Selp:
+        return chosenShape(of(i, 0), of(i, 1), of(i, 2));
       case Op::Ld:
         if (i.sources[0] == kNone) return plain.uniform() || plain.kind == Shape::Unknown ? plain : kVarying;
         return plain;
@@ -326,6 +301,33 @@ class Analysis {
         break;
     }
     return ruledShape(i, plain);
+  }
+
+  // Of shifts by constants, and of what masks leave of the lane.
+  Shape bitShape(const Instruction& i, uint32_t bits, Shape plain) const {
+    int64_t number = 0;
+    const bool known = isConstant(i, 1, number, 32);
+    switch (i.ast->op) {
+      case Op::Shl: {
+        const Shape s = of(i, 0);
+        if (!s.straight() || !known || number < 0 || number >= static_cast<int64_t>(bits)) return plain;
+        return straight(s.kind, static_cast<int64_t>(static_cast<uint64_t>(s.stride) << number), bits, s.fragile);
+      }
+      case Op::Shr:
+        return isRowThread(i, 0) && known && number == 5 ? kUniform : plain;
+      default:
+        if (isRowThread(i, 0) && known && number == 31) return affine(1, 32, false);
+        return (isRowThread(i, 0) && known && (number & 31) == 0) || dropsLaneBits(i) ? kUniform : plain;
+    }
+  }
+
+  Shape chosenShape(Shape a, Shape b, Shape predicate) const {
+    if (predicate.kind == Shape::Unknown) return {};
+    if (!predicate.uniform() && !predicate.sameInRow()) return kVarying;
+    if (a.kind == Shape::Unknown || b.kind == Shape::Unknown) return {};
+    const Shape s = meet(a, b);
+    if (s.fragile) return kVarying;
+    return predicate.uniform() ? s : inRows(s);
   }
 
   // As the opcode's row says.
