@@ -325,8 +325,13 @@ class Emitter {
 
   // --- opcodes/float.cpp, opcodes/rounded.cpp, opcodes/half.cpp, opcodes/approximate.cpp
   bool computeFloat(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* exactFloat(const ptx::Instruction& ast, llvm::ArrayRef<Value*> s, bool ftz);
+  Value* farDivisorsGiveZero(Value* dividend, Value* divisor, Value* quotient);
+  Value* nearReciprocalRoot64(Value* in);
+  Value* flushLifted(const Instruction& i, llvm::ArrayRef<Value*> s, Value* out);
   Value* floatOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
   Value* halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, bool f16);
+  Value* halfExtremes(const ptx::Instruction& ast, llvm::ArrayRef<Value*> s, bool f16);
   Value* halfOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
   Value* flush(Value* x);         // denormals of f32 to zero
   Value* flushHalf(Value* bits);  // of f16

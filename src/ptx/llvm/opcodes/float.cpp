@@ -155,6 +155,64 @@ llvm::Value* Emitter::minMax(const Instruction& i, Value* a, Value* b, bool isMi
 // --- f32 and f64
 // -------------------------------------------------------------------------------------------------------
 
+// Approximate functions of f32 to the bit.
+llvm::Value* Emitter::exactFloat(const ptx::Instruction& ast, ArrayRef<Value*> s, bool ftz) {
+  if (ast.op != Op::Div) return exactSpecial(ast.op, s[0], ftz);
+  Value* const out = exactQuotient(s[0], s[1], !ast.has(Mod::Approx));
+  if (!ftz) return out;
+  // What is too small before it is rounded is zero.
+  LType* const element = b_.getFloatTy();
+  LType* const wide = like(out, b_.getDoubleTy());
+  Value* const huge = b_.CreateFCmpOGT(absolute(s[1]), real(s[1], element, ast.has(Mod::Approx) ? HUGE_VAL : 0x1p126));
+  Value* const scale = b_.CreateSelect(huge, real(s[1], element, 0.25), real(s[1], element, 1.0));
+  Value* const inverse = exactSpecial(Op::Rcp, b_.CreateFMul(s[1], scale), true);
+  Value* const product = b_.CreateFMul(b_.CreateFPExt(b_.CreateFMul(s[0], scale), wide), b_.CreateFPExt(inverse, wide));
+  Value* const small = b_.CreateFCmpOLT(absolute(product), real(product, b_.getDoubleTy(), 0x1p-126));
+  Value* const zero = b_.CreateAnd(asInteger(out, 32), number(out, b_.getInt32Ty(), 0x80000000u));
+  return asFloat(b_.CreateSelect(small, zero, asInteger(out, 32)), element);
+}
+
+// div.approx by finite divisors beyond 2^126 gives zero.
+llvm::Value* Emitter::farDivisorsGiveZero(Value* dividend, Value* divisor, Value* quotient) {
+  LType* const element = b_.getFloatTy();
+  Value* const b = absolute(divisor);
+  Value* const huge =
+      b_.CreateAnd(b_.CreateFCmpOGT(b, real(b, element, 0x1p126)), b_.CreateFCmpOLT(b, real(b, element, HUGE_VAL)));
+  Value* const zero = asFloat(b_.CreateAnd(b_.CreateXor(asInteger(dividend, 32), asInteger(divisor, 32)),
+                                           number(dividend, b_.getInt32Ty(), 0x80000000u)),
+                              element);
+  Value* const inf = b_.CreateFCmpOEQ(absolute(dividend), real(b, element, HUGE_VAL));
+  Value* const nan = asFloat(number(dividend, b_.getInt32Ty(), 0x7fffffff), element);
+  Value* const nanIn = b_.CreateFCmpUNO(dividend, dividend);
+  return b_.CreateSelect(b_.CreateAnd(huge, b_.CreateNot(nanIn)), b_.CreateSelect(inf, nan, zero), quotient);
+}
+
+// rsqrt.approx.f64 to the bit: a step further from the upper word, as in special::nearReciprocalRoot64.
+llvm::Value* Emitter::nearReciprocalRoot64(Value* in) {
+  const auto n = [&](double value) { return real(in, b_.getDoubleTy(), value); };
+  Value* const tiny = b_.CreateFCmpOLT(absolute(in), n(0x1p-1022));
+  Value* const x = b_.CreateSelect(tiny, b_.CreateFMul(in, n(0x1p54)), in);
+  Value* const y = approxReciprocal64(x, true);
+  Value* const rest = fusedMultiplyAdd(x, negate(b_.CreateFMul(y, y)), n(1.0));
+  Value* const series = fusedMultiplyAdd(rest, n(0.375), n(0.5));
+  Value* const near = fusedMultiplyAdd(series, b_.CreateFMul(rest, y), y);
+  Value* const scaled = b_.CreateSelect(tiny, b_.CreateFMul(near, n(0x1p27)), near);
+  Value* const ordinary = b_.CreateAnd(b_.CreateFCmpOLT(in, n(HUGE_VAL)), b_.CreateFCmpOGT(in, n(0)));
+  Value* const none = asFloat(number(in, b_.getInt64Ty(), 0xfff8000000000000), b_.getDoubleTy());
+  Value* const valid = b_.CreateSelect(b_.CreateFCmpOLT(in, n(0)), none, b_.CreateSelect(ordinary, scaled, y));
+  return b_.CreateSelect(b_.CreateFCmpUNO(in, in), b_.CreateFAdd(in, in), valid);
+}
+
+// What is too small before rounding is zero, even when rounding would lift it to the smallest normal number.
+llvm::Value* Emitter::flushLifted(const Instruction& i, ArrayRef<Value*> s, Value* out) {
+  const auto n32 = [&](uint32_t value) { return number(out, b_.getInt32Ty(), value); };
+  Value* const bits = asInteger(out, 32);
+  Value* const cut = asInteger(directedOperation(i, s, 11), 32);
+  Value* const tiny = b_.CreateICmpULT(b_.CreateAnd(cut, n32(0x7fffffff)), n32(0x00800000));
+  Value* const lifted = b_.CreateAnd(b_.CreateICmpEQ(b_.CreateAnd(bits, n32(0x7fffffff)), n32(0x00800000)), tiny);
+  return asFloat(b_.CreateSelect(lifted, b_.CreateAnd(bits, n32(0x80000000u)), bits), b_.getFloatTy());
+}
+
 llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<Value*> in) {
   const ptx::Instruction& ast = *i.ast;
   const bool single = type == Type::F32;
@@ -173,19 +231,7 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   Value* out = nullptr;
   switch (exact ? Op::Invalid : ast.op) {
     case Op::Invalid:
-      out = ast.op == Op::Div ? exactQuotient(s[0], s[1], !ast.has(Mod::Approx)) : exactSpecial(ast.op, s[0], ftz);
-      if (ast.op == Op::Div && ftz) {  // what is too small before it is rounded is zero
-        LType* const wide = like(out, b_.getDoubleTy());
-        Value* const huge =
-            b_.CreateFCmpOGT(absolute(s[1]), real(s[1], element, ast.has(Mod::Approx) ? HUGE_VAL : 0x1p126));
-        Value* const scale = b_.CreateSelect(huge, real(s[1], element, 0.25), real(s[1], element, 1.0));
-        Value* const inverse = exactSpecial(Op::Rcp, b_.CreateFMul(s[1], scale), true);
-        Value* const product =
-            b_.CreateFMul(b_.CreateFPExt(b_.CreateFMul(s[0], scale), wide), b_.CreateFPExt(inverse, wide));
-        Value* const small = b_.CreateFCmpOLT(absolute(product), real(product, b_.getDoubleTy(), 0x1p-126));
-        Value* const zero = b_.CreateAnd(asInteger(out, 32), signBit());
-        out = asFloat(b_.CreateSelect(small, zero, asInteger(out, 32)), element);
-      }
+      out = exactFloat(ast, s, ftz);
       break;
     case Op::Add:
       out = directed ? rounded(i, Op::Add, s) : b_.CreateFAdd(s[0], s[1]);
@@ -202,19 +248,7 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
       break;
     case Op::Div:
       out = directed ? rounded(i, Op::Div, s) : b_.CreateFDiv(s[0], s[1]);
-      if (ast.has(Mod::Approx) || ast.has(Mod::Full)) {
-        if (!ast.has(Mod::Approx)) break;
-        // Divisors beyond 2^126 give zero.
-        Value* const b = absolute(s[1]);
-        Value* const huge = b_.CreateAnd(b_.CreateFCmpOGT(b, real(b, element, 0x1p126)),
-                                         b_.CreateFCmpOLT(b, real(b, element, HUGE_VAL)));
-        Value* const zero =
-            asFloat(b_.CreateAnd(b_.CreateXor(asInteger(s[0], 32), asInteger(s[1], 32)), signBit()), element);
-        Value* const inf = b_.CreateFCmpOEQ(absolute(s[0]), real(b, element, HUGE_VAL));
-        Value* const nan = asFloat(number(s[0], b_.getInt32Ty(), 0x7fffffff), element);
-        Value* const nanIn = b_.CreateFCmpUNO(s[0], s[0]);
-        out = b_.CreateSelect(b_.CreateAnd(huge, b_.CreateNot(nanIn)), b_.CreateSelect(inf, nan, zero), out);
-      }
+      if (ast.has(Mod::Approx)) out = farDivisorsGiveZero(s[0], s[1], out);
       break;
     case Op::Rcp:
       if (!single && ast.has(Mod::Approx)) {
@@ -229,29 +263,10 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
       out = directed ? rounded(i, Op::Sqrt, s) : intrinsic(Intrinsic::sqrt, {s[0]});
       break;
     case Op::Rsqrt:
-      if (!single) {
-        const auto nearer = [&] {  // a step further from the upper word, as in special::nearReciprocalRoot64
-          const auto n = [&](double value) { return real(s[0], element, value); };
-          Value* const tiny = b_.CreateFCmpOLT(absolute(s[0]), n(0x1p-1022));
-          Value* const x = b_.CreateSelect(tiny, b_.CreateFMul(s[0], n(0x1p54)), s[0]);
-          Value* const y = approxReciprocal64(x, true);
-          Value* const rest = fusedMultiplyAdd(x, negate(b_.CreateFMul(y, y)), n(1.0));
-          Value* const series = fusedMultiplyAdd(rest, n(0.375), n(0.5));
-          Value* const near = fusedMultiplyAdd(series, b_.CreateFMul(rest, y), y);
-          Value* const scaled = b_.CreateSelect(tiny, b_.CreateFMul(near, n(0x1p27)), near);
-          Value* const ordinary = b_.CreateAnd(b_.CreateFCmpOLT(s[0], n(HUGE_VAL)), b_.CreateFCmpOGT(s[0], n(0)));
-          Value* const none = asFloat(number(s[0], b_.getInt64Ty(), 0xfff8000000000000), element);
-          Value* const valid =
-              b_.CreateSelect(b_.CreateFCmpOLT(s[0], n(0)), none, b_.CreateSelect(ordinary, scaled, y));
-          return b_.CreateSelect(b_.CreateFCmpUNO(s[0], s[0]), b_.CreateFAdd(s[0], s[0]), valid);
-        };
-        out = ast.has(Mod::Ftz) ? approxReciprocal64(s[0], true)
-              : options_.exactApproximations
-                  ? nearer()
-                  : b_.CreateFDiv(real(s[0], element, 1.0), intrinsic(Intrinsic::sqrt, {s[0]}));
-      } else {
+      if (!single && (ast.has(Mod::Ftz) || options_.exactApproximations))
+        out = ast.has(Mod::Ftz) ? approxReciprocal64(s[0], true) : nearReciprocalRoot64(s[0]);
+      else
         out = b_.CreateFDiv(real(s[0], element, 1.0), intrinsic(Intrinsic::sqrt, {s[0]}));
-      }
       break;
     case Op::Abs:
       out = onBits([&](Value* v) { return b_.CreateAnd(v, b_.CreateNot(signBit())); });
@@ -290,16 +305,7 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   }
   if (ast.has(Mod::Sat)) out = saturate(out);
   if (ftz && ast.op != Op::Copysign) out = flush(out);
-  if (ftz && directed && !ast.has(Mod::Rz)) {
-    // What is too small before rounding is zero, even when rounding would lift it to the smallest normal number.
-    Value* const low = number(out, b_.getInt32Ty(), 0x00800000);
-    Value* const magnitude = b_.CreateAnd(asInteger(out, 32), number(out, b_.getInt32Ty(), 0x7fffffff));
-    Value* const cut = asInteger(directedOperation(i, s, 11), 32);
-    Value* const tiny = b_.CreateICmpULT(b_.CreateAnd(cut, number(out, b_.getInt32Ty(), 0x7fffffff)), low);
-    Value* const lifted = b_.CreateAnd(b_.CreateICmpEQ(magnitude, low), tiny);
-    Value* const zero = b_.CreateAnd(asInteger(out, 32), number(out, b_.getInt32Ty(), 0x80000000u));
-    out = asFloat(b_.CreateSelect(lifted, zero, asInteger(out, 32)), element);
-  }
+  if (ftz && directed && !ast.has(Mod::Rz)) out = flushLifted(i, s, out);
   return out;
 }
 

@@ -26,6 +26,27 @@ llvm::Value* Emitter::halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, 
   return b_.CreateSelect(b_.CreateAnd(nanA, nanB), nan, known);
 }
 
+// The smallest or largest of two or three.
+llvm::Value* Emitter::halfExtremes(const ptx::Instruction& ast, ArrayRef<Value*> s, bool f16) {
+  LType* const half = b_.getInt16Ty();
+  Value* a = s[0];
+  for (size_t n = 1; n < s.size(); ++n) {
+    Value* b = s[n];
+    Value* sign = nullptr;
+    if (ast.has(Mod::Xorsign)) {
+      sign = b_.CreateAnd(b_.CreateXor(a, b), number(a, half, 0x8000));
+      a = b_.CreateAnd(a, number(a, half, 0x7fff));
+      b = b_.CreateAnd(b, number(b, half, 0x7fff));
+    }
+    a = halfExtreme(a, b, ast.op == Op::Min, ast.has(Mod::NaN), f16);
+    if (!sign) continue;
+    Value* const nan =
+        b_.CreateICmpUGT(b_.CreateAnd(a, number(a, half, 0x7fff)), number(a, half, f16 ? 0x7c00 : 0x7f80));
+    a = b_.CreateSelect(nan, a, b_.CreateOr(a, sign));
+  }
+  return a;
+}
+
 // Operands and result are 16-bit integers. One operation in f32 and one rounding is exact for everything but fma.
 llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Value*> in) {
   const ptx::Instruction& ast = *i.ast;
@@ -47,23 +68,8 @@ llvm::Value* Emitter::halfOperation(const Instruction& i, Type type, ArrayRef<Va
     case Op::Abs:
       return b_.CreateSelect(isNan(s[0]), number(s[0], half, 0x7fff), b_.CreateAnd(s[0], number(s[0], half, 0x7fff)));
     case Op::Min:
-    case Op::Max: {
-      Value* a = s[0];
-      const bool isMin = ast.op == Op::Min;
-      for (size_t n = 1; n < s.size(); ++n) {
-        Value* b = s[n];
-        Value* sign = nullptr;
-        if (ast.has(Mod::Xorsign)) {
-          sign = b_.CreateAnd(b_.CreateXor(a, b), number(a, half, 0x8000));
-          a = b_.CreateAnd(a, number(a, half, 0x7fff));
-          b = b_.CreateAnd(b, number(b, half, 0x7fff));
-        }
-        Value* out = halfExtreme(a, b, isMin, ast.has(Mod::NaN), f16);
-        if (sign) out = b_.CreateSelect(isNan(out), out, b_.CreateOr(out, sign));
-        a = out;
-      }
-      return zeroFlush(a);
-    }
+    case Op::Max:
+      return zeroFlush(halfExtremes(ast, s, f16));
     default:
       break;
   }
