@@ -14,6 +14,11 @@ Type sourceType(const ptx::Instruction& i, uint32_t source) {
       return i.typeCount > 1 ? i.types[1] : i.type();
     case Op::Slct:
       return source == 2 && i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Add:  // the second type, if there is one, is that of all but the addend
+    case Op::Sub:
+      return source == 0 && i.typeCount > 1 ? i.types[1] : i.type();
+    case Op::Fma:
+      return source < 2 && i.typeCount > 1 ? i.types[1] : i.type();
     case Op::Vote:
     case Op::Bar:
     case Op::Barrier:
