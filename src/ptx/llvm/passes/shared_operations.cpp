@@ -7,6 +7,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
@@ -539,6 +540,14 @@ class Sharer {
 
 }  // namespace
 
-void shareOperations(llvm::Function& function, size_t most) { Sharer(function).run(most); }
+// Elements of 128 bits are rare, and no register holds one.
+static bool hasWideElements(const llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function),
+                      [](const Instruction& i) { return isVector(i) && i.getType()->getScalarSizeInBits() > 64; });
+}
+
+void shareOperations(llvm::Function& function, size_t most) {
+  if (!hasWideElements(function)) Sharer(function).run(most);
+}
 
 }  // namespace vg::ptx::gen
