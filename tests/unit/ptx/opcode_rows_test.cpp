@@ -261,8 +261,9 @@ TEST(OpcodeRows, RowsListTheTypesAndWordsOfTheCasesAndNoOthers) {
 }
 
 // trap ends the kernel: tests/kernels/fault_test.cpp. tensormap changes maps in memory:
-// tests/kernels/tensor_map_test.cpp.
-const std::set<Op> kTestedElsewhere = {Op::Tensormap, Op::Trap};
+// tests/kernels/tensor_map_test.cpp. clusterlaunchcontrol takes blocks of the grid:
+// tests/kernels/work_stealing_test.cpp.
+const std::set<Op> kTestedElsewhere = {Op::Tensormap, Op::Trap, Op::Clusterlaunchcontrol};
 
 TEST(OpcodeRows, EveryOpcodeThatIsNotMissingHasACase) {
   const std::map<Op, Used>& used = usedByCases();
