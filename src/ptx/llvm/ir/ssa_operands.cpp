@@ -1,8 +1,7 @@
 // Operands as values: constants, addresses of symbols, special registers, registers.
-#include <cstring>
-
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/ir/ssa_builder.h"
+#include "ptx/text/expression.h"
 
 namespace vg::ptx::gen {
 
@@ -19,27 +18,10 @@ ValueId SsaBuilder::constant(Class type, uint64_t bits) {
 }
 
 uint64_t SsaBuilder::immediateBits(const Operand& o, Type type) {
-  if (o.literal == Operand::Literal::Integer) {
-    return o.bits;
-  }
-  if (o.literal == Operand::Literal::F64 && ptx::bitsOf(type) == 32) {
-    double wide;
-    std::memcpy(&wide, &o.bits, 8);
-    const float narrow = static_cast<float>(wide);
-    uint32_t bits;
-    std::memcpy(&bits, &narrow, 4);
-    return bits;
-  }
-  if (o.literal == Operand::Literal::F32 && ptx::bitsOf(type) == 64) {
-    float narrow;
-    const uint32_t low = static_cast<uint32_t>(o.bits);
-    std::memcpy(&narrow, &low, 4);
-    const double wide = narrow;
-    uint64_t bits;
-    std::memcpy(&bits, &wide, 8);
-    return bits;
-  }
-  return o.bits;
+  if (o.literal == Operand::Literal::Integer) return o.bits;
+  const uint32_t bits = ptx::bitsOf(type);
+  const Type real = ptx::isFloat(type) ? type : bits == 32 ? Type::F32 : bits == 64 ? Type::F64 : type;
+  return ptx::bitsAs({o.literal, false, o.bits}, real);
 }
 
 ValueId SsaBuilder::symbolValue(const Instance& instance, SymbolKind kind, uint32_t symbol, int64_t offset,
