@@ -1,5 +1,6 @@
 // Who may touch what is mapped.
 #include <algorithm>
+#include <new>
 
 #include "base/mutex.h"
 #include "base/raw_enum.h"
@@ -134,6 +135,17 @@ CUresult grantPages(std::byte* address, Mapping& mapping, const std::vector<Gran
   return CUDA_SUCCESS;
 }
 
+// Notes what the pages of a mapping allow, and has a device's page tables allow it.
+CUresult allowPages(std::byte* address, Mapping& mapping, const std::vector<Grant>& wanted, bool ofDevice) {
+  try {
+    if (ofDevice) return grantPages(address, mapping, wanted);
+    mapping.applied = wanted;
+    return CUDA_SUCCESS;
+  } catch (const std::bad_alloc&) {  // the pages are there already: the caller takes them away
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory to note who may reach a mapping");
+  }
+}
+
 // Makes the pages of a mapping allow this. After an error they may allow some of it; allowing less never fails.
 CUresult applyPages(uintptr_t start, Mapping& mapping, const std::vector<Grant>& wanted, LingeringPages& lingering) {
   auto* const address = reinterpret_cast<std::byte*>(start);
@@ -155,13 +167,9 @@ CUresult applyPages(uintptr_t start, Mapping& mapping, const std::vector<Grant>&
   } else if (!ofDevice && before != now) {
     VG_CHECK(memory.protect(address, mapping.bytes, now));
   }
-  if (!ofDevice) {
-    mapping.applied = wanted;
-    return CUDA_SUCCESS;
-  }
-  const CUresult granted = grantPages(address, mapping, wanted);
+  const CUresult allowed = allowPages(address, mapping, wanted, ofDevice);
   if (mapping.applied.empty()) memory.unmap(address, mapping.bytes);
-  return granted;
+  return allowed;
 }
 
 // A mapping and what its access is to be.
@@ -199,7 +207,14 @@ void show(uintptr_t start, Mapping& mapping) {
   if (wanted == mapping.shown) return;
   auto* const address = reinterpret_cast<std::byte*>(start);
   if (mapping.shown != Protection::None) hideFromDevices(address, mapping.bytes);
-  if (wanted != Protection::None) showToDevices(address, mapping.bytes, wanted == Protection::Read);
+  mapping.shown = Protection::None;
+  if (wanted == Protection::None) return;
+  try {
+    showToDevices(address, mapping.bytes, wanted == Protection::Read);
+  } catch (...) {
+    hideFromDevices(address, mapping.bytes);  // from those that had got it
+    throw;
+  }
   mapping.shown = wanted;
 }
 

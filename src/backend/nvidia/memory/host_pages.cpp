@@ -83,8 +83,14 @@ void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
     VG_LOG(Debug, "copies of %zu bytes at %p are staged", bytes, static_cast<void*>(start));
     return;
   }
-  shown_[start] = {std::move(*block), readOnly};
-  known_.add(start, bytes, Place::Pinned);
+  // Both tables know the range or none does: one alone would keep it from ever being shown again.
+  const auto at = shown_.insert_or_assign(start, Shown{std::move(*block), readOnly}).first;
+  try {
+    known_.add(start, bytes, Place::Pinned);
+  } catch (...) {
+    shown_.erase(at);
+    throw;
+  }
 }
 
 CUresult HostPages::showOnce(std::byte* start, size_t bytes) {

@@ -7,14 +7,16 @@ namespace vg::backend::nvidia {
 
 Result<std::unique_ptr<alloc::SparseRange>> SparseVideo::create(Gpu& gpu, KnownRanges& known, std::byte* start,
                                                                 size_t bytes, alloc::Holes holes) {
-  VG_CHECK(gpu.uvm().createRange(reinterpret_cast<uint64_t>(start), bytes));
   std::unique_ptr<SparseVideo> range(new SparseVideo(gpu, known, start, bytes, holes));
+  VG_CHECK(gpu.uvm().createRange(range->at(0), bytes));
+  range->ranged_ = true;
   known.add(start, bytes, Place::Video);
   if (holes == alloc::Holes::ReadZero) VG_CHECK(range->hide(0, bytes));
   return std::unique_ptr<alloc::SparseRange>(std::move(range));
 }
 
 SparseVideo::~SparseVideo() {
+  if (!ranged_) return;
   known_.remove(start_);
   (void)gpu_.uvm().freeRange(at(0), bytes_);
 }

@@ -30,6 +30,7 @@ class SparseVideo final : public alloc::SparseRange {
   std::byte* const start_;
   const size_t bytes_;
   const alloc::Holes holes_;
+  bool ranged_ = false;  // the driver has the range
 };
 
 }  // namespace vg::backend::nvidia
