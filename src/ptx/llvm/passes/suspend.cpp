@@ -182,8 +182,10 @@ class Splitter {
     BitVector all(slots_.size());
     for (uint32_t n = 0; n < points_.size(); ++n) all |= keptAt(n);
     offsets_.assign(slots_.size(), 0);
+    uint32_t widest = 0;
+    for (unsigned slot : all.set_bits()) widest = std::max(widest, bytesOf(slots_[slot]->getAllocatedType()));
     // Widest first: nothing needs padding.
-    for (uint32_t size = 256; size > 0; size /= 2)
+    for (uint32_t size = widest; size > 0; size /= 2)
       for (unsigned slot : all.set_bits())
         if (bytesOf(slots_[slot]->getAllocatedType()) == size) {
           offsets_[slot] = bytes_;
