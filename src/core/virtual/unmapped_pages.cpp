@@ -24,28 +24,29 @@ void LingeringPages::unmap(uintptr_t start, size_t bytes, alloc::PhysicalRef mem
   pages_.push_back({start, bytes, std::move(memory), std::move(pending)});
 }
 
+// What is left of lingering pages before and behind the range goes on lingering.
 void LingeringPages::makeWay(uintptr_t start, size_t bytes, bool ofDevice) {
+  const uintptr_t behind = start + bytes;
+  left_.clear();
   for (const Pages& pages : pages_) {
-    const uintptr_t from = std::max(start, pages.start), to = std::min(start + bytes, pages.start + pages.bytes);
+    const uintptr_t pagesEnd = pages.start + pages.bytes;
+    if (pagesEnd <= start || pages.start >= behind) {
+      left_.push_back(pages);
+      continue;
+    }
+    if (pages.start < start) left_.push_back({pages.start, start - pages.start, pages.memory, pages.pending});
+    if (pagesEnd > behind) left_.push_back({behind, pagesEnd - behind, pages.memory, pages.pending});
+  }
+  for (const Pages& pages : pages_) {
+    const uintptr_t from = std::max(start, pages.start), to = std::min(behind, pages.start + pages.bytes);
     if (from < to && (ofDevice || pages.memory->ofDevice())) end(from, to - from, *pages.memory);
   }
 }
 
-// What is left of lingering pages before and behind the range goes on lingering.
 void LingeringPages::replace(uintptr_t start, size_t bytes) {
   hideFromDevices(reinterpret_cast<std::byte*>(start), bytes);
-  const uintptr_t end = start + bytes;
-  std::vector<Pages> left;
-  for (Pages& pages : pages_) {
-    const uintptr_t pagesEnd = pages.start + pages.bytes;
-    if (pagesEnd <= start || pages.start >= end) {
-      left.push_back(std::move(pages));
-      continue;
-    }
-    if (pages.start < start) left.push_back({pages.start, start - pages.start, pages.memory, pages.pending});
-    if (pagesEnd > end) left.push_back({end, pagesEnd - end, pages.memory, pages.pending});
-  }
-  pages_ = std::move(left);
+  pages_.swap(left_);
+  left_.clear();
 }
 
 void LingeringPages::sweep() {

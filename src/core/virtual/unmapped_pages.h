@@ -20,10 +20,13 @@ class LingeringPages {
  public:
   // Ends the mapping now if `pending` is empty, later otherwise.
   void unmap(uintptr_t start, size_t bytes, alloc::PhysicalRef memory, std::vector<Point> pending);
+  // Room for so many more: unmap() takes no memory for its list then.
+  void reserve(size_t more) { pages_.reserve(pages_.size() + more); }
   // The addresses are about to be mapped: what a device would still show there ends now. `ofDevice`: the new memory is
   // one's own.
   void makeWay(uintptr_t start, size_t bytes, bool ofDevice);
-  // The addresses have been mapped anew: whatever lingers there is forgotten.
+  // The addresses have been mapped anew: whatever lingers there is forgotten. Takes no memory. Requires: makeWay() of
+  // the same addresses came before.
   void replace(uintptr_t start, size_t bytes);
   // Unmaps what nothing can be using any more.
   void sweep();
@@ -36,6 +39,7 @@ class LingeringPages {
     std::vector<Point> pending;
   };
   std::vector<Pages> pages_;
+  std::vector<Pages> left_;  // what pages_ becomes when addresses are mapped anew
 };
 
 }  // namespace vg::core::memory

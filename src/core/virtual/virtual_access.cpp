@@ -1,8 +1,8 @@
 // Who may touch what is mapped.
 #include <algorithm>
-#include <new>
 
 #include "base/mutex.h"
+#include "base/out_of_memory.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
@@ -124,29 +124,28 @@ Protection widest(const std::vector<Grant>& grants) {
 // The page tables of the devices that may reach a device's own memory, one after the other.
 CUresult grantPages(std::byte* address, Mapping& mapping, const std::vector<Grant>& wanted) {
   backend::Device& owner = deviceAt(mapping.allocation->place()).backend();
-  const std::vector<Grant> either = both(wanted, mapping.applied);
-  for (const Grant& grant : either) {
-    const CUmemAccess_flags flags = flagsOf(wanted, grant.place);
-    if (flags == flagsOf(mapping.applied, grant.place)) continue;
-    backend::Device& device = deviceAt(grant.place).backend();
-    VG_CHECK(device.grant(owner, address, mapping.bytes, protectionOf(flags)));
-    mapping.applied = with(std::move(mapping.applied), {grant.place, flags});
+  std::vector<Grant>& applied = mapping.applied;
+  const auto allow = [&](const Grant& grant) {
+    return deviceAt(grant.place).backend().grant(owner, address, mapping.bytes, protectionOf(grant.flags));
+  };
+  for (const Grant& grant : wanted) {
+    if (grant.flags == flagsOf(applied, grant.place)) continue;
+    VG_CHECK(allow(grant));
+    std::erase_if(applied, [&](const Grant& other) { return other.place == grant.place; });
+    applied.push_back(grant);
   }
-  return CUDA_SUCCESS;
-}
-
-// Notes what the pages of a mapping allow, and has a device's page tables allow it.
-CUresult allowPages(std::byte* address, Mapping& mapping, const std::vector<Grant>& wanted, bool ofDevice) {
-  try {
-    if (ofDevice) return grantPages(address, mapping, wanted);
-    mapping.applied = wanted;
-    return CUDA_SUCCESS;
-  } catch (const std::bad_alloc&) {  // the pages are there already: the caller takes them away
-    return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory to note who may reach a mapping");
+  while (true) {
+    const auto over = std::find_if(applied.begin(), applied.end(), [&](const Grant& grant) {
+      return flagsOf(wanted, grant.place) == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    });
+    if (over == applied.end()) return CUDA_SUCCESS;
+    VG_CHECK(allow({over->place, CU_MEM_ACCESS_FLAGS_PROT_NONE}));
+    applied.erase(over);
   }
 }
 
 // Makes the pages of a mapping allow this. After an error they may allow some of it; allowing less never fails.
+// Requires: `applied` has room for all of it, so that nothing is noted in vain.
 CUresult applyPages(uintptr_t start, Mapping& mapping, const std::vector<Grant>& wanted, LingeringPages& lingering) {
   auto* const address = reinterpret_cast<std::byte*>(start);
   const Allocation& allocation = *mapping.allocation;
@@ -167,22 +166,27 @@ CUresult applyPages(uintptr_t start, Mapping& mapping, const std::vector<Grant>&
   } else if (!ofDevice && before != now) {
     VG_CHECK(memory.protect(address, mapping.bytes, now));
   }
-  const CUresult allowed = allowPages(address, mapping, wanted, ofDevice);
+  if (!ofDevice) {
+    mapping.applied = wanted;
+    return CUDA_SUCCESS;
+  }
+  const CUresult granted = unlessOutOfMemory([&] { return grantPages(address, mapping, wanted); });
   if (mapping.applied.empty()) memory.unmap(address, mapping.bytes);
-  return allowed;
+  return granted;
 }
 
-// A mapping and what its access is to be.
+// A mapping, what its access is to be, what its pages allow until then, and what they allowed before.
 struct Change {
   Mappings::iterator mapping;
-  std::vector<Grant> grants, before;
+  std::vector<Grant> grants, widened, before;
 };
 
 // Widens the pages of all mappings or of none.
 CUresult widenAll(std::vector<Change>& changes, LingeringPages& lingering) {
   for (size_t i = 0; i < changes.size(); ++i) {
     auto& [start, mapping] = *changes[i].mapping;
-    const CUresult applied = applyPages(start, mapping, both(changes[i].grants, mapping.applied), lingering);
+    const CUresult applied =
+        unlessOutOfMemory([&] { return applyPages(start, mapping, changes[i].widened, lingering); });
     if (applied == CUDA_SUCCESS) continue;
     for (size_t k = 0; k <= i; ++k)
       (void)applyPages(changes[k].mapping->first, changes[k].mapping->second, changes[k].before, lingering);
@@ -207,14 +211,7 @@ void show(uintptr_t start, Mapping& mapping) {
   if (wanted == mapping.shown) return;
   auto* const address = reinterpret_cast<std::byte*>(start);
   if (mapping.shown != Protection::None) hideFromDevices(address, mapping.bytes);
-  mapping.shown = Protection::None;
-  if (wanted == Protection::None) return;
-  try {
-    showToDevices(address, mapping.bytes, wanted == Protection::Read);
-  } catch (...) {
-    hideFromDevices(address, mapping.bytes);  // from those that had got it
-    throw;
-  }
+  if (wanted != Protection::None) showToDevices(address, mapping.bytes, wanted == Protection::Read);
   mapping.shown = wanted;
 }
 
@@ -223,7 +220,10 @@ CUresult grantTo(VirtualState& all, const Section& section, const Grant& grant) 
   std::vector<Change> changes;
   for (auto mapping = section.first; mapping != section.last; ++mapping) {
     VG_CHECK(checkReach(grant, *mapping->second.allocation));
-    changes.push_back({mapping, with(mapping->second.grants, grant), mapping->second.applied});
+    std::vector<Grant> grants = with(mapping->second.grants, grant);
+    std::vector<Grant> widened = both(grants, mapping->second.applied);
+    mapping->second.applied.reserve(widened.size());
+    changes.push_back({mapping, std::move(grants), std::move(widened), mapping->second.applied});
   }
   VG_CHECK(widenAll(changes, all.lingering));
   bool narrower = false;

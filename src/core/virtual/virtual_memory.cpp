@@ -1,6 +1,9 @@
 #include "core/virtual/virtual_memory.h"
 
+#include <iterator>
+
 #include "base/mutex.h"
+#include "base/patience.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
@@ -113,10 +116,10 @@ CUresult mapAllocation(CUdeviceptr start, size_t bytes, size_t offset, CUmemGene
   if (anyIn(all.mappings, start, bytes))
     return fail(CUDA_ERROR_INVALID_VALUE, "something is mapped in %#llx + %zu already", start, bytes);
   const auto made = all.mappings.emplace(start, Mapping{bytes, offset, std::move(allocation)}).first;
-  // The host reaches its own memory at once.
-  if (made->second.allocation->place() == Allocation::kHost)
-    made->second.grants.push_back({Allocation::kHost, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
   try {
+    // The host reaches its own memory at once.
+    if (made->second.allocation->place() == Allocation::kHost)
+      made->second.grants.push_back({Allocation::kHost, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
     made->second.record = publish(space, start, bytes, *made->second.allocation);
   } catch (...) {
     all.mappings.erase(made);
@@ -134,7 +137,9 @@ CUresult unmapAllocations(CUdeviceptr start, size_t bytes) {
   all.sweep();
   if (!space.reservationAt(start).bytes) return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is not reserved", start);
   VG_TRY(const Section section, wholeMappings(all.mappings, start, bytes));
+  all.lingering.reserve(static_cast<size_t>(std::distance(section.first, section.last)));
   for (auto mapping = section.first; mapping != section.last; ++mapping) space.withdraw(mapping->second.record);
+  const Patience patience;  // half done: there is no way back
   // Read once nobody can find the memory any more.
   const std::vector<Point> pending = pendingEverywhere();
   for (auto mapping = section.first; mapping != section.last; mapping = all.mappings.erase(mapping))

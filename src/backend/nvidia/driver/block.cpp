@@ -9,14 +9,24 @@
 #include "base/round.h"
 
 namespace vg::backend::nvidia {
-namespace {}  // namespace
-
 Result<std::unique_ptr<Block>> Block::createAt(Gpu& gpu, std::byte* start, const MemoryRequest& request,
                                                SeenBy seenBy) {
   std::unique_ptr<Block> block(new Block(gpu, start, roundUp(request.bytes, request.pageBytes)));
-  VG_TRY(block->memory_, MemoryObject::allocate(gpu, request));
-  if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(block->showToCpu());
-  VG_CHECK(block->mapToGpu(false));
+  VG_CHECK(block->make(request, seenBy));
+  return block;
+}
+
+CUresult Block::make(const MemoryRequest& request, SeenBy seenBy) {
+  VG_TRY(memory_, MemoryObject::allocate(gpu_, request));
+  if (seenBy == SeenBy::GpuAndCpu) VG_CHECK(showToCpu());
+  return mapToGpu(false);
+}
+
+// Whatever fails afterwards, the addresses go back with the block.
+Result<std::unique_ptr<Block>> Block::at(Gpu& gpu, Addresses& addresses, size_t bytes, size_t alignment) {
+  std::unique_ptr<Block> block(new Block(gpu, nullptr, bytes));
+  VG_TRY(block->start_, addresses.take(bytes, alignment));
+  block->taken_ = &addresses;
   return block;
 }
 
@@ -31,13 +41,9 @@ Result<std::unique_ptr<Block>> Block::place(std::byte* start, std::shared_ptr<co
 
 Result<std::unique_ptr<Block>> Block::create(Gpu& gpu, Addresses& addresses, const MemoryRequest& request,
                                              SeenBy seenBy) {
-  const size_t bytes = roundUp(request.bytes, request.pageBytes);
-  VG_TRY(std::byte* const start, addresses.take(bytes, request.pageBytes));
-  Result<std::unique_ptr<Block>> block = createAt(gpu, start, request, seenBy);
-  if (block.ok())
-    (*block)->taken_ = &addresses;
-  else
-    addresses.giveBack(start, bytes);
+  VG_TRY(std::unique_ptr<Block> block,
+         at(gpu, addresses, roundUp(request.bytes, request.pageBytes), request.pageBytes));
+  VG_CHECK(block->make(request, seenBy));
   return block;
 }
 
@@ -51,17 +57,12 @@ Result<std::unique_ptr<Block>> Block::pin(Gpu& gpu, void* start, size_t bytes, b
 // Shared mapping: a fork must not copy pages away from under the GPU.
 Result<std::unique_ptr<Block>> Block::createPinned(Gpu& gpu, Addresses& addresses, size_t bytes) {
   bytes = roundUp(bytes, kSmallPage);
-  VG_TRY(std::byte* const start, addresses.take(bytes, std::min(kHugePage, bytes >= kHugePage ? kHugePage : kBigPage)));
+  VG_TRY(std::unique_ptr<Block> block, at(gpu, addresses, bytes, bytes >= kHugePage ? kHugePage : kBigPage));
   constexpr int kFlags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE;
-  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) {
-    addresses.giveBack(start, bytes);
+  if (mmap(block->start_, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "the system refuses %zu bytes of memory: %s", bytes, strerror(errno));
-  }
-  Result<std::unique_ptr<Block>> block = pin(gpu, start, bytes);
-  if (block.ok())
-    (*block)->taken_ = &addresses;
-  else
-    addresses.giveBack(start, bytes);
+  VG_TRY(block->memory_, MemoryObject::pin(gpu, block->start_, bytes, false));
+  VG_CHECK(block->mapToGpu(false));
   return block;
 }
 

@@ -45,11 +45,14 @@ class Block {
 
  private:
   Block(Gpu& gpu, std::byte* start, size_t bytes) : gpu_(gpu), start_(start), bytes_(bytes) {}
+  // Without memory yet, at addresses of the shared reservation.
+  static Result<std::unique_ptr<Block>> at(Gpu& gpu, Addresses& addresses, size_t bytes, size_t alignment);
+  CUresult make(const MemoryRequest& request, SeenBy seenBy);
   CUresult takeRange();
   CUresult mapToGpu(bool readOnly);
 
   Gpu& gpu_;
-  std::byte* const start_;
+  std::byte* start_;
   const size_t bytes_;
   std::shared_ptr<const MemoryObject> memory_;
   size_t offset_ = 0;           // in the memory

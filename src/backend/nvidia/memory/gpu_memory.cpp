@@ -99,7 +99,6 @@ CUresult GpuMemory::reveal(Block& block) {
   return CUDA_SUCCESS;
 }
 
-// The piece that the address lies in, or null.
 bool GpuMemory::showToHost(const std::byte* start, size_t bytes) {
   bool more = mappings_.showToHost(start, bytes);
   if (!unseen_.load(std::memory_order_acquire)) return more;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/out_of_memory.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -35,10 +36,14 @@ Result<host_register::LockState> HostPages::lock(void* start, size_t bytes, bool
   VG_TRY(const host_register::LockState state, system_.lock(start, bytes, readOnly));
   const Pages pages = pagesOf(start, bytes);
   const MutexLock guard(mutex_);
-  if (pages.head) holdPage(pages.head, readOnly);
-  if (pages.whole < pages.wholeEnd)
-    showLocked(pages.whole, static_cast<size_t>(pages.wholeEnd - pages.whole), readOnly);
-  if (pages.tail) holdPage(pages.tail, readOnly);
+  // Pages that there is no memory to remember are staged, as those are that the driver does not pin.
+  (void)unlessOutOfMemory([&]() VG_REQUIRES(mutex_) {
+    if (pages.head) holdPage(pages.head, readOnly);
+    if (pages.whole < pages.wholeEnd)
+      showLocked(pages.whole, static_cast<size_t>(pages.wholeEnd - pages.whole), readOnly);
+    if (pages.tail) holdPage(pages.tail, readOnly);
+    return CUDA_SUCCESS;
+  });
   return state;
 }
 
@@ -78,19 +83,15 @@ void HostPages::show(std::byte* start, size_t bytes, bool readOnly) {
 
 // What the driver does not pin, such as a page that is pinned already, is staged.
 void HostPages::showLocked(std::byte* start, size_t bytes, bool readOnly) {
-  Result<std::unique_ptr<Block>> block = Block::pin(gpu_, start, bytes, readOnly);
-  if (!block.ok()) {
-    VG_LOG(Debug, "copies of %zu bytes at %p are staged", bytes, static_cast<void*>(start));
-    return;
-  }
   // Both tables know the range or none does: one alone would keep it from ever being shown again.
-  const auto at = shown_.insert_or_assign(start, Shown{std::move(*block), readOnly}).first;
-  try {
-    known_.add(start, bytes, Place::Pinned);
-  } catch (...) {
-    shown_.erase(at);
-    throw;
-  }
+  const CUresult shown = unlessOutOfMemory([&]() VG_REQUIRES(mutex_) {
+    VG_TRY(std::unique_ptr<Block> block, Block::pin(gpu_, start, bytes, readOnly));
+    const auto at = shown_.insert_or_assign(start, Shown{std::move(block), readOnly}).first;
+    const CUresult known = known_.add(start, bytes, Place::Pinned);
+    if (known != CUDA_SUCCESS) shown_.erase(at);
+    return known;
+  });
+  if (shown != CUDA_SUCCESS) VG_LOG(Debug, "copies of %zu bytes at %p are staged", bytes, static_cast<void*>(start));
 }
 
 CUresult HostPages::showOnce(std::byte* start, size_t bytes) {

@@ -1,10 +1,15 @@
 #include "backend/nvidia/memory/known_ranges.h"
 
+#include "base/out_of_memory.h"
+
 namespace vg::backend::nvidia {
 
-void KnownRanges::add(const std::byte* start, size_t bytes, Place place) {
+CUresult KnownRanges::add(const std::byte* start, size_t bytes, Place place) {
   const ExclusiveLock lock(mutex_);
-  ranges_[start] = {start + bytes, place};
+  return unlessOutOfMemory([&]() VG_REQUIRES(mutex_) {
+    ranges_[start] = {start + bytes, place};
+    return CUDA_SUCCESS;
+  });
 }
 
 void KnownRanges::remove(const std::byte* start) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 
+#include "base/result.h"
 #include "base/shared_mutex.h"
 
 namespace vg::backend::nvidia {
@@ -15,8 +16,8 @@ enum class Place { Unknown, Video, Pinned, Managed };
 
 class KnownRanges {
  public:
-  // Requires: no overlap with another range.
-  void add(const std::byte* start, size_t bytes, Place place);
+  // CUDA_ERROR_OUT_OF_MEMORY without memory to note it, which throws nothing. Requires: no overlap with another range.
+  CUresult add(const std::byte* start, size_t bytes, Place place);
   void remove(const std::byte* start);
   // Of any part of what was added.
   void cut(const std::byte* start, size_t bytes);

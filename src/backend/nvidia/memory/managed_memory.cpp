@@ -21,8 +21,9 @@ bool same(const CUuuid& one, const CUuuid& other) { return !std::memcmp(&one, &o
 
 CUresult ManagedMemory::commit(std::byte* start, size_t bytes) {
   VG_CHECK(uvm_.mapManaged(start, bytes));
-  ranges_.add(start, bytes, Place::Managed);
-  return CUDA_SUCCESS;
+  const CUresult known = ranges_.add(start, bytes, Place::Managed);
+  if (known != CUDA_SUCCESS) makeInaccessible(start, bytes);  // the driver frees what is mapped over
+  return known;
 }
 
 // The driver frees what is mapped over.

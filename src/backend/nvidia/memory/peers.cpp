@@ -9,6 +9,7 @@ std::vector<Peers::Counted>::iterator Peers::find(const Peer& peer) {
 }
 
 CUresult Peers::add(const Peer& peer, const std::vector<Block*>& blocks) {
+  peers_.reserve(peers_.size() + 1);  // may throw, while nothing is shown
   if (const auto known = find(peer); known != peers_.end()) {
     ++known->times;
     return CUDA_SUCCESS;
@@ -37,12 +38,13 @@ void Peers::hideFrom(const Peer& peer, Block& block) {
 
 CUresult Peers::showTo(const Peer& peer, Block& block) {
   VG_CHECK(block.showTo(*peer.gpu, false));
-  peer.known->add(block.start(), block.bytes(), Place::Video);
-  return CUDA_SUCCESS;
+  const CUresult known = peer.known->add(block.start(), block.bytes(), Place::Video);
+  if (known != CUDA_SUCCESS) block.hideFrom(*peer.gpu);
+  return known;
 }
 
 CUresult Peers::show(Block& block) {
-  own_.add(block.start(), block.bytes(), Place::Video);
+  VG_CHECK(own_.add(block.start(), block.bytes(), Place::Video));
   for (const Counted& counted : peers_) {
     const CUresult shown = showTo(counted.peer, block);
     if (shown == CUDA_SUCCESS) continue;

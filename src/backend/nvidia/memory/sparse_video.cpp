@@ -10,7 +10,7 @@ Result<std::unique_ptr<alloc::SparseRange>> SparseVideo::create(Gpu& gpu, KnownR
   std::unique_ptr<SparseVideo> range(new SparseVideo(gpu, known, start, bytes, holes));
   VG_CHECK(gpu.uvm().createRange(range->at(0), bytes));
   range->ranged_ = true;
-  known.add(start, bytes, Place::Video);
+  VG_CHECK(known.add(start, bytes, Place::Video));
   if (holes == alloc::Holes::ReadZero) VG_CHECK(range->hide(0, bytes));
   return std::unique_ptr<alloc::SparseRange>(std::move(range));
 }

@@ -7,15 +7,18 @@ namespace vg::backend::nvidia {
 
 CUresult VideoMappings::map(std::byte* start, const std::shared_ptr<const MemoryObject>& memory, size_t offset,
                             size_t bytes, bool byGrant) {
-  VG_TRY(std::unique_ptr<Block> block, Block::place(start, memory, offset, bytes));
+  Blocks made;  // whole before it is among the others, where nothing can fail
+  Shown& shown = made[start];
+  shown.byGrant = byGrant;
+  VG_TRY(shown.block, Block::place(start, memory, offset, bytes));
   const MutexLock guard(mutex_);
   if (!byGrant) {
-    VG_CHECK(block->showTo(memory->gpu(), false));
-    if (hasPeers_) VG_CHECK(block->showToCpu());
-    VG_CHECK(peers_.show(*block));
+    VG_CHECK(shown.block->showTo(memory->gpu(), false));
+    if (hasPeers_) VG_CHECK(shown.block->showToCpu());
+    VG_CHECK(peers_.show(*shown.block));
   }
-  if (!block->onCpu()) unseen_.fetch_add(1, std::memory_order_release);
-  blocks_[start] = {std::move(block), byGrant, {}};
+  if (!shown.block->onCpu()) unseen_.fetch_add(1, std::memory_order_release);
+  blocks_.insert(made.extract(start));
   return CUDA_SUCCESS;
 }
 
@@ -28,16 +31,22 @@ CUresult VideoMappings::grant(const Peers::Peer& to, std::byte* start, size_t by
 
 // Another GPU's copies by the CPU ask that GPU's own mappings only, so the CPU sees what it reaches.
 CUresult VideoMappings::grant(const Peers::Peer& to, Shown& shown, alloc::Protection protection) {
+  shown.granted.reserve(shown.granted.size() + 1);  // may throw, while nothing has changed
   const auto known = std::find_if(shown.granted.begin(), shown.granted.end(),
                                   [&](const Peers::Peer& other) { return other.gpu == to.gpu; });
+  const bool isKnown = known != shown.granted.end();
   Block& block = *shown.block;
   if (protection != alloc::Protection::None) {
     if (to.gpu != &block.memory().gpu()) VG_CHECK(show(block));
     VG_CHECK(block.showTo(*to.gpu, protection == alloc::Protection::Read));
-    if (known != shown.granted.end()) return CUDA_SUCCESS;
-    to.known->add(block.start(), block.bytes(), Place::Video);
+    if (isKnown) return CUDA_SUCCESS;
+    const CUresult noted = to.known->add(block.start(), block.bytes(), Place::Video);
+    if (noted != CUDA_SUCCESS) {
+      block.hideFrom(*to.gpu);
+      return noted;
+    }
     shown.granted.push_back(to);
-  } else if (known != shown.granted.end()) {
+  } else if (isKnown) {
     to.known->remove(block.start());
     block.hideFrom(*to.gpu);
     shown.granted.erase(known);

@@ -39,7 +39,7 @@ class VideoMappings {
  private:
   struct Shown {
     std::unique_ptr<Block> block;
-    bool byGrant;
+    bool byGrant = false;
     std::vector<Peers::Peer> granted;
   };
   using Blocks = std::map<const std::byte*, Shown>;

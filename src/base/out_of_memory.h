@@ -1,0 +1,20 @@
+// Memory that lacks as an error code, where an exception would leave something half done.
+#pragma once
+
+#include <new>
+
+#include "base/result.h"
+
+namespace vg {
+
+// What `attempt` answers, or CUDA_ERROR_OUT_OF_MEMORY where it threw for want of memory.
+template <class Attempt>
+CUresult unlessOutOfMemory(const Attempt& attempt) {
+  try {
+    return attempt();
+  } catch (const std::bad_alloc&) {
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
+  }
+}
+
+}  // namespace vg
