@@ -10,6 +10,9 @@
 namespace vg::ptx {
 namespace {
 
+// How a text begins that goes to our compiler, and one that goes to a vendor's.
+constexpr char kHead[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
+constexpr char kNativeHead[] = ".version 6.4\n.target sm_75\n.address_size 64\n";
 constexpr std::string_view kNewPrefix = "__cudaCDP2", kOldPrefix = "cuda", kStreamSuffix = "_ptsz";
 constexpr std::string_view kVendorCall = "__cuda_syscall_cnp";  // what the vendor's device runtime asks of its driver
 
@@ -69,8 +72,8 @@ std::vector<std::string> with(std::vector<std::string> texts, std::string more) 
   return texts;
 }
 
-std::vector<std::string> withGridFunctions(std::vector<std::string> texts) {
-  if (std::string more = gridFunctionsNamedIn(texts); !more.empty()) texts.push_back(std::move(more));
+std::vector<std::string> withGridFunctions(std::vector<std::string> texts, std::string_view head) {
+  if (std::string more = gridFunctionsNamedIn(texts, head); !more.empty()) texts.push_back(std::move(more));
   return texts;
 }
 
@@ -129,20 +132,20 @@ std::optional<DeviceCall> deviceCallNamed(std::string_view symbol) {
 }
 
 std::vector<std::string> withDeviceRuntime(std::vector<std::string> texts) {
-  texts = withGridFunctions(std::move(texts));
+  texts = withGridFunctions(std::move(texts), kHead);
   const Found found = allNamed(texts);
   if (found.empty()) return texts;
-  std::string text = ".version 6.0\n.target sm_50\n.address_size 64\n.extern .func (.param .b64 answer) " +
-                     std::string(kDeviceRuntimeCall) + "(.param .b32 which, .param .b64 arguments);\n";
+  std::string text = kHead + std::string(".extern .func (.param .b64 answer) ") + std::string(kDeviceRuntimeCall) +
+                     "(.param .b32 which, .param .b64 arguments);\n";
   for (const auto& [name, row] : found) define(name, *row, text);
   return with(std::move(texts), std::move(text));
 }
 
 std::vector<std::string> withDeviceRuntimeNames(std::vector<std::string> texts) {
-  texts = withGridFunctions(std::move(texts));
+  texts = withGridFunctions(std::move(texts), kNativeHead);
   const Found found = allNamed(texts);
   if (found.empty()) return texts;
-  std::string text = ".version 6.4\n.target sm_75\n.address_size 64\n";
+  std::string text = kNativeHead;
   for (const auto& [name, row] : found) text += headOf(name, *row) + "{\n  trap;\n  ret;\n}\n";
   return with(std::move(texts), std::move(text));
 }

@@ -1,21 +1,13 @@
 #include "ptx/abi/grid_functions.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace vg::ptx {
 namespace {
 
-constexpr std::string_view kPrefix = "cudaCG";
-
-struct GridFunction {
-  std::string_view name, text;
-};
-
 // A handle is the address of the grid's workspace, 0 where the launch is not cooperative; scope 1 is the grid. Results
 // are 0 or cudaErrorInvalidValue, which is 1.
-constexpr GridFunction kFunctions[] = {
-    {"cudaCGGetIntrinsicHandle", R"(
+constexpr char kFunctions[] = R"(
 .weak .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)
 {
   .reg .pred %other;
@@ -30,10 +22,9 @@ constexpr GridFunction kFunctions[] = {
   st.param.b64 [result], %handle;
   ret;
 }
-)"},
-    // Each block's first thread adds one to the barrier, that of the first block so much that the top bit changes when
-    // all have: the bit's old value is what they wait to see gone.
-    {"cudaCGSynchronize", R"(
+
+// Each block's first thread adds one to the barrier, that of the first block so much that the top bit changes when all
+// have: the bit's old value is what they wait to see gone.
 .weak .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 flags)
 {
   .reg .pred %p;
@@ -80,8 +71,7 @@ DONE:
   st.param.b32 [result], %x;
   ret;
 }
-)"},
-    {"cudaCGSynchronizeGrid", R"(
+
 .weak .func (.param .b32 result) cudaCGSynchronizeGrid(.param .b64 handle, .param .b32 flags)
 {
   .reg .b32 %answer, %flags;
@@ -100,9 +90,8 @@ DONE:
   st.param.b32 [result], %answer;
   ret;
 }
-)"},
-    // Either place may be null. A grid is the only one of its kind.
-    {"cudaCGGetSize", R"(
+
+// Of size and rank either place may be null. A grid is the only one of its kind.
 .weak .func (.param .b32 result) cudaCGGetSize(.param .b64 threads, .param .b64 grids, .param .b64 handle)
 {
   .reg .pred %p;
@@ -135,8 +124,7 @@ DONE:
   st.param.b32 [result], %n;
   ret;
 }
-)"},
-    {"cudaCGGetRank", R"(
+
 .weak .func (.param .b32 result) cudaCGGetRank(.param .b64 thread, .param .b64 grid, .param .b64 handle)
 {
   .reg .pred %p;
@@ -173,21 +161,14 @@ DONE:
   st.param.b32 [result], %n;
   ret;
 }
-)"},
-};
-
-bool anyNames(const std::vector<std::string>& texts, std::string_view name) {
-  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.find(name) != text.npos; });
-}
+)";
 
 }  // namespace
 
-std::string gridFunctionsNamedIn(const std::vector<std::string>& texts) {
-  if (!anyNames(texts, kPrefix)) return {};
-  std::string out = ".version 6.0\n.target sm_50\n.address_size 64\n";
-  for (const GridFunction& function : kFunctions)  // a name that is part of another's brings one too many: no harm
-    if (anyNames(texts, function.name)) out += function.text;
-  return out;
+std::string gridFunctionsNamedIn(const std::vector<std::string>& texts, std::string_view head) {
+  const auto names = [](const std::string& text) { return text.find("cudaCG") != text.npos; };
+  if (std::none_of(texts.begin(), texts.end(), names)) return {};
+  return std::string(head) + kFunctions;
 }
 
 }  // namespace vg::ptx

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vg::ptx {
 
-// One PTX text that defines, weakly, those that the texts name; empty if they name none.
-std::string gridFunctionsNamedIn(const std::vector<std::string>& texts);
+// One PTX text that begins with `head` (version, target, address size) and defines them all, weakly; empty if the texts
+// name none.
+std::string gridFunctionsNamedIn(const std::vector<std::string>& texts, std::string_view head);
 
 }  // namespace vg::ptx

@@ -151,8 +151,8 @@ struct KernelTraits {
   uint32_t stackOfCalls = 0;         // bytes of a lane's stack that calls take, beside what alloca may take
   uint32_t registers = 0;            // estimate for CU_FUNC_ATTRIBUTE_NUM_REGS
   bool waits = false;                // barriers or yields: warps need fibres when a block has several
-  bool polls = false;                // a loop waits for memory: never run inline on the launching thread
-  bool loops = false;                // has any loop: run time not bounded by its size
+  bool polls = false;  // a loop waits for memory, or clusters are cancelled: blocks come by tickets, never inline
+  bool loops = false;  // has any loop: run time not bounded by its size
   bool usesDynamicShared = false;
   bool clusterAddresses = false;  // has shared::cluster addresses: BlockState::shared is the cluster's
   bool spans = false;             // one call may run several blocks

@@ -19,13 +19,13 @@ inline constexpr uint32_t kApproximatesExactly = 1 << 3;
 inline constexpr uint32_t kVerifies = 1 << 4;
 // The code asks before it touches memory that may not be the device's (llvm/analysis/reach.h).
 inline constexpr uint32_t kTestsReach = 1 << 5;
-// The code asks before it uses an address that may have been loaded and is one of the library's own. Not with
-// kTestsReach, which asks about more.
-inline constexpr uint32_t kTestsLoaded = 1 << 8;
 // Nobody wants code, only whether there would be some: CompileResult::blob stays null.
 inline constexpr uint32_t kOnlyTried = 1 << 6;
 // As kMayBeQuick, of small kernels too: for tests.
 inline constexpr uint32_t kQuickAnyway = 1 << 7;
+// The code asks before it uses an address that may have been loaded and is one of the library's own. Not with
+// kTestsReach, which asks about more.
+inline constexpr uint32_t kTestsLoaded = 1 << 8;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

@@ -20,7 +20,8 @@ struct Range {
 constinit Range kernelMemory[4096];
 constinit std::atomic<size_t> placesUsed{0};
 constinit std::atomic<bool> tooMany{false};
-constinit Mutex changing;
+constinit Mutex changing;  // guards changes of the above
+
 bool isKernelMemory(uint64_t address) {
   if (tooMany.load(std::memory_order_relaxed)) return true;
   for (size_t i = 0, count = placesUsed.load(std::memory_order_acquire); i < count; ++i) {

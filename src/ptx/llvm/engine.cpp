@@ -3,7 +3,6 @@
 // A compile runs on a thread of its own, with a stack deep enough for LLVM. A fatal error inside LLVM parks that thread
 // for ever and fails the request; the process lives on.
 #include "ptx/abi/engine.h"
-#include "base/mutex.h"
 
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -29,6 +28,7 @@
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/once.h"
 #include "ptx/abi/kernel_blob.h"
 #include "ptx/llvm/analysis/abreast.h"

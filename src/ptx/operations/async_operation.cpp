@@ -325,12 +325,12 @@ bool Lane::store() {
 
 // clusterlaunchcontrol.try_cancel: the runner has tried, its answer goes where the instruction wants it.
 bool Lane::answerCancelling() {
-  for (const uint32_t slot : {kAsyncTo, kAsyncBarrier}) {
-    if (form_.to == AsyncSpace::Shared) continue;
-    const uint64_t offset = get(slot) - reinterpret_cast<uint64_t>(block_->shared);
-    if (offset >> 32) trap(TrapReason::SharedOutOfRange);
-    lanes_[slot * kWarpSize + lane_] = offset;
-  }
+  if (form_.to != AsyncSpace::Shared)
+    for (const uint32_t slot : {kAsyncTo, kAsyncBarrier}) {
+      const uint64_t offset = get(slot) - reinterpret_cast<uint64_t>(block_->shared);
+      if (offset >> 32) trap(TrapReason::SharedOutOfRange);
+      lanes_[slot * kWarpSize + lane_] = offset;
+    }
   const uint32_t* const size = block_->launch->clusterSize;
   lanes_[kAsyncBlocks * kWarpSize + lane_] = (1u << size[0] * size[1] * size[2]) - 1;
   const CancelledCluster answer{get(kAsyncValues), get(kAsyncValues + 1)};

@@ -57,10 +57,10 @@ constexpr bool doesNothingElse(size_t, const Opcode& row) {
 }
 static_assert(eachRow(doesNothingElse), "a pure opcode has a result and does nothing else");
 
-constexpr bool isReady(size_t, const Opcode& row) {
+constexpr bool mayFaultWhereItTouches(size_t, const Opcode& row) {
   return !row.touchesMemory() || row.has(Trait::MayFault | Trait::Missing);
 }
-static_assert(eachRow(isReady), "what touches memory may fault");
+static_assert(eachRow(mayFaultWhereItTouches), "what touches memory may fault");
 
 constexpr bool hasDestination(size_t op) {
   bool any = *rows::kOpcodes[op].operands == '=';

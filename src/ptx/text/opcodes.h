@@ -27,13 +27,13 @@ enum class Meets : uint8_t {
   Object,     // through a barrier object in memory
 };
 
-// How the results of the lanes of a warp differ.
+// When the lanes of a warp get equal results.
 enum class ResultKind : uint8_t {
   NoResult,
-  Alike,    // not where the operands do not
+  Alike,    // equal where the operands are equal
   Own,      // each lane has its own
-  OfMask,   // not where the mask is the same, which is the last operand
-  Uniform,  // never
+  OfMask,   // equal where the mask, its last operand, is equal
+  Uniform,  // equal in all lanes
 };
 
 // Traits, a bit each.
@@ -62,7 +62,7 @@ struct Opcode {
   Meets meets;
   ResultKind result;
   Trait traits;
-  const char* types;  // of the forms that both machines run
+  const char* types;  // of the forms that both machines run: for the table of the documents and the tests
   // Those that it may have besides kCommonWords. "*": any, as nothing that it does here depends on them.
   const char* words;
 
@@ -107,6 +107,8 @@ bool allows(Op op, Mod word);
 
 // A barrier of the block, or of the warp: bar.warp.
 constexpr bool isBarrier(Op op) { return rowOf(op).meets == Meets::Block; }
+// Of the block: not bar.warp.
+inline bool isBlockBarrier(const Instruction& i) { return isBarrier(i.op) && !i.has(Mod::Warp); }
 // Reads and writes in one.
 constexpr bool isAtomic(Op op) { return op == Op::Atom || op == Op::Red; }
 

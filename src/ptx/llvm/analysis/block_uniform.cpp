@@ -38,7 +38,7 @@ class Analysis {
   bool run() {
     if (settle(); endsEarly_) return false;
     return std::all_of(program_.instructions.begin(), program_.instructions.end(), [&](const Instruction& i) {
-      return !isBarrier(i) || (!conditional_[i.block] && (i.guard == kNone || alike_[i.guard]));
+      return !isBlockBarrier(*i.ast) || (!conditional_[i.block] && (i.guard == kNone || alike_[i.guard]));
     });
   }
 
@@ -54,8 +54,6 @@ class Analysis {
     } while (findRegions());
   }
 
-  static bool isBarrier(const Instruction& i) { return ptx::isBarrier(i.ast->op) && !i.ast->has(Mod::Warp); }
-
   void findWaysToBarriers() {
     reachesBarrier_.assign(program_.blocks.size(), false);
     std::vector<BlockId> work;
@@ -65,7 +63,7 @@ class Analysis {
       work.push_back(b);
     };
     for (const Instruction& i : program_.instructions)
-      if (isBarrier(i)) reach(i.block);
+      if (isBlockBarrier(*i.ast)) reach(i.block);
     while (!work.empty()) {
       const BlockId at = work.back();
       work.pop_back();

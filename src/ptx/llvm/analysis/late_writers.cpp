@@ -1,6 +1,7 @@
 #include "ptx/llvm/analysis/late_writers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ptx/llvm/analysis/block_uniform.h"
@@ -159,13 +160,20 @@ class Finder {
   void guard(BlockId store) {
     const LoopId loop = program_.blocks[store].loop;
     std::vector<bool> behind = blocksBehind(store);
+    std::map<BlockId, std::vector<bool>> tried;  // by a pause: what is still behind the store with it
     for (BlockId load = 0; load < accesses_.size(); ++load) {
       if (!behind[load] || accesses_[load].loaded.empty()) continue;
       if (!apart(loop, program_.blocks[load].loop) || !haveOneOrigin(store, load)) continue;
       const BlockId pause = placeBetween(loop, program_.blocks[load].loop);
       if (pause == kNone || !pauses_.insert(pause).second) continue;
-      std::vector<bool> rest = blocksBehind(store);
-      rest[load] ? void(pauses_.erase(pause)) : behind.swap(rest);  // or the store comes later still
+      const auto [rest, isNew] = tried.try_emplace(pause);
+      if (isNew) rest->second = blocksBehind(store);
+      if (rest->second[load]) {  // the store comes later still
+        pauses_.erase(pause);
+        continue;
+      }
+      behind = rest->second;
+      tried.clear();
     }
   }
 

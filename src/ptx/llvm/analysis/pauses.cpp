@@ -7,14 +7,8 @@
 namespace vg::ptx::gen {
 
 bool endsInterval(const Instruction& i) {
-  switch (rowOf(i.ast->op).meets) {
-    case Meets::Block:
-      return !i.ast->has(Mod::Warp) && !i.ast->has(Mod::Arrive);
-    case Meets::Object:
-      return i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait);
-    default:
-      return false;
-  }
+  if (isBlockBarrier(*i.ast)) return !i.ast->has(Mod::Arrive);
+  return rowOf(i.ast->op).meets == Meets::Object && (i.ast->has(Mod::TestWait) || i.ast->has(Mod::TryWait));
 }
 
 std::vector<bool> loopsThatWait(const Program& program) {

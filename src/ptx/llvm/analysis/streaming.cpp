@@ -46,8 +46,8 @@ bool isMemory(Space space) { return space == Space::Global || space == Space::No
 
 // Whether others may look for the kernel's results before it has ended, or get them by a way that is not followed here.
 bool tellsOthers(const ptx::Instruction& i) {
+  if (isAtomic(i.op)) return i.space != Space::Shared;
   const Opcode& row = rowOf(i.op);
-  if (isAtomic(i.op) && i.space != Space::Shared) return true;
   // Calls are of the runtime: kernels that this one launches, memory that it gives back.
   if (row.has(Trait::Orders) || row.memory == MemoryUse::AnyMemory) return true;
   return isVolatileAccess(i) || isAsync(i) || (isBarrier(i.op) && i.has(Mod::Cluster));

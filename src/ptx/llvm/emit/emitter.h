@@ -325,7 +325,6 @@ class Emitter {
 
   // --- opcodes/float.cpp, opcodes/rounded.cpp, opcodes/half.cpp, opcodes/approximate.cpp
   bool computeFloat(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
-  Value* exactFloat(const ptx::Instruction& ast, llvm::ArrayRef<Value*> s, bool ftz);
   Value* farDivisorsGiveZero(Value* dividend, Value* divisor, Value* quotient);
   Value* nearReciprocalRoot64(Value* in);
   Value* flushLifted(const Instruction& i, llvm::ArrayRef<Value*> s, Value* out);
@@ -366,7 +365,7 @@ class Emitter {
     Value *exponent, *fraction;
   };
   Value* exactSpecial(Op op, Value* x, bool ftz);
-  Value* exactQuotient(Value* a, Value* b, bool full);
+  Value* exactQuotient(Value* a, Value* b, bool full, bool ftz);
   Value* exactReciprocal(Value* bits, bool ftz);
   Value* exactRoot(Value* bits, bool ftz, bool inverse);
   Value* exactPower(Value* x, bool ftz);

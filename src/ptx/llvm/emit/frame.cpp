@@ -18,12 +18,10 @@ namespace {
 constexpr size_t kSuspendLimit = 2500;
 }  // namespace
 
-static bool isBlockBarrier(const Instruction& i) { return isBarrier(i.ast->op) && !i.ast->has(Mod::Warp); }
-
 bool Emitter::mayWait() const {
   if (traits.polls) return true;
   for (const Instruction& i : program_.instructions)
-    if (isBlockBarrier(i) || ptx::rowOf(i.ast->op).has(Trait::Yields)) return true;
+    if (isBlockBarrier(*i.ast) || ptx::rowOf(i.ast->op).has(Trait::Yields)) return true;
   return false;
 }
 
@@ -35,7 +33,7 @@ bool Emitter::suspendsOnly() const {
   std::optional<uint64_t> barrier;
   for (const Instruction& i : program_.instructions) {
     if (ptx::rowOf(i.ast->op).has(Trait::Yields)) return false;
-    if (!isBlockBarrier(i) || isPause(i)) continue;
+    if (!isBlockBarrier(*i.ast) || isPause(i)) continue;
     if (i.ast->has(Mod::Arrive) || i.ast->has(Mod::Red) || i.ast->has(Mod::Cluster) || i.sources.size() > 1)
       return false;
     const vg::ptx::gen::Value* const id = i.sources.empty() ? nullptr : &program_.values[i.sources[0]];
@@ -52,7 +50,7 @@ bool Emitter::waitsInOneCopy() const {
   std::vector<uint32_t> copies(program_.blocks.size(), 0);
   for (const auto& [key, planned] : planned_) ++copies[key.block];
   return llvm::all_of(program_.instructions,
-                      [&](const Instruction& i) { return !isBlockBarrier(i) || copies[i.block] < 2; });
+                      [&](const Instruction& i) { return !isBlockBarrier(*i.ast) || copies[i.block] < 2; });
 }
 
 bool Emitter::rowsAcrossBlocks() const {
@@ -330,7 +328,7 @@ void Emitter::indexParts() {
 bool Emitter::nothingDone(const Block& block, BlockId id) const {
   for (uint32_t n : llvm::reverse(block.instructions)) {
     const Instruction& i = program_.instructions[n];
-    if (isBlockBarrier(i)) return true;
+    if (isBlockBarrier(*i.ast)) return true;
     const bool readsParameter = i.ast->op == Op::Ld && !accessesMemory(i);
     if (!ptx::rowOf(i.ast->op).has(Trait::Pure) && !readsParameter) return false;
   }

@@ -160,7 +160,7 @@ Mask Emitter::maskFromBits(Value* bits) {
 
 llvm::Type* Emitter::maskSlotType() {
   if (options_.avx512) return vectorOf(b_.getInt1Ty());
-  return vectorOf(w_ == kWarpSize ? b_.getInt8Ty() : b_.getInt32Ty());
+  return vectorOf(lean ? b_.getInt8Ty() : b_.getInt32Ty());
 }
 
 llvm::SmallVector<llvm::AllocaInst*, 8> Emitter::makeMaskSlot(const char* name) {

@@ -208,8 +208,7 @@ void Emitter::takeWholeWarps() {
 void Emitter::planLeanly() {
   if (plannedWork() <= options_.leanBeyond) return;
   lean = true;
-  const auto isWide = [](const auto& value) { return bitsOf(value.type) > 64; };
-  if (llvm::none_of(program_.values, isWide)) takeWholeWarps();
+  takeWholeWarps();
   duplicated_.assign(duplicated_.size(), false);
   const auto workWith = [&](bool onlyPart) {
     onlyPart_ = onlyPart;

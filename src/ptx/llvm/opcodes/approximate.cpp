@@ -12,20 +12,18 @@ namespace Intrinsic = llvm::Intrinsic;
 
 llvm::Value* Emitter::approxReciprocal64(Value* x, bool root) {
   LType* const type = b_.getDoubleTy();
-  Value* const high = number(x, b_.getInt64Ty(), 0xffffffff00000000ull);
-  Value* in = b_.CreateAnd(asInteger(x, 64), high);
-  const auto flushed = [&](Value* bits) {
-    Value* const exponent = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x7ff0000000000000ull));
-    Value* const zero = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x8000000000000000ull));
-    return b_.CreateSelect(b_.CreateICmpEQ(exponent, number(bits, b_.getInt64Ty(), 0)), zero, bits);
-  };
   if (options_.exactApproximations) {
     Value* const shift = number(x, b_.getInt64Ty(), 32);
     Value* const upper = exactReciprocal64(asInteger(b_.CreateLShr(asInteger(x, 64), shift), 32), root);
     return asFloat(b_.CreateShl(asInteger(upper, 64), shift), type);
   }
-  in = flushed(in);
-  Value* const v = asFloat(in, type);
+  Value* const high = number(x, b_.getInt64Ty(), 0xffffffff00000000ull);
+  const auto flushed = [&](Value* bits) {
+    Value* const exponent = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x7ff0000000000000ull));
+    Value* const zero = b_.CreateAnd(bits, number(bits, b_.getInt64Ty(), 0x8000000000000000ull));
+    return b_.CreateSelect(b_.CreateICmpEQ(exponent, number(bits, b_.getInt64Ty(), 0)), zero, bits);
+  };
+  Value* const v = asFloat(flushed(b_.CreateAnd(asInteger(x, 64), high)), type);
   Value* const q = b_.CreateFDiv(real(v, type, 1.0), root ? intrinsic(Intrinsic::sqrt, {v}) : v);
   Value* const out = flushed(b_.CreateAnd(asInteger(q, 64), high));
   return asFloat(b_.CreateSelect(b_.CreateFCmpUNO(q, q), number(q, b_.getInt64Ty(), 0x7fffffff00000000ull), out), type);

@@ -112,9 +112,9 @@ llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<
   return expected;
 }
 
-// A vector that LLVM takes for one of unknown origin. One of all lanes is in no register, and quick code's.
+// A vector that LLVM takes for one of unknown origin. Quick code's hold all lanes of a warp, which no register does.
 llvm::Value* Emitter::inRegister(Value* v) {
-  if (k_ == 1) return v;
+  if (lean) return v;
   LType* const type = v->getType();
   const char* const same = options_.avx512 ? "=v,0" : "=x,0";
   return b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", same, false), {v});

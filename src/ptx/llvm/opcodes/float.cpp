@@ -155,23 +155,6 @@ llvm::Value* Emitter::minMax(const Instruction& i, Value* a, Value* b, bool isMi
 // --- f32 and f64
 // -------------------------------------------------------------------------------------------------------
 
-// Approximate functions of f32 to the bit.
-llvm::Value* Emitter::exactFloat(const ptx::Instruction& ast, ArrayRef<Value*> s, bool ftz) {
-  if (ast.op != Op::Div) return exactSpecial(ast.op, s[0], ftz);
-  Value* const out = exactQuotient(s[0], s[1], !ast.has(Mod::Approx));
-  if (!ftz) return out;
-  // What is too small before it is rounded is zero.
-  LType* const element = b_.getFloatTy();
-  LType* const wide = like(out, b_.getDoubleTy());
-  Value* const huge = b_.CreateFCmpOGT(absolute(s[1]), real(s[1], element, ast.has(Mod::Approx) ? HUGE_VAL : 0x1p126));
-  Value* const scale = b_.CreateSelect(huge, real(s[1], element, 0.25), real(s[1], element, 1.0));
-  Value* const inverse = exactSpecial(Op::Rcp, b_.CreateFMul(s[1], scale), true);
-  Value* const product = b_.CreateFMul(b_.CreateFPExt(b_.CreateFMul(s[0], scale), wide), b_.CreateFPExt(inverse, wide));
-  Value* const small = b_.CreateFCmpOLT(absolute(product), real(product, b_.getDoubleTy(), 0x1p-126));
-  Value* const zero = b_.CreateAnd(asInteger(out, 32), number(out, b_.getInt32Ty(), 0x80000000u));
-  return asFloat(b_.CreateSelect(small, zero, asInteger(out, 32)), element);
-}
-
 // div.approx by finite divisors beyond 2^126 gives zero.
 llvm::Value* Emitter::farDivisorsGiveZero(Value* dividend, Value* divisor, Value* quotient) {
   LType* const element = b_.getFloatTy();
@@ -231,7 +214,7 @@ llvm::Value* Emitter::floatOperation(const Instruction& i, Type type, ArrayRef<V
   Value* out = nullptr;
   switch (exact ? Op::Invalid : ast.op) {
     case Op::Invalid:
-      out = exactFloat(ast, s, ftz);
+      out = ast.op == Op::Div ? exactQuotient(s[0], s[1], !ast.has(Mod::Approx), ftz) : exactSpecial(ast.op, s[0], ftz);
       break;
     case Op::Add:
       out = directed ? rounded(i, Op::Add, s) : b_.CreateFAdd(s[0], s[1]);

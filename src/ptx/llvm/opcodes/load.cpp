@@ -174,7 +174,7 @@ llvm::Value* Emitter::loadSteps(const Address& a, uint32_t chunk, int64_t offset
 Emitter::Components Emitter::loadEach(const Address& a, uint32_t bits, uint32_t count, const Mask& mask,
                                       bool isVolatile) {
   if (isVolatile && count > 1 && wholeType(b_, bits / 8 * count)) return loadWhole(a, bits, count, mask);
-  if (lean && !options_.avx512) return loadByTurns(placesOfLanes(a), bits, count, mask, isVolatile);
+  if (lean) return loadByTurns(placesOfLanes(a), bits, count, mask, isVolatile);
   Components out(count);
   if (!options_.avx512 && mask.full && hasSteps(a)) {
     for (uint32_t c = 0; c < k_; ++c)

@@ -447,15 +447,23 @@ llvm::Value* Emitter::exactSpecial(Op op, Value* x, bool ftz) {
   }
 }
 
-// a / b as the reciprocal of b, brought to where it is neither lost nor subnormal, times a.
-llvm::Value* Emitter::exactQuotient(Value* a, Value* b, bool full) {
+// a / b as the reciprocal of b, brought to where it is neither lost nor subnormal, times a. `ftz`: what is too small
+// before it is rounded is zero.
+llvm::Value* Emitter::exactQuotient(Value* a, Value* b, bool full, bool ftz) {
   LType* const type = b_.getFloatTy();
   Value* const magnitude = b_.CreateAnd(asInteger(b, 32), word(b, ~kSign));
   Value* const huge = b_.CreateICmpUGT(magnitude, word(b, 0x7e800000));
   Value* scale = b_.CreateSelect(huge, real(b, type, 0.25), real(b, type, 1.0));
   scale = b_.CreateSelect(b_.CreateICmpULT(magnitude, word(b, kSmallest)), real(b, type, 0x1p24), scale);
   Value* const inverse = exactSpecial(Op::Rcp, b_.CreateFMul(b, scale), true);
-  Value* const out = b_.CreateFMul(b_.CreateFMul(a, scale), inverse);
+  Value* const dividend = b_.CreateFMul(a, scale);
+  Value* out = b_.CreateFMul(dividend, inverse);
+  if (ftz) {
+    LType* const wide = like(out, b_.getDoubleTy());
+    Value* const product = b_.CreateFMul(b_.CreateFPExt(dividend, wide), b_.CreateFPExt(inverse, wide));
+    Value* const small = b_.CreateFCmpOLT(absolute(product), real(product, b_.getDoubleTy(), 0x1p-126));
+    out = b_.CreateSelect(small, asFloat(b_.CreateAnd(asInteger(out, 32), word(out, kSign)), type), out);
+  }
   if (full) return out;
   // The reciprocal of a divisor beyond 2^126 is lost.
   Value* const zero = asFloat(b_.CreateAnd(asInteger(b, 32), word(b, kSign)), type);

@@ -7,7 +7,6 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
@@ -53,8 +52,8 @@ class Sharer {
 
   void run(size_t most) {
     for (BasicBlock& block : function_)
-      for (Instruction& i : llvm::make_early_inc_range(block))
-        if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&i); phi && isVector(i)) phis_.push_back(phi);
+      for (llvm::PHINode& phi : block.phis())
+        if (isVector(phi)) phis_.push_back(&phi);
     for (llvm::PHINode* phi : phis_) demote(*phi);
     storeMasksAsBytes();
     for (BasicBlock& block : function_)
@@ -65,7 +64,7 @@ class Sharer {
     std::vector<BasicBlock*> blocks;
     for (BasicBlock& block : function_) blocks.push_back(&block);
     for (BasicBlock* block : blocks) inline_.contains(block) ? keep(*block) : share(*block);
-    for (BasicBlock* block : blocks) removeDead(*block);
+    removeDead();
     for (auto [first, last] : llvm::reverse(apart_)) standApart(*first, *last);
   }
 
@@ -500,7 +499,7 @@ class Sharer {
     return llvm::isa<llvm::LoadInst>(i) ? i : llvm::cast<Instruction>(i->getOperand(0));
   }
 
-  void removeDead(BasicBlock&) {
+  void removeDead() {
     for (Instruction* i : llvm::reverse(done_)) {
       if (!i->use_empty()) i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));
       i->eraseFromParent();
@@ -540,14 +539,6 @@ class Sharer {
 
 }  // namespace
 
-// Elements of 128 bits are rare, and no register holds one.
-static bool hasWideElements(const llvm::Function& function) {
-  return llvm::any_of(llvm::instructions(function),
-                      [](const Instruction& i) { return isVector(i) && i.getType()->getScalarSizeInBits() > 64; });
-}
-
-void shareOperations(llvm::Function& function, size_t most) {
-  if (!hasWideElements(function)) Sharer(function).run(most);
-}
+void shareOperations(llvm::Function& function, size_t most) { Sharer(function).run(most); }
 
 }  // namespace vg::ptx::gen

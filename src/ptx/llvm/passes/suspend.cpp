@@ -23,10 +23,9 @@ using BB = llvm::BasicBlock;
 using llvm::AllocaInst;
 using llvm::BitVector;
 
-uint32_t bytesOf(llvm::Type* type) {
-  if (type->isPointerTy()) return 8;
-  const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
-  return static_cast<uint32_t>(llvm::PowerOf2Ceil((bits + 7) / 8));
+uint32_t bytesOf(const AllocaInst& slot) {
+  const uint64_t bytes = slot.getModule()->getDataLayout().getTypeStoreSize(slot.getAllocatedType()).getFixedValue();
+  return static_cast<uint32_t>(llvm::PowerOf2Ceil(bytes));
 }
 
 class Splitter {
@@ -183,11 +182,11 @@ class Splitter {
     for (uint32_t n = 0; n < points_.size(); ++n) all |= keptAt(n);
     offsets_.assign(slots_.size(), 0);
     uint32_t widest = 0;
-    for (unsigned slot : all.set_bits()) widest = std::max(widest, bytesOf(slots_[slot]->getAllocatedType()));
+    for (unsigned slot : all.set_bits()) widest = std::max(widest, bytesOf(*slots_[slot]));
     // Widest first: nothing needs padding.
     for (uint32_t size = widest; size > 0; size /= 2)
       for (unsigned slot : all.set_bits())
-        if (bytesOf(slots_[slot]->getAllocatedType()) == size) {
+        if (bytesOf(*slots_[slot]) == size) {
           offsets_[slot] = bytes_;
           bytes_ += size;
         }
@@ -230,9 +229,7 @@ class Splitter {
     const BitVector kept = keptAt(n);
     llvm::Instruction* const old = point.before->getTerminator();
     llvm::IRBuilder<> b(old);
-    const auto alignment = [&](unsigned slot) {
-      return llvm::Align(std::min(64u, bytesOf(slots_[slot]->getAllocatedType())));
-    };
+    const auto alignment = [&](unsigned slot) { return llvm::Align(std::min(64u, bytesOf(*slots_[slot]))); };
     for (unsigned slot : kept.set_bits()) {
       llvm::Type* const type = slots_[slot]->getAllocatedType();
       b.CreateAlignedStore(b.CreateLoad(type, slots_[slot]), place(b, slot), alignment(slot));

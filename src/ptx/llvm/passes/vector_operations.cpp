@@ -36,6 +36,8 @@ std::string nameOf(const Instruction& i) {
   add(name, i.getOpcode());
   add(name, unsigned{i.getRawSubclassOptionalData()});
   add(name, i.getType());
+  if (const auto* const element = llvm::dyn_cast<llvm::GetElementPtrInst>(&i))
+    add(name, element->getSourceElementType());
   if (const auto* const compare = llvm::dyn_cast<llvm::CmpInst>(&i)) add(name, unsigned{compare->getPredicate()});
   if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(&i)) add(name, call->getCalledOperand());
   if (const auto* const shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i))
