@@ -13,8 +13,7 @@
 namespace vg::backend {
 namespace {
 
-constexpr int kTurn = 32;   // commands after which a queue lets others have its thread
-constexpr int kTries = 20;  // of a command for which there is no memory
+constexpr int kTurn = 32;  // commands after which a queue lets others have its thread
 
 }  // namespace
 
@@ -166,7 +165,7 @@ bool SerialWork::park(Point point) {
 // Nobody is there to be answered: what cannot be done for want of memory, which may be there again in a moment, fails
 // the context, and those behind go on.
 Point SerialWork::attempt(const Command& command) noexcept {
-  for (int tries = std::holds_alternative<HostCall>(command) ? 1 : kTries; tries; --tries) try {
+  for (int tries = std::holds_alternative<HostCall>(command) ? 1 : kTriesOfAMoment; tries; --tries) try {
       return execute(command);
     } catch (const std::bad_alloc&) {
       if (tries > 1) napForOthers();

@@ -9,8 +9,6 @@
 namespace vg {
 namespace {
 
-constexpr int kTries = 20;
-
 struct State {
   bool patient = false;
   int tries = 0;  // since it is
@@ -19,7 +17,7 @@ constinit thread_local State state [[gnu::tls_model("initial-exec")]];
 
 // For `new`: when it returns, memory is looked for again.
 void lackMemory() {
-  if (state.patient && state.tries++ < kTries) {
+  if (state.patient && state.tries++ < kTriesOfAMoment) {
     napForOthers();
     return;
   }

@@ -15,13 +15,15 @@ class Patience {
   const bool before_;
 };
 
+// How often what was lacking is looked for, a thousandth of a second apart.
+inline constexpr int kTriesOfAMoment = 20;
 // A thousandth of a second, in which others may give back what was lacking.
 void napForOthers();
 
 // Calls `attempt` until it says that it is done, for some 20 ms in all; whether it was.
 template <class Attempt>
 bool inAMoment(const Attempt& attempt) {
-  for (int tries = 20;; --tries) {
+  for (int tries = kTriesOfAMoment;; --tries) {
     if (attempt()) return true;
     if (tries == 1) return false;
     napForOthers();

@@ -1,7 +1,5 @@
 #include "backend/nvidia/queue.h"
 
-#include <mutex>
-
 #include "backend/command_failure.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/sent_work.h"

@@ -124,7 +124,7 @@ class GraphPlan final : backend::Executor::Task {
   CUresult patch(const GraphNode& node, bool disabled);
   // Whether all memory is there that the steps were checked against.
   bool intact() const;
-  // Whether there is memory now wherever its memory operations go, bodies have none.
+  // Whether there is memory now wherever its memory operations go. Bodies of conditional nodes have none.
   bool operationsReach() const;
   // Queues one run of the plan; it holds a reference meanwhile. `after`: a point that it must wait for. Requires:
   // intact().

@@ -77,7 +77,6 @@ CUresult Pool::grow() {
   return CUDA_SUCCESS;
 }
 
-//
 void Pool::shrinkTo(size_t bytes) {
   bytes = std::max(bytes, roundUp(needed(), kStep));
   if (bytes >= reserved_) return;

@@ -240,10 +240,7 @@ Result<OwnMemoryOperations> describeMemoryOperations(Context& context, const CUs
 
 // The host may have had no mapping to spare for memory of a GPU, for a moment.
 static bool performInTheEnd(const CheckedOperations& operations, const Operation& operation) {
-  bool there = false;
-  const bool done =
-      inAMoment([&] { return !(there = memory::lookup(operation.address)) || operations.perform(operation); });
-  return there && done;
+  return memory::lookup(operation.address) && inAMoment([&] { return operations.perform(operation); });
 }
 
 void perform(const CheckedOperations& operations) {

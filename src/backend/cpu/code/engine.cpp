@@ -125,6 +125,11 @@ KernelCache::Key hashOf(const std::vector<std::string>& texts) {
   return hasher.finish();
 }
 
+// Which addresses the code tests.
+uint32_t reachFlag(const CodeVariant& variant) {
+  return variant.testsReach ? ptx::kTestsReach : testsLoaded() ? ptx::kTestsLoaded : 0;
+}
+
 KernelCache::Key keyOf(const Request& request, bool quick) {
   Hasher hasher;
   hasher.add(request.textsHash.high);
@@ -133,8 +138,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(static_cast<uint64_t>(request.variant.shape));
   hasher.add(request.variant.fullWarps);
   hasher.add(request.variant.testsParameters);
-  if (request.variant.testsReach) hasher.add("reach");
-  if (testsLoaded()) hasher.add("loaded");
+  hasher.add(uint64_t{reachFlag(request.variant)});
   hasher.add(quick);
   hasher.add(approximatesExactly());
   hasher.add(hostCpu().name);
@@ -164,10 +168,7 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.entry = request.entry->c_str();
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
-  wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) |
-                 (request.variant.testsReach ? ptx::kTestsReach
-                  : testsLoaded()            ? ptx::kTestsLoaded
-                                             : 0) |
+  wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | reachFlag(request.variant) |
                  (approximatesExactly() ? ptx::kApproximatesExactly : 0) | flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();

@@ -42,7 +42,7 @@ struct RunningLaunch {
   uint64_t texturesRemoved = 0;  // before it was launched (texture_table.h)
   bool fibrePerWarp = false;
   bool cooperative = false;
-  std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for each other
+  std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for, or cancel, each other
   std::atomic<uint64_t> blocksDone{0};   // that have ended, as far as threads have told
   std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together
   std::atomic<int> ended{CUDA_SUCCESS};  // the CUresult that ended the launch early
@@ -53,6 +53,11 @@ struct RunningLaunch {
     std::atomic<uint32_t> waiting{0};  // of those, whose blocks all waited when they were looked at last
     std::atomic<uint64_t> last{0};     // when a block began or ended, or something happened that others wait for
   } progress;
+
+  uint32_t blocksPerCluster() const { return abi.clusterSize[0] * abi.clusterSize[1] * abi.clusterSize[2]; }
+  // A cluster, or a block where there are none, that nobody has begun; too large a number where none is left.
+  uint64_t takeTicket() { return nextBlock.fetch_add(1, std::memory_order_relaxed); }
+  bool blocksAreLeft() const { return nextBlock.load(std::memory_order_relaxed) * blocksPerCluster() < blocks; }
 
   bool cancelled() const { return ended.load(std::memory_order_relaxed) != CUDA_SUCCESS; }
   // The first caller's error ends the launch: it is logged, threads that run blocks are interrupted, and it is reported

@@ -165,16 +165,17 @@ uint64_t blockOfCluster(const ptx::KernelLaunch& launch, uint64_t cluster, uint3
 }  // namespace
 
 ptx::CancelledCluster cancelCluster(RunningLaunch& launch) {
-  const uint32_t* const size = launch.abi.clusterSize;
-  const uint64_t each = uint64_t{size[0]} * size[1] * size[2];
-  if (launch.cooperative || launch.nextBlock.load(std::memory_order_relaxed) * each >= launch.blocks) return {};
-  const uint64_t ticket = launch.nextBlock.fetch_add(1, std::memory_order_relaxed);
-  if (ticket * each >= launch.blocks) return {};
-  launch.blocksDone.fetch_add(each, std::memory_order_relaxed);
-  const uint64_t block = blockOfCluster(launch.abi, ticket, 0), row = block / launch.abi.gridSize[0];
-  const auto word = [](uint64_t index) { return static_cast<uint32_t>(index); };
-  return ptx::CancelledCluster::at(word(block % launch.abi.gridSize[0]), word(row % launch.abi.gridSize[1]),
-                                   word(row / launch.abi.gridSize[1]));
+  if (launch.cooperative || !launch.blocksAreLeft()) return {};
+  uint64_t ticket = launch.takeTicket();
+  if (ticket * launch.blocksPerCluster() >= launch.blocks) return {};
+  launch.blocksDone.fetch_add(launch.blocksPerCluster(), std::memory_order_relaxed);
+  uint32_t at[3];
+  for (int i = 0; i < 3; ++i) {
+    const uint32_t size = launch.abi.clusterSize[i], clusters = launch.abi.gridSize[i] / size;
+    at[i] = static_cast<uint32_t>(ticket % clusters) * size;
+    ticket /= clusters;
+  }
+  return ptx::CancelledCluster::at(at[0], at[1], at[2]);
 }
 
 namespace {
@@ -184,8 +185,7 @@ class Residents {
  public:
   Residents(RunningLaunch& launch, KernelThread& thread, uint32_t worker)
       : launch_(launch), thread_(thread), worker_(worker) {
-    const uint32_t* const size = launch.abi.clusterSize;
-    each_ = size[0] * size[1] * size[2];
+    each_ = launch.blocksPerCluster();
     running_.reserve(64);  // so that short memory is met before anything has begun
     free_.reserve(64);
   }
@@ -241,10 +241,10 @@ class Residents {
 
   // Begins the next blocks of the grid. False when there are none left or no room.
   bool begin() {
-    if (launch_.nextBlock.load(std::memory_order_relaxed) * each_ >= launch_.blocks) return false;
+    if (!launch_.blocksAreLeft()) return false;
     const size_t first = free_.empty() ? begun_ * each_ : free_.back();
     if (!reserve(first)) return false;
-    const uint64_t ticket = launch_.nextBlock.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t ticket = launch_.takeTicket();
     if (ticket * each_ >= launch_.blocks) return false;
     free_.empty() ? static_cast<void>(++begun_) : free_.pop_back();
     const Group group{first, (1u << each_) - 1};

@@ -16,6 +16,7 @@
 #include "backend/graph_run.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/patience.h"
 #include "base/spin.h"
 #include "check/check.h"
 #include "copy/engines.h"
@@ -163,11 +164,6 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   if (ready.explicitCluster) abi.flags |= ptx::kExplicitCluster;
 }
 
-uint32_t clusterBlocks(const RunningLaunch& launch) {
-  const uint32_t* const size = launch.abi.clusterSize;
-  return size[0] * size[1] * size[2];
-}
-
 // What the monitoring library is told.
 class AtWork {
  public:
@@ -188,7 +184,7 @@ class AtWork {
 
 // Whether blocks are handed out one after another to whoever is free: they need no other block.
 bool independent(const RunningLaunch& launch) {
-  return !launch.code->traits.polls && !launch.cooperative && clusterBlocks(launch) == 1;
+  return !launch.code->traits.polls && !launch.cooperative && launch.blocksPerCluster() == 1;
 }
 
 size_t lastCache() {
@@ -209,7 +205,7 @@ uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
   if (launch.blocks == 1) return 1;
   const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
   if (expected && expected <= kShort && !launch.cooperative) return 1;
-  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks / clusterBlocks(launch));
+  const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks / launch.blocksPerCluster());
   const bool mayCrowd = launch.code->traits.atomics && independent(launch);
   return mayCrowd ? launch.code->crowding().choose(static_cast<uint32_t>(most)) : static_cast<uint32_t>(most);
 }
@@ -234,7 +230,7 @@ void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers
 // done anew; the system may have memory for it in a moment.
 void awaitRoom(const RunningLaunch& launch) {
   KernelThread& thread = KernelThread::current();
-  for (int tries = 20; tries && !thread.block(0, launch); --tries) nap();
+  (void)inAMoment([&] { return thread.block(0, launch) != nullptr; });
 }
 
 }  // namespace
