@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -139,10 +140,13 @@ class NvJitLink {
     for (const Input& input : linking.inputs)
       (isText(input) ? texts : input.type == InputType::Library ? libraries : intermediate.inputs).push_back(input);
     if (intermediate.inputs.empty()) return textOf(texts);
-    Linking withLibraries = intermediate;
-    withLibraries.inputs.insert(withLibraries.inputs.end(), libraries.begin(), libraries.end());
-    std::string text = linkedAgain(withLibraries);
-    if (text.empty() && !libraries.empty()) text = linkedAgain(intermediate);
+    const size_t withoutLibraries = intermediate.inputs.size();
+    std::move(libraries.begin(), libraries.end(), std::back_inserter(intermediate.inputs));
+    std::string text = linkedAgain(intermediate);
+    if (text.empty() && !libraries.empty()) {
+      intermediate.inputs.resize(withoutLibraries);
+      text = linkedAgain(intermediate);
+    }
     if (text.empty() || texts.empty()) return text;
     texts.push_back({InputType::Ptx, text, "intermediate code"});
     return textOf(texts);
