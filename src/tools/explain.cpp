@@ -3,7 +3,6 @@
 #include <cuda.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <set>
 
@@ -274,10 +273,9 @@ std::set<std::string_view> allNames(const Index& index) {
 }
 
 bool explainOne(const Index& index, const std::string& word) {
-  std::string capitals = word;
-  for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return explainRule(index, capitals) || explainEntryPoint(index, word) || explainError(index, word) ||
-         explainSetting(index, word) || explainSubject(index, word) || explainPlace(index, word);
+  const std::string name(asSpelt(word, allNames(index)));
+  return explainRule(index, name) || explainEntryPoint(index, name) || explainError(index, name) ||
+         explainSetting(index, name) || explainSubject(index, name) || explainPlace(index, name);
 }
 
 void printNearest(const Index& index, const std::string& word) {
@@ -297,7 +295,7 @@ void printNames(const Index& index) {
 int explain(const ExplainOptions& options) {
   const Index index = readIndex();
   if (options.list) return printNames(index), 0;
-  if (options.names.empty()) {
+  if (options.names.empty() || std::count(options.names.begin(), options.names.end(), "")) {
     std::fputs("verdigris explain: NAME is missing\nRun `verdigris explain --help`.\n", stderr);
     return 2;
   }

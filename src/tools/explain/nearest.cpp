@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
-#include <utility>
+#include <tuple>
 
 namespace vg::tools::knowledge {
 namespace {
@@ -32,12 +32,22 @@ size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string_view> nearest(std::string_view word, const std::set<std::string_view>& names) {
-  std::vector<std::pair<size_t, std::string_view>> found;
-  for (const std::string_view name : names) found.emplace_back(distance(word, name), name);
+  std::vector<std::tuple<bool, size_t, std::string_view>> found;
+  for (const std::string_view name : names) {
+    const bool within = std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
+    found.emplace_back(!within, distance(word, name), name);
+  }
   std::sort(found.begin(), found.end());
   std::vector<std::string_view> best;
-  for (size_t i = 0; i < found.size() && i < kShown; ++i) best.push_back(found[i].second);
+  for (size_t i = 0; i < found.size() && i < kShown; ++i) best.push_back(std::get<std::string_view>(found[i]));
   return best;
+}
+
+std::string_view asSpelt(std::string_view word, const std::set<std::string_view>& names) {
+  if (names.count(word)) return word;
+  for (const std::string_view name : names)
+    if (std::equal(name.begin(), name.end(), word.begin(), word.end(), same)) return name;
+  return word;
 }
 
 }  // namespace vg::tools::knowledge

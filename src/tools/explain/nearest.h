@@ -7,7 +7,9 @@
 
 namespace vg::tools::knowledge {
 
-// The few names that become `word` with the fewest letters changed, whether in capitals or not.
+// The few names that hold `word`, or become it with the fewest letters changed, whether in capitals or not.
 std::vector<std::string_view> nearest(std::string_view word, const std::set<std::string_view>& names);
+// The name that is the word but for capitals; the word itself if there is none.
+std::string_view asSpelt(std::string_view word, const std::set<std::string_view>& names);
 
 }  // namespace vg::tools::knowledge
