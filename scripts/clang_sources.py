@@ -78,9 +78,11 @@ class Tree:
             raise SystemExit(f"{database} is missing: configure a build, or name its folder with --build")
         found = {}
         for entry in json.loads(database.read_text()):
-            path = pathlib.Path(entry["file"])
+            path = pathlib.Path(entry["file"]).resolve()
             if self.source in path.parents and path.suffix == ".cpp":
                 found.setdefault(path, arguments(entry))
+        if not found:
+            raise SystemExit(f"{database} compiles nothing of {self.source}: it is another tree's")
         return found
 
 
