@@ -19,7 +19,7 @@ USE = {
     "deb": "`apt install ./out/packages/verdigris_*.deb`",
     "tarball": "`tar xf out/packages/verdigris-*-linux-x86_64.tar.gz`, anywhere",
     "OCI image": "`podman load -i out/packages/verdigris-*-oci.tar`, or the folder `rootfs` for `chroot`",
-    "dbgsym": "functions and lines in gdb, beside the deb",
+    "dbgsym": "functions in gdb, beside the deb; lines too with the default build",
 }
 
 
@@ -45,6 +45,8 @@ def rows_of(text):
 
 def oldest(rows):
     """What the files need (tests/packaging/old_systems.py), and the oldest whole system that they were used in."""
+    if rows[0]["package"] == "dbgsym":
+        return "-"
     system = rows[0]["system"]
     if not system.startswith("Debian"):
         return "any; has " + system.partition(", ")[2]
