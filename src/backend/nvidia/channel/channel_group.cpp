@@ -11,7 +11,10 @@ Result<std::unique_ptr<ChannelGroup>> ChannelGroup::create(Gpu& gpu, Addresses& 
 }
 
 CUresult ChannelGroup::add(Addresses& addresses, int count) {
+  // Room first: a channel that has begun to work is not to go because it cannot be noted.
+  channels_.reserve(channels_.size() + static_cast<size_t>(count));
   std::vector<std::unique_ptr<Channel>> made;
+  made.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
     made.emplace_back(new Channel(gpu_));
     VG_CHECK(made.back()->create(*this, addresses, channels_.size() + static_cast<size_t>(i)));
