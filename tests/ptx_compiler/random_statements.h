@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 namespace vg::ptx::test {
 
 using Name = std::string;
-using Names = std::vector<Name>;
+using Names = std::deque<Name>;  // a name stays where it is while others are added: lines hold pointers to several
 
 class Statements {
  protected:

@@ -2,6 +2,7 @@
 #include "ptx/interpreter/integer.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace vg::ptx::interpreter {
 namespace {

@@ -26,8 +26,8 @@ TEST(GuardedRange, KeepsItsGuardsForItself) {
   EXPECT_TRUE(mapped(range.start - range.guard));
   EXPECT_TRUE(mapped(range.start + range.bytes + range.guard - 4096));
   ASSERT_EQ(mprotect(range.start, range.bytes, PROT_READ | PROT_WRITE), 0);
-  EXPECT_EXIT(range.start[-1] = std::byte{1}, testing::KilledBySignal(SIGSEGV), "");
-  EXPECT_EXIT(range.start[range.bytes] = std::byte{1}, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_DEATH(range.start[-1] = std::byte{1}, "");
+  EXPECT_DEATH(range.start[range.bytes] = std::byte{1}, "");
   range.release();
   EXPECT_FALSE(range);
 }
