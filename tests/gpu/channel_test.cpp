@@ -55,6 +55,14 @@ TEST_F(Channels, OfTheGraphicsEngineWorkToo) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(graphics->channel(i).wait(graphics->channel(i).submitted()), CUDA_SUCCESS);
 }
 
+TEST_F(Channels, LetOthersInBetweenTheBlocksOfTheirGrids) {
+  EXPECT_TRUE(fake.driver.preemptions().empty());
+  auto graphics = must(ChannelGroup::create(*fake.gpu, fake.addresses(), rm::kEngineGraphics, 3));
+  EXPECT_EQ(fake.driver.preemptions(), std::vector<uint32_t>(3, rm::kBetweenBlocks));
+  ASSERT_EQ(graphics->add(fake.addresses(), 1), CUDA_SUCCESS);
+  EXPECT_EQ(fake.driver.preemptions(), std::vector<uint32_t>(4, rm::kBetweenBlocks));
+}
+
 TEST_F(Channels, WaitForEachOther) {
   auto other = must(ChannelGroup::create(*fake.gpu, fake.addresses(), 0xc, 1));
   const uint64_t word = host->address(4096);

@@ -83,6 +83,8 @@ size_t sizeOf(uint32_t command, const Abi& abi) {
       return abi.scheduleGroup;
     case rm::kSetTimeslice:
       return sizeof(rm::Timeslice);
+    case rm::kSetPreemption:
+      return sizeof(rm::Preemption);
     case rm::kGetSubmitToken:
       return sizeof(rm::SubmitToken);
     case rm::kConfidentialCapabilities:
@@ -143,10 +145,29 @@ Status FakeDriver::runControl(int descriptor, const rm::ControlCall& call) {
     return kOk;
   }
   std::byte* const parameters = reinterpret_cast<std::byte*>(call.parameters);
+  if (call.command == rm::kSetPreemption)
+    return setPreemption(*client, *reinterpret_cast<const rm::Preemption*>(parameters));
   if (call.command == rm::kExportObjects) return exportObjects(*client, parameters);
   if (call.command == rm::kImportObject) return importObject(*client, parameters);
   if (call.command == rm::kGetExportInfo) return exportInfo(parameters);
   return answerControl(*object, call.command, reinterpret_cast<std::byte*>(call.parameters), size);
+}
+
+Status FakeDriver::setPreemption(Client& client, const rm::Preemption& asked) {
+  Object* const object = objectOf(client, asked.channel);
+  if (!object) return kObjectNotFound;
+  if (!object->channel || !object->channel->runsGrids() || asked.flags != rm::kSetCompute) return kInvalidArgument;
+  object->channel->preemption = asked.compute;
+  return kOk;
+}
+
+std::vector<uint32_t> FakeDriver::preemptions() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::vector<uint32_t> all;
+  for (const auto& [number, client] : clients_)
+    for (const auto& [handle, object] : client.objects)
+      if (object.channel && object.channel->runsGrids()) all.push_back(object.channel->preemption);
+  return all;
 }
 
 Status FakeDriver::answerControl(Object& object, uint32_t command, std::byte* p, size_t bytes) {

@@ -63,6 +63,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   FakeUvm::Page managedPage(const void* address) const;
   uint64_t usedMemory() const { return used_; }
   size_t calls() const { return calls_; }
+  // Of each channel that runs grids, in the order in which they were made: where they may be interrupted.
+  std::vector<uint32_t> preemptions() const;
   // The next allocation of this class fails with the status.
   void failNext(uint32_t objectClass, backend::nvidia::Status status);
   // What a debugger reads of a multiprocessor from now on.
@@ -121,6 +123,7 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   Status makeObject(Client& client, Object& object, const backend::nvidia::rm::AllocCall& call);
   Status makeMemory(Object& object, const backend::nvidia::rm::AllocCall& call);
   Status makeChannel(Client& client, Object& object, const backend::nvidia::rm::AllocCall& call);
+  Status setPreemption(Client& client, const backend::nvidia::rm::Preemption& asked);
   Status answerControl(Object& object, uint32_t command, std::byte* parameters, size_t bytes);
   Status answerInfo(uint32_t command, std::byte* parameters, size_t bytes);
   void freeTree(Client& client, Handle handle);

@@ -25,9 +25,11 @@ class FakeChannel {
   FakeChannel(const Setup& setup, Translate translate) : setup_(setup), translate_(std::move(translate)) {}
 
   bool scheduled = false, registered = false;
+  uint32_t preemption = 0;  // of grids, as rm::Preemption has it
   // Runs what is new; true when something was done.
   bool run();
   bool dead() const { return dead_; }
+  bool runsGrids() const { return setup_.computeClass != 0; }
 
  private:
   bool runEntry(uint64_t entry);

@@ -15,6 +15,9 @@
 namespace vg::backend::nvidia {
 namespace {
 
+constexpr char kKeptOthersWaiting[] =
+    "one of its blocks ran for more than four seconds while another process waited for the GPU, and grids are "
+    "interrupted between blocks only; let its blocks do less each, or keep other processes from this GPU";
 constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOUT";
 
 }  // namespace
@@ -265,6 +268,7 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
   Fault fault{error, error == CUDA_ERROR_LAUNCH_TIMEOUT ? kRanTooLong : ""};
   if (!byEngine && error != CUDA_ERROR_LAUNCH_TIMEOUT) fault = examineFault(device_.gpu(), channel, error);
   if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
+  if (!byEngine && channel.keptOthersWaiting()) fault.what = kKeptOthersWaiting;
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.ending).c_str(), fault.what.empty() ? "" : ": ",
          fault.what.c_str(), channel.describe().c_str());
   if (assertionFailed(entry.ending))

@@ -192,6 +192,11 @@ CUresult Channel::state() const {
   }
 }
 
+bool Channel::keptOthersWaiting() const {
+  const volatile rm::Notification& error = notification();
+  return error.status == 0xffff && error.info32 == rm::kContextSwitchTimeout;
+}
+
 CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
   if (done(submission)) return CUDA_SUCCESS;
   constexpr uint64_t kSpin = 1'000'000;  // ns; what takes longer can spare the time of waking up

@@ -92,6 +92,8 @@ class Channel {
     CUresult none = CUDA_SUCCESS;
     abandoned_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
   }
+  // Whether the driver ended it because its work could not be interrupted for another process's for some seconds.
+  bool keptOthersWaiting() const;
   // "put 5 get 3, submitted 5, completed 3, error 31"
   std::string describe() const;
   // Of a channel of the graphics engine.

@@ -1,5 +1,7 @@
 #include "backend/nvidia/channel/channel_group.h"
 
+#include "base/log.h"
+
 namespace vg::backend::nvidia {
 
 Result<std::unique_ptr<ChannelGroup>> ChannelGroup::create(Gpu& gpu, Addresses& addresses, uint32_t engine, int count) {
@@ -19,6 +21,8 @@ CUresult ChannelGroup::add(Addresses& addresses, int count) {
     made.emplace_back(new Channel(gpu_));
     VG_CHECK(made.back()->create(*this, addresses, channels_.size() + static_cast<size_t>(i)));
   }
+  if (graphics())
+    for (const std::unique_ptr<Channel>& channel : made) preemptBetweenBlocks(*channel);
   VG_CHECK(schedule());
   for (std::unique_ptr<Channel>& channel : made) {
     VG_TRY(Push push, channel->begin());
@@ -51,6 +55,14 @@ CUresult ChannelGroup::makeGroup() {
   if (made.status) return refused(made.status, "a context share");
   contextShare_ = made.handle;
   return CUDA_SUCCESS;
+}
+
+// Unasked, the hardware ends a whole grid before it turns to another process. Inside of blocks it would need native
+// code that saves a multiprocessor.
+void ChannelGroup::preemptBetweenBlocks(const Channel& channel) {
+  rm::Preemption preemption{rm::kSetCompute, channel.handle(), 0, rm::kBetweenBlocks, 0, 0, 0};
+  const Status status = gpu_.client().control(gpu_.subdevice(), rm::kSetPreemption, &preemption, sizeof preemption);
+  if (status) VG_LOG(Debug, "grids are not interrupted between blocks: %s", statusText(status));
 }
 
 CUresult ChannelGroup::schedule() {

@@ -31,6 +31,7 @@ class ChannelGroup {
   ChannelGroup(Gpu& gpu, uint32_t engine) : gpu_(gpu), engine_(engine) {}
   bool graphics() const { return engine_ == rm::kEngineGraphics; }
   CUresult makeGroup();
+  void preemptBetweenBlocks(const Channel& channel);
   CUresult schedule();
 
   Gpu& gpu_;

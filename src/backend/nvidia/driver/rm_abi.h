@@ -207,6 +207,7 @@ struct Notification {
   uint16_t info16, status;
 };
 static_assert(sizeof(Notification) == 16);
+inline constexpr uint32_t kContextSwitchTimeout = 109;  // Xid
 
 // ---- controls ------------------------------------------------------------------------------------------------------
 
@@ -218,6 +219,7 @@ inline constexpr uint32_t kGetGidInfo = 0x2080014a;
 inline constexpr uint32_t kGetEngines = 0x20800170;
 inline constexpr uint32_t kGetTime = 0x20800403;
 inline constexpr uint32_t kGrGetInfo = 0x20801201;
+inline constexpr uint32_t kSetPreemption = 0x20801210;
 inline constexpr uint32_t kGetSmOrder = 0x2080121b;
 inline constexpr uint32_t kFbGetInfo = 0x20801303;
 inline constexpr uint32_t kGetArchitecture = 0x20801701;
@@ -260,6 +262,16 @@ static_assert(sizeof(GrInfo) == 32);
 struct InfoEntry {
   uint32_t index, data;
 };
+// Where the work of a channel may be interrupted for that of others.
+struct Preemption {
+  uint32_t flags;
+  Handle channel;
+  uint32_t graphics, compute;
+  uint32_t routeFlags, pad;
+  uint64_t route;
+};
+static_assert(sizeof(Preemption) == 32);
+inline constexpr uint32_t kSetCompute = 1, kBetweenBlocks = 1;
 inline constexpr uint32_t kGrSmVersion = 0xc, kGrWarpsPerSm = 0xd, kGrGpcs = 0x14, kGrTpcsPerGpc = 0x17,
                           kGrSmsPerTpc = 0x20;
 inline constexpr uint32_t kFbBar1Size = 0x5, kFbRamSize = 0x7, kFbTotalRam = 0x8, kFbHeapSize = 0x9, kFbBusWidth = 0xb,
