@@ -7,7 +7,7 @@
 namespace vg::tools::knowledge {
 
 struct Texts {
-  std::string_view index;      // src/tools/explain/index.tsv
+  std::string_view index;      // that scripts/rule-index makes
   std::string_view rules;      // tests/conformance/rules.tsv
   std::string_view behaviour;  // docs/driver-behaviour.md
   std::string_view settings;   // docs/settings.md
