@@ -175,7 +175,7 @@ void finish() {
     }
     for (const auto& consumer : r->consumers) consumer->finish();
   } catch (const std::bad_alloc&) {
-    VG_LOG(Warn, "no memory for the end of the timeline");
+    VG_LOG(Warn, "no memory: the end of the timeline is missing");
   }
   r->finished = true;
 }

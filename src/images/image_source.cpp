@@ -213,10 +213,11 @@ std::optional<Entry> Selector::bestPtx(const std::vector<Entry>& entries) {
   // once for each.
   const std::string file = fileOf(image_), from = file.empty() ? "a fat binary" : "a fat binary of " + file;
   if (firstOf(file))
-    VG_LOG(Warn,
-           "no PTX for sm_%u; %s holds only:%s. Its kernels cannot run here; %s. Others from there are told at "
-           "VERDIGRIS_LOG=info",
-           options_.capability, from.c_str(), holds.c_str(), wayOut(file).c_str());
+    VG_LOG(
+        Warn,
+        "no PTX for sm_%u; %s holds only:%s. Its kernels cannot run here; %s. VERDIGRIS_LOG=info names the others from "
+        "there, too",
+        options_.capability, from.c_str(), holds.c_str(), wayOut(file).c_str());
   else
     VG_LOG(Info, "no PTX for sm_%u; %s holds only:%s", options_.capability, from.c_str(), holds.c_str());
   return chosen;

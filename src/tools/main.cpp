@@ -63,7 +63,7 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
                 "kernels do not reach host memory that nobody registered, as on an ordinary GPU");
   run->add_flag_callback(
       "--no-redirect", [&options] { options.redirect = false; },
-      "leave to NVRTC, nvJitLink, ptxas and nvlink that they make native code, which no emulated device can run");
+      "let NVRTC, nvJitLink, ptxas and nvlink make native code, which no emulated device can run");
   addLibraryFolder(*run, options.libraryFolder);
   run->formatter(std::make_shared<StartFormatter>());
   run->prefix_command();
@@ -77,10 +77,10 @@ CLI::App* addCheck(StartOptions& check, CLI::App& app) {
     check.command->add_option(option, to, meaning)->option_text(value);
   };
   add("--tools", "LIST", options.check,
-      "what to look for: memory, race, sync, init, exits, or all (default); continue: a fault of memory ends no "
-      "launch");
+      "what to look for: memory, race, sync, init, exits, or all (default); continue: kernels go on after a memory "
+      "fault");
   add("--exit-code", "STATUS", options.checkExitCode,
-      "exit status when there are faults and the program itself ends well (default: 1)");
+      "exit status when there are faults and the program itself succeeds (default: 1)");
   add("--report", "FILE", options.report, "write what is found, and the log, to this file");
   check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
   return check.command;
@@ -137,21 +137,21 @@ CLI::App* addConform(ConformOptions& options, CLI::App& app) {
 }
 
 CLI::App* addSmi(SmiOptions& options, CLI::App& app) {
-  CLI::App* const smi = app.add_subcommand("smi", "print devices, what they do and for whom, as nvidia-smi does");
+  CLI::App* const smi = app.add_subcommand("smi", "print devices and the programs that use them, as nvidia-smi does");
   const auto add = [smi](const char* option, const char* value, std::string& to, const char* meaning) {
     smi->add_option(option, to, meaning)->option_text(value);
   };
   smi->add_flag("-L,--list-gpus", options.list, "list the devices, one a line");
   smi->add_flag("-q,--query", options.everything, "print everything that is known");
-  smi->add_flag("-x,--xml-format", options.xml, "... as XML");
+  smi->add_flag("-x,--xml-format", options.xml, "the same as XML");
   add("-d,--display", "SECTIONS", options.sections,
-      "of -q only these: MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK, COMPUTE, PIDS");
+      "with -q: only these sections: MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK, COMPUTE, PIDS");
   add("-i,--id", "LIST", options.only, "only these devices: numbers, UUIDs or PCI bus ids");
   add("--query-gpu", "FIELDS", options.gpuFields, "print these fields of each device");
   add("--query-compute-apps", "FIELDS", options.processFields, "print these fields of each program that uses a device");
   add("--format", "FORMAT", options.format, "of the fields: csv, csv,noheader, csv,noheader,nounits");
   smi->add_flag("--help-query,--help-query-gpu,--help-query-compute-apps", options.fieldNames, "list the fields");
-  smi->add_option("-l,--loop", options.seconds, "go on, with this time between two looks")->option_text("SECONDS");
+  smi->add_option("-l,--loop", options.seconds, "repeat, with this time in between")->option_text("SECONDS");
   smi->add_option("--loop-ms,--lms", options.milliseconds, "as --loop; -lms TIME is the same")
       ->option_text("MILLISECONDS");
   add("-f,--filename", "FILE", options.fileName, "print to this file");

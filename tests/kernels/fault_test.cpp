@@ -73,7 +73,7 @@ TEST_F(FaultTest, AFaultEndsTheUseOfAllDevices) {
     EXPECT_EQ(cuDeviceTotalMem(&bytes, 1), CUDA_SUCCESS);
     std::exit(HasFailure());
   };
-  EXPECT_EXIT(body(), ::testing::ExitedWithCode(0), "and all others");
+  EXPECT_EXIT(body(), ::testing::ExitedWithCode(0), "which all contexts of this process return");
 }
 
 TEST_F(FaultTest, AFaultNamesItsBlockAmongThoseRunTogether) {

@@ -181,8 +181,8 @@ std::vector<Point> pendingOn(const Device& device) { return pendingIn(&device); 
 
 void Context::report(CUresult error, const char* reason) noexcept {
   if (!ContextLife::failWith(*this, error)) return;
-  VG_LOG(Error, "context %llu of device %d fails with error %d from now on, and all others: %s",
-         static_cast<unsigned long long>(id()), device().ordinal(), static_cast<int>(error), reason);
+  VG_LOG(Error, "error %d in context %llu of device %d, which all contexts of this process return from now on: %s",
+         static_cast<int>(error), static_cast<unsigned long long>(id()), device().ordinal(), reason);
   int none = CUDA_SUCCESS;
   processFault.compare_exchange_strong(none, error, std::memory_order_seq_cst);
   contexts.forEach([&](Context& context) {

@@ -58,7 +58,7 @@ unsigned flagsNamed(const std::string& list) {
   for (const std::string& word : splitList(list)) {
     const auto* row = std::find_if(std::begin(kNames), std::end(kNames), [&](auto& r) { return word == r.name; });
     if (row == std::end(kNames)) {
-      VG_LOG(Warn, "CUDA_COREDUMP_GENERATION_FLAGS: \"%s\" is none of them", word.c_str());
+      VG_LOG(Warn, "CUDA_COREDUMP_GENERATION_FLAGS: \"%s\" is no such flag", word.c_str());
     } else {
       flags |= row->bits;
     }

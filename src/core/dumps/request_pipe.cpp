@@ -32,7 +32,7 @@ void begin(void (*serve)(void* descriptor)) VG_REQUIRES(mutex) {
     errno = EEXIST;
   }
   if (reader < 0) {
-    VG_LOG(Warn, "core dumps cannot be asked for at %s: %s", path->c_str(), strerror(errno));
+    VG_LOG(Warn, "no core dumps on request: the pipe %s cannot be made: %s", path->c_str(), strerror(errno));
   } else if (!os::startThread("vg-dumps", serve, reinterpret_cast<void*>(static_cast<intptr_t>(reader)))) {
     close(reader);
     reader = -1;

@@ -86,7 +86,7 @@ Level levelWanted(Level machine) {
   if (isa.empty()) return machine;
   const Level wanted = isa == "avx512" ? Avx512 : isa == "avx2" ? Avx2 : Baseline;
   if (wanted <= machine) return wanted;
-  VG_LOG(Warn, "VERDIGRIS_ISA=%s: this machine has not got it", isa.c_str());
+  VG_LOG(Warn, "VERDIGRIS_ISA=%s: this processor does not have it", isa.c_str());
   return machine;
 }
 

@@ -36,7 +36,8 @@ struct Dog {
   void start() VG_REQUIRES(mutex) {
     running = os::startThread(
         "vg-watchdog", [](void* self) { static_cast<Dog*>(self)->watch(); }, this);
-    if (!running) VG_LOG(Error, "VERDIGRIS_LAUNCH_TIMEOUT ends no kernels, as there is no thread for it");
+    if (!running)
+      VG_LOG(Error, "VERDIGRIS_LAUNCH_TIMEOUT has no effect: the system refused the thread that watches kernels");
   }
 
   void watch() VG_EXCLUDES(mutex) {
