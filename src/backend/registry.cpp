@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -41,6 +42,8 @@ const char* wantsEmulation() {
   if (!s.memory.empty()) return "VERDIGRIS_MEMORY";
   if (!s.computeCapability.empty()) return "VERDIGRIS_COMPUTE_CAPABILITY";
   if (!s.kernels.empty()) return "VERDIGRIS_KERNELS";
+  if (!s.pageable.empty()) return "VERDIGRIS_PAGEABLE";
+  if (!s.approximate.empty()) return "VERDIGRIS_APPROXIMATE";
   return s.workers.empty() ? nullptr : "VERDIGRIS_WORKERS";
 }
 
@@ -62,18 +65,21 @@ std::vector<Device*> chooseDevices(const Kind* kinds) {
 
 std::vector<Device*> makeDevices(const std::string& text, const Kind* kinds) {
   if (text == "auto") return chooseDevices(kinds);
-  std::vector<Device*> made;
+  std::vector<std::unique_ptr<Device>> made;  // whoever asks again makes all of them, also where one was made
   std::map<std::string, int> numbers;
   for (const DeviceEntry& entry : parseDevices(text)) {
     const Kind* kind = kindNamed(entry.kind, kinds);
     for (int i = 0; kind && i < entry.count && made.size() < kMostDevices; ++i) {
-      if (Device* device = kind->create(numbers[entry.kind]++))
-        made.push_back(device);
+      if (std::unique_ptr<Device> device(kind->create(numbers[entry.kind]++)); device)
+        made.push_back(std::move(device));
       else if (entry.all)
         break;
     }
   }
-  return made;
+  std::vector<Device*> kept;
+  kept.reserve(made.size());
+  for (std::unique_ptr<Device>& device : made) kept.push_back(device.release());
+  return kept;
 }
 
 std::vector<DeviceEntry> parseDevices(const std::string& text) {

@@ -32,7 +32,7 @@ struct Kind {
 };
 // The kinds in this library, ended by a null name. Defined by the layer of the backends.
 extern const Kind kKinds[];
-// The devices of such a text (or "auto") of these kinds.
+// The devices of such a text (or "auto") of these kinds. Throws std::bad_alloc, and then has made none.
 std::vector<Device*> makeDevices(const std::string& text, const Kind* kinds);
 
 }  // namespace vg::backend

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <new>
 #include <vector>
+
+#include "backend/queue.h"
 
 namespace vg::backend {
 namespace {
@@ -52,6 +56,36 @@ TEST(Registry, RealDevicesComeFirstWhereTheyCanBeUsed) {
   realOnesWork = false;
   EXPECT_EQ(makeDevices("auto", kBoth), std::vector{deviceAt(&emulated)}) << "they refuse";
   EXPECT_TRUE(makeDevices("gpu:all", kBoth).empty());
+}
+
+// A device that counts how many of it there are.
+int living = 0, opened = 0;
+class CountedDevice final : public Device {
+ public:
+  CountedDevice() { ++living; }
+  ~CountedDevice() override { --living; }
+  const Traits& traits() const override { std::abort(); }
+  alloc::MemorySource& memory() override { std::abort(); }
+  host_register::PageLocker& pageLocker() override { std::abort(); }
+  std::unique_ptr<Queue> createQueue(int, const MultiprocessorSet*) override { std::abort(); }
+  Result<std::unique_ptr<Image>> load(const ImageSource&, const LoadOptions&) override { std::abort(); }
+  bool hostAddressable() const override { std::abort(); }
+  uint64_t timestamp() const override { std::abort(); }
+};
+
+TEST(Registry, WhereOneDeviceLacksMemoryNoneIsLeftHalfway) {
+  const Kind kinds[] = {{"gpu",
+                         [](int) -> Device* {
+                           if (++opened == 3) throw std::bad_alloc();
+                           return new CountedDevice;
+                         }},
+                        {nullptr, nullptr}};
+  EXPECT_THROW((void)makeDevices("gpu:4", kinds), std::bad_alloc);
+  EXPECT_EQ(living, 0) << "the next call would open them once more";
+  const std::vector<Device*> made = makeDevices("gpu:4", kinds);
+  EXPECT_EQ(made.size(), 4u);
+  EXPECT_EQ(living, 4);
+  for (const Device* device : made) delete device;
 }
 
 }  // namespace
