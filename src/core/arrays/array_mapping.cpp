@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/raw_enum.h"
+#include "base/undo.h"
 #include "core/arrays/array.h"
 #include "core/arrays/array_storage.h"
 #include "core/contexts/context.h"
@@ -146,13 +147,15 @@ Result<ArrayStorage::View*> viewOf(ArrayStorage& storage, const alloc::PhysicalR
   if (const auto found = storage.views.find(memory.get()); found != storage.views.end()) return &found->second;
   void* start = mmap(nullptr, memory->bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return fail(CUDA_ERROR_OUT_OF_MEMORY, "no addresses for %zu bytes", memory->bytes());
-  const CUresult mapped = memory->map(static_cast<std::byte*>(start), 0, memory->bytes(), alloc::Protection::ReadWrite);
-  if (mapped != CUDA_SUCCESS) {
-    munmap(start, memory->bytes());
-    return mapped;
-  }
+  Undo unreserve([&] { munmap(start, memory->bytes()); });
   ArrayStorage::View view{memory, static_cast<std::byte*>(start), 0};
-  return &storage.views.emplace(memory.get(), std::move(view)).first->second;
+  auto& views = storage.views;
+  const auto made = views.emplace(memory.get(), std::move(view)).first;  // first what may lack memory
+  Undo forget([&] { views.erase(made); });
+  VG_CHECK(memory->map(static_cast<std::byte*>(start), 0, memory->bytes(), alloc::Protection::ReadWrite));
+  forget.done();
+  unreserve.done();
+  return &made->second;
 }
 
 // Takes a page away from the view it lies in; a view of no pages goes.

@@ -11,6 +11,7 @@
 #include "base/raw_enum.h"
 #include "base/round.h"
 #include "base/slab.h"
+#include "base/undo.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
@@ -112,14 +113,17 @@ Result<CUdeviceptr> mapExternalBuffer(CUexternalMemory handle, const CUDA_EXTERN
   const size_t before = asked.offset % page, bytes = roundUp(before + asked.size, page);
   const size_t reserved = roundUp(bytes, alloc::kGranule);
   VG_TRY(const uintptr_t start, space.reserve(reserved));
-  const CUresult mapped = external.memory->map(reinterpret_cast<std::byte*>(start), asked.offset - before, bytes,
-                                               alloc::Protection::ReadWrite);
-  if (mapped != CUDA_SUCCESS) {
-    space.free(start, reserved);
-    return mapped;
-  }
-  alloc::Record* record = publish(space, external, start + before, asked.size);
-  buffers().emplace(start + before, Buffer{external.memory, record, start, bytes});
+  Undo unreserve([&] { space.free(start, reserved); });
+  auto* const first = reinterpret_cast<std::byte*>(start);
+  VG_CHECK(external.memory->map(first, asked.offset - before, bytes, alloc::Protection::ReadWrite));
+  Undo unmap([&] { external.memory->unmap(first, bytes); });
+  std::map<uintptr_t, Buffer>& all = buffers();
+  const auto buffer = all.emplace(start + before, Buffer{external.memory, nullptr, start, bytes}).first;
+  Undo forget([&] { all.erase(buffer); });
+  buffer->second.record = publish(space, external, start + before, asked.size);
+  forget.done();
+  unmap.done();
+  unreserve.done();
   return static_cast<CUdeviceptr>(start + before);
 }
 

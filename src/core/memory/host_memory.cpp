@@ -5,6 +5,7 @@
 
 #include "base/mutex.h"
 #include "base/own_memory.h"
+#include "base/undo.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
 #include "core/memory/device_visible_host.h"
@@ -154,6 +155,7 @@ CUresult registerHost(Context& context, void* pointer, size_t bytes, unsigned fl
   VG_CHECK(checkRegistration(context, pointer, bytes, flags));
   host_register::PageLocker& locker = context.device().backend().pageLocker();
   VG_CHECK(locker.lock(pointer, bytes, flags & CU_MEMHOSTREGISTER_READ_ONLY));
+  Undo unlock([&] { locker.unlock(pointer, bytes); });
   alloc::Record prototype;
   prototype.base = reinterpret_cast<uintptr_t>(pointer);
   prototype.size = bytes;
@@ -161,10 +163,9 @@ CUresult registerHost(Context& context, void* pointer, size_t bytes, unsigned fl
   prototype.owner = &context;
   prototype.kind = alloc::Kind::Registered;
   prototype.flags = flags;
-  if (!table().ranges().insert(prototype)) {
-    locker.unlock(pointer, bytes);
+  if (!table().ranges().insert(prototype))
     return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p + %zu is being registered elsewhere", pointer, bytes);
-  }
+  unlock.done();
   return CUDA_SUCCESS;
 }
 

@@ -29,6 +29,7 @@ CUresult PinnedPieces::begin() {
 CUresult PinnedPieces::addBlock() {
   if (blocks_.size() == kMostBlocks)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "parameters of launches from kernels fill %zu MiB", kMostBlocks);
+  blocks_.reserve(blocks_.size() + 1);  // what is allocated is noted without memory
   VG_TRY(std::byte* const block, memory_.allocate(kBlockBytes));
   blocks_.push_back(block);
   used_ = 0;
@@ -39,18 +40,21 @@ std::byte* PinnedPieces::allocate(size_t bytes) {
   if (bytes > kMostBytes) return nullptr;
   const size_t number = classOf(bytes), rounded = kSmallest << number;
   const MutexLock guard(mutex_);
-  if (!free_[number].empty()) {
-    std::byte* const piece = free_[number].back();
-    free_[number].pop_back();
+  std::vector<std::byte*>& free = free_[number];
+  if (!free.empty()) {
+    std::byte* const piece = free.back();
+    free.pop_back();
     return piece;
   }
+  free.reserve(pieces_[number] + 1);  // release() needs no memory
   if ((blocks_.empty() || used_ + rounded > kBlockBytes) && addBlock() != CUDA_SUCCESS) return nullptr;
   std::byte* const piece = blocks_.back() + used_;
   used_ += rounded;
+  ++pieces_[number];
   return piece;
 }
 
-void PinnedPieces::release(std::byte* piece, size_t bytes) {
+void PinnedPieces::release(std::byte* piece, size_t bytes) noexcept {
   const MutexLock guard(mutex_);
   free_[classOf(bytes)].push_back(piece);
 }

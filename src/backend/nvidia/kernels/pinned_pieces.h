@@ -20,10 +20,10 @@ class PinnedPieces {
 
   // Takes memory for the first ones, so that they need no call of the driver.
   CUresult begin();
-  // 256-byte aligned. Null when there is no more, or for more than kMostBytes.
+  // 256-byte aligned. Null when there is no more, or for more than kMostBytes. Throws std::bad_alloc.
   std::byte* allocate(size_t bytes);
   // Of an allocation of so many bytes.
-  void release(std::byte* piece, size_t bytes);
+  void release(std::byte* piece, size_t bytes) noexcept;
 
   static constexpr size_t kMostBytes = 65536;
 
@@ -35,6 +35,7 @@ class PinnedPieces {
   HostPages& memory_;
   Mutex mutex_;
   std::array<std::vector<std::byte*>, kClasses> free_ VG_GUARDED_BY(mutex_);  // by class
+  std::array<size_t, kClasses> pieces_ VG_GUARDED_BY(mutex_){};               // that there are of a class
   std::vector<std::byte*> blocks_ VG_GUARDED_BY(mutex_);                      // each kBlockBytes
   size_t used_ VG_GUARDED_BY(mutex_) = 0;                                     // bytes of the last block
 };

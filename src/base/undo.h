@@ -1,0 +1,25 @@
+// What has to be taken back when the rest of a function fails, by an error or an exception.
+#pragma once
+
+#include <utility>
+
+namespace vg {
+
+// Calls the function when it goes, unless the work is done by then.
+template <class Function>
+class [[nodiscard]] Undo {
+ public:
+  explicit Undo(Function function) : function_(std::move(function)) {}
+  Undo(const Undo&) = delete;
+  ~Undo() {
+    if (!done_) function_();
+  }
+  // Nothing is taken back from now on.
+  void done() { done_ = true; }
+
+ private:
+  Function function_;
+  bool done_ = false;
+};
+
+}  // namespace vg
