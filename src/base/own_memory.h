@@ -36,8 +36,8 @@ struct Bounds {
 };
 Bounds bounds();
 
-// Of the one range that holds all but variables and stacks, with the guards at both ends; empty where the system limits
-// addresses and there is none.
+// Of the one large range that reserve() and take() give pieces of, with the guards at both ends. Variables and stacks
+// lie elsewhere. Empty where the system limits addresses, so that there is no such range.
 Bounds vastBounds();
 
 // Whether any of these bytes are the library's own.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/undying.h"
 #include "ptx/facts/register_limit.h"
 #include "redirect/driver_link.h"
 #include "redirect/replacement.h"
@@ -182,11 +183,7 @@ class NvJitLink {
     static constinit Mutex instance;
     return instance;
   }
-  static std::map<Link, Linking>& linkings() {
-    alignas(std::map<Link, Linking>) static std::byte memory[sizeof(std::map<Link, Linking>)];
-    static auto* const instance = new (memory) std::map<Link, Linking>;
-    return *instance;
-  }
+  static std::map<Link, Linking>& linkings() { return undying<std::map<Link, Linking>, Linking>(); }
 
   static inline Handle library_ = nullptr;
 };
