@@ -241,20 +241,14 @@ Error DeviceRuntimeCaller::copy(DeviceCall which, Arguments& arguments) {
 // --- All of them -----------------------------------------------------------------------------------------------------
 
 // Asking for limits and occupancy leaves the last error alone, and so does all that concerns graphs.
-uint64_t DeviceRuntimeCaller::perform(DeviceCall which, Arguments arguments) {
+// What leaves the thread's last error as it is.
+std::optional<uint64_t> DeviceRuntimeCaller::tell(DeviceCall which, Arguments arguments) {
   const auto answer = [](Error error) { return static_cast<uint64_t>(error); };
-  const auto noted = [&](Error error) { return answer(note(error)); };
   switch (which) {
     case DeviceCall::GetParameterBuffer:
       return plainBuffer(arguments);
     case DeviceCall::GetParameterBufferV2:
       return parameterBuffer(arguments);
-    case DeviceCall::LaunchDevice:
-      return noted(launchOld(arguments));
-    case DeviceCall::LaunchDeviceV2: {
-      const auto buffer = arguments.take<uint64_t>(), stream = arguments.take<uint64_t>();
-      return noted(launchBuffer(buffer, stream));
-    }
     case DeviceCall::GetLastError:
     case DeviceCall::PeekAtLastError:
       return answer(
@@ -273,53 +267,73 @@ uint64_t DeviceRuntimeCaller::perform(DeviceCall which, Arguments arguments) {
       return answer(give(arguments.take<uint64_t>(), int{CU_FUNC_CACHE_PREFER_NONE}));
     case DeviceCall::DeviceGetSharedMemConfig:
       return answer(give(arguments.take<uint64_t>(), int{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE}));
-    case DeviceCall::DeviceGetAttribute:
-      return noted(deviceAttribute(arguments));
     case DeviceCall::DeviceGetLimit:
       return answer(deviceLimit(arguments));
-    case DeviceCall::FuncGetAttributes:
-      return noted(functionAttributes(arguments));
     case DeviceCall::OccupancyMaxActiveBlocksPerMultiprocessor:
     case DeviceCall::OccupancyMaxActiveBlocksPerMultiprocessorWithFlags:
       return answer(occupancy(arguments));
-    case DeviceCall::StreamCreateWithFlags:
-      return noted(createStream(arguments));
-    case DeviceCall::StreamDestroy: {
-      const auto stream = arguments.take<uint64_t>();
-      return noted(critical([&](ChildGrids& grids) { return grids.destroyStream(stream); }));
-    }
-    case DeviceCall::StreamWaitEvent:
-      return noted(waitEvent(arguments));
-    case DeviceCall::EventCreateWithFlags:
-      return noted(createEvent(arguments));
-    case DeviceCall::EventRecord:
-    case DeviceCall::EventRecordWithFlags:
-      return noted(recordEvent(arguments));
-    case DeviceCall::EventDestroy: {
-      const auto event = arguments.take<uint64_t>();
-      return noted(critical([&](ChildGrids& grids) { return grids.destroyEvent(event); }));
-    }
-    case DeviceCall::Malloc:
-      return noted(allocate(arguments));
-    case DeviceCall::Free:
-      return noted(release(arguments.take<uint64_t>()));
-    case DeviceCall::MemcpyAsync:
-    case DeviceCall::Memcpy2DAsync:
-    case DeviceCall::Memcpy3DAsync:
-    case DeviceCall::MemsetAsync:
-    case DeviceCall::Memset2DAsync:
-    case DeviceCall::Memset3DAsync:
-      return noted(copy(which, arguments));
     case DeviceCall::GraphLaunch:
     case DeviceCall::GraphKernelNodeSetParam:
     case DeviceCall::GraphKernelNodeSetEnabled:
     case DeviceCall::GraphKernelNodeSetGridDim:
     case DeviceCall::GraphKernelNodeUpdatesApply:
       return answer(callGraphs(which, arguments));
+    default:
+      return {};
   }
-  VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which there is not", kernelName(),
-         static_cast<uint32_t>(which));
-  return noted(Error::NotSupported);
+}
+
+// All else: what fails becomes the thread's last error.
+Error DeviceRuntimeCaller::act(DeviceCall which, Arguments arguments) {
+  switch (which) {
+    case DeviceCall::LaunchDevice:
+      return launchOld(arguments);
+    case DeviceCall::LaunchDeviceV2: {
+      const auto buffer = arguments.take<uint64_t>(), stream = arguments.take<uint64_t>();
+      return launchBuffer(buffer, stream);
+    }
+    case DeviceCall::DeviceGetAttribute:
+      return deviceAttribute(arguments);
+    case DeviceCall::FuncGetAttributes:
+      return functionAttributes(arguments);
+    case DeviceCall::StreamCreateWithFlags:
+      return createStream(arguments);
+    case DeviceCall::StreamDestroy: {
+      const auto stream = arguments.take<uint64_t>();
+      return critical([&](ChildGrids& grids) { return grids.destroyStream(stream); });
+    }
+    case DeviceCall::StreamWaitEvent:
+      return waitEvent(arguments);
+    case DeviceCall::EventCreateWithFlags:
+      return createEvent(arguments);
+    case DeviceCall::EventRecord:
+    case DeviceCall::EventRecordWithFlags:
+      return recordEvent(arguments);
+    case DeviceCall::EventDestroy: {
+      const auto event = arguments.take<uint64_t>();
+      return critical([&](ChildGrids& grids) { return grids.destroyEvent(event); });
+    }
+    case DeviceCall::Malloc:
+      return allocate(arguments);
+    case DeviceCall::Free:
+      return release(arguments.take<uint64_t>());
+    case DeviceCall::MemcpyAsync:
+    case DeviceCall::Memcpy2DAsync:
+    case DeviceCall::Memcpy3DAsync:
+    case DeviceCall::MemsetAsync:
+    case DeviceCall::Memset2DAsync:
+    case DeviceCall::Memset3DAsync:
+      return copy(which, arguments);
+    default:
+      VG_LOG(Warn, "kernel %s calls function %u of the device runtime, which does not exist", kernelName(),
+             static_cast<uint32_t>(which));
+      return Error::NotSupported;
+  }
+}
+
+uint64_t DeviceRuntimeCaller::perform(DeviceCall which, Arguments arguments) {
+  if (const std::optional<uint64_t> told = tell(which, arguments)) return *told;
+  return static_cast<uint64_t>(note(act(which, arguments)));
 }
 
 // Kernels cannot be unwound.

@@ -2,6 +2,8 @@
 // errors. What the functions mean is here, the same on every kind of device; a device says how a kernel reaches them.
 #pragma once
 
+#include <optional>
+
 #include "backend/child_grids.h"
 #include "backend/device.h"
 #include "backend/device_arguments.h"
@@ -73,6 +75,8 @@ class DeviceRuntimeCaller {
     return RuntimeError::Success;
   }
   uint64_t perform(ptx::DeviceCall which, DeviceArguments arguments);
+  std::optional<uint64_t> tell(ptx::DeviceCall which, DeviceArguments arguments);
+  RuntimeError act(ptx::DeviceCall which, DeviceArguments arguments);
   RuntimeError note(RuntimeError error);
   RuntimeError prepare(Kernel* kernel, const LaunchShape& shape);
   RuntimeError launchBuffer(uint64_t buffer, uint64_t stream);

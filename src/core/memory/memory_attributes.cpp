@@ -72,97 +72,112 @@ int deviceSays(const alloc::Record& record, CUdevice_attribute attribute) {
          deviceAt(deviceOf(record)).attribute(attribute) != 0;
 }
 
-// False: this memory has no such attribute.
+// A pointer that is asked about.
+struct Subject {
+  CUdeviceptr pointer;
+  const alloc::Record& record;
+  Kind kind;    // of the memory, whoever handed it out
+  bool pooled;  // from a pool,
+  bool closed;  // which does not let the device in
+};
+
+template <class T>
+bool give(void* data, T value) {
+  put(data, value);
+  return true;
+}
+
+// These three: false where the memory has no such attribute.
+
+// Where it begins, and what it is a piece of.
+bool givePlace(void* data, CUpointer_attribute which, const Subject& subject) {
+  const auto variable = variables::at(subject.pointer);
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      if (variable) return give(data, variable->address);
+      return give(data, subject.closed ? CUdeviceptr{0} : subject.record.base.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return give(data, variable ? variable->size : subject.record.bytes());
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return give(data, mappingOf(subject.record).start);
+    default:
+      return give(data, mappingOf(subject.record).bytes);
+  }
+}
+
+// What other processes, devices and engines may do with it.
+bool giveUses(void* data, CUpointer_attribute which, const Subject& subject) {
+  const alloc::Record& record = subject.record;
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return give(data, subject.pooled ? poolOf(record) : CUmemoryPool{});
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return give(data, subject.pooled ? uint64_t{poolHandleTypes(record)} : uint64_t{0});
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return give(data,
+                  subject.kind != Kind::Imported ? deviceSays(record, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) : 0);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return give(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED));
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      // Says that the memory is of the right kind, whether or not the device has an engine for it.
+      return give(data, static_cast<int>(subject.pooled ? poolDecompresses(record) : subject.kind == Kind::Device));
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      // For kernel drivers of other devices; there are none here, so the numbers only have to be the memory's own.
+      if (memoryType(subject.kind) == CU_MEMORYTYPE_HOST) return false;
+      return give(data, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{record.id.load(std::memory_order_relaxed), 1});
+    default:
+      return false;
+  }
+}
+
+bool giveAny(void* data, CUpointer_attribute which, const Subject& subject) {
+  const auto& [pointer, record, kind, pooled, closed] = subject;
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: {
+      Context* owner = ownerOf(record);
+      return give(data, owner ? owner->handle() : CUcontext{});
+    }
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return give(data, static_cast<unsigned>(memoryType(kind)));
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return !closed && give(data, pointer);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      put(data, hostAccessible(kind) ? pointer : CUdeviceptr{0});  // without one too, as recorded
+      return hostAccessible(kind);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: {
+      const bool changed = record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged;
+      return give(data, static_cast<int>(changed != (kind == Kind::Managed)));
+    }
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return give(data, static_cast<unsigned long long>(record.id.load(std::memory_order_relaxed)));
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return give(data, static_cast<int>(kind == Kind::Managed));
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return give(data, deviceOf(record));
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return givePlace(data, which, subject);
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return give(data, 1);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return give(data, accessFlags(record));
+    case CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL:  // devices have one domain
+      return give(data, -1);
+    default:
+      return giveUses(data, which, subject);
+  }
+}
+
 bool known(void* data, CUpointer_attribute which, CUdeviceptr pointer, const alloc::Record& record) {
   const Kind kind = kindOf(record);
   if (kind == Kind::Mapped)
     if (const Answer answer = attributeOfMapping(data, which, pointer, record); answer != Answer::AsUsual)
       return answer == Answer::Given;
   const bool pooled = record.kind.load(std::memory_order_relaxed) == Kind::Pool;
-  const bool closed = pooled && !deviceReaches(record, deviceOf(record));
-  switch (which) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      Context* owner = ownerOf(record);
-      put(data, owner ? owner->handle() : CUcontext{});
-      return true;
-    }
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      put(data, static_cast<unsigned>(memoryType(kind)));
-      return true;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      if (closed) return false;
-      put(data, pointer);
-      return true;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      put(data, hostAccessible(kind) ? pointer : CUdeviceptr{0});  // without one too, as recorded
-      return hostAccessible(kind);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: {
-      const bool changed = record.attributes.load(std::memory_order_relaxed) & kSyncMemopsChanged;
-      put(data, static_cast<int>(changed != (kind == Kind::Managed)));
-      return true;
-    }
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-      put(data, static_cast<unsigned long long>(record.id.load(std::memory_order_relaxed)));
-      return true;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      put(data, static_cast<int>(kind == Kind::Managed));
-      return true;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      put(data, deviceOf(record));
-      return true;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      if (const auto variable = variables::at(pointer)) {
-        put(data, variable->address);
-        return true;
-      }
-      put(data, closed ? CUdeviceptr{0} : static_cast<CUdeviceptr>(record.base.load(std::memory_order_relaxed)));
-      return true;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      if (const auto variable = variables::at(pointer)) {
-        put(data, variable->size);
-        return true;
-      }
-      put(data, record.bytes());
-      return true;
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      put(data, mappingOf(record).start);
-      return true;
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      put(data, mappingOf(record).bytes);
-      return true;
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      put(data, 1);
-      return true;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      put(data, accessFlags(record));
-      return true;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      put(data, pooled ? poolOf(record) : CUmemoryPool{});
-      return true;
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      put(data, pooled ? uint64_t{poolHandleTypes(record)} : uint64_t{0});
-      return true;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      put(data, kind != Kind::Imported ? deviceSays(record, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) : 0);
-      return true;
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      put(data, deviceSays(record, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED));
-      return true;
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      // Says that the memory is of the right kind, whether or not the device has an engine for it.
-      put(data, static_cast<int>(pooled ? poolDecompresses(record) : kind == Kind::Device));
-      return true;
-    case CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL:  // devices have one domain
-      put(data, -1);
-      return true;
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-      // For kernel drivers of other devices; there are none here, so the numbers only have to be the memory's own.
-      if (memoryType(kind) == CU_MEMORYTYPE_HOST) return false;
-      put(data, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{record.id.load(std::memory_order_relaxed), 1});
-      return true;
-  }
-  return false;
+  return giveAny(data, which, {pointer, record, kind, pooled, pooled && !deviceReaches(record, deviceOf(record))});
 }
 
 bool exists(int which) {

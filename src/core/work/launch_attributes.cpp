@@ -23,6 +23,20 @@ CUresult within(int id, int64_t value, int64_t most) {
   return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is %lld", id, static_cast<long long>(value));
 }
 
+template <class Given, class Kept>
+CUresult storeWithin(int id, Given value, int64_t most, Kept& to) {
+  VG_CHECK(within(id, static_cast<int>(value), most));
+  to = value;
+  return CUDA_SUCCESS;
+}
+
+template <class Event>
+CUresult storeEvent(const Event& from, const char* kind, CUevent& to, int& flags) {
+  to = from.event;
+  flags = from.flags;
+  return to ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "a %s event that is null", kind);
+}
+
 template <class Dimension>
 CUresult storeDimension(const Dimension& from, uint32_t (&to)[3]) {
   const bool none = !from.x && !from.y && !from.z;
@@ -114,13 +128,9 @@ CUresult LaunchAttributes::keep(const CUlaunchAttribute& attribute, const Device
       programmatic_ = value.programmaticStreamSerializationAllowed != 0;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-      event_ = value.programmaticEvent.event;
-      eventFlags_ = value.programmaticEvent.flags;
-      return event_ ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "a programmatic event that is null");
+      return storeEvent(value.programmaticEvent, "programmatic", event_, eventFlags_);
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-      event_ = value.launchCompletionEvent.event;
-      eventFlags_ = value.launchCompletionEvent.flags;
-      return event_ ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "a launch completion event that is null");
+      return storeEvent(value.launchCompletionEvent, "launch completion", event_, eventFlags_);
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       priority_ = std::clamp(value.priority, streams::kGreatestPriority, streams::kLeastPriority);
       return CUDA_SUCCESS;
@@ -133,22 +143,16 @@ CUresult LaunchAttributes::keep(const CUlaunchAttribute& attribute, const Device
       domain_ = rawValue(value.memSyncDomain);
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      VG_CHECK(within(id, static_cast<int>(value.sharedMemCarveout), CU_SHAREDMEM_CARVEOUT_MAX_SHARED));
-      sharedCarveout_ = value.sharedMemCarveout;
-      return CUDA_SUCCESS;
+      return storeWithin(id, value.sharedMemCarveout, CU_SHAREDMEM_CARVEOUT_MAX_SHARED, sharedCarveout_);
     case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-      VG_CHECK(within(id, value.nvlinkUtilCentricScheduling, 1));
-      nvlinkScheduling_ = value.nvlinkUtilCentricScheduling;
-      return CUDA_SUCCESS;
+      return storeWithin(id, value.nvlinkUtilCentricScheduling, 1, nvlinkScheduling_);
     // Which sizes of clusters and of shared memory a device takes is the same for all that are there.
     case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
-      VG_CHECK(within(id, rawValue(value.portableClusterSizeMode), CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE));
-      clusterSizeMode_ = rawValue(value.portableClusterSizeMode);
-      return CUDA_SUCCESS;
+      return storeWithin(id, rawValue(value.portableClusterSizeMode),
+                         CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE, clusterSizeMode_);
     case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
-      VG_CHECK(within(id, rawValue(value.sharedMemoryMode), CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY));
-      sharedMemoryMode_ = rawValue(value.sharedMemoryMode);
-      return CUDA_SUCCESS;
+      return storeWithin(id, rawValue(value.sharedMemoryMode), CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY,
+                         sharedMemoryMode_);
     default:
       return unknown(id);
   }
