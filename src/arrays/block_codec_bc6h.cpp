@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "arrays/block_partitions.h"
-#include "arrays/texel.h"
+#include "arrays/half_float.h"
 
 namespace vg::arrays {
 namespace {

@@ -1,5 +1,5 @@
-// Where the bytes of an array lie in its storage: the face that copies use and that textures and surfaces will read
-// through.
+// Where the bytes of an array lie in its storage: what copies, textures and surfaces read it through. place_levels.h
+// makes it.
 //
 // Two layouts of ours. Linear: rows of units one after another at a pitch, slices (or layers) after each other, levels
 // after each other; copies of rows run at the speed of memory and a whole array is often one run of bytes. Tiled, for
@@ -56,7 +56,6 @@ struct Level {
 struct TileExtent {
   unsigned width, height, depth;
 };
-TileExtent tileExtentOf(const Unit& unit, bool box);
 
 struct Layout {
   Unit unit;
@@ -81,12 +80,5 @@ struct Layout {
 
   size_t layers() const { return layered(kind) ? levels[0].slices : 1; }
 };
-
-// How arrays lie whose memory the device itself allocates.
-enum class Storage : unsigned char { Linear, BlockLinear };
-
-// Sparse arrays in tiles, and those of deferred mapping with room for all that the vendor's devices take, because the
-// application brings the memory. Requires: checkDescriptor() succeeded, 1 <= levels <= mostLevels().
-Layout layoutOf(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels, Storage storage = Storage::Linear);
 
 }  // namespace vg::arrays

@@ -37,7 +37,7 @@ struct Stored {
   return raw;
 }
 
-// As floatOfHalf and roundedToHalf of texel.h.
+// As floatOfHalf and roundedToHalf of half_float.h.
 inline Words widened(Words half) {
   const Words magnitude = half & 0x7fffu, shifted = magnitude << 13;
   const Words subnormal = asWords(floatsOf(asInts(magnitude)) * 0x1p-24f);
@@ -54,7 +54,7 @@ inline Floats roundedToHalf(Floats value) {
   return asFloats((bits & 0x80000000u) | (magnitude < all(0x477ff000u) ? finite : large));
 }
 
-// As halfOfFloat of texel.h.
+// As halfOfFloat of half_float.h.
 inline Words halfOf(Floats value) {
   const Words bits = asWords(value), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
   const Words tiny = asWords(asFloats(magnitude) + 0x1p-1f) - 0x3f000000u;

@@ -8,6 +8,7 @@
 #include "arrays/cubemap.h"
 #include "arrays/element.h"
 #include "arrays/footprint.h"
+#include "arrays/half_float.h"
 
 namespace vg::arrays {
 namespace {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "arrays/block_codec.h"
+#include "arrays/half_float.h"
 
 namespace vg::arrays {
 namespace {
@@ -257,46 +258,6 @@ uint32_t borderWord(float border, int format, bool asIntegers) {
     default:
       return wordOf(border);
   }
-}
-
-float floatOfHalf(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-  if (exponent == 31) return floatOf(sign | 0x7f800000 | fraction << 13);
-  if (exponent) return floatOf(sign | (exponent + 112) << 23 | fraction << 13);
-  const float small = static_cast<float>(fraction) * 0x1p-24f;
-  return sign ? -small : small;
-}
-
-uint16_t truncatedHalf(float value) {
-  const uint32_t bits = wordOf(value), magnitude = bits & 0x7fffffff;
-  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-  if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00 | std::max(magnitude >> 13 & 0x3ff, 1u));
-  if (magnitude == 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00);
-  if (magnitude >= 0x47800000) return static_cast<uint16_t>(sign | 0x7bff);
-  if (magnitude < 0x38800000) return static_cast<uint16_t>(sign | static_cast<uint32_t>(floatOf(magnitude) * 0x1p24f));
-  return static_cast<uint16_t>(sign | (magnitude - 0x38000000) >> 13);
-}
-
-float roundedToHalf(float value) {
-  const uint32_t bits = wordOf(value), magnitude = bits & 0x7fffffff, sign = bits & 0x80000000;
-  if (magnitude > 0x7f800000) return floatOf(0x7fffe000);
-  if (magnitude >= 0x477ff000) return floatOf(sign | 0x7f800000);
-  const uint32_t steps = static_cast<uint32_t>(floatOf(magnitude) * 0x1p24f + 0.5f);
-  const uint32_t tiny = wordOf(static_cast<float>(steps) * 0x1p-24f);
-  return floatOf(sign | (magnitude < 0x38800000 ? tiny : (magnitude + 0x1000) & ~0x1fffu));
-}
-
-uint16_t halfOfFloat(float value) {
-  const uint32_t bits = wordOf(value), magnitude = bits & 0x7fffffff;
-  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-  if (magnitude > 0x7f800000) return 0x7fff;
-  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds beyond the largest
-  if (magnitude < 0x38800000) {  // subnormal: adding this puts the rounding where it belongs
-    const float shifted = floatOf(magnitude) + 0x1p-1f;
-    return static_cast<uint16_t>(sign | (wordOf(shifted) - wordOf(0x1p-1f)));
-  }
-  const uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
-  return static_cast<uint16_t>(sign | (rounded - 0x38000000) >> 13);
 }
 
 }  // namespace vg::arrays

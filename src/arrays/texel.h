@@ -47,9 +47,4 @@ Steps stepsOf(int format);
 float stepOfDecoded(float colour);
 bool isHalf(int format);
 
-float floatOfHalf(uint16_t half);
-uint16_t halfOfFloat(float value);  // to the nearest, ties to even
-uint16_t truncatedHalf(float value);
-float roundedToHalf(float value);  // to the nearest, ties away from zero
-
 }  // namespace vg::arrays

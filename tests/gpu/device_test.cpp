@@ -1,5 +1,6 @@
 // The device as core uses it: memory by commit, copies and fills of every kind of memory, queues.
 #include "backend/nvidia/device.h"
+#include "arrays/place_levels.h"
 
 #include <atomic>
 #include <cstring>
@@ -7,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "arrays/layout.h"
 #include "backend/cpu/faults/faults.h"
 #include "backend/nvidia/copies/box_pieces.h"
 #include "backend/nvidia/traits.h"

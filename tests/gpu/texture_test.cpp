@@ -1,5 +1,5 @@
 // Textures and surfaces: the words that the hardware reads, and their numbers.
-#include "arrays/layout.h"
+#include "arrays/place_levels.h"
 #include "backend/nvidia/device.h"
 #include "backend/nvidia/traits.h"
 #include "gpu/fake_gpu.h"

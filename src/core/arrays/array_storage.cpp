@@ -4,6 +4,7 @@
 
 #include "alloc/physical_memory.h"
 #include "alloc/record.h"
+#include "arrays/place_levels.h"
 #include "base/round.h"
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"

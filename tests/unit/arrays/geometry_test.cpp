@@ -5,7 +5,7 @@
 
 #include "arrays/descriptor.h"
 #include "arrays/format.h"
-#include "arrays/layout.h"
+#include "arrays/place_levels.h"
 
 namespace vg::arrays {
 namespace {

@@ -1,5 +1,6 @@
 // Reading by vectors against reading lane by lane: every format, kind and sampler, on every instruction set at hand.
 #include "arrays/row_sampler.h"
+#include "arrays/half_float.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Sampling against a scalar model, and every format there and back.
 #include "arrays/sampler.h"
+#include "arrays/half_float.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "arrays/half_float.h"
 #include "arrays/sampler.h"
 #include "arrays/surface.h"
 #include "backend/cpu/code/kernel_launch.h"

@@ -1,4 +1,4 @@
-#include "arrays/layout.h"
+#include "arrays/place_levels.h"
 
 #include <algorithm>
 #include <bit>
