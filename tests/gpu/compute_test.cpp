@@ -68,15 +68,25 @@ TEST(Qmd, FieldsDoNotTouchEachOther) {
 }
 
 TEST(Grid, SharedMemoryGetsTheSmallestSplitThatFits) {
-  EXPECT_EQ(sharedConfigFor(0), 0u);
-  EXPECT_EQ(sharedConfigFor(1), 8u << 10);
-  EXPECT_EQ(sharedConfigFor(65 << 10), 100u << 10);
-  EXPECT_EQ(sharedConfigFor(228 << 10), 228u << 10);
-  EXPECT_EQ(sharedConfigFor((228 << 10) + 1), 0u);
+  EXPECT_EQ(sharedConfigFor(kHopper, 0), 0u);
+  EXPECT_EQ(sharedConfigFor(kHopper, 1), 8u << 10);
+  EXPECT_EQ(sharedConfigFor(kHopper, 65 << 10), 100u << 10);
+  EXPECT_EQ(sharedConfigFor(kHopper, 228 << 10), 228u << 10);
+  EXPECT_EQ(sharedConfigFor(kHopper, (228 << 10) + 1), 0u);
+}
+
+TEST(Grid, IsDescribedByTheRowOfItsGeneration) {
+  Generation other = kHopper;
+  other.descriptorVersion = 5;
+  other.sharedSplitsKiB = {0, 16, 32, 64, 100, 100, 100, 100, 100, 128};
+  EXPECT_EQ(sharedConfigFor(other, 1), 16u << 10);
+  const Qmd d = describe(other, {}, {}, 0x10000, {});
+  EXPECT_EQ(d.get(qmd::kMajorVersion), 5u);
+  EXPECT_NE(d.get(qmd::kMaxSharedConfig), describe(kHopper, {}, {}, 0x10000, {}).get(qmd::kMaxSharedConfig));
 }
 
 TEST(Grid, TellsTheNextGridBeforeItTellsTheHostAndNeedsNoSecondBarrier) {
-  const Qmd d = describe({}, {}, 0x10000, {7, 0x1000, 0x2000});
+  const Qmd d = describe(kHopper, {}, {}, 0x10000, {7, 0x1000, 0x2000});
   EXPECT_EQ(d.get(qmd::releaseAddressLow(0)), 0x2000u);
   EXPECT_EQ(d.get(qmd::releaseAddressLow(1)), 0x1000u);
   EXPECT_EQ(d.get(qmd::kMembarType), 1u);
@@ -93,7 +103,7 @@ TEST(Grid, OfClustersIsCountedInClusters) {
   grid.cluster[0] = 4;
   grid.cluster[1] = 2;
   grid.clusters = true;
-  const Qmd d = describe({}, grid, 0x10000, {});
+  const Qmd d = describe(kHopper, {}, grid, 0x10000, {});
   EXPECT_EQ(d.get(qmd::kGridWidth), 3u);
   EXPECT_EQ(d.get(qmd::kGridHeight), 3u);
   EXPECT_EQ(d.get(qmd::kClusterWidth), 4u);
@@ -111,7 +121,7 @@ TEST(Grid, DriverWordsStandWhereCompilersReadThem) {
   KernelCode code;
   code.sharedBytes = 1024;
   code.bank0Bytes = kDriverWords + 16;
-  writeDriverWords(bank, 0x10200, code, grid, {uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
+  writeDriverWords(bank, 0x10200, code, grid, {&kHopper, uint64_t{4} << 32, uint64_t{0xff} << 24, 132});
   const auto word = [&](size_t at) {
     uint32_t value;
     std::memcpy(&value, bank + at, sizeof value);
@@ -194,7 +204,7 @@ TEST_F(Compute, GridsRunInOrderAndManyOfThem) {
 TEST(Grid, CountsItselfWhereItsEndIsOneOfSeveral) {
   GridEnd end;
   end.count = 0x2000;
-  const Qmd d = describe({}, {}, 0x10000, end);
+  const Qmd d = describe(kHopper, {}, {}, 0x10000, end);
   EXPECT_EQ(d.get(qmd::releaseReduces(0)), 1u);
   EXPECT_EQ(d.get(qmd::releaseAddressLow(0)), 0x2000u);
   EXPECT_EQ(d.get(qmd::releasePayloadLow(0)), 1u);
@@ -204,12 +214,12 @@ TEST(Grid, CountsItselfWhereItsEndIsOneOfSeveral) {
 }
 
 TEST(Grid, SaysWhichOneBeginsWhenItIsDone) {
-  const Qmd d = describe({}, {}, 0x10000, {7, 0, 0x2000, 0x12300});
+  const Qmd d = describe(kHopper, {}, {}, 0x10000, {7, 0, 0x2000, 0x12300});
   EXPECT_EQ(d.get(qmd::releaseEnable(0)), 1u);
   EXPECT_EQ(d.get(qmd::releaseEnable(1)), 0u);
   EXPECT_EQ(d.get(qmd::kNextEnable), 1u);
   EXPECT_EQ(d.get(qmd::kNextPointer), 0x123u);
-  EXPECT_EQ(describe({}, {}, 0x10000, {7, 0x1000, 0x2000}).get(qmd::kNextEnable), 0u);
+  EXPECT_EQ(describe(kHopper, {}, {}, 0x10000, {7, 0x1000, 0x2000}).get(qmd::kNextEnable), 0u);
 }
 
 TEST_F(Compute, GridsThatAreSentTogetherRunInOrderAndEndStepByStep) {

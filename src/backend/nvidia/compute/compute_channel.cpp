@@ -73,7 +73,7 @@ void writeGrid(std::byte* to, uint64_t address, const KernelCode& code, const Gr
   if (bytes) std::memcpy(bank + kDriverWords, parameters, bytes);
   const size_t used = kDriverWords + bytes, whole = (used + kLine - 1) / kLine * kLine;
   std::memset(bank + used, 0, whole - used);
-  alignas(kLine) const Qmd descriptor = describe(code, grid, address + kBankAt, end);
+  alignas(kLine) const Qmd descriptor = describe(*facts.generation, code, grid, address + kBankAt, end);
   writeLines(to, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
   writeLines(to + kBankAt, bank, whole);
 }

@@ -40,6 +40,7 @@ CUresult ComputeEngine::takeWindows() {
   facts_.sharedWindow = reinterpret_cast<uint64_t>(sharedWindow_);
   facts_.localWindow = reinterpret_cast<uint64_t>(localWindow_);
   facts_.multiprocessors = gpu_.facts().multiprocessors;
+  if (const Generation* const row = generationOf(gpu_.facts().computeCapability)) facts_.generation = row;
   return CUDA_SUCCESS;
 }
 

@@ -44,13 +44,14 @@ void setBank(Qmd& descriptor, unsigned bank, uint64_t address, uint32_t bytes) {
   descriptor.set(qmd::bankSize(bank), (bytes + 15) / 16);
 }
 
-void setShared(Qmd& descriptor, const KernelCode& code, const Grid& grid) {
+void setShared(Qmd& descriptor, const Generation& generation, const KernelCode& code, const Grid& grid) {
   const uint32_t bytes = roundUp(code.sharedBytes + grid.dynamicShared, kSharedUnit);
-  const uint32_t most = kHopper.sharedSplitsKiB.back() * 1024;
+  const uint32_t most = generation.sharedSplitsKiB.back() * 1024;
   descriptor.set(qmd::kSharedMemorySize, bytes);
-  descriptor.set(qmd::kMinSharedConfig, encoded(sharedConfigFor(bytes)));
+  descriptor.set(qmd::kMinSharedConfig, encoded(sharedConfigFor(generation, bytes)));
   descriptor.set(qmd::kMaxSharedConfig, encoded(most));
-  descriptor.set(qmd::kTargetSharedConfig, encoded(sharedConfigFor(std::clamp(grid.sharedPreferred, bytes, most))));
+  descriptor.set(qmd::kTargetSharedConfig,
+                 encoded(sharedConfigFor(generation, std::clamp(grid.sharedPreferred, bytes, most))));
 }
 
 // All that the caches may hold may have changed; code has not, but after a load (ComputeChannel).
@@ -110,8 +111,8 @@ void setPlaces(Qmd& descriptor, const Grid& grid) {
 
 }  // namespace
 
-uint32_t sharedConfigFor(uint32_t bytes) {
-  for (const uint32_t split : kHopper.sharedSplitsKiB)
+uint32_t sharedConfigFor(const Generation& generation, uint32_t bytes) {
+  for (const uint32_t split : generation.sharedSplitsKiB)
     if (bytes <= split * 1024) return split * 1024;
   return 0;
 }
@@ -153,15 +154,16 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
   words.put64(0x1a0, bank0 + code.bank0Bytes);
 }
 
-Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end) {
+Qmd describe(const Generation& generation, const KernelCode& code, const Grid& grid, uint64_t bank0,
+             const GridEnd& end) {
   Qmd d;
-  d.set(qmd::kMajorVersion, kHopper.descriptorVersion);
+  d.set(qmd::kMajorVersion, generation.descriptorVersion);
   d.set(qmd::kApiVisibleCallLimit, 1);  // no check
   d.set(qmd::kSamplerIndex, !grid.samplersApart);
   setGrid(d, grid);
   setPlaces(d, grid);
   setInvalidations(d);
-  setShared(d, code, grid);
+  setShared(d, generation, code, grid);
   d.set(qmd::kLocalHighSize, code.localBytes ? roundUp(code.localBytes + kLocalReserve, 16) : 0);
   d.set(qmd::kBlockWidth, grid.threads[0]);
   d.set(qmd::kBlockHeight, grid.threads[1]);

@@ -2,9 +2,11 @@
 // the two pieces of memory that the hardware reads for it, the descriptor and constant bank 0. For Hopper.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "backend/nvidia/compute/qmd.h"
 #include "backend/nvidia/driver/generation.h"
@@ -52,25 +54,29 @@ struct GridEnd {
 
 // What all grids of a GPU share.
 struct ComputeFacts {
-  uint64_t sharedWindow = 0;  // 4 GiB where generic addresses mean shared memory
-  uint64_t localWindow = 0;   // 16 MiB where they mean local memory
+  const Generation* generation = &kHopper;  // a driven one
+  uint64_t sharedWindow = 0;                // 4 GiB where generic addresses mean shared memory
+  uint64_t localWindow = 0;                 // 16 MiB where they mean local memory
   uint32_t multiprocessors = 0;
   uint64_t descriptions = 0;  // of textures and surfaces, by number (texture_description.h)
 };
 
 inline constexpr size_t kSharedWindowBytes = size_t{1} << 32, kLocalWindowBytes = size_t{1} << 24;
-// The driver's words in front of the parameters.
+// The driver's words in front of the parameters: as many in every generation that is driven.
 inline constexpr uint32_t kDriverWords = kHopper.driverWords;
+static_assert(std::all_of(std::begin(kGenerations), std::end(kGenerations),
+                          [](const Generation& row) { return !row.driven || row.driverWords == kDriverWords; }));
 // Of a thread's local memory, at the upper end of the window, above the stack.
 inline constexpr uint32_t kLocalReserve = 0x240;
 
 // Bytes of shared memory a multiprocessor: the smallest split that has room for `bytes`; 0 when none has.
-uint32_t sharedConfigFor(uint32_t bytes);
+uint32_t sharedConfigFor(const Generation& generation, uint32_t bytes);
 
 // Fills [bank, bank + kDriverWords), which goes to `bank0`, the address of bank 0.
 void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, const Grid& grid,
                       const ComputeFacts& facts);
 // `bank0`: its address. Requires: a valid launch.
-Qmd describe(const KernelCode& code, const Grid& grid, uint64_t bank0, const GridEnd& end);
+Qmd describe(const Generation& generation, const KernelCode& code, const Grid& grid, uint64_t bank0,
+             const GridEnd& end);
 
 }  // namespace vg::backend::nvidia
