@@ -98,7 +98,7 @@ struct Requests : ::testing::Test {
     words[kFunction] = functionWord(static_cast<uint32_t>(function), count);
     std::memcpy(words + kGrid, &grid, sizeof grid);
     std::memcpy(words + kBlock, &block, sizeof block);
-    KernelRequest& place = parent->requests()->ring()[asked++ % kRequestPlaces];
+    KernelRequest& place = requests().ring()[asked++ % kRequestPlaces];
     for (uint32_t i = kArguments + count; i--;) {  // as they may come: the last ones first
       __atomic_store_n(&place.asked[i], numberedWord(asked, words[i]), __ATOMIC_RELEASE);
       if (slowly) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -109,9 +109,10 @@ struct Requests : ::testing::Test {
   }
   // What the word says that the kernel waits for.
   uint64_t answered() const {
-    return __atomic_load_n(&parent->requests()->answers()[(asked - 1) % kRequestPlaces], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&requests().answers()[(asked - 1) % kRequestPlaces], __ATOMIC_ACQUIRE);
   }
-  uint32_t answerOf(uint64_t request) { return parent->requests()->ring()[(request - 1) % kRequestPlaces].answer[0]; }
+  KernelRequests& requests() const { return static_cast<KernelRequests&>(*parent->requests()); }
+  uint32_t answerOf(uint64_t request) { return requests().ring()[(request - 1) % kRequestPlaces].answer[0]; }
   struct Dim3 {
     uint32_t x, y, z;
   };
@@ -190,7 +191,7 @@ TEST_F(Requests, OursTakeThePlaceOfTheVendorsFunctions) {
   EXPECT_FALSE(child->requests());
   uint64_t called;
   std::memcpy(&called, reinterpret_cast<const void*>(parent->address()), sizeof called);
-  EXPECT_EQ(called, parent->requests()->addressOf(DeviceCall::LaunchDeviceV2));
+  EXPECT_EQ(called, requests().addressOf(DeviceCall::LaunchDeviceV2));
 }
 
 TEST_F(Requests, CodeThatHasTheVendorsInsideIsRefused) {
@@ -264,7 +265,7 @@ TEST_F(Requests, ManyFiredLaunchesShareAFewQueues) {
 
 TEST_F(Requests, ParametersThatThreadsPutDownThemselvesAreCopied) {
   asParent = [this](uint32_t) {
-    ParameterBuffer& own = parent->requests()->buffers()[kParameterBuffers - 1];
+    ParameterBuffer& own = requests().buffers()[kParameterBuffers - 1];
     const auto launched = [&](uint64_t parameters) {
       return ask(DeviceCall::LaunchDevice, child->address(), parameters, Dim3{1, 1, 1}, Dim3{1, 1, 1}, uint32_t{0},
                  uint64_t{0});
@@ -331,8 +332,8 @@ TEST_F(Requests, AnswersComeWithTheirWords) {
               0u);
     EXPECT_EQ(answerOf(asked), 32u);
     EXPECT_EQ(ask(DeviceCall::FuncGetAttributes, uint64_t{64}, child->address()), 0u);
-    EXPECT_EQ(parent->requests()->ring()[(asked - 1) % kRequestPlaces].answerWords, 14u);
-    EXPECT_EQ(parent->requests()->ring()[(asked - 1) % kRequestPlaces].answer[6], 128u);
+    EXPECT_EQ(requests().ring()[(asked - 1) % kRequestPlaces].answerWords, 14u);
+    EXPECT_EQ(requests().ring()[(asked - 1) % kRequestPlaces].answer[6], 128u);
     EXPECT_STREQ(reinterpret_cast<const char*>(ask(DeviceCall::GetErrorName, uint32_t{9})),
                  "cudaErrorInvalidConfiguration");
     EXPECT_EQ(ask(DeviceCall::Malloc, uint64_t{64}, uint64_t{0}), 1u);
@@ -465,7 +466,7 @@ struct Nodes : Requests {
     node->set(1, record, true);
   }
   ~Nodes() { node->end(); }
-  uint64_t* pointed() { return parent->requests()->ring()[asked % kRequestPlaces].pointed; }
+  uint64_t* pointed() { return requests().ring()[asked % kRequestPlaces].pointed; }
   uint64_t setParameter(uint64_t offset, uint64_t bytes, uint64_t value) {
     *pointed() = value;
     return ask(DeviceCall::GraphKernelNodeSetParam, node->handle(), offset, uint64_t{12345}, bytes);

@@ -283,7 +283,7 @@ TEST_F(Streams, StampsOfCopiesAreTheGpus) {
 
 // What a queue takes is sent by whoever calls, and there is no thread in between.
 TEST_F(Streams, WhatGoesToTheGpuByItself) {
-  const auto work = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
+  const auto work = std::make_shared<SentWork>(device->queueParts(), std::array<uint32_t, 4>{});
   std::vector<std::byte> pageable(64);
   const auto takes = [&](const backend::Command& command) { return work->take(command, {}, Patience::Any); };
   EXPECT_TRUE(takes(copy(window, pinned)));
@@ -328,8 +328,8 @@ TEST_F(Streams, AFaultAmongLaunchesInARowEndsThemAll) {
 }
 
 TEST_F(Streams, WaitsForEachOtherAreTheGpus) {
-  const auto a = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
-  const auto b = std::make_shared<SentWork>(*device, std::array<uint32_t, 4>{});
+  const auto a = std::make_shared<SentWork>(device->queueParts(), std::array<uint32_t, 4>{});
+  const auto b = std::make_shared<SentWork>(device->queueParts(), std::array<uint32_t, 4>{});
   Timeline* const timeline = Timeline::create();
   const uint64_t zero = timeline->value();
   ASSERT_TRUE(a->take(launch(window, kWaitsForGate), {}, Patience::Any));

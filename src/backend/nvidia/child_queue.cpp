@@ -1,9 +1,7 @@
 #include "backend/nvidia/child_queue.h"
 
 #include "backend/command_failure.h"
-#include "backend/nvidia/device.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
-#include "backend/nvidia/queue.h"
 #include "base/claim.h"
 #include "base/spin.h"
 
@@ -47,7 +45,7 @@ class ChildSender::ChildQueue final : public Queue {
 };
 
 std::unique_ptr<Queue> ChildSender::newQueue(const std::array<uint32_t, 4>& disabledTpcs, bool tail) {
-  return std::make_unique<ChildQueue>(*this, std::make_shared<GpuQueue>(device_, executor_, 0, disabledTpcs), tail);
+  return std::make_unique<ChildQueue>(*this, std::make_shared<GpuQueue>(parts_, executor_, 0, disabledTpcs), tail);
 }
 
 bool ChildSender::sendAtOnce(GpuQueue& queue, const Command& command, Point done) const {

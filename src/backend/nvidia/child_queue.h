@@ -10,17 +10,15 @@
 
 #include "backend/executor.h"
 #include "backend/nvidia/kernels/gpu_parts.h"
+#include "backend/nvidia/queue.h"
 #include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
-class GpuQueue;
-
 // One a device; never destroyed. Thread-safe.
 class ChildSender final : public ChildQueues, private Executor::Task {
  public:
-  ChildSender(GpuDevice& device, Executor& executor) : device_(device), executor_(executor) {}
+  ChildSender(QueueParts& parts, Executor& executor) : parts_(parts), executor_(executor) {}
   std::unique_ptr<Queue> makeQueue(const std::array<uint32_t, 4>& disabledTpcs) override {
     return newQueue(disabledTpcs, false);
   }
@@ -44,7 +42,7 @@ class ChildSender final : public ChildQueues, private Executor::Task {
   void handOn(Entry& entry) const;
   CUresult submit(Entry& entry) const noexcept;
 
-  GpuDevice& device_;
+  QueueParts& parts_;
   Executor& executor_;
   std::atomic<uint64_t> added_{0};
   Mutex mutex_;

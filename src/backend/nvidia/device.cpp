@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/driver/courtesy.h"
 #include "backend/nvidia/kernels/gpu_image.h"
 #include "backend/nvidia/kernels/kernel_services.h"
@@ -12,7 +11,6 @@
 #include "base/log_history.h"
 #include "base/os.h"
 #include "base/undying.h"
-#include "copy/copy.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -66,9 +64,8 @@ GpuDevice::GpuDevice(std::unique_ptr<Gpu> gpu, Addresses& addresses, Traits trai
       engine_(*gpu_, addresses),
       transfer_(*gpu_, addresses, known_, memory_, managed_, threads,
                 [this]() -> Result<ComputeEngine&> { return engine_.compute(); }),
-      copyLanes_(transfer_.engines()),
-      clock_({[this] { return gpu_->time(); }, [this] { return gpu_->timeLow(); }}),
-      childSender_(*this, Executor::shared()),
+      queueParts_(*gpu_, known_, engine_, transfer_),
+      childSender_(queueParts_, Executor::shared()),
       parts_{traits_, memory_, hostPages_, transfer_, engine_, childSender_} {
   known_.alsoAsk(managed_.ranges());
 }
@@ -92,7 +89,7 @@ std::array<uint32_t, 4> disabledTpcs(const GpuFacts& facts, const Multiprocessor
 
 // CUDA counts priorities downwards: 0 is the least urgent, -5 the most.
 std::unique_ptr<Queue> GpuDevice::createQueue(int priority, const MultiprocessorSet* only) {
-  return std::make_unique<GpuQueue>(*this, Executor::shared(), Executor::urgencyOf(priority),
+  return std::make_unique<GpuQueue>(queueParts_, Executor::shared(), Executor::urgencyOf(priority),
                                     disabledTpcs(gpu_->facts(), only));
 }
 
@@ -112,23 +109,6 @@ void* GpuDevice::textureOwner(uint64_t handle) const {
 
 void GpuDevice::removeTexture(uint64_t handle) noexcept {
   if (TexturePool* const textures = engine_.texturesIfMade()) textures->remove(handle);
-}
-
-void GpuDevice::stopKernels() noexcept {
-  abandonWork(CUDA_ERROR_LAUNCH_TIMEOUT);
-  if (ComputeEngine* const compute = engine_.computeIfMade()) compute->stop(CUDA_ERROR_LAUNCH_TIMEOUT);
-}
-
-void GpuDevice::abandonWork(CUresult error) noexcept {
-  copyLanes_.abandon(error);
-  if (ComputeEngine* const compute = engine_.computeIfMade()) compute->abandon(error);
-}
-
-bool GpuDevice::holdsTrap(uint64_t address) const {
-  const auto* const instruction = reinterpret_cast<const std::byte*>(address);
-  std::byte word[sizeof(uint64_t)];
-  return known_.placeOf(instruction, sizeof word) == Place::Video && copy::copyBytes(word, instruction, sizeof word) &&
-         isTrap(word);
 }
 
 bool GpuDevice::canReach(const Device& peer) const {

@@ -1,7 +1,6 @@
 #include "backend/nvidia/queue.h"
 
 #include "backend/command_failure.h"
-#include "backend/nvidia/device.h"
 #include "backend/nvidia/sent_work.h"
 #include "backend/updatable_node.h"
 #include "base/claim.h"
@@ -15,11 +14,11 @@ namespace vg::backend::nvidia {
 // anything itself it waits until all that was sent has ended.
 class GpuQueue::Work final : public SerialWork {
  public:
-  Work(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
+  Work(QueueParts& parts, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
       : SerialWork(executor, urgency),
-        device_(device),
+        parts_(parts),
         executor_(executor),
-        sent_(std::make_shared<SentWork>(device, disabledTpcs)) {}
+        sent_(std::make_shared<SentWork>(parts, disabledTpcs)) {}
 
   CUresult submitAll(const Command* commands, size_t count, Point done, Patience patience) {
     const MutexLock guard(order_);
@@ -70,9 +69,9 @@ class GpuQueue::Work final : public SerialWork {
     return sent;
   }
   bool isQuick(const Command& command) {
-    if (const auto* copy = std::get_if<CopyCommand>(&command)) return device_.transfer().isQuick(copy->shape);
+    if (const auto* copy = std::get_if<CopyCommand>(&command)) return parts_.transfer().isQuick(copy->shape);
     const auto* const fill = std::get_if<FillCommand>(&command);
-    return fill && device_.transfer().isQuick(fill->fill);
+    return fill && parts_.transfer().isQuick(fill->fill);
   }
 
   bool handOver(const Command& command, Point done) noexcept override {
@@ -84,9 +83,9 @@ class GpuQueue::Work final : public SerialWork {
     return point.done() ? sent_->end() : point;
   }
   void perform(const CopyCommand& c) override {
-    end(device_.transfer().copy(c.shape), c.faults, !copy::overlap(c.shape));
+    end(parts_.transfer().copy(c.shape), c.faults, !copy::overlap(c.shape));
   }
-  void perform(const FillCommand& c) override { end(device_.transfer().fill(c.fill), c.faults, true); }
+  void perform(const FillCommand& c) override { end(parts_.transfer().fill(c.fill), c.faults, true); }
   // Nothing is before it now, so that it can be sent, and is what kernels have made of it if they may change it.
   Point perform(const LaunchCommand& c) override {
     LaunchCommand now = c;
@@ -110,7 +109,7 @@ class GpuQueue::Work final : public SerialWork {
     if (own) own->release = [](LaunchRecord* one) { UpdatableNode::Free()(one); };
     return own;
   }
-  void perform(const Timestamp& c) override { *c.nanoseconds = device_.timestamp(); }
+  void perform(const Timestamp& c) override { *c.nanoseconds = parts_.timestamp(); }
 
   // What may be done twice is tried again by whoever calls, in a moment.
   static void end(CUresult result, FaultSink* faults, bool mayBeRepeated) {
@@ -118,14 +117,14 @@ class GpuQueue::Work final : public SerialWork {
     if (result != CUDA_SUCCESS && faults) faults->report(result, copy::kFault);
   }
 
-  GpuDevice& device_;
+  QueueParts& parts_;
   Executor& executor_;
   const std::shared_ptr<SentWork> sent_;
   Mutex order_;
 };
 
-GpuQueue::GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
-    : work_(new Work(device, executor, urgency, disabledTpcs)) {}
+GpuQueue::GpuQueue(QueueParts& parts, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs)
+    : work_(new Work(parts, executor, urgency, disabledTpcs)) {}
 GpuQueue::~GpuQueue() { work_->unreference(); }
 
 CUresult GpuQueue::submit(const Command* commands, size_t count, Point done) {

@@ -3,17 +3,16 @@
 
 #include <array>
 
+#include "backend/nvidia/queue_parts.h"
 #include "backend/queue.h"
 #include "backend/serial_work.h"
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
-
 class GpuQueue final : public Queue {
  public:
   // `disabledTpcs` as in Grid.
-  GpuQueue(GpuDevice& device, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs);
+  GpuQueue(QueueParts& parts, Executor& executor, unsigned urgency, const std::array<uint32_t, 4>& disabledTpcs);
   ~GpuQueue() override;
   GpuQueue(const GpuQueue&) = delete;
 

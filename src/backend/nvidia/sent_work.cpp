@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "backend/nvidia/compute/fault_report.h"
-#include "backend/nvidia/device.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
-#include "backend/nvidia/kernels/kernel_requests.h"
-#include "backend/nvidia/kernels/kernel_services.h"
 #include "base/claim.h"
 #include "base/log.h"
 #include "base/spin.h"
@@ -36,12 +33,12 @@ std::string SentWork::nameOf(const Ending& ending) {
 // An assertion says so in words, then traps.
 bool SentWork::assertionFailed(const Ending& ending) {
   const auto* const launch = std::get_if<SentLaunch>(&ending);
-  KernelServices* const services = launch ? static_cast<const GpuKernel&>(*launch->record->kernel).services() : nullptr;
+  CalledServices* const services = launch ? static_cast<const GpuKernel&>(*launch->record->kernel).services() : nullptr;
   return services && services->flush();
 }
 
-SentWork::SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
-    : device_(device), sender_(device, disabledTpcs), timeline_(Timeline::create()), first_(timeline_->value()) {}
+SentWork::SentWork(QueueParts& parts, const std::array<uint32_t, 4>& disabledTpcs)
+    : parts_(parts), sender_(parts, disabledTpcs), timeline_(Timeline::create()), first_(timeline_->value()) {}
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
@@ -64,7 +61,7 @@ bool SentWork::take(const Command& command, Point done, Patience patience) {
     if (!call->brief) return false;
     add({*call, done, {}});
   } else if (const auto* stamp = std::get_if<Timestamp>(&command)) {
-    add({Stamp{stamp->nanoseconds, device_.timestamp()}, done, {}});
+    add({Stamp{stamp->nanoseconds, parts_.timestamp()}, done, {}});
   } else {
     return takeWork(command, done, patience);
   }
@@ -78,16 +75,16 @@ bool SentWork::takeWork(const Command& command, Point done, Patience patience) {
   if (const auto* launch = std::get_if<LaunchCommand>(&command))
     return !launch->record->node && takeLaunch(command, done, roomForKernels(patience));
   if (const auto* copy = std::get_if<CopyCommand>(&command))
-    return takeTransfer(*copy, device_.transfer().route(copy->shape), done, patience);
+    return takeTransfer(*copy, parts_.transfer().route(copy->shape), done, patience);
   const auto* const fill = std::get_if<FillCommand>(&command);
-  return fill && takeTransfer(*fill, device_.transfer().route(fill->fill), done, patience);
+  return fill && takeTransfer(*fill, parts_.transfer().route(fill->fill), done, patience);
 }
 
 // What waits for work behind which nobody has to look goes to the GPU with the next piece that is sent.
 bool SentWork::takeWait(const Wait& wait, Point done) {
   Submission awaited;
   if (!wait.point.done()) {
-    awaited = device_.promisedPoints().find(wait.point);
+    awaited = parts_.promisedPoints().find(wait.point);
     if (!awaited.channel && !wait.soon) return false;
     const uint64_t end = this->end().value + 1;
     if (awaited.channel)
@@ -103,7 +100,7 @@ bool SentWork::takeWait(const Wait& wait, Point done) {
 // Children of a grid end when nobody on the GPU can tell.
 void SentWork::promise(Point point) {
   const Submission last = sender_.last();
-  if (point.timeline && last.channel && reached(parentEnd_)) device_.promisedPoints().promise(point, last);
+  if (point.timeline && last.channel && reached(parentEnd_)) parts_.promisedPoints().promise(point, last);
 }
 
 // Asks the timeline, which the Watcher writes all the time, no more than it must.
@@ -136,7 +133,7 @@ bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
 size_t SentWork::goingTogether(std::span<const Command> commands) const {
   constexpr size_t kMostInLine = 32, kMostSideBySide = 176;
   const auto* const first = std::get_if<LaunchCommand>(&commands.front());
-  if (!first || device_.launchLimit()) return 0;
+  if (!first || parts_.launchLimit()) return 0;
   const size_t most = first->level ? kMostSideBySide : kMostInLine;
   size_t count = 0;
   for (const Command& command : commands.first(std::min(commands.size(), most))) {
@@ -188,7 +185,7 @@ void SentWork::keep(Entry&& entry) {
   entries_.push(std::move(entry));
   if (watched_.load(std::memory_order_seq_cst)) [[likely]]
     return;
-  if (!watched_.exchange(true, std::memory_order_seq_cst)) device_.watcher().watch(shared_from_this());
+  if (!watched_.exchange(true, std::memory_order_seq_cst)) parts_.watcher().watch(shared_from_this());
 }
 
 bool SentWork::leave() {
@@ -199,12 +196,11 @@ bool SentWork::leave() {
 std::unique_ptr<ParentGrid> SentWork::parentFor(const LaunchCommand& command) const {
   const auto& kernel = static_cast<const GpuKernel&>(*command.record->kernel);
   if (!kernel.requests()) return nullptr;
-  return std::make_unique<ParentGrid>(kernel.requests(), kernel, *command.record, *command.faults,
-                                      sender_.disabledTpcs());
+  return kernel.requests()->parent(kernel, *command.record, *command.faults, sender_.disabledTpcs());
 }
 
 bool SentWork::overdue(Entry& entry) const {
-  const uint64_t limit = device_.launchLimit();
+  const uint64_t limit = parts_.launchLimit();
   if (!limit || !std::holds_alternative<SentLaunch>(entry.ending) || !entry.sent.first()) return false;
   const uint64_t now = monotonicNanoseconds();
   if (!entry.begun) entry.begun = now;
@@ -233,7 +229,7 @@ void SentWork::noteEnd(const Entry& entry) {
   if (entry.sent.channel && entry.sent.done())
     lastEnd_ = std::max(lastEnd_, entry.sent.endedAt());
   else if (entry.children.timeline)
-    lastEnd_ = device_.timestamp();
+    lastEnd_ = parts_.timestamp();
 }
 
 bool SentWork::workEnded(Entry& entry) {
@@ -241,7 +237,7 @@ bool SentWork::workEnded(Entry& entry) {
   CUresult error = entry.sent.channel->state();
   if (error == CUDA_SUCCESS) {
     if (!overdue(entry)) return false;
-    device_.stopKernels();
+    parts_.stopKernels();
     error = CUDA_ERROR_LAUNCH_TIMEOUT;
   }
   const bool before = entry.step && entry.sent.channel->stepsDone() >= entry.step;
@@ -258,7 +254,7 @@ void SentWork::reportFault(const Entry& entry, CUresult error) {
   } catch (const std::bad_alloc&) {
     faults->report(error, "a fault, for whose description the host has no memory");
   }
-  device_.abandonWork(error);
+  parts_.abandonWork(error);
 }
 
 void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& faults) {
@@ -266,8 +262,8 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
   const auto* const transfer = std::get_if<SentTransfer>(&entry.ending);
   const bool byEngine = transfer && transfer->byEngine;
   Fault fault{error, error == CUDA_ERROR_LAUNCH_TIMEOUT ? kRanTooLong : ""};
-  if (!byEngine && error != CUDA_ERROR_LAUNCH_TIMEOUT) fault = examineFault(device_.gpu(), channel, error);
-  if (fault.instruction && device_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
+  if (!byEngine && error != CUDA_ERROR_LAUNCH_TIMEOUT) fault = examineFault(parts_.gpu(), channel, error);
+  if (fault.instruction && parts_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   if (!byEngine && channel.keptOthersWaiting()) fault.what = kKeptOthersWaiting;
   VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.ending).c_str(), fault.what.empty() ? "" : ": ",
          fault.what.c_str(), channel.describe().c_str());
@@ -291,7 +287,7 @@ void SentWork::finish(const Entry& entry) {
 }
 
 // Timelines run the code of others, so no lock is held then.
-SentWork::Found SentWork::collect() {
+Watched::Found SentWork::collect() {
   for (Found found = Found::Nothing;; found = Found::Something) {
     Entry* const first = entries_.front();
     if (!first) return found == Found::Nothing ? Found::Empty : found;

@@ -17,17 +17,14 @@
 
 namespace vg::backend::nvidia {
 
-class GpuDevice;
-class ParentGrid;
-
 // For what room who gives work waits: for none, for that behind kernels alone, where a thread of the host would only
 // make launches slower, or for any.
 enum class Patience { None, BehindKernels, Any };
 
-class SentWork : public std::enable_shared_from_this<SentWork> {
+class SentWork final : public Watched, public std::enable_shared_from_this<SentWork> {
  public:
   // `disabledTpcs` as in Grid, of all kernels.
-  SentWork(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
+  SentWork(QueueParts& parts, const std::array<uint32_t, 4>& disabledTpcs);
   ~SentWork();
   SentWork(const SentWork&) = delete;
 
@@ -41,16 +38,9 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   Point end() const { return {timeline_, first_ + entries_.pushed()}; }
   bool empty() const { return end().done(); }
 
-  // Of the Watcher: takes what has ended off the front.
-  enum class Found { Empty, Nothing, Something };  // Empty: nothing had been sent; Nothing: what was sent has not ended
-  Found collect();
-  // Of the Watcher, which does not look any more; false: it has to, because something was sent.
-  bool leave();
-  // Of the Watcher, when nothing has ended for a while.
-  void remind();
-  // The Watcher's own: the next one that it watches, and how often it has found this one empty, one behind the other.
-  std::shared_ptr<SentWork> nextWatched;
-  uint32_t emptyLooks = 0;
+  Found collect() override;
+  bool leave() override;
+  void remind() override;
 
  private:
   struct SentTransfer {
@@ -105,7 +95,7 @@ class SentWork : public std::enable_shared_from_this<SentWork> {
   void reportFault(const Entry& entry, CUresult error);
   void reportFirstFault(const Entry& entry, CUresult error, FaultSink& faults);
 
-  GpuDevice& device_;
+  QueueParts& parts_;
   WorkSender sender_;
   Timeline* const timeline_;
   const uint64_t first_;  // the timeline's value at the beginning

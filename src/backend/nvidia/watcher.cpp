@@ -1,6 +1,5 @@
 #include "backend/nvidia/watcher.h"
 
-#include "backend/nvidia/sent_work.h"
 #include "base/futex.h"
 #include "base/os.h"
 #include "base/spin.h"
@@ -16,10 +15,10 @@ constexpr size_t kEmptyLooks = 512;        // at queues without work, after whic
 }  // namespace
 
 // Needs no memory, for what is watched was sent already: the lists are made of the works themselves.
-void Watcher::watch(std::shared_ptr<SentWork> work) noexcept {
+void Watcher::watch(std::shared_ptr<Watched> work) noexcept {
   {
     const MutexLock guard(mutex_);
-    work->nextWatched = std::move(new_);
+    work->next_ = std::move(new_);
     new_ = std::move(work);
     if (!started_)
       started_ = os::startThread(
@@ -32,25 +31,25 @@ void Watcher::watch(std::shared_ptr<SentWork> work) noexcept {
 
 void Watcher::takeNew() {
   const MutexLock guard(mutex_);
-  while (std::shared_ptr<SentWork> work = std::move(new_)) {
-    new_ = std::move(work->nextWatched);
-    work->emptyLooks = 0;
-    work->nextWatched = std::move(active_);
+  while (std::shared_ptr<Watched> work = std::move(new_)) {
+    new_ = std::move(work->next_);
+    work->emptyLooks_ = 0;
+    work->next_ = std::move(active_);
     active_ = std::move(work);
     ++count_;
   }
 }
 
 // To begin to watch costs who sends more than all else, but each queue that is watched makes the others wait.
-bool Watcher::enough(SentWork& work) const { return ++work.emptyLooks * count_ > kEmptyLooks || os::soleCore(); }
+bool Watcher::enough(Watched& work) const { return ++work.emptyLooks_ * count_ > kEmptyLooks || os::soleCore(); }
 
 // Out of the list first: from the moment that it is left, it may be watched anew.
-bool Watcher::leave(std::shared_ptr<SentWork>& place) {
-  std::shared_ptr<SentWork> work = std::move(place);
-  place = std::move(work->nextWatched);
+bool Watcher::leave(std::shared_ptr<Watched>& place) {
+  std::shared_ptr<Watched> work = std::move(place);
+  place = std::move(work->next_);
   --count_;
   if (work->leave()) return true;
-  work->nextWatched = std::move(place);
+  work->next_ = std::move(place);
   place = std::move(work);
   ++count_;
   return false;
@@ -59,16 +58,16 @@ bool Watcher::leave(std::shared_ptr<SentWork>& place) {
 // True when something had ended or has begun.
 bool Watcher::lookAtAll() {
   bool progress = false;
-  for (std::shared_ptr<SentWork>* place = &active_; *place;) {
-    SentWork& work = **place;
-    const SentWork::Found found = work.collect();
-    if (found != SentWork::Found::Empty) {
-      progress |= found == SentWork::Found::Something || work.emptyLooks;
-      work.emptyLooks = 0;
+  for (std::shared_ptr<Watched>* place = &active_; *place;) {
+    Watched& work = **place;
+    const Watched::Found found = work.collect();
+    if (found != Watched::Found::Empty) {
+      progress |= found == Watched::Found::Something || work.emptyLooks_;
+      work.emptyLooks_ = 0;
     } else if (enough(work) && leave(*place)) {
       continue;
     }
-    place = &work.nextWatched;
+    place = &work.next_;
   }
   return progress;
 }
@@ -98,7 +97,7 @@ void Watcher::main() {
     } else if (round % 64 == 0) {
       const uint64_t now = monotonicNanoseconds();
       if (now - lastEnd > kReminder && now - reminded > kReminder) {
-        for (SentWork* work = active_.get(); work; work = work->nextWatched.get()) work->remind();
+        for (Watched* work = active_.get(); work; work = work->next_.get()) work->remind();
         reminded = now;
       }
       if (os::soleCore() || now - lastEnd > kPolling) nap();

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "backend/graph_run.h"
-#include "backend/nvidia/device.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
-#include "backend/nvidia/kernels/kernel_requests.h"
 
 namespace vg::backend::nvidia {
 namespace {
@@ -15,8 +13,8 @@ FillPieces piecesOf(const copy::Fill& fill) { return FillPieces(fill); }
 
 }  // namespace
 
-WorkSender::WorkSender(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs)
-    : device_(device), disabledTpcs_(disabledTpcs), lane_(device.nextLane()) {
+WorkSender::WorkSender(QueueParts& parts, const std::array<uint32_t, 4>& disabledTpcs)
+    : parts_(parts), disabledTpcs_(disabledTpcs), lane_(parts.nextLane()) {
   before_.reserve(1);  // note() must not need memory
 }
 
@@ -51,7 +49,7 @@ Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, con
 }
 
 Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, const ParentGrid* parent, Room room) {
-  VG_TRY(ComputeEngine & engine, device_.compute());
+  VG_TRY(ComputeEngine & engine, parts_.compute());
   if (followsNothing()) lane_ = engine.quietLane(lane_);
   if (prepared_.size() < launches.size()) prepared_.resize(launches.size());
   launches_.clear();
@@ -101,11 +99,11 @@ Result<Submission> WorkSender::transfer(const Box& box, Transfer::Route route, R
   if (route.way == Transfer::Way::None) return Submission{};
   if (route.way == Transfer::Way::Engine) {
     Submission& last = lastCopies_[static_cast<size_t>(route.direction)];
-    VG_TRY(last, device_.copyLanes().send({route.direction, lane_, last, before_, room}, piecesOf(box)));
+    VG_TRY(last, parts_.copyLanes().send({route.direction, lane_, last, before_, room}, piecesOf(box)));
     return last;
   }
-  VG_TRY(ComputeEngine & engine, device_.compute());
-  VG_TRY(const VideoKernels::Work work, device_.transfer().kernelFor(box));
+  VG_TRY(ComputeEngine & engine, parts_.compute());
+  VG_TRY(const VideoKernels::Work work, parts_.transfer().kernelFor(box));
   return engine.launch(lane_, {work.code, work.grid, work.parameters.data(), work.bytes, false, before_, room});
 }
 

@@ -14,16 +14,15 @@
 #include "backend/command.h"
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/copies/transfer.h"
+#include "backend/nvidia/kernels/kernel_roles.h"
+#include "backend/nvidia/queue_parts.h"
 
 namespace vg::backend::nvidia {
-
-class GpuDevice;
-class ParentGrid;
 
 class WorkSender {
  public:
   // `disabledTpcs` as in Grid, of all kernels.
-  WorkSender(GpuDevice& device, const std::array<uint32_t, 4>& disabledTpcs);
+  WorkSender(QueueParts& parts, const std::array<uint32_t, 4>& disabledTpcs);
 
   const std::array<uint32_t, 4>& disabledTpcs() const { return disabledTpcs_; }
   // What is sent next begins when this has ended, too.
@@ -60,7 +59,7 @@ class WorkSender {
   void note(const Submission& sent);
   bool followsNothing() const;
 
-  GpuDevice& device_;
+  QueueParts& parts_;
   const std::array<uint32_t, 4> disabledTpcs_;
   unsigned lane_;                           // changes between grids that follow nothing
   std::array<Submission, 3> lastCopies_{};  // of copy engines, by direction

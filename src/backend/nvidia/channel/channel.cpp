@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backend/nvidia/channel/channel_group.h"
 #include "backend/nvidia/channel/copy_methods.h"
 #include "backend/nvidia/channel/store_fence.h"
 #include "base/log.h"
@@ -31,15 +30,23 @@ uint64_t ringEntry(uint64_t address, size_t words) { return address | uint64_t{1
 
 }  // namespace
 
-CUresult Channel::create(const ChannelGroup& group, Addresses& addresses, size_t slot) {
-  group_ = group.handle_;
-  VG_TRY(memory_, Block::createPinned(gpu_, addresses, kPiecesAt + kInFlight * kPieceBytes));
-  VG_TRY(notifier_, Block::create(gpu_, addresses, {Where::System, kSmallPage, kSmallPage}, SeenBy::GpuAndCpu));
-  VG_CHECK(createObject(group, *group.rings_, slot * kSlotBytes));
-  return registerWithUvm(group.graphics());
+Result<std::unique_ptr<Channel>> Channel::create(Gpu& gpu, Addresses& addresses, const ChannelPlace& place) {
+  std::unique_ptr<Channel> channel(new Channel(gpu));
+  VG_CHECK(channel->make(addresses, place));
+  return channel;
 }
 
-CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, size_t at) {
+CUresult Channel::make(Addresses& addresses, const ChannelPlace& place) {
+  group_ = place.group;
+  VG_TRY(memory_, Block::createPinned(gpu_, addresses, kPiecesAt + kInFlight * kPieceBytes));
+  VG_TRY(notifier_, Block::create(gpu_, addresses, {Where::System, kSmallPage, kSmallPage}, SeenBy::GpuAndCpu));
+  VG_CHECK(createObject(place));
+  return registerWithUvm(place.graphics());
+}
+
+CUresult Channel::createObject(const ChannelPlace& place) {
+  const Block& rings = place.rings;
+  const size_t at = place.slot * kSlotBytes;
   std::byte* const shared = rings.start() + at + kRingBytes;
   ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
   endAddress_ = rings.address(at + kEndAt);
@@ -51,16 +58,16 @@ CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, si
   parameters.errorNotifier = notifier_->memory().handle();
   parameters.ringAddress = rings.address(at);
   parameters.ringEntries = kRingEntries;
-  parameters.contextShare = group.contextShare_;
+  parameters.contextShare = place.contextShare;
   parameters.userdMemory[0] = rings.memory().handle();
   parameters.userdOffset[0] = at + kRingBytes;
-  parameters.engineType = group.engine_;
+  parameters.engineType = place.engine;
   Client& client = gpu_.client();
   Client::Made made = client.make(group_, gpu_.facts().classes.channel, &parameters, sizeof parameters);
-  if (made.status) return refused(made.status, "a channel on engine %#x", group.engine_);
+  if (made.status) return refused(made.status, "a channel on engine %#x", place.engine);
   handle_ = made.handle;
 
-  VG_CHECK(createEngineObjects(group));
+  VG_CHECK(createEngineObjects(place));
   rm::SubmitToken token{UINT32_MAX};
   if (const Status status = client.control(handle_, rm::kGetSubmitToken, &token, sizeof token))
     return refused(status, "a channel's token");
@@ -70,18 +77,18 @@ CUresult Channel::createObject(const ChannelGroup& group, const Block& rings, si
 
 // A graphics channel has no context to register before it has a compute object; its copy object needs no parameters,
 // as one copy engine shares its runlist.
-CUresult Channel::createEngineObjects(const ChannelGroup& group) {
+CUresult Channel::createEngineObjects(const ChannelPlace& place) {
   Client& client = gpu_.client();
   const GpuClasses& classes = gpu_.facts().classes;
-  if (group.graphics()) {
+  if (place.graphics()) {
     const Client::Made compute = client.make(handle_, classes.compute, nullptr, 0);
     if (compute.status) return refused(compute.status, "a compute object");
     computeObject_ = compute.handle;
   }
-  const rm::CopyObjectParameters parameters{1, group.engine_};
+  const rm::CopyObjectParameters parameters{1, place.engine};
   const Client::Made copy =
-      client.make(handle_, classes.copy, group.graphics() ? nullptr : &parameters, sizeof parameters);
-  return copy.status ? refused(copy.status, "a copy object on engine %#x", group.engine_) : CUDA_SUCCESS;
+      client.make(handle_, classes.copy, place.graphics() ? nullptr : &parameters, sizeof parameters);
+  return copy.status ? refused(copy.status, "a copy object on engine %#x", place.engine) : CUDA_SUCCESS;
 }
 
 // A copy engine's channel has no buffers of its context to place. Unlike its rings they may lie at any address.
@@ -207,7 +214,7 @@ CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
     if (const CUresult error = state()) return fail(error, "a channel died: %s", describe().c_str());
     const uint64_t waited = monotonicNanoseconds() - start;
     if (waited > nanoseconds) {
-      VG_LOG(Error, "a channel does not come to an end: %s", describe().c_str());
+      VG_LOG(Error, "the work of a channel does not end: %s", describe().c_str());
       return CUDA_ERROR_TIMEOUT;
     }
     if (waited <= kSpin) continue;

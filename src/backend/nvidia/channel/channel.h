@@ -14,12 +14,20 @@
 
 namespace vg::backend::nvidia {
 
-class ChannelGroup;
 struct Submission;
 
 // Whether who sends waits for room where there is none; otherwise the answer is CUDA_ERROR_NOT_READY, and nothing is
 // sent.
 enum class Room { Now, Waited };
+
+// Where a channel belongs: its group, and its share of the block that the group's channels have their rings in.
+struct ChannelPlace {
+  rm::Handle group = 0, contextShare = 0;
+  uint32_t engine = 0;
+  const Block& rings;
+  size_t slot = 0;
+  bool graphics() const { return engine == rm::kEngineGraphics; }
+};
 
 class Channel {
  public:
@@ -27,8 +35,12 @@ class Channel {
   static constexpr uint64_t kInFlight = 64;  // submissions
   static constexpr uint64_t kTimes = 4096;   // submissions whose ends are kept
 
+  // For ChannelGroup.
+  static Result<std::unique_ptr<Channel>> create(Gpu& gpu, Addresses& addresses, const ChannelPlace& place);
   ~Channel();
   Channel(const Channel&) = delete;
+  // Takes it from the hardware, also in the middle of work. Its memory stays. For ChannelGroup.
+  void close();
 
   // How long begin() waits for room, nanoseconds: where kernels run, for ever.
   void setPatience(uint64_t nanoseconds) { patience_ = nanoseconds; }
@@ -101,20 +113,16 @@ class Channel {
   rm::Handle computeObject() const { return computeObject_; }
 
  private:
-  friend class ChannelGroup;
   struct Progress {
     uint64_t payload, nanoseconds;
   };
 
   explicit Channel(Gpu& gpu) : gpu_(gpu) {}
-  // In `slot` of the group's block.
-  CUresult create(const ChannelGroup& group, Addresses& addresses, size_t slot);
-  // Takes it from the hardware, also in the middle of work. Its memory stays.
-  void close();
+  CUresult make(Addresses& addresses, const ChannelPlace& place);
   uint64_t send(size_t at, size_t words);
   static constexpr size_t progressAt(uint64_t submission) { return submission % kTimes * sizeof(Progress); }
-  CUresult createObject(const ChannelGroup& group, const Block& rings, size_t at);
-  CUresult createEngineObjects(const ChannelGroup& group);
+  CUresult createObject(const ChannelPlace& place);
+  CUresult createEngineObjects(const ChannelPlace& place);
   CUresult registerWithUvm(bool graphics);
   const Progress& progress(uint64_t submission) const {
     return *reinterpret_cast<const Progress*>(memory_->start() + progressAt(submission));

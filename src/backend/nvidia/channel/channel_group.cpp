@@ -18,8 +18,9 @@ CUresult ChannelGroup::add(Addresses& addresses, int count) {
   std::vector<std::unique_ptr<Channel>> made;
   made.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
-    made.emplace_back(new Channel(gpu_));
-    VG_CHECK(made.back()->create(*this, addresses, channels_.size() + static_cast<size_t>(i)));
+    VG_TRY(std::unique_ptr<Channel> channel,
+           Channel::create(gpu_, addresses, place(channels_.size() + static_cast<size_t>(i))));
+    made.push_back(std::move(channel));
   }
   if (graphics())
     for (const std::unique_ptr<Channel>& channel : made) preemptBetweenBlocks(*channel);

@@ -27,9 +27,9 @@ class ChannelGroup {
   uint32_t engine() const { return engine_; }
 
  private:
-  friend class Channel;
   ChannelGroup(Gpu& gpu, uint32_t engine) : gpu_(gpu), engine_(engine) {}
   bool graphics() const { return engine_ == rm::kEngineGraphics; }
+  ChannelPlace place(size_t slot) const { return {handle_, contextShare_, engine_, *rings_, slot}; }
   CUresult makeGroup();
   void preemptBetweenBlocks(const Channel& channel);
   CUresult schedule();

@@ -52,7 +52,7 @@ Result<std::unique_ptr<Gpu>> Gpu::open(Client& client, Uvm& uvm, const rm::CardI
   VG_TRY(const CUuuid uuid, askUuid(client, gpu->subdevice_));
   Registration registration(*gpu, uuid);
   VG_TRY(gpu->facts_, askFacts(client, gpu->device_, gpu->subdevice_, uuid));
-  gpu->spare_ = std::make_unique<SpareMemory>(gpu->facts_.totalMemory / kSpareShare);
+  gpu->spare_ = std::make_unique<SpareMemory>(client, gpu->device_, gpu->facts_.totalMemory / kSpareShare);
   const GpuClasses& classes = gpu->facts_.classes;
   if (!classes.usermode || !classes.channel || !classes.copy) {
     return fail(CUDA_ERROR_NOT_SUPPORTED, "%s has no channels that this library knows", gpu->facts_.name.c_str());

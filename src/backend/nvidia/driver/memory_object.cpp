@@ -1,5 +1,7 @@
 #include "backend/nvidia/driver/memory_object.h"
 
+#include <utility>
+
 namespace vg::backend::nvidia {
 namespace {
 
@@ -55,14 +57,19 @@ Result<std::unique_ptr<MemoryObject>> MemoryObject::allocate(Gpu& gpu, const Mem
 
 Result<std::shared_ptr<const MemoryObject>> MemoryObject::allocateReusable(Gpu& gpu, size_t bytes) {
   const size_t size = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  std::unique_ptr<MemoryObject> object = gpu.spare().take(size);
-  if (!object) {
+  std::unique_ptr<MemoryObject> object = adopt(gpu, 0, size);
+  object->handle_ = gpu.spare().take(size);
+  if (!object->handle_) {
     VG_TRY(object, allocate(gpu, {Where::Video, size, kHugePage}));
   }
   return std::shared_ptr<const MemoryObject>(object.release(), [](MemoryObject* last) {
-    std::unique_ptr<MemoryObject> ended(last);
-    if (!ended->shared_.load(std::memory_order_relaxed)) last->gpu().spare().put(std::move(ended));
+    last->reuse();
+    delete last;
   });
+}
+
+void MemoryObject::reuse() noexcept {
+  if (!shared_.load(std::memory_order_relaxed)) gpu_.spare().put(std::exchange(handle_, 0), bytes_);
 }
 
 Result<std::unique_ptr<MemoryObject>> MemoryObject::pin(Gpu& gpu, void* start, size_t bytes, bool readOnly) {

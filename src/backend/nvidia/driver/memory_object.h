@@ -33,7 +33,9 @@ class MemoryObject {
   static std::unique_ptr<MemoryObject> adopt(Gpu& gpu, rm::Handle handle, size_t bytes) {
     return std::unique_ptr<MemoryObject>(new MemoryObject(gpu, handle, bytes, Where::Video));
   }
-  ~MemoryObject() { gpu_.client().free(gpu_.device(), handle_); }
+  ~MemoryObject() {
+    if (handle_) gpu_.client().free(gpu_.device(), handle_);
+  }
   MemoryObject(const MemoryObject&) = delete;
 
   Gpu& gpu() const { return gpu_; }
@@ -47,8 +49,11 @@ class MemoryObject {
   MemoryObject(Gpu& gpu, rm::Handle handle, size_t bytes, Where where)
       : gpu_(gpu), handle_(handle), bytes_(bytes), where_(where) {}
 
+  // Nobody has it any more.
+  void reuse() noexcept;
+
   Gpu& gpu_;
-  const rm::Handle handle_;
+  rm::Handle handle_;  // 0: the GPU has it again
   const size_t bytes_;
   const Where where_;
   mutable std::atomic<bool> shared_{false};

@@ -5,35 +5,41 @@
 #include <cstddef>
 #include <list>
 #include <map>
-#include <memory>
 
+#include "backend/nvidia/driver/client.h"
 #include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
-class MemoryObject;
-
 class SpareMemory {
  public:
-  // Keeps so many bytes at most.
-  explicit SpareMemory(size_t most);
-  ~SpareMemory();
+  // Of this device of the client; keeps so many bytes at most.
+  SpareMemory(Client& client, rm::Handle device, size_t most);
+  ~SpareMemory() { (void)trim(); }
   SpareMemory(const SpareMemory&) = delete;
 
-  // Of exactly this size, with whatever it held; null: there is none.
-  std::unique_ptr<MemoryObject> take(size_t bytes);
-  // Requires: nothing is mapped of it, and no descriptor of it was ever made.
-  void put(std::unique_ptr<MemoryObject> object) noexcept;
+  // Of exactly this size, with whatever it held; it is the caller's. 0: there is none.
+  rm::Handle take(size_t bytes);
+  // Takes it over. Requires: nothing is mapped of it, and no descriptor of it was ever made.
+  void put(rm::Handle memory, size_t bytes) noexcept;
   // Gives everything back to the driver; false when there was nothing.
   bool trim();
 
  private:
-  using Objects = std::list<std::unique_ptr<MemoryObject>>;
+  struct Piece {
+    rm::Handle memory;
+    size_t bytes;
+  };
+  using Pieces = std::list<Piece>;
+  bool keep(Piece piece, Pieces& ended);
+  void free(const Pieces& pieces) const;
 
+  Client& client_;
+  const rm::Handle device_;
   const size_t most_;
   Mutex mutex_;
-  Objects byAge_ VG_GUARDED_BY(mutex_);  // the oldest first
-  std::multimap<size_t, Objects::iterator> bySize_ VG_GUARDED_BY(mutex_);
+  Pieces byAge_ VG_GUARDED_BY(mutex_);  // the oldest first
+  std::multimap<size_t, Pieces::iterator> bySize_ VG_GUARDED_BY(mutex_);
   size_t bytes_ VG_GUARDED_BY(mutex_) = 0;
 };
 

@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include "backend/nvidia/kernels/gpu_parts.h"
-#include "backend/nvidia/kernels/kernel_requests.h"
-#include "backend/nvidia/kernels/kernel_services.h"
 #include "backend/occupancy.h"
 
 namespace vg::backend::nvidia {
@@ -45,7 +43,7 @@ KernelFacts factsOf(const Traits& traits, const cubin::Cubin& cubin, const cubin
 }  // namespace
 
 GpuKernel::GpuKernel(const GpuParts& gpu, const cubin::Cubin& cubin, const cubin::Kernel& native,
-                     const KernelCode& code, const KernelLimits& limits, KernelServices* services)
+                     const KernelCode& code, const KernelLimits& limits, CalledServices* services)
     : gpu_(gpu),
       native_(native),
       code_(code),
@@ -89,8 +87,7 @@ GpuKernel* GpuKernel::launchable(uint64_t address) const {
 // Where the compiler could not see how deep calls go, the limit of the context says how much there is.
 uint32_t GpuKernel::localBytes() const {
   const uint32_t own = std::max(native_.stackBytes, native_.frameBytes);
-  const uint32_t known =
-      own + (services_ ? services_->stackBytes() : 0) + (requests_ ? requests_->functions().stackBytes : 0);
+  const uint32_t known = own + (services_ ? services_->stackBytes() : 0) + (requests_ ? requests_->stackBytes() : 0);
   if (!native_.unknownStack) return known;
   const size_t limit = limits_.stackBytes.load(std::memory_order_relaxed);
   return known + static_cast<uint32_t>(std::min<size_t>(limit, 512 * 1024));

@@ -7,14 +7,13 @@
 #include "backend/device.h"
 #include "backend/kernel_rules.h"
 #include "backend/nvidia/compute/grid.h"
+#include "backend/nvidia/kernels/kernel_roles.h"
 #include "backend/nvidia/textures/named_textures.h"
 #include "cubin/cubin.h"
 
 namespace vg::backend::nvidia {
 
 class GpuKernel;
-class KernelRequests;
-class KernelServices;
 struct GpuParts;
 
 // Of a module whose kernels launch kernels: all of them, by the address that programs take.
@@ -25,7 +24,7 @@ class GpuKernel final : public Kernel {
   // `cubin` holds `native`, and both live as long as the kernel, as do `limits`; `services` may be null, which means
   // that no kernel of the module calls functions of the driver. `code` without local memory.
   GpuKernel(const GpuParts& gpu, const cubin::Cubin& cubin, const cubin::Kernel& native, const KernelCode& code,
-            const KernelLimits& limits, KernelServices* services);
+            const KernelLimits& limits, CalledServices* services);
 
   const std::string& name() const override { return native_.name; }
   const std::vector<Parameter>& parameters() const override { return parameters_; }
@@ -50,10 +49,10 @@ class GpuKernel final : public Kernel {
   bool inlineSafe(const LaunchShape&) const override { return false; }
 
   // Null: its module needs none.
-  KernelServices* services() const { return services_; }
+  CalledServices* services() const { return services_; }
   Calls calls() override { return calls_; }
   // What it may ask, and the kernels that it may launch, which live as long. Without them it asks and launches nothing.
-  void setRequests(std::shared_ptr<KernelRequests> requests, Calls calls, bool mayHaveChildren,
+  void setRequests(std::shared_ptr<AskedRuntime> requests, Calls calls, bool mayHaveChildren,
                    const LaunchableKernels& kernels) {
     requests_ = std::move(requests);
     calls_ = calls;
@@ -61,7 +60,7 @@ class GpuKernel final : public Kernel {
     launchable_ = &kernels;
   }
   // Null: it asks nothing.
-  const std::shared_ptr<KernelRequests>& requests() const { return requests_; }
+  const std::shared_ptr<AskedRuntime>& requests() const { return requests_; }
   // A grid of it is not over before others are that it has launched.
   bool mayHaveChildren() const { return mayHaveChildren_; }
   // Null: none has this address.
@@ -85,10 +84,10 @@ class GpuKernel final : public Kernel {
   const cubin::Kernel& native_;
   const KernelCode code_;
   const KernelLimits& limits_;
-  KernelServices* const services_;
+  CalledServices* const services_;
   const bool samplersApart_;
   const LaunchableKernels* launchable_ = nullptr;
-  std::shared_ptr<KernelRequests> requests_;
+  std::shared_ptr<AskedRuntime> requests_;
   Calls calls_;
   bool mayHaveChildren_ = false;
   std::vector<NamedTextures::Word> textures_;

@@ -80,9 +80,49 @@ struct KernelRequests::Asked {
   uint32_t answerWords = 0, answer[kAnswerWords];
 };
 
+class KernelRequests::Grid final : public ParentGrid {
+ public:
+  Grid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchRecord& record, FaultSink& faults,
+       const std::array<uint32_t, 4>& disabledTpcs)
+      : ParentGrid(nextNumber()),
+        requests_(std::move(requests)),
+        kernel_(kernel),
+        shape_(record.shape),
+        graph_(record.graph),
+        faults_(faults),
+        disabledTpcs_(disabledTpcs) {
+    requests_->add(*this);
+  }
+  ~Grid() override { requests_->remove(*this); }
+
+  void begin() override { begun_ = true; }
+  bool serve() override { return requests_->serve(); }
+  Point finish() override {
+    ChildGrids* const children = children_.exchange(nullptr, std::memory_order_acq_rel);
+    return children ? children->finish() : Point{};
+  }
+
+ private:
+  friend class KernelRequests;
+
+  const std::shared_ptr<KernelRequests> requests_;
+  const GpuKernel& kernel_;
+  const LaunchShape shape_;
+  GraphRun* const graph_;  // that it is a node of; null outside of graphs
+  FaultSink& faults_;
+  const std::array<uint32_t, 4> disabledTpcs_;
+  bool begun_ = false;
+  std::atomic<ChildGrids*> children_{nullptr};
+};
+
+std::unique_ptr<ParentGrid> KernelRequests::parent(const GpuKernel& kernel, const LaunchRecord& record,
+                                                   FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs) {
+  return std::make_unique<Grid>(shared_from_this(), kernel, record, faults, disabledTpcs);
+}
+
 class KernelRequests::Caller final : public DeviceRuntimeCaller {
  public:
-  Caller(ParentGrid& parent, Asked& request) : parent_(parent), request_(request) {}
+  Caller(Grid& parent, Asked& request) : parent_(parent), request_(request) {}
 
   bool sane() const {
     return request_.block < product(parent_.shape_.grid) && request_.thread < product(parent_.shape_.block);
@@ -141,34 +181,9 @@ class KernelRequests::Caller final : public DeviceRuntimeCaller {
     return transfer.reaches(std::get<FillCommand>(command).fill);
   }
 
-  ParentGrid& parent_;
+  Grid& parent_;
   Asked& request_;
 };
-
-// --- ParentGrid ------------------------------------------------------------------------------------------------------
-
-ParentGrid::ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchRecord& record,
-                       FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs)
-    : number_(nextNumber()),
-      requests_(std::move(requests)),
-      kernel_(kernel),
-      shape_(record.shape),
-      graph_(record.graph),
-      faults_(faults),
-      disabledTpcs_(disabledTpcs) {
-  requests_->add(*this);
-}
-
-ParentGrid::~ParentGrid() { requests_->remove(*this); }
-
-bool ParentGrid::serve() { return requests_->serve(); }
-
-Point ParentGrid::finish() {
-  ChildGrids* const children = children_.exchange(nullptr, std::memory_order_acq_rel);
-  return children ? children->finish() : Point{};
-}
-
-// --- KernelRequests --------------------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<KernelRequests>> KernelRequests::create(const GpuParts& gpu, const ImageSource& source,
                                                                const cubin::External& external) {
@@ -218,14 +233,14 @@ CUresult KernelRequests::noteParameters(uint32_t bytes) {
   return CUDA_SUCCESS;
 }
 
-void KernelRequests::add(ParentGrid& parent) {
+void KernelRequests::add(Grid& grid) {
   const MutexLock guard(mutex_);
-  parents_[parent.number()] = &parent;
+  parents_[grid.number()] = &grid;
 }
 
-void KernelRequests::remove(ParentGrid& parent) {
+void KernelRequests::remove(Grid& grid) {
   const MutexLock guard(mutex_);
-  parents_.erase(parent.number());
+  parents_.erase(grid.number());
 }
 
 // A grid ends after its last answer, and by the thread that answers: it is there until then. It has to wait as long as
@@ -236,7 +251,7 @@ bool KernelRequests::serve() {
     KernelRequest& place = ring_[next_ % kRequestPlaces];
     Asked asked;
     if (!read(place, asked)) break;
-    ParentGrid* parent = nullptr;
+    Grid* parent = nullptr;
     {
       const MutexLock guard(mutex_);
       if (const auto found = parents_.find(asked.grid); found != parents_.end()) parent = found->second;
@@ -272,7 +287,7 @@ bool KernelRequests::read(const KernelRequest& place, Asked& asked) const {
   return true;
 }
 
-void KernelRequests::answer(KernelRequest& place, Asked& asked, ParentGrid* parent) {
+void KernelRequests::answer(KernelRequest& place, Asked& asked, Grid* parent) {
   const auto call = static_cast<ptx::DeviceCall>(asked.function);
   uint64_t result = 0;
   const bool known = asked.function < kFunctions || asked.function == kCheckUpdate;

@@ -15,55 +15,23 @@
 #include "backend/nvidia/driver/block.h"
 #include "backend/nvidia/functions/kernel_request.h"
 #include "backend/nvidia/functions/launch_functions.h"
+#include "backend/nvidia/kernels/kernel_roles.h"
 #include "backend/nvidia/kernels/pinned_pieces.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
 #include "base/mutex.h"
 
 namespace vg::backend::nvidia {
 
-class GpuKernel;
-class KernelRequests;
 struct GpuParts;
 
-// A grid that may ask, from before it is sent until its end.
-class ParentGrid {
- public:
-  ParentGrid(std::shared_ptr<KernelRequests> requests, const GpuKernel& kernel, const LaunchRecord& record,
-             FaultSink& faults, const std::array<uint32_t, 4>& disabledTpcs);
-  ~ParentGrid();
-  ParentGrid(const ParentGrid&) = delete;
-
-  // Of this process, and no other grid's: %gridid.
-  uint64_t number() const { return number_; }
-  // All that was queued before it has been seen to end: what it asks is answered from now on. Of the Watcher.
-  void begin() { begun_ = true; }
-  // Answers what kernels of its context ask at present. True when there was something. One thread at a time.
-  bool serve();
-  // No thread of the grid runs any more. When the answer is reached, all that it launched is over. Called once.
-  Point finish();
-
- private:
-  friend class KernelRequests;
-
-  const uint64_t number_;
-  const std::shared_ptr<KernelRequests> requests_;
-  const GpuKernel& kernel_;
-  const LaunchShape shape_;
-  GraphRun* const graph_;  // that it is a node of; null outside of graphs
-  FaultSink& faults_;
-  const std::array<uint32_t, 4> disabledTpcs_;
-  bool begun_ = false;
-  std::atomic<ChildGrids*> children_{nullptr};
-};
-
-class KernelRequests {
+class KernelRequests final : public AskedRuntime, public std::enable_shared_from_this<KernelRequests> {
  public:
   // Those of the source's context. `external` finds malloc and free.
   static Result<std::shared_ptr<KernelRequests>> create(const GpuParts& gpu, const ImageSource& source,
                                                         const cubin::External& external);
   KernelRequests(const GpuParts& gpu, const ImageSource& source, const LaunchFunctions& functions);
   KernelRequests(const KernelRequests&) = delete;
-  ~KernelRequests();
+  ~KernelRequests() override;
 
   const LaunchFunctions& functions() const { return functions_; }
   CUdeviceptr addressOf(ptx::DeviceCall call) const { return code_.addressOf(*functions_.find(call)); }
@@ -71,10 +39,9 @@ class KernelRequests {
   CUresult noteParameters(uint32_t bytes);
   CUdeviceptr nobodyCalls() const { return code_.addressOf(*functions_.nobodyCalls); }
 
-  // Thread-safe, but for serve().
-  void add(ParentGrid& parent);
-  void remove(ParentGrid& parent);
-  bool serve();
+  uint32_t stackBytes() const override { return functions_.stackBytes; }
+  std::unique_ptr<ParentGrid> parent(const GpuKernel& kernel, const LaunchRecord& record, FaultSink& faults,
+                                     const std::array<uint32_t, 4>& disabledTpcs) override;
 
   // kRequestPlaces of the first two, and kParameterBuffers.
   KernelRequest* ring() const { return ring_; }
@@ -89,12 +56,17 @@ class KernelRequests {
   uint64_t shown(const char* text);
 
  private:
+  class Grid;
   class Caller;
+  // Thread-safe, but for serve().
+  void add(Grid& grid);
+  void remove(Grid& grid);
+  bool serve();
   CUresult make(const ImageSource& source, const cubin::External& external);
   CUresult write(const cubin::Variable& variable, uint64_t value);
   struct Asked;
   bool read(const KernelRequest& place, Asked& asked) const;
-  void answer(KernelRequest& place, Asked& asked, ParentGrid* parent);
+  void answer(KernelRequest& place, Asked& asked, Grid* parent);
   void sendAnswer(uint64_t result);
 
   const GpuParts& gpu_;
@@ -110,8 +82,8 @@ class KernelRequests {
   uint64_t next_ = 0;           // the request to answer; of serve()
   std::vector<HostCall> rest_;  // what is left to do of the request that was answered last; of serve()
   Mutex mutex_;
-  std::unordered_map<uint64_t, ParentGrid*> parents_ VG_GUARDED_BY(mutex_);  // by number
-  std::unordered_map<std::string_view, std::byte*> texts_;                   // of serve()
+  std::unordered_map<uint64_t, Grid*> parents_ VG_GUARDED_BY(mutex_);  // by number
+  std::unordered_map<std::string_view, std::byte*> texts_;             // of serve()
 };
 
 }  // namespace vg::backend::nvidia

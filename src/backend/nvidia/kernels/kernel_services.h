@@ -9,6 +9,7 @@
 
 #include "backend/device_output.h"
 #include "backend/nvidia/functions/gradient_functions.h"
+#include "backend/nvidia/kernels/kernel_roles.h"
 #include "backend/nvidia/kernels/placed_cubin.h"
 #include "base/mutex.h"
 #include "cubin/device_functions.h"
@@ -18,7 +19,7 @@ namespace vg::backend::nvidia {
 class KernelRequests;
 struct GpuParts;
 
-class KernelServices {
+class KernelServices final : public CalledServices {
  public:
   // Those of the source's context. CUDA_ERROR_JIT_COMPILER_NOT_FOUND where the functions cannot be made.
   static Result<std::shared_ptr<KernelServices>> of(const GpuParts& gpu, const ImageSource& source);
@@ -37,9 +38,8 @@ class KernelServices {
   Result<std::shared_ptr<KernelRequests>> launching(const ImageSource& source);
   // What kernels that call the functions need: registers at least, local memory beside their own.
   uint32_t registers() const;
-  uint32_t stackBytes() const;
-  // Writes what was printed. True when an assertion has failed since the last time.
-  bool flush() noexcept;
+  uint32_t stackBytes() const override;
+  bool flush() noexcept override;
 
  private:
   CUresult make(const ImageSource& source);
