@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/cpu/code/kernel.h"
-#include "backend/cpu/code/runtime_calls.h"
-#include "backend/cpu/queue.h"
+#include "backend/cpu/code/cpu_kernel.h"
 #include "backend/cpu/run/block.h"
+#include "backend/cpu/run/give_up.h"
 #include "backend/cpu/run/kernel_context.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/device_runtime.h"
@@ -30,13 +29,11 @@ class Source final : public ChildGrids::Source {
  public:
   explicit Source(const RunningLaunch& parent)
       : device_(parent.device),
-        place_{parent.place.workers, parent.place.urgency, parent.texturesRemoved},
+        place_{parent.place.workers, parent.place.urgency, parent.texturesRemoved, parent.place.makeQueue},
         faults_(*parent.faults),
         context_(*parent.context) {}
 
-  std::unique_ptr<Queue> makeQueue() override {
-    return std::make_unique<CpuQueue>(device_, Executor::shared(), place_);
-  }
+  std::unique_ptr<Queue> makeQueue() override { return place_.makeQueue(device_, place_); }
   std::byte* allocate(size_t bytes) override {
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes)));
     if (memory && check::any() && bytes) {

@@ -1,6 +1,7 @@
 #include "backend/cpu/queue.h"
 
 #include "backend/command_failure.h"
+#include "backend/cpu/run/runner.h"
 #include "backend/cpu/run/worker_parallel.h"
 #include "backend/cpu/textures/texture_table.h"
 #include "backend/serial_work.h"
@@ -8,6 +9,14 @@
 #include "copy/copy.h"
 
 namespace vg::backend::cpu {
+namespace {
+
+std::unique_ptr<Queue> makeQueue(const Device& device, const LaunchPlace& place) {
+  return std::make_unique<CpuQueue>(device, Executor::shared(), place);
+}
+
+}  // namespace
+
 class CpuQueue::Work final : public SerialWork {
  public:
   Work(const Device& device, Executor& executor, const LaunchPlace& place)
@@ -38,6 +47,7 @@ class CpuQueue::Work final : public SerialWork {
   Point perform(const LaunchCommand& c) override {
     LaunchPlace place = place_;
     place.urgency = urgency();
+    place.makeQueue = makeQueue;
     if (!place.texturesRemoved) place.texturesRemoved = c.queuedAt;
     Point descendants;
     if (c.faults->state() == CUDA_SUCCESS) {

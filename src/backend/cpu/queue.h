@@ -5,7 +5,7 @@
 // thread-safe.
 #pragma once
 
-#include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/run/launch_place.h"
 #include "backend/executor.h"
 #include "backend/queue.h"
 

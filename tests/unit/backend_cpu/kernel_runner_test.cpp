@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/cpu/run/runner.h"
 #include "unit/backend_cpu/native_kernel.h"
 
 namespace vg::backend::cpu {

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/code/kernel.h"
 #include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/run/runner.h"
 #include "backend/queue.h"
 
 namespace vg::backend::cpu::testing {

@@ -179,7 +179,7 @@ CUresult NativeOnlyKernel::refuse() const {
   if (!told.exchange(true, std::memory_order_relaxed))
     VG_LOG(Warn,
            "kernel %s exists only as native code, made for one kind of real GPU; what is compiled at run time gives "
-           "PTX under `verdigris run`. Others are told at VERDIGRIS_LOG=info",
+           "PTX under `verdigris run`. VERDIGRIS_LOG=info names the other ones",
            name().c_str());
   return fail(CUDA_ERROR_NO_BINARY_FOR_GPU,
               "kernel %s exists only as native code of a real GPU; what is compiled at run time gives PTX under "

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "backend/command.h"
-#include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/code/cpu_kernel.h"
+#include "backend/cpu/run/launch_place.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend {
@@ -16,10 +17,6 @@ class ChildGrids;
 }
 
 namespace vg::backend::cpu {
-
-class CpuKernel;
-class KernelContext;
-class LoadedKernel;
 
 struct RunningLaunch {
   RunningLaunch(const Device& where, const LaunchPlace& how) : device(where), place(how) {}

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "backend/cpu/code/interpreted.h"
-#include "backend/cpu/code/upgrades.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/undying.h"

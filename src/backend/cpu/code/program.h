@@ -13,6 +13,7 @@
 
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
+#include "backend/cpu/code/upgrades.h"
 #include "backend/device.h"
 #include "base/mutex.h"
 #include "base/once.h"
@@ -28,7 +29,7 @@ namespace vg::backend::cpu {
 class Program;
 
 // A kernel of a program.
-class ProgramKernel {
+class ProgramKernel final : public upgrades::Upgradable {
  public:
   // What its text says, before anything is compiled.
   struct Facts {
@@ -45,6 +46,7 @@ class ProgramKernel {
   ProgramKernel(const ProgramKernel&) = delete;
 
   const ptx::Function& function() const;
+  const std::string& name() const override { return function().name; }
   uint32_t index() const { return function_; }  // of Module::functions
   const std::vector<Kernel::Parameter>& parameters() const { return parameters_; }
   uint32_t parameterBytes() const { return parameterBytes_; }
@@ -53,8 +55,7 @@ class ProgramKernel {
   Result<const LoadedKernel*> variant(const CodeVariant& wanted);
   // The same as variant() if it is there already; else null.
   const LoadedKernel* readyVariant(const CodeVariant& wanted) const;
-  // Puts good code in the place of a variant's quick code, for launches from then on. Takes long: for the background.
-  void upgrade(const CodeVariant& variant);
+  void upgrade(const CodeVariant& variant) override;
   // Has that done in the background.
   void upgradeLater(const CodeVariant& variant);
 

@@ -13,6 +13,7 @@
 #include "backend/cpu/code/places.h"
 #include "backend/cpu/device_runtime.h"
 #include "backend/cpu/run/block.h"
+#include "backend/cpu/run/give_up.h"
 #include "backend/cpu/run/kernel_context.h"
 #include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/thread.h"
@@ -287,20 +288,6 @@ uint64_t clock(BlockState* state) {
 uint64_t globalTimer(BlockState*) { return nanoseconds(CLOCK_REALTIME); }
 
 }  // namespace
-
-void giveUp(ResidentBlock& block, const KernelFault& fault) {
-  block.thread().fault() = fault;
-  block.leaveForGood();
-}
-
-void stopIfEnded(ResidentBlock& block) {
-  RunningLaunch& launch = block.launch();
-  if (!launch.cancelled()) [[likely]]
-    return;
-  KernelFault fault;
-  fault.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
-  giveUp(block, fault);
-}
 
 // Compiled code cannot be unwound: a call that gets no memory of the host ends the kernel as a fault does.
 template <auto kCall>

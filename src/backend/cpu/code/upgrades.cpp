@@ -13,8 +13,8 @@ namespace vg::backend::cpu::upgrades {
 namespace {
 
 struct Upgrade {
-  std::weak_ptr<const Program> program;
-  ProgramKernel* kernel;
+  std::weak_ptr<const void> owner;
+  Upgradable* kernel;
   CodeVariant variant;
 };
 
@@ -39,12 +39,12 @@ std::optional<Upgrade> takeNext() {
 }
 
 void run(const Upgrade& upgrade) {
-  const std::shared_ptr<const Program> program = upgrade.program.lock();
-  if (!program) return;
+  const std::shared_ptr<const void> owner = upgrade.owner.lock();
+  if (!owner) return;
   try {
     upgrade.kernel->upgrade(upgrade.variant);
   } catch (const std::bad_alloc&) {
-    VG_LOG(Info, "no memory for better code of kernel %s", upgrade.kernel->function().name.c_str());
+    VG_LOG(Info, "no memory for better code of kernel %s", upgrade.kernel->name().c_str());
   }
 }
 
@@ -67,14 +67,14 @@ void giveUp() {
 
 }  // namespace
 
-void enqueue(std::weak_ptr<const Program> program, ProgramKernel& kernel, const CodeVariant& variant) {
+void enqueue(std::weak_ptr<const void> owner, Upgradable& kernel, const CodeVariant& variant) {
   bool starts = false;
   try {
-    starts = add({std::move(program), &kernel, variant});
+    starts = add({std::move(owner), &kernel, variant});
     if (starts && !os::startThread("vg-upgrades", work, nullptr)) giveUp();
   } catch (const std::bad_alloc&) {
     if (starts) giveUp();
-    VG_LOG(Info, "no memory to plan better code of kernel %s", kernel.function().name.c_str());
+    VG_LOG(Info, "no memory to plan better code of kernel %s", kernel.name().c_str());
   }
 }
 

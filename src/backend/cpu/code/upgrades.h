@@ -4,13 +4,24 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
-#include "backend/cpu/code/program.h"
+#include "backend/cpu/code/engine.h"
 
 namespace vg::backend::cpu::upgrades {
 
-// Makes good code of a variant and puts it in the place of the quick one, unless nobody has the program any more when
-// its turn comes. `kernel` is one of the program's.
-void enqueue(std::weak_ptr<const Program> program, ProgramKernel& kernel, const CodeVariant& variant);
+// A kernel of a program.
+class Upgradable {
+ public:
+  virtual const std::string& name() const = 0;
+  // Puts good code in the place of a variant's quick code, for launches from then on. Takes long.
+  virtual void upgrade(const CodeVariant& variant) = 0;
+
+ protected:
+  ~Upgradable() = default;
+};
+
+// Has that done, unless nobody has the kernel's owner any more when its turn comes.
+void enqueue(std::weak_ptr<const void> owner, Upgradable& kernel, const CodeVariant& variant);
 
 }  // namespace vg::backend::cpu::upgrades

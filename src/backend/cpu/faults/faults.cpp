@@ -1,14 +1,11 @@
 #include "backend/cpu/faults/faults.h"
 
-#include <ucontext.h>
-
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 
 #include "alloc/memory_move.h"
-#include "backend/cpu/code/kernel_code.h"
-#include "backend/cpu/run/thread.h"
+#include "backend/cpu/run/fibre.h"
 #include "base/mutex.h"
 #include "copy/guard.h"
 
@@ -28,6 +25,7 @@ struct Previous {
 constinit Previous previous[kSignals]{};
 constinit std::atomic<bool> installed[kSignals]{};
 constinit Mutex installMutex;
+constinit std::atomic<Thrower> thrower{nullptr};
 // The signal that this thread is passing on, if its handler has not returned: one that comes again with the same
 // context from deeper in the stack came back to us. (A handler may also leave by a long jump.)
 struct Passing {
@@ -35,53 +33,6 @@ struct Passing {
   const void* frame;
 };
 constinit thread_local Passing passing [[gnu::tls_model("initial-exec")]] = {nullptr, nullptr};
-
-CUresult errorOf(int signal, const siginfo_t& info) {
-  switch (signal) {
-    case SIGSEGV:
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case SIGBUS:
-      return info.si_code == BUS_ADRALN ? CUDA_ERROR_MISALIGNED_ADDRESS : CUDA_ERROR_ILLEGAL_ADDRESS;
-    case SIGILL:
-      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    default:
-      return CUDA_ERROR_LAUNCH_FAILED;
-  }
-}
-
-const void* codeAddress(const void* context) {
-  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-}
-
-// Async-signal-safe. False when the signal is not a kernel's.
-VG_OUTLIVES_FIBRE bool throwOut(int signal, const siginfo_t& info, void* context) {
-  KernelThread* const thread = KernelThread::ifAny();
-  if (!thread || !thread->interruptible()) return false;
-  if (signal == kInterrupt) {
-    RunningLaunch& launch = thread->running()->launch();
-    // Anywhere but in compiled code a lock may be held; there the thread asks for itself.
-    if (!launch.cancelled() || !CodePages::contains(codeAddress(context))) return false;
-    KernelFault stopped;
-    stopped.error = static_cast<CUresult>(launch.ended.load(std::memory_order_relaxed));
-    stopped.signal = signal;
-    stopped.codeAddress = codeAddress(context);
-    thread->fault() = stopped;
-  } else {
-    if (info.si_code <= 0) return false;  // sent by a process, not caused by an instruction
-    KernelFault fault;
-    fault.error = errorOf(signal, info);
-    fault.signal = signal;
-    fault.address = info.si_code == SI_KERNEL ? nullptr : info.si_addr;
-    fault.codeAddress = codeAddress(context);
-    if (signal == SIGSEGV && thread->running()->inStackGap(info.si_addr)) {
-      fault.error = CUDA_ERROR_LAUNCH_FAILED;
-      fault.stackOverflow = true;
-    }
-    thread->fault() = fault;
-  }
-  thread->throwOutOf(context);
-  return true;
-}
 
 void passOn(int signal, siginfo_t* info, void* context) {
   const void* const frame = __builtin_frame_address(0);
@@ -105,6 +56,11 @@ void passOn(int signal, siginfo_t* info, void* context) {
     action.sa_handler(signal);
   }
   passing = outer;
+}
+
+VG_OUTLIVES_FIBRE bool throwOut(int signal, const siginfo_t& info, void* context) {
+  const Thrower known = thrower.load(std::memory_order_acquire);
+  return known && known(signal, info, context, signal == kInterrupt);
 }
 
 VG_OUTLIVES_FIBRE void handle(int signal, siginfo_t* info, void* context) {
@@ -133,6 +89,8 @@ void install(int signal) {
 }
 
 }  // namespace
+
+void throwWith(Thrower known) { thrower.store(known, std::memory_order_release); }
 
 void arm() {
   if (installed[SIGSEGV].load(std::memory_order_acquire)) [[likely]] {

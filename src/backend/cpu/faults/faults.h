@@ -8,7 +8,15 @@
 
 #include <pthread.h>
 
+#include <csignal>
+
 namespace vg::backend::cpu::faults {
+
+// Throws the calling thread out of the kernel that it runs; false: it runs none, or may not be interrupted now.
+// `interrupts`: the signal is the one of interrupt(). Async-signal-safe.
+using Thrower = bool (*)(int signal, const siginfo_t& info, void* context, bool interrupts);
+// For kernel_faults.cpp, before a thread runs a kernel.
+void throwWith(Thrower thrower);
 
 // Makes sure that our handlers are in place; an application may have put its own in front since. Cheap when they are.
 void arm();

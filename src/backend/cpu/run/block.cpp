@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "backend/cpu/code/kernel_code.h"
-#include "backend/cpu/run/thread.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "check/check.h"
@@ -175,7 +174,7 @@ ResidentBlock::Progress ResidentBlock::resume() {
   yielded_ = 0;
   const uint32_t after = ready_ & ~lowBits(current_ + 1);
   current_ = std::countr_zero(after ? after : ready_);
-  if (!thread_.run(*this, fibres_[current_].fibre)) return Progress::Faulted;
+  if (!thread_.run(*launch_, stacks_, fibres_[current_].fibre)) return Progress::Faulted;
   if (!live_) return Progress::Done;
   if (ready_) return Progress::Spinning;
   return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;

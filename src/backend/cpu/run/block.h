@@ -12,23 +12,22 @@
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/cluster.h"
 #include "backend/cpu/run/fibre.h"
+#include "backend/cpu/run/host_stack.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend::cpu {
 
-class KernelThread;
-
-class ResidentBlock {
+class ResidentBlock final : public ClusterMember {
  public:
   enum class Progress {
     Done,      // the block has ended
     Spinning,  // every warp that could run has yielded
     Waiting,   // every warp waits, some of them for other blocks of the cluster
     Stuck,     // every warp waits at a barrier that nobody can complete
-    Faulted,   // the thread was thrown out of the kernel: KernelThread::fault() says why
+    Faulted,   // the thread was thrown out of the kernel: HostStack::fault() says why
   };
 
-  ResidentBlock(KernelThread& thread, std::byte* sharedEnd) : thread_(thread), sharedEnd_(sharedEnd) {}
+  ResidentBlock(HostStack& thread, std::byte* sharedEnd) : thread_(thread), sharedEnd_(sharedEnd) {}
   ResidentBlock(const ResidentBlock&) = delete;
 
   // Gets stacks for `launch`. False when the system refuses memory.
@@ -65,15 +64,14 @@ class ResidentBlock {
   static ResidentBlock& of(ptx::BlockState* state) { return *static_cast<ResidentBlock*>(state->owner); }
   const ptx::BlockState& state() const { return state_; }
   RunningLaunch& launch() const { return *launch_; }
-  KernelThread& thread() const { return thread_; }
+  HostStack& thread() const { return thread_; }
   // The warp that runs, or that ran when the thread was thrown out.
   uint32_t runningWarp() const { return whole_ ? state_.warp : current_; }
   // Bit 0 stands for all warps where one fibre runs them.
-  uint32_t liveWarps() const { return live_; }
-  bool canRun() const { return ready_ != 0; }
+  uint32_t liveWarps() const override { return live_; }
+  bool canRun() const override { return ready_ != 0; }
   ClusterBarrier& cluster() { return *cluster_; }
-  // The barrier of the cluster has opened.
-  void clusterPassed();
+  void clusterPassed() override;
   // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0 (PTX line 12)".
   std::string describeWaiting() const;
   // visit(warp, line) for each warp with a fibre of its own that has not ended, or for the only one: where it waited
@@ -86,7 +84,6 @@ class ResidentBlock {
       visit(warp, waitLine(warp));
     }
   }
-  bool inStackGap(const void* address) const { return stacks_.inGap(address); }
 
  private:
   static constexpr uint32_t kBarriers = 16, kMaxWarps = 32;
@@ -123,7 +120,7 @@ class ResidentBlock {
   void switchAway();
   void switchToBase();
 
-  KernelThread& thread_;
+  HostStack& thread_;
   std::byte* const sharedEnd_;
   ptx::BlockState state_{};
   RunningLaunch* launch_ = nullptr;

@@ -1,8 +1,7 @@
 #include "backend/cpu/run/cluster.h"
 
 #include <algorithm>
-
-#include "backend/cpu/run/block.h"
+#include <iterator>
 
 namespace vg::backend::cpu {
 

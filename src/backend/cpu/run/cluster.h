@@ -8,15 +8,25 @@
 
 namespace vg::backend::cpu {
 
-class ResidentBlock;
+// A block of a cluster, as its barrier sees it.
+class ClusterMember {
+ public:
+  // Warps that have not ended.
+  virtual uint32_t liveWarps() const = 0;
+  virtual bool canRun() const = 0;
+  // The barrier has opened.
+  virtual void clusterPassed() = 0;
+
+ protected:
+  ~ClusterMember() = default;
+};
 
 class ClusterBarrier {
  public:
   // Forgets all blocks; `blocks` will join.
   void reset(uint32_t blocks);
-  void join(uint32_t rank, ResidentBlock& block) { members_[rank] = &block; }
+  void join(uint32_t rank, ClusterMember& block) { members_[rank] = &block; }
   uint32_t blocks() const { return blocks_; }
-  ResidentBlock& member(uint32_t rank) const { return *members_[rank]; }
 
   // A warp arrives; returns the phase that it may wait for. Arriving twice in a phase counts once.
   uint64_t arrive(uint32_t rank, uint32_t warp);
@@ -30,7 +40,7 @@ class ClusterBarrier {
  private:
   uint32_t blocks_ = 0;
   uint64_t phase_ = 0;
-  ResidentBlock* members_[ptx::kMaxClusterBlocks] = {};
+  ClusterMember* members_[ptx::kMaxClusterBlocks] = {};
   uint32_t arrived_[ptx::kMaxClusterBlocks] = {};  // warps of this phase
 };
 

@@ -1,12 +1,13 @@
+#include "backend/cpu/run/runner.h"
+
 #include <algorithm>
 #include <bit>
 
 #include "backend/child_grids.h"
-#include "backend/cpu/code/kernel.h"
-#include "backend/cpu/code/kernel_image.h"
+#include "backend/cpu/code/cpu_kernel.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/code/runtime_calls.h"
-#include "backend/cpu/faults/faults.h"
+#include "backend/cpu/faults/kernel_faults.h"
 #include "backend/cpu/faults/watchdog.h"
 #include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/running_launches.h"
@@ -257,7 +258,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   const uint32_t count = std::min(workersFor(launch, workers), place.workers);
   launch.abi.workers = workers.count();
   if (streams(launch)) launch.abi.flags |= ptx::kStreams;
-  faults::arm();
+  armForKernels();
   const watchdog::Watch watch(launch);
   const running::Entry listed(launch);
   const AtWork atWork(device, launch);

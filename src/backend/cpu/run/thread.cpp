@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <xmmintrin.h>
 
+#include <csignal>
 #include <memory>
 #include <new>
 
@@ -52,7 +53,6 @@ KernelThread::KernelThread() : signalStack_(new std::byte[kSignalStack]) {
   sigemptyset(&signals);
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  base_.adoptThread();
 }
 
 KernelThread::~KernelThread() {
@@ -89,24 +89,6 @@ ResidentBlock* KernelThread::block(size_t number, const RunningLaunch& launch) {
 
 void KernelThread::abandonBlocks() noexcept {
   for (const auto& block : blocks_) block->abandon();
-}
-
-bool KernelThread::run(ResidentBlock& block, Fibre& fibre) {
-  thrownOut_ = false;
-  running_ = &block;
-  base_.switchTo(fibre);
-  running_ = nullptr;
-  return !thrownOut_;
-}
-
-void KernelThread::throwOut(Fibre& from) {
-  thrownOut_ = true;
-  from.switchTo(base_);
-}
-
-void KernelThread::throwOutOf(void* signalContext) {
-  thrownOut_ = true;
-  Fibre::abandon(signalContext, base_);
 }
 
 // The application may take away the stack for signals at any time, and asking the system costs as much as a tiny grid.
