@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/log_history.h"
 #include "core/contexts/green_context.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
 

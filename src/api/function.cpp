@@ -1,15 +1,15 @@
 // Functions: what a kernel of a context is called, looks like and may be told. A CUkernel is accepted wherever a
 // CUfunction is and stands for its function in the current context.
-#include "core/modules/function.h"
 
 #include "api/call.h"
+#include "core/modules/kernel.h"
 #include "core/modules/module.h"
 
 namespace vg::handlers {
 CUresult cuFuncGetModule(const Call&, CUmodule* hmod, CUfunction hfunc) {
   if (!hmod) return missing("hmod");
   VG_TRY(core::Function & function, core::findFunction(hfunc));
-  *hmod = function.module().handle();
+  *hmod = function.module();
   return CUDA_SUCCESS;
 }
 

@@ -5,7 +5,6 @@
 
 #include "api/call.h"
 #include "base/raw_enum.h"
-#include "core/modules/function.h"
 #include "core/modules/module.h"
 #include "core/modules/variable_ranges.h"
 #include "core/process/device.h"

@@ -2,6 +2,8 @@
 #include "core/pools/memory_pool.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
+#include "core/pools/pool_registry.h"
+#include "core/pools/pool_sharing.h"
 #include "core/process/device.h"
 
 namespace vg::handlers {

@@ -7,7 +7,7 @@
 #include "api/call.h"
 #include "api/era.h"
 #include "base/settings.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/modules/variable_ranges.h"
 
 namespace vg::handlers {

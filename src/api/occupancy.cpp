@@ -2,7 +2,7 @@
 #include "core/modules/occupancy.h"
 
 #include "api/call.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 
 namespace vg::handlers {
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const Call&, int* numBlocks, CUfunction func,

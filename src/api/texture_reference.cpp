@@ -8,7 +8,7 @@
 #include "base/raw_enum.h"
 #include "core/arrays/array.h"
 #include "core/contexts/context.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
 

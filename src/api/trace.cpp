@@ -15,7 +15,7 @@
 #include "base/file_size_guard.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 
 namespace vg::api {
 

@@ -9,7 +9,7 @@
 #include "core/contexts/named_context.h"
 #include "core/graphs/graph_conditional.h"
 #include "core/graphs/graph_memory.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
 #include "core/streams/event.h"
@@ -62,7 +62,7 @@ Result<NodeParams> describe(const CUDA_KERNEL_NODE_PARAMS_v2* params) {
   const bool kernelHandle = !params->func || findKernel(reinterpret_cast<CUkernel>(params->func)).ok();
   if (!kernelHandle) {
     VG_TRY(Function & found, findFunction(params->func));
-    owner = found.module().context().handle();
+    owner = found.context().handle();
   }
   VG_TRY(const ContextReference context, contextOf(owner));
   VG_TRY(backend::Kernel* const kernel, resolveKernel(call.function, *context.context));
@@ -311,7 +311,7 @@ CUresult checkContexts(const CUgraphNodeParams& params) {
         return CUDA_SUCCESS;
       VG_TRY(const ContextReference given, findAnyContext(params.kernel.ctx));
       VG_TRY(Function & function, findFunction(params.kernel.func));
-      if (given.context == &function.module().context()) return CUDA_SUCCESS;
+      if (given.context == &function.context()) return CUDA_SUCCESS;
       return fail(CUDA_ERROR_INVALID_CONTEXT, "the function was loaded into another context than the node's");
     }
     default:

@@ -8,7 +8,7 @@
 #include "base/raw_enum.h"
 #include "core/graphs/graph_describe.h"
 #include "core/memory/memory.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 
 namespace vg::core::graphs {
 namespace {

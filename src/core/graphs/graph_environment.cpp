@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/undying.h"
-#include "core/graphs/graph_plan.h"
 
 namespace vg::core {
 namespace {
@@ -17,8 +16,8 @@ constexpr size_t kMostTails = 255;
 
 // What kernels launch, by handle; who takes a plan out keeps it until then. Never destroyed: kernels may run while the
 // process exits.
-std::unordered_map<uint64_t, GraphPlan*>& launchable() VG_REQUIRES(graphLaunches) {
-  return undying<std::unordered_map<uint64_t, GraphPlan*>, GraphPlan>();
+std::unordered_map<uint64_t, LaunchedGraph*>& launchable() VG_REQUIRES(graphLaunches) {
+  return undying<std::unordered_map<uint64_t, LaunchedGraph*>, LaunchedGraph>();
 }
 
 }  // namespace
@@ -28,7 +27,7 @@ void Environment::open() {
   fired_ = 0;
 }
 
-CUresult Environment::fire(GraphPlan& plan, backend::HostCall& rest) {
+CUresult Environment::fire(LaunchedGraph& plan, backend::HostCall& rest) {
   if (fired_ >= kMostFired) return fail(CUDA_ERROR_INVALID_VALUE, "%u graphs were launched to fire and forget", fired_);
   GraphEnvironment& environment = plan.environment();
   VG_CHECK(environment.reserve(false));
@@ -38,7 +37,7 @@ CUresult Environment::fire(GraphPlan& plan, backend::HostCall& rest) {
   rest.data = &plan;
   rest.brief = plan.beginsAtOnce();
   rest.function = [](void* data) {
-    auto& begun = *static_cast<GraphPlan*>(data);
+    auto& begun = *static_cast<LaunchedGraph*>(data);
     begun.runFromKernel(begun.environment().firedInto(), {});
   };
   return CUDA_SUCCESS;
@@ -63,7 +62,7 @@ void GraphEnvironment::Launched::complete() { timeline_->advance(++over_); }
 
 GraphEnvironment::~GraphEnvironment() = default;
 
-void GraphEnvironment::setLaunchable(uint64_t exec, GraphPlan* plan) {
+void GraphEnvironment::setLaunchable(uint64_t exec, LaunchedGraph* plan) {
   const MutexLock guard(graphLaunches);
   if (plan)
     launchable()[exec] = plan;
@@ -86,8 +85,8 @@ CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how, backend::Host
   if (found == launchable().end())
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no graph that was uploaded for device launch",
                 static_cast<unsigned long long>(exec));
-  GraphPlan& plan = *found->second;
-  if (!plan.sameDevice(plan_)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph is one of another device");
+  LaunchedGraph& plan = *found->second;
+  if (plan.device() != plan_.device()) return fail(CUDA_ERROR_INVALID_VALUE, "the graph is one of another device");
   switch (how) {
     case Launch::TailLaunch:
       return queueTail(plan);
@@ -99,7 +98,7 @@ CUresult GraphEnvironment::launchLocked(uint64_t exec, Launch how, backend::Host
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult GraphEnvironment::queueTail(GraphPlan& plan) {
+CUresult GraphEnvironment::queueTail(LaunchedGraph& plan) {
   if (tails_.size() >= kMostTails)
     return fail(CUDA_ERROR_INVALID_VALUE, "%zu tail launches are pending", tails_.size());
   later_.reserve(later_.size() + tails_.size() + 1);  // complete() needs no memory
@@ -150,14 +149,14 @@ void GraphEnvironment::finishFromHost() {
 
 void GraphEnvironment::follow(Environment& parent, LaterGraphs later) {
   if (later.empty()) return parent.finishOne();
-  GraphPlan* const next = later.back();
+  LaunchedGraph* const next = later.back();
   later.pop_back();
   next->beginFromKernel(parent, std::move(later));
 }
 
 // Last of all the plan goes, and this with it, if nobody else has it.
 void GraphEnvironment::complete() {
-  GraphPlan& plan = plan_;
+  LaunchedGraph& plan = plan_;
   bool fromKernel;
   Environment* parent;
   LaterGraphs next;

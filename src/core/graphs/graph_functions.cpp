@@ -1,6 +1,6 @@
 #include "core/graphs/graph_functions.h"
 
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 
 namespace vg::core {
 

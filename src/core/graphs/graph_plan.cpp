@@ -16,7 +16,7 @@
 #include "core/graphs/graph_levels.h"
 #include "core/graphs/graph_memory.h"
 #include "core/memory/memory.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/process/device.h"
 #include "core/streams/event.h"
 #include "core/work/host_function.h"
@@ -427,7 +427,7 @@ CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& com
   return CUDA_SUCCESS;
 }
 
-bool GraphPlan::sameDevice(const GraphPlan& other) const { return &context_.device() == &other.context_.device(); }
+int GraphPlan::device() const { return context_.device().ordinal(); }
 
 void GraphPlan::runFromKernel(Environment& parent, LaterGraphs later) {
   if (!environment_->begin(parent, later)) {

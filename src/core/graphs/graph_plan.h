@@ -104,16 +104,15 @@ struct NoStep {};
 using Step = std::variant<NoStep, CopyStep, CopyBatchStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep,
                           RecordStep, WaitStep, BranchStep>;
 
-class GraphPlan final : backend::Executor::Task {
+class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
  public:
   // `disabled`: ids of nodes that do nothing. `exec`: the handle, when kernels may launch it; else 0. On failure
   // `culprit` is the node that could not be done.
   static Result<GraphPlan*> make(const Graph& graph, Context& context,
                                  const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
                                  GraphNode** culprit);
-  GraphPlan(const GraphPlan&) = delete;
 
-  void reference() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void reference() override { references_.fetch_add(1, std::memory_order_relaxed); }
   // Gives a reference up; the last one ends the plan. unreference() is for who does not hold the lock.
   void drop();
   void unreference();
@@ -132,20 +131,16 @@ class GraphPlan final : backend::Executor::Task {
   // Makes it what kernels find: values of nodes that they may change, in the stream's order.
   CUresult upload(Stream& stream);
 
-  // Of a plan that kernels may launch, or whose kernels launch graphs.
-  GraphEnvironment& environment() const { return *environment_; }
-  bool sameDevice(const GraphPlan& other) const;
+  GraphEnvironment& environment() const override { return *environment_; }
+  int device() const override;
   // Requires, for a plan that kernels may launch: this was called before they know of it.
   void prepare();
-  // Its run from a kernel is launches alone, which wait for nobody. Requires: prepare().
-  bool beginsAtOnce() const { return launchesAlone_; }
-  // Runs the plan inside `parent`; `later` follows. Does not require graphs::Lock, and waits for nobody where the plan
-  // beginsAtOnce(); else it takes the lock. Requires: the environment is reserved for it.
-  void runFromKernel(Environment& parent, LaterGraphs later);
-  // The same, now or soon: waits for nobody.
-  void beginFromKernel(Environment& parent, LaterGraphs later);
-  // Gives up the reference of a run. Does not require graphs::Lock.
-  void endRun();
+  // Requires: prepare().
+  bool beginsAtOnce() const override { return launchesAlone_; }
+  // These do not require graphs::Lock.
+  void runFromKernel(Environment& parent, LaterGraphs later) override;
+  void beginFromKernel(Environment& parent, LaterGraphs later) override;
+  void endRun() override;
 
   // The allocations and frees among the steps, in their order.
   const std::vector<MemoryEnd>& memoryEnds() const { return memoryEnds_; }

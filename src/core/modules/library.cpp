@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/slab.h"
 #include "core/contexts/context.h"
-#include "core/modules/function.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"
@@ -22,7 +21,7 @@ constinit std::atomic<unsigned> loaded{0};
 
 // Programs look for kernel after kernel, and few say what the first answer was.
 void tellRefused(const std::string& name, CUresult why) {
-  VG_LOG(Warn, "%s: none of its kernels can be had (error %d); VERDIGRIS_LOG=info says why", name.c_str(),
+  VG_LOG(Warn, "%s: none of its kernels can be used (error %d); VERDIGRIS_LOG=info says why", name.c_str(),
          static_cast<int>(why));
 }
 
@@ -56,9 +55,14 @@ Result<Module&> Library::in(Context& context) {
   if (code == code_.end())
     return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s holds no code for compute capability %d.%d", name_.c_str(),
                 kind.computeCapability / 10, kind.computeCapability % 10);
-  VG_TRY(Module & module, modules::instantiate(context, this, &managed_, code->second, name_, {}));
+  VG_TRY(Module & module, modules::instantiate(context, &managed_, code->second, name_, {}));
   instances_.push_back({&context, context.id(), &module});
   return module;
+}
+
+Result<Function&> Library::functionIn(Context& context, const std::string& name) {
+  VG_TRY(Module & module, in(context));
+  return module.function(name);
 }
 
 Result<backend::Image&> Library::description() {

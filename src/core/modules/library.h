@@ -19,21 +19,21 @@
 #include "core/modules/device_code.h"
 #include "core/modules/image_preview.h"
 #include "core/modules/jit_options.h"
+#include "core/modules/kernel.h"
 #include "core/modules/managed_variables.h"
 
 namespace vg::core {
 
 class Context;
-class Kernel;
 class Module;
 
-class Library {
+class Library final : public KernelSource {
  public:
   explicit Library(std::string name) : name_(std::move(name)), managed_(nullptr) {}
   Library(const Library&) = delete;
   ~Library();
 
-  CUlibrary handle() { return reinterpret_cast<CUlibrary>(this); }
+  CUlibrary handle() override { return reinterpret_cast<CUlibrary>(this); }
 
   // The instance in `context`; made at first use.
   Result<Module&> in(Context& context);
@@ -43,8 +43,8 @@ class Library {
   Result<std::vector<Kernel*>> kernels();           // all, by name
   // Works without a context. CUDA_ERROR_NOT_FOUND.
   Result<backend::Global> managed(const std::string& name);
-  // What its kernels are like, without a context. The error with which reading the code failed, again each time.
-  Result<backend::Image&> description();
+  Result<backend::Image&> description() override;
+  Result<Function&> functionIn(Context& context, const std::string& name) override;
 
  private:
   friend struct LibraryList;

@@ -6,7 +6,6 @@
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/modules/device_code.h"
-#include "core/modules/function.h"
 #include "core/modules/image_preview.h"
 #include "core/modules/variable_ranges.h"
 #include "core/process/device.h"
@@ -30,7 +29,7 @@ std::string nextName() { return "module " + std::to_string(loaded.fetch_add(1) +
 
 }  // namespace
 
-Module::Module(Context& context, Library* library) : context_(&context), library_(library), managed_(&context) {}
+Module::Module(Context& context, bool ofLibrary) : context_(&context), ofLibrary_(ofLibrary), managed_(&context) {}
 
 Module::~Module() {
   variables::forget(*this);
@@ -41,7 +40,7 @@ Result<Function&> Module::function(const std::string& name) {
   const MutexLock lock(mutex_);
   if (const auto known = functions_.find(name); known != functions_.end()) return *known->second;
   VG_TRY(backend::Kernel * kernel, image_->kernel(name));
-  Function* made = makeFunction(*this, *kernel);
+  Function* made = makeFunction(*context_, handle(), *kernel);
   functions_[name] = made;
   return *made;
 }
@@ -107,9 +106,9 @@ images::SelectOptions selectOptions(const backend::Device& device, std::string* 
   return options;
 }
 
-Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed, DeviceCode& code,
-                            const std::string& name, const backend::LoadOptions& options) {
-  Module* module = slab.create(context, library);
+Result<Module&> instantiate(Context& context, ManagedVariables* managed, DeviceCode& code, const std::string& name,
+                            const backend::LoadOptions& options) {
+  Module* module = slab.create(context, managed != nullptr);
   if (const CUresult result = ModuleList::load(*module, managed, code, name, options)) {
     slab.destroy(module);
     return result;
@@ -134,7 +133,7 @@ Result<Module&> load(Context& context, const void* image, JitOptions& options) {
   const bool isText = !selected.ptx.empty();
   DeviceCode code(std::move(selected));
   if (isText) VG_CHECK(checkTarget(context, code, options));
-  return instantiate(context, nullptr, nullptr, code, nextName(), options.loadOptions());
+  return instantiate(context, nullptr, code, nextName(), options.loadOptions());
 }
 
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options) {
@@ -144,7 +143,7 @@ Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& 
   const bool isText = !selected.ptx.empty();
   DeviceCode code(std::move(selected));
   if (isText) VG_CHECK(checkTarget(context, code, options));
-  return instantiate(context, nullptr, nullptr, code, path, options.loadOptions());
+  return instantiate(context, nullptr, code, path, options.loadOptions());
 }
 
 Result<Module&> find(CUmodule handle) {
@@ -154,7 +153,7 @@ Result<Module&> find(CUmodule handle) {
 
 CUresult unload(Module& module) {
   if (insideHostFunction) return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not unload modules");
-  if (module.library()) return fail(CUDA_ERROR_NOT_PERMITTED, "the module belongs to a library and ends with it");
+  if (module.ofLibrary()) return fail(CUDA_ERROR_NOT_PERMITTED, "the module belongs to a library and ends with it");
   (void)module.context().synchronize();  // a sticky error does not keep the module
   end(module);
   return CUDA_SUCCESS;

@@ -11,6 +11,7 @@
 #include "backend/device.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "core/modules/function.h"
 #include "core/modules/jit_options.h"
 #include "core/modules/managed_variables.h"
 #include "images/image_source.h"
@@ -19,19 +20,17 @@ namespace vg::core {
 
 class Context;
 class DeviceCode;
-class Function;
-class Library;
 
 class Module {
  public:
-  Module(Context& context, Library* library);
+  Module(Context& context, bool ofLibrary);
   Module(const Module&) = delete;
   ~Module();  // its functions end with it. Requires: none of its kernels runs.
 
   CUmodule handle() { return reinterpret_cast<CUmodule>(this); }
   Context& context() const { return *context_; }
-  // The library whose code this is, or null for a module of its own.
-  Library* library() const { return library_; }
+  // Whether its code is a library's; it ends with that.
+  bool ofLibrary() const { return ofLibrary_; }
   backend::Image& image() const { return *image_; }
 
   Result<Function&> function(const std::string& name);  // CUDA_ERROR_NOT_FOUND
@@ -42,7 +41,7 @@ class Module {
   friend struct ModuleList;
 
   Context* const context_;
-  Library* const library_;
+  const bool ofLibrary_;
   ManagedVariables managed_;
   backend::ImageSource source_;
   std::unique_ptr<backend::Image> image_;
@@ -62,9 +61,9 @@ inline constinit Ends ends = nullptr;
 // Finds the code for the context's device in an image or file, and loads it.
 Result<Module&> load(Context& context, const void* image, JitOptions& options);
 Result<Module&> loadFile(Context& context, const std::string& path, JitOptions& options);
-// Loads what has been selected. With a library, its managed variables are used and it ends the module.
-Result<Module&> instantiate(Context& context, Library* library, ManagedVariables* managed, DeviceCode& code,
-                            const std::string& name, const backend::LoadOptions& options);
+// Loads what has been selected. With a library's managed variables it is a module of that library, which ends it.
+Result<Module&> instantiate(Context& context, ManagedVariables* managed, DeviceCode& code, const std::string& name,
+                            const backend::LoadOptions& options);
 // CUDA_ERROR_INVALID_HANDLE for foreign and stale handles.
 Result<Module&> find(CUmodule handle);
 // Waits for the context's work first. CUDA_ERROR_NOT_PERMITTED for the modules of libraries: they end with those.

@@ -6,7 +6,7 @@
 #include "backend/occupancy.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
 #include "core/work/launch.h"
@@ -20,7 +20,7 @@ constexpr int kPortableClusterBlocks = 8, kMostClusterBlocks = 16;
 constexpr int kClusterBlocksOfMultiprocessor = 8;  // at most, however small they are (H100)
 constexpr int kSharedUnit = 128;                   // bytes; of allocation
 
-const Device& deviceOf(Function& function) { return function.module().context().device(); }
+const Device& deviceOf(Function& function) { return function.context().device(); }
 const backend::Traits& traitsOf(Function& function) { return deviceOf(function).backend().traits(); }
 
 CUresult checkFlags(unsigned flags) {

@@ -6,7 +6,6 @@
 #include "core/contexts/context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
-#include "core/pools/pool.h"
 #include "core/pools/pool_registry.h"
 #include "core/pools/pool_sharing.h"
 #include "core/process/device.h"
@@ -142,6 +141,12 @@ void releasePooled(Device& device) {
 void releaseOfPools(Context& context) {
   collectReleased(true);
   if (context.primary()) releasePooled(context.device());
+}
+
+CUresult destroyPool(CUmemoryPool handle) {
+  VG_TRY(Pool & pool, findPool(handle));
+  if (pool.imported() && !pool_sharing::dropImport(pool)) return CUDA_SUCCESS;  // it was imported more than once
+  return pools::end(pool);
 }
 
 void collectReleased(bool wait) {

@@ -6,32 +6,16 @@
 
 #include "alloc/record.h"
 #include "base/result.h"
+#include "core/pools/pool.h"
 #include "core/streams/stream.h"
 #include "core/work/work.h"
 
 namespace vg::core {
 
-class Device;
-
 namespace memory {
 
-class Pool;
-
-// CUDA_ERROR_INVALID_VALUE for what is no living pool.
-Result<Pool&> findPool(CUmemoryPool handle);
-Result<CUmemoryPool> createPool(const CUmemPoolProps& properties);
+// One import fewer of a pool that was imported more than once.
 CUresult destroyPool(CUmemoryPool handle);
-
-// A place has a default pool, and the pool that allocations there come from. CUDA_ERROR_INVALID_VALUE for a place that
-// no pool can be made for.
-struct PoolPlace {
-  CUmemLocation location;
-  CUmemAllocationType type;
-};
-PoolPlace placeOf(const Device& device);
-Result<CUmemoryPool> defaultPool(const PoolPlace& place);
-Result<CUmemoryPool> currentPool(const PoolPlace& place);
-CUresult setCurrentPool(const PoolPlace& place, CUmemoryPool handle);
 
 CUresult poolAttribute(Pool& pool, CUmemPool_attribute which, void* value);
 CUresult setPoolAttribute(Pool& pool, CUmemPool_attribute which, const void* value);
@@ -39,12 +23,6 @@ CUresult trimPool(Pool& pool, size_t keep);
 Result<CUmemAccess_flags> poolAccess(const Pool& pool, const CUmemLocation& location);
 // All entries or, with an error, none.
 CUresult setPoolAccess(Pool& pool, const CUmemAccessDesc* map, size_t count);
-
-// Between processes, by POSIX descriptor. What is exported stays the caller's: a descriptor, or plain data.
-Result<int> exportPool(Pool& pool, CUmemAllocationHandleType type);
-Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type);
-Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address);
-Result<CUdeviceptr> importPoolPointer(Pool& pool, const CUmemPoolPtrExportData& data);
 
 // Of a Kind::Pool record: what kind of memory it is, and whether a device reaches memory of the host that a pool
 // handed out (a pool of the host starts without access for devices).

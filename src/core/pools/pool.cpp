@@ -11,14 +11,13 @@
 #include "core/memory/memory.h"
 #include "core/memory/memory_activity.h"
 #include "core/memory/memory_heaps.h"
-#include "core/pools/pool_registry.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"
 
 namespace vg::core::memory {
 
-Pool::Pool(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged)
-    : properties_(properties), device_(device), heap_(heap), charged_(charged) {
+Pool::Pool(Owner& owner, const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged)
+    : owner_(owner), properties_(properties), device_(device), heap_(heap), charged_(charged) {
   if (ofDevice()) access_[device.ordinal()] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
@@ -210,8 +209,7 @@ struct LateRelease : Continuation {
   }
   void finish() {
     heap.release(base, id);
-    pool.letGo();
-    pools::reclaim(pool);
+    pool.leave();
     delete this;
   }
 

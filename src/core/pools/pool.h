@@ -37,8 +37,17 @@ namespace memory {
 
 class Pool {
  public:
+  // Who made the pool (core/pools/pool_registry.h).
+  class Owner {
+   public:
+    // Takes the pool apart when it has ended and its last memory has gone.
+    virtual void reclaim(Pool& pool) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
   // `heap`: where its memory comes from, null for an imported pool; `charged`: whose capacity it counts against.
-  Pool(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged);
+  Pool(Owner& owner, const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged);
   ~Pool();
 
   // Before anybody knows the pool: its own memory, or that of another process.
@@ -112,6 +121,11 @@ class Pool {
     SpinGuard guard(lock_);
     --users_;
   }
+  // The same, by who may be the last.
+  void leave() {
+    letGo();
+    owner_.reclaim(*this);
+  }
 
  private:
   static constexpr size_t kMaxDevices = 256;
@@ -134,6 +148,7 @@ class Pool {
   void giveBack(const Dropped& records);
   bool reuse(CUmemPool_attribute which) const { return reuse_[which - 1].load(std::memory_order_relaxed); }
 
+  Owner& owner_;
   const CUmemPoolProps properties_;
   std::atomic<bool> exported_{false};
   Device& device_;

@@ -9,7 +9,6 @@
 #include "base/slab.h"
 #include "base/undying.h"
 #include "core/memory/memory_heaps.h"
-#include "core/pools/pool_sharing.h"
 #include "core/process/device.h"
 #include "host_register/placement.h"
 
@@ -25,6 +24,10 @@ struct Entry {
   Pool* current;
 };
 
+struct Registry final : Pool::Owner {
+  void reclaim(Pool& pool) override { pools::reclaim(pool); }
+};
+constinit Registry owner;
 constinit Slab<Pool, 1 << 16> slab;
 constinit Mutex mutex;                                    // guards what follows; never held while memory moves
 constinit std::atomic<Pool*> currents[kMaxDevices] = {};  // of devices, for cuMemAllocAsync: written under the mutex
@@ -158,7 +161,7 @@ Result<Entry&> entryOf(const PoolPlace& wanted) VG_REQUIRES(mutex) {
   VG_TRY(alloc::Heap* const charged, chargedHeap(place));
   entries().reserve(entries().size() + 1);
   list().reserve(list().size() + 1);
-  Pool* pool = slab.create(propertiesOf(place), deviceOf(place), &heap, charged);
+  Pool* pool = slab.create(owner, propertiesOf(place), deviceOf(place), &heap, charged);
   list().push_back(pool);
   entries().push_back({place, pool, pool});
   return entries().back();
@@ -177,9 +180,22 @@ namespace pools {
 Pool& make(const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged) {
   const MutexLock lock(mutex);
   list().reserve(list().size() + 1);
-  Pool* pool = slab.create(properties, device, heap, charged);
+  Pool* pool = slab.create(owner, properties, device, heap, charged);
   list().push_back(pool);
   return *pool;
+}
+
+CUresult end(Pool& pool) {
+  {
+    const MutexLock lock(mutex);
+    for (Entry& entry : entries())
+      if (entry.standard == &pool) return fail(CUDA_ERROR_INVALID_VALUE, "a default pool cannot be destroyed");
+    for (Entry& entry : entries())
+      if (entry.current == &pool) setCurrent(entry, *entry.standard);
+  }
+  pool.end();
+  reclaim(pool);
+  return CUDA_SUCCESS;
 }
 
 void reclaim(Pool& pool) {
@@ -251,7 +267,7 @@ CUresult checkProperties(const CUmemPoolProps& properties, const PoolPlace& plac
 Result<CUmemoryPool> createPool(const CUmemPoolProps& properties) {
   VG_TRY(const PoolPlace place, checked({properties.location, properties.allocType}));
   VG_CHECK(checkProperties(properties, place));
-  collectReleased(false);  // ends pools whose last memory a stream has finished with
+  pools::forEach([](Pool& pool) { pool.collect(false); });  // ends pools whose last memory a stream has finished with
   CUmemPoolProps own = properties;
   own.location = place.location;
   VG_TRY(alloc::Heap & heap, sharedHeap(place));
@@ -263,21 +279,6 @@ Result<CUmemoryPool> createPool(const CUmemPoolProps& properties) {
     return result;
   }
   return pool.handle();
-}
-
-CUresult destroyPool(CUmemoryPool handle) {
-  VG_TRY(Pool & pool, findPool(handle));
-  if (pool.imported() && !pool_sharing::dropImport(pool)) return CUDA_SUCCESS;  // it was imported more than once
-  {
-    const MutexLock lock(mutex);
-    for (Entry& entry : entries())
-      if (entry.standard == &pool) return fail(CUDA_ERROR_INVALID_VALUE, "a default pool cannot be destroyed");
-    for (Entry& entry : entries())
-      if (entry.current == &pool) setCurrent(entry, *entry.standard);
-  }
-  pool.end();
-  pools::reclaim(pool);
-  return CUDA_SUCCESS;
 }
 
 Result<CUmemoryPool> defaultPool(const PoolPlace& place) {

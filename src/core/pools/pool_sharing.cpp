@@ -12,13 +12,12 @@
 #include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "base/round.h"
+#include "base/undo.h"
 #include "base/undying.h"
 #include "core/memory/device_visible_host.h"
 #include "core/memory/ipc_exports.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_heaps.h"
-#include "core/pools/memory_pool.h"
-#include "core/pools/pool.h"
 #include "core/pools/pool_registry.h"
 #include "core/process/device.h"
 
@@ -144,10 +143,13 @@ Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
 
 // Maps memory that the exporter gave.
 Result<CUdeviceptr> mapReceived(Pool& pool, const ReceivedMemory& memory) {
+  std::map<uintptr_t, alloc::PhysicalRef> entry{{0, memory.object}};  // what is shown is noted without memory
   VG_TRY(const ShownMemory shown, show(memory));
+  auto node = entry.extract(entry.begin());
+  node.key() = shown.reserved;
   {
     const MutexLock lock(receivedMutex);
-    received()[shown.reserved] = memory.object;
+    received().insert(std::move(node));
   }
   return publish(pool, shown.start, memory.note.bytes, shown);
 }
@@ -248,14 +250,11 @@ Result<CUdeviceptr> importOnce(Pool& pool, size_t key, size_t bytes, Map map) {
   if (!import) return fail(CUDA_ERROR_INVALID_VALUE, "the pool is being destroyed elsewhere");
   if (const auto known = import->pointers.find(key); known != import->pointers.end()) return known->second;
   const auto entry = import->pointers.emplace(key, 0).first;  // first what may fail
-  Result<CUdeviceptr> address = map();
-  if (!address) {
-    import->pointers.erase(entry);
-    return address;
-  }
-  entry->second = *address;
+  Undo forget([&] { import->pointers.erase(entry); });
+  VG_TRY(entry->second, map());
+  forget.done();
   pool.countImported(bytes, 1);
-  return *address;
+  return entry->second;
 }
 
 }  // namespace

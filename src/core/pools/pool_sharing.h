@@ -3,12 +3,20 @@
 // it lies in the importer's own addresses.
 #pragma once
 
+#include <cuda.h>
+
 #include "alloc/record.h"
 #include "base/result.h"
 #include "base/timeline.h"
+#include "core/pools/pool.h"
 
 namespace vg::core::memory {
-class Pool;
+
+// By POSIX descriptor. What is exported stays the caller's: a descriptor, or plain data.
+Result<int> exportPool(Pool& pool, CUmemAllocationHandleType type);
+Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type);
+Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address);
+Result<CUdeviceptr> importPoolPointer(Pool& pool, const CUmemPoolPtrExportData& data);
 
 namespace pool_sharing {
 

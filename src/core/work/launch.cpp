@@ -14,7 +14,7 @@
 #include "base/settings.h"
 #include "core/contexts/context.h"
 #include "core/contexts/green_context.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/process/device.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/event.h"

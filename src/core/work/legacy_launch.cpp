@@ -7,7 +7,7 @@
 #include "base/mutex.h"
 #include "base/undying.h"
 #include "core/contexts/context.h"
-#include "core/modules/function.h"
+#include "core/modules/kernel.h"
 #include "core/streams/stream.h"
 #include "core/work/launch.h"
 
