@@ -11,6 +11,7 @@
 #include "api/enum_names.h"
 #include "api/lock_rules.h"
 #include "api/trace.h"
+#include "backend/interleaving.h"
 #include "base/log.h"
 #include "base/log_history.h"
 #include "base/shortage.h"
@@ -99,6 +100,7 @@ template <Needs kNeeds, auto kHandler, class... Args>
   const char* const symbol = what.symbol;
   const char* const names = what.names;
   const activity::InsideCall inside;
+  if (backend::interleaving::on()) backend::interleaving::betweenCalls();
   const uint64_t start = api::traceClock();
   const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
   if (result != CUDA_SUCCESS) noteFailure(symbol, result);

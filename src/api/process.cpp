@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/enum_names.h"
 #include "api/trace.h"
+#include "backend/interleaving.h"
 #include "core/process/driver_version.h"
 
 namespace vg::handlers {
@@ -10,7 +11,9 @@ namespace vg::handlers {
 CUresult cuInit(const Call&, unsigned int Flags) {
   api::startTrace();
   activity::start();
-  return core::initialise(Flags);
+  const CUresult result = core::initialise(Flags);
+  if (backend::interleaving::on()) activity::callsObserved.store(true);  // the work of devices runs between calls
+  return result;
 }
 
 CUresult cuDriverGetVersion(const Call&, int* driverVersion) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backend/interleaving.h"
 #include "base/core_use.h"
 #include "base/futex.h"
 #include "base/os.h"
@@ -35,6 +36,8 @@ Executor& Executor::shared() {
 Executor::Executor(uint32_t concurrency) : concurrency_(concurrency) {}
 
 void Executor::schedule(Task& task, unsigned urgency) noexcept {
+  if (interleaving::on()) [[unlikely]]
+    return interleaving::add(task);
   const MutexLock lock(mutex_);
   List& list = lists_[std::min(urgency, kUrgencies - 1)];
   task.next_ = nullptr;
@@ -168,6 +171,7 @@ Executor::Rest Executor::rest(ReleasableLock& lock) {
 }
 
 Executor::Blocking::Blocking(Executor& executor) : executor_(executor) {
+  interleaving::mayBlock();
   const MutexLock lock(executor_.mutex_);
   --executor_.running_;
   executor_.rouse();

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "backend/task.h"
 #include "base/mutex.h"
 #include "base/spare_hands.h"
 
@@ -18,18 +19,7 @@ namespace vg::backend {
 
 class Executor final : private spare_hands::Orphan {
  public:
-  // Something to run once each time it is scheduled. Requires: not scheduled again before run() has begun.
-  class Task {
-   public:
-    virtual void run() = 0;
-
-   protected:
-    ~Task() = default;
-
-   private:
-    friend class Executor;
-    Task* next_ = nullptr;
-  };
+  using Task = backend::Task;
 
   static constexpr unsigned kUrgencies = 6;
   // That of work in streams of this priority: 0 is the least, -5 the greatest.

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "backend/interleaving.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/undying.h"
@@ -44,6 +45,7 @@ const char* wantsEmulation() {
   if (!s.kernels.empty()) return "VERDIGRIS_KERNELS";
   if (!s.pageable.empty()) return "VERDIGRIS_PAGEABLE";
   if (!s.approximate.empty()) return "VERDIGRIS_APPROXIMATE";
+  if (!s.seed.empty()) return "VERDIGRIS_SEED";
   return s.workers.empty() ? nullptr : "VERDIGRIS_WORKERS";
 }
 
@@ -103,6 +105,7 @@ std::vector<DeviceEntry> parseDevices(const std::string& text) {
 const std::vector<Device*>& devices() {
   return undyingFrom<std::vector<Device*>>([] {
     log::readSettings();  // nvidia-smi's kin ask for devices before cuInit
+    interleaving::begin();
     return makeDevices(settings().devices, kKinds);
   });
 }

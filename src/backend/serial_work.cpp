@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/command_failure.h"
+#include "backend/interleaving.h"
 #include "base/claim.h"
 #include "base/patience.h"
 #include "base/result.h"
@@ -122,8 +123,10 @@ void SerialWork::run() {
   Command command;
   Point done;
   for (int turn = 0;; ++turn) {
-    if (turn >= kTurn && executor_.congested()) return schedule();
     if (!next(&command, &done)) break;
+    if (turn >= kTurn && executor_.congested()) return schedule();
+    if (turn && interleaving::on()) [[unlikely]]
+      return schedule();
     const bool closing = executor_.closing();
     if (!closing && handOver(command, done)) {
       SpinGuard guard(lock_);

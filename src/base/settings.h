@@ -21,6 +21,8 @@ namespace vg {
   X(workers, "VERDIGRIS_WORKERS", "", "worker threads of an emulated device (default: usable cores)")                  \
   X(launchTimeout, "VERDIGRIS_LAUNCH_TIMEOUT", "",                                                                     \
     "seconds after which a kernel that has not ended fails; 0 or unset: never")                                        \
+  X(seed, "VERDIGRIS_SEED", "",                                                                                        \
+    "a number: work of emulated devices runs in an order that it decides, the same each time")                         \
   X(stuckAfter, "VERDIGRIS_STUCK_AFTER", "",                                                                           \
     "seconds of waiting alone after which the log names the blocks of a kernel that wait (10); 0: never")              \
   X(trace, "VERDIGRIS_TRACE", "", "1 or a file name: write every call with its arguments")                             \

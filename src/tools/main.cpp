@@ -54,6 +54,8 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   add("--capability", "M.N", options.capability, "compute capability to report, such as 12.1");
   add("--profile", "NAME", options.profile, "device profile: default or h200");
   add("--timeout", "SECONDS", options.timeout, "time after which a kernel that has not ended fails");
+  add("--seed", "NUMBER", options.seed,
+      "run blocks, streams and devices in an order that repeats; other numbers, other orders");
   add("--log", "LEVEL", options.log, "lowest level to log: trace debug info warn error critical off");
   CLI::Option* const traceFile = add("--trace-file", "FILE", start.traceFileName, "write every call to this file");
   run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(traceFile)->option_text(" ");

@@ -103,6 +103,8 @@ bool checkOptions(const RunOptions& options) {
     return refuse("--exit-code", options.checkExitCode, "a number from 0 to 255");
   if (!options.timeout.empty() && !parseSeconds(options.timeout))
     return refuse("--timeout", options.timeout, "a number of seconds");
+  if (options.seed.find_first_not_of("0123456789") != std::string::npos || options.seed.size() > 19)
+    return refuse("--seed", options.seed, "a number of up to 19 digits");
   if (!options.log.empty() && !log::levelNamed(options.log.c_str()))
     return refuse("--log", options.log, "trace, debug, info, warn, error, critical or off");
   return true;
@@ -218,6 +220,7 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_PROFILE", options.profile);
   if (options.noPageable) set("VERDIGRIS_PAGEABLE", "0");
   set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
+  set("VERDIGRIS_SEED", options.seed);
   set("VERDIGRIS_LOG", options.log);
   set("VERDIGRIS_CHECK", options.check);
   set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);

@@ -11,7 +11,7 @@ namespace vg::tools {
 struct RunOptions {
   std::string command = "run";  // as the user called it: run, profile or check
   std::string libraryFolder;    // empty: found from the command's own place
-  std::string devices, memory, capability, profile, timeout, log;
+  std::string devices, memory, capability, profile, timeout, seed, log;
   std::optional<std::string> trace;   // empty text: to stderr
   std::string timeline;               // the file; empty: none
   std::string page;                   // of the summary; empty: none

@@ -2,6 +2,7 @@
 
 #include "activity/recorder.h"
 #include "backend/device.h"
+#include "backend/interleaving.h"
 #include "base/claim.h"
 #include "base/mutex.h"
 #include "base/settings.h"
@@ -62,7 +63,7 @@ Stream::Stream(StreamSet& set, Kind kind, unsigned flags, int priority)
       timeline_(Timeline::create()),
       tail_(timeline_->value()),
       kind_(kind),
-      inlineAllowed_(set.context.device().backend().hostAddressable()),
+      inlineAllowed_(set.context.device().backend().hostAddressable() && !backend::interleaving::on()),
       flags_(flags),
       priority_(priority),
       id_(lastId.fetch_add(1, std::memory_order_relaxed) + 1),
@@ -281,7 +282,7 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
   const Completion completion = launchBlocking() ? Completion::Host : Completion::Async;
   if (result == CUDA_SUCCESS) {
     const backend::Command command = backend::LaunchCommand{record, context_};
-    if (record->kernel->inlineSafe(record->shape) && claim(&value)) {
+    if (record->kernel->inlineSafe(record->shape) && !backend::interleaving::on() && claim(&value)) {
       const Claim claimed({timeline_, value});
       if (runInline(command)) {
         (void)finishInline(value, completion);

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "backend/interleaving.h"
 #include "base/patience.h"
 #include "base/raw_enum.h"
 #include "base/spin.h"
@@ -116,6 +117,7 @@ struct CheckedOperations {
     const auto ready = [&] { return holds(gone); };
     if (spinUntil(ready, kSpin)) return !gone;
     for (long pause = 1'000; !ready() && context->alive() && context->state() == CUDA_SUCCESS;) {
+      if (backend::interleaving::standAside()) continue;
       const timespec time{0, pause};
       nanosleep(&time, nullptr);
       if (pause < kLongest) pause *= 2;

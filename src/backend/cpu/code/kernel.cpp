@@ -6,6 +6,7 @@
 
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/textures/texture_table.h"
+#include "backend/interleaving.h"
 #include "backend/occupancy.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -134,7 +135,7 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
     variant.testsParameters = true;
     VG_TRY(code, program_.variant(variant));
   }
-  if (code->asksForBetter()) [[unlikely]]
+  if (code->asksForBetter() && !interleaving::on()) [[unlikely]]
     program_.upgradeLater(variant);
   globalsOnce_.call([this] {
     globals_.clear();

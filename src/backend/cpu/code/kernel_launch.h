@@ -18,6 +18,8 @@ class ChildGrids;
 
 namespace vg::backend::cpu {
 
+class Shuffle;
+
 struct RunningLaunch {
   RunningLaunch(const Device& where, const LaunchPlace& how) : device(where), place(how) {}
   RunningLaunch(const RunningLaunch&) = delete;
@@ -39,6 +41,7 @@ struct RunningLaunch {
   uint64_t texturesRemoved = 0;  // before it was launched (texture_table.h)
   bool fibrePerWarp = false;
   bool cooperative = false;
+  Shuffle* shuffle = nullptr;            // the order of blocks and warps; null where nobody asked for one
   std::atomic<uint64_t> nextBlock{0};    // tickets of launches whose blocks wait for, or cancel, each other
   std::atomic<uint64_t> blocksDone{0};   // that have ended, as far as threads have told
   std::atomic<uint64_t> busy{0};         // nanoseconds that threads spent in blocks, all together

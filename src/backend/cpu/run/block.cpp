@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/cpu/code/kernel_code.h"
+#include "backend/cpu/run/shuffle.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "check/check.h"
@@ -148,13 +149,24 @@ void ResidentBlock::fibreMain(void* warpFibre) {
   }
 }
 
+// Native code wants all warps of a block at once; the interpreter takes them in any order.
+void ResidentBlock::runWarps(uint32_t warps) {
+  if (!launch_->shuffle || !launch_->code->interpreted || launch_->code->traits.waits) [[likely]]
+    return static_cast<void>(launch_->code->entry(&state_, 0, warps));
+  for (uint32_t left = lowBits(warps); left;) {
+    const uint32_t warp = launch_->shuffle->oneOf(left);
+    left &= ~(1u << warp);
+    launch_->code->entry(&state_, warp, warp + 1);
+  }
+}
+
 void ResidentBlock::runSpan() {
   const uint32_t warps = launch_->abi.warpsPerBlock, row = launch_->abi.gridSize[0];
   const uint32_t most = launch_->code->traits.spans ? kMostBlocksACall : 1;
   for (uint32_t x = state_.blockIndex[0];;) {
     const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>({most, row - x, spanEnd_ - state_.blockNumber}));
     state_.blocks = count;
-    launch_->code->entry(&state_, 0, warps);
+    runWarps(warps);
     state_.blockNumber += count;
     x += count;
     if (state_.blockNumber == spanEnd_ || launch_->cancelled()) return;
@@ -169,11 +181,18 @@ void ResidentBlock::runSpan() {
   }
 }
 
+// In turn, or as a seed decides.
+inline uint32_t ResidentBlock::nextOf(uint32_t candidates) const {
+  if (launch_->shuffle) [[unlikely]]
+    return launch_->shuffle->oneOf(candidates);
+  const uint32_t after = candidates & (~1u << current_);
+  return static_cast<uint32_t>(std::countr_zero(after ? after : candidates));
+}
+
 ResidentBlock::Progress ResidentBlock::resume() {
   if (!ready_) return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;
   yielded_ = 0;
-  const uint32_t after = ready_ & ~lowBits(current_ + 1);
-  current_ = std::countr_zero(after ? after : ready_);
+  current_ = nextOf(ready_);
   if (!thread_.run(*launch_, stacks_, fibres_[current_].fibre)) return Progress::Faulted;
   if (!live_) return Progress::Done;
   if (ready_) return Progress::Spinning;
@@ -196,8 +215,7 @@ void ResidentBlock::switchAway() {
   if (!(ready_ & ~yielded_)) ready_ |= std::exchange(paused_, 0);  // nobody else can go on: their pause is over
   const uint32_t candidates = ready_ & ~yielded_;
   if (!candidates) return switchToBase();
-  const uint32_t after = candidates & (~1u << current_);
-  const uint32_t next = std::countr_zero(after ? after : candidates);
+  const uint32_t next = nextOf(candidates);
   if (next == current_) return;
   Fibre& from = fibres_[current_].fibre;
   current_ = next;

@@ -109,7 +109,9 @@ class ResidentBlock final : public ClusterMember {
   void prepareFibres();
   void place(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
   bool runWarp(uint32_t warp);
+  void runWarps(uint32_t warps);
   void runSpan();
+  uint32_t nextOf(uint32_t candidates) const;
   void warpEnded();
   uint32_t lanesOf(uint32_t warp) const;
   Barrier& arrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);

@@ -4,12 +4,15 @@
 #include <time.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/places.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/kernel_context.h"
+#include "backend/cpu/run/shuffle.h"
 #include "backend/fault_scene.h"
+#include "backend/interleaving.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/shortage.h"
@@ -58,7 +61,7 @@ uint64_t stuckAfter() {
 }
 
 void Patience::wait() {
-  if (++rounds_ % kBusyRounds) return;
+  if (++rounds_ % kBusyRounds || interleaving::standAside()) return;
   if (rounds_ < kPatientRounds) {
     sched_yield();
     return;
@@ -168,6 +171,7 @@ ptx::CancelledCluster cancelCluster(RunningLaunch& launch) {
   if (launch.cooperative || !launch.blocksAreLeft()) return {};
   uint64_t ticket = launch.takeTicket();
   if (ticket * launch.blocksPerCluster() >= launch.blocks) return {};
+  if (launch.shuffle) ticket = launch.shuffle->at(ticket);
   launch.blocksDone.fetch_add(launch.blocksPerCluster(), std::memory_order_relaxed);
   uint32_t at[3];
   for (int i = 0; i < 3; ++i) {
@@ -244,8 +248,9 @@ class Residents {
     if (!launch_.blocksAreLeft()) return false;
     const size_t first = free_.empty() ? begun_ * each_ : free_.back();
     if (!reserve(first)) return false;
-    const uint64_t ticket = launch_.takeTicket();
+    uint64_t ticket = launch_.takeTicket();
     if (ticket * each_ >= launch_.blocks) return false;
+    if (launch_.shuffle) ticket = launch_.shuffle->at(ticket);
     free_.empty() ? static_cast<void>(++begun_) : free_.pop_back();
     const Group group{first, (1u << each_) - 1};
     if (each_ == 1) {
@@ -263,6 +268,7 @@ class Residents {
   bool round() {
     const uint64_t before = thread_.progress();
     bool ended = false;
+    if (launch_.shuffle) shuffle();
     for (size_t i = 0; i < running_.size() && !launch_.cancelled();) {
       runGroup(running_[i]);
       if (running_[i].live) {
@@ -278,6 +284,12 @@ class Residents {
     const bool gotOn = ended || thread_.progress() != before;
     if (gotOn) noteProgress();
     return gotOn;
+  }
+
+  void shuffle() {
+    interleaving::mayStandAside();
+    for (size_t left = running_.size(); left > 1; --left)
+      std::swap(running_[left - 1], running_[launch_.shuffle->below(left)]);
   }
 
   void runGroup(Group& group) {

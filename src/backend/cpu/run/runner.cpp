@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "backend/child_grids.h"
 #include "backend/cpu/code/cpu_kernel.h"
@@ -11,10 +12,12 @@
 #include "backend/cpu/faults/watchdog.h"
 #include "backend/cpu/run/residents.h"
 #include "backend/cpu/run/running_launches.h"
+#include "backend/cpu/run/shuffle.h"
 #include "backend/cpu/run/thread.h"
 #include "backend/cpu/run/workers.h"
 #include "backend/cpu/textures/texture_table.h"
 #include "backend/graph_run.h"
+#include "backend/interleaving.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/patience.h"
@@ -35,6 +38,7 @@ constexpr size_t kRoomForRecursion = 8;
 constexpr uint64_t kShort = 30'000;    // ns; a grid that is over before another thread has woken up
 constexpr uint64_t kHandful = 50'000;  // ns of work that a thread takes at a time, less towards the end
 constexpr uint64_t kMostBlocksAtATime = 1024;
+constexpr uint64_t kShuffleWindow = 32;  // blocks that wait for others and change places, as a GPU has so many at once
 
 constinit std::atomic<uint64_t> lastGrid{0};
 
@@ -89,12 +93,23 @@ void runEach(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, 
   }
 }
 
+// The same in the order of a seed; others may go between two blocks.
+void runShuffled(RunningLaunch& launch, KernelThread& thread, ResidentBlock& block, uint32_t worker, uint64_t first,
+                 uint64_t end) {
+  for (uint64_t i = first; i < end && !launch.cancelled(); ++i) {
+    const uint64_t number = launch.shuffle->at(i);
+    runEach(launch, thread, block, worker, number, number + 1);
+    interleaving::mayStandAside();
+  }
+}
+
 void runBlocks(RunningLaunch& launch, KernelThread& thread, uint32_t worker, Workers::Items& items) {
   const KernelThread::Inside inside(thread, launch, worker);
   const uint64_t begin = nanoseconds();
   if (ResidentBlock* const block = blockFor(launch, thread, worker, 0))
     for (uint64_t first, end; !launch.cancelled() && items.next(&first, &end);) {
-      runEach(launch, thread, *block, worker, first, end);
+      launch.shuffle ? runShuffled(launch, thread, *block, worker, first, end)
+                     : runEach(launch, thread, *block, worker, first, end);
       launch.blocksDone.fetch_add(end - first, std::memory_order_relaxed);
     }
   if (launch.abi.flags & ptx::kStreams) copy::streamFence();
@@ -203,7 +218,7 @@ bool streams(const RunningLaunch& launch) {
 }
 
 uint32_t workersFor(const RunningLaunch& launch, const Workers& workers) {
-  if (launch.blocks == 1) return 1;
+  if (launch.blocks == 1 || launch.shuffle) return 1;
   const uint64_t expected = launch.code->expected(launch.blocks * launch.abi.warpsPerBlock);
   if (expected && expected <= kShort && !launch.cooperative) return 1;
   const uint64_t most = std::min<uint64_t>(workers.count(), launch.blocks / launch.blocksPerCluster());
@@ -225,6 +240,13 @@ void learn(const RunningLaunch& launch, uint32_t threads, const Workers& workers
   if (const uint64_t results = streamable(launch))
     launch.code->streaming().learn(results, lastCache(), launch.abi.flags & ptx::kStreams, warps, busy);
   if (launch.code->traits.atomics) launch.code->crowding().learn(threads, static_cast<uint32_t>(most), warps, busy);
+}
+
+// Where a seed decides the order.
+std::optional<Shuffle> shuffleFor(const RunningLaunch& launch) {
+  if (!interleaving::on()) return {};
+  const uint64_t window = independent(launch) || launch.cooperative ? 0 : kShuffleWindow;
+  return Shuffle(launch.abi.gridId, launch.blocks / launch.blocksPerCluster(), window);
 }
 
 // The calling thread runs blocks in any case. What they need is made before anything has begun, so that this can be
@@ -253,6 +275,8 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   alignas(64) std::byte workspace[ptx::kCooperativeWorkspace] = {};
   if (record.shape.cooperative) launch.abi.cooperativeWorkspace = reinterpret_cast<uint64_t>(workspace);
 
+  std::optional<Shuffle> shuffle = shuffleFor(launch);
+  if (shuffle) launch.shuffle = &*shuffle;
   awaitRoom(launch);
   Workers& workers = Workers::shared();
   const uint32_t count = std::min(workersFor(launch, workers), place.workers);
