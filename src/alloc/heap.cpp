@@ -164,6 +164,13 @@ bool Heap::charge(size_t bytes) {
   return true;
 }
 
+size_t Heap::available() const {
+  const size_t taken = used(), unused = capacity_ - std::min(capacity_, taken);
+  if (!unused) return 0;
+  const size_t elsewhere = source_.available(), kept = cached();
+  return elsewhere > unused - std::min(unused, kept) ? unused : elsewhere + kept;
+}
+
 void Heap::publish(std::atomic<size_t>& used) {
   const MutexLock lock(mutex_);
   published_ = &used;

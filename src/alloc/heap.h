@@ -89,6 +89,8 @@ class Heap {
   size_t used() const { return usedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
   // Bytes kept committed although nothing lives there.
   size_t cached() const { return cachedGranules_.load(std::memory_order_relaxed) << kGranuleShift; }
+  // Bytes that can still be allocated: what the capacity leaves, or what the source has left for all processes.
+  size_t available() const;
   // Where other processes read used() from now on. Requires: the word outlives the heap.
   void publish(std::atomic<size_t>& used);
   // Gives all cached granules back to the source, and what the source keeps to the system.

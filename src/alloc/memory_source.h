@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "alloc/shared_memory.h"
@@ -38,6 +39,8 @@ class MemorySource {
   virtual Result<std::unique_ptr<SparseRange>> createSparse(std::byte* start, size_t bytes, Holes holes);
   // Gives back what is kept of such memory for the next create().
   virtual void trim() {}
+  // How many bytes commit() and create() could still get, whoever has the rest; SIZE_MAX where nobody counts.
+  virtual size_t available() { return SIZE_MAX; }
   virtual std::string labelOf(int descriptor);
 
  protected:

@@ -54,6 +54,23 @@ TEST(GpuMemory, MoreThanThereIsIsOutOfMemory) {
   EXPECT_TRUE(Block::create(*fake.gpu, fake.addresses(), {Where::Video, 40 * kMiB}, SeenBy::Gpu).ok());
 }
 
+// What the driver's other clients have is not ours to hand out; what is kept for the next request is.
+TEST(GpuMemory, WhatOthersHaveIsNotAvailable) {
+  FakeGpu fake({.memory = 256 * kMiB});
+  KnownRanges known;
+  GpuMemory memory(*fake.gpu, known);
+  const size_t before = memory.available();
+  EXPECT_EQ(before, 256 * kMiB - fake.driver.usedMemory());
+  auto others = must(Block::create(*fake.gpu, fake.addresses(), {Where::Video, 40 * kMiB}, SeenBy::Gpu));
+  EXPECT_EQ(memory.available(), before - 40 * kMiB);
+  alloc::PhysicalRef kept = must(memory.create(8 * kMiB, alloc::Sharing::Private, "kept"));
+  EXPECT_EQ(memory.available(), before - 48 * kMiB);
+  kept.reset();
+  EXPECT_EQ(memory.available(), before - 40 * kMiB);
+  others.reset();
+  EXPECT_EQ(memory.available(), before);
+}
+
 TEST(GpuMemory, PagesOfTheProcessCanBePinnedOnce) {
   FakeGpu fake;
   void* const pages = mmap(nullptr, 8 * kSmallPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -190,7 +190,7 @@ Usage usage(Context& context) {
   Result<alloc::Heap&> heap = deviceHeap(context.device());
   if (!heap) return {0, total};
   roles->collectReleased(false);
-  return {heap->capacity() - std::min(heap->capacity(), heap->used()), total};
+  return {heap->available(), total};
 }
 
 namespace {

@@ -26,8 +26,10 @@ class CountingSource final : public MemorySource {
     committed -= bytes;
     memory_.decommit(start, bytes);
   }
+  size_t available() override { return left; }
   std::atomic<size_t> committed{0};
   bool refuse = false;
+  size_t left = SIZE_MAX;
 
  private:
   ProcessMemory memory_;
@@ -140,6 +142,21 @@ TEST_F(HeapTest, TheCapacityCountsGranulesWithSomethingLive) {
   EXPECT_NE(allocate(5 * kMiB), 0u);
   EXPECT_TRUE(release(page));
   EXPECT_TRUE(release(one));
+}
+
+TEST_F(HeapTest, WhatIsAvailableIsTheCapacitysRestOrTheSourcesAndWhatIsCached) {
+  make(64 * kMiB, 16 * kMiB);
+  EXPECT_EQ(heap->available(), 64 * kMiB);
+  const uintptr_t some = allocate(4 * kMiB);
+  EXPECT_EQ(heap->available(), 60 * kMiB);
+  source.left = 10 * kMiB;
+  EXPECT_EQ(heap->available(), 10 * kMiB);
+  EXPECT_TRUE(release(some));
+  EXPECT_EQ(heap->available(), 14 * kMiB);
+  source.left = 60 * kMiB;
+  EXPECT_EQ(heap->available(), 64 * kMiB);
+  source.left = SIZE_MAX;
+  EXPECT_EQ(heap->available(), 64 * kMiB);
 }
 
 TEST_F(HeapTest, WholeCapacityCanBeUsedAgainAfterFragmentation) {

@@ -48,6 +48,11 @@ bool SpareMemory::keep(Piece piece, Pieces& ended) {
   return true;
 }
 
+size_t SpareMemory::bytes() {
+  const MutexLock guard(mutex_);
+  return bytes_;
+}
+
 bool SpareMemory::trim() {
   Pieces ended;
   {

@@ -22,6 +22,7 @@ class SpareMemory {
   rm::Handle take(size_t bytes);
   // Takes it over. Requires: nothing is mapped of it, and no descriptor of it was ever made.
   void put(rm::Handle memory, size_t bytes) noexcept;
+  size_t bytes();
   // Gives everything back to the driver; false when there was nothing.
   bool trim();
 

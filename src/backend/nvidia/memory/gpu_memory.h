@@ -34,6 +34,7 @@ class GpuMemory final : public alloc::MemorySource {
     return SparseVideo::create(gpu_, known_, start, bytes, holes);
   }
   void trim() override { (void)gpu_.spare().trim(); }
+  size_t available() override;
   Result<alloc::PhysicalRef> import(int descriptor) override {
     return VideoMemory::import(gpu_, mappings_, descriptor);
   }
