@@ -62,7 +62,9 @@ namespace vg {
   X(sharedState, "VERDIGRIS_SHARED_STATE", "/dev/shm",                                                                 \
     "folder in which this user's programs tell each other what they use of devices; off: none")                        \
   X(driverVersion, "VERDIGRIS_DRIVER_VERSION", "13.5",                                                                 \
-    "version of the driver API to be, 13.0 to 13.5: what came later is not found")
+    "version of the driver API to be, 13.0 to 13.5: what came later is not found")                                     \
+  X(images, "VERDIGRIS_IMAGES", "",                                                                                    \
+    "folder of PTX files that stand in for native code with kernels of the same names")
 
 struct Settings {
 #define VG_SETTING_FIELD(field, variable, fallback, meaning) std::string field;

@@ -15,6 +15,7 @@
 #include "images/container.h"
 #include "images/elf_file.h"
 #include "images/provenance.h"
+#include "images/stand_ins.h"
 
 namespace vg::images {
 namespace {
@@ -81,8 +82,11 @@ class Selector {
   Result<std::vector<Entry>> entries(const std::byte* bytes, size_t available);
   // What of a container fits the device best; nothing when nothing fits.
   std::optional<Entry> best(const std::vector<Entry>& entries, EntryKind kind);
-  std::optional<Entry> bestPtx(const std::vector<Entry>& entries);
   std::optional<Entry> bestNative(const std::vector<Entry>& entries);
+  // PTX of the folder of stand-ins for native code, if it has any.
+  std::optional<Selected> standIn(std::string_view native);
+  std::optional<Selected> standIn(const std::vector<Entry>& entries);
+  void tellNoPtx(const std::vector<Entry>& entries);
 
   const SelectOptions& options_;
   const std::byte* image_ = nullptr;  // the container that is looked at
@@ -198,9 +202,35 @@ std::optional<Entry> Selector::bestNative(const std::vector<Entry>& entries) {
   return best(entries, EntryKind::Cubin);
 }
 
-std::optional<Entry> Selector::bestPtx(const std::vector<Entry>& entries) {
-  const std::optional<Entry> chosen = best(entries, EntryKind::Ptx);
-  if (chosen) return chosen;
+std::optional<Selected> Selector::standIn(std::string_view native) {
+  const StandIns* const all = options_.native ? nullptr : standIns();
+  std::optional<StandIn> found = all ? all->find(kernelsOfNative(native), options_.capability) : std::nullopt;
+  if (!found) return std::nullopt;
+  note("%s stands in for native code", found->path.c_str());
+  if (found->missing.empty())
+    VG_LOG(Info, "%s stands in for native code", found->path.c_str());
+  else
+    VG_LOG(Warn, "%s stands in for native code, but lacks %zu of its kernels, %s first", found->path.c_str(),
+           found->missing.size(), found->missing.front().c_str());
+  Selected selected;
+  selected.ptx.push_back(std::move(found->text));
+  selected.target = found->target;
+  return selected;
+}
+
+// All native code of a container is of one source, for several devices.
+std::optional<Selected> Selector::standIn(const std::vector<Entry>& entries) {
+  if (options_.native || !standIns()) return std::nullopt;
+  for (const Entry& entry : entries) {
+    if (entry.kind != EntryKind::Cubin) continue;
+    const Result<std::string> code = unpack(entry);
+    if (!code.ok()) continue;
+    if (std::optional<Selected> found = standIn(code.value())) return found;
+  }
+  return std::nullopt;
+}
+
+void Selector::tellNoPtx(const std::vector<Entry>& entries) {
   std::string holds;
   for (const Entry& entry : entries)
     holds += std::string(" ") +
@@ -220,7 +250,6 @@ std::optional<Entry> Selector::bestPtx(const std::vector<Entry>& entries) {
         options_.capability, from.c_str(), holds.c_str(), wayOut(file).c_str());
   else
     VG_LOG(Info, "no PTX for sm_%u; %s holds only:%s", options_.capability, from.c_str(), holds.c_str());
-  return chosen;
 }
 
 Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
@@ -231,10 +260,13 @@ Result<Selected> Selector::container(const std::byte* bytes, size_t available) {
     VG_TRY(selected.native, unpack(*native));
     return selected;
   }
-  const std::optional<Entry> entry = bestPtx(all);
-  if (!entry)
+  const std::optional<Entry> entry = best(all, EntryKind::Ptx);
+  if (!entry) {
+    if (std::optional<Selected> found = standIn(all)) return *std::move(found);
+    tellNoPtx(all);
     return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "fat binary without code for a device of capability %u",
                 options_.capability);
+  }
   VG_TRY(std::string ptx, unpack(*entry));
   selected.ptx.push_back(std::move(ptx));
   selected.target = entry->target;
@@ -249,6 +281,8 @@ Result<Selected> Selector::cubin(const std::byte* bytes, size_t available) {
   VG_CHECK(needs(bytes, size, available, "cubin"));
   VG_TRY(size, ElfFile::extent(bytes, size));
   VG_CHECK(needs(bytes, size, available, "cubin"));
+  if (std::optional<Selected> found = standIn(std::string_view(reinterpret_cast<const char*>(bytes), size)))
+    return *std::move(found);
   if (!options_.native) {
     note("native code of a real GPU: its kernels cannot be launched here");
     VG_LOG(Info, "native code of a real GPU was loaded: its kernels can be described, not launched");

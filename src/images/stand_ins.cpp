@@ -1,0 +1,138 @@
+#include "images/stand_ins.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/undying.h"
+#include "images/container.h"
+#include "images/elf_file.h"
+
+namespace vg::images {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isFile(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_regular_file(error);
+}
+
+// In an order that does not depend on the file system.
+std::vector<std::string> ptxFiles(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
+       !error && at != end; at.increment(error))
+    if (at->path().extension() == ".ptx" && isFile(*at)) paths.push_back(at->path().string());
+  if (error) VG_LOG(Warn, "VERDIGRIS_IMAGES: %s cannot be read: %s", folder.c_str(), error.message().c_str());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::optional<std::string> read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || (file.peek() != EOF && !(text << file.rdbuf()))) return std::nullopt;
+  return std::move(text).str();
+}
+
+bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
+
+// The word that begins behind white space after `at`.
+std::string_view wordAfter(std::string_view text, size_t at) {
+  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
+  size_t end = at;
+  while (end < text.size() && isNamePart(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+constexpr std::string_view kTarget = ".target", kEntry = ".entry", kArchitecture = "sm_";
+
+std::string_view architectureOf(std::string_view text) {
+  const size_t at = text.find(kTarget);
+  const std::string_view word = at == text.npos ? std::string_view() : wordAfter(text, at + kTarget.size());
+  return word.starts_with(kArchitecture) ? word.substr(kArchitecture.size()) : std::string_view();
+}
+
+}  // namespace
+
+std::vector<std::string_view> kernelsOf(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (size_t at = text.find(kEntry); at != text.npos; at = text.find(kEntry, at + kEntry.size()))
+    if (const std::string_view name = wordAfter(text, at + kEntry.size()); !name.empty()) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> kernelsOfNative(std::string_view code) {
+  std::vector<std::string> names;
+  const Result<ElfFile> file = ElfFile::read(reinterpret_cast<const std::byte*>(code.data()), code.size());
+  if (!file.ok()) return names;
+  const Result<std::vector<ElfSymbol>> symbols = file.value().symbols();
+  if (!symbols.ok()) return names;
+  for (const ElfSymbol& symbol : symbols.value())
+    if (symbol.kernel()) names.emplace_back(symbol.name);
+  return names;
+}
+
+StandIns::StandIns(const std::string& folder) {
+  for (const std::string& path : ptxFiles(folder)) add(path);
+  VG_LOG(Info, "VERDIGRIS_IMAGES: %zu files of %s define %zu kernels", files_.size(), folder.c_str(), byKernel_.size());
+}
+
+void StandIns::add(const std::string& path) {
+  const std::optional<std::string> text = read(path);
+  const std::string architecture(text ? architectureOf(*text) : std::string_view());
+  if (architecture.empty()) {
+    VG_LOG(Warn, "VERDIGRIS_IMAGES: %s is no PTX: it %s", path.c_str(),
+           text ? "names no target such as sm_90" : "cannot be read");
+    return;
+  }
+  const char last = architecture.back();
+  files_.push_back({path, static_cast<uint32_t>(std::atoi(architecture.c_str())), std::isalpha(last) ? last : char{0}});
+  for (const std::string_view name : kernelsOf(*text)) byKernel_[std::string(name)].push_back(files_.size() - 1);
+}
+
+bool StandIns::better(size_t one, size_t than, const std::unordered_map<size_t, size_t>& counts) const {
+  const size_t has = counts.at(one), other = counts.at(than);
+  if (has != other) return has > other;
+  return files_[one].target != files_[than].target ? files_[one].target > files_[than].target : one < than;
+}
+
+std::optional<StandIn> StandIns::find(const std::vector<std::string>& kernels, uint32_t capability) const {
+  std::unordered_map<size_t, size_t> counts;  // file -> how many of the kernels it has
+  for (const std::string& kernel : kernels)
+    if (const auto found = byKernel_.find(kernel); found != byKernel_.end())
+      for (const size_t file : found->second)
+        if (targetFits(files_[file].target, files_[file].suffix, capability)) ++counts[file];
+  if (counts.empty()) return std::nullopt;
+  size_t chosen = counts.begin()->first;
+  for (const auto& [file, count] : counts)
+    if (better(file, chosen, counts)) chosen = file;
+  std::optional<std::string> text = read(files_[chosen].path);
+  if (!text) {
+    VG_LOG(Warn, "VERDIGRIS_IMAGES: %s cannot be read any more", files_[chosen].path.c_str());
+    return std::nullopt;
+  }
+  StandIn result{files_[chosen].path, *std::move(text), files_[chosen].target, {}};
+  for (const std::string& kernel : kernels) {
+    const auto found = byKernel_.find(kernel);
+    if (found == byKernel_.end() ||
+        std::find(found->second.begin(), found->second.end(), chosen) == found->second.end())
+      result.missing.push_back(kernel);
+  }
+  return result;
+}
+
+const StandIns* standIns() {
+  if (settings().images.empty()) return nullptr;
+  return &undyingFrom<StandIns>([] { return StandIns(settings().images); });
+}
+
+}  // namespace vg::images
