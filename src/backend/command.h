@@ -63,6 +63,7 @@ struct LaunchCommand {
   FaultSink* faults;
   uint64_t queuedAt = 0;  // the device's own: when its queue took the launch
   uint32_t level = 0;     // launches one behind the other of the same level, but 0, may run side by side
+  bool early = false;     // may begin when the launch just before it says so, and waits for its end itself
 };
 struct HostCall {
   void (*function)(void* data);

@@ -1,6 +1,7 @@
 // Grids: the descriptor, constant bank 0, and channels of the compute engine, run by the fake GPU.
 #include <array>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "backend/nvidia/compute/compute_engine.h"
@@ -34,6 +35,11 @@ TEST(Qmd, FieldsDoNotTouchEachOther) {
                                qmd::kProgramHigh,
                                qmd::kClusterDepth,
                                qmd::kPrefetchedBytes,
+                               qmd::kArrivesAtLatch,
+                               qmd::kWaitsForLatch,
+                               qmd::kLatchOfArrival,
+                               qmd::kLatchOfWait,
+                               qmd::kBlocksAllowNext,
                                qmd::kNextEnable,
                                qmd::kNextAction,
                                qmd::kNextPrefetch,
@@ -220,6 +226,60 @@ TEST(Grid, SaysWhichOneBeginsWhenItIsDone) {
   EXPECT_EQ(d.get(qmd::kNextEnable), 1u);
   EXPECT_EQ(d.get(qmd::kNextPointer), 0x123u);
   EXPECT_EQ(describe(kHopper, {}, {}, 0x10000, {7, 0x1000, 0x2000}).get(qmd::kNextEnable), 0u);
+}
+
+// What programmatic launches of a chain say of themselves: the next may begin early, and can wait for this one.
+TEST(Grid, OpensALatchForTheNextOne) {
+  GridEnd end{7, 0, 0x2000, 0x12300};
+  end.latch = 0x1000005;
+  end.waitsFor = 0x1000004;
+  const Qmd d = describe(kHopper, {}, {}, 0x10000, end);
+  EXPECT_EQ(d.get(qmd::kBlocksAllowNext), 1u);
+  EXPECT_EQ(d.get(qmd::kArrivesAtLatch), 1u);
+  EXPECT_EQ(d.get(qmd::kLatchOfArrival), 0x1000005u);
+  EXPECT_EQ(d.get(qmd::kWaitsForLatch), 1u);
+  EXPECT_EQ(d.get(qmd::kLatchOfWait), 0x1000004u);
+  const Qmd plain = describe(kHopper, {}, {}, 0x10000, {7, 0, 0x2000, 0x12300});
+  for (const Qmd::Field field : {qmd::kBlocksAllowNext, qmd::kArrivesAtLatch, qmd::kWaitsForLatch})
+    EXPECT_EQ(plain.get(field), 0u);
+}
+
+struct Described : Compute {
+  Described()
+      : Compute([this](const FakeGrid& grid, const FakeTranslate& translate) {
+          seen.push_back(grid.descriptor);
+          return addOrFault(grid, translate);
+        }) {}
+  std::vector<Qmd> seen;  // of all grids that ran
+};
+
+// Two grids under way with one latch would wait for themselves, so each pair has one of its own, in every channel.
+TEST_F(Described, EarlyGridsWaitForALatchThatNoOtherPairHas) {
+  const auto* const parameters = reinterpret_cast<const std::byte*>(&arguments);
+  const KernelCode kernel = code();
+  const Grid grid;
+  std::vector<ComputeEngine::Launch> chain(6, {kernel, grid, parameters, 12});
+  for (const size_t early : {1, 2, 4}) chain[early].early = true;
+  std::set<uint32_t> latches;
+  size_t pairs = 0;
+  for (const unsigned lane : {0u, 1u, 0u}) {
+    seen.clear();
+    const ComputeEngine::Sent sent = must(engine->launch(lane, chain));
+    ASSERT_EQ(sent.count, chain.size());
+    ASSERT_EQ(sent.submission.wait(kSecond * 10), CUDA_SUCCESS);
+    ASSERT_EQ(seen.size(), chain.size());
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const bool next = i + 1 < chain.size() && chain[i + 1].early;
+      EXPECT_EQ(seen[i].get(qmd::kBlocksAllowNext), next) << i;
+      EXPECT_EQ(seen[i].get(qmd::kWaitsForLatch), chain[i].early) << i;
+      if (!next) continue;
+      EXPECT_EQ(seen[i].get(qmd::kLatchOfArrival), seen[i + 1].get(qmd::kLatchOfWait)) << i;
+      EXPECT_NE(seen[i].get(qmd::kLatchOfArrival), 0u);
+      latches.insert(seen[i].get(qmd::kLatchOfArrival));
+      ++pairs;
+    }
+  }
+  EXPECT_EQ(latches.size(), pairs);
 }
 
 TEST_F(Compute, GridsThatAreSentTogetherRunInOrderAndEndStepByStep) {

@@ -74,7 +74,8 @@ ComputeEngine::Launch WorkSender::prepare(const LaunchCommand& command, const Pa
     parameters = prepared.withTextures.data();
     bytes = static_cast<uint32_t>(prepared.withTextures.size());
   }
-  return {prepared.code, prepared.grid, parameters, bytes, record.shape.cooperative, before_, room, command.level};
+  return {prepared.code, prepared.grid, parameters,    bytes,        record.shape.cooperative,
+          before_,       room,          command.level, command.early};
 }
 
 static bool mayBeRepeated(const copy::Shape& shape) { return !copy::overlap(shape); }

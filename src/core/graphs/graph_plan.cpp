@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "backend/condition_table.h"
 #include "backend/device.h"
@@ -108,11 +109,26 @@ void GraphPlan::run() {
   runFromKernel(*beginning->parent, std::move(beginning->later));
 }
 
+namespace {
+
+// Whether all that a kernel comes after is one other, which says when it may begin.
+const GraphNode* beginsBy(const GraphNode& node) {
+  if (!node.as<KernelNode>() || node.dependencies().size() != 1) return nullptr;
+  const Dependency& only = node.dependencies().front();
+  const bool programmatic = only.data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
+                            only.data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  return programmatic ? only.node : nullptr;
+}
+
+}  // namespace
+
 CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t, bool>& disabled,
                            GraphNode** culprit) {
   steps_.reserve(steps_.size() + graph.nodes().size());
   stepOf_.reserve(stepOf_.size() + graph.nodes().size());
+  const GraphNode* before = nullptr;
   for (const auto& [node, level] : inLevels(graph, level_)) {
+    const GraphNode* const behind = std::exchange(before, node);
     if (const auto* child = node->as<ChildNode>()) {
       VG_CHECK(append(*child->graph, disabled, culprit));
       continue;
@@ -128,6 +144,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     operates_ |= std::holds_alternative<MemoryStep>(step.value());
     steps_.push_back(std::move(step).value());
     levels_.push_back(level);
+    early_.push_back(behind && beginsBy(*node) == behind);
   }
   return CUDA_SUCCESS;
 }
@@ -303,10 +320,19 @@ CUresult GraphPlan::foreign(KernelStep& step, std::vector<backend::Command>& com
   return CUDA_SUCCESS;
 }
 
-CUresult GraphPlan::addCommands(Step& step, uint32_t level, Stream& stream, std::vector<backend::Command>& commands) {
+// What it begins by is launched just before it, too.
+bool GraphPlan::mayBeginEarly(size_t index) const {
+  if (!early_[index]) return false;
+  const auto* const before = std::get_if<KernelStep>(&steps_[index - 1]);
+  return before && &before->context.context->device() == &context_.device();
+}
+
+CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands) {
+  Step& step = steps_[index];
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
     if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
-    commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context, 0, level});
+    commands.push_back(
+        backend::LaunchCommand{&kernel->record, kernel->context.context, 0, levels_[index], mayBeginEarly(index)});
     return CUDA_SUCCESS;
   }
   if (auto* record = std::get_if<RecordStep>(&step)) {
@@ -422,7 +448,7 @@ CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& com
     if (piece.together)
       commands.push_back(backend::HostCall{runPiece, &piece});
     else
-      VG_CHECK(addCommands(steps_[piece.first], levels_[piece.first], stream, commands));
+      VG_CHECK(addCommands(piece.first, stream, commands));
   }
   return CUDA_SUCCESS;
 }

@@ -180,7 +180,8 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   CUresult submitFromKernel();
   CUresult checkSteps() const;
   static CUresult check(const KernelStep& step);
-  CUresult addCommands(Step& step, uint32_t level, Stream& stream, std::vector<backend::Command>& commands);
+  CUresult addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands);
+  bool mayBeginEarly(size_t index) const;
   CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
   bool tryInPlace(Stream& stream, void (*runAll)(void*));
@@ -204,8 +205,9 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   bool updatable_ = false;                         // of a top plan: it has nodes that kernels may change
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
-  std::vector<uint32_t> levels_;                 // of steps, as graph_levels.h counts them; child graphs' are others
-  uint32_t level_ = 0;                           // the last one that was given
+  std::vector<uint32_t> levels_;  // of steps, as graph_levels.h counts them; child graphs' are others
+  std::vector<bool> early_;       // of steps: kernels behind the step before by a programmatic edge alone
+  uint32_t level_ = 0;            // the last one that was given
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;
   std::vector<MemoryEnd> memoryEnds_;

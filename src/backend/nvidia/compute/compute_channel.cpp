@@ -81,8 +81,8 @@ void writeGrid(std::byte* to, uint64_t address, const KernelCode& code, const Gr
 }  // namespace
 
 Result<std::unique_ptr<ComputeChannel>> ComputeChannel::create(Gpu& gpu, Addresses& addresses, Channel& channel,
-                                                               const ComputeFacts& facts) {
-  std::unique_ptr<ComputeChannel> made(new ComputeChannel(channel, facts));
+                                                               const ComputeFacts& facts, uint32_t number) {
+  std::unique_ptr<ComputeChannel> made(new ComputeChannel(channel, facts, number));
   const MemoryRequest request{Where::Video, Channel::kInFlight * kSlotBytes, kHugePage};
   VG_TRY(made->slots_, Block::create(gpu, addresses, request, SeenBy::GpuAndCpu));
   channel.setPatience(UINT64_MAX);
@@ -156,12 +156,18 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   const Sent sent{{&channel_, number}, launches.size(), steps_ + 1};
   size_t at = slot;
-  for (const Launch& launch : launches.first(launches.size() - 1)) {
-    const size_t next = at + bytesOf(launch.bytes);
-    write(launch, at, {++steps_, 0, channel_.stepAddress(), slots_->address(next)});
+  uint32_t latch = 0;
+  for (size_t i = 0; i + 1 < launches.size(); ++i) {
+    const size_t next = at + bytesOf(launches[i].bytes);
+    GridEnd end{++steps_, 0, channel_.stepAddress(), slots_->address(next)};
+    end.waitsFor = latch;
+    end.latch = latch = launches[i + 1].early ? newLatch() : 0;
+    write(launches[i], at, end);
     at = next;
   }
-  write(launches.back(), at, {number, channel_.progressAddress(number), channel_.end(number).address});
+  GridEnd end{number, channel_.progressAddress(number), channel_.end(number).address};
+  end.waitsFor = latch;
+  write(launches.back(), at, end);
   beginWork(push, launches.front());
   sendDescriptor(push, slots_->address(slot), compute::kSchedule);
   channel_.submitReleasing(push);

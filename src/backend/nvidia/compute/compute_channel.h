@@ -31,8 +31,9 @@ class ComputeChannel {
   static constexpr uint32_t kMostParameters = 32764;  // bytes
 
   // `channel` is of a group of the graphics engine and outlives the object.
+  // `number`: of the channels of this group, less than 255.
   static Result<std::unique_ptr<ComputeChannel>> create(Gpu& gpu, Addresses& addresses, Channel& channel,
-                                                        const ComputeFacts& facts);
+                                                        const ComputeFacts& facts, uint32_t number);
   ComputeChannel(const ComputeChannel&) = delete;
 
   CUresult setLocalPool(const LocalPool& pool);
@@ -49,6 +50,7 @@ class ComputeChannel {
     std::span<const Submission> after{};  // what it waits for, besides the grid before it
     Room room = Room::Waited;             // when very many are under way
     uint32_t level = 0;                   // as LaunchCommand has it
+    bool early = false;                   // the same
   };
   Result<Submission> launch(const Launch& launch);
   // What was sent of several grids: one submission, which ends with the last of them. The others end with the channel's
@@ -67,10 +69,12 @@ class ComputeChannel {
   Channel& channel() const { return channel_; }
 
  private:
-  ComputeChannel(Channel& channel, const ComputeFacts& facts) : channel_(channel), facts_(facts) {}
+  ComputeChannel(Channel& channel, const ComputeFacts& facts, uint32_t number)
+      : channel_(channel), facts_(facts), latches_((number + 1) << kLatchBits) {}
   CUresult bind(uint32_t computeClass);
   Sent sendInLine(Push& push, std::span<const Launch> launches);
   Result<Sent> sendSideBySide(Push& push, std::span<const Launch> launches);
+  uint32_t newLatch() { return latches_ | (++latch_ & ((1u << kLatchBits) - 1)); }
   void schedule(Push& push, std::span<const Launch> launches);
   void beginWork(Push& push, const Launch& first);
   void write(const Launch& launch, size_t at, const GridEnd& end);
@@ -78,6 +82,9 @@ class ComputeChannel {
   Channel& channel_;
   ComputeFacts facts_;
   std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission
+  static constexpr unsigned kLatchBits = 24;
+  const uint32_t latches_;  // what the numbers of its latches begin with
+  uint32_t latch_ = 0;      // the last one
   bool codeIsNew_ = true;
   uint64_t lastGrid_ = 0;           // its submission; 0: the channel has waited for it
   uint64_t grids_ = 0, steps_ = 0;  // that were sent

@@ -28,7 +28,7 @@ Result<std::unique_ptr<ComputeEngine>> ComputeEngine::create(Gpu& gpu, Addresses
   VG_TRY(engine->group_, ChannelGroup::create(gpu, addresses, rm::kEngineGraphics, kChannels));
   for (unsigned i = 0; i < kChannels; ++i) {
     VG_TRY(engine->lanes_[i].channel,
-           ComputeChannel::create(gpu, addresses, engine->group_->channel(static_cast<int>(i)), engine->facts_));
+           ComputeChannel::create(gpu, addresses, engine->group_->channel(static_cast<int>(i)), engine->facts_, i));
   }
   return engine;
 }

@@ -80,6 +80,18 @@ void setCounting(Qmd& descriptor, unsigned index, uint64_t address) {
   descriptor.set(qmd::releaseReduces(index), 1);
 }
 
+// The first of the next descriptors is scheduled when the grid is done, or its blocks allow it.
+void setLatches(Qmd& descriptor, const GridEnd& end) {
+  if (end.latch) {
+    descriptor.set(qmd::kBlocksAllowNext, 1);
+    descriptor.set(qmd::kArrivesAtLatch, 1);
+    descriptor.set(qmd::kLatchOfArrival, end.latch);
+  }
+  if (!end.waitsFor) return;
+  descriptor.set(qmd::kWaitsForLatch, 1);
+  descriptor.set(qmd::kLatchOfWait, end.waitsFor);
+}
+
 void setNext(Qmd& descriptor, uint64_t next) {
   constexpr uint32_t kSchedule = 1;
   descriptor.set(qmd::kNextEnable, 1);
@@ -177,6 +189,7 @@ Qmd describe(const Generation& generation, const KernelCode& code, const Grid& g
   if (end.count) setCounting(d, 0, end.count);
   if (end.host) setRelease(d, 1, end.host, end.number, true);
   if (end.next) setNext(d, end.next);
+  setLatches(d, end);
   setBank(d, 0, bank0, code.bank0Bytes);
   d.set(qmd::bankPrefetch(0), 1);
   d.set(qmd::kPrefetchedBytes, std::min((code.bank0Bytes + 255) / 256, kMostPrefetched));

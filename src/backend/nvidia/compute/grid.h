@@ -50,6 +50,10 @@ struct GridEnd {
   uint64_t device = 0;  // the number alone, for channels that wait
   uint64_t next = 0;    // the other grid's descriptor
   uint64_t count = 0;   // in place of `device`: a word of 32 bits to which 1 is added
+  // The next grid begins when all blocks have said so or ended, and waits for this latch, which no other grid under way
+  // has: until this one is done.
+  uint32_t latch = 0;
+  uint32_t waitsFor = 0;  // the latch that its own blocks wait for, when they wait
 };
 
 // What all grids of a GPU share.

@@ -75,6 +75,12 @@ constexpr Qmd::Field releasePayloadHigh(unsigned i) { return of(i, 736, 32, 128)
 inline constexpr Qmd::Field kNextEnable{368, 1}, kNextAction{369, 3}, kNextPrefetch{372, 1};
 inline constexpr Qmd::Field kNextPointer{448, 32};  // address / 256
 
+// Programmatic launches. A latch is open unless a grid under way arrives at it; griddepcontrol.wait waits for that.
+inline constexpr Qmd::Field kArrivesAtLatch{28, 1}, kWaitsForLatch{29, 1}, kLatchOfArrival{1472, 32},
+    kLatchOfWait{1504, 32};
+inline constexpr Qmd::Field kBlocksAllowNext{1151,
+                                             1};  // ENABLE_PROGRAM_PRE_EXIT: griddepcontrol.launch_dependents counts
+
 constexpr Qmd::Field bankValid(unsigned bank) { return of(bank, 416, 1, 4); }
 constexpr Qmd::Field bankPrefetch(unsigned bank) { return of(bank, 417, 2, 4); }  // 1: before the grid begins
 constexpr Qmd::Field bankInvalidate(unsigned bank) { return of(bank, 419, 1, 4); }
