@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes and checks the tables of packages: all rows in docs/packages.md, and one a kind at the top of README.md.
 
-    tables.py record SOURCE ROWS     ROWS as tests/packaging/systems writes them: KIND SYSTEM SIZE PHOTOGRAPH RESULT WHAT_WAS_DONE
+    tables.py record SOURCE ROWS     ROWS as tests/packaging/systems writes them: KIND SYSTEM SIZE PHOTOGRAPH RESULT WHAT_WAS_DONE;
+                                     rows of other systems stay
     tables.py check SOURCE           that README.md says what docs/packages.md says, begins with it, and is short
 """
 
@@ -13,6 +14,8 @@ from old_systems import NEWEST
 
 BEGIN, END = "<!-- tests/packaging/systems begins -->\n", "<!-- tests/packaging/systems ends -->\n"
 LINES_OF_README = 150
+README_SYSTEM = "Debian 12"  # whose sizes and times README.md gives
+IMAGE = "OCI image"
 HEAD = ["package", "system", "size", "photograph", "package to first result", "what was done"]
 USE = {
     "wheel": "`pip install out/packages/verdigris-*.whl`",
@@ -47,28 +50,42 @@ def oldest(rows):
     """What the files need (tests/packaging/old_systems.py), and the oldest whole system that they were used in."""
     if rows[0]["package"] == "dbgsym":
         return "-"
-    system = rows[0]["system"]
-    if not system.startswith("Debian"):
-        return "any; has " + system.partition(", ")[2]
-    return f"glibc {NEWEST[0]}.{NEWEST[1]}; used in {system.partition(',')[0]}"
+    glibc = [row["system"].rpartition(", ")[2] for row in rows]
+    if rows[0]["package"] == IMAGE:
+        return "any; has " + glibc[0]
+    names = [row["system"].partition(",")[0] for row in rows]
+    return f"glibc {NEWEST[0]}.{NEWEST[1]}; used in " + ", ".join(name for name, its in zip(names, glibc) if its == glibc[0])
 
 
 def short_table(rows):
-    """Of each kind one row: the size and the time are those of the newest system."""
-    newest = [row["system"] for row in rows if row["system"].startswith("Debian")][-1].partition(",")[0]
+    """Of each kind one row; the size and the time are those of one system."""
     lines = []
     for kind in USE:
         of_kind = [row for row in rows if row["package"] == kind]
-        assert of_kind, f"nothing is known of {kind}"
-        size = of_kind[-1]["size"] if kind != "dbgsym" or "lines of ours" in of_kind[-1]["what was done"] else ""  # too small without
-        lines.append([kind, USE[kind], size, oldest(of_kind), of_kind[-1]["package to first result"]])
-    return table(["package", "how to use it", "size", "oldest system", f"to the first result, {newest}"], lines)
+        told = [row for row in of_kind if kind == IMAGE or row["system"].startswith(README_SYSTEM + ",")]
+        assert told, f"nothing is known of {kind}"
+        size = told[-1]["size"] if kind != "dbgsym" or "lines of ours" in told[-1]["what was done"] else ""  # too small without
+        lines.append([kind, USE[kind], size, oldest(of_kind), told[-1]["package to first result"]])
+    return table(["package", "how to use it", "size", "oldest system", f"to the first result, {README_SYSTEM}"], lines)
+
+
+def age(row):
+    """Sorts rows by the C library of their systems; the image, which has its own, comes last."""
+    system = row["system"]
+    return row["package"] == IMAGE, [int(part) for part in system.rpartition(" ")[2].split(".")], system
+
+
+def merged(rows, new):
+    """The rows, with all of the new ones' systems in place of what was there."""
+    again = {row["system"] for row in new}
+    return sorted([row for row in rows if row["system"] not in again] + new, key=age)
 
 
 def record(source, rows):
     page, readme = source / "docs/packages.md", source / "README.md"
-    cells = [line.split("\t") for line in pathlib.Path(rows).read_text().splitlines()]
-    page.write_text(with_table(page.read_text(), table(HEAD, cells)))
+    new = [dict(zip(HEAD, line.split("\t"))) for line in pathlib.Path(rows).read_text().splitlines()]
+    all_rows = merged(rows_of(inside(page.read_text())), new)
+    page.write_text(with_table(page.read_text(), table(HEAD, [list(row.values()) for row in all_rows])))
     readme.write_text(with_table(readme.read_text(), short_table(rows_of(inside(page.read_text())))))
 
 
