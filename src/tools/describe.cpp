@@ -116,12 +116,13 @@ void printBash(const CLI::App& app) {
       "      if ((at < COMP_CWORD)) && declare -F _command_offset >/dev/null; then _command_offset $at; return; fi\n");
   print(
       "      if ((at == COMP_CWORD)) && [[ $current != -* ]]; then\n"
-      "        COMPREPLY=($(compgen -c -- \"$current\") $(compgen -f -- \"$current\"))\n        return\n      fi ;;\n"
+      "        [[ $current == */* ]] ||\n"
+      "          mapfile -t COMPREPLY < <(compgen -c -- \"$current\"; compgen -d -- \"$current\")\n"
+      "        return\n      fi ;;\n"
       "  esac\n");
-  print(
-      "  if [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n  else\n"
-      "    COMPREPLY=($(compgen -f -- \"$current\"))\n  fi\n}\n");
-  print("complete -o filenames -F _verdigris verdigris\n");
+  print("  [[ $current != -* ]] || COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n}\n");
+  // Files are the shell's: it knows what is to be quoted.
+  print("complete -o filenames -o default -F _verdigris verdigris\n");
 }
 
 // ---- zsh

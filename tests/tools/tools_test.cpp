@@ -137,6 +137,10 @@ TEST(Help, BashCompletesCommandsAndOptions) {
   EXPECT_EQ(completed("verdigris do", 1), "doctor\n");
   EXPECT_EQ(completed("verdigris run --mem", 2), "--memory\n");
   EXPECT_EQ(completed("verdigris check --devices cpu:1 --to", 4), "--tools\n");
+  // Names of files are left to the shell, which quotes blanks in them; folders and commands have none of it to do.
+  EXPECT_EQ(completed("verdigris run /bin/tru", 2), "\n");
+  EXPECT_EQ(completed("verdigris run dirnam", 2).find("dirname"), 0u);
+  EXPECT_NE(contentOf(script).find("complete -o filenames -o default"), std::string::npos);
   unlink(script.c_str());
 }
 
