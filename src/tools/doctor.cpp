@@ -134,7 +134,11 @@ Devices checkInstallation(Report& report, const Installation& installation) {
     report.advice("build it, or name its folder with --library-dir");
     return {};
   }
-  std::string reason;
+  std::string reason = unreachable(installation, false);
+  if (!reason.empty()) {
+    report.problem("%s cannot be used: %s", installation.library().c_str(), reason.c_str());
+    return {};
+  }
   const std::unique_ptr<Driver> driver = Driver::open(installation.library(), reason);
   if (!driver) {
     report.problem("%s cannot be opened: %s", installation.library().c_str(), reason.c_str());
@@ -322,6 +326,11 @@ std::string interpreterOf(const std::string& line) {
 
 void checkScript(Report& report, const Program& script) {
   const std::string interpreter = interpreterOf(script.interpreter);
+  if (interpreter.empty() && script.interpreter.ends_with('\r')) {
+    report.problem("%s is a script whose lines end as on Windows, so that the system looks for no such interpreter",
+                   script.path.c_str());
+    return report.advice("take the carriage returns away: sed -i 's/\\r$//' %s", script.path.c_str());
+  }
   if (interpreter.empty()) {
     report.problem("%s is a script for %s, which is not there", script.path.c_str(), script.interpreter.c_str());
     return report.advice("install that program, or name another in the script's first line");

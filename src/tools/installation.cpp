@@ -55,4 +55,25 @@ void tellNotFound(const Installation& installation, const char* command, const s
   std::fprintf(stderr, "Build it, or name its folder with --library-dir.\n");
 }
 
+namespace {
+
+// What the dynamic linker does to some names that it reads from variables; empty when it takes the folder as it is.
+std::string misread(const std::string& folder, bool preload) {
+  for (const char end : {':', ';'})
+    if (folder.find(end) != std::string::npos) return std::string("ends the name of a folder at '") + end + "'";
+  if (preload && folder.find(' ') != std::string::npos) return "ends a name in LD_PRELOAD at ' '";
+  for (const char* word : {"$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}", "$PLATFORM", "${PLATFORM}"})
+    if (folder.find(word) != std::string::npos) return std::string("puts another name in place of ") + word;
+  return "";
+}
+
+}  // namespace
+
+std::string unreachable(const Installation& installation, bool preload) {
+  const std::string why = misread(installation.libraryFolder, preload);
+  if (why.empty()) return "";
+  return "the dynamic linker " + why + ", which is part of " + installation.libraryFolder +
+         "; install Verdigris in a folder of another name";
+}
+
 }  // namespace vg::tools

@@ -24,6 +24,10 @@ Installation findInstallation(const std::string& wanted);
 // Says on standard error that there is no library, where it was looked for and what to do. `wanted` as above.
 void tellNotFound(const Installation& installation, const char* command, const std::string& wanted);
 
+// Why the dynamic linker cannot be sent to this installation, and what to do: it has no way to write some characters of
+// a folder in its variables. Empty when it can. `preload`: the library is to be named in LD_PRELOAD, too.
+std::string unreachable(const Installation& installation, bool preload);
+
 // The folder of the running command.
 std::string ownFolder();
 

@@ -209,6 +209,10 @@ int run(const RunOptions& options) {
     tellNotFound(installation, as, options.libraryFolder);
     return 2;
   }
+  if (const std::string reason = unreachable(installation, options.preload); !reason.empty()) {
+    std::fprintf(stderr, "verdigris %s: %s%s\n", as, options.preload ? "--preload: " : "", reason.c_str());
+    return 2;
+  }
 
   if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);

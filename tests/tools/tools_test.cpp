@@ -196,6 +196,30 @@ TEST(Run, PreloadGoesBeforeAnRpath) {
   EXPECT_NE(outcome.text.find("driver " + ourFolder()), std::string::npos) << outcome.text;
 }
 
+// Names that cannot be written in the dynamic linker's variables.
+TEST(Run, FoldersThatTheDynamicLinkerCannotBeSentToAreRefused) {
+  for (const std::string name : {"a:b", "a;b", "a$LIB", "a b"}) {
+    const std::string folder = testing::TempDir() + std::to_string(getpid()) + name, link = folder + "/libcuda.so.1";
+    ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+    ASSERT_EQ(symlink(ourLibrary().c_str(), link.c_str()), 0);
+    const std::string where = " --library-dir '" + folder + "'";
+    const std::string reason = name == "a$LIB" ? "the dynamic linker puts another name in place of .LIB"
+                                               : "the dynamic linker ends .* at '" + name.substr(1, 1) + "'";
+    if (name == "a b") {
+      EXPECT_EQ(verdigris("run" + where + " true").code, 0);
+      EXPECT_FALSE(says(verdigris("doctor" + where), reason));
+    } else {
+      EXPECT_EQ(verdigris("run" + where + " true").code, 2);
+      EXPECT_TRUE(says(verdigris("doctor" + where), reason));
+    }
+    const Outcome outcome = verdigris("run --preload" + where + " true");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(says(outcome, "verdigris run: --preload: " + reason));
+    unlink(link.c_str());
+    rmdir(folder.c_str());
+  }
+}
+
 TEST(Run, BadOptionsAreRefusedWithWhatIsExpected) {
   EXPECT_TRUE(says(verdigris("run --memory plenty true"), "--memory plenty: expected a size such as 16GiB"));
   EXPECT_TRUE(says(verdigris("run --capability 12 true"), "--capability 12: expected major.minor"));
@@ -378,6 +402,8 @@ TEST(Doctor, ExplainsScripts) {
     EXPECT_TRUE(
         finds(verdigris("doctor " + script), "is a script for " + interpreter + ", which is not there", "install"));
   }
+  std::ofstream(script) << "#!/bin/sh\r\n";
+  EXPECT_TRUE(finds(verdigris("doctor " + script), "whose lines end as on Windows", "sed -i"));
   unlink(script.c_str());
 }
 
