@@ -8,9 +8,11 @@ made to give out the PTX instead, as under `verdigris run`. So are ptxas and nvl
 import ctypes
 import glob
 import os
+import re
 import subprocess
 import sys
 import threading
+import warnings
 
 from verdigris import _files, _settings
 
@@ -82,7 +84,7 @@ def _mapped(name):
                 path = line.rstrip("\n").partition("/")[2]
                 base = os.path.basename(path)
                 # The vendor's file is libcuda.so.580.95.05.
-                if base == name or base.startswith(name.removesuffix(".1") + "."):
+                if base == name or base.startswith(name[:-len("1")]):
                     found.add(os.path.realpath("/" + path))
     except OSError:
         pass
@@ -117,6 +119,10 @@ def _compiler_files():
 
 def _redirect_started_compilers():
     """ptxas and nvlink, which Triton starts: the dynamic linker gives them our library, and they become a stand-in."""
+    if found := re.search(r":|\$\{?(ORIGIN|LIB|PLATFORM)", _redirect_library()):  # not as written for the dynamic linker
+        warnings.warn(f"ptxas and nvlink, when this process starts them, make native code: the dynamic linker cannot be sent to "
+                      f"{_files.FOLDER}, because of {found[0]}; install verdigris in a folder of another name", stacklevel=3)
+        return
     old = os.environ.get("LD_AUDIT", "").split(":")
     if _redirect_library() not in old:
         os.environ["LD_AUDIT"] = ":".join([_redirect_library(), *filter(None, old)])

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -120,6 +121,18 @@ def test_a_setting_that_is_not_there_is_named():
     assert status == 1 and "no setting 'memry'" in text, text
 
 
+@pytest.mark.parametrize("setting", ["devices='foo'", "memory='999TiB'", "capability='99.9'", "profile='h300'", "check='memry'",
+                                     "log='loud'", "timeout='soon'"])
+def test_a_value_that_no_setting_can_have_is_refused(setting):
+    status, text = python(f"import verdigris; verdigris.activate({setting})")
+    assert status == 1 and re.search(r"ValueError: verdigris: \w+ \S+: expected ", text), text
+
+
+def test_every_tool_is_meant_by_true():
+    status, text = python("import os, verdigris; verdigris.activate('cpu:1', check=True); print(os.environ['VERDIGRIS_CHECK'])")
+    assert status == 0 and text == "all\n", text
+
+
 KERNELS = """
     import numpy as np
     import pytest
@@ -160,8 +173,68 @@ def test_plugin_fails_tests_whose_kernels_have_faults_and_no_others(tmp_path):
     assert text.count("verdigris check: memory: a store of 4 bytes") >= 2, text
 
 
+PROGRAM = (pathlib.Path(__file__).parent / "plugin_program.py").read_text()
+
+
+@pytest.mark.parametrize("options, failed", [
+    (["--verdigris", "test_it.py"], 0), (["--verdigris-check", "test_it.py"], 1), (["--verdigris-check", "test_it.py", "--mine"], 1),
+    (["--verdigris", "cpu:2", "--verdigris-check", "memory,race", "test_it.py"], 1), (["--verdigris-check=sync", "test_it.py"], 0)])
+def test_plugin_takes_no_path_for_a_value(tmp_path, options, failed):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/test_it.py").write_text(PROGRAM)
+    (tmp_path / "sub/conftest.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--mine', action='store_true')\n")
+    (tmp_path / "test_other.py").write_text("def test_other():\n    assert False\n")
+    options = [option.replace("test_it.py", "sub/test_it.py") for option in options]
+    status, text = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, folder=tmp_path)
+    assert status == failed and f"{3 - failed} passed" in text and ("1 failed" in text) == bool(failed), text
+
+
+@pytest.mark.parametrize("option", ["--verdigris=foo", "--verdigris-check=memry"])
+def test_plugin_refuses_what_it_does_not_know(tmp_path, option):
+    (tmp_path / "test_nothing.py").write_text("def test_nothing():\n    pass\n")
+    status, text = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", option, folder=tmp_path)
+    assert status == 4 and "expected" in text and "passed" not in text, text
+
+
 def test_plugin_does_nothing_unasked(tmp_path):
     (tmp_path / "test_nothing.py").write_text("import os\ndef test_maps():\n"
                                               "    assert 'libcuda' not in open('/proc/self/maps').read()\n")
     status, text = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", folder=tmp_path)
     assert status == 0 and "verdigris:" not in text, text
+
+
+# Before pluggy 1.2 hooks had one form of wrappers only; pytest loads our plugin in every run of everybody.
+@pytest.mark.parametrize("version", [["pytest==6.2.5", "pluggy==0.13.1"], ["pytest==7.1.3", "pluggy==1.0.0"]])
+def test_plugin_stands_in_the_way_of_no_older_pytest(tmp_path, version):
+    status, text = run(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", tmp_path / "old", *version)
+    assert status == 0, text
+    (tmp_path / "test_faults.py").write_text(PROGRAM)
+    (tmp_path / "test_nothing.py").write_text("def test_nothing():\n    pass\n")
+
+    def run_old(*arguments):
+        return run("env", f"PYTHONPATH={tmp_path / 'old'}", sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments,
+                   folder=tmp_path)
+
+    assert version[0].partition("==")[2] in run_old("--version")[1]
+    assert run_old("test_nothing.py")[0] == 0
+    status, text = run_old("--verdigris-check", "-rA", "test_faults.py")
+    assert status == 1 and "1 failed, 2 passed" in text and "FAILED test_faults.py::test_put[4096]" in text, text
+
+
+def test_package_works_in_any_folder(tmp_path):
+    package = pathlib.Path(run(sys.executable, "-c", "import verdigris; print(verdigris.__path__[0])")[1].strip())
+    for name in ("a b", "\u00fc \u043a\u043b\u044e\u0447", "a:b"):  # the last one the dynamic linker cannot be sent to
+        folder = tmp_path / name
+        shutil.copytree(package, folder / "verdigris")
+        status, text = run(sys.executable, "-W", "error" if name != "a:b" else "ignore", "-c",
+                           "import sys; sys.path.insert(0, sys.argv[1]); import ctypes, verdigris; verdigris.activate('cpu:2')\n"
+                           "d = ctypes.CDLL('libcuda.so.1'); n = ctypes.c_int()\n"
+                           "assert d.cuInit(0) == 0 and d.cuDeviceGetCount(ctypes.byref(n)) == 0 and n.value == 2\n"
+                           "print(verdigris.library())", folder)
+        assert status == 0 and text == f"{folder}/verdigris/lib/libcuda.so.1\n", text
+        status, text = run(folder / "verdigris/lib/verdigris", "run", "--devices", "cpu:3", "nvidia-smi", "-L")
+        if name == "a:b":
+            assert status == 2 and "the dynamic linker ends the name" in text and "ld.so" not in text, text
+        else:
+            assert status == 0 and text.count("GPU ") == 3 and "ld.so" not in text, text
+        shutil.rmtree(folder)
