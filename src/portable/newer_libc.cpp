@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -45,6 +46,7 @@ unsigned long oldStrtoul(const char* text, char** end, int base) asm("strtoul");
 long long oldStrtoll(const char* text, char** end, int base) asm("strtoll");
 unsigned long long oldStrtoull(const char* text, char** end, int base) asm("strtoull");
 int oldVsscanf(const char* text, const char* format, va_list arguments) asm("__isoc99_vsscanf");
+int oldVfscanf(FILE* file, const char* format, va_list arguments) asm("__isoc99_vfscanf");
 }
 
 namespace {
@@ -179,6 +181,13 @@ VG_STAND_IN int __isoc23_sscanf(const char* text, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const int result = oldVsscanf(text, format, arguments);
+  va_end(arguments);
+  return result;
+}
+VG_STAND_IN int __isoc23_fscanf(FILE* file, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = oldVfscanf(file, format, arguments);
   va_end(arguments);
   return result;
 }

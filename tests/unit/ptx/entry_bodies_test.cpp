@@ -57,7 +57,7 @@ Module parsed(const std::string& text) {
 TEST(EntryBodies, LeaveTheKernelThatIsWantedAsItIs) {
   const EntryBodies bodies(kText);
   const Module whole = parsed(kText);
-  for (const char* name : {"first", "second", "third"}) {
+  for (const std::string name : {"first", "second", "third"}) {
     const Module left = parsed(bodies.withOnly(name));
     const Function &was = functionNamed(whole, name), &is = functionNamed(left, name);
     ASSERT_EQ(is.body.size(), was.body.size()) << name;
