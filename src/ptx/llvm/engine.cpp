@@ -291,13 +291,13 @@ void compile(Job& job) {
     job.status = CUDA_SUCCESS;
     return;
   }
-  blob.traits = emitter.traits;
+  blob.traits = emitter.traits();
   blob.alignments = emitter.alignmentRules();
   blob.traits.registers = registersOf(module.functions[entry]);
 
   const auto [object, quick] = compileModule(
       code,
-      {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, emitter.lean, prefix},
+      {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, emitter.lean(), prefix},
       job.clock);
   job.quick = quick || program.sharesForNow;
   if (!told.error.empty()) throw Unsupported{told.error, 0};

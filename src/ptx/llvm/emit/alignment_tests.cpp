@@ -1,7 +1,7 @@
 // Tests of addresses before they are used, where misalignment.h asks for them.
-#include <llvm/IR/MDBuilder.h>
+#include "ptx/llvm/emit/access_tests.h"
 
-#include "ptx/llvm/emit/emitter.h"
+#include <llvm/IR/MDBuilder.h>
 
 namespace vg::ptx::gen {
 namespace {
@@ -11,7 +11,7 @@ constexpr uint32_t kRare = 1, kUsual = 1 << 20;  // weights of branches
 }  // namespace
 
 // Whether a value that another one was made of can still be had where that one is used.
-bool Emitter::atHand(ValueId id, BlockId where) const {
+bool AccessTests::atHand(ValueId id, BlockId where) const {
   const auto& v = program_.values[id];
   if (v.block == kNone || v.block == where) return true;
   for (LoopId l = program_.blocks[v.block].loop; l != kNone; l = program_.loops[l].parent)
@@ -21,30 +21,30 @@ bool Emitter::atHand(ValueId id, BlockId where) const {
 
 // One number with the remainder of all lanes' addresses; null when lanes may differ. A fragile affine form is right in
 // its lower bits, which is all that counts here.
-llvm::Value* Emitter::commonRemainder(ValueId address, const AlignmentTest& test, BlockId where) {
+llvm::Value* AccessTests::commonRemainder(ValueId address, const AlignmentTest& test, BlockId where) {
   const auto agree = [&](ValueId id) {
     const Shape& shape = program_.values[id].shape;
     return shape.uniform() || (shape.affine() && shape.stride % static_cast<int64_t>(test.bytes) == 0);
   };
   const ValueId id = agree(address) ? address : test.root;
   if (!agree(id) || (id != address && !atHand(id, where))) return nullptr;
-  return formOf(id).scalar;
+  return values_.formOf(id).scalar;
 }
 
 // What of an address decides about its alignment, displacement included: nonzero where it is wrong.
-llvm::Value* Emitter::remainderOf(Value* address, const AlignmentTest& test) {
-  address = asInteger(address, address->getType()->getScalarSizeInBits() <= 32 ? 32 : 64);
+llvm::Value* AccessTests::remainderOf(Value* address, const AlignmentTest& test) {
+  address = b_.asInteger(address, address->getType()->getScalarSizeInBits() <= 32 ? 32 : 64);
   LType* const type = address->getType();
   Value* const at = b_.CreateAdd(address, llvm::ConstantInt::get(type, test.displacement));
   return b_.CreateAnd(at, llvm::ConstantInt::get(type, test.bytes - 1));
 }
 
 // The lanes whose addresses are misaligned.
-Mask Emitter::misalignedLanes(ValueId address, const AlignmentTest& test, const Mask& mask) {
+Mask AccessTests::misalignedLanes(ValueId address, const AlignmentTest& test, const Mask& mask) {
   Mask out;
   out.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const low = remainderOf(chunkOf(address, c), test);
+    Value* const low = remainderOf(values_.chunkOf(address, c), test);
     Value* const odd = b_.CreateICmpNE(low, llvm::Constant::getNullValue(low->getType()));
     out.chunks.push_back(mask.full ? odd : b_.CreateAnd(odd, mask.chunks[c]));
   }
@@ -52,10 +52,10 @@ Mask Emitter::misalignedLanes(ValueId address, const AlignmentTest& test, const 
 }
 
 // The same for any lane at all, in one test.
-llvm::Value* Emitter::anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask) {
+llvm::Value* AccessTests::anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask) {
   Value* all = nullptr;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* low = remainderOf(chunkOf(address, c), test);
+    Value* low = remainderOf(values_.chunkOf(address, c), test);
     if (!mask.full) low = b_.CreateSelect(mask.chunks[c], low, llvm::Constant::getNullValue(low->getType()));
     all = all ? b_.CreateOr(all, low) : low;
   }
@@ -63,21 +63,21 @@ llvm::Value* Emitter::anyMisaligned(ValueId address, const AlignmentTest& test, 
 }
 
 // Ends the launch with a fault of `lanes` when `bad`, an i1, is true.
-void Emitter::trapMisaligned(Value* bad, const std::function<Value*()>& lanes, uint32_t line) {
-  BB* const misaligned = newBlock("misaligned");
-  BB* const aligned = newBlock("aligned");
+void AccessTests::trapMisaligned(Value* bad, const std::function<Value*()>& lanes, uint32_t line) {
+  BB* const misaligned = b_.newBlock("misaligned");
+  BB* const aligned = b_.newBlock("aligned");
   b_.CreateCondBr(b_.CreateFreeze(bad), misaligned, aligned,
                   llvm::MDBuilder(context_).createBranchWeights(kRare, kUsual));
   b_.SetInsertPoint(misaligned);
-  const bool caching = std::exchange(caching_, false);
-  callTrap(TrapReason::MisalignedAddress, lanes(), line);
+  const bool caching = std::exchange(b_.caching, false);
+  runner_.callTrap(TrapReason::MisalignedAddress, lanes(), line);
   b_.CreateUnreachable();
-  caching_ = caching;
+  b_.caching = caching;
   b_.SetInsertPoint(aligned);
 }
 
 // Goes before each access of memory by operand `source`.
-void Emitter::checkAlignment(const Instruction& i, size_t source, const Mask& mask) {
+void AccessTests::checkAlignment(const Instruction& i, size_t source, const Mask& mask) {
   const auto found = alignment_.needed.find({&i, source});
   if (found == alignment_.needed.end()) return;
   const AlignmentTest& test = found->second;
@@ -85,26 +85,27 @@ void Emitter::checkAlignment(const Instruction& i, size_t source, const Mask& ma
   if (Value* const common = commonRemainder(address, test, i.block)) {
     Value* const low = remainderOf(common, test);
     Value* bad = b_.CreateICmpNE(low, llvm::Constant::getNullValue(low->getType()));
-    if (!mask.full) bad = b_.CreateAnd(bad, anyLane(mask));  // blocks may run with no lanes at all
+    if (!mask.full) bad = b_.CreateAnd(bad, masks_.anyLane(mask));  // blocks may run with no lanes at all
     return trapMisaligned(
-        bad, [&] { return maskBits(mask); }, i.ast->line);
+        bad, [&] { return masks_.maskBits(mask); }, i.ast->line);
   }
   if (const Shape shape = program_.values[address].shape; shape.rows() && shape.stride % test.bytes == 0) {
     Value* low = nullptr;
     const uint32_t rows = rowsIn(shape);
     for (uint32_t r = 0; r < rows; ++r) {
-      Value* ofRow = remainderOf(rowOf(address, r), test);
+      Value* ofRow = remainderOf(values_.rowOf(address, r), test);
       if (!mask.full)
-        ofRow = b_.CreateSelect(rows == 1 ? anyLane(mask) : anyLaneOfRow(mask, r), ofRow,
+        ofRow = b_.CreateSelect(rows == 1 ? masks_.anyLane(mask) : masks_.anyLaneOfRow(mask, r), ofRow,
                                 llvm::Constant::getNullValue(ofRow->getType()));
       low = low ? b_.CreateOr(low, ofRow) : ofRow;
     }
     return trapMisaligned(
         b_.CreateICmpNE(low, llvm::Constant::getNullValue(low->getType())),
-        [&] { return maskBits(misalignedLanes(address, test, mask)); }, i.ast->line);
+        [&] { return masks_.maskBits(misalignedLanes(address, test, mask)); }, i.ast->line);
   }
   trapMisaligned(
-      anyMisaligned(address, test, mask), [&] { return maskBits(misalignedLanes(address, test, mask)); }, i.ast->line);
+      anyMisaligned(address, test, mask), [&] { return masks_.maskBits(misalignedLanes(address, test, mask)); },
+      i.ast->line);
 }
 
 }  // namespace vg::ptx::gen

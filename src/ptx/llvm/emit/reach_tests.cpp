@@ -1,9 +1,10 @@
 // Tests of what addresses lead to before they are used (analysis/reach.h): of all where the device does not reach all
 // memory, of those that may have been loaded where it does.
+#include "ptx/llvm/emit/access_tests.h"
+
 #include <llvm/IR/MDBuilder.h>
 
 #include "ptx/abi/reach_abi.h"
-#include "ptx/llvm/emit/emitter.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -17,40 +18,40 @@ bool isNear(const Shape& shape) { return !shape.fragile && std::abs(shape.stride
 
 }  // namespace
 
-llvm::Value* Emitter::reachField(size_t offset) {
-  Value* const calls = launchField(offsetof(KernelLaunch, calls), b_.getPtrTy());
-  llvm::IRBuilder<> at(launchPoint_);
+llvm::Value* AccessTests::reachField(size_t offset) {
+  Value* const calls = runner_.launchField(offsetof(KernelLaunch, calls), b_.getPtrTy());
+  llvm::IRBuilder<> at(runner_.launchPoint);
   auto* const field = at.CreateLoad(at.getInt64Ty(), at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), calls, offset));
   field->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
   return field;
 }
 
 // Whether the runner has to be asked: outside of what devices reach, or where that is all but the library's own, there.
-llvm::Value* Emitter::isAskedAbout(Value* address) {
+llvm::Value* AccessTests::isAskedAbout(Value* address) {
   if (!window_) {
     window_ = reachField(options_.testsReach ? offsetof(ReachCalls, window) : offsetof(ReachCalls, own));
     windowBytes_ = reachField(options_.testsReach ? offsetof(ReachCalls, windowBytes) : offsetof(ReachCalls, ownBytes));
   }
-  Value* const from = b_.CreateSub(address, splatLike(address, window_));
-  Value* const bytes = splatLike(address, windowBytes_);
+  Value* const from = b_.CreateSub(address, b_.splatLike(address, window_));
+  Value* const bytes = b_.splatLike(address, windowBytes_);
   return options_.testsReach ? b_.CreateICmpUGE(from, bytes) : b_.CreateICmpULT(from, bytes);
 }
 
-llvm::Value* Emitter::asksAboutLanes(const Address& a, const Mask& mask) {
+llvm::Value* AccessTests::asksAboutLanes(const Address& a, const Mask& mask) {
   Mask asked;
   asked.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const lanes = isAskedAbout(addressChunk(a, c));
+    Value* const lanes = isAskedAbout(addresses_.addressChunk(a, c));
     asked.chunks.push_back(mask.full ? lanes : b_.CreateAnd(lanes, mask.chunks[c]));
   }
-  return anyLane(asked);
+  return masks_.anyLane(asked);
 }
 
 // By one number where one speaks for all lanes; the slack, and the guards around the library's own, are for what they
 // are away from it.
-llvm::Value* Emitter::asksAboutAny(const Address& a, const ReachTest& test, BlockId where, const Mask& mask) {
+llvm::Value* AccessTests::asksAboutAny(const Address& a, const ReachTest& test, BlockId where, const Mask& mask) {
   if (test.base != a.value && program_.values[test.base].shape.uniform() && atHand(test.base, where))
-    return isAskedAbout(asInteger(formOf(test.base).scalar, 64));
+    return isAskedAbout(b_.asInteger(values_.formOf(test.base).scalar, 64));
   if (a.shape.uniform() || (a.shape.affine() && isNear(a.shape) && !a.holds)) return isAskedAbout(a.scalar);
   if (a.rows.empty() || !isNear(a.shape) || a.holds) return asksAboutLanes(a, mask);
   Value* any = nullptr;
@@ -61,33 +62,34 @@ llvm::Value* Emitter::asksAboutAny(const Address& a, const ReachTest& test, Bloc
   return any;
 }
 
-bool Emitter::mayBeLoaded(ValueId address) {
+bool AccessTests::mayBeLoaded(ValueId address) {
   if (loaded_.empty()) loaded_ = loadedValues(program_);
   return loaded_[address];
 }
 
 // Goes before each access of memory by operand `source`, to `bytes` bytes a lane.
-void Emitter::checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask) {
+void AccessTests::checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask) {
   if (space == Space::Shared || space == Space::SharedCluster) return;
   std::optional<ReachTest> test;
   if (options_.testsReach) test = reachTest(program_, i, source, bytes);
   if (options_.testsLoaded && mayBeLoaded(i.sources[source])) test = ReachTest{i.sources[source]};
   if (!test) return;
-  const Address a = addressOf(i, source, space);
-  BB *const asks = newBlock("asks"), *const reached = newBlock("reached");
+  const Address a = addresses_.addressOf(i, source, space);
+  BB *const asks = b_.newBlock("asks"), *const reached = b_.newBlock("reached");
   b_.CreateCondBr(b_.CreateFreeze(asksAboutAny(a, *test, i.block, mask)), asks, reached,
                   llvm::MDBuilder(context_).createBranchWeights(kRare, kUsual));
   b_.SetInsertPoint(asks);
-  const bool caching = std::exchange(caching_, false);
+  const bool caching = std::exchange(b_.caching, false);
   Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
-  Value* const frameEnd = callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
-  Value* const asked = runtimeCall(offsetof(ReachCalls, reach), b_.getVoidTy(),
-                                   {blockArgument_, warp_, maskBits(mask), spill(kAsked, addresses), b_.getInt32(bytes),
-                                    b_.getInt32(i.ast->line), frameEnd});
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
+  Value* const frameEnd = b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
+  Value* const asked =
+      runner_.runtimeCall(offsetof(ReachCalls, reach), b_.getVoidTy(),
+                          {runner_.block, runner_.warp, masks_.maskBits(mask), b_.spill(kAsked, addresses),
+                           b_.getInt32(bytes), b_.getInt32(i.ast->line), frameEnd});
   // Loads and stores around it know that it is none.
   llvm::cast<llvm::CallInst>(asked)->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
-  caching_ = caching;
+  b_.caching = caching;
   b_.CreateBr(reached);
   b_.SetInsertPoint(reached);
 }

@@ -1,8 +1,9 @@
 // Atomics and fences. Shared memory belongs to one worker at a time, so its atomics are plain read-modify-writes;
 // global ones are the processor's, lane after lane.
+#include "ptx/llvm/opcodes/atomic.h"
+
 #include <llvm/IR/InlineAsm.h>
 
-#include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
@@ -13,7 +14,7 @@ namespace Intrinsic = llvm::Intrinsic;
 static bool isHalfKind(Type t) { return t == Type::F16 || t == Type::BF16 || t == Type::F16x2 || t == Type::BF16x2; }
 
 // The new value for an old one; everything is scalar and of the instruction's type.
-llvm::Value* Emitter::applyAtomic(const Instruction& i, Value* old, ArrayRef<Value*> operands) {
+llvm::Value* Atomics::applyAtomic(const Instruction& i, Value* old, ArrayRef<Value*> operands) {
   const ptx::Instruction& ast = *i.ast;
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
@@ -36,45 +37,47 @@ llvm::Value* Emitter::applyAtomic(const Instruction& i, Value* old, ArrayRef<Val
     const Type half = type == Type::F16 || type == Type::F16x2 ? Type::F16 : Type::BF16;
     Value* out = nullptr;
     for (uint32_t n = 0; n < (pair ? 2u : 1u); ++n) {
-      const auto part = [&](Value* v) { return asInteger(n ? b_.CreateLShr(v, 16) : v, 16); };
+      const auto part = [&](Value* v) { return b_.asInteger(n ? b_.CreateLShr(v, 16) : v, 16); };
       if (!ast.has(Mod::Add) && !isMin && !ast.has(Mod::Max)) unsupported(i, "operation");
-      Value* const sum =
-          ast.has(Mod::Add)
-              ? floatToHalf(b_.CreateFAdd(halfToFloat(part(old), half), halfToFloat(part(a), half)), half, 0)
-              : halfExtreme(part(old), part(a), isMin, false, half == Type::F16);
-      Value* const placed = pair ? asInteger(sum, 32) : sum;
+      Value* const sum = ast.has(Mod::Add)
+                             ? conversions_.floatToHalf(b_.CreateFAdd(conversions_.halfToFloat(part(old), half),
+                                                                      conversions_.halfToFloat(part(a), half)),
+                                                        half, 0)
+                             : floats_.halfExtreme(part(old), part(a), isMin, false, half == Type::F16);
+      Value* const placed = pair ? b_.asInteger(sum, 32) : sum;
       out = out ? b_.CreateOr(out, b_.CreateShl(placed, 16)) : placed;
     }
     return out;
   }
   if (ptx::isFloat(type)) {
     LType* const element = bits == 32 ? b_.getFloatTy() : b_.getDoubleTy();
-    Value *x = asFloat(old, element), *y = asFloat(a, element);
+    Value *x = b_.asFloat(old, element), *y = b_.asFloat(a, element);
     if (ast.has(Mod::Add)) {
       // Adding f32 in global memory flushes denormals; in shared memory it does not.
       const bool flushes = bits == 32 && ast.space != Space::Shared && ast.space != Space::SharedCluster;
-      Value* const sum = flushes ? flush(b_.CreateFAdd(flush(x), flush(y))) : b_.CreateFAdd(x, y);
-      if (bits == 64) return asInteger(sum, bits);
-      return b_.CreateSelect(b_.CreateFCmpUNO(sum, sum), b_.getInt32(0x7fffffff), asInteger(sum, bits));
+      Value* const sum =
+          flushes ? pieces_.flush(b_.CreateFAdd(pieces_.flush(x), pieces_.flush(y))) : b_.CreateFAdd(x, y);
+      if (bits == 64) return b_.asInteger(sum, bits);
+      return b_.CreateSelect(b_.CreateFCmpUNO(sum, sum), b_.getInt32(0x7fffffff), b_.asInteger(sum, bits));
     }
-    if (isMin || ast.has(Mod::Max)) return asInteger(minMax(i, x, y, isMin), bits);
+    if (isMin || ast.has(Mod::Max)) return b_.asInteger(floats_.minMax(i, x, y, isMin), bits);
     unsupported(i, "operation");
   }
   if (ast.has(Mod::Add)) return b_.CreateAdd(old, a);
-  if (isMin) return intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {old, a});
-  if (ast.has(Mod::Max)) return intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {old, a});
+  if (isMin) return b_.intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {old, a});
+  if (ast.has(Mod::Max)) return b_.intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {old, a});
   unsupported(i, "operation");
 }
 
 // One lane's atomic; returns what memory held before.
-llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<Value*> operands, bool shared) {
+llvm::Value* Atomics::atomicLane(const Instruction& i, Value* address, ArrayRef<Value*> operands, bool shared) {
   const ptx::Instruction& ast = *i.ast;
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
-  Value* const at = pointer(address);
+  Value* const at = b_.pointer(address);
   const llvm::Align align(bits / 8);
   if (shared) {
-    Value* const old = b_.CreateAlignedLoad(integerType(bits), at, align);
+    Value* const old = b_.CreateAlignedLoad(b_.integerType(bits), at, align);
     b_.CreateAlignedStore(applyAtomic(i, old, operands), at, align);
     return old;
   }
@@ -96,13 +99,13 @@ llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<
     return b_.CreateExtractValue(pair, 0);
   }
   // Everything else repeats until nobody came between.
-  auto* first = b_.CreateAlignedLoad(integerType(bits), at, align, true);
+  auto* first = b_.CreateAlignedLoad(b_.integerType(bits), at, align, true);
   BB* const before = b_.GetInsertBlock();
-  BB* const loop = newBlock("retry");
-  BB* const after = newBlock("after");
+  BB* const loop = b_.newBlock("retry");
+  BB* const after = b_.newBlock("after");
   b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
-  auto* expected = b_.CreatePHI(integerType(bits), 2);
+  auto* expected = b_.CreatePHI(b_.integerType(bits), 2);
   expected->addIncoming(first, before);
   Value* const desired = applyAtomic(i, expected, operands);
   auto* pair = b_.CreateAtomicCmpXchg(at, expected, desired, align, order, order);
@@ -113,61 +116,64 @@ llvm::Value* Emitter::atomicLane(const Instruction& i, Value* address, ArrayRef<
 }
 
 // A vector that LLVM takes for one of unknown origin. Quick code's hold all lanes of a warp, which no register does.
-llvm::Value* Emitter::inRegister(Value* v) {
-  if (lean) return v;
+llvm::Value* Atomics::inRegister(Value* v) {
+  if (emission_.lean) return v;
   LType* const type = v->getType();
   const char* const same = options_.avx512 ? "=v,0" : "=x,0";
   return b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", same, false), {v});
 }
 
 // The 32-bit value of each lane, plus a constant, as a scalar.
-llvm::SmallVector<llvm::Value*, 32> Emitter::laneWords(ValueId id, int64_t plus) {
+llvm::SmallVector<llvm::Value*, 32> Atomics::laneWords(ValueId id, int64_t plus) {
   LType* const word = b_.getInt32Ty();
-  const auto sum = [&](Value* v) { return plus ? b_.CreateAdd(v, number(v, word, static_cast<uint32_t>(plus))) : v; };
+  const auto sum = [&](Value* v) {
+    return plus ? b_.CreateAdd(v, b_.number(v, word, static_cast<uint32_t>(plus))) : v;
+  };
   if (program_.values[id].shape.uniform())
-    return llvm::SmallVector<Value*, 32>(kWarpSize, sum(asInteger(scalarOf(id), 32)));
+    return llvm::SmallVector<Value*, 32>(kWarpSize, sum(b_.asInteger(values_.scalarOf(id), 32)));
   llvm::SmallVector<Value*, 32> words;
-  for (uint32_t c = 0; c < k_; ++c) words.append(wordsOf(sum(asInteger(chunkOf(id, c), 32))));
+  for (uint32_t c = 0; c < k_; ++c) words.append(b_.wordsOf(sum(b_.asInteger(values_.chunkOf(id, c), 32))));
   return words;
 }
 
 // A result that nobody reads still has a value to be kept in slots.
-void Emitter::defineDead(const Instruction& i, uint32_t part) {
+void Atomics::defineDead(const Instruction& i, uint32_t part) {
   if (part >= i.results.size() || i.results[part] == kNone) return;
   Form form;
   form.shape = {Shape::Varying, 0, false};
   const uint32_t bits = bitsOf(program_.values[i.results[part]].type);
-  for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(llvm::Constant::getNullValue(vectorOf(integerType(bits))));
-  define(i.results[part], std::move(form));
+  for (uint32_t c = 0; c < k_; ++c)
+    form.chunks.push_back(llvm::Constant::getNullValue(b_.vectorOf(b_.integerType(bits))));
+  values_.define(i.results[part], std::move(form));
 }
 
 // An element of a vector is an atomic of its own.
-void Emitter::emitAtomic(const Instruction& i) {
+void Atomics::emitAtomic(const Instruction& i) {
   const uint32_t width = i.ast->vectorWidth;
   if (ptx::bitsOf(i.ast->type()) == 128) return emitWideAtomic(i);
   if (width > 1 && (i.sources.size() < 1 + width || i.ast->has(Mod::Cas))) unsupported(i, "vector atomics");
   for (uint32_t n = 0; n < width; ++n) emitAtomicElement(i, n);
 }
 
-void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
+void Atomics::emitAtomicElement(const Instruction& i, uint32_t part) {
   const ptx::Instruction& ast = *i.ast;
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
   if (bits != 16 && bits != 32 && bits != 64) unsupported(i, "width");
-  LType* const element = integerType(bits);
+  LType* const element = b_.integerType(bits);
   const bool shared = ast.space == Space::Shared || ast.space == Space::SharedCluster;
-  const bool used = part < i.results.size() && i.results[part] != kNone && isRead(i.results[part]);
+  const bool used = part < i.results.size() && i.results[part] != kNone && values_.isRead(i.results[part]);
   size_t operandCount = ast.has(Mod::Cas) ? 2 : 1;
   if (i.sources.size() < 1 + operandCount) unsupported(i, "operands");
-  Address a = addressOf(i, 0, ast.space);
+  Address a = addresses_.addressOf(i, 0, ast.space);
   if (part) {
     a.offset += part * (bits / 8);
     if (a.scalar) a.scalar = b_.CreateAdd(a.scalar, b_.getInt64(part * (bits / 8)));
   }
-  const Mask mask = guardedMask(i);
+  const Mask mask = predicates_.guardedMask(i);
   if (!part) {
-    checkAlignment(i, 0, mask);
-    checkReach(i, 0, ast.space, bits / 8 * std::max<uint32_t>(ast.vectorWidth, 1), mask);
+    tests_.checkAlignment(i, 0, mask);
+    tests_.checkReach(i, 0, ast.space, bits / 8 * std::max<uint32_t>(ast.vectorWidth, 1), mask);
   }
 
   // Sums and bit operations of all lanes on one word that nobody reads back become one operation.
@@ -177,7 +183,7 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
   if (reducible) {
     defineDead(i, part);
     const auto act = [&] {
-      const Chunks lanes = chunksOf(mask);
+      const Chunks lanes = masks_.chunksOf(mask);
       const bool s = isSigned(type);
       uint64_t neutral = 0;
       if (ast.has(Mod::And)) neutral = ~uint64_t{0};
@@ -189,12 +195,12 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
         if (ast.has(Mod::And)) return b_.CreateAnd(x, y);
         if (ast.has(Mod::Or)) return b_.CreateOr(x, y);
         if (ast.has(Mod::Xor)) return b_.CreateXor(x, y);
-        if (ast.has(Mod::Min)) return intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {x, y});
-        return intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {x, y});
+        if (ast.has(Mod::Min)) return b_.intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {x, y});
+        return b_.intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {x, y});
       };
       for (uint32_t c = 0; c < k_; ++c) {
-        Value* v = asInteger(chunkOf(i.sources[1 + part], c), bits);
-        if (!mask.full) v = b_.CreateSelect(lanes[c], v, number(v, element, neutral));
+        Value* v = b_.asInteger(values_.chunkOf(i.sources[1 + part], c), bits);
+        if (!mask.full) v = b_.CreateSelect(lanes[c], v, b_.number(v, element, neutral));
         all = all ? join(all, v) : v;
       }
       const Intrinsic::ID id = ast.has(Mod::Add)   ? Intrinsic::vector_reduce_add
@@ -204,111 +210,112 @@ void Emitter::emitAtomicElement(const Instruction& i, uint32_t part) {
                                : ast.has(Mod::Min)
                                    ? (s ? Intrinsic::vector_reduce_smin : Intrinsic::vector_reduce_umin)
                                    : (s ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_umax);
-      Value* const one = intrinsic(id, {all});
+      Value* const one = b_.intrinsic(id, {all});
       atomicLane(i, a.scalar, {one}, shared);
     };
     if (i.guard == kNone) return act();
-    return ifTrue(anyLane(mask), act);
+    return b_.ifTrue(masks_.anyLane(mask), act);
   }
 
   // Shared addresses are offsets of 32 bits: half as much to pass on to the lanes.
   const bool offsets = ast.space == Space::Shared && bitsOf(program_.values[a.value].type) == 32;
-  Value* const base = offsets ? sharedBase() : nullptr;
+  Value* const base = offsets ? runner_.sharedBase() : nullptr;
   // Short ones of all lanes are written out: a loop over lanes would cost more than they do.
   const bool brief = mask.full && !used && bits == 32 && !isHalfKind(type) && !ptx::isFloat(type) && ast.has(Mod::Add);
-  const std::optional<Elements> elements = brief && !offsets ? elementsOf(a) : std::nullopt;
+  const std::optional<Elements> elements = brief && !offsets ? gathers_.elementsOf(a) : std::nullopt;
   if (brief && (offsets || elements)) {
     llvm::SmallVector<Value*, 32> places;
     if (offsets) places = laneWords(a.value, a.offset);
     // Loads wait for the atomics before them, so indices come from registers: LLVM would load parts of their vectors.
     for (uint32_t c = 0; elements && c < k_; ++c)
-      places.append(wordsOf(inRegister(asInteger(chunkOf(elements->index, c), 32))));
+      places.append(b_.wordsOf(inRegister(b_.asInteger(values_.chunkOf(elements->index, c), 32))));
     const auto addends = laneWords(i.sources[1 + part], 0);
     for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      Value* const at =
-          offsets ? b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty())) : placeOf(*elements, places[lane]);
+      Value* const at = offsets ? b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty()))
+                                : gathers_.placeOf(*elements, places[lane]);
       atomicLane(i, at, {addends[lane]}, shared);
     }
     return defineDead(i, part);
   }
-  LType* const addressType = integerType(offsets ? 32 : 64);
+  LType* const addressType = b_.integerType(offsets ? 32 : 64);
   Chunks addresses;
   for (uint32_t c = 0; c < k_; ++c) {
-    addresses.push_back(offsets ? b_.CreateTrunc(displaced(chunkOf(a.value, c), a.offset), vectorOf(addressType))
-                        : a.shape.uniform() ? b_.CreateVectorSplat(w_, a.scalar)
-                                            : addressChunk(a, c));
+    addresses.push_back(
+        offsets ? b_.CreateTrunc(addresses_.displaced(values_.chunkOf(a.value, c), a.offset), b_.vectorOf(addressType))
+        : a.shape.uniform() ? b_.CreateVectorSplat(w_, a.scalar)
+                            : addresses_.addressChunk(a, c));
   }
-  auto* const where = spill(0, addresses);
+  auto* const where = b_.spill(0, addresses);
   llvm::SmallVector<llvm::AllocaInst*, 2> what;
   llvm::SmallVector<Value*, 2> uniform(operandCount, nullptr);
   for (size_t n = 0; n < operandCount; ++n) {
     const ValueId id = i.sources[n + 1 + part];
     if (program_.values[id].shape.uniform()) {
-      uniform[n] = asInteger(scalarOf(id), bits);
+      uniform[n] = b_.asInteger(values_.scalarOf(id), bits);
       what.push_back(nullptr);
       continue;
     }
     Chunks chunks;
-    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(asInteger(chunkOf(id, c), bits));
-    what.push_back(spill(static_cast<uint32_t>(1 + n), chunks));
+    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(id, c), bits));
+    what.push_back(b_.spill(static_cast<uint32_t>(1 + n), chunks));
   }
-  auto* const results = used ? scratch(3) : nullptr;
-  forEachLane(mask, [&](Value* lane) {
-    Value* at = b_.CreateLoad(addressType, laneAddress(where, lane, addressType));
+  auto* const results = used ? b_.scratch(3) : nullptr;
+  masks_.forEachLane(mask, [&](Value* lane) {
+    Value* at = b_.CreateLoad(addressType, b_.laneAddress(where, lane, addressType));
     if (offsets) at = b_.CreateAdd(base, b_.CreateZExt(at, b_.getInt64Ty()));
     llvm::SmallVector<Value*, 2> operands;
     for (size_t n = 0; n < operandCount; ++n)
-      operands.push_back(uniform[n] ? uniform[n] : b_.CreateLoad(element, laneAddress(what[n], lane, element)));
+      operands.push_back(uniform[n] ? uniform[n] : b_.CreateLoad(element, b_.laneAddress(what[n], lane, element)));
     Value* const old = atomicLane(i, at, operands, shared);
-    if (results) b_.CreateStore(old, laneAddress(results, lane, element));
+    if (results) b_.CreateStore(old, b_.laneAddress(results, lane, element));
   });
   if (!used) return defineDead(i, part);
   Form form;
   form.shape = {Shape::Varying, 0, false};
-  form.chunks = reload(results, element);
-  finish(i, part, std::move(form));
+  form.chunks = b_.reload(results, element);
+  values_.finish(i, part, std::move(form));
 }
 
 // atom.exch and atom.cas of 128 bits, a lane after the other; what goes in and out is spilled in halves.
-void Emitter::emitWideAtomic(const Instruction& i) {
+void Atomics::emitWideAtomic(const Instruction& i) {
   const bool compares = i.ast->has(Mod::Cas);
   const size_t operands = compares ? 2 : 1;
   if (i.ast->vectorWidth > 1 || i.sources.size() < 1 + operands || (!compares && !i.ast->has(Mod::Exch)))
     unsupported(i, "operation on 128 bits");
   LType *const half = b_.getInt64Ty(), *const wide = b_.getInt128Ty();
   const bool shared = i.ast->space == Space::Shared || i.ast->space == Space::SharedCluster;
-  Address a = addressOf(i, 0, i.ast->space);
-  const Mask mask = guardedMask(i);
-  checkAlignment(i, 0, mask);
-  checkReach(i, 0, i.ast->space, 16, mask);
+  Address a = addresses_.addressOf(i, 0, i.ast->space);
+  const Mask mask = predicates_.guardedMask(i);
+  tests_.checkAlignment(i, 0, mask);
+  tests_.checkReach(i, 0, i.ast->space, 16, mask);
   Chunks addresses;
-  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
-  auto* const where = spill(0, addresses);
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
+  auto* const where = b_.spill(0, addresses);
   llvm::SmallVector<llvm::AllocaInst*, 4> halves;
   for (size_t n = 0; n < operands; ++n)
-    for (const Chunks& one : splitHalves(i.sources[1 + n]))
-      halves.push_back(spill(static_cast<uint32_t>(1 + halves.size()), one));
-  llvm::AllocaInst *const low = scratch(5), *const high = scratch(6);
-  forEachLane(mask, [&](Value* lane) {
+    for (const Chunks& one : addresses_.splitHalves(i.sources[1 + n]))
+      halves.push_back(b_.spill(static_cast<uint32_t>(1 + halves.size()), one));
+  llvm::AllocaInst *const low = b_.scratch(5), *const high = b_.scratch(6);
+  masks_.forEachLane(mask, [&](Value* lane) {
     const auto operand = [&](size_t n) {
-      Value* const top = b_.CreateZExt(b_.CreateLoad(half, laneAddress(halves[2 * n + 1], lane, half)), wide);
-      Value* const bottom = b_.CreateZExt(b_.CreateLoad(half, laneAddress(halves[2 * n], lane, half)), wide);
+      Value* const top = b_.CreateZExt(b_.CreateLoad(half, b_.laneAddress(halves[2 * n + 1], lane, half)), wide);
+      Value* const bottom = b_.CreateZExt(b_.CreateLoad(half, b_.laneAddress(halves[2 * n], lane, half)), wide);
       return b_.CreateOr(b_.CreateShl(top, 64), bottom);
     };
     llvm::SmallVector<Value*, 2> values;
     for (size_t n = 0; n < operands; ++n) values.push_back(operand(n));
-    Value* const old = atomicLane(i, b_.CreateLoad(half, laneAddress(where, lane, half)), values, shared);
-    b_.CreateStore(b_.CreateTrunc(old, half), laneAddress(low, lane, half));
-    b_.CreateStore(b_.CreateTrunc(b_.CreateLShr(old, 64), half), laneAddress(high, lane, half));
+    Value* const old = atomicLane(i, b_.CreateLoad(half, b_.laneAddress(where, lane, half)), values, shared);
+    b_.CreateStore(b_.CreateTrunc(old, half), b_.laneAddress(low, lane, half));
+    b_.CreateStore(b_.CreateTrunc(b_.CreateLShr(old, 64), half), b_.laneAddress(high, lane, half));
   });
   if (i.results.empty() || i.results[0] == kNone) return;
   Form form;
   form.shape = {Shape::Varying, 0, false};
-  form.chunks = joinHalves({reload(low, half), reload(high, half)});
-  finish(i, 0, std::move(form));
+  form.chunks = addresses_.joinHalves({b_.reload(low, half), b_.reload(high, half)});
+  values_.finish(i, 0, std::move(form));
 }
 
-void Emitter::emitFence(const Instruction& i) {
+void Atomics::emitFence(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   const bool wide = ast.has(Mod::Gl) || ast.has(Mod::Sys) || ast.has(Mod::Gpu) || ast.has(Mod::Cluster);
   const bool full = wide && !ast.has(Mod::Acquire) && !ast.has(Mod::Release);

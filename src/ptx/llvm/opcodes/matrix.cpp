@@ -1,16 +1,17 @@
 // Matrix instructions: operands go to a buffer in memory, the runner does the whole warp in one call.
+#include "ptx/llvm/opcodes/matrix.h"
+
 #include "ptx/facts/matrix_form.h"
-#include "ptx/llvm/emit/emitter.h"
 
 namespace vg::ptx::gen {
 
-void Emitter::emitMatrix(const Instruction& i) {
+void Matrices::emitMatrix(const Instruction& i) {
   const auto shape = describeMatrix(*i.ast, *i.function);
   if (!shape || shape->results != i.results.size()) unsupported(i, "form of a matrix instruction");
   LType* const byte = b_.getInt8Ty();
   if (!matrixOperands_) {
-    matrixOperands_ = entryAlloca(llvm::ArrayType::get(byte, kMatrixOperandBytes), "matrices", llvm::Align(64));
-    matrixResults_ = entryAlloca(llvm::ArrayType::get(byte, kMatrixResultBytes), "product", llvm::Align(64));
+    matrixOperands_ = b_.entryAlloca(llvm::ArrayType::get(byte, kMatrixOperandBytes), "matrices", llvm::Align(64));
+    matrixResults_ = b_.entryAlloca(llvm::ArrayType::get(byte, kMatrixResultBytes), "product", llvm::Align(64));
   }
   const auto place = [&](llvm::AllocaInst* buffer, uint32_t at) {
     return b_.CreateConstInBoundsGEP1_32(byte, buffer, at);
@@ -26,15 +27,15 @@ void Emitter::emitMatrix(const Instruction& i) {
       else if (i.sources[source] == kNone)
         continue;
       else if (moves && k == 0 && bytes == 8)
-        lanes = addressChunk(addressOf(i, source, shape->space), c);
+        lanes = addresses_.addressChunk(addresses_.addressOf(i, source, shape->space), c);
       else
-        lanes = asInteger(chunkOf(i.sources[source], c), 8 * bytes);
+        lanes = b_.asInteger(values_.chunkOf(i.sources[source], c), 8 * bytes);
       b_.CreateAlignedStore(lanes, place(matrixOperands_, at + c * w_ * bytes), llvm::Align(bytes));
     }
   }
-  runtimeCall(offsetof(RuntimeCalls, matrix), b_.getVoidTy(),
-              {blockArgument_, warp_, maskBits(guardedMask(i)), b_.getInt64(wordOf(shape->form)),
-               b_.getInt32(i.ast->line), matrixOperands_, matrixResults_});
+  runner_.runtimeCall(offsetof(RuntimeCalls, matrix), b_.getVoidTy(),
+                      {runner_.block, runner_.warp, masks_.maskBits(predicates_.guardedMask(i)),
+                       b_.getInt64(wordOf(shape->form)), b_.getInt32(i.ast->line), matrixOperands_, matrixResults_});
   const uint32_t bytes = shape->resultBytes;
   for (size_t r = 0; r < i.results.size(); ++r) {
     if (i.results[r] == kNone) continue;
@@ -44,10 +45,10 @@ void Emitter::emitMatrix(const Instruction& i) {
     for (uint32_t c = 0; c < k_; ++c) {
       const uint32_t from = (static_cast<uint32_t>(r) * kWarpSize + c * w_) * bytes;
       Value* const bits =
-          b_.CreateAlignedLoad(vectorOf(integerType(8 * bytes)), place(matrixResults_, from), llvm::Align(bytes));
-      form.chunks.push_back(asClass(bits, type));
+          b_.CreateAlignedLoad(b_.vectorOf(b_.integerType(8 * bytes)), place(matrixResults_, from), llvm::Align(bytes));
+      form.chunks.push_back(b_.asClass(bits, type));
     }
-    finish(i, r, std::move(form));
+    values_.finish(i, r, std::move(form));
   }
 }
 

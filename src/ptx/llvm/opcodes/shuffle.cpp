@@ -1,7 +1,8 @@
 // Shuffles: lanes read registers of others.
+#include "ptx/llvm/opcodes/lanes.h"
+
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
@@ -28,8 +29,7 @@ std::optional<uint32_t> sourceLane(const ptx::Instruction& ast, uint32_t lane, u
 }  // namespace
 
 // By constant operands: which lanes go where is known.
-void Emitter::shuffleKnown(const Instruction& i, const Chunks& data, uint64_t b, uint64_t c, Form& value,
-                           Form& inRange) {
+void Lanes::shuffleKnown(const Instruction& i, const Chunks& data, uint64_t b, uint64_t c, Form& value, Form& inRange) {
   for (uint32_t chunk = 0; chunk < k_; ++chunk) {
     llvm::SmallVector<int, 16> order;
     llvm::SmallVector<llvm::Constant*, 16> bits;
@@ -38,18 +38,18 @@ void Emitter::shuffleKnown(const Instruction& i, const Chunks& data, uint64_t b,
       order.push_back(static_cast<int>(from.value_or(lane)));
       bits.push_back(b_.getInt1(from.has_value()));
     }
-    value.chunks.push_back(lanesFrom(data, order));
+    value.chunks.push_back(b_.lanesFrom(data, order));
     inRange.chunks.push_back(llvm::ConstantVector::get(bits));
   }
 }
 
 // The lanes that the lanes of a chunk read, their own where that is outside of the segment, and whether it is inside.
-std::pair<llvm::Value*, llvm::Value*> Emitter::sourceLanes(const Instruction& i, uint32_t chunk) {
+std::pair<llvm::Value*, llvm::Value*> Lanes::sourceLanes(const Instruction& i, uint32_t chunk) {
   const ptx::Instruction& ast = *i.ast;
-  Value* const lane = iota(chunk, b_.getInt32Ty(), 1);
-  const auto n32 = [&](uint64_t v) { return number(lane, b_.getInt32Ty(), v); };
-  Value* const b = b_.CreateAnd(asInteger(chunkOf(i.sources[1], chunk), 32), n32(31));
-  Value* const control = asInteger(chunkOf(i.sources[2], chunk), 32);
+  Value* const lane = b_.iota(chunk, b_.getInt32Ty(), 1);
+  const auto n32 = [&](uint64_t v) { return b_.number(lane, b_.getInt32Ty(), v); };
+  Value* const b = b_.CreateAnd(b_.asInteger(values_.chunkOf(i.sources[1], chunk), 32), n32(31));
+  Value* const control = b_.asInteger(values_.chunkOf(i.sources[2], chunk), 32);
   Value* const limit = b_.CreateAnd(control, n32(31));
   Value* const segment = b_.CreateAnd(b_.CreateLShr(control, n32(8)), n32(31));
   Value* const minLane = b_.CreateAnd(lane, segment);
@@ -68,37 +68,37 @@ std::pair<llvm::Value*, llvm::Value*> Emitter::sourceLanes(const Instruction& i,
 }
 
 // The numbered lanes of data that lies in memory, for W lanes.
-llvm::Value* Emitter::lanesFromMemory(llvm::AllocaInst* data, Value* from) {
+llvm::Value* Lanes::lanesFromMemory(llvm::AllocaInst* data, Value* from) {
   LType* const word = b_.getInt32Ty();
-  Value* got = llvm::PoisonValue::get(vectorOf(word));
+  Value* got = llvm::PoisonValue::get(b_.vectorOf(word));
   for (uint32_t lane = 0; lane < w_; ++lane) {
     Value* const index = b_.CreateAnd(b_.CreateExtractElement(from, lane), b_.getInt32(31));
-    got = b_.CreateInsertElement(got, b_.CreateLoad(word, laneAddress(data, index, word)), lane);
+    got = b_.CreateInsertElement(got, b_.CreateLoad(word, b_.laneAddress(data, index, word)), lane);
   }
   return got;
 }
 
-void Emitter::shuffleByLanes(const Instruction& i, const Chunks& data, Form& value, Form& inRange) {
+void Lanes::shuffleByLanes(const Instruction& i, const Chunks& data, Form& value, Form& inRange) {
   const bool permutes = options_.avx512 && k_ == 2;  // two registers of 16 lanes
-  auto* const array = permutes ? nullptr : spill(0, data);
+  auto* const array = permutes ? nullptr : b_.spill(0, data);
   for (uint32_t c = 0; c < k_; ++c) {
     const auto [from, valid] = sourceLanes(i, c);
     value.chunks.push_back(permutes
-                               ? callIntrinsic(Intrinsic::x86_avx512_vpermi2var_d_512, {}, {data[0], from, data[1]})
+                               ? b_.callIntrinsic(Intrinsic::x86_avx512_vpermi2var_d_512, {}, {data[0], from, data[1]})
                                : lanesFromMemory(array, from));
     inRange.chunks.push_back(valid);
   }
 }
 
-void Emitter::emitShuffle(const Instruction& i) {
+void Lanes::emitShuffle(const Instruction& i) {
   Chunks data;
-  for (uint32_t c = 0; c < k_; ++c) data.push_back(asInteger(chunkOf(i.sources[0], c), 32));
+  for (uint32_t c = 0; c < k_; ++c) data.push_back(b_.asInteger(values_.chunkOf(i.sources[0], c), 32));
   Form value, inRange;
   value.shape = inRange.shape = {Shape::Varying, 0, false};
   const std::optional<uint64_t> b = knownBits(program_, i.sources[1]), c = knownBits(program_, i.sources[2]);
   b&& c ? shuffleKnown(i, data, *b, *c, value, inRange) : shuffleByLanes(i, data, value, inRange);
-  if (i.results[0] != kNone) finish(i, 0, std::move(value));
-  if (i.results.size() > 1 && i.results[1] != kNone) finish(i, 1, std::move(inRange));
+  if (i.results[0] != kNone) values_.finish(i, 0, std::move(value));
+  if (i.results.size() > 1 && i.results[1] != kNone) values_.finish(i, 1, std::move(inRange));
 }
 
 }  // namespace vg::ptx::gen

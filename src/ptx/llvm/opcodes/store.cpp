@@ -1,7 +1,8 @@
 // Stores, by the shape of the address as loads are.
+#include "ptx/llvm/opcodes/store.h"
+
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "ptx/llvm/emit/emitter.h"
 #include "ptx/llvm/emit/memory.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/operations/store_order.h"
@@ -13,54 +14,41 @@ constexpr uint32_t kLine = 64;  // bytes of a cache line
 
 }  // namespace
 
-// Of lanes with one place the lowest's value stays.
-void Emitter::scatter(Value* addresses, Value* data, uint32_t bits, Value* mask) {
-  const uint32_t lanes = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
-  if (lanes > 8) {
-    scatter(slice(addresses, 8, 8), slice(data, 8, 8), bits, slice(mask, 8, 8));
-    return scatter(slice(addresses, 0, 8), slice(data, 0, 8), bits, slice(mask, 0, 8));
-  }
-  addresses = reversed(addresses), data = reversed(data), mask = reversed(mask);
-  callIntrinsic(
-      bits == 32 ? llvm::Intrinsic::x86_avx512_mask_scatter_qpi_512 : llvm::Intrinsic::x86_avx512_mask_scatter_qpq_512,
-      {}, {llvm::ConstantPointerNull::get(b_.getPtrTy()), mask, addresses, data, b_.getInt32(1)});
-}
-
 // Lane-major: element e of a chunk belongs to lane e / count.
-llvm::Value* Emitter::interleaved(const Components& data, uint32_t c) {
+llvm::Value* Stores::interleaved(const Components& data, uint32_t c) {
   const uint32_t count = static_cast<uint32_t>(data.size());
   if (count == 1) return data[0][c];
   llvm::SmallVector<Value*, 8> parts;
   for (uint32_t n = 0; n < count; ++n) parts.push_back(data[n][c]);
   llvm::SmallVector<int, 64> order;
   for (uint32_t e = 0; e < w_ * count; ++e) order.push_back(static_cast<int>((e % count) * w_ + e / count));
-  return b_.CreateShuffleVector(joined(parts), order);
+  return b_.CreateShuffleVector(b_.joined(parts), order);
 }
 
 // The elements of a chunk and where they go: at once, or in as many pieces as rows of the block have a part in it.
-llvm::SmallVector<Emitter::Piece, 4> Emitter::piecesOf(const Address& a, uint32_t c, uint32_t bytes,
-                                                       const Components& data, Value* mask) {
-  const uint32_t count = static_cast<uint32_t>(data.size()), lanes = lanesInPiece(a);
+llvm::SmallVector<Piece, 4> Stores::piecesOf(const Address& a, uint32_t c, uint32_t bytes, const Components& data,
+                                             Value* mask) {
+  const uint32_t count = static_cast<uint32_t>(data.size()), lanes = addresses_.lanesInPiece(a);
   Value* const elements = interleaved(data, c);
-  if (mask && count > 1) mask = repeatMask(mask, count, 0);
+  if (mask && count > 1) mask = b_.repeatMask(mask, count);
   llvm::SmallVector<Piece, 4> pieces;
   inStoreOrder(bytes * count, lanes, [&](uint32_t lane) {
     if (lane / w_ != c) return;
     const uint32_t first = lane % w_;
-    const auto part = [&](Value* v) { return lanes < w_ && v ? slice(v, first * count, lanes * count) : v; };
-    pieces.push_back({part(elements), placeInRow(a, lane, count * bytes), part(mask)});
+    const auto part = [&](Value* v) { return lanes < w_ && v ? b_.slice(v, first * count, lanes * count) : v; };
+    pieces.push_back({part(elements), addresses_.placeInRow(a, lane, count * bytes), part(mask)});
   });
   return pieces;
 }
 
-llvm::SmallVector<uint32_t, 8> Emitter::chunksInStoreOrder(uint32_t bytes) const {
+llvm::SmallVector<uint32_t, 8> Stores::chunksInStoreOrder(uint32_t bytes) const {
   llvm::SmallVector<uint32_t, 8> order;
   inStoreOrder(bytes, w_, [&](uint32_t lane) { order.push_back(lane / w_); });
   return order;
 }
 
 // All lanes' elements, side by side. Large results go past the caches where they make whole lines.
-void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
+void Stores::storeWholeRow(const Address& a, uint32_t bits, const Components& data, bool isVolatile) {
   const uint32_t bytes = bits / 8, laneBytes = bytes * static_cast<uint32_t>(data.size());
   const llvm::SmallVector<uint32_t, 8> chunks = chunksInStoreOrder(laneBytes);
   const auto throughCaches = [&] {
@@ -69,20 +57,20 @@ void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& d
         b_.CreateAlignedStore(piece.elements, piece.place, llvm::Align(bytes), isVolatile);
   };
   const bool wholeLines = a.rows.empty() || rowLanes_ * laneBytes % kLine == 0;
-  if (!streamed_.stores.count(present_) || !wholeLines) return throughCaches();
-  Value* const streams = atLaunch([&] {
-    Value* const flags = b_.CreateAnd(launchField(offsetof(KernelLaunch, flags), b_.getInt32Ty()), kStreams);
+  if (!streamed_.stores.count(emission_.present) || !wholeLines) return throughCaches();
+  Value* const streams = runner_.atLaunch([&] {
+    Value* const flags = b_.CreateAnd(runner_.launchField(offsetof(KernelLaunch, flags), b_.getInt32Ty()), kStreams);
     return b_.CreateICmpNE(flags, b_.getInt32(0));
   });
   Value* starts = a.scalar;
   for (Value* row : a.rows) starts = starts ? b_.CreateOr(starts, row) : row;
   Value* const whole = b_.CreateICmpEQ(b_.CreateAnd(starts, kLine - 1), b_.getInt64(0));
-  BB* const past = newBlock("past");
-  BB* const through = newBlock("through");
-  BB* const after = newBlock("after");
+  BB* const past = b_.newBlock("past");
+  BB* const through = b_.newBlock("through");
+  BB* const after = b_.newBlock("after");
   b_.CreateCondBr(b_.CreateFreeze(b_.CreateAnd(streams, whole)), past, through);
   b_.SetInsertPoint(past);
-  const llvm::Align aligned(std::min(lanesInPiece(a) * laneBytes, kLine));
+  const llvm::Align aligned(std::min(addresses_.lanesInPiece(a) * laneBytes, kLine));
   for (uint32_t c : chunks)
     for (const Piece& piece : piecesOf(a, c, bytes, data, nullptr)) {
       auto* const store = b_.CreateAlignedStore(piece.elements, piece.place, aligned);
@@ -96,7 +84,7 @@ void Emitter::storeWholeRow(const Address& a, uint32_t bits, const Components& d
   b_.SetInsertPoint(after);
 }
 
-void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+void Stores::storeRow(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   if (mask.full) return storeWholeRow(a, bits, data, isVolatile);
   const llvm::Align aligned(bits / 8);
   const auto storeMasked = [&](uint32_t c) {
@@ -110,17 +98,17 @@ void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, 
     }
     // Slow on some processors without AVX-512, and most chunks are all there or not at all.
     const Mask chunk{false, {mask.chunks[c]}};
-    BB* const whole = newBlock("whole");
-    BB* const rest = newBlock("rest");
-    BB* const some = newBlock("some");
-    BB* const after = newBlock("after");
-    b_.CreateCondBr(allLanes(chunk), whole, rest);
+    BB* const whole = b_.newBlock("whole");
+    BB* const rest = b_.newBlock("rest");
+    BB* const some = b_.newBlock("some");
+    BB* const after = b_.newBlock("after");
+    b_.CreateCondBr(masks_.allLanes(chunk), whole, rest);
     b_.SetInsertPoint(whole);
     for (const Piece& piece : piecesOf(a, c, bits / 8, data, nullptr))
       b_.CreateAlignedStore(piece.elements, piece.place, aligned, isVolatile);
     b_.CreateBr(after);
     b_.SetInsertPoint(rest);
-    b_.CreateCondBr(anyLane(chunk), some, after);
+    b_.CreateCondBr(masks_.anyLane(chunk), some, after);
     b_.SetInsertPoint(some);
     storeMasked(c);
     b_.CreateBr(after);
@@ -129,52 +117,52 @@ void Emitter::storeRow(const Address& a, uint32_t bits, const Components& data, 
 }
 
 // The elements of one lane, in one piece: no other thread sees a part of a vector.
-void Emitter::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& elements, uint32_t bits,
-                          bool isVolatile) {
+void Stores::storeVector(Value* address, const llvm::SmallVectorImpl<Value*>& elements, uint32_t bits,
+                         bool isVolatile) {
   Value* data = elements[0];
   // Floats are stored as such: what leaves a vector for memory on its way through an integer takes two steps.
   if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(data); cast && !cast->getSrcTy()->isVectorTy())
     data = cast->getOperand(0);
   if (elements.size() > 1) {
-    data =
-        llvm::PoisonValue::get(llvm::FixedVectorType::get(integerType(bits), static_cast<unsigned>(elements.size())));
+    data = llvm::PoisonValue::get(
+        llvm::FixedVectorType::get(b_.integerType(bits), static_cast<unsigned>(elements.size())));
     for (size_t n = 0; n < elements.size(); ++n) data = b_.CreateInsertElement(data, elements[n], n);
     if (llvm::Type* const whole = wholeType(b_, bits / 8 * static_cast<uint32_t>(elements.size())))
       data = b_.CreateBitCast(data, whole);
   }
-  b_.CreateAlignedStore(data, pointer(address), llvm::Align(bits / 8), isVolatile);
+  b_.CreateAlignedStore(data, b_.pointer(address), llvm::Align(bits / 8), isVolatile);
 }
 
-void Emitter::storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+void Stores::storeEach(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   if (options_.avx512 && bits >= 32 && !isVolatile && w_ >= 8 && data.size() == 1) {
-    const Chunks lanes = chunksOf(mask);
-    const bool indices = hasIndices(a, isVolatile);
+    const Chunks lanes = masks_.chunksOf(mask);
+    const bool indices = gathers_.hasIndices(a, isVolatile);
     for (uint32_t c : chunksInStoreOrder(bits / 8))
-      indices ? scatterIndexed(indicesOf(a, c, 0, bits), data[0][c], bits, lanes[c])
-              : scatter(addressChunk(a, c), data[0][c], bits, lanes[c]);
+      indices ? gathers_.scatterIndexed(gathers_.indicesOf(a, c, 0, bits), data[0][c], bits, lanes[c])
+              : gathers_.scatter(addresses_.addressChunk(a, c), data[0][c], bits, lanes[c]);
     return;
   }
-  storeByTurns(placesOfLanes(a), bits, data, mask, isVolatile);
+  storeByTurns(addresses_.placesOfLanes(a), bits, data, mask, isVolatile);
 }
 
-void Emitter::storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask,
-                           bool isVolatile) {
+void Stores::storeByTurns(const LanePlaces& places, uint32_t bits, const Components& data, const Mask& mask,
+                          bool isVolatile) {
   llvm::SmallVector<llvm::AllocaInst*, 8> what;
-  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(spill(kFirstElement + n, data[n]));
-  forEachLane(
+  for (uint32_t n = 0; n < data.size(); ++n) what.push_back(b_.spill(kFirstElement + n, data[n]));
+  masks_.forEachLane(
       mask,
       [&](Value* lane) {
         llvm::SmallVector<Value*, 8> elements;
         for (llvm::AllocaInst* element : what)
-          elements.push_back(b_.CreateLoad(integerType(bits), laneAddress(element, lane, integerType(bits))));
+          elements.push_back(b_.CreateLoad(b_.integerType(bits), b_.laneAddress(element, lane, b_.integerType(bits))));
         storeVector(places(lane), elements, bits, isVolatile);
       },
       lanesStoredTogether(bits / 8 * static_cast<uint32_t>(data.size())));
 }
 
-void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
+void Stores::storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile) {
   const uint32_t stride = bits / 8 * static_cast<uint32_t>(data.size());
-  const bool rowPossible = mask.full || (canMaskedAccess(bits) && !isVolatile);
+  const bool rowPossible = mask.full || (gathers_.canMaskedAccess(bits) && !isVolatile);
   const bool row = a.shape.straight() && a.shape.stride == static_cast<int64_t>(stride) && rowPossible;
   if (row && !a.holds) return storeRow(a, bits, data, mask, isVolatile);
   Value* test = nullptr;
@@ -182,59 +170,47 @@ void Emitter::storeLanes(const Address& a, uint32_t bits, const Components& data
   if (row) {
     test = a.holds;
   } else if (a.shape.varying() && rowPossible && data.size() == 1 && !isScattered(program_, a.value)) {
-    test = consecutive(a, stride, mask);
-    startAtFirstLanes(straight);
+    test = addresses_.consecutive(a, stride, mask);
+    addresses_.startAtFirstLanes(straight);
   }
   if (!test) return storeEach(a, bits, data, mask, isVolatile);
-  BB* const fast = newBlock("row");
-  BB* const slow = newBlock("each");
-  BB* const after = newBlock("after");
-  row ? branchToRow(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
-  const bool caching = std::exchange(caching_, false);
+  BB* const fast = b_.newBlock("row");
+  BB* const slow = b_.newBlock("each");
+  BB* const after = b_.newBlock("after");
+  row ? b_.branchToRow(b_.CreateFreeze(test), fast, slow) : void(b_.CreateCondBr(b_.CreateFreeze(test), fast, slow));
+  const bool caching = std::exchange(b_.caching, false);
   b_.SetInsertPoint(fast);
   storeRow(straight, bits, data, mask, isVolatile);
   b_.CreateBr(after);
   b_.SetInsertPoint(slow);
-  const LanePlaces places = [&](Value* lane) { return addressLane(a, lane); };
+  const LanePlaces places = [&](Value* lane) { return addresses_.addressLane(a, lane); };
   row ? storeByTurns(places, bits, data, mask, isVolatile) : storeEach(a, bits, data, mask, isVolatile);
   b_.CreateBr(after);
-  caching_ = caching;
+  b_.caching = caching;
   b_.SetInsertPoint(after);
 }
 
-// 128-bit elements travel as two of 64 bits, the lower first.
-Emitter::Components Emitter::splitHalves(ValueId wide) {
-  LType* const half = vectorOf(b_.getInt64Ty());
-  Components out(2);
-  for (uint32_t c = 0; c < k_; ++c) {
-    Value* const v = asInteger(chunkOf(wide, c), 128);
-    out[0].push_back(b_.CreateTrunc(v, half));
-    out[1].push_back(b_.CreateTrunc(b_.CreateLShr(v, llvm::ConstantInt::get(v->getType(), 64)), half));
-  }
-  return out;
-}
-
 // All lanes store to one place, and one's value stays: the lowest of the last that go together.
-void Emitter::storeUniform(const Instruction& i, const Address& a, const Mask& mask) {
+void Stores::storeUniform(const Instruction& i, const Address& a, const Mask& mask) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   const uint32_t together = lanesStoredTogether(bits / 8 * i.ast->vectorWidth);
   Value* lane = nullptr;
   const auto valueThatStays = [&](ValueId id) -> Value* {
-    if (program_.values[id].shape.uniform()) return scalarOf(id);
+    if (program_.values[id].shape.uniform()) return values_.scalarOf(id);
     const uint32_t lowest = kWarpSize - together;
-    if (mask.full) return b_.CreateExtractElement(chunkOf(id, lowest / w_), lowest % w_);
-    if (!lane) lane = laneWhoseStoreStays(maskBits(mask), together);
-    return extractLane(vectorsOf(id), lane);
+    if (mask.full) return b_.CreateExtractElement(values_.chunkOf(id, lowest / w_), lowest % w_);
+    if (!lane) lane = laneWhoseStoreStays(masks_.maskBits(mask), together);
+    return b_.extractLane(values_.vectorsOf(id), lane);
   };
   llvm::SmallVector<Value*, 8> elements;
   for (uint32_t n = 0; n < i.ast->vectorWidth; ++n)
-    elements.push_back(asInteger(valueThatStays(i.sources[n + 1]), bits));
+    elements.push_back(b_.asInteger(valueThatStays(i.sources[n + 1]), bits));
   storeVector(a.scalar, elements, bits, isVolatileAccess(*i.ast));
 }
 
-llvm::Value* Emitter::laneWhoseStoreStays(Value* lanes, uint32_t together) {
+llvm::Value* Stores::laneWhoseStoreStays(Value* lanes, uint32_t together) {
   const auto find = [&](llvm::Intrinsic::ID id, Value* in) {
-    return callIntrinsic(id, {b_.getInt32Ty()}, {in, b_.getFalse()});
+    return b_.callIntrinsic(id, {b_.getInt32Ty()}, {in, b_.getFalse()});
   };
   if (together == kWarpSize) return b_.CreateAnd(find(llvm::Intrinsic::cttz, lanes), kWarpSize - 1);
   Value* const highest = b_.CreateXor(find(llvm::Intrinsic::ctlz, lanes), kWarpSize - 1);
@@ -242,27 +218,27 @@ llvm::Value* Emitter::laneWhoseStoreStays(Value* lanes, uint32_t together) {
   return b_.CreateAnd(b_.CreateAdd(first, find(llvm::Intrinsic::cttz, b_.CreateLShr(lanes, first))), kWarpSize - 1);
 }
 
-void Emitter::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {
+void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   const bool isVolatile = isVolatileAccess(*i.ast);
-  if (bits == 128) return storeLanes(a, 64, splitHalves(i.sources[1]), mask, isVolatile);
+  if (bits == 128) return storeLanes(a, 64, addresses_.splitHalves(i.sources[1]), mask, isVolatile);
   Components data(i.ast->vectorWidth);
   for (uint32_t n = 0; n < data.size(); ++n)
-    for (uint32_t c = 0; c < k_; ++c) data[n].push_back(asInteger(chunkOf(i.sources[n + 1], c), bits));
+    for (uint32_t c = 0; c < k_; ++c) data[n].push_back(b_.asInteger(values_.chunkOf(i.sources[n + 1], c), bits));
   storeLanes(a, bits, data, mask, isVolatile);
 }
 
-void Emitter::emitStore(const Instruction& i) {
+void Stores::emitStore(const Instruction& i) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   if (bits < 8 || (bits > 64 && (bits != 128 || i.ast->vectorWidth > 1))) unsupported(i, "width of an element");
   if (i.ast->has(Mod::Release)) b_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
-  const Address a = addressOf(i, 0, i.ast->space);
-  const Mask mask = guardedMask(i);
-  checkAlignment(i, 0, mask);
-  checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
+  const Address a = addresses_.addressOf(i, 0, i.ast->space);
+  const Mask mask = predicates_.guardedMask(i);
+  tests_.checkAlignment(i, 0, mask);
+  tests_.checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
   if (!a.shape.uniform()) return storeVarying(i, a, mask);
   if (i.guard == kNone) return storeUniform(i, a, mask);
-  ifTrue(anyLane(mask), [&] { storeUniform(i, a, mask); });
+  b_.ifTrue(masks_.anyLane(mask), [&] { storeUniform(i, a, mask); });
 }
 
 }  // namespace vg::ptx::gen

@@ -1,23 +1,23 @@
 // What lanes find out about each other: votes, matches, who leads, the n-th lane of a mask.
-#include "ptx/llvm/emit/emitter.h"
+#include "ptx/llvm/opcodes/lanes.h"
 
 namespace vg::ptx::gen {
 
 namespace Intrinsic = llvm::Intrinsic;
 
-void Emitter::emitVote(const Instruction& i) {
+void Lanes::emitVote(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
-  Mask p = maskOf(i.sources[0], false);
-  if (i.negated[0]) p = maskOf(i.sources[0], true);
-  const Mask present = guardedMask(i);
-  Value* const active = maskBits(present);
-  Value* const bits = b_.CreateAnd(maskBits(p), active);
+  Mask p = predicates_.maskOf(i.sources[0], false);
+  if (i.negated[0]) p = predicates_.maskOf(i.sources[0], true);
+  const Mask present = predicates_.guardedMask(i);
+  Value* const active = masks_.maskBits(present);
+  Value* const bits = b_.CreateAnd(masks_.maskBits(p), active);
   const ValueId membersId = i.sources.size() > 1 ? i.sources[1] : kNone;
   const bool uniform = membersId == kNone || program_.values[membersId].shape.uniform();
   const auto answer = [&](Value* members) -> Value* {
     // Works on one word, or on vectors of words when the member masks differ.
-    Value* const in = b_.CreateAnd(splatLike(members, bits), members);
-    Value* const who = b_.CreateAnd(splatLike(members, active), members);
+    Value* const in = b_.CreateAnd(b_.splatLike(members, bits), members);
+    Value* const who = b_.CreateAnd(b_.splatLike(members, active), members);
     if (ast.has(Mod::Ballot)) return in;
     if (ast.has(Mod::Any)) return b_.CreateICmpNE(in, llvm::Constant::getNullValue(in->getType()));
     Value* const all = b_.CreateICmpEQ(in, who);
@@ -27,123 +27,123 @@ void Emitter::emitVote(const Instruction& i) {
   Form form;
   if (uniform) {
     form.shape = {Shape::Uniform, 0, false};
-    form.scalar = answer(membersId == kNone ? b_.getInt32(~0u) : asInteger(scalarOf(membersId), 32));
+    form.scalar = answer(membersId == kNone ? b_.getInt32(~0u) : b_.asInteger(values_.scalarOf(membersId), 32));
   } else {
     form.shape = {Shape::Varying, 0, false};
-    for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(answer(asInteger(chunkOf(membersId, c), 32)));
+    for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(answer(b_.asInteger(values_.chunkOf(membersId, c), 32)));
   }
-  finish(i, 0, std::move(form));
+  values_.finish(i, 0, std::move(form));
 }
 
 // Answers that all lanes of a group share. `answer` has them for one member mask; it is asked once, or for every lane
 // where masks differ.
-void Emitter::emitForMembers(const Instruction& i, const std::function<std::vector<Value*>(Value* members)>& answer) {
+void Lanes::emitForMembers(const Instruction& i, const std::function<std::vector<Value*>(Value* members)>& answer) {
   const ValueId membersId = i.sources[1];
   LType* const word = b_.getInt32Ty();
   const auto wanted = [&](size_t k) { return k < i.results.size() && i.results[k] != kNone; };
   if (program_.values[membersId].shape.uniform()) {
-    const std::vector<Value*> answers = answer(asInteger(scalarOf(membersId), 32));
+    const std::vector<Value*> answers = answer(b_.asInteger(values_.scalarOf(membersId), 32));
     for (size_t k = 0; k < answers.size(); ++k) {
       if (!wanted(k)) continue;
       Form form;
       form.shape = {Shape::Uniform, 0, false};
       form.scalar = answers[k];
-      finish(i, k, std::move(form));
+      values_.finish(i, k, std::move(form));
     }
     return;
   }
-  const Mask present = guardedMask(i);
+  const Mask present = predicates_.guardedMask(i);
   Chunks members;
-  for (uint32_t c = 0; c < k_; ++c) members.push_back(asInteger(chunkOf(membersId, c), 32));
-  auto* const groups = spill(0, members);
-  llvm::AllocaInst* const out[] = {scratch(1), scratch(2)};
+  for (uint32_t c = 0; c < k_; ++c) members.push_back(b_.asInteger(values_.chunkOf(membersId, c), 32));
+  auto* const groups = b_.spill(0, members);
+  llvm::AllocaInst* const out[] = {b_.scratch(1), b_.scratch(2)};
   std::vector<Value*> answers;
-  forEachLane(present, [&](Value* lane) {
-    answers = answer(b_.CreateLoad(word, laneAddress(groups, lane, word)));
+  masks_.forEachLane(present, [&](Value* lane) {
+    answers = answer(b_.CreateLoad(word, b_.laneAddress(groups, lane, word)));
     for (size_t k = 0; k < answers.size(); ++k)
-      b_.CreateStore(b_.CreateZExt(answers[k], word), laneAddress(out[k], lane, word));
+      b_.CreateStore(b_.CreateZExt(answers[k], word), b_.laneAddress(out[k], lane, word));
   });
   for (size_t k = 0; k < answers.size(); ++k) {
     if (!wanted(k)) continue;
     Form form;
     form.shape = {Shape::Varying, 0, false};
-    form.chunks = reload(out[k], word);
+    form.chunks = b_.reload(out[k], word);
     if (answers[k]->getType()->isIntegerTy(1))
-      for (Value*& chunk : form.chunks) chunk = b_.CreateICmpNE(chunk, number(chunk, word, 0));
-    finish(i, k, std::move(form));
+      for (Value*& chunk : form.chunks) chunk = b_.CreateICmpNE(chunk, b_.number(chunk, word, 0));
+    values_.finish(i, k, std::move(form));
   }
 }
 
-void Emitter::emitMatch(const Instruction& i) {
+void Lanes::emitMatch(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   const uint32_t bits = ptx::bitsOf(ast.type());
-  const Mask present = guardedMask(i);
-  Value* const active = maskBits(present);
+  const Mask present = predicates_.guardedMask(i);
+  Value* const active = masks_.maskBits(present);
   Chunks data, members;
   for (uint32_t c = 0; c < k_; ++c) {
-    data.push_back(asInteger(chunkOf(i.sources[0], c), bits));
-    members.push_back(asInteger(chunkOf(i.sources[1], c), 32));
+    data.push_back(b_.asInteger(values_.chunkOf(i.sources[0], c), bits));
+    members.push_back(b_.asInteger(values_.chunkOf(i.sources[1], c), 32));
   }
   if (ast.has(Mod::All)) {
     emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
       Value* const who = b_.CreateAnd(active, group);
-      Value* const first = callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()}, {who, b_.getFalse()});
-      Value* const value = extractLane(data, b_.CreateAnd(first, b_.getInt32(31)));
+      Value* const first = b_.callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()}, {who, b_.getFalse()});
+      Value* const value = b_.extractLane(data, b_.CreateAnd(first, b_.getInt32(31)));
       Mask equal;
       equal.full = false;
       for (uint32_t c = 0; c < k_; ++c)
         equal.chunks.push_back(b_.CreateICmpEQ(data[c], b_.CreateVectorSplat(w_, value)));
-      Value* const same = b_.CreateICmpEQ(b_.CreateAnd(maskBits(equal), who), who);
+      Value* const same = b_.CreateICmpEQ(b_.CreateAnd(masks_.maskBits(equal), who), who);
       return {b_.CreateSelect(same, who, b_.getInt32(0)), same};
     });
     return;
   }
   // Every lane compares its value with all others.
-  auto* const values = spill(0, data);
-  auto* const groups = spill(1, members);
-  auto* const out = scratch(2);
-  LType* const element = integerType(bits);
+  auto* const values = b_.spill(0, data);
+  auto* const groups = b_.spill(1, members);
+  auto* const out = b_.scratch(2);
+  LType* const element = b_.integerType(bits);
   LType* const word = b_.getInt32Ty();
-  forEachLane(present, [&](Value* lane) {
-    Value* const mine = b_.CreateLoad(element, laneAddress(values, lane, element));
-    Value* const group = b_.CreateLoad(word, laneAddress(groups, lane, word));
+  masks_.forEachLane(present, [&](Value* lane) {
+    Value* const mine = b_.CreateLoad(element, b_.laneAddress(values, lane, element));
+    Value* const group = b_.CreateLoad(word, b_.laneAddress(groups, lane, word));
     Mask equal;
     equal.full = false;
     for (uint32_t c = 0; c < k_; ++c) equal.chunks.push_back(b_.CreateICmpEQ(data[c], b_.CreateVectorSplat(w_, mine)));
-    Value* const who = b_.CreateAnd(b_.CreateAnd(maskBits(equal), group), active);
-    b_.CreateStore(who, laneAddress(out, lane, word));
+    Value* const who = b_.CreateAnd(b_.CreateAnd(masks_.maskBits(equal), group), active);
+    b_.CreateStore(who, b_.laneAddress(out, lane, word));
   });
   Form form;
   form.shape = {Shape::Varying, 0, false};
-  form.chunks = reload(out, word);
-  finish(i, 0, std::move(form));
+  form.chunks = b_.reload(out, word);
+  values_.finish(i, 0, std::move(form));
 }
 
-void Emitter::emitElect(const Instruction& i) {
+void Lanes::emitElect(const Instruction& i) {
   LType* const word = b_.getInt32Ty();
-  Value* const active = maskBits(guardedMask(i));
+  Value* const active = masks_.maskBits(predicates_.guardedMask(i));
   Form lane, elected;
   lane.shape = elected.shape = {Shape::Varying, 0, false};
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const members = asInteger(chunkOf(i.sources[0], c), 32);
+    Value* const members = b_.asInteger(values_.chunkOf(i.sources[0], c), 32);
     Value* const who = b_.CreateAnd(members, b_.CreateVectorSplat(w_, active));
-    lane.chunks.push_back(callIntrinsic(Intrinsic::cttz, {vectorOf(word)}, {who, b_.getFalse()}));
-    elected.chunks.push_back(b_.CreateICmpEQ(iota(c, word, 1), lane.chunks.back()));
+    lane.chunks.push_back(b_.callIntrinsic(Intrinsic::cttz, {b_.vectorOf(word)}, {who, b_.getFalse()}));
+    elected.chunks.push_back(b_.CreateICmpEQ(b_.iota(c, word, 1), lane.chunks.back()));
   }
-  if (i.results[0] != kNone) finish(i, 0, std::move(lane));
-  if (i.results.size() > 1 && i.results[1] != kNone) finish(i, 1, std::move(elected));
+  if (i.results[0] != kNone) values_.finish(i, 0, std::move(lane));
+  if (i.results.size() > 1 && i.results[1] != kNone) values_.finish(i, 1, std::move(elected));
 }
 
 // fns: the n-th set bit of a mask from a base position, by lanes.
-void Emitter::emitFns(const Instruction& i) {
+void Lanes::emitFns(const Instruction& i) {
   LType* const word = b_.getInt32Ty();
   Form form;
   form.shape = {Shape::Varying, 0, false};
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const mask = asInteger(chunkOf(i.sources[0], c), 32);
-    Value* const base = asInteger(chunkOf(i.sources[1], c), 32);
-    Value* const offset = asInteger(chunkOf(i.sources[2], c), 32);
-    const auto n32 = [&](uint64_t v) { return number(mask, word, v); };
+    Value* const mask = b_.asInteger(values_.chunkOf(i.sources[0], c), 32);
+    Value* const base = b_.asInteger(values_.chunkOf(i.sources[1], c), 32);
+    Value* const offset = b_.asInteger(values_.chunkOf(i.sources[2], c), 32);
+    const auto n32 = [&](uint64_t v) { return b_.number(mask, word, v); };
     Value* out = n32(0xffffffffu);
     Value* const forward = b_.CreateICmpSGE(offset, n32(0));
     Value* const wanted = b_.CreateSelect(forward, offset, b_.CreateNeg(offset));
@@ -172,7 +172,7 @@ void Emitter::emitFns(const Instruction& i) {
         b_.CreateSelect(b_.CreateAnd(baseBit, b_.CreateICmpULT(base, n32(32))), base, n32(0xffffffffu));
     form.chunks.push_back(b_.CreateSelect(isZero, atBase, out));
   }
-  finish(i, 0, std::move(form));
+  values_.finish(i, 0, std::move(form));
 }
 
 }  // namespace vg::ptx::gen

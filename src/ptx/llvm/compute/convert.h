@@ -1,0 +1,36 @@
+// cvt, and the conversions between halves and floats that other instructions are made of.
+#pragma once
+
+#include "ptx/llvm/compute/float_pieces.h"
+#include "ptx/llvm/emit/part.h"
+
+namespace vg::ptx::gen {
+
+class Conversions : public EmitterPart {
+ public:
+  Conversions(Emission& emission, FloatPieces& pieces) : EmitterPart(emission), pieces_(pieces) {}
+
+  void computeConvert(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* halfToFloat(Value* bits, Type type);  // f16 or bf16 bits to float
+  Value* floatToHalf(Value* x, Type type, int rounding);
+  Value* doubleToFloat(Value* x, int rounding);
+
+ private:
+  Value* convert(const Instruction& i, Value* v, Type to, Type from);
+  Value* integerToFloat(const Instruction& i, Value* v, Type to, Type from);
+  Value* floatToInteger(Value* x, Type to, Type from);
+  Value* roundToIntegral(Value* x, int mode);
+  Value* saturateInteger(Value* v, Type to, Type from);
+  static bool isNarrowPair(Type type);
+  Value* convertPairs(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* narrowFloat(Value* x, Type type);
+  Value* widenNarrow(Value* element, Type type);
+  Value* exponentOf(Value* x, bool upward, bool finite);
+  Value* powerOf(Value* code);
+  Value* pairElement(Value* pair, Type type, uint32_t n);
+  Value* finiteHalf(Value* bits, Type type);  // infinities to the largest number
+
+  FloatPieces& pieces_;
+};
+
+}  // namespace vg::ptx::gen

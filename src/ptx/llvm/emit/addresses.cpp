@@ -1,0 +1,156 @@
+// Addresses of loads, stores and atomics, in the shape of the register that holds them.
+#include "ptx/llvm/emit/addresses.h"
+
+#include <cstdlib>
+
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+// Between lanes whose 32-bit addresses, if they lie in shared memory, are as far from each other in 64 bits.
+constexpr int64_t kFarthestStep = 1 << 20;
+
+// The address in 64 bits. A register of 32 bits plus its displacement wraps around at 32: the register may hold a
+// negative number.
+llvm::Value* Addresses::displaced(Value* address, int64_t offset) {
+  const bool narrow = address->getType()->getScalarSizeInBits() <= 32;
+  Value* const base = b_.asInteger(address, narrow ? 32 : 64);
+  const auto amount = narrow ? static_cast<uint32_t>(offset) : static_cast<uint64_t>(offset);
+  return b_.asInteger(b_.CreateAdd(base, llvm::ConstantInt::get(base->getType(), amount)), 64);
+}
+
+// The same of the first lane of a row, to which the lanes' distances are added in 64 bits. That lane may be switched
+// off and lie before the window: then its address is negative, and those of the others are still right.
+llvm::Value* Addresses::rowStart(Value* first, int64_t offset) {
+  if (first->getType()->getScalarSizeInBits() > 32) return displaced(first, offset);
+  return b_.CreateAdd(b_.CreateSExt(b_.asInteger(first, 32), b_.getInt64Ty()),
+                      b_.getInt64(static_cast<uint64_t>(offset)));
+}
+
+Address Addresses::addressOf(const Instruction& i, size_t source, Space space) {
+  Address a;
+  a.space = space == Space::SharedCluster ? Space::Shared : space;
+  a.value = i.sources[source];
+  a.offset = i.offsets[source];
+  const Form form = values_.formOf(a.value);
+  a.shape = program_.values[a.value].shape;
+  a.holds = form.holds;
+  const auto place = [&](Value* first) {
+    const bool lanesDiffer = a.shape.straight() && !a.shape.sameInRow();
+    Value* const at = lanesDiffer ? rowStart(first, a.offset) : displaced(first, a.offset);
+    return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), at) : at;
+  };
+  if (form.scalar) a.scalar = place(form.scalar);
+  for (Value* first : form.rows) a.rows.push_back(place(first));
+  return a;
+}
+
+// Where a lane accesses memory when `step` bytes are from one to the next, in the warp or in each row.
+llvm::Value* Addresses::placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset) {
+  Value* const first = a.rows.empty() ? a.scalar : a.rows[a.rows.size() > 1 ? lane / rowLanes_ : 0];
+  const uint32_t before = a.rows.empty() ? lane : lane % rowLanes_;
+  return b_.pointer(b_.CreateAdd(first, b_.getInt64(static_cast<uint64_t>(before * step + offset))));
+}
+
+llvm::Value* Addresses::addressChunk(const Address& a, uint32_t c) {
+  // Displacements in scalars: as vectors they are constants of their own, each to be told from all others.
+  if (hasSteps(a) && a.scalar)
+    return b_.CreateAdd(b_.CreateVectorSplat(w_, a.scalar), b_.iota(c, b_.getInt64Ty(), a.shape.stride));
+  Value* const v = displaced(values_.chunkOf(a.value, c), a.offset);
+  return a.space == Space::Shared ? b_.CreateAdd(v, b_.CreateVectorSplat(w_, runner_.sharedBase())) : v;
+}
+
+llvm::Value* Addresses::addressLane(const Address& a, Value* lane) {
+  Value* const v = displaced(values_.laneOf(a.value, lane), a.offset);
+  return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), v) : v;
+}
+
+// Of one lane after the other: computed where its number tells, else from vectors that are kept for it.
+LanePlaces Addresses::placesOfLanes(const Address& a) {
+  if (hasSteps(a) && a.scalar) return [this, a](Value* lane) { return addressLane(a, lane); };
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addressChunk(a, c));
+  llvm::AllocaInst* const kept = b_.spill(0, addresses);
+  LType* const address = b_.getInt64Ty();
+  return [this, kept, address](Value* lane) { return b_.CreateLoad(address, b_.laneAddress(kept, lane, address)); };
+}
+
+// What an address that varies is away from by the same distance in all lanes: several addresses have one such origin,
+// and LLVM finds that their lanes are tested alike.
+ValueId Addresses::originOf(ValueId address) const {
+  for (;;) {
+    const auto& v = program_.values[address];
+    if (v.kind != vg::ptx::gen::Value::Result) return address;
+    const Instruction& i = program_.instructions[v.instruction];
+    const bool sum = (i.ast->op == Op::Add || i.ast->op == Op::Sub) && i.guard == kNone && i.results.size() == 1 &&
+                     i.sources.size() == 2 && i.carryIn == kNone && i.ast->typeCount == 1 &&
+                     !ptx::isFloat(i.ast->type()) && !i.ast->has(Mod::Sat);
+    if (!sum || ptx::bitsOf(i.ast->type()) != bitsOf(v.type)) return address;
+    const auto shapeOf = [&](size_t n) { return program_.values[i.sources[n]].shape; };
+    const size_t other = shapeOf(1).uniform() ? 0 : i.ast->op == Op::Add && shapeOf(0).uniform() ? 1 : 2;
+    if (other == 2 || !shapeOf(other).varying()) return address;
+    const ValueId origin = i.sources[other];
+    if (!values_.readable(origin) || bitsOf(program_.values[origin].type) != bitsOf(v.type)) return address;
+    address = origin;
+  }
+}
+
+// Whether the lanes of a warp, or of each of its rows, access consecutive elements; a.value varies.
+llvm::Value* Addresses::consecutive(const Address& a, uint32_t stride, const Mask& mask) {
+  const ValueId origin = originOf(a.value);
+  Chunks values = values_.vectorsOf(origin);
+  for (Value*& value : values) value = b_.asInteger(value, bitsOf(program_.values[origin].type));
+  LType* const element = values[0]->getType()->getScalarType();
+  Chunks firsts;
+  for (uint32_t lane = 0; lane < kWarpSize; lane += rows_ ? rowLanes_ : kWarpSize)
+    firsts.push_back(b_.CreateExtractElement(values[lane / w_], lane % w_));
+  Mask equal;
+  equal.full = false;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const from = rows_ ? values_.firstsOfRows(firsts, c) : b_.CreateVectorSplat(w_, firsts[0]);
+    Value* const expected = b_.CreateAdd(from, b_.iota(c, element, stride, rows_ ? rowLanes_ : kWarpSize));
+    Value* same = b_.CreateICmpEQ(values[c], expected);
+    if (!mask.full) same = b_.CreateOr(same, b_.CreateNot(mask.chunks[c]));
+    equal.chunks.push_back(same);
+  }
+  return masks_.allLanes(equal);
+}
+
+// Of an address that varies: as if its lanes, or those of each row, were side by side.
+void Addresses::startAtFirstLanes(Address& a) {
+  const auto place = [&](uint32_t lane) {
+    Value* const at = rowStart(b_.CreateExtractElement(values_.chunkOf(a.value, lane / w_), lane % w_), a.offset);
+    return a.space == Space::Shared ? b_.CreateAdd(runner_.sharedBase(), at) : at;
+  };
+  if (!rows_) a.scalar = place(0);
+  for (uint32_t r = 0; r < rows_; ++r) a.rows.push_back(place(r * rowLanes_));
+}
+
+bool Addresses::hasSteps(const Address& a) const {
+  return a.shape.straight() && !a.holds && std::abs(a.shape.stride) <= kFarthestStep;
+}
+
+// 128-bit elements travel as two of 64 bits, the lower first.
+Chunks Addresses::joinHalves(const Components& halves) {
+  LType* const wide = b_.vectorOf(b_.getInt128Ty());
+  Chunks out;
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const high = b_.CreateShl(b_.CreateZExt(halves[1][c], wide), llvm::ConstantInt::get(wide, 64));
+    out.push_back(b_.CreateOr(high, b_.CreateZExt(halves[0][c], wide)));
+  }
+  return out;
+}
+
+// 128-bit elements travel as two of 64 bits, the lower first.
+Components Addresses::splitHalves(ValueId wide) {
+  LType* const half = b_.vectorOf(b_.getInt64Ty());
+  Components out(2);
+  for (uint32_t c = 0; c < k_; ++c) {
+    Value* const v = b_.asInteger(values_.chunkOf(wide, c), 128);
+    out[0].push_back(b_.CreateTrunc(v, half));
+    out[1].push_back(b_.CreateTrunc(b_.CreateLShr(v, llvm::ConstantInt::get(v->getType(), 64)), half));
+  }
+  return out;
+}
+
+}  // namespace vg::ptx::gen

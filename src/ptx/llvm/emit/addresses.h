@@ -1,0 +1,54 @@
+// Addresses of loads, stores and atomics, in the shape of the register that holds them, and elements at them as vectors
+// of lanes.
+#pragma once
+
+#include <functional>
+
+#include "ptx/llvm/emit/masks.h"
+#include "ptx/llvm/emit/part.h"
+#include "ptx/llvm/emit/runner.h"
+#include "ptx/llvm/emit/values.h"
+
+namespace vg::ptx::gen {
+
+struct Address {
+  Space space = Space::None;
+  Shape shape;
+  llvm::Value* scalar = nullptr;  // i64 host address (lane 0's when affine)
+  Chunks rows;                    // ... of the first lane of each row, as in a Form
+  llvm::Value* holds = nullptr;
+  ValueId value = kNone;
+  int64_t offset = 0;
+};
+
+using LanePlaces = std::function<llvm::Value*(llvm::Value* lane)>;  // i64
+using Components = llvm::SmallVector<Chunks, 4>;                    // what lanes load or store, element after element
+
+class Addresses : public EmitterPart {
+ public:
+  Addresses(Emission& emission, Runner& runner, Masks& masks, Values& values)
+      : EmitterPart(emission), runner_(runner), masks_(masks), values_(values) {}
+
+  Value* displaced(Value* address, int64_t offset);
+  Address addressOf(const Instruction& i, size_t source, Space space);
+  Value* addressChunk(const Address& a, uint32_t chunk);  // <W x i64>
+  Value* addressLane(const Address& a, Value* lane);      // i64
+  LanePlaces placesOfLanes(const Address& a);
+  Value* placeInRow(const Address& a, uint32_t lane, int64_t step, int64_t offset = 0);
+  uint32_t lanesInPiece(const Address& a) const { return a.rows.empty() ? w_ : std::min(w_, rowLanes_); }
+  Chunks joinHalves(const Components& halves);
+  Components splitHalves(ValueId wide);
+  Value* consecutive(const Address& a, uint32_t stride, const Mask& mask);  // i1
+  void startAtFirstLanes(Address& a);
+  bool hasSteps(const Address& a) const;
+
+ private:
+  Value* rowStart(Value* first, int64_t offset);
+  ValueId originOf(ValueId address) const;
+
+  Runner& runner_;
+  Masks& masks_;
+  Values& values_;
+};
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,134 @@
+#include "ptx/llvm/emit/emitter.h"
+
+#include "ptx/facts/async_form.h"
+#include "ptx/llvm/passes/round_loops.h"
+#include "ptx/llvm/passes/suspend.h"
+#include "ptx/text/opcodes.h"
+
+namespace vg::ptx::gen {
+
+Emitter::Emitter(Program& program, llvm::Module& module, const EmitOptions& options)
+    : emission_(program, module, options), program_(program), b_(emission_.b) {}
+
+llvm::Function* Emitter::run() {
+  makeFunction();
+  findTraits();
+  values_.prepare();
+  plan_.planAll();
+  frame_.emit(plan_.waitsInOneCopy());
+  edges_.makeCopies();
+  for (auto& [key, planned] : plan_.planned()) emitCopy(key);
+  finishSuspensions();
+  return b_.function;
+}
+
+void Emitter::makeFunction() {
+  const EmitOptions& options = emission_.options;
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty()}, false);
+  llvm::Function* const made =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "vg_kernel", emission_.module);
+  made->addFnAttr("target-cpu", options.cpu);
+  // Every processor that this runs on exchanges 16 bytes at once, whether its name says so or not.
+  made->addFnAttr("target-features", options.features.empty() ? "+cx16" : options.features + ",+cx16");
+  made->addFnAttr("prefer-vector-width", options.avx512 ? "512" : options.avx2 ? "256" : "128");
+  made->addFnAttr("min-legal-vector-width", options.avx512 ? "512" : "256");
+  made->addFnAttr("warn-stack-size", "0");  // LLVM tells the size of the frame
+  made->addFnAttr(llvm::Attribute::NoUnwind);
+  b_.function = made;
+  b_.describeLines();
+}
+
+// What the runner has to know of the kernel, and parts of the emitter too.
+void Emitter::findTraits() {
+  KernelTraits& traits = emission_.traits;
+  for (const Loop& loop : program_.loops) traits.polls |= loop.polls;
+  for (const Instruction& i : program_.instructions) {
+    traits.polls |= ptx::cancelsClusters(*i.ast);
+    traits.allocates |= i.ast->op == Op::Alloca;
+    traits.atomics |= ptx::isAtomic(i.ast->op) && i.ast->space != Space::Shared;
+  }
+  traits.loops = !program_.loops.empty();
+  traits.recurses = program_.recurses;
+  traits.stackOfCalls = program_.stackOfCalls;
+  traits.streamedPerThread = stores_.streamedPerThread();
+  traits.staticShared = program_.shared.staticSize;
+  traits.dynamicSharedOffset = program_.shared.dynamicOffset;
+  traits.localPerThread = program_.localSize;
+  traits.usesDynamicShared = program_.usesDynamicShared;
+  traits.clusterAddresses = program_.references.clusterAddresses;
+  suspensions_.plan();
+  traits.waits = !suspensions_.used() && suspensions_.mayWait();
+  traits.spans = !traits.waits && !asksForCluster();
+  teller_.plan();
+}
+
+bool Emitter::asksForCluster() const {
+  if (program_.references.clusterAddresses) return true;
+  for (const auto& v : program_.values)
+    if (v.kind == Value::Special && v.special >= Special::ClusteridX && v.special <= Special::ClusteridZ) return true;
+  return false;
+}
+
+// From where a warp starts to the copy for the lanes that it has.
+void Emitter::emitWayIn() {
+  b_.SetInsertPoint(frame_.warpStart());
+  if (!b_.GetInsertBlock()->empty()) return;
+  if (emission_.options.fullWarps) {
+    masks_.setLive(Mask{});
+    b_.CreateBr(edges_.copy({plan_.onlyPart() ? Part : Full, false, 0}));
+    return;
+  }
+  llvm::Value* const threads = runner_.launchField(offsetof(KernelLaunch, threadsPerBlock), b_.getInt32Ty());
+  llvm::Value* const rest = b_.CreateSub(threads, b_.CreateShl(runner_.warp, 5));
+  masks_.setLive(masks_.lanesBelow(rest));
+  if (plan_.onlyPart()) {
+    b_.CreateBr(edges_.copy({Part, false, 0}));
+    return;
+  }
+  llvm::BasicBlock* const full = b_.newBlock("full");
+  b_.CreateCondBr(b_.CreateICmpUGE(rest, b_.getInt32(32)), full, edges_.copy({Part, false, 0}));
+  b_.SetInsertPoint(full);
+  masks_.setLive(Mask{});
+  b_.CreateBr(edges_.copy({Full, false, 0}));
+}
+
+void Emitter::emitCopy(const CopyKey& key) {
+  if (key.block == 0) emitWayIn();
+  values_.beginCopy();
+  teller_.beginCopy();
+  b_.caching = true;
+  b_.SetInsertPoint(edges_.copy(key));
+  masks_.here = Mask{};
+  llvm::BasicBlock* tail = nullptr;
+  if (key.masked) {
+    edges_.emptyMasksAt(key);
+    tail = b_.newBlock("tail");
+    masked_.enterMasked(key, tail);
+  } else if (key.version == Part) {
+    masks_.here = masks_.live();
+    masks_.here.occupied = true;
+  }
+  // Everything that this copy takes from slots is loaded here.
+  llvm::BasicBlock* const body = b_.newBlock("body");
+  values_.loadAt(b_.CreateBr(body));
+  b_.SetInsertPoint(body);
+  edges_.definePhis(key.block);
+  for (uint32_t n : program_.blocks[key.block].instructions) instructions_.emitInstruction(program_.instructions[n]);
+  if (key.masked) {
+    masked_.emitMaskedEnd(key, tail);
+    masked_.emitTail(key, tail);
+  } else {
+    convergent_.emitConvergentEnd(key);
+  }
+}
+
+void Emitter::finishSuspensions() {
+  if (suspensions_.used()) {
+    const SuspendFrame frame = frame_.suspendFrame();
+    emission_.traits.frameBytes = splitAtSuspends(frame, suspensions_.calls());
+    if (frame.alike) separateRounds(frame);
+  }
+  suspensions_.eraseMark();
+}
+
+}  // namespace vg::ptx::gen

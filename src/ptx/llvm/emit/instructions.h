@@ -1,0 +1,75 @@
+// One PTX instruction: who emits it, in scalar or vector form.
+#pragma once
+
+#include "ptx/llvm/compute/operations.h"
+#include "ptx/llvm/emit/masks.h"
+#include "ptx/llvm/emit/part.h"
+#include "ptx/llvm/emit/predicates.h"
+#include "ptx/llvm/emit/runner.h"
+#include "ptx/llvm/emit/values.h"
+#include "ptx/llvm/flow/warp_teller.h"
+#include "ptx/llvm/opcodes/async.h"
+#include "ptx/llvm/opcodes/atomic.h"
+#include "ptx/llvm/opcodes/barrier.h"
+#include "ptx/llvm/opcodes/copy.h"
+#include "ptx/llvm/opcodes/lanes.h"
+#include "ptx/llvm/opcodes/load.h"
+#include "ptx/llvm/opcodes/matrix.h"
+#include "ptx/llvm/opcodes/stack.h"
+#include "ptx/llvm/opcodes/store.h"
+#include "ptx/llvm/opcodes/syscall.h"
+#include "ptx/llvm/opcodes/texture.h"
+
+namespace vg::ptx::gen {
+
+class Instructions : public EmitterPart {
+ public:
+  Instructions(Emission& emission, Runner& runner, Operations& operations, Masks& masks, Values& values,
+               Predicates& predicates, WarpTeller& teller, Loads& loads, Stores& stores, LaneCopies& copies,
+               Atomics& atomics, Stacks& stacks, Lanes& lanes, Barriers& barriers, Syscalls& syscalls,
+               AsyncOperations& async, Textures& textures, Matrices& matrices)
+      : EmitterPart(emission),
+        runner_(runner),
+        operations_(operations),
+        masks_(masks),
+        values_(values),
+        predicates_(predicates),
+        teller_(teller),
+        loads_(loads),
+        stores_(stores),
+        copies_(copies),
+        atomics_(atomics),
+        stacks_(stacks),
+        lanes_(lanes),
+        barriers_(barriers),
+        syscalls_(syscalls),
+        async_(async),
+        textures_(textures),
+        matrices_(matrices) {}
+
+  void emitInstruction(const Instruction& i);
+
+ private:
+  void emitPointwise(const Instruction& i);
+  bool emitWarpOperation(const Instruction& i);
+
+  Runner& runner_;
+  Operations& operations_;
+  Masks& masks_;
+  Values& values_;
+  Predicates& predicates_;
+  WarpTeller& teller_;
+  Loads& loads_;
+  Stores& stores_;
+  LaneCopies& copies_;
+  Atomics& atomics_;
+  Stacks& stacks_;
+  Lanes& lanes_;
+  Barriers& barriers_;
+  Syscalls& syscalls_;
+  AsyncOperations& async_;
+  Textures& textures_;
+  Matrices& matrices_;
+};
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,60 @@
+// Which copies of blocks exist: with all lanes or only some, convergent or masked. It looks at the program only and
+// makes no code. Requires: planned before anything of the function is emitted.
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "ptx/llvm/emit/part.h"
+
+namespace vg::ptx::gen {
+
+enum Version : uint8_t { Full, Part };
+
+struct CopyKey {
+  Version version;
+  bool masked;
+  BlockId block;
+  bool operator<(const CopyKey& o) const {
+    return std::tie(version, block, masked) < std::tie(o.version, o.block, o.masked);
+  }
+};
+
+class CopyPlan : public EmitterPart {
+ public:
+  explicit CopyPlan(Emission& emission) : EmitterPart(emission) {}
+
+  void planAll();  // once, before all other functions
+  const std::map<CopyKey, bool>& planned() const { return planned_; }
+  bool onlyPart() const { return onlyPart_; }                 // no copies for warps with all their lanes
+  BlockId emptying(BlockId b) const { return emptying_[b]; }  // where the mask of a block is emptied (emptyingOf)
+  void planEmptying();
+  void planCopies();
+  void planLeanly();
+  Version maskedVersion(Version v, uint32_t component) const;
+  bool duplicates(uint32_t component, Version v) const { return v == Full && duplicated_[component]; }
+  bool atomicsPrevail(const Component& component) const;
+  bool isLaneExit(BlockId b) const;
+  bool rejoins(const CopyKey& key) const;
+  bool needsLaneTest(BlockId b) const;
+  size_t edgeIndex(BlockId from, BlockId to) const;
+  bool waitsInOneCopy() const;
+
+ private:
+  size_t plannedWork() const;
+  void takeWholeWarps();
+  void planGo(Version v, BlockId b);
+  void planMasked(Version from, uint32_t component);
+  void planCopy(const CopyKey& key);
+  BlockId emptyingOf(BlockId b) const;
+  bool joinsInside(BlockId b) const;
+
+  std::map<CopyKey, bool> planned_;
+  std::vector<CopyKey> planWork_;
+  std::vector<bool> duplicated_;  // components that have a convergent copy too
+  std::vector<BlockId> emptying_;
+  bool onlyPart_ = false;
+};
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,27 @@
+// Barrier objects, bulk and tensor copies: one call of the runner for all lanes.
+#pragma once
+
+#include "ptx/llvm/emit/masks.h"
+#include "ptx/llvm/emit/part.h"
+#include "ptx/llvm/emit/predicates.h"
+#include "ptx/llvm/emit/runner.h"
+#include "ptx/llvm/emit/values.h"
+
+namespace vg::ptx::gen {
+
+class AsyncOperations : public EmitterPart {
+ public:
+  AsyncOperations(Emission& emission, Runner& runner, Masks& masks, Values& values, Predicates& predicates)
+      : EmitterPart(emission), runner_(runner), masks_(masks), values_(values), predicates_(predicates) {}
+
+  void emitAsync(const Instruction& i);
+
+ private:
+  Runner& runner_;
+  Masks& masks_;
+  Values& values_;
+  Predicates& predicates_;
+  llvm::AllocaInst* asyncLanes_ = nullptr;  // operands and the result
+};
+
+}  // namespace vg::ptx::gen

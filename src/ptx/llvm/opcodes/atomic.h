@@ -1,0 +1,59 @@
+// Atomics and fences.
+#pragma once
+
+#include "ptx/llvm/compute/convert.h"
+#include "ptx/llvm/compute/float.h"
+#include "ptx/llvm/compute/float_pieces.h"
+#include "ptx/llvm/emit/access_tests.h"
+#include "ptx/llvm/emit/addresses.h"
+#include "ptx/llvm/emit/masks.h"
+#include "ptx/llvm/emit/part.h"
+#include "ptx/llvm/emit/predicates.h"
+#include "ptx/llvm/emit/runner.h"
+#include "ptx/llvm/emit/values.h"
+#include "ptx/llvm/opcodes/gather.h"
+
+namespace vg::ptx::gen {
+
+class Atomics : public EmitterPart {
+ public:
+  Atomics(Emission& emission, Runner& runner, FloatPieces& pieces, Conversions& conversions, Floats& floats,
+          Masks& masks, Values& values, Predicates& predicates, Addresses& addresses, Gathers& gathers,
+          AccessTests& tests)
+      : EmitterPart(emission),
+        runner_(runner),
+        pieces_(pieces),
+        conversions_(conversions),
+        floats_(floats),
+        masks_(masks),
+        values_(values),
+        predicates_(predicates),
+        addresses_(addresses),
+        gathers_(gathers),
+        tests_(tests) {}
+
+  void emitAtomic(const Instruction& i);
+  void emitFence(const Instruction& i);
+
+ private:
+  void emitWideAtomic(const Instruction& i);
+  void emitAtomicElement(const Instruction& i, uint32_t part);
+  void defineDead(const Instruction& i, uint32_t part);
+  Value* inRegister(Value* v);
+  llvm::SmallVector<Value*, 32> laneWords(ValueId id, int64_t plus);
+  Value* atomicLane(const Instruction& i, Value* address, llvm::ArrayRef<Value*> operands, bool shared);
+  Value* applyAtomic(const Instruction& i, Value* old, llvm::ArrayRef<Value*> operands);
+
+  Runner& runner_;
+  FloatPieces& pieces_;
+  Conversions& conversions_;
+  Floats& floats_;
+  Masks& masks_;
+  Values& values_;
+  Predicates& predicates_;
+  Addresses& addresses_;
+  Gathers& gathers_;
+  AccessTests& tests_;
+};
+
+}  // namespace vg::ptx::gen

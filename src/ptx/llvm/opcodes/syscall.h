@@ -1,0 +1,27 @@
+// Traps, and the functions that the driver defines: calls of the runtime.
+#pragma once
+
+#include "ptx/llvm/emit/masks.h"
+#include "ptx/llvm/emit/part.h"
+#include "ptx/llvm/emit/predicates.h"
+#include "ptx/llvm/emit/runner.h"
+#include "ptx/llvm/emit/values.h"
+
+namespace vg::ptx::gen {
+
+class Syscalls : public EmitterPart {
+ public:
+  Syscalls(Emission& emission, Runner& runner, Masks& masks, Values& values, Predicates& predicates)
+      : EmitterPart(emission), runner_(runner), masks_(masks), values_(values), predicates_(predicates) {}
+
+  void emitSyscall(const Instruction& i);
+  void emitTrap(const Instruction& i);
+
+ private:
+  Runner& runner_;
+  Masks& masks_;
+  Values& values_;
+  Predicates& predicates_;
+};
+
+}  // namespace vg::ptx::gen
