@@ -12,6 +12,14 @@ class Integers : public EmitterPart {
   bool computeInteger(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
 
  private:
+  Value* arithmetic(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* bitOperation(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* extreme(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* product24(const Instruction& i, Value* a, Value* b);
+  Value* sum(const Instruction& i, Value* a, Value* b);
+  Value* ones(const Instruction& i, Value* a, Value* w);
+  Value* extendField(const Instruction& i, Value* a, Value* n);
+  void computeLop3(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
   Value* multiplyHigh(Value* a, Value* b, uint32_t bits, bool isSigned);
   Value* multiplyLow(const Instruction& i, Value* a, Value* b);
   Value* divide(Value* a, Value* b, Type type, bool remainder);

@@ -62,77 +62,78 @@ static llvm::Value* widensStraight(llvm::IRBuilder<>& b, llvm::Value* base, int6
 void Instructions::emitPointwise(const Instruction& i) {
   bool vector = false;
   for (ValueId r : i.results) vector |= r != kNone && program_.values[r].shape.varying();
-  llvm::SmallVector<Value*, 8> sources(i.sources.size() + (i.carryIn != kNone));
-  const auto finishAll = [&](llvm::SmallVectorImpl<Form>& forms) {
-    for (size_t r = 0; r < i.results.size(); ++r)
-      if (i.results[r] != kNone) values_.finish(i, r, std::move(forms[r]));
-  };
   llvm::SmallVector<Form, 2> forms(i.results.size());
-  llvm::SmallVector<Value*, 2> results;
-  if (vector) {
-    for (uint32_t c = 0; c < k_; ++c) {
-      for (size_t s = 0; s < i.sources.size(); ++s)
-        sources[s] = i.sources[s] == kNone ? nullptr : values_.chunkOf(i.sources[s], c);
-      if (i.carryIn != kNone) sources.back() = values_.chunkOf(i.carryIn, c);
-      results.clear();
-      operations_.compute(i, sources, results);
-      for (size_t r = 0; r < forms.size() && r < results.size(); ++r) {
-        forms[r].shape = {Shape::Varying, 0, false};
-        forms[r].chunks.push_back(results[r]);
-      }
+  vector ? computeVectors(i, forms) : computeScalars(i, forms);
+  for (size_t r = 0; r < i.results.size(); ++r)
+    if (i.results[r] != kNone) values_.finish(i, r, std::move(forms[r]));
+}
+
+// The sources of an instruction, and the carry behind them.
+Instructions::Scalars Instructions::sourcesOf(const Instruction& i, llvm::function_ref<Value*(ValueId)> read) {
+  Scalars sources;
+  for (ValueId s : i.sources) sources.push_back(s == kNone ? nullptr : read(s));
+  if (i.carryIn != kNone) sources.push_back(read(i.carryIn));
+  return sources;
+}
+
+void Instructions::computeVectors(const Instruction& i, llvm::SmallVectorImpl<Form>& forms) {
+  for (uint32_t c = 0; c < k_; ++c) {
+    const Scalars sources = sourcesOf(i, [&](ValueId id) { return values_.chunkOf(id, c); });
+    llvm::SmallVector<Value*, 2> results;
+    operations_.compute(i, sources, results);
+    for (size_t r = 0; r < forms.size() && r < results.size(); ++r) {
+      forms[r].shape = {Shape::Varying, 0, false};
+      forms[r].chunks.push_back(results[r]);
     }
-    return finishAll(forms);
   }
-  Value* holds = nullptr;
-  const auto holdsIf = [&](Value* condition) { holds = holds ? b_.CreateAnd(holds, condition) : condition; };
+}
+
+// Widening an affine value: it may wrap between two lanes, and then the result's form is not right.
+void Instructions::testWidening(const Instruction& i, uint32_t row, const Scalars& sources, Value*& holds) {
+  const bool converts = i.ast->op == Op::Cvt;
+  const Type type = converts ? i.ast->types[1] : i.ast->type();
+  const bool widens = i.ast->has(Mod::Wide) || (converts && ptx::bitsOf(i.ast->types[0]) > ptx::bitsOf(type));
+  if (!widens || i.results.empty() || i.results[0] == kNone || !program_.values[i.results[0]].shape.fragile) return;
+  for (size_t s = 0; s < (converts ? 1u : 2u); ++s) {
+    const Shape shape = program_.values[i.sources[s]].shape;
+    // An affine one is straight from its first row to its last.
+    if (!shape.straight() || (row && !shape.rows())) continue;
+    const int64_t steps = shape.rows() ? rowLanes_ - 1 : kWarpSize - 1;
+    Value* const first = b_.asInteger(sources[s], ptx::bitsOf(type));
+    Value* const straight = widensStraight(b_, first, shape.stride * steps, isSigned(type));
+    holds = holds ? b_.CreateAnd(holds, straight) : straight;
+  }
+}
+
+void Instructions::computeScalars(const Instruction& i, llvm::SmallVectorImpl<Form>& forms) {
   uint32_t rows = 0;
   for (ValueId r : i.results)
     if (r != kNone && program_.values[r].shape.rows()) rows = std::max(rows, rowsIn(program_.values[r].shape));
+  Value* holds = nullptr;
   for (ValueId s : i.sources)
-    if (s != kNone && values_.formOf(s).holds) holdsIf(values_.formOf(s).holds);
-  const Type type = i.ast->op == Op::Cvt ? i.ast->types[1] : i.ast->type();
-  const bool widens =
-      i.ast->has(Mod::Wide) || (i.ast->op == Op::Cvt && ptx::bitsOf(i.ast->types[0]) > ptx::bitsOf(i.ast->types[1]));
-  const bool mayWrap =
-      widens && !i.results.empty() && i.results[0] != kNone && program_.values[i.results[0]].shape.fragile;
+    if (Value* const other = s == kNone ? nullptr : values_.formOf(s).holds)
+      holds = holds ? b_.CreateAnd(holds, other) : other;
   for (uint32_t row = 0; row < std::max(rows, 1u); ++row) {
     // A uniform result of a varying source: any lane will do.
-    const auto read = [&](ValueId id) -> Value* {
-      if (id == kNone) return nullptr;
+    const Scalars sources = sourcesOf(i, [&](ValueId id) -> Value* {
       const Form form = values_.formOf(id);
       if (rows || !form.rows.empty()) return values_.rowOfForm(form, row);
       return form.scalar ? form.scalar : b_.CreateExtractElement(form.chunks[0], uint64_t{0});
-    };
-    for (size_t s = 0; s < i.sources.size(); ++s) sources[s] = read(i.sources[s]);
-    if (i.carryIn != kNone) sources.back() = read(i.carryIn);
-    // Widening an affine value: it may wrap between two lanes.
-    const size_t factors = !mayWrap ? 0 : i.ast->op == Op::Cvt ? 1 : 2;
-    for (size_t s = 0; s < factors; ++s) {
-      const Shape shape = program_.values[i.sources[s]].shape;
-      if (!shape.straight()) continue;
-      const int64_t steps = shape.rows() ? rowLanes_ - 1 : kWarpSize - 1;
-      // An affine one is straight from its first row to its last.
-      if (shape.rows() || !row)
-        holdsIf(widensStraight(b_, b_.asInteger(sources[s], ptx::bitsOf(type)), shape.stride * steps, isSigned(type)));
-    }
-    results.clear();
+    });
+    testWidening(i, row, sources, holds);
+    llvm::SmallVector<Value*, 2> results;
     operations_.compute(i, sources, results);
     // %tid.x & 31 is the lane: lane 0's is known, and masks made of it become constants.
     if (i.ast->op == Op::And && i.results[0] != kNone && program_.values[i.results[0]].shape.affine())
       results[0] = llvm::Constant::getNullValue(results[0]->getType());
-    for (size_t r = 0; r < forms.size() && r < results.size(); ++r) {
-      if (rows)
-        forms[r].rows.push_back(results[r]);
-      else
-        forms[r].scalar = results[r];
-    }
+    for (size_t r = 0; r < forms.size() && r < results.size(); ++r)
+      rows ? forms[r].rows.push_back(results[r]) : void(forms[r].scalar = results[r]);
   }
   for (size_t r = 0; r < forms.size(); ++r) {
     if (i.results[r] == kNone) continue;
     forms[r].shape = program_.values[i.results[r]].shape;
     if (forms[r].shape.fragile) forms[r].holds = holds ? holds : b_.getTrue();
   }
-  finishAll(forms);
 }
 
 bool Instructions::emitWarpOperation(const Instruction& i) {
@@ -156,13 +157,9 @@ bool Instructions::emitWarpOperation(const Instruction& i) {
     case Op::Fns:
       lanes_.emitFns(i);
       return true;
-    case Op::Activemask: {
-      Form form;
-      form.shape = {Shape::Uniform, 0, false};
-      form.scalar = masks_.maskBits(masks_.here);
-      values_.finish(i, 0, std::move(form));
+    case Op::Activemask:
+      lanes_.emitActiveMask(i);
       return true;
-    }
     case Op::Bar:
     case Op::Barrier:
       barriers_.emitBarrier(i);
@@ -183,17 +180,9 @@ bool Instructions::emitWarpOperation(const Instruction& i) {
     case Op::Stackrestore:
       stacks_.emitStackRestore(i);
       return true;
-    case Op::Nanosleep: {
-      const auto act = [&] {
-        const ValueId id = i.sources[0];
-        Value* const time = program_.values[id].shape.uniform()
-                                ? b_.asInteger(values_.scalarOf(id), 32)
-                                : b_.CreateExtractElement(b_.asInteger(values_.chunkOf(id, 0), 32), uint64_t{0});
-        runner_.runtimeCall(offsetof(RuntimeCalls, nanosleep), b_.getVoidTy(), {runner_.block, runner_.warp, time});
-      };
-      i.guard == kNone ? act() : b_.ifTrue(masks_.anyLane(predicates_.guardedMask(i)), act);
+    case Op::Nanosleep:
+      syscalls_.emitNanosleep(i);
       return true;
-    }
     default:
       return false;
   }

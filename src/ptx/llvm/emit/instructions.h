@@ -50,6 +50,11 @@ class Instructions : public EmitterPart {
   void emitInstruction(const Instruction& i);
 
  private:
+  using Scalars = llvm::SmallVector<Value*, 8>;
+  Scalars sourcesOf(const Instruction& i, llvm::function_ref<Value*(ValueId)> read);
+  void computeVectors(const Instruction& i, llvm::SmallVectorImpl<Form>& forms);
+  void testWidening(const Instruction& i, uint32_t row, const Scalars& sources, Value*& holds);
+  void computeScalars(const Instruction& i, llvm::SmallVectorImpl<Form>& forms);
   void emitPointwise(const Instruction& i);
   bool emitWarpOperation(const Instruction& i);
 

@@ -22,77 +22,155 @@ bool Frame::rowsAcrossBlocks() const {
          !program_.usesDynamicShared;
 }
 
+// The blocks of the loops, and what they count.
+struct Frame::Loops {
+  bool overRows;  // of a block's threads, with the loop over blocks inside
+  BB *rowHeader, *blockHeader, *roundHeader, *roundLatch, *blockLatch, *rowLatch, *done;
+  Value *firstWarp = nullptr, *endWarp = nullptr, *endOfCall = nullptr;
+  llvm::PHINode *block = nullptr, *warp = nullptr;  // no block: there is one only
+};
+
 void Frame::emit(bool waitsInOneCopy) {
   alike_ = suspensions_.used() && waitsInOneCopy && warpsMeetAlike(program_);
-  runner_.block = b_.function->getArg(0);
-  LType* const word = b_.getInt32Ty();
-  const bool rows = rowsAcrossBlocks();
+  Loops loops = makeBlocks();
+  beginCall(loops);
+  beginRow(loops);
+  beginBlock(loops);
+  beginRound(loops);
+  beginWarp(loops);
+  endWarp(loops);
+  endRound(loops);
+  endBlock(loops);
+  endRow(loops);
+  masks_.makeLive();
+  if (program_.localSize) {
+    LType* const lanes = llvm::ArrayType::get(b_.getInt8Ty(), localLaneStride(program_.localSize) * kWarpSize);
+    runner_.localArea = b_.entryAlloca(lanes, "local", llvm::Align(64));
+  }
+}
+
+// In the order in which they stand in the function.
+Frame::Loops Frame::makeBlocks() {
+  Loops loops{};
+  loops.overRows = rowsAcrossBlocks();
   b_.entry = b_.newBlock("entry");
-  BB* const rowHeader = b_.newBlock("row");
-  BB* const blockHeader = b_.newBlock("block");
-  BB* const roundHeader = b_.newBlock("round");
+  loops.rowHeader = b_.newBlock("row");
+  loops.blockHeader = b_.newBlock("block");
+  loops.roundHeader = b_.newBlock("round");
   warpHeader_ = b_.newBlock("warp");
   warpStart_ = b_.newBlock("start");
   warpLatch_ = b_.newBlock("end");
   nextWarp_ = b_.newBlock("next");
-  BB* const roundLatch = b_.newBlock("nextRound");
-  BB* const blockLatch = b_.newBlock("nextBlock");
-  BB* const rowLatch = b_.newBlock("nextRow");
-  BB* const done = b_.newBlock("done");
+  loops.roundLatch = b_.newBlock("nextRound");
+  loops.blockLatch = b_.newBlock("nextBlock");
+  loops.rowLatch = b_.newBlock("nextRow");
+  loops.done = b_.newBlock("done");
+  return loops;
+}
 
+void Frame::beginCall(Loops& loops) {
+  runner_.block = b_.function->getArg(0);
   b_.SetInsertPoint(b_.entry);
-  runner_.launchPoint = b_.CreateBr(rowHeader);
+  runner_.launchPoint = b_.CreateBr(loops.rowHeader);
   b_.SetInsertPoint(runner_.launchPoint);
   runner_.launch = runner_.blockField(offsetof(BlockState, launch), b_.getPtrTy());
   startThreads();
-  Value* const endWarp = b_.function->getArg(2);
+  loops.firstWarp = b_.function->getArg(1);
+  loops.endWarp = loops.endOfCall = b_.function->getArg(2);
+}
 
-  b_.SetInsertPoint(rowHeader);
-  Value* firstOfRow = b_.function->getArg(1);
-  Value* endOfRow = endWarp;
-  if (rows) {
+void Frame::beginRow(Loops& loops) {
+  LType* const word = b_.getInt32Ty();
+  b_.SetInsertPoint(loops.rowHeader);
+  if (loops.overRows) {
     auto* first = b_.CreatePHI(word, 2, "firstWarp");
-    first->addIncoming(firstOfRow, runner_.launchPoint->getParent());
+    first->addIncoming(loops.firstWarp, runner_.launchPoint->getParent());
     Value* const width =
         rows_ ? b_.getInt32(1) : b_.CreateLShr(runner_.launchField(offsetof(KernelLaunch, blockSize), word), 5);
-    firstOfRow = first;
-    endOfRow = b_.CreateAdd(first, width);
-    first->addIncoming(endOfRow, rowLatch);
+    loops.firstWarp = first;
+    loops.endWarp = b_.CreateAdd(first, width);
+    first->addIncoming(loops.endWarp, loops.rowLatch);
   }
-  b_.CreateBr(blockHeader);
+  b_.CreateBr(loops.blockHeader);
+}
 
-  b_.SetInsertPoint(blockHeader);
-  llvm::PHINode* block = nullptr;
-  if (emission_.traits.spans) {
-    block = b_.CreatePHI(word, 2, "ctaid");
-    Value* const field = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), runner_.block, offsetof(BlockState, blockIndex));
-    block->addIncoming(runner_.blockField(offsetof(BlockState, blockIndex), word), rowHeader);
-    b_.CreateStore(block, field);  // for whoever reports a fault
-    runner_.blockX = block;
-  }
-  if (rows && !inParts()) resetThreads(1);
-  runner_.blockPoint = b_.CreateBr(suspensions_.used() ? roundHeader : warpHeader_);
-
-  b_.SetInsertPoint(roundHeader);
-  if (!suspensions_.used()) {
-    roundHeader->eraseFromParent();
-    if (!rows) {
-      b_.SetInsertPoint(blockHeader->getTerminator());
-      resetThreads(3);
-    }
+void Frame::endRow(const Loops& loops) {
+  b_.SetInsertPoint(loops.rowLatch);
+  if (loops.overRows) {
+    advanceRow();
+    b_.CreateCondBr(b_.CreateICmpULT(loops.endWarp, loops.endOfCall), loops.rowHeader, loops.done);
   } else {
-    round_ = b_.CreatePHI(word, 2, "round");
-    round_->addIncoming(b_.getInt32(0), blockHeader);
-    waitsAt_ = b_.entryAlloca(word, "waits");
-    b_.CreateStore(b_.getInt32(0), waitsAt_);
-    resetThreads(3);
-    b_.CreateBr(warpHeader_);
+    b_.CreateBr(loops.done);
   }
+  b_.SetInsertPoint(loops.done);
+  b_.CreateRetVoid();
+}
 
+void Frame::beginBlock(Loops& loops) {
+  LType* const word = b_.getInt32Ty();
+  b_.SetInsertPoint(loops.blockHeader);
+  if (emission_.traits.spans) {
+    loops.block = b_.CreatePHI(word, 2, "ctaid");
+    Value* const field = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), runner_.block, offsetof(BlockState, blockIndex));
+    loops.block->addIncoming(runner_.blockField(offsetof(BlockState, blockIndex), word), loops.rowHeader);
+    b_.CreateStore(loops.block, field);  // for whoever reports a fault
+    runner_.blockX = loops.block;
+  }
+  if (loops.overRows && !inParts()) resetThreads(1);
+  runner_.blockPoint = b_.CreateBr(suspensions_.used() ? loops.roundHeader : warpHeader_);
+}
+
+void Frame::endBlock(const Loops& loops) {
+  LType* const word = b_.getInt32Ty();
+  b_.SetInsertPoint(loops.blockLatch);
+  if (!loops.block) {
+    b_.CreateBr(loops.rowLatch);
+    return;
+  }
+  Value* const next = b_.CreateAdd(loops.block, b_.getInt32(1));
+  loops.block->addIncoming(next, loops.blockLatch);
+  Value* const end = runner_.atLaunch([&] {
+    return b_.CreateAdd(runner_.blockField(offsetof(BlockState, blockIndex), word),
+                        runner_.blockField(offsetof(BlockState, blocks), word));
+  });
+  b_.CreateCondBr(b_.CreateICmpNE(next, end), loops.blockHeader, loops.rowLatch);
+}
+
+// Without rounds its blocks are taken out again.
+void Frame::beginRound(Loops& loops) {
+  LType* const word = b_.getInt32Ty();
+  b_.SetInsertPoint(loops.roundHeader);
+  if (!suspensions_.used()) {
+    loops.roundHeader->eraseFromParent();
+    if (loops.overRows) return;
+    b_.SetInsertPoint(loops.blockHeader->getTerminator());
+    resetThreads(3);
+    return;
+  }
+  round_ = b_.CreatePHI(word, 2, "round");
+  round_->addIncoming(b_.getInt32(0), loops.blockHeader);
+  waitsAt_ = b_.entryAlloca(word, "waits");
+  b_.CreateStore(b_.getInt32(0), waitsAt_);
+  resetThreads(3);
+  b_.CreateBr(warpHeader_);
+}
+
+void Frame::endRound(const Loops& loops) {
+  if (!suspensions_.used()) {
+    loops.roundLatch->eraseFromParent();
+    return;
+  }
+  b_.SetInsertPoint(loops.roundLatch);
+  Value* const waits = b_.CreateLoad(b_.getInt32Ty(), waitsAt_);
+  round_->addIncoming(waits, loops.roundLatch);
+  b_.CreateCondBr(b_.CreateICmpNE(waits, b_.getInt32(0)), loops.roundHeader, loops.blockLatch);
+}
+
+void Frame::beginWarp(Loops& loops) {
+  LType* const word = b_.getInt32Ty();
   b_.SetInsertPoint(warpHeader_);
-  auto* warp = b_.CreatePHI(word, 2, "warp");
-  runner_.warp = warp;
-  warp->addIncoming(firstOfRow, suspensions_.used() ? roundHeader : blockHeader);
+  runner_.warp = loops.warp = b_.CreatePHI(word, 2, "warp");
+  loops.warp->addIncoming(loops.firstWarp, suspensions_.used() ? loops.roundHeader : loops.blockHeader);
   if (countsThreads())
     for (int axis = 0; axis < threadAxes_; ++axis)
       specials_.laneThread[axis] = b_.CreateLoad(word, threadSlots_[axis], "tid");
@@ -100,62 +178,25 @@ void Frame::emit(bool waitsInOneCopy) {
   teller_.atStart();
   runner_.warpPoint = b_.CreateBr(warpStart_);
   if (suspensions_.used()) emitDispatch();
+}
 
+void Frame::endWarp(const Loops& loops) {
   b_.SetInsertPoint(warpLatch_);
   if (suspensions_.used() && !alike_) b_.CreateStore(b_.getInt32(0), warpState());
   b_.CreateBr(nextWarp_);
   b_.SetInsertPoint(nextWarp_);
   Value* const next = b_.CreateAdd(runner_.warp, b_.getInt32(1));
   if (threadAxes_ && !emission_.traits.waits)
-    advanceThread(rows, warp, next);  // warps that wait are called one at a time
-  if (rows && rows_) {                // no loop, out of which LLVM would move what few ways need
-    b_.CreateBr(blockLatch);
-  } else {
-    Value* const following = nextRow_ ? nextRow_ : next;
-    b_.CreateCondBr(b_.CreateICmpULT(following, endOfRow), warpHeader_, suspensions_.used() ? roundLatch : blockLatch);
-    warp->addIncoming(following, b_.GetInsertBlock());
+    advanceThread(loops.overRows, loops.warp, next);  // warps that wait are called one at a time
+  if (loops.overRows && rows_) {                      // no loop, out of which LLVM would move what few ways need
+    b_.CreateBr(loops.blockLatch);
+    return;
   }
-
-  b_.SetInsertPoint(roundLatch);
-  if (suspensions_.used()) {
-    Value* const waits = b_.CreateLoad(word, waitsAt_);
-    round_->addIncoming(waits, roundLatch);
-    b_.CreateCondBr(b_.CreateICmpNE(waits, b_.getInt32(0)), roundHeader, blockLatch);
-  } else {
-    roundLatch->eraseFromParent();
-  }
-
-  b_.SetInsertPoint(blockLatch);
-  if (block) {
-    Value* const nextBlock = b_.CreateAdd(block, b_.getInt32(1));
-    block->addIncoming(nextBlock, blockLatch);
-    Value* const endBlock = runner_.atLaunch([&] {
-      return b_.CreateAdd(runner_.blockField(offsetof(BlockState, blockIndex), word),
-                          runner_.blockField(offsetof(BlockState, blocks), word));
-    });
-    b_.CreateCondBr(b_.CreateICmpNE(nextBlock, endBlock), blockHeader, rowLatch);
-  } else {
-    b_.CreateBr(rowLatch);
-  }
-  b_.SetInsertPoint(rowLatch);
-  if (rows) {
-    advanceRow();
-    b_.CreateCondBr(b_.CreateICmpULT(endOfRow, endWarp), rowHeader, done);
-  } else {
-    b_.CreateBr(done);
-  }
-  b_.SetInsertPoint(done);
-  b_.CreateRetVoid();
-
-  masks_.makeLive();
-  if (program_.localSize) {
-    runner_.localArea =
-        b_.entryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), localLaneStride(program_.localSize) * kWarpSize), "local",
-                       llvm::Align(64));
-  }
+  Value* const following = nextRow_ ? nextRow_ : next;
+  b_.CreateCondBr(b_.CreateICmpULT(following, loops.endWarp), warpHeader_,
+                  suspensions_.used() ? loops.roundLatch : loops.blockLatch);
+  loops.warp->addIncoming(following, b_.GetInsertBlock());
 }
-
-// --- The warp that runs, for whoever reports a fault -----------------------------------------------------------------
 
 // --- Thread indices of whole rows: they advance without divisions --------------------------------------------------
 

@@ -32,6 +32,17 @@ class Frame : public EmitterPart {
   SuspendFrame suspendFrame();
 
  private:
+  struct Loops;
+  Loops makeBlocks();
+  void beginCall(Loops& loops);
+  void beginRow(Loops& loops);
+  void endRow(const Loops& loops);
+  void beginBlock(Loops& loops);
+  void endBlock(const Loops& loops);
+  void beginRound(Loops& loops);
+  void endRound(const Loops& loops);
+  void beginWarp(Loops& loops);
+  void endWarp(const Loops& loops);
   bool rowsAcrossBlocks() const;
   bool countsThreads() const { return options_.rowsOf32 || rows_; }
   bool inParts() const { return rows_ && !options_.wholeRows; }

@@ -19,6 +19,7 @@ class Lanes : public EmitterPart {
 
   void emitShuffle(const Instruction& i);
   void emitVote(const Instruction& i);
+  void emitActiveMask(const Instruction& i);
   void emitMatch(const Instruction& i);
   void emitRedux(const Instruction& i);
   void emitElect(const Instruction& i);

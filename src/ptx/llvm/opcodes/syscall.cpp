@@ -1,6 +1,9 @@
 // Traps, and the functions that the driver defines: calls of the runtime.
 #include "ptx/llvm/opcodes/syscall.h"
 
+#include <iterator>
+#include <string>
+
 #include "ptx/abi/device_runtime.h"
 
 namespace vg::ptx::gen {
@@ -12,73 +15,73 @@ void Syscalls::emitTrap(const Instruction& i) {
   i.guard == kNone ? act() : b_.ifTrue(masks_.anyLane(mask), act);
 }
 
-void Syscalls::emitSyscall(const Instruction& i) {
-  const Function& f = *i.function;
+void Syscalls::emitNanosleep(const Instruction& i) {
+  const auto act = [&] {
+    const ValueId id = i.sources[0];
+    Value* const time = program_.values[id].shape.uniform()
+                            ? b_.asInteger(values_.scalarOf(id), 32)
+                            : b_.CreateExtractElement(b_.asInteger(values_.chunkOf(id, 0), 32), uint64_t{0});
+    runner_.runtimeCall(offsetof(RuntimeCalls, nanosleep), b_.getVoidTy(), {runner_.block, runner_.warp, time});
+  };
+  i.guard == kNone ? act() : b_.ifTrue(masks_.anyLane(predicates_.guardedMask(i)), act);
+}
+
+namespace {
+
+// A function that the runner does: how many bits each of its arguments has in a lane, and its result; 0 where there is
+// none.
+struct Syscall {
+  const char* name;
+  size_t call;
+  uint8_t arguments[4];
+  uint8_t result;
+};
+
+constexpr Syscall kSyscalls[] = {
+    {"vprintf", offsetof(RuntimeCalls, print), {64, 64}, 32},
+    {"__assertfail", offsetof(RuntimeCalls, assertFail), {64, 64, 32, 64}, 0},
+    {"malloc", offsetof(RuntimeCalls, allocate), {64}, 64},
+    {kDeviceRuntimeCall, offsetof(RuntimeCalls, deviceRuntime), {32, 64}, 64},
+    {"free", offsetof(RuntimeCalls, release), {64}, 0},
+    {"cudaGraphSetConditional", offsetof(RuntimeCalls, setConditional), {64, 32}, 0},
+};
+
+}  // namespace
+
+std::string Syscalls::calledName(const Instruction& i) const {
   std::string name;
   for (uint32_t n = 0; n < i.ast->count; ++n) {
-    const Operand& o = f.operands[i.ast->first + n];
+    const Operand& o = i.function->operands[i.ast->first + n];
     if (o.kind == Operand::Kind::Symbol && o.symbolKind == SymbolKind::Function)
       name = program_.module->functions[o.symbol].name;
   }
-  const auto array = [&](uint32_t index, size_t source, uint32_t bits) -> Value* {
-    if (source >= i.sources.size()) unsupported(i, "number of arguments");
-    Chunks chunks;
-    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(i.sources[source], c), bits));
-    return b_.spill(index, chunks);
-  };
-  const auto answer = [&](llvm::AllocaInst* results, uint32_t bits) {
-    if (i.results.empty()) return;
-    Form form;
-    form.shape = {Shape::Varying, 0, false};
-    form.chunks = b_.reload(results, b_.integerType(bits));
-    values_.finish(i, 0, std::move(form));
-  };
-  Value* const mask = masks_.maskBits(masks_.here);
-  if (name == "vprintf") {
-    Value* const formats = array(0, 0, 64);
-    Value* const arguments = array(1, 1, 64);
-    auto* const results = b_.scratch(2);
-    runner_.runtimeCall(offsetof(RuntimeCalls, print), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, mask, formats, arguments, results});
-    return answer(results, 32);
-  }
-  if (name == "__assertfail") {
-    Value* const message = array(0, 0, 64);
-    Value* const file = array(1, 1, 64);
-    Value* const line = array(2, 2, 32);
-    Value* const function = array(3, 3, 64);
-    runner_.runtimeCall(offsetof(RuntimeCalls, assertFail), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, mask, message, file, line, function});
-    return;
-  }
-  if (name == "malloc") {
-    Value* const sizes = array(0, 0, 64);
-    auto* const results = b_.scratch(1);
-    runner_.runtimeCall(offsetof(RuntimeCalls, allocate), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, mask, sizes, results});
-    return answer(results, 64);
-  }
-  if (name == kDeviceRuntimeCall) {
-    Value* const functions = array(0, 0, 32);
-    Value* const arguments = array(1, 1, 64);
-    auto* const results = b_.scratch(2);
-    runner_.runtimeCall(offsetof(RuntimeCalls, deviceRuntime), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, mask, functions, arguments, results});
-    return answer(results, 64);
-  }
-  if (name == "free") {
-    runner_.runtimeCall(offsetof(RuntimeCalls, release), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, mask, array(0, 0, 64)});
-    return;
-  }
-  if (name == "cudaGraphSetConditional") {
-    Value* const handles = array(0, 0, 64);
-    Value* const values = array(1, 1, 32);
-    runner_.runtimeCall(offsetof(RuntimeCalls, setConditional), b_.getVoidTy(),
-                        {runner_.block, runner_.warp, mask, handles, values});
-    return;
-  }
-  unsupported(i, name.c_str());
+  return name;
+}
+
+// An argument of all lanes, in the scratch array of its number.
+llvm::Value* Syscalls::argument(const Instruction& i, uint32_t number, uint32_t bits) {
+  if (number >= i.sources.size()) unsupported(i, "number of arguments");
+  Chunks chunks;
+  for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(i.sources[number], c), bits));
+  return b_.spill(number, chunks);
+}
+
+void Syscalls::emitSyscall(const Instruction& i) {
+  const std::string name = calledName(i);
+  const Syscall* const called = llvm::find_if(kSyscalls, [&](const Syscall& call) { return name == call.name; });
+  if (called == std::end(kSyscalls)) unsupported(i, name.c_str());
+  llvm::SmallVector<Value*, 8> given{runner_.block, runner_.warp, masks_.maskBits(masks_.here)};
+  uint32_t count = 0;
+  for (; count < std::size(called->arguments) && called->arguments[count]; ++count)
+    given.push_back(argument(i, count, called->arguments[count]));
+  llvm::AllocaInst* const results = called->result ? b_.scratch(count) : nullptr;
+  if (results) given.push_back(results);
+  runner_.runtimeCall(called->call, b_.getVoidTy(), given);
+  if (!results || i.results.empty()) return;
+  Form form;
+  form.shape = {Shape::Varying, 0, false};
+  form.chunks = b_.reload(results, b_.integerType(called->result));
+  values_.finish(i, 0, std::move(form));
 }
 
 }  // namespace vg::ptx::gen

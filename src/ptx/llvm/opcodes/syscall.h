@@ -1,6 +1,8 @@
 // Traps, and the functions that the driver defines: calls of the runtime.
 #pragma once
 
+#include <string>
+
 #include "ptx/llvm/emit/masks.h"
 #include "ptx/llvm/emit/part.h"
 #include "ptx/llvm/emit/predicates.h"
@@ -15,9 +17,13 @@ class Syscalls : public EmitterPart {
       : EmitterPart(emission), runner_(runner), masks_(masks), values_(values), predicates_(predicates) {}
 
   void emitSyscall(const Instruction& i);
+  void emitNanosleep(const Instruction& i);
   void emitTrap(const Instruction& i);
 
  private:
+  std::string calledName(const Instruction& i) const;
+  Value* argument(const Instruction& i, uint32_t number, uint32_t bits);
+
   Runner& runner_;
   Masks& masks_;
   Values& values_;

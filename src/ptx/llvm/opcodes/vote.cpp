@@ -175,4 +175,6 @@ void Lanes::emitFns(const Instruction& i) {
   values_.finish(i, 0, std::move(form));
 }
 
+void Lanes::emitActiveMask(const Instruction& i) { values_.finish(i, 0, uniformForm(masks_.maskBits(masks_.here))); }
+
 }  // namespace vg::ptx::gen
