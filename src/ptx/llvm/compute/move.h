@@ -16,6 +16,16 @@ class Moves : public EmitterPart {
   bool computeCluster(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
 
  private:
+  void move(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* somewhereIn(Space space);
+  Value* convertAddress(const Instruction& i, Value* address);
+  Value* isInside(Value* address, Value* base, Value* size);
+  Value* isShared(Value* address);
+  Value* isLocal(Value* address);
+  Value* isParameter(Value* address);
+  Value* isConstant(Value* address);
+  Value* isIn(const Instruction& i, Value* generic);
+  Value* isPositive(const ptx::Instruction& ast, Value* v);
   void queryCancelled(const Instruction& i, Value* answer, llvm::SmallVectorImpl<Value*>& r);
 
   Runner& runner_;
