@@ -50,6 +50,7 @@ struct CallDescription {
   const char* names;  // "(dptr, bytesize)"
   const WriteArgument* write;
   unsigned count;
+  bool async;  // it does not wait for what it submits
 };
 
 struct Call {
@@ -69,27 +70,41 @@ struct Origin {
   uint64_t correlation;  // of the call that submitted it; 0: no call did
   uint64_t submitted;    // when
   uint64_t stream;       // its number in the process
+  uint64_t outer;        // of the call of the runtime API around that; 0: none, or nobody follows those
+  uint64_t context;      // its number in the process
   uint32_t thread;       // that submitted it
+  uint32_t graph;        // the executable graph that it belongs to; 0: none
+  int32_t priority;      // of the stream
   uint16_t device;       // its CUdevice number
   uint8_t streamKind;    // StreamKind
+  bool async;            // the call does not wait for it
 };
 enum StreamKind : uint8_t { CreatedStream, LegacyStream, PerThreadStream };
 
 enum class WorkKind : uint8_t { Kernel, Copy, Fill, HostFunction, Graph };
 enum class CopyKind : uint8_t { Unknown, HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, PeerToPeer };
+// What a side of a copy or fill is.
+enum class Place : uint8_t { Unknown, Pageable, Pinned, Device, Array, Managed };
 
 struct Work {
   WorkKind kind;
   CopyKind copy;
-  bool pageable;  // of a copy: one side is memory that nobody pinned
+  bool pageable;      // of a copy: one side is memory that nobody pinned
+  Place to, from;     // of a copy; of a fill `to` alone
+  uint16_t peers[2];  // of a copy between devices: to and from
+  bool cooperative;
   Origin origin;
   uint64_t id;  // of this piece of work, never 0
   uint64_t begin, end;
   uint64_t bytes;  // of copies and fills
   uint32_t grid[3], block[3];
-  uint32_t dynamicShared;  // bytes
-  uint32_t nodes;          // of a graph
-  Text name;               // of a kernel, as its image has it
+  uint32_t cluster[3];                   // of a launch without clusters: zeroes
+  uint32_t registers;                    // of a thread
+  uint32_t local;                        // bytes of a thread
+  uint32_t staticShared, dynamicShared;  // bytes
+  uint32_t value;                        // of a fill: its element
+  uint32_t nodes;                        // of a graph
+  Text name;                             // of a kernel, as its image has it
 };
 
 enum class MemoryKind : uint8_t { Device, Array, Pool, Managed, Pinned, Registered, Mapped, Graph, Imported, Physical };
@@ -100,7 +115,8 @@ struct Memory {
   bool ofDevice;  // counted as the device's
   uint16_t device;
   uint32_t thread;
-  uint64_t correlation;
+  uint64_t correlation, outer;  // as those of an origin
+  uint64_t context;             // current, by its number; 0: none
   uint64_t time;
   uint64_t address, bytes;
   uint64_t inUse;  // afterwards: bytes of the device, or of this kind where it is of none

@@ -25,7 +25,8 @@
 namespace vg::activity {
 
 constinit std::atomic<bool> on{false};
-constinit std::atomic<bool> callsObserved{false};
+constinit std::atomic<bool> callsRecorded{false};
+constinit std::atomic<unsigned> callsObserved{0};
 constinit thread_local ThreadPart threadPart [[gnu::tls_model("initial-exec")]];
 
 namespace {
@@ -42,6 +43,8 @@ struct Recorder {
   std::vector<std::unique_ptr<Consumer>> consumers VG_GUARDED_BY(consuming);
   Ring ring;
   bool finished VG_GUARDED_BY(consuming) = false;
+  bool always VG_GUARDED_BY(consuming) = false;  // a setting asks for records
+  std::atomic<bool> ending{false};
   std::atomic<uint32_t> signal{0};  // futex word of the thread
   std::atomic<uint64_t> lost{0};
   Recorder* parents = nullptr;  // in a child of fork(): whose thread and file are not here
@@ -86,9 +89,9 @@ bool consume(Recorder& r) noexcept {
 
 void consumerThread(void* data) {
   Recorder& r = *static_cast<Recorder*>(data);
-  while (on.load(std::memory_order_acquire)) {
+  while (!r.ending.load(std::memory_order_acquire)) {
     const uint32_t seen = r.signal.load(std::memory_order_acquire);
-    if (!consume(r)) futex::wait(r.signal, seen, &kPause);
+    if (!consume(r)) futex::wait(r.signal, seen, recording() ? &kPause : nullptr);
   }
 }
 
@@ -111,6 +114,7 @@ Record* claimPatiently(Recorder& r, uint64_t* number) {
 // The thread is not there, and the file is its parent's.
 void leaveInChild() {
   on.store(false);
+  callsRecorded.store(false);
   // Kept as it is, because what it holds may be half done.
   if (Recorder* const r = recorder.exchange(nullptr)) r->parents = std::exchange(parentsRecorder, r);
   tried.store(false);
@@ -135,21 +139,32 @@ std::vector<std::unique_ptr<Consumer>> makeConsumers() {
   return consumers;
 }
 
-void begin() {
-  auto consumers = makeConsumers();
-  if (consumers.empty()) return;
+// Null where there is no thread for it.
+Recorder* begin(std::vector<std::unique_ptr<Consumer>> consumers) VG_REQUIRES(starting) {
   auto made = std::make_unique<Recorder>(std::move(consumers));
   registerHandlers();
-  Recorder* const r = made.release();
-  recorder.store(r, std::memory_order_release);
-  on.store(true, std::memory_order_release);
-  if (os::startThread("vg-timeline", consumerThread, r)) {
-    callsObserved.store(true);
+  if (!os::startThread("vg-timeline", consumerThread, made.get())) return nullptr;
+  recorder.store(made.get(), std::memory_order_release);
+  return made.release();
+}
+
+void beginForSettings() VG_REQUIRES(starting) {
+  auto consumers = makeConsumers();
+  if (consumers.empty()) return;
+  Recorder* r = recorder.load(std::memory_order_acquire);  // a profiler was earlier
+  if (r) {
+    const MutexLock lock(r->consuming);
+    for (auto& consumer : consumers) r->consumers.push_back(std::move(consumer));
+  } else if (r = begin(std::move(consumers)); !r) {
+    VG_LOG(Warn, "no thread for the timeline: the system refused one; the program runs without it");
     return;
   }
-  VG_LOG(Warn, "no thread for the timeline: the system refused one; the program runs without it");
-  on.store(false);
-  recorder.store(nullptr);
+  const MutexLock lock(r->consuming);
+  r->always = true;
+  on.store(true, std::memory_order_release);
+  callsRecorded.store(true);
+  callsObserved.fetch_or(ByRecorder);
+  wake(*r);
 }
 
 }  // namespace
@@ -159,7 +174,7 @@ void start() {
   const MutexLock lock(starting);
   if (tried.exchange(true)) return;
   try {
-    begin();
+    beginForSettings();
   } catch (const std::bad_alloc&) {
     VG_LOG(Warn, "no memory for the timeline: the program runs without it");
   }
@@ -167,7 +182,8 @@ void start() {
 
 void finish() {
   Recorder* const r = recorder.load(std::memory_order_acquire);
-  if (!r || !on.exchange(false)) return;
+  if (!r || r->ending.exchange(true)) return;
+  on.store(false);
   wake(*r);
   const MutexLock lock(r->consuming);
   try {
@@ -178,6 +194,36 @@ void finish() {
     VG_LOG(Warn, "no memory: the end of the timeline is missing");
   }
   r->finished = true;
+}
+
+bool add(std::unique_ptr<Consumer> consumer) noexcept try {
+  const MutexLock lock(starting);
+  if (Recorder* const r = recorder.load(std::memory_order_acquire)) {
+    const MutexLock consuming(r->consuming);
+    r->consumers.push_back(std::move(consumer));
+    return true;
+  }
+  std::vector<std::unique_ptr<Consumer>> consumers;
+  consumers.push_back(std::move(consumer));
+  return begin(std::move(consumers));
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void want(bool records) {
+  Recorder* const r = recorder.load(std::memory_order_acquire);
+  if (!r || r->ending.load(std::memory_order_acquire)) return;
+  const MutexLock lock(r->consuming);
+  if (r->always || r->finished) return;
+  on.store(records, std::memory_order_release);
+  wake(*r);
+}
+
+void passOn() noexcept {
+  Recorder* const r = recorder.load(std::memory_order_acquire);
+  if (!r) return;
+  while (consume(*r)) {
+  }
 }
 
 void tell(const Record& record) noexcept {

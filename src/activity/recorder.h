@@ -1,5 +1,5 @@
 // Where records of what a program does come together, and go to those who want them (activity/consumer.h): the file of
-// VERDIGRIS_TIMELINE, the summary of VERDIGRIS_SUMMARY.
+// VERDIGRIS_TIMELINE, the summary of VERDIGRIS_SUMMARY, and profilers (api/observer_table.h).
 //
 // Off, which is the default, each place that could tell something costs one load and a branch that never goes. On, a
 // record is copied into a ring of fixed size, and a thread of the library consumes it a few milliseconds later. Where
@@ -9,21 +9,35 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "activity/record.h"
 
 namespace vg::activity {
 
+class Consumer;
+
 // Whether anybody wants records.
 extern constinit std::atomic<bool> on;
 inline bool recording() { return on.load(std::memory_order_relaxed); }
-// Whether calls of the API are looked at: for records, or by the trace of VERDIGRIS_TRACE.
-extern constinit std::atomic<bool> callsObserved;
+// Whether calls of the API are records.
+extern constinit std::atomic<bool> callsRecorded;
+// Who looks at calls of the API; none of these: nobody.
+enum CallObserver : unsigned { ByRecorder = 1, ByTrace = 2, ByProfiler = 4 };
+extern constinit std::atomic<unsigned> callsObserved;
 
 // Begins, if a setting asks for it; once. A child of fork() begins anew.
 void start();
 // Passes everything on that was recorded and ends the files. At the end of the process.
 void finish();
+
+// One more consumer, for as long as the process lives. It is given records while want(true) holds, and those that
+// others want. False where there is no memory or thread for it.
+bool add(std::unique_ptr<Consumer> consumer) noexcept;
+// Whether the consumers that were added want records.
+void want(bool records);
+// Gives the consumers what has been told until now. Not to be called by a consumer.
+void passOn() noexcept;
 
 // Puts the record into the ring. Its texts belong to the recorder from now on.
 void tell(const Record& record) noexcept;
@@ -31,6 +45,9 @@ void tell(const Record& record) noexcept;
 // What is known of the calling thread.
 struct ThreadPart {
   uint64_t correlation = 0;         // of the call that it is in; 0: none
+  uint64_t outer = 0;               // of the call of the runtime API around that, where a profiler follows those
+  bool async = false;               // that call does not wait for what it submits
+  uint32_t graph = 0;               // the executable graph that it submits or runs; 0: none
   const Origin* runsFor = nullptr;  // of the work that it is doing for a stream; null: none
   uint32_t number = 0;              // the system's, once asked for
 };
@@ -43,7 +60,10 @@ uint64_t nextNumber();
 // A call of the API, while it lives.
 class InsideCall {
  public:
-  InsideCall() : correlation_(nextNumber()) { threadPart.correlation = correlation_; }
+  explicit InsideCall(bool async) : correlation_(nextNumber()) {
+    threadPart.correlation = correlation_;
+    threadPart.async = async;
+  }
   ~InsideCall() { threadPart.correlation = 0; }
   InsideCall(const InsideCall&) = delete;
   uint64_t correlation() const { return correlation_; }

@@ -37,6 +37,10 @@ struct EntryPoint {
 extern const EntryPoint kEntryPoints[];
 extern const size_t kEntryPointCount;
 
+// The symbols by number: of each row that of the entry point, and behind it that of its twin or null.
+extern const char* const kEntryNames[];
+extern const unsigned kEntryNameCount;
+
 struct Coverage {
   unsigned live, stubs;
 };

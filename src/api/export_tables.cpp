@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "api/call.h"
+#include "api/observed_call.h"
+#include "api/observer.h"
 #include "api/private_table.h"
 #include "api/validity.h"
 #include "base/log.h"
@@ -122,19 +124,18 @@ constexpr RuntimeTable runtimeTable() {
 constexpr RuntimeTable kRuntime = runtimeTable();
 static_assert(kRuntime.size == 13 * sizeof(void*));
 
-// ---- hooks of tools: words that a tool sets where it wants to be called; there is no tool ----
+// ---- hooks of tools: words that a profiler sets where it wants to be told (api/observer.h) ----
 
-constexpr size_t kHookWords = 4096;  // far more than any runtime has functions
-constinit uint32_t apiHooks[kHookWords];
+constexpr size_t kHookWords = api::kRuntimeWords;
 constinit uint32_t eventHooks[kHookWords];
 
-void ignoreCall(uint32_t, void*) {}
 void apiHookWords(void** words, size_t* count) {
-  *words = apiHooks;
+  *words = api::runtimeWords;
   *count = kHookWords;
 }
-void nameCall(CUcontext, uint64_t* id) {
-  if (id) *id = 0;
+void contextNumberOf(CUcontext context, uint64_t* id) {
+  int device;
+  if (id && api::observerTable().contextId(context, id, &device) != CUDA_SUCCESS) *id = 0;
 }
 void ignoreEvent(uint32_t, void*) {}
 void eventHookWords(void** words, size_t* count) {
@@ -155,9 +156,9 @@ struct HooksTable {
 };
 constexpr HooksTable hooksTable() {
   HooksTable table{};
-  table.call = ignoreCall;
+  table.call = api::tellRuntimeCall;
   table.apiWords = apiHookWords;
-  table.name = nameCall;
+  table.name = contextNumberOf;
   table.event = ignoreEvent;
   table.eventWords = eventHookWords;
   return filled(table, &HooksTable::gap3);
@@ -442,6 +443,7 @@ constexpr Row kRows[] = {
 
 const void* findTable(const CUuuid& id) {
   if (!std::memcmp(&id, &api::kPrivateTableId, sizeof id)) return &api::privateTable();
+  if (!std::memcmp(&id, &api::kObserverTableId, sizeof id)) return &api::observerTable();
   for (const Row& row : kRows)
     if (!std::memcmp(&id, row.id, sizeof row.id)) return row.table;
   return nullptr;

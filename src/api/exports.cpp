@@ -10,6 +10,7 @@
 #include "api/entry_points.h"
 #include "api/enum_names.h"
 #include "api/lock_rules.h"
+#include "api/observed_call.h"
 #include "api/trace.h"
 #include "backend/interleaving.h"
 #include "base/log.h"
@@ -95,16 +96,20 @@ CUresult call(const char* symbol, DefaultStream stream, Args... args) {
 }
 
 template <Needs kNeeds, auto kHandler, class... Args>
-[[gnu::cold, gnu::noinline]] CUresult callObserved(const activity::CallDescription& what, DefaultStream stream,
-                                                   Args... args) {
+[[gnu::cold, gnu::noinline]] CUresult callObserved(const activity::CallDescription& what, unsigned number,
+                                                   DefaultStream stream, Args... args) {
   const char* const symbol = what.symbol;
   const char* const names = what.names;
-  const activity::InsideCall inside;
+  const activity::InsideCall inside(what.async);
   if (backend::interleaving::on()) backend::interleaving::betweenCalls();
   const uint64_t start = api::traceClock();
+  const void* const values[sizeof...(Args) + 1] = {&args..., nullptr};
+  api::TellCall told(number, symbol, inside.correlation(), api::kArgumentLayouts<Args...>, values);
   const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
   if (result != CUDA_SUCCESS) noteFailure(symbol, result);
-  if (activity::recording()) api::recordCall(what, inside.correlation(), start, result, args...);
+  told.ended(result);
+  if (activity::callsRecorded.load(std::memory_order_relaxed))
+    api::recordCall(what, inside.correlation(), start, result, args...);
   if (!api::traceOn.load(std::memory_order_relaxed)) return result;
   const uint64_t duration = api::traceClock() - start;
   api::TraceLine line(symbol, names, result);
@@ -123,28 +128,43 @@ constexpr bool startsTrace() {
 template <class... Args>
 constexpr activity::CallDescription describe(const char* symbol, const char* names,
                                              CUresult (*)(const Call&, Args...)) {
-  return {symbol, names, api::kWriters<Args...>, sizeof...(Args)};
+  const bool async = std::string_view(symbol).find("Async") != std::string_view::npos ||
+                     std::string_view(symbol).starts_with("cuGraphLaunch");
+  return {symbol, names, api::kWriters<Args...>, sizeof...(Args), async};
 }
 
 // The one way in. With the gate open and nobody observing: no lock, no log, four well-predicted branches.
 template <Needs kNeeds, auto kHandler, class... Args>
-inline CUresult enter(const activity::CallDescription& what, DefaultStream stream, Args... args) {
+inline CUresult enter(const activity::CallDescription& what, unsigned number, DefaultStream stream, Args... args) {
   if (startsTrace<kHandler>() || activity::callsObserved.load(std::memory_order_relaxed)) [[unlikely]]
-    return callObserved<kNeeds, kHandler>(what, stream, args...);
+    return callObserved<kNeeds, kHandler>(what, number, stream, args...);
   const CUresult result = call<kNeeds, kHandler>(what.symbol, stream, args...);
   if (result != CUDA_SUCCESS) [[unlikely]]
     noteFailure(what.symbol, result);
   return result;
 }
 
+// The number of each symbol, twins behind their entry points.
+enum EntryNumber : unsigned {
+#define CU_NUMBER_OF_TWIN_None(name) kUnused_##name
+#define CU_NUMBER_OF_TWIN_ptsz(name) kNumber_##name##_ptsz
+#define CU_NUMBER_OF_TWIN_ptds(name) kNumber_##name##_ptds
+#define CU_LIVE(name, since, needs, twin, params, args) kNumber_##name, CU_NUMBER_OF_TWIN_##twin(name),
+#define CU_STUB CU_LIVE
+#include "api/entry_points.inc"
+#undef CU_LIVE
+#undef CU_STUB
+};
+
 }  // namespace
 }  // namespace vg
 
 #define CU_EXPORT __attribute__((visibility("default")))
-#define CU_THUNK(symbol, stream, name, needs, params, args)                                                 \
-  extern "C" CU_EXPORT CUresult symbol params {                                                             \
-    static constexpr auto kWhat = vg::describe(#symbol, #args, &vg::handlers::name);                        \
-    return vg::enter<vg::Needs::needs, vg::handlers::name>(kWhat, vg::DefaultStream::stream CU_COMMA args); \
+#define CU_THUNK(symbol, stream, name, needs, params, args)                                          \
+  extern "C" CU_EXPORT CUresult symbol params {                                                      \
+    static constexpr auto kWhat = vg::describe(#symbol, #args, &vg::handlers::name);                 \
+    return vg::enter<vg::Needs::needs, vg::handlers::name>(kWhat, vg::kNumber_##symbol,              \
+                                                           vg::DefaultStream::stream CU_COMMA args); \
   }
 #define CU_TWIN_None(...)
 #define CU_TWIN_ptsz(name, ...) CU_THUNK(name##_ptsz, PerThread, name, __VA_ARGS__)
@@ -152,11 +172,24 @@ inline CUresult enter(const activity::CallDescription& what, DefaultStream strea
 #define CU_LIVE(name, since, needs, twin, params, args) \
   CU_THUNK(name, Legacy, name, needs, params, args)     \
   CU_TWIN_##twin(name, needs, params, args)
+#define CU_STUB CU_LIVE
 #include "api/entry_points.inc"
 #undef CU_LIVE
 #undef CU_STUB
 
 namespace vg::api {
+
+#define CU_NAME_OF_TWIN_None(name) nullptr
+#define CU_NAME_OF_TWIN_ptsz(name) #name "_ptsz"
+#define CU_NAME_OF_TWIN_ptds(name) #name "_ptds"
+#define CU_LIVE(name, since, needs, twin, params, args) #name, CU_NAME_OF_TWIN_##twin(name),
+#define CU_STUB CU_LIVE
+const char* const kEntryNames[] = {
+#include "api/entry_points.inc"
+};
+#undef CU_LIVE
+#undef CU_STUB
+const unsigned kEntryNameCount = std::size(kEntryNames);
 
 #define CU_TWIN_POINTER_None(name) nullptr
 #define CU_TWIN_POINTER_ptsz(name) reinterpret_cast<void*>(name##_ptsz)

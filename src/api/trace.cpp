@@ -37,7 +37,7 @@ void startTrace() {
     }
   }
   traceOn.store(true);
-  activity::callsObserved.store(true);
+  activity::callsObserved.fetch_or(activity::ByTrace);
 }
 
 uint64_t traceClock() {

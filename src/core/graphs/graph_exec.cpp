@@ -9,6 +9,7 @@
 #include "core/graphs/graph_memory.h"
 #include "core/graphs/graph_update.h"
 #include "core/process/device.h"
+#include "core/work/work_activity.h"
 
 namespace vg::core {
 namespace {
@@ -223,6 +224,7 @@ CUresult GraphExec::launch(Stream& stream) {
   keepForKernels();
   VG_TRY(const std::vector<MemoryChange> changes, memoryChanges());
   stream.context().device().backend().flushOutput();
+  const work_activity::OfGraph belongs(static_cast<uint32_t>(image_.number()));
   VG_CHECK(plan_->submit(stream, last_));
   last_ = stream.tail();
   for (const MemoryChange& change : changes) {

@@ -5,9 +5,11 @@
 
 #include "activity/recorder.h"
 #include "alloc/watch.h"
+#include "base/mutex.h"
 #include "base/spin.h"
 #include "base/spin_lock.h"
 #include "base/undying.h"
+#include "core/contexts/context.h"
 #include "core/memory/memory.h"
 
 namespace vg::core::memory_activity {
@@ -38,6 +40,8 @@ activity::Memory describe(activity::MemoryKind kind, bool freed) {
   memory.freed = freed;
   memory.thread = activity::threadNumber();
   memory.correlation = activity::threadPart.correlation;
+  memory.outer = activity::threadPart.outer;
+  if (const Context* const current = threadState.current) memory.context = current->id();
   memory.time = monotonicNanoseconds();
   return memory;
 }
@@ -116,6 +120,8 @@ void ended(const alloc::Record& record) {
 }  // namespace
 
 void start() {
+  static constinit Mutex starting;
+  const MutexLock lock(starting);
   const alloc::Watcher* const other = alloc::watcher.load(std::memory_order_acquire);
   if (other == &watcher) return;
   before = other;

@@ -9,7 +9,7 @@
 
 namespace vg::core::memory_activity {
 
-// Begins to watch. Requires: nothing is allocated yet; recording.
+// Begins to watch, once. The end of what was allocated before is not told. Requires: whoever else watches has begun.
 void start();
 // Of stream-ordered memory that was freed and stays with its pool. Costs a load unless recording.
 void released(const alloc::Record& record);

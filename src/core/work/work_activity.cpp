@@ -15,22 +15,46 @@ using activity::CopyKind;
 using activity::WorkKind;
 
 struct SideOfCopy {
-  bool known, onDevice;
-  int device;
+  bool onDevice;
+  uint16_t device;
+  activity::Place place;
 };
 
-SideOfCopy sideOf(const copy::Side& side) {
-  const alloc::Record* const record = memory::lookup(side.base);
-  if (!record) return {false, false, -1};
+activity::Place placeOf(const alloc::Record& record) {
+  switch (record.kind.load(std::memory_order_relaxed)) {
+    case alloc::Kind::Managed:
+      return activity::Place::Managed;
+    case alloc::Kind::Pinned:
+    case alloc::Kind::Registered:
+      return activity::Place::Pinned;
+    case alloc::Kind::Array:
+      return activity::Place::Array;
+    default:
+      return memory::onDevice(record) ? activity::Place::Device : activity::Place::Pinned;
+  }
+}
+
+SideOfCopy sideAt(const std::byte* base) {
+  const alloc::Record* const record = memory::lookup(base);
+  if (!record) return {false, 0, activity::Place::Pageable};
   const bool device = memory::onDevice(*record);
-  return {true, device, device ? static_cast<int>(record->window.load(std::memory_order_relaxed)) : -1};
+  return {device, device ? record->window.load(std::memory_order_relaxed) : uint16_t{0}, placeOf(*record)};
+}
+SideOfCopy sideOf(const copy::Side& side) {
+  SideOfCopy found = sideAt(side.base);
+  if (side.tiling) found.place = activity::Place::Array;
+  return found;
 }
 
 void describe(activity::Work& work, const copy::Shape& shape) {
   const SideOfCopy to = sideOf(shape.destination), from = sideOf(shape.source);
   work.kind = WorkKind::Copy;
   work.bytes = shape.bytes();
-  work.pageable = !to.known || !from.known;
+  work.to = to.place;
+  work.from = from.place;
+  work.pageable = to.place == activity::Place::Pageable || from.place == activity::Place::Pageable;
+  work.peers[0] = to.device;
+  work.peers[1] = from.device;
   if (to.onDevice && from.onDevice)
     work.copy = to.device == from.device ? CopyKind::DeviceToDevice : CopyKind::PeerToPeer;
   else if (to.onDevice)
@@ -42,13 +66,25 @@ void describe(activity::Work& work, const copy::Shape& shape) {
 void describe(activity::Work& work, const copy::Fill& fill) {
   work.kind = WorkKind::Fill;
   work.bytes = fill.width * fill.height;
+  work.to = sideAt(fill.base).place;
+  work.value = fill.pattern;
+}
+
+uint32_t known(backend::Kernel& kernel, CUfunction_attribute which) {
+  Result<int> value = kernel.attribute(which);
+  return value.ok() ? static_cast<uint32_t>(*value) : 0;
 }
 
 void describe(activity::Work& work, const backend::LaunchRecord& launch) {
   work.kind = WorkKind::Kernel;
   std::memcpy(work.grid, launch.shape.grid, sizeof work.grid);
   std::memcpy(work.block, launch.shape.block, sizeof work.block);
+  if (launch.shape.clustered) std::memcpy(work.cluster, launch.shape.cluster, sizeof work.cluster);
   work.dynamicShared = launch.shape.dynamicShared;
+  work.cooperative = launch.shape.cooperative;
+  work.registers = known(*launch.kernel, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  work.local = known(*launch.kernel, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  work.staticShared = known(*launch.kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   work.name.set(launch.kernel->name());
 }
 
@@ -112,8 +148,13 @@ activity::Origin originIn(const Stream& stream) {
   activity::Origin origin{};
   origin.correlation = activity::threadPart.correlation;
   origin.submitted = monotonicNanoseconds();
+  origin.outer = activity::threadPart.outer;
+  origin.async = activity::threadPart.async;
   origin.stream = stream.id();
+  origin.context = stream.context().id();
   origin.thread = activity::threadNumber();
+  origin.graph = activity::threadPart.graph;
+  origin.priority = stream.priority();
   origin.device = static_cast<uint16_t>(stream.context().device().ordinal());
   origin.streamKind = static_cast<uint8_t>(stream.kind());
   return origin;

@@ -52,6 +52,17 @@ class Inside {
   const activity::Origin* const before_;
 };
 
+// While it lives, what the calling thread submits is of this executable graph.
+class OfGraph {
+ public:
+  explicit OfGraph(uint32_t graph) : before_(activity::threadPart.graph) { activity::threadPart.graph = graph; }
+  ~OfGraph() { activity::threadPart.graph = before_; }
+  OfGraph(const OfGraph&) = delete;
+
+ private:
+  const uint32_t before_;
+};
+
 // Does the work; tells of it if it belongs to a graph that is recorded. `describe()` gives what Here takes beside the
 // origin.
 template <class Describe, class Work>
