@@ -1,0 +1,51 @@
+#include "cupti/external.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cupti/records.h"
+
+namespace vg::cupti::external {
+namespace {
+
+using Stacks = std::map<std::pair<const Collector*, uint32_t>, std::vector<uint64_t>>;
+thread_local std::unique_ptr<Stacks> stacks;
+
+bool isKind(CUpti_ExternalCorrelationKind kind) {
+  return kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
+}
+
+}  // namespace
+
+CUptiResult push(const Collector& collector, CUpti_ExternalCorrelationKind kind, uint64_t id) {
+  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (!stacks) stacks = std::make_unique<Stacks>();
+  (*stacks)[{&collector, kind}].push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult pop(const Collector& collector, CUpti_ExternalCorrelationKind kind, uint64_t* last) {
+  if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  const auto found = stacks ? stacks->find({&collector, kind}) : Stacks::iterator();
+  if (!stacks || found == stacks->end() || found->second.empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  if (last) *last = found->second.back();
+  found->second.pop_back();
+  return CUPTI_SUCCESS;
+}
+
+void tell(Collector& collector, uint32_t correlation) {
+  if (!stacks || !collector.wants(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) return;
+  for (auto at = stacks->lower_bound({&collector, 0}); at != stacks->end() && at->first.first == &collector; ++at) {
+    if (at->second.empty()) continue;
+    CUpti_ActivityExternalCorrelation record{};
+    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    record.externalKind = static_cast<CUpti_ExternalCorrelationKind>(at->first.second);
+    record.externalId = at->second.back();
+    record.correlationId = correlation;
+    collector.add(record);
+  }
+}
+
+}  // namespace vg::cupti::external

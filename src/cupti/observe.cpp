@@ -1,0 +1,56 @@
+#include "cupti/observe.h"
+
+#include <atomic>
+
+#include "base/mutex.h"
+#include "cupti/calls.h"
+#include "cupti/driver.h"
+#include "cupti/subscribers.h"
+#include "cupti/work.h"
+
+namespace vg::cupti::observe {
+namespace {
+
+constinit std::atomic<bool> attached{false};
+constinit std::atomic<uint32_t> period{0};  // milliseconds
+constinit std::atomic<uint64_t> lastFlush{0};
+constinit Mutex starting;
+
+// Nothing is left to be taken for now.
+void taken() {
+  subscribers::eachCollector([](Collector& collector) { collector.giveBackFull(); });
+  const uint64_t every = uint64_t{period.load(std::memory_order_relaxed)} * 1'000'000;
+  if (!every || driver()->now() - lastFlush.load(std::memory_order_relaxed) < every) return;
+  lastFlush.store(driver()->now(), std::memory_order_relaxed);
+  flush();
+}
+
+constexpr api::Observer kObserver = {calls::began, calls::ended, calls::runtimeCall, work::take, taken, work::lost};
+
+}  // namespace
+
+bool start() {
+  if (attached.load(std::memory_order_acquire)) return true;
+  const api::ObserverTable* const table = driver();
+  if (!table) return false;
+  const MutexLock lock(starting);
+  if (attached.load(std::memory_order_relaxed)) return true;
+  calls::learn(*table);
+  if (!table->attach(&kObserver)) return false;
+  attached.store(true, std::memory_order_release);
+  return true;
+}
+
+bool started() { return attached.load(std::memory_order_acquire); }
+
+void catchUp() {
+  if (started() && !insideBufferFunction()) driver()->passOn();
+}
+
+void flush() {
+  subscribers::eachCollector([](Collector& collector) { collector.flush(); });
+}
+
+void flushEvery(uint32_t milliseconds) { period.store(milliseconds, std::memory_order_relaxed); }
+
+}  // namespace vg::cupti::observe
