@@ -24,6 +24,7 @@ BINARIES = {
     "libcuda.so.1": "lib/verdigris/libcuda.so.1",
     "libverdigris_ptx.so": "lib/verdigris/libverdigris_ptx.so",
     "libverdigris_redirect.so": "lib/verdigris/libverdigris_redirect.so",
+    "cupti/libcupti.so.13": "lib/verdigris/cupti/libcupti.so.13",
     "nvml/libnvidia-ml.so.1": "lib/verdigris/nvml/libnvidia-ml.so.1",
     "libnvcuvid.so.1": "lib/verdigris/libnvcuvid.so.1",
     "libnvidia-encode.so.1": "lib/verdigris/libnvidia-encode.so.1",

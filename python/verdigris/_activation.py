@@ -46,7 +46,6 @@ def activate(devices=None, *, redirect=True, **settings):
         _load()
         if redirect and not _runs_native_code(settings):
             os.environ.setdefault("CUDA_FORCE_PTX_JIT", "1")
-            os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
             if "xla_gpu_autotune_level" not in os.environ.get("XLA_FLAGS", ""):  # src/tools/run.cpp says why
                 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0".strip()
             os.environ.setdefault("TRITON_LIBCUDA_PATH", str(_files.FOLDER))  # Triton links a helper with it
@@ -55,7 +54,7 @@ def activate(devices=None, *, redirect=True, **settings):
 
 
 def _load():
-    for name in ("libcuda.so.1", "nvml/libnvidia-ml.so.1"):
+    for name in ("libcuda.so.1", "nvml/libnvidia-ml.so.1", "cupti/libcupti.so.13"):
         _loaded[name] = ctypes.CDLL(str(_files.FOLDER / name))
 
 

@@ -1,6 +1,7 @@
 // The dynamic linker's side (rtld-audit): a library that is named in LD_AUDIT, as `verdigris run` does, is asked where
-// symbols shall lead, those of dlsym as well. Only symbols of the run-time compilers lead elsewhere, and
-// in Python those that are asked whether a device node is there.
+// symbols shall lead, those of dlsym as well, and where it shall look for a library. Only symbols of the run-time
+// compilers lead elsewhere, and in Python those that are asked whether a device node is there; of libraries that of
+// profilers.
 #include <link.h>
 #include <unistd.h>
 
@@ -54,6 +55,28 @@ bool findsOurDriver() {
   return found;
 }
 
+// With real GPUs, `verdigris run` wants compilers to be left alone.
+bool profilersOnly() {
+  const char* const what = std::getenv("VERDIGRIS_REDIRECT");
+  return what && !std::strcmp(what, "profilers");
+}
+
+// The library of profilers beside our driver, where it is installed: a vendor's does not know our driver, and programs
+// find one through a path of their own before LD_LIBRARY_PATH.
+char* ownProfilers() {
+  static const std::string path = [] {
+    const std::string own = realPath(ownFolder() + "/cupti/libcupti.so.13");
+    return findsOurDriver() && !access(own.c_str(), R_OK) ? own : std::string();
+  }();
+  return path.empty() ? nullptr : const_cast<char*>(path.c_str());
+}
+
+bool isProfilers(const char* name) {
+  const char* const slash = std::strrchr(name, '/');
+  const char* const file = slash ? slash + 1 : name;
+  return !std::strcmp(file, "libcupti.so.13") || !std::strcmp(file, "libcupti.so");
+}
+
 Library kindOf(const char* path) {
   if (!findsOurDriver()) return Library::Other;
   return isNamed(path, "libc.so.") && isPython() ? Library::C : libraryOf(path);
@@ -67,12 +90,20 @@ using namespace vg::redirect;
 extern "C" {
 
 [[gnu::visibility("default")]] unsigned la_version(unsigned version) {
-  becomeStandIn();
+  if (!profilersOnly()) becomeStandIn();
   return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+// Where the linker looks for a library; it takes what this returns in its place.
+[[gnu::visibility("default")]] char* la_objsearch(const char* name, uintptr_t*, unsigned flag) {
+  if (flag == LA_SER_ORIG && isProfilers(name))
+    if (char* const own = ownProfilers()) return own;
+  return const_cast<char*>(name);
 }
 
 [[gnu::visibility("default")]] unsigned la_objopen(link_map* map, Lmid_t, uintptr_t* cookie) {
   *cookie = 0;
+  if (profilersOnly()) return 0;
   if (isNamed(map->l_name, "libnvidia-ml.so")) return 0;
   if (isNamed(map->l_name, "libcuda.so")) return theDriver = map, 0;  // it looks for device nodes itself
   const Library library = kindOf(map->l_name);

@@ -42,7 +42,7 @@ void printDevice(const std::string& name, const std::string& devices) {
 void printEnvironment(const Installation& installation) {
   std::puts("  env:");
   const auto print = [](const std::string& setting) { std::printf("    - %s\n", quoted(setting).c_str()); };
-  print("LD_LIBRARY_PATH=" + kFolder + ":" + kFolder + "/nvml");
+  print("LD_LIBRARY_PATH=" + kFolder + ":" + kFolder + "/nvml:" + kFolder + "/cupti");
   if (fileExists(installation.redirect())) print("LD_AUDIT=" + kFolder + "/libverdigris_redirect.so");
   print("CUDA_FORCE_PTX_JIT=1");
 }

@@ -12,6 +12,7 @@ struct Installation {
 
   std::string library() const { return libraryFolder + "/libcuda.so.1"; }
   std::string monitoringFolder() const { return libraryFolder + "/nvml"; }
+  std::string profilersFolder() const { return libraryFolder + "/cupti"; }
   std::string commandFolder() const { return libraryFolder + "/path"; }
   std::string suite() const { return libraryFolder + "/conformance_suite"; }
   std::string redirect() const { return libraryFolder + "/libverdigris_redirect.so"; }

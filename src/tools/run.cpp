@@ -214,6 +214,7 @@ int run(const RunOptions& options) {
     return 2;
   }
 
+  if (fileExists(installation.profilersFolder())) prepend("LD_LIBRARY_PATH", installation.profilersFolder());
   if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);
   if (fileExists(installation.commandFolder())) prepend("PATH", installation.commandFolder());
@@ -229,11 +230,12 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_CHECK", options.check);
   set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
   set("VERDIGRIS_LOG_FILE", absolute(options.report));
-  if (!offersRealGpus(installation)) {
-    if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
+  if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
+  const bool realGpus = offersRealGpus(installation);
+  setenv("VERDIGRIS_REDIRECT", realGpus ? "profilers" : "all", 1);  // as src/redirect/audit.cpp reads it
+  if (!realGpus) {
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
     dontTuneXla();
-    setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", 0);  // JAX asks a CUPTI that knows this driver for its version
   }
   setTimeline(options, installation);
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
