@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/undying.h"
 #include "cupti/driver.h"
 #include "cupti/names.h"
 #include "cupti/number.h"
@@ -26,10 +27,7 @@ struct Known {
   std::map<CUevent, Event> events VG_GUARDED_BY(mutex);
   uint64_t eventRecords VG_GUARDED_BY(mutex) = 0;
 };
-Known& known() {
-  static Known& all = *new Known;  // threads may ask while the process ends
-  return all;
-}
+Known& known() { return undying<Known, Known>(); }
 
 Event& eventLocked(Known& all, CUevent event) VG_REQUIRES(all.mutex) {
   Event& found = all.events[event];

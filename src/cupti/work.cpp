@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "base/undying.h"
 #include "cupti/clock.h"
 #include "cupti/names.h"
 #include "cupti/number.h"
@@ -298,7 +299,7 @@ uint32_t flagsOf(activity::NoteKind kind) {
 
 // The end of a range that was pushed has the number of its beginning. Records come on one thread at a time.
 uint32_t markerNumber(const activity::Note& note) {
-  static auto& pushed = *new std::map<uint32_t, std::vector<uint32_t>>;  // by thread
+  auto& pushed = undying<std::map<uint32_t, std::vector<uint32_t>>, struct PushedRanges>();  // by thread
   static uint32_t last = 0;
   if (note.kind == activity::NoteKind::Start || note.kind == activity::NoteKind::End) return number(note.id) | kOfStart;
   if (note.kind == activity::NoteKind::Mark) return ++last;
