@@ -28,7 +28,7 @@ foreach(entry IN LISTS entries)
   endif()
 endforeach()
 install(CODE "set(new \"\")
-  foreach(folder lib/verdigris/cupti lib/verdigris/nvml lib/verdigris/path lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
+  foreach(folder lib/verdigris/cupti lib/verdigris/nvml lib/verdigris/path lib/verdigris/python/verdigris_eager lib/verdigris/python lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
           ${pages}share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share/man/man1 share/man share/bash-completion/completions
           share/bash-completion share/zsh/site-functions share/zsh share/fish/vendor_completions.d share/fish share .)
     get_filename_component(path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder}\" ABSOLUTE)
@@ -56,6 +56,8 @@ foreach(target IN LISTS VG_PRODUCTS)
 endforeach()
 
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/src/tools/nvidia-smi DESTINATION ${VG_PRIVATE}/path)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/eager/ DESTINATION ${VG_PRIVATE}/python FILES_MATCHING PATTERN *.py
+        PATTERN __pycache__ EXCLUDE)
 
 # For programs that are built against it: find_package(verdigris), pkg-config verdigris.
 install(FILES ${CMAKE_SOURCE_DIR}/include/cuda.h DESTINATION include/verdigris)

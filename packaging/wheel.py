@@ -93,6 +93,8 @@ def main():
     for name, source in BINARIES.items():
         if (installation / source).exists() or name not in OPTIONAL:
             wheel.add(f"verdigris/lib/{name}", (installation / source).read_bytes(), 0o755)
+    for source in sorted((installation / "lib/verdigris/python").rglob("*.py")):
+        wheel.add(f"verdigris/lib/{source.relative_to(installation / 'lib/verdigris').as_posix()}", source.read_bytes())
     info = f"verdigris-{version}.dist-info"
     for licence in sorted((installation / "share/doc/verdigris/third-party").glob("*")):
         wheel.add(f"{info}/licenses/third-party/{licence.name}", licence.read_bytes())

@@ -51,11 +51,22 @@ def activate(devices=None, *, redirect=True, **settings):
             os.environ.setdefault("TRITON_LIBCUDA_PATH", str(_files.FOLDER))  # Triton links a helper with it
             _redirect_compilers()
             _redirect_started_compilers()
+            _ready_torch()
 
 
 def _load():
     for name in ("libcuda.so.1", "nvml/libnvidia-ml.so.1", "cupti/libcupti.so.13"):
         _loaded[name] = ctypes.CDLL(str(_files.FOLDER / name))
+
+
+def _ready_torch():
+    """PyTorch's operators, whose own kernels hold no PTX, run as its CPU operators: docs/pytorch.md."""
+    folder = str(_files.FOLDER / "python")
+    if os.path.isdir(folder):
+        sys.path.append(folder)
+        import verdigris_eager
+
+        verdigris_eager.wait_for_torch()
 
 
 def _is_running():

@@ -64,7 +64,9 @@ namespace vg {
   X(driverVersion, "VERDIGRIS_DRIVER_VERSION", "13.5",                                                                 \
     "version of the driver API to be, 13.0 to 13.5: what came later is not found")                                     \
   X(images, "VERDIGRIS_IMAGES", "",                                                                                    \
-    "folder of PTX files that stand in for native code with kernels of the same names")
+    "folder of PTX files that stand in for native code with kernels of the same names")                                \
+  X(eager, "VERDIGRIS_EAGER", "",                                                                                      \
+    "off: PyTorch's operators on emulated devices are left to its own kernels, which hold no PTX")
 
 struct Settings {
 #define VG_SETTING_FIELD(field, variable, fallback, meaning) std::string field;

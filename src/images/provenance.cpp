@@ -16,7 +16,9 @@ constexpr struct {
   const char* prefix;
   const char* advice;
 } kAdvice[] = {
-    {"libtorch", "PyTorch's own kernels hold no PTX: torch.compile makes kernels that run"},
+    {"libtorch",
+     "`verdigris run python` runs PyTorch's operators on the CPU instead (docs/pytorch.md), torch.compile makes "
+     "kernels that run"},
     {"libcublas", "nvidia-cublas 13.0.2.14 holds PTX of more kernels"},
     {"libcurand", "nvidia-curand 10.4.0.35 holds PTX"},
     {"libcusparse", "nvidia-cusparse 12.6.3.3 holds PTX"},
@@ -36,7 +38,8 @@ std::string fileOf(const void* image) {
 std::string wayOut(const std::string& file) {
   for (const auto& [prefix, advice] : kAdvice)
     if (file.starts_with(prefix)) return advice;
-  return "build it with PTX (nvcc -arch=compute_75, or -gencode with code=compute_...)";
+  return "build it with PTX (nvcc -arch=compute_75, or -gencode with code=compute_...), or name a folder of its PTX in "
+         "VERDIGRIS_IMAGES";
 }
 
 bool firstOf(const std::string& file) {

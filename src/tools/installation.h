@@ -14,6 +14,7 @@ struct Installation {
   std::string monitoringFolder() const { return libraryFolder + "/nvml"; }
   std::string profilersFolder() const { return libraryFolder + "/cupti"; }
   std::string commandFolder() const { return libraryFolder + "/path"; }
+  std::string python() const { return libraryFolder + "/python"; }
   std::string suite() const { return libraryFolder + "/conformance_suite"; }
   std::string redirect() const { return libraryFolder + "/libverdigris_redirect.so"; }
   std::string compiler() const { return libraryFolder + "/libverdigris_ptx.so"; }

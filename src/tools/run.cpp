@@ -234,6 +234,7 @@ int run(const RunOptions& options) {
   const bool realGpus = offersRealGpus(installation);
   setenv("VERDIGRIS_REDIRECT", realGpus ? "profilers" : "all", 1);  // as src/redirect/audit.cpp reads it
   if (!realGpus) {
+    if (settings().eager != "off" && fileExists(installation.python())) prepend("PYTHONPATH", installation.python());
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
     dontTuneXla();
   }
