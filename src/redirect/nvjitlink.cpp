@@ -1,5 +1,6 @@
 // nvJitLink puts PTX, link-time intermediate code and containers of both together. What goes in is remembered: the
 // PTX of a link without intermediate code is what went in; intermediate code is linked a second time, to PTX.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +13,10 @@
 
 #include "base/mutex.h"
 #include "base/undying.h"
+#include "ptx/facts/linkage.h"
 #include "ptx/facts/register_limit.h"
 #include "redirect/driver_link.h"
+#include "redirect/keeper.h"
 #include "redirect/replacement.h"
 
 namespace vg::redirect {
@@ -42,6 +45,36 @@ uint32_t mostRegisters(const std::vector<std::string>& options) {
     if (const size_t at = option.find(kOption); at == 0 || at == 1)
       return static_cast<uint32_t>(std::strtoul(option.c_str() + at + kOption.size(), nullptr, 10));
   return 0;
+}
+
+// "sm_90" of "-arch=sm_90".
+std::string architectureOf(const std::vector<std::string>& options) {
+  constexpr std::string_view kOption = "-arch=";
+  for (const std::string& option : options)
+    if (const size_t at = option.find(kOption); at == 0 || at == 1) return option.substr(at + kOption.size());
+  return {};
+}
+
+// What the device runtime and the driver have themselves.
+bool isSystemFunction(std::string_view name) {
+  return name == "vprintf" || name == "malloc" || name == "free" || name.starts_with("__") || name.starts_with("cuda");
+}
+
+// Functions that `texts` leave to others, and that neither they nor the linked text have. The linked text's own
+// declarations stand as they are.
+std::vector<std::string> functionsLacking(const std::string& linked, const std::vector<Input>& texts) {
+  std::vector<std::string> lacking, known = ptx::functionsOf(linked.c_str());
+  std::ranges::move(ptx::functionsWanted(linked.c_str()), std::back_inserter(known));
+  for (const Input& text : texts) {
+    std::ranges::move(ptx::functionsWanted(text.content.c_str()), std::back_inserter(lacking));
+    std::ranges::move(ptx::functionsOf(text.content.c_str()), std::back_inserter(known));
+  }
+  std::erase_if(lacking, [&](const std::string& name) {
+    return isSystemFunction(name) || std::ranges::find(known, name) != known.end();
+  });
+  std::ranges::sort(lacking);
+  lacking.erase(std::unique(lacking.begin(), lacking.end()), lacking.end());
+  return lacking;
 }
 
 bool readFile(const char* path, std::string& content) {
@@ -149,8 +182,19 @@ class NvJitLink {
       text = linkedAgain(intermediate);
     }
     if (text.empty() || texts.empty()) return text;
+    text = withWanted(intermediate, std::move(text), texts);
     texts.push_back({InputType::Ptx, text, "intermediate code"});
     return textOf(texts);
+  }
+
+  // The same with the functions that only the other texts name. `text` is what comes out without them.
+  static std::string withWanted(Linking intermediate, std::string text, const std::vector<Input>& texts) {
+    const std::vector<std::string> lacking = functionsLacking(text, texts);
+    std::string keeper = lacking.empty() ? "" : keeperOf(lacking, architectureOf(intermediate.options));
+    if (keeper.empty()) return text;
+    intermediate.inputs.push_back({InputType::IntermediateCode, std::move(keeper), "what other texts name"});
+    const std::string kept = linkedAgain(intermediate);
+    return kept.empty() ? text : ptx::withVisible(kept.c_str(), lacking, kKeeper);
   }
 
   // What comes out when the same is linked to PTX; empty when that fails.

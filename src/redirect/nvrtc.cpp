@@ -31,7 +31,7 @@ struct Nvrtc {
   }
 
   static void* replacement(std::string_view name, Handle from) {
-    library = from;
+    library = theCompiler = from;
     if (name == "nvrtcGetCUBINSize") return reinterpret_cast<void*>(&cubinSize);
     if (name == "nvrtcGetCUBIN") return reinterpret_cast<void*>(&cubin);
     return nullptr;

@@ -34,5 +34,7 @@ void* nvJitLinkReplacement(std::string_view name, Handle library, unsigned numbe
 
 // The driver's library, which links PTX; null when the process has none.
 extern Handle theDriver;
+// NVRTC, the one that was asked for last; null when the process has none.
+extern Handle theCompiler;
 
 }  // namespace vg::redirect

@@ -1,13 +1,19 @@
 /* Stands in for nvJitLink: it takes anything, and makes PTX of it when -lto and -ptx ask for that, but not of native
-   libraries and not of nothing. */
+   libraries and not of nothing. Its intermediate code has a function `helper`, which is in the PTX when a variable that
+   keeps it is in other intermediate code. */
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char native[] = "\177ELF linked", ptx[] = ".version 8.0 // linked again";
+static const char kept[] =
+    ".version 8.0 // linked again\n.func helper() { ret; }\n.visible .global .align 8 .u64 verdigris_keeps_helper = "
+    "helper;\n";
+static const char keeper[] = "(*verdigris_keeps_helper)() = helper;";
 struct link {
-  int lto, ptx, inputs, libraries, complete;
+  int keeps, lto, ptx, inputs, libraries, complete;
 };
 
 #define EXPORT_OLD_AND_NEW(name) extern __typeof__(name) __##name##_13_0 __attribute__((alias(#name)))
@@ -26,9 +32,10 @@ int nvJitLinkDestroy(void** link) {
   return 0;
 }
 int nvJitLinkAddData(struct link* link, int type, const void* data, size_t size, const char* name) {
-  (void)data, (void)name;
+  (void)name;
   ++link->inputs;
   link->libraries += type == 6;
+  link->keeps |= type == 3 && size > 20 && memmem(data, size, keeper, sizeof keeper - 1) != NULL;
   return size ? 0 : 1;
 }
 int nvJitLinkAddFile(struct link* link, int type, const char* path) {
@@ -49,11 +56,11 @@ int nvJitLinkGetLinkedCubin(struct link* link, void* to) {
   return !link->complete;
 }
 int nvJitLinkGetLinkedPtxSize(struct link* link, size_t* size) {
-  *size = sizeof ptx;
+  *size = link->keeps ? sizeof kept : sizeof ptx;
   return !(link->complete && link->lto && link->ptx);
 }
 int nvJitLinkGetLinkedPtx(struct link* link, char* to) {
-  memcpy(to, ptx, sizeof ptx);
+  memcpy(to, link->keeps ? kept : ptx, link->keeps ? sizeof kept : sizeof ptx);
   return !(link->complete && link->lto && link->ptx);
 }
 EXPORT_OLD_AND_NEW(nvJitLinkCreate);

@@ -126,6 +126,17 @@ TEST_F(NvJitLink, TextsBesideIntermediateCodeJoinIt) {
   EXPECT_EQ(text.find(".version 8.0 // linked again") != std::string::npos, redirected);
 }
 
+// nvJitLink drops what nothing in the intermediate code uses when it makes PTX of that alone.
+TEST_F(NvJitLink, FunctionsThatOnlyTextsNameAreKept) {
+  EXPECT_NE(nativeCode(number(1), COMPILERS), "");  // NVRTC is in the process
+  create({"-arch=sm_90", "-lto"});
+  add(kIntermediateCode, "whatever that is");
+  add(kPtx, ".version 8.0\n.extern .func helper();\n.extern .func vprintf();\n.visible .entry one() { ret; }");
+  const std::string text = linked();
+  EXPECT_EQ(text.find(".visible .func helper() { ret; }") != std::string::npos, redirected);
+  EXPECT_EQ(text.find("verdigris_keeps"), std::string::npos);
+}
+
 TEST_F(NvJitLink, IntermediateCodeIsLinkedAgain) {
   create({"-arch=sm_90", "-lto"});
   add(kIntermediateCode, "whatever that is");
