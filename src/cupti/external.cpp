@@ -1,7 +1,6 @@
 #include "cupti/external.h"
 
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,18 @@ namespace vg::cupti::external {
 namespace {
 
 using Stacks = std::map<std::pair<const Collector*, uint32_t>, std::vector<uint64_t>>;
-thread_local std::unique_ptr<Stacks> stacks;
+// Null again when the thread's objects have ended: calls come even later, at the end of the process.
+constinit thread_local Stacks* stacks = nullptr;
+struct AtThreadEnd {
+  ~AtThreadEnd() { delete std::exchange(stacks, nullptr); }
+};
+
+Stacks& stacksOfThread() {
+  if (stacks) return *stacks;
+  static thread_local AtThreadEnd atEnd;
+  (void)atEnd;
+  return *(stacks = new Stacks);
+}
 
 bool isKind(CUpti_ExternalCorrelationKind kind) {
   return kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID && kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
@@ -21,8 +31,7 @@ bool isKind(CUpti_ExternalCorrelationKind kind) {
 
 CUptiResult push(const Collector& collector, CUpti_ExternalCorrelationKind kind, uint64_t id) {
   if (!isKind(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
-  if (!stacks) stacks = std::make_unique<Stacks>();
-  (*stacks)[{&collector, kind}].push_back(id);
+  stacksOfThread()[{&collector, kind}].push_back(id);
   return CUPTI_SUCCESS;
 }
 
