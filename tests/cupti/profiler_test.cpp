@@ -402,7 +402,9 @@ TEST_F(Cupti, TellsOfWaitsEventsStreamsAndMemory) {
       const auto* const wait = reinterpret_cast<const CUpti_ActivitySynchronization2*>(record);
       waits.push_back(wait->type);
       if (wait->type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE) waitedFor = wait->cudaEventSyncId;
-      if (wait->type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) EXPECT_EQ(wait->streamId, streamId);
+      if (wait->type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {
+        EXPECT_EQ(wait->streamId, streamId);
+      }
     }
     if (record->kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT)
       recorded = reinterpret_cast<const CUpti_ActivityCudaEvent3*>(record)->cudaEventSyncId;

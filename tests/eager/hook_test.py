@@ -55,7 +55,7 @@ class Hook(unittest.TestCase):
     def test_torch_that_is_missing_is_missing(self):
         (self.folder / "torch/__init__.py").unlink()
         (self.folder / "torch").rmdir()
-        code = "try:\n import torch\nexcept ModuleNotFoundError as error: print(error)"
+        code = "import sys\nsys.path = [p for p in sys.path if 'packages' not in p]\ntry:\n import torch\nexcept ModuleNotFoundError as error: print(error)"
         self.assertEqual(self.run_python(code), "No module named 'torch'\n")
 
     def test_torch_without_cuda_is_left_alone(self):
