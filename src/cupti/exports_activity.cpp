@@ -20,7 +20,8 @@ bool isLegacy(uint32_t kind) {
   return false;
 }
 
-// Answers as NVIDIA's library has them. Kernels may be recorded one by one or as they run beside each other, not both.
+// Answers as NVIDIA's library has them. What was done before has records by what was enabled then. Kernels may be
+// recorded one by one or as they run beside each other, not both.
 CUptiResult enable(Collector& collector, CUpti_ActivityKind kind, bool on) {
   if (!on && (kind >= CUPTI_ACTIVITY_KIND_COUNT || !recordSize(kind))) return CUPTI_SUCCESS;
   if (isLegacy(kind)) return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
@@ -29,6 +30,7 @@ CUptiResult enable(Collector& collector, CUpti_ActivityKind kind, bool on) {
     return CUPTI_ERROR_NOT_COMPATIBLE;
   if (on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && collector.wants(CUPTI_ACTIVITY_KIND_KERNEL))
     return CUPTI_ERROR_NOT_COMPATIBLE;
+  observe::catchUp();
   collector.enable(kind, on);
   subscribers::tellDriver();
   return CUPTI_SUCCESS;
@@ -71,6 +73,7 @@ CUptiResult enableInContext(CUcontext context, CUpti_ActivityKind kind, bool on)
   if (!recordSize(kind)) return CUPTI_ERROR_NOT_COMPATIBLE;
   const uint32_t number = context ? objects::contextNumber(context) : 0;
   if (!number) return CUPTI_ERROR_INVALID_CONTEXT;
+  observe::catchUp();
   subscribers::commonCollector().enable(kind, number, on);
   subscribers::tellDriver();
   return CUPTI_SUCCESS;

@@ -259,6 +259,23 @@ TEST_F(Cupti, TellsOfResourcesAndWaits) {
   EXPECT_EQ(seen, (std::vector<std::pair<unsigned, unsigned>>{{3, 3}, {4, 1}, {4, 2}, {3, 4}, {3, 1}, {3, 2}}));
 }
 
+// As PyTorch's profiler ends: kinds are disabled first, then all is flushed.
+TEST_F(Cupti, WhatWasDoneBeforeAKindIsDisabledIsRecorded) {
+  for (int round = 0; round < 20; ++round) {
+    enable({CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(cuMemsetD32Async(memory, 7, 16, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(launch(), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(cupti("cuptiActivityDisable", CUPTI_ACTIVITY_KIND_MEMSET), CUPTI_SUCCESS);
+    ASSERT_EQ(cupti("cuptiActivityDisable", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+    ASSERT_EQ(cuMemsetD32(memory, 7, 16), CUDA_SUCCESS);
+    std::map<CUpti_ActivityKind, int> seen;
+    eachRecord([&](const CUpti_Activity* record) { ++seen[record->kind]; });
+    EXPECT_EQ(seen[CUPTI_ACTIVITY_KIND_MEMSET], 3);
+    EXPECT_EQ(seen[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 1);
+  }
+}
+
 TEST_F(Cupti, SeveralSubscribersHaveBuffersOfTheirOwn) {
   Heard heard[2];
   Handle subscribers[2], third = nullptr;

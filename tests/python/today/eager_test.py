@@ -3,6 +3,7 @@ particular about operators of a device."""
 
 import copy
 import io
+import json
 
 import pytest
 import torch
@@ -270,3 +271,18 @@ def test_models_are_kept_and_loaded():
     kept.seek(0)
     for name, value in torch.load(kept).items():
         assert value.is_cuda and torch.equal(value, model.state_dict()[name])
+
+
+def test_the_profiler_sees_calls_and_copies(tmp_path):
+    there = torch.ones(1 << 20, device="cuda")
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profiler:
+        for _ in range(3):
+            there.cpu().cuda()
+        torch.cuda.synchronize()
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    names = [event["name"] for event in events if event.get("cat") == "gpu_memcpy"]
+    assert names.count("Memcpy DtoH (Device -> Pageable)") == 3 and names.count("Memcpy HtoD (Pageable -> Device)") == 3, names
+    calls = {event["name"] for event in events if event.get("cat") == "cuda_runtime"}
+    assert {"cudaMemcpyAsync", "cudaDeviceSynchronize"} <= calls, calls

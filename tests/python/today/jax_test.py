@@ -1,6 +1,10 @@
 """JAX, whose compiler makes the kernels: its quick-start, a training loop, and the operations that programs lean on. Each
 against NumPy or JAX on the processor."""
 
+import collections
+import gzip
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -106,3 +110,17 @@ def test_a_training_loop_has_the_losses_of_the_processor():
         want = train()
     np.testing.assert_allclose(got, want, rtol=1e-3)
     assert got[-1] < got[0] / 2
+
+
+def test_the_profiler_sees_the_kernels(tmp_path):
+    function = jax.jit(lambda x: jnp.sin(x) @ x.T + 1)
+    x = jnp.asarray(numbers(8, 8))
+    function(x).block_until_ready()
+    with jax.profiler.trace(tmp_path):
+        for _ in range(3):
+            function(x).block_until_ready()
+    (file,) = tmp_path.rglob("*.trace.json.gz")
+    events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
+    devices = {event["pid"] for event in events if event.get("name") == "process_name" and "/device:GPU" in event["args"]["name"]}
+    kernels = collections.Counter(event["name"] for event in events if event.get("ph") == "X" and event["pid"] in devices)
+    assert 3 in kernels.values(), kernels
