@@ -8,16 +8,10 @@ set(VG_PRIVATE lib/verdigris)
 
 # The files of an installation that come from a link. The target `products` makes all of them but the conformance suite,
 # which takes a minute and is made for packages and with the tests.
-set(VG_PRODUCTS verdigris cuda nvidia-ml nvcuvid nvidia-encode nvidia-ptxjitcompiler)
-foreach(target verdigris_ptx verdigris_redirect)
-  if(TARGET ${target})
-    list(APPEND VG_PRODUCTS ${target})
-  endif()
-endforeach()
-add_custom_target(products DEPENDS ${VG_PRODUCTS})
-if(TARGET conformance_suite)
-  list(APPEND VG_PRODUCTS conformance_suite)
-endif()
+get_property(VG_PRODUCTS GLOBAL PROPERTY VG_PRODUCTS)  # as vg_product() was told
+set(products ${VG_PRODUCTS})
+list(REMOVE_ITEM products conformance_suite)
+add_custom_target(products DEPENDS ${products})
 
 # Which folders the installation makes, for `uninstall`; deepest first.
 file(GLOB entries LIST_DIRECTORIES true RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/docs/*)

@@ -99,8 +99,10 @@ if(VERDIGRIS_PORTABLE)
   endforeach()
 endif()
 
-# A file that is installed: nothing but libc's own libraries is needed to run it, none of them newer than the list above.
+# A file that is installed (install.cmake): nothing but libc's own libraries is needed to run it, none of them newer than the
+# list above.
 function(vg_product target)
+  set_property(GLOBAL APPEND PROPERTY VG_PRODUCTS ${target})
   if(VERDIGRIS_SANITIZE)
     return()
   endif()

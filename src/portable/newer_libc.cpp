@@ -15,7 +15,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdio>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A profiled program of the runtime API, as PyTorch's profiler works: it subscribes to runtime calls, gives numbers to what
-// it does, and looks at its records when it ends.
+// A profiled program of the runtime API, as PyTorch's profiler works: it subscribes to runtime calls, gives numbers to
+// what it does, and looks at its records when it ends.
 #include <cuda_runtime.h>
 #include <unistd.h>
 
@@ -16,12 +16,12 @@ using namespace vg::cupti::test;
 namespace {
 
 int failures = 0;
-#define EXPECT(condition)                                               \
-  do {                                                                  \
-    if (!(condition)) {                                                 \
+#define EXPECT(condition)                                                   \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
       std::fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
-      ++failures;                                                       \
-    }                                                                   \
+      ++failures;                                                           \
+    }                                                                       \
   } while (0)
 
 __global__ void increment(int* at) { at[threadIdx.x] += 1; }

@@ -179,7 +179,8 @@ TEST(Run, OptionsBecomeSettings) {
 
 TEST(Run, KeepsTheLibraryPathOfTheUserBehindOurs) {
   const Outcome outcome = verdigris("run env", "LD_LIBRARY_PATH=/mine");
-  EXPECT_NE(outcome.text.find("LD_LIBRARY_PATH=" + ourFolder() + ":" + ourFolder() + "/nvml:" + ourFolder() + "/cupti:/mine\n"),
+  EXPECT_NE(outcome.text.find("LD_LIBRARY_PATH=" + ourFolder() + ":" + ourFolder() + "/nvml:" + ourFolder() +
+                              "/cupti:/mine\n"),
             std::string::npos)
       << outcome.text;
 }
