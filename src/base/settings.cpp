@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
 #include <strings.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
@@ -42,8 +43,11 @@ std::string kernelCacheFolder() {
   if (!settings().cachePath.empty()) return settings().cachePath;
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   if (cache && *cache == '/') return std::string(cache) + "/verdigris";
+  // A home that is not there is nobody's: root could make it, and leave it behind.
   const char* const home = std::getenv("HOME");
-  return home && *home == '/' ? std::string(home) + "/.cache/verdigris" : "";
+  struct stat status;
+  const bool there = home && *home == '/' && stat(home, &status) == 0 && S_ISDIR(status.st_mode);
+  return there ? std::string(home) + "/.cache/verdigris" : "";
 }
 
 unsigned long long parseBytes(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/mutex.h"
+#include "base/undying.h"
 #include "cupti/driver.h"
 
 namespace vg::cupti {
@@ -31,8 +32,13 @@ namespace {
 
 constinit Mutex changing;
 constinit Mutex telling;
-constinit Subscriber places[kMost];
-constinit Collector common;
+
+// Calls that a program makes while it exits are told, too.
+struct All {
+  Subscriber places[kMost];
+  Collector common;
+};
+All& all() { return undying<All, struct KeptSubscribers>(); }
 
 // Requires a name of at most kLongestSubscriberName characters, or none.
 void giveOldName(const Subscriber& old, const CUpti_SubscriberParams* parameters) {
@@ -44,17 +50,18 @@ void giveOldName(const Subscriber& old, const CUpti_SubscriberParams* parameters
 
 // Null where nobody is in the way.
 const Subscriber* inTheWay(bool sharing) {
-  for (const Subscriber& place : places)
+  for (const Subscriber& place : all().places)
     if (place.living.load(std::memory_order_acquire) && !(sharing && place.sharing)) return &place;
   return nullptr;
 }
 
 bool isPlace(CUpti_SubscriberHandle handle) {
-  return std::any_of(std::begin(places), std::end(places), [handle](const Subscriber& p) { return &p == handle; });
+  return std::any_of(std::begin(all().places), std::end(all().places),
+                     [handle](const Subscriber& p) { return &p == handle; });
 }
 
 Subscriber* freePlace() {
-  for (Subscriber& place : places)
+  for (Subscriber& place : all().places)
     if (!place.living.load(std::memory_order_acquire)) return &place;
   return nullptr;
 }
@@ -99,10 +106,10 @@ void setRuntimeWords(const api::ObserverTable& table) {
 
 }  // namespace
 
-Subscriber& at(unsigned number) { return places[number]; }
+Subscriber& at(unsigned number) { return all().places[number]; }
 
 Subscriber* find(CUpti_SubscriberHandle handle) {
-  for (Subscriber& place : places)
+  for (Subscriber& place : all().places)
     if (&place == handle && place.living.load(std::memory_order_acquire)) return &place;
   return nullptr;
 }
@@ -137,10 +144,10 @@ CUptiResult remove(CUpti_SubscriberHandle handle) {
 }
 
 void removeAll() {
-  for (Subscriber& place : places) (void)remove(&place);
+  for (Subscriber& place : all().places) (void)remove(&place);
 }
 
-Collector& commonCollector() { return common; }
+Collector& commonCollector() { return all().common; }
 
 void tellDriver() {
   const api::ObserverTable* const table = driver();

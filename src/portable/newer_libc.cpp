@@ -28,6 +28,7 @@
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library
 extern "C" {
 
 // 2.32. False is always right: atomic operations that could be plain ones.
@@ -191,3 +192,4 @@ VG_STAND_IN int __isoc23_fscanf(FILE* file, const char* format, ...) {
   return result;
 }
 }
+// NOLINTEND(bugprone-reserved-identifier)

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/undying.h"
 #include "redirect/compilers.h"
 #include "redirect/device_nodes.h"
 #include "redirect/replacement.h"
@@ -64,10 +65,10 @@ bool profilersOnly() {
 // The library of profilers beside our driver, where it is installed: a vendor's does not know our driver, and programs
 // find one through a path of their own before LD_LIBRARY_PATH.
 char* ownProfilers() {
-  static const std::string path = [] {
+  const auto& path = undyingFrom<std::string>([] {
     const std::string own = realPath(ownFolder() + "/cupti/libcupti.so.13");
     return findsOurDriver() && !access(own.c_str(), R_OK) ? own : std::string();
-  }();
+  });
   return path.empty() ? nullptr : const_cast<char*>(path.c_str());
 }
 

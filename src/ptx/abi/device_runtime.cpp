@@ -1,7 +1,9 @@
 #include "ptx/abi/device_runtime.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
 #include <map>
 #include <string_view>
 
@@ -16,13 +18,28 @@ constexpr char kNativeHead[] = ".version 6.4\n.target sm_75\n.address_size 64\n"
 constexpr std::string_view kNewPrefix = "__cudaCDP2", kOldPrefix = "cuda", kStreamSuffix = "_ptsz";
 constexpr std::string_view kVendorCall = "__cuda_syscall_cnp";  // what the vendor's device runtime asks of its driver
 
+// Bytes of each parameter.
+class Parameters {
+ public:
+  constexpr Parameters(std::initializer_list<uint32_t> bytes) : count_(bytes.size()) {
+    std::copy(bytes.begin(), bytes.end(), bytes_);
+  }
+  constexpr size_t size() const { return count_; }
+  constexpr uint32_t operator[](size_t i) const { return bytes_[i]; }
+
+ private:
+  static constexpr size_t kMost = 12;  // more do not compile
+  uint32_t bytes_[kMost] = {};
+  size_t count_;
+};
+
 struct Row {
   std::string_view name;
   uint32_t resultBits;
-  std::vector<uint32_t> parameters;  // bytes of each
+  Parameters parameters;
 };
 
-const std::array kRows = {
+constexpr std::array kRows = {
 #define VG_DEVICE_CALL(name, bits, ...) Row{#name, bits, {__VA_ARGS__}},
 #include "ptx/abi/device_runtime.inc"
 #undef VG_DEVICE_CALL

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/mutex.h"
+#include "base/undying.h"
 #include "ptx/interpreter/interpreter_impl.h"
 
 namespace vg::ptx::interpreter {
@@ -74,14 +75,14 @@ void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
   abreast_ = traits.waits && state->launch->warpsPerBlock > 1;
   slice_ = 0;
   const uint32_t first = warp * kWarpSize, threads = std::min(state->launch->threadsPerBlock - first, kWarpSize);
-  static const Step kNoStep{};
+  const Step& noStep = undyingFrom<Step>([] { return Step{}; });
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     finish(lane);
     if (lane >= threads) continue;
     lanes[lane].state = State::Ready;
     lanes[lane].carry = 0;
     lanes[lane].lastRun = 0;
-    enter(lane, code->entry, nullptr, 0, kNoStep);
+    enter(lane, code->entry, nullptr, 0, noStep);
   }
 }
 
