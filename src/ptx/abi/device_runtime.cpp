@@ -123,8 +123,10 @@ void define(std::string_view name, const Row& row, std::string& text) {
     const std::string parameter = "p" + number(i), type = ".b" + number(step * 8), word = step == 8 ? "%d" : "%r";
     offset = (offset + step - 1) / step * step;
     for (uint32_t k = 0; k < bytes; k += step) {
-      body += "  ld.param" + type + " " + word + ", [" + parameter + "+" + number(k) + "];\n";
-      body += "  st.local" + type + " [words+" + number(offset + k) + "], " + word + ";\n";
+      body.append("  ld.param").append(type).append(" ").append(word).append(", [").append(parameter);
+      body.append("+").append(number(k)).append("];\n");
+      body.append("  st.local").append(type).append(" [words+").append(number(offset + k)).append("], ");
+      body.append(word).append(";\n");
     }
     offset += bytes;
   }
