@@ -4,12 +4,14 @@
 #include <new>
 
 #include "base/result.h"
+#include "base/thread_annotations.h"
 
 namespace vg {
 
-// What `attempt` answers, or CUDA_ERROR_OUT_OF_MEMORY where it threw for want of memory.
+// What `attempt` answers, or CUDA_ERROR_OUT_OF_MEMORY where it threw for want of memory. Who calls holds what the
+// attempt requires.
 template <class Attempt>
-CUresult unlessOutOfMemory(const Attempt& attempt) {
+CUresult unlessOutOfMemory(const Attempt& attempt) VG_UNCHECKED_LOCKS {
   try {
     return attempt();
   } catch (const std::bad_alloc&) {

@@ -3,15 +3,17 @@
 
 #include <utility>
 
+#include "base/thread_annotations.h"
+
 namespace vg {
 
-// Calls the function when it goes, unless the work is done by then.
+// Calls the function when it goes, unless the work is done by then. Who makes it holds until then what that requires.
 template <class Function>
 class [[nodiscard]] Undo {
  public:
   explicit Undo(Function function) : function_(std::move(function)) {}
   Undo(const Undo&) = delete;
-  ~Undo() {
+  ~Undo() VG_UNCHECKED_LOCKS {
     if (!done_) function_();
   }
   // Nothing is taken back from now on.

@@ -151,7 +151,7 @@ Result<ArrayStorage::View*> viewOf(ArrayStorage& storage, const alloc::PhysicalR
   ArrayStorage::View view{memory, static_cast<std::byte*>(start), 0};
   auto& views = storage.views;
   const auto made = views.emplace(memory.get(), std::move(view)).first;  // first what may lack memory
-  Undo forget([&] { views.erase(made); });
+  Undo forget([&]() VG_REQUIRES(storage.pages->mutex()) { views.erase(made); });
   VG_CHECK(memory->map(static_cast<std::byte*>(start), 0, memory->bytes(), alloc::Protection::ReadWrite));
   forget.done();
   unreserve.done();

@@ -184,9 +184,9 @@ struct Change {
 // Widens the pages of all mappings or of none.
 CUresult widenAll(std::vector<Change>& changes, LingeringPages& lingering) {
   for (size_t i = 0; i < changes.size(); ++i) {
-    auto& [start, mapping] = *changes[i].mapping;
+    auto& entry = *changes[i].mapping;
     const CUresult applied =
-        unlessOutOfMemory([&] { return applyPages(start, mapping, changes[i].widened, lingering); });
+        unlessOutOfMemory([&] { return applyPages(entry.first, entry.second, changes[i].widened, lingering); });
     if (applied == CUDA_SUCCESS) continue;
     for (size_t k = 0; k <= i; ++k)
       (void)applyPages(changes[k].mapping->first, changes[k].mapping->second, changes[k].before, lingering);
