@@ -4,6 +4,7 @@
 // null). Tables are constant data with fixed addresses: the runtime's validity check covers those. Positions that
 // nobody is known to use hold a function that refuses and names table and position in the log; a few more such
 // functions lie behind the end, so that a library that is newer than this table finds them and not foreign words.
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -441,6 +442,18 @@ constexpr Row kRows[] = {
     {{0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca}, &kNumbers},
 };
 
+// NVIDIA's libcupti.so asks for this one first. Refused, it asks again and again until its stack is used up.
+constexpr uint8_t kVendorsProfilers[16] = {0x7c, 0xb6, 0x3f, 0x9b, 0x9c, 0xa4, 0x8e, 0x42,
+                                           0xa4, 0x84, 0xbe, 0xb6, 0x6e, 0x6a, 0xed, 0x7f};
+
+void tellOfVendorsProfilers() {
+  static constinit std::atomic<bool> told{false};
+  if (told.exchange(true, std::memory_order_relaxed)) return;
+  VG_LOG(Error,
+         "NVIDIA's libcupti.so needs NVIDIA's driver and may end the process now; use the libcupti.so.13 beside this "
+         "driver: by `verdigris run`, or with its folder `cupti` in LD_LIBRARY_PATH");
+}
+
 const void* findTable(const CUuuid& id) {
   if (!std::memcmp(&id, &api::kPrivateTableId, sizeof id)) return &api::privateTable();
   if (!std::memcmp(&id, &api::kObserverTableId, sizeof id)) return &api::observerTable();
@@ -458,6 +471,7 @@ CUresult cuGetExportTable(const Call&, const void** ppExportTable, const CUuuid*
     return fail(CUDA_ERROR_INVALID_VALUE, "ppExportTable or pExportTableId is null");
   const void* table = findTable(*pExportTableId);
   if (!table) {
+    if (!std::memcmp(pExportTableId, kVendorsProfilers, sizeof kVendorsProfilers)) tellOfVendorsProfilers();
     uint32_t start = 0;
     std::memcpy(&start, pExportTableId, sizeof start);
     return fail(CUDA_ERROR_INVALID_VALUE, "no export table %08x-...", __builtin_bswap32(start));

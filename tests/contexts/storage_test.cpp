@@ -1,4 +1,5 @@
 // The storage that libraries keep in contexts, and the other export tables that cuBLAS and cuFFT use.
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -118,6 +119,21 @@ TEST_F(ExportTables, UnknownOnesAreRefused) {
   EXPECT_EQ(found, &id);
   EXPECT_EQ(cuGetExportTable(nullptr, &id), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuGetExportTable(&found, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+// What NVIDIA's library for profilers does before it uses up its stack.
+TEST_F(ExportTables, WhoeverLoadsTheVendorsProfilersIsToldOnce) {
+  const CUuuid id = {{0x7c, static_cast<char>(0xb6), 0x3f, static_cast<char>(0x9b), static_cast<char>(0x9c),
+                      static_cast<char>(0xa4), static_cast<char>(0x8e), 0x42, static_cast<char>(0xa4),
+                      static_cast<char>(0x84), static_cast<char>(0xbe), static_cast<char>(0xb6), 0x6e, 0x6a,
+                      static_cast<char>(0xed), 0x7f}};
+  const auto ask = [&] {
+    const void* found = nullptr;
+    for (int i = 0; i < 3; ++i)
+      if (cuGetExportTable(&found, &id) != CUDA_ERROR_INVALID_VALUE) std::_Exit(1);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(0), "^[^\n]*libcupti\\.so\\.13[^\n]*\n$");
 }
 
 // The tables that the CUDA runtime and libraries fetch, as tools print their names, and the last function each calls.
