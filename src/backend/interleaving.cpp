@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <new>
+#include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "base/mutex.h"
@@ -50,7 +52,7 @@ struct Player {
   Task* task = nullptr;    // to begin with
   Player* next = nullptr;  // in a list of the table
   bool mayGoOn = false;
-  bool blocks = false;  // calls the application
+  std::atomic<bool> blocks{false};  // calls the application
 };
 
 constinit thread_local Player* self [[gnu::tls_model("initial-exec")]] = nullptr;
@@ -111,6 +113,7 @@ class Table final : public spare_hands::Orphan {
   size_t choose() VG_REQUIRES(mutex_);
   Player* idlePlayer() VG_REQUIRES(mutex_);
   void awaitTurn(Player& player, Lock& lock) VG_REQUIRES(mutex_) VG_UNCHECKED_LOCKS;
+  void goAside(Player& player, Lock& lock) VG_REQUIRES(mutex_) VG_UNCHECKED_LOCKS;
   void endTurn(const Player& player) VG_REQUIRES(mutex_);
   void awaitEnd(Lock& lock) VG_REQUIRES(mutex_) VG_UNCHECKED_LOCKS;
   void count() VG_REQUIRES(mutex_) {
@@ -191,10 +194,11 @@ void Table::awaitEnd(Lock& lock) {
   const uint64_t mine = turns_;
   const auto begin = Clock::now();
   while (turn_ && turns_ == mine) {
-    const auto end = begin + (turn_->blocks ? Clock::duration(kLongCall) : Clock::duration(kLongPiece));
+    const bool blocks = turn_->blocks.load(std::memory_order_relaxed);
+    const auto end = begin + (blocks ? Clock::duration(kLongCall) : Clock::duration(kLongPiece));
     if (Clock::now() >= end) {
       VG_LOG(Warn, "VERDIGRIS_SEED: %s; other work goes on beside it, and another run may differ",
-             turn_->blocks ? "a host function waits" : "a kernel or copy takes long");
+             blocks ? "a host function waits" : "a kernel or copy takes long");
       turn_ = nullptr;
       turnChanged_.notify_all();
       return;
@@ -255,20 +259,26 @@ void Table::play(Player& player) {
     lock.unlock();
     player.task->run();
     lock.lock();
-    player.blocks = false;
+    player.blocks.store(false, std::memory_order_relaxed);
     fruitless_ = 0;
     idle_.append(player);
     endTurn(player);
   }
 }
 
-void Table::standAside(Player& player) noexcept {
-  ReleasableLock lock(mutex_);
-  ++fruitless_;
+// The guard looks after it, too: the host may have made its last call.
+void Table::goAside(Player& player, Lock& lock) {
   aside_.append(player);
   count();
   endTurn(player);
+  workCame_.notify_one();
   awaitTurn(player, lock);
+}
+
+void Table::standAside(Player& player) noexcept {
+  ReleasableLock lock(mutex_);
+  ++fruitless_;
+  goAside(player, lock);
 }
 
 void Table::mayStandAside(Player& player) noexcept {
@@ -276,10 +286,7 @@ void Table::mayStandAside(Player& player) noexcept {
   ReleasableLock lock(mutex_);
   fruitless_ = 0;
   if (turn_ != &player || !dice_.chance(manner_.within)) return;
-  aside_.append(player);
-  count();
-  endTurn(player);
-  awaitTurn(player, lock);
+  goAside(player, lock);
 }
 
 // The host may ask memory in a loop for what a kernel writes there.
@@ -291,7 +298,9 @@ void Table::guard() {
       continue;
     }
     const uint64_t calls = calls_;
-    for (const auto end = Clock::now() + kQuiet; Clock::now() < end;) lock.waitUntil(workCame_, end);
+    lock.unlock();
+    std::this_thread::sleep_for(kQuiet);
+    lock.lock();
     while (calls_ == calls && othersWait() && !turn_) {
       if (!std::exchange(toldBeside_, true))
         VG_LOG(
@@ -337,7 +346,7 @@ void mayStandAside() noexcept {
 }
 
 void mayBlock() noexcept {
-  if (self) self->blocks = true;
+  if (self) self->blocks.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace vg::backend::interleaving

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -309,6 +310,19 @@ void hostThatAsksMemory(Device& device) {
   tell("right:memory", words.host[1]);
 }
 
+// The same after questions to the stream: the kernel has been given time, and stands aside.
+void hostThatAsksMemoryInTheEnd(Device& device) {
+  const Words words(2);
+  launch(device.function("await"), 1, 1, device.streams[0], words.at(0), 5u, words.at(1), 6u);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+  while (std::chrono::steady_clock::now() < end)
+    if (cuStreamQuery(device.streams[0]) != CUDA_ERROR_NOT_READY) tell("too early", 0);
+  words.host[0] = 5;
+  while (words.host[1] != 6) {
+  }
+  tell("right:later", words.host[1]);
+}
+
 void graph(Device& device) {
   const Words list(256);
   CUgraph captured;
@@ -330,7 +344,11 @@ void graph(Device& device) {
 int runSubject(bool untold) {
   CHECK(cuInit(0));
   Device second(1), first(0);
-  if (untold) return hostThatAsksMemory(first), 0;
+  if (untold) {
+    hostThatAsksMemory(first);
+    hostThatAsksMemoryInTheEnd(first);
+    return 0;
+  }
   streams(first);
   blocks(first);
   warps(first, "warps");
