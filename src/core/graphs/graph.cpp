@@ -137,6 +137,14 @@ const Dependency* Graph::findEdge(const GraphNode& from, const GraphNode& to) co
   return nullptr;
 }
 
+void Graph::takeEdgeData(GraphNode& node, const GraphNode& other) {
+  for (size_t i = 0; i < node.dependencies_.size(); ++i) {
+    Dependency& before = node.dependencies_[i];
+    before.data = other.dependencies_[i].data;
+    findEnd(before.node->dependents_, node)->data = before.data;
+  }
+}
+
 size_t Graph::edgeCount() const {
   size_t count = 0;
   for (const GraphNode* node : nodes_) count += node->dependencies_.size();

@@ -51,6 +51,8 @@ class Graph {
   // Takes the edge away, whatever its data. CUDA_ERROR_INVALID_VALUE when there is none.
   CUresult disconnect(GraphNode& from, GraphNode& to);
   const Dependency* findEdge(const GraphNode& from, const GraphNode& to) const;
+  // The node's edges to those before it get the data of the other's. Requires: as many, in the same order.
+  static void takeEdgeData(GraphNode& node, const GraphNode& other);
 
   const std::vector<GraphNode*>& nodes() const { return nodes_; }  // in the order in which they were added
   size_t edgeCount() const;

@@ -170,6 +170,7 @@ void apply(Graph& mine, const Graph& other) {
   const Pairing pairing = pairUp(mine, other);
   for (GraphNode* node : mine.nodes()) {
     const GraphNode& source = *pairing.pairs.at(node);
+    Graph::takeEdgeData(*node, source);  // a plan looks at them: kernels may begin early
     if (auto* child = node->as<ChildNode>()) {
       apply(*child->graph, *source.as<ChildNode>()->graph);
     } else if (auto* conditional = node->as<ConditionalNode>()) {

@@ -1,6 +1,6 @@
 // May an executable graph take over the parameters of a graph? Only when both have the same shape: nodes are paired
 // from the last ones backwards along their dependencies, in the order in which these were added, as the vendor's driver
-// pairs them. All functions require graphs::Lock.
+// pairs them. The data of edges may differ, and are taken over, too. All functions require graphs::Lock.
 #pragma once
 
 #include <cuda.h>
