@@ -240,8 +240,8 @@ Error DeviceRuntimeCaller::copy(DeviceCall which, Arguments& arguments) {
 
 // --- All of them -----------------------------------------------------------------------------------------------------
 
-// Asking for limits and occupancy leaves the last error alone, and so does all that concerns graphs.
-// What leaves the thread's last error as it is.
+// What leaves the thread's last error alone, limits, occupancy and all that concerns graphs among it; nothing for other
+// functions.
 std::optional<uint64_t> DeviceRuntimeCaller::tell(DeviceCall which, Arguments arguments) {
   const auto answer = [](Error error) { return static_cast<uint64_t>(error); };
   switch (which) {

@@ -147,12 +147,12 @@ void GpuMemory::markLive(Piece& piece, size_t first, size_t end) {
   }
 }
 
-// Memory is made first and marked afterwards, so that a failure leaves pieces that nobody lives in; they go at once.
 size_t GpuMemory::available() {
   Result<uint64_t> free = gpu_.freeMemory();
   return free ? *free + gpu_.spare().bytes() : SIZE_MAX;
 }
 
+// Memory is made first and marked afterwards, so that a failure leaves pieces that nobody lives in; they go at once.
 CUresult GpuMemory::commit(std::byte* start, size_t bytes) {
   const MutexLock guard(mutex_);
   const CUresult made = each(
