@@ -4,17 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 #include "base/log.h"
 #include "images/container.h"
 #include "images/elf_file.h"
 #include "images/provenance.h"
+#include "images/read_file.h"
 #include "images/stand_ins.h"
 
 namespace vg::images {
@@ -314,16 +313,6 @@ Result<Selected> select(const void* image, size_t size, const SelectOptions& opt
   if (options.disablePtxJit && !selected.ptx.empty())
     return fail(CUDA_ERROR_JIT_COMPILATION_DISABLED, "CUDA_DISABLE_PTX_JIT forbids to compile PTX");
   return selected;
-}
-
-Result<std::string> readFile(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return fail(CUDA_ERROR_FILE_NOT_FOUND, "%s: %s", path.c_str(), std::strerror(errno));
-  std::string bytes;
-  char piece[64 * 1024];
-  for (size_t got; (got = std::fread(piece, 1, sizeof piece, file.get())) > 0;) bytes.append(piece, got);
-  if (std::ferror(file.get())) return fail(CUDA_ERROR_FILE_NOT_FOUND, "%s cannot be read", path.c_str());
-  return bytes;
 }
 
 Result<Selected> selectFile(const std::string& path, const SelectOptions& options) {

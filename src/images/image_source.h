@@ -38,6 +38,5 @@ struct Selected {
 Result<Selected> select(const void* image, size_t size, const SelectOptions& options);
 // A file read into memory, as cuModuleLoad does. CUDA_ERROR_FILE_NOT_FOUND when it cannot be read.
 Result<Selected> selectFile(const std::string& path, const SelectOptions& options);
-Result<std::string> readFile(const std::string& path);
 
 }  // namespace vg::images

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/undying.h"
 #include "images/container.h"
 #include "images/elf_file.h"
+#include "images/read_file.h"
 
 namespace vg::images {
 namespace {
@@ -34,13 +32,6 @@ std::vector<std::string> ptxFiles(const std::string& folder) {
   if (error) VG_LOG(Warn, "VERDIGRIS_IMAGES: %s cannot be read: %s", folder.c_str(), error.message().c_str());
   std::sort(paths.begin(), paths.end());
   return paths;
-}
-
-std::optional<std::string> read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || (file.peek() != EOF && !(text << file.rdbuf()))) return std::nullopt;
-  return std::move(text).str();
 }
 
 bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
@@ -87,16 +78,16 @@ StandIns::StandIns(const std::string& folder) {
 }
 
 void StandIns::add(const std::string& path) {
-  const std::optional<std::string> text = read(path);
-  const std::string architecture(text ? architectureOf(*text) : std::string_view());
+  const Result<std::string> text = readFile(path);
+  const std::string architecture(text.ok() ? architectureOf(text.value()) : std::string_view());
   if (architecture.empty()) {
     VG_LOG(Warn, "VERDIGRIS_IMAGES: %s is no PTX: it %s", path.c_str(),
-           text ? "names no target such as sm_90" : "cannot be read");
+           text.ok() ? "names no target such as sm_90" : "cannot be read");
     return;
   }
   const char last = architecture.back();
   files_.push_back({path, static_cast<uint32_t>(std::atoi(architecture.c_str())), std::isalpha(last) ? last : char{0}});
-  for (const std::string_view name : kernelsOf(*text)) byKernel_[std::string(name)].push_back(files_.size() - 1);
+  for (const std::string_view name : kernelsOf(text.value())) byKernel_[std::string(name)].push_back(files_.size() - 1);
 }
 
 bool StandIns::better(size_t one, size_t than, const std::unordered_map<size_t, size_t>& counts) const {
@@ -115,12 +106,12 @@ std::optional<StandIn> StandIns::find(const std::vector<std::string>& kernels, u
   size_t chosen = counts.begin()->first;
   for (const auto& [file, count] : counts)
     if (better(file, chosen, counts)) chosen = file;
-  std::optional<std::string> text = read(files_[chosen].path);
-  if (!text) {
+  Result<std::string> text = readFile(files_[chosen].path);
+  if (!text.ok()) {
     VG_LOG(Warn, "VERDIGRIS_IMAGES: %s cannot be read any more", files_[chosen].path.c_str());
     return std::nullopt;
   }
-  StandIn result{files_[chosen].path, *std::move(text), files_[chosen].target, {}};
+  StandIn result{files_[chosen].path, std::move(text).value(), files_[chosen].target, {}};
   for (const std::string& kernel : kernels) {
     const auto found = byKernel_.find(kernel);
     if (found == byKernel_.end() ||

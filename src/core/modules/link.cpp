@@ -10,6 +10,7 @@
 #include "core/modules/module.h"
 #include "core/process/device.h"
 #include "images/linked_text.h"
+#include "images/read_file.h"
 #include "ptx/text/parser.h"
 
 namespace vg::core {
