@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -153,16 +154,22 @@ ResidentBlock* blockFor(RunningLaunch& launch, KernelThread& thread, uint32_t wo
 
 namespace {
 
-// The number of a block in the grid, from its cluster's and its rank there.
-uint64_t blockOfCluster(const ptx::KernelLaunch& launch, uint64_t cluster, uint32_t rank) {
-  uint64_t at[3];
-  for (int i = 0; i < 3; ++i) {
+// Where a block lies in the grid, from its cluster's number and its rank there.
+std::array<uint32_t, 3> placeInGrid(const ptx::KernelLaunch& launch, uint64_t cluster, uint32_t rank) {
+  std::array<uint32_t, 3> at;
+  for (size_t i = 0; i < 3; ++i) {
     const uint32_t size = launch.clusterSize[i], clusters = launch.gridSize[i] / size;
-    at[i] = cluster % clusters * size + rank % size;
+    at[i] = static_cast<uint32_t>(cluster % clusters) * size + rank % size;
     cluster /= clusters;
     rank /= size;
   }
-  return at[0] + launch.gridSize[0] * (at[1] + launch.gridSize[1] * at[2]);
+  return at;
+}
+
+// Its number there.
+uint64_t blockOfCluster(const ptx::KernelLaunch& launch, uint64_t cluster, uint32_t rank) {
+  const auto [x, y, z] = placeInGrid(launch, cluster, rank);
+  return x + launch.gridSize[0] * (y + uint64_t{launch.gridSize[1]} * z);
 }
 
 }  // namespace
@@ -173,13 +180,8 @@ ptx::CancelledCluster cancelCluster(RunningLaunch& launch) {
   if (ticket * launch.blocksPerCluster() >= launch.blocks) return {};
   if (launch.shuffle) ticket = launch.shuffle->at(ticket);
   launch.blocksDone.fetch_add(launch.blocksPerCluster(), std::memory_order_relaxed);
-  uint32_t at[3];
-  for (int i = 0; i < 3; ++i) {
-    const uint32_t size = launch.abi.clusterSize[i], clusters = launch.abi.gridSize[i] / size;
-    at[i] = static_cast<uint32_t>(ticket % clusters) * size;
-    ticket /= clusters;
-  }
-  return ptx::CancelledCluster::at(at[0], at[1], at[2]);
+  const auto [x, y, z] = placeInGrid(launch.abi, ticket, 0);
+  return ptx::CancelledCluster::at(x, y, z);
 }
 
 namespace {
