@@ -49,6 +49,40 @@ class Hook(unittest.TestCase):
     def test_a_second_import_changes_nothing(self):
         self.assertEqual(self.run_python("import torch, importlib; importlib.reload(torch); print(len(torch.calls))"), "0\n")
 
+    def test_asking_whether_it_is_there_changes_nothing(self):
+        code = "import importlib.util as u; print(u.find_spec('torch').name); import torch; print(len(torch.calls))"
+        self.assertEqual(self.run_python(code), "torch\n1\n")
+
+    def test_it_is_found_by_others_than_the_path(self):
+        code = """
+import importlib.util, os, sys
+class Editable:
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            return importlib.util.spec_from_file_location(name, os.environ["ELSEWHERE"])
+sys.path = [each for each in sys.path if "packages" not in each]
+sys.meta_path.append(Editable)
+import torch
+print(len(torch.calls))"""
+        (self.folder / "torch").rename(self.folder / "elsewhere")
+        self.assertEqual(self.run_python(code, ELSEWHERE=str(self.folder / "elsewhere/__init__.py")), "1\n")
+
+    def test_it_waits_again_after_an_import_that_failed(self):
+        code = """
+import pathlib, sys
+module = pathlib.Path(FOLDER) / "torch/__init__.py"
+text = module.read_text()
+module.write_text("raise ImportError('not yet')")
+try:
+    import torch
+except ImportError as error:
+    print(error)
+module.write_text(text)
+import torch
+print(len(torch.calls))"""
+        self.assertEqual(self.run_python(code.replace("FOLDER", repr(str(self.folder))), PYTHONDONTWRITEBYTECODE="1"),
+                         "not yet\n1\n")
+
     def test_programs_without_torch_import_nothing_of_it(self):
         self.assertEqual(self.run_python("import sys; print('torch' in sys.modules)"), "False\n")
 

@@ -1,26 +1,34 @@
 """Calls a function when a module has been imported."""
 
 import importlib.abc
-import importlib.machinery
 import sys
 
 
 def after_import(name, function):
-    sys.meta_path.insert(0, _Finder(name, function))
+    """One function a name: what else is given for it is left out."""
+    if not any(isinstance(each, _Finder) and each.name == name for each in sys.meta_path):
+        sys.meta_path.insert(0, _Finder(name, function))
 
 
 class _Finder(importlib.abc.MetaPathFinder):
+    """Stands before the others until the module has been imported: some programs only ask whether it is there."""
+
     def __init__(self, name, function):
-        self._name, self._function = name, function
+        self.name, self._function = name, function
 
     def find_spec(self, name, path=None, target=None):
-        if name != self._name:
+        if name != self.name:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        others = [each for each in sys.meta_path if not isinstance(each, _Finder) and hasattr(each, "find_spec")]
+        spec = next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
         if spec and spec.loader:
-            spec.loader = _Loader(spec.loader, self._function)
+            spec.loader = _Loader(spec.loader, self._imported)
         return spec
+
+    def _imported(self):
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._function()
 
 
 class _Loader(importlib.abc.Loader):
