@@ -5,6 +5,8 @@ import math
 
 import torch
 
+from verdigris_eager._types import wide
+
 _FAR = float("-inf")
 
 
@@ -53,11 +55,11 @@ def cudnn_backward(grad_out, query, key, value, out, logsumexp, philox_seed, phi
 def _weights(query, key, bias, is_causal, scale):
     """Logarithms of what is summed, in float; (batch, heads of queries, queries, keys)."""
     scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
-    scores = torch.matmul(_wide(query), _as_many(_wide(key), query.size(1)).transpose(-2, -1)) * scale
+    scores = torch.matmul(wide(query), _as_many(wide(key), query.size(1)).transpose(-2, -1)) * scale
     if is_causal:
         below = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         scores = scores.masked_fill(~below, _FAR)
-    return scores if bias is None else scores + _wide(bias)
+    return scores if bias is None else scores + wide(bias)
 
 
 def _forward(query, key, value, bias, dropout, is_causal, scale):
@@ -65,7 +67,7 @@ def _forward(query, key, value, bias, dropout, is_causal, scale):
     weights = torch.softmax(scores, -1).nan_to_num(0.0)
     seed = int(torch.randint(2**62, ())) if dropout else 0
     weights = weights * _mask(weights, dropout, seed)
-    out = torch.matmul(weights, _as_many(_wide(value), query.size(1))).to(query.dtype)
+    out = torch.matmul(weights, _as_many(wide(value), query.size(1))).to(query.dtype)
     # As the GPU's operators lay it out: (batch, queries, heads, width).
     return out.transpose(1, 2).contiguous().transpose(1, 2), torch.logsumexp(scores, -1).float(), seed
 
@@ -75,7 +77,7 @@ def _backward(grad, query, key, value, bias, dropout, is_causal, scale, seed):
     heads, factor = query.size(1), 1 / math.sqrt(query.size(-1)) if scale is None else scale
     weights = torch.softmax(_weights(query, key, bias, is_causal, scale), -1).nan_to_num(0.0)
     mask = _mask(weights, dropout, _seed_in(seed) if dropout else 0)
-    grad, q, k, v = _wide(grad), _wide(query), _as_many(_wide(key), heads), _as_many(_wide(value), heads)
+    grad, q, k, v = wide(grad), wide(query), _as_many(wide(key), heads), _as_many(wide(value), heads)
     of_weights = torch.matmul(grad, v.transpose(-2, -1)) * mask
     of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdim=True))
     grads = [torch.matmul(of_scores, k) * factor,
@@ -104,7 +106,3 @@ def _as_many(tensor, heads):
 def _as_few(tensor, heads):
     """The sums over heads that share keys and values."""
     return tensor if tensor.size(1) == heads else tensor.unflatten(1, (heads, -1)).sum(2)
-
-
-def _wide(tensor):
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor

@@ -5,10 +5,10 @@ import re
 import torch
 
 from verdigris_eager import _memory, _random, _streams
+from verdigris_eager._types import WIDER, wide
 
 _NO_KIND = re.compile(r"not implemented for '?\"?(Half|BFloat16|ComplexHalf|Float8\w*)|[Hh]alf|[Bb][Ff]loat16")
 _NO_KERNEL = re.compile(r"Could not run '|CPU.{0,40}not (supported|implemented)|not (supported|implemented).{0,40}CPU")
-_NARROW = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 
 # Operators that take tensors of the CPU beside tensors of a device.
 _TAKES_BOTH = {"copy_", "_copy_from", "_copy_from_and_resize", "index", "index_put", "index_put_", "_index_put_impl_",
@@ -93,17 +93,17 @@ class HostOperator:
 
     def _run_wide(self, given, host, index):
         """Types that the CPU's operator does not know are computed as float."""
-        kinds = {each.dtype for value in host.values() for each in _tensors(value) if each.dtype in _NARROW}
+        kinds = {each.dtype for value in host.values() for each in _tensors(value) if each.dtype in WIDER}
         narrow = next(iter(kinds))
-        wide = {name: _mapped(value, _widened) for name, value in host.items()}
-        if (asked := wide.get("dtype")) in _NARROW:
-            wide["dtype"] = _NARROW[asked]
-        result = self._call(wide, index)
+        widened = {name: _mapped(value, wide) for name, value in host.items()}
+        if (asked := widened.get("dtype")) in WIDER:
+            widened["dtype"] = WIDER[asked]
+        result = self._call(widened, index)
         for name in self._written:
-            for target, value in zip(_tensors(host.get(name)), _tensors(wide.get(name))):
+            for target, value in zip(_tensors(host.get(name)), _tensors(widened.get(name))):
                 if value is not target:
                     target.copy_(value)
-        back = {_NARROW[narrow]: asked if asked in _NARROW else narrow}
+        back = {WIDER[narrow]: asked if asked in WIDER else narrow}
         return _mapped(result, lambda each: each.to(back[each.dtype]) if each.dtype in back else each)
 
     def _give_back(self, result, given, index):
@@ -181,9 +181,5 @@ def _mapped(value, function):
     return value
 
 
-def _widened(tensor):
-    return tensor.to(_NARROW[tensor.dtype]) if tensor.dtype in _NARROW else tensor
-
-
 def _is_narrow(value):
-    return any(each.dtype in _NARROW for each in _tensors(value))
+    return any(each.dtype in WIDER for each in _tensors(value))

@@ -13,7 +13,7 @@ _lock = threading.Lock()
 def on_host(tensor):
     """A CPU tensor over the memory of a CUDA tensor, of the same shape and strides."""
     if tensor.layout is not torch.strided:
-        return _sparse_on_host(tensor)
+        return _sparse_of(tensor, on_host)
     storage = tensor.untyped_storage()
     key = (storage.data_ptr(), storage.nbytes(), tensor.dtype)
     base = _bases.get(key)
@@ -39,33 +39,24 @@ def _make_base(address, size, kind):
     return base
 
 
-def _sparse_on_host(tensor):
+def _sparse_of(tensor, move):
+    """A sparse tensor of the same form, of whose parts `move` has made others."""
     if tensor.layout is torch.sparse_coo:
-        return torch.sparse_coo_tensor(on_host(tensor._indices()), on_host(tensor._values()), tensor.size(),
+        return torch.sparse_coo_tensor(move(tensor._indices()), move(tensor._values()), tensor.size(),
                                        is_coalesced=tensor.is_coalesced(), check_invariants=False)
     rows = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
     outer, inner = (tensor.crow_indices(), tensor.col_indices()) if rows else (tensor.ccol_indices(), tensor.row_indices())
-    return torch.sparse_compressed_tensor(on_host(outer), on_host(inner), on_host(tensor.values()), tensor.size(),
-                                          layout=tensor.layout, check_invariants=False)
+    return torch.sparse_compressed_tensor(move(outer), move(inner), move(tensor.values()), tensor.size(), layout=tensor.layout,
+                                          check_invariants=False)
 
 
 def on_device(tensor, device):
     """A CUDA tensor with the content of a CPU tensor. A copy: device memory is given back in the order of streams, which
     memory of the host is not."""
     if tensor.layout is not torch.strided:
-        return _sparse_on_device(tensor, device)
+        return _sparse_of(tensor, lambda part: on_device(part, device))
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
     result = torch.empty_like(tensor, device=device, requires_grad=False)
     on_host(result).copy_(tensor)
     return result
-
-
-def _sparse_on_device(tensor, device):
-    if tensor.layout is torch.sparse_coo:
-        return torch.sparse_coo_tensor(on_device(tensor._indices(), device), on_device(tensor._values(), device), tensor.size(),
-                                       is_coalesced=tensor.is_coalesced(), check_invariants=False)
-    rows = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
-    outer, inner = (tensor.crow_indices(), tensor.col_indices()) if rows else (tensor.ccol_indices(), tensor.row_indices())
-    return torch.sparse_compressed_tensor(on_device(outer, device), on_device(inner, device), on_device(tensor.values(), device),
-                                          tensor.size(), layout=tensor.layout, check_invariants=False)

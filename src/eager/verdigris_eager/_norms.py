@@ -3,6 +3,8 @@ squares), of CPU tensors."""
 
 import torch
 
+from verdigris_eager._types import wide
+
 _aten = torch.ops.aten
 
 
@@ -17,13 +19,13 @@ def cudnn_batch_norm_backward(input, grad_output, weight, running_mean, running_
 
 
 def stats(input, eps):
-    wide = _wide(input).transpose(0, 1).flatten(1)
-    variance, mean = torch.var_mean(wide, 1, correction=0)
+    channels = wide(input).transpose(0, 1).flatten(1)
+    variance, mean = torch.var_mean(channels, 1, correction=0)
     return mean, (variance + eps).rsqrt()
 
 
 def apply(input, weight, bias, mean, invstd, eps):
-    out = (_wide(input) - _along(mean, input)) * _along(invstd, input)
+    out = (wide(input) - _along(mean, input)) * _along(invstd, input)
     out = out if weight is None else out * _along(weight, input)
     return (out if bias is None else out + _along(bias, input)).to(input.dtype)
 
@@ -45,9 +47,9 @@ def gather_with_counts(input, mean, invstd, running_mean, running_var, momentum,
 
 
 def reduce_gradients(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g):
-    grad = _wide(grad_out)
+    grad = wide(grad_out)
     sums = grad.transpose(0, 1).flatten(1).sum(1)
-    products = (grad * (_wide(input) - _along(mean, input))).transpose(0, 1).flatten(1).sum(1)
+    products = (grad * (wide(input) - _along(mean, input))).transpose(0, 1).flatten(1).sum(1)
     kind = input.dtype if weight is None else weight.dtype
     return (sums if input_g else None, products if input_g else None, (products * invstd).to(kind) if weight_g else None,
             sums.to(kind) if bias_g else None)
@@ -56,14 +58,14 @@ def reduce_gradients(grad_out, input, mean, invstd, weight, input_g, weight_g, b
 def input_gradient(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count):
     total = count.sum().to(mean.dtype)
     factor = invstd if weight is None else invstd * weight.to(invstd.dtype)
-    centred = _wide(input) - _along(mean, input)
-    grad = _wide(grad_out) - _along(sum_dy / total, input) - centred * _along(invstd**2 * sum_dy_xmu / total, input)
+    centred = wide(input) - _along(mean, input)
+    grad = wide(grad_out) - _along(sum_dy / total, input) - centred * _along(invstd**2 * sum_dy_xmu / total, input)
     return (grad * _along(factor, input)).to(input.dtype)
 
 
 def rms_backward(grad_out, input, normalized_shape, rstd, weight, output_mask):
     inner = list(range(input.dim() - len(normalized_shape), input.dim()))
-    grad, values, factor = _wide(grad_out), _wide(input), rstd.to(_wide(input).dtype)
+    grad, values, factor = wide(grad_out), wide(input), rstd.to(wide(input).dtype)
     scaled, normal = grad if weight is None else grad * weight, values * factor
     of_input = factor * (scaled - normal * (scaled * normal).mean(inner, keepdim=True))
     of_weight = (grad * normal).sum_to_size(normalized_shape) if weight is not None and output_mask[1] else None
@@ -74,7 +76,3 @@ def rms_backward(grad_out, input, normalized_shape, rstd, weight, output_mask):
 def _along(values, input):
     """A value for each channel, to go with tensors of batches and channels."""
     return values.reshape(1, -1, *[1] * (input.dim() - 2))
-
-
-def _wide(tensor):
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor

@@ -8,7 +8,7 @@ import torch
 
 from verdigris_eager import _device_only, _host_operator
 
-_KEYS = {"CUDA": "CPU", "SparseCUDA": "SparseCPU", "SparseCsrCUDA": "SparseCsrCPU"}
+_KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA")
 _SPACES = ("aten", "quantized", "torchvision", "torchaudio")
 
 # These run no kernels: they make, describe and copy memory, or choose.
@@ -32,16 +32,15 @@ def replace():
     first = not _libraries
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is replaced is what is wanted
-        for key, host in _KEYS.items():
-            _replace_key(key, host)
+        for key in _KEYS:
+            _replace_key(key)
     if first:
         _choose_plain_ways()
         _again_after_libraries()
         _say()
 
 
-def _replace_key(key, host):
-    available = set(torch._C._dispatch_get_registrations_for_dispatch_key(host))
+def _replace_key(key):
     names = torch._C._dispatch_get_registrations_for_dispatch_key(key)
     wanted = [each for each in names if each.partition("::")[0] in _SPACES and (key, each) not in _replaced]
     if key == "CUDA" and not _replaced:
