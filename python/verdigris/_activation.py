@@ -31,7 +31,7 @@ def activate(devices=None, *, redirect=True, **settings):
 
     devices    what to offer, as "cpu:2"; by default what VERDIGRIS_DEVICES says, or else real GPUs, or else "cpu:1"
     redirect   make NVRTC, nvJitLink, ptxas and nvlink give out PTX, which emulated devices need
-    others     memory, capability, profile, workers, timeout, log, log_file, trace, check: as the options of `verdigris run`
+    others     memory, capability, profile, workers, timeout, seed, log, log_file, trace, check: as the options of `verdigris run`
                and `verdigris check`, and the VERDIGRIS_ variables of the environment
     """
     settings = {"devices": devices, **settings}
@@ -44,14 +44,12 @@ def activate(devices=None, *, redirect=True, **settings):
         _refuse_another_driver()
         _settings.apply(settings)
         _load()
-        if redirect and not _runs_native_code(settings):
-            os.environ.setdefault("CUDA_FORCE_PTX_JIT", "1")
-            if "xla_gpu_autotune_level" not in os.environ.get("XLA_FLAGS", ""):  # src/tools/run.cpp says why
-                os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0".strip()
-            os.environ.setdefault("TRITON_LIBCUDA_PATH", str(_files.FOLDER))  # Triton links a helper with it
-            _redirect_compilers()
-            _redirect_started_compilers()
+        if not _runs_native_code():
+            _ready_libraries()
             _ready_torch()
+            if redirect:
+                _redirect_compilers()
+                _redirect_started_compilers()
 
 
 def _load():
@@ -59,11 +57,20 @@ def _load():
         _loaded[name] = ctypes.CDLL(str(_files.FOLDER / name))
 
 
+def _ready_libraries():
+    """What `verdigris run` sets for emulated devices, also without redirection: src/tools/run.cpp says why."""
+    os.environ.setdefault("CUDA_FORCE_PTX_JIT", "1")
+    if "xla_gpu_autotune_level" not in os.environ.get("XLA_FLAGS", ""):
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0".strip()
+    os.environ.setdefault("TRITON_LIBCUDA_PATH", str(_files.FOLDER))  # Triton links a helper with it
+
+
 def _ready_torch():
     """PyTorch's operators, whose own kernels hold no PTX, run as its CPU operators: docs/pytorch.md."""
     folder = str(_files.FOLDER / "python")
     if os.path.isdir(folder):
-        sys.path.append(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
         import verdigris_eager
 
         verdigris_eager.wait_for_torch()
@@ -101,12 +108,14 @@ def _mapped(name):
     return sorted(found)
 
 
-def _runs_native_code(settings):
-    """Whether a real GPU is among the devices. Asked in another process: here it would settle the settings."""
+def _runs_native_code():
+    """Whether a real GPU is among the devices. Asked in another process, which has the same settings: here it would settle
+    them."""
     devices = os.environ.get("VERDIGRIS_DEVICES", "auto")
     if devices != "auto":
         return "gpu" in devices
-    if not os.path.exists("/dev/nvidiactl") or any(settings.get(name) for name in _settings.EMULATED_ONLY):
+    # Of a profile, which only emulated devices follow, devices have the name of another.
+    if not os.path.exists("/dev/nvidiactl") or os.environ.get("VERDIGRIS_PROFILE"):
         return False
     answer = subprocess.run([_files.command(), "info"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return answer.returncode == 0 and "Verdigris Emulated Device" not in answer.stdout
@@ -136,6 +145,7 @@ def _redirect_started_compilers():
     old = os.environ.get("LD_AUDIT", "").split(":")
     if _redirect_library() not in old:
         os.environ["LD_AUDIT"] = ":".join([_redirect_library(), *filter(None, old)])
+    os.environ["VERDIGRIS_REDIRECT"] = "all"  # also where `verdigris run` has found real GPUs: src/redirect/audit.cpp
 
 
 def _redirect_library():

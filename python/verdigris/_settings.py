@@ -12,6 +12,7 @@ VARIABLES = {
     "profile": "VERDIGRIS_PROFILE",
     "workers": "VERDIGRIS_WORKERS",
     "timeout": "VERDIGRIS_LAUNCH_TIMEOUT",
+    "seed": "VERDIGRIS_SEED",
     "log": "VERDIGRIS_LOG",
     "log_file": "VERDIGRIS_LOG_FILE",
     "trace": "VERDIGRIS_TRACE",
@@ -19,8 +20,7 @@ VARIABLES = {
 }
 # Those that the command takes, too, which says what it expects: as its options.
 OPTIONS = {"devices": "--devices", "memory": "--memory", "capability": "--capability", "profile": "--profile",
-           "timeout": "--timeout", "log": "--log", "check": "--tools"}
-EMULATED_ONLY = ("check", "profile", "memory", "capability", "workers")
+           "timeout": "--timeout", "seed": "--seed", "log": "--log", "check": "--tools"}
 
 
 def apply(settings):

@@ -122,7 +122,7 @@ def test_a_setting_that_is_not_there_is_named():
 
 
 @pytest.mark.parametrize("setting", ["devices='foo'", "memory='999TiB'", "capability='99.9'", "profile='h300'", "check='memry'",
-                                     "log='loud'", "timeout='soon'"])
+                                     "log='loud'", "timeout='soon'", "seed='x'"])
 def test_a_value_that_no_setting_can_have_is_refused(setting):
     status, text = python(f"import verdigris; verdigris.activate({setting})")
     assert status == 1 and re.search(r"ValueError: verdigris: \w+ \S+: expected ", text), text
