@@ -9,7 +9,8 @@ namespace vg::tools {
 namespace {
 
 // Where containers find the files: a folder that the command there looks for its library in, too.
-const std::string kFolder = "/usr/local/lib/verdigris", kCommand = "/usr/local/bin/verdigris";
+const Installation kThere = {"/usr/local/lib/verdigris", {}};
+const std::string kCommand = "/usr/local/bin/verdigris";
 
 // A scalar between double quotes.
 std::string quoted(const std::string& text) {
@@ -42,8 +43,8 @@ void printDevice(const std::string& name, const std::string& devices) {
 void printEnvironment(const Installation& installation) {
   std::puts("  env:");
   const auto print = [](const std::string& setting) { std::printf("    - %s\n", quoted(setting).c_str()); };
-  print("LD_LIBRARY_PATH=" + kFolder + ":" + kFolder + "/nvml:" + kFolder + "/cupti");
-  if (fileExists(installation.redirect())) print("LD_AUDIT=" + kFolder + "/libverdigris_redirect.so");
+  print("LD_LIBRARY_PATH=" + kThere.libraryFolder + ":" + kThere.monitoringFolder() + ":" + kThere.profilersFolder());
+  if (fileExists(installation.redirect())) print("LD_AUDIT=" + kThere.redirect());
   print("CUDA_FORCE_PTX_JIT=1");
 }
 
@@ -72,7 +73,7 @@ int cdi(const CdiOptions& options) {
   std::puts("containerEdits:");
   printEnvironment(installation);
   std::puts("  mounts:");
-  printMount(installation.libraryFolder, kFolder);
+  printMount(installation.libraryFolder, kThere.libraryFolder);
   printMount(command, kCommand);
   return 0;
 }
