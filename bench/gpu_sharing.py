@@ -77,24 +77,20 @@ class Gpu:
         self.call("cuCtxSynchronize")
 
 
-def long_grid(start, answers, kernel, blocks, amount):
-    """Answers the seconds until the grid has ended, or what became of it."""
-    try:
-        gpu = Gpu()
-        gpu.launch(kernel, 1, 1)
-        gpu.wait()
-        start.wait()
-        begin = time.monotonic()
-        gpu.launch(kernel, blocks, amount)
-        gpu.wait()
-        answers.put(time.monotonic() - begin)
-    except RuntimeError as error:
-        start.abort()
-        answers.put(str(error))
+def long_grid(start, kernel, blocks, amount):
+    """The seconds until the grid has ended."""
+    gpu = Gpu()
+    gpu.launch(kernel, 1, 1)
+    gpu.wait()
+    start.wait()
+    begin = time.monotonic()
+    gpu.launch(kernel, blocks, amount)
+    gpu.wait()
+    return time.monotonic() - begin
 
 
-def small_work(start, answers, seconds):
-    """Answers the seconds of each round that it made in that time."""
+def small_work(start, seconds):
+    """The seconds of each round that it made in that time."""
     gpu, rounds, host = Gpu(), [], ctypes.create_string_buffer(64)
     gpu.launch(b"spin", 1, 1)
     gpu.wait()
@@ -105,27 +101,33 @@ def small_work(start, answers, seconds):
         gpu.launch(b"spin", 1, 1000)
         gpu.call("cuMemcpyDtoH_v2", host, gpu.memory, ctypes.c_size_t(64))
         rounds.append(time.monotonic() - begin)
-    answers.put(rounds)
+    return rounds
+
+
+def play(part, start, answers, arguments):
+    """A process of a scene: answers what its part returns, or in words why it failed; then nobody waits for it."""
+    try:
+        answers.put(part(start, *arguments))
+    except Exception as error:
+        start.abort()
+        answers.put(f"{part.__name__}: {str(error) or type(error).__name__}")
 
 
 def scene(grids, small_seconds=0):
     """Runs long grids, and small work beside them; the last one's end, and the rounds of the small work."""
+    parts = [(long_grid, grid) for grid in grids] + ([(small_work, (small_seconds,))] if small_seconds else [])
     several = multiprocessing.get_context("spawn")
-    start = several.Barrier(len(grids) + bool(small_seconds))
-    ends, rounds = several.Queue(), several.Queue()
-    processes = [several.Process(target=long_grid, args=(start, ends, *grid)) for grid in grids]
-    if small_seconds:
-        processes.append(several.Process(target=small_work, args=(start, rounds, small_seconds)))
+    start, answers = several.Barrier(len(parts)), [several.Queue() for _ in parts]
+    processes = [several.Process(target=play, args=(part, start, answer, arguments), daemon=True)
+                 for (part, arguments), answer in zip(parts, answers)]
     for process in processes:
         process.start()
-    all_ends = [ends.get(timeout=60) for _ in grids]
-    all_rounds = rounds.get(timeout=60) if small_seconds else []
+    told = [answer.get(timeout=60) for answer in answers]
     for process in processes:
         process.join()
-    failed = [end for end in all_ends if isinstance(end, str)]
-    if failed:
-        raise SystemExit(f"gpu_sharing: a grid failed: {failed[0]}")
-    return max(all_ends), all_rounds
+    if failed := [each for each in told if isinstance(each, str)]:
+        raise SystemExit("gpu_sharing: " + "; ".join(failed))
+    return max(told[: len(grids)]), told[-1] if small_seconds else []
 
 
 def main():
