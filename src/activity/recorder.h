@@ -57,19 +57,25 @@ uint32_t threadNumber();
 // A number that no call or piece of work has had.
 uint64_t nextNumber();
 
-// A call of the API, while it lives.
+// A call of the API, while it lives. Calls that a profiler makes while it is told of one are calls of their own inside
+// it.
 class InsideCall {
  public:
-  explicit InsideCall(bool async) : correlation_(nextNumber()) {
+  explicit InsideCall(bool async)
+      : correlation_(nextNumber()), around_(threadPart.correlation), aroundAsync_(threadPart.async) {
     threadPart.correlation = correlation_;
     threadPart.async = async;
   }
-  ~InsideCall() { threadPart.correlation = 0; }
+  ~InsideCall() {
+    threadPart.correlation = around_;
+    threadPart.async = aroundAsync_;
+  }
   InsideCall(const InsideCall&) = delete;
   uint64_t correlation() const { return correlation_; }
 
  private:
-  const uint64_t correlation_;
+  const uint64_t correlation_, around_;
+  const bool aroundAsync_;
 };
 
 }  // namespace vg::activity

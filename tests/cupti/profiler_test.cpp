@@ -239,6 +239,22 @@ TEST_F(Cupti, CallsBackBeforeAndBehindACall) {
   EXPECT_EQ(cupti("cuptiUnsubscribe", static_cast<Handle>(&heard)), CUPTI_ERROR_INVALID_PARAMETER);
 }
 
+// The kernel's name is asked for in between, which is a call of the driver API too.
+TEST_F(Cupti, WorkBelongsToACallThatIsHeardOf) {
+  enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
+  Heard heard;
+  Handle subscriber = nullptr;
+  ASSERT_EQ(cupti("cuptiSubscribe", &subscriber, &hear, static_cast<void*>(&heard)), CUPTI_SUCCESS);
+  ASSERT_EQ(cupti("cuptiEnableCallback", 1u, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, kLaunchCallback), CUPTI_SUCCESS);
+  ASSERT_EQ(launch(), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  const auto kernels = recordsOf<CUpti_ActivityKernel13>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  ASSERT_EQ(kernels.size(), 1u);
+  ASSERT_EQ(heard.all.size(), 2u);
+  EXPECT_EQ(kernels[0].correlationId, heard.all[0].correlation);
+  ASSERT_EQ(cupti("cuptiUnsubscribe", subscriber), CUPTI_SUCCESS);
+}
+
 TEST_F(Cupti, TellsOfResourcesAndWaits) {
   Heard heard;
   Handle subscriber = nullptr;
