@@ -101,9 +101,15 @@ CUptiResult Collector::use(CUpti_BuffersCallbackRequestFunc_v2 request, CUpti_Bu
   return CUPTI_SUCCESS;
 }
 
+void Collector::retireCurrent() {
+  if (!current_.bytes) return;
+  full_.push_back(current_);  // where that throws, its records stay in it
+  current_ = {};
+}
+
 bool Collector::addLocked(const void* record, size_t bytes) {
   if (!current_.has(bytes)) {
-    if (current_.bytes) full_.push_back(std::exchange(current_, {}));
+    retireCurrent();
     if (!spare_.empty()) {
       current_ = spare_.back();
       spare_.pop_back();
@@ -119,16 +125,24 @@ bool Collector::addLocked(const void* record, size_t bytes) {
 void Collector::add(const void* record, size_t bytes) {
   {
     const MutexLock lock(mutex_);
-    if (addLocked(record, bytes)) return;
+    if (!usable() || addLocked(record, bytes)) return;
   }
   const uint64_t start = clock::now();
   const Buffer fresh = request();
+  if (!addTo(fresh, start, record, bytes) && fresh.bytes) complete(fresh);
+}
+
+bool Collector::addTo(const Buffer& fresh, uint64_t start, const void* record, size_t bytes) {
   const MutexLock lock(mutex_);
+  if (!usable()) return false;
   if (fresh.bytes) spare_.push_back(fresh);
-  if (!addLocked(record, bytes)) return countDropped(1);
-  if (!wants(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
-  const auto spent = overhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, start);
-  if (!addLocked(&spent, sizeof spent)) countDropped(1);
+  if (!addLocked(record, bytes)) {
+    countDropped(1);
+  } else if (wants(CUPTI_ACTIVITY_KIND_OVERHEAD)) {
+    const auto spent = overhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, start);
+    if (!addLocked(&spent, sizeof spent)) countDropped(1);
+  }
+  return true;
 }
 
 Collector::Buffer Collector::request() {
@@ -184,8 +198,8 @@ void Collector::flush() {
   std::vector<Buffer> back;
   {
     const MutexLock lock(mutex_);
+    if (current_.used) retireCurrent();
     back.swap(full_);
-    if (current_.used) back.push_back(std::exchange(current_, {}));
   }
   const bool any = !back.empty();
   giveBack(std::move(back));
@@ -197,21 +211,17 @@ void Collector::reset() {
   single_.store(0);
   for (auto& row : calls_)
     for (auto& word : row) word.store(0);
-  flush();
-  std::vector<Buffer> empty;
+  std::vector<Buffer> back;
   {
     const MutexLock lock(mutex_);
+    usable_.store(false);
     for (auto& contexts : contexts_) contexts.clear();
-    empty.swap(spare_);
-    if (current_.bytes) empty.push_back(std::exchange(current_, {}));
+    retireCurrent();
+    full_.insert(full_.end(), spare_.begin(), spare_.end());
+    spare_.clear();
+    back.swap(full_);
   }
-  giveBack(std::move(empty));
-  usable_.store(false);
-  const MutexLock lock(mutex_);
-  request_ = nullptr;
-  complete_ = nullptr;
-  request2_ = nullptr;
-  complete2_ = nullptr;
+  giveBack(std::move(back));
 }
 
 CUptiResult nextRecord(uint8_t* buffer, size_t validBytes, void** record) {

@@ -58,6 +58,9 @@ class Collector {
 
   void add(const void* record, size_t bytes);
   bool addLocked(const void* record, size_t bytes) VG_REQUIRES(mutex_);
+  // With a buffer that was requested at `start`. False where the collector has ended meanwhile: the buffer goes back.
+  bool addTo(const Buffer& fresh, uint64_t start, const void* record, size_t bytes);
+  void retireCurrent() VG_REQUIRES(mutex_);
   Buffer request();
   void complete(const Buffer& buffer);
   void giveBack(std::vector<Buffer> buffers);
@@ -70,6 +73,7 @@ class Collector {
 
   mutable Mutex mutex_;
   std::vector<uint64_t> contexts_[CUPTI_ACTIVITY_KIND_COUNT] VG_GUARDED_BY(mutex_);
+  // Kept when the collector ends, for a buffer that was just then requested.
   CUpti_BuffersCallbackRequestFunc request_ VG_GUARDED_BY(mutex_) = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete_ VG_GUARDED_BY(mutex_) = nullptr;
   CUpti_BuffersCallbackRequestFunc_v2 request2_ VG_GUARDED_BY(mutex_) = nullptr;
