@@ -1,6 +1,7 @@
 #include "cupti/observe.h"
 
 #include <atomic>
+#include <new>
 
 #include "base/mutex.h"
 #include "cupti/calls.h"
@@ -25,7 +26,19 @@ void taken() {
   flush();
 }
 
-constexpr api::Observer kObserver = {calls::began, calls::ended, calls::runtimeCall, work::take, taken, work::lost};
+// Nothing may unwind into the driver, whose caller is the program: who lacks memory has lost a record.
+template <auto kTell>
+struct Guarded;
+template <class... Args, void (*kTell)(Args...)>
+struct Guarded<kTell> {
+  static void call(Args... args) noexcept try { kTell(args...); } catch (const std::bad_alloc&) {
+    work::lost(1);
+  }
+};
+
+constexpr api::Observer kObserver = {
+    Guarded<calls::began>::call, Guarded<calls::ended>::call, Guarded<calls::runtimeCall>::call,
+    Guarded<work::take>::call,   Guarded<taken>::call,        Guarded<work::lost>::call};
 
 }  // namespace
 
