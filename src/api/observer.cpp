@@ -1,6 +1,7 @@
 #include "api/observer.h"
 
-#include <cstring>
+#include <pthread.h>
+
 #include <memory>
 #include <new>
 
@@ -29,10 +30,22 @@ class Taker final : public activity::Consumer {
   const Observer& observer_;
 };
 
+void stopLooking() { activity::callsObserved.fetch_and(~static_cast<unsigned>(activity::ByProfiler)); }
+
+// What it holds may be half done, and its locks held by threads that are not there.
+void leaveInChild() {
+  stopLooking();
+  callObserver.store(nullptr);
+  attached.store(nullptr);
+}
+
 bool attach(const Observer* observer) try {
   const Observer* nobody = nullptr;
   if (!observer || !attached.compare_exchange_strong(nobody, observer)) return false;
-  if (activity::add(std::make_unique<Taker>(*observer))) return true;
+  if (activity::add(std::make_unique<Taker>(*observer))) {
+    pthread_atfork(nullptr, nullptr, leaveInChild);
+    return true;
+  }
   attached.store(nullptr);
   return false;
 } catch (const std::bad_alloc&) {
@@ -51,7 +64,7 @@ void want(unsigned what) {
   if (what)
     activity::callsObserved.fetch_or(activity::ByProfiler);
   else
-    activity::callsObserved.fetch_and(~static_cast<unsigned>(activity::ByProfiler));
+    stopLooking();
 }
 
 void visitEntryPoints(void (*visit)(void*, unsigned, const char*), void* state) {

@@ -3,7 +3,7 @@
 // later one.
 //
 // Nothing is told before want() asks for it, and then calls cost what the observer makes of them. All functions may be
-// called from any thread.
+// called from any thread. In a child of fork() nothing is told any more.
 #pragma once
 
 #include <cuda.h>

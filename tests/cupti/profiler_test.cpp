@@ -1,5 +1,7 @@
 // The library of profilers, used as public profilers use it.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -273,6 +275,25 @@ TEST_F(Cupti, TellsOfResourcesAndWaits) {
   std::vector<std::pair<unsigned, unsigned>> seen;
   for (const Heard::One& one : heard.all) seen.emplace_back(one.domain, one.id);
   EXPECT_EQ(seen, (std::vector<std::pair<unsigned, unsigned>>{{3, 3}, {4, 1}, {4, 2}, {3, 4}, {3, 1}, {3, 2}}));
+}
+
+TEST_F(Cupti, TellsNothingInAChild) {
+  Heard heard;
+  Handle subscriber = nullptr;
+  ASSERT_EQ(cupti("cuptiSubscribe", &subscriber, &hear, static_cast<void*>(&heard)), CUPTI_SUCCESS);
+  ASSERT_EQ(cupti("cuptiEnableDomain", 1u, subscriber, CUPTI_CB_DOMAIN_DRIVER_API), CUPTI_SUCCESS);
+  int version = 0;
+  ASSERT_EQ(cuDriverGetVersion(&version), CUDA_SUCCESS);
+  ASSERT_EQ(heard.all.size(), 2u);
+  const pid_t child = fork();
+  if (!child) {
+    cuDriverGetVersion(&version);
+    _exit(heard.all.size() == 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(cupti("cuptiUnsubscribe", subscriber), CUPTI_SUCCESS);
 }
 
 // As PyTorch's profiler ends: kinds are disabled first, then all is flushed.
