@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
+#include "api/companion.h"
 #include "base/mutex.h"
 
 namespace vg::cupti {
@@ -26,27 +26,11 @@ void say(const char* what) VG_REQUIRES(finding) {
   std::fprintf(stderr, "verdigris libcupti.so.13: %s\n", what);
 }
 
-// The driver library that the program has, else the one of this installation (in the folder above this library's or in
-// the same), else the one that is found.
-void* openLibrary() {
-  if (void* const loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return loaded;
-  Dl_info own{};
-  if (dladdr(reinterpret_cast<void*>(&openLibrary), &own) && own.dli_fname) {
-    const std::string path = own.dli_fname;
-    for (const char* place : {"../libcuda.so.1", "libcuda.so.1"})
-      if (void* const there = dlopen((path.substr(0, path.rfind('/') + 1) + place).c_str(), RTLD_NOW)) return there;
-  }
-  return dlopen("libcuda.so.1", RTLD_NOW);
-}
-
 const api::ObserverTable* find() VG_REQUIRES(finding) {
-  void* const opened = openLibrary();
+  void* const opened = api::driverLibrary();
   if (!opened) return say("there is no libcuda.so.1, so nothing can be profiled"), nullptr;
-  const auto tables = reinterpret_cast<CUresult (*)(const void**, const CUuuid*)>(dlsym(opened, "cuGetExportTable"));
-  const void* table = nullptr;
-  if (!tables || tables(&table, &api::kObserverTableId) != CUDA_SUCCESS || !table)
-    return say("the libcuda.so.1 of this process is not Verdigris's; use its own libcupti.so.13"), nullptr;
-  const auto* const observer = static_cast<const api::ObserverTable*>(table);
+  const auto* const observer = api::exportTable<api::ObserverTable>(opened, api::kObserverTableId);
+  if (!observer) return say("the libcuda.so.1 of this process is not Verdigris's; use its own libcupti.so.13"), nullptr;
   if (observer->size < sizeof(api::ObserverTable))
     return say("libcuda.so.1 is of an older build than this library; install both of one build"), nullptr;
   library.store(opened, std::memory_order_release);

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <string>
 #include <utility>
 
+#include "api/companion.h"
 #include "base/mutex.h"
 
 // A handle is the address of one of these.
@@ -39,28 +39,14 @@ unsigned long long nanoseconds() {
   return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000 + static_cast<unsigned long long>(now.tv_nsec);
 }
 
-// The driver library that the program has, else the one of this installation (in the folder above this library's or in
-// the same), else the one that is found.
-void* driverLibrary() {
-  if (void* loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return loaded;
-  Dl_info own{};
-  if (dladdr(reinterpret_cast<void*>(&driverLibrary), &own) && own.dli_fname) {
-    const std::string path = own.dli_fname;
-    for (const char* place : {"../libcuda.so.1", "libcuda.so.1"})
-      if (void* library = dlopen((path.substr(0, path.rfind('/') + 1) + place).c_str(), RTLD_NOW)) return library;
-  }
-  return dlopen("libcuda.so.1", RTLD_NOW);
-}
-
 bool find(Driver& found) {
-  void* const library = driverLibrary();
+  void* const library = api::driverLibrary();
   if (!library) return false;
-  const auto tables = reinterpret_cast<CUresult (*)(const void**, const CUuuid*)>(dlsym(library, "cuGetExportTable"));
-  found.version = reinterpret_cast<CUresult (*)(int*)>(dlsym(library, "cuDriverGetVersion"));
-  const void* table = nullptr;
-  if (!tables || !found.version || tables(&table, &api::kPrivateTableId) != CUDA_SUCCESS || !table) return false;
-  found.table = static_cast<const api::PrivateTable*>(table);
-  return found.table->size >= sizeof(api::PrivateTable);
+  const Driver asked = {api::exportTable<api::PrivateTable>(library, api::kPrivateTableId),
+                        reinterpret_cast<CUresult (*)(int*)>(dlsym(library, "cuDriverGetVersion"))};
+  if (!asked.version || !asked.table || asked.table->size < sizeof(api::PrivateTable)) return false;
+  found = asked;
+  return true;
 }
 
 Driver driverNow() {
