@@ -12,7 +12,8 @@ CUresult cuInit(const Call&, unsigned int Flags) {
   api::startTrace();
   activity::start();
   const CUresult result = core::initialise(Flags);
-  if (backend::interleaving::on()) activity::callsObserved.store(true);  // the work of devices runs between calls
+  // The work of devices runs between calls.
+  if (backend::interleaving::on()) activity::callsObserved.fetch_or(activity::ByInterleaving);
   return result;
 }
 
