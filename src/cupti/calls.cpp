@@ -271,7 +271,6 @@ void meansBeginning(const api::ObservedCall& call, const Entry& entry) {
     case Meaning::PrimaryRetain:
       return objects::contextBegan(made<CUcontext>(call));
     case Meaning::StreamCreate:
-    case Meaning::StreamCreateInGreen:
       return objects::streamBegan(call.context, made<CUstream>(call), number(call.correlation));
     case Meaning::ModuleLoad:
       return tellModule(CUPTI_CBID_RESOURCE_MODULE_LOADED, call.context, made<void*>(call));
@@ -304,6 +303,8 @@ void meansEnd(const api::ObservedCall& call, const Entry& entry) {
       return;
     case Meaning::StreamDestroy:
       return objects::streamEnds(call.context, static_cast<CUstream>(handle()));
+    case Meaning::EventDestroy:
+      return objects::eventEnds(static_cast<CUevent>(handle()));
     case Meaning::ModuleUnload:
       return tellModule(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, call.context, handle());
     case Meaning::GraphDestroy:

@@ -25,13 +25,14 @@ struct Known {
   Mutex mutex;
   std::vector<CUcontext> contexts VG_GUARDED_BY(mutex);
   std::map<CUevent, Event> events VG_GUARDED_BY(mutex);
+  uint32_t eventNumbers VG_GUARDED_BY(mutex) = 0;
   uint64_t eventRecords VG_GUARDED_BY(mutex) = 0;
 };
 Known& known() { return undying<Known, Known>(); }
 
 Event& eventLocked(Known& all, CUevent event) VG_REQUIRES(all.mutex) {
   Event& found = all.events[event];
-  if (!found.number) found.number = static_cast<uint32_t>(all.events.size());
+  if (!found.number) found.number = ++all.eventNumbers;
   return found;
 }
 
@@ -186,6 +187,12 @@ uint64_t lastEventRecord(CUevent event) {
   Known& all = known();
   const MutexLock lock(all.mutex);
   return eventLocked(all, event).lastRecord;
+}
+
+void eventEnds(CUevent event) {
+  Known& all = known();
+  const MutexLock lock(all.mutex);
+  all.events.erase(event);
 }
 
 void contextBegan(CUcontext context) {

@@ -17,6 +17,7 @@ uint32_t streamNumber(CUcontext context, CUstream stream, bool perThread);
 uint32_t eventNumber(CUevent event);
 uint64_t beginEventRecord(CUevent event);
 uint64_t lastEventRecord(CUevent event);
+void eventEnds(CUevent event);  // its handle may be another's from now on
 
 // A context or stream is there, or is about to end: tells subscribers and collectors.
 void contextBegan(CUcontext context);
