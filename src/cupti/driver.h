@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "api/observer_table.h"
@@ -26,16 +27,37 @@ class OwnCalls {
   static bool here();
 };
 
-// Calls a function of the driver API as this library's own. CUDA_ERROR_NOT_FOUND where there is none.
-template <class Function, class... Args>
-CUresult callDriver(const char* symbol, Args... args) {
-  auto* const function = reinterpret_cast<Function*>(driverFunction(symbol));
-  if (!function) return CUDA_ERROR_NOT_FOUND;
-  const OwnCalls own;
-  return function(args...);
-}
-// The name that the header's macro stands for.
+// A function of the driver API, looked for at its first call. Calling it is a call of this library's own, and
+// CUDA_ERROR_NOT_FOUND where there is none.
+template <class Function>
+class DriverFunction;
+template <class... Args>
+class DriverFunction<CUresult(Args...)> {
+ public:
+  // `symbol`: its exported name.
+  constexpr explicit DriverFunction(const char* symbol) : symbol_(symbol) {}
+  CUresult operator()(Args... args) {
+    auto* function = found_.load(std::memory_order_relaxed);
+    if (!function) {
+      function = reinterpret_cast<CUresult (*)(Args...)>(driverFunction(symbol_));
+      if (!function) return CUDA_ERROR_NOT_FOUND;
+      found_.store(function, std::memory_order_relaxed);
+    }
+    const OwnCalls own;
+    return function(args...);
+  }
+
+ private:
+  const char* const symbol_;
+  std::atomic<CUresult (*)(Args...)> found_{nullptr};
+};
+
+// The function of the header's name, which may be a macro.
 #define VG_CALL_DRIVER(name, ...) VG_CALL_DRIVER_AS(name, __VA_ARGS__)
-#define VG_CALL_DRIVER_AS(name, ...) ::vg::cupti::callDriver<decltype(::name)>(#name, __VA_ARGS__)
+#define VG_CALL_DRIVER_AS(name, ...)                                         \
+  [&] {                                                                      \
+    static constinit ::vg::cupti::DriverFunction<decltype(::name)> f{#name}; \
+    return f(__VA_ARGS__);                                                   \
+  }()
 
 }  // namespace vg::cupti

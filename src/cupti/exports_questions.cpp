@@ -50,7 +50,7 @@ template <class Number, class Handle>
 CUptiResult numberOf(const char* symbol, Handle handle, Number* number) {
   if (!number) return CUPTI_ERROR_INVALID_PARAMETER;
   unsigned found = 0;
-  if (callDriver<CUresult(Handle, unsigned*)>(symbol, handle, &found) != CUDA_SUCCESS)
+  if (DriverFunction<CUresult(Handle, unsigned*)>(symbol)(handle, &found) != CUDA_SUCCESS)
     return CUPTI_ERROR_INVALID_PARAMETER;
   *number = found;
   return CUPTI_SUCCESS;
