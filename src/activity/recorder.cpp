@@ -24,7 +24,7 @@
 
 namespace vg::activity {
 
-constinit std::atomic<bool> on{false};
+constinit std::atomic<unsigned> on{0};
 constinit std::atomic<bool> callsRecorded{false};
 constinit std::atomic<unsigned> callsObserved{0};
 constinit thread_local ThreadPart threadPart [[gnu::tls_model("initial-exec")]];
@@ -43,7 +43,6 @@ struct Recorder {
   std::vector<std::unique_ptr<Consumer>> consumers VG_GUARDED_BY(consuming);
   Ring ring;
   bool finished VG_GUARDED_BY(consuming) = false;
-  bool always VG_GUARDED_BY(consuming) = false;  // a setting asks for records
   std::atomic<bool> ending{false};
   std::atomic<uint32_t> signal{0};  // futex word of the thread
   std::atomic<uint64_t> lost{0};
@@ -100,6 +99,16 @@ void wake(Recorder& r) {
   futex::wake(r.signal, 1);
 }
 
+// Nobody wants records any more once the process ends.
+void setWanted(Recorder& r, WantedBy who, bool wanted) {
+  if (wanted)
+    on.fetch_or(who);
+  else
+    on.fetch_and(~static_cast<unsigned>(who));
+  if (r.ending.load()) on.store(0);
+  wake(r);
+}
+
 // The ring is full: the thread that empties it has been woken, or has no processor.
 Record* claimPatiently(Recorder& r, uint64_t* number) {
   const uint64_t limit = monotonicNanoseconds() + kPatience;
@@ -113,7 +122,7 @@ Record* claimPatiently(Recorder& r, uint64_t* number) {
 
 // The thread is not there, and the file is its parent's.
 void leaveInChild() {
-  on.store(false);
+  on.store(0);
   callsRecorded.store(false);
   // Kept as it is, because what it holds may be half done.
   if (Recorder* const r = recorder.exchange(nullptr)) r->parents = std::exchange(parentsRecorder, r);
@@ -159,12 +168,9 @@ void beginForSettings() VG_REQUIRES(starting) {
     VG_LOG(Warn, "no thread for the timeline: the system refused one; the program runs without it");
     return;
   }
-  const MutexLock lock(r->consuming);
-  r->always = true;
-  on.store(true, std::memory_order_release);
+  setWanted(*r, BySettings, true);
   callsRecorded.store(true);
   callsObserved.fetch_or(ByRecorder);
-  wake(*r);
 }
 
 }  // namespace
@@ -183,7 +189,7 @@ void start() {
 void finish() {
   Recorder* const r = recorder.load(std::memory_order_acquire);
   if (!r || r->ending.exchange(true)) return;
-  on.store(false);
+  on.store(0);
   wake(*r);
   const MutexLock lock(r->consuming);
   try {
@@ -212,11 +218,7 @@ bool add(std::unique_ptr<Consumer> consumer) noexcept try {
 
 void want(bool records) {
   Recorder* const r = recorder.load(std::memory_order_acquire);
-  if (!r || r->ending.load(std::memory_order_acquire)) return;
-  const MutexLock lock(r->consuming);
-  if (r->always || r->finished) return;
-  on.store(records, std::memory_order_release);
-  wake(*r);
+  if (r) setWanted(*r, ByAdded, records);
 }
 
 void passOn() noexcept {

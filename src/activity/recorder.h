@@ -17,8 +17,9 @@ namespace vg::activity {
 
 class Consumer;
 
-// Whether anybody wants records.
-extern constinit std::atomic<bool> on;
+// Who wants records; none of these: nobody.
+enum WantedBy : unsigned { BySettings = 1, ByAdded = 2 };
+extern constinit std::atomic<unsigned> on;
 inline bool recording() { return on.load(std::memory_order_relaxed); }
 // Whether calls of the API are records.
 extern constinit std::atomic<bool> callsRecorded;
@@ -34,7 +35,7 @@ void finish();
 // One more consumer, for as long as the process lives. It is given records while want(true) holds, and those that
 // others want. False where there is no memory or thread for it.
 bool add(std::unique_ptr<Consumer> consumer) noexcept;
-// Whether the consumers that were added want records.
+// Whether the consumers that were added want records. Consumers may call it.
 void want(bool records);
 // Gives the consumers what has been told until now. Not to be called by a consumer.
 void passOn() noexcept;

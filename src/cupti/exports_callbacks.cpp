@@ -40,7 +40,11 @@ CUPTI_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, C
 }
 
 CUPTI_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
-  return guarded([&] { return subscribers::remove(subscriber); });
+  return guarded([&] {
+    const CUptiResult result = subscribers::remove(subscriber);
+    observe::catchUp();  // the recorder's thread is in no function of the program any more
+    return result;
+  });
 }
 
 CUPTI_EXPORT CUptiResult cuptiSupportedDomains(size_t* domainCount, CUpti_CallbackDomain** domainTable) {
@@ -148,6 +152,7 @@ CUPTI_EXPORT CUptiResult cuptiFinalize() {
     subscribers::commonCollector().reset();
     subscribers::removeAll();
     subscribers::tellDriver();
+    observe::catchUp();
     return CUPTI_SUCCESS;
   });
 }
