@@ -1,9 +1,10 @@
 // Where the records of one user of the activity interface go: which kinds it has enabled, and its buffers. There is one
 // for programs that use the interface without a subscriber, and one for each subscriber.
 //
-// Thread-safe. The program's functions are called without a lock of ours: on the thread that has a record for which
-// there is no room, when a buffer is requested, and on the recorder's thread or the one that flushes, when one is given
-// back.
+// Thread-safe. The program's functions are called on the thread that has a record for which there is no room, when a
+// buffer is requested, and on the recorder's thread or the one that flushes, when one is given back. No lock of the
+// collector is held then; the recorder lets no other thread consume meanwhile, so they must not wait for one that
+// flushes.
 #pragma once
 
 #include <atomic>

@@ -11,7 +11,7 @@ namespace vg::cupti::observe {
 
 // Attaches to the driver, once. False where it is not ours.
 bool start();
-// Whether start() has been called and nothing has ended it.
+// Whether start() has succeeded; nothing ends that.
 bool started();
 
 // Everything that has happened is in buffers when this returns, unless the program calls it from a buffer's function.
