@@ -227,7 +227,8 @@ class NvJitLink {
     static constinit Mutex instance;
     return instance;
   }
-  static std::map<Link, Linking>& linkings() { return undying<std::map<Link, Linking>, Linking>(); }
+  // A map for each library, as each has a mutex.
+  static std::map<Link, Linking>& linkings() { return undying<std::map<Link, Linking>, NvJitLink>(); }
 
   static inline Handle library_ = nullptr;
 };
