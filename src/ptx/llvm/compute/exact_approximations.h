@@ -8,8 +8,6 @@
 #include "ptx/llvm/compute/float_pieces.h"
 #include "ptx/llvm/emit/part.h"
 
-namespace vg::ptx::gen {}  // namespace vg::ptx::gen
-
 namespace vg::ptx::special {
 struct Segment;
 }
@@ -21,12 +19,10 @@ class ExactApproximations : public EmitterPart {
   ExactApproximations(Emission& emission, FloatPieces& pieces, Conversions& conversions)
       : EmitterPart(emission), pieces_(pieces), conversions_(conversions) {}
 
-  llvm::SmallVector<Value*, 32> wordsOf(Value* vector);
   Value* exactSpecial(Op op, Value* x, bool ftz);
   Value* exactQuotient(Value* a, Value* b, bool full, bool ftz);
   Value* exactHalf(Op op, Value* bits, Type type);   // of 16 bits
   Value* exactReciprocal64(Value* bits, bool root);  // of f64's upper words
-  llvm::Constant* tableOf(llvm::ArrayRef<uint32_t> table);
 
  private:
   struct SegmentTable {
@@ -59,6 +55,7 @@ class ExactApproximations : public EmitterPart {
   Value* cutToFloat(Value* wide);
   Value* lightSquare(Value* x);
   Value* permuted(llvm::ArrayRef<uint32_t> table, Value* index);
+  llvm::Constant* tableOf(llvm::ArrayRef<uint32_t> words);
   llvm::Constant* rowsOf(const SegmentTable& table);
   Coefficients transposed(llvm::ArrayRef<Value*> rows);
   Coefficients coefficients(const SegmentTable& table, Value* index);

@@ -65,7 +65,6 @@ bool Floats::computeFloat(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
 }
 
 // --- Pieces
-// ------------------------------------------------------------------------------------------------------------
 
 llvm::Value* Floats::minMax(const Instruction& i, Value* a, Value* b, bool isMin) {
   LType* const type = a->getType()->getScalarType();
@@ -102,7 +101,6 @@ llvm::Value* Floats::minMax(const Instruction& i, Value* a, Value* b, bool isMin
 }
 
 // --- f32 and f64
-// -------------------------------------------------------------------------------------------------------
 
 // div.approx by finite divisors beyond 2^126 gives zero.
 llvm::Value* Floats::farDivisorsGiveZero(Value* dividend, Value* divisor, Value* quotient) {
@@ -241,9 +239,5 @@ llvm::Value* Floats::floatOperation(const Instruction& i, Type type, ArrayRef<Va
   if (ftz && directed && !ast.has(Mod::Rz)) out = flushLifted(i, s, out);
   return out;
 }
-
-// rcp and rsqrt .approx.ftz.f64: the upper half of the argument gives the upper half of the result.
-
-// --- Comparison ------------------------------------------------------------------------------------------------------
 
 }  // namespace vg::ptx::gen

@@ -2,10 +2,7 @@
 #pragma once
 
 #include "ptx/llvm/compute/operations.h"
-#include "ptx/llvm/emit/masks.h"
 #include "ptx/llvm/emit/part.h"
-#include "ptx/llvm/emit/predicates.h"
-#include "ptx/llvm/emit/runner.h"
 #include "ptx/llvm/emit/values.h"
 #include "ptx/llvm/flow/warp_teller.h"
 #include "ptx/llvm/opcodes/async.h"
@@ -24,16 +21,12 @@ namespace vg::ptx::gen {
 
 class Instructions : public EmitterPart {
  public:
-  Instructions(Emission& emission, Runner& runner, Operations& operations, Masks& masks, Values& values,
-               Predicates& predicates, WarpTeller& teller, Loads& loads, Stores& stores, LaneCopies& copies,
-               Atomics& atomics, Stacks& stacks, Lanes& lanes, Barriers& barriers, Syscalls& syscalls,
-               AsyncOperations& async, Textures& textures, Matrices& matrices)
+  Instructions(Emission& emission, Operations& operations, Values& values, WarpTeller& teller, Loads& loads,
+               Stores& stores, LaneCopies& copies, Atomics& atomics, Stacks& stacks, Lanes& lanes, Barriers& barriers,
+               Syscalls& syscalls, AsyncOperations& async, Textures& textures, Matrices& matrices)
       : EmitterPart(emission),
-        runner_(runner),
         operations_(operations),
-        masks_(masks),
         values_(values),
-        predicates_(predicates),
         teller_(teller),
         loads_(loads),
         stores_(stores),
@@ -58,11 +51,8 @@ class Instructions : public EmitterPart {
   void emitPointwise(const Instruction& i);
   bool emitWarpOperation(const Instruction& i);
 
-  Runner& runner_;
   Operations& operations_;
-  Masks& masks_;
   Values& values_;
-  Predicates& predicates_;
   WarpTeller& teller_;
   Loads& loads_;
   Stores& stores_;

@@ -1,5 +1,5 @@
-// A part of the emitter: what it emits it emits for one function, at one place, with all the others. Parts use those
-// below them, which their constructors name.
+// A part of the emitter: what it emits it emits for one function, at one place, with all the others. A part uses those
+// that its constructor names, never in a circle; emitter.h has them all, each behind those that it uses.
 #pragma once
 
 #include "ptx/llvm/emit/emission.h"

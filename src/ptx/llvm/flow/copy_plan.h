@@ -29,12 +29,8 @@ class CopyPlan : public EmitterPart {
   const std::map<CopyKey, bool>& planned() const { return planned_; }
   bool onlyPart() const { return onlyPart_; }                 // no copies for warps with all their lanes
   BlockId emptying(BlockId b) const { return emptying_[b]; }  // where the mask of a block is emptied (emptyingOf)
-  void planEmptying();
-  void planCopies();
-  void planLeanly();
   Version maskedVersion(Version v, uint32_t component) const;
   bool duplicates(uint32_t component, Version v) const { return v == Full && duplicated_[component]; }
-  bool atomicsPrevail(const Component& component) const;
   bool isLaneExit(BlockId b) const;
   bool rejoins(const CopyKey& key) const;
   bool needsLaneTest(BlockId b) const;
@@ -42,6 +38,10 @@ class CopyPlan : public EmitterPart {
   bool waitsInOneCopy() const;
 
  private:
+  void planEmptying();
+  void planCopies();
+  void planLeanly();
+  bool atomicsPrevail(const Component& component) const;
   size_t plannedWork() const;
   void takeWholeWarps();
   void planGo(Version v, BlockId b);

@@ -18,10 +18,11 @@ class Suspensions : public EmitterPart {
   llvm::ArrayRef<llvm::CallInst*> calls() const { return suspendCalls_; }
   void eraseMark();
   bool mayWait() const;
-  bool suspendsOnly() const;
   void emitSuspend(const Instruction& i);
 
  private:
+  bool suspendsOnly() const;
+
   Values& values_;
   WarpTeller& teller_;
   bool suspends_ = false;

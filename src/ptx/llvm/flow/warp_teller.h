@@ -14,10 +14,11 @@ class WarpTeller : public EmitterPart {
   void atStart();                      // of a warp
   void before(const Instruction& i);
   void plan();  // once, when traits.waits is known
-  void tellWarp();
   bool accessesMemory(const Instruction& i) const;
 
  private:
+  void tellWarp();
+
   Runner& runner_;
   enum class Tells : uint8_t { No, AtItsStart, AtAccesses };
   Tells tells_ = Tells::No;
