@@ -204,15 +204,34 @@ llvm::Value* ExactApproximations::assembled(Value* exponent, Value* digits) {
   return b_.CreateAdd(b_.CreateShl(b_.CreateAdd(exponent, word(exponent, 126)), word(exponent, 23)), digits);
 }
 
+// --- Digits: 24 bits of a fraction of 23, of the roots by whether the exponent is odd
+
+llvm::Value* ExactApproximations::reciprocalDigits(Value* fraction) {
+  Value* const x = b_.CreateShl(b_.CreateAnd(fraction, word(fraction, 0xffff)), word(fraction, 1));
+  const SegmentTable table{special::kReciprocal, {}, special::kReciprocalBias};
+  return segmentSum(table, b_.CreateLShr(fraction, word(fraction, 16)), x).high;
+}
+
+llvm::Value* ExactApproximations::rootDigits(const SegmentTable& table, Value* odd, Value* fraction) {
+  Value* const index = b_.CreateOr(b_.CreateShl(odd, word(odd, 6)), b_.CreateLShr(fraction, word(odd, 17)));
+  return segmentSum(table, index, b_.CreateAnd(fraction, word(odd, 0x1ffff))).high;
+}
+
+// Of even powers of two they are exact.
+llvm::Value* ExactApproximations::rootReciprocalDigits(Value* odd, Value* fraction) {
+  const SegmentTable table{special::kRootReciprocalEven, special::kRootReciprocalOdd, special::kRootReciprocalBias};
+  Value* const digits = rootDigits(table, odd, fraction);
+  Value* const exact = b_.CreateICmpEQ(b_.CreateOr(odd, fraction), word(odd, 0));
+  return b_.CreateSelect(exact, word(odd, 1u << 24), digits);
+}
+
 // --- Functions, of bits
 
 llvm::Value* ExactApproximations::exactReciprocal(Value* bits, bool ftz) {
   Value* const sign = b_.CreateAnd(bits, word(bits, kSign));
   Value* const magnitude = b_.CreateAnd(bits, word(bits, ~kSign));
   const FloatParts p = partsOf(magnitude, ftz);
-  Value* const x = b_.CreateShl(b_.CreateAnd(p.fraction, word(bits, 0xffff)), word(bits, 1));
-  const SegmentTable table{special::kReciprocal, {}, special::kReciprocalBias};
-  Value* const digits = segmentSum(table, b_.CreateLShr(p.fraction, word(bits, 16)), x).high;
+  Value* const digits = reciprocalDigits(p.fraction);
   Value* const exponent = b_.CreateSub(word(bits, static_cast<uint32_t>(-1)), p.exponent);
   Value* out = assembled(exponent, digits);
   Value* const tiny = b_.CreateICmpUGT(magnitude, word(bits, 0x7e800000));  // 2^126
@@ -235,17 +254,10 @@ llvm::Value* ExactApproximations::exactRoot(Value* bits, bool ftz, bool inverse)
   const FloatParts p = partsOf(bits, ftz);  // of negative ones nothing is used
   Value* const odd = b_.CreateAnd(p.exponent, word(bits, 1));
   Value* const half = b_.CreateAShr(p.exponent, word(bits, 1));
-  const SegmentTable table =
-      inverse ? SegmentTable{special::kRootReciprocalEven, special::kRootReciprocalOdd, special::kRootReciprocalBias}
-              : SegmentTable{special::kRootEven, special::kRootOdd, special::kRootBias};
-  Value* const index = b_.CreateOr(b_.CreateShl(odd, word(bits, 6)), b_.CreateLShr(p.fraction, word(bits, 17)));
-  Value* digits = segmentSum(table, index, b_.CreateAnd(p.fraction, word(bits, 0x1ffff))).high;
-  Value* exponent = half;
-  if (inverse) {
-    Value* const exact = b_.CreateICmpEQ(b_.CreateOr(odd, p.fraction), word(bits, 0));
-    digits = b_.CreateSelect(exact, word(bits, 1u << 24), digits);
-    exponent = b_.CreateSub(word(bits, static_cast<uint32_t>(-1)), half);
-  }
+  Value* const digits = inverse
+                            ? rootReciprocalDigits(odd, p.fraction)
+                            : rootDigits({special::kRootEven, special::kRootOdd, special::kRootBias}, odd, p.fraction);
+  Value* const exponent = inverse ? b_.CreateSub(word(bits, static_cast<uint32_t>(-1)), half) : half;
   Value* out = assembled(exponent, digits);
   Value* const magnitude = b_.CreateAnd(bits, word(bits, ~kSign));
   Value* const none = b_.CreateICmpULT(magnitude, word(bits, ftz ? kSmallest : 1));
@@ -404,19 +416,13 @@ llvm::Value* ExactApproximations::exactReciprocal64(Value* bits, bool root) {
   if (root) {
     Value* const exponent = b_.CreateSub(field, word(bits, 1023));
     Value* const odd = b_.CreateAnd(exponent, word(bits, 1));
-    const SegmentTable table{special::kRootReciprocalEven, special::kRootReciprocalOdd, special::kRootReciprocalBias};
-    Value* const index = b_.CreateOr(b_.CreateShl(odd, word(bits, 6)), b_.CreateLShr(fraction, word(bits, 17)));
-    Value* digits = segmentSum(table, index, b_.CreateAnd(fraction, word(bits, 0x1ffff))).high;
-    Value* const exact = b_.CreateICmpEQ(b_.CreateOr(odd, fraction), word(bits, 0));
-    digits = b_.CreateSelect(exact, word(bits, 1u << 24), digits);
+    Value* const digits = rootReciprocalDigits(odd, fraction);
     out = assembledWith(digits, b_.CreateSub(word(bits, 1021), b_.CreateAShr(exponent, word(bits, 1))));
     out = b_.CreateSelect(infinite, word(bits, 0), out);
     Value* const negative = b_.CreateICmpNE(sign, word(bits, 0));
     nan = b_.CreateOr(nan, b_.CreateAnd(negative, b_.CreateNot(none)));
   } else {
-    Value* const x = b_.CreateShl(b_.CreateAnd(fraction, word(bits, 0xffff)), word(bits, 1));
-    const SegmentTable table{special::kReciprocal, {}, special::kReciprocalBias};
-    Value* const digits = segmentSum(table, b_.CreateLShr(fraction, word(bits, 16)), x).high;
+    Value* const digits = reciprocalDigits(fraction);
     out = assembledWith(digits, b_.CreateSub(word(bits, 2044), field));
     Value* const tiny = b_.CreateICmpSLT(out, word(bits, kSmallest64));
     out = b_.CreateOr(b_.CreateSelect(b_.CreateOr(tiny, infinite), word(bits, 0), out), sign);

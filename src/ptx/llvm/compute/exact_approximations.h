@@ -60,6 +60,9 @@ class ExactApproximations : public EmitterPart {
   Coefficients transposed(llvm::ArrayRef<Value*> rows);
   Coefficients coefficients(const SegmentTable& table, Value* index);
   Value* word(Value* shape, uint32_t bits);
+  Value* reciprocalDigits(Value* fraction);
+  Value* rootDigits(const SegmentTable& table, Value* odd, Value* fraction);
+  Value* rootReciprocalDigits(Value* odd, Value* fraction);
 
   FloatPieces& pieces_;
   Conversions& conversions_;
