@@ -23,6 +23,12 @@ llvm::Value* FloatPieces::flushHalf(Value* bits) {
   return b_.CreateSelect(b_.CreateICmpEQ(exponent, b_.number(bits, b_.getInt16Ty(), 0)), zero, bits);
 }
 
+llvm::Value* FloatPieces::isHalfNan(Value* bits, bool f16) {
+  LType* const half = b_.getInt16Ty();
+  return b_.CreateICmpUGT(b_.CreateAnd(bits, b_.number(bits, half, 0x7fff)),
+                          b_.number(bits, half, f16 ? 0x7c00 : 0x7f80));
+}
+
 // To [0, 1]; NaN and negative zero give +0.
 llvm::Value* FloatPieces::saturate(Value* x) {
   LType* const type = x->getType()->getScalarType();

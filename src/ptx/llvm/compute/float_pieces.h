@@ -11,8 +11,9 @@ class FloatPieces : public EmitterPart {
  public:
   FloatPieces(Emission& emission, Runner& runner) : EmitterPart(emission), runner_(runner) {}
 
-  Value* flush(Value* x);         // denormals of f32 to zero
-  Value* flushHalf(Value* bits);  // of f16
+  Value* flush(Value* x);                   // denormals of f32 to zero
+  Value* flushHalf(Value* bits);            // of f16
+  Value* isHalfNan(Value* bits, bool f16);  // of f16, else of bf16
   Value* saturate(Value* x);
   Value* rounded(const Instruction& i, Op op, llvm::ArrayRef<Value*> s, int mode = 0);
   Value* directedOperation(const Instruction& i, llvm::ArrayRef<Value*> s, int mode);  // .rz .rm .rp

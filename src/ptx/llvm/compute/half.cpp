@@ -12,16 +12,14 @@ using llvm::ArrayRef;
 // The smaller or larger of two halves, as bits; a NaN loses, or with `nanWins` wins.
 llvm::Value* Floats::halfExtreme(Value* a, Value* b, bool isMin, bool nanWins, bool f16) {
   LType* const half = b_.getInt16Ty();
-  const auto isNan = [&](Value* v) {
-    return b_.CreateICmpUGT(b_.CreateAnd(v, b_.number(v, half, 0x7fff)), b_.number(v, half, f16 ? 0x7c00 : 0x7f80));
-  };
   // Ordered as integers once the negative half is turned around.
   const auto key = [&](Value* v) {
     return b_.CreateXor(v, b_.CreateLShr(b_.CreateAShr(v, b_.number(v, half, 15)), b_.number(v, half, 1)));
   };
   Value* const less = b_.CreateICmpSLT(key(a), key(b));
   Value* const out = b_.CreateSelect(isMin ? less : b_.CreateNot(less), a, b);
-  Value *const nanA = isNan(a), *const nanB = isNan(b), *const nan = b_.number(a, half, 0x7fff);
+  Value *const nanA = pieces_.isHalfNan(a, f16), *const nanB = pieces_.isHalfNan(b, f16);
+  Value* const nan = b_.number(a, half, 0x7fff);
   if (nanWins) return b_.CreateSelect(b_.CreateOr(nanA, nanB), nan, out);
   Value* const known = b_.CreateSelect(nanA, b, b_.CreateSelect(nanB, a, out));
   return b_.CreateSelect(b_.CreateAnd(nanA, nanB), nan, known);
@@ -41,8 +39,7 @@ llvm::Value* Floats::halfExtremes(const ptx::Instruction& ast, ArrayRef<Value*> 
     }
     a = halfExtreme(a, b, ast.op == Op::Min, ast.has(Mod::NaN), f16);
     if (!sign) continue;
-    Value* const nan =
-        b_.CreateICmpUGT(b_.CreateAnd(a, b_.number(a, half, 0x7fff)), b_.number(a, half, f16 ? 0x7c00 : 0x7f80));
+    Value* const nan = pieces_.isHalfNan(a, f16);
     a = b_.CreateSelect(nan, a, b_.CreateOr(a, sign));
   }
   return a;
@@ -60,15 +57,12 @@ llvm::Value* Floats::halfOperation(const Instruction& i, Type type, ArrayRef<Val
   }
   LType* const half = b_.getInt16Ty();
   const auto zeroFlush = [&](Value* v) { return ftz ? pieces_.flushHalf(v) : v; };
-  const auto isNan = [&](Value* v) {
-    return b_.CreateICmpUGT(b_.CreateAnd(v, b_.number(v, half, 0x7fff)), b_.number(v, half, f16 ? 0x7c00 : 0x7f80));
-  };
   switch (ast.op) {
     case Op::Neg:
-      return b_.CreateSelect(isNan(s[0]), b_.number(s[0], half, 0x7fff),
+      return b_.CreateSelect(pieces_.isHalfNan(s[0], f16), b_.number(s[0], half, 0x7fff),
                              b_.CreateXor(s[0], b_.number(s[0], half, 0x8000)));
     case Op::Abs:
-      return b_.CreateSelect(isNan(s[0]), b_.number(s[0], half, 0x7fff),
+      return b_.CreateSelect(pieces_.isHalfNan(s[0], f16), b_.number(s[0], half, 0x7fff),
                              b_.CreateAnd(s[0], b_.number(s[0], half, 0x7fff)));
     case Op::Min:
     case Op::Max:
