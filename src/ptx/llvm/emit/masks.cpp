@@ -163,6 +163,11 @@ Mask Masks::loadMask(ArrayRef<llvm::AllocaInst*> slot) {
   return mask;
 }
 
+llvm::Value* Masks::firstLane(Value* bits) {
+  Value* const first = b_.callIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()}, {bits, b_.getFalse()});
+  return b_.CreateAnd(first, b_.getInt32(kWarpSize - 1));
+}
+
 // Descending within groups: as ascending, with the bits of each group the other way round.
 void Masks::forEachLane(const Mask& mask, const std::function<void(Value*)>& body, uint32_t descending) {
   Value* bits = maskBits(mask);

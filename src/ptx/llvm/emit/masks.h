@@ -30,6 +30,7 @@ class Masks : public EmitterPart {
   Value* allLanes(const Mask& mask);
   Value* maskBits(const Mask& mask);  // i32
   Mask maskFromBits(Value* bits);
+  Value* firstLane(Value* bits);  // the lowest of them, as i32; lane 0 where there is none
   LType* maskSlotType();
   void storeMask(llvm::ArrayRef<llvm::AllocaInst*> slot, const Mask& mask);
   Mask loadMask(llvm::ArrayRef<llvm::AllocaInst*> slot);

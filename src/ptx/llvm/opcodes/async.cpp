@@ -41,9 +41,7 @@ void AsyncOperations::emitAsync(const Instruction& i) {
     }
   } else {
     // All lanes that run have the same; the first of them is asked.
-    Value* const first = b_.callIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
-                                          {masks_.maskBits(predicates_.guardedMask(i)), b_.getFalse()});
-    Value* const lane = b_.CreateAnd(first, b_.getInt32(kWarpSize - 1));
+    Value* const lane = masks_.firstLane(masks_.maskBits(predicates_.guardedMask(i)));
     form.scalar = fit(b_.CreateAlignedLoad(word, b_.CreateInBoundsGEP(word, asyncLanes_, {lane}), llvm::Align(8)));
   }
   values_.finish(i, 0, std::move(form));

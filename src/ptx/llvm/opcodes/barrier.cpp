@@ -5,8 +5,6 @@
 
 namespace vg::ptx::gen {
 
-namespace Intrinsic = llvm::Intrinsic;
-
 void Barriers::emitBarrier(const Instruction& i) {
   const ptx::Instruction& ast = *i.ast;
   if (ast.has(Mod::Warp)) return;  // lanes run in step; memory between them is in program order
@@ -26,11 +24,10 @@ void Barriers::emitBarrier(const Instruction& i) {
       const ValueId id = i.sources[n];
       if (program_.values[id].shape.uniform()) return b_.asInteger(values_.scalarOf(id), 32);
       // Threads of a warp agree on barrier and count.
-      Value* const first = b_.callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()},
-                                            {masks_.maskBits(predicates_.guardedMask(i)), b_.getFalse()});
+      Value* const first = masks_.firstLane(masks_.maskBits(predicates_.guardedMask(i)));
       Chunks chunks;
       for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(id, c), 32));
-      return b_.extractLane(chunks, b_.CreateAnd(first, b_.getInt32(31)));
+      return b_.extractLane(chunks, first);
     };
     Value* const mask = masks_.maskBits(predicates_.guardedMask(i));
     const size_t last = i.sources.size();

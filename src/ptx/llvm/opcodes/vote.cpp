@@ -87,8 +87,7 @@ void Lanes::emitMatch(const Instruction& i) {
   if (ast.has(Mod::All)) {
     emitForMembers(i, [&](Value* group) -> std::vector<Value*> {
       Value* const who = b_.CreateAnd(active, group);
-      Value* const first = b_.callIntrinsic(Intrinsic::cttz, {b_.getInt32Ty()}, {who, b_.getFalse()});
-      Value* const value = b_.extractLane(data, b_.CreateAnd(first, b_.getInt32(31)));
+      Value* const value = b_.extractLane(data, masks_.firstLane(who));
       Mask equal;
       equal.full = false;
       for (uint32_t c = 0; c < k_; ++c)
