@@ -76,12 +76,6 @@ bool applies(const Form& form, const Instruction& i) {
   return form.word == forms::TwoTypes ? i.typeCount == 2 : i.has(form.word);
 }
 
-constexpr std::string_view kModWords[] = {
-#define VG_PTX_MOD(name, text) text,
-#include "ptx/text/mods.inc"
-#undef VG_PTX_MOD
-};
-
 // Whether `list`, words with spaces between them, has the word.
 constexpr bool lists(std::string_view list, std::string_view word) {
   while (!list.empty()) {
@@ -105,7 +99,7 @@ const char* operandsOf(const Instruction& i) {
 uint32_t destinationCount(const Instruction& i) { return *operandsOf(i) != '=' ? 0 : i.pair ? 2 : 1; }
 
 bool allows(Op op, Mod word) {
-  const std::string_view text = kModWords[static_cast<size_t>(word)];
+  const std::string_view text = nameOf(word);
   return *rowOf(op).words == '*' || lists(rowOf(op).words, text) || lists(kCommonWords, text);
 }
 
