@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ptx/text/opcodes.h"
-
 namespace vg::ptx {
 namespace {
 
@@ -319,8 +317,6 @@ uint32_t registerCount(const MatrixForm& form, MatrixRole role, MatrixType type)
   if (role == MatrixRole::A) return rowBlocks * (storedK(form) / tileWidth(type));
   return columnBlocks * (form.k() / tileWidth(type));
 }
-
-bool isMatrixOp(Op op) { return rowOf(op).has(Trait::Matrix); }
 
 std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f) {
   if (i.count == 0 || i.pair) return {};

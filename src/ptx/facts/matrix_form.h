@@ -102,8 +102,7 @@ struct MatrixShape {
   uint32_t stride = 0;  // elements, for kMatrixStride
 };
 
-bool isMatrixOp(Op op);
-// Nothing for forms that no machine runs. Requires: isMatrixOp(i.op); `f` holds the operands.
+// Nothing for forms that no machine runs. Requires: Trait::Matrix of the opcode; `f` holds the operands.
 std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& f);
 
 }  // namespace vg::ptx

@@ -285,8 +285,6 @@ bool typeForm(const Instruction& i, Operands& operands, TextureForm& form) {
 
 }  // namespace
 
-bool isTextureOp(Op op) { return rowOf(op).has(Trait::Texture); }
-
 std::optional<TextureShape> describeTexture(const Instruction& i, const Function& f) {
   if (i.count == 0) return {};
   TextureShape shape;

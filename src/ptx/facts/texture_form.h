@@ -81,9 +81,8 @@ struct TextureShape {
   std::vector<uint8_t> results;  // slots of the destinations, vectors flattened
 };
 
-bool isTextureOp(Op op);
-// Nothing for forms that PTX does not have, which validate.h refuses. Requires: isTextureOp(i.op); `f` holds the
-// operands.
+// Nothing for forms that PTX does not have, which validate.h refuses. Requires: Trait::Texture of the opcode; `f`
+// holds the operands.
 std::optional<TextureShape> describeTexture(const Instruction& i, const Function& f);
 
 }  // namespace vg::ptx

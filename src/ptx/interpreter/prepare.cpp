@@ -4,8 +4,6 @@
 
 #include "base/round.h"
 #include "ptx/facts/async_form.h"
-#include "ptx/facts/matrix_form.h"
-#include "ptx/facts/texture_form.h"
 #include "ptx/interpreter/operands.h"
 #include "ptx/text/opcodes.h"
 
@@ -155,10 +153,10 @@ class Preparation {
 
   // Families that the runner, or code beside the interpreter, does from forms and flattened operands.
   bool byRunner(const Instruction& i, Step& s) {
-    if (isTextureOp(i.op)) {
+    if (rowOf(i.op).has(Trait::Texture)) {
       operands_->fillFlattened(i, s);
       selectTexture(i, *f_, s);
-    } else if (isMatrixOp(i.op)) {
+    } else if (rowOf(i.op).has(Trait::Matrix)) {
       operands_->fillFlattened(i, s);
       selectMatrix(i, *f_, s);
     } else if (isAsync(i)) {

@@ -192,7 +192,7 @@ bool isForm(const Instruction& texture, const Function& f) {
 const char* validate(const Instruction& i, const Function& f) {
   if (i.op == Op::Call || i.op == Op::Invalid) return nullptr;
   if (const char* why = Checker(i, f).run()) return why;
-  if (isTextureOp(i.op) && !isForm(i, f)) return "there is no such form";
+  if (rowOf(i.op).has(Trait::Texture) && !isForm(i, f)) return "there is no such form";
   return nullptr;
 }
 

@@ -2,8 +2,6 @@
 #include "ptx/llvm/emit/instructions.h"
 
 #include "ptx/facts/async_form.h"
-#include "ptx/facts/matrix_form.h"
-#include "ptx/facts/texture_form.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/text/opcodes.h"
 
@@ -11,7 +9,8 @@ namespace vg::ptx::gen {
 
 void Instructions::emitInstruction(const Instruction& i) {
   emission_.present = &i;
-  b_.SetCurrentDebugLocation(ptx::rowOf(i.ast->op).has(Trait::MayFault) ? b_.lineAt(i.ast->line) : llvm::DebugLoc());
+  const Opcode& row = ptx::rowOf(i.ast->op);
+  b_.SetCurrentDebugLocation(row.has(Trait::MayFault) ? b_.lineAt(i.ast->line) : llvm::DebugLoc());
   teller_.before(i);
   if (isAsync(*i.ast)) {
     async_.emitAsync(i);
@@ -38,9 +37,9 @@ void Instructions::emitInstruction(const Instruction& i) {
       copies_.copyAsync(i);
       break;
     default:
-      if (isTextureOp(i.ast->op))
+      if (row.has(Trait::Texture))
         textures_.emitTexture(i);
-      else if (isMatrixOp(i.ast->op))
+      else if (row.has(Trait::Matrix))
         matrices_.emitMatrix(i);
       else if (!emitWarpOperation(i))
         emitPointwise(i);
