@@ -30,6 +30,8 @@ class AccessTests : public EmitterPart {
   void checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask);
 
  private:
+  static constexpr uint32_t kRare = 1, kUsual = 1 << 20;  // weights of branches
+
   bool atHand(ValueId id, BlockId where) const;
   Value* commonRemainder(ValueId address, const AlignmentTest& test, BlockId where);
   Value* remainderOf(Value* address, const AlignmentTest& test);

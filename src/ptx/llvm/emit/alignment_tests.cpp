@@ -4,11 +4,6 @@
 #include <llvm/IR/MDBuilder.h>
 
 namespace vg::ptx::gen {
-namespace {
-
-constexpr uint32_t kRare = 1, kUsual = 1 << 20;  // weights of branches
-
-}  // namespace
 
 // Whether a value that another one was made of can still be had where that one is used.
 bool AccessTests::atHand(ValueId id, BlockId where) const {

@@ -9,8 +9,7 @@
 namespace vg::ptx::gen {
 namespace {
 
-constexpr uint32_t kRare = 1, kUsual = 1 << 20;  // weights of branches
-constexpr uint32_t kAsked = 7;                   // the scratch array of the addresses
+constexpr uint32_t kAsked = 7;  // the scratch array of the addresses
 // Between lanes of which one in the window speaks for all.
 constexpr int64_t kFarthestStep = int64_t{1} << 30;
 

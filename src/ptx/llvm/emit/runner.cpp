@@ -8,12 +8,6 @@
 
 namespace vg::ptx::gen {
 
-namespace {
-
-constexpr uint32_t kPiece = 64;  // bytes: stacks of lanes are aligned to it
-
-}  // namespace
-
 static llvm::LoadInst* invariantLoad(llvm::IRBuilder<>& b, llvm::Type* type, llvm::Value* base, uint64_t offset) {
   auto* load = b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base, offset));
   load->setAlignment(llvm::Align(1));
@@ -115,7 +109,7 @@ llvm::Value* Runner::clusterBlocks() {
 // Bytes between the stacks of neighbouring lanes: an odd multiple of 64, so that lanes do not share cache sets.
 llvm::Value* Runner::laneStackStride() {
   return atLaunch([&] {
-    return b_.CreateZExt(b_.CreateOr(launchField(offsetof(KernelLaunch, stackPerThread), b_.getInt32Ty()), kPiece),
+    return b_.CreateZExt(b_.CreateOr(launchField(offsetof(KernelLaunch, stackPerThread), b_.getInt32Ty()), kStackPiece),
                          b_.getInt64Ty());
   });
 }
@@ -127,7 +121,7 @@ llvm::Value* Runner::laneStacks() {
   b_.SetInsertPoint(launchPoint);
   Value* const bytes = b_.CreateMul(laneStackStride(), b_.getInt64(kWarpSize));
   auto* const area = b_.CreateAlloca(b_.getInt8Ty(), bytes, "stacks");
-  area->setAlignment(llvm::Align(kPiece));
+  area->setAlignment(llvm::Align(kStackPiece));
   laneStacks_ = b_.CreatePtrToInt(area, b_.getInt64Ty());
   for (uint32_t c = 0; c < k_; ++c) {
     stackTops.push_back(b_.entryAlloca(b_.vectorOf(b_.getInt32Ty()), "top"));

@@ -26,6 +26,8 @@ class Runner : public EmitterPart {
   Value* ownShared();      // i64 host address of the block's shared memory
   Value* clusterBlocks();  // i32
   Value* sharedBase();
+  // What lanes take of their stacks is a multiple of so many bytes and aligned to it, as the stacks are.
+  static constexpr uint32_t kStackPiece = 64;
   Value* laneStackStride();  // i64
   Value* laneStacks();       // i64
   void callTrap(TrapReason reason, Value* lanes, uint32_t line);

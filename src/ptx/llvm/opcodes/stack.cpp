@@ -3,11 +3,6 @@
 #include "ptx/llvm/opcodes/stack.h"
 
 namespace vg::ptx::gen {
-namespace {
-
-constexpr uint32_t kPiece = 64;  // bytes: what is taken is a multiple of it, and aligned to it
-
-}  // namespace
 
 void Stacks::setStackTop(uint32_t chunk, Value* top, const Mask& mask) {
   if (!mask.full)
@@ -38,8 +33,9 @@ void Stacks::emitAlloca(const Instruction& i) {
     Value* const ofLane = b_.CreateAdd(b_.CreateVectorSplat(w_, base),
                                        b_.CreateMul(b_.iota(c, b_.getInt64Ty(), 1), b_.CreateVectorSplat(w_, stride)));
     form.chunks.push_back(b_.CreateAdd(ofLane, b_.CreateZExt(tops[c], b_.vectorOf(b_.getInt64Ty()))));
-    Value* const taken = b_.CreateAnd(b_.CreateAdd(sizes[c], llvm::ConstantInt::get(sizes[c]->getType(), kPiece - 1)),
-                                      llvm::ConstantInt::get(sizes[c]->getType(), ~uint64_t{kPiece - 1}));
+    Value* const taken =
+        b_.CreateAnd(b_.CreateAdd(sizes[c], llvm::ConstantInt::get(sizes[c]->getType(), Runner::kStackPiece - 1)),
+                     llvm::ConstantInt::get(sizes[c]->getType(), ~uint64_t{Runner::kStackPiece - 1}));
     setStackTop(c, b_.CreateAdd(tops[c], taken), mask);
   }
   if (i.results[0] != kNone) values_.finish(i, 0, std::move(form));
