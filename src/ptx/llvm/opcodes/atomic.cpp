@@ -5,6 +5,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/llvm/opcodes/reduction.h"
 
 namespace vg::ptx::gen {
 
@@ -184,33 +185,14 @@ void Atomics::emitAtomicElement(const Instruction& i, uint32_t part) {
     defineDead(i, part);
     const auto act = [&] {
       const Chunks lanes = masks_.chunksOf(mask);
-      const bool s = isSigned(type);
-      uint64_t neutral = 0;
-      if (ast.has(Mod::And)) neutral = ~uint64_t{0};
-      if (ast.has(Mod::Min)) neutral = s ? (~uint64_t{0} >> (65 - bits)) : ~uint64_t{0} >> (64 - bits);
-      if (ast.has(Mod::Max)) neutral = s ? uint64_t{1} << (bits - 1) : 0;
+      const uint64_t neutral = neutralOf(ast);
       Value* all = nullptr;
-      const auto join = [&](Value* x, Value* y) -> Value* {
-        if (ast.has(Mod::Add)) return b_.CreateAdd(x, y);
-        if (ast.has(Mod::And)) return b_.CreateAnd(x, y);
-        if (ast.has(Mod::Or)) return b_.CreateOr(x, y);
-        if (ast.has(Mod::Xor)) return b_.CreateXor(x, y);
-        if (ast.has(Mod::Min)) return b_.intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {x, y});
-        return b_.intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {x, y});
-      };
       for (uint32_t c = 0; c < k_; ++c) {
         Value* v = b_.asInteger(values_.chunkOf(i.sources[1 + part], c), bits);
         if (!mask.full) v = b_.CreateSelect(lanes[c], v, b_.number(v, element, neutral));
-        all = all ? join(all, v) : v;
+        all = all ? reduced(b_, ast, all, v) : v;
       }
-      const Intrinsic::ID id = ast.has(Mod::Add)   ? Intrinsic::vector_reduce_add
-                               : ast.has(Mod::And) ? Intrinsic::vector_reduce_and
-                               : ast.has(Mod::Or)  ? Intrinsic::vector_reduce_or
-                               : ast.has(Mod::Xor) ? Intrinsic::vector_reduce_xor
-                               : ast.has(Mod::Min)
-                                   ? (s ? Intrinsic::vector_reduce_smin : Intrinsic::vector_reduce_umin)
-                                   : (s ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_umax);
-      Value* const one = b_.intrinsic(id, {all});
+      Value* const one = reduced(b_, ast, all);
       atomicLane(i, a.scalar, {one}, shared);
     };
     if (i.guard == kNone) return act();

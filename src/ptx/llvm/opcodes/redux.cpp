@@ -1,6 +1,8 @@
 // Reductions over the lanes of a warp.
 #include "ptx/llvm/opcodes/lanes.h"
 
+#include "ptx/llvm/opcodes/reduction.h"
+
 namespace vg::ptx::gen {
 
 namespace Intrinsic = llvm::Intrinsic;
@@ -18,38 +20,13 @@ void Lanes::emitRedux(const Instruction& i) {
 }
 
 llvm::Value* Lanes::reducedIntegers(const Instruction& i, const Chunks& data, const Mask& who) {
-  const ptx::Instruction& ast = *i.ast;
-  const bool s = isSigned(ast.type());
-  uint64_t neutral = 0;
-  if (ast.has(Mod::And)) neutral = 0xffffffffu;
-  if (ast.has(Mod::Min)) neutral = s ? 0x7fffffffu : 0xffffffffu;
-  if (ast.has(Mod::Max)) neutral = s ? 0x80000000u : 0;
+  const uint64_t neutral = neutralOf(*i.ast);
   Value* all = nullptr;
   for (uint32_t c = 0; c < k_; ++c) {
     Value* const v = b_.CreateSelect(who.chunks[c], data[c], b_.number(data[c], b_.getInt32Ty(), neutral));
-    if (!all) {
-      all = v;
-    } else if (ast.has(Mod::Add)) {
-      all = b_.CreateAdd(all, v);
-    } else if (ast.has(Mod::And)) {
-      all = b_.CreateAnd(all, v);
-    } else if (ast.has(Mod::Or)) {
-      all = b_.CreateOr(all, v);
-    } else if (ast.has(Mod::Xor)) {
-      all = b_.CreateXor(all, v);
-    } else if (ast.has(Mod::Min)) {
-      all = b_.intrinsic(s ? Intrinsic::smin : Intrinsic::umin, {all, v});
-    } else {
-      all = b_.intrinsic(s ? Intrinsic::smax : Intrinsic::umax, {all, v});
-    }
+    all = all ? reduced(b_, *i.ast, all, v) : v;
   }
-  const Intrinsic::ID id = ast.has(Mod::Add)   ? Intrinsic::vector_reduce_add
-                           : ast.has(Mod::And) ? Intrinsic::vector_reduce_and
-                           : ast.has(Mod::Or)  ? Intrinsic::vector_reduce_or
-                           : ast.has(Mod::Xor) ? Intrinsic::vector_reduce_xor
-                           : ast.has(Mod::Min) ? (s ? Intrinsic::vector_reduce_smin : Intrinsic::vector_reduce_umin)
-                                               : (s ? Intrinsic::vector_reduce_smax : Intrinsic::vector_reduce_umax);
-  return b_.intrinsic(id, {all});
+  return reduced(b_, *i.ast, all);
 }
 
 // Numbers compare as integers once those of negative ones are turned around; what is no number takes no part, unless
