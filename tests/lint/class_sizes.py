@@ -56,7 +56,7 @@ def members_of(statement):
     flat = statement
     while (less := re.sub(r"\([^()]*\)|<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]", "@", flat)) != flat:
         flat = less
-    if re.search(r"\w\s*@[^,]*$", statement and flat) and "@" in flat and re.search(r"[\w~=\]]\s*@", flat) and "(" in statement:
+    if re.search(r"\w\s*@[^,]*$", flat) and "(" in statement:
         return 1  # a function
     return 1 + flat.count(",")  # several variables of one type
 
