@@ -2,6 +2,7 @@
 #include <climits>
 #include <cstdint>
 #include <random>
+#include <type_traits>
 
 #include "check.h"
 
@@ -23,13 +24,22 @@ __global__ void computeAll(const T* a, const T* b, Results<T>* out, int size) {
   if (i < size) out[i] = compute(a[i], b[i]);
 }
 
+// Of all magnitudes.
+template <class T>
+T number(std::mt19937_64& random) {
+  if constexpr (sizeof(T) <= 8) return T(random() >> random() % 64);
+  const unsigned __int128 high = random();
+  return T((high << 64 | random()) >> random() % 128);
+}
+
 template <class T>
 void check(const char* name) {
+  using Unsigned = std::conditional_t<(sizeof(T) > 8), unsigned __int128, uint64_t>;
   std::mt19937_64 random(24);
   std::vector<T> a, b;
   for (int i = 0; i < 5000; ++i) {
-    a.push_back(T(random() >> random() % 64));
-    const T divisor = T(random() >> random() % 64);
+    a.push_back(number<T>(random));
+    const T divisor = number<T>(random);
     b.push_back(divisor == 0 || divisor == T(-1) ? T(3) : divisor);
   }
   const int size = int(a.size());
@@ -44,10 +54,10 @@ void check(const char* name) {
                                  T(a[i] % b[i]),
                                  T(a[i] / T(7)),
                                  T(a[i] % T(100)),
-                                 T(uint64_t(a[i]) << int(b[i] & T(sizeof(T) * 8 - 1))),
+                                 T(Unsigned(a[i]) << int(b[i] & T(sizeof(T) * 8 - 1))),
                                  T(a[i] >> int(b[i] & T(sizeof(T) * 8 - 1))),
-                                 T(uint64_t(a[i]) * uint64_t(b[i])),
-                                 T(uint64_t(a[i]) - uint64_t(b[i])),
+                                 T(Unsigned(a[i]) * Unsigned(b[i])),
+                                 T(Unsigned(a[i]) - Unsigned(b[i])),
                                  T(a[i] / T(16))};
     const Results<T>& seen = actual[i];
     if (seen.quotient == expected.quotient && seen.remainder == expected.remainder &&
@@ -81,6 +91,8 @@ int main() {
   check<uint32_t>("uint32");
   check<long long>("int64");
   check<unsigned long long>("uint64");
+  check<__int128>("int128");
+  check<unsigned __int128>("uint128");
 
   std::mt19937_64 random(25);
   const int size = 2000;

@@ -83,7 +83,8 @@ void mad24(const Step& s, const uint64_t* in, uint64_t* r) {
   r[0] = s.sat ? bitsFrom(saturate<int32_t>(int64_t{as<int32_t>(product)} + as<int32_t>(in[2]))) : product + in[2];
 }
 
-// Carry chains. in[3] is the carry in (borrow for sub), r[1] the carry out.
+// Carry chains. in[3] is the carry in, r[1] the carry out. A subtraction adds the complement: its carry is 1 when
+// nothing was borrowed, which additions behind it may read.
 template <class T>
 struct AddCarry {
   static void run(const Step& s, const uint64_t* in, uint64_t* r) {
@@ -95,13 +96,13 @@ struct AddCarry {
   }
 };
 template <class T>
-struct SubBorrow {
+struct SubCarry {
   static void run(const Step& s, const uint64_t* in, uint64_t* r) {
     using W = Wide<std::make_unsigned_t<T>>;
     using U = std::make_unsigned_t<T>;
-    const W difference = static_cast<W>(as<U>(in[0])) - as<U>(in[1]) - (s.readsCarry ? in[3] : 0);
+    const W difference = static_cast<W>(as<U>(in[0])) - as<U>(in[1]) - (s.readsCarry ? in[3] ^ 1 : 0);
     r[0] = static_cast<U>(difference);
-    r[1] = static_cast<uint64_t>(difference >> (8 * sizeof(T))) & 1;
+    r[1] = ~static_cast<uint64_t>(difference >> (8 * sizeof(T))) & 1;
   }
 };
 template <class T>
@@ -185,7 +186,7 @@ Compute arithmetic(const Instruction& i, Step& s) {
       return carry ? forType<AddCarry>(t) : forType<Add>(t);
     case Op::Sub:
     case Op::Subc:
-      return carry ? forType<SubBorrow>(t) : forType<Sub>(t);
+      return carry ? forType<SubCarry>(t) : forType<Sub>(t);
     case Op::Mul:
       return i.has(Mod::Wide) ? forType<MulWide>(t) : i.has(Mod::Hi) ? forType<MulHi>(t) : forType<MulLo>(t);
     case Op::Mad:

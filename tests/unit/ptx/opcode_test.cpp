@@ -351,5 +351,36 @@ TEST(Opcodes, CarriesRunThroughWords) {
   }
 }
 
+// Sums behind differences and the other way round, as NVIDIA's compiler divides 128-bit numbers: a difference is a sum
+// with the complement, so its carry says that nothing was borrowed.
+TEST(Opcodes, CarriesOfSumsAndDifferencesAreOne) {
+  std::mt19937_64 random(5);
+  std::vector<std::array<uint64_t, 4>> rows(2048);
+  for (auto& row : rows)
+    for (uint64_t& word : row) word = matrix::randomOf(Domain::Int32, random()) & 0xffffffff;
+  struct Chain {
+    const char* text;
+    bool firstSubtracts, secondSubtracts;
+  };
+  for (const Chain& chain : {Chain{"sub.cc.u32 x, a, b; addc.u32 y, c, d;", true, false},
+                             Chain{"add.cc.u32 x, a, b; subc.u32 y, c, d;", false, true},
+                             Chain{"sub.cc.u32 x, a, b; subc.u32 y, c, d;", true, true},
+                             Chain{"sub.cc.u32 x, a, a; subc.cc.u32 x, a, b; addc.u32 y, c, d;", true, false},
+                             Chain{"add.cc.u32 x, a, 0; addc.cc.u32 x, a, b; subc.u32 y, c, d;", false, true}}) {
+    Case c;
+    c.text = chain.text;
+    c.operands.assign(4, Domain::Int32);
+    c.results = {{32, Match::Bits}, {32, Match::Bits}};
+    const auto found = evaluate(c, rows);
+    for (size_t t = 0; t < rows.size(); ++t) {
+      const auto& w = rows[t];
+      const uint64_t first = w[0] + (chain.firstSubtracts ? (~w[1] & 0xffffffff) + 1 : w[1]);
+      const uint64_t second = w[2] + (chain.secondSubtracts ? ~w[3] & 0xffffffff : w[3]) + (first >> 32 & 1);
+      ASSERT_EQ(found[t][0], first & 0xffffffff) << chain.text;
+      ASSERT_EQ(found[t][1], second & 0xffffffff) << chain.text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace vg::ptx

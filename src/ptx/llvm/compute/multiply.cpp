@@ -57,7 +57,7 @@ llvm::Value* Integers::multiplyLow(const Instruction& i, Value* a, Value* b) {
   return b_.CreateMul(a, b);
 }
 
-// The carry of a chain is a predicate; for subtraction it is the borrow.
+// The carry of a chain is a predicate. A subtraction adds the complement: its carry says that nothing was borrowed.
 void Integers::carryChain(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
   const uint32_t bits = ptx::bitsOf(ast.type());
@@ -66,14 +66,16 @@ void Integers::carryChain(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
   const bool multiplies = ast.op == Op::Mad || ast.op == Op::Madc;
   Value* const a = multiplies ? multiplyLow(i, s[0], s[1]) : b_.asInteger(s[0], bits);
   Value* const c = b_.asInteger(s[multiplies ? 2 : 1], bits);
-  Value* carry = ptx::rowOf(ast.op).has(Trait::Carries)
-                     ? b_.CreateZExt(b_.asType(s.back(), Type::Pred), b_.like(a, type))
-                     : llvm::Constant::getNullValue(a->getType());
+  Value* carry = llvm::Constant::getNullValue(a->getType());
+  if (ptx::rowOf(ast.op).has(Trait::Carries)) {
+    Value* const in = b_.asType(s.back(), Type::Pred);
+    carry = b_.CreateZExt(subtracts ? b_.CreateNot(in) : in, b_.like(a, type));
+  }
   Value *sum, *out;
   if (subtracts) {
     Value* const first = b_.CreateSub(a, c);
     sum = b_.CreateSub(first, carry);
-    out = b_.CreateOr(b_.CreateICmpULT(a, c), b_.CreateICmpULT(first, carry));
+    out = b_.CreateNot(b_.CreateOr(b_.CreateICmpULT(a, c), b_.CreateICmpULT(first, carry)));
   } else {
     Value* const first = b_.CreateAdd(a, c);
     sum = b_.CreateAdd(first, carry);
