@@ -80,8 +80,9 @@ Conversion parse(const char*& at, Arguments& arguments) {
   for (; *at && std::strchr("-+ #0", *at); ++at) conversion.text += *at;
   takeNumber(at, arguments, conversion.text);
   if (*at == '.') {
-    conversion.text += *at++;
-    takeNumber(at, arguments, conversion.text);
+    std::string precision(1, *at++);
+    takeNumber(at, arguments, precision);
+    if (precision.size() < 2 || precision[1] != '-') conversion.text += precision;  // a negative one is none
   }
   for (;; ++at) {
     if (*at == 'l' || *at == 'z' || *at == 'j' || *at == 't' || *at == 'q') {

@@ -13,6 +13,7 @@ __global__ void kinds(int* returned) {
   printf("%f %.3f %e %g\n", 1.5, 2.0f / 3, 12345.678, 1e-10);
   printf("%s and %s, 100%%\n", "one", "two");
   printf("%*d\n", 6, 12);
+  printf("%.*f %.*s %.*d\n", -2, 1.5, -1, "abc", -3, 7);
 }
 
 __global__ void lanes() { printf("block %d lane %d\n", blockIdx.x, threadIdx.x); }
@@ -39,7 +40,7 @@ int main() {
   const std::string expected =
       "plain\n-7 7 beef z    42|42   |00042\n-1234567890123 9223372036854775808 (nil)\n1.500000 0.667 1.234568e+04 "
       "1e-10\n"
-      "one and two, 100%\n    12\n";
+      "one and two, 100%\n    12\n1.500000 abc 7\n";
   if (text != expected) failAt(__FILE__, __LINE__, "unexpected output", text.c_str());
   EXPECT(returned.host() == (std::vector<int>{0, 7, 3}));
 
