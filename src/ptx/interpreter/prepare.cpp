@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/float_environment.h"
 #include "base/round.h"
 #include "ptx/facts/async_form.h"
 #include "ptx/interpreter/operands.h"
@@ -243,6 +244,7 @@ class Preparation {
 namespace vg::ptx {
 
 Result<std::unique_ptr<InterpreterProgram>> prepare(const Module& module, uint32_t entry, Observer* observer) {
+  const DefaultFloatEnvironment ofConstants;
   if (entry >= module.functions.size() || !module.functions[entry].isEntry || module.functions[entry].isDeclaration)
     return fail(CUDA_ERROR_NOT_FOUND, "function %u of the module is not an entry with a body", entry);
   auto program = std::make_unique<interpreter::Program>();

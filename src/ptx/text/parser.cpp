@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/float_environment.h"
 #include "ptx/facts/contraction.h"
 #include "ptx/facts/limits.h"
 #include "ptx/text/parser_impl.h"
@@ -17,6 +18,7 @@ constexpr size_t kAliasLimit = 4u << 20;  // things copied for aliases
 Result<Module> parse(std::string_view text, std::string* log, const ParseOptions& options) {
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) text = text.substr(0, nul);
   if (log) log->clear();
+  const DefaultFloatEnvironment ofConstants;
   ParserImpl parser(text, log, options);
   if (const CUresult code = parser.run(); code != CUDA_SUCCESS) return code;
   contract(parser.module(), options.joinsQuotients);

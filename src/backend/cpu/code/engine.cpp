@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/float_environment.h"
 #include "base/log.h"
 #include "base/once.h"
 #include "base/own_memory.h"
@@ -40,6 +41,7 @@ std::string enginePath() {
 Engine openEngine() {
   Engine engine;
   const std::string path = enginePath();
+  const DefaultFloatEnvironment forItsConstructors;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* const why = dlerror();
@@ -175,6 +177,7 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();
   ptx::CompileResult result{};
   ptx::CompileFacts facts{};
+  const DefaultFloatEnvironment ofConstants;
   const int status = engine.compile(&wanted, &result, &facts);
   const std::unique_ptr<ptx::CompileResult, ptx::EngineRelease> releaser(&result, engine.release);
   if (status != CUDA_SUCCESS)

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <xmmintrin.h>
 
 #include <csignal>
 #include <memory>
@@ -20,7 +19,6 @@ namespace {
 constexpr size_t kWindow = 256 * 1024, kWindowGap = 256 * 1024, kTail = size_t{4} << 30;
 static_assert(kWindow + kWindowGap == ptx::kSharedStride);
 constexpr size_t kSignalStack = 64 * 1024;
-constexpr uint32_t kDefaultFloatingPoint = 0x1F80;  // MXCSR: round to nearest, denormals kept, exceptions masked
 
 constinit thread_local KernelThread* currentThread [[gnu::tls_model("initial-exec")]] = nullptr;
 constinit pthread_key_t endKey = 0;
@@ -106,15 +104,11 @@ void KernelThread::ensureSignalStack(const RunningLaunch& launch) {
 }
 
 KernelThread::Inside::Inside(KernelThread& thread, RunningLaunch& launch, uint32_t worker)
-    : launch_(launch), worker_(worker), floatingPoint_(_mm_getcsr()) {
+    : launch_(launch), worker_(worker) {
   thread.ensureSignalStack(launch);
-  _mm_setcsr(kDefaultFloatingPoint);
   launch.enter(worker);
 }
 
-KernelThread::Inside::~Inside() {
-  launch_.leave(worker_);
-  _mm_setcsr(floatingPoint_);
-}
+KernelThread::Inside::~Inside() { launch_.leave(worker_); }
 
 }  // namespace vg::backend::cpu

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/host_stack.h"
+#include "base/float_environment.h"
 #include "base/guarded_range.h"
 #include "base/patience.h"
 
@@ -30,7 +31,7 @@ class KernelThread final : public HostStack {
    private:
     RunningLaunch& launch_;
     const uint32_t worker_;
-    const uint32_t floatingPoint_;
+    const DefaultFloatEnvironment floatingPoint_;
     const Patience patience_;
   };
 
