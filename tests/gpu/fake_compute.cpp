@@ -28,6 +28,7 @@ bool known(uint32_t address) {
                                   compute::kSamplerPoolHigh + 8, compute::kTexturePoolHigh + 8};
   constexpr uint32_t kPairs[] = {compute::kSharedWindowHigh, compute::kLocalBytesHigh,  compute::kLocalMemoryHigh,
                                  compute::kLocalWindowHigh,  compute::kSamplerPoolHigh, compute::kTexturePoolHigh};
+  if (address >= compute::kReportPayloadLow && address <= compute::kReportExecute) return true;
   for (const uint32_t one : kSingle)
     if (address == one) return true;
   for (const uint32_t pair : kPairs)
@@ -41,11 +42,24 @@ uint32_t FakeCompute::method(uint32_t address, uint32_t value) {
   if (!known(address)) return kClassError;
   methods_[address] = value;
   if (address == compute::kWaitForIdle) return idle() ? 0 : kRunsOn;
+  if (address == compute::kReportExecute) return report(value);
   if (address != compute::kSendSignalingPcas2B) return 0;
   const uint64_t descriptor = uint64_t{methods_[compute::kSendPcasA]} << 8;
   if (value == compute::kPrefetch) return translate_(descriptor, Qmd::kBytes, false) ? 0 : kMmuFault;
   if (value != compute::kSchedule) return kClassError;
   running_.push_back(descriptor);
+  return 0;
+}
+
+// A payload of 64 bits, and the time behind it.
+uint32_t FakeCompute::report(uint32_t execute) {
+  if (execute != (compute::kRelease | compute::kKeepCaches | compute::kPayload64)) return kClassError;
+  const auto word = [&](uint32_t index) { return methods_[compute::kReportPayloadLow + 4 * index]; };
+  std::byte* const to = translate_(join(word(3), word(2)), 16, true);
+  if (!to) return kMmuFault;
+  const uint64_t payload = join(word(1), word(0)), now = clockNanoseconds();
+  std::memcpy(to + 8, &now, sizeof now);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(to), payload, __ATOMIC_RELEASE);
   return 0;
 }
 

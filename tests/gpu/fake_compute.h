@@ -42,6 +42,7 @@ class FakeCompute {
   bool idle() const { return running_.empty(); }
 
  private:
+  uint32_t report(uint32_t execute);
   uint32_t launchAll(uint64_t& next);
   uint32_t launch(uint64_t address, uint64_t& following);
   uint32_t check(const backend::nvidia::Qmd& descriptor);

@@ -1,6 +1,7 @@
 #include "backend/nvidia/sent_work.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
@@ -42,9 +43,20 @@ SentWork::SentWork(QueueParts& parts, const std::array<uint32_t, 4>& disabledTpc
 
 SentWork::~SentWork() { Timeline::destroy(timeline_); }
 
+// A piece of work between two time stamps.
+static bool isStamped(std::span<const Command> commands) {
+  if (commands.size() < 3 || !std::holds_alternative<Timestamp>(commands[0]) ||
+      !std::holds_alternative<Timestamp>(commands[2]))
+    return false;
+  const auto* const launch = std::get_if<LaunchCommand>(&commands[1]);
+  return launch ? !launch->level && !launch->early
+                : std::holds_alternative<CopyCommand>(commands[1]) || std::holds_alternative<FillCommand>(commands[1]);
+}
+
 // All memory for what is kept comes first: nothing may be sent and then be forgotten.
 size_t SentWork::take(std::span<const Command> commands, Point done, Patience patience) {
   entries_.reserve(commands.size());
+  if (isStamped(commands) && takeStamped(commands, patience)) return 2;
   if (const size_t together = goingTogether(commands); together > 1)
     return takeLaunches(commands.first(together), together == commands.size() ? done : Point{}, patience);
   return take(commands.front(), commands.size() == 1 ? done : Point{}, patience);
@@ -78,6 +90,14 @@ bool SentWork::takeWork(const Command& command, Point done, Patience patience) {
     return takeTransfer(*copy, parts_.transfer().route(copy->shape), done, patience);
   const auto* const fill = std::get_if<FillCommand>(&command);
   return fill && takeTransfer(*fill, parts_.transfer().route(fill->fill), done, patience);
+}
+
+// The first time stamp, and what it stands in front of.
+bool SentWork::takeStamped(std::span<const Command> commands, Patience patience) {
+  stamped_ = {std::get<Timestamp>(commands[0]).nanoseconds, parts_.timestamp()};
+  const bool taken = takeWork(commands[1], {}, patience);
+  stamped_ = {};
+  return taken;
 }
 
 // What waits for work behind which nobody has to look goes to the GPU with the next piece that is sent.
@@ -121,7 +141,7 @@ bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
   const auto& command = std::get<LaunchCommand>(launch);
   entries_.prepare();
   std::unique_ptr<ParentGrid> parent = parentFor(command);
-  const Result<WorkSender::Sent> sent = sender_.send(std::span(&launch, 1), parent.get(), room);
+  const Result<WorkSender::Sent> sent = sender_.send(std::span(&launch, 1), parent.get(), room, stampOfNext());
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
   const bool family = parent && static_cast<const GpuKernel&>(*command.record->kernel).mayHaveChildren();
   if (family) parentEnd_ = end().value + 1;
@@ -149,7 +169,7 @@ size_t SentWork::goingTogether(std::span<const Command> commands) const {
 
 size_t SentWork::takeLaunches(std::span<const Command> launches, Point done, Patience patience) {
   if (!reached(parentEnd_)) return 0;
-  const Result<WorkSender::Sent> result = sender_.send(launches, nullptr, roomForKernels(patience));
+  const Result<WorkSender::Sent> result = sender_.send(launches, nullptr, roomForKernels(patience), nullptr);
   if (!result.ok() && result.error() == CUDA_ERROR_NOT_READY) return 0;
   const WorkSender::Sent sent = result.ok() ? result.value() : WorkSender::Sent{{}, 1};
   if (sent.count < launches.size()) done = {};
@@ -167,7 +187,8 @@ bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, 
   if (route.way == Transfer::Way::Thread) return false;
   const bool byEngine = route.way == Transfer::Way::Engine;
   const Room forCopies = patience == Patience::Any ? Room::Waited : Room::Now;
-  const Result<Submission> sent = sender_.send(command, route, byEngine ? forCopies : roomForKernels(patience));
+  const Result<Submission> sent =
+      sender_.send(command, {route, byEngine ? forCopies : roomForKernels(patience), stampOfNext()});
   if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
   if (byEngine) otherEnd_ = end().value + 1;
   add({SentTransfer{command.faults, byEngine}, done, sent.ok() ? sent.value() : Submission{}});
@@ -175,6 +196,7 @@ bool SentWork::takeTransfer(const Transferring& command, Transfer::Route route, 
 }
 
 void SentWork::add(Entry&& entry) {
+  entry.beginning = stamped_;
   promise(entry.done);
   keep(std::move(entry));
 }
@@ -224,8 +246,18 @@ bool SentWork::ended(Entry& entry) {
   return entry.children.done();
 }
 
+// Not before the end of what was before it, nor before it was asked for where the GPU says nothing.
+void SentWork::noteBeginning(Entry& entry) {
+  uint64_t* const to = std::exchange(entry.beginning.nanoseconds, nullptr);
+  if (!to) return;
+  const bool sent = entry.sent.channel && entry.beginning.submission;
+  const uint64_t begun = sent ? entry.sent.channel->beginning(entry.beginning.submission).at() : 0;
+  *to = std::max(lastEnd_, begun ? begun : entry.beginning.asked);
+}
+
 // Nobody says when the last of several children had ended, so that is when it is seen.
-void SentWork::noteEnd(const Entry& entry) {
+void SentWork::noteEnd(Entry& entry) {
+  noteBeginning(entry);
   if (entry.sent.channel && entry.sent.done())
     lastEnd_ = std::max(lastEnd_, entry.sent.endedAt());
   else if (entry.children.timeline)

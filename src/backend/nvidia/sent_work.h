@@ -3,7 +3,7 @@
 // No thread waits for it: Watcher looks at all queues' in turn.
 //
 // A time stamp is what the GPU wrote when the work before it had ended, or the time at which the stamp was asked for,
-// if that is later.
+// if that is later. One in front of a piece of work that has another behind it is when the GPU began that.
 #pragma once
 
 #include <atomic>
@@ -59,6 +59,12 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
     uint64_t* nanoseconds;
     uint64_t asked;  // when
   };
+  // Where it is to be written when a piece of work began.
+  struct Beginning {
+    uint64_t* nanoseconds = nullptr;  // null: nobody asks
+    uint64_t asked = 0;               // when
+    uint64_t submission = 0;          // of the work's channel; 0: none
+  };
   // What there is to do when a command has ended.
   using Ending = std::variant<SentTransfer, SentLaunch, HostCall, Wait, Write, Stamp>;
   // Whole lines of the cache: threads hand these to each other at every launch.
@@ -70,7 +76,9 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
     uint64_t begun = 0;                    // when it was first seen with nothing before it, ns; under a limit only
     std::unique_ptr<ParentGrid> parent{};  // of a grid that may launch others, until it has ended
     Point children{};                      // when all that it launched has ended
+    Beginning beginning{};
   };
+  bool takeStamped(std::span<const Command> commands, Patience patience);
   bool takeWork(const Command& command, Point done, Patience patience);
   bool takeLaunch(const Command& launch, Point done, Room room);
   size_t goingTogether(std::span<const Command> commands) const;
@@ -80,13 +88,15 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   std::unique_ptr<ParentGrid> parentFor(const LaunchCommand& command) const;
   Room roomForKernels(Patience patience);
   bool takeWait(const Wait& wait, Point done);
+  uint64_t* stampOfNext() { return stamped_.nanoseconds ? &stamped_.submission : nullptr; }
   void add(Entry&& entry);
   void keep(Entry&& entry);
   void promise(Point point);
   bool reached(uint64_t& value) const;
   bool ended(Entry& entry);
   bool workEnded(Entry& entry);
-  void noteEnd(const Entry& entry);
+  void noteBeginning(Entry& entry);
+  void noteEnd(Entry& entry);
   bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
   static FaultSink* faultsOf(const Ending& ending);
@@ -102,6 +112,7 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   // The timeline's values when the last of some kinds has ended, 0 when they have; of take().
   uint64_t parentEnd_ = 0;  // grids that may have children, and points that only the host knows
   uint64_t otherEnd_ = 0;   // what is not kernels alone
+  Beginning stamped_;       // of what is being taken
   std::atomic<bool> watched_{false};
   Handover<Entry> entries_;  // to the Watcher
   uint64_t lastEnd_ = 0;     // when what was taken off had ended, by the GPU's clock; of the Watcher

@@ -37,10 +37,12 @@ bool WorkSender::followsNothing() const {
 }
 
 // After a device fault the context's kernels do not run any more.
-Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, const ParentGrid* parent, Room room) {
+Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, const ParentGrid* parent, Room room,
+                                          uint64_t* stamped) {
   FaultSink& faults = *std::get<LaunchCommand>(launches.front()).faults;
   if (const CUresult error = faults.state(); error != CUDA_SUCCESS) return error;
-  Result<Sent> sent = launch(launches, parent, room);
+  Result<Sent> sent = launch(launches, parent, room, stamped != nullptr);
+  if (sent.ok() && stamped) *stamped = sent.value().submission.number;
   if (sent.ok())
     note(sent.value().submission);
   else if (sent.error() != CUDA_ERROR_NOT_READY)
@@ -48,13 +50,15 @@ Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, con
   return sent;
 }
 
-Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, const ParentGrid* parent, Room room) {
+Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, const ParentGrid* parent, Room room,
+                                            bool stamped) {
   VG_TRY(ComputeEngine & engine, parts_.compute());
   if (followsNothing()) lane_ = engine.quietLane(lane_);
   if (prepared_.size() < launches.size()) prepared_.resize(launches.size());
   launches_.clear();
   for (size_t i = 0; i < launches.size(); ++i)
     launches_.push_back(prepare(std::get<LaunchCommand>(launches[i]), parent, prepared_[i], room));
+  launches_.front().stamped = stamped;
   return engine.launch(lane_, launches_);
 }
 
@@ -82,8 +86,8 @@ static bool mayBeRepeated(const copy::Shape& shape) { return !copy::overlap(shap
 static bool mayBeRepeated(const copy::Fill&) { return true; }
 
 template <class Box>
-Result<Submission> WorkSender::sendBox(const Box& box, FaultSink* faults, Transfer::Route route, Room room) {
-  Result<Submission> sent = transfer(box, route, room);
+Result<Submission> WorkSender::sendBox(const Box& box, FaultSink* faults, const Sending& how) {
+  Result<Submission> sent = transfer(box, how);
   if (sent.ok())
     note(sent.value());
   else if (sent.error() == CUDA_ERROR_OUT_OF_MEMORY && mayBeRepeated(box))
@@ -92,20 +96,26 @@ Result<Submission> WorkSender::sendBox(const Box& box, FaultSink* faults, Transf
     faults->report(sent.error(), "a copy that could not be sent");
   return sent;
 }
-template Result<Submission> WorkSender::sendBox(const copy::Shape&, FaultSink*, Transfer::Route, Room);
-template Result<Submission> WorkSender::sendBox(const copy::Fill&, FaultSink*, Transfer::Route, Room);
+template Result<Submission> WorkSender::sendBox(const copy::Shape&, FaultSink*, const Sending&);
+template Result<Submission> WorkSender::sendBox(const copy::Fill&, FaultSink*, const Sending&);
 
 template <class Box>
-Result<Submission> WorkSender::transfer(const Box& box, Transfer::Route route, Room room) {
+Result<Submission> WorkSender::transfer(const Box& box, const Sending& how) {
+  const Transfer::Route route = how.route;
   if (route.way == Transfer::Way::None) return Submission{};
   if (route.way == Transfer::Way::Engine) {
     Submission& last = lastCopies_[static_cast<size_t>(route.direction)];
-    VG_TRY(last, parts_.copyLanes().send({route.direction, lane_, last, before_, room}, piecesOf(box)));
+    VG_TRY(last,
+           parts_.copyLanes().send({route.direction, lane_, last, before_, how.room, how.stamped}, piecesOf(box)));
     return last;
   }
   VG_TRY(ComputeEngine & engine, parts_.compute());
   VG_TRY(const VideoKernels::Work work, parts_.transfer().kernelFor(box));
-  return engine.launch(lane_, {work.code, work.grid, work.parameters.data(), work.bytes, false, before_, room});
+  ComputeEngine::Launch launch{work.code, work.grid, work.parameters.data(), work.bytes, false, before_, how.room};
+  launch.stamped = how.stamped;
+  VG_TRY(const Submission sent, engine.launch(lane_, launch));
+  if (how.stamped) *how.stamped = sent.number;
+  return sent;
 }
 
 }  // namespace vg::backend::nvidia

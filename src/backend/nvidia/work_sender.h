@@ -33,13 +33,19 @@ class WorkSender {
   // Launches of one context: as many of them as go together, but at least one. What fails is reported, but for
   // CUDA_ERROR_NOT_READY. `parent` (may be null) says what a single grid is called.
   using Sent = ComputeEngine::Sent;
-  Result<Sent> send(std::span<const Command> launches, const ParentGrid* parent, Room room);
-  // `route` as Transfer has it; not Way::Thread.
-  Result<Submission> send(const CopyCommand& command, Transfer::Route route, Room room) {
-    return sendBox(command.shape, command.faults, route, room);
+  // `stamped` (may be null, only for one launch): set to the submission whose Channel::beginning() is that of the work.
+  Result<Sent> send(std::span<const Command> launches, const ParentGrid* parent, Room room, uint64_t* stamped);
+  // How a copy or a fill goes. `route` as Transfer has it, not Way::Thread; `stamped` as for launches.
+  struct Sending {
+    Transfer::Route route;
+    Room room;
+    uint64_t* stamped;
+  };
+  Result<Submission> send(const CopyCommand& command, const Sending& how) {
+    return sendBox(command.shape, command.faults, how);
   }
-  Result<Submission> send(const FillCommand& command, Transfer::Route route, Room room) {
-    return sendBox(command.fill, command.faults, route, room);
+  Result<Submission> send(const FillCommand& command, const Sending& how) {
+    return sendBox(command.fill, command.faults, how);
   }
 
  private:
@@ -49,13 +55,13 @@ class WorkSender {
     Grid grid;
     std::vector<std::byte> withTextures;
   };
-  Result<Sent> launch(std::span<const Command> launches, const ParentGrid* parent, Room room);
+  Result<Sent> launch(std::span<const Command> launches, const ParentGrid* parent, Room room, bool stamped);
   ComputeEngine::Launch prepare(const LaunchCommand& command, const ParentGrid* parent, Prepared& prepared,
                                 Room room) const;
   template <class Box>
-  Result<Submission> sendBox(const Box& box, FaultSink* faults, Transfer::Route route, Room room);
+  Result<Submission> sendBox(const Box& box, FaultSink* faults, const Sending& how);
   template <class Box>
-  Result<Submission> transfer(const Box& box, Transfer::Route route, Room room);
+  Result<Submission> transfer(const Box& box, const Sending& how);
   void note(const Submission& sent);
   bool followsNothing() const;
 

@@ -19,7 +19,8 @@ constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
 constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, end()
 constexpr size_t kEndAt = 12288;
 constexpr size_t kStepsBehind = 64, kCountBehind = 128;  // the words that count, behind end()
-constexpr size_t kPiecesAt = Channel::kTimes * 16;       // behind the progress
+constexpr size_t kBeginningsAt = Channel::kTimes * 16;   // behind the progress
+constexpr size_t kPiecesAt = 2 * kBeginningsAt;
 constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
 constexpr size_t kTailWords = std::max((2 + Channel::kMostUnended) * host::kSemaphoreWords, ce::kReleaseWords);
 
@@ -176,9 +177,15 @@ uint64_t Channel::send(size_t at, size_t words) {
   return submitted_ = number;
 }
 
-uint64_t Channel::completed() const {
-  uint64_t last = submitted_;
-  while (!done(last)) --last;
+Channel::Beginning Channel::beginning(uint64_t submission) const {
+  const size_t at = kBeginningsAt + progressAt(submission);
+  return {{memory_->address(at), submission}, reinterpret_cast<const uint64_t*>(memory_->start() + at)};
+}
+
+// The last submission that is done.
+static uint64_t completed(const Channel& channel) {
+  uint64_t last = channel.submitted();
+  while (!channel.done(last)) --last;
   return last;
 }
 
@@ -233,8 +240,8 @@ std::string Channel::describe() const {
   char text[160];
   std::snprintf(text, sizeof text,
                 "put %u get %u, submitted %llu, completed %llu, notifier status %#x code %u engine %u", *put_, *get_,
-                static_cast<unsigned long long>(submitted_), static_cast<unsigned long long>(completed()), error.status,
-                error.info32, error.info16);
+                static_cast<unsigned long long>(submitted_), static_cast<unsigned long long>(completed(*this)),
+                error.status, error.info32, error.info16);
   return text;
 }
 

@@ -70,6 +70,14 @@ class Channel {
   uint64_t submitUnended(Push& push);
   static constexpr uint64_t kMostUnended = 7;
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
+  // Where work of which it is asked when it began writes its number, and the time.
+  struct Beginning {
+    host::Semaphore semaphore;
+    const uint64_t* words;  // what is there
+    // Nanoseconds of the GPU's clock; 0 when nothing was written, or kTimes others were sent since. Any thread.
+    uint64_t at() const { return __atomic_load_n(words, __ATOMIC_ACQUIRE) == semaphore.payload ? words[1] : 0; }
+  };
+  Beginning beginning(uint64_t submission) const;
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
   // or a submitReleasing(), and by submitEnded().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
@@ -87,8 +95,6 @@ class Channel {
   // When it was done, nanoseconds of the GPU's clock; a later one's end when kTimes others are done since. Any thread.
   // Requires: done(submission).
   uint64_t endedAt(uint64_t submission) const { return progress(submission).nanoseconds; }
-  // The last submission that is done.
-  uint64_t completed() const;
   uint64_t submitted() const { return submitted_; }
   // Spins, then naps, until the submission is done. CUDA_ERROR_LAUNCH_FAILED when the channel died, CUDA_ERROR_TIMEOUT,
   // both with the channel's state in the log.
@@ -134,7 +140,7 @@ class Channel {
   Gpu& gpu_;
   rm::Handle group_ = 0, handle_ = 0, computeObject_ = 0;
   bool registered_ = false;
-  std::unique_ptr<Block> memory_;    // progress, then the push buffer's pieces
+  std::unique_ptr<Block> memory_;    // progress, beginnings, the push buffer's pieces
   std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
   std::byte* window_ = nullptr;      // addresses of the context's own buffers
   size_t windowBytes_ = 0;

@@ -43,14 +43,17 @@ constexpr uint32_t constantOf(uint32_t elementSize) { return (elementSize - 1) <
 
 // Of Hopper; those that Ampere has too are at the same places.
 namespace compute {
-inline constexpr uint32_t kWaitForIdle = 0x110, kSharedWindowHigh = 0x2a0, kSendPcasA = 0x2b4,
-                          kSendSignalingPcas2B = 0x2c0, kLocalBytesHigh = 0x2e4, kLocalMemoryHigh = 0x790,
-                          kLocalWindowHigh = 0x7b0, kTextureHeaderVersion = 0x7ac, kSamplerPoolHigh = 0x155c,
-                          kTexturePoolHigh = 0x1574, kInvalidateShaderCaches = 0x1698;
+inline constexpr uint32_t kWaitForIdle = 0x110, kReportPayloadLow = 0x158, kReportExecute = 0x168,
+                          kSharedWindowHigh = 0x2a0, kSendPcasA = 0x2b4, kSendSignalingPcas2B = 0x2c0,
+                          kLocalBytesHigh = 0x2e4, kLocalMemoryHigh = 0x790, kLocalWindowHigh = 0x7b0,
+                          kTextureHeaderVersion = 0x7ac, kSamplerPoolHigh = 0x155c, kTexturePoolHigh = 0x1574,
+                          kInvalidateShaderCaches = 0x1698;
 // SEND_SIGNALING_PCAS2_B: the hardware fetches a descriptor; runs it, where it lies
 inline constexpr uint32_t kPrefetch = 8, kSchedule = 2;
 // INVALIDATE_SHADER_CACHES_NO_WFI
 inline constexpr uint32_t kInstructions = 1u << 0, kData = 1u << 4, kConstants = 1u << 12;
+// REPORT_SEMAPHORE_EXECUTE: a payload of 64 bits and the time are written; what is cached stays there
+inline constexpr uint32_t kRelease = 0, kKeepCaches = 1u << 5, kPayload64 = 1u << 12;
 inline constexpr uint32_t kAllMultiprocessors = 0xff;  // of a TPC, for local memory
 }  // namespace compute
 

@@ -65,6 +65,13 @@ void sendDescriptor(Push& push, uint64_t address, uint32_t action) {
   push.write(kComputeSubchannel, compute::kSendSignalingPcas2B, {action});
 }
 
+// When the engine comes here, which is when it begins what comes next.
+void stampBeginning(Push& push, const host::Semaphore& at) {
+  push.write(kComputeSubchannel, compute::kReportPayloadLow,
+             {low(at.payload), high(at.payload), low(at.address), high(at.address),
+              compute::kRelease | compute::kKeepCaches | compute::kPayload64});
+}
+
 // The descriptor, and bank 0 with the parameters behind the driver's words.
 void writeGrid(std::byte* to, uint64_t address, const KernelCode& code, const Grid& grid, const ComputeFacts& facts,
                const GridEnd& end, const std::byte* parameters, size_t bytes) {
@@ -169,6 +176,7 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   end.waitsFor = latch;
   write(launches.back(), at, end);
   beginWork(push, launches.front());
+  if (launches.front().stamped) stampBeginning(push, channel_.beginning(number).semaphore);
   sendDescriptor(push, slots_->address(slot), compute::kSchedule);
   channel_.submitReleasing(push);
   lastGrid_ = number;

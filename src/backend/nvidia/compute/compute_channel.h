@@ -51,6 +51,7 @@ class ComputeChannel {
     Room room = Room::Waited;             // when very many are under way
     uint32_t level = 0;                   // as LaunchCommand has it
     bool early = false;                   // the same
+    bool stamped = false;                 // Channel::beginning() is to be written; of the first of several
   };
   Result<Submission> launch(const Launch& launch);
   // What was sent of several grids: one submission, which ends with the last of them. The others end with the channel's

@@ -45,6 +45,10 @@ Result<Submission> CopyLanes::sendPieces(const Target& target, Pieces pieces) {
   VG_TRY(Channel* const channel, ready(*lease.lane, target.direction));
   VG_TRY(Push push, channel->begin());
   channel->follow(push, target.after);
+  if (target.stamped) {
+    *target.stamped = channel->submitted() + 1;
+    host::releaseAtOnce(push, channel->beginning(*target.stamped).semaphore, true);
+  }
   const auto write = [&] {
     const host::Semaphore end = channel->end(channel->submitted() + 1);
     pieces.write(push, &end);

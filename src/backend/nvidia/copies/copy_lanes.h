@@ -26,6 +26,7 @@ class CopyLanes {
     Submission last;                    // the queue's last one in this direction; none: no channel
     std::span<const Submission> after;  // what the work waits for, besides the one before it
     Room room;                          // Now: also when a channel must be made
+    uint64_t* stamped = nullptr;        // set to the submission whose Channel::beginning() is that of the work
   };
   // Sends a copy or a fill. Both sides of a copy are addresses that the GPU knows. Nothing is needed after the call.
   Result<Submission> send(const Target& target, CopyPieces pieces);
