@@ -91,6 +91,9 @@ uint32_t FakeCompute::launch(uint64_t address, uint64_t& following) {
   grid.bank0 = translate_(bank, d.get(qmd::bankSize(0)) * size_t{16}, false);
   grid.program = join(d.get(qmd::kProgramHigh), d.get(qmd::kProgramLow));
   if (!grid.bank0 || !translate_(grid.program, 16, false)) return kMmuFault;
+  const uint64_t ahead = join(d.get(qmd::kPrefetchedProgramHigh), d.get(qmd::kPrefetchedProgramLow)) << 8;
+  if (const uint32_t size = d.get(qmd::kPrefetchedProgramSize); size && !translate_(ahead, size * size_t{256}, false))
+    return kMmuFault;
   if (const uint32_t code = program_ ? program_(grid, translate_) : 0) return code;
   for (unsigned i = 0; i < 2; ++i)
     if (const uint32_t code = release(d, i)) return code;

@@ -114,6 +114,19 @@ void setGrid(Qmd& descriptor, const Grid& grid) {
   descriptor.set(qmd::kClusterDepth, grid.cluster[2]);
 }
 
+// What a kernel of many instructions loses otherwise: each multiprocessor fetches them one line after the other when
+// others have run since.
+void setProgram(Qmd& descriptor, const KernelCode& code) {
+  constexpr uint64_t kUnit = 256, kMost = 511;
+  descriptor.set(qmd::kProgramLow, low(code.program));
+  descriptor.set(qmd::kProgramHigh, high(code.program));
+  if (!code.programBytes) return;
+  const uint64_t first = code.program / kUnit, last = (code.program + code.programBytes - 1) / kUnit;
+  descriptor.set(qmd::kPrefetchedProgramLow, low(first));
+  descriptor.set(qmd::kPrefetchedProgramHigh, high(first));
+  descriptor.set(qmd::kPrefetchedProgramSize, static_cast<uint32_t>(std::min(last - first + 1, kMost)));
+}
+
 void setPlaces(Qmd& descriptor, const Grid& grid) {
   if (grid.disabledTpcs == std::array<uint32_t, 4>{}) return;
   descriptor.set(qmd::kTpcMaskValid, 1);
@@ -183,8 +196,7 @@ Qmd describe(const Generation& generation, const KernelCode& code, const Grid& g
   d.set(qmd::kMembarType, 1);  // results are visible to the CPU when the grid is done
   d.set(qmd::kRegisterCount, code.registers);
   d.set(qmd::kBarrierCount, code.barriers);
-  d.set(qmd::kProgramLow, low(code.program));
-  d.set(qmd::kProgramHigh, high(code.program));
+  setProgram(d, code);
   if (end.device) setRelease(d, 0, end.device, end.number, false);  // first, because the next grid waits for it
   if (end.count) setCounting(d, 0, end.count);
   if (end.host) setRelease(d, 1, end.host, end.number, true);

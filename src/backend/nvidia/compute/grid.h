@@ -15,7 +15,8 @@ namespace vg::backend::nvidia {
 
 // Of a kernel that is in device memory.
 struct KernelCode {
-  uint64_t program = 0;  // address, 128-byte aligned
+  uint64_t program = 0;       // address, 128-byte aligned
+  uint32_t programBytes = 0;  // of the kernel itself; 0: not known
   uint32_t registers = 0, barriers = 0;
   uint32_t localBytes = 0;     // a thread; 0: none, not even a stack
   uint32_t sharedBytes = 0;    // a block: what the system reserves, and static

@@ -52,6 +52,9 @@ inline constexpr Qmd::Field kMembarType{1136, 2};  // 1 system, 3 GPU
 inline constexpr Qmd::Field kBlockWidth{1152, 16}, kBlockHeight{1168, 16}, kBlockDepth{1184, 16};
 inline constexpr Qmd::Field kRegisterCount{1200, 9}, kBarrierCount{1211, 5};
 inline constexpr Qmd::Field kProgramLow{1216, 32}, kProgramHigh{1248, 25};
+// Code that multiprocessors fetch when the grid begins: address / 256, bytes / 256.
+inline constexpr Qmd::Field kPrefetchedProgramLow{1344, 32}, kPrefetchedProgramHigh{1376, 17},
+    kPrefetchedProgramSize{1393, 9};
 inline constexpr Qmd::Field kClusterWidth{2144, 6}, kClusterHeight{2152, 6}, kClusterDepth{2160, 6};
 
 constexpr Qmd::Field of(unsigned index, unsigned first, unsigned width, unsigned stride) {
