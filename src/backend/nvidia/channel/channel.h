@@ -70,7 +70,7 @@ class Channel {
   uint64_t submitUnended(Push& push);
   static constexpr uint64_t kMostUnended = 7;
   uint64_t progressAddress(uint64_t submission) const { return memory_->address(progressAt(submission)); }
-  // Where work of which it is asked when it began writes its number, and the time.
+  // Where work writes its number and the time when it begins, if somebody asks for that.
   struct Beginning {
     host::Semaphore semaphore;
     const uint64_t* words;  // what is there

@@ -112,7 +112,7 @@ CUresult GpuImage::useDeviceRuntime(const ImageSource& source) {
 Result<KernelCode> GpuImage::codeOf(const cubin::Kernel& kernel, bool asks) const {
   KernelCode code;
   code.program = placed_.addressOf(kernel);
-  code.programBytes = static_cast<uint32_t>(cubin_->sections[kernel.section].size);
+  code.programBytes = static_cast<uint32_t>(kernel.size);
   code.registers = std::max(kernel.registers, services_ ? services_->registers() : 0);
   if (asks) code.registers = std::max(code.registers, requests_->functions().registers);
   code.barriers = kernel.barriers;
