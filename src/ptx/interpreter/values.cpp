@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "ptx/facts/reach.h"
+#include "ptx/facts/special_registers.h"
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/interpreter/windows.h"
 
@@ -68,114 +69,97 @@ std::byte* Warp::checked(uint32_t lane, const Step& s, uint64_t at, uint64_t byt
   return block->shared + at;
 }
 
-uint64_t Warp::special(uint32_t lane, Special s) const {
-  const KernelLaunch& launch = *block->launch;
-  const uint32_t thread = index * kWarpSize + lane, x = launch.blockSize[0], y = launch.blockSize[1];
-  if (s >= Special::Envreg0 && s <= Special::EnvregLast) {
-    const uint32_t n = static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::Envreg0);
-    return n == 1 ? launch.cooperativeWorkspace >> 32 : n == 2 ? launch.cooperativeWorkspace & 0xffffffff : 0;
+namespace {
+
+uint32_t threadIndex(const KernelLaunch& launch, uint32_t thread, uint32_t axis) {
+  const uint32_t x = launch.blockSize[0], y = launch.blockSize[1];
+  return axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / x / y;
+}
+
+// Sizes and places of blocks in the grid, and of the grid.
+uint64_t gridSpecial(const BlockState& block, Special s) {
+  if (s <= Special::NtidZ) return block.launch->blockSize[stepsFrom(Special::NtidX, s)];
+  if (s <= Special::CtaidZ) return block.blockIndex[stepsFrom(Special::CtaidX, s)];
+  return block.launch->gridSize[stepsFrom(Special::NctaidX, s)];
+}
+
+// ... and of clusters. A launch without any has blocks that are clusters of one.
+uint64_t clusterSpecial(const BlockState& block, Special s) {
+  const KernelLaunch& launch = *block.launch;
+  const auto blocks = [&](uint32_t axis) { return std::max(launch.clusterSize[axis], 1u); };
+  if (s == Special::IsExplicitCluster) return launch.flags & kExplicitCluster;
+  if (s == Special::ClusterCtarank) return block.clusterRank;
+  if (s == Special::ClusterNctarank) return blocks(0) * blocks(1) * blocks(2);
+  const uint32_t n = stepsFrom(Special::ClusteridX, s), axis = n % 3;
+  switch (n / 3) {
+    case 0:  // %clusterid
+      return block.blockIndex[axis] / blocks(axis);
+    case 1:  // %nclusterid
+      return launch.gridSize[axis] / blocks(axis);
+    case 2:  // %cluster_ctaid
+      return block.blockIndex[axis] % blocks(axis);
+    default:  // %cluster_nctaid
+      return blocks(axis);
   }
+}
+
+uint64_t timeSpecial(BlockState* block, Special s) {
+  const RuntimeCalls& calls = *block->launch->calls;
+  const uint64_t now = s <= Special::Clock64 ? calls.clock(block) : calls.globalTimer(block);
+  if (s == Special::Clock64 || s == Special::GlobalTimer) return now;
+  return s == Special::ClockHi || s == Special::GlobalTimerHi ? now >> 32 : now & 0xffffffff;
+}
+
+// Sizes of shared memory, and where the part that the system keeps lies in it.
+uint64_t sharedSpecial(const BlockState& block, const SharedLayout& shared, Special s) {
+  const KernelLaunch& launch = *block.launch;
   switch (s) {
-    case Special::TidX:
-      return thread % x;
-    case Special::TidY:
-      return thread / x % y;
-    case Special::TidZ:
-      return thread / x / y;
-    case Special::NtidX:
-      return launch.blockSize[0];
-    case Special::NtidY:
-      return launch.blockSize[1];
-    case Special::NtidZ:
-      return launch.blockSize[2];
-    case Special::CtaidX:
-      return block->blockIndex[0];
-    case Special::CtaidY:
-      return block->blockIndex[1];
-    case Special::CtaidZ:
-      return block->blockIndex[2];
-    case Special::NctaidX:
-      return launch.gridSize[0];
-    case Special::NctaidY:
-      return launch.gridSize[1];
-    case Special::NctaidZ:
-      return launch.gridSize[2];
-    case Special::ClusteridX:
-      return block->blockIndex[0] / std::max(launch.clusterSize[0], 1u);
-    case Special::ClusteridY:
-      return block->blockIndex[1] / std::max(launch.clusterSize[1], 1u);
-    case Special::ClusteridZ:
-      return block->blockIndex[2] / std::max(launch.clusterSize[2], 1u);
-    case Special::NclusteridX:
-      return launch.gridSize[0] / std::max(launch.clusterSize[0], 1u);
-    case Special::NclusteridY:
-      return launch.gridSize[1] / std::max(launch.clusterSize[1], 1u);
-    case Special::NclusteridZ:
-      return launch.gridSize[2] / std::max(launch.clusterSize[2], 1u);
-    case Special::ClusterCtaidX:
-      return block->blockIndex[0] % std::max(launch.clusterSize[0], 1u);
-    case Special::ClusterCtaidY:
-      return block->blockIndex[1] % std::max(launch.clusterSize[1], 1u);
-    case Special::ClusterCtaidZ:
-      return block->blockIndex[2] % std::max(launch.clusterSize[2], 1u);
-    case Special::ClusterNctaidX:
-      return std::max(launch.clusterSize[0], 1u);
-    case Special::ClusterNctaidY:
-      return std::max(launch.clusterSize[1], 1u);
-    case Special::ClusterNctaidZ:
-      return std::max(launch.clusterSize[2], 1u);
-    case Special::ClusterCtarank:
-      return block->clusterRank;
-    case Special::IsExplicitCluster:
-      return launch.flags & kExplicitCluster;
-    case Special::ClusterNctarank:
-      return std::max(launch.clusterSize[0], 1u) * std::max(launch.clusterSize[1], 1u) *
-             std::max(launch.clusterSize[2], 1u);
+    case Special::DynamicSmemSize:
+      return launch.dynamicShared;
+    case Special::TotalSmemSize:
+    case Special::AggrSmemSize:
+      return launch.dynamicSharedOffset + launch.dynamicShared - shared.reserved;
+    case Special::ReservedSmemOffsetCap:
+      return kReservedShared;
+    default:
+      return block.sharedOffset + *reservedShared(s);
+  }
+}
+
+// Two of these registers tell where the workspace of cooperative launches is.
+uint64_t environmentSpecial(const KernelLaunch& launch, uint32_t n) {
+  return n == 1 ? launch.cooperativeWorkspace >> 32 : n == 2 ? launch.cooperativeWorkspace & 0xffffffff : 0;
+}
+
+}  // namespace
+
+uint64_t Warp::special(uint32_t lane, Special s) const {
+  if (isAmong(s, Special::TidX, Special::TidZ))
+    return threadIndex(*block->launch, index * kWarpSize + lane, stepsFrom(Special::TidX, s));
+  if (isAmong(s, Special::NtidX, Special::NctaidZ)) return gridSpecial(*block, s);
+  if (isAmong(s, Special::LanemaskEq, Special::LanemaskGe)) return laneMask(s, lane);
+  if (tellsTime(s)) return timeSpecial(block, s);
+  if (isAmong(s, Special::DynamicSmemSize, Special::ReservedSmemOffset1))
+    return sharedSpecial(*block, program->shared, s);
+  if (isAmong(s, Special::IsExplicitCluster, Special::ClusterNctarank)) return clusterSpecial(*block, s);
+  if (isAmong(s, Special::Envreg0, Special::EnvregLast))
+    return environmentSpecial(*block->launch, stepsFrom(Special::Envreg0, s));
+  switch (s) {
     case Special::LaneId:
       return lane;
     case Special::WarpId:
       return index;
     case Special::NWarpId:
-      return launch.warpsPerBlock;
+      return block->launch->warpsPerBlock;
     case Special::SmId:
       return block->worker;
     case Special::NSmId:
-      return launch.workers;
+      return block->launch->workers;
     case Special::GridId:
-      return launch.gridId;
+      return block->launch->gridId;
     case Special::CurrentGraphExec:
-      return launch.graphExec;
-    case Special::LanemaskEq:
-      return 1u << lane;
-    case Special::LanemaskLt:
-      return (1u << lane) - 1;
-    case Special::LanemaskLe:
-      return (2u << lane) - 1;
-    case Special::LanemaskGt:
-      return ~((2u << lane) - 1) & 0xffffffff;
-    case Special::LanemaskGe:
-      return ~((1u << lane) - 1) & 0xffffffff;
-    case Special::Clock:
-      return calls().clock(block) & 0xffffffff;
-    case Special::ClockHi:
-      return calls().clock(block) >> 32;
-    case Special::Clock64:
-      return calls().clock(block);
-    case Special::GlobalTimer:
-      return calls().globalTimer(block);
-    case Special::GlobalTimerLo:
-      return calls().globalTimer(block) & 0xffffffff;
-    case Special::GlobalTimerHi:
-      return calls().globalTimer(block) >> 32;
-    case Special::DynamicSmemSize:
-      return launch.dynamicShared;
-    case Special::TotalSmemSize:
-    case Special::AggrSmemSize:
-      return launch.dynamicSharedOffset + launch.dynamicShared - program->shared.reserved;
-    case Special::ReservedSmemOffsetCap:
-      return kReservedShared;
+      return block->launch->graphExec;
     default:
-      if (const auto offset = reservedShared(s)) return block->sharedOffset + *offset;
       return 0;
   }
 }

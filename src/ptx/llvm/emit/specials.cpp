@@ -1,33 +1,40 @@
 #include "ptx/llvm/emit/specials.h"
 
 #include "ptx/facts/reserved_shared.h"
+#include "ptx/facts/special_registers.h"
 
 namespace vg::ptx::gen {
 
 using PtxValue = vg::ptx::gen::Value;
 
+// A word of a field of the launch, of which there may be several.
+llvm::Value* Specials::launchWord(size_t field, uint32_t n) {
+  return runner_.launchField(field + 4 * n, b_.getInt32Ty());
+}
+
 llvm::Value* Specials::special(Special s) {
-  const auto launchWord = [&](size_t offset, uint32_t n = 0) {
-    return runner_.launchField(offset + 4 * n, b_.getInt32Ty());
-  };
-  const auto word = [&](uint32_t n) { return b_.getInt32(n); };
+  if (isAmong(s, Special::NtidX, Special::NctaidZ)) return gridSpecial(s);
+  if (isAmong(s, Special::WarpId, Special::GridId) || s == Special::CurrentGraphExec) return runSpecial(s);
+  if (tellsTime(s)) return timeSpecial(s);
+  if (isAmong(s, Special::DynamicSmemSize, Special::ReservedSmemOffset1)) return sharedSpecial(s);
+  if (isAmong(s, Special::IsExplicitCluster, Special::ClusterNctarank)) return clusterSpecial(s);
+  if (isAmong(s, Special::Envreg0, Special::EnvregLast)) return environmentSpecial(s);
+  if (isAmong(s, Special::Pm0, Special::PmLast)) return b_.getInt32(0);
+  throw Unsupported{"special register " + std::to_string(static_cast<int>(s)),
+                    emission_.present ? emission_.present->ast->line : 0};
+}
+
+// Sizes of blocks and of the grid, and where in it the block is.
+llvm::Value* Specials::gridSpecial(Special s) {
+  if (s == Special::NtidX && options_.wholeRows) return b_.getInt32(rowLanes_);
+  if (s <= Special::NtidZ) return launchWord(offsetof(KernelLaunch, blockSize), stepsFrom(Special::NtidX, s));
+  if (s <= Special::CtaidZ) return runner_.blockIndex(stepsFrom(Special::CtaidX, s));
+  return launchWord(offsetof(KernelLaunch, gridSize), stepsFrom(Special::NctaidX, s));
+}
+
+// Which warp, worker and launch runs.
+llvm::Value* Specials::runSpecial(Special s) {
   switch (s) {
-    case Special::NtidX:
-      if (options_.wholeRows) return word(rowLanes_);
-      [[fallthrough]];
-    case Special::NtidY:
-    case Special::NtidZ:
-      return launchWord(offsetof(KernelLaunch, blockSize),
-                        static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::NtidX));
-    case Special::NctaidX:
-    case Special::NctaidY:
-    case Special::NctaidZ:
-      return launchWord(offsetof(KernelLaunch, gridSize),
-                        static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::NctaidX));
-    case Special::CtaidX:
-    case Special::CtaidY:
-    case Special::CtaidZ:
-      return runner_.blockIndex(static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::CtaidX));
     case Special::WarpId:
       return runner_.warp;
     case Special::NWarpId:
@@ -38,50 +45,43 @@ llvm::Value* Specials::special(Special s) {
       return launchWord(offsetof(KernelLaunch, workers));
     case Special::GridId:
       return runner_.launchField(offsetof(KernelLaunch, gridId), b_.getInt64Ty());
-    case Special::CurrentGraphExec:
+    default:
       return runner_.launchField(offsetof(KernelLaunch, graphExec), b_.getInt64Ty());
+  }
+}
+
+llvm::Value* Specials::timeSpecial(Special s) {
+  const size_t call = s <= Special::Clock64 ? offsetof(RuntimeCalls, clock) : offsetof(RuntimeCalls, globalTimer);
+  Value* const now = runner_.runtimeCall(call, b_.getInt64Ty(), {runner_.block});
+  if (s == Special::Clock64 || s == Special::GlobalTimer) return now;
+  const bool upper = s == Special::ClockHi || s == Special::GlobalTimerHi;
+  return b_.CreateTrunc(upper ? b_.CreateLShr(now, 32) : now, b_.getInt32Ty());
+}
+
+// Sizes of shared memory, and where the part that the system keeps lies in it.
+llvm::Value* Specials::sharedSpecial(Special s) {
+  switch (s) {
     case Special::DynamicSmemSize:
       return launchWord(offsetof(KernelLaunch, dynamicShared));
     case Special::TotalSmemSize:
     case Special::AggrSmemSize:
       return b_.CreateSub(b_.CreateAdd(launchWord(offsetof(KernelLaunch, dynamicShared)),
                                        launchWord(offsetof(KernelLaunch, staticShared))),
-                          word(program_.shared.reserved));
+                          b_.getInt32(program_.shared.reserved));
     case Special::ReservedSmemOffsetCap:
-      return word(kReservedShared);
-    case Special::ReservedSmemOffsetBegin:
-    case Special::ReservedSmemOffsetEnd:
-    case Special::ReservedSmemOffset0:
-    case Special::ReservedSmemOffset1:
-      return b_.CreateAdd(word(*reservedShared(s)),
-                          runner_.blockField(offsetof(BlockState, sharedOffset), b_.getInt32Ty()));
-    case Special::Clock:
-    case Special::ClockHi:
-    case Special::Clock64: {
-      Value* const now = runner_.runtimeCall(offsetof(RuntimeCalls, clock), b_.getInt64Ty(), {runner_.block});
-      if (s == Special::Clock64) return now;
-      return b_.CreateTrunc(s == Special::Clock ? now : b_.CreateLShr(now, 32), b_.getInt32Ty());
-    }
-    case Special::GlobalTimer:
-    case Special::GlobalTimerLo:
-    case Special::GlobalTimerHi: {
-      Value* const now = runner_.runtimeCall(offsetof(RuntimeCalls, globalTimer), b_.getInt64Ty(), {runner_.block});
-      if (s == Special::GlobalTimer) return now;
-      return b_.CreateTrunc(s == Special::GlobalTimerLo ? now : b_.CreateLShr(now, 32), b_.getInt32Ty());
-    }
+      return b_.getInt32(kReservedShared);
     default:
-      break;
+      return b_.CreateAdd(b_.getInt32(*reservedShared(s)),
+                          runner_.blockField(offsetof(BlockState, sharedOffset), b_.getInt32Ty()));
   }
-  if (s >= Special::Envreg0 && s <= Special::EnvregLast) {
-    const uint32_t n = static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::Envreg0);
-    if (n != 1 && n != 2) return word(0);
-    Value* const workspace = runner_.launchField(offsetof(KernelLaunch, cooperativeWorkspace), b_.getInt64Ty());
-    return b_.CreateTrunc(n == 1 ? b_.CreateLShr(workspace, 32) : workspace, b_.getInt32Ty());
-  }
-  if (s >= Special::Pm0 && s <= Special::PmLast) return word(0);
-  if (s >= Special::IsExplicitCluster && s <= Special::ClusterNctarank) return clusterSpecial(s);
-  throw Unsupported{"special register " + std::to_string(static_cast<int>(s)),
-                    emission_.present ? emission_.present->ast->line : 0};
+}
+
+// Two of these registers tell where the workspace of cooperative launches is.
+llvm::Value* Specials::environmentSpecial(Special s) {
+  const uint32_t n = stepsFrom(Special::Envreg0, s);
+  if (n != 1 && n != 2) return b_.getInt32(0);
+  Value* const workspace = runner_.launchField(offsetof(KernelLaunch, cooperativeWorkspace), b_.getInt64Ty());
+  return b_.CreateTrunc(n == 1 ? b_.CreateLShr(workspace, 32) : workspace, b_.getInt32Ty());
 }
 
 // The thread's index along an axis for W lanes, from the linear index: for blocks whose rows are not whole warps.
@@ -117,67 +117,59 @@ Form Specials::specialForm(const PtxValue& v) {
   Form form;
   form.shape = v.shape;
   const Special s = v.special;
-  LType* const word = b_.getInt32Ty();
-  if (s == Special::TidX || s == Special::TidY || s == Special::TidZ) {
-    const uint32_t axis = static_cast<uint32_t>(s) - static_cast<uint32_t>(Special::TidX);
-    if (options_.rowsOf32) {
-      form.scalar = laneThread[axis];
-    } else if (rows_) {
-      const auto firstOf = [&](uint32_t r) {
-        if (!options_.wholeRows) return partThread[r][axis];
-        return axis == 1 ? b_.CreateAdd(laneThread[1], b_.getInt32(r)) : laneThread[axis];
-      };
-      const bool repeats = options_.wholeRows && axis == 0;
-      if (repeats) form.rows.push_back(b_.getInt32(0));
-      for (uint32_t r = 0; !repeats && r < rows_; ++r) form.rows.push_back(firstOf(r));
-    } else if (options_.line) {
-      form.scalar = axis == 0 ? b_.CreateShl(runner_.warp, 5) : b_.getInt32(0);
-    } else {
-      for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(threadIndex(axis, c));
-    }
-    return form;
+  if (isAmong(s, Special::TidX, Special::TidZ)) {
+    formThreadIndex(form, stepsFrom(Special::TidX, s));
+  } else if (s == Special::LaneId) {
+    form.scalar = b_.getInt32(0);
+  } else if (isAmong(s, Special::LanemaskEq, Special::LanemaskGe)) {
+    for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(laneMasks(s, c));
+  } else {
+    form.scalar = tellsTime(s) ? special(s) : specialOnce(s);
   }
-  switch (s) {
-    case Special::LaneId:
-      form.scalar = b_.getInt32(0);
-      return form;
-    case Special::LanemaskEq:
-    case Special::LanemaskLt:
-    case Special::LanemaskLe:
-    case Special::LanemaskGt:
-    case Special::LanemaskGe:
-      for (uint32_t c = 0; c < k_; ++c) {
-        llvm::SmallVector<llvm::Constant*, 16> lanes;
-        for (uint32_t l = 0; l < w_; ++l) {
-          const uint32_t bit = 1u << (c * w_ + l);
-          const uint32_t value = s == Special::LanemaskEq   ? bit
-                                 : s == Special::LanemaskLt ? bit - 1
-                                 : s == Special::LanemaskLe ? bit | (bit - 1)
-                                 : s == Special::LanemaskGt ? ~(bit | (bit - 1))
-                                                            : ~(bit - 1);
-          lanes.push_back(llvm::ConstantInt::get(word, value));
-        }
-        form.chunks.push_back(llvm::ConstantVector::get(lanes));
-      }
-      return form;
-    default:
-      break;
+  return form;
+}
+
+// %tid along an axis, as blocks of this shape have it.
+void Specials::formThreadIndex(Form& form, uint32_t axis) {
+  if (options_.rowsOf32) {
+    form.scalar = laneThread[axis];
+  } else if (rows_) {
+    formRowIndices(form, axis);
+  } else if (options_.line) {
+    form.scalar = axis == 0 ? b_.CreateShl(runner_.warp, 5) : b_.getInt32(0);
+  } else {
+    for (uint32_t c = 0; c < k_; ++c) form.chunks.push_back(threadIndex(axis, c));
   }
-  const bool moves = s == Special::Clock || s == Special::ClockHi || s == Special::Clock64 ||
-                     s == Special::GlobalTimer || s == Special::GlobalTimerLo || s == Special::GlobalTimerHi;
-  if (moves) {
-    form.scalar = special(s);
-    return form;
+}
+
+void Specials::formRowIndices(Form& form, uint32_t axis) {
+  if (options_.wholeRows && axis == 0) {  // the same in every row
+    form.rows.push_back(b_.getInt32(0));
+    return;
   }
+  const auto firstOf = [&](uint32_t r) {
+    if (!options_.wholeRows) return partThread[r][axis];
+    return axis == 1 ? b_.CreateAdd(laneThread[1], b_.getInt32(r)) : laneThread[axis];
+  };
+  for (uint32_t r = 0; r < rows_; ++r) form.rows.push_back(firstOf(r));
+}
+
+llvm::Value* Specials::laneMasks(Special s, uint32_t chunk) {
+  llvm::SmallVector<llvm::Constant*, 16> lanes;
+  for (uint32_t l = 0; l < w_; ++l)
+    lanes.push_back(llvm::ConstantInt::get(b_.getInt32Ty(), laneMask(s, chunk * w_ + l)));
+  return llvm::ConstantVector::get(lanes);
+}
+
+// Made before the blocks or the warps begin. LLVM moves further out what it can.
+llvm::Value* Specials::specialOnce(Special s) {
   Value*& cached = specials_[s];
   if (!cached) {
     llvm::IRBuilderBase::InsertPointGuard guard(b_);
-    b_.SetInsertPoint(s == Special::WarpId ? runner_.warpPoint
-                                           : runner_.blockPoint);  // LLVM moves further out what it can
+    b_.SetInsertPoint(s == Special::WarpId ? runner_.warpPoint : runner_.blockPoint);
     cached = special(s);
   }
-  form.scalar = cached;
-  return form;
+  return cached;
 }
 
 Form Specials::symbolForm(const PtxValue& v) {
@@ -227,12 +219,8 @@ llvm::Value* Specials::constantValue(const PtxValue& v) {
 }
 
 llvm::Value* Specials::clusterSpecial(Special s) {
-  const auto word = [&](size_t offset, Special first) {
-    return runner_.launchField(offset + 4 * (static_cast<uint32_t>(s) - static_cast<uint32_t>(first)), b_.getInt32Ty());
-  };
-  const auto blockIndex = [&](Special first) {
-    return runner_.blockIndex(static_cast<uint32_t>(s) - static_cast<uint32_t>(first));
-  };
+  const auto word = [&](size_t offset, Special first) { return launchWord(offset, stepsFrom(first, s)); };
+  const auto blockIndex = [&](Special first) { return runner_.blockIndex(stepsFrom(first, s)); };
   constexpr size_t kSize = offsetof(KernelLaunch, clusterSize), kGrid = offsetof(KernelLaunch, gridSize);
   switch (s) {
     case Special::ClusterCtarank:

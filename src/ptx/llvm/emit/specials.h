@@ -24,9 +24,19 @@ class Specials : public EmitterPart {
   llvm::SmallVector<ThreadIndex, 4> partThread;  // of the first lane of each part, where warps are made of such
 
  private:
+  Value* launchWord(size_t field, uint32_t n = 0);
   Value* special(Special s);
-  Value* threadIndex(uint32_t axis, uint32_t chunk);
+  Value* specialOnce(Special s);
+  Value* gridSpecial(Special s);
+  Value* runSpecial(Special s);
+  Value* timeSpecial(Special s);
+  Value* sharedSpecial(Special s);
   Value* clusterSpecial(Special s);
+  Value* environmentSpecial(Special s);
+  void formThreadIndex(Form& form, uint32_t axis);
+  void formRowIndices(Form& form, uint32_t axis);
+  Value* threadIndex(uint32_t axis, uint32_t chunk);
+  Value* laneMasks(Special s, uint32_t chunk);
 
   Runner& runner_;
   std::map<Special, Value*> specials_;
