@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ptx/llvm/compute/half_types.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
@@ -10,6 +11,16 @@ namespace vg::ptx::gen {
 using llvm::ArrayRef;
 using llvm::SmallVectorImpl;
 using P = llvm::CmpInst::Predicate;
+
+namespace {
+
+// What setp and set compare: set names its result's type first.
+Type comparedType(const ptx::Instruction& i) { return i.op == Op::Set && i.typeCount > 1 ? i.types[1] : i.type(); }
+
+// The bits of 1.0 in a half.
+uint64_t oneOf(Type half) { return isF16(half) ? 0x3c00 : 0x3f80; }
+
+}  // namespace
 
 llvm::Value* Comparisons::compare(const Instruction& i, Type type, Value* a, Value* b) {
   if (ptx::isFloat(type)) return compareFloat(i, a, b);
@@ -47,105 +58,109 @@ llvm::Value* Comparisons::compare(const Instruction& i, Type type, Value* a, Val
 
 bool Comparisons::computePredicate(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
   const ptx::Instruction& ast = *i.ast;
-  const auto in = [&](size_t n) { return b_.asType(s[n], Type::Pred); };
   if (ast.type() == Type::Pred) {
-    switch (ast.op) {
-      case Op::And:
-        r.push_back(b_.CreateAnd(in(0), in(1)));
-        return true;
-      case Op::Or:
-        r.push_back(b_.CreateOr(in(0), in(1)));
-        return true;
-      case Op::Xor:
-        r.push_back(b_.CreateXor(in(0), in(1)));
-        return true;
-      case Op::Not:
-        r.push_back(b_.CreateNot(in(0)));
-        return true;
-      case Op::Mov:
-        r.push_back(in(0));
-        return true;
-      case Op::Selp:
-        r.push_back(b_.CreateSelect(in(2), in(0), in(1)));
-        return true;
-      default:
-        return false;
-    }
+    Value* const out = predicateLogic(ast, s);
+    if (out) r.push_back(out);
+    return out;
   }
   if (ast.op == Op::Testp) {
     r.push_back(testProperty(i, b_.asType(s[0], ast.type())));
     return true;
   }
   if (ast.op != Op::Setp && ast.op != Op::Set) return false;
-  const Type type = ast.op == Op::Set && ast.typeCount > 1 ? ast.types[1] : ast.type();
-  const auto combine = [&](Value* c) {
-    if (s.size() < 3) return c;
-    if (ast.has(Mod::And)) return b_.CreateAnd(c, in(2));
-    if (ast.has(Mod::Or)) return b_.CreateOr(c, in(2));
-    if (ast.has(Mod::Xor)) return b_.CreateXor(c, in(2));
-    return c;
-  };
-  if (type == Type::F16x2 || type == Type::BF16x2) {
-    const auto half = [&](Value* v, uint32_t n) {
-      Value* const x = b_.asInteger(v, 32);
-      return b_.asInteger(n ? b_.CreateLShr(x, b_.number(x, b_.getInt32Ty(), 16)) : x, 16);
-    };
-    Value* bits[2];
-    for (uint32_t n = 0; n < 2; ++n) bits[n] = combine(compareFloat(i, half(s[0], n), half(s[1], n)));
-    if (ast.op == Op::Setp) {
-      r.push_back(bits[0]);
-      r.push_back(bits[1]);
-      return true;
-    }
-    const bool toFloat = ptx::isFloat(ast.type());
-    Value* out = nullptr;
-    for (uint32_t n = 0; n < 2; ++n) {
-      Value* const word = bits[n];
-      const uint64_t one = !toFloat ? 0xffff : ast.type() == Type::F16x2 ? 0x3c00 : 0x3f80;
-      Value* const v =
-          b_.CreateSelect(word, b_.number(word, b_.getInt32Ty(), one << (16 * n)), b_.number(word, b_.getInt32Ty(), 0));
-      out = out ? b_.CreateOr(out, v) : v;
-    }
-    r.push_back(out);
+  const Type type = comparedType(ast);
+  if (isHalfPair(type)) {
+    comparePairs(i, s, r);
     return true;
   }
   Value* const c = compare(i, type, s[0], s[1]);
-  Value* const p = combine(c);
-  if (ast.op == Op::Setp) {
-    r.push_back(p);
-    if (i.results.size() > 1) r.push_back(combine(b_.CreateNot(c)));
+  Value* const p = combined(ast, c, s);
+  if (ast.op == Op::Set) {
+    r.push_back(setResult(ast, p));
     return true;
   }
-  switch (ast.type()) {
-    case Type::F32:
-      r.push_back(b_.CreateSelect(p, b_.real(p, b_.getFloatTy(), 1), b_.real(p, b_.getFloatTy(), 0)));
-      return true;
-    case Type::F16:
-    case Type::BF16:
-      r.push_back(b_.CreateSelect(p, b_.number(p, b_.getInt16Ty(), ast.type() == Type::F16 ? 0x3c00 : 0x3f80),
-                                  b_.number(p, b_.getInt16Ty(), 0)));
-      return true;
+  r.push_back(p);
+  if (i.results.size() > 1) r.push_back(combined(ast, b_.CreateNot(c), s));
+  return true;
+}
+
+// Nothing where the opcode is none of predicates.
+llvm::Value* Comparisons::predicateLogic(const ptx::Instruction& ast, ArrayRef<Value*> s) {
+  const auto in = [&](size_t n) { return b_.asType(s[n], Type::Pred); };
+  switch (ast.op) {
+    case Op::And:
+      return b_.CreateAnd(in(0), in(1));
+    case Op::Or:
+      return b_.CreateOr(in(0), in(1));
+    case Op::Xor:
+      return b_.CreateXor(in(0), in(1));
+    case Op::Not:
+      return b_.CreateNot(in(0));
+    case Op::Mov:
+      return in(0);
+    case Op::Selp:
+      return b_.CreateSelect(in(2), in(0), in(1));
     default:
-      r.push_back(b_.CreateSExt(p, b_.like(p, b_.integerType(ptx::bitsOf(ast.type())))));
-      return true;
+      return nullptr;
   }
+}
+
+// A comparison's outcome with the predicate that comes third, where there is one.
+llvm::Value* Comparisons::combined(const ptx::Instruction& ast, Value* c, ArrayRef<Value*> s) {
+  if (s.size() < 3) return c;
+  const auto third = [&] { return b_.asType(s[2], Type::Pred); };
+  if (ast.has(Mod::And)) return b_.CreateAnd(c, third());
+  if (ast.has(Mod::Or)) return b_.CreateOr(c, third());
+  if (ast.has(Mod::Xor)) return b_.CreateXor(c, third());
+  return c;
+}
+
+// Two outcomes for setp, one register with both for set.
+void Comparisons::comparePairs(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
+  const ptx::Instruction& ast = *i.ast;
+  const auto half = [&](Value* v, uint32_t n) {
+    Value* const x = b_.asInteger(v, 32);
+    return b_.asInteger(n ? b_.CreateLShr(x, b_.number(x, b_.getInt32Ty(), 16)) : x, 16);
+  };
+  Value* bits[2];
+  for (uint32_t n = 0; n < 2; ++n) bits[n] = combined(ast, compareFloat(i, half(s[0], n), half(s[1], n)), s);
+  if (ast.op == Op::Setp) {
+    r.append({bits[0], bits[1]});
+    return;
+  }
+  const uint64_t one = ptx::isFloat(ast.type()) ? oneOf(ast.type()) : 0xffff;
+  Value* out = nullptr;
+  for (uint32_t n = 0; n < 2; ++n) {
+    const auto word = [&](uint64_t value) { return b_.number(bits[n], b_.getInt32Ty(), value); };
+    Value* const v = b_.CreateSelect(bits[n], word(one << (16 * n)), word(0));
+    out = out ? b_.CreateOr(out, v) : v;
+  }
+  r.push_back(out);
+}
+
+// What set makes of an outcome: 1.0 or zero, or all bits or none.
+llvm::Value* Comparisons::setResult(const ptx::Instruction& ast, Value* p) {
+  const Type type = ast.type();
+  if (type == Type::F32) return b_.CreateSelect(p, b_.real(p, b_.getFloatTy(), 1), b_.real(p, b_.getFloatTy(), 0));
+  if (isHalf(type))
+    return b_.CreateSelect(p, b_.number(p, b_.getInt16Ty(), oneOf(type)), b_.number(p, b_.getInt16Ty(), 0));
+  return b_.CreateSExt(p, b_.like(p, b_.integerType(ptx::bitsOf(type))));
 }
 
 llvm::Value* Comparisons::compareFloat(const Instruction& i, Value* a, Value* b) {
   const ptx::Instruction& ast = *i.ast;
-  const Type type = ast.op == Op::Set && ast.typeCount > 1 ? ast.types[1] : ast.type();
-  if (type == Type::F16 || type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2) {
-    const bool f16 = type == Type::F16 || type == Type::F16x2;
+  const Type type = comparedType(ast);
+  if (isHalf(type) || isHalfPair(type)) {
     a = b_.asInteger(a, 16);
     b = b_.asInteger(b, 16);
-    if (ast.has(Mod::Ftz) && f16) {
+    if (ast.has(Mod::Ftz) && isF16(type)) {
       a = pieces_.flushHalf(a);
       b = pieces_.flushHalf(b);
     }
     // Frozen, so that nothing compares the halves themselves instead: few processors can, and LLVM does it lane by
     // lane.
-    a = b_.CreateFreeze(conversions_.halfToFloat(a, f16 ? Type::F16 : Type::BF16));
-    b = b_.CreateFreeze(conversions_.halfToFloat(b, f16 ? Type::F16 : Type::BF16));
+    a = b_.CreateFreeze(conversions_.halfToFloat(a, halfIn(type)));
+    b = b_.CreateFreeze(conversions_.halfToFloat(b, halfIn(type)));
   } else {
     a = b_.asType(a, type);
     b = b_.asType(b, type);

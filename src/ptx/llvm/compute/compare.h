@@ -16,6 +16,10 @@ class Comparisons : public EmitterPart {
   Value* compare(const Instruction& i, Type type, Value* a, Value* b);
 
  private:
+  Value* predicateLogic(const ptx::Instruction& ast, llvm::ArrayRef<Value*> s);
+  Value* combined(const ptx::Instruction& ast, Value* c, llvm::ArrayRef<Value*> s);
+  void comparePairs(const Instruction& i, llvm::ArrayRef<Value*> s, llvm::SmallVectorImpl<Value*>& r);
+  Value* setResult(const ptx::Instruction& ast, Value* p);
   Value* compareFloat(const Instruction& i, Value* a, Value* b);
   Value* testProperty(const Instruction& i, Value* x);
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ptx/llvm/compute/half_types.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
@@ -24,7 +25,13 @@ int roundingOf(const ptx::Instruction& i) {
   if (i.has(Mod::Rna)) return Away;
   return Nearest;
 }
-bool isHalf(Type t) { return t == Type::F16 || t == Type::BF16; }
+bool roundsToIntegral(const ptx::Instruction& i) {
+  return i.has(Mod::Rni) || i.has(Mod::Rzi) || i.has(Mod::Rmi) || i.has(Mod::Rpi);
+}
+bool isKnown(Type t) {
+  return (t >= Type::B8 && t <= Type::B64) || (t >= Type::U8 && t <= Type::S64) || isHalf(t) || t == Type::F32 ||
+         t == Type::F64;
+}
 }  // namespace
 
 // The upper bits of a NaN that came from f64.
@@ -59,9 +66,9 @@ void Conversions::computeConvert(const Instruction& i, ArrayRef<Value*> s, Small
     r.push_back(convertPairs(i, s));
     return;
   }
-  if (to == Type::F16x2 || to == Type::BF16x2) {
+  if (isHalfPair(to)) {
     if (ast.typeCount < 2 || ast.types[1] != Type::F32 || s.size() != 2) unsupported(i, "source of packed conversion");
-    const Type half = to == Type::F16x2 ? Type::F16 : Type::BF16;
+    const Type half = halfIn(to);
     // The first operand goes to the upper half.
     Value* const high = convert(i, s[0], half, Type::F32);
     Value* const low = convert(i, s[1], half, Type::F32);
@@ -75,103 +82,80 @@ void Conversions::computeConvert(const Instruction& i, ArrayRef<Value*> s, Small
 
 llvm::Value* Conversions::convert(const Instruction& i, Value* v, Type to, Type from) {
   const ptx::Instruction& ast = *i.ast;
-  const bool ftz = ast.has(Mod::Ftz);
-  const auto known = [](Type t) {
-    switch (t) {
-      case Type::U8:
-      case Type::S8:
-      case Type::B8:
-      case Type::U16:
-      case Type::S16:
-      case Type::B16:
-      case Type::U32:
-      case Type::S32:
-      case Type::B32:
-      case Type::U64:
-      case Type::S64:
-      case Type::B64:
-      case Type::F16:
-      case Type::BF16:
-      case Type::F32:
-      case Type::F64:
-        return true;
-      default:
-        return false;
-    }
-  };
-  if (to == Type::TF32 && from == Type::F32) {
-    // 10 bits of mantissa are kept; rna is away from zero on a tie, rn to even, rz cuts.
-    Value* const bits = b_.asInteger(v, 32);
-    const auto n32 = [&](uint64_t c) { return b_.number(bits, b_.getInt32Ty(), c); };
-    Value* x = b_.asFloat(v, b_.getFloatTy());
-    Value* add = n32(0x1000);
-    const int mode = roundingOf(ast);
-    if (mode == Nearest) add = b_.CreateAdd(n32(0xfff), b_.CreateAnd(b_.CreateLShr(bits, n32(13)), n32(1)));
-    if (mode == Zero) add = n32(0);
-    Value* out = b_.CreateAnd(b_.CreateAdd(bits, add), n32(0xffffe000u));
-    Value* const special = b_.CreateFCmpUEQ(pieces_.absolute(x), b_.real(x, b_.getFloatTy(), HUGE_VAL));
-    Value* const nan = b_.CreateFCmpUNO(x, x);
-    // .rna is arithmetic on the bits, which may leave an infinity of a NaN.
-    Value* const ofNaN = mode == Away ? b_.CreateAnd(bits, n32(0xffffe000u)) : n32(0x7fffe000);
-    out = b_.CreateSelect(nan, ofNaN, b_.CreateSelect(special, bits, out));
-    if (ast.has(Mod::Satfinite)) {  // infinities, and in .rna NaNs too, lose a unit
-      Value* const magnitude = b_.CreateAnd(out, n32(0x7fffffff));
-      Value* const large =
-          mode == Away ? b_.CreateICmpUGE(magnitude, n32(0x7f800000)) : b_.CreateICmpEQ(magnitude, n32(0x7f800000));
-      out = b_.CreateSelect(large, b_.CreateSub(out, n32(0x2000)), out);
-    }
-    if (ast.has(Mod::Relu)) out = b_.CreateSelect(b_.CreateICmpSLT(out, n32(0)), n32(0), out);
-    return out;
-  }
-  if (!known(to) || !known(from)) unsupported(i, "format");
+  if (to == Type::TF32 && from == Type::F32) return floatToTf32(ast, v);
+  if (!isKnown(to) || !isKnown(from)) unsupported(i, "format");
   if (ast.has(Mod::Satfinite) && !isHalf(to)) unsupported(i, "format");
   const bool toFloat = ptx::isFloat(to), fromFloat = ptx::isFloat(from);
-  const uint32_t toBits = ptx::bitsOf(to);
   if (!toFloat && !fromFloat) {
     Value* x = b_.asInteger(v, ptx::bitsOf(from));
     if (ast.has(Mod::Sat)) x = saturateInteger(x, to, from);
-    return b_.extend(x, toBits, isSigned(from));
+    return b_.extend(x, ptx::bitsOf(to), isSigned(from));
   }
-  if (toFloat && !fromFloat) return integerToFloat(i, b_.asInteger(v, ptx::bitsOf(from)), to, from);
+  if (!fromFloat) return integerToFloat(i, b_.asInteger(v, ptx::bitsOf(from)), to, from);
+  Value* const x = sourceAsFloat(ast, v, to, from);
+  if (!toFloat) return floatToInteger(roundToIntegral(x, roundingOf(ast)), to, from);
+  return floatToFloat(ast, roundsToIntegral(ast) ? roundToIntegral(x, roundingOf(ast)) : x, to);
+}
 
-  // A float of some kind: to f32 or f64 first.
-  Value* x;
+// 10 bits of mantissa are kept; rna is away from zero on a tie, rn to even, rz cuts.
+llvm::Value* Conversions::floatToTf32(const ptx::Instruction& ast, Value* v) {
+  Value* const bits = b_.asInteger(v, 32);
+  const auto n32 = [&](uint64_t c) { return b_.number(bits, b_.getInt32Ty(), c); };
+  Value* x = b_.asFloat(v, b_.getFloatTy());
+  Value* add = n32(0x1000);
+  const int mode = roundingOf(ast);
+  if (mode == Nearest) add = b_.CreateAdd(n32(0xfff), b_.CreateAnd(b_.CreateLShr(bits, n32(13)), n32(1)));
+  if (mode == Zero) add = n32(0);
+  Value* out = b_.CreateAnd(b_.CreateAdd(bits, add), n32(0xffffe000u));
+  Value* const special = b_.CreateFCmpUEQ(pieces_.absolute(x), b_.real(x, b_.getFloatTy(), HUGE_VAL));
+  Value* const nan = b_.CreateFCmpUNO(x, x);
+  // .rna is arithmetic on the bits, which may leave an infinity of a NaN.
+  Value* const ofNaN = mode == Away ? b_.CreateAnd(bits, n32(0xffffe000u)) : n32(0x7fffe000);
+  out = b_.CreateSelect(nan, ofNaN, b_.CreateSelect(special, bits, out));
+  if (ast.has(Mod::Satfinite)) {  // infinities, and in .rna NaNs too, lose a unit
+    Value* const magnitude = b_.CreateAnd(out, n32(0x7fffffff));
+    Value* const large =
+        mode == Away ? b_.CreateICmpUGE(magnitude, n32(0x7f800000)) : b_.CreateICmpEQ(magnitude, n32(0x7f800000));
+    out = b_.CreateSelect(large, b_.CreateSub(out, n32(0x2000)), out);
+  }
+  if (ast.has(Mod::Relu)) out = b_.CreateSelect(b_.CreateICmpSLT(out, n32(0)), n32(0), out);
+  return out;
+}
+
+// A float of some kind as f32 or f64.
+llvm::Value* Conversions::sourceAsFloat(const ptx::Instruction& ast, Value* v, Type to, Type from) {
+  const bool ftz = ast.has(Mod::Ftz);
   if (isHalf(from)) {
     Value* bits = b_.asInteger(v, 16);
     if (ftz && from == Type::F16 && to == Type::F16) bits = pieces_.flushHalf(bits);
-    x = halfToFloat(bits, from);
-  } else {
-    x = b_.asType(v, from);
-    if (ftz && from == Type::F32 && to != Type::F16) x = pieces_.flush(x);  // halves have room for what it would flush
+    return halfToFloat(bits, from);
   }
-  const bool integral = ast.has(Mod::Rni) || ast.has(Mod::Rzi) || ast.has(Mod::Rmi) || ast.has(Mod::Rpi);
-  if (!toFloat) return floatToInteger(roundToIntegral(x, roundingOf(ast)), to, from);
-  if (integral) x = roundToIntegral(x, roundingOf(ast));
-  const auto finishFloat = [&](Value* y) {
-    if (ast.has(Mod::Sat)) y = pieces_.saturate(y);
-    if (ast.has(Mod::Relu)) {
-      Value* const zero = b_.real(y, y->getType()->getScalarType(), 0.0);
-      Value* const positive = b_.CreateSelect(b_.CreateFCmpOGT(y, zero), y, zero);
-      y = b_.CreateSelect(b_.CreateFCmpUNO(y, y), y, positive);
-    }
-    return y;
-  };
-  if (to == Type::F64)
-    return finishFloat(x->getType()->getScalarType()->isDoubleTy() ? x
-                                                                   : b_.CreateFPExt(x, b_.like(x, b_.getDoubleTy())));
+  Value* const x = b_.asType(v, from);
+  // Halves have room for what it would flush.
+  return ftz && from == Type::F32 && to != Type::F16 ? pieces_.flush(x) : x;
+}
+
+// The instruction's float result of an f32 or f64.
+llvm::Value* Conversions::floatToFloat(const ptx::Instruction& ast, Value* x, Type to) {
+  const bool isDouble = x->getType()->getScalarType()->isDoubleTy();
+  const int rounding = roundsToIntegral(ast) ? static_cast<int>(Nearest) : roundingOf(ast);
+  if (to == Type::F64) return limited(ast, isDouble ? x : b_.CreateFPExt(x, b_.like(x, b_.getDoubleTy())));
   if (to == Type::F32) {
-    if (x->getType()->getScalarType()->isDoubleTy())
-      x = doubleToFloat(x, integral ? static_cast<int>(Nearest) : roundingOf(ast));
-    x = finishFloat(x);
-    return ftz ? pieces_.flush(x) : x;
+    if (isDouble) x = doubleToFloat(x, rounding);
+    x = limited(ast, x);
+    return ast.has(Mod::Ftz) ? pieces_.flush(x) : x;
   }
-  // Half results.
-  const bool wide = x->getType()->getScalarType()->isDoubleTy();
-  if (wide) x = doubleToFloat(x, Odd);
-  Value* half = floatToHalf(finishFloat(x), to, integral ? static_cast<int>(Nearest) : roundingOf(ast));
-  if (wide && !ast.has(Mod::Sat))
+  if (isDouble) x = doubleToFloat(x, Odd);
+  Value* half = floatToHalf(limited(ast, x), to, rounding);
+  if (isDouble && !ast.has(Mod::Sat))
     half = b_.CreateSelect(b_.CreateFCmpUNO(x, x), narrowedNaN(b_, b_.asInteger(x, 32), to), half);
   return ast.has(Mod::Satfinite) ? finiteHalf(half, to) : half;
+}
+
+// .sat and .relu.
+llvm::Value* Conversions::limited(const ptx::Instruction& ast, Value* x) {
+  if (ast.has(Mod::Sat)) x = pieces_.saturate(x);
+  return ast.has(Mod::Relu) ? pieces_.atLeastZero(x) : x;
 }
 
 llvm::Value* Conversions::finiteHalf(Value* bits, Type type) {
@@ -201,100 +185,119 @@ llvm::Value* Conversions::halfToFloat(Value* bits, Type type) {
 }
 
 llvm::Value* Conversions::floatToHalf(Value* x, Type type, int rounding) {
-  LType* const word = b_.getInt32Ty();
   Value* const bits = b_.asInteger(x, 32);
-  const auto n32 = [&](uint64_t c) { return b_.number(bits, word, c); };
   Value* const nan = b_.CreateFCmpUNO(x, x);
-  Value* const canonical = b_.number(bits, b_.getInt16Ty(), 0x7fff);
+  Value* out;
   if (type == Type::BF16) {
-    Value* add;
-    Value* const negative = b_.CreateICmpSLT(bits, n32(0));
-    switch (rounding) {
-      case Nearest:
-        add = b_.CreateAdd(n32(0x7fff), b_.CreateAnd(b_.CreateLShr(bits, n32(16)), n32(1)));
-        break;
-      case Zero:
-        add = n32(0);
-        break;
-      case Down:
-        add = b_.CreateSelect(negative, n32(0xffff), n32(0));
-        break;
-      case Up:
-        add = b_.CreateSelect(negative, n32(0), n32(0xffff));
-        break;
-      default:
-        add = n32(0x8000);
-        break;
-    }
-    Value* const out = b_.asInteger(b_.CreateLShr(b_.CreateAdd(bits, add), n32(16)), 16);
-    return b_.CreateSelect(nan, canonical, out);
+    out = bfloatOfNumber(bits, rounding);
+  } else if (options_.f16c && rounding == Nearest) {
+    out = b_.CreateBitCast(b_.CreateFPTrunc(x, b_.like(x, b_.getHalfTy())), b_.like(x, b_.getInt16Ty()));
+  } else {
+    out = halfOfNumber(bits, rounding);
   }
-  if (options_.f16c && rounding == Nearest) {
-    Value* const out = b_.CreateBitCast(b_.CreateFPTrunc(x, b_.like(x, b_.getHalfTy())), b_.like(x, b_.getInt16Ty()));
-    return b_.CreateSelect(nan, canonical, out);
-  }
-  // By integers: the magnitude cut to 11 bits with the part cut off deciding.
-  Value* const magnitude = b_.CreateAnd(bits, n32(0x7fffffff));
+  return b_.CreateSelect(nan, b_.number(bits, b_.getInt16Ty(), 0x7fff), out);
+}
+
+// From the bits of an f32 that is no NaN.
+llvm::Value* Conversions::bfloatOfNumber(Value* bits, int rounding) {
+  const auto n32 = [&](uint64_t c) { return b_.number(bits, b_.getInt32Ty(), c); };
   Value* const negative = b_.CreateICmpSLT(bits, n32(0));
-  const auto roundUp = [&](Value* kept, Value* rest, Value* halfway) -> Value* {
-    Value* const inexact = b_.CreateICmpNE(rest, n32(0));
-    switch (rounding) {
-      case Nearest: {
-        Value* const odd = b_.CreateICmpNE(b_.CreateAnd(kept, n32(1)), n32(0));
-        return b_.CreateOr(b_.CreateICmpUGT(rest, halfway), b_.CreateAnd(b_.CreateICmpEQ(rest, halfway), odd));
-      }
-      case Down:
-        return b_.CreateAnd(inexact, negative);
-      case Up:
-        return b_.CreateAnd(inexact, b_.CreateNot(negative));
-      case Away:
-        return b_.CreateICmpUGE(rest, halfway);
-      default:
-        return b_.CreateICmpNE(kept, kept);
-    }
-  };
-  // Normal results.
-  Value* const rebased = b_.CreateSub(magnitude, n32(112u << 23));
-  Value* const normalKept = b_.CreateLShr(rebased, n32(13));
-  Value* const normalRest = b_.CreateAnd(rebased, n32(0x1fff));
-  Value* const normal =
-      b_.CreateAdd(normalKept, b_.CreateZExt(roundUp(normalKept, normalRest, n32(0x1000)), b_.like(bits, word)));
-  // Denormal results: the mantissa with its leading one, shifted right by 14 to 25 places.
-  Value* const exponent = b_.CreateLShr(magnitude, n32(23));
-  Value* const mantissa = b_.CreateOr(b_.CreateAnd(magnitude, n32(0x7fffff)),
-                                      b_.CreateSelect(b_.CreateICmpEQ(exponent, n32(0)), n32(0), n32(0x800000)));
-  Value* const places = b_.intrinsic(Intrinsic::umin, {b_.CreateSub(n32(126), exponent), n32(31)});
-  Value* const safePlaces = b_.CreateAnd(places, n32(31));
-  Value* const smallKept = b_.CreateLShr(mantissa, safePlaces);
-  Value* const one = n32(1);
-  Value* const smallRest = b_.CreateAnd(mantissa, b_.CreateSub(b_.CreateShl(one, safePlaces), one));
-  Value* const smallHalf = b_.CreateShl(one, b_.CreateAnd(b_.CreateSub(safePlaces, one), n32(31)));
-  Value* const small =
-      b_.CreateAdd(smallKept, b_.CreateZExt(roundUp(smallKept, smallRest, smallHalf), b_.like(bits, word)));
-  Value* out = b_.CreateSelect(b_.CreateICmpULT(magnitude, n32(113u << 23)), small, normal);
-  // Beyond the largest number: infinity, or the largest number where rounding does not go away from zero.
-  Value* toInfinity;
+  Value* add;
   switch (rounding) {
+    case Nearest:
+      add = b_.CreateAdd(n32(0x7fff), b_.CreateAnd(b_.CreateLShr(bits, n32(16)), n32(1)));
+      break;
     case Zero:
-      toInfinity = b_.CreateICmpNE(bits, bits);
+      add = n32(0);
       break;
     case Down:
-      toInfinity = negative;
+      add = b_.CreateSelect(negative, n32(0xffff), n32(0));
       break;
     case Up:
-      toInfinity = b_.CreateNot(negative);
+      add = b_.CreateSelect(negative, n32(0), n32(0xffff));
       break;
     default:
-      toInfinity = b_.CreateICmpEQ(bits, bits);
+      add = n32(0x8000);
       break;
   }
+  return b_.asInteger(b_.CreateLShr(b_.CreateAdd(bits, add), n32(16)), 16);
+}
+
+// Likewise, by integers: the magnitude cut to 11 bits with the part cut off deciding.
+llvm::Value* Conversions::halfOfNumber(Value* bits, int rounding) {
+  const auto n32 = [&](uint64_t c) { return b_.number(bits, b_.getInt32Ty(), c); };
+  Value* const magnitude = b_.CreateAnd(bits, n32(0x7fffffff));
+  Value* const negative = b_.CreateICmpSLT(bits, n32(0));
+  Value* const normal = normalHalf(magnitude, negative, rounding);
+  Value* const small = denormalHalf(magnitude, negative, rounding);
+  Value* out = b_.CreateSelect(b_.CreateICmpULT(magnitude, n32(113u << 23)), small, normal);
+  // Beyond the largest number: infinity, or the largest number where rounding does not go away from zero.
+  Value* const toInfinity = overflowsToInfinity(bits, negative, rounding);
   Value* const tooBig = b_.CreateICmpUGE(out, n32(0x7c00));
   out = b_.CreateSelect(tooBig, b_.CreateSelect(toInfinity, n32(0x7c00), n32(0x7bff)), out);
   out = b_.CreateSelect(b_.CreateICmpUGE(magnitude, n32(143u << 23)),
                         b_.CreateSelect(toInfinity, n32(0x7c00), n32(0x7bff)), out);
   out = b_.CreateSelect(b_.CreateICmpEQ(magnitude, n32(0x7f800000)), n32(0x7c00), out);
   out = b_.CreateOr(out, b_.CreateAnd(b_.CreateLShr(bits, n32(16)), n32(0x8000)));
-  return b_.CreateSelect(nan, canonical, b_.asInteger(out, 16));
+  return b_.asInteger(out, 16);
+}
+
+llvm::Value* Conversions::normalHalf(Value* magnitude, Value* negative, int rounding) {
+  const auto n32 = [&](uint64_t c) { return b_.number(magnitude, b_.getInt32Ty(), c); };
+  Value* const rebased = b_.CreateSub(magnitude, n32(112u << 23));
+  Value* const kept = b_.CreateLShr(rebased, n32(13));
+  Value* const rest = b_.CreateAnd(rebased, n32(0x1fff));
+  Value* const up = roundsUp(kept, rest, n32(0x1000), negative, rounding);
+  return b_.CreateAdd(kept, b_.CreateZExt(up, magnitude->getType()));
+}
+
+// The mantissa with its leading one, shifted right by 14 to 25 places.
+llvm::Value* Conversions::denormalHalf(Value* magnitude, Value* negative, int rounding) {
+  const auto n32 = [&](uint64_t c) { return b_.number(magnitude, b_.getInt32Ty(), c); };
+  Value* const exponent = b_.CreateLShr(magnitude, n32(23));
+  Value* const mantissa = b_.CreateOr(b_.CreateAnd(magnitude, n32(0x7fffff)),
+                                      b_.CreateSelect(b_.CreateICmpEQ(exponent, n32(0)), n32(0), n32(0x800000)));
+  Value* const places = b_.intrinsic(Intrinsic::umin, {b_.CreateSub(n32(126), exponent), n32(31)});
+  Value* const safePlaces = b_.CreateAnd(places, n32(31));
+  Value* const kept = b_.CreateLShr(mantissa, safePlaces);
+  Value* const one = n32(1);
+  Value* const rest = b_.CreateAnd(mantissa, b_.CreateSub(b_.CreateShl(one, safePlaces), one));
+  Value* const halfway = b_.CreateShl(one, b_.CreateAnd(b_.CreateSub(safePlaces, one), n32(31)));
+  Value* const up = roundsUp(kept, rest, halfway, negative, rounding);
+  return b_.CreateAdd(kept, b_.CreateZExt(up, magnitude->getType()));
+}
+
+// Whether what is kept of a magnitude grows by one for the rest that is cut off.
+llvm::Value* Conversions::roundsUp(Value* kept, Value* rest, Value* halfway, Value* negative, int rounding) {
+  const auto n32 = [&](uint64_t c) { return b_.number(kept, b_.getInt32Ty(), c); };
+  Value* const inexact = b_.CreateICmpNE(rest, n32(0));
+  switch (rounding) {
+    case Nearest: {
+      Value* const odd = b_.CreateICmpNE(b_.CreateAnd(kept, n32(1)), n32(0));
+      return b_.CreateOr(b_.CreateICmpUGT(rest, halfway), b_.CreateAnd(b_.CreateICmpEQ(rest, halfway), odd));
+    }
+    case Down:
+      return b_.CreateAnd(inexact, negative);
+    case Up:
+      return b_.CreateAnd(inexact, b_.CreateNot(negative));
+    case Away:
+      return b_.CreateICmpUGE(rest, halfway);
+    default:
+      return b_.CreateICmpNE(kept, kept);
+  }
+}
+
+llvm::Value* Conversions::overflowsToInfinity(Value* bits, Value* negative, int rounding) {
+  switch (rounding) {
+    case Zero:
+      return b_.CreateICmpNE(bits, bits);
+    case Down:
+      return negative;
+    case Up:
+      return b_.CreateNot(negative);
+    default:
+      return b_.CreateICmpEQ(bits, bits);
+  }
 }
 
 // --- Roundings -------------------------------------------------------------------------------------------------------
@@ -381,67 +384,53 @@ llvm::Value* Conversions::saturateInteger(Value* v, Type to, Type from) {
 
 llvm::Value* Conversions::integerToFloat(const Instruction& i, Value* v, Type to, Type from) {
   const int rounding = roundingOf(*i.ast);
-  const bool isSignedType = isSigned(from);
   const uint32_t bits = ptx::bitsOf(from);
-  const auto cast = [&](Value* x, LType* element) {
-    LType* const type = b_.like(x, element);
-    return isSignedType ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
-  };
-  Value* out;
+  const auto saturated = [&](Value* x) { return i.ast->has(Mod::Sat) ? pieces_.saturate(x) : x; };
   if (to == Type::F64) {
-    if (rounding != Nearest && bits == 64) {
-      // Split in two halves that are exact, and add them with the rounding wanted.
-      LType* const type = b_.getDoubleTy();
-      Value* const upper = isSignedType ? b_.CreateAShr(v, b_.number(v, b_.getInt64Ty(), 32))
-                                        : b_.CreateLShr(v, b_.number(v, b_.getInt64Ty(), 32));
-      Value* const lower = b_.CreateAnd(v, b_.number(v, b_.getInt64Ty(), 0xffffffffu));
-      Value* const a = b_.CreateFMul(cast(upper, type), b_.real(v, type, 0x1p32));
-      Value* const c = b_.CreateUIToFP(lower, b_.like(v, type));
-      out = pieces_.rounded(i, Op::Add, {a, c});
-      // An exact zero is +0 in every rounding.
-      out = b_.CreateSelect(b_.CreateICmpEQ(v, b_.number(v, b_.getInt64Ty(), 0)), b_.real(v, type, 0.0), out);
-    } else {
-      out = cast(v, b_.getDoubleTy());
-    }
-    return i.ast->has(Mod::Sat) ? pieces_.saturate(out) : out;
+    const bool inexact = rounding != Nearest && bits == 64;
+    return saturated(inexact ? roundedDoubleOf(i, v, from) : castToFloat(v, b_.getDoubleTy(), from));
   }
-  // From 64 bits to f32. Rounds to odd at 64 - 11 bits first: the low bits are folded into one that only tells
-  // "inexact".
-  const auto fromWords = [&](int mode) {
-    LType* const word = b_.getInt64Ty();
-    Value* const negative = isSignedType ? b_.CreateICmpSLT(v, b_.number(v, word, 0)) : b_.CreateICmpNE(v, v);
-    Value* const magnitude = b_.CreateSelect(negative, b_.CreateNeg(v), v);
-    Value* const low = b_.CreateAnd(magnitude, b_.number(v, word, 0xfff));
-    Value* const sticky = b_.CreateZExt(b_.CreateICmpNE(low, b_.number(v, word, 0)), v->getType());
-    Value* const big = b_.CreateICmpUGE(magnitude, b_.number(v, word, uint64_t{1} << 52));
-    Value* const folded = b_.CreateSelect(big,
-                                          b_.CreateOr(b_.CreateAnd(magnitude, b_.number(v, word, ~uint64_t{0xfff})),
-                                                      b_.CreateShl(sticky, b_.number(v, word, 12))),
-                                          magnitude);
-    Value* const wide = b_.CreateUIToFP(folded, b_.like(v, b_.getDoubleTy()));
-    return doubleToFloat(b_.CreateSelect(negative, b_.CreateFNeg(wide), wide), mode);
-  };
-  if (to == Type::F32) {
-    if (rounding == Nearest) {
-      out = cast(v, b_.getFloatTy());
-    } else if (bits <= 32) {
-      out = doubleToFloat(cast(v, b_.getDoubleTy()), rounding);
-    } else {
-      out = fromWords(rounding);
-    }
-    return i.ast->has(Mod::Sat) ? pieces_.saturate(out) : out;
-  }
+  if (to == Type::F32) return saturated(singleOf(v, from, rounding));
   // Halves: through f32 rounded to odd when it is not exact.
-  Value* wide;
-  if (bits <= 16) {
-    wide = cast(v, b_.getFloatTy());
-  } else if (bits == 32) {
-    wide = doubleToFloat(cast(v, b_.getDoubleTy()), Odd);
-  } else {
-    wide = fromWords(Odd);
-  }
-  if (i.ast->has(Mod::Sat)) wide = pieces_.saturate(wide);
-  return floatToHalf(wide, to, rounding);
+  return floatToHalf(saturated(singleOf(v, from, bits <= 16 ? static_cast<int>(Nearest) : Odd)), to, rounding);
+}
+
+llvm::Value* Conversions::castToFloat(Value* v, LType* element, Type from) {
+  LType* const type = b_.like(v, element);
+  return isSigned(from) ? b_.CreateSIToFP(v, type) : b_.CreateUIToFP(v, type);
+}
+
+// From 64 bits: split in two halves that are exact, which are added with the rounding wanted.
+llvm::Value* Conversions::roundedDoubleOf(const Instruction& i, Value* v, Type from) {
+  LType* const type = b_.getDoubleTy();
+  const auto word = [&](uint64_t c) { return b_.number(v, b_.getInt64Ty(), c); };
+  Value* const upper = isSigned(from) ? b_.CreateAShr(v, word(32)) : b_.CreateLShr(v, word(32));
+  Value* const lower = b_.CreateAnd(v, word(0xffffffffu));
+  Value* const a = b_.CreateFMul(castToFloat(upper, type, from), b_.real(v, type, 0x1p32));
+  Value* const c = b_.CreateUIToFP(lower, b_.like(v, type));
+  Value* const sum = pieces_.rounded(i, Op::Add, {a, c});
+  // An exact zero is +0 in every rounding.
+  return b_.CreateSelect(b_.CreateICmpEQ(v, word(0)), b_.real(v, type, 0.0), sum);
+}
+
+llvm::Value* Conversions::singleOf(Value* v, Type from, int rounding) {
+  if (rounding == Nearest) return castToFloat(v, b_.getFloatTy(), from);
+  if (ptx::bitsOf(from) <= 32) return doubleToFloat(castToFloat(v, b_.getDoubleTy(), from), rounding);
+  return singleOfWord(v, isSigned(from), rounding);
+}
+
+// From 64 bits. Rounds to odd at 64 - 11 bits first: the low bits are folded into one that only tells "inexact".
+llvm::Value* Conversions::singleOfWord(Value* v, bool isSignedType, int rounding) {
+  const auto word = [&](uint64_t c) { return b_.number(v, b_.getInt64Ty(), c); };
+  Value* const negative = isSignedType ? b_.CreateICmpSLT(v, word(0)) : b_.CreateICmpNE(v, v);
+  Value* const magnitude = b_.CreateSelect(negative, b_.CreateNeg(v), v);
+  Value* const low = b_.CreateAnd(magnitude, word(0xfff));
+  Value* const sticky = b_.CreateZExt(b_.CreateICmpNE(low, word(0)), v->getType());
+  Value* const big = b_.CreateICmpUGE(magnitude, word(uint64_t{1} << 52));
+  Value* const folded = b_.CreateSelect(
+      big, b_.CreateOr(b_.CreateAnd(magnitude, word(~uint64_t{0xfff})), b_.CreateShl(sticky, word(12))), magnitude);
+  Value* const wide = b_.CreateUIToFP(folded, b_.like(v, b_.getDoubleTy()));
+  return doubleToFloat(b_.CreateSelect(negative, b_.CreateFNeg(wide), wide), rounding);
 }
 
 }  // namespace vg::ptx::gen

@@ -17,7 +17,15 @@ class Conversions : public EmitterPart {
 
  private:
   Value* convert(const Instruction& i, Value* v, Type to, Type from);
+  Value* sourceAsFloat(const ptx::Instruction& ast, Value* v, Type to, Type from);
+  Value* floatToTf32(const ptx::Instruction& ast, Value* v);
+  Value* floatToFloat(const ptx::Instruction& ast, Value* x, Type to);
+  Value* limited(const ptx::Instruction& ast, Value* x);
   Value* integerToFloat(const Instruction& i, Value* v, Type to, Type from);
+  Value* castToFloat(Value* v, LType* element, Type from);
+  Value* roundedDoubleOf(const Instruction& i, Value* v, Type from);
+  Value* singleOf(Value* v, Type from, int rounding);
+  Value* singleOfWord(Value* v, bool isSignedType, int rounding);
   Value* floatToInteger(Value* x, Type to, Type from);
   Value* roundToIntegral(Value* x, int mode);
   Value* saturateInteger(Value* v, Type to, Type from);
@@ -28,6 +36,12 @@ class Conversions : public EmitterPart {
   Value* exponentOf(Value* x, bool upward, bool finite);
   Value* powerOf(Value* code);
   Value* pairElement(Value* pair, Type type, uint32_t n);
+  Value* bfloatOfNumber(Value* bits, int rounding);
+  Value* halfOfNumber(Value* bits, int rounding);
+  Value* normalHalf(Value* magnitude, Value* negative, int rounding);
+  Value* denormalHalf(Value* magnitude, Value* negative, int rounding);
+  Value* roundsUp(Value* kept, Value* rest, Value* halfway, Value* negative, int rounding);
+  Value* overflowsToInfinity(Value* bits, Value* negative, int rounding);
   Value* finiteHalf(Value* bits, Type type);  // infinities to the largest number
 
   FloatPieces& pieces_;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ptx/llvm/compute/half_types.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 
 namespace vg::ptx::gen {
@@ -11,8 +12,9 @@ using llvm::ArrayRef;
 using llvm::SmallVectorImpl;
 namespace Intrinsic = llvm::Intrinsic;
 
-static bool isHalf(Type t) { return t == Type::F16 || t == Type::BF16; }
-static bool isHalfPair(Type t) { return t == Type::F16x2 || t == Type::BF16x2; }
+namespace {
+bool isDirected(const ptx::Instruction& i) { return i.has(Mod::Rz) || i.has(Mod::Rm) || i.has(Mod::Rp); }
+}  // namespace
 
 bool Floats::computeFloat(const Instruction& i, ArrayRef<Value*> s, SmallVectorImpl<Value*>& r) {
   const Type type = i.ast->type();
@@ -36,7 +38,6 @@ bool Floats::computeFloat(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
     return true;
   }
   if (isHalfPair(type)) {
-    const Type half = type == Type::F16x2 ? Type::F16 : Type::BF16;
     Value* out = nullptr;
     for (uint32_t n = 0; n < 2; ++n) {
       llvm::SmallVector<Value*, 3> part;
@@ -44,7 +45,7 @@ bool Floats::computeFloat(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
         Value* const wide = b_.asInteger(v, 32);
         part.push_back(b_.asInteger(n ? b_.CreateLShr(wide, b_.number(wide, b_.getInt32Ty(), 16)) : wide, 16));
       }
-      Value* const v = b_.asInteger(halfOperation(i, half, part), 32);
+      Value* const v = b_.asInteger(halfOperation(i, halfIn(type), part), 32);
       out = out ? b_.CreateOr(out, b_.CreateShl(v, b_.number(v, b_.getInt32Ty(), 16))) : v;
     }
     r.push_back(out);
@@ -146,98 +147,110 @@ llvm::Value* Floats::flushLifted(const Instruction& i, ArrayRef<Value*> s, Value
 llvm::Value* Floats::floatOperation(const Instruction& i, Type type, ArrayRef<Value*> in) {
   const ptx::Instruction& ast = *i.ast;
   const bool single = type == Type::F32;
-  const bool ftz = ast.has(Mod::Ftz) && single;
-  const bool directed = ast.has(Mod::Rz) || ast.has(Mod::Rm) || ast.has(Mod::Rp);
-  LType* const element = single ? b_.getFloatTy() : b_.getDoubleTy();
-  const uint32_t bits = single ? 32 : 64;
+  const bool flushes = ast.has(Mod::Ftz) && single && ast.op != Op::Copysign;
   llvm::SmallVector<Value*, 3> s(in.begin(), in.end());
   if (ast.has(Mod::Oob)) unsupported(i, "oob");
-  if (ftz && ast.op != Op::Copysign)
+  if (flushes)
     for (Value*& v : s)
       if (v) v = pieces_.flush(v);
-  const auto signBit = [&] { return b_.number(s[0], b_.integerType(bits), uint64_t{1} << (bits - 1)); };
-  const auto onBits = [&](auto&& f) { return b_.asFloat(f(b_.asInteger(s[0], bits)), element); };
-  const bool exact = single && options_.exactApproximations && (ast.has(Mod::Approx) || ast.has(Mod::Full));
   Value* out = nullptr;
-  switch (exact ? Op::Invalid : ast.op) {
-    case Op::Invalid:
-      out = ast.op == Op::Div ? exact_.exactQuotient(s[0], s[1], !ast.has(Mod::Approx), ftz)
-                              : exact_.exactSpecial(ast.op, s[0], ftz);
-      break;
+  if (single && options_.exactApproximations && (ast.has(Mod::Approx) || ast.has(Mod::Full))) {
+    out = ast.op == Op::Div ? exact_.exactQuotient(s[0], s[1], !ast.has(Mod::Approx), flushes)
+                            : exact_.exactSpecial(ast.op, s[0], flushes);
+  } else {
+    out = floatResult(i, s);
+  }
+  if (ast.has(Mod::Sat)) out = pieces_.saturate(out);
+  if (flushes) out = pieces_.flush(out);
+  if (flushes && isDirected(ast) && !ast.has(Mod::Rz)) out = flushLifted(i, s, out);
+  return out;
+}
+
+// Before anything of it is saturated or flushed. All of `s` have one type.
+llvm::Value* Floats::floatResult(const Instruction& i, ArrayRef<Value*> s) {
+  Value* out = nullptr;
+  switch (i.ast->op) {
     case Op::Add:
-      out = directed ? pieces_.rounded(i, Op::Add, s) : b_.CreateFAdd(s[0], s[1]);
-      break;
     case Op::Sub:
-      out = directed ? pieces_.rounded(i, Op::Sub, s) : b_.CreateFSub(s[0], s[1]);
-      break;
     case Op::Mul:
-      out = directed ? pieces_.rounded(i, Op::Mul, s) : b_.CreateFMul(s[0], s[1]);
-      break;
     case Op::Fma:
     case Op::Mad:
-      out = directed ? pieces_.rounded(i, Op::Fma, s) : pieces_.fusedMultiplyAdd(s[0], s[1], s[2]);
-      break;
     case Op::Div:
-      out = directed ? pieces_.rounded(i, Op::Div, s) : b_.CreateFDiv(s[0], s[1]);
-      if (ast.has(Mod::Approx)) out = farDivisorsGiveZero(s[0], s[1], out);
-      break;
     case Op::Rcp:
-      if (!single && ast.has(Mod::Approx)) {
-        out = approximations_.approxReciprocal64(s[0], false);
-      } else if (directed) {
-        out = pieces_.rounded(i, Op::Div, {b_.real(s[0], element, 1.0), s[0]});
-      } else {
-        out = b_.CreateFDiv(b_.real(s[0], element, 1.0), s[0]);
-      }
-      break;
     case Op::Sqrt:
-      out = directed ? pieces_.rounded(i, Op::Sqrt, s) : b_.intrinsic(Intrinsic::sqrt, {s[0]});
-      break;
     case Op::Rsqrt:
-      if (!single && (ast.has(Mod::Ftz) || options_.exactApproximations))
-        out = ast.has(Mod::Ftz) ? approximations_.approxReciprocal64(s[0], true) : nearReciprocalRoot64(s[0]);
-      else
-        out = b_.CreateFDiv(b_.real(s[0], element, 1.0), b_.intrinsic(Intrinsic::sqrt, {s[0]}));
-      break;
+      return arithmetic(i, s);
     case Op::Abs:
-      out = onBits([&](Value* v) { return b_.CreateAnd(v, b_.CreateNot(signBit())); });
-      break;
     case Op::Neg:
-      out = onBits([&](Value* v) { return b_.CreateXor(v, signBit()); });
-      break;
     case Op::Copysign:
-      // The sign of the first on the magnitude of the second.
-      out = b_.asFloat(b_.CreateOr(b_.CreateAnd(b_.asInteger(s[0], bits), signBit()),
-                                   b_.CreateAnd(b_.asInteger(s[1], bits), b_.CreateNot(signBit()))),
-                       element);
-      break;
+      return signOperation(i.ast->op, s);
     case Op::Min:
     case Op::Max:
-      out = minMax(i, s[0], s[1], ast.op == Op::Min);
-      for (size_t n = 2; n < s.size(); ++n) out = minMax(i, out, s[n], ast.op == Op::Min);
-      break;
+      out = minMax(i, s[0], s[1], i.ast->op == Op::Min);
+      for (size_t n = 2; n < s.size(); ++n) out = minMax(i, out, s[n], i.ast->op == Op::Min);
+      return out;
     case Op::Ex2:
-      out = approximations_.exp2Approx(s[0]);
-      break;
+      return approximations_.exp2Approx(s[0]);
     case Op::Lg2:
-      out = approximations_.log2Approx(s[0]);
-      break;
+      return approximations_.log2Approx(s[0]);
     case Op::Sin:
-      out = approximations_.sinCosApprox(s[0], false);
-      break;
+      return approximations_.sinCosApprox(s[0], false);
     case Op::Cos:
-      out = approximations_.sinCosApprox(s[0], true);
-      break;
+      return approximations_.sinCosApprox(s[0], true);
     case Op::Tanh:
-      out = approximations_.tanhApprox(s[0]);
-      break;
+      return approximations_.tanhApprox(s[0]);
     default:
       unsupported(i);
   }
-  if (ast.has(Mod::Sat)) out = pieces_.saturate(out);
-  if (ftz && ast.op != Op::Copysign) out = pieces_.flush(out);
-  if (ftz && directed && !ast.has(Mod::Rz)) out = flushLifted(i, s, out);
-  return out;
+}
+
+llvm::Value* Floats::arithmetic(const Instruction& i, ArrayRef<Value*> s) {
+  const Op op = i.ast->op;
+  if (op == Op::Rcp || op == Op::Rsqrt) {
+    if (Value* const approximate = approximateReciprocal64(*i.ast, s[0])) return approximate;
+  }
+  if (isDirected(*i.ast) && op != Op::Rsqrt) return pieces_.directedOperation(i, s);
+  switch (op) {
+    case Op::Add:
+      return b_.CreateFAdd(s[0], s[1]);
+    case Op::Sub:
+      return b_.CreateFSub(s[0], s[1]);
+    case Op::Mul:
+      return b_.CreateFMul(s[0], s[1]);
+    case Op::Div: {
+      Value* const out = b_.CreateFDiv(s[0], s[1]);
+      return i.ast->has(Mod::Approx) ? farDivisorsGiveZero(s[0], s[1], out) : out;
+    }
+    case Op::Rcp:
+      return reciprocal(s[0]);
+    case Op::Sqrt:
+      return b_.intrinsic(Intrinsic::sqrt, {s[0]});
+    case Op::Rsqrt:
+      return reciprocal(b_.intrinsic(Intrinsic::sqrt, {s[0]}));
+    default:
+      return pieces_.fusedMultiplyAdd(s[0], s[1], s[2]);
+  }
+}
+
+llvm::Value* Floats::reciprocal(Value* x) { return b_.CreateFDiv(b_.real(x, x->getType()->getScalarType(), 1.0), x); }
+
+// The forms of rcp and rsqrt in f64 that PTX rounds to less than a double has; nothing for others.
+llvm::Value* Floats::approximateReciprocal64(const ptx::Instruction& ast, Value* x) {
+  if (!x->getType()->getScalarType()->isDoubleTy()) return nullptr;
+  if (ast.op == Op::Rcp) return ast.has(Mod::Approx) ? approximations_.approxReciprocal64(x, false) : nullptr;
+  if (ast.has(Mod::Ftz)) return approximations_.approxReciprocal64(x, true);
+  return options_.exactApproximations ? nearReciprocalRoot64(x) : nullptr;
+}
+
+llvm::Value* Floats::signOperation(Op op, ArrayRef<Value*> s) {
+  LType* const element = s[0]->getType()->getScalarType();
+  const uint32_t bits = element->getScalarSizeInBits();
+  Value* const sign = b_.number(s[0], b_.integerType(bits), uint64_t{1} << (bits - 1));
+  const auto signOf = [&](Value* v) { return b_.CreateAnd(b_.asInteger(v, bits), sign); };
+  const auto magnitude = [&](Value* v) { return b_.CreateAnd(b_.asInteger(v, bits), b_.CreateNot(sign)); };
+  if (op == Op::Abs) return b_.asFloat(magnitude(s[0]), element);
+  if (op == Op::Neg) return b_.asFloat(b_.CreateXor(b_.asInteger(s[0], bits), sign), element);
+  return b_.asFloat(b_.CreateOr(signOf(s[0]), magnitude(s[1])), element);  // copysign
 }
 
 }  // namespace vg::ptx::gen

@@ -28,7 +28,13 @@ class Floats : public EmitterPart {
   Value* nearReciprocalRoot64(Value* in);
   Value* flushLifted(const Instruction& i, llvm::ArrayRef<Value*> s, Value* out);
   Value* floatOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
+  Value* floatResult(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* arithmetic(const Instruction& i, llvm::ArrayRef<Value*> s);
+  Value* reciprocal(Value* x);
+  Value* approximateReciprocal64(const ptx::Instruction& ast, Value* x);
+  Value* signOperation(Op op, llvm::ArrayRef<Value*> s);
   Value* halfExtremes(const ptx::Instruction& ast, llvm::ArrayRef<Value*> s, bool f16);
+  Value* halfArithmetic(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
   Value* halfOperation(const Instruction& i, Type type, llvm::ArrayRef<Value*> s);
 
   FloatPieces& pieces_;

@@ -38,6 +38,13 @@ llvm::Value* FloatPieces::saturate(Value* x) {
   return b_.CreateSelect(b_.CreateFCmpOLT(low, one), low, one);
 }
 
+// NaNs stay; negative zero gives +0.
+llvm::Value* FloatPieces::atLeastZero(Value* x) {
+  Value* const zero = b_.real(x, x->getType()->getScalarType(), 0.0);
+  Value* const positive = b_.CreateSelect(b_.CreateFCmpOGT(x, zero), x, zero);
+  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, positive);
+}
+
 llvm::Value* FloatPieces::fusedMultiplyAdd(Value* a, Value* b, Value* c) {
   if (options_.fma) return b_.intrinsic(Intrinsic::fma, {a, b, c});
   if (!a->getType()->getScalarType()->isFloatTy()) return roundedByProcessor(Op::Fma, {a, b, c}, 0);

@@ -45,18 +45,14 @@ llvm::Value* Floats::halfExtremes(const ptx::Instruction& ast, ArrayRef<Value*> 
   return a;
 }
 
-// Operands and result are 16-bit integers. One operation in f32 and one rounding is exact for everything but fma.
+// Operands and result are 16-bit integers.
 llvm::Value* Floats::halfOperation(const Instruction& i, Type type, ArrayRef<Value*> in) {
   const ptx::Instruction& ast = *i.ast;
   const bool f16 = type == Type::F16;
-  const bool ftz = ast.has(Mod::Ftz) && f16;
-  llvm::SmallVector<Value*, 3> s;
-  for (Value* v : in) {
-    Value* const bits = b_.asInteger(v, 16);
-    s.push_back(ftz ? pieces_.flushHalf(bits) : bits);
-  }
   LType* const half = b_.getInt16Ty();
-  const auto zeroFlush = [&](Value* v) { return ftz ? pieces_.flushHalf(v) : v; };
+  const auto flushed = [&](Value* v) { return ast.has(Mod::Ftz) && f16 ? pieces_.flushHalf(v) : v; };
+  llvm::SmallVector<Value*, 3> s;
+  for (Value* v : in) s.push_back(flushed(b_.asInteger(v, 16)));
   switch (ast.op) {
     case Op::Neg:
       return b_.CreateSelect(pieces_.isHalfNan(s[0], f16), b_.number(s[0], half, 0x7fff),
@@ -66,57 +62,48 @@ llvm::Value* Floats::halfOperation(const Instruction& i, Type type, ArrayRef<Val
                              b_.CreateAnd(s[0], b_.number(s[0], half, 0x7fff)));
     case Op::Min:
     case Op::Max:
-      return zeroFlush(halfExtremes(ast, s, f16));
+      return flushed(halfExtremes(ast, s, f16));
     default:
       break;
   }
   if ((ast.op == Op::Ex2 || ast.op == Op::Tanh) && options_.exactApproximations)
     return exact_.exactHalf(ast.op, s[0], type);
+  Value* result = halfArithmetic(i, type, s);
+  if (ast.has(Mod::Sat)) result = pieces_.saturate(result);
+  if (ast.has(Mod::Relu)) result = pieces_.atLeastZero(result);
+  Value* const out = flushed(conversions_.floatToHalf(result, type, 0));
+  if (!ast.has(Mod::Oob)) return out;
+  // The NaN that fills tensors out of bounds makes zero.
+  const auto outside = [&](Value* v) { return b_.CreateICmpEQ(v, b_.number(v, half, 0x7ff7)); };
+  return b_.CreateSelect(b_.CreateOr(outside(s[0]), outside(s[1])), b_.number(out, half, 0), out);
+}
+
+// In f32: one operation there and one rounding is exact for everything but fma.
+llvm::Value* Floats::halfArithmetic(const Instruction& i, Type type, ArrayRef<Value*> s) {
   llvm::SmallVector<Value*, 3> x;
   for (Value* v : s) x.push_back(conversions_.halfToFloat(v, type));
-  Value* out = nullptr;
-  switch (ast.op) {
+  switch (i.ast->op) {
     case Op::Add:
-      out = b_.CreateFAdd(x[0], x[1]);
-      break;
+      return b_.CreateFAdd(x[0], x[1]);
     case Op::Sub:
-      out = b_.CreateFSub(x[0], x[1]);
-      break;
+      return b_.CreateFSub(x[0], x[1]);
     case Op::Mul:
-      out = b_.CreateFMul(x[0], x[1]);
-      break;
+      return b_.CreateFMul(x[0], x[1]);
     case Op::Ex2:
-      out = approximations_.exp2Approx(x[0]);
-      break;
+      return approximations_.exp2Approx(x[0]);
     case Op::Tanh:
-      out = approximations_.tanhApprox(x[0]);
-      break;
+      return approximations_.tanhApprox(x[0]);
     case Op::Rcp:
-      out = b_.CreateFDiv(b_.real(x[0], b_.getFloatTy(), 1.0), x[0]);
-      break;
+      return reciprocal(x[0]);
     case Op::Fma: {
       // The product is exact in f64; the sum is rounded to odd, so that rounding again is harmless.
       LType* const wide = b_.like(x[0], b_.getDoubleTy());
       Value* const product = b_.CreateFMul(b_.CreateFPExt(x[0], wide), b_.CreateFPExt(x[1], wide));
-      Value* const exact = pieces_.oddSum(product, b_.CreateFPExt(x[2], wide));
-      out = conversions_.doubleToFloat(exact, 4);
-      break;
+      return conversions_.doubleToFloat(pieces_.oddSum(product, b_.CreateFPExt(x[2], wide)), 4);
     }
     default:
       unsupported(i);
   }
-  if (ast.has(Mod::Sat)) out = pieces_.saturate(out);
-  if (ast.has(Mod::Relu)) {
-    Value* const zero = b_.real(out, b_.getFloatTy(), 0.0);
-    Value* const positive = b_.CreateSelect(b_.CreateFCmpOGT(out, zero), out, zero);
-    out = b_.CreateSelect(b_.CreateFCmpUNO(out, out), out, positive);
-  }
-  out = zeroFlush(conversions_.floatToHalf(out, type, 0));
-  if (ast.has(Mod::Oob)) {  // the NaN that fills tensors out of bounds makes zero
-    const auto outside = [&](Value* v) { return b_.CreateICmpEQ(v, b_.number(v, half, 0x7ff7)); };
-    out = b_.CreateSelect(b_.CreateOr(outside(s[0]), outside(s[1])), b_.number(out, half, 0), out);
-  }
-  return out;
 }
 
 }  // namespace vg::ptx::gen

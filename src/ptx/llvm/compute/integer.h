@@ -23,6 +23,9 @@ class Integers : public EmitterPart {
   Value* multiplyHigh(Value* a, Value* b, uint32_t bits, bool isSigned);
   Value* multiplyLow(const Instruction& i, Value* a, Value* b);
   Value* divide(Value* a, Value* b, Type type, bool remainder);
+  Value* plainDivision(Value* a, Value* b, bool isSigned, bool remainder);
+  Value* divideBySafe(Value* a, Value* b, Value* byZero, Type type, bool remainder);
+  Value* divideInDoubles(Value* a, Value* b, Type type, bool remainder);
   Value* divide64Helper(Value* a, Value* b, bool isSigned, bool remainder);
   Value* shift(const Instruction& i, Value* a, Value* amount);
   Value* funnelShift(const Instruction& i, Value* a, Value* b, Value* amount);

@@ -87,6 +87,15 @@ void Integers::carryChain(const Instruction& i, ArrayRef<Value*> s, SmallVectorI
 
 // --- Division --------------------------------------------------------------------------------------------------------
 
+// A constant that LLVM divides by without a division.
+static bool isHarmlessDivisor(llvm::Value* b, uint32_t bits) {
+  const auto* const divisor = llvm::dyn_cast<llvm::Constant>(b);
+  if (!divisor || bits > 32) return false;
+  const llvm::Constant* const one = b->getType()->isVectorTy() ? divisor->getSplatValue() : divisor;
+  const auto* const number = llvm::dyn_cast_or_null<llvm::ConstantInt>(one);
+  return number && !number->isZero() && !number->isMinusOne();
+}
+
 // A function of the module that divides lane by lane: rare and long, so it stands once.
 llvm::Value* Integers::divide64Helper(Value* a, Value* b, bool isSignedType, bool remainder) {
   const std::string name = std::string("vg_") + (isSignedType ? "s" : "u") + (remainder ? "rem" : "div") + "64";
@@ -105,70 +114,61 @@ llvm::Value* Integers::divide64Helper(Value* a, Value* b, bool isSignedType, boo
     for (uint32_t l = 0; l < w_; ++l) {
       Value* const x = b_.CreateExtractElement(f->getArg(0), l);
       Value* const y = b_.CreateExtractElement(f->getArg(1), l);
-      Value* q;
-      if (isSignedType) {
-        q = remainder ? b_.CreateSRem(x, y) : b_.CreateSDiv(x, y);
-      } else {
-        q = remainder ? b_.CreateURem(x, y) : b_.CreateUDiv(x, y);
-      }
-      out = b_.CreateInsertElement(out, q, l);
+      out = b_.CreateInsertElement(out, plainDivision(x, y, isSignedType, remainder), l);
     }
     b_.CreateRet(out);
   }
   return b_.CreateCall(f, {a, b});
 }
 
+// One division of each kind.
+llvm::Value* Integers::plainDivision(Value* a, Value* b, bool isSignedType, bool remainder) {
+  if (isSignedType) return remainder ? b_.CreateSRem(a, b) : b_.CreateSDiv(a, b);
+  return remainder ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
+}
+
 // Never traps: a division by zero gives all ones, as does its remainder; the most negative number divided
 // by -1 gives itself.
 llvm::Value* Integers::divide(Value* a, Value* b, Type type, bool remainder) {
-  const uint32_t bits = ptx::bitsOf(type);
-  const bool isSignedType = isSigned(type);
+  if (isHarmlessDivisor(b, ptx::bitsOf(type))) return plainDivision(a, b, isSigned(type), remainder);
+  Value* const byZero = b_.CreateICmpEQ(b, llvm::Constant::getNullValue(a->getType()));
+  Value* const q = !a->getType()->isVectorTy() || ptx::bitsOf(type) == 64 ? divideBySafe(a, b, byZero, type, remainder)
+                                                                          : divideInDoubles(a, b, type, remainder);
+  return b_.CreateSelect(byZero, llvm::Constant::getAllOnesValue(a->getType()), q);
+}
+
+// By a divisor that is never zero, nor -1 of a signed type, whose quotient may not fit.
+llvm::Value* Integers::divideBySafe(Value* a, Value* b, Value* byZero, Type type, bool remainder) {
   const bool vector = a->getType()->isVectorTy();
-  Value* const zero = llvm::Constant::getNullValue(a->getType());
-  Value* const ones = llvm::Constant::getAllOnesValue(a->getType());
-  Value* const one = b_.number(a, b_.integerType(bits), 1);
-  if (auto* divisor = llvm::dyn_cast<llvm::Constant>(b)) {
-    const llvm::Constant* const splat = vector ? divisor->getSplatValue() : divisor;
-    if (auto* c = llvm::dyn_cast_or_null<llvm::ConstantInt>(splat))
-      if (!c->isZero() && !c->isMinusOne() && bits <= 32) {
-        if (isSignedType) return remainder ? b_.CreateSRem(a, b) : b_.CreateSDiv(a, b);
-        return remainder ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
-      }
+  Value* const one = b_.number(a, b_.integerType(ptx::bitsOf(type)), 1);
+  Value* safe = b_.CreateSelect(byZero, one, b);
+  Value* dividend = a;
+  Value* negates = nullptr;
+  if (isSigned(type)) {
+    negates = b_.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(a->getType()));
+    safe = b_.CreateSelect(negates, one, safe);
   }
-  Value* const byZero = b_.CreateICmpEQ(b, zero);
-  if (!vector || bits == 64) {
-    Value* safe = b_.CreateSelect(byZero, one, b);
-    Value* dividend = a;
-    Value* negates = nullptr;
-    if (isSignedType) {
-      negates = b_.CreateICmpEQ(b, ones);
-      safe = b_.CreateSelect(negates, one, safe);
-    }
-    if (!vector) {
-      safe = b_.CreateFreeze(safe);
-      dividend = b_.CreateFreeze(dividend);
-      // Undefined operands of lanes that are off must not trap either.
-      safe = b_.CreateSelect(b_.CreateICmpEQ(safe, zero), one, safe);
-    }
-    Value* q;
-    if (vector) {
-      q = divide64Helper(dividend, safe, isSignedType, remainder);
-    } else if (isSignedType) {
-      q = remainder ? b_.CreateSRem(dividend, safe) : b_.CreateSDiv(dividend, safe);
-    } else {
-      q = remainder ? b_.CreateURem(dividend, safe) : b_.CreateUDiv(dividend, safe);
-    }
-    if (negates && !remainder) q = b_.CreateSelect(negates, b_.CreateNeg(a), q);
-    return b_.CreateSelect(byZero, ones, q);
+  if (!vector) {
+    safe = b_.CreateFreeze(safe);
+    dividend = b_.CreateFreeze(dividend);
+    // Undefined operands of lanes that are off must not trap either.
+    safe = b_.CreateSelect(b_.CreateICmpEQ(safe, llvm::Constant::getNullValue(a->getType())), one, safe);
   }
-  // 16 and 32 bits by way of doubles: the quotient truncates exactly.
+  Value* const q = vector ? divide64Helper(dividend, safe, isSigned(type), remainder)
+                          : plainDivision(dividend, safe, isSigned(type), remainder);
+  return negates && !remainder ? b_.CreateSelect(negates, b_.CreateNeg(a), q) : q;
+}
+
+// 16 and 32 bits by way of doubles: the quotient truncates exactly. Anything at all by zero.
+llvm::Value* Integers::divideInDoubles(Value* a, Value* b, Type type, bool remainder) {
+  const uint32_t bits = ptx::bitsOf(type);
   Value *x = a, *y = b, *sign = nullptr, *dividendSign = nullptr;
   if (bits == 16) {
-    x = b_.extend(x, 32, isSignedType);
-    y = b_.extend(y, 32, isSignedType);
+    x = b_.extend(x, 32, isSigned(type));
+    y = b_.extend(y, 32, isSigned(type));
   }
   LType* const word = b_.like(x, b_.getInt32Ty());
-  if (isSignedType) {
+  if (isSigned(type)) {
     Value* const by31 = b_.number(x, b_.getInt32Ty(), 31);
     dividendSign = b_.CreateAShr(x, by31);
     sign = b_.CreateXor(dividendSign, b_.CreateAShr(y, by31));
@@ -181,12 +181,10 @@ llvm::Value* Integers::divide(Value* a, Value* b, Type type, bool remainder) {
   Value* out = b_.CreateFPToUI(quotient, word);
   if (remainder) {
     out = b_.CreateSub(x, b_.CreateMul(out, y));
-    if (isSignedType) out = b_.CreateSub(b_.CreateXor(out, dividendSign), dividendSign);
-  } else if (isSignedType) {
-    out = b_.CreateSub(b_.CreateXor(out, sign), sign);
+    sign = dividendSign;
   }
-  out = b_.asInteger(out, bits);
-  return b_.CreateSelect(byZero, ones, out);
+  if (sign) out = b_.CreateSub(b_.CreateXor(out, sign), sign);
+  return b_.asInteger(out, bits);
 }
 
 }  // namespace vg::ptx::gen
