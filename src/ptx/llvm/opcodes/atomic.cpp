@@ -4,6 +4,7 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "ptx/llvm/compute/half_types.h"
 #include "ptx/llvm/ir/ptx_facts.h"
 #include "ptx/llvm/opcodes/reduction.h"
 
@@ -12,7 +13,7 @@ namespace vg::ptx::gen {
 using llvm::ArrayRef;
 namespace Intrinsic = llvm::Intrinsic;
 
-static bool isHalfKind(Type t) { return t == Type::F16 || t == Type::BF16 || t == Type::F16x2 || t == Type::BF16x2; }
+static bool isHalfKind(Type t) { return isHalf(t) || isHalfPair(t); }
 
 // The new value for an old one; everything is scalar and of the instruction's type.
 llvm::Value* Atomics::applyAtomic(const Instruction& i, Value* old, ArrayRef<Value*> operands) {
@@ -35,7 +36,7 @@ llvm::Value* Atomics::applyAtomic(const Instruction& i, Value* old, ArrayRef<Val
   const bool isMin = ast.has(Mod::Min);
   if (isHalfKind(type)) {
     const bool pair = bits == 32;
-    const Type half = type == Type::F16 || type == Type::F16x2 ? Type::F16 : Type::BF16;
+    const Type half = halfIn(type);
     Value* out = nullptr;
     for (uint32_t n = 0; n < (pair ? 2u : 1u); ++n) {
       const auto part = [&](Value* v) { return b_.asInteger(n ? b_.CreateLShr(v, 16) : v, 16); };
@@ -157,105 +158,137 @@ void Atomics::emitAtomic(const Instruction& i) {
 }
 
 void Atomics::emitAtomicElement(const Instruction& i, uint32_t part) {
-  const ptx::Instruction& ast = *i.ast;
-  const Type type = ast.type();
-  const uint32_t bits = ptx::bitsOf(type);
-  if (bits != 16 && bits != 32 && bits != 64) unsupported(i, "width");
-  LType* const element = b_.integerType(bits);
-  const bool shared = ast.space == Space::Shared || ast.space == Space::SharedCluster;
-  const bool used = part < i.results.size() && i.results[part] != kNone && values_.isRead(i.results[part]);
-  size_t operandCount = ast.has(Mod::Cas) ? 2 : 1;
-  if (i.sources.size() < 1 + operandCount) unsupported(i, "operands");
-  Address a = addresses_.addressOf(i, 0, ast.space);
-  if (part) {
-    a.offset += part * (bits / 8);
-    if (a.scalar) a.scalar = b_.CreateAdd(a.scalar, b_.getInt64(part * (bits / 8)));
-  }
-  const Mask mask = predicates_.guardedMask(i);
-  if (!part) {
-    tests_.checkAlignment(i, 0, mask);
-    tests_.checkReach(i, 0, ast.space, bits / 8 * std::max<uint32_t>(ast.vectorWidth, 1), mask);
-  }
-
-  // Sums and bit operations of all lanes on one word that nobody reads back become one operation.
-  const bool reducible = !used && a.shape.uniform() && !ptx::isFloat(type) && !isHalfKind(type) && bits >= 32 &&
-                         (ast.has(Mod::Add) || ast.has(Mod::And) || ast.has(Mod::Or) || ast.has(Mod::Xor) ||
-                          ast.has(Mod::Min) || ast.has(Mod::Max));
-  if (reducible) {
+  Element e = elementOf(i, part);
+  if (isReducible(e)) {
     defineDead(i, part);
-    const auto act = [&] {
-      const Chunks lanes = masks_.chunksOf(mask);
-      const uint64_t neutral = neutralOf(ast);
-      Value* all = nullptr;
-      for (uint32_t c = 0; c < k_; ++c) {
-        Value* v = b_.asInteger(values_.chunkOf(i.sources[1 + part], c), bits);
-        if (!mask.full) v = b_.CreateSelect(lanes[c], v, b_.number(v, element, neutral));
-        all = all ? reduced(b_, ast, all, v) : v;
-      }
-      Value* const one = reduced(b_, ast, all);
-      atomicLane(i, a.scalar, {one}, shared);
-    };
-    if (i.guard == kNone) return act();
-    return b_.ifTrue(masks_.anyLane(mask), act);
+    if (i.guard == kNone) return emitReduced(e);
+    return b_.ifTrue(masks_.anyLane(e.mask), [&] { emitReduced(e); });
   }
-
   // Shared addresses are offsets of 32 bits: half as much to pass on to the lanes.
-  const bool offsets = ast.space == Space::Shared && bitsOf(program_.values[a.value].type) == 32;
-  Value* const base = offsets ? runner_.sharedBase() : nullptr;
-  // Short ones of all lanes are written out: a loop over lanes would cost more than they do.
-  const bool brief = mask.full && !used && bits == 32 && !isHalfKind(type) && !ptx::isFloat(type) && ast.has(Mod::Add);
-  const std::optional<Elements> elements = brief && !offsets ? gathers_.elementsOf(a) : std::nullopt;
-  if (brief && (offsets || elements)) {
-    llvm::SmallVector<Value*, 32> places;
-    if (offsets) places = laneWords(a.value, a.offset);
-    // Loads wait for the atomics before them, so indices come from registers: LLVM would load parts of their vectors.
-    for (uint32_t c = 0; elements && c < k_; ++c)
-      places.append(b_.wordsOf(inRegister(b_.asInteger(values_.chunkOf(elements->index, c), 32))));
-    const auto addends = laneWords(i.sources[1 + part], 0);
-    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      Value* const at = offsets ? b_.CreateAdd(base, b_.CreateZExt(places[lane], b_.getInt64Ty()))
-                                : gathers_.placeOf(*elements, places[lane]);
-      atomicLane(i, at, {addends[lane]}, shared);
-    }
-    return defineDead(i, part);
+  if (i.ast->space == Space::Shared && bitsOf(program_.values[e.a.value].type) == 32) e.base = runner_.sharedBase();
+  if (isBrief(e) && emitWrittenOut(e)) return;
+  emitLaneByLane(e);
+}
+
+Atomics::Element Atomics::elementOf(const Instruction& i, uint32_t part) {
+  const ptx::Instruction& ast = *i.ast;
+  Element e{i, part, ptx::bitsOf(ast.type())};
+  if (e.bits != 16 && e.bits != 32 && e.bits != 64) unsupported(i, "width");
+  e.isInteger = !ptx::isFloat(ast.type()) && !isHalfKind(ast.type());
+  e.shared = ast.space == Space::Shared || ast.space == Space::SharedCluster;
+  e.used = part < i.results.size() && i.results[part] != kNone && values_.isRead(i.results[part]);
+  e.operandCount = ast.has(Mod::Cas) ? 2 : 1;
+  if (i.sources.size() < 1 + e.operandCount) unsupported(i, "operands");
+  e.a = addresses_.addressOf(i, 0, ast.space);
+  if (part) {
+    e.a.offset += part * (e.bits / 8);
+    if (e.a.scalar) e.a.scalar = b_.CreateAdd(e.a.scalar, b_.getInt64(part * (e.bits / 8)));
   }
-  LType* const addressType = b_.integerType(offsets ? 32 : 64);
-  Chunks addresses;
+  e.mask = predicates_.guardedMask(i);
+  if (!part) {
+    tests_.checkAlignment(i, 0, e.mask);
+    tests_.checkReach(i, 0, ast.space, e.bits / 8 * std::max<uint32_t>(ast.vectorWidth, 1), e.mask);
+  }
+  return e;
+}
+
+// Sums and bit operations of all lanes on one word that nobody reads back become one operation.
+bool Atomics::isReducible(const Element& e) {
+  if (e.used || !e.a.shape.uniform() || !e.isInteger || e.bits < 32) return false;
+  const ptx::Instruction& ast = *e.i.ast;
+  return ast.has(Mod::Add) || ast.has(Mod::And) || ast.has(Mod::Or) || ast.has(Mod::Xor) || ast.has(Mod::Min) ||
+         ast.has(Mod::Max);
+}
+
+void Atomics::emitReduced(const Element& e) {
+  const ptx::Instruction& ast = *e.i.ast;
+  const Chunks lanes = masks_.chunksOf(e.mask);
+  const uint64_t neutral = neutralOf(ast);
+  Value* all = nullptr;
   for (uint32_t c = 0; c < k_; ++c) {
-    addresses.push_back(
-        offsets ? b_.CreateTrunc(addresses_.displaced(values_.chunkOf(a.value, c), a.offset), b_.vectorOf(addressType))
-        : a.shape.uniform() ? b_.CreateVectorSplat(w_, a.scalar)
-                            : addresses_.addressChunk(a, c));
+    Value* v = b_.asInteger(values_.chunkOf(e.i.sources[1 + e.part], c), e.bits);
+    if (!e.mask.full) v = b_.CreateSelect(lanes[c], v, b_.number(v, b_.integerType(e.bits), neutral));
+    all = all ? reduced(b_, ast, all, v) : v;
   }
-  auto* const where = b_.spill(0, addresses);
-  llvm::SmallVector<llvm::AllocaInst*, 2> what;
-  llvm::SmallVector<Value*, 2> uniform(operandCount, nullptr);
-  for (size_t n = 0; n < operandCount; ++n) {
-    const ValueId id = i.sources[n + 1 + part];
-    if (program_.values[id].shape.uniform()) {
-      uniform[n] = b_.asInteger(values_.scalarOf(id), bits);
-      what.push_back(nullptr);
-      continue;
-    }
-    Chunks chunks;
-    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(id, c), bits));
-    what.push_back(b_.spill(static_cast<uint32_t>(1 + n), chunks));
+  Value* const one = reduced(b_, ast, all);
+  atomicLane(e.i, e.a.scalar, {one}, e.shared);
+}
+
+// A loop over lanes would cost more than these do.
+bool Atomics::isBrief(const Element& e) {
+  return e.mask.full && !e.used && e.bits == 32 && e.isInteger && e.i.ast->has(Mod::Add);
+}
+
+// All lanes, one behind the other; where their addresses are offsets or indices of 32 bits.
+bool Atomics::emitWrittenOut(const Element& e) {
+  const std::optional<Elements> elements = e.base ? std::nullopt : gathers_.elementsOf(e.a);
+  if (!e.base && !elements) return false;
+  llvm::SmallVector<Value*, 32> places;
+  if (e.base) places = laneWords(e.a.value, e.a.offset);
+  // Loads wait for the atomics before them, so indices come from registers: LLVM would load parts of their vectors.
+  for (uint32_t c = 0; elements && c < k_; ++c)
+    places.append(b_.wordsOf(inRegister(b_.asInteger(values_.chunkOf(elements->index, c), 32))));
+  const auto addends = laneWords(e.i.sources[1 + e.part], 0);
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    Value* const at = e.base ? b_.CreateAdd(e.base, b_.CreateZExt(places[lane], b_.getInt64Ty()))
+                             : gathers_.placeOf(*elements, places[lane]);
+    atomicLane(e.i, at, {addends[lane]}, e.shared);
   }
-  auto* const results = used ? b_.scratch(3) : nullptr;
-  masks_.forEachLane(mask, [&](Value* lane) {
+  defineDead(e.i, e.part);
+  return true;
+}
+
+void Atomics::emitLaneByLane(const Element& e) {
+  LType* const element = b_.integerType(e.bits);
+  LType* const addressType = b_.integerType(e.base ? 32 : 64);
+  auto* const where = b_.spill(0, laneAddresses(e));
+  const SpilledOperands operands = spillOperands(e);
+  auto* const results = e.used ? b_.scratch(3) : nullptr;
+  masks_.forEachLane(e.mask, [&](Value* lane) {
     Value* at = b_.CreateLoad(addressType, b_.laneAddress(where, lane, addressType));
-    if (offsets) at = b_.CreateAdd(base, b_.CreateZExt(at, b_.getInt64Ty()));
-    llvm::SmallVector<Value*, 2> operands;
-    for (size_t n = 0; n < operandCount; ++n)
-      operands.push_back(uniform[n] ? uniform[n] : b_.CreateLoad(element, b_.laneAddress(what[n], lane, element)));
-    Value* const old = atomicLane(i, at, operands, shared);
+    if (e.base) at = b_.CreateAdd(e.base, b_.CreateZExt(at, b_.getInt64Ty()));
+    llvm::SmallVector<Value*, 2> own;
+    for (const auto& [uniform, spilled] : operands)
+      own.push_back(uniform ? uniform : b_.CreateLoad(element, b_.laneAddress(spilled, lane, element)));
+    Value* const old = atomicLane(e.i, at, own, e.shared);
     if (results) b_.CreateStore(old, b_.laneAddress(results, lane, element));
   });
-  if (!used) return defineDead(i, part);
+  if (!e.used) return defineDead(e.i, e.part);
   Form form;
   form.shape = {Shape::Varying, 0, false};
   form.chunks = b_.reload(results, element);
-  values_.finish(i, part, std::move(form));
+  values_.finish(e.i, e.part, std::move(form));
+}
+
+// Where all lanes access memory: offsets of 32 bits where there is a base, else whole addresses.
+Chunks Atomics::laneAddresses(const Element& e) {
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) {
+    if (e.base) {
+      addresses.push_back(b_.CreateTrunc(addresses_.displaced(values_.chunkOf(e.a.value, c), e.a.offset),
+                                         b_.vectorOf(b_.getInt32Ty())));
+    } else if (e.a.shape.uniform()) {
+      addresses.push_back(b_.CreateVectorSplat(w_, e.a.scalar));
+    } else {
+      addresses.push_back(addresses_.addressChunk(e.a, c));
+    }
+  }
+  return addresses;
+}
+
+Atomics::SpilledOperands Atomics::spillOperands(const Element& e) {
+  SpilledOperands operands;
+  for (size_t n = 0; n < e.operandCount; ++n) {
+    const ValueId id = e.i.sources[n + 1 + e.part];
+    if (program_.values[id].shape.uniform()) {
+      operands.push_back({b_.asInteger(values_.scalarOf(id), e.bits), nullptr});
+      continue;
+    }
+    Chunks chunks;
+    for (uint32_t c = 0; c < k_; ++c) chunks.push_back(b_.asInteger(values_.chunkOf(id, c), e.bits));
+    operands.push_back({nullptr, b_.spill(static_cast<uint32_t>(1 + n), chunks)});
+  }
+  return operands;
 }
 
 // atom.exch and atom.cas of 128 bits, a lane after the other; what goes in and out is spilled in halves.

@@ -36,8 +36,34 @@ class Atomics : public EmitterPart {
   void emitFence(const Instruction& i);
 
  private:
+  // What an element of the instruction's vector is done with.
+  struct Element {
+    const Instruction& i;
+    uint32_t part;  // which one
+    uint32_t bits;
+    bool isInteger = false, shared = false;
+    bool used = false;  // somebody reads what memory held before
+    size_t operandCount = 1;
+    Address a;
+    Mask mask;
+    Value* base = nullptr;  // of shared memory, where addresses are offsets of 32 bits from it
+  };
+  struct SpilledOperand {  // one of the two
+    Value* uniform;
+    llvm::AllocaInst* lanes;
+  };
+  using SpilledOperands = llvm::SmallVector<SpilledOperand, 2>;
+
   void emitWideAtomic(const Instruction& i);
   void emitAtomicElement(const Instruction& i, uint32_t part);
+  Element elementOf(const Instruction& i, uint32_t part);
+  bool isReducible(const Element& e);
+  void emitReduced(const Element& e);
+  bool isBrief(const Element& e);
+  bool emitWrittenOut(const Element& e);
+  void emitLaneByLane(const Element& e);
+  Chunks laneAddresses(const Element& e);
+  SpilledOperands spillOperands(const Element& e);
   void defineDead(const Instruction& i, uint32_t part);
   Value* inRegister(Value* v);
   llvm::SmallVector<Value*, 32> laneWords(ValueId id, int64_t plus);
