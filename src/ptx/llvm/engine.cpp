@@ -245,6 +245,59 @@ struct Told {
   }
 };
 
+uint32_t entryNamed(const Module& module, const std::string& name) {
+  for (uint32_t n = 0; n < module.functions.size(); ++n)
+    if (module.functions[n].isEntry && module.functions[n].name == name) return n;
+  return kNone;
+}
+
+// The kernel in the code generator's own form, with all that is found out before code is made of it.
+Program analyse(const Module& module, uint32_t entry, const EmitOptions& options, bool waits) {
+  const auto analysed = [&](bool meetingsBeginBlocks) {
+    Program built = buildSoon(module, entry, meetingsBeginBlocks, waits);
+    settleNaNs(built);
+    analyseShapes(built, options);
+    return built;
+  };
+  Program program = analysed(false);
+  if (lanesTakeTurns(program)) program = analysed(true);  // up to where they meet, which then begins a block
+  keepWarpsAbreast(program);
+  waitForLateWriters(program);
+  return program;
+}
+
+// For kernels that take stack at run time: the sections with sizes of stacks leave out functions that do.
+uint32_t stackWithRoom(const Program& program, uint64_t frames) {
+  return kWarpSize * localLaneStride(program.localSize) +
+         static_cast<uint32_t>(std::min<uint64_t>(frames + kRoomOfAllocating, UINT32_MAX / 4));
+}
+
+// Native code of the kernel, and what is known of it.
+KernelBlob makeCode(Job& job, Program& program, const EmitOptions& options, const std::string& prefix) {
+  const Request& request = job.request;
+  llvm::LLVMContext context;
+  Told told;
+  context.setDiagnosticHandlerCallBack(&Told::listen, &told);
+  llvm::Module code("kernel", context);
+  Emitter emitter(program, code, options);
+  emitter.run();
+  job.clock.end(CompilePhase::Emit);
+  KernelBlob blob;
+  if (request.onlyTried) return blob;
+  blob.traits = emitter.traits();
+  blob.alignments = emitter.alignmentRules();
+  const auto [object, quick] = compileModule(
+      code,
+      {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, emitter.lean(), prefix},
+      job.clock);
+  job.quick = quick || program.sharesForNow;
+  if (!told.error.empty()) throw Unsupported{told.error, 0};
+  std::string error;
+  if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
+  if (blob.traits.allocates) blob.traits.stackPerWarp = stackWithRoom(program, told.frames);
+  return blob;
+}
+
 void compile(Job& job) {
   const Request& request = job.request;
   Result<Module> parsed = parseAll(request, job.log);
@@ -254,63 +307,24 @@ void compile(Job& job) {
   }
   job.clock.end(CompilePhase::Parse);
   const Module& module = *parsed;
-  uint32_t entry = kNone;
-  for (uint32_t n = 0; n < module.functions.size(); ++n)
-    if (module.functions[n].isEntry && module.functions[n].name == request.entry) entry = n;
+  const uint32_t entry = entryNamed(module, request.entry);
   if (entry == kNone) {
     job.log += "no entry named " + request.entry + "\n";
     job.status = CUDA_ERROR_NOT_FOUND;
     return;
   }
-  EmitOptions options = optionsOf(request);
+  const EmitOptions options = optionsOf(request);
   const std::string prefix = dumpPrefixOf(request, options);
   if (!prefix.empty()) std::ofstream(prefix + ".ptx") << request.texts[0];
-
-  const auto analysed = [&](bool meetingsBeginBlocks) {
-    Program built = buildSoon(module, entry, meetingsBeginBlocks, request.mayBeQuick);
-    settleNaNs(built);
-    analyseShapes(built, options);
-    return built;
-  };
-  Program program = analysed(false);
-  if (lanesTakeTurns(program)) program = analysed(true);  // up to where they meet, which then begins a block
-  keepWarpsAbreast(program);
-  waitForLateWriters(program);
+  Program program = analyse(module, entry, options, request.mayBeQuick);
   job.clock.end(CompilePhase::Analyse);
   if (!prefix.empty()) std::ofstream(prefix + ".ir") << describe(program);
-
-  llvm::LLVMContext context;
-  Told told;
-  context.setDiagnosticHandlerCallBack(&Told::listen, &told);
-  llvm::Module code("kernel", context);
-  KernelBlob blob;
-  Emitter emitter(program, code, options);
-  emitter.run();
-  job.clock.end(CompilePhase::Emit);
-  if (request.onlyTried) {
-    job.status = CUDA_SUCCESS;
-    return;
-  }
-  blob.traits = emitter.traits();
-  blob.alignments = emitter.alignmentRules();
+  KernelBlob blob = makeCode(job, program, options, prefix);
+  job.status = CUDA_SUCCESS;
+  if (request.onlyTried) return;
   blob.traits.registers = registersOf(module.functions[entry]);
-
-  const auto [object, quick] = compileModule(
-      code,
-      {options.cpu, options.features, !options.avx512, request.mayBeQuick, request.verifies, emitter.lean(), prefix},
-      job.clock);
-  job.quick = quick || program.sharesForNow;
-  if (!told.error.empty()) throw Unsupported{told.error, 0};
-  std::string error;
-  if (!linkObject(object.data(), object.size(), "vg_kernel", blob, error)) throw Unsupported{error, 0};
-  // The sections with sizes of stacks leave out functions that take more at run time.
-  if (blob.traits.allocates)
-    blob.traits.stackPerWarp =
-        kWarpSize * localLaneStride(program.localSize) +
-        static_cast<uint32_t>(std::min<uint64_t>(told.frames + kRoomOfAllocating, UINT32_MAX / 4));
   job.blob = encode(blob);
   job.clock.end(CompilePhase::Link);
-  job.status = CUDA_SUCCESS;
 }
 
 // Of this thread alone, as Linux has it.

@@ -7,11 +7,21 @@
 
 namespace vg::ptx::gen {
 
-std::string describe(const Program& program) {
-  std::string text;
-  const auto name = [&](ValueId id) -> std::string {
+namespace {
+
+class Description {
+ public:
+  explicit Description(const Program& program) : program_(program) {}
+
+  std::string whole() {
+    for (BlockId b = 0; b < program_.blocks.size(); ++b) addBlock(b);
+    return std::move(text_);
+  }
+
+ private:
+  std::string name(ValueId id) const {
     if (id == kNone) return "_";
-    const Value& v = program.values[id];
+    const Value& v = program_.values[id];
     char buffer[64];
     switch (v.kind) {
       case Value::Constant:
@@ -27,10 +37,11 @@ std::string describe(const Program& program) {
         snprintf(buffer, sizeof buffer, "v%u", id);
     }
     return buffer;
-  };
-  const auto shaped = [&](ValueId id) -> std::string {
+  }
+
+  std::string shaped(ValueId id) const {
     if (id == kNone) return "_";
-    const Shape s = program.values[id].shape;
+    const Shape s = program_.values[id].shape;
     std::string out = name(id);
     if (s.uniform()) out += ":u";
     if (s.straight())
@@ -40,38 +51,48 @@ std::string describe(const Program& program) {
              std::to_string(s.stride) + (s.fragile ? "?" : "");
     if (s.varying()) out += ":v";
     return out;
-  };
-  for (BlockId b = 0; b < program.blocks.size(); ++b) {
-    const Block& block = program.blocks[b];
-    text += "block " + std::to_string(b);
-    if (block.component != kNone) text += " component " + std::to_string(block.component);
-    if (block.loop != kNone) text += " loop " + std::to_string(block.loop);
-    text += " from";
-    for (BlockId p : block.predecessors) text += " " + std::to_string(p);
-    text += "\n";
-    for (ValueId phi : block.phis) {
-      text += "  " + shaped(phi) + " = phi";
-      for (ValueId in : program.values[phi].incoming) text += " " + name(in);
-      text += "\n";
-    }
-    for (uint32_t n : block.instructions) {
-      const Instruction& i = program.instructions[n];
-      text += "  ";
-      for (ValueId r : i.results) text += shaped(r) + " ";
-      if (i.guard != kNone) text += std::string("@") + (i.guardNegated ? "!" : "") + name(i.guard) + " ";
-      text += "= " + std::string(nameOf(i.ast->op)) + "." + nameOf(i.ast->type());
-      for (size_t s = 0; s < i.sources.size(); ++s) {
-        text += " " + name(i.sources[s]);
-        if (i.offsets[s]) text += "+" + std::to_string(i.offsets[s]);
-      }
-      text += "  // line " + std::to_string(i.ast->line) + "\n";
-    }
-    text += block.divergent ? "  divergent" : "  to";
-    if (block.condition != kNone) text += std::string(block.conditionNegated ? " !" : " ") + name(block.condition);
-    for (BlockId s : block.successors) text += " " + std::to_string(s);
-    text += "\n";
   }
-  return text;
-}
+
+  void addBlock(BlockId b) {
+    const Block& block = program_.blocks[b];
+    text_ += "block " + std::to_string(b);
+    if (block.component != kNone) text_ += " component " + std::to_string(block.component);
+    if (block.loop != kNone) text_ += " loop " + std::to_string(block.loop);
+    text_ += " from";
+    for (BlockId p : block.predecessors) text_ += " " + std::to_string(p);
+    text_ += "\n";
+    for (ValueId phi : block.phis) addPhi(phi);
+    for (uint32_t n : block.instructions) addInstruction(program_.instructions[n]);
+    text_ += block.divergent ? "  divergent" : "  to";
+    if (block.condition != kNone) text_ += std::string(block.conditionNegated ? " !" : " ") + name(block.condition);
+    for (BlockId s : block.successors) text_ += " " + std::to_string(s);
+    text_ += "\n";
+  }
+
+  void addPhi(ValueId phi) {
+    text_ += "  " + shaped(phi) + " = phi";
+    for (ValueId in : program_.values[phi].incoming) text_ += " " + name(in);
+    text_ += "\n";
+  }
+
+  void addInstruction(const Instruction& i) {
+    text_ += "  ";
+    for (ValueId r : i.results) text_ += shaped(r) + " ";
+    if (i.guard != kNone) text_ += std::string("@") + (i.guardNegated ? "!" : "") + name(i.guard) + " ";
+    text_ += "= " + std::string(nameOf(i.ast->op)) + "." + nameOf(i.ast->type());
+    for (size_t s = 0; s < i.sources.size(); ++s) {
+      text_ += " " + name(i.sources[s]);
+      if (i.offsets[s]) text_ += "+" + std::to_string(i.offsets[s]);
+    }
+    text_ += "  // line " + std::to_string(i.ast->line) + "\n";
+  }
+
+  const Program& program_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string describe(const Program& program) { return Description(program).whole(); }
 
 }  // namespace vg::ptx::gen

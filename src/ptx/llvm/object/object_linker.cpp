@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/llvm/object/line_program.h"
+
 namespace vg::ptx::gen {
 namespace {
 
@@ -120,31 +122,6 @@ class Linker {
     return nullptr;
   }
 
-  static uint64_t readUleb(const uint8_t*& p, const uint8_t* end) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; p < end; shift += 7) {
-      const uint8_t byte = *p++;
-      if (shift < 64) value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (!(byte & 0x80)) break;
-    }
-    return value;
-  }
-
-  static int64_t readSleb(const uint8_t*& p, const uint8_t* end) {
-    int64_t value = 0;
-    unsigned shift = 0;
-    while (p < end) {
-      const uint8_t byte = *p++;
-      if (shift < 64) value |= static_cast<int64_t>(byte & 0x7f) << shift;
-      shift += 7;
-      if (!(byte & 0x80)) {
-        if (shift < 64 && (byte & 0x40)) value |= -(int64_t{1} << shift);
-        break;
-      }
-    }
-    return value;
-  }
-
   // Frames of all functions together: none calls itself.
   void readStackSizes() {
     uint64_t total = 0;
@@ -161,76 +138,12 @@ class Linker {
     blob_.traits.stackPerWarp = static_cast<uint32_t>(total);
   }
 
-  // The DWARF 4 line program: rows of (address, line). Addresses come from relocations against text.
+  // Addresses come from relocations against text.
   void readLines() {
     const Elf64_Shdr* const lines = findSection(".debug_line");
-    if (!lines || lines->sh_size < 16) return;
-    const uint8_t* const start = at<uint8_t>(lines->sh_offset);
-    const uint8_t* const end = start + lines->sh_size;
-    uint16_t version;
-    uint32_t headerLength;
-    std::memcpy(&version, start + 4, 2);
-    std::memcpy(&headerLength, start + 6, 4);
-    if (version != 4 || 10 + uint64_t{headerLength} > lines->sh_size) return;
-    const uint8_t minimum = start[10], opcodeBase = start[15], lineRange = start[14];
-    const int8_t lineBase = static_cast<int8_t>(start[13]);
-    if (!lineRange || !opcodeBase) return;
-    const uint8_t* const lengths = start + 16;
-    const uint8_t* p = start + 10 + headerLength;
-    uint64_t address = 0, line = 1;
-    const auto row = [&] {
-      if (line == 0 || (!blob_.lines.empty() && blob_.lines.back().ptxLine == line)) return;
-      if (!blob_.lines.empty() && blob_.lines.back().codeOffset == address) blob_.lines.pop_back();
-      blob_.lines.push_back({static_cast<uint32_t>(address), static_cast<uint32_t>(line)});
-    };
-    while (p < end) {
-      const uint8_t op = *p++;
-      if (op >= opcodeBase) {
-        const uint8_t adjusted = op - opcodeBase;
-        address += static_cast<uint64_t>(adjusted / lineRange) * minimum;
-        line += lineBase + adjusted % lineRange;
-        row();
-        continue;
-      }
-      switch (op) {
-        case 0: {  // extended
-          const uint64_t length = readUleb(p, end);
-          const uint8_t* const next = p + length;
-          if (length == 0 || next > end) return;
-          if (*p == 1) {
-            address = 0;
-            line = 1;
-          } else if (*p == 2) {
-            address = relocatedAddress(static_cast<uint64_t>(p + 1 - start));
-          }
-          p = next;
-          break;
-        }
-        case 1:
-          row();
-          break;
-        case 2:
-          address += readUleb(p, end) * minimum;
-          break;
-        case 3:
-          line += static_cast<uint64_t>(readSleb(p, end));
-          break;
-        case 8:
-          address += static_cast<uint64_t>((255 - opcodeBase) / lineRange) * minimum;
-          break;
-        case 9: {
-          uint16_t delta;
-          std::memcpy(&delta, p, 2);
-          address += delta;
-          p += 2;
-          break;
-        }
-        default:
-          for (uint8_t n = 0; n < lengths[op - 1]; ++n) readUleb(p, end);
-      }
-    }
-    std::stable_sort(blob_.lines.begin(), blob_.lines.end(),
-                     [](const LineEntry& a, const LineEntry& b) { return a.codeOffset < b.codeOffset; });
+    if (!lines) return;
+    const auto addressAt = [this](uint64_t offset) { return relocatedAddress(offset); };
+    blob_.lines = linesOf(at<uint8_t>(lines->sh_offset), lines->sh_size, addressAt);
   }
 
   uint64_t relocatedAddress(uint64_t offset) const {
