@@ -181,84 +181,93 @@ void signOrZeroExtend(const Step& s, const uint64_t* in, uint64_t* r) {
     r[0] = isSigned ? static_cast<uint64_t>(signExtend(in[0] & 0xffffffff, n)) : in[0] & maskOf(n);
 }
 
+// Shifts and fields of bits; null for other opcodes.
+Compute shiftOrField(const Instruction& i, Type t) {
+  const uint32_t width = bitsOf(t);
+  const bool clamp = i.has(Mod::Clamp);
+  switch (i.op) {
+    case Op::Shl:
+      return width == 16 ? shiftLeft16 : width == 32 ? shiftLeft32 : shiftLeft64;
+    case Op::Shr:
+      return forType<ShiftRight>(t);
+    case Op::Shf:
+      if (i.has(Mod::L)) return clamp ? funnel<true, true> : funnel<true, false>;
+      return clamp ? funnel<false, true> : funnel<false, false>;
+    case Op::Bfe:
+      return forType<BitFieldExtract>(t);
+    case Op::Bfi:
+      return width == 64 ? bitFieldInsert<64> : bitFieldInsert<32>;
+    case Op::Bmsk:
+      return clamp ? bitMask<true> : bitMask<false>;
+    case Op::Szext:
+      return isSigned(t) ? signOrZeroExtend<true> : signOrZeroExtend<false>;
+    default:
+      return nullptr;
+  }
+}
+
+// Logic, and what looks for bits or orders them; null for other opcodes.
+Compute logicOrSearch(Op op, Type t) {
+  const bool wide = bitsOf(t) == 64;
+  switch (op) {
+    case Op::And:
+      return bitAnd;
+    case Op::Or:
+      return bitOr;
+    case Op::Xor:
+      return bitXor;
+    case Op::Not:
+      return bitNot;
+    case Op::Cnot:
+      return isZero;
+    case Op::Lop3:
+      return logic3;
+    case Op::Popc:
+      return population;
+    case Op::Clz:
+      return wide ? leadingZeros64 : leadingZeros32;
+    case Op::Brev:
+      return wide ? reverse64 : reverse32;
+    case Op::Bfind:
+      return forType<FindHighest>(t);
+    case Op::Fns:
+      return findNth;
+    case Op::Prmt:
+      return permute;
+    default:
+      return nullptr;
+  }
+}
+
+// What the function of an opcode finds in Step::number, where it looks there.
+uint8_t formOf(const Instruction& i) {
+  constexpr Mod kPermutations[] = {Mod::F4e, Mod::B4e, Mod::Rc8, Mod::Ecl, Mod::Ecr, Mod::Rc16};
+  switch (i.op) {
+    case Op::Bfind:
+      return i.has(Mod::Shiftamt);
+    case Op::Lop3:
+      return i.has(Mod::And) ? 1 : 2;
+    case Op::Szext:
+      return i.has(Mod::Wrap);
+    case Op::Prmt:
+      for (uint8_t k = 0; k < std::size(kPermutations); ++k)
+        if (i.has(kPermutations[k])) return k + 1;
+      return 0;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 void selectBits(const Instruction& i, Step& s) {
   const Type t = i.type();
   if (isFloat(t)) return;
-  const uint32_t width = bitsOf(t);
-  const bool clamp = i.has(Mod::Clamp);
-  switch (i.op) {
-    case Op::And:
-      s.compute = bitAnd;
-      break;
-    case Op::Or:
-      s.compute = bitOr;
-      break;
-    case Op::Xor:
-      s.compute = bitXor;
-      break;
-    case Op::Not:
-      s.compute = bitNot;
-      break;
-    case Op::Cnot:
-      s.compute = isZero;
-      break;
-    case Op::Shl:
-      s.compute = width == 16 ? shiftLeft16 : width == 32 ? shiftLeft32 : shiftLeft64;
-      break;
-    case Op::Shr:
-      s.compute = forType<ShiftRight>(t);
-      break;
-    case Op::Popc:
-      s.compute = population;
-      break;
-    case Op::Clz:
-      s.compute = width == 64 ? leadingZeros64 : leadingZeros32;
-      break;
-    case Op::Brev:
-      s.compute = width == 64 ? reverse64 : reverse32;
-      break;
-    case Op::Bfe:
-      s.compute = forType<BitFieldExtract>(t);
-      break;
-    case Op::Bfi:
-      s.compute = width == 64 ? bitFieldInsert<64> : bitFieldInsert<32>;
-      break;
-    case Op::Bfind:
-      s.number = i.has(Mod::Shiftamt);
-      s.compute = forType<FindHighest>(t);
-      break;
-    case Op::Fns:
-      s.compute = findNth;
-      break;
-    case Op::Lop3:
-      s.number = i.has(Mod::And) ? 1 : 2;
-      s.compute = logic3;
-      break;
-    case Op::Shf:
-      if (i.has(Mod::L))
-        s.compute = clamp ? funnel<true, true> : funnel<true, false>;
-      else
-        s.compute = clamp ? funnel<false, true> : funnel<false, false>;
-      break;
-    case Op::Prmt: {
-      const Mod modes[] = {Mod::F4e, Mod::B4e, Mod::Rc8, Mod::Ecl, Mod::Ecr, Mod::Rc16};
-      for (uint8_t k = 0; k < 6; ++k)
-        if (i.has(modes[k])) s.number = k + 1;
-      s.compute = permute;
-      break;
-    }
-    case Op::Bmsk:
-      s.compute = clamp ? bitMask<true> : bitMask<false>;
-      break;
-    case Op::Szext:
-      s.number = i.has(Mod::Wrap);
-      s.compute = isSigned(t) ? signOrZeroExtend<true> : signOrZeroExtend<false>;
-      break;
-    default:
-      break;
-  }
+  Compute compute = logicOrSearch(i.op, t);
+  if (!compute) compute = shiftOrField(i, t);
+  if (!compute) return;
+  s.compute = compute;
+  s.number = formOf(i);
 }
 
 }  // namespace vg::ptx::interpreter

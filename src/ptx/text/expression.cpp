@@ -127,72 +127,76 @@ class Parser {
   bool applyInteger(Operator op, Constant& left, const Constant& right) {
     const bool isUnsigned = left.isUnsigned || right.isUnsigned;
     const uint64_t a = left.bits, b = right.bits;
-    const int64_t sa = static_cast<int64_t>(a), sb = static_cast<int64_t>(b);
+    const bool divides = op == Operator::Div || op == Operator::Rem;
+    if (divides && b == 0) return error("division by zero");
     uint64_t result = 0;
-    switch (op) {
-      case Operator::OrOr:
-        result = a || b;
-        break;
-      case Operator::AndAnd:
-        result = a && b;
-        break;
-      case Operator::Or:
-        result = a | b;
-        break;
-      case Operator::Xor:
-        result = a ^ b;
-        break;
-      case Operator::And:
-        result = a & b;
-        break;
-      case Operator::Eq:
-        result = a == b;
-        break;
-      case Operator::Ne:
-        result = a != b;
-        break;
-      case Operator::Lt:
-        result = isUnsigned ? a < b : sa < sb;
-        break;
-      case Operator::Le:
-        result = isUnsigned ? a <= b : sa <= sb;
-        break;
-      case Operator::Gt:
-        result = isUnsigned ? a > b : sa > sb;
-        break;
-      case Operator::Ge:
-        result = isUnsigned ? a >= b : sa >= sb;
-        break;
-      case Operator::Shl:
-        result = b < 64 ? a << b : 0;
-        break;
-      case Operator::Shr:
-        result = left.isUnsigned ? (b < 64 ? a >> b : 0) : static_cast<uint64_t>(sa >> (b < 64 ? b : 63));
-        break;
-      case Operator::Add:
-        result = a + b;
-        break;
-      case Operator::Sub:
-        result = a - b;
-        break;
-      case Operator::Mul:
-        result = a * b;
-        break;
-      case Operator::Div:
-      case Operator::Rem:
-        if (b == 0) return error("division by zero");
-        if (isUnsigned)
-          result = op == Operator::Div ? a / b : a % b;
-        else if (sb == -1)
-          result = op == Operator::Div ? 0 - a : 0;
-        else
-          result = static_cast<uint64_t>(op == Operator::Div ? sa / sb : sa % sb);
-        break;
-      case Operator::None:
-        break;
+    if (op >= Operator::Eq && op <= Operator::Ge) {
+      result = isUnsigned ? compared(op, a, b) : compared(op, static_cast<int64_t>(a), static_cast<int64_t>(b));
+    } else if (op == Operator::Shr) {
+      result = shiftedRight(left, b);
+    } else if (divides) {
+      result = isUnsigned ? (op == Operator::Div ? a / b : a % b)
+                          : signedQuotient(op, static_cast<int64_t>(a), static_cast<int64_t>(b));
+    } else {
+      result = ofWords(op, a, b);
     }
     left = {Literal::Integer, isUnsigned, result};
     return true;
+  }
+
+  template <class T>
+  static bool compared(Operator op, T a, T b) {
+    switch (op) {
+      case Operator::Eq:
+        return a == b;
+      case Operator::Ne:
+        return a != b;
+      case Operator::Lt:
+        return a < b;
+      case Operator::Le:
+        return a <= b;
+      case Operator::Gt:
+        return a > b;
+      default:
+        return a >= b;
+    }
+  }
+
+  static uint64_t shiftedRight(const Constant& value, uint64_t places) {
+    if (value.isUnsigned) return places < 64 ? value.bits >> places : 0;
+    return static_cast<uint64_t>(static_cast<int64_t>(value.bits) >> (places < 64 ? places : 63));
+  }
+
+  // The smallest number by -1 is itself.
+  static uint64_t signedQuotient(Operator op, int64_t a, int64_t b) {
+    if (b == -1) return op == Operator::Div ? 0 - static_cast<uint64_t>(a) : 0;
+    return static_cast<uint64_t>(op == Operator::Div ? a / b : a % b);
+  }
+
+  // What is the same for signed and unsigned numbers.
+  static uint64_t ofWords(Operator op, uint64_t a, uint64_t b) {
+    switch (op) {
+      case Operator::OrOr:
+        return a || b;
+      case Operator::AndAnd:
+        return a && b;
+      case Operator::Or:
+        return a | b;
+      case Operator::Xor:
+        return a ^ b;
+      case Operator::And:
+        return a & b;
+      case Operator::Shl:
+        return b < 64 ? a << b : 0;
+      case Operator::Add:
+        return a + b;
+      case Operator::Sub:
+        return a - b;
+      case Operator::Mul:
+        return a * b;
+      default:
+        return 0;
+    }
   }
 
   bool unary(Constant& value, int depth) {
