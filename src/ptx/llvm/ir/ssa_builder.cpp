@@ -2,30 +2,17 @@
 
 #include "ptx/llvm/analysis/carried_values.h"
 #include "ptx/llvm/analysis/short_addresses.h"
+#include "ptx/llvm/ir/code_expander.h"
 #include "ptx/llvm/ir/control_flow.h"
 
 namespace vg::ptx::gen {
 
-SsaBuilder::SsaBuilder(const Module& module, uint32_t entry, bool meetings, Copies copies)
-    : meetings_(meetings), copies_(copies) {
-  program_.module = &module;
-  program_.entry = entry;
-  program_.references = references(module, entry);
-  program_.shared = sharedLayout(module, entry);
-  program_.parameters = parameterLayout(module.functions[entry]);
-  program_.made = std::make_shared<MadeCode>();
-  madeInstance_.function = &program_.made->function;
-  madeInstance_.functionIndex = kNone;
-}
+SsaBuilder::SsaBuilder(Program& program, RawCode& code, std::vector<uint32_t> rawOf)
+    : program_(program), code_(code), rawOf_(std::move(rawOf)), current_(program.blocks.size()) {}
 
-Program SsaBuilder::build() {
-  carry_ = newVariable(Class::Pred);
-  raw_.emplace_back();  // the end: lanes that leave go there
-  const uint32_t first = expandKernel();
-  layOutBlocks(first);
-  findLoops(program_);
+void SsaBuilder::run() {
   noteWrites();
-  filling_ = true;
+  code_.settle();
   for (BlockId b = 0; b < program_.blocks.size(); ++b) fillBlock(b);
   completePhis();
   removeTrivialPhis();
@@ -33,11 +20,22 @@ Program SsaBuilder::build() {
   widenShortAddresses(program_);
   carryLess(program_);
   markCrossBlockUses();
-  return std::move(program_);
 }
 
 Program buildProgram(const Module& module, uint32_t entry, bool meetings, Copies copies) {
-  return SsaBuilder(module, entry, meetings, copies).build();
+  Program program;
+  program.module = &module;
+  program.entry = entry;
+  program.references = references(module, entry);
+  program.shared = sharedLayout(module, entry);
+  program.parameters = parameterLayout(module.functions[entry]);
+  program.made = std::make_shared<MadeCode>();
+  RawCode code(program);
+  const uint32_t first = CodeExpander(code, program, meetings, copies).expandKernel();
+  std::vector<uint32_t> rawOf = layOutBlocks(code, program, first);
+  findLoops(program);
+  SsaBuilder(program, code, std::move(rawOf)).run();
+  return program;
 }
 
 }  // namespace vg::ptx::gen

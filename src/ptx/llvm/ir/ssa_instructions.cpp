@@ -7,7 +7,7 @@
 namespace vg::ptx::gen {
 
 void SsaBuilder::fillBlock(BlockId b) {
-  const RawBlock& raw = raw_[rawOf_[b]];
+  const RawBlock& raw = code_.blocks[rawOf_[b]];
   for (const Item& item : raw.items) addItem(item, b);
   Block& block = program_.blocks[b];
   if (raw.condition != kNone && block.terminator != Block::Jump && block.terminator != Block::Exit)
@@ -18,9 +18,9 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   if (!item.ast) return addCopy(item, b);
   const ptx::Instruction& ast = *item.ast;
   Instance& instance = *item.instance;
-  if (isParamAccess(ast, instance)) return addParamAccess(ast, instance, b);
+  if (RawCode::isParamAccess(ast, instance)) return addParamAccess(ast, instance, b);
   if (rowOf(ast.op).has(Trait::Hint)) return;
-  if (ast.op == Op::Invalid && &instance != &madeInstance_) unsupportedConstruct(ast.line, "an unknown instruction");
+  if (ast.op == Op::Invalid && &instance != &code_.made()) unsupportedConstruct(ast.line, "an unknown instruction");
   const uint32_t index = static_cast<uint32_t>(program_.instructions.size());
   Instruction out;
   out.ast = &ast;
@@ -40,7 +40,7 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
   const uint32_t destinations = destinationCount(ast);
   for (uint32_t k = destinations; k < ast.count; ++k)
     addOperand(out, instance, f.operands[ast.first + k], b, sourceType(ast, k - destinations));
-  if (rowOf(ast.op).has(Trait::Carries)) out.carryIn = read(carry_, b);
+  if (rowOf(ast.op).has(Trait::Carries)) out.carryIn = read(code_.carry, b);
   for (uint32_t k = 0; k < destinations; ++k) {
     const Operand& o = f.operands[ast.first + k];
     if (o.kind == Operand::Kind::Vector) {
@@ -49,7 +49,7 @@ void SsaBuilder::addItem(const Item& item, BlockId b) {
       addResult(out, instance, o, b, index);
     }
   }
-  if (ast.has(Mod::Cc)) out.carryOut = addResultVariable(out, carry_, b, index, Class::Pred);
+  if (ast.has(Mod::Cc)) out.carryOut = addResultVariable(out, code_.carry, b, index, Class::Pred);
   program_.blocks[b].instructions.push_back(index);
   program_.instructions.push_back(std::move(out));
 }
@@ -61,7 +61,7 @@ void SsaBuilder::addResult(Instruction& out, const Instance& instance, const Ope
     return;
   }
   const uint32_t variable = instance.firstVariable + o.reg;
-  addResultVariable(out, variable, b, index, resultClass(*out.ast, variableTypes_[variable]));
+  addResultVariable(out, variable, b, index, resultClass(*out.ast, code_.variableTypes[variable]));
 }
 
 ValueId SsaBuilder::addResultVariable(Instruction& out, uint32_t variable, BlockId b, uint32_t index, Class type) {
@@ -90,39 +90,28 @@ void SsaBuilder::addCopy(const Item& item, BlockId b) {
   write(item.copyTo, b, scratch.sources[0]);
 }
 
-bool SsaBuilder::isParamAccess(const ptx::Instruction& ast, const Instance& instance) {
-  if (ast.op != Op::Ld && ast.op != Op::St) return false;
-  if (ast.space != Space::Param && ast.space != Space::ParamFunction) return false;
-  const Operand& address = instance.function->operands[ast.first + (ast.op == Op::Ld ? 1 : 0)];
-  if (address.kind != Operand::Kind::Address || address.isBaseRegister) return false;
-  if (address.symbolKind == SymbolKind::Parameter) return instance.caller != nullptr;
-  if (address.symbolKind == SymbolKind::ReturnParameter) return true;
-  return address.symbolKind == SymbolKind::FunctionVariable &&
-         instance.function->variables[address.symbol].space == Space::Param;
-}
-
 void SsaBuilder::addParamAccess(const ptx::Instruction& ast, Instance& instance, BlockId b) {
   const Function& f = *instance.function;
   const bool load = ast.op == Op::Ld;
   const Operand& address = f.operands[ast.first + (load ? 1 : 0)];
   const Operand& data = f.operands[ast.first + (load ? 0 : 1)];
-  ParamObject& object = *objectOf(instance, address, ast.line);
+  ParamObject& object = *code_.objectOf(instance, address, ast.line);
   const Type type = ast.type();
   const uint32_t bits = ptx::bitsOf(type);
   const uint32_t count = data.kind == Operand::Kind::Vector ? data.count : 1;
   for (uint32_t k = 0; k < count; ++k) {
     const Operand& o = data.kind == Operand::Kind::Vector ? f.operands[data.first + k] : data;
-    const uint32_t piece = pieceOf(object, address.offset + k * (bits / 8), bits, ast.line);
+    const uint32_t piece = code_.pieceOf(object, address.offset + k * (bits / 8), bits, ast.line);
     if (load) {
       if (o.kind != Operand::Kind::Register) continue;
       const uint32_t variable = instance.firstVariable + o.reg;
       ValueId value = read(piece, b);
       // Loads narrower than the register extend, those narrower than the piece cut: the instruction is a conversion.
-      if (bitsOf(variableTypes_[variable]) != bits || bitsOf(variableTypes_[piece]) != bits)
-        value = convert(ast, f, value, variableTypes_[variable], b);
+      if (bitsOf(code_.variableTypes[variable]) != bits || bitsOf(code_.variableTypes[piece]) != bits)
+        value = convert(ast, f, value, code_.variableTypes[variable], b);
       write(variable, b, value);
     } else {
-      if (bitsOf(variableTypes_[piece]) != bits)
+      if (bitsOf(code_.variableTypes[piece]) != bits)
         unsupportedConstruct(ast.line, "call argument accessed with two widths");
       Instruction scratch;
       scratch.ast = &ast;
@@ -162,8 +151,8 @@ ValueId SsaBuilder::displaced(ValueId address, int64_t offset, BlockId b, uint32
   if (!offset) return address;
   std::vector<Item> items;  // for the instruction alone: its operands are given here
   Instruction out;
-  out.ast = &make(items, Op::Add, Type::S64, {}, line);
-  out.function = madeInstance_.function;
+  out.ast = &code_.make(items, Op::Add, Type::S64, {}, line);
+  out.function = code_.made().function;
   out.block = b;
   out.sources = {address, constant(Class::I64, static_cast<uint64_t>(offset))};
   out.offsets = {0, 0};
@@ -189,8 +178,8 @@ void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uin
   for (uint32_t k = 0; arguments && k < arguments->count && k < callee.parameters.size(); ++k) {
     const Operand& o = f.operands[arguments->first + k];
     if (o.kind == Operand::Kind::Symbol) {
-      ParamObject& object = *objectOf(instance, o, ast.line);
-      out.sources.push_back(read(pieceOf(object, 0, ptx::bitsOf(callee.parameters[k].type), ast.line), b));
+      ParamObject& object = *code_.objectOf(instance, o, ast.line);
+      out.sources.push_back(read(code_.pieceOf(object, 0, ptx::bitsOf(callee.parameters[k].type), ast.line), b));
       out.offsets.push_back(0);
       out.negated.push_back(false);
     } else {
@@ -201,7 +190,7 @@ void SsaBuilder::addSyscall(Instruction& out, Instance& instance, BlockId b, uin
     const Operand& o = f.operands[returns->first];
     const uint32_t bits = ptx::bitsOf(callee.returns[0].type);
     const uint32_t variable = o.kind == Operand::Kind::Symbol
-                                  ? pieceOf(*objectOf(instance, o, ast.line), 0, bits, ast.line)
+                                  ? code_.pieceOf(*code_.objectOf(instance, o, ast.line), 0, bits, ast.line)
                                   : instance.firstVariable + o.reg;
     addResultVariable(out, variable, b, index, integerClass(bits));
   }

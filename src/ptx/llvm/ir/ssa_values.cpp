@@ -30,7 +30,7 @@ ValueId SsaBuilder::unwritten(Class type) {
 ValueId SsaBuilder::newPhi(BlockId b, uint32_t variable) {
   Value phi;
   phi.kind = Value::Phi;
-  phi.type = variableTypes_[variable];
+  phi.type = code_.variableTypes[variable];
   phi.block = b;
   const ValueId id = newValue(phi);
   program_.blocks[b].phis.push_back(id);
@@ -39,10 +39,10 @@ ValueId SsaBuilder::newPhi(BlockId b, uint32_t variable) {
 
 void SsaBuilder::noteWrites() {
   for (BlockId b = 0; b < program_.blocks.size(); ++b)
-    for (const Item& item : raw_[rawOf_[b]].items)
-      for (uint32_t variable : effectsOf(item).writes) {
+    for (const Item& item : code_.blocks[rawOf_[b]].items)
+      for (uint32_t variable : code_.effectsOf(item).writes) {
         // Pieces of parameters become variables here.
-        if (variable >= writtenIn_.size()) writtenIn_.resize(variableTypes_.size());
+        if (variable >= writtenIn_.size()) writtenIn_.resize(code_.variableTypes.size());
         std::vector<BlockId>& blocks = writtenIn_[variable];
         if (blocks.empty() || blocks.back() != b) blocks.push_back(b);
       }
@@ -89,7 +89,7 @@ ValueId SsaBuilder::read(uint32_t variable, BlockId b) {
   const Block& block = program_.blocks[b];
   ValueId value;
   if (block.predecessors.empty()) {
-    value = unwritten(variableTypes_[variable]);
+    value = unwritten(code_.variableTypes[variable]);
   } else if (block.predecessors.size() == 1 && !leavesLoop(block.predecessors[0], b)) {
     value = read(variable, block.predecessors[0]);
   } else if (const BlockId before = beforeLoop(variable, b); before != kNone) {

@@ -1,11 +1,12 @@
-// Which variables a function still needs after a call: what it keeps in memory while it may be called again.
+// Which variables an instruction reads and writes.
+#include "ptx/llvm/ir/call_graph.h"
 #include "ptx/llvm/ir/ptx_facts.h"
-#include "ptx/llvm/ir/ssa_builder.h"
+#include "ptx/llvm/ir/raw_code.h"
 #include "ptx/text/opcodes.h"
 
 namespace vg::ptx::gen {
 
-void SsaBuilder::addReads(const Instance& instance, const Operand& o, Effects& out) const {
+void RawCode::addReads(const Instance& instance, const Operand& o, Effects& out) const {
   switch (o.kind) {
     case Operand::Kind::Register:
       out.reads.push_back(instance.firstVariable + o.reg);
@@ -23,14 +24,14 @@ void SsaBuilder::addReads(const Instance& instance, const Operand& o, Effects& o
     out.reads.push_back(instance.localBase);
 }
 
-void SsaBuilder::addPieces(Instance& instance, const Operand& o, uint32_t bits, uint32_t count, uint32_t line,
-                           std::vector<uint32_t>& to) {
+void RawCode::addPieces(Instance& instance, const Operand& o, uint32_t bits, uint32_t count, uint32_t line,
+                        std::vector<uint32_t>& to) {
   ParamObject& object = *objectOf(instance, o, line);
   for (uint32_t k = 0; k < count; ++k) to.push_back(pieceOf(object, o.offset + k * (bits / 8), bits, line));
 }
 
 // Of the driver's functions, which are called by name: every argument and result is one piece or register.
-void SsaBuilder::addCall(const Item& item, Effects& out) {
+void RawCode::addCall(const Item& item, Effects& out) {
   Instance& instance = *item.instance;
   const Function& f = *instance.function;
   const CallOperands call = callOperands(f, *item.ast);
@@ -51,7 +52,7 @@ void SsaBuilder::addCall(const Item& item, Effects& out) {
   add(call.arguments, callee.parameters, false);
 }
 
-SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
+Effects RawCode::effectsOf(const Item& item) {
   Effects out;
   if (!item.ast) {
     if (item.copyFrom != kNone)
@@ -70,8 +71,8 @@ SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
     out.reads.push_back(instance.firstVariable + static_cast<uint32_t>(ast.guard));
     out.always = false;
   }
-  if (rowOf(ast.op).has(Trait::Carries)) out.reads.push_back(carry_);
-  if (ast.has(Mod::Cc)) out.writes.push_back(carry_);
+  if (rowOf(ast.op).has(Trait::Carries)) out.reads.push_back(carry);
+  if (ast.has(Mod::Cc)) out.writes.push_back(carry);
   if (ast.op == Op::Call) {
     addCall(item, out);
     return out;
@@ -90,45 +91,6 @@ SsaBuilder::Effects SsaBuilder::effectsOf(const Item& item) {
     to.insert(to.end(), operand.reads.begin(), operand.reads.end());
   }
   return out;
-}
-
-std::vector<std::vector<bool>> SsaBuilder::liveVariables(const Recursion& region) {
-  const uint32_t blocks = static_cast<uint32_t>(raw_.size()) - region.firstBlock;
-  std::vector<std::vector<Effects>> effects(blocks);
-  for (uint32_t b = 0; b < blocks; ++b)
-    for (const Item& item : raw_[region.firstBlock + b].items) effects[b].push_back(effectsOf(item));
-  const uint32_t variables = static_cast<uint32_t>(variableTypes_.size()) - region.firstVariable;
-  std::vector<std::vector<uint32_t>> next(blocks);
-  for (uint32_t b = 0; b < blocks; ++b) next[b] = raw_[region.firstBlock + b].successors;
-  // Seen from a function, a call goes on behind itself, and a return or another call's place is the end.
-  next[region.dispatch - region.firstBlock].clear();
-  for (const RecursiveCall& call : region.calls) next[call.save - region.firstBlock] = {call.back};
-
-  std::vector<std::vector<bool>> live(blocks, std::vector<bool>(variables, false));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t b = blocks; b-- > 0;) {
-      std::vector<bool> now(variables, false);
-      const auto set = [&](uint32_t variable, bool value) {
-        if (variable >= region.firstVariable) now[variable - region.firstVariable] = value;
-      };
-      for (uint32_t s : next[b])
-        if (s >= region.firstBlock)
-          for (uint32_t v = 0; v < variables; ++v)
-            if (live[s - region.firstBlock][v]) now[v] = true;
-      if (const uint32_t condition = raw_[region.firstBlock + b].condition; condition != kNone) set(condition, true);
-      for (size_t n = effects[b].size(); n-- > 0;) {
-        if (effects[b][n].always)
-          for (uint32_t v : effects[b][n].writes) set(v, false);
-        for (uint32_t v : effects[b][n].reads) set(v, true);
-      }
-      if (now != live[b]) {
-        live[b] = std::move(now);
-        changed = true;
-      }
-    }
-  }
-  return live;
 }
 
 }  // namespace vg::ptx::gen

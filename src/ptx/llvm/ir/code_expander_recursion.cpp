@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "base/round.h"
-#include "ptx/llvm/ir/ssa_builder.h"
+#include "ptx/llvm/ir/code_expander.h"
 
 namespace vg::ptx::gen {
 namespace {
@@ -25,41 +25,41 @@ uint32_t bytesOf(Class type) { return std::max(32u, bitsOf(type)) / 8; }
 // --- Calls -----------------------------------------------------------------------------------------------------------
 
 // Of any of the functions of one circle, each on a way of its own.
-uint32_t SsaBuilder::callCycle(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
-                               const std::vector<CallWay>& ways) {
+uint32_t CodeExpander::callCycle(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                                 const std::vector<CallWay>& ways) {
   const bool inside = instance.recursion && instance.recursion->cycle == graph().cycle(ways[0].function);
   return inside ? callAgain(instance, i, call, ways) : callRecursive(instance, i, call, ways);
 }
 
 // From outside: the loop with all its functions.
-uint32_t SsaBuilder::callRecursive(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
-                                   const std::vector<CallWay>& ways) {
+uint32_t CodeExpander::callRecursive(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                                     const std::vector<CallWay>& ways) {
   const Function& callee = program_.module->functions[ways[0].function];
-  const uint32_t top = newVariable(Class::I64), before = newBlock(), back = newBlock();
+  const uint32_t top = code_.newVariable(Class::I64), before = code_.newBlock(), back = code_.newBlock();
   Recursion& region = *newRecursion(graph().cycle(ways[0].function));
   chooseStates(region, ways, before, i.line);
   passIn(region, instance, i, call, callee, before);
-  std::vector<Item>& items = raw_[before].items;
-  make(items, Op::Stacksave, Type::U64, {inVariable(top)}, i.line);
-  make(items, Op::Mov, Type::U32, {inVariable(region.resume), number(0)}, i.line);
-  make(items, Op::Mov, Type::U64, {inVariable(region.kept), number(0)}, i.line);
-  jump(before, region.dispatch);
+  std::vector<Item>& items = code_.blocks[before].items;
+  code_.make(items, Op::Stacksave, Type::U64, {operand::variable(top)}, i.line);
+  code_.make(items, Op::Mov, Type::U32, {operand::variable(region.resume), operand::number(0)}, i.line);
+  code_.make(items, Op::Mov, Type::U64, {operand::variable(region.kept), operand::number(0)}, i.line);
+  code_.jump(before, region.dispatch);
   finish(region, back);
-  make(raw_[back].items, Op::Stackrestore, Type::U64, {inVariable(top)}, i.line);
+  code_.make(code_.blocks[back].items, Op::Stackrestore, Type::U64, {operand::variable(top)}, i.line);
   passOut(region, instance, i, call, callee, back);
   return back;
 }
 
 // From one of the functions to another or itself.
-uint32_t SsaBuilder::callAgain(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
-                               const std::vector<CallWay>& ways) {
+uint32_t CodeExpander::callAgain(Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                                 const std::vector<CallWay>& ways) {
   Recursion& region = *instance.recursion;
   const Function& callee = program_.module->functions[ways[0].function];
-  const uint32_t before = newBlock(), save = newBlock(), back = newBlock();
+  const uint32_t before = code_.newBlock(), save = code_.newBlock(), back = code_.newBlock();
   chooseStates(region, ways, before, i.line);
   passIn(region, instance, i, call, callee, before);
-  jump(before, save);
-  jump(save, region.dispatch);
+  code_.jump(before, save);
+  code_.jump(save, region.dispatch);
   std::vector<uint32_t> callees;
   for (const CallWay& way : ways) callees.push_back(way.function);
   region.calls.push_back({save, back, newState(region, back), objectsFor(region.results, callee.returns), i.line,
@@ -69,7 +69,7 @@ uint32_t SsaBuilder::callAgain(Instance& instance, const ptx::Instruction& i, co
 }
 
 // The function among those of the loop that a copy is in.
-uint32_t SsaBuilder::bodyOf(const Recursion& region, const Instance& instance) {
+uint32_t CodeExpander::bodyOf(const Recursion& region, const Instance& instance) {
   const Instance* at = &instance;
   const auto isBody = [&] {
     const auto found = region.bodies.find(at->functionIndex);
@@ -79,102 +79,104 @@ uint32_t SsaBuilder::bodyOf(const Recursion& region, const Instance& instance) {
   return at->functionIndex;
 }
 
-void SsaBuilder::chooseStates(Recursion& region, const std::vector<CallWay>& ways, uint32_t common, uint32_t line) {
+void CodeExpander::chooseStates(Recursion& region, const std::vector<CallWay>& ways, uint32_t common, uint32_t line) {
   for (const CallWay& way : ways) {
     addBody(region, way.function);
-    make(raw_[way.block].items, Op::Mov, Type::U32, {inVariable(region.state), number(region.entries.at(way.function))},
-         line);
-    jump(way.block, common);
+    code_.make(code_.blocks[way.block].items, Op::Mov, Type::U32,
+               {operand::variable(region.state), operand::number(region.entries.at(way.function))}, line);
+    code_.jump(way.block, common);
   }
 }
 
-void SsaBuilder::passIn(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
-                        const Function& callee, uint32_t block) {
+void CodeExpander::passIn(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                          const Function& callee, uint32_t block) {
   const std::vector<ParamObject*> arguments = passed(instance, call.arguments, callee.parameters, i.line);
   readArguments(instance, call.arguments, callee.parameters, arguments, block, i.line);
   const std::vector<ParamObject*>& incoming = objectsFor(region.incoming, callee.parameters);
   for (size_t k = 0; k < arguments.size(); ++k) copyPieces(*arguments[k], *incoming[k], block, i.line);
 }
 
-void SsaBuilder::passOut(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
-                         const Function& callee, uint32_t block) {
+void CodeExpander::passOut(Recursion& region, Instance& instance, const ptx::Instruction& i, const CallOperands& call,
+                           const Function& callee, uint32_t block) {
   const std::vector<ParamObject*> results = passed(instance, call.returns, callee.returns, i.line);
   const std::vector<ParamObject*>& made = objectsFor(region.results, callee.returns);
   for (size_t k = 0; k < results.size(); ++k) copyPieces(*made[k], *results[k], block, i.line);
   writeResults(instance, call.returns, results, block);
 }
 
-const std::vector<ParamObject*>& SsaBuilder::objectsFor(std::map<std::vector<uint64_t>, std::vector<ParamObject*>>& all,
-                                                        const std::vector<Variable>& formals) {
+const std::vector<ParamObject*>& CodeExpander::objectsFor(
+    std::map<std::vector<uint64_t>, std::vector<ParamObject*>>& all, const std::vector<Variable>& formals) {
   auto [found, fresh] = all.try_emplace(sizesOf(formals));
-  for (size_t k = 0; fresh && k < formals.size(); ++k) found->second.push_back(newObject());
+  for (size_t k = 0; fresh && k < formals.size(); ++k) found->second.push_back(code_.newObject());
   return found->second;
 }
 
-uint32_t SsaBuilder::expandKernel() {
+uint32_t CodeExpander::expandKernel() {
   const Function& f = program_.module->functions[program_.entry];
   const bool calls = std::ranges::any_of(f.body, [](const ptx::Instruction& i) { return i.op == Op::Call; });
   program_.sharesForNow = calls && graph().sharedForNow();
-  if (!calls || !graph().shared()) return expand(*newInstance(program_.entry, nullptr), kEnd);
+  if (!calls || !graph().shared()) return expand(*code_.newInstance(program_.entry, nullptr), RawCode::kEnd);
   Recursion& region = *newRecursion(*graph().shared());
-  Instance& top = *newInstance(program_.entry, nullptr);
+  Instance& top = *code_.newInstance(program_.entry, nullptr);
   top.recursion = &region;
-  const uint32_t start = newBlock();
-  make(raw_[start].items, Op::Mov, Type::U32, {inVariable(region.resume), number(0)}, f.line);
-  make(raw_[start].items, Op::Mov, Type::U64, {inVariable(region.kept), number(0)}, f.line);
-  jump(start, expand(top, kEnd));
-  finish(region, kEnd);
+  const uint32_t start = code_.newBlock();
+  code_.make(code_.blocks[start].items, Op::Mov, Type::U32, {operand::variable(region.resume), operand::number(0)},
+             f.line);
+  code_.make(code_.blocks[start].items, Op::Mov, Type::U64, {operand::variable(region.kept), operand::number(0)},
+             f.line);
+  code_.jump(start, expand(top, RawCode::kEnd));
+  finish(region, RawCode::kEnd);
   return start;
 }
 
 // --- The functions ---------------------------------------------------------------------------------------------------
 
-Recursion* SsaBuilder::newRecursion(uint32_t cycle) {
+Recursion* CodeExpander::newRecursion(uint32_t cycle) {
   recursions_.push_back(std::make_unique<Recursion>());
   Recursion& region = *recursions_.back();
   region.cycle = cycle;
-  region.firstVariable = static_cast<uint32_t>(variableTypes_.size());
-  region.firstBlock = static_cast<uint32_t>(raw_.size());
-  region.state = newVariable(Class::I32);
-  region.resume = newVariable(Class::I32);
-  region.kept = newVariable(Class::I64);
-  region.dispatch = newBlock();
+  region.firstVariable = static_cast<uint32_t>(code_.variableTypes.size());
+  region.firstBlock = static_cast<uint32_t>(code_.blocks.size());
+  region.state = code_.newVariable(Class::I32);
+  region.resume = code_.newVariable(Class::I32);
+  region.kept = code_.newVariable(Class::I64);
+  region.dispatch = code_.newBlock();
   region.states = {kNone};  // 0: back to whoever called from outside
   return &region;
 }
 
-uint32_t SsaBuilder::newState(Recursion& region, uint32_t block) {
+uint32_t CodeExpander::newState(Recursion& region, uint32_t block) {
   region.states.push_back(block);
   return static_cast<uint32_t>(region.states.size() - 1);
 }
 
 // Expands a function on the first call of it: its callers write arguments to objects of their own, so that what it was
 // called with stays there while it calls itself.
-void SsaBuilder::addBody(Recursion& region, uint32_t function) {
+void CodeExpander::addBody(Recursion& region, uint32_t function) {
   if (region.bodies.contains(function)) return;
   const Function& f = program_.module->functions[function];
-  Instance& body = *newInstance(function, instances_[0].get());
+  Instance& body = *code_.newInstance(function, code_.firstInstance());
   body.recursion = &region;
   region.bodies[function] = &body;
   const std::vector<ParamObject*>& incoming = objectsFor(region.incoming, f.parameters);
-  for (size_t k = 0; k < f.parameters.size(); ++k) body.parameters.push_back(newObject());
+  for (size_t k = 0; k < f.parameters.size(); ++k) body.parameters.push_back(code_.newObject());
   body.returns = objectsFor(region.results, f.returns);
   declarePieces(body, incoming);
-  const uint32_t start = newBlock(), end = newBlock();
+  const uint32_t start = code_.newBlock(), end = code_.newBlock();
   region.entries[function] = newState(region, start);
   for (size_t k = 0; k < incoming.size(); ++k) copyPieces(*incoming[k], *body.parameters[k], start, f.line);
   placeLocals(body, start);
-  jump(start, expandBody(body, end));
+  code_.jump(start, expandBody(body, end));
   Item leave;
   leave.instance = &body;
   leave.copyTo = region.state;
   leave.copyFrom = region.resume;
-  raw_[end].items.push_back(leave);
-  jump(end, region.dispatch);
+  code_.blocks[end].items.push_back(leave);
+  code_.jump(end, region.dispatch);
 }
 
 // Memory of a call's own for what the function declares in .local.
-void SsaBuilder::placeLocals(Instance& instance, uint32_t block) {
+void CodeExpander::placeLocals(Instance& instance, uint32_t block) {
   uint64_t size = 0;
   for (uint32_t k = 0; k < instance.function->variables.size(); ++k) {
     const Variable& v = instance.function->variables[k];
@@ -187,47 +189,47 @@ void SsaBuilder::placeLocals(Instance& instance, uint32_t block) {
   if (!size) return;
   if (size > UINT32_MAX / 2) unsupportedConstruct(instance.function->line, "over 2 GiB of local memory");
   instance.recursion->localBytes[instance.functionIndex] = roundUp(static_cast<uint32_t>(size), uint32_t{kPiece});
-  instance.localBase = newVariable(Class::I64);
-  make(raw_[block].items, Op::Alloca, Type::U64, {inVariable(instance.localBase), number(size)},
-       instance.function->line);
+  instance.localBase = code_.newVariable(Class::I64);
+  code_.make(code_.blocks[block].items, Op::Alloca, Type::U64,
+             {operand::variable(instance.localBase), operand::number(size)}, instance.function->line);
 }
 
 // The pieces that a function reads its parameters in and writes its results in.
-void SsaBuilder::declarePieces(Instance& instance, const std::vector<ParamObject*>& incoming) {
+void CodeExpander::declarePieces(Instance& instance, const std::vector<ParamObject*>& incoming) {
   const Function& f = *instance.function;
   for (size_t k = 0; k < f.parameters.size(); ++k)
     if (formalRegister(f, f.parameters[k]) != kNone)
-      pieceOf(*instance.parameters[k], 0, ptx::bitsOf(f.parameters[k].type), f.line);
+      code_.pieceOf(*instance.parameters[k], 0, ptx::bitsOf(f.parameters[k].type), f.line);
   for (size_t k = 0; k < f.returns.size(); ++k)
     if (formalRegister(f, f.returns[k]) != kNone)
-      pieceOf(*instance.returns[k], 0, ptx::bitsOf(f.returns[k].type), f.line);
+      code_.pieceOf(*instance.returns[k], 0, ptx::bitsOf(f.returns[k].type), f.line);
   for (const ptx::Instruction& i : f.body) {
-    if (!isParamAccess(i, instance)) continue;
+    if (!RawCode::isParamAccess(i, instance)) continue;
     const Operand& address = f.operands[i.first + (i.op == Op::Ld ? 1 : 0)];
-    if (address.symbolKind != SymbolKind::FunctionVariable) declarePieces(i, instance);
+    if (address.symbolKind != SymbolKind::FunctionVariable) code_.declarePieces(i, instance);
   }
   for (size_t k = 0; k < incoming.size(); ++k)
     for (const auto& [offset, piece] : instance.parameters[k]->pieces)
-      pieceOf(*incoming[k], offset, piece.bits, f.line);
+      code_.pieceOf(*incoming[k], offset, piece.bits, f.line);
 }
 
 // Copies the pieces that the function's side of a call has.
-void SsaBuilder::copyPieces(ParamObject& from, ParamObject& to, uint32_t block, uint32_t line) {
+void CodeExpander::copyPieces(ParamObject& from, ParamObject& to, uint32_t block, uint32_t line) {
   std::map<int64_t, uint32_t> pieces;
   for (const ParamObject* object : {&from, &to})
     for (const auto& [offset, piece] : object->pieces) pieces[offset] = std::max(pieces[offset], piece.bits);
   for (const auto& [offset, bits] : pieces) {
     Item copy;
-    copy.instance = instances_[0].get();
-    copy.copyFrom = pieceOf(from, offset, bits, line);
-    copy.copyTo = pieceOf(to, offset, bits, line);
-    raw_[block].items.push_back(copy);
+    copy.instance = code_.firstInstance();
+    copy.copyFrom = code_.pieceOf(from, offset, bits, line);
+    copy.copyTo = code_.pieceOf(to, offset, bits, line);
+    code_.blocks[block].items.push_back(copy);
   }
 }
 
 // --- The loop --------------------------------------------------------------------------------------------------------
 
-void SsaBuilder::finish(Recursion& region, uint32_t leave) {
+void CodeExpander::finish(Recursion& region, uint32_t leave) {
   refuseMeetings(region);
   region.states[0] = leave;
   const auto live = liveVariables(region);
@@ -235,13 +237,13 @@ void SsaBuilder::finish(Recursion& region, uint32_t leave) {
   for (const RecursiveCall& call : region.calls) kept.push_back(keptBy(region, call, live));
   for (size_t n = 0; n < kept.size(); ++n) keepAndRestore(region, region.calls[n], kept[n]);
   measureStack(region);
-  raw_[region.dispatch].terminator = Block::Switch;
-  raw_[region.dispatch].condition = region.state;
-  raw_[region.dispatch].successors = region.states;
+  code_.blocks[region.dispatch].terminator = Block::Switch;
+  code_.blocks[region.dispatch].condition = region.state;
+  code_.blocks[region.dispatch].successors = region.states;
 }
 
 // Of calls one inside another, where none comes back to its own function; others may take what the launch allows.
-void SsaBuilder::measureStack(const Recursion& region) {
+void CodeExpander::measureStack(const Recursion& region) {
   std::map<uint32_t, std::vector<const RecursiveCall*>> callsOf;
   for (const RecursiveCall& call : region.calls) callsOf[call.caller].push_back(&call);
   struct Open {
@@ -292,15 +294,15 @@ void SsaBuilder::measureStack(const Recursion& region) {
 }
 
 // Lanes are at different depths, and what they do together would wait for lanes that come by in another pass.
-void SsaBuilder::refuseMeetings(const Recursion& region) const {
-  for (size_t b = region.firstBlock; b < raw_.size(); ++b)
-    for (const Item& item : raw_[b].items)
+void CodeExpander::refuseMeetings(const Recursion& region) const {
+  for (size_t b = region.firstBlock; b < code_.blocks.size(); ++b)
+    for (const Item& item : code_.blocks[b].items)
       if (item.ast && lanesMeet(*item.ast))
         unsupportedConstruct(item.ast->line, "%s in a function that calls itself", nameOf(item.ast->op));
 }
 
-std::vector<uint32_t> SsaBuilder::keptBy(const Recursion& region, const RecursiveCall& call,
-                                         const std::vector<std::vector<bool>>& live) const {
+std::vector<uint32_t> CodeExpander::keptBy(const Recursion& region, const RecursiveCall& call,
+                                           const std::vector<std::vector<bool>>& live) const {
   const std::vector<bool>& after = live[call.back - region.firstBlock];
   std::vector<bool> made(after.size(), false);  // by the callee
   const auto mark = [&](uint32_t variable) { made[variable - region.firstVariable] = true; };
@@ -311,40 +313,82 @@ std::vector<uint32_t> SsaBuilder::keptBy(const Recursion& region, const Recursiv
   for (uint32_t v = 0; v < after.size(); ++v)
     if (after[v] && !made[v]) kept.push_back(region.firstVariable + v);
   // Wide ones first, so that all are aligned.
-  std::ranges::stable_sort(kept, std::ranges::greater{}, [&](uint32_t v) { return bytesOf(variableTypes_[v]); });
+  std::ranges::stable_sort(kept, std::ranges::greater{}, [&](uint32_t v) { return bytesOf(code_.variableTypes[v]); });
   return kept;
 }
 
-void SsaBuilder::keepAndRestore(Recursion& region, RecursiveCall& call, const std::vector<uint32_t>& variables) {
-  const uint32_t top = newVariable(Class::I64), memory = newVariable(Class::I64), line = call.line;
+void CodeExpander::keepAndRestore(Recursion& region, RecursiveCall& call, const std::vector<uint32_t>& variables) {
+  const uint32_t top = code_.newVariable(Class::I64), memory = code_.newVariable(Class::I64), line = call.line;
   std::vector<uint32_t> kept = variables;
-  kept.insert(std::ranges::find_if(kept, [&](uint32_t v) { return bytesOf(variableTypes_[v]) <= 8; }), top);
+  kept.insert(std::ranges::find_if(kept, [&](uint32_t v) { return bytesOf(code_.variableTypes[v]) <= 8; }), top);
   uint32_t size = 0;
-  for (uint32_t v : kept) size += bytesOf(variableTypes_[v]);
+  for (uint32_t v : kept) size += bytesOf(code_.variableTypes[v]);
   call.stack = roundUp(size, uint32_t{kPiece});
 
-  std::vector<Item>& save = raw_[call.save].items;
-  make(save, Op::Stacksave, Type::U64, {inVariable(top)}, line);
-  make(save, Op::Alloca, Type::U64, {inVariable(memory), number(size)}, line);
+  std::vector<Item>& save = code_.blocks[call.save].items;
+  code_.make(save, Op::Stacksave, Type::U64, {operand::variable(top)}, line);
+  code_.make(save, Op::Alloca, Type::U64, {operand::variable(memory), operand::number(size)}, line);
   uint32_t offset = 0;
   for (uint32_t v : kept) {
-    makeStore(save, memory, offset, v, line);
-    offset += bytesOf(variableTypes_[v]);
+    code_.makeStore(save, memory, offset, v, line);
+    offset += bytesOf(code_.variableTypes[v]);
   }
-  make(save, Op::Mov, Type::U64, {inVariable(region.kept), inVariable(memory)}, line);
-  make(save, Op::Mov, Type::U32, {inVariable(region.resume), number(call.backState)}, line);
+  code_.make(save, Op::Mov, Type::U64, {operand::variable(region.kept), operand::variable(memory)}, line);
+  code_.make(save, Op::Mov, Type::U32, {operand::variable(region.resume), operand::number(call.backState)}, line);
 
   std::vector<Item> restore;
   // The mask changes nothing; it says how the address is aligned.
-  make(restore, Op::And, Type::B64, {inVariable(memory), inVariable(region.kept), number(~(kPiece - 1))}, line);
+  code_.make(restore, Op::And, Type::B64,
+             {operand::variable(memory), operand::variable(region.kept), operand::number(~(kPiece - 1))}, line);
   offset = 0;
   for (uint32_t v : kept) {
-    makeLoad(restore, memory, offset, v, line);
-    offset += bytesOf(variableTypes_[v]);
+    code_.makeLoad(restore, memory, offset, v, line);
+    offset += bytesOf(code_.variableTypes[v]);
   }
-  make(restore, Op::Stackrestore, Type::U64, {inVariable(top)}, line);
-  std::vector<Item>& back = raw_[call.back].items;
+  code_.make(restore, Op::Stackrestore, Type::U64, {operand::variable(top)}, line);
+  std::vector<Item>& back = code_.blocks[call.back].items;
   back.insert(back.begin(), restore.begin(), restore.end());
+}
+
+// Which variables a function still needs after a call: what it keeps in memory while it may be called again.
+std::vector<std::vector<bool>> CodeExpander::liveVariables(const Recursion& region) {
+  const uint32_t blocks = static_cast<uint32_t>(code_.blocks.size()) - region.firstBlock;
+  std::vector<std::vector<Effects>> effects(blocks);
+  for (uint32_t b = 0; b < blocks; ++b)
+    for (const Item& item : code_.blocks[region.firstBlock + b].items) effects[b].push_back(code_.effectsOf(item));
+  const uint32_t variables = static_cast<uint32_t>(code_.variableTypes.size()) - region.firstVariable;
+  std::vector<std::vector<uint32_t>> next(blocks);
+  for (uint32_t b = 0; b < blocks; ++b) next[b] = code_.blocks[region.firstBlock + b].successors;
+  // Seen from a function, a call goes on behind itself, and a return or another call's place is the end.
+  next[region.dispatch - region.firstBlock].clear();
+  for (const RecursiveCall& call : region.calls) next[call.save - region.firstBlock] = {call.back};
+
+  std::vector<std::vector<bool>> live(blocks, std::vector<bool>(variables, false));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = blocks; b-- > 0;) {
+      std::vector<bool> now(variables, false);
+      const auto set = [&](uint32_t variable, bool value) {
+        if (variable >= region.firstVariable) now[variable - region.firstVariable] = value;
+      };
+      for (uint32_t s : next[b])
+        if (s >= region.firstBlock)
+          for (uint32_t v = 0; v < variables; ++v)
+            if (live[s - region.firstBlock][v]) now[v] = true;
+      if (const uint32_t condition = code_.blocks[region.firstBlock + b].condition; condition != kNone)
+        set(condition, true);
+      for (size_t n = effects[b].size(); n-- > 0;) {
+        if (effects[b][n].always)
+          for (uint32_t v : effects[b][n].writes) set(v, false);
+        for (uint32_t v : effects[b][n].reads) set(v, true);
+      }
+      if (now != live[b]) {
+        live[b] = std::move(now);
+        changed = true;
+      }
+    }
+  }
+  return live;
 }
 
 }  // namespace vg::ptx::gen

@@ -1,0 +1,135 @@
+// Blocks of a function body.
+#include "ptx/llvm/ir/code_expander.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+
+namespace vg::ptx::gen {
+
+static constexpr size_t kMaxInstructions = 60000;
+
+uint32_t CodeExpander::expand(Instance& instance, uint32_t after) {
+  const Function& f = *instance.function;
+  if (f.isDeclaration) unsupportedConstruct(f.line, "call of undefined function %s", f.name.c_str());
+  Expansion x{instance, blocksOfLabels(f), after};
+  uint32_t& first = x.blockAt[0];
+  if (first == kNone) first = code_.newBlock();
+  x.current = first;
+  for (size_t n = 0; n < f.body.size(); ++n) {
+    goOnAtLabel(x, n);
+    if (!x.open) {  // unreachable code without a label
+      x.current = code_.newBlock();
+      x.open = true;
+    }
+    if (++expanded_ > kMaxInstructions)
+      unsupportedConstruct(f.body[n].line, "kernel of over %zu instructions", kMaxInstructions);
+    expandInstruction(x, f.body[n]);
+  }
+  goOnAtLabel(x, f.body.size());
+  if (x.open) code_.jump(x.current, after);
+  return first;
+}
+
+std::vector<uint32_t> CodeExpander::blocksOfLabels(const Function& f) {
+  std::vector<uint32_t> blockAt(f.body.size() + 1, kNone);
+  for (const Label& label : f.labels) {
+    if (label.instruction > f.body.size()) continue;
+    if (blockAt[label.instruction] == kNone) blockAt[label.instruction] = code_.newBlock();
+  }
+  return blockAt;
+}
+
+void CodeExpander::goOnAtLabel(Expansion& x, size_t instruction) {
+  const uint32_t block = x.blockAt[instruction];
+  if (block == kNone || block == x.current) return;
+  if (x.open) code_.jump(x.current, block);
+  x.current = block;
+  x.open = true;
+}
+
+void CodeExpander::expandInstruction(Expansion& x, const ptx::Instruction& i) {
+  const Function& f = *x.instance.function;
+  switch (i.op) {
+    case Op::Bra: {
+      const uint32_t target = labelBlock(f, x.blockAt, f.operands[i.first], i);
+      x.current = branch(x.instance, i, x.current, target, x.open);
+      break;
+    }
+    case Op::Ret:
+      x.current = branch(x.instance, i, x.current, x.after, x.open);
+      break;
+    case Op::Exit:
+      x.current = branch(x.instance, i, x.current, RawCode::kEnd, x.open);
+      break;
+    case Op::Brx:
+      expandSwitch(x, i);
+      break;
+    case Op::Call:
+      x.current = call(x.instance, i, x.current);
+      break;
+    default:
+      expandPlain(x, i);
+      break;
+  }
+}
+
+void CodeExpander::expandSwitch(Expansion& x, const ptx::Instruction& i) {
+  const Function& f = *x.instance.function;
+  const Operand &chosen = f.operands[i.first], &table = f.operands[i.first + 1];
+  if (table.symbolKind != SymbolKind::BranchTable)
+    unsupportedConstruct(i.line, "brx.idx by something that is not a table");
+  const uint32_t chooses = i.guard >= 0 ? code_.newBlock() : x.current;
+  x.current = i.guard >= 0 ? branch(x.instance, i, x.current, chooses, x.open) : x.current;
+  code_.blocks[chooses].terminator = Block::Switch;
+  code_.blocks[chooses].condition = x.instance.firstVariable + chosen.reg;
+  code_.blocks[chooses].line = i.line;
+  for (uint32_t label : f.branchTables[table.symbol].labels)
+    code_.blocks[chooses].successors.push_back(x.blockAt[f.labels[label].instruction]);
+  x.open = i.guard >= 0;
+}
+
+// What goes nowhere else.
+void CodeExpander::expandPlain(Expansion& x, const ptx::Instruction& i) {
+  if (meetings_ && lanesMeetAt(i, *x.instance.function) && !code_.blocks[x.current].items.empty()) {
+    const uint32_t meeting = code_.newBlock();
+    code_.jump(x.current, meeting);
+    x.current = meeting;
+  }
+  if (!RawCode::isParamAccess(i, x.instance)) {
+    code_.blocks[x.current].items.push_back({&i, &x.instance});
+    return;
+  }
+  code_.declarePieces(i, x.instance);
+  if (i.guard < 0) {
+    code_.blocks[x.current].items.push_back({&i, &x.instance});
+    return;
+  }
+  // Call arguments are no memory: a way of its own.
+  const uint32_t access = code_.newBlock();
+  const uint32_t behind = branch(x.instance, i, x.current, access, x.open);
+  code_.blocks[access].items.push_back({&i, &x.instance});
+  code_.jump(access, behind);
+  x.current = behind;
+}
+
+uint32_t CodeExpander::labelBlock(const Function& f, const std::vector<uint32_t>& blockAt, const Operand& o,
+                                  const ptx::Instruction& i) {
+  if (o.symbolKind != SymbolKind::Label) unsupportedConstruct(i.line, "branch to something that is not a label");
+  return blockAt[f.labels[o.symbol].instruction];
+}
+
+uint32_t CodeExpander::branch(Instance& instance, const ptx::Instruction& i, uint32_t current, uint32_t target,
+                              bool& open) {
+  code_.blocks[current].line = i.line;
+  if (i.guard < 0) {
+    code_.jump(current, target);
+    open = false;
+    return current;
+  }
+  const uint32_t next = code_.newBlock();
+  code_.blocks[current].terminator = Block::Branch;
+  code_.blocks[current].condition = instance.firstVariable + static_cast<uint32_t>(i.guard);
+  code_.blocks[current].negated = i.guardNegated;
+  code_.blocks[current].successors = {target, next};
+  return next;
+}
+
+}  // namespace vg::ptx::gen
