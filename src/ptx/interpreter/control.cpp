@@ -56,7 +56,7 @@ void Warp::view(LaneView (&views)[kWarpSize]) const {
     const FunctionCode& code = *l.frames.back().code;
     LaneView& view = views[lane];
     view.function = code.function;
-    view.runs = l.state == State::Ready && l.lastRun == clock_;
+    view.runs = l.state == State::Ready && l.lastRun == choice_.clock;
     if (l.step < code.steps.size() && code.steps[l.step].i) view.line = code.steps[l.step].i->line;
     view.registers = l.frames.back().registers;
     view.slots = code.registerSlots.data();
@@ -69,11 +69,11 @@ void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
   index = warp;
   polled = false;
   clusterArrived = 0;
-  clock_ = 0;
-  unfair_ = false;
+  choice_.clock = 0;
+  choice_.unfair = false;
   const KernelTraits& traits = code->traits();
-  abreast_ = traits.waits && state->launch->warpsPerBlock > 1;
-  slice_ = 0;
+  choice_.abreast = traits.waits && state->launch->warpsPerBlock > 1;
+  choice_.slice = 0;
   const uint32_t first = warp * kWarpSize, threads = std::min(state->launch->threadsPerBlock - first, kWarpSize);
   const Step& noStep = undyingFrom<Step>([] { return Step{}; });
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
@@ -109,27 +109,27 @@ uint32_t Warp::pick() {
       continue;
     }
     const Lane &l = lanes[lane], &b = lanes[best];
-    const bool better = unfair_                              ? l.lastRun < b.lastRun
+    const bool better = choice_.unfair                       ? l.lastRun < b.lastRun
                         : l.frames.size() != b.frames.size() ? l.frames.size() > b.frames.size()
                                                              : l.step < b.step;
     if (better) best = static_cast<int>(lane);
   }
   if (best < 0) return 0;
-  turn_ = unfair_;
-  unfair_ = false;
+  choice_.wasUnfair = choice_.unfair;
+  choice_.unfair = false;
   uint32_t mask = 0;
-  ++clock_;
+  ++choice_.clock;
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if (lanes[lane].state != State::Ready || !together(lane, static_cast<uint32_t>(best))) continue;
     mask |= 1u << lane;
-    lanes[lane].lastRun = clock_;
+    lanes[lane].lastRun = choice_.clock;
   }
   return mask;
 }
 
 void Warp::run() {
   for (;;) {
-    if (unfair_) completeWarpSync(false);  // lanes that spin may wait for those
+    if (choice_.unfair) completeWarpSync(false);  // lanes that spin may wait for those
     if (const uint32_t mask = pick()) {
       runGroup(mask);
     } else if (!completeWarpSync(false) && !completeBarrier() && !completeWarpSync(true)) {
@@ -181,8 +181,8 @@ void Warp::moveTo(uint32_t mask, uint32_t step) {
 // Warps of a block go on together, a few steps each, as on a GPU: programs read memory behind a barrier or a loop and
 // count on the others' having done so a while later.
 void Warp::keepAbreast(uint32_t mask, uint32_t step) {
-  if (!abreast_ || ++slice_ < kSlice) return;
-  slice_ = 0;
+  if (!choice_.abreast || ++choice_.slice < kSlice) return;
+  choice_.slice = 0;
   moveTo(mask, step);
   calls().pause(block, index);
 }
@@ -209,12 +209,12 @@ void Warp::runGroup(uint32_t mask) {
         moveTo(mask, step);
         yieldIfPolling(mask);
         if (count > kTurn) {
-          unfair_ = true;
+          choice_.unfair = true;
           return;
         }
       }
       meet = meetingPoint(mask, step);
-      if (othersAt(mask, step) || (!turn_ && othersBehind(mask, step))) return moveTo(mask, step);
+      if (othersAt(mask, step) || (!choice_.wasUnfair && othersBehind(mask, step))) return moveTo(mask, step);
       continue;
     }
     moveTo(mask, step + 1);
@@ -281,7 +281,7 @@ void Warp::transfer(const Step& s, uint32_t mask, uint32_t step) {
     case Flow::Yield: {
       uint64_t longest = 0;
       eachLane(mask, [&](uint32_t lane) { longest = std::max(longest, read(lane, s.sources[0]) & 0xffffffff); });
-      unfair_ = true;
+      choice_.unfair = true;
       noteWhere(kNoLane, s.i);
       calls().nanosleep(block, index, static_cast<uint32_t>(longest));
       break;

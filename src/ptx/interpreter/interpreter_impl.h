@@ -291,11 +291,14 @@ class Warp {
   void tellMeeting(uint32_t lane, uint32_t present);
 
   alignas(16) std::byte forbidden_[256];  // where accesses go that must not happen
-  uint64_t clock_ = 0;
-  bool unfair_ = false;   // the next pick goes by waiting time
-  bool turn_ = false;     // the running group was picked so
-  bool abreast_ = false;  // other warps of the block share memory with this one and have fibres of their own
-  uint32_t slice_ = 0;    // steps since they were let go on
+  // Which lanes run next, and when other warps do.
+  struct Choice {
+    uint64_t clock = 0;
+    bool unfair = false;     // the next pick goes by waiting time
+    bool wasUnfair = false;  // the running group was picked so
+    bool abreast = false;    // other warps of the block share memory with this one and have fibres of their own
+    uint32_t slice = 0;      // steps since they were let go on
+  } choice_;
   void keepAbreast(uint32_t mask, uint32_t step);
 };
 
