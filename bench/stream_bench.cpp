@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/contexts/context.h"
+#include "core/contexts/primary_context.h"
 #include "core/memory/memory.h"
 #include "core/process/device.h"
 #include "core/process/process.h"
@@ -20,7 +21,7 @@ namespace {
 Context& context() {
   static Context* const current = [] {
     if (initialise(0) != CUDA_SUCCESS) std::abort();
-    return &deviceAt(0).retainPrimary().value();
+    return &primaryOf(deviceAt(0)).retain().value();
   }();
   return *current;
 }

@@ -11,6 +11,7 @@
 #include "api/interop.h"
 #include "base/result.h"
 #include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 #include "core/process/process.h"
 #include "core/process/thread_state.h"
 #include "core/streams/stream.h"

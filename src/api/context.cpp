@@ -2,6 +2,7 @@
 #include "core/contexts/context.h"
 
 #include "api/call.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/green_context.h"
 #include "core/process/device.h"
 #include "core/streams/capture_sink.h"
@@ -121,7 +122,7 @@ CUresult cuCtxSetCurrent(const Call&, CUcontext ctx) {
 
 CUresult cuCtxGetCurrent(const Call&, CUcontext* pctx) {
   if (!pctx) return missing("pctx");
-  *pctx = core::currentHandle();
+  *pctx = core::handleOf(core::currentReference());
   return CUDA_SUCCESS;
 }
 

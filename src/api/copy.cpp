@@ -2,6 +2,7 @@
 #include "core/work/copy.h"
 #include "api/call.h"
 #include "base/raw_enum.h"
+#include "core/contexts/current_context.h"
 #include "core/work/copy_batch.h"
 
 namespace vg::handlers {

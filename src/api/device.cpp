@@ -6,6 +6,8 @@
 #include "api/call.h"
 #include "arrays/format.h"
 #include "base/raw_enum.h"
+#include "core/contexts/current_context.h"
+#include "core/contexts/primary_context.h"
 #include "core/process/device.h"
 #include "core/process/newer_attributes.h"
 
@@ -213,28 +215,28 @@ CUresult cuDeviceGetP2PAttribute(const Call&, int* value, CUdevice_P2PAttribute 
 CUresult cuDevicePrimaryCtxRetain(const Call&, CUcontext* pctx, CUdevice dev) {
   if (!pctx) return missing("pctx");
   VG_TRY(core::Device & device, core::findDevice(dev));
-  VG_TRY(core::Context & context, device.retainPrimary());
+  VG_TRY(core::Context & context, core::primaryOf(device).retain());
   *pctx = context.handle();
   return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(const Call&, CUdevice dev) {
   VG_TRY(core::Device & device, core::findDevice(dev));
-  return device.releasePrimary();
+  return core::primaryOf(device).release();
 }
 
 CUresult cuDevicePrimaryCtxRelease(const Call& call, CUdevice dev) { return cuDevicePrimaryCtxRelease_v2(call, dev); }
 
 CUresult cuDevicePrimaryCtxReset_v2(const Call&, CUdevice dev) {
   VG_TRY(core::Device & device, core::findDevice(dev));
-  return device.resetPrimary();
+  return core::primaryOf(device).reset();
 }
 
 CUresult cuDevicePrimaryCtxReset(const Call& call, CUdevice dev) { return cuDevicePrimaryCtxReset_v2(call, dev); }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(const Call&, CUdevice dev, unsigned int flags) {
   VG_TRY(core::Device & device, core::findDevice(dev));
-  return device.setPrimaryFlags(flags);
+  return core::primaryOf(device).setFlags(flags);
 }
 
 // The first version refuses while the context is active.
@@ -242,7 +244,7 @@ CUresult cuDevicePrimaryCtxSetFlags(const Call& call, CUdevice dev, unsigned int
   VG_TRY(core::Device & device, core::findDevice(dev));
   unsigned present = 0;
   bool active = false;
-  device.primaryState(&present, &active);
+  core::primaryOf(device).state(&present, &active);
   if (active) return fail(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "the primary context of device %d is active", dev);
   return cuDevicePrimaryCtxSetFlags_v2(call, dev, flags);
 }
@@ -251,7 +253,7 @@ CUresult cuDevicePrimaryCtxGetState(const Call&, CUdevice dev, unsigned int* fla
   if (!flags || !active) return missing("flags or active");
   VG_TRY(core::Device & device, core::findDevice(dev));
   bool isActive = false;
-  device.primaryState(flags, &isActive);
+  core::primaryOf(device).state(flags, &isActive);
   *active = isActive;
   return CUDA_SUCCESS;
 }

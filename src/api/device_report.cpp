@@ -9,6 +9,7 @@
 #include "alloc/heap.h"
 #include "backend/device_use.h"
 #include "backend/registry.h"
+#include "core/contexts/primary_context.h"
 #include "core/memory/memory_heaps.h"
 #include "core/process/device.h"
 #include "core/process/process.h"
@@ -25,7 +26,7 @@ void addUse(const backend::Device& device, DeviceReport& report) {
     const alloc::Heap* const heap = core::memory::heapMadeOf(static_cast<unsigned>(ordinal));
     report.usedMemory = heap ? heap->used() : 0;
     unsigned flags;
-    visible.primaryState(&flags, &report.inUse);
+    core::primaryOf(visible).state(&flags, &report.inUse);
     report.inUse |= report.usedMemory != 0;
   }
 }

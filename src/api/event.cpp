@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "core/contexts/context.h"
 #include "core/contexts/context_events.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/green_context.h"
 #include "core/streams/stream.h"
 #include "core/work/event_work.h"

@@ -17,7 +17,9 @@
 #include "api/validity.h"
 #include "base/log.h"
 #include "base/log_history.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/green_context.h"
+#include "core/contexts/primary_context.h"
 #include "core/modules/kernel.h"
 #include "core/modules/module.h"
 #include "core/process/device.h"
@@ -98,7 +100,7 @@ CUresult primaryContext(CUcontext* context, CUdevice device) {
   return guarded([&]() -> CUresult {
     if (!context) return CUDA_ERROR_INVALID_VALUE;
     VG_TRY(core::Device & found, core::findDevice(device));
-    *context = found.primary().handle();
+    *context = core::primaryOf(found).context().handle();
     return CUDA_SUCCESS;
   });
 }
@@ -171,7 +173,7 @@ static_assert(kHooks.size == 7 * sizeof(void*));
 
 CUresult threadContext(CUcontext* context) {
   if (const CUresult refused = closed()) return refused;
-  *context = core::currentHandle();
+  *context = core::handleOf(core::currentReference());
   return CUDA_SUCCESS;
 }
 

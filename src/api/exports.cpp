@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/log_history.h"
 #include "base/shortage.h"
+#include "core/contexts/current_context.h"
 #include "core/streams/capture_sink.h"
 #include "core/work/host_function.h"
 

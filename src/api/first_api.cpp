@@ -4,6 +4,7 @@
 #include "api/era.h"
 
 #include "api/call.h"
+#include "core/contexts/current_context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_below_4gib.h"
 

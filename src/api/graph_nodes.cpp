@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/named_context.h"
 #include "core/graphs/graph_conditional.h"
 #include "core/graphs/graph_describe.h"
@@ -71,10 +72,6 @@ CUresult set(CUgraphNode handle, Describe describe) {
   VG_TRY(NodeParams params, describe());
   graphs::replace(*graphs::findNode(handle), std::move(params));
   return CUDA_SUCCESS;
-}
-
-CUcontext handleOf(const ContextReference& reference) {
-  return reference.context ? reference.context->handle() : nullptr;
 }
 
 CUDA_KERNEL_NODE_PARAMS widened(const CUDA_KERNEL_NODE_PARAMS_v1& old) {

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "base/raw_enum.h"
 #include "core/contexts/context_events.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/device_resource.h"
 #include "core/process/device.h"
 #include "core/process/driver_version.h"

@@ -1,5 +1,6 @@
 // Page-locked host memory: allocated here, or registered by the application.
 #include "api/call.h"
+#include "core/contexts/current_context.h"
 #include "core/memory/memory.h"
 
 namespace vg::handlers {

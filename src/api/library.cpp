@@ -5,6 +5,7 @@
 
 #include "api/call.h"
 #include "base/raw_enum.h"
+#include "core/contexts/current_context.h"
 #include "core/modules/module.h"
 #include "core/modules/variable_ranges.h"
 #include "core/process/device.h"

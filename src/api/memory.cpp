@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/era.h"
 #include "base/raw_enum.h"
+#include "core/contexts/current_context.h"
 #include "core/memory/memory.h"
 #include "core/memory/memory_advice.h"
 #include "core/modules/variable_ranges.h"

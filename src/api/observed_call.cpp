@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "activity/recorder.h"
+#include "core/contexts/current_context.h"
 #include "core/process/thread_state.h"
 
 namespace vg::api {
@@ -21,14 +22,14 @@ TellCall::TellCall(unsigned entry, const char* symbol, uint64_t correlation, con
   call_.symbol = symbol;
   call_.arguments = arguments_;
   call_.correlation = activity::threadPart.outer ? activity::threadPart.outer : correlation;
-  call_.context = core::currentHandle();
+  call_.context = core::handleOf(core::currentReference());
   observer_->began(call_);
 }
 
 void TellCall::ended(CUresult result) {
   if (!observer_) return;
   call_.result = result;
-  call_.context = core::currentHandle();
+  call_.context = core::handleOf(core::currentReference());
   observer_->ended(call_);
 }
 

@@ -11,7 +11,9 @@
 #include "api/entry_points.h"
 #include "api/observed_call.h"
 #include "api/trace.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/green_context.h"
+#include "core/contexts/primary_context.h"
 #include "core/memory/memory_activity.h"
 #include "core/process/device.h"
 
@@ -115,7 +117,7 @@ CUresult streamId(CUcontext context, CUstream stream, bool perThread, uint64_t* 
 CUcontext primaryContext(int device) {
   if (core::gate.load(std::memory_order_acquire) != core::Gate::Open) return nullptr;
   if (device < 0 || device >= core::deviceCount()) return nullptr;
-  core::Context& primary = core::deviceAt(device).primary();
+  core::Context& primary = core::primaryOf(core::deviceAt(device)).context();
   return primary.alive() ? primary.handle() : nullptr;
 }
 

@@ -9,7 +9,6 @@
 #include "base/slab.h"
 #include "base/spin.h"
 #include "core/contexts/context_roles.h"
-#include "core/contexts/green_context.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"
 
@@ -244,39 +243,9 @@ void Context::leavePeers() {
   peers_.clear();
 }
 
-Result<ContextReference> findAnyContext(CUcontext handle) {
-  if (Context* context = contexts.find(handle)) return referenceTo(*context);
-  if (GreenContext* green = asGreenContext(handle)) return referenceTo(*green);
-  return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", static_cast<void*>(handle));
-}
+Context* asContext(const void* handle) { return contexts.find(handle); }
 
-Result<Context&> findContextOrPrimary(CUcontext handle) {
-  VG_TRY(const ContextReference found, findAnyContext(handle));
-  Context& context = *found.context;
-  if (found.green ? !found.green->alive() : !context.primary() && !context.alive())
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context %p has been destroyed", static_cast<void*>(handle));
-  return context;
-}
-
-Result<Context&> findContext(CUcontext handle) {
-  VG_TRY(Context & context, findContextOrPrimary(handle));
-  if (!context.alive())
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "nobody retains the primary context of device %d",
-                context.device().ordinal());
-  return context;
-}
-
-Result<Context&> examineCurrentContext() {
-  const ThreadState& state = threadState;
-  Context* context = state.current;
-  if (!context) return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
-  if (state.green && state.green->usable(state.generation)) return *context;
-  if (!lives(currentReference()))
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has ended, or is a primary one nobody retains");
-  if (const CUresult fault = context->state())
-    return fail(fault, "an earlier error of this context, %d, sticks", static_cast<int>(fault));
-  return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
+ContextReference referenceTo(Context& context) { return {&context, context.generation(), nullptr}; }
 
 CUresult checkContextFlags(unsigned flags) {
   const unsigned schedule = flags & CU_CTX_SCHED_MASK;
@@ -301,7 +270,7 @@ CUresult destroyContext(Context& context) {
   if (!ContextLife::claimEnd(context)) return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "another thread destroys it");
   const bool isCurrent = threadState.current == &context && threadState.generation == context.generation();
   ContextLife::end(context);
-  if (isCurrent) (void)popCurrent();
+  if (isCurrent) (void)takeCurrent();
   ContextLife::rest(context);
   return CUDA_SUCCESS;
 }

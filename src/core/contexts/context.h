@@ -1,5 +1,6 @@
 // A context: what an application's work on a device belongs to. Holds the streams, limits, per-library storage and the
-// sticky error; the memory and modules of a context are found by the tables that own them.
+// sticky error; the memory and modules of a context are found by the tables that own them. Its number, id(), is a new
+// one when a primary context begins again after a reset.
 //
 // Handles are slots of a slab. A context object is never destroyed: when its context ends it is taken apart and kept
 // for a later one, so a thread that still holds a pointer reads valid memory and is told
@@ -25,16 +26,13 @@ namespace vg::core {
 
 class Device;
 
-class Context final : public backend::FaultSink {
+class Context final : public StreamOwner {
  public:
-  Context(unsigned index, bool primary) : index_(index), primary_(primary), streams_(*this, nullptr) {}
+  Context(unsigned index, bool primary) : index_(index), primary_(primary), streams_(*this, *this) {}
   Context(const Context&) = delete;
 
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
-  Device& device() const { return *device_.load(std::memory_order_relaxed); }
   bool primary() const { return primary_; }
-  // Unique in the process for this life of the context: a primary context gets a new one after a reset.
-  uint64_t id() const { return id_.load(std::memory_order_acquire); }
   // A small number that no other living context has.
   unsigned index() const { return index_; }
   unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
@@ -46,8 +44,6 @@ class Context final : public backend::FaultSink {
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
   bool alive() const { return (word_.load(std::memory_order_acquire) & ~kFaulted) != 0; }
 
-  // CUDA_SUCCESS or the sticky error. The first report sticks until the context ends.
-  CUresult state() const noexcept override { return static_cast<CUresult>(fault_.load(std::memory_order_acquire)); }
   void report(CUresult error, const char* reason) noexcept override;
   void witness(const backend::FaultScene& scene) noexcept override;
 
@@ -78,11 +74,8 @@ class Context final : public backend::FaultSink {
 
   std::atomic<uint64_t> word_{0};  // 0: not alive; the generation; with kFaulted after a sticky error
   std::atomic<uint64_t> generation_{0};
-  std::atomic<uint64_t> id_{0};
-  std::atomic<int> fault_{0};
   const unsigned index_;
   const bool primary_;
-  std::atomic<Device*> device_{nullptr};  // atomic: a stale handle may be asked while a new context begins
   std::atomic<unsigned> flags_{0};
   std::atomic<unsigned> apiVersion_{0};
   unsigned attached_ = 0;  // cuCtxAttach, guarded by the life mutex
@@ -106,39 +99,10 @@ class Context final : public backend::FaultSink {
   std::vector<Peer> peers_ VG_GUARDED_BY(peersMutex_);
 };
 
-// The living context with this handle. CUDA_ERROR_INVALID_CONTEXT for null, foreign and stale handles,
-// CUDA_ERROR_CONTEXT_IS_DESTROYED for a context that has ended or a primary one that nobody retains.
-// The handle of a green context stands for the primary one that it is a part of.
-Result<Context&> findContext(CUcontext handle);
-// The same for calls that may name a primary context that nobody retains.
-Result<Context&> findContextOrPrimary(CUcontext handle);
-// A context that lives, has ended or is to begin: cuCtxSetCurrent takes them all. CUDA_ERROR_INVALID_CONTEXT for what
-// never was one. `green` says whether the handle is a green context's.
-Result<ContextReference> findAnyContext(CUcontext handle);
-
-// The current context of the calling thread when it may be used; otherwise CUDA_ERROR_INVALID_CONTEXT (none),
-// CUDA_ERROR_CONTEXT_IS_DESTROYED (ended, or a primary one that nobody retains) or its sticky error.
-inline Result<Context&> currentContext();
-// The same, when a look at the context is not enough to say yes: of a green context, or to say why not.
-[[gnu::noinline]] Result<Context&> examineCurrentContext();
-
-inline Result<Context&> currentContext() {
-  Context* context = threadState.current;
-  if (!context || !context->usable(threadState.generation)) [[unlikely]]
-    return examineCurrentContext();
-  return *context;
-}
-
-// The streams that the thread's default streams and new ones belong to; the same errors.
-inline Result<StreamSet&> currentStreams();
-[[gnu::noinline]] Result<StreamSet&> currentGreenStreams();  // requires: a green context is current
-
-inline Result<StreamSet&> currentStreams() {
-  if (threadState.green) [[unlikely]]
-    return currentGreenStreams();
-  VG_TRY(Context & context, currentContext());
-  return context.streams();
-}
+// The context with this handle, alive or not; null when it is none.
+Context* asContext(const void* handle);
+// As a thread would remember it now.
+ContextReference referenceTo(Context& context);
 
 // A kernel's fault ends the process's use of all devices: every context has failed then, no other can be made, a reset
 // heals nothing, as with the vendor's driver. CUDA_SUCCESS or the first fault.
@@ -167,7 +131,7 @@ CUresult checkContextFlags(unsigned flags);
 CUresult attachContext(Context& context);
 CUresult detachContext(Context& context);
 
-// For Device only: a primary context in its three acts, never two at once.
+// For PrimaryContext only: one in its three acts, never two at once.
 Context& reservePrimary(Device& device);
 void activatePrimary(Context& context, unsigned flags);
 void deactivatePrimary(Context& context);

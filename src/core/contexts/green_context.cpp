@@ -4,6 +4,7 @@
 
 #include "base/mutex.h"
 #include "base/slab.h"
+#include "core/contexts/primary_context.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"
 
@@ -68,12 +69,12 @@ struct GreenLife {
 };
 
 Result<GreenContext&> createGreenContext(Device& device, const backend::MultiprocessorSet& multiprocessors) {
-  VG_TRY(Context & primary, device.retainPrimary());
+  VG_TRY(Context & primary, primaryOf(device).retainForGreen());
   GreenContext* green = GreenLife::takeRested(primary);
   try {
     if (!green) green = GreenLife::make(primary);
   } catch (const std::bad_alloc&) {
-    (void)device.releasePrimary();
+    (void)primaryOf(device).releaseFromGreen();
     throw;
   }
   GreenLife::begin(*green, multiprocessors);
@@ -86,13 +87,7 @@ CUresult destroyGreenContext(GreenContext& green) {
   streams::destroyDefaults(green.streams());
   Device& device = green.primary().device();
   GreenLife::rest(green);
-  return device.releasePrimary();
-}
-
-bool hasGreenContexts(const Device& device) {
-  bool any = false;
-  greens.forEach([&](GreenContext& green) { any |= green.alive() && &green.primary().device() == &device; });
-  return any;
+  return primaryOf(device).releaseFromGreen();
 }
 
 GreenContext* asGreenContext(const void* handle) { return greens.find(handle); }
@@ -105,14 +100,7 @@ Result<GreenContext&> findGreenContext(CUgreenCtx handle) {
   return *green;
 }
 
-StreamSet& streamsOf(const ContextReference& reference) {
-  return reference.green ? reference.green->streams() : reference.context->streams();
-}
-
-Result<StreamSet&> currentGreenStreams() {
-  VG_CHECK(currentContext());
-  return threadState.green->streams();
-}
+ContextReference referenceTo(GreenContext& green) { return {&green.primary(), green.id(), &green}; }
 
 uint32_t currentMultiprocessors(const Device& device) {
   if (const GreenContext* green = threadState.green; green && &green->primary().device() == &device)

@@ -20,33 +20,23 @@ namespace vg::core {
 
 class Device;
 
-class GreenContext {
+class GreenContext : public StreamPart {
  public:
-  explicit GreenContext(Context& primary) : primary_(primary), streams_(primary, this) {}
+  explicit GreenContext(Context& primary) : primary_(primary), streams_(primary, primary, this, this) {}
   GreenContext(const GreenContext&) = delete;
 
   CUgreenCtx handle() { return reinterpret_cast<CUgreenCtx>(this); }
   CUcontext contextHandle() { return reinterpret_cast<CUcontext>(this); }
   // The context that it is a part of.
   Context& primary() const { return primary_; }
-  // Unique in the process among all contexts, green or not.
-  uint64_t id() const { return id_.load(std::memory_order_acquire); }
-  const backend::MultiprocessorSet& multiprocessors() const {
-    return *multiprocessors_.load(std::memory_order_relaxed);
-  }
   StreamSet& streams() { return streams_; }
 
-  // The primary context lives as long, as it cannot be reset meanwhile.
-  bool alive() const { return held_.load(std::memory_order_acquire); }
   // Alive, the one that was meant, and without a sticky error.
   bool usable(uint64_t id) const { return alive() && this->id() == id && primary_.state() == CUDA_SUCCESS; }
 
  private:
   friend struct GreenLife;
   Context& primary_;
-  std::atomic<bool> held_{false};  // not destroyed
-  std::atomic<uint64_t> id_{0};
-  std::atomic<const backend::MultiprocessorSet*> multiprocessors_{nullptr};
   StreamSet streams_;
   GreenContext* nextDead_ = nullptr;
 };
@@ -57,16 +47,13 @@ Result<GreenContext&> createGreenContext(Device& device, const backend::Multipro
 // ended; streams that the application made there answer CUDA_ERROR_CONTEXT_IS_DESTROYED and can be destroyed.
 CUresult destroyGreenContext(GreenContext& green);
 
-// Whether the device has one that lives.
-bool hasGreenContexts(const Device& device);
-
 // The green context with this handle, alive or not; null when it is none.
 GreenContext* asGreenContext(const void* handle);
 // CUDA_ERROR_INVALID_CONTEXT for null and foreign handles, CUDA_ERROR_CONTEXT_IS_DESTROYED for one that has ended.
 Result<GreenContext&> findGreenContext(CUgreenCtx handle);
 
-// The streams of the context that is meant.
-StreamSet& streamsOf(const ContextReference& reference);
+// As a thread would remember it now.
+ContextReference referenceTo(GreenContext& green);
 
 // The multiprocessors of the calling thread's current context, or of the device when that has another context.
 uint32_t currentMultiprocessors(const Device& device);

@@ -1,6 +1,7 @@
 #include "core/contexts/named_context.h"
 
 #include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 
 namespace vg::core {
 

@@ -5,6 +5,7 @@
 
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 #include "core/contexts/green_context.h"
 #include "core/contexts/named_context.h"
 #include "core/graphs/graph_conditional.h"

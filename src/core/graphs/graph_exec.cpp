@@ -4,6 +4,7 @@
 
 #include "base/slab.h"
 #include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 #include "core/graphs/graph_conditional.h"
 #include "core/graphs/graph_device_launch.h"
 #include "core/graphs/graph_memory.h"

@@ -4,15 +4,11 @@
 #include <tuple>
 
 #include "base/raw_enum.h"
-#include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 #include "core/graphs/graph_describe.h"
 
 namespace vg::core::graphs {
 namespace {
-
-CUcontext handleOf(const ContextReference& reference) {
-  return reference.context ? reference.context->handle() : nullptr;
-}
 
 // One for each kind: writes the member of the union that is its.
 void put(CUgraphNodeParams& out, KernelNode& node) {

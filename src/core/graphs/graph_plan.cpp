@@ -381,7 +381,7 @@ bool GraphPlan::tryInPlace(Stream& stream, void (*runAll)(void*)) {
     GraphPlan* plan;
     void (*runAll)(void*);
     const activity::Origin origin;
-  } recorded{this, runAll, work_activity::originIn(stream)};
+  } recorded{this, runAll, originOf(stream)};
   const auto run = [](void* data) {
     const auto& r = *static_cast<const Recorded*>(data);
     const work_activity::Here here(r.origin, activity::WorkKind::Graph, static_cast<uint32_t>(r.plan->steps_.size()));
@@ -416,7 +416,8 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
   commands.push_back(backend::HostCall{[](void* data) { static_cast<GraphPlan*>(data)->endRun(); }, this, true});
   std::unique_ptr<work_activity::WholeGraph> whole;
   if (activity::recording())
-    whole = work_activity::WholeGraph::around(stream, static_cast<uint32_t>(steps_.size()), commands, free ? 0 : 1);
+    whole = work_activity::WholeGraph::around(originOf(stream), stream.context().device().backend(),
+                                              static_cast<uint32_t>(steps_.size()), commands, free ? 0 : 1);
   reference();
   if (result == CUDA_SUCCESS) result = stream.submit(commands.data(), commands.size());
   if (result == CUDA_SUCCESS) {

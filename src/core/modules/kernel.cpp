@@ -4,6 +4,7 @@
 
 #include "base/slab.h"
 #include "core/contexts/context.h"
+#include "core/contexts/current_context.h"
 #include "core/process/device.h"
 
 namespace vg::core {

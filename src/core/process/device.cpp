@@ -6,9 +6,6 @@
 #include "backend/registry.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "core/contexts/context.h"
-#include "core/contexts/green_context.h"
-#include "core/process/inside_host_function.h"
 #include "core/process/visible_devices.h"
 
 namespace vg::core {
@@ -41,11 +38,7 @@ CUresult makeDevices() {
                 s.devices.c_str(), all.size(), s.visibleDevicesSet() ? "=" : " is not set",
                 s.visibleDevicesSet() ? s.visibleDevices.c_str() : "");
   auto* devices = new std::vector<Device*>;
-  for (size_t index : visible) {
-    auto* device = new Device(static_cast<int>(devices->size()), *all[index]);
-    device->primary_ = &reservePrimary(*device);
-    devices->push_back(device);
-  }
+  for (size_t index : visible) devices->push_back(new Device(static_cast<int>(devices->size()), *all[index]));
   made = devices;
   return CUDA_SUCCESS;
 }
@@ -57,71 +50,6 @@ std::string Device::pciBusId() const {
                 static_cast<unsigned>(attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)),
                 static_cast<unsigned>(attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)));
   return text;
-}
-
-// Waits until no other thread takes the context apart. A destructor of a stored value that asks for the context which
-// is being taken apart under it would wait for itself.
-CUresult Device::awaitTeardown(ReleasableLock& lock) {
-  if (insideHostFunction)
-    return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not retain, release or reset a primary context");
-  if (teardownBy_ == std::this_thread::get_id())
-    return fail(CUDA_ERROR_NOT_PERMITTED, "the primary context of device %d is being taken apart by this thread",
-                ordinal_);
-  while (teardownBy_ != std::thread::id()) lock.wait(teardownDone_);
-  return CUDA_SUCCESS;
-}
-
-CUresult Device::endPrimary(ReleasableLock& lock) {
-  active_ = false;
-  teardownBy_ = std::this_thread::get_id();
-  lock.unlock();
-  deactivatePrimary(*primary_);
-  lock.lock();
-  primaryFlags_ = 0;
-  teardownBy_ = std::thread::id();
-  teardownDone_.notify_all();
-  return CUDA_SUCCESS;
-}
-
-Result<Context&> Device::retainPrimary() {
-  ReleasableLock lock(primaryMutex_);
-  VG_CHECK(awaitTeardown(lock));
-  if (!active_) {
-    VG_CHECK(checkNoFault());
-    activatePrimary(*primary_, primaryFlags_ | CU_CTX_MAP_HOST);
-    active_ = true;
-  }
-  ++retained_;
-  return *primary_;
-}
-
-CUresult Device::releasePrimary() {
-  ReleasableLock lock(primaryMutex_);
-  VG_CHECK(awaitTeardown(lock));
-  if (!retained_) return fail(CUDA_ERROR_INVALID_CONTEXT, "nobody retains the primary context of device %d", ordinal_);
-  return --retained_ || !active_ ? CUDA_SUCCESS : endPrimary(lock);
-}
-
-CUresult Device::resetPrimary() {
-  ReleasableLock lock(primaryMutex_);
-  VG_CHECK(awaitTeardown(lock));
-  if (hasGreenContexts(*this))
-    return fail(CUDA_ERROR_NOT_PERMITTED, "green contexts hold the primary context of device %d", ordinal_);
-  return active_ ? endPrimary(lock) : CUDA_SUCCESS;
-}
-
-CUresult Device::setPrimaryFlags(unsigned flags) {
-  VG_CHECK(checkContextFlags(flags));
-  if (flags & CU_CTX_MAP_HOST) return fail(CUDA_ERROR_INVALID_VALUE, "primary contexts map host memory in any case");
-  const MutexLock lock(primaryMutex_);
-  primaryFlags_ = flags;
-  return active_ ? primary_->setFlags(flags) : CUDA_SUCCESS;
-}
-
-void Device::primaryState(unsigned* flags, bool* active) const {
-  const MutexLock lock(primaryMutex_);
-  *flags = primaryFlags_;
-  *active = active_;
 }
 
 }  // namespace vg::core

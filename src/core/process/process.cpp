@@ -15,6 +15,7 @@
 #include "core/arrays/array.h"
 #include "core/contexts/context.h"
 #include "core/contexts/context_roles.h"
+#include "core/contexts/primary_context.h"
 #include "core/dumps/core_dump.h"
 #include "core/dumps/core_dump_attributes.h"
 #include "core/dumps/dump_requests.h"
@@ -129,6 +130,7 @@ CUresult openGate() {
   processDumpAttributes().readSettings();
   registerHandlers();
   VG_CHECK(makeDevices());
+  makePrimaryContexts();
   startActivity();
   gate.store(Gate::Open, std::memory_order_release);
   checkpoint::serve();

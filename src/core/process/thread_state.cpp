@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "core/contexts/context.h"
-#include "core/contexts/green_context.h"
-
 namespace vg::core {
 
 constinit thread_local ThreadState threadState [[gnu::tls_model("initial-exec")]];
@@ -65,24 +62,15 @@ void setTop(ThreadState& state, ContextReference entry) {
 
 }  // namespace
 
-ContextReference referenceTo(Context& context) { return {&context, context.generation(), nullptr}; }
-ContextReference referenceTo(GreenContext& green) { return {&green.primary(), green.id(), &green}; }
-
-bool lives(const ContextReference& reference) {
-  if (reference.green) return reference.green->alive() && reference.green->id() == reference.generation;
-  return reference.context->alive() && reference.context->generation() == reference.generation;
-}
-
 void pushCurrent(ContextReference context) {
   ThreadState& state = threadState;
   if (state.current) pushBelow(state, currentReference());
   setTop(state, context);
 }
 
-Result<CUcontext> popCurrent() {
+ContextReference takeCurrent() {
   ThreadState& state = threadState;
-  const CUcontext top = currentHandle();
-  if (!top) return fail(CUDA_ERROR_INVALID_CONTEXT, "the thread's stack of contexts is empty");
+  const ContextReference top = currentReference();
   setTop(state, popBelow(state));
   return top;
 }
@@ -90,12 +78,6 @@ Result<CUcontext> popCurrent() {
 void setCurrent(ContextReference context) {
   ThreadState& state = threadState;
   setTop(state, context.context ? context : popBelow(state));
-}
-
-CUcontext currentHandle() {
-  const ThreadState& state = threadState;
-  if (state.green) return state.green->contextHandle();
-  return state.current ? state.current->handle() : nullptr;
 }
 
 }  // namespace vg::core

@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-#include "base/result.h"
-
 namespace vg::core {
 
 class Context;
@@ -21,10 +19,6 @@ struct ContextReference {
   uint64_t generation = 0;
   GreenContext* green = nullptr;
 };
-ContextReference referenceTo(Context& context);
-ContextReference referenceTo(GreenContext& green);
-// Whether the context that was meant has begun and not ended; it may have failed.
-bool lives(const ContextReference& reference);
 
 struct ThreadState {
   Context* current = nullptr;  // top of the stack; null when no context is current
@@ -41,12 +35,11 @@ extern constinit thread_local ThreadState threadState [[gnu::tls_model("initial-
 
 // The per-thread stack of contexts. Null stands for "no context", and may be pushed by setCurrent only.
 void pushCurrent(ContextReference context);
-// The handle of the context that was on top; CUDA_ERROR_INVALID_CONTEXT when the stack is empty.
-Result<CUcontext> popCurrent();
+// Takes the context off that is on top; null when there is none.
+ContextReference takeCurrent();
 // Replaces the top of the stack; null pops it.
 void setCurrent(ContextReference context);
-// The context on top, and its handle; null when there is none.
+// The context on top; null when there is none.
 inline ContextReference currentReference() { return {threadState.current, threadState.generation, threadState.green}; }
-CUcontext currentHandle();
 
 }  // namespace vg::core

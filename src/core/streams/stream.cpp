@@ -7,10 +7,9 @@
 #include "base/mutex.h"
 #include "base/settings.h"
 #include "base/spare_hands.h"
+#include "base/spin.h"
 #include "base/spin_lock.h"
 #include "copy/copy.h"
-#include "core/contexts/context.h"
-#include "core/contexts/green_context.h"
 #include "core/process/device.h"
 #include "core/work/host_fault.h"
 #include "core/work/when.h"
@@ -36,14 +35,14 @@ CUresult pass(backend::Queue& queue, CUresult (backend::Queue::*submit)(const ba
 
 // On the calling thread. Out of line while recording, so that short copies pay for a load alone.
 [[gnu::cold, gnu::noinline]] bool copyRecorded(const Stream& stream, const copy::Shape& shape) {
-  const work_activity::Here here(work_activity::originIn(stream), backend::CopyCommand{shape});
+  const work_activity::Here here(originOf(stream), backend::CopyCommand{shape});
   return copy::copy(shape);
 }
 inline bool copyHere(const Stream& stream, const copy::Shape& shape) {
   return activity::recording() ? copyRecorded(stream, shape) : copy::copy(shape);
 }
 [[gnu::cold, gnu::noinline]] bool fillRecorded(const Stream& stream, const copy::Fill& fill) {
-  const work_activity::Here here(work_activity::originIn(stream), backend::FillCommand{fill});
+  const work_activity::Here here(originOf(stream), backend::FillCommand{fill});
   return copy::fill(fill);
 }
 inline bool fillHere(const Stream& stream, const copy::Fill& fill) {
@@ -57,17 +56,33 @@ bool launchBlocking() {
 
 }  // namespace
 
+activity::Origin originOf(const Stream& stream) {
+  activity::Origin origin{};
+  origin.correlation = activity::threadPart.correlation;
+  origin.submitted = monotonicNanoseconds();
+  origin.outer = activity::threadPart.outer;
+  origin.async = activity::threadPart.async;
+  origin.stream = stream.id();
+  origin.context = stream.set().owner.id();
+  origin.thread = activity::threadNumber();
+  origin.graph = activity::threadPart.graph;
+  origin.priority = stream.priority();
+  origin.device = static_cast<uint16_t>(stream.set().owner.device().ordinal());
+  origin.streamKind = static_cast<uint8_t>(stream.kind());
+  return origin;
+}
+
 Stream::Stream(StreamSet& set, Kind kind, unsigned flags, int priority)
     : set_(set),
-      context_(&set.context),
+      context_(&set.owner),
       timeline_(Timeline::create()),
       tail_(timeline_->value()),
       kind_(kind),
-      inlineAllowed_(set.context.device().backend().hostAddressable() && !backend::interleaving::on()),
+      inlineAllowed_(set.owner.device().backend().hostAddressable() && !backend::interleaving::on()),
       flags_(flags),
       priority_(priority),
       id_(lastId.fetch_add(1, std::memory_order_relaxed) + 1),
-      queue_(set.context.device().backend().createQueue(priority, set.green ? &set.green->multiprocessors() : nullptr)),
+      queue_(set.owner.device().backend().createQueue(priority, set.part ? &set.part->multiprocessors() : nullptr)),
       lastQueued_(timeline_->value()) {}
 
 CUstream Stream::handle() const {
@@ -160,7 +175,7 @@ CUresult Stream::enqueue(const backend::Command* commands, size_t count, uint64_
 }
 
 CUresult Stream::enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit) {
-  work_activity::Stamped stamped(*this, commands, count);
+  work_activity::Stamped stamped(originOf(*this), context_->device().backend(), commands, count);
   const CUresult result = enqueueAsIs(stamped.data(), stamped.size(), value, submit);
   if (result == CUDA_SUCCESS) stamped.submitted();
   return result;
@@ -212,7 +227,7 @@ CUresult Stream::finishFaulted(uint64_t value, bool locked) {
 bool Stream::runInline(const backend::Command& command) {
   if (!activity::recording()) [[likely]]
     return queue_->tryInline(command);
-  work_activity::Here here(work_activity::originIn(*this), command);
+  work_activity::Here here(originOf(*this), command);
   const bool done = queue_->tryInline(command);
   if (!done) here.drop();
   return done;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "activity/record.h"
 #include "backend/command.h"
 #include "backend/queue.h"
 #include "base/mutex.h"
@@ -24,6 +25,7 @@
 #include "base/timeline.h"
 #include "core/streams/capture_sink.h"
 #include "core/streams/priorities.h"
+#include "core/streams/stream_owner.h"
 
 namespace vg::core {
 
@@ -47,14 +49,18 @@ enum class Form : uint8_t { Synchronous, Asynchronous };
 // The streams of a context or of a green context: those that order themselves by one legacy default stream. A member of
 // either, constructed empty.
 struct StreamSet {
-  StreamSet(Context& owner, GreenContext* part) : context(owner), green(part) {}
+  StreamSet(Context& context, StreamOwner& owner) : StreamSet(context, owner, nullptr, nullptr) {}
+  StreamSet(Context& context, StreamOwner& owner, GreenContext* green, const StreamPart* part)
+      : context(context), owner(owner), green(green), part(part) {}
 
   struct Unfinished {  // a destroyed stream with work left
     Point tail;
     bool blocking;
   };
   Context& context;
+  StreamOwner& owner;                     // the same
   GreenContext* const green;              // null: the context's own set
+  const StreamPart* const part;           // the same
   std::atomic<StreamSet*> next{nullptr};  // from the context's own set on, all those of its green contexts; only grows
   Mutex mutex;                            // guards first, unfinished and the links of the streams
   Stream* first VG_GUARDED_BY(mutex) = nullptr;  // all streams of the set, the default ones too
@@ -67,7 +73,7 @@ class Stream {
  public:
   enum class Kind : uint8_t { Created, Legacy, PerThread };
 
-  Context& context() const { return *context_; }
+  Context& context() const { return set_.context; }
   StreamSet& set() const { return set_; }
   // The green context that it was made in, or null.
   GreenContext* green() const { return set_.green; }
@@ -195,7 +201,7 @@ class Stream {
   bool allBlocking(Visit visit) const;
 
   StreamSet& set_;
-  Context* const context_;
+  StreamOwner* const context_;
   Timeline* const timeline_;
   std::atomic<uint64_t> tail_;
   const Kind kind_;
@@ -218,6 +224,9 @@ class Stream {
   Stream* previous_ = nullptr;
   struct PerThreadEntry* owner_ = nullptr;  // of a per-thread stream; guarded by the mutex of those entries
 };
+
+// What records tell of work that the calling thread gives to the stream now.
+activity::Origin originOf(const Stream& stream);
 
 // The stream a handle means: CU_STREAM_LEGACY (or null), CU_STREAM_PER_THREAD, or a created stream. Default streams are
 // those of `current` (null: CUDA_ERROR_INVALID_CONTEXT). Unknown and stale handles: CUDA_ERROR_INVALID_HANDLE; streams

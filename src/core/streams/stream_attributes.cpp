@@ -2,7 +2,6 @@
 
 #include "base/mutex.h"
 #include "base/raw_enum.h"
-#include "core/contexts/context.h"
 #include "core/process/device.h"
 #include "core/streams/stream.h"
 #include "core/work/launch_attributes.h"
@@ -63,7 +62,8 @@ CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& val
 }
 
 CUresult Stream::copyAttributesFrom(const Stream& source) {
-  if (&source.context() != context_) return fail(CUDA_ERROR_INVALID_VALUE, "the streams belong to different contexts");
+  if (&source.context() != &context())
+    return fail(CUDA_ERROR_INVALID_VALUE, "the streams belong to different contexts");
   Attributes attributes;
   {
     const MutexLock lock(source.attributesMutex_);

@@ -6,7 +6,6 @@
 #include "base/mutex.h"
 #include "base/slab.h"
 #include "core/contexts/context.h"
-#include "core/contexts/green_context.h"
 #include "core/process/device.h"
 #include "core/process/inside_host_function.h"
 #include "core/streams/capture_sink.h"
@@ -108,7 +107,7 @@ class StreamRegistry {
     return stream;
   }
 
-  static uint64_t ownerOf(const StreamSet& set) { return set.green ? set.green->id() : set.context.id(); }
+  static uint64_t ownerOf(const StreamSet& set) { return set.part ? set.part->id() : set.owner.id(); }
 
   static void endThread(PerThreadEntry* entry) {
     const MutexLock lock(perThreadMutex);
@@ -219,7 +218,7 @@ Result<Stream&> resolveStream(CUstream handle, StreamSet* current) {
   Stream* stream = slab.find(handle);
   if (!stream) [[unlikely]]
     return fail(CUDA_ERROR_INVALID_HANDLE, "%p is no stream", static_cast<void*>(handle));
-  if (stream->green() && !stream->green()->alive()) [[unlikely]]
+  if (stream->set().part && !stream->set().part->alive()) [[unlikely]]
     return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the green context of stream %p has ended",
                 static_cast<void*>(handle));
   return *stream;

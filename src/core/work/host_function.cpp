@@ -21,7 +21,7 @@ void callInStream(const std::optional<activity::Origin>& origin, Function functi
 
 std::optional<activity::Origin> originWhereRecorded(const Stream& stream) {
   if (!activity::recording()) return {};
-  return work_activity::originIn(stream);
+  return originOf(stream);
 }
 
 struct HostFunction {

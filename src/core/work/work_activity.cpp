@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/spin.h"
-#include "core/contexts/context.h"
 #include "core/memory/memory_table.h"
 #include "core/process/device.h"
 
@@ -144,22 +143,6 @@ void tellStamped(activity::Record& record, const DeviceClock& clock, uint64_t be
 
 }  // namespace
 
-activity::Origin originIn(const Stream& stream) {
-  activity::Origin origin{};
-  origin.correlation = activity::threadPart.correlation;
-  origin.submitted = monotonicNanoseconds();
-  origin.outer = activity::threadPart.outer;
-  origin.async = activity::threadPart.async;
-  origin.stream = stream.id();
-  origin.context = stream.context().id();
-  origin.thread = activity::threadNumber();
-  origin.graph = activity::threadPart.graph;
-  origin.priority = stream.priority();
-  origin.device = static_cast<uint16_t>(stream.context().device().ordinal());
-  origin.streamKind = static_cast<uint8_t>(stream.kind());
-  return origin;
-}
-
 Here::Here(const activity::Origin& origin, const backend::Command& command) : record_(recordOf(origin)) {
   describe(record_.work, command);
   record_.work.begin = monotonicNanoseconds();
@@ -212,10 +195,11 @@ struct Stamped::Batch {
   std::vector<Piece> pieces;  // the others; does not grow once stamps are to be written
 };
 
-Stamped::Stamped(const Stream& stream, const backend::Command* commands, size_t count) noexcept
+Stamped::Stamped(const activity::Origin& origin, const backend::Device& device, const backend::Command* commands,
+                 size_t count) noexcept
     : commands_(commands), count_(count) {
   try {
-    stamp(stream);
+    stamp(origin, device);
   } catch (const std::bad_alloc&) {
     batch_.reset();
     return;
@@ -230,14 +214,14 @@ Stamped::~Stamped() {
   for (Batch::Piece& piece : batch_->pieces) piece.record.free();
 }
 
-void Stamped::stamp(const Stream& stream) {
+void Stamped::stamp(const activity::Origin& origin, const backend::Device& device) {
   const auto told = static_cast<size_t>(std::count_if(commands_, commands_ + count_, isTold));
-  batch_ = std::make_unique<Batch>(stream.context().device().backend());
+  batch_ = std::make_unique<Batch>(device);
   batch_->pieces.reserve(told - 1);
   const size_t size = count_ + 2 * told + 1;
   if (size > kFew) many_.resize(size);
   stamped_ = size > kFew ? many_.data() : few_.data();
-  stampAll(originIn(stream));
+  stampAll(origin);
   const auto tell = [](void* data) { std::unique_ptr<Batch>(static_cast<Batch*>(data))->tell(); };
   push(backend::HostCall{tell, batch_.get(), true});
 }
@@ -260,16 +244,17 @@ void Stamped::stampAll(const activity::Origin& origin) {
 
 void Stamped::submitted() { (void)batch_.release(); }
 
-WholeGraph::WholeGraph(const Stream& stream, uint32_t nodes)
-    : record_(recordOf(originIn(stream))), device_(stream.context().device().backend()) {
+WholeGraph::WholeGraph(const activity::Origin& origin, const backend::Device& device, uint32_t nodes)
+    : record_(recordOf(origin)), device_(device) {
   record_.work.kind = WorkKind::Graph;
   record_.work.nodes = nodes;
 }
 
-std::unique_ptr<WholeGraph> WholeGraph::around(const Stream& stream, uint32_t nodes,
-                                               std::vector<backend::Command>& commands, size_t first) noexcept {
+std::unique_ptr<WholeGraph> WholeGraph::around(const activity::Origin& origin, const backend::Device& device,
+                                               uint32_t nodes, std::vector<backend::Command>& commands,
+                                               size_t first) noexcept {
   try {
-    std::unique_ptr<WholeGraph> graph(new WholeGraph(stream, nodes));
+    std::unique_ptr<WholeGraph> graph(new WholeGraph(origin, device, nodes));
     std::vector<backend::Command> with(commands.begin(), commands.begin() + static_cast<ptrdiff_t>(first));
     with.reserve(commands.size() + 3);
     with.push_back(backend::Timestamp{&graph->begin_});

@@ -15,12 +15,7 @@
 
 namespace vg::core {
 
-class Stream;
-
 namespace work_activity {
-
-// Of work that the calling thread gives to the stream now.
-activity::Origin originIn(const Stream& stream);
 
 // Tells of work that the calling thread does while this lives. What a command names may be gone at the end.
 class Here {
@@ -81,7 +76,8 @@ bool tellsOf(const backend::Command* commands, size_t count);
 // for that, the commands as they are.
 class Stamped {
  public:
-  Stamped(const Stream& stream, const backend::Command* commands, size_t count) noexcept;
+  Stamped(const activity::Origin& origin, const backend::Device& device, const backend::Command* commands,
+          size_t count) noexcept;
   ~Stamped();
   Stamped(const Stamped&) = delete;
 
@@ -94,7 +90,7 @@ class Stamped {
 
  private:
   static constexpr size_t kFew = 4;  // commands that need no memory
-  void stamp(const Stream& stream);
+  void stamp(const activity::Origin& origin, const backend::Device& device);
   void stampAll(const activity::Origin& origin);
   void push(const backend::Command& command);
 
@@ -111,15 +107,16 @@ class Stamped {
 class WholeGraph {
  public:
   // Null where there is no memory for it: then the commands are as they were.
-  static std::unique_ptr<WholeGraph> around(const Stream& stream, uint32_t nodes,
-                                            std::vector<backend::Command>& commands, size_t first) noexcept;
+  static std::unique_ptr<WholeGraph> around(const activity::Origin& origin, const backend::Device& device,
+                                            uint32_t nodes, std::vector<backend::Command>& commands,
+                                            size_t first) noexcept;
 
  private:
   struct CallInside {
     backend::HostCall call;
     const activity::Origin* origin;
   };
-  WholeGraph(const Stream& stream, uint32_t nodes);
+  WholeGraph(const activity::Origin& origin, const backend::Device& device, uint32_t nodes);
   void enter(backend::Command& command);
   void tell() noexcept;
 
