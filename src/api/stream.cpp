@@ -154,14 +154,14 @@ CUresult cuStreamGetAttribute(const Call& call, CUstream hStream, CUstreamAttrID
   if (!value) return missing("value");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_CHECK(stream.mayBeAsked());
-  return stream.attribute(attr, value);
+  return core::streams::attribute(stream, attr, value);
 }
 
 CUresult cuStreamSetAttribute(const Call& call, CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
   if (!param) return missing("param");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_CHECK(stream.mayBeAsked());
-  return stream.setAttribute(attr, *param);
+  return core::streams::setAttribute(stream, attr, *param);
 }
 
 CUresult cuStreamCopyAttributes(const Call& call, CUstream dstStream, CUstream srcStream) {
@@ -169,7 +169,7 @@ CUresult cuStreamCopyAttributes(const Call& call, CUstream dstStream, CUstream s
   VG_TRY(core::Stream & source, call.resolve(srcStream));
   VG_CHECK(destination.mayBeAsked());
   VG_CHECK(source.mayBeAsked());
-  return destination.copyAttributesFrom(source);
+  return core::streams::copyAttributes(destination, source);
 }
 
 }  // namespace vg::handlers

@@ -1,5 +1,7 @@
 #include "core/streams/stream.h"
 
+#include <algorithm>
+
 #include "activity/recorder.h"
 #include "backend/device.h"
 #include "backend/interleaving.h"
@@ -8,7 +10,6 @@
 #include "base/settings.h"
 #include "base/spare_hands.h"
 #include "base/spin.h"
-#include "base/spin_lock.h"
 #include "copy/copy.h"
 #include "core/process/device.h"
 #include "core/work/host_fault.h"
@@ -47,6 +48,39 @@ inline bool copyHere(const Stream& stream, const copy::Shape& shape) {
 }
 inline bool fillHere(const Stream& stream, const copy::Fill& fill) {
   return activity::recording() ? fillRecorded(stream, fill) : copy::fill(fill);
+}
+
+// What a call answers when its work has been submitted as the point of a timeline.
+CUresult finish(const StreamOwner& owner, CUresult submitted, Point done, Completion completion) {
+  if (submitted != CUDA_SUCCESS || completion == Completion::Async) return submitted;
+  done.wait();
+  owner.device().backend().flushOutput();
+  return owner.state();
+}
+
+// The same when the calling thread has done it.
+inline CUresult finishInline(const StreamOwner& owner, Point done, Completion completion) {
+  done.timeline->advance(done.value);
+  if (completion == Completion::Async) return CUDA_SUCCESS;
+  owner.device().backend().flushOutput();
+  return owner.state();
+}
+
+// A copy or fill on the calling thread met memory that is not there.
+CUresult finishFaulted(StreamOwner& owner, Point done, bool locked) {
+  if (locked) owner.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+  done.timeline->advance(done.value);
+  return locked ? owner.state() : HostFault::refusal();
+}
+
+// On the calling thread, where the queue can do that. Requires: the stream was claimed.
+bool runInline(const Stream& stream, backend::Queue& queue, const backend::Command& command) {
+  if (!activity::recording()) [[likely]]
+    return queue.tryInline(command);
+  work_activity::Here here(originOf(stream), command);
+  const bool done = queue.tryInline(command);
+  if (!done) here.drop();
+  return done;
 }
 
 bool launchBlocking() {
@@ -116,7 +150,7 @@ bool Stream::allBlocking(Visit visit) const {
   const MutexLock lock(set_.mutex);
   // Cleared before the tails are read: an enqueue that publishes its tail later sets it again.
   set_.blockingBusy.store(false, std::memory_order_seq_cst);
-  for (const Stream* stream = set_.first; stream; stream = stream->next_)
+  for (const Stream* stream = set_.first; stream; stream = stream->links_.next)
     if (stream != this && stream->blocking()) look(stream->tail());
   for (const StreamSet::Unfinished& left : set_.unfinished)
     if (left.blocking) look(left.tail);
@@ -202,37 +236,6 @@ CUresult Stream::enqueueAsIs(const backend::Command* commands, size_t count, uin
   return CUDA_SUCCESS;
 }
 
-CUresult Stream::finish(CUresult submitted, uint64_t value, Completion completion) {
-  if (submitted != CUDA_SUCCESS || completion == Completion::Async) return submitted;
-  timeline_->wait(value);
-  context_->device().backend().flushOutput();
-  return context_->state();
-}
-
-inline CUresult Stream::finishInline(uint64_t value, Completion completion) {
-  timeline_->advance(value);
-  if (completion == Completion::Async) return CUDA_SUCCESS;
-  context_->device().backend().flushOutput();
-  return context_->state();
-}
-
-// A copy or fill on the calling thread met memory that is not there.
-CUresult Stream::finishFaulted(uint64_t value, bool locked) {
-  if (locked) context_->report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
-  timeline_->advance(value);
-  return locked ? context_->state() : HostFault::refusal();
-}
-
-// On the calling thread, where the queue can do that. Requires: the stream was claimed.
-bool Stream::runInline(const backend::Command& command) {
-  if (!activity::recording()) [[likely]]
-    return queue_->tryInline(command);
-  work_activity::Here here(originOf(*this), command);
-  const bool done = queue_->tryInline(command);
-  if (!done) here.drop();
-  return done;
-}
-
 CUresult Stream::submit(const backend::Command& command, Completion completion) {
   return submit(&command, 1, completion);
 }
@@ -241,7 +244,7 @@ CUresult Stream::submit(const backend::Command* commands, size_t count, Completi
   VG_CHECK(admit());
   uint64_t value = 0;
   const CUresult submitted = enqueue(commands, count, &value);
-  return finish(submitted, value, completion);
+  return finish(*context_, submitted, {timeline_, value}, completion);
 }
 
 CUresult Stream::submitAtOnce(const backend::Command* commands, size_t count) {
@@ -257,8 +260,8 @@ CUresult Stream::copy(const copy::Shape& shape, Completion completion) {
   if (when::within(when::kCopy, bytes) && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
     if (copyHere(*this, shape)) [[likely]]
-      return finishInline(value, completion);
-    return finishFaulted(value, shape.locked);
+      return finishInline(*context_, {timeline_, value}, completion);
+    return finishFaulted(*context_, {timeline_, value}, shape.locked);
   }
   if (shape.locked || completion == Completion::Async)
     return submitLarge(backend::CopyCommand{shape, context_}, completion);
@@ -273,8 +276,8 @@ CUresult Stream::fill(const copy::Fill& fill, Completion completion) {
   if (when::within(when::kCopy, fill.width * fill.height) && inlineAllowed_ && claim(&value)) [[likely]] {
     const Claim claimed({timeline_, value});
     if (fillHere(*this, fill)) [[likely]]
-      return finishInline(value, completion);
-    return finishFaulted(value, true);
+      return finishInline(*context_, {timeline_, value}, completion);
+    return finishFaulted(*context_, {timeline_, value}, true);
   }
   return submitLarge(backend::FillCommand{fill, context_}, completion);
 }
@@ -285,10 +288,10 @@ CUresult Stream::submitLarge(const backend::Command& command, Completion complet
   if (completion == Completion::Host && claim(&value)) {
     const Claim claimed({timeline_, value});
     if (blocking() && kind_ != Kind::Legacy) set_.blockingBusy.store(true, std::memory_order_seq_cst);
-    if (runInline(command)) return finishInline(value, completion);
+    if (runInline(*this, *queue_, command)) return finishInline(*context_, {timeline_, value}, completion);
   }
   const CUresult submitted = enqueue(&command, 1, &value);
-  return finish(submitted, value, completion);
+  return finish(*context_, submitted, {timeline_, value}, completion);
 }
 
 CUresult Stream::launch(backend::LaunchRecord* record) {
@@ -299,15 +302,15 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
     const backend::Command command = backend::LaunchCommand{record, context_};
     if (record->kernel->inlineSafe(record->shape) && !backend::interleaving::on() && claim(&value)) {
       const Claim claimed({timeline_, value});
-      if (runInline(command)) {
-        (void)finishInline(value, completion);
+      if (runInline(*this, *queue_, command)) {
+        (void)finishInline(*context_, {timeline_, value}, completion);
         return completion == Completion::Host ? context_->state() : CUDA_SUCCESS;
       }
     }
     result = enqueue(&command, 1, &value);
   }
   if (result != CUDA_SUCCESS && record->release) record->release(record);
-  return finish(result, value, completion);
+  return finish(*context_, result, {timeline_, value}, completion);
 }
 
 CUresult Stream::hostCall(void (*function)(void*), void* data) { return submit(backend::HostCall{function, data}); }
@@ -317,28 +320,25 @@ bool Stream::tryInline(void (*function)(void*), void* data) {
   if (!inlineAllowed_ || context_->state() != CUDA_SUCCESS || !claim(&value)) return false;
   const Claim claimed({timeline_, value});
   function(data);
-  (void)finishInline(value, Completion::Async);
+  (void)finishInline(*context_, {timeline_, value}, Completion::Async);
   return true;
 }
 
 CUresult Stream::waitFor(Point point) {
   VG_CHECK(admit());
   if (!point.timeline || point.timeline == timeline_) return CUDA_SUCCESS;  // a stream is in order with itself
-  {
-    SpinGuard guard(followedLock_);
-    followed_[followedNext_++ % kFollowed] = point;
-  }
+  followed_.add(point);
   if (point.done()) return CUDA_SUCCESS;
   const backend::Command wait = backend::Wait{point};
   uint64_t value = 0;
   return enqueue(&wait, 1, &value);
 }
 
-bool Stream::follows(Point point) const {
-  SpinGuard guard(followedLock_);
-  for (const Point& followed : followed_)
-    if (followed.timeline == point.timeline && followed.value >= point.value) return true;
-  return false;
+bool Stream::follows(Point point) const { return followed_.has(point); }
+
+void Stream::setPriority(int priority) {
+  priority_.store(priority, std::memory_order_relaxed);
+  queue_->setPriority(priority);
 }
 
 CUresult Stream::query() {
@@ -379,5 +379,29 @@ Result<Point> Stream::mark(uint64_t* nanoseconds) {
   VG_CHECK(enqueue(&stamp, nanoseconds ? 1 : 0, &value));
   return Point{timeline_, value};
 }
+
+namespace streams {
+
+CUresult attribute(const Stream& stream, CUstreamAttrID which, CUstreamAttrValue* value) {
+  if (which != CU_LAUNCH_ATTRIBUTE_PRIORITY) return stream.attributes.get(which, value);
+  value->priority = stream.priority();
+  return CUDA_SUCCESS;
+}
+
+CUresult setAttribute(Stream& stream, CUstreamAttrID which, const CUstreamAttrValue& value) {
+  if (which != CU_LAUNCH_ATTRIBUTE_PRIORITY) return stream.attributes.set(which, value, stream.set().owner.device());
+  stream.setPriority(std::clamp(value.priority, kGreatestPriority, kLeastPriority));
+  return CUDA_SUCCESS;
+}
+
+CUresult copyAttributes(Stream& to, const Stream& from) {
+  if (&from.context() != &to.context())
+    return fail(CUDA_ERROR_INVALID_VALUE, "the streams belong to different contexts");
+  to.setPriority(from.priority());
+  to.attributes.copyFrom(from.attributes);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace streams
 
 }  // namespace vg::core

@@ -21,10 +21,11 @@
 #include "backend/queue.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "base/spin_lock.h"
 #include "base/timeline.h"
 #include "core/streams/capture_sink.h"
+#include "core/streams/followed_points.h"
 #include "core/streams/priorities.h"
+#include "core/streams/stream_attributes.h"
 #include "core/streams/stream_owner.h"
 
 namespace vg::core {
@@ -155,17 +156,8 @@ class Stream {
   // True when nothing is queued or running in it and nothing that its next work would have to wait for.
   bool idle() const;
 
-  // Attributes of cuStreamSetAttribute. No policy was set: the vendor's driver answers -1.
-  static constexpr auto kPolicyOfContext = static_cast<CUsynchronizationPolicy>(-1);
-  struct Attributes {
-    CUaccessPolicyWindow accessPolicy{};
-    CUsynchronizationPolicy synchronizationPolicy = kPolicyOfContext;
-    CUlaunchMemSyncDomainMap memSyncDomainMap{0, 1};
-    CUlaunchMemSyncDomain memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
-  };
-  CUresult attribute(CUstreamAttrID which, CUstreamAttrValue* value) const;
-  CUresult setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value);
-  CUresult copyAttributesFrom(const Stream& source);
+  void setPriority(int priority);
+  StreamAttributes attributes;
 
   // For stream_set.cpp only.
   Stream(StreamSet& set, Kind kind, unsigned flags, int priority);
@@ -191,12 +183,8 @@ class Stream {
                    Submit submit = &backend::Queue::submit);
   CUresult enqueueAsIs(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
   CUresult enqueueStamped(const backend::Command* commands, size_t count, uint64_t* value, Submit submit);
-  bool runInline(const backend::Command& command);
   CUresult waitForOthers() VG_REQUIRES(order_);
   CUresult submitLarge(const backend::Command& command, Completion completion);
-  CUresult finish(CUresult submitted, uint64_t value, Completion completion);
-  CUresult finishInline(uint64_t value, Completion completion);
-  CUresult finishFaulted(uint64_t value, bool locked);
   template <class Visit>
   bool allBlocking(Visit visit) const;
 
@@ -214,15 +202,12 @@ class Stream {
   Mutex order_;  // one thread at a time gives the queue work; guards lastQueued_ and lastLegacy_
   uint64_t lastQueued_ VG_GUARDED_BY(order_) = 0;  // the last value given to the queue
   uint64_t lastLegacy_ VG_GUARDED_BY(order_) = 0;  // the legacy stream's value that the queue waits for already
-  static constexpr unsigned kFollowed = 8;
-  mutable SpinLock followedLock_;
-  Point followed_[kFollowed] VG_GUARDED_BY(followedLock_);  // the latest points that it was told to wait for
-  unsigned followedNext_ VG_GUARDED_BY(followedLock_) = 0;
-  mutable Mutex attributesMutex_;
-  Attributes attributes_ VG_GUARDED_BY(attributesMutex_);
-  Stream* next_ = nullptr;  // in StreamSet, guarded by its mutex
-  Stream* previous_ = nullptr;
-  struct PerThreadEntry* owner_ = nullptr;  // of a per-thread stream; guarded by the mutex of those entries
+  FollowedPoints followed_;
+  struct {
+    Stream* next = nullptr;  // in StreamSet, guarded by its mutex
+    Stream* previous = nullptr;
+    struct PerThreadEntry* owner = nullptr;  // of a per-thread stream; guarded by the mutex of those entries
+  } links_;
 };
 
 // What records tell of work that the calling thread gives to the stream now.
@@ -240,6 +225,11 @@ namespace streams {
 Result<CUstream> create(StreamSet& set, unsigned flags, int priority);
 // cuStreamDestroy: work that is queued completes; default streams are refused with CUDA_ERROR_INVALID_HANDLE.
 CUresult destroy(CUstream handle);
+// Attributes as calls name them, the priority among them. CUDA_ERROR_INVALID_VALUE for what is no attribute of streams,
+// for values that none can have, and for streams of different contexts.
+CUresult attribute(const Stream& stream, CUstreamAttrID which, CUstreamAttrValue* value);
+CUresult setAttribute(Stream& stream, CUstreamAttrID which, const CUstreamAttrValue& value);
+CUresult copyAttributes(Stream& to, const Stream& from);
 // What cuCtxSynchronize does: waits for all work of the context, its green ones included; then its sticky error, if
 // any.
 CUresult synchronizeAll(Context& context);

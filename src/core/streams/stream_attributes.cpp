@@ -1,79 +1,66 @@
-#include <algorithm>
+#include "core/streams/stream_attributes.h"
 
-#include "base/mutex.h"
 #include "base/raw_enum.h"
 #include "core/process/device.h"
-#include "core/streams/stream.h"
 #include "core/work/launch_attributes.h"
 
 namespace vg::core {
-CUresult Stream::attribute(CUstreamAttrID which, CUstreamAttrValue* value) const {
-  const MutexLock lock(attributesMutex_);
+
+CUresult StreamAttributes::get(CUstreamAttrID which, CUstreamAttrValue* value) const {
+  const MutexLock lock(mutex_);
   switch (which) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      value->accessPolicyWindow = attributes_.accessPolicy;
+      value->accessPolicyWindow = values_.accessPolicy;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      value->syncPolicy = attributes_.synchronizationPolicy;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      value->priority = priority();
+      value->syncPolicy = values_.synchronizationPolicy;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      value->memSyncDomainMap = attributes_.memSyncDomainMap;
+      value->memSyncDomainMap = values_.memSyncDomainMap;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      value->memSyncDomain = attributes_.memSyncDomain;
+      value->memSyncDomain = values_.memSyncDomain;
       return CUDA_SUCCESS;
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d is none of a stream", int(which));
   }
 }
 
-CUresult Stream::setAttribute(CUstreamAttrID which, const CUstreamAttrValue& value) {
-  const MutexLock lock(attributesMutex_);
+CUresult StreamAttributes::set(CUstreamAttrID which, const CUstreamAttrValue& value, const Device& device) {
+  const MutexLock lock(mutex_);
   switch (which) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      VG_CHECK(checkAccessPolicy(value.accessPolicyWindow, context_->device()));
-      attributes_.accessPolicy = value.accessPolicyWindow;
+      VG_CHECK(checkAccessPolicy(value.accessPolicyWindow, device));
+      values_.accessPolicy = value.accessPolicyWindow;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       if (const int policy = rawValue(value.syncPolicy);
           policy < CU_SYNC_POLICY_AUTO || policy > CU_SYNC_POLICY_BLOCKING_SYNC)
         return fail(CUDA_ERROR_INVALID_VALUE, "synchronization policy %d", policy);
-      attributes_.synchronizationPolicy = value.syncPolicy;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      priority_.store(std::clamp(value.priority, streams::kGreatestPriority, streams::kLeastPriority),
-                      std::memory_order_relaxed);
-      queue_->setPriority(priority());
+      values_.synchronizationPolicy = value.syncPolicy;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      VG_CHECK(checkDomainMap(value.memSyncDomainMap, context_->device()));
-      attributes_.memSyncDomainMap = value.memSyncDomainMap;
+      VG_CHECK(checkDomainMap(value.memSyncDomainMap, device));
+      values_.memSyncDomainMap = value.memSyncDomainMap;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
       VG_CHECK(checkDomain(rawValue(value.memSyncDomain)));
-      attributes_.memSyncDomain = value.memSyncDomain;
+      values_.memSyncDomain = value.memSyncDomain;
       return CUDA_SUCCESS;
     default:
       return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d is none of a stream", int(which));
   }
 }
 
-CUresult Stream::copyAttributesFrom(const Stream& source) {
-  if (&source.context() != &context())
-    return fail(CUDA_ERROR_INVALID_VALUE, "the streams belong to different contexts");
-  Attributes attributes;
-  {
-    const MutexLock lock(source.attributesMutex_);
-    attributes = source.attributes_;
-  }
-  priority_.store(source.priority(), std::memory_order_relaxed);
-  queue_->setPriority(priority());
-  const MutexLock lock(attributesMutex_);
-  attributes_ = attributes;
-  return CUDA_SUCCESS;
+StreamAttributes::Values StreamAttributes::values() const {
+  const MutexLock lock(mutex_);
+  return values_;
+}
+
+void StreamAttributes::copyFrom(const StreamAttributes& source) {
+  const Values values = source.values();
+  const MutexLock lock(mutex_);
+  values_ = values;
 }
 
 }  // namespace vg::core

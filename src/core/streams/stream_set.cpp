@@ -23,7 +23,7 @@ struct PerThreadEntry {
 namespace {
 
 constinit Slab<Stream> slab;
-constinit Mutex perThreadMutex;  // guards PerThreadEntry::stream and Stream::owner_; before StreamSet::mutex
+constinit Mutex perThreadMutex;  // guards PerThreadEntry::stream and Stream::links_.owner; before StreamSet::mutex
 constinit thread_local PerThreadEntry* perThreadEntries [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // Gives a timeline back once it has reached the last value that anybody will advance it to.
@@ -103,7 +103,7 @@ class StreamRegistry {
     const MutexLock lock(perThreadMutex);
     entry->owner = ownerOf(set);
     entry->stream.store(&stream, std::memory_order_relaxed);
-    stream.owner_ = entry;
+    stream.links_.owner = entry;
     return stream;
   }
 
@@ -113,7 +113,7 @@ class StreamRegistry {
     const MutexLock lock(perThreadMutex);
     while (entry) {
       if (Stream* stream = entry->stream.load(std::memory_order_relaxed)) {
-        stream->owner_ = nullptr;
+        stream->links_.owner = nullptr;
         close(*stream);
       }
       delete std::exchange(entry, entry->next);
@@ -122,7 +122,7 @@ class StreamRegistry {
 
   static void addTails(StreamSet& set, std::vector<Point>& points) {
     const MutexLock lock(set.mutex);
-    for (const Stream* stream = set.first; stream; stream = stream->next_)
+    for (const Stream* stream = set.first; stream; stream = stream->links_.next)
       if (!stream->tail().done()) points.push_back(stream->tail());
     for (const StreamSet::Unfinished& left : set.unfinished)
       if (!left.tail.done()) points.push_back(left.tail);
@@ -131,7 +131,7 @@ class StreamRegistry {
   // The end of some work that is left; nothing when there is none.
   static Point anyTail(StreamSet& set) {
     const MutexLock lock(set.mutex);
-    for (const Stream* stream = set.first; stream; stream = stream->next_)
+    for (const Stream* stream = set.first; stream; stream = stream->links_.next)
       if (!stream->tail().done()) return stream->tail();
     for (const StreamSet::Unfinished& left : set.unfinished)
       if (!left.tail.done()) return left.tail;
@@ -141,13 +141,13 @@ class StreamRegistry {
   static std::vector<CUstream> all(StreamSet& set) {
     std::vector<CUstream> handles;
     const MutexLock lock(set.mutex);
-    for (const Stream* stream = set.first; stream; stream = stream->next_) handles.push_back(stream->handle());
+    for (const Stream* stream = set.first; stream; stream = stream->links_.next) handles.push_back(stream->handle());
     return handles;
   }
 
   static bool idle(StreamSet& set) {
     const MutexLock lock(set.mutex);
-    for (const Stream* stream = set.first; stream; stream = stream->next_)
+    for (const Stream* stream = set.first; stream; stream = stream->links_.next)
       if (!stream->tail().done()) return false;
     return std::all_of(set.unfinished.begin(), set.unfinished.end(), [](const auto& left) { return left.tail.done(); });
   }
@@ -171,7 +171,7 @@ class StreamRegistry {
   static Stream* first(StreamSet& set, Chosen chosen) {
     const MutexLock lock(set.mutex);
     Stream* stream = set.first;
-    while (stream && !chosen(*stream)) stream = stream->next_;
+    while (stream && !chosen(*stream)) stream = stream->links_.next;
     return stream;
   }
   template <class Chosen>
@@ -179,18 +179,18 @@ class StreamRegistry {
     const MutexLock lock(perThreadMutex);
     set.legacy.store(nullptr, std::memory_order_release);
     while (Stream* stream = first(set, chosen)) {
-      if (stream->owner_) stream->owner_->stream.store(nullptr, std::memory_order_relaxed);
+      if (stream->links_.owner) stream->links_.owner->stream.store(nullptr, std::memory_order_relaxed);
       close(*stream);
     }
   }
   static void link(StreamSet& set, Stream& stream) VG_REQUIRES(set.mutex) {
-    stream.next_ = set.first;
-    if (set.first) set.first->previous_ = &stream;
+    stream.links_.next = set.first;
+    if (set.first) set.first->links_.previous = &stream;
     set.first = &stream;
   }
   static void unlink(StreamSet& set, Stream& stream) VG_REQUIRES(set.mutex) {
-    (stream.previous_ ? stream.previous_->next_ : set.first) = stream.next_;
-    if (stream.next_) stream.next_->previous_ = stream.previous_;
+    (stream.links_.previous ? stream.links_.previous->links_.next : set.first) = stream.links_.next;
+    if (stream.links_.next) stream.links_.next->links_.previous = stream.links_.previous;
   }
 };
 

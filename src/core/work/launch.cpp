@@ -194,7 +194,7 @@ CUresult inherit(LaunchAttributes& attributes, const Stream& stream) {
                                        CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN}) {
     CUlaunchAttribute attribute{};
     attribute.id = id;
-    VG_CHECK(stream.attribute(id, &attribute.value));
+    VG_CHECK(streams::attribute(stream, id, &attribute.value));
     VG_CHECK(attributes.inherit(attribute, stream.context().device()));
   }
   attributes.spreadClusters();
