@@ -40,6 +40,108 @@ bool Remembered::there() const {
 
 void KernelStep::Free::operator()(void* memory) const { std::free(memory); }
 
+namespace {
+
+Result<Step> compileCopies(const work::CopyBatch& node) {
+  CopyBatchStep step;
+  for (size_t i = 0; i < node.sizes.size(); ++i) {
+    VG_TRY(const memory::DescribedCopy described, memory::describe(work::rowOf(node, i).box));
+    step.copies.push_back({described.shape, remember(described.destination), remember(described.source)});
+  }
+  return Step(std::move(step));
+}
+
+// With commands of its own; the other steps are run through by one thread.
+bool alone(const Step& step, const Device& device) {
+  const size_t most = device.backend().hostAddressable() ? when::kTogether.bytes : 0;
+  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > most;
+  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > most;
+  return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
+         std::holds_alternative<WaitStep>(step) || std::holds_alternative<CopyBatchStep>(step);
+}
+
+CUresult check(const KernelStep& step) {
+  if (!step.context.context->usable(step.context.generation))
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a kernel node's context has ended");
+  VG_TRY(backend::Kernel* const kernel, resolveKernel(step.function, *step.context.context));
+  return kernel == step.record.kernel ? CUDA_SUCCESS
+                                      : fail(CUDA_ERROR_INVALID_HANDLE, "a kernel node's function has changed");
+}
+
+// A kernel of another device: the queue's thread launches it there and waits.
+CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands) {
+  commands.push_back(backend::HostCall{
+      [](void* data) {
+        auto& kernel = *static_cast<KernelStep*>(data);
+        const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
+        (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
+      },
+      &step});
+  return CUDA_SUCCESS;
+}
+
+// Gives the conditions of nodes their first values.
+void beginConditions(const std::vector<Step>& steps) {
+  for (const Step& step : steps)
+    if (const auto* branch = std::get_if<BranchStep>(&step); branch && branch->assigned)
+      backend::conditions::set(branch->handle, branch->initial);
+}
+
+void runStep(const CopyStep& step, Context& context) {
+  const bool done = work_activity::inGraph([&] { return backend::Command(backend::CopyCommand{step.shape}); },
+                                           [&] { return copy::copy(step.shape); });
+  if (!done) [[unlikely]]
+    context.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+}
+
+void runStep(const PagedStep& step, Context& context) { memory::runPaged(step.copy, context); }
+
+void runStep(const FillStep& step, Context& context) {
+  const bool done = work_activity::inGraph([&] { return backend::Command(backend::FillCommand{step.fill}); },
+                                           [&] { return copy::fill(step.fill); });
+  if (!done) [[unlikely]]
+    context.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
+}
+
+void runStep(const HostStep& step, Context& context) {
+  if (context.state() != CUDA_SUCCESS) return;
+  const InsideHostFunction inside;
+  work_activity::inGraph([] { return activity::WorkKind::HostFunction; }, [&] { step.call.fn(step.call.userData); });
+}
+
+void runStep(const MemoryStep& step, Context&) { perform(*step.operations); }
+
+// Which body runs next; null when none does.
+GraphPlan* chosen(const BranchStep& step) {
+  const unsigned value = backend::conditions::value(step.handle);
+  switch (rawValue(step.type)) {
+    case CU_GRAPH_COND_TYPE_IF:
+      if (value) return step.bodies[0];
+      return step.bodies.size() > 1 ? step.bodies[1] : nullptr;
+    case CU_GRAPH_COND_TYPE_WHILE:
+      return value ? step.bodies[0] : nullptr;
+    default:
+      return value < step.bodies.size() ? step.bodies[value] : nullptr;
+  }
+}
+
+void runStep(const BranchStep& step, Context& context) {
+  while (GraphPlan* const body = context.alive() && context.state() == CUDA_SUCCESS ? chosen(step) : nullptr) {
+    Result<Stream&> stream = resolveStream(step.stream, nullptr);
+    if (!stream) return;
+    {
+      const graphs::Lock lock;
+      if (body->submit(*stream, {}) != CUDA_SUCCESS) return;
+    }
+    if (stream->synchronize() != CUDA_SUCCESS || step.type != CU_GRAPH_COND_TYPE_WHILE) return;
+  }
+}
+
+template <class Other>
+void runStep(const Other&, Context&) {}
+
+}  // namespace
+
 Result<GraphPlan*> GraphPlan::make(const Graph& graph, Context& context,
                                    const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
                                    GraphNode** culprit) {
@@ -143,8 +245,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     stepOf_.emplace(node->id(), steps_.size());
     operates_ |= std::holds_alternative<MemoryStep>(step.value());
     steps_.push_back(std::move(step).value());
-    levels_.push_back(level);
-    early_.push_back(behind && beginsBy(*node) == behind);
+    order_.push_back({level, behind && beginsBy(*node) == behind});
   }
   return CUDA_SUCCESS;
 }
@@ -197,15 +298,6 @@ Result<Step> GraphPlan::compileOther(const GraphNode& node, const Disabled& disa
   return Step(NoStep{});
 }
 
-Result<Step> GraphPlan::compileCopies(const work::CopyBatch& node) {
-  CopyBatchStep step;
-  for (size_t i = 0; i < node.sizes.size(); ++i) {
-    VG_TRY(const memory::DescribedCopy described, memory::describe(work::rowOf(node, i).box));
-    step.copies.push_back({described.shape, remember(described.destination), remember(described.source)});
-  }
-  return Step(std::move(step));
-}
-
 Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
   const work::Launch& launch = node.launch;
   KernelStep step{launch.callee(), launch.context, {}, nullptr, node.updatable, node.version, enabled};
@@ -246,22 +338,13 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
   return Step(std::move(step));
 }
 
-// With commands of its own; the other steps are run through by one thread.
-bool GraphPlan::alone(const Step& step) const {
-  const size_t most = context_.device().backend().hostAddressable() ? when::kTogether.bytes : 0;
-  if (const auto* copy = std::get_if<CopyStep>(&step)) return copy->shape.bytes() > most;
-  if (const auto* fill = std::get_if<FillStep>(&step)) return fill->fill.width * fill->fill.height > most;
-  return std::holds_alternative<KernelStep>(step) || std::holds_alternative<RecordStep>(step) ||
-         std::holds_alternative<WaitStep>(step) || std::holds_alternative<CopyBatchStep>(step);
-}
-
 void GraphPlan::cut() {
   pieces_.clear();
   bytes_ = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) bytes_ += copy->shape.bytes();
     if (const auto* fill = std::get_if<FillStep>(&steps_[i])) bytes_ += fill->fill.width * fill->fill.height;
-    const bool together = !alone(steps_[i]);
+    const bool together = !alone(steps_[i], context_.device());
     if (together && !pieces_.empty() && pieces_.back().together)
       ++pieces_.back().last;
     else
@@ -300,29 +383,9 @@ CUresult GraphPlan::checkSteps() const {
   return CUDA_SUCCESS;
 }
 
-CUresult GraphPlan::check(const KernelStep& step) {
-  if (!step.context.context->usable(step.context.generation))
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a kernel node's context has ended");
-  VG_TRY(backend::Kernel* const kernel, resolveKernel(step.function, *step.context.context));
-  return kernel == step.record.kernel ? CUDA_SUCCESS
-                                      : fail(CUDA_ERROR_INVALID_HANDLE, "a kernel node's function has changed");
-}
-
-// A kernel of another device: the queue's thread launches it there and waits.
-CUresult GraphPlan::foreign(KernelStep& step, std::vector<backend::Command>& commands) {
-  commands.push_back(backend::HostCall{
-      [](void* data) {
-        auto& kernel = *static_cast<KernelStep*>(data);
-        const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
-        (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
-      },
-      &step});
-  return CUDA_SUCCESS;
-}
-
 // What it begins by is launched just before it, too.
 bool GraphPlan::mayBeginEarly(size_t index) const {
-  if (!early_[index]) return false;
+  if (!order_[index].early) return false;
   const auto* const before = std::get_if<KernelStep>(&steps_[index - 1]);
   return before && &before->context.context->device() == &context_.device();
 }
@@ -332,7 +395,7 @@ CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backen
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
     if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
     commands.push_back(
-        backend::LaunchCommand{&kernel->record, kernel->context.context, 0, levels_[index], mayBeginEarly(index)});
+        backend::LaunchCommand{&kernel->record, kernel->context.context, 0, order_[index].level, mayBeginEarly(index)});
     return CUDA_SUCCESS;
   }
   if (auto* record = std::get_if<RecordStep>(&step)) {
@@ -519,7 +582,7 @@ bool GraphPlan::needsBegin() const {
 }
 
 void GraphPlan::begin() const {
-  beginConditions();
+  beginConditions(steps_);
   if (top_ != this) return;
   if (updatable_) applyNodes();
   if (environment_) environment_->beginFromHost();
@@ -534,68 +597,12 @@ void GraphPlan::applyNodes() const {
   }
 }
 
-void GraphPlan::beginConditions() const {
-  for (const Step& step : steps_)
-    if (const auto* branch = std::get_if<BranchStep>(&step); branch && branch->assigned)
-      backend::conditions::set(branch->handle, branch->initial);
-}
-
 // On a thread where nobody can be answered.
 void GraphPlan::run(size_t first, size_t last) const noexcept {
   try {
-    for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step); }, steps_[i]);
+    for (size_t i = first; i < last; ++i) std::visit([this](const auto& step) { runStep(step, context_); }, steps_[i]);
   } catch (const std::bad_alloc&) {
     context_.report(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a step of a graph");
-  }
-}
-
-void GraphPlan::runStep(const CopyStep& step) const {
-  const bool done = work_activity::inGraph([&] { return backend::Command(backend::CopyCommand{step.shape}); },
-                                           [&] { return copy::copy(step.shape); });
-  if (!done) [[unlikely]]
-    context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
-}
-
-void GraphPlan::runStep(const PagedStep& step) const { memory::runPaged(step.copy, context_); }
-
-void GraphPlan::runStep(const FillStep& step) const {
-  const bool done = work_activity::inGraph([&] { return backend::Command(backend::FillCommand{step.fill}); },
-                                           [&] { return copy::fill(step.fill); });
-  if (!done) [[unlikely]]
-    context_.report(CUDA_ERROR_ILLEGAL_ADDRESS, copy::kFault);
-}
-
-void GraphPlan::runStep(const HostStep& step) const {
-  if (context_.state() != CUDA_SUCCESS) return;
-  const InsideHostFunction inside;
-  work_activity::inGraph([] { return activity::WorkKind::HostFunction; }, [&] { step.call.fn(step.call.userData); });
-}
-
-void GraphPlan::runStep(const MemoryStep& step) const { perform(*step.operations); }
-
-// Which body runs next; null when none does.
-static GraphPlan* chosen(const BranchStep& step) {
-  const unsigned value = backend::conditions::value(step.handle);
-  switch (rawValue(step.type)) {
-    case CU_GRAPH_COND_TYPE_IF:
-      if (value) return step.bodies[0];
-      return step.bodies.size() > 1 ? step.bodies[1] : nullptr;
-    case CU_GRAPH_COND_TYPE_WHILE:
-      return value ? step.bodies[0] : nullptr;
-    default:
-      return value < step.bodies.size() ? step.bodies[value] : nullptr;
-  }
-}
-
-void GraphPlan::runStep(const BranchStep& step) const {
-  while (GraphPlan* const body = context_.alive() && context_.state() == CUDA_SUCCESS ? chosen(step) : nullptr) {
-    Result<Stream&> stream = resolveStream(step.stream, nullptr);
-    if (!stream) return;
-    {
-      const graphs::Lock lock;
-      if (body->submit(*stream, {}) != CUDA_SUCCESS) return;
-    }
-    if (stream->synchronize() != CUDA_SUCCESS || step.type != CU_GRAPH_COND_TYPE_WHILE) return;
   }
 }
 

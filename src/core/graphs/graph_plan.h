@@ -163,15 +163,11 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   Result<Step> compile(const GraphNode& node, const Disabled& disabled, bool enabled);
   Result<Step> compileOther(const GraphNode& node, const Disabled& disabled);
   Result<Step> compileKernel(const KernelNode& node, bool enabled);
-  static Result<Step> compileCopies(const work::CopyBatch& node);
   Result<Step> compileBranch(const ConditionalNode& node, const Disabled& disabled);
-  bool alone(const Step& step) const;
   void cut();
   // What a run from the host begins with.
   bool needsBegin() const;
   void begin() const;
-  // Gives the conditions of this plan's nodes their first values.
-  void beginConditions() const;
   // Tells nodes that kernels may change what the host has made of them.
   void applyNodes() const;
   CUresult gather(Stream& stream, std::vector<backend::Command>& commands) noexcept;
@@ -179,24 +175,14 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   CUresult tryFromKernel() noexcept;
   CUresult submitFromKernel();
   CUresult checkSteps() const;
-  static CUresult check(const KernelStep& step);
   CUresult addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands);
   bool mayBeginEarly(size_t index) const;
-  CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands);
   bool small() const;
   bool tryInPlace(Stream& stream, void (*runAll)(void*));
   bool unreferenceUnlessLast();
   void run() override;
 
   void run(size_t first, size_t last) const noexcept;
-  void runStep(const CopyStep& step) const;
-  void runStep(const PagedStep& step) const;
-  void runStep(const FillStep& step) const;
-  void runStep(const HostStep& step) const;
-  void runStep(const MemoryStep& step) const;
-  void runStep(const BranchStep& step) const;
-  template <class Other>
-  void runStep(const Other&) const {}
 
   Context& context_;
   GraphPlan* const top_;
@@ -205,9 +191,12 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   bool updatable_ = false;                         // of a top plan: it has nodes that kernels may change
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
-  std::vector<uint32_t> levels_;  // of steps, as graph_levels.h counts them; child graphs' are others
-  std::vector<bool> early_;       // of steps: kernels behind the step before by a programmatic edge alone
-  uint32_t level_ = 0;            // the last one that was given
+  struct Order {
+    uint32_t level;  // as graph_levels.h counts them; child graphs' are others
+    bool early;      // a kernel behind the step before by a programmatic edge alone
+  };
+  std::vector<Order> order_;                     // of steps
+  uint32_t level_ = 0;                           // the last one that was given
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;
   std::vector<MemoryEnd> memoryEnds_;
