@@ -129,7 +129,7 @@ void releasePooled(Device& device) {
   };
   if (Result<alloc::Heap&> heap = poolHeap(device)) heap->forEach(visit);
   pools::forEach([&](Pool& pool) {
-    if (pool.ownHeap() && pool.ofDevice()) pool.ownHeap()->forEach(visit);
+    if (pool.backing().heap && pool.ofDevice()) pool.backing().heap->forEach(visit);
   });
   for (const auto& [address, id] : found) {
     const alloc::Record* record = lookup(address);

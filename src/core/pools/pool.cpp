@@ -18,35 +18,36 @@ namespace vg::core::memory {
 
 Pool::Pool(Owner& owner, const CUmemPoolProps& properties, Device& device, alloc::Heap* heap, alloc::Heap* charged)
     : owner_(owner), properties_(properties), device_(device), heap_(heap), charged_(charged) {
-  if (ofDevice()) access_[device.ordinal()] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  if (ofDevice()) access_.flags[device.ordinal()] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
 // What its own heap keeps has nowhere to go but back.
 Pool::~Pool() {
   for (int i = 0; i < deviceCount(); ++i)
     if (access(i) != CU_MEM_ACCESS_FLAGS_PROT_NONE) (void)grant(i, false);
-  if (ownHeap_) ownHeap_->clear();
+  if (backing_.heap) backing_.heap->clear();
 }
 
 void Pool::own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> heap) {
-  source_ = std::move(source);
-  ownHeap_ = std::move(heap);
-  heap_ = ownHeap_.get();
+  backing_.source = std::move(source);
+  backing_.heap = std::move(heap);
+  heap_ = backing_.heap.get();
 }
 
 void Pool::own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap, alloc::PhysicalRef facts) {
-  facts_ = std::move(facts);
-  range_ = std::move(range);
-  ownHeap_ = std::move(heap);
-  heap_ = ownHeap_.get();
+  backing_.facts = std::move(facts);
+  backing_.range = std::move(range);
+  backing_.heap = std::move(heap);
+  heap_ = backing_.heap.get();
 }
 
 // Devices that share the pages of the process need nothing.
 CUresult Pool::grant(int ordinal, bool all) {
-  if (!ofDevice() || managed() || imported() || source_ || ordinal == device_.ordinal()) return CUDA_SUCCESS;
+  if (!ofDevice() || managed() || imported() || backing_.source || ordinal == device_.ordinal()) return CUDA_SUCCESS;
   backend::Device &other = deviceAt(ordinal).backend(), &owner = device_.backend();
   const std::span<std::byte> addresses =
-      range_ ? std::span(reinterpret_cast<std::byte*>(range_->start()), range_->bytes()) : poolAddresses(device_);
+      backing_.range ? std::span(reinterpret_cast<std::byte*>(backing_.range->start()), backing_.range->bytes())
+                     : poolAddresses(device_);
   if (all) return other.reachRange(owner, addresses.data(), addresses.size());
   other.leaveRange(owner, addresses.data());
   return CUDA_SUCCESS;
@@ -56,10 +57,10 @@ CUresult Pool::setAccess(int ordinal, CUmemAccess_flags flags) {
   const bool all = flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (!all)
     for (const Point& point : pendingOn(deviceAt(ordinal))) point.wait();
-  const MutexLock guard(accessMutex_);
+  const MutexLock guard(access_.mutex);
   if (access(ordinal) == flags) return CUDA_SUCCESS;
   VG_CHECK(grant(ordinal, all));
-  access_[static_cast<size_t>(ordinal)].store(static_cast<uint8_t>(flags), std::memory_order_relaxed);
+  access_.flags[static_cast<size_t>(ordinal)].store(static_cast<uint8_t>(flags), std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }
 
@@ -68,32 +69,32 @@ CUresult Pool::grow() {
   const size_t wanted = roundUp(needed(), kStep), most = roundUp(properties_.maxSize, kStep);
   if (most && wanted > most)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes in use of a pool of at most %zu", needed(), most);
-  if (charged_ && !charged_->charge(wanted - reserved_))
+  if (charged_ && !charged_->charge(wanted - account_.reserved))
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes for a pool: %zu of %zu in use", wanted, charged_->used(),
                 charged_->capacity());
-  reserved_ = wanted;
-  reservedHigh_ = std::max(reservedHigh_, reserved_);
+  account_.reserved = wanted;
+  account_.reservedHigh = std::max(account_.reservedHigh, account_.reserved);
   return CUDA_SUCCESS;
 }
 
 void Pool::shrinkTo(size_t bytes) {
   bytes = std::max(bytes, roundUp(needed(), kStep));
-  if (bytes >= reserved_) return;
-  if (charged_) charged_->uncharge(reserved_ - bytes);
-  reserved_ = bytes;
+  if (bytes >= account_.reserved) return;
+  if (charged_) charged_->uncharge(account_.reserved - bytes);
+  account_.reserved = bytes;
 }
 
 // Counts an allocation; with an error nothing has changed.
 CUresult Pool::take(size_t bytes) {
-  used_ += bytes;
-  if (needed() > reserved_) [[unlikely]] {
+  account_.used += bytes;
+  if (needed() > account_.reserved) [[unlikely]] {
     if (const CUresult grown = grow(); grown != CUDA_SUCCESS) {
-      used_ -= bytes;
+      account_.used -= bytes;
       return grown;
     }
   }
-  ++live_;
-  usedHigh_ = std::max(usedHigh_, used_);
+  ++account_.live;
+  account_.usedHigh = std::max(account_.usedHigh, account_.used);
   return CUDA_SUCCESS;
 }
 
@@ -114,7 +115,7 @@ Result<CUdeviceptr> Pool::begin(alloc::Record& record, size_t bytes) {
 
 namespace {
 
-// Whoever raised Pool::users_ lets go at the end of the scope.
+// Whoever raised the number of users lets go at the end of the scope.
 struct UserEnd {
   explicit UserEnd(Pool& pool) : pool(pool) {}
   ~UserEnd() { pool.letGo(); }
@@ -128,10 +129,10 @@ Result<CUdeviceptr> Pool::allocate(Stream& stream, size_t bytes) {
   if (rounded < bytes) return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes", bytes);
   {
     SpinGuard guard(lock_);
-    if (ended_) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was destroyed");
+    if (end_.ended) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was destroyed");
     if (alloc::Record* record = held_.take(rounded, stream.id())) [[likely]]
       return begin(*record, bytes);
-    ++users_;
+    ++end_.users;
   }
   const UserEnd end(*this);
   return allocateNew(stream, bytes);
@@ -155,7 +156,7 @@ Result<CUdeviceptr> Pool::allocateNew(Stream& stream, size_t bytes) {
     settle(dropped);
     if (dropped.empty())
       if (alloc::Record* record = heldBy(stream, rounded)) return begin(*record, bytes);
-    ++users_;
+    ++end_.users;
   }
   giveBack(dropped);
   Result<CUdeviceptr> address = allocateFromHeap(bytes);
@@ -168,15 +169,15 @@ Result<CUdeviceptr> Pool::allocateNew(Stream& stream, size_t bytes) {
 Result<CUdeviceptr> Pool::allocateFromHeap(size_t bytes) {
   {
     SpinGuard guard(lock_);
-    if (ended_) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was destroyed");
+    if (end_.ended) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was destroyed");
     VG_CHECK(take(bytes));
   }
   Result<alloc::Record*> record = heap_->allocate(bytes, {alloc::Kind::Pool, this, 0, 0});
   if (record) return CUdeviceptr{record.value()->base.load(std::memory_order_relaxed)};
   SpinGuard guard(lock_);
-  used_ -= bytes;
-  --live_;
-  shrinkTo(roundUp(std::max<size_t>(needed(), threshold_), kStep));
+  account_.used -= bytes;
+  --account_.live;
+  shrinkTo(roundUp(std::max<size_t>(needed(), account_.threshold), kStep));
   return record.error();
 }
 
@@ -231,9 +232,9 @@ CUresult Pool::releaseShared(alloc::Record& record, Point point) {
       delete late;
       return fail(CUDA_ERROR_INVALID_VALUE, "%p was freed before", static_cast<void*>(record.data()));
     }
-    used_ -= record.bytes();
-    --live_;
-    ++users_;
+    account_.used -= record.bytes();
+    --account_.live;
+    ++end_.users;
   }
   if (point.done() || !point.timeline->whenReached(late)) late->finish();
   return CUDA_SUCCESS;
@@ -258,8 +259,8 @@ CUresult Pool::release(alloc::Record& record, const Stream& stream, Point point)
     throw;
   }
   memory_activity::released(record);
-  used_ -= bytes;
-  --live_;
+  account_.used -= bytes;
+  --account_.live;
   return CUDA_SUCCESS;
 }
 
@@ -269,10 +270,10 @@ CUresult Pool::releaseNow(alloc::Record& record) {
     alloc::State live = alloc::State::Live;
     if (!record.state.compare_exchange_strong(live, alloc::State::Released, std::memory_order_acq_rel))
       return fail(CUDA_ERROR_INVALID_VALUE, "%p was freed before", static_cast<void*>(record.data()));
-    used_ -= record.bytes();
-    --live_;
-    shrinkTo(threshold_ / kStep * kStep);
-    ++users_;
+    account_.used -= record.bytes();
+    --account_.live;
+    shrinkTo(account_.threshold / kStep * kStep);
+    ++end_.users;
   }
   giveBack({&record});
   return CUDA_SUCCESS;
@@ -280,19 +281,19 @@ CUresult Pool::releaseNow(alloc::Record& record) {
 
 void Pool::countImported(size_t bytes, int live) {
   SpinGuard guard(lock_);
-  live_ += static_cast<uint64_t>(live);
-  used_ += live > 0 ? bytes : -bytes;
-  usedHigh_ = std::max(usedHigh_, used_);
+  account_.live += static_cast<uint64_t>(live);
+  account_.used += live > 0 ? bytes : -bytes;
+  account_.usedHigh = std::max(account_.usedHigh, account_.used);
 }
 
-// Requires: users_ was raised under the lock when the records left the account.
+// Requires: the number of users was raised under the lock when the records left the account.
 void Pool::giveBack(const Dropped& records) {
   for (alloc::Record* record : records) {
     VG_LOG(Debug, "stream-ordered %p is free", static_cast<void*>(record->data()));
     heap_->release(record->base.load(std::memory_order_relaxed), record->id.load(std::memory_order_relaxed));
   }
   SpinGuard guard(lock_);
-  --users_;
+  --end_.users;
 }
 
 // Takes out what may go, oldest first, until no more than `keep` bytes are needed.
@@ -314,8 +315,8 @@ void Pool::settle(Dropped& dropped) {
   settled_ = waits;
   for (HeldBlock* block = held_.oldest(); block; block = block->ageNext)
     block->known |= block->waits < waits && block->point.done();
-  drop(dropped, threshold_, [](const HeldBlock& block) { return block.known; });
-  shrinkTo(threshold_ / kStep * kStep);
+  drop(dropped, account_.threshold, [](const HeldBlock& block) { return block.known; });
+  shrinkTo(account_.threshold / kStep * kStep);
 }
 
 void Pool::collect(bool wait) {
@@ -330,11 +331,11 @@ void Pool::collect(bool wait) {
   {
     SpinGuard guard(lock_);
     settle(dropped);
-    if (wait || ended_) {
+    if (wait || end_.ended) {
       drop(dropped, 0, [](const HeldBlock& block) { return block.free(); });
       shrinkTo(0);
     }
-    ++users_;
+    ++end_.users;
   }
   giveBack(dropped);
 }
@@ -346,7 +347,7 @@ void Pool::trim(size_t keep) {
     settle(dropped);
     drop(dropped, keep, [](const HeldBlock& block) { return block.known; });
     shrinkTo(roundUp(keep, kStep));
-    ++users_;
+    ++end_.users;
   }
   giveBack(dropped);
   if (!keep && heap_) heap_->trim();
@@ -355,16 +356,16 @@ void Pool::trim(size_t keep) {
 void Pool::end() {
   {
     SpinGuard guard(lock_);
-    ended_ = true;
-    threshold_ = 0;
+    end_.ended = true;
+    account_.threshold = 0;
   }
   trim(0);
 }
 
 bool Pool::finished() {
   SpinGuard guard(lock_);
-  if (!ended_ || finished_ || live_ || users_ || !held_.empty()) return false;
-  finished_ = true;
+  if (!end_.ended || end_.finished || account_.live || end_.users || !held_.empty()) return false;
+  end_.finished = true;
   shrinkTo(0);
   return true;
 }
@@ -386,15 +387,15 @@ CUresult Pool::attribute(CUmemPool_attribute which, void* value) {
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
       return put(static_cast<int>(reuse(which)));
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      return put(threshold_);
+      return put(account_.threshold);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-      return put(reserved_);
+      return put(account_.reserved);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-      return put(reservedHigh_);
+      return put(account_.reservedHigh);
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-      return put(used_);
+      return put(account_.used);
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      return put(usedHigh_);
+      return put(account_.usedHigh);
     case CU_MEMPOOL_ATTR_ALLOCATION_TYPE:
       return put(properties_.allocType);
     case CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES:  // what is imported cannot be handed on
@@ -427,7 +428,7 @@ CUresult Pool::setAttribute(CUmemPool_attribute which, const void* value) {
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: {
       std::memcpy(&wide, value, sizeof wide);
       SpinGuard guard(lock_);
-      threshold_ = wide;
+      account_.threshold = wide;
       return CUDA_SUCCESS;
     }
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
@@ -435,8 +436,8 @@ CUresult Pool::setAttribute(CUmemPool_attribute which, const void* value) {
       std::memcpy(&wide, value, sizeof wide);
       if (wide) return fail(CUDA_ERROR_INVALID_VALUE, "a high mark can only be set to 0");
       SpinGuard guard(lock_);
-      if (which == CU_MEMPOOL_ATTR_USED_MEM_HIGH) usedHigh_ = used_;
-      if (which == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) reservedHigh_ = reserved_;
+      if (which == CU_MEMPOOL_ATTR_USED_MEM_HIGH) account_.usedHigh = account_.used;
+      if (which == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) account_.reservedHigh = account_.reserved;
       return CUDA_SUCCESS;
     }
     default:

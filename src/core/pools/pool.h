@@ -37,6 +37,18 @@ namespace memory {
 
 class Pool {
  public:
+  // Memory of a pool that it takes from no shared heap, and the files that processes share it by. Set before anybody
+  // knows the pool.
+  struct Backing {
+    std::unique_ptr<PoolSource> source;  // outlives heap
+    std::unique_ptr<PoolRange> range;    // the same
+    std::unique_ptr<alloc::Heap> heap;
+    alloc::PhysicalRef imported;  // the file of an imported pool
+    // A file without memory that other processes know the pool by: allocations travel one by one
+    // (core/memory/ipc_exports.h).
+    alloc::PhysicalRef facts;
+    std::atomic<bool> exported{false};  // another process may know the pool: its pointers can be exported
+  };
   // Who made the pool (core/pools/pool_registry.h).
   class Owner {
    public:
@@ -54,7 +66,7 @@ class Pool {
   void own(std::unique_ptr<PoolSource> source, std::unique_ptr<alloc::Heap> heap);
   // `facts`: the file that other processes know the pool by, null when it is not shared.
   void own(std::unique_ptr<PoolRange> range, std::unique_ptr<alloc::Heap> heap, alloc::PhysicalRef facts);
-  void import(alloc::PhysicalRef file) { file_ = std::move(file); }
+  void import(alloc::PhysicalRef file) { backing_.imported = std::move(file); }
 
   CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
   const CUmemPoolProps& properties() const { return properties_; }
@@ -66,20 +78,14 @@ class Pool {
   }
   static constexpr size_t kStep = size_t{32} << 20;  // the vendor's driver reserves so much at a time
   bool managed() const { return properties_.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED; }
-  bool imported() const { return file_ != nullptr; }
+  bool imported() const { return backing_.imported != nullptr; }
+  const Backing& backing() const { return backing_; }
+  void noteExported() { backing_.exported.store(true, std::memory_order_relaxed); }
   // What other processes may be given: null unless the pool was made to be shared.
   const alloc::PhysicalMemory* sharedFile() const {
-    if (facts_) return facts_.get();
-    return source_ && properties_.handleTypes ? &source_->file() : nullptr;
+    if (backing_.facts) return backing_.facts.get();
+    return backing_.source && properties_.handleTypes ? &backing_.source->file() : nullptr;
   }
-  // Whether another process may know the pool: its pointers can be exported then.
-  bool exported() const { return exported_.load(std::memory_order_relaxed); }
-  void noteExported() { exported_.store(true, std::memory_order_relaxed); }
-  // Whether its file holds no memory: allocations travel one by one (core/memory/ipc_exports.h).
-  bool sharedPiecewise() const { return facts_ != nullptr; }
-  const alloc::PhysicalRef& importedFile() const { return file_; }
-  const PoolSource* source() const { return source_.get(); }
-  alloc::Heap* ownHeap() const { return ownHeap_.get(); }
 
   // CUDA_ERROR_OUT_OF_MEMORY beyond the pool's or the device's limit. Requires: bytes > 0, not imported.
   Result<CUdeviceptr> allocate(Stream& stream, size_t bytes);
@@ -98,7 +104,7 @@ class Pool {
   // What streams have finished with goes back to the heap; with `wait`, waits for them first.
   void collect(bool wait);
   CUmemAccess_flags access(int ordinal) const {
-    return static_cast<CUmemAccess_flags>(access_[static_cast<size_t>(ordinal)].load(std::memory_order_relaxed));
+    return static_cast<CUmemAccess_flags>(access_.flags[static_cast<size_t>(ordinal)].load(std::memory_order_relaxed));
   }
   // What a device's kernels may do with all memory of the pool from now on; taking away waits for the device's work.
   // CUDA_ERROR_OUT_OF_MEMORY changes nothing. Requires: the device is the pool's own or reaches it.
@@ -108,18 +114,18 @@ class Pool {
   void end();
   bool ended() {
     SpinGuard guard(lock_);
-    return ended_;
+    return end_.ended;
   }
   // Whether the pool has ended and nothing of it is left: true for one caller.
   bool finished();
   // Keeps the pool while somebody works with it who has no allocation of it.
   void hold() {
     SpinGuard guard(lock_);
-    ++users_;
+    ++end_.users;
   }
   void letGo() {
     SpinGuard guard(lock_);
-    --users_;
+    --end_.users;
   }
   // The same, by who may be the last.
   void leave() {
@@ -128,8 +134,6 @@ class Pool {
   }
 
  private:
-  static constexpr size_t kMaxDevices = 256;
-
   CUresult grant(int ordinal, bool all);
   CUresult releaseShared(alloc::Record& record, Point point);
   Result<CUdeviceptr> allocateNew(Stream& stream, size_t bytes);
@@ -140,7 +144,7 @@ class Pool {
   CUresult take(size_t bytes) VG_REQUIRES(lock_);
   CUresult grow() VG_REQUIRES(lock_);
   void shrinkTo(size_t bytes) VG_REQUIRES(lock_);
-  size_t needed() const VG_REQUIRES(lock_) { return used_ + held_.bytes(); }
+  size_t needed() const VG_REQUIRES(lock_) { return account_.used + held_.bytes(); }
   using Dropped = std::vector<alloc::Record*>;
   void settle(Dropped& dropped) VG_REQUIRES(lock_);
   template <class May>
@@ -150,26 +154,30 @@ class Pool {
 
   Owner& owner_;
   const CUmemPoolProps properties_;
-  std::atomic<bool> exported_{false};
   Device& device_;
   alloc::Heap* heap_;
   alloc::Heap* const charged_;
-  std::unique_ptr<PoolSource> source_;  // outlives ownHeap_
-  std::unique_ptr<PoolRange> range_;    // the same
-  std::unique_ptr<alloc::Heap> ownHeap_;
-  alloc::PhysicalRef file_, facts_;
-  Mutex accessMutex_;
-  std::atomic<uint8_t> access_[kMaxDevices] = {};    // written under accessMutex_
+  Backing backing_;
+  struct Access {
+    static constexpr size_t kMostDevices = 256;
+    Mutex mutex;
+    std::atomic<uint8_t> flags[kMostDevices] = {};  // by device; written under mutex
+  } access_;
   std::atomic<bool> reuse_[3] = {true, true, true};  // by CUmemPool_attribute from 1 on
 
   SpinLock lock_;
   HeldMemory held_ VG_GUARDED_BY(lock_);
-  uint64_t live_ VG_GUARDED_BY(lock_) = 0, used_ VG_GUARDED_BY(lock_) = 0, usedHigh_ VG_GUARDED_BY(lock_) = 0,
-                 reserved_ VG_GUARDED_BY(lock_) = 0, reservedHigh_ VG_GUARDED_BY(lock_) = 0,
-                 threshold_ VG_GUARDED_BY(lock_) = 0;
+  struct Account {
+    uint64_t live = 0;                                                               // allocations
+    uint64_t used = 0, usedHigh = 0, reserved = 0, reservedHigh = 0, threshold = 0;  // bytes
+  };
+  Account account_ VG_GUARDED_BY(lock_);
   uint64_t settled_ VG_GUARDED_BY(lock_) = 0;  // the number of waits that settle() has seen
-  unsigned users_ VG_GUARDED_BY(lock_) = 0;    // threads that work with it outside the lock
-  bool ended_ VG_GUARDED_BY(lock_) = false, finished_ VG_GUARDED_BY(lock_) = false;
+  struct End {
+    unsigned users = 0;  // threads that work with it outside the lock
+    bool ended = false, finished = false;
+  };
+  End end_ VG_GUARDED_BY(lock_);
 };
 
 }  // namespace memory

@@ -104,7 +104,7 @@ void endMapping(const Pool& pool, uintptr_t start, size_t bytes) {
   Result<alloc::AddressSpace&> space = addressSpace();
   hideFromDevices(reinterpret_cast<std::byte*>(start), bytes);
   const alloc::PhysicalRef object = takeReceived(start);
-  (object ? object : pool.importedFile())->unmap(reinterpret_cast<std::byte*>(start), bytes);
+  (object ? object : pool.backing().imported)->unmap(reinterpret_cast<std::byte*>(start), bytes);
   if (space) space->free(start, bytes);
 }
 
@@ -131,8 +131,8 @@ Result<CUdeviceptr> publish(Pool& pool, uintptr_t start, size_t bytes, const Sho
 Result<CUdeviceptr> mapPiece(Pool& pool, const Piece& piece, size_t bytes) {
   VG_TRY(alloc::AddressSpace & space, addressSpace());
   VG_TRY(const uintptr_t start, space.reserve(piece.bytes));
-  const CUresult mapped = pool.importedFile()->map(reinterpret_cast<std::byte*>(start), piece.offset, piece.bytes,
-                                                   alloc::Protection::ReadWrite);
+  const CUresult mapped = pool.backing().imported->map(reinterpret_cast<std::byte*>(start), piece.offset, piece.bytes,
+                                                       alloc::Protection::ReadWrite);
   if (mapped != CUDA_SUCCESS) {
     space.free(start, piece.bytes);
     return mapped;
@@ -161,7 +161,7 @@ Result<ReceivedMemory> receiveFor(const Pool& pool, const CUmemPoolPtrExportData
     return fail(CUDA_ERROR_INVALID_VALUE, "the data describe no pointer of this pool");
   Result<ReceivedMemory> memory = receive(handle.value());
   if (!memory) return memory.error() == CUDA_ERROR_MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
-  const alloc::PhysicalMemory::Identity identity = pool.importedFile()->identity();
+  const alloc::PhysicalMemory::Identity identity = pool.backing().imported->identity();
   if (memory->note.poolDevice != identity.device || memory->note.pool != identity.inode)
     return fail(CUDA_ERROR_INVALID_VALUE, "the data describe a pointer of another pool");
   return memory;
@@ -188,7 +188,7 @@ Result<CUmemoryPool> importPool(int descriptor, CUmemAllocationHandleType type) 
   const PoolFacts facts = *read;
   const MutexLock lock(mutex);
   for (Import& import : imports())
-    if (import.pool->importedFile()->identity() == file->identity()) {
+    if (import.pool->backing().imported->identity() == file->identity()) {
       ++import.count;
       return import.pool->handle();
     }
@@ -209,14 +209,15 @@ Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address) {
   if (!record || record->kind.load(std::memory_order_relaxed) != alloc::Kind::Pool)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is no memory of a pool", address);
   const auto& pool = *static_cast<const Pool*>(record->owner.load(std::memory_order_relaxed));
-  if (!pool.exported()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool of %#llx has not been exported", address);
+  if (!pool.backing().exported.load(std::memory_order_relaxed))
+    return fail(CUDA_ERROR_INVALID_VALUE, "the pool of %#llx has not been exported", address);
   if (record->base.load(std::memory_order_relaxed) != address)
     return fail(CUDA_ERROR_INVALID_VALUE, "%#llx is inside an allocation", address);
   const alloc::PhysicalMemory::Identity identity = pool.sharedFile()->identity();
   CUmemPoolPtrExportData out{};
-  if (pool.sharedPiecewise()) {
+  if (pool.backing().facts) {
     const uint64_t id = record->id.load(std::memory_order_relaxed);
-    VG_TRY(const std::shared_ptr<const alloc::Heap::Share> share, pool.ownHeap()->share(address, id));
+    VG_TRY(const std::shared_ptr<const alloc::Heap::Share> share, pool.backing().heap->share(address, id));
     MemoryNote note;
     note.device = pool.device().traits().uuid;
     note.id = id;
@@ -231,7 +232,7 @@ Result<CUmemPoolPtrExportData> exportPoolPointer(CUdeviceptr address) {
   PointerData data{PointerData::kMagic,
                    identity.device,
                    identity.inode,
-                   base - pool.source()->start(),
+                   base - pool.backing().source->start(),
                    record->bytes(),
                    ++exports,
                    0};
@@ -261,14 +262,14 @@ Result<CUdeviceptr> importOnce(Pool& pool, size_t key, size_t bytes, Map map) {
 
 Result<CUdeviceptr> importPoolPointer(Pool& pool, const CUmemPoolPtrExportData& exported) {
   if (!pool.imported()) return fail(CUDA_ERROR_INVALID_VALUE, "the pool was not imported");
-  VG_TRY(const PoolFacts facts, readPoolFacts(*pool.importedFile()));
+  VG_TRY(const PoolFacts facts, readPoolFacts(*pool.backing().imported));
   if (!facts.capacity) {
     VG_TRY(const ReceivedMemory memory, receiveFor(pool, exported));
     return importOnce(pool, memory.note.id, memory.note.bytes, [&] { return mapReceived(pool, memory); });
   }
   PointerData data;
   std::memcpy(&data, &exported, sizeof data);
-  VG_CHECK(check(data, *pool.importedFile()));
+  VG_CHECK(check(data, *pool.backing().imported));
   return importOnce(pool, data.offset, data.bytes, [&] { return mapPiece(pool, pieceOf(data), data.bytes); });
 }
 
