@@ -35,7 +35,7 @@ CUresult ParserImpl::run() {
 void ParserImpl::note(uint32_t line, const char* text) {
   if (!log_ || log_->size() > 64 * 1024) return;
   *log_ += "line " + std::to_string(line) + ": " + text;
-  if (f_ && !f_->name.empty()) *log_ += " (in " + f_->name + ")";
+  if (here_.function && !here_.function->name.empty()) *log_ += " (in " + here_.function->name + ")";
   *log_ += "\n";
 }
 
@@ -252,10 +252,10 @@ bool ParserImpl::function(bool isEntry, Linkage linkage) {
   Function f;
   f.isEntry = isEntry;
   f.linkage = linkage;
-  f_ = nullptr;
-  names_.reset();
-  rangeRegisters_.reset();
-  digitNames_ = false;
+  here_.function = nullptr;
+  here_.names.reset();
+  here_.rangeRegisters.reset();
+  here_.digitNames = false;
   while (in_.peek() == '.') {
     if (in_.dotWord() != "attribute" || !attributes(nullptr)) return error("function name expected");
   }

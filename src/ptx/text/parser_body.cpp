@@ -70,64 +70,64 @@ const ParserImpl::Mnemonic& ParserImpl::decode(std::string_view text) {
 }
 
 uint32_t ParserImpl::addRegister(std::string_view name, Type type) {
-  f_->registers.push_back({std::string(name), type});
-  return static_cast<uint32_t>(f_->registers.size() - 1);
+  here_.function->registers.push_back({std::string(name), type});
+  return static_cast<uint32_t>(here_.function->registers.size() - 1);
 }
 
 bool ParserImpl::body(Function& f) {
-  f_ = &f;
-  pending_.clear();
-  pendingStarts_.clear();
-  location_ = 0;
+  here_.function = &f;
+  here_.pending.clear();
+  here_.pendingStarts.clear();
+  here_.location = 0;
   if (!expect('{')) return false;
-  names_.openScope();
-  pendingStarts_.push_back(0);
-  while (!pendingStarts_.empty()) {
+  here_.names.openScope();
+  here_.pendingStarts.push_back(0);
+  while (!here_.pendingStarts.empty()) {
     if (in_.atEnd()) return error("'}' of function '%s' is missing", f.name.c_str());
     if (!statement()) return false;
   }
-  for (const Pending& p : pending_) {
-    const std::string_view name = names_.text(p.name);
+  for (const Pending& p : here_.pending) {
+    const std::string_view name = here_.names.text(p.name);
     return errorAt(p.line, "'%.*s' is not defined", length(name), name.data());
   }
-  f_ = nullptr;
+  here_.function = nullptr;
   return true;
 }
 
 bool ParserImpl::closeScope() {
-  const size_t start = pendingStarts_.back();
-  pendingStarts_.pop_back();
+  const size_t start = here_.pendingStarts.back();
+  here_.pendingStarts.pop_back();
   size_t kept = start;
-  for (size_t i = start; i < pending_.size(); ++i) {
-    const Pending p = pending_[i];
-    const Declaration* d = names_.find(p.name);
-    if (!d || d->kind != Declaration::Kind::Symbol || d->depth != names_.depth()) {
-      pending_[kept++] = p;
+  for (size_t i = start; i < here_.pending.size(); ++i) {
+    const Pending p = here_.pending[i];
+    const Declaration* d = here_.names.find(p.name);
+    if (!d || d->kind != Declaration::Kind::Symbol || d->depth != here_.names.depth()) {
+      here_.pending[kept++] = p;
       continue;
     }
     if (p.where == Pending::Where::Operand) {
-      Operand& o = f_->operands[p.first];
+      Operand& o = here_.function->operands[p.first];
       o.symbolKind = d->symbol;
       o.symbol = d->index;
     } else {
       if (d->symbol != SymbolKind::Label) return errorAt(p.line, "a branch target must be a label");
-      f_->branchTables[p.first].labels[p.second] = d->index;
+      here_.function->branchTables[p.first].labels[p.second] = d->index;
     }
   }
-  pending_.resize(kept);
-  names_.closeScope();
+  here_.pending.resize(kept);
+  here_.names.closeScope();
   return true;
 }
 
 bool ParserImpl::statement() {
   const char c = in_.peek();
-  statementLine_ = in_.line();
+  here_.statementLine = in_.line();
   switch (c) {
     case '{':
-      if (names_.depth() >= kScopeLimit) return error("scopes nested too deeply");
+      if (here_.names.depth() >= kScopeLimit) return error("scopes nested too deeply");
       in_.take('{');
-      names_.openScope();
-      pendingStarts_.push_back(pending_.size());
+      here_.names.openScope();
+      here_.pendingStarts.push_back(here_.pending.size());
       return true;
     case '}':
       in_.take('}');
@@ -141,7 +141,7 @@ bool ParserImpl::statement() {
       const bool negated = in_.take('!');
       Operand guard;
       if (!namedOperand(guard)) return false;
-      if (guard.kind != Operand::Kind::Register || f_->registers[guard.reg].type != Type::Pred)
+      if (guard.kind != Operand::Kind::Register || here_.function->registers[guard.reg].type != Type::Pred)
         return error("a guard is a predicate register");
       return instruction(static_cast<int32_t>(guard.reg), negated, in_.mnemonic());
     }
@@ -163,10 +163,11 @@ bool ParserImpl::bodyDirective() {
   if (word == "loc") return location();
   if (word == "reg") return registers();
   if (word == "param" || word == "local" || word == "shared") {
-    return variableList(findSpace(word), Linkage::Internal, f_->variables, SymbolKind::FunctionVariable, names_);
+    return variableList(findSpace(word), Linkage::Internal, here_.function->variables, SymbolKind::FunctionVariable,
+                        here_.names);
   }
   if (word == "global" || word == "const") {
-    return variableList(findSpace(word), Linkage::Internal, module_.variables, SymbolKind::ModuleVariable, names_);
+    return variableList(findSpace(word), Linkage::Internal, module_.variables, SymbolKind::ModuleVariable, here_.names);
   }
   if (word == "branchtargets" || word == "calltargets" || word == "callprototype")
     return errorAt(line, ".%.*s needs a label", length(word), word.data());
@@ -200,16 +201,16 @@ bool ParserImpl::registers() {
       if (v.vectorWidth > 4) return error("a vector register has 2 or 4 components");
       d.kind = Declaration::Kind::VectorRegister;
       d.width = v.vectorWidth;
-      d.index = static_cast<uint32_t>(f_->registers.size());
+      d.index = static_cast<uint32_t>(here_.function->registers.size());
       for (uint32_t i = 0; i < d.width; ++i) {
         addRegister(std::string(name) + kComponents[i], v.type);
       }
     } else {
       d.kind = Declaration::Kind::Register;
       d.index = addRegister(name, v.type);
-      digitNames_ |= isDigit(name.back());
+      here_.digitNames |= isDigit(name.back());
     }
-    if (!names_.declare(name, d)) return error("'%.*s' is already defined", length(name), name.data());
+    if (!here_.names.declare(name, d)) return error("'%.*s' is already defined", length(name), name.data());
   } while (in_.take(','));
   return expect(';');
 }
@@ -228,7 +229,7 @@ bool ParserImpl::location() {
   in_.skipLine();
   std::vector<SourceLocation>& known = module_.locations;
   if (known.empty() || known.back() != at) known.push_back(at);
-  location_ = static_cast<uint32_t>(known.size());
+  here_.location = static_cast<uint32_t>(known.size());
   return true;
 }
 
@@ -251,7 +252,7 @@ bool ParserImpl::declareLabel(std::string_view name, SymbolKind kind, uint32_t i
   Declaration d;
   d.symbol = kind;
   d.index = index;
-  return names_.declare(name, d) || error("'%.*s' is already defined", length(name), name.data());
+  return here_.names.declare(name, d) || error("'%.*s' is already defined", length(name), name.data());
 }
 
 bool ParserImpl::labelOrTable(std::string_view name) {
@@ -268,14 +269,14 @@ bool ParserImpl::labelOrTable(std::string_view name) {
       return callPrototype(name);
     }
   }
-  f_->labels.push_back({std::string(name), static_cast<uint32_t>(f_->body.size())});
-  return declareLabel(name, SymbolKind::Label, static_cast<uint32_t>(f_->labels.size() - 1));
+  here_.function->labels.push_back({std::string(name), static_cast<uint32_t>(here_.function->body.size())});
+  return declareLabel(name, SymbolKind::Label, static_cast<uint32_t>(here_.function->labels.size() - 1));
 }
 
 bool ParserImpl::branchTargets(std::string_view name, bool functions) {
   BranchTable table;
   table.name = name;
-  const uint32_t index = static_cast<uint32_t>(f_->branchTables.size());
+  const uint32_t index = static_cast<uint32_t>(here_.function->branchTables.size());
   do {
     const std::string_view target = in_.identifier();
     if (target.empty()) return error("branch target expected");
@@ -285,12 +286,12 @@ bool ParserImpl::branchTargets(std::string_view name, bool functions) {
         return error("'%.*s' is not a function", length(target), target.data());
       table.functions.push_back(d->index);
     } else {
-      pending_.push_back({Pending::Where::TableEntry, names_.intern(target), in_.line(), index,
-                          static_cast<uint32_t>(table.labels.size())});
+      here_.pending.push_back({Pending::Where::TableEntry, here_.names.intern(target), in_.line(), index,
+                               static_cast<uint32_t>(table.labels.size())});
       table.labels.push_back(0);
     }
   } while (in_.take(','));
-  f_->branchTables.push_back(std::move(table));
+  here_.function->branchTables.push_back(std::move(table));
   return declareLabel(name, SymbolKind::BranchTable, index) && expect(';');
 }
 
@@ -306,8 +307,9 @@ bool ParserImpl::callPrototype(std::string_view name) {
     prototype.noreturn |= word == "noreturn";
     while (isDigit(in_.peek())) in_.advance(1);
   }
-  f_->prototypes.push_back(std::move(prototype));
-  return declareLabel(name, SymbolKind::Prototype, static_cast<uint32_t>(f_->prototypes.size() - 1)) && expect(';');
+  here_.function->prototypes.push_back(std::move(prototype));
+  return declareLabel(name, SymbolKind::Prototype, static_cast<uint32_t>(here_.function->prototypes.size() - 1)) &&
+         expect(';');
 }
 
 bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view mnemonic) {
@@ -316,8 +318,8 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
   Instruction i = known.model;
   i.guard = guard;
   i.guardNegated = guardNegated;
-  i.line = statementLine_;
-  i.location = location_;
+  i.line = here_.statementLine;
+  i.location = here_.location;
   if (!known.known) {
     module_.unknowns.push_back({i.line, std::string(mnemonic.substr(0, 128))});
     note(i.line, ("unknown instruction '" + module_.unknowns.back().text + "'").c_str());
@@ -326,7 +328,7 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
       in_.advance(1);
     }
     in_.take(';');
-    f_->body.push_back(i);
+    here_.function->body.push_back(i);
     return true;
   }
   if (i.op == Op::Call) {
@@ -338,27 +340,27 @@ bool ParserImpl::instruction(int32_t guard, bool guardNegated, std::string_view 
       } else {
         Operand o;
         if (!operand(o)) return false;
-        scratch_.push_back(o);
+        here_.scratch.push_back(o);
       }
       if (in_.peek() == '|') {
         in_.take('|');
         Operand o;
         if (!operand(o)) return false;
-        scratch_.push_back(o);
+        here_.scratch.push_back(o);
         i.pair = true;
       }
     } while (in_.take(','));
   }
   if (!expect(';')) return false;
-  if (!scratchPending_.empty() && i.op != Op::Bra && i.op != Op::Brx && i.op != Op::Call) {
-    const std::string_view name = names_.text(scratchPending_[0].name);
+  if (!here_.scratchPending.empty() && i.op != Op::Bra && i.op != Op::Brx && i.op != Op::Call) {
+    const std::string_view name = here_.names.text(here_.scratchPending[0].name);
     return errorAt(i.line, "'%.*s' is not defined", length(name), name.data());
   }
   commitOperands(i);
-  if (const char* why = validate(i, *f_)) {
+  if (const char* why = validate(i, *here_.function)) {
     return errorAt(i.line, "%.*s: %s", length(mnemonic), mnemonic.data(), why);
   }
-  f_->body.push_back(i);
+  here_.function->body.push_back(i);
   return true;
 }
 
@@ -367,22 +369,22 @@ bool ParserImpl::callOperands(Instruction&) {
   Operand returns, target, arguments;
   returns.kind = arguments.kind = Operand::Kind::Vector;
   if (in_.peek() == '(' && !(parenthesised(returns) && expect(','))) return false;
-  scratch_.push_back(returns);
+  here_.scratch.push_back(returns);
   if (!namedOperand(target)) return false;
   if (target.kind != Operand::Kind::Register &&
       !(target.kind == Operand::Kind::Symbol && target.symbolKind == SymbolKind::Function))
     return error("call of something that is not a declared function");
-  scratch_.push_back(target);
+  here_.scratch.push_back(target);
   bool prototype = in_.take(',');
   if (prototype && in_.peek() == '(') {
     if (!parenthesised(arguments)) return false;
     prototype = in_.take(',');
   }
-  scratch_.push_back(arguments);
+  here_.scratch.push_back(arguments);
   if (prototype) {
     Operand o;
     if (!namedOperand(o)) return false;
-    scratch_.push_back(o);
+    here_.scratch.push_back(o);
   }
   return true;
 }

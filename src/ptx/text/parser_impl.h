@@ -28,6 +28,8 @@ class ParserImpl {
   Module& module() { return module_; }
 
  private:
+  friend class Initialiser;  // parser_variables.cpp
+
   // What a declaration says before its name: .align, type, vector width, .ptr.
   struct Mnemonic {
     Instruction model;
@@ -60,12 +62,6 @@ class ParserImpl {
   bool variableList(Space space, Linkage linkage, std::vector<Variable>& into, SymbolKind kind, NameTable& names);
   bool parameterList(std::vector<Variable>& into, Function* f, SymbolKind kind);
   bool arrayBounds(Variable& v, std::vector<uint64_t>& bounds);
-  bool initialiser(Variable& v, const std::vector<uint64_t>& bounds);
-  bool opaqueInitialiser(Variable& v);
-  bool initialiserList(Variable& v, const std::vector<uint64_t>& bounds, size_t level, uint64_t& offset);
-  bool initialiserItem(Variable& v, uint64_t& offset);
-  bool initialiserAddress(Variable& v, uint64_t offset, uint8_t width, uint8_t shift);
-  bool storeConstant(Variable& v, uint64_t offset, uint64_t bits, uint32_t bytes);
   bool attributes(bool* managed);
 
   // parser_body.cpp
@@ -117,21 +113,23 @@ class ParserImpl {
   };
   std::vector<Alias> aliases_;
 
-  // Of the function being parsed.
-  Function* f_ = nullptr;
-  NameTable names_;
-  RegisterNumbers rangeRegisters_;
-  bool digitNames_ = false;  // some register is declared by itself with a name that ends in a digit
-  std::vector<Pending> pending_;
-  std::vector<size_t> pendingStarts_;
-  std::vector<Operand> scratch_;  // operands of the instruction being read
   struct ScratchPending {
     uint32_t operand, name;
     bool inVector;
   };
-  std::vector<ScratchPending> scratchPending_;
-  uint32_t location_ = 0;
-  uint32_t statementLine_ = 0;
+  // Of the function being parsed.
+  struct OfFunction {
+    Function* function = nullptr;
+    NameTable names;
+    RegisterNumbers rangeRegisters;
+    bool digitNames = false;  // some register is declared by itself with a name that ends in a digit
+    std::vector<Pending> pending;
+    std::vector<size_t> pendingStarts;
+    std::vector<Operand> scratch;  // operands of the instruction being read
+    std::vector<ScratchPending> scratchPending;
+    uint32_t location = 0;
+    uint32_t statementLine = 0;
+  } here_;
 };
 
 }  // namespace vg::ptx

@@ -98,7 +98,7 @@ bool ParserImpl::namedOperand(Operand& o) {
       const Variable& v = module_.variables[o.symbol];
       size = uint64_t{bitsOf(v.type)} / 8 * v.vectorWidth;
     } else if (o.symbolKind == SymbolKind::FunctionVariable) {
-      const Variable& v = f_->variables[o.symbol];
+      const Variable& v = here_.function->variables[o.symbol];
       size = uint64_t{bitsOf(v.type)} / 8 * v.vectorWidth;
     }
     o.offset = static_cast<int64_t>(static_cast<uint64_t>(index) * size);
@@ -113,15 +113,15 @@ bool ParserImpl::resolveRegister(std::string_view name, Operand& o) {
   uint32_t number = 0;
   Declaration* range = nullptr;
   if (splitNumber(name, prefix, number)) {
-    range = names_.find(prefix);
+    range = here_.names.find(prefix);
     if (range && (range->kind != Declaration::Kind::RegisterRange || number >= range->count)) range = nullptr;
   }
-  if (range && digitNames_) {  // the innermost of both declarations holds
-    const Declaration* exact = names_.find(name);
+  if (range && here_.digitNames) {  // the innermost of both declarations holds
+    const Declaration* exact = here_.names.find(name);
     if (exact && exact->depth >= range->depth) range = nullptr;
   }
   if (!range) return false;
-  uint32_t& index = rangeRegisters_.at(names_.numberOf(range), number);
+  uint32_t& index = here_.rangeRegisters.at(here_.names.numberOf(range), number);
   if (index == kNewRegister) index = addRegister(name, range->type);
   o = registerOperand(index);
   return true;
@@ -130,7 +130,7 @@ bool ParserImpl::resolveRegister(std::string_view name, Operand& o) {
 bool ParserImpl::resolve(std::string_view name, Operand& o, bool inVector) {
   if (resolveRegister(name, o)) return true;
   o = Operand{};
-  const Declaration* d = names_.find(name);
+  const Declaration* d = here_.names.find(name);
   if (!d) d = globals_.find(name);
   if (d && d->kind == Declaration::Kind::Register) {
     o = registerOperand(d->index);
@@ -138,9 +138,9 @@ bool ParserImpl::resolve(std::string_view name, Operand& o, bool inVector) {
   }
   if (d && d->kind == Declaration::Kind::VectorRegister && !inVector) {
     o.kind = Operand::Kind::Vector;
-    o.first = static_cast<uint32_t>(f_->operands.size());
+    o.first = static_cast<uint32_t>(here_.function->operands.size());
     o.count = d->width;
-    for (uint32_t i = 0; i < d->width; ++i) f_->operands.push_back(registerOperand(d->index + i));
+    for (uint32_t i = 0; i < d->width; ++i) here_.function->operands.push_back(registerOperand(d->index + i));
     return true;
   }
   const bool late = !d || d->symbol == SymbolKind::Label || d->symbol == SymbolKind::BranchTable ||
@@ -165,8 +165,8 @@ bool ParserImpl::resolve(std::string_view name, Operand& o, bool inVector) {
   // A label, branch table or prototype: the right one is known when the scope closes.
   o.kind = Operand::Kind::Symbol;
   o.symbolKind = SymbolKind::Label;
-  const uint32_t index = static_cast<uint32_t>(inVector ? f_->operands.size() : scratch_.size());
-  scratchPending_.push_back({index, names_.intern(name), inVector});
+  const uint32_t index = static_cast<uint32_t>(inVector ? here_.function->operands.size() : here_.scratch.size());
+  here_.scratchPending.push_back({index, here_.names.intern(name), inVector});
   return true;
 }
 
@@ -197,7 +197,7 @@ bool ParserImpl::videoSelector(std::string_view name, Operand& o) {
   }
   const std::string_view base = name.substr(0, dot);
   if (!resolveRegister(base, o)) {
-    const Declaration* d = names_.find(base);
+    const Declaration* d = here_.names.find(base);
     if (!d || d->kind != Declaration::Kind::Register) return false;
     o = registerOperand(d->index);
   }
@@ -224,18 +224,18 @@ bool ParserImpl::bracket() {
     }
   }
   address.kind = Operand::Kind::Address;
-  scratch_.push_back(address);
+  here_.scratch.push_back(address);
   while (in_.take(',')) {
     Operand item;
     if (!operand(item)) return false;
-    scratch_.push_back(item);
+    here_.scratch.push_back(item);
   }
   return expect(']');
 }
 
 bool ParserImpl::braces(Operand& o) {
   in_.take('{');
-  const uint32_t first = static_cast<uint32_t>(f_->operands.size());
+  const uint32_t first = static_cast<uint32_t>(here_.function->operands.size());
   if (in_.peek() != '}') {
     do {
       Operand item;
@@ -254,12 +254,12 @@ bool ParserImpl::braces(Operand& o) {
           if (!parseInteger(in_, item.offset, &why)) return error("%s", why);
         }
       }
-      f_->operands.push_back(item);
+      here_.function->operands.push_back(item);
     } while (in_.take(','));
   }
   o.kind = Operand::Kind::Vector;
   o.first = first;
-  o.count = static_cast<uint32_t>(f_->operands.size()) - first;
+  o.count = static_cast<uint32_t>(here_.function->operands.size()) - first;
   return expect('}');
 }
 
@@ -267,7 +267,7 @@ bool ParserImpl::braces(Operand& o) {
 bool ParserImpl::parenthesised(Operand& o) {
   if (!expect('(')) return false;
   o.kind = Operand::Kind::Vector;
-  o.first = static_cast<uint32_t>(f_->operands.size());
+  o.first = static_cast<uint32_t>(here_.function->operands.size());
   if (in_.peek() != ')') {
     do {
       Operand item;
@@ -285,21 +285,21 @@ bool ParserImpl::parenthesised(Operand& o) {
             item.symbolKind != SymbolKind::Parameter && item.symbolKind != SymbolKind::ReturnParameter)
           return error("'%.*s' is not a parameter", static_cast<int>(name.size()), name.data());
       }
-      f_->operands.push_back(item);
+      here_.function->operands.push_back(item);
     } while (in_.take(','));
   }
-  o.count = static_cast<uint32_t>(f_->operands.size()) - o.first;
+  o.count = static_cast<uint32_t>(here_.function->operands.size()) - o.first;
   return expect(')');
 }
 
 void ParserImpl::commitOperands(Instruction& i) {
-  i.first = static_cast<uint32_t>(f_->operands.size());
-  i.count = static_cast<uint32_t>(scratch_.size());
-  for (const ScratchPending& p : scratchPending_)
-    pending_.push_back({Pending::Where::Operand, p.name, i.line, p.inVector ? p.operand : i.first + p.operand, 0});
-  f_->operands.insert(f_->operands.end(), scratch_.begin(), scratch_.end());
-  scratch_.clear();
-  scratchPending_.clear();
+  i.first = static_cast<uint32_t>(here_.function->operands.size());
+  i.count = static_cast<uint32_t>(here_.scratch.size());
+  for (const ScratchPending& p : here_.scratchPending)
+    here_.pending.push_back({Pending::Where::Operand, p.name, i.line, p.inVector ? p.operand : i.first + p.operand, 0});
+  here_.function->operands.insert(here_.function->operands.end(), here_.scratch.begin(), here_.scratch.end());
+  here_.scratch.clear();
+  here_.scratchPending.clear();
 }
 
 }  // namespace vg::ptx

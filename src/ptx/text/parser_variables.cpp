@@ -101,6 +101,26 @@ bool ParserImpl::arrayBounds(Variable& v, std::vector<uint64_t>& bounds) {
   return true;
 }
 
+// What stands behind the = of a variable.
+class Initialiser {
+ public:
+  Initialiser(ParserImpl& parser, Variable& v, const std::vector<uint64_t>& bounds)
+      : parser_(parser), in_(parser.in_), v_(v), bounds_(bounds) {}
+  bool run();
+
+ private:
+  bool opaque();
+  bool list(size_t level, uint64_t& offset);
+  bool item(uint64_t& offset);
+  bool address(uint64_t offset, uint8_t width, uint8_t shift);
+  bool store(uint64_t offset, uint64_t bits, uint32_t bytes);
+
+  ParserImpl& parser_;
+  Lexer& in_;
+  Variable& v_;
+  const std::vector<uint64_t>& bounds_;
+};
+
 bool ParserImpl::variableList(Space space, Linkage linkage, std::vector<Variable>& into, SymbolKind kind,
                               NameTable& names) {
   if (space == Space::Const && in_.peek() == '[') {  // .const[2], an old bank number
@@ -119,7 +139,7 @@ bool ParserImpl::variableList(Space space, Linkage linkage, std::vector<Variable
     if (in_.peek() == '<') return error("only registers have ranges");
     std::vector<uint64_t> bounds;
     if (!arrayBounds(v, bounds)) return false;
-    if (in_.take('=') && !initialiser(v, bounds)) return false;
+    if (in_.take('=') && !Initialiser(*this, v, bounds).run()) return false;
     if (v.unsizedArray && linkage != Linkage::Extern && space != Space::Shared && space != Space::Param)
       return error("'%.*s' has no size", length(name), name.data());
 
@@ -169,9 +189,9 @@ bool ParserImpl::parameterList(std::vector<Variable>& into, Function* f, SymbolK
         d.kind = Declaration::Kind::Register;
         d.index = static_cast<uint32_t>(f->registers.size());
         f->registers.push_back({v.name, v.type});
-        digitNames_ |= isDigit(name.back());
+        here_.digitNames |= isDigit(name.back());
       }
-      if (!names_.declare(name, d)) return error("'%.*s' is already defined", length(name), name.data());
+      if (!here_.names.declare(name, d)) return error("'%.*s' is already defined", length(name), name.data());
     }
     into.push_back(std::move(v));
   } while (in_.take(','));
@@ -180,7 +200,7 @@ bool ParserImpl::parameterList(std::vector<Variable>& into, Function* f, SymbolK
 
 // { addr_mode_0 = clamp_to_border, filter_mode = nearest } of a sampler, as the bits of texture_form.h. Of textures and
 // surfaces the host says everything: their fields are read over.
-bool ParserImpl::opaqueInitialiser(Variable& v) {
+bool Initialiser::opaque() {
   static constexpr struct {
     std::string_view word;
     uint64_t value;
@@ -191,16 +211,16 @@ bool ParserImpl::opaqueInitialiser(Variable& v) {
                 {"clamp_to_border", 4},
                 {"nearest", 0},
                 {"linear", kSamplerLinear}};
-  if (!expect('{')) return false;
+  if (!parser_.expect('{')) return false;
   uint64_t bits = kSamplerSet;
   do {
     if (in_.peek() == '}') break;
     const std::string_view field = in_.identifier();
-    if (field.empty() || !expect('=')) return error("field of a sampler or texture expected");
+    if (field.empty() || !parser_.expect('=')) return parser_.error("field of a sampler or texture expected");
     uint64_t value = 0;
     if (!in_.plainNumber(value)) {
       const std::string_view word = in_.identifier();
-      if (word.empty()) return error("value of '%.*s' expected", length(field), field.data());
+      if (word.empty()) return parser_.error("value of '%.*s' expected", length(field), field.data());
       for (const auto& known : kWords)
         if (known.word == word) value = known.value;
     }
@@ -211,89 +231,91 @@ bool ParserImpl::opaqueInitialiser(Variable& v) {
     else if (field == "force_unnormalized_coords" && value)
       bits |= kSamplerUnnormalized;
   } while (in_.take(','));
-  if (v.type == Type::SamplerRef && !storeConstant(v, 0, bits, sizeof bits)) return false;
-  return expect('}');
+  if (v_.type == Type::SamplerRef && !store(0, bits, sizeof bits)) return false;
+  return parser_.expect('}');
 }
 
-bool ParserImpl::initialiser(Variable& v, const std::vector<uint64_t>& bounds) {
-  if (v.type == Type::SamplerRef || v.type == Type::TexRef || v.type == Type::SurfRef) return opaqueInitialiser(v);
+bool Initialiser::run() {
+  if (v_.type == Type::SamplerRef || v_.type == Type::TexRef || v_.type == Type::SurfRef) return opaque();
   uint64_t offset = 0;
   if (in_.peek() == '"') {
     std::string_view text;
-    if (!in_.string(text)) return error("string is not closed");
+    if (!in_.string(text)) return parser_.error("string is not closed");
     for (char c : text)
-      if (!storeConstant(v, offset++, static_cast<uint8_t>(c), 1)) return false;
+      if (!store(offset++, static_cast<uint8_t>(c), 1)) return false;
     ++offset;
   } else if (in_.peek() == '{') {
-    if (!initialiserList(v, bounds, 0, offset)) return false;
-  } else if (!initialiserItem(v, offset)) {
+    if (!list(0, offset)) return false;
+  } else if (!item(offset)) {
     return false;
   }
-  if (v.unsizedArray) {
-    uint64_t row = elementBytes(v);
-    for (size_t i = 1; i < bounds.size(); ++i) row *= bounds[i];
-    v.size = row ? (offset + row - 1) / row * row : 0;
-    v.unsizedArray = false;
+  if (v_.unsizedArray) {
+    uint64_t row = elementBytes(v_);
+    for (size_t i = 1; i < bounds_.size(); ++i) row *= bounds_[i];
+    v_.size = row ? (offset + row - 1) / row * row : 0;
+    v_.unsizedArray = false;
   }
-  return offset <= v.size || error("too many initialisers for '%s'", v.name.c_str());
+  return offset <= v_.size || parser_.error("too many initialisers for '%s'", v_.name.c_str());
 }
 
-// {...} at the given dimension; inner braces are rows, and rows may be shorter than their bounds.
-bool ParserImpl::initialiserList(Variable& v, const std::vector<uint64_t>& bounds, size_t level, uint64_t& offset) {
-  if (level > kDimensionLimit) return error("initialiser nested too deeply");
-  if (!expect('{')) return false;
+// {...} at the given dimension; inner braces are rows, and rows may be shorter than their bounds_.
+bool Initialiser::list(size_t level, uint64_t& offset) {
+  if (level > kDimensionLimit) return parser_.error("initialiser nested too deeply");
+  if (!parser_.expect('{')) return false;
   if (in_.take('}')) return true;
-  uint64_t row = elementBytes(v);
-  for (size_t i = level + 1; i < bounds.size(); ++i) row *= bounds[i];
+  uint64_t row = elementBytes(v_);
+  for (size_t i = level + 1; i < bounds_.size(); ++i) row *= bounds_[i];
   do {
     if (in_.peek() == '}') break;  // a trailing comma
     if (in_.peek() == '{') {
       const uint64_t start = offset;
-      if (!initialiserList(v, bounds, level + 1, offset)) return false;
-      if (offset - start > row) return error("too many initialisers in a row of '%s'", v.name.c_str());
+      if (!list(level + 1, offset)) return false;
+      if (offset - start > row) return parser_.error("too many initialisers in a row of '%s'", v_.name.c_str());
       offset = start + row;
-    } else if (!initialiserItem(v, offset)) {
+    } else if (!item(offset)) {
       return false;
     }
   } while (in_.take(','));
-  return expect('}');
+  return parser_.expect('}');
 }
 
-bool ParserImpl::storeConstant(Variable& v, uint64_t offset, uint64_t bits, uint32_t bytes) {
-  if (!v.unsizedArray && offset + bytes > v.size) return error("too many initialisers for '%s'", v.name.c_str());
-  if (offset + bytes > (64u << 20) + 8 * textSize_) return error("initialiser of '%s' is too sparse", v.name.c_str());
-  if (v.initial.size() < offset + bytes) v.initial.resize(offset + bytes);
-  std::memcpy(&v.initial[offset], &bits, bytes);
+bool Initialiser::store(uint64_t offset, uint64_t bits, uint32_t bytes) {
+  if (!v_.unsizedArray && offset + bytes > v_.size)
+    return parser_.error("too many initialisers for '%s'", v_.name.c_str());
+  if (offset + bytes > (64u << 20) + 8 * parser_.textSize_)
+    return parser_.error("initialiser of '%s' is too sparse", v_.name.c_str());
+  if (v_.initial.size() < offset + bytes) v_.initial.resize(offset + bytes);
+  std::memcpy(&v_.initial[offset], &bits, bytes);
   return true;
 }
 
 // A constant, an address, or mask(address).
-bool ParserImpl::initialiserItem(Variable& v, uint64_t& offset) {
-  const uint32_t bytes = std::max(bitsOf(v.type) / 8, 1u);
+bool Initialiser::item(uint64_t& offset) {
+  const uint32_t bytes = std::max(bitsOf(v_.type) / 8, 1u);
   Constant value;
-  if (!isFloat(v.type) && in_.plainNumber(value.bits)) {
-    if (!storeConstant(v, offset, value.bits, std::min(bytes, 8u))) return false;
+  if (!isFloat(v_.type) && in_.plainNumber(value.bits)) {
+    if (!store(offset, value.bits, std::min(bytes, 8u))) return false;
     offset += bytes;
     return true;
   }
   const char c = in_.peek();
   const bool isName = !isDigit(c) && c != '-' && c != '+' && c != '~' && c != '(' && c != '!';
   if (isName) {
-    if (!initialiserAddress(v, offset, static_cast<uint8_t>(std::min(bytes, 8u)), 0)) return false;
-    if (!storeConstant(v, offset, 0, std::min(bytes, 8u))) return false;
+    if (!address(offset, static_cast<uint8_t>(std::min(bytes, 8u)), 0)) return false;
+    if (!store(offset, 0, std::min(bytes, 8u))) return false;
     offset += bytes;
     return true;
   }
   const char* why = nullptr;
-  if (!parseExpression(in_, value, &why)) return error("%s", why);
+  if (!parseExpression(in_, value, &why)) return parser_.error("%s", why);
   if (in_.peek() == '(') {  // 0xFF00(name)
     in_.take('(');
     const uint64_t mask = value.bits;
     const int shift = mask ? __builtin_ctzll(mask) : 0;
-    if (shift % 8 || mask != 0xFFull << shift) return error("the mask of an address is one byte of ones");
-    if (!initialiserAddress(v, offset, 1, static_cast<uint8_t>(shift)) || !expect(')')) return false;
-    if (!storeConstant(v, offset, 0, 1)) return false;
-  } else if (!storeConstant(v, offset, bitsAs(value, v.type), std::min(bytes, 8u))) {
+    if (shift % 8 || mask != 0xFFull << shift) return parser_.error("the mask of an address is one byte of ones");
+    if (!address(offset, 1, static_cast<uint8_t>(shift)) || !parser_.expect(')')) return false;
+    if (!store(offset, 0, 1)) return false;
+  } else if (!store(offset, bitsAs(value, v_.type), std::min(bytes, 8u))) {
     return false;
   }
   offset += bytes;
@@ -301,7 +323,7 @@ bool ParserImpl::initialiserItem(Variable& v, uint64_t& offset) {
 }
 
 // name+4 or generic(name)+4.
-bool ParserImpl::initialiserAddress(Variable& v, uint64_t offset, uint8_t width, uint8_t shift) {
+bool Initialiser::address(uint64_t offset, uint8_t width, uint8_t shift) {
   Variable::Reference r;
   r.offset = offset;
   r.width = width;
@@ -313,17 +335,17 @@ bool ParserImpl::initialiserAddress(Variable& v, uint64_t offset, uint8_t width,
     name = in_.identifier();
     if ((in_.peek() == '+' || in_.peek() == '-')) {
       const char* why = nullptr;
-      if (!parseInteger(in_, r.addend, &why)) return error("%s", why);
+      if (!parseInteger(in_, r.addend, &why)) return parser_.error("%s", why);
     }
-    if (!expect(')')) return false;
+    if (!parser_.expect(')')) return false;
   }
-  if (name.empty()) return error("constant or name expected");
-  const Declaration* d = globals_.find(name);
-  if (!d && name == v.name) {  // a variable that points to itself: it gets the next index of its list
+  if (name.empty()) return parser_.error("constant or name expected");
+  const Declaration* d = parser_.globals_.find(name);
+  if (!d && name == v_.name) {  // a variable that points to itself: it gets the next index of its list
     r.kind = SymbolKind::ModuleVariable;
-    r.symbol = static_cast<uint32_t>(module_.variables.size());
+    r.symbol = static_cast<uint32_t>(parser_.module_.variables.size());
   } else if (!d) {
-    return error("'%.*s' is not defined", length(name), name.data());
+    return parser_.error("'%.*s' is not defined", length(name), name.data());
   } else {
     r.kind = d->symbol;
     r.symbol = d->index;
@@ -331,10 +353,10 @@ bool ParserImpl::initialiserAddress(Variable& v, uint64_t offset, uint8_t width,
   if (in_.peek() == '+' || in_.peek() == '-') {
     int64_t more = 0;
     const char* why = nullptr;
-    if (!parseInteger(in_, more, &why)) return error("%s", why);
+    if (!parseInteger(in_, more, &why)) return parser_.error("%s", why);
     r.addend = static_cast<int64_t>(static_cast<uint64_t>(r.addend) + static_cast<uint64_t>(more));
   }
-  v.references.push_back(r);
+  v_.references.push_back(r);
   return true;
 }
 
