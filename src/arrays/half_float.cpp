@@ -28,8 +28,10 @@ float roundedToHalf(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffff, sign = bits & 0x80000000;
   if (magnitude > 0x7f800000) return std::bit_cast<float>(0x7fffe000);
   if (magnitude >= 0x477ff000) return std::bit_cast<float>(sign | 0x7f800000);
-  const uint32_t steps = static_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p24f + 0.5f);
-  const uint32_t tiny = std::bit_cast<uint32_t>(static_cast<float>(steps) * 0x1p-24f);
+  // Not by adding a half: the sum would be rounded itself. What is no tiny number is found in another way.
+  const float steps = std::min(std::bit_cast<float>(magnitude) * 0x1p24f, 0x1p10f);
+  const int32_t whole = static_cast<int32_t>(steps), up = steps - static_cast<float>(whole) >= 0.5f;
+  const uint32_t tiny = std::bit_cast<uint32_t>(static_cast<float>(whole + up) * 0x1p-24f);
   return std::bit_cast<float>(sign | (magnitude < 0x38800000 ? tiny : (magnitude + 0x1000) & ~0x1fffu));
 }
 

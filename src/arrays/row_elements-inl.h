@@ -47,8 +47,9 @@ inline Words widened(Words half) {
 inline Floats roundedToHalf(Floats value) {
   const Words bits = asWords(value), magnitude = bits & 0x7fffffffu;
   const Ints isTiny = magnitude < all(0x38800000u);
-  const Floats steps = isTiny ? asFloats(magnitude) * 0x1p24f + 0.5f : Floats{};
-  const Words tiny = asWords(floatsOf(__builtin_convertvector(steps, Ints)) * 0x1p-24f);
+  const Floats steps = isTiny ? asFloats(magnitude) * 0x1p24f : Floats{};
+  const Ints whole = __builtin_convertvector(steps, Ints), up = steps - floatsOf(whole) >= all(0.5f);  // -1 for yes
+  const Words tiny = asWords(floatsOf(whole - up) * 0x1p-24f);
   const Words finite = isTiny ? tiny : (magnitude + 0x1000u) & ~0x1fffu;
   const Words large = magnitude > all(0x7f800000u) ? all(0x7fffe000u) : all(0x7f800000u);
   return asFloats((bits & 0x80000000u) | (magnitude < all(0x477ff000u) ? finite : large));

@@ -128,6 +128,18 @@ TEST(Sampler, DiagonalGradientsAreShorterThanTheirEllipse) {
   EXPECT_EQ(steps({0.1f, 0.03f, 0}, {0.03f, 0.1f, 0}), 241);
 }
 
+TEST(Sampler, SumsRoundToTheNearestHalfOfAllAroundTies) {
+  for (int n = 0; n < 3072; ++n) {  // the smallest halves and some that are not subnormal
+    const float step = n < 2048 ? 0x1p-24f : 0x1p-23f;
+    const float tie = (n < 2048 ? static_cast<float>(n) + 0.5f : static_cast<float>(n - 1024) + 0.5f) * step;
+    for (const float x : {std::nextafter(tie, 0.0f), tie, std::nextafter(tie, 1.0f)}) {
+      const auto nearest = static_cast<float>(std::round(static_cast<double>(x) / step) * step);
+      EXPECT_EQ(roundedToHalf(x), nearest) << x;
+      EXPECT_EQ(roundedToHalf(-x), -nearest) << -x;
+    }
+  }
+}
+
 TEST(Sampler, SumsKeepTheWidthOfTheirFormat) {
   EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT8).kept, 65535);
   EXPECT_EQ(stepsOf(CU_AD_FORMAT_UNSIGNED_INT16).summed, 65535);
