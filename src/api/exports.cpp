@@ -180,9 +180,10 @@ enum EntryNumber : unsigned {
 
 namespace vg::api {
 
+#define CU_TEXT(word) #word
 #define CU_NAME_OF_TWIN_None(name) nullptr
-#define CU_NAME_OF_TWIN_ptsz(name) #name "_ptsz"
-#define CU_NAME_OF_TWIN_ptds(name) #name "_ptds"
+#define CU_NAME_OF_TWIN_ptsz(name) CU_TEXT(name##_ptsz)
+#define CU_NAME_OF_TWIN_ptds(name) CU_TEXT(name##_ptds)
 #define CU_LIVE(name, since, needs, twin, params, args) #name, CU_NAME_OF_TWIN_##twin(name),
 #define CU_STUB CU_LIVE
 const char* const kEntryNames[] = {
