@@ -51,8 +51,8 @@ inline Floats roundedToHalf(Floats value) {
   const Ints whole = __builtin_convertvector(steps, Ints), up = steps - floatsOf(whole) >= all(0.5f);  // -1 for yes
   const Words tiny = asWords(floatsOf(whole - up) * 0x1p-24f);
   const Words finite = isTiny ? tiny : (magnitude + 0x1000u) & ~0x1fffu;
-  const Words large = magnitude > all(0x7f800000u) ? all(0x7fffe000u) : all(0x7f800000u);
-  return asFloats((bits & 0x80000000u) | (magnitude < all(0x477ff000u) ? finite : large));
+  const Words number = (bits & 0x80000000u) | (magnitude < all(0x477ff000u) ? finite : all(0x7f800000u));
+  return asFloats(magnitude > all(0x7f800000u) ? all(0x7fffe000u) : number);
 }
 
 // As halfOfFloat of half_float.h.

@@ -100,11 +100,12 @@ float coordinate(std::mt19937& random, bool normalized, size_t size) {
   return normalized ? share : share * static_cast<float>(size);
 }
 
-void expectSame(const RowTexels& row, unsigned lane, const Texel& texel, const std::string& what) {
+// Of halves the NaN is the same one, too.
+void expectSame(const RowTexels& row, unsigned lane, const Texel& texel, const std::string& what, bool halves = false) {
   for (int c = 0; c < 4; ++c) {
     const uint32_t got = row.words[c][lane], wanted = texel.words[c];
     const bool bothNan = std::isnan(std::bit_cast<float>(got)) && std::isnan(std::bit_cast<float>(wanted));
-    EXPECT_TRUE(got == wanted || bothNan)
+    EXPECT_TRUE(got == wanted || (bothNan && !halves))
         << what << " lane " << lane << " channel " << c << ": " << std::hex << got << ", not " << wanted;
   }
 }
@@ -210,7 +211,8 @@ TEST_P(RowSampler, SamplesAsLanesDo) {
       if (done >> i & 1)
         expectSame(
             texels, i, sample(image.view, sampler, laneOf(points, i, image.view)),
-            "format " + std::to_string(format.format) + " kind " + std::to_string(static_cast<int>(image.view.kind)));
+            "format " + std::to_string(format.format) + " kind " + std::to_string(static_cast<int>(image.view.kind)),
+            format.format == CU_AD_FORMAT_HALF);
     if (HasFailure()) return;
   }
   EXPECT_LT(answered.left, answered.lanes / 8) << "it is there to be used";
