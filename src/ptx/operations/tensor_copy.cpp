@@ -3,6 +3,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "ptx/operations/element_reduction.h"
@@ -149,11 +150,10 @@ template <class Visit>
 void eachPixel(const TensorMap& map, Direction direction, const TensorPlace& place, std::byte* shared, Visit visit) {
   const uint32_t axes = map.rank - 2u, first = map.firstImageAxis();
   const uint64_t pitch = rowPitch(map);
-  int64_t base[TensorMap::kMostDimensions] = {};
+  std::array<int64_t, TensorMap::kMostDimensions> base = {};
   for (uint32_t d = 0; d < map.rank; ++d) base[d] = place.coordinates[d];
   for (uint32_t pixel = 0; pixel < map.pixels; ++pixel) {
-    int64_t at[TensorMap::kMostDimensions];
-    for (uint32_t d = 0; d < map.rank; ++d) at[d] = base[d];
+    auto at = base;
     for (uint32_t axis = 0; axis < axes; ++axis) at[first + axis] += place.offsets[axis];
     uint64_t address = map.address;
     bool valid = true;
