@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <optional>
 
 namespace vg::testing {
 
@@ -143,8 +146,63 @@ void FakeDriver::failNext(uint32_t objectClass, Status status) {
   failNext_[objectClass] = status;
 }
 
+void FakeDriver::refuse(size_t n, Status status) {
+  const std::lock_guard guard(mutex_);
+  callsToRefusal_ = n;
+  refusal_ = status;
+}
+bool FakeDriver::refused() const {
+  const std::lock_guard guard(mutex_);
+  return refusal_ && !callsToRefusal_;
+}
+bool FakeDriver::refusesNow() { return callsToRefusal_ && !--callsToRefusal_; }
+
+namespace {
+
+// The kernel driver has no reason to refuse these.
+bool endsSomething(bool uvm, unsigned long request) {
+  if (uvm)
+    return request == uvm::kUnregisterGpu || request == uvm::kUnregisterSpace || request == uvm::kUnregisterChannel ||
+           request == uvm::kFree;
+  const auto escape = static_cast<rm::Escape>(request & 0xff);
+  return escape == rm::Escape::Free || escape == rm::Escape::UnmapMemory;
+}
+
+// Where the structure of an ioctl has the driver's status; none: it has none.
+std::optional<size_t> statusAt(unsigned long request) {
+  switch (static_cast<rm::Escape>(request & 0xff)) {
+    case rm::Escape::Alloc:
+      return offsetof(rm::AllocCall, status);
+    case rm::Escape::MapMemory:
+      return offsetof(rm::MapMemoryCall, status);
+    case rm::Escape::Control:
+      return offsetof(rm::ControlCall, status);
+    case rm::Escape::AllocMemory:
+      return offsetof(rm::AllocMemoryCall, status);
+    case rm::Escape::ExportDmaBuf:
+      return offsetof(rm::DmaBufCall, status);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+int FakeDriver::refuseControl(const File& file, unsigned long request, void* argument) {
+  if (refusal_ & kSystemCall) return -static_cast<int>(refusal_ & ~kSystemCall);
+  if (file.node == Node::Uvm) {
+    uvm_.refuse(refusal_);
+    return 0;
+  }
+  const std::optional<size_t> at = statusAt(request);
+  if (!at) return -EIO;
+  std::memcpy(static_cast<std::byte*>(argument) + *at, &refusal_, sizeof refusal_);
+  return 1;
+}
+
 int FakeDriver::open(const std::string& path) {
   const std::lock_guard guard(mutex_);
+  if (refusesNow()) return -ENODEV;
   if (const auto refused = description_.refusedNodes.find(path); refused != description_.refusedNodes.end())
     return -refused->second;
   Node node;
@@ -205,6 +263,7 @@ int FakeDriver::map(int descriptor, void* address, size_t bytes, uint64_t offset
   const std::lock_guard guard(mutex_);
   const auto file = files_.find(descriptor);
   if (file == files_.end()) return -EBADF;
+  if (refusesNow()) return -ENOMEM;
   if (file->second.node == Node::Uvm) return uvm_.mapManaged(descriptor, address, bytes, offset);
   if (offset) return -EINVAL;
   const FakeMemoryRef memory = std::move(file->second.mapping);  // a file carries one mapping
@@ -219,6 +278,10 @@ int FakeDriver::control(int descriptor, unsigned long command, void* argument) {
   ++calls_;
   const auto file = files_.find(descriptor);
   if (file == files_.end()) return -EBADF;
+  if (!endsSomething(file->second.node == Node::Uvm, command) && refusesNow()) {
+    const int answer = refuseControl(file->second, command, argument);
+    if (answer) return std::min(answer, 0);
+  }
   if (file->second.node == Node::Uvm) return uvm_.control(descriptor, command, argument);
   if ((command >> 8 & 0xff) != 'F' || command >> 30 != 3) return -EINVAL;
   return request(file->second, descriptor, command & 0xff, command >> 16 & 0x3fff, argument);

@@ -67,6 +67,11 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   std::vector<uint32_t> preemptions() const;
   // The next allocation of this class fails with the status.
   void failNext(uint32_t objectClass, backend::nvidia::Status status);
+  // The n-th call from now on, from 1, of those that may be refused fails once: open, mmap and every ioctl that does
+  // not end something. One that has a status of the driver's answers this one, unless it is a system call's; the others
+  // fail as system calls do.
+  void refuse(size_t n, backend::nvidia::Status status);
+  bool refused() const;  // whether that has happened
   // What a debugger reads of a multiprocessor from now on.
   struct Exception {
     uint32_t multiprocessor = 0, warp = 0;  // its register for warps
@@ -126,6 +131,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   Status setPreemption(Client& client, const backend::nvidia::rm::Preemption& asked);
   Status answerControl(Object& object, uint32_t command, std::byte* parameters, size_t bytes);
   Status answerInfo(uint32_t command, std::byte* parameters, size_t bytes);
+  bool refusesNow();
+  int refuseControl(const File& file, unsigned long request, void* argument);
   void freeTree(Client& client, Handle handle);
   void play();
   bool hearsDoorbell();
@@ -140,6 +147,8 @@ class FakeDriver final : public backend::nvidia::SystemCalls {
   std::map<ino_t, File> exports_;  // by the file that travels
   std::map<Handle, Client> clients_;
   std::map<uint32_t, Status> failNext_;
+  size_t callsToRefusal_ = 0;  // 0: none
+  Status refusal_ = backend::nvidia::kOk;
   FakeUvm uvm_;
   FakeMemoryRef doorbell_;
   unsigned rings_ = 0;

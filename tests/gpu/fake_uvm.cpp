@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "backend/nvidia/driver/memory_object.h"
 #include "backend/nvidia/driver/share_abi.h"
@@ -33,79 +34,113 @@ int FakeUvm::gpuOf(const CUuuid& uuid) const {
   return -1;
 }
 
+// Where its structure has the driver's answer.
+size_t FakeUvm::statusAt(unsigned long request) const {
+  switch (request) {
+    case uvm::kInitialize:
+      return 8;
+    case uvm::kMmInitialize:
+      return 4;
+    case uvm::kRegisterGpu:
+      return 36;
+    case uvm::kRegisterSpace:
+      return 28;
+    case uvm::kRegisterChannel:
+      return 48;
+    case uvm::kUnregisterChannel:
+      return abi_->unregisterUuid + 8;
+    case uvm::kEnablePeers:
+    case uvm::kMapSparse:
+    case uvm::kUnmapExternal:
+    case uvm::kSetAccessedBy:
+    case uvm::kUnsetAccessedBy:
+      return 32;
+    case uvm::kMapExternal:
+      return abi_->mapExternalTail + 20;
+    case uvm::kFree:
+      return abi_->freeLength ? 16 : 8;
+    case uvm::kMigrate:
+      return 72;
+    case uvm::kSetPreferred:
+      return abi_->preferredStatus;
+    default:
+      return 16;
+  }
+}
+
 int FakeUvm::control(int file, unsigned long request, void* argument) {
   std::byte* const bytes = static_cast<std::byte*>(argument);
-  const auto answer = [bytes](size_t at, Status status) {
-    std::memcpy(bytes + at, &status, sizeof status);
+  const auto answer = [&](Status status) {
+    std::memcpy(bytes + statusAt(request), &status, sizeof status);
     return 0;
   };
-  if (request == uvm::kInitialize) return answer(8, initialize(file, read<uint64_t>(bytes)));
+  if (const Status refusal = std::exchange(refusal_, kOk)) return answer(refusal);
+  if (request == uvm::kInitialize) return answer(initialize(file, read<uint64_t>(bytes)));
   if (request == uvm::kMmInitialize)
-    return answer(4, read<int32_t>(bytes) == main_ && file != main_ ? kOk : kInvalidArgument);
+    return answer(read<int32_t>(bytes) == main_ && file != main_ ? kOk : kInvalidArgument);
   if (file != main_) return -EINVAL;
   switch (request) {
     case uvm::kRegisterGpu:
-      return answer(36, registerGpu(read<CUuuid>(bytes)));
+      return answer(registerGpu(read<CUuuid>(bytes)));
     case uvm::kUnregisterGpu:
-      return answer(16, registered_.erase(gpuOf(read<CUuuid>(bytes))) ? kOk : kInvalidArgument);
+      return answer(registered_.erase(gpuOf(read<CUuuid>(bytes))) ? kOk : kInvalidArgument);
     case uvm::kRegisterSpace:
-      return answer(28, registerSpace(read<uvm::RegisterSpace>(bytes)));
+      return answer(registerSpace(read<uvm::RegisterSpace>(bytes)));
     case uvm::kUnregisterSpace:
-      return answer(16, spaces_.erase(gpuOf(read<CUuuid>(bytes))) ? kOk : kInvalidArgument);
+      return answer(spaces_.erase(gpuOf(read<CUuuid>(bytes))) ? kOk : kInvalidArgument);
     case uvm::kRegisterChannel:
-      return answer(48, registerChannel(read<uvm::RegisterChannel>(bytes)));
+      return answer(registerChannel(read<uvm::RegisterChannel>(bytes)));
     case uvm::kUnregisterChannel:
-      return answer(abi_->unregisterUuid + 8, kOk);
+      return answer(kOk);
     case uvm::kEnablePeers: {
       const bool ours = isGpu(read<CUuuid>(bytes)) && isGpu(read<CUuuid>(bytes + 16));
-      return answer(32, linked_ || !bus_ || !ours || peers_ ? 0x26 : (peers_ = true, kOk));
+      return answer(linked_ || !bus_ || !ours || peers_ ? 0x26 : (peers_ = true, kOk));
     }
     case uvm::kCreateRange:
-      return answer(16, createRange(read<uint64_t>(bytes), read<uint64_t>(bytes + 8)));
+      return answer(createRange(read<uint64_t>(bytes), read<uint64_t>(bytes + 8)));
     case uvm::kMapExternal:
-      return answer(abi_->mapExternalTail + 20, mapExternal(bytes));
+      return answer(mapExternal(bytes));
     case uvm::kMapSparse:
-      return answer(32, mapSparse(read<uvm::RangeOf>(bytes)));
+      return answer(mapSparse(read<uvm::RangeOf>(bytes)));
     case uvm::kUnmapExternal:
-      return answer(32, unmapExternal(read<uvm::RangeOf>(bytes)));
+      return answer(unmapExternal(read<uvm::RangeOf>(bytes)));
     case uvm::kFree: {
       const bool known = abi_->freeLength != 0;
-      return answer(known ? 16 : 8, freeRange(read<uint64_t>(bytes), known ? read<uint64_t>(bytes + 8) : 0, known));
+      return answer(freeRange(read<uint64_t>(bytes), known ? read<uint64_t>(bytes + 8) : 0, known));
     }
     case uvm::kMigrate: {
       const auto a = read<uvm::Migrate>(bytes);
       const int place = placeOf(a.place);
-      if (a.flags || a.hostNode != uvm::kAnyNode || place == kNowhere) return answer(72, kInvalidArgument);
-      return answer(72, changePages(a.base, a.length, [place](Page& page) { page.place = place; }));
+      if (a.flags || a.hostNode != uvm::kAnyNode || place == kNowhere) return answer(kInvalidArgument);
+      return answer(changePages(a.base, a.length, [place](Page& page) { page.place = place; }));
     }
     case uvm::kSetPreferred: {
       const auto a = read<uvm::SetPreferred>(bytes);
       const int place = placeOf(a.place);
-      if (place == kNowhere) return answer(abi_->preferredStatus, 0x26);
-      return answer(abi_->preferredStatus,
-                    changePages(a.base, a.length, [place](Page& page) { page.preferred = place; }));
+      if (place == kNowhere) return answer(0x26);
+      return answer(changePages(a.base, a.length, [place](Page& page) { page.preferred = place; }));
     }
     case uvm::kUnsetPreferred: {
       const auto a = read<uvm::Range>(bytes);
-      return answer(16, changePages(a.base, a.length, [](Page& page) { page.preferred = kNowhere; }));
+      return answer(changePages(a.base, a.length, [](Page& page) { page.preferred = kNowhere; }));
     }
     case uvm::kSetAccessedBy:
     case uvm::kUnsetAccessedBy: {
       const auto a = read<uvm::RangeOf>(bytes);
       const int place = placeOf(a.uuid);
-      if (place == kNowhere) return answer(32, 0x26);
-      return answer(32, changePages(a.base, a.length, [=](Page& page) {
-                      if (request == uvm::kSetAccessedBy)
-                        page.accessors.insert(place);
-                      else
-                        page.accessors.erase(place);
-                    }));
+      if (place == kNowhere) return answer(0x26);
+      return answer(changePages(a.base, a.length, [=](Page& page) {
+        if (request == uvm::kSetAccessedBy)
+          page.accessors.insert(place);
+        else
+          page.accessors.erase(place);
+      }));
     }
     case uvm::kEnableReadDuplication:
     case uvm::kDisableReadDuplication: {
       const auto a = read<uvm::Range>(bytes);
       const bool on = request == uvm::kEnableReadDuplication;
-      return answer(16, changePages(a.base, a.length, [on](Page& page) { page.readMostly = on; }));
+      return answer(changePages(a.base, a.length, [on](Page& page) { page.readMostly = on; }));
     }
     default:
       return -EINVAL;

@@ -33,6 +33,8 @@ class FakeUvm {
 
   // 0 or -errno; the status goes into the structure.
   int control(int file, unsigned long request, void* argument);
+  // The next call answers this.
+  void refuse(backend::nvidia::Status status) { refusal_ = status; }
   void fileClosed(int file);
   // mmap of managed memory: 0 or -errno.
   int mapManaged(int file, void* address, size_t bytes, uint64_t offset);
@@ -63,6 +65,7 @@ class FakeUvm {
     uint64_t end = 0;
     std::map<uint64_t, Mapping> mappings[2];  // of each GPU, by start
   };
+  size_t statusAt(unsigned long request) const;
   Status initialize(int file, uint64_t flags);
   Status registerGpu(const CUuuid& gpu);
   Status registerSpace(const backend::nvidia::uvm::RegisterSpace& arguments);
@@ -88,6 +91,7 @@ class FakeUvm {
   const std::vector<CUuuid> gpus_;
   const bool linked_, bus_;
   const Hooks hooks_;
+  Status refusal_ = backend::nvidia::kOk;
   int main_ = -1;                      // the file that was initialised
   std::set<int> registered_, spaces_;  // GPUs
   bool peers_ = false;                 // over the bus

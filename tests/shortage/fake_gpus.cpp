@@ -15,7 +15,7 @@ namespace {
 
 using backend::nvidia::SystemCalls;
 
-enum What { kMmap = 2, kOpen = 64, kIoctl = 128 };  // as inject.c has them
+enum What { kMmap = 2, kOpen = 64, kIoctl = 128, kStatus = 256 };  // as inject.c has them
 
 void (*pauseBy)(int);
 int (*refuses)(int);
@@ -46,7 +46,9 @@ class RefusedCalls final : public SystemCalls {
   }
   int control(int descriptor, unsigned long request, void* argument) override {
     if (refused(kIoctl)) return -ENOMEM;
+    const bool status = refused(kStatus);
     const Paused paused;
+    if (status) driver_.refuse(1, backend::nvidia::kNoMemory);  // or the next that may be
     return driver_.control(descriptor, request, argument);
   }
   int map(int descriptor, void* address, size_t bytes, uint64_t offset) override {

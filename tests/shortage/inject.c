@@ -1,7 +1,7 @@
 // Preloaded: refuses the n-th call of a function of the C library, once or from then on, while the program has armed
 // it.
 //
-//   SHORTAGE_OF=malloc|mmap|memfd|thread|write|mprotect|open|ioctl   what is refused (also several: "malloc,mmap")
+//   SHORTAGE_OF=malloc|mmap|memfd|thread|write|mprotect|open|ioctl|status   what is refused (also several)
 //   SHORTAGE_AT=N      which call, from 1; 0: none
 //   SHORTAGE_LASTS=1   all later ones, too
 #define _GNU_SOURCE
@@ -18,7 +18,17 @@
 
 #pragma GCC visibility push(default)
 
-enum What { kMalloc = 1, kMmap = 2, kMemfd = 4, kThread = 8, kWrite = 16, kMprotect = 32, kOpen = 64, kIoctl = 128 };
+enum What {
+  kMalloc = 1,
+  kMmap = 2,
+  kMemfd = 4,
+  kThread = 8,
+  kWrite = 16,
+  kMprotect = 32,
+  kOpen = 64,
+  kIoctl = 128,
+  kStatus = 256
+};
 
 static atomic_int armed;
 static atomic_long calls;
@@ -27,9 +37,10 @@ static long at;
 static __thread int paused __attribute__((tls_model("initial-exec")));
 
 __attribute__((constructor)) static void readSettings(void) {
-  static const char* const kNames[] = {"malloc", "mmap", "memfd", "thread", "write", "mprotect", "open", "ioctl"};
+  static const char* const kNames[] = {"malloc",   "mmap", "memfd", "thread", "write",
+                                       "mprotect", "open", "ioctl", "status"};
   const char* const of = getenv("SHORTAGE_OF");
-  for (int i = 0; of && i < 8; ++i)
+  for (int i = 0; of && i < 9; ++i)
     if (strstr(of, kNames[i])) what |= 1 << i;
   const char* const number = getenv("SHORTAGE_AT");
   at = number ? atol(number) : 0;
