@@ -1,12 +1,20 @@
 #include "tools/gpu_check.h"
 
+#include <sys/utsname.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "backend/nvidia/driver/generation.h"
 #include "base/log.h"
 #include "tools/gpu_check_bench.h"
+#include "tools/mirror.h"
 
 namespace vg::tools {
 
@@ -38,6 +46,25 @@ void printCard(int index, const rm::CardInfo& card) {
               static_cast<unsigned long long>(card.barBytes >> 20));
 }
 
+void printList(const char* what, const std::vector<uint32_t>& values) {
+  std::printf("     %s:", what);
+  for (const uint32_t value : values) std::printf(" %#x", value);
+  std::printf("\n");
+}
+
+// What whoever writes code for another GPU or driver wants to know of the machine; nothing that tells whose it is.
+void printMachine() {
+  utsname system{};
+  uname(&system);
+  std::printf("     %s %s, %s\n", system.sysname, system.release, system.machine);
+  for (const char* const path :
+       {"/sys/module/nvidia/version", "/proc/driver/nvidia/version", "/proc/driver/nvidia/params"}) {
+    std::ifstream file(path);
+    if (!file) std::printf("     %s: not there\n", path);
+    for (std::string line; std::getline(file, line);) std::printf("     %s: %s\n", path, line.c_str());
+  }
+}
+
 // A wrong size must be refused: that is what makes the tables of sizes safe.
 bool refusesWrongSize(Gpu& gpu) {
   char room[64] = {};
@@ -63,6 +90,8 @@ void checkFacts(GpuBench& bench) {
   for (const CopyEngine& engine : f.copyEngines)
     std::printf("     copy engine %#x, capabilities %02x %02x, %u physical%s\n", engine.type, engine.caps[0],
                 engine.caps[1], engine.physical, engine.sharesGraphics() ? ", on the graphics runlist" : "");
+  printList("classes", f.allClasses);
+  printList("engines", f.allEngines);
   bench.check(refusesWrongSize(gpu), "sizes", "a control of the wrong size is refused");
 }
 
@@ -80,13 +109,15 @@ int checkGpu(Client& client, Uvm& uvm, const rm::CardInfo& card, const GpuCheckO
   checkMemory(bench);
   checkRanges(bench);
   checkChannels(bench, options);
+  if (!isDriven(bench.gpu.facts().computeCapability))
+    std::printf(
+        "     kernels: not tried, as there is no code for this generation yet; a report of a GPU like this helps\n");
   checkCompute(bench, options);
   return bench.failures ? 1 : 0;
 }
 
-}  // namespace
-
-int gpuCheck(const GpuCheckOptions& options) {
+// Exit status as of gpuCheck().
+int checkAll(const GpuCheckOptions& options) {
   constexpr int kNoGpu = 77;
   // What is refused is what this command is about.
   log::readSettings();
@@ -108,6 +139,22 @@ int gpuCheck(const GpuCheckOptions& options) {
   const int result = checkGpu(**client, **uvm, cards[options.gpu], options);
   std::printf("%s in %.0f ms\n", result ? "FAILED" : "passed", (microseconds() - start) / 1e3);
   return result;
+}
+
+}  // namespace
+
+int gpuCheck(const GpuCheckOptions& options) {
+  constexpr int kBadUsage = 2;
+  std::optional<Mirror> mirror;
+  if (!options.report.empty()) {
+    mirror.emplace(options.report);
+    if (!mirror->ok()) {
+      std::fprintf(stderr, "verdigris gpu-check: %s cannot be written\n", options.report.c_str());
+      return kBadUsage;
+    }
+    printMachine();
+  }
+  return checkAll(options);
 }
 
 }  // namespace vg::tools

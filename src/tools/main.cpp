@@ -179,6 +179,8 @@ CLI::App* addGpuCheck(GpuCheckOptions& options, CLI::App& app) {
   check->add_flag("--fault", options.fault, "also copy from an address where nothing is");
   check->add_flag_callback(
       "--quick", [&options] { options.bandwidth = false; }, "do not measure copies");
+  check->add_option("--report", options.report, "also write all of it to this file, with what is known of the machine")
+      ->option_text("FILE");
   check->footer("Exit status: 0 every step passed, 1 one did not, 77 there is no GPU.");
   return check;
 }

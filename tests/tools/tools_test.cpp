@@ -425,6 +425,17 @@ TEST(Doctor, KnowsSettingsThatNobodyReads) {
   EXPECT_FALSE(says(verdigris("doctor", "VERDIGRIS_MEMORY=1GiB"), "is no setting"));
 }
 
+// With a GPU or without one.
+TEST(GpuCheck, AReportHoldsAllThatWasPrintedAndKnowsTheMachine) {
+  const std::string report = scratch("gpu-check");
+  const Outcome outcome = verdigris("gpu-check --quick --report " + report);
+  EXPECT_TRUE(outcome.code == 77 || outcome.code == 0) << outcome.code;
+  EXPECT_TRUE(says(outcome, "Linux .*\n"));
+  EXPECT_TRUE(says(outcome, "/sys/module/nvidia/version: "));
+  EXPECT_EQ(contentOf(report), outcome.text);
+  EXPECT_EQ(verdigris("gpu-check --report /no/such/folder/report").code, 2);
+}
+
 TEST(Conform, EndsWithATableByFunctionAndAReport) {
   const std::string record = scratch("conform.tsv"), page = scratch("conform.html");
   const std::string command = "conform --filter 'MemoryLayouts.*' ";

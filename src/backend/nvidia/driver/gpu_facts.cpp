@@ -40,13 +40,15 @@ uint32_t newestOf(const std::vector<uint32_t>& classes, uint32_t Generation::*ki
   return 0;
 }
 
-Result<GpuClasses> askClasses(Client& client, rm::Handle device) {
+CUresult askClasses(Client& client, rm::Handle device, GpuFacts& facts) {
   Parameters parameters;
   VG_CHECK(ask(client, device, rm::kGetClassList, parameters, client.abi().classList, "list of classes"));
-  std::vector<uint32_t> classes(std::min<uint32_t>(parameters.get<uint32_t>(0), client.abi().classList / 4 - 1));
+  std::vector<uint32_t>& classes = facts.allClasses;
+  classes.resize(std::min<uint32_t>(parameters.get<uint32_t>(0), client.abi().classList / 4 - 1));
   std::memcpy(classes.data(), parameters.bytes + 4, classes.size() * 4);
-  return GpuClasses{newestOf(classes, &Generation::usermode), newestOf(classes, &Generation::channel),
-                    newestOf(classes, &Generation::compute), newestOf(classes, &Generation::copy)};
+  facts.classes = {newestOf(classes, &Generation::usermode), newestOf(classes, &Generation::channel),
+                   newestOf(classes, &Generation::compute), newestOf(classes, &Generation::copy)};
+  return CUDA_SUCCESS;
 }
 
 CUresult askName(Client& client, rm::Handle subdevice, GpuFacts& facts) {
@@ -172,6 +174,7 @@ CUresult askCopyEngines(Client& client, rm::Handle subdevice, GpuFacts& facts) {
   const uint32_t count = std::min<uint32_t>(engines.get<uint32_t>(0), client.abi().engines / 4 - 1);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t type = engines.get<uint32_t>(4 + 4 * i);
+    facts.allEngines.push_back(type);
     if (!isCopyEngine(type)) continue;
     const size_t at = 2 * copyIndex(type);
     rm::PceMask mask{type, 0};
@@ -199,7 +202,7 @@ Result<CUuuid> askUuid(Client& client, rm::Handle subdevice) {
 Result<GpuFacts> askFacts(Client& client, rm::Handle device, rm::Handle subdevice, const CUuuid& uuid) {
   GpuFacts facts;
   facts.uuid = uuid;
-  VG_TRY(facts.classes, askClasses(client, device));
+  VG_CHECK(askClasses(client, device, facts));
   VG_CHECK(askName(client, subdevice, facts));
   VG_CHECK(askMultiprocessors(client, subdevice, facts));
   VG_CHECK(askSizes(client, subdevice, facts));

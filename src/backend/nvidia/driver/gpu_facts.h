@@ -40,6 +40,7 @@ struct GpuFacts {
   uint32_t architecture = 0;
   uint32_t pciDevice = 0, pciSubsystem = 0;  // number << 16 | vendor
   GpuClasses classes;
+  std::vector<uint32_t> allClasses, allEngines;  // as the driver lists them
   std::vector<CopyEngine> copyEngines;
 };
 
