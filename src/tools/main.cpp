@@ -14,6 +14,7 @@
 #include "tools/explain.h"
 #include "tools/gpu_check.h"
 #include "tools/info.h"
+#include "tools/persist.h"
 #include "tools/run.h"
 #include "tools/smi.h"
 #include "tools/stand_in.h"
@@ -185,6 +186,16 @@ CLI::App* addGpuCheck(GpuCheckOptions& options, CLI::App& app) {
   return check;
 }
 
+CLI::App* addPersist(PersistOptions& options, CLI::App& app) {
+  CLI::App* const persist =
+      app.add_subcommand("persist", "keep real GPUs awake, so that programs open them in a few milliseconds");
+  persist->add_option("--seconds", options.seconds, "how long (default: until it is interrupted)")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("NUMBER");
+  persist->footer("Exit status: 0 at its end, 77 there is no GPU.");
+  return persist;
+}
+
 // One line that says what is wrong, and where to read more. `command` may be empty.
 int refuse(const std::string& command, const std::string& reason) {
   const std::string name = "verdigris" + (command.empty() ? "" : " " + command);
@@ -239,6 +250,8 @@ int command(int argc, char** argv) {
   const CLI::App* const conform = addConform(conformOptions, app);
   GpuCheckOptions gpuOptions;
   const CLI::App* const gpuCheck = addGpuCheck(gpuOptions, app);
+  PersistOptions persistOptions;
+  const CLI::App* const persist = addPersist(persistOptions, app);
   SmiOptions smiOptions;
   const CLI::App* const smi = addSmi(smiOptions, app);
   CdiOptions cdiOptions;
@@ -271,6 +284,7 @@ int command(int argc, char** argv) {
   if (*smi) return vg::tools::smi(smiOptions);
   if (*cdi) return vg::tools::cdi(cdiOptions);
   if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
+  if (*persist) return vg::tools::persist(persistOptions);
   std::fputs(app.help().c_str(), stderr);
   return kBadUsage;
 }

@@ -436,6 +436,12 @@ TEST(GpuCheck, AReportHoldsAllThatWasPrintedAndKnowsTheMachine) {
   EXPECT_EQ(verdigris("gpu-check --report /no/such/folder/report").code, 2);
 }
 
+TEST(Persist, EndsWhenItsTimeIsOverOrAtOnceWhereThereIsNoGpu) {
+  const Outcome outcome = verdigris("persist --seconds 0.1");
+  EXPECT_TRUE(outcome.code == 77 || (outcome.code == 0 && says(outcome, "is kept awake"))) << outcome.text;
+  EXPECT_EQ(verdigris("persist --seconds never").code, 2);
+}
+
 TEST(Conform, EndsWithATableByFunctionAndAReport) {
   const std::string record = scratch("conform.tsv"), page = scratch("conform.html");
   const std::string command = "conform --filter 'MemoryLayouts.*' ";
