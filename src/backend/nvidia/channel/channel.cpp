@@ -18,10 +18,10 @@ constexpr uint32_t kRingEntries = 1024;
 constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
 constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, end()
 constexpr size_t kEndAt = 12288;
-constexpr size_t kStepsBehind = 64, kCountBehind = 128;  // the words that count, behind end()
-constexpr size_t kBeginningsAt = Channel::kTimes * 16;   // behind the progress
-constexpr size_t kPiecesAt = 2 * kBeginningsAt;
-constexpr size_t kPieceBytes = Channel::kSubmissionWords * sizeof(uint32_t);
+// Of the Words, behind end().
+constexpr size_t behindEnd(Channel::Word word) { return (1 + static_cast<size_t>(word)) * 64; }
+constexpr size_t kEndBytes = behindEnd(Channel::Word::Count) + sizeof(uint64_t);
+constexpr size_t kBeginningsAt = Channel::kTimes * 16;  // behind the progress
 constexpr size_t kTailWords = std::max((2 + Channel::kMostUnended) * host::kSemaphoreWords, ce::kReleaseWords);
 
 static_assert(Channel::kInFlight < kRingEntries);
@@ -39,7 +39,8 @@ Result<std::unique_ptr<Channel>> Channel::create(Gpu& gpu, Addresses& addresses,
 
 CUresult Channel::make(Addresses& addresses, const ChannelPlace& place) {
   group_ = place.group;
-  VG_TRY(memory_, Block::createPinned(gpu_, addresses, kPiecesAt + kInFlight * kPieceBytes));
+  VG_TRY(memory_, Block::createPinned(gpu_, addresses, 2 * kBeginningsAt));
+  VG_TRY(pieces_, PushPieces::create(gpu_, addresses));
   VG_TRY(notifier_, Block::create(gpu_, addresses, {Where::System, kSmallPage, kSmallPage}, SeenBy::GpuAndCpu));
   VG_CHECK(createObject(place));
   return registerWithUvm(place.graphics());
@@ -51,8 +52,8 @@ CUresult Channel::createObject(const ChannelPlace& place) {
   std::byte* const shared = rings.start() + at + kRingBytes;
   ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
   endAddress_ = rings.address(at + kEndAt);
-  std::memset(rings.start() + at + kEndAt, 0, kCountBehind + sizeof(uint64_t));
-  steps_ = reinterpret_cast<const volatile uint64_t*>(rings.start() + at + kEndAt + kStepsBehind);
+  std::memset(rings.start() + at + kEndAt, 0, kEndBytes);
+  steps_ = reinterpret_cast<const volatile uint64_t*>(rings.start() + at + kEndAt + behindEnd(Word::Steps));
   get_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdGet);
   put_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdPut);
   rm::ChannelParameters parameters{};
@@ -116,14 +117,12 @@ Channel::~Channel() {
 Result<Push> Channel::begin() {
   if (const CUresult error = abandoned_.load(std::memory_order_acquire)) return error;
   if (!hasRoom()) VG_CHECK(wait(submitted_ + 1 - kInFlight, patience_));
-  std::byte* const piece = memory_->start() + kPiecesAt + submitted_ % kInFlight * kPieceBytes;
-  return Push(reinterpret_cast<uint32_t*>(piece), kSubmissionWords - kTailWords);
+  return pieces_->begin(kSubmissionWords - kTailWords);
 }
 
-uint64_t Channel::stepAddress() const { return endAddress_ + kStepsBehind; }
-uint64_t Channel::countAddress() const { return endAddress_ + kCountBehind; }
+uint64_t Channel::addressOf(Word word) const { return endAddress_ + behindEnd(word); }
 void Channel::followCount(Push& push, uint32_t count) const {
-  host::acquireCount(push, countAddress(), count, meanwhile_);
+  host::acquireCount(push, addressOf(Word::Count), count, meanwhile_);
 }
 
 void Channel::follow(Push& push, std::span<const Submission> others) const {
@@ -164,12 +163,8 @@ uint64_t Channel::submitUnended(Push& push) {
 }
 
 uint64_t Channel::submitReleasing(Push& push) {
-  return send(kPiecesAt + submitted_ % kInFlight * kPieceBytes, push.used());
-}
-
-uint64_t Channel::send(size_t at, size_t words) {
   const uint64_t number = submitted_ + 1;
-  ring_[submitted_ % kRingEntries] = ringEntry(memory_->address(at), words);
+  ring_[submitted_ % kRingEntries] = ringEntry(pieces_->place(submitted_, push.used()), push.used());
   storeFence();
   *put_ = static_cast<uint32_t>(number % kRingEntries);
   storeFence();

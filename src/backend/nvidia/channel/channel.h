@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 
-#include "backend/nvidia/channel/push.h"
+#include "backend/nvidia/channel/push_pieces.h"
 #include "backend/nvidia/driver/block.h"
 
 namespace vg::backend::nvidia {
@@ -31,9 +31,9 @@ struct ChannelPlace {
 
 class Channel {
  public:
-  static constexpr size_t kSubmissionWords = 1024;
-  static constexpr uint64_t kInFlight = 64;  // submissions
-  static constexpr uint64_t kTimes = 4096;   // submissions whose ends are kept
+  static constexpr size_t kSubmissionWords = PushPieces::kWords;
+  static constexpr uint64_t kInFlight = PushPieces::kCount;  // submissions
+  static constexpr uint64_t kTimes = 4096;                   // submissions whose ends are kept
 
   // For ChannelGroup.
   static Result<std::unique_ptr<Channel>> create(Gpu& gpu, Addresses& addresses, const ChannelPlace& place);
@@ -81,10 +81,11 @@ class Channel {
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
   // or a submitReleasing(), and by submitEnded().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
-  // A word of video memory for work of several steps to count them in.
-  uint64_t stepAddress() const;
-  // Another, of 32 bits, in which work counts itself that ends in any order; and how the channel waits for a count.
-  uint64_t countAddress() const;
+  // Words of video memory: one for work of several steps to count them in, and one of 32 bits in which work counts
+  // itself that ends in any order.
+  enum class Word { Steps, Count };
+  uint64_t addressOf(Word word) const;
+  // The channel waits for a count.
   void followCount(Push& push, uint32_t count) const;
   // What is there: read from the device, which takes its time. Any thread.
   uint64_t stepsDone() const { return *steps_; }
@@ -125,7 +126,6 @@ class Channel {
 
   explicit Channel(Gpu& gpu) : gpu_(gpu) {}
   CUresult make(Addresses& addresses, const ChannelPlace& place);
-  uint64_t send(size_t at, size_t words);
   static constexpr size_t progressAt(uint64_t submission) { return submission % kTimes * sizeof(Progress); }
   CUresult createObject(const ChannelPlace& place);
   CUresult createEngineObjects(const ChannelPlace& place);
@@ -140,7 +140,8 @@ class Channel {
   Gpu& gpu_;
   rm::Handle group_ = 0, handle_ = 0, computeObject_ = 0;
   bool registered_ = false;
-  std::unique_ptr<Block> memory_;    // progress, beginnings, the push buffer's pieces
+  std::unique_ptr<Block> memory_;    // progress, then beginnings
+  std::unique_ptr<PushPieces> pieces_;
   std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
   std::byte* window_ = nullptr;      // addresses of the context's own buffers
   size_t windowBytes_ = 0;

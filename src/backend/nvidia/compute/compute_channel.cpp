@@ -2,32 +2,19 @@
 
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
+#include "backend/nvidia/channel/write_lines.h"
 
 namespace vg::backend::nvidia {
 namespace {
 
 // A slot holds the grids of a submission; of each descriptor, workspace of a cooperative grid, bank 0.
-constexpr size_t kWorkspaceAt = 448, kBankAt = 512, kLine = 64;
+constexpr size_t kWorkspaceAt = 448, kBankAt = 512, kLine = kLineBytes;
 constexpr size_t bytesOf(size_t parameters) { return (kBankAt + kDriverWords + parameters + 511) / 512 * 512; }
 constexpr size_t kSlotBytes = bytesOf(ComputeChannel::kMostParameters);
 static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0 && Qmd::kBytes % kLine == 0);
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
-
-// Memory of the device that the CPU writes in lines: whole ones, one behind the other, each leave it at once.
-void writeLines(std::byte* to, const std::byte* from, size_t bytes) {
-#if defined(__x86_64__)
-  auto* const words = reinterpret_cast<__m128i*>(to);
-  for (size_t i = 0; i < bytes / sizeof(__m128i); ++i)
-    _mm_stream_si128(words + i, _mm_load_si128(reinterpret_cast<const __m128i*>(from) + i));
-#else
-  std::memcpy(to, from, bytes);
-#endif
-}
 
 bool canBeSent(const ComputeChannel::Launch& launch) {
   return launch.bytes <= ComputeChannel::kMostParameters && launch.code.parameterBase == kDriverWords;
@@ -166,7 +153,7 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   uint32_t latch = 0;
   for (size_t i = 0; i + 1 < launches.size(); ++i) {
     const size_t next = at + bytesOf(launches[i].bytes);
-    GridEnd end{++steps_, 0, channel_.stepAddress(), slots_->address(next)};
+    GridEnd end{++steps_, 0, channel_.addressOf(Channel::Word::Steps), slots_->address(next)};
     end.waitsFor = latch;
     end.latch = latch = launches[i + 1].early ? newLatch() : 0;
     write(launches[i], at, end);
@@ -208,7 +195,7 @@ void ComputeChannel::schedule(Push& push, std::span<const Launch> launches) {
   size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   for (const Launch& launch : launches) {
     GridEnd end;
-    end.count = channel_.countAddress();
+    end.count = channel_.addressOf(Channel::Word::Count);
     write(launch, at, end);
     sendDescriptor(push, slots_->address(at), compute::kSchedule);
     at += bytesOf(launch.bytes);
