@@ -24,7 +24,9 @@ struct LaunchShape {
   uint32_t cluster[3] = {1, 1, 1};
   uint32_t dynamicShared = 0;  // bytes
   bool cooperative = false;
-  bool clustered = false;  // the launch asks for clusters, if of one block each
+  bool clustered = false;      // the launch asks for clusters, if of one block each
+  int8_t priority = kOfQueue;  // of the launch, as CUDA counts them
+  static constexpr int8_t kOfQueue = 1;
 };
 
 // A launch as core built it. Reference-counted by its maker: `release` is called once, by the queue, when the command

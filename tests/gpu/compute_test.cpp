@@ -1,5 +1,6 @@
 // Grids: the descriptor, constant bank 0, and channels of the compute engine, run by the fake GPU.
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -16,7 +17,8 @@ using namespace backend::nvidia;
 constexpr uint64_t kSecond = 1'000'000'000;
 
 TEST(Qmd, FieldsDoNotTouchEachOther) {
-  const Qmd::Field fields[] = {qmd::kType,
+  const Qmd::Field fields[] = {qmd::kGroup,
+                               qmd::kType,
                                qmd::kLocalHighSize,
                                qmd::kMajorVersion,
                                qmd::kSharedMemorySize,
@@ -280,6 +282,50 @@ TEST_F(Described, EarlyGridsWaitForALatchThatNoOtherPairHas) {
     }
   }
   EXPECT_EQ(latches.size(), pairs);
+}
+
+// Grids of one kernel run on until they are let go.
+struct Held : Compute {
+  Held()
+      : Compute([this](const FakeGrid& grid, const FakeTranslate& translate) {
+          if (held && grid.program == memory->address(4096)) return kRunsOn;
+          seen.push_back(grid.descriptor);
+          return addOrFault(grid, translate);
+        }) {}
+  std::atomic<bool> held{true};
+  std::vector<Qmd> seen;  // of all grids that ended
+};
+
+TEST_F(Held, UrgentGridsWaitForNoLane) {
+  Submission last;
+  for (unsigned lane = 0; lane < ComputeEngine::kLanes; ++lane) last = must(launch(lane, code()));
+  const KernelCode other = code(4096 + 256);
+  const Grid grid{.urgency = 5};
+  const ComputeEngine::Launch urgent{other, grid, reinterpret_cast<const std::byte*>(&arguments), 12};
+  for (unsigned lane = 0; lane < 3; ++lane) {
+    const ComputeEngine::Sent sent = must(engine->launchUrgent(lane, std::span(&urgent, 1)));
+    ASSERT_EQ(sent.submission.wait(kSecond * 10), CUDA_SUCCESS);
+    EXPECT_EQ(seen.back().get(qmd::kGroup), 0u);
+  }
+  EXPECT_FALSE(last.done());
+  held = false;
+  ASSERT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(seen.back().get(qmd::kGroup), 5u);
+}
+
+// They have the pool of local memory that the others have, whichever was made first.
+TEST_F(Compute, UrgentGridsHaveLocalMemory) {
+  KernelCode kernel = code();
+  const Grid grid;
+  const auto run = [&](uint32_t bytes) {
+    EXPECT_EQ(engine->reserveLocal(bytes), CUDA_SUCCESS);
+    kernel.localBytes = bytes;
+    const ComputeEngine::Launch urgent{kernel, grid, reinterpret_cast<const std::byte*>(&arguments), 12};
+    const ComputeEngine::Sent sent = must(engine->launchUrgent(0, std::span(&urgent, 1)));
+    EXPECT_EQ(sent.submission.wait(kSecond * 10), CUDA_SUCCESS);
+  };
+  run(16);
+  run(64);
 }
 
 TEST_F(Compute, GridsThatAreSentTogetherRunInOrderAndEndStepByStep) {

@@ -100,8 +100,9 @@ struct Launches : ::testing::Test {
     queue = device->createQueue(0, nullptr);
   }
 
-  void launch(uint32_t value, Point done, uint64_t* stamp = nullptr) {
+  void launch(uint32_t value, Point done, uint64_t* stamp = nullptr, int8_t priority = backend::LaunchShape::kOfQueue) {
     auto record = std::make_unique<Record>();
+    record->shape.priority = priority;
     record->kernel = kernel;
     record->value = value;
     record->parameters = reinterpret_cast<const std::byte*>(&record->value);
@@ -141,6 +142,21 @@ TEST_F(Launches, RunInOrderAndAdvanceTheirTimeline) {
   ASSERT_TRUE(timeline->waitFor(zero + 300, 10'000'000'000));
   EXPECT_EQ(variable(), 340u);
   EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+// The stream's priority, or the launch's own.
+TEST_F(Launches, PrioritiesAreGroupsThatGoBeforeOthers) {
+  queue = device->createQueue(-5, nullptr);
+  launch(1, {timeline, zero + 1});
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+  EXPECT_EQ(lastGrid.get(qmd::kGroup), 0u);
+  queue->setPriority(0);
+  launch(1, {timeline, zero + 2});
+  ASSERT_TRUE(timeline->waitFor(zero + 2, 10'000'000'000));
+  EXPECT_EQ(lastGrid.get(qmd::kGroup), 5u);
+  launch(1, {timeline, zero + 3}, nullptr, -2);
+  ASSERT_TRUE(timeline->waitFor(zero + 3, 10'000'000'000));
+  EXPECT_EQ(lastGrid.get(qmd::kGroup), 3u);
 }
 
 TEST_F(Launches, APartOfTheMultiprocessorsIsAMaskOfTheOthers) {

@@ -18,7 +18,15 @@ class GpuQueue::Work final : public SerialWork {
       : SerialWork(executor, urgency),
         parts_(parts),
         executor_(executor),
-        sent_(std::make_shared<SentWork>(parts, disabledTpcs)) {}
+        sent_(std::make_shared<SentWork>(parts, disabledTpcs)) {
+    sent_->setUrgency(urgency);
+  }
+
+  // Of threads of the host, and of grids.
+  void setPriority(unsigned urgency) {
+    setUrgency(urgency);
+    sent_->setUrgency(urgency);
+  }
 
   CUresult submitAll(const Command* commands, size_t count, Point done, Patience patience) {
     const MutexLock guard(order_);
@@ -138,6 +146,6 @@ bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) noexcept {
 }
 bool GpuQueue::idle() const { return work_->idleAll(); }
 bool GpuQueue::tryInline(const Command& command) noexcept { return work_->tryInline(command); }
-void GpuQueue::setPriority(int priority) { work_->setUrgency(Executor::urgencyOf(priority)); }
+void GpuQueue::setPriority(int priority) { work_->setPriority(Executor::urgencyOf(priority)); }
 
 }  // namespace vg::backend::nvidia

@@ -37,6 +37,8 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   // When all that was taken so far has ended.
   Point end() const { return {timeline_, first_ + entries_.pushed()}; }
   bool empty() const { return end().done(); }
+  // Of grids that are sent from now on and have none of their own. Any thread.
+  void setUrgency(unsigned urgency) { sender_.setUrgency(urgency); }
 
   Found collect() override;
   bool leave() override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/executor.h"
 #include "backend/graph_run.h"
 #include "backend/nvidia/kernels/gpu_kernel.h"
 
@@ -53,22 +54,29 @@ Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, con
 Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, const ParentGrid* parent, Room room,
                                             bool stamped) {
   VG_TRY(ComputeEngine & engine, parts_.compute());
-  if (followsNothing()) lane_ = engine.quietLane(lane_);
+  const bool urgent = urgencyOf(launches.front()) > 0;
+  if (!urgent && followsNothing()) lane_ = engine.quietLane(lane_);
   if (prepared_.size() < launches.size()) prepared_.resize(launches.size());
   launches_.clear();
-  for (size_t i = 0; i < launches.size(); ++i)
-    launches_.push_back(prepare(std::get<LaunchCommand>(launches[i]), parent, prepared_[i], room));
+  for (size_t i = 0; i < launches.size(); ++i) launches_.push_back(prepare(launches[i], parent, prepared_[i], room));
   launches_.front().stamped = stamped;
-  return engine.launch(lane_, launches_);
+  return urgent ? engine.launchUrgent(lane_, launches_) : engine.launch(lane_, launches_);
 }
 
-ComputeEngine::Launch WorkSender::prepare(const LaunchCommand& command, const ParentGrid* parent, Prepared& prepared,
+unsigned WorkSender::urgencyOf(const Command& launch) const {
+  const int8_t own = std::get<LaunchCommand>(launch).record->shape.priority;
+  return own == LaunchShape::kOfQueue ? urgency_.load(std::memory_order_relaxed) : Executor::urgencyOf(own);
+}
+
+ComputeEngine::Launch WorkSender::prepare(const Command& launch, const ParentGrid* parent, Prepared& prepared,
                                           Room room) const {
+  const auto& command = std::get<LaunchCommand>(launch);
   const LaunchRecord& record = *command.record;
   const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
   prepared.code = kernel.code();
   prepared.grid = kernel.grid(record.shape);
   prepared.grid.disabledTpcs = disabledTpcs_;
+  prepared.grid.urgency = urgencyOf(launch);
   prepared.grid.number = parent ? parent->number() : 0;
   prepared.grid.graph = record.graph ? record.graph->exec() : 0;
   const std::byte* parameters = record.parameters;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,8 @@ class WorkSender {
   const std::array<uint32_t, 4>& disabledTpcs() const { return disabledTpcs_; }
   // What is sent next begins when this has ended, too.
   void follow(const Submission& other);
+  // Of grids that name no priority themselves, as Executor has it. Any thread.
+  void setUrgency(unsigned urgency) { urgency_.store(urgency, std::memory_order_relaxed); }
   // When this has ended, so has all that was sent and all that the next piece follows. No channel: that is nothing, or
   // more than one.
   Submission last() const { return before_.size() == 1 ? before_[0] : Submission{}; }
@@ -56,17 +59,18 @@ class WorkSender {
     std::vector<std::byte> withTextures;
   };
   Result<Sent> launch(std::span<const Command> launches, const ParentGrid* parent, Room room, bool stamped);
-  ComputeEngine::Launch prepare(const LaunchCommand& command, const ParentGrid* parent, Prepared& prepared,
-                                Room room) const;
+  ComputeEngine::Launch prepare(const Command& launch, const ParentGrid* parent, Prepared& prepared, Room room) const;
   template <class Box>
   Result<Submission> sendBox(const Box& box, FaultSink* faults, const Sending& how);
   template <class Box>
   Result<Submission> transfer(const Box& box, const Sending& how);
   void note(const Submission& sent);
   bool followsNothing() const;
+  unsigned urgencyOf(const Command& launch) const;
 
   QueueParts& parts_;
   const std::array<uint32_t, 4> disabledTpcs_;
+  std::atomic<unsigned> urgency_{0};
   unsigned lane_;                           // changes between grids that follow nothing
   std::array<Submission, 3> lastCopies_{};  // of copy engines, by direction
   std::vector<Submission> before_;          // what the next piece follows, at most one of each channel

@@ -81,7 +81,8 @@ GraphNode* findNode(const Graph& graph, uint64_t id) {
 }  // namespace
 
 Result<GraphPlan*> GraphExec::makePlan(GraphNode** culprit) {
-  return GraphPlan::make(image_, *context_.context, disabled_, forKernels() ? name() : 0, culprit);
+  const bool ownPriorities = flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  return GraphPlan::make(image_, *context_.context, disabled_, forKernels() ? name() : 0, ownPriorities, culprit);
 }
 
 CUresult GraphExec::prepare(const Graph& original, GraphNode** culprit) {

@@ -69,15 +69,13 @@ CUresult check(const KernelStep& step) {
 }
 
 // A kernel of another device: the queue's thread launches it there and waits.
-CUresult foreign(KernelStep& step, std::vector<backend::Command>& commands) {
-  commands.push_back(backend::HostCall{
-      [](void* data) {
-        auto& kernel = *static_cast<KernelStep*>(data);
-        const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
-        (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
-      },
-      &step});
-  return CUDA_SUCCESS;
+backend::HostCall foreign(KernelStep& step) {
+  return {[](void* data) {
+            auto& kernel = *static_cast<KernelStep*>(data);
+            const backend::Command launch = backend::LaunchCommand{&kernel.record, kernel.context.context};
+            (void)kernel.context.context->legacyStream().submit(&launch, 1, Completion::Host);
+          },
+          &step};
 }
 
 // Gives the conditions of nodes their first values.
@@ -144,8 +142,9 @@ void runStep(const Other&, Context&) {}
 
 Result<GraphPlan*> GraphPlan::make(const Graph& graph, Context& context,
                                    const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
-                                   GraphNode** culprit) {
+                                   bool ownPriorities, GraphNode** culprit) {
   auto* const plan = new GraphPlan(context, nullptr);
+  plan->ownPriorities_ = ownPriorities;
   CUresult bad = exec ? plan->becomeLaunchable(exec) : CUDA_SUCCESS;
   if (bad == CUDA_SUCCESS) bad = plan->append(graph, disabled, culprit);
   if (bad == CUDA_SUCCESS) return plan;
@@ -304,6 +303,8 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
   VG_TRY(const work::PreparedLaunch prepared, work::prepare(launch));
   step.record.kernel = prepared.kernel;
   step.record.shape = prepared.shape;
+  step.record.shape.priority =
+      top_->ownPriorities_ ? static_cast<int8_t>(launch.attributes.priority()) : backend::LaunchShape::kOfQueue;
   constexpr size_t kAlignment = 256;
   const size_t size = (std::max<size_t>(launch.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
   step.parameters.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
@@ -393,7 +394,10 @@ bool GraphPlan::mayBeginEarly(size_t index) const {
 CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands) {
   Step& step = steps_[index];
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
-    if (&kernel->context.context->device() != &stream.context().device()) return foreign(*kernel, commands);
+    if (&kernel->context.context->device() != &stream.context().device()) {
+      commands.push_back(foreign(*kernel));
+      return CUDA_SUCCESS;
+    }
     commands.push_back(
         backend::LaunchCommand{&kernel->record, kernel->context.context, 0, order_[index].level, mayBeginEarly(index)});
     return CUDA_SUCCESS;

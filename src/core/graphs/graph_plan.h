@@ -106,10 +106,10 @@ using Step = std::variant<NoStep, CopyStep, CopyBatchStep, PagedStep, FillStep, 
 
 class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
  public:
-  // `disabled`: ids of nodes that do nothing. `exec`: the handle, when kernels may launch it; else 0. On failure
-  // `culprit` is the node that could not be done.
+  // `disabled`: ids of nodes that do nothing. `exec`: the handle, when kernels may launch it; else 0. `ownPriorities`:
+  // kernels have those of their nodes, not the stream's. On failure `culprit` is the node that could not be done.
   static Result<GraphPlan*> make(const Graph& graph, Context& context,
-                                 const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
+                                 const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec, bool ownPriorities,
                                  GraphNode** culprit);
 
   void reference() override { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -188,6 +188,7 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   GraphPlan* const top_;
   std::unique_ptr<GraphEnvironment> environment_;  // of a top plan; null: no kernel has to do with it
   CUstream stream_ = nullptr;                      // in which it runs when kernels launch it
+  bool ownPriorities_ = false;                     // of a top plan
   bool updatable_ = false;                         // of a top plan: it has nodes that kernels may change
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;

@@ -38,6 +38,7 @@ class LaunchAttributes {
   // CUDA_ERROR_INVALID_CLUSTER_SIZE when clusters are asked for that the device does not have: larger ones than the
   // shape's where they fit.
   CUresult checkClusters(const Device& device) const;
+  int priority() const { return priority_; }
   // The grid may begin when the one before it in its stream says so.
   bool programmatic() const { return programmatic_; }
   // Recorded when the grid has begun, or says so; null: none.

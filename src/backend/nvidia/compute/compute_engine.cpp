@@ -30,6 +30,7 @@ Result<std::unique_ptr<ComputeEngine>> ComputeEngine::create(Gpu& gpu, Addresses
     VG_TRY(engine->lanes_[i].channel,
            ComputeChannel::create(gpu, addresses, engine->group_->channel(static_cast<int>(i)), engine->facts_, i));
   }
+  engine->made_.store(kChannels, std::memory_order_release);
   return engine;
 }
 
@@ -66,6 +67,33 @@ Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, std::span<const Laun
   return lane.channel->launch(launches);
 }
 
+Result<ComputeEngine::Sent> ComputeEngine::launchUrgent(unsigned lane, std::span<const Launch> launches) {
+  if (!makeUrgentLanes()) return launch(lane, launches);
+  return send(lanes_[kChannels + lane % kUrgentLanes], launches);
+}
+
+// Tried once: what cannot be made now would hold up every launch.
+bool ComputeEngine::makeUrgentLanes() {
+  if (made_.load(std::memory_order_acquire) == lanes_.size()) return true;
+  const MutexLock guard(poolMutex_);
+  for (unsigned i = kChannels; !urgentLanesTried_ && i < lanes_.size(); ++i)
+    if (makeUrgentLane(lanes_[i], i) != CUDA_SUCCESS) break;
+  urgentLanesTried_ = true;
+  const bool all = std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.channel != nullptr; });
+  if (all) made_.store(static_cast<unsigned>(lanes_.size()), std::memory_order_release);
+  return all;
+}
+
+CUresult ComputeEngine::makeUrgentLane(Lane& lane, unsigned number) {
+  VG_CHECK(group_->add(addresses_, 1));
+  Channel& channel = group_->channel(group_->count() - 1);
+  VG_TRY(std::unique_ptr<ComputeChannel> made, ComputeChannel::create(gpu_, addresses_, channel, facts_, number));
+  if (pool_) VG_CHECK(made->setLocalPool({pool_->address(), poolBytesPerTpc_}));
+  if (texturePools_.headers) VG_CHECK(made->setTexturePools(texturePools_));
+  lane.channel = std::move(made);
+  return CUDA_SUCCESS;
+}
+
 unsigned ComputeEngine::quietLane(unsigned lane) {
   for (unsigned i = 0; i < kLanes; ++i) {
     Lane& one = lanes_[(lane + i) % kLanes];
@@ -92,16 +120,19 @@ CUresult ComputeEngine::replacePool(uint64_t bytesPerTpc) {
   VG_LOG(Debug, "local memory: %llu MiB", static_cast<unsigned long long>(bytes >> 20));
   VG_TRY(std::unique_ptr<Block> pool, Block::create(gpu_, addresses_, {Where::Video, bytes, kHugePage}, SeenBy::Gpu));
   std::vector<std::unique_lock<Mutex>> rights;
-  for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);
-  for (Lane& lane : lanes_) VG_CHECK(lane.channel->wait(lane.channel->submitted()));
-  for (Lane& lane : lanes_) VG_CHECK(lane.channel->setLocalPool({pool->address(), bytesPerTpc}));
-  for (Lane& lane : lanes_) VG_CHECK(lane.channel->wait(lane.channel->submitted(), kSetUp));
+  for (Lane& lane : lanes()) rights.emplace_back(lane.mutex);
+  for (Lane& lane : lanes()) VG_CHECK(lane.channel->wait(lane.channel->submitted()));
+  for (Lane& lane : lanes()) VG_CHECK(lane.channel->setLocalPool({pool->address(), bytesPerTpc}));
+  for (Lane& lane : lanes()) VG_CHECK(lane.channel->wait(lane.channel->submitted(), kSetUp));
   pool_ = std::move(pool);
+  poolBytesPerTpc_ = bytesPerTpc;
   return CUDA_SUCCESS;
 }
 
 CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
-  for (Lane& lane : lanes_) {
+  const MutexLock pool(poolMutex_);
+  texturePools_ = pools;
+  for (Lane& lane : lanes()) {
     const MutexLock guard(lane.mutex);
     VG_CHECK(lane.channel->setTexturePools(pools));
   }
@@ -109,7 +140,7 @@ CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
 }
 
 void ComputeEngine::abandon(CUresult error) {
-  for (Lane& lane : lanes_) lane.channel->channel().abandon(error);
+  for (Lane& lane : lanes()) lane.channel->channel().abandon(error);
 }
 
 // Who waits for room holds a lane, and gives up when its channel is abandoned.
@@ -117,12 +148,12 @@ void ComputeEngine::stop(CUresult error) {
   abandon(error);
   const MutexLock pool(poolMutex_);
   std::vector<std::unique_lock<Mutex>> rights;
-  for (Lane& lane : lanes_) rights.emplace_back(lane.mutex);
+  for (Lane& lane : lanes()) rights.emplace_back(lane.mutex);
   group_->close();
 }
 
 void ComputeEngine::forgetCode() {
-  for (Lane& lane : lanes_) {
+  for (Lane& lane : lanes()) {
     const MutexLock guard(lane.mutex);
     lane.channel->forgetCode();
   }

@@ -26,6 +26,9 @@ class ComputeEngine {
   // The same of several grids, as ComputeChannel sends them.
   using Sent = ComputeChannel::Sent;
   Result<Sent> launch(unsigned lane, std::span<const Launch> launches) { return send(lanes_[lane % kLanes], launches); }
+  // The same of grids that go before those of lanes: in channels of their own, made at the first use, as a channel's
+  // grids begin one behind the other. Without them it is launch().
+  Result<Sent> launchUrgent(unsigned lane, std::span<const Launch> launches);
   // For a grid that follows no other: the lane, or while something runs there, one in which nothing does.
   unsigned quietLane(unsigned lane);
   // As launch(), in a channel that no lane has.
@@ -52,10 +55,13 @@ class ComputeEngine {
   };
 
   ComputeEngine(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
-  static constexpr unsigned kChannels = kLanes + 1;
+  static constexpr unsigned kChannels = kLanes + 1, kUrgentLanes = 2;
   static Result<Submission> send(Lane& lane, const Launch& launch);
   static Result<Sent> send(Lane& lane, std::span<const Launch> launches);
   CUresult takeWindows();
+  bool makeUrgentLanes();
+  CUresult makeUrgentLane(Lane& lane, unsigned number) VG_REQUIRES(poolMutex_);
+  std::span<Lane> lanes() { return std::span(lanes_).first(made_.load(std::memory_order_acquire)); }
   CUresult replacePool(uint64_t bytesPerTpc) VG_REQUIRES(poolMutex_);
 
   Gpu& gpu_;
@@ -63,9 +69,13 @@ class ComputeEngine {
   ComputeFacts facts_;
   std::byte *sharedWindow_ = nullptr, *localWindow_ = nullptr;
   std::unique_ptr<ChannelGroup> group_;
-  std::array<Lane, kChannels> lanes_;  // the last is aside
-  Mutex poolMutex_;                    // before the lanes' mutexes
+  std::array<Lane, kChannels + kUrgentLanes> lanes_;  // one is aside, then the urgent ones
+  std::atomic<unsigned> made_{0};                     // of them, which stay
+  Mutex poolMutex_;                                   // before the lanes' mutexes
+  bool urgentLanesTried_ VG_GUARDED_BY(poolMutex_) = false;
   std::unique_ptr<Block> pool_ VG_GUARDED_BY(poolMutex_);
+  uint64_t poolBytesPerTpc_ VG_GUARDED_BY(poolMutex_) = 0;
+  TexturePools texturePools_ VG_GUARDED_BY(poolMutex_);
   std::atomic<uint32_t> localBytes_{0};
 };
 

@@ -185,6 +185,7 @@ Qmd describe(const Generation& generation, const KernelCode& code, const Grid& g
   d.set(qmd::kMajorVersion, generation.descriptorVersion);
   d.set(qmd::kApiVisibleCallLimit, 1);  // no check
   d.set(qmd::kSamplerIndex, !grid.samplersApart);
+  d.set(qmd::kGroup, Grid::kUrgencies - 1 - std::min(grid.urgency, Grid::kUrgencies - 1));
   setGrid(d, grid);
   setPlaces(d, grid);
   setInvalidations(d);

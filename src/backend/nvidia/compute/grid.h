@@ -39,6 +39,8 @@ struct Grid {
   uint32_t sharedPreferred = 0;     // bytes a multiprocessor should keep for blocks; at least one block fits anyway
   uint64_t number = 0;              // %gridid; 0: a number of the channel's
   uint64_t graph = 0;               // %current_graph_exec
+  unsigned urgency = 0;             // its blocks go before those of less urgent grids; less than kUrgencies
+  static constexpr unsigned kUrgencies = 6;
   // Pairs of multiprocessors that the grid keeps away from (GpuFacts::tpcs); none: it may have all.
   std::array<uint32_t, 4> disabledTpcs{};
   uint64_t workspace = 0;  // of a cooperative grid: {u32 bytes, u32 barrier}, zeroed

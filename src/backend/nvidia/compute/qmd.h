@@ -34,6 +34,7 @@ class Qmd {
 
 namespace qmd {
 
+inline constexpr Qmd::Field kGroup{16, 6};         // blocks of a group with a smaller number are placed first
 inline constexpr Qmd::Field kTpcMaskValid{31, 1};  // of tpcDisabled()
 inline constexpr Qmd::Field kType{23, 3};          // 2 a grid of blocks, 3 of clusters
 inline constexpr Qmd::Field kLocalLowSize{512, 24}, kSassVersion{536, 8}, kLocalHighSize{544, 24};
