@@ -25,6 +25,7 @@ struct LaunchShape {
   uint32_t dynamicShared = 0;  // bytes
   bool cooperative = false;
   bool clustered = false;      // the launch asks for clusters, if of one block each
+  bool programmatic = false;   // may begin when the launch before it in its stream says so
   int8_t priority = kOfQueue;  // of the launch, as CUDA counts them
   static constexpr int8_t kOfQueue = 1;
 };

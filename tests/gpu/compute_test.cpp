@@ -292,9 +292,37 @@ struct Held : Compute {
           seen.push_back(grid.descriptor);
           return addOrFault(grid, translate);
         }) {}
+  Submission send(std::span<const Submission> after, bool early) {
+    const KernelCode kernel = code();
+    const Grid grid;
+    ComputeEngine::Launch launch{kernel, grid, reinterpret_cast<const std::byte*>(&arguments), 12};
+    launch.after = after;
+    launch.early = early;
+    return must(engine->launch(0u, launch));
+  }
   std::atomic<bool> held{true};
   std::vector<Qmd> seen;  // of all grids that ended
 };
+
+// Launches of a stream come one by one: the one before it did not know of the next.
+TEST_F(Held, GridsThatComeOneByOneBeginEarlyBehindTheOneThatTheyFollow) {
+  const Submission plain = send({}, false);
+  const Submission first = send(std::span(&plain, 1), true);
+  const Submission second = send(std::span(&first, 1), true);
+  const Submission other = send({}, true);  // of another stream
+  held = false;
+  ASSERT_EQ(other.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_TRUE(second.done());
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(word(), 4u);
+  EXPECT_EQ(seen[0].get(qmd::kBlocksAllowNext), 0u);
+  EXPECT_EQ(seen[1].get(qmd::kWaitsForLatch), 0u);
+  EXPECT_EQ(seen[1].get(qmd::kBlocksAllowNext), 1u);
+  EXPECT_EQ(seen[2].get(qmd::kWaitsForLatch), 1u);
+  EXPECT_EQ(seen[2].get(qmd::kLatchOfWait), seen[1].get(qmd::kLatchOfArrival));
+  EXPECT_NE(seen[2].get(qmd::kLatchOfArrival), seen[1].get(qmd::kLatchOfArrival));
+  EXPECT_EQ(seen[3].get(qmd::kWaitsForLatch), 0u);
+}
 
 TEST_F(Held, UrgentGridsWaitForNoLane) {
   Submission last;

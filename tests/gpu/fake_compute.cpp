@@ -86,6 +86,8 @@ uint32_t FakeCompute::launch(uint64_t address, uint64_t& following) {
   if (!memory) return kMmuFault;
   std::memcpy(grid.descriptor.words().data(), memory, Qmd::kBytes);
   const Qmd& d = grid.descriptor;
+  constexpr uint32_t kNothing = 1;
+  if (d.get(qmd::kMajorVersion) == 4 && d.get(qmd::kType) == kNothing) return release(d, 0);
   if (const uint32_t code = check(d)) return code;
   const uint64_t bank = join(d.get(qmd::bankAddressHigh(0)), d.get(qmd::bankAddressLow(0))) << 6;
   grid.bank0 = translate_(bank, d.get(qmd::bankSize(0)) * size_t{16}, false);

@@ -299,7 +299,7 @@ CUresult Stream::launch(backend::LaunchRecord* record) {
   uint64_t value = 0;
   const Completion completion = launchBlocking() ? Completion::Host : Completion::Async;
   if (result == CUDA_SUCCESS) {
-    const backend::Command command = backend::LaunchCommand{record, context_};
+    const backend::Command command = backend::LaunchCommand{record, context_, 0, 0, record->shape.programmatic};
     if (record->kernel->inlineSafe(record->shape) && !backend::interleaving::on() && claim(&value)) {
       const Claim claimed({timeline_, value});
       if (runInline(*this, *queue_, command)) {

@@ -222,6 +222,7 @@ bool LaunchAttributes::operator==(const LaunchAttributes& other) const {
 
 backend::LaunchShape LaunchAttributes::shaped(backend::LaunchShape shape) const {
   shape.cooperative |= cooperative();
+  shape.programmatic = programmatic_;
   if (given(CU_LAUNCH_ATTRIBUTE_PRIORITY)) shape.priority = static_cast<int8_t>(priority_);
   if (cluster_[0]) {
     std::copy(std::begin(cluster_), std::end(cluster_), shape.cluster);

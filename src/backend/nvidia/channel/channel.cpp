@@ -121,6 +121,9 @@ Result<Push> Channel::begin() {
 }
 
 uint64_t Channel::addressOf(Word word) const { return endAddress_ + behindEnd(word); }
+void Channel::followGoAhead(Push& push, uint64_t submission) const {
+  host::acquire(push, {addressOf(Word::GoAhead), submission}, meanwhile_);
+}
 void Channel::followCount(Push& push, uint32_t count) const {
   host::acquireCount(push, addressOf(Word::Count), count, meanwhile_);
 }

@@ -81,11 +81,12 @@ class Channel {
   // What channels acquire that wait for a submission: a word of video memory. Released by the engine of a submitCopy()
   // or a submitReleasing(), and by submitEnded().
   host::Semaphore end(uint64_t submission) const { return {endAddress_, submission}; }
-  // Words of video memory: one for work of several steps to count them in, and one of 32 bits in which work counts
-  // itself that ends in any order.
-  enum class Word { Steps, Count };
+  // Words of video memory: one for work of several steps to count them in; one for a submission whose follower may
+  // begin before it has ended; and one of 32 bits in which work counts itself that ends in any order.
+  enum class Word { Steps, GoAhead, Count };
   uint64_t addressOf(Word word) const;
-  // The channel waits for a count.
+  // The channel waits for a go-ahead, and for a count.
+  void followGoAhead(Push& push, uint64_t submission) const;
   void followCount(Push& push, uint32_t count) const;
   // What is there: read from the device, which takes its time. Any thread.
   uint64_t stepsDone() const { return *steps_; }

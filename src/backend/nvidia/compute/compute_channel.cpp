@@ -133,12 +133,32 @@ Result<ComputeChannel::Sent> ComputeChannel::launch(std::span<const Launch> laun
   return sendInLine(push, some.first(fitting(some)));
 }
 
-// What all of a submission waits for, and what its grids find.
-void ComputeChannel::beginWork(Push& push, const Launch& first) {
+// It follows nothing but the last grid, which gives a go-ahead.
+bool ComputeChannel::mayBeginEarly(const Launch& launch) const {
+  return launch.early && lastGrid_ && goAheadOf_ == lastGrid_ && !channel_.done(lastGrid_) &&
+         launch.after.size() == 1 && launch.after[0].channel == &channel_ && launch.after[0].number == lastGrid_;
+}
+
+// All blocks of the submission's last grid have said that the next may begin, or ended: then a descriptor of nothing is
+// scheduled, which tells the channel. What comes next was not known when the grid was sent.
+void ComputeChannel::giveGoAhead(size_t at, GridEnd& end) {
+  alignas(kLine) const Qmd descriptor =
+      describeGoAhead(*facts_.generation, channel_.addressOf(Channel::Word::GoAhead), end.number);
+  writeLines(slots_->start() + at, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
+  end.next = slots_->address(at);
+  end.latch = goAheadLatch_ = newLatch();
+  goAheadOf_ = end.number;
+}
+
+// What all of a submission waits for, and what its grids find. `early`: for the last grid's go-ahead, not its end.
+void ComputeChannel::beginWork(Push& push, const Launch& first, bool early) {
   const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   sendDescriptor(push, slots_->address(slot), compute::kPrefetch);  // while it waits
   channel_.follow(push, first.after);
-  channel_.follow(push, {&channel_, lastGrid_});
+  if (early)
+    channel_.followGoAhead(push, lastGrid_);
+  else
+    channel_.follow(push, {&channel_, lastGrid_});
   if (codeIsNew_)
     push.write(kComputeSubchannel, compute::kInvalidateShaderCaches,
                {compute::kInstructions | compute::kData | compute::kConstants});
@@ -150,7 +170,8 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
   const Sent sent{{&channel_, number}, launches.size(), steps_ + 1};
   size_t at = slot;
-  uint32_t latch = 0;
+  const bool early = mayBeginEarly(launches.front());
+  uint32_t latch = early ? goAheadLatch_ : 0;
   for (size_t i = 0; i + 1 < launches.size(); ++i) {
     const size_t next = at + bytesOf(launches[i].bytes);
     GridEnd end{++steps_, 0, channel_.addressOf(Channel::Word::Steps), slots_->address(next)};
@@ -161,8 +182,11 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   }
   GridEnd end{number, channel_.progressAddress(number), channel_.end(number).address};
   end.waitsFor = latch;
+  const size_t behind = at + bytesOf(launches.back().bytes);
+  goesAhead_ |= launches.back().early;
+  if (goesAhead_ && behind + Qmd::kBytes <= slot + kSlotBytes) giveGoAhead(behind, end);
   write(launches.back(), at, end);
-  beginWork(push, launches.front());
+  beginWork(push, launches.front(), early);
   if (launches.front().stamped) stampBeginning(push, channel_.beginning(number).semaphore);
   sendDescriptor(push, slots_->address(slot), compute::kSchedule);
   channel_.submitReleasing(push);

@@ -77,7 +77,9 @@ class ComputeChannel {
   Result<Sent> sendSideBySide(Push& push, std::span<const Launch> launches);
   uint32_t newLatch() { return latches_ | (++latch_ & ((1u << kLatchBits) - 1)); }
   void schedule(Push& push, std::span<const Launch> launches);
-  void beginWork(Push& push, const Launch& first);
+  bool mayBeginEarly(const Launch& launch) const;
+  void giveGoAhead(size_t at, GridEnd& end);
+  void beginWork(Push& push, const Launch& first, bool early = false);
   void write(const Launch& launch, size_t at, const GridEnd& end);
 
   Channel& channel_;
@@ -87,6 +89,9 @@ class ComputeChannel {
   const uint32_t latches_;  // what the numbers of its latches begin with
   uint32_t latch_ = 0;      // the last one
   bool codeIsNew_ = true;
+  bool goesAhead_ = false;          // since a grid was to begin early
+  uint64_t goAheadOf_ = 0;          // the last submission that gives one
+  uint32_t goAheadLatch_ = 0;       // for which its follower waits
   uint64_t lastGrid_ = 0;           // its submission; 0: the channel has waited for it
   uint64_t grids_ = 0, steps_ = 0;  // that were sent
   uint32_t counted_ = 0;            // grids that count themselves, of those

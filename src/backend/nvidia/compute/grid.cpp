@@ -179,6 +179,22 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
   words.put64(0x1a0, bank0 + code.bank0Bytes);
 }
 
+Qmd describeGoAhead(const Generation& generation, uint64_t address, uint64_t number) {
+  constexpr uint32_t kNothing = 1, kFewRegisters = 16;
+  Qmd d;
+  d.set(qmd::kMajorVersion, generation.descriptorVersion);
+  d.set(qmd::kApiVisibleCallLimit, 1);
+  d.set(qmd::kSamplerIndex, 1);
+  d.set(qmd::kType, kNothing);
+  for (const Qmd::Field size : {qmd::kBlockWidth, qmd::kBlockHeight, qmd::kBlockDepth}) d.set(size, 1);
+  d.set(qmd::kRegisterCount, kFewRegisters);
+  KernelCode code;
+  code.sharedBytes = kReservedShared;
+  setShared(d, generation, code, {});
+  setRelease(d, 0, address, number, false);
+  return d;
+}
+
 Qmd describe(const Generation& generation, const KernelCode& code, const Grid& grid, uint64_t bank0,
              const GridEnd& end) {
   Qmd d;

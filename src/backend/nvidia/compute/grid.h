@@ -82,6 +82,8 @@ uint32_t sharedConfigFor(const Generation& generation, uint32_t bytes);
 // Fills [bank, bank + kDriverWords), which goes to `bank0`, the address of bank 0.
 void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, const Grid& grid,
                       const ComputeFacts& facts);
+// Of a grid of nothing, which writes `number` to `address` when it is scheduled.
+Qmd describeGoAhead(const Generation& generation, uint64_t address, uint64_t number);
 // `bank0`: its address. Requires: a valid launch.
 Qmd describe(const Generation& generation, const KernelCode& code, const Grid& grid, uint64_t bank0,
              const GridEnd& end);

@@ -36,7 +36,7 @@ namespace qmd {
 
 inline constexpr Qmd::Field kGroup{16, 6};         // blocks of a group with a smaller number are placed first
 inline constexpr Qmd::Field kTpcMaskValid{31, 1};  // of tpcDisabled()
-inline constexpr Qmd::Field kType{23, 3};          // 2 a grid of blocks, 3 of clusters
+inline constexpr Qmd::Field kType{23, 3};          // 1 nothing, 2 a grid of blocks, 3 of clusters
 inline constexpr Qmd::Field kLocalLowSize{512, 24}, kSassVersion{536, 8}, kLocalHighSize{544, 24};
 inline constexpr Qmd::Field kApiVisibleCallLimit{568, 1},
     kSamplerIndex{569, 1};                             // 1: as the header's; 0: the word behind it
