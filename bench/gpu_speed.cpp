@@ -39,6 +39,26 @@ again:
   @%p bra again;
   ret;
 }
+.visible .entry early(.param .u64 nanoseconds) {  // so long before the launch before it has ended, and after
+  .reg .pred %p;
+  .reg .b64 %r<5>;
+  griddepcontrol.launch_dependents;
+  ld.param.u64 %r1, [nanoseconds];
+  mov.u64 %r2, %globaltimer;
+again:
+  mov.u64 %r3, %globaltimer;
+  sub.u64 %r4, %r3, %r2;
+  setp.lt.u64 %p, %r4, %r1;
+  @%p bra again;
+  griddepcontrol.wait;
+  mov.u64 %r2, %globaltimer;
+behind:
+  mov.u64 %r3, %globaltimer;
+  sub.u64 %r4, %r3, %r2;
+  setp.lt.u64 %p, %r4, %r1;
+  @%p bra behind;
+  ret;
+}
 )";
 
 double now() {
@@ -433,15 +453,81 @@ void elapsedTimes(CUfunction nothing, CUfunction busy) {
   for (CUevent event : {from, to}) CALL(cuEventDestroy_v2, event);
 }
 
+void programmatic(CUfunction early) {
+  CUstream stream;
+  CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  uint64_t nanoseconds = 2000;
+  void* parameters[] = {&nanoseconds};
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = 64;
+  config.blockDimX = 128;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  constexpr unsigned kLaunches = 200;
+  for (const unsigned attributes : {0u, 1u}) {
+    config.numAttrs = attributes;
+    const double each = medianOf(20, [&] {
+      for (unsigned i = 0; i < kLaunches; ++i) CALL(cuLaunchKernelEx, &config, early, parameters, nullptr);
+      CALL(cuStreamSynchronize, stream);
+    });
+    print(std::string(attributes ? "programmatic" : "plain") + " launches of a stream, 2 us and 2 us, each",
+          each / kLaunches * 1e6, "us");
+  }
+  CALL(cuStreamDestroy_v2, stream);
+}
+
+// A small grid beside a large one of short blocks that was there before.
+void priorities(CUfunction busy) {
+  int least, greatest;
+  CALL(cuCtxGetStreamPriorityRange, &least, &greatest);
+  CUstream background, urgent, equal;
+  CALL(cuStreamCreateWithPriority, &background, CU_STREAM_NON_BLOCKING, least);
+  CALL(cuStreamCreateWithPriority, &urgent, CU_STREAM_NON_BLOCKING, greatest);
+  CALL(cuStreamCreateWithPriority, &equal, CU_STREAM_NON_BLOCKING, least);
+  uint64_t nanoseconds = 0;
+  void* parameters[] = {&nanoseconds};
+  const auto launch = [&](CUstream stream, unsigned blocks, uint64_t duration) {
+    nanoseconds = duration;
+    CALL(cuLaunchKernel, busy, blocks, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr);
+  };
+  const auto measure = [&](const char* name, CUstream stream) {
+    launch(stream, 1, 1);
+    synchronize();
+    std::vector<double> times;
+    for (int i = 0; i < 41; ++i) {
+      launch(background, 100'000, 50'000);
+      for (const double until = now() + 4e-4 + i * 1.3e-6; now() < until;) {
+      }
+      const double begin = now();
+      launch(stream, 132, 1000);
+      CALL(cuStreamSynchronize, stream);
+      times.push_back(now() - begin);
+      synchronize();
+    }
+    std::nth_element(times.begin(), times.begin() + 20, times.end());
+    print(name, times[20] * 1e6, "us");
+  };
+  measure("small grid beside a large one, of the same priority", equal);
+  measure("small grid beside a large one, of the greatest priority", urgent);
+  for (CUstream stream : {background, urgent, equal}) CALL(cuStreamDestroy_v2, stream);
+}
+
 void ordered() {
   CUmodule module;
   CALL(cuModuleLoadData, &module, kPtx);
-  CUfunction nothing, busy;
+  CUfunction nothing, busy, early;
   CALL(cuModuleGetFunction, &nothing, module, "nothing");
   CALL(cuModuleGetFunction, &busy, module, "busy");
+  CALL(cuModuleGetFunction, &early, module, "early");
   chains(nothing);
   graphs(nothing);
   elapsedTimes(nothing, busy);
+  programmatic(early);
+  priorities(busy);
 }
 
 }  // namespace
