@@ -39,6 +39,8 @@ Bounds bounds();
 // Of the one large range that reserve() and take() give pieces of, with the guards at both ends. Variables and stacks
 // lie elsewhere. Empty where the system limits addresses, so that there is no such range.
 Bounds vastBounds();
+// A bit of addresses that is set in almost all that a program has, and that the range lies far below where it can.
+inline constexpr uintptr_t kElsewhere = uintptr_t{1} << 46;
 
 // Whether any of these bytes are the library's own.
 bool overlaps(uintptr_t address, size_t bytes);

@@ -38,8 +38,8 @@ namespace vg {
   X(approximate, "VERDIGRIS_APPROXIMATE", "",                                                                          \
     "approximate functions of compiled kernels: fast (default), within PTX's bounds; exact, a GPU's bits")             \
   X(pageable, "VERDIGRIS_PAGEABLE", "",                                                                                \
-    "0: kernels of emulated devices do not reach host memory that nobody registered; guarded: nor, by addresses that " \
-    "they load, the library's own")                                                                                    \
+    "0: kernels of emulated devices do not reach host memory that nobody registered; unguarded: compiled ones do not " \
+    "test for the library's own")                                                                                      \
   X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")               \
   X(check, "VERDIGRIS_CHECK", "", "look for faults of kernels: a comma list of memory race sync init exits, or all")   \
   X(checkExitCode, "VERDIGRIS_CHECK_EXIT_CODE", "", "exit status of a program whose kernels have faults (1)")          \

@@ -78,7 +78,7 @@ bool compare(const std::string& text, const std::string& what, const std::string
         auto [kernel, fresh] = compiled.try_emplace(key);
         const bool quick = whole ? t >= targets().size() : (text.size() + e + compiled.size() + t) % 2;
         if (fresh) {
-          const uint32_t flags = quick ? kMayBeQuick | kQuickAnyway : 0;
+          const uint32_t flags = kTestsOwn | (quick ? kMayBeQuick | kQuickAnyway : 0);
           const int status = kernel->second.compile(text, f.name, target, block, &log, nullptr, flags);
           if (status != CUDA_SUCCESS) {
             std::printf("%s %s: %d %s", f.name.c_str(), target.name, status, log.c_str());

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "backend/cpu/code/host_cpu.h"
+#include "ptx/abi/reach_abi.h"
 #include "ptx/operations/async_operation.h"
 #include "ptx/operations/matrix.h"
 
@@ -156,10 +157,22 @@ void callMultiplyAdd(uint32_t count, uint32_t rounding, const double* operands, 
   std::fesetround(FE_TONEAREST);
 }
 
-const RuntimeCalls kCalls = {callBarrier, callArrive,        callReduce,      callYield,   callSleep,        callPrint,
-                             callAssert,  callTrap,          callAllocate,    callRelease, callClock,        callClock,
-                             nullptr,     callClusterArrive, callClusterWait, callMatrix,  callAsynchronous, nullptr,
-                             nullptr,     callPause,         callMultiplyAdd};
+void callReach(BlockState*, uint32_t, uint32_t, const uint64_t*, uint32_t, uint32_t, const void*) {}
+
+// Of the library's own there is nothing, which code that asks finds by a bit for every other page, and by the range
+// for the rest.
+constexpr uint64_t kEveryOtherPage = 4096;
+constinit ReachCalls calls = {
+    .calls = {callBarrier,     callArrive,   callReduce,       callYield, callSleep, callPrint, callAssert,
+              callTrap,        callAllocate, callRelease,      callClock, callClock, nullptr,   callClusterArrive,
+              callClusterWait, callMatrix,   callAsynchronous, nullptr,   nullptr,   callPause, callMultiplyAdd},
+    .window = 0,
+    .windowBytes = 0,
+    .reach = callReach,
+    .own = 0,
+    .ownBytes = 0,
+    .ownBit = kEveryOtherPage,
+};
 
 void warpMain() {
   Block& block = *running;
@@ -295,7 +308,7 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.stackPerThread = traits.stackOfCalls + (traits.recurses ? 8192 : 1024);
   launch.flags = (spec.cluster ? kExplicitCluster : 0) | (spec.streams ? kStreams : 0);
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
-  launch.calls = &kCalls;
+  launch.calls = &calls.calls;
   launch.code = code;
   // Several blocks in one call where that is possible; shared memory is to start from zero in each.
   const bool spans = traits.spans && traits.staticShared + spec.dynamicShared == 0;

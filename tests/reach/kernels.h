@@ -26,6 +26,19 @@ inline constexpr Origin kOrigins[] = {
     {"table",
      "ld.param.u64 %rd2, [p1];\nmov.u32 %r1, %laneid;\nmul.wide.u32 %rd3, %r1, 8;\nadd.u64 %rd2, %rd2, %rd3;\n"
      "ld.global.u64 %rd1, [%rd2+64];\n"},
+    {"packed",
+     "ld.param.u64 %rd2, [p1];\nld.global.u32 %r1, [%rd2];\nld.global.u32 %r2, [%rd2+4];\ncvt.u64.u32 %rd1, %r2;\n"
+     "shl.b64 %rd1, %rd1, 32;\ncvt.u64.u32 %rd3, %r1;\nor.b64 %rd1, %rd1, %rd3;\n"},
+    {"packed_by_insertion",
+     "ld.param.u64 %rd2, [p1];\nld.global.u32 %r1, [%rd2];\nld.global.u32 %r2, [%rd2+4];\ncvt.u64.u32 %rd1, %r1;\n"
+     "cvt.u64.u32 %rd3, %r2;\nbfi.b64 %rd1, %rd3, %rd1, 32, 32;\n"},
+    {"packed_by_products",
+     "ld.param.u64 %rd2, [p1];\nld.global.u32 %r1, [%rd2];\nld.global.u32 %r2, [%rd2+4];\ncvt.u64.u32 %rd1, %r1;\n"
+     "cvt.u64.u32 %rd3, %r2;\nmad.lo.u64 %rd1, %rd3, 4294967296, %rd1;\n"},
+    {"packed_of_bytes",
+     "ld.param.u64 %rd2, [p1];\nadd.u64 %rd2, %rd2, 7;\nmov.u64 %rd1, 0;\nmov.u32 %r1, 0;\n"
+     "BYTE: ld.global.u8 %r2, [%rd2];\ncvt.u64.u32 %rd3, %r2;\nshl.b64 %rd1, %rd1, 8;\nor.b64 %rd1, %rd1, %rd3;\n"
+     "sub.u64 %rd2, %rd2, 1;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 8;\n@%p1 bra BYTE;\n"},
     {"constant", "ld.const.u64 %rd1, [held];\n"},
     {"shared", "ld.param.u64 %rd2, [p0];\nst.shared.u64 [room], %rd2;\nbar.sync 0;\nld.shared.u64 %rd1, [room];\n"},
     {"local",
@@ -41,9 +54,8 @@ inline constexpr Origin kOrigins[] = {
     // Of device memory; the access adds how far the address is from it.
     {"displaced", "ld.param.u64 %rd1, [p4];\n"},
 };
-// Those whose address is a parameter, and those whose address is neither a parameter nor was loaded.
+// Those whose address is a parameter.
 inline constexpr const char* kParameters[] = {"parameter", "guarded"};
-inline constexpr const char* kComputed[] = {"computed", "around_a_loop", "displaced"};
 inline constexpr char kPlace[] = "[%rd1]";  // in texts of accesses
 
 inline constexpr Access kAccesses[] = {

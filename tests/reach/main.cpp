@@ -107,12 +107,11 @@ bool isOneOf(const Origin& origin, const char* const (&names)[n]) {
   return std::any_of(names, names + n, [&](const char* name) { return !std::strcmp(name, origin.name); });
 }
 
-// Whether what is the library's own is told from what may be touched. Code that reaches all memory looks at parameters
-// only, or where it was asked for at what was loaded too.
+// Whether what is the library's own is told from what may be touched. Code that was made without tests knows it of
+// parameters only.
 bool knownForOwn(const Origin& origin, bool reached) {
-  if (!reached || is("VERDIGRIS_KERNELS", "interpret")) return true;
-  if (is("VERDIGRIS_PAGEABLE", "guarded")) return !isOneOf(origin, reach::kComputed);
-  return isOneOf(origin, reach::kParameters);
+  const bool tested = !reached || is("VERDIGRIS_KERNELS", "interpret") || !is("VERDIGRIS_PAGEABLE", "unguarded");
+  return tested || isOneOf(origin, reach::kParameters);
 }
 
 int ownMemory(const Origin& origin, const Access& access) {

@@ -23,9 +23,9 @@ inline constexpr uint32_t kTestsReach = 1 << 5;
 inline constexpr uint32_t kOnlyTried = 1 << 6;
 // As kMayBeQuick, of small kernels too: for tests.
 inline constexpr uint32_t kQuickAnyway = 1 << 7;
-// The code asks before it uses an address that may have been loaded and is one of the library's own. Not with
-// kTestsReach, which asks about more.
-inline constexpr uint32_t kTestsLoaded = 1 << 8;
+// The code asks before it uses an address of the library's own that the kernel was not given. Not with kTestsReach,
+// which asks about more.
+inline constexpr uint32_t kTestsOwn = 1 << 8;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

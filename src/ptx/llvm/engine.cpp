@@ -56,7 +56,7 @@ struct Request {
   std::string entry, cpu, features, dumpDirectory;
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
-  bool trustsParameters = true, testsReach = false, testsLoaded = false, exactApproximations = false;
+  bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false;
   bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
   uint32_t lanes = 0;
 };
@@ -169,7 +169,7 @@ EmitOptions optionsOf(const Request& request) {
   options.fullWarps = request.fullWarps;
   options.trustsParameters = request.trustsParameters;
   options.testsReach = request.testsReach;
-  options.testsLoaded = request.testsLoaded && !request.testsReach;
+  options.testsOwn = request.testsOwn && !request.testsReach;
   if (request.mayBeQuick) options.leanBeyond = kWorthWaitingFor;
   if (request.quickAnyway) options.leanBeyond = 0;
   options.exactApproximations = request.exactApproximations;
@@ -381,7 +381,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.fullWarps = in.fullWarps;
   job->request.trustsParameters = !(in.flags & kTestsParameters);
   job->request.testsReach = in.flags & kTestsReach;
-  job->request.testsLoaded = in.flags & kTestsLoaded;
+  job->request.testsOwn = in.flags & kTestsOwn;
   job->request.exactApproximations = in.flags & kApproximatesExactly;
   job->request.mayBeQuick = in.flags & kMayBeQuick;
   job->request.inBackground = in.flags & kInBackground;

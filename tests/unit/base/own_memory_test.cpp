@@ -50,6 +50,16 @@ TEST(OwnMemory, IsFoundByRangesThatBeginBeforeIt) {
   own_memory::give(piece, 4096);
 }
 
+// Where kernels' tests of addresses are cheapest.
+TEST(OwnMemory, LiesWhereOthersDoNot) {
+  own_memory::give(own_memory::take(4096), 4096);
+  const own_memory::Bounds all = own_memory::vastBounds();
+  if (!all.highest) GTEST_SKIP() << "the system limits addresses";
+  int local = 0;
+  if (!(reinterpret_cast<uintptr_t>(&local) & own_memory::kElsewhere)) GTEST_SKIP() << "a system with other addresses";
+  EXPECT_LT(all.highest, own_memory::kElsewhere);
+}
+
 TEST(OwnMemory, IsNotWhatOthersHave) {
   static char fixed[64];
   char local[64];

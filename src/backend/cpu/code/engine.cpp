@@ -112,7 +112,7 @@ class Hasher {
   XXH3_state_t state_;
 };
 
-bool testsLoaded() { return settings().pageable == "guarded"; }
+bool testsOwn() { return settings().pageable != "unguarded"; }
 bool approximatesExactly() { return settings().approximate == "exact"; }
 
 uint32_t flagsFor(Effort effort) {
@@ -129,7 +129,7 @@ KernelCache::Key hashOf(const std::vector<std::string>& texts) {
 
 // Which addresses the code tests.
 uint32_t reachFlag(const CodeVariant& variant) {
-  return variant.testsReach ? ptx::kTestsReach : testsLoaded() ? ptx::kTestsLoaded : 0;
+  return variant.testsReach ? ptx::kTestsReach : testsOwn() ? ptx::kTestsOwn : 0;
 }
 
 KernelCache::Key keyOf(const Request& request, bool quick) {

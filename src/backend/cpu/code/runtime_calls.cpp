@@ -333,14 +333,23 @@ static constinit ptx::ReachCalls reachCalls = {
     .reach = reach,
     .own = 0,
     .ownBytes = 0,
+    .ownBit = 0,
 };
+
+// Where nothing of the library's own is known every address is elsewhere.
+static void tellOwnRange() {
+  const own_memory::Bounds own = own_memory::vastBounds();
+  const uint64_t slack = std::min<uint64_t>(ptx::kOwnSlack, own.lowest);
+  const uint64_t start = own.lowest - slack, end = own.highest ? own.highest + ptx::kOwnSlack : 0;
+  reachCalls.own.store(start, std::memory_order_relaxed);
+  reachCalls.ownBytes.store(end - start, std::memory_order_relaxed);
+  reachCalls.ownBit.store(end <= own_memory::kElsewhere ? own_memory::kElsewhere : 0, std::memory_order_relaxed);
+}
 
 const ptx::RuntimeCalls& runtimeCalls() {
   if (!reachCalls.windowBytes.load(std::memory_order_acquire)) {
     const ptx::KnownWindow known = ptx::knownWindow();
-    const own_memory::Bounds own = own_memory::vastBounds();
-    reachCalls.own.store(own.lowest, std::memory_order_relaxed);
-    reachCalls.ownBytes.store(own.highest - own.lowest, std::memory_order_relaxed);
+    tellOwnRange();
     reachCalls.window.store(known.start, std::memory_order_relaxed);
     reachCalls.windowBytes.store(known.bytes, std::memory_order_release);
   }

@@ -180,102 +180,12 @@ uint64_t roomOf(const Program& program, const Value& symbol) {
   }
 }
 
-// From where numbers are loaded to all that is made of them.
-class Spread {
- public:
-  explicit Spread(const Program& program) : program_(program), loaded_(program.values.size(), false) {
-    users_.resize(program.values.size());
-    for (ValueId id = 0; id < program.values.size(); ++id) visit(id);
-    while (!open_.empty()) {
-      const ValueId id = open_.back();
-      open_.pop_back();
-      for (const ValueId user : users_[id]) mark(user);
-    }
-  }
-  std::vector<bool> take() { return std::move(loaded_); }
-
- private:
-  static bool isWide(const Value& v) { return bitsOf(v.type) >= 64; }
-
-  void mark(ValueId id) {
-    if (loaded_[id]) return;
-    loaded_[id] = true;
-    open_.push_back(id);
-  }
-  void follows(ValueId id, ValueId from) {
-    if (from != kNone && isWide(program_.values[from])) users_[from].push_back(id);
-  }
-
-  void visit(ValueId id) {
-    const Value& v = program_.values[id];
-    if (!isWide(v)) return;
-    if (v.kind == Value::Phi)
-      for (const ValueId from : v.incoming) follows(id, from);
-    if (v.kind != Value::Result) return;
-    const Instruction& i = program_.instructions[v.instruction];
-    if (comesFromMemory(i)) mark(id);
-    for (const ValueId from : i.sources) follows(id, from);
-    for (const ValueId from : i.old) follows(id, from);
-    follows(id, i.carryIn);
-  }
-
-  bool comesFromMemory(const Instruction& i) const {
-    switch (i.ast->op) {
-      case Op::Ld:
-      case Op::Ldu:
-        return i.sources[0] != kNone && !isParameter(program_.values[i.sources[0]]);
-      case Op::Mov:  // pieces put together
-        return i.sources.size() > 1 &&
-               std::ranges::any_of(i.sources, [&](ValueId s) { return s != kNone && !knownBits(program_, s); });
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::Mad:
-      case Op::Div:
-      case Op::Rem:
-      case Op::Min:
-      case Op::Max:
-      case Op::Abs:
-      case Op::Neg:
-      case Op::And:
-      case Op::Or:
-      case Op::Xor:
-      case Op::Not:
-      case Op::Cnot:
-      case Op::Shl:
-      case Op::Shr:
-      case Op::Bfe:
-      case Op::Bfi:
-      case Op::Brev:
-      case Op::Cvt:
-      case Op::Cvta:
-      case Op::Selp:
-      case Op::Slct:
-      case Op::Mapa:
-      case Op::Addc:
-      case Op::Subc:
-      case Op::Madc:
-      case Op::Sad:
-      case Op::Alloca:
-      case Op::Stacksave:
-        return false;
-      default:
-        return true;
-    }
-  }
-  static bool isParameter(const Value& base) {
-    return base.kind == Value::Symbol && base.symbolKind == SymbolKind::Parameter;
-  }
-
-  const Program& program_;
-  std::vector<bool> loaded_;
-  std::vector<std::vector<ValueId>> users_;
-  std::vector<ValueId> open_;
-};
+bool isLocal(const Program& program, const Value& v) {
+  return v.kind == Value::Symbol && v.symbolKind == SymbolKind::FunctionVariable &&
+         program.module->functions[v.function].variables[v.symbol].space == Space::Local;
+}
 
 }  // namespace
-
-std::vector<bool> loadedValues(const Program& program) { return Spread(program).take(); }
 
 std::optional<ReachTest> reachTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes) {
   const ValueId address = i.sources[source];
@@ -285,7 +195,13 @@ std::optional<ReachTest> reachTest(const Program& program, const Instruction& i,
   const Value& v = program.values[origin.value];
   const auto inside = sum(origin.added, distance(v.offset));  // a variable's place may be named with an offset
   if (v.kind == Value::Symbol && inside && *inside <= roomOf(program, v)) return {};
-  return ReachTest{origin.value};
+  return ReachTest{origin.value, isLocal(program, v)};
+}
+
+std::optional<ReachTest> ownTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes) {
+  const auto test = reachTest(program, i, source, bytes);
+  const bool isNear = sum(distance(i.offsets[source]), bytes).has_value();
+  return test && isNear && givenPointer(program, test->base) ? std::nullopt : test;
 }
 
 }  // namespace vg::ptx::gen

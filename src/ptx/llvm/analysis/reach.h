@@ -8,7 +8,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "ptx/llvm/ir/warp_ir.h"
 
@@ -16,12 +15,13 @@ namespace vg::ptx::gen {
 
 struct ReachTest {
   ValueId base = kNone;  // within the slack of the address: lanes are good when this is in the window
+  bool isLocal = false;  // the base is one of the kernel's local variables
 };
 // Of the access by operand `source` to `bytes` bytes; none where nothing can be wrong.
 std::optional<ReachTest> reachTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes);
 
-// Which values may be numbers of 64 bits that came out of memory, whole or in part, or made of such: not the kernel's
-// parameters, indices, and what is made of these.
-std::vector<bool> loadedValues(const Program& program);
+// The same for devices that reach all memory but the library's own. What the kernel was given needs no test: the launch
+// has looked at it.
+std::optional<ReachTest> ownTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes);
 
 }  // namespace vg::ptx::gen

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "ptx/llvm/analysis/misalignment.h"
@@ -25,6 +29,7 @@ class AccessTests : public EmitterPart {
         addresses_(addresses),
         alignment_(alignmentTests(program_, options_, options_.trustsParameters)) {}
 
+  void beginCopy();  // of a block: nothing has been tested in it yet
   const std::vector<AlignmentRule>& alignmentRules() const { return alignment_.rules; }
   void checkAlignment(const Instruction& i, size_t source, const Mask& mask);
   void checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask);
@@ -39,18 +44,34 @@ class AccessTests : public EmitterPart {
   Value* anyMisaligned(ValueId address, const AlignmentTest& test, const Mask& mask);  // i1
   void trapMisaligned(Value* bad, const std::function<Value*()>& lanes, uint32_t line);
   Value* reachField(size_t offset);
-  Value* isAskedAbout(Value* address);
-  bool mayBeLoaded(ValueId address);
+  Value* isOutOfReach(Value* address);
+  void askAbout(const Chunks& addresses, uint32_t bytes, const Mask& mask, uint32_t line);
   Value* asksAboutAny(const Address& a, const ReachTest& test, BlockId where, const Mask& mask);  // i1
   Value* asksAboutLanes(const Address& a, const Mask& mask);                                      // i1
+
+  // own_tests.cpp
+  void checkOwn(const Instruction& i, size_t source, uint32_t bytes, const Mask& mask);
+  struct Span {
+    int64_t begin, end;  // from an address
+  };
+  void listAlike(BlockId block);
+  Span takeAlike(const Instruction& i, size_t source, uint32_t bytes);
+  Chunks speakers(ValueId address, int64_t offset, ValueId base, BlockId where);
+  Value* lacksBit(const Chunks& numbers, const Mask& mask);
+  Value* isInOwnRange(const Chunks& numbers, const Mask& mask);
+  Value* leavesLocal(const Chunks& places, const Mask& mask);
 
   Runner& runner_;
   Masks& masks_;
   Values& values_;
   Addresses& addresses_;
   AlignmentTests alignment_;
-  Value *window_ = nullptr, *windowBytes_ = nullptr;
-  std::vector<bool> loaded_;  // where testsLoaded: which values may be (analysis/reach.h), found at the first question
+  Value *window_ = nullptr, *windowBytes_ = nullptr, *ownBit_ = nullptr;
+  // Where testsOwn, of the present copy: accesses by register, guard and its sense that no test is made for yet; those
+  // that are.
+  using LikeAccesses = std::map<std::tuple<ValueId, ValueId, bool>, std::vector<const Instruction*>>;
+  std::optional<LikeAccesses> likeAccesses_;
+  std::set<const Instruction*> asked_;
 };
 
 }  // namespace vg::ptx::gen

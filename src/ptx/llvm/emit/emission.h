@@ -19,7 +19,7 @@ struct EmitOptions : ShapeOptions {
   bool exactApproximations = true;   // of f32, to the bit
   bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
   bool testsReach = false;           // what addresses lead to (analysis/reach.h)
-  bool testsLoaded = false;          // of addresses that may have been loaded, that they are none of the library's own
+  bool testsOwn = false;             // that addresses are none of the library's own
   uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
   std::string cpu, features;
 };

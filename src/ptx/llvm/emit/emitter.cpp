@@ -96,6 +96,7 @@ void Emitter::emitCopy(const CopyKey& key) {
   if (key.block == 0) emitWayIn();
   values_.beginCopy();
   teller_.beginCopy();
+  tests_.beginCopy();
   b_.caching = true;
   b_.SetInsertPoint(edges_.copy(key));
   masks_.here = Mask{};

@@ -1,5 +1,4 @@
-// Tests of what addresses lead to before they are used (analysis/reach.h): of all where the device does not reach all
-// memory, of those that may have been loaded where it does.
+// Tests of what addresses lead to before they are used (analysis/reach.h), where the device does not reach all memory.
 #include "ptx/llvm/emit/access_tests.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -25,53 +24,55 @@ llvm::Value* AccessTests::reachField(size_t offset) {
   return field;
 }
 
-// Whether the runner has to be asked: outside of what devices reach, or where that is all but the library's own, there.
-llvm::Value* AccessTests::isAskedAbout(Value* address) {
+// Whether the runner has to be asked.
+llvm::Value* AccessTests::isOutOfReach(Value* address) {
   if (!window_) {
-    window_ = reachField(options_.testsReach ? offsetof(ReachCalls, window) : offsetof(ReachCalls, own));
-    windowBytes_ = reachField(options_.testsReach ? offsetof(ReachCalls, windowBytes) : offsetof(ReachCalls, ownBytes));
+    window_ = reachField(offsetof(ReachCalls, window));
+    windowBytes_ = reachField(offsetof(ReachCalls, windowBytes));
   }
-  Value* const from = b_.CreateSub(address, b_.splatLike(address, window_));
-  Value* const bytes = b_.splatLike(address, windowBytes_);
-  return options_.testsReach ? b_.CreateICmpUGE(from, bytes) : b_.CreateICmpULT(from, bytes);
+  return b_.CreateICmpUGE(b_.CreateSub(address, b_.splatLike(address, window_)), b_.splatLike(address, windowBytes_));
 }
 
 llvm::Value* AccessTests::asksAboutLanes(const Address& a, const Mask& mask) {
   Mask asked;
   asked.full = false;
   for (uint32_t c = 0; c < k_; ++c) {
-    Value* const lanes = isAskedAbout(addresses_.addressChunk(a, c));
+    Value* const lanes = isOutOfReach(addresses_.addressChunk(a, c));
     asked.chunks.push_back(mask.full ? lanes : b_.CreateAnd(lanes, mask.chunks[c]));
   }
   return masks_.anyLane(asked);
 }
 
-// By one number where one speaks for all lanes; the slack, and the guards around the library's own, are for what they
-// are away from it.
+// By one number where one speaks for all lanes; the slack is for what they are away from it.
 llvm::Value* AccessTests::asksAboutAny(const Address& a, const ReachTest& test, BlockId where, const Mask& mask) {
   if (test.base != a.value && program_.values[test.base].shape.uniform() && atHand(test.base, where))
-    return isAskedAbout(b_.asInteger(values_.formOf(test.base).scalar, 64));
-  if (a.shape.uniform() || (a.shape.affine() && isNear(a.shape) && !a.holds)) return isAskedAbout(a.scalar);
+    return isOutOfReach(b_.asInteger(values_.formOf(test.base).scalar, 64));
+  if (a.shape.uniform() || (a.shape.affine() && isNear(a.shape) && !a.holds)) return isOutOfReach(a.scalar);
   if (a.rows.empty() || !isNear(a.shape) || a.holds) return asksAboutLanes(a, mask);
   Value* any = nullptr;
   for (Value* const first : a.rows) {
-    Value* const asked = isAskedAbout(first);
+    Value* const asked = isOutOfReach(first);
     any = any ? b_.CreateOr(any, asked) : asked;
   }
   return any;
 }
 
-bool AccessTests::mayBeLoaded(ValueId address) {
-  if (loaded_.empty()) loaded_ = loadedValues(program_);
-  return loaded_[address];
+// Ends the launch when one of these lanes may not touch `bytes` bytes at its address.
+void AccessTests::askAbout(const Chunks& addresses, uint32_t bytes, const Mask& mask, uint32_t line) {
+  Value* const frameEnd = b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
+  Value* const asked =
+      runner_.runtimeCall(offsetof(ReachCalls, reach), b_.getVoidTy(),
+                          {runner_.block, runner_.warp, masks_.maskBits(mask), b_.spill(kAsked, addresses),
+                           b_.getInt32(bytes), b_.getInt32(line), frameEnd});
+  // Loads and stores around it know that it is none.
+  llvm::cast<llvm::CallInst>(asked)->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
 }
 
 // Goes before each access of memory by operand `source`, to `bytes` bytes a lane.
 void AccessTests::checkReach(const Instruction& i, size_t source, Space space, uint32_t bytes, const Mask& mask) {
   if (space == Space::Shared || space == Space::SharedCluster) return;
-  std::optional<ReachTest> test;
-  if (options_.testsReach) test = reachTest(program_, i, source, bytes);
-  if (options_.testsLoaded && mayBeLoaded(i.sources[source])) test = ReachTest{i.sources[source]};
+  if (options_.testsOwn) return checkOwn(i, source, bytes, mask);
+  const auto test = options_.testsReach ? reachTest(program_, i, source, bytes) : std::nullopt;
   if (!test) return;
   const Address a = addresses_.addressOf(i, source, space);
   BB *const asks = b_.newBlock("asks"), *const reached = b_.newBlock("reached");
@@ -81,13 +82,7 @@ void AccessTests::checkReach(const Instruction& i, size_t source, Space space, u
   const bool caching = std::exchange(b_.caching, false);
   Chunks addresses;
   for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
-  Value* const frameEnd = b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
-  Value* const asked =
-      runner_.runtimeCall(offsetof(ReachCalls, reach), b_.getVoidTy(),
-                          {runner_.block, runner_.warp, masks_.maskBits(mask), b_.spill(kAsked, addresses),
-                           b_.getInt32(bytes), b_.getInt32(i.ast->line), frameEnd});
-  // Loads and stores around it know that it is none.
-  llvm::cast<llvm::CallInst>(asked)->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+  askAbout(addresses, bytes, mask, i.ast->line);
   b_.caching = caching;
   b_.CreateBr(reached);
   b_.SetInsertPoint(reached);
