@@ -69,7 +69,17 @@ bool consumeLocked(Recorder& r) VG_REQUIRES(r.consuming) {
   return any;
 }
 
-// A consumer that lacks memory has lost a record; the next one may fare better.
+// A consumer that lacks memory has lost the record that it was given; the next one may fare better. False where it was
+// given none: there is nothing to go on with.
+bool dropFront(Recorder& r) VG_REQUIRES(r.consuming) {
+  Record* const record = r.ring.front();
+  if (!record) return false;
+  record->free();
+  r.ring.pop();
+  r.lost.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 bool consume(Recorder& r) noexcept {
   const MutexLock lock(r.consuming);
   if (r.finished) return false;
@@ -78,11 +88,7 @@ bool consume(Recorder& r) noexcept {
     for (const auto& consumer : r.consumers) consumer->flush();
     return any;
   } catch (const std::bad_alloc&) {
-    if (Record* const record = r.ring.front()) {
-      record->free();
-      r.ring.pop();
-    }
-    return true;
+    return dropFront(r);
   }
 }
 

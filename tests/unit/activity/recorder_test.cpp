@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "activity/consumer.h"
 #include "support/scratch.h"
 
 namespace vg::activity {
@@ -96,6 +100,32 @@ TEST(Recorder, ThreadsMayTellWhileTheProcessEnds) {
   const std::string text = contentOf(path);
   EXPECT_GT(occurrences(text, "running"), 0u);
   EXPECT_EQ(text.substr(text.size() - 3), "\n]\n");
+}
+
+// What has no memory for anything: each record that it is given, and each flush.
+class WithoutMemory final : public Consumer {
+ public:
+  explicit WithoutMemory(std::atomic<uint64_t>& lost) : lost_(lost) {}
+  void take(const Record&) override { throw std::bad_alloc(); }
+  void lost(uint64_t records) override { lost_ += records; }
+  void flush() override { throw std::bad_alloc(); }
+
+ private:
+  std::atomic<uint64_t>& lost_;
+};
+
+TEST(Recorder, AConsumerWithoutMemoryIsToldOfItsLossAndKeepsNobodyWaiting) {
+  EXPECT_EQ(inProcess("",
+                      [] {
+                        static std::atomic<uint64_t> lost{0};
+                        if (!add(std::make_unique<WithoutMemory>(lost))) return 1;
+                        want(true);
+                        for (int i = 0; i < 3; ++i) tellOfKernel("unseen");
+                        passOn();  // returns
+                        passOn();
+                        return lost == 3 ? 0 : 2;
+                      }),
+            0);
 }
 
 TEST(Recorder, AForkedChildHasAFileOfItsOwnIfItStarts) {
