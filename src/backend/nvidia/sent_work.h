@@ -73,8 +73,10 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   struct alignas(64) Entry {
     Ending ending;
     Point done;
-    Submission sent;                       // no channel: there was nothing to send
-    uint64_t step = 0;                     // of the channel, when grids sent together end one by one; 0: with `sent`
+    Submission sent;  // no channel: there was nothing to send
+    // Of grids sent together and ending one by one: the channel's step at its end, which tells those that had ended
+    // from the one that a fault is of. 0: it ends with `sent`.
+    uint64_t step = 0;
     uint64_t begun = 0;                    // when it was first seen with nothing before it, ns; under a limit only
     std::unique_ptr<ParentGrid> parent{};  // of a grid that may launch others, until it has ended
     Point children{};                      // when all that it launched has ended
