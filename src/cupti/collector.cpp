@@ -16,8 +16,11 @@ namespace {
 constinit thread_local bool insideFunction = false;
 class InsideFunction {
  public:
-  InsideFunction() { insideFunction = true; }
-  ~InsideFunction() { insideFunction = false; }
+  InsideFunction() : outer_(insideFunction) { insideFunction = true; }
+  ~InsideFunction() { insideFunction = outer_; }
+
+ private:
+  const bool outer_;
 };
 
 unsigned rowOf(CUpti_ActivityKind kind) { return kind == CUPTI_ACTIVITY_KIND_RUNTIME; }

@@ -62,9 +62,23 @@ bool isPlace(CUpti_SubscriberHandle handle) {
 
 Subscriber* freePlace() {
   for (Subscriber& place : all().places)
-    if (!place.living.load(std::memory_order_acquire)) return &place;
+    if (!place.living.load(std::memory_order_acquire) && !place.ending) return &place;
   return nullptr;
 }
+
+// The place of who ends is free again behind this.
+class Ending {
+ public:
+  explicit Ending(Subscriber& place) : place_(place) {}
+  ~Ending() {
+    const MutexLock lock(changing);
+    place_.ending = false;
+  }
+  Ending(const Ending&) = delete;
+
+ private:
+  Subscriber& place_;
+};
 
 void begin(Subscriber& place, CUpti_CallbackFunc function, void* user, const CUpti_SubscriberParams* parameters) {
   for (auto& domain : place.enabled)
@@ -131,14 +145,15 @@ CUptiResult add(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc function, voi
 }
 
 CUptiResult remove(CUpti_SubscriberHandle handle) {
+  if (!isPlace(handle)) return CUPTI_ERROR_INVALID_PARAMETER;
   {
     const MutexLock lock(changing);
-    if (!isPlace(handle)) return CUPTI_ERROR_INVALID_PARAMETER;
-    Subscriber* const subscriber = find(handle);
-    if (!subscriber) return CUPTI_SUCCESS;  // it has ended; NVIDIA's library says so too
-    subscriber->collector.reset();
-    subscriber->living.store(false, std::memory_order_release);
+    if (!find(handle)) return CUPTI_SUCCESS;  // it has ended; NVIDIA's library says so too
+    handle->ending = true;
+    handle->living.store(false, std::memory_order_release);
   }
+  const Ending ending(*handle);
+  handle->collector.reset();
   tellDriver();
   return CUPTI_SUCCESS;
 }

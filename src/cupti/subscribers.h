@@ -15,6 +15,7 @@ struct Subscriber {
   static constexpr unsigned kWords = (kDriverCallbacks + 63) / 64;
 
   std::atomic<bool> living{false};
+  bool ending = false;  // it lives no more, but its buffers are still being given back
   std::atomic<CUpti_CallbackFunc> function{nullptr};
   std::atomic<void*> user{nullptr};
   std::atomic<uint64_t> enabled[CUPTI_CB_DOMAIN_SIZE][kWords] = {};
@@ -40,6 +41,7 @@ Subscriber* find(CUpti_SubscriberHandle handle);
 
 CUptiResult add(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc function, void* user,
                 const CUpti_SubscriberParams* parameters);
+// Gives its buffers back, with no lock held: functions that take them may call anything.
 CUptiResult remove(CUpti_SubscriberHandle handle);
 void removeAll();
 

@@ -358,6 +358,41 @@ TEST_F(Cupti, SeveralSubscribersHaveBuffersOfTheirOwn) {
   EXPECT_EQ(kinds[0], CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+// A subscriber that ends gives its buffers back to functions that may call anything.
+TEST_F(Cupti, WhoTakesABufferMayEndSubscribersAndBegin) {
+  static Handle ended;
+  static unsigned taken;
+  taken = 0;
+  Heard heard;
+  ASSERT_EQ(cupti("cuptiSubscribe", &ended, &hear, static_cast<void*>(&heard)), CUPTI_SUCCESS);
+  const CUpti_BuffersCallbackRequestFunc_v2 request = [](uint8_t** buffer, size_t* size, size_t* most,
+                                                         CUpti_BufferCallbackRequestInfo*) {
+    *size = 4096;
+    *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, *size));
+    *most = 0;
+  };
+  const CUpti_BuffersCallbackCompleteFunc_v2 complete = [](uint8_t* buffer, size_t, size_t,
+                                                           CUpti_BufferCallbackCompleteInfo*) {
+    std::free(buffer);
+    ++taken;
+    Heard others;
+    Handle other = nullptr;
+    EXPECT_EQ(cupti("cuptiUnsubscribe", ended), CUPTI_SUCCESS);
+    EXPECT_EQ(cupti("cuptiSubscribe", &other, &hear, static_cast<void*>(&others)), CUPTI_SUCCESS);
+    EXPECT_NE(other, ended);
+    EXPECT_EQ(cupti("cuptiActivityFlushAll", uint32_t{0}), CUPTI_SUCCESS);
+    EXPECT_EQ(cupti("cuptiUnsubscribe", other), CUPTI_SUCCESS);
+  };
+  ASSERT_EQ(cupti("cuptiActivityRegisterCallbacks_v2", ended, request, complete), CUPTI_SUCCESS);
+  ASSERT_EQ(cupti("cuptiActivityEnable_v2", ended, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nullptr), CUPTI_SUCCESS);
+  ASSERT_EQ(launch(), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  // The record is in its buffer behind this.
+  ASSERT_EQ(cupti("cuptiActivityDisable_v2", ended, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nullptr), CUPTI_SUCCESS);
+  EXPECT_EQ(cupti("cuptiUnsubscribe", ended), CUPTI_SUCCESS);
+  EXPECT_EQ(taken, 1u);
+}
+
 TEST_F(Cupti, LosesAndDoublesNoRecordOfManyThreads) {
   kept().bufferBytes = 4096;  // a few records each
   enable({CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
