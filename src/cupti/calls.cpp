@@ -14,6 +14,7 @@
 #include "cupti/meaning.h"
 #include "cupti/number.h"
 #include "cupti/objects.h"
+#include "cupti/process_number.h"
 #include "cupti/records.h"
 #include "cupti/subscribers.h"
 
@@ -55,7 +56,7 @@ CUpti_ActivityAPI recordOf(CUpti_ActivityKind kind, CUpti_CallbackId id, uint64_
   record.cbid = id;
   record.start = start;
   record.end = clock::now();
-  record.processId = static_cast<uint32_t>(getpid());
+  record.processId = processNumber();
   record.threadId = threadNumber();
   record.correlationId = correlation;
   record.returnValue = result;

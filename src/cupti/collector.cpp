@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cupti/clock.h"
+#include "cupti/process_number.h"
 #include "cupti/records.h"
 
 namespace vg::cupti {
@@ -38,7 +39,7 @@ CUpti_ActivityOverhead3 overhead(CUpti_ActivityOverheadKind kind, uint64_t start
   record.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
   record.overheadKind = kind;
   record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-  record.objectId.pt = {static_cast<uint32_t>(getpid()), static_cast<uint32_t>(syscall(SYS_gettid))};
+  record.objectId.pt = {processNumber(), static_cast<uint32_t>(syscall(SYS_gettid))};
   record.start = start;
   record.end = clock::now();
   return record;

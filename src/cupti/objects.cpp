@@ -1,7 +1,5 @@
 #include "cupti/objects.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "cupti/driver.h"
 #include "cupti/names.h"
 #include "cupti/number.h"
+#include "cupti/process_number.h"
 #include "cupti/records.h"
 #include "cupti/subscribers.h"
 
@@ -113,7 +112,7 @@ CUpti_ActivityContext4 contextRecord(CUcontext context) {
   record.nullStreamId = static_cast<uint16_t>(streamNumber(context, nullptr, false));
   record.numMultiprocessors =
       static_cast<uint16_t>(attribute(deviceOf(context), CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-  record.processId = static_cast<uint64_t>(getpid());
+  record.processId = processNumber();
   return record;
 }
 

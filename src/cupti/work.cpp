@@ -1,7 +1,5 @@
 #include "cupti/work.h"
 
-#include <unistd.h>
-
 #include <map>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "cupti/clock.h"
 #include "cupti/names.h"
 #include "cupti/number.h"
+#include "cupti/process_number.h"
 #include "cupti/records.h"
 #include "cupti/subscribers.h"
 
@@ -257,7 +256,7 @@ CUpti_ActivityMemory4 memory(const activity::Memory& memory, CUpti_ActivityKind 
   record.address = memory.address;
   record.bytes = memory.bytes;
   record.timestamp = clock::at(memory.time);
-  record.processId = static_cast<uint32_t>(getpid());
+  record.processId = processNumber();
   record.deviceId = memory.device;
   record.contextId = number(memory.context);
   record.streamId = kNoStream;  // where there is one, nobody tells of it here
@@ -283,7 +282,7 @@ CUpti_ActivityName name(const activity::Name& named, CUpti_ActivityKind kind) {
       break;
     case activity::Named::Thread:
       record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-      record.objectId.pt = {static_cast<uint32_t>(getpid()), number(named.number)};
+      record.objectId.pt = {processNumber(), number(named.number)};
       break;
   }
   return record;
@@ -318,7 +317,7 @@ CUpti_ActivityMarker2 marker(const activity::Note& note, uint32_t id, CUpti_Acti
   record.timestamp = clock::at(note.time);
   record.id = id;
   record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-  record.objectId.pt = {static_cast<uint32_t>(getpid()), note.thread};
+  record.objectId.pt = {processNumber(), note.thread};
   record.name = note.name.size ? kept(note.name.view()) : nullptr;
   record.domain = note.domain.size ? kept(note.domain.view()) : nullptr;
   return record;
