@@ -9,6 +9,7 @@
 
 #include "tools/cdi.h"
 #include "tools/conform.h"
+#include "tools/cover.h"
 #include "tools/describe.h"
 #include "tools/doctor.h"
 #include "tools/explain.h"
@@ -95,6 +96,21 @@ CLI::App* addProfile(StartOptions& profile, CLI::App& app) {
   profile.command->add_option("--html", profile.options.page, "also write the summary as a page")->option_text("FILE");
   profile.command->footer("Example: verdigris profile --timeline out.json ./program arguments");
   return profile.command;
+}
+
+CLI::App* addCover(StartOptions& start, CoverOptions& options, CLI::App& app) {
+  addStartOptions(start, app, "cover", "run a program and say which lines and branches of its kernels ran");
+  const auto add = [&start](const char* option, const char* value, std::string& to, const char* meaning) {
+    start.command->add_option(option, to, meaning)->option_text(value);
+  };
+  add("--output", "FOLDER", options.folder,
+      "where coverage.info, index.html and the counts of runs go, which add up (default: coverage)");
+  add("--only", "FOLDERS", options.only, "report on sources below these folders only");
+  add("--skip", "FOLDERS", options.skip, "leave out sources below these folders");
+  start.command->add_flag("--anew", options.anew, "forget the counts of earlier runs");
+  start.command->footer(
+      "Example: verdigris cover --only src ./program arguments\nWithout a program: report on earlier runs.");
+  return start.command;
 }
 
 CLI::App* addInfo(InfoOptions& options, CLI::App& app) {
@@ -216,7 +232,8 @@ void spellOut(std::vector<char*>& words) {
 }
 
 // `words` is what stood behind "--".
-int become(StartOptions& start, char** words, char** end) {
+// Where that is refused, the exit status; else 0.
+int takeProgram(StartOptions& start, char** words, char** end) {
   RunOptions& options = start.options;
   options.command = start.command->get_name();
   if (!start.traceFileName.empty()) options.trace = start.traceFileName;
@@ -226,7 +243,17 @@ int become(StartOptions& start, char** words, char** end) {
     return refuse(options.command, "there is no option " + options.program[0]);
   // After the program's name, "--" is one of its own arguments.
   if (words != end) options.program.insert(options.program.end(), words + options.program.empty(), end);
-  return vg::tools::run(options);
+  return 0;
+}
+
+int become(StartOptions& start, char** words, char** end) {
+  const int refused = takeProgram(start, words, end);
+  return refused ? refused : vg::tools::run(start.options);
+}
+
+int coverProgram(StartOptions& start, const CoverOptions& options, char** words, char** end) {
+  const int refused = takeProgram(start, words, end);
+  return refused ? refused : vg::tools::runCovered(options, start.options);
 }
 
 int command(int argc, char** argv) {
@@ -235,10 +262,12 @@ int command(int argc, char** argv) {
   app.require_subcommand(0, 1);
   std::string kind;  // of description: for packages
   app.add_option("--describe", kind)->group("");
-  StartOptions run, profiled, checked;
+  StartOptions run, profiled, covered, checked;
   addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
   run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
   const CLI::App* const profile = addProfile(profiled, app);
+  CoverOptions coverOptions;
+  const CLI::App* const covers = addCover(covered, coverOptions, app);
   const CLI::App* const check = addCheck(checked, app);
   InfoOptions infoOptions;
   const CLI::App* const info = addInfo(infoOptions, app);
@@ -276,6 +305,7 @@ int command(int argc, char** argv) {
     return describe(app, kind) ? 0 : refuse("", "--describe " + kind + ": expected man, bash, zsh or fish");
   if (*run.command) return become(run, separator, argv + argc);
   if (*profile) return become(profiled, separator, argv + argc);
+  if (*covers) return coverProgram(covered, coverOptions, separator, argv + argc);
   if (*check) return become(checked, separator, argv + argc);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);

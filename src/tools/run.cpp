@@ -238,6 +238,7 @@ int run(const RunOptions& options) {
     setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
     dontTuneXla();
   }
+  set("VERDIGRIS_COVERAGE", options.coverage);
   setTimeline(options, installation);
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 

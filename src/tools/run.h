@@ -1,4 +1,4 @@
-// `verdigris run`, `verdigris profile` and `verdigris check`: the program, with this installation's libcuda.so.1 in
+// `verdigris run`, `profile`, `cover` and `check`: the program, with this installation's libcuda.so.1 in
 // place of any other.
 #pragma once
 
@@ -9,11 +9,12 @@
 namespace vg::tools {
 
 struct RunOptions {
-  std::string command = "run";  // as the user called it: run, profile or check
+  std::string command = "run";  // as the user called it: run, profile, cover or check
   std::string libraryFolder;    // empty: found from the command's own place
   std::string devices, memory, capability, profile, timeout, seed, log;
   std::optional<std::string> trace;   // empty text: to stderr
   std::string timeline;               // the file; empty: none
+  std::string coverage;               // the folder; empty: nothing is counted
   std::string page;                   // of the summary; empty: none
   bool summary = false;               // at the end, on stderr
   std::string check;                  // tools of checked mode; empty: off

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ptx/facts/coverage.h"
 #include "ptx/facts/layout.h"
 #include "ptx_compiler/harness.h"
 
@@ -13,6 +14,7 @@ struct Memory {
   std::vector<uint32_t> in, out;
   std::vector<std::vector<uint8_t>> variables;
   std::vector<uint64_t> addresses;
+  std::vector<uint64_t> counts;  // of instructions; empty: nobody counts
 };
 
 uint32_t mix(uint32_t x) {
@@ -45,6 +47,7 @@ LaunchSpec launchOf(Memory& memory, const KernelTraits& traits, const Shape3& gr
   spec.grid = grid;
   spec.block = block;
   spec.globals = memory.addresses;
+  spec.counts = memory.counts.empty() ? nullptr : memory.counts.data();
   spec.dynamicShared = traits.usesDynamicShared ? 4096 : 0;
   spec.parameters.resize(20);
   const uint64_t pointers[2] = {reinterpret_cast<uint64_t>(memory.in.data()),
@@ -54,15 +57,29 @@ LaunchSpec launchOf(Memory& memory, const KernelTraits& traits, const Shape3& gr
   return spec;
 }
 
+bool reportCounts(const std::vector<uint64_t>& expected, const std::vector<uint64_t>& actual,
+                  const std::string& where) {
+  for (size_t n = 0; n < expected.size(); ++n) {
+    if (expected[n] == actual[n]) continue;
+    std::printf("%s: counter %zu is %llu, not %llu\n", where.c_str(), n, static_cast<unsigned long long>(actual[n]),
+                static_cast<unsigned long long>(expected[n]));
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts, bool whole) {
+bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts, bool whole,
+             bool counted) {
   const Shape3 blocks[] = {{64, 1, 1},  {33, 1, 1}, {1, 1, 1},  {7, 5, 1},  {16, 16, 1},
                            {128, 1, 1}, {32, 4, 1}, {8, 4, 2},  {24, 4, 1}, {100, 1, 1},
                            {16, 2, 4},  {8, 3, 3},  {48, 2, 1}, {4, 5, 3},  {96, 2, 1}};
   std::string log;
   auto module = parse(text, &log);
   if (!module.ok()) return std::printf("%s: %s\n", what.c_str(), log.c_str()), false;
+  const coverage::Plan plan = coverage::planOf(*module);
+  if (counted) coverage::instrument(*module, plan);
   for (uint32_t e = 0; e < module->functions.size(); ++e) {
     const Function& f = module->functions[e];
     if (!f.isEntry || f.isDeclaration || (!only.empty() && f.name != only)) continue;
@@ -78,7 +95,7 @@ bool compare(const std::string& text, const std::string& what, const std::string
         auto [kernel, fresh] = compiled.try_emplace(key);
         const bool quick = whole ? t >= targets().size() : (text.size() + e + compiled.size() + t) % 2;
         if (fresh) {
-          const uint32_t flags = kTestsOwn | (quick ? kMayBeQuick | kQuickAnyway : 0);
+          const uint32_t flags = kTestsOwn | (quick ? kMayBeQuick | kQuickAnyway : 0) | (counted ? kCounts : 0);
           const int status = kernel->second.compile(text, f.name, target, block, &log, nullptr, flags);
           if (status != CUDA_SUCCESS) {
             std::printf("%s %s: %d %s", f.name.c_str(), target.name, status, log.c_str());
@@ -94,13 +111,14 @@ bool compare(const std::string& text, const std::string& what, const std::string
         const uint32_t threads = grid.count() * block.count();
         fill(expected, *module, e, n, threads);
         fill(actual, *module, e, n, threads);
+        if (counted) expected.counts.resize(plan.counters), actual.counts.resize(plan.counters);
         const KernelTraits &plain = (*program)->traits(), &traits = kernel->second.blob.traits;
         runGrid(interpretWarps, (*program)->code(), plain, launchOf(expected, plain, grid, block, n));
         runGrid(kernel->second.entry(), nullptr, traits, launchOf(actual, plain, grid, block, n));
         size_t at = 0;
         while (at < expected.out.size() && expected.out[at] == actual.out[at]) ++at;
         if (at == expected.out.size() && expected.variables == actual.variables) {
-          ++counts.equal;
+          reportCounts(expected.counts, actual.counts, f.name + " " + target.name) ? ++counts.equal : ++counts.differ;
         } else {
           ++counts.differ;
           if (std::getenv("VERBOSE"))

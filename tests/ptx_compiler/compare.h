@@ -15,8 +15,8 @@ struct Counts {
 // target and as quick code for the next, by turns; `whole`: as both for each target. Kernels have one signature: input
 // words, output (eight words a thread), count. What the code generator refuses counts as a difference for blocks of one
 // row on targets with FMA: those it has to compile. False, and says why, when the text (`what`) is no module that can
-// be interpreted.
+// be interpreted. `counted`: kernels count which instructions lanes run, and both must have counted the same.
 bool compare(const std::string& text, const std::string& what, const std::string& only, Counts& counts,
-             bool whole = false);
+             bool whole = false, bool counted = false);
 
 }  // namespace vg::ptx::test

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/code/host_cpu.h"
 #include "ptx/abi/reach_abi.h"
+#include "ptx/facts/coverage.h"
 #include "ptx/operations/async_operation.h"
 #include "ptx/operations/matrix.h"
 
@@ -309,7 +310,10 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.flags = (spec.cluster ? kExplicitCluster : 0) | (spec.streams ? kStreams : 0);
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
   launch.calls = &calls.calls;
-  launch.code = code;
+  uint64_t* counters[] = {spec.counts};
+  launch.code = code ? code : counters;
+  launch.owner = counters;
+  coverage::rowsOf = [](const KernelLaunch& of) { return static_cast<coverage::Rows>(of.owner); };
   // Several blocks in one call where that is possible; shared memory is to start from zero in each.
   const bool spans = traits.spans && traits.staticShared + spec.dynamicShared == 0;
   const uint32_t step = spans ? spec.grid.x : 1;

@@ -44,8 +44,9 @@ struct LaunchSpec {
   std::vector<uint8_t> parameters;
   std::vector<uint64_t> globals;
   uint32_t dynamicShared = 0;
-  bool cluster = false;  // a grid of clusters of one block
-  bool streams = false;  // a grid large enough for stores past the caches
+  bool cluster = false;        // a grid of clusters of one block
+  bool streams = false;        // a grid large enough for stores past the caches
+  uint64_t* counts = nullptr;  // of a kernel that counts what it runs
 };
 
 // Code of a kernel in executable memory.

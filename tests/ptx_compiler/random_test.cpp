@@ -1,5 +1,5 @@
-// Kernels made at random, compiled and interpreted. Arguments: [control|unwritten] FIRST COUNT; -p SEED prints the text
-// of one.
+// Kernels made at random, compiled and interpreted. Arguments: [control|unwritten|counted] FIRST COUNT; -p SEED prints
+// the text of one. Counted ones are those of control, which count what they run.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -13,15 +13,17 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 3 ? argv[1] : "";
   argc -= argc > 3, argv += !kind.empty();
   if (argc != 3)
-    return std::fprintf(stderr, "usage: ptx_compiler_random [control|unwritten] FIRST COUNT | -p SEED\n"), 2;
-  const auto make = kind == "control" ? randomControl : kind == "unwritten" ? randomUnwritten : randomKernel;
+    return std::fprintf(stderr, "usage: ptx_compiler_random [control|unwritten|counted] FIRST COUNT | -p SEED\n"), 2;
+  const auto make = kind == "control" || kind == "counted" ? randomControl
+                    : kind == "unwritten"                  ? randomUnwritten
+                                                           : randomKernel;
   const uint64_t count = std::strtoull(argv[2], nullptr, 10);
   if (std::string(argv[1]) == "-p") return std::fputs(make(count).c_str(), stdout), 0;
   const uint64_t first = std::strtoull(argv[1], nullptr, 10);
   Counts counts;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const uint32_t before = counts.differ;
-    if (!compare(make(seed), "seed " + std::to_string(seed), "", counts)) return 2;
+    if (!compare(make(seed), "seed " + std::to_string(seed), "", counts, false, kind == "counted")) return 2;
     if (counts.differ != before) std::printf("^ seed %llu\n", static_cast<unsigned long long>(seed));
     std::fflush(stdout);
   }

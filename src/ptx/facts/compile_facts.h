@@ -27,6 +27,9 @@ inline constexpr uint32_t kQuickAnyway = 1 << 7;
 // which asks about more.
 inline constexpr uint32_t kTestsOwn = 1 << 8;
 
+// Instructions are counted as coverage.h plans it.
+inline constexpr uint32_t kCounts = 1 << 12;
+
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {
   Emitted,    // instructions of LLVM's: as they were made

@@ -5,6 +5,7 @@
 #include "base/float_environment.h"
 #include "base/round.h"
 #include "ptx/facts/async_form.h"
+#include "ptx/facts/coverage.h"
 #include "ptx/interpreter/operands.h"
 #include "ptx/text/opcodes.h"
 
@@ -121,6 +122,7 @@ class Preparation {
       default:
         break;
     }
+    if (coverage::counts(i)) return count(i, s);
     if (byRunner(i, s)) return;
     operands_->fill(i, s);
     if (std::find(i.types, i.types + i.typeCount, Type::B128) != i.types + i.typeCount) return selectWide(i, s);
@@ -150,6 +152,15 @@ class Preparation {
         break;
     }
     select(i, s);
+  }
+
+  // Of coverage.
+  void count(const Instruction& i, Step& s) {
+    s.destination = static_cast<uint32_t>(coverage::counterOf(i, *f_));
+    s.execute = [](Warp& w, const Step& step, uint32_t mask) {
+      uint64_t* const counters = coverage::rowsOf.load(std::memory_order_relaxed)(*w.block->launch)[w.block->worker];
+      counters[step.destination] += static_cast<uint32_t>(std::popcount(mask));
+    };
   }
 
   // Families that the runner, or code beside the interpreter, does from forms and flattened operands.

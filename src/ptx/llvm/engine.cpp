@@ -31,6 +31,7 @@
 #include "base/mutex.h"
 #include "base/once.h"
 #include "ptx/abi/kernel_blob.h"
+#include "ptx/facts/coverage.h"
 #include "ptx/llvm/analysis/abreast.h"
 #include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/late_writers.h"
@@ -58,6 +59,7 @@ struct Request {
   bool fullWarps = false;
   bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false;
   bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
+  bool counts = false;
   uint32_t lanes = 0;
 };
 
@@ -198,6 +200,12 @@ Result<Module> parseAll(const Request& request, std::string& log) {
   return link(std::move(modules), &log);
 }
 
+Result<Module> read(const Request& request, std::string& log) {
+  Result<Module> module = parseAll(request, log);
+  if (module.ok() && request.counts) coverage::instrument(*module, coverage::planOf(*module));
+  return module;
+}
+
 constexpr size_t kLongestDumpName = 100;
 
 std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
@@ -216,7 +224,8 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
                              : ".other") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
-         (options.testsReach ? ".reach" : "") + ".w" + std::to_string(options.lanes);
+         (options.testsReach ? ".reach" : "") + (request.counts ? ".counts" : "") + ".w" +
+         std::to_string(options.lanes);
 }
 
 // With few copies of functions where a launch waits, and if that can be.
@@ -300,7 +309,7 @@ KernelBlob makeCode(Job& job, Program& program, const EmitOptions& options, cons
 
 void compile(Job& job) {
   const Request& request = job.request;
-  Result<Module> parsed = parseAll(request, job.log);
+  Result<Module> parsed = read(request, job.log);
   if (!parsed.ok()) {
     job.status = parsed.error();
     return;
@@ -388,6 +397,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.verifies = in.flags & kVerifies;
   job->request.onlyTried = in.flags & kOnlyTried;
   job->request.quickAnyway = in.flags & kQuickAnyway;
+  job->request.counts = in.flags & kCounts;
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
   ReleasableLock lock(job->mutex);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ptx/abi/kernel_abi.h"
+#include "ptx/facts/coverage.h"
 #include "ptx/facts/layout.h"
 #include "ptx/interpreter/interpreter.h"
 #include "ptx/operations/async_operation.h"
@@ -31,7 +32,8 @@ struct Launch {
   std::vector<std::byte> parameters;
   std::vector<uint64_t> globals;  // addresses, in the order of KernelReferences::globals
   uint32_t dynamicShared = 0;
-  bool cluster = false;  // a grid of clusters of one block
+  bool cluster = false;        // a grid of clusters of one block
+  uint64_t* counts = nullptr;  // of a kernel that counts what it runs
 
   template <class T>
   void add(T value) {  // the next parameter, at its alignment
@@ -51,7 +53,7 @@ struct Outcome {
 
 class Runner {
  public:
-  Runner(const Machine& machine, const Launch& launch) : machine_(machine), launch_(launch) {}
+  Runner(const Machine& machine, const Launch& launch) : machine_(machine), launch_(launch), counts_(launch.counts) {}
 
   Outcome run() {
     const uint32_t threads = launch_.block[0] * launch_.block[1] * launch_.block[2];
@@ -77,7 +79,8 @@ class Runner {
     l.gridId = 1;
     l.calls = &kCalls;
     l.code = machine_.code;
-    l.owner = this;
+    l.owner = &counts_;
+    coverage::rowsOf = [](const KernelLaunch& of) { return static_cast<coverage::Rows>(of.owner); };
     const uint64_t blocks = uint64_t{launch_.grid[0]} * launch_.grid[1] * launch_.grid[2];
     for (uint64_t b = 0; b < blocks && !outcome_.trapped && !outcome_.asserted; ++b) runBlock(b);
     return outcome_;
@@ -310,6 +313,7 @@ class Runner {
 
   const Machine& machine_;
   const Launch& launch_;
+  uint64_t* counts_;
   KernelLaunch state_{};
   Outcome outcome_;
   BlockState* block_ = nullptr;

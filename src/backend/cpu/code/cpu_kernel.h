@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/run/kernel_context.h"
 #include "backend/device.h"
@@ -21,6 +22,7 @@ class CpuKernel : public Kernel {
     uint32_t cluster[3] = {1, 1, 1};  // blocks
     bool explicitCluster = false;     // the kernel or its launch asks for clusters, if of one block each
     const std::vector<CpuKernel*>* kernels = nullptr;  // of its program, by Module::functions
+    coverage::Recording* recording = nullptr;          // of what it runs; null: nobody counts
   };
   virtual Result<Ready> ready(const LaunchShape& shape, const std::byte* parameters) = 0;
   // Whether a kernel may launch it so. On the stack of a kernel: compiles nothing. Requires: prepare() of the kernel

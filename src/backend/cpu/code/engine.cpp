@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "backend/cpu/code/coverage.h"
 #include "base/float_environment.h"
 #include "base/log.h"
 #include "base/once.h"
@@ -143,6 +144,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(uint64_t{reachFlag(request.variant)});
   hasher.add(quick);
   hasher.add(approximatesExactly());
+  if (coverage::on()) hasher.add(uint64_t{ptx::kCounts});
   hasher.add(hostCpu().name);
   hasher.add(hostCpu().features);
   hasher.add(ptx::kKernelAbiVersion);
@@ -171,7 +173,8 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
   wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | reachFlag(request.variant) |
-                 (approximatesExactly() ? ptx::kApproximatesExactly : 0) | flagsFor(effort);
+                 (approximatesExactly() ? ptx::kApproximatesExactly : 0) | (coverage::on() ? ptx::kCounts : 0) |
+                 flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();

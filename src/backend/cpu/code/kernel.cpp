@@ -150,6 +150,7 @@ Result<CpuKernel::Ready> PtxKernel::ready(const LaunchShape& shape, const std::b
   for (int i = 0; i < 3; ++i) ready.cluster[i] = rules_.clusterSize(shape, i);
   ready.explicitCluster |= shape.clustered || product(ready.cluster) > 1;
   ready.kernels = &family_.kernels;
+  ready.recording = program_.recording();
   return ready;
 }
 

@@ -31,6 +31,8 @@ struct RunningLaunch {
   const char* kernelName = "";
   uint32_t parameterBytes = 0;
   KernelContext* context = nullptr;
+  coverage::Recording* recording = nullptr;          // null: nobody counts what it runs
+  std::vector<uint64_t*> counters;                   // of that, by worker; each has set its own before it runs blocks
   const std::vector<CpuKernel*>* kernels = nullptr;  // that it may launch, by Module::functions; null for no kernels
   std::atomic<ChildGrids*> children{nullptr};        // made when a thread first wants something of the device runtime
   FaultSink* faults = nullptr;

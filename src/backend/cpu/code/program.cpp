@@ -125,6 +125,8 @@ ProgramKernel::ProgramKernel(const Program& program, uint32_t function) : progra
 
 const ptx::Function& ProgramKernel::function() const { return program_.module().functions[function_]; }
 
+coverage::Recording* ProgramKernel::recording() const { return program_.recording(); }
+
 const ProgramKernel::Facts& ProgramKernel::facts() {
   factsOnce_.call([this] {
     Facts facts;
@@ -245,6 +247,8 @@ Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Mod
   }
 }
 
+void Program::count(uint32_t counters) { recording_ = std::make_unique<coverage::Recording>(texts_, hash_, counters); }
+
 bool Program::usesDeviceRuntime() const {
   return std::ranges::any_of(module_.functions,
                              [](const ptx::Function& function) { return function.name == ptx::kDeviceRuntimeCall; });
@@ -252,7 +256,8 @@ bool Program::usesDeviceRuntime() const {
 
 // Calls through registers may reach what any kernel has taken the address of.
 std::vector<std::string> Program::textsFor(uint32_t entry) const {
-  if (texts_.size() != 1 || texts_[0].size() < kMuchText || reachOf(entry).first.addressTaken) return texts_;
+  if (recording_ || texts_.size() != 1 || texts_[0].size() < kMuchText || reachOf(entry).first.addressTaken)
+    return texts_;
   bodiesOnce_.call([this] { bodies_.emplace(texts_[0]); });
   return {bodies_->withOnly(module_.functions[entry].name)};
 }
@@ -286,7 +291,9 @@ Result<std::shared_ptr<Program>> Program::of(const std::vector<std::string>& tex
   std::vector<std::string> all = ptx::withDeviceRuntime(texts);
   VG_TRY(ptx::Module module, readTexts(all, capability, errorLog));
   const KernelCache::Key whole = all == texts ? hash : engine::hashOf(all);
+  const uint32_t counters = coverage::on() ? coverage::instrument(module) : 0;
   auto made = std::make_shared<Program>(std::move(all), whole, std::move(module));
+  if (counters) made->count(counters);
   const MutexLock lock(programs().mutex);
   std::weak_ptr<Program>& slot = programs().living[key];
   if (std::shared_ptr<Program> known = slot.lock()) return known;  // another thread was faster

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/upgrades.h"
@@ -50,6 +51,7 @@ class ProgramKernel final : public upgrades::Upgradable {
   uint32_t index() const { return function_; }  // of Module::functions
   const std::vector<Kernel::Parameter>& parameters() const { return parameters_; }
   uint32_t parameterBytes() const { return parameterBytes_; }
+  coverage::Recording* recording() const;
   const Facts& facts();
   // The code of a variant. Compiles at first; others that want the same variant wait, nobody else does.
   Result<const LoadedKernel*> variant(const CodeVariant& wanted);
@@ -95,6 +97,8 @@ class Program : public std::enable_shared_from_this<Program> {
                                              std::string* errorLog);
 
   Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module);
+  // Counts what its kernels run from then on. Requires: nothing has been compiled.
+  void count(uint32_t counters);
   Program(const Program&) = delete;
 
   const ptx::Module& module() const { return module_; }
@@ -102,6 +106,7 @@ class Program : public std::enable_shared_from_this<Program> {
   // What the code generator is to read for an entry: no more than it needs, where there is much of it.
   std::vector<std::string> textsFor(uint32_t entry) const;
   KernelCache::Key hash() const { return hash_; }
+  coverage::Recording* recording() const { return recording_.get(); }  // null: nothing is counted
   bool usesDeviceRuntime() const;
   // What an entry refers to, and where its shared memory lies.
   std::pair<ptx::KernelReferences, ptx::SharedLayout> reachOf(uint32_t entry) const;
@@ -115,6 +120,7 @@ class Program : public std::enable_shared_from_this<Program> {
   const KernelCache::Key hash_;
   const ptx::Module module_;
   std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
+  std::unique_ptr<coverage::Recording> recording_;
   mutable Once bodiesOnce_;
   mutable std::optional<ptx::EntryBodies> bodies_;  // by bodiesOnce_
   mutable Mutex usesMutex_;

@@ -24,6 +24,7 @@
 #include "base/spin.h"
 #include "check/check.h"
 #include "copy/engines.h"
+#include "ptx/facts/coverage.h"
 #include "ptx/facts/reach.h"
 
 #include <time.h>
@@ -180,6 +181,18 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   if (ready.explicitCluster) abi.flags |= ptx::kExplicitCluster;
 }
 
+ptx::coverage::Rows rowsOf(const ptx::KernelLaunch& launch) {
+  return static_cast<const RunningLaunch*>(launch.owner)->counters.data();
+}
+
+// Compiled code finds the counters of its worker where interpreted kernels have their program.
+void countIn(coverage::Recording& recording, RunningLaunch& launch) {
+  ptx::coverage::rowsOf.store(rowsOf, std::memory_order_relaxed);
+  launch.recording = &recording;
+  launch.counters.resize(launch.abi.workers);
+  if (!launch.code->interpreted) launch.abi.code = launch.counters.data();
+}
+
 // What the monitoring library is told.
 class AtWork {
  public:
@@ -281,6 +294,7 @@ CUresult runLaunch(const Device& device, const LaunchRecord& record, FaultSink& 
   Workers& workers = Workers::shared();
   const uint32_t count = std::min(workersFor(launch, workers), place.workers);
   launch.abi.workers = workers.count();
+  if (ready.recording) countIn(*ready.recording, launch);
   if (streams(launch)) launch.abi.flags |= ptx::kStreams;
   armForKernels();
   const watchdog::Watch watch(launch);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "backend/cpu/code/coverage.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "base/log.h"
 #include "base/once.h"
@@ -105,6 +106,7 @@ void KernelThread::ensureSignalStack(const RunningLaunch& launch) {
 
 KernelThread::Inside::Inside(KernelThread& thread, RunningLaunch& launch, uint32_t worker)
     : launch_(launch), worker_(worker) {
+  if (launch.recording) launch.counters[worker] = launch.recording->countersOf(thread.number_.value());
   thread.ensureSignalStack(launch);
   launch.enter(worker);
 }

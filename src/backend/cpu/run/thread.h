@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/cpu/code/coverage.h"
 #include "backend/cpu/run/block.h"
 #include "backend/cpu/run/host_stack.h"
 #include "base/float_environment.h"
@@ -50,7 +51,8 @@ class KernelThread final : public HostStack {
   void ensureSignalStack(const RunningLaunch& launch);
 
   std::vector<std::unique_ptr<ResidentBlock>> blocks_;
-  GuardedRange windows_;                // of shared memory
+  GuardedRange windows_;  // of shared memory
+  coverage::ThreadNumber number_;
   uint64_t signalStackCheckedFor_ = 0;  // grid id
   std::unique_ptr<std::byte[]> signalStack_;
   bool ownsSignalStack_ = false;

@@ -170,6 +170,9 @@ bool Instructions::emitWarpOperation(const Instruction& i) {
     case Op::Trap:
       syscalls_.emitTrap(i);
       return true;
+    case Op::Pmevent:
+      counts_.emitCount(i);
+      return true;
     case Op::Alloca:
       stacks_.emitAlloca(i);
       return true;

@@ -9,6 +9,7 @@
 #include "ptx/llvm/opcodes/atomic.h"
 #include "ptx/llvm/opcodes/barrier.h"
 #include "ptx/llvm/opcodes/copy.h"
+#include "ptx/llvm/opcodes/count.h"
 #include "ptx/llvm/opcodes/lanes.h"
 #include "ptx/llvm/opcodes/load.h"
 #include "ptx/llvm/opcodes/matrix.h"
@@ -23,7 +24,7 @@ class Instructions : public EmitterPart {
  public:
   Instructions(Emission& emission, Operations& operations, Values& values, WarpTeller& teller, Loads& loads,
                Stores& stores, LaneCopies& copies, Atomics& atomics, Stacks& stacks, Lanes& lanes, Barriers& barriers,
-               Syscalls& syscalls, AsyncOperations& async, Textures& textures, Matrices& matrices)
+               Syscalls& syscalls, AsyncOperations& async, Textures& textures, Matrices& matrices, LaneCounts& counts)
       : EmitterPart(emission),
         operations_(operations),
         values_(values),
@@ -38,7 +39,8 @@ class Instructions : public EmitterPart {
         syscalls_(syscalls),
         async_(async),
         textures_(textures),
-        matrices_(matrices) {}
+        matrices_(matrices),
+        counts_(counts) {}
 
   void emitInstruction(const Instruction& i);
 
@@ -65,6 +67,7 @@ class Instructions : public EmitterPart {
   AsyncOperations& async_;
   Textures& textures_;
   Matrices& matrices_;
+  LaneCounts& counts_;
 };
 
 }  // namespace vg::ptx::gen
