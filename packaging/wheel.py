@@ -22,6 +22,7 @@ LIMIT = 25 * 1000 * 1000  # bytes
 BINARIES = {
     "verdigris": "bin/verdigris",
     "libcuda.so.1": "lib/verdigris/libcuda.so.1",
+    "libcuda.so.1-gdb.py": "lib/verdigris/libcuda.so.1-gdb.py",
     "libverdigris_ptx.so": "lib/verdigris/libverdigris_ptx.so",
     "libverdigris_redirect.so": "lib/verdigris/libverdigris_redirect.so",
     "cupti/libcupti.so.13": "lib/verdigris/cupti/libcupti.so.13",

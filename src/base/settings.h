@@ -67,7 +67,8 @@ namespace vg {
     "folder of PTX files that stand in for native code with kernels of the same names")                                \
   X(eager, "VERDIGRIS_EAGER", "",                                                                                      \
     "off: PyTorch's operators on emulated devices are left to its own kernels, which hold no PTX")                     \
-  X(coverage, "VERDIGRIS_COVERAGE", "", "a folder: count which instructions of kernels run, for verdigris cover")
+  X(coverage, "VERDIGRIS_COVERAGE", "", "a folder: count which instructions of kernels run, for verdigris cover")      \
+  X(debug, "VERDIGRIS_DEBUG", "", "1: gdb sees compiled kernels: functions, lines and frames")
 
 struct Settings {
 #define VG_SETTING_FIELD(field, variable, fallback, meaning) std::string field;

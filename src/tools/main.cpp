@@ -63,6 +63,7 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   run->add_flag("--trace", start.traceToStderr, "write every call to stderr")->excludes(traceFile)->option_text(" ");
   add("--timeline", "FILE", options.timeline, "write what runs when to this file, for ui.perfetto.dev");
   run->add_flag("--preload", options.preload, "also preload the library, for programs linked with an RPATH");
+  run->add_flag("--debug", options.debug, "let gdb see kernels: functions, lines and frames");
   run->add_flag("--no-pageable", options.noPageable,
                 "kernels do not reach host memory that nobody registered, as on an ordinary GPU");
   run->add_flag_callback(

@@ -239,6 +239,7 @@ int run(const RunOptions& options) {
     dontTuneXla();
   }
   set("VERDIGRIS_COVERAGE", options.coverage);
+  if (options.debug) set("VERDIGRIS_DEBUG", "1");
   setTimeline(options, installation);
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 

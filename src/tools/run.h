@@ -20,6 +20,7 @@ struct RunOptions {
   std::string check;                  // tools of checked mode; empty: off
   std::string checkExitCode, report;  // of checked mode; empty: its own
   bool preload = false;
+  bool debug = false;                // gdb sees kernels
   bool noPageable = false;           // kernels do not reach host memory that nobody registered
   bool redirect = true;              // PTX in place of the native code that run-time compilers make
   std::vector<std::string> program;  // and its arguments

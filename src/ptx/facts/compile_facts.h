@@ -29,6 +29,8 @@ inline constexpr uint32_t kTestsOwn = 1 << 8;
 
 // Instructions are counted as coverage.h plans it.
 inline constexpr uint32_t kCounts = 1 << 12;
+// For debuggers: the code has frame pointers, and KernelBlob::lines all instructions.
+inline constexpr uint32_t kDescribes = 1 << 13;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

@@ -59,7 +59,7 @@ struct Request {
   bool fullWarps = false;
   bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false;
   bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
-  bool counts = false;
+  bool counts = false, describes = false;
   uint32_t lanes = 0;
 };
 
@@ -224,8 +224,8 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
                              : ".other") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
-         (options.testsReach ? ".reach" : "") + (request.counts ? ".counts" : "") + ".w" +
-         std::to_string(options.lanes);
+         (options.testsReach ? ".reach" : "") + (request.counts ? ".counts" : "") +
+         (request.describes ? ".described" : "") + ".w" + std::to_string(options.lanes);
 }
 
 // With few copies of functions where a launch waits, and if that can be.
@@ -288,6 +288,7 @@ KernelBlob makeCode(Job& job, Program& program, const EmitOptions& options, cons
   Told told;
   context.setDiagnosticHandlerCallBack(&Told::listen, &told);
   llvm::Module code("kernel", context);
+  if (request.describes) code.setFramePointer(llvm::FramePointerKind::All);
   Emitter emitter(program, code, options);
   emitter.run();
   job.clock.end(CompilePhase::Emit);
@@ -398,6 +399,7 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.onlyTried = in.flags & kOnlyTried;
   job->request.quickAnyway = in.flags & kQuickAnyway;
   job->request.counts = in.flags & kCounts;
+  job->request.describes = in.flags & kDescribes;
   job->request.lanes = in.lanesPerVector;
   if (!startThread(job)) return CUDA_ERROR_OUT_OF_MEMORY;
   ReleasableLock lock(job->mutex);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backend/cpu/code/coverage.h"
+#include "backend/cpu/code/debugger.h"
 #include "base/float_environment.h"
 #include "base/log.h"
 #include "base/once.h"
@@ -133,6 +134,9 @@ uint32_t reachFlag(const CodeVariant& variant) {
   return variant.testsReach ? ptx::kTestsReach : testsOwn() ? ptx::kTestsOwn : 0;
 }
 
+// What other code has besides.
+uint32_t extraFlags() { return (coverage::on() ? ptx::kCounts : 0) | (debugger::on() ? ptx::kDescribes : 0); }
+
 KernelCache::Key keyOf(const Request& request, bool quick) {
   Hasher hasher;
   hasher.add(request.textsHash.high);
@@ -144,7 +148,7 @@ KernelCache::Key keyOf(const Request& request, bool quick) {
   hasher.add(uint64_t{reachFlag(request.variant)});
   hasher.add(quick);
   hasher.add(approximatesExactly());
-  if (coverage::on()) hasher.add(uint64_t{ptx::kCounts});
+  if (const uint32_t extras = extraFlags()) hasher.add(uint64_t{extras});
   hasher.add(hostCpu().name);
   hasher.add(hostCpu().features);
   hasher.add(ptx::kKernelAbiVersion);
@@ -173,8 +177,7 @@ Result<Made> compile(const Request& request, Effort effort) {
   wanted.shape = request.variant.shape;
   wanted.fullWarps = request.variant.fullWarps;
   wanted.flags = (request.variant.testsParameters ? ptx::kTestsParameters : 0) | reachFlag(request.variant) |
-                 (approximatesExactly() ? ptx::kApproximatesExactly : 0) | (coverage::on() ? ptx::kCounts : 0) |
-                 flagsFor(effort);
+                 (approximatesExactly() ? ptx::kApproximatesExactly : 0) | extraFlags() | flagsFor(effort);
   wanted.cpu = hostCpu().name.c_str();
   wanted.features = hostCpu().features.c_str();
   wanted.dumpDirectory = settings().dump.empty() ? nullptr : settings().dump.c_str();

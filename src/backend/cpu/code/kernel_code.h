@@ -83,6 +83,10 @@ class LoadedKernel {
 
   // Makes a blob runnable.
   static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob, Maturity maturity = Maturity::Good);
+  // For debuggers: where the code is, and which PTX lines it was made from. No bytes: an interpreted kernel.
+  const std::byte* code() const { return pages_.base(); }
+  size_t textSize() const { return textSize_; }
+  const std::vector<ptx::LineEntry>& lines() const { return lines_; }
   // The PTX line that an address in the code belongs to; 0 when unknown.
   uint32_t lineAt(const void* codeAddress) const;
 

@@ -184,7 +184,7 @@ void ProgramKernel::upgrade(const CodeVariant& wanted) {
     KernelCache::shared().write(key, made->bytes);
     blob = std::move(made->blob);
   }
-  auto loaded = LoadedKernel::load(std::move(*blob));
+  auto loaded = load(std::move(*blob), Maturity::Good);
   if (!loaded.ok()) return;
   Variant& variant = variants_[indexOf(wanted)];
   const MutexLock lock(variant.mutex);
@@ -225,13 +225,18 @@ Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() { return interpret(
 Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
   const engine::Request request = requestFor(wanted);
   const bool mayBeQuick = way() == Way::Compile;
-  if (auto blob = cached(engine::keyOf(request, false))) return LoadedKernel::load(std::move(*blob));
+  if (auto blob = cached(engine::keyOf(request, false))) return load(std::move(*blob), Maturity::Good);
   if (mayBeQuick)
-    if (auto blob = cached(engine::keyOf(request, true)))
-      return LoadedKernel::load(std::move(*blob), Maturity::QuickSinceThen);
+    if (auto blob = cached(engine::keyOf(request, true))) return load(std::move(*blob), Maturity::QuickSinceThen);
   VG_TRY(engine::Made made, compile(request, mayBeQuick ? engine::Effort::Quick : engine::Effort::Good));
   KernelCache::shared().write(engine::keyOf(request, made.quick), made.bytes);
-  return LoadedKernel::load(std::move(made.blob), made.quick ? Maturity::Quick : Maturity::Good);
+  return load(std::move(made.blob), made.quick ? Maturity::Quick : Maturity::Good);
+}
+
+Result<ProgramKernel::Code> ProgramKernel::load(ptx::KernelBlob blob, Maturity maturity) const {
+  VG_TRY(Code code, LoadedKernel::load(std::move(blob), maturity));
+  if (debugger::on()) program_.show(*code, function_);
+  return code;
 }
 
 Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module)
@@ -248,6 +253,12 @@ Program::Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Mod
 }
 
 void Program::count(uint32_t counters) { recording_ = std::make_unique<coverage::Recording>(texts_, hash_, counters); }
+
+void Program::show(const LoadedKernel& code, uint32_t function) const {
+  std::unique_ptr<debugger::Shown> shown = debugger::show(code, module_, function, texts_);
+  const MutexLock lock(shownMutex_);
+  if (shown) shown_.push_back(std::move(shown));
+}
 
 bool Program::usesDeviceRuntime() const {
   return std::ranges::any_of(module_.functions,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/cpu/code/coverage.h"
+#include "backend/cpu/code/debugger.h"
 #include "backend/cpu/code/engine.h"
 #include "backend/cpu/code/kernel_code.h"
 #include "backend/cpu/code/upgrades.h"
@@ -78,6 +79,7 @@ class ProgramKernel final : public upgrades::Upgradable {
   Result<Code> make(const CodeVariant& wanted);
   Result<Code> makeNative(const CodeVariant& wanted);
   Result<Code> makeInterpreted();
+  Result<Code> load(ptx::KernelBlob blob, Maturity maturity) const;
   engine::Request requestFor(const CodeVariant& wanted) const;
   Result<engine::Made> compile(const engine::Request& request, engine::Effort effort) const;
 
@@ -99,6 +101,8 @@ class Program : public std::enable_shared_from_this<Program> {
   Program(std::vector<std::string> texts, KernelCache::Key hash, ptx::Module module);
   // Counts what its kernels run from then on. Requires: nothing has been compiled.
   void count(uint32_t counters);
+  // Has debuggers see code of a kernel.
+  void show(const LoadedKernel& code, uint32_t function) const;
   Program(const Program&) = delete;
 
   const ptx::Module& module() const { return module_; }
@@ -121,6 +125,8 @@ class Program : public std::enable_shared_from_this<Program> {
   const ptx::Module module_;
   std::map<std::string, std::unique_ptr<ProgramKernel>> kernels_;
   std::unique_ptr<coverage::Recording> recording_;
+  mutable Mutex shownMutex_;
+  mutable std::vector<std::unique_ptr<debugger::Shown>> shown_ VG_GUARDED_BY(shownMutex_);  // gone before kernels_ are
   mutable Once bodiesOnce_;
   mutable std::optional<ptx::EntryBodies> bodies_;  // by bodiesOnce_
   mutable Mutex usesMutex_;

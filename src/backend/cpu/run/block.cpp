@@ -193,7 +193,10 @@ ResidentBlock::Progress ResidentBlock::resume() {
   if (!ready_) return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;
   yielded_ = 0;
   current_ = nextOf(ready_);
-  if (!thread_.run(*launch_, stacks_, fibres_[current_].fibre)) return Progress::Faulted;
+  thread_.noteBlock(&state_);
+  const bool went = thread_.run(*launch_, stacks_, fibres_[current_].fibre);
+  thread_.noteBlock(nullptr);
+  if (!went) return Progress::Faulted;
   if (!live_) return Progress::Done;
   if (ready_) return Progress::Spinning;
   return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;

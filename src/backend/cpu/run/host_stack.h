@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 
+#include "backend/cpu/code/debugger.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/fibre.h"
 
@@ -39,6 +40,11 @@ class HostStack {
   // Counts what lets waiting warps go on, so that whoever runs blocks can tell waiting from getting on.
   uint64_t progress() const { return progress_; }
   void noteProgress() { ++progress_; }
+  // For debuggers: the block that it runs.
+  void noteBlock(const ptx::BlockState* block) {
+    if (standing_) [[unlikely]]
+      standing_->block = block;
+  }
 
   // While alive no fault or timeout throws the thread out: it holds a lock or calls the C library.
   class Critical {
@@ -61,6 +67,7 @@ class HostStack {
 
  protected:
   HostStack() { base_.adoptThread(); }
+  debugger::Standing* standing_ = nullptr;
   ~HostStack() = default;
 
  private:

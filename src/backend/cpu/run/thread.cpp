@@ -47,6 +47,7 @@ KernelThread& KernelThread::current() {
 }
 
 KernelThread::KernelThread() : signalStack_(new std::byte[kSignalStack]) {
+  standing_ = debugger::standing(number_.value());
   // A fault of a thread that blocks its signal would end the process.
   sigset_t signals;
   sigemptyset(&signals);
@@ -61,6 +62,7 @@ KernelThread::~KernelThread() {
     none.ss_flags = SS_DISABLE;
     sigaltstack(&none, nullptr);
   }
+  if (standing_) standing_->thread = 0;
   blocks_.clear();
   releaseOwnRange(windows_);
 }
@@ -107,6 +109,7 @@ void KernelThread::ensureSignalStack(const RunningLaunch& launch) {
 KernelThread::Inside::Inside(KernelThread& thread, RunningLaunch& launch, uint32_t worker)
     : launch_(launch), worker_(worker) {
   if (launch.recording) launch.counters[worker] = launch.recording->countersOf(thread.number_.value());
+  if (thread.standing_) thread.standing_->kernel = launch.kernelName;
   thread.ensureSignalStack(launch);
   launch.enter(worker);
 }

@@ -34,6 +34,7 @@ void Emitter::makeFunction() {
   made->addFnAttr("min-legal-vector-width", options.avx512 ? "512" : "256");
   made->addFnAttr("warn-stack-size", "0");  // LLVM tells the size of the frame
   made->addFnAttr(llvm::Attribute::NoUnwind);
+  if (emission_.module.getFramePointer() == llvm::FramePointerKind::All) made->addFnAttr("frame-pointer", "all");
   b_.function = made;
   b_.describeLines();
 }

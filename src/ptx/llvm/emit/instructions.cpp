@@ -10,7 +10,8 @@ namespace vg::ptx::gen {
 void Instructions::emitInstruction(const Instruction& i) {
   emission_.present = &i;
   const Opcode& row = ptx::rowOf(i.ast->op);
-  b_.SetCurrentDebugLocation(row.has(Trait::MayFault) ? b_.lineAt(i.ast->line) : llvm::DebugLoc());
+  const bool told = row.has(Trait::MayFault) || b_.function->hasFnAttribute("frame-pointer");  // for debuggers
+  b_.SetCurrentDebugLocation(told ? b_.lineAt(i.ast->line) : llvm::DebugLoc());
   teller_.before(i);
   if (isAsync(*i.ast)) {
     async_.emitAsync(i);
