@@ -46,7 +46,13 @@ class SharedMemory {
   };
   static void addReader(Byte& byte, const Reader& reader, const Clocks& clocks);
 
+  struct Touch;
+  bool touchByte(Byte& byte, const Touch& touch, uint32_t offset, Hazard& hazard);
+  void split(uint32_t word);
+
   std::vector<Byte> bytes_;
+  std::vector<uint8_t>
+      whole_;  // by word of 4 bytes: they have been touched together only, and the first stands for all
   std::vector<uint8_t> written_;
 };
 

@@ -76,6 +76,33 @@ TEST_F(SharedMemoryTest, AtomicsAreARaceWithPlainAccessesOnly) {
   EXPECT_TRUE(load(2, 0));
 }
 
+// Words that are touched as a whole are kept as one.
+TEST_F(SharedMemoryTest, PartsOfAWordAreToldApartOnceOneIsTouched) {
+  EXPECT_FALSE(store(0, 0));
+  EXPECT_TRUE(store(1, 2, 1));
+  EXPECT_EQ(hazard_.offset, 2u);
+  EXPECT_TRUE(load(2, 0, 2));
+  EXPECT_EQ(hazard_.other, 0u);
+  EXPECT_TRUE(load(3, 2, 1));
+  EXPECT_EQ(hazard_.other, 1u);
+}
+
+TEST_F(SharedMemoryTest, AWordIsWholeAgainOnceItIsStoredWhole) {
+  EXPECT_FALSE(store(0, 3, 1));
+  clocks_.meetAll();
+  EXPECT_FALSE(store(1, 0));
+  for (uint32_t byte = 0; byte < 4; ++byte) EXPECT_TRUE(load(2, byte, 1)) << byte;
+}
+
+TEST_F(SharedMemoryTest, AccessesMayCrossWords) {
+  EXPECT_FALSE(store(0, 2, 4));
+  EXPECT_FALSE(store(1, 0, 2));
+  EXPECT_FALSE(store(1, 6, 2));
+  EXPECT_TRUE(load(2, 0, 8));
+  EXPECT_TRUE(load(3, 4, 2));
+  EXPECT_EQ(hazard_.other, 0u);
+}
+
 TEST_F(SharedMemoryTest, ANewBlockHasWrittenNothing) {
   memory_.written(0, 8);
   EXPECT_EQ(memory_.writtenBytes(4, 8), 4u);
