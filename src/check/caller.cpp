@@ -1,11 +1,13 @@
 #include "check/caller.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <unwind.h>
 
 #include <cstdio>
 
 #include "base/plain_names.h"
+#include "check/host_lines.h"
 
 namespace vg::check {
 namespace {
@@ -33,6 +35,16 @@ std::string nameOf(uintptr_t address, const Dl_info& info) {
   return file.substr(file.rfind('/') + 1) + "+" + name;
 }
 
+// The address as the file's own tables count it.
+uint64_t addressInFile(uintptr_t address, const Dl_info& info) {
+  const auto& header = *static_cast<const Elf64_Ehdr*>(info.dli_fbase);
+  return header.e_type == ET_EXEC ? address : address - reinterpret_cast<uintptr_t>(info.dli_fbase);
+}
+
+std::string lineOf(uintptr_t address, const Dl_info& info) {
+  return info.dli_fname ? hostLine(info.dli_fname, addressInFile(address, info)) : "";
+}
+
 }  // namespace
 
 Caller Caller::here() {
@@ -42,19 +54,28 @@ Caller Caller::here() {
   return caller;
 }
 
+uint64_t Caller::hash() const {
+  uint64_t all = 14695981039346656037u;
+  for (const uintptr_t frame : frames_) all = (all ^ frame) * 1099511628211u;
+  return all;
+}
+
+// Where some have source lines, what those call that have none is left out: runtimes.
 std::string Caller::text() const {
   Dl_info own{};
   dladdr(reinterpret_cast<const void*>(&Caller::here), &own);
-  std::string text;
-  size_t shown = 0;
+  std::string named, lined;
+  size_t shown = 0, linedShown = 0;
   for (const uintptr_t frame : frames_) {
     Dl_info info{};
     if (!frame || shown == kShown) break;
     // The return address: the byte before it belongs to the call.
     if (!dladdr(reinterpret_cast<const void*>(frame - 1), &info) || info.dli_fbase == own.dli_fbase) continue;
-    text += (shown++ ? ", " : "") + nameOf(frame - 1, info);
+    const std::string line = lineOf(frame - 1, info), name = nameOf(frame - 1, info);
+    named += (shown++ ? ", " : "") + name;
+    if (!line.empty() || !lined.empty()) lined += (linedShown++ ? ", " : "") + (line.empty() ? name : line);
   }
-  return text;
+  return lined.empty() ? named : lined;
 }
 
 }  // namespace vg::check
