@@ -24,7 +24,7 @@ inline bool recording() { return on.load(std::memory_order_relaxed); }
 // Whether calls of the API are records.
 extern constinit std::atomic<bool> callsRecorded;
 // Who looks at calls of the API; none of these: nobody.
-enum CallObserver : unsigned { ByRecorder = 1, ByTrace = 2, ByProfiler = 4, ByInterleaving = 8 };
+enum CallObserver : unsigned { ByRecorder = 1, ByTrace = 2, ByProfiler = 4, ByInterleaving = 8, ByChecker = 16 };
 extern constinit std::atomic<unsigned> callsObserved;
 
 // Begins, if a setting asks for it; once. A child of fork() begins anew.

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/log_history.h"
 #include "base/shortage.h"
+#include "check/calls.h"
 #include "core/contexts/current_context.h"
 #include "core/streams/capture_sink.h"
 #include "core/work/host_function.h"
@@ -107,6 +108,8 @@ template <Needs kNeeds, auto kHandler, class... Args>
   const void* const values[sizeof...(Args) + 1] = {&args..., nullptr};
   api::TellCall told(number, symbol, inside.correlation(), api::kArgumentLayouts<Args...>, values);
   const CUresult result = call<kNeeds, kHandler>(symbol, stream, args...);
+  if (check::calls::wanted())
+    check::calls::ended(symbol, result, api::enumName(result), values, core::handleOf(core::currentReference()));
   if (result != CUDA_SUCCESS) noteFailure(symbol, result);
   told.ended(result);
   if (activity::callsRecorded.load(std::memory_order_relaxed))

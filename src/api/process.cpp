@@ -4,6 +4,7 @@
 #include "api/enum_names.h"
 #include "api/trace.h"
 #include "backend/interleaving.h"
+#include "check/calls.h"
 #include "core/process/driver_version.h"
 
 namespace vg::handlers {
@@ -14,6 +15,7 @@ CUresult cuInit(const Call&, unsigned int Flags) {
   const CUresult result = core::initialise(Flags);
   // The work of devices runs between calls.
   if (backend::interleaving::on()) activity::callsObserved.fetch_or(activity::ByInterleaving);
+  if (check::calls::wanted()) activity::callsObserved.fetch_or(activity::ByChecker);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "base/undying.h"
 #include "check/allocations.h"
 #include "check/block_checks.h"
+#include "check/calls.h"
 #include "check/faulted.h"
 #include "check/initialised.h"
 #include "check/report.h"
@@ -81,13 +83,27 @@ int exitStatus() {
 }
 
 pid_t checkedProcess;  // a forked child reports nothing
+int endsWith = -1;     // the status that the process ends with; -1: not known yet
 
 // The report and, for a process that ends well, the status that says that faults were found.
 void atExit(int status, void*) {
   if (getpid() != checkedProcess) return;
+  endsWith = status;
+  if (wants(Tool::Leaks)) return;  // destructors of the program's own may still end things
   summarise();
   if (!distinctFaults() || status != 0) return;
   if (const int code = exitStatus()) std::exit(code);  // goes on with what is left to do at the end
+}
+
+// Behind the last destructor of the program.
+[[gnu::destructor]] void atUnload() {
+  if (getpid() != checkedProcess || endsWith < 0 || !wants(Tool::Leaks)) return;
+  calls::reportLeaks();
+  summarise();
+  const int code = distinctFaults() && endsWith == 0 ? exitStatus() : 0;
+  if (!code) return;
+  std::fflush(nullptr);
+  _exit(code);
 }
 
 }  // namespace
@@ -99,7 +115,7 @@ void start(const alloc::MemoryTable& table) {
     VG_LOG(Warn, "VERDIGRIS_CHECK=%s: there is no tool %s", settings().check.c_str(), unknown.c_str());
   if (!tools) return;
   toolsOn.store(tools, std::memory_order_release);
-  allocations::start(table);
+  if (any() || wants(Tool::Api)) allocations::start(table);
   if (wants(Tool::Init)) copy::watcher.store(&kCopyWatcher, std::memory_order_release);
   checkedProcess = getpid();
   on_exit(atExit, nullptr);

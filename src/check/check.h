@@ -1,8 +1,9 @@
 // Checked mode: what VERDIGRIS_CHECK asks for. The face of this folder.
 //
-// While a tool is on, kernels are run by the reference interpreter with an observer: accesses outside of memory
-// (memory), unordered accesses to shared memory (race), barriers and warp operations that not everybody comes to
-// (sync), reads of memory that nobody has written (init). Off, nothing of this folder runs but start().
+// While a tool of kernels is on, kernels are run by the reference interpreter with an observer: accesses outside of
+// memory (memory), unordered accesses to shared memory (race), barriers and warp operations that not everybody comes to
+// (sync), reads of memory that nobody has written (init). Calls of the API are looked at by check/calls.h. Off, nothing
+// of this folder runs but start().
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,7 @@
 #include "check/tools.h"
 
+#include <iterator>
+
 #include "base/settings.h"
 
 namespace vg::check {
@@ -7,8 +9,9 @@ namespace vg::check {
 constinit std::atomic<ToolSet> toolsOn{0};
 
 namespace {
-constexpr const char* kNames[] = {"memory", "race", "sync", "init", "exits"};
-}
+constexpr const char* kNames[] = {"memory", "race", "sync", "init", "exits", "api", "leaks"};
+static_assert(std::size(kNames) == kToolCount);
+}  // namespace
 
 const char* nameOf(Tool tool) { return kNames[static_cast<unsigned>(tool)]; }
 

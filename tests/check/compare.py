@@ -19,11 +19,17 @@ PREFIX = "verdigris check: "
 # Where a record must say that the fault lies.
 SURROUNDINGS = {
     "storeBehind": "directly behind an allocation of 400 bytes",
+    "storeOfOne": ", faults.cu:",
     "loadBefore": "4 bytes before an allocation of 128 bytes",
     "afterFree": "memory that was freed",
     "variableOverrun": "directly behind variable table of 40 bytes",
     "heapOverrun": "directly behind a piece that a kernel allocated of 40 bytes",
     "heapAfterFree": "which was freed",
+    "negativeIndex": "bytes before an allocation of 128 bytes",
+    "partOfVector": "directly behind an allocation of 480 bytes",
+    "doubleFree": "memory that was freed",
+    "freeInside": "at byte 16 of an allocation of 64 bytes",
+    "leaks": "made by cu",
     "neverWritten": "at byte 64 of an allocation of 128 bytes",
 }
 
@@ -55,14 +61,20 @@ def records(text):
     return found
 
 
-def problems(folder, case, tool, end, headline, line, program):
+def run_case(folder, case, tool, program):
+    """The process of a case, and what checked mode said of it."""
     log = folder / f"{case}.log"
+    log.unlink(missing_ok=True)
     environment = dict(os.environ, VERDIGRIS_CHECK=tool, VERDIGRIS_CHECK_EXIT_CODE=str(EXIT_CODE),
                        VERDIGRIS_LOG_FILE=str(log), **SETTINGS.get(case, {}))
     run = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60)
+    return run, log.read_text() if log.exists() else ""
+
+
+def problems(folder, case, tool, end, headline, line, program):
+    run, said = run_case(folder, case, tool, program)
     if run.returncode == 77:
         return "skipped"
-    said = log.read_text() if log.exists() else ""
     wanted = [record for record in records(said) if record.startswith(f"{tool}: ") and headline in record]
     if not wanted:
         return f"no record of {tool} with '{headline}' in\n{said}{run.stderr}"

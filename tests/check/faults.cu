@@ -62,6 +62,91 @@ __global__ void localOverrun(int* out, int n) {
   for (int k = 0; k < 16; ++k) out[k] = values[(k * n) & 15];
 }
 
+__constant__ int constants[4];
+
+__global__ void negativeIndex(int* data, int n) {
+  data[int(threadIdx.x) - n] = 1;  // HERE negativeIndex
+}
+
+__global__ void partOfVector(const float4* data, float4* out) {
+  out[threadIdx.x] = data[threadIdx.x];  // HERE partOfVector
+}
+
+__global__ void bytesBehind(const unsigned char* data, unsigned char* out, int n) {
+  if (threadIdx.x <= n) out[threadIdx.x] = data[threadIdx.x];  // HERE bytesBehind
+}
+
+__global__ void gatherOutside(const int* data, const int* where, int* out) {
+  out[threadIdx.x] = data[where[threadIdx.x] * 77];  // HERE gatherOutside
+}
+
+__global__ void scatterOutside(int* data, const int* where) {
+  data[where[threadIdx.x] * 77] = 5;  // HERE scatterOutside
+}
+
+__global__ void atomicBehind(int* data) {
+  atomicAdd(data + threadIdx.x, 1);  // HERE atomicBehind
+}
+
+__global__ void atomicResult(int* data, int* out) {
+  out[threadIdx.x] = atomicMax(data + threadIdx.x, 1);  // HERE atomicResult
+}
+
+__global__ void oneTooMany(const int* data, int* out, int n) {
+  int sum = 0;
+  for (int k = threadIdx.x; k <= n; k += blockDim.x) sum += data[k];  // HERE oneTooMany
+  out[threadIdx.x] = sum;
+}
+
+__global__ void uniformOutside(const int* data, int* out, int n) {
+  out[threadIdx.x] = data[n] + int(threadIdx.x);  // HERE uniformOutside
+}
+
+__global__ void storeOfOne(int* data, int n) {
+  if (threadIdx.x == 3) data[n] = 1;  // HERE storeOfOne
+}
+
+__global__ void rowsOutside(int* data, int width, int height) {
+  data[(blockIdx.y * blockDim.y + threadIdx.y) * width + threadIdx.x] = height;  // HERE rowsOutside
+}
+
+__global__ void constantOverrun(int* out, int n) {
+  out[threadIdx.x] = constants[threadIdx.x + n];  // HERE constantOverrun
+}
+
+__global__ void sharedBefore(int* out, int n) {
+  __shared__ int values[32];
+  values[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = values[int(threadIdx.x) - n];  // HERE sharedBefore
+}
+
+__device__ __noinline__ int elementOf(const int* values, int n) {
+  return values[n];  // HERE sharedByPointer
+}
+
+__global__ void sharedByPointer(int* out, int n) {
+  __shared__ int values[32];
+  values[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = elementOf(values, int(threadIdx.x) + n);
+}
+
+__global__ void sharedAtomic(int* out, int n) {
+  extern __shared__ int dynamic[];
+  dynamic[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(dynamic + threadIdx.x + n, 1);  // HERE sharedAtomic
+  __syncthreads();
+  out[threadIdx.x] = dynamic[threadIdx.x];
+}
+
+__global__ void localBefore(int* out, int n) {
+  int values[16];
+  for (int k = 0; k < 16; ++k) values[k] = k * n;
+  out[threadIdx.x] = values[n - 40];  // HERE localBefore
+}
+
 // race --------------------------------------------------------------------------------------------------------------
 
 __global__ void readAfterWrite(int* out) {
@@ -170,6 +255,29 @@ T* allocate(size_t count) {
   return data;
 }
 
+static void leaveThings() {
+  void* host = nullptr;
+  cudaMallocHost(&host, 4096);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaEvent_t event, ended;
+  cudaEventCreate(&event);
+  cudaEventCreate(&ended);
+  cudaEventDestroy(ended);
+  void* inOrder = nullptr;
+  cudaMallocAsync(&inOrder, 1000, stream);
+  cudaArray_t array;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  cudaMallocArray(&array, &format, 16, 16);
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphExec_t executable;
+  cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0);
+  void* freed = nullptr;
+  cudaMalloc(&freed, 64);
+  cudaFree(freed);
+}
+
 static void run(const char* name) {
   const auto is = [&](const char* other) { return !std::strcmp(name, other); };
   int* const out = allocate<int>(256);
@@ -196,6 +304,38 @@ static void run(const char* name) {
   if (is("heapOverrun")) heapOverrun<<<1, 1>>>(out, 10);
   if (is("heapAfterFree")) heapAfterFree<<<1, 1>>>(out);
   if (is("localOverrun")) localOverrun<<<1, 1>>>(out, 17);
+  if (is("negativeIndex")) negativeIndex<<<1, 32>>>(allocate<int>(32), 5);
+  if (is("partOfVector")) partOfVector<<<1, 32>>>(allocate<float4>(30), reinterpret_cast<float4*>(allocate<int>(128)));
+  if (is("bytesBehind")) bytesBehind<<<1, 128>>>(allocate<unsigned char>(99), allocate<unsigned char>(128), 99);
+  if (is("gatherOutside") || is("scatterOutside")) {
+    int numbers[32];
+    for (int k = 0; k < 32; ++k) numbers[k] = k * 7 % 32;
+    int* const where = allocate<int>(32);
+    cudaMemcpy(where, numbers, sizeof numbers, cudaMemcpyHostToDevice);
+    int* const data = allocate<int>(31 * 77);
+    is("gatherOutside") ? gatherOutside<<<1, 32>>>(data, where, out) : scatterOutside<<<1, 32>>>(data, where);
+  }
+  if (is("atomicBehind")) atomicBehind<<<1, 64>>>(allocate<int>(63));
+  if (is("atomicResult")) atomicResult<<<1, 64>>>(allocate<int>(60), out);
+  if (is("oneTooMany")) oneTooMany<<<2, 64>>>(allocate<int>(1000), out, 1000);
+  if (is("uniformOutside")) uniformOutside<<<1, 64>>>(allocate<int>(10), out, 10);
+  if (is("storeOfOne")) storeOfOne<<<1, 64>>>(allocate<int>(10), 11);
+  if (is("rowsOutside")) rowsOutside<<<dim3(1, 2), dim3(16, 8)>>>(allocate<int>(16 * 15), 16, 15);
+  if (is("constantOverrun")) constantOverrun<<<1, 2>>>(out, 3);
+  if (is("sharedBefore")) sharedBefore<<<1, 32>>>(out, 4);
+  if (is("sharedByPointer")) sharedByPointer<<<1, 32>>>(out, 40);
+  if (is("sharedAtomic")) sharedAtomic<<<1, 32, 128>>>(out, 2);
+  if (is("localBefore")) localBefore<<<1, 4>>>(out, 3);
+  if (is("doubleFree")) {
+    int* const data = allocate<int>(16);
+    cudaFree(data);
+    cudaFree(data);
+  }
+  if (is("freeInside")) cudaFree(allocate<int>(16) + 4);
+  if (is("freeOfHost")) cudaFree(std::malloc(64));
+  if (is("hostFreeOfDevice")) cudaFreeHost(allocate<int>(16));
+  if (is("failingCall")) cudaMemcpy(out, out + (size_t{1} << 40), 64, cudaMemcpyDeviceToDevice);
+  if (is("leaks")) leaveThings();
   if (is("readAfterWrite")) readAfterWrite<<<1, 64>>>(out);
   if (is("writeAfterRead")) writeAfterRead<<<1, 64>>>(out);
   if (is("writeAfterWrite")) writeAfterWrite<<<1, 32>>>(out);

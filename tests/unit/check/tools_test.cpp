@@ -11,13 +11,22 @@ TEST(Tools, AreACommaListOfNames) {
   EXPECT_EQ(parseTools("memory,init", &unknown), only(Tool::Memory) | only(Tool::Init));
   EXPECT_EQ(parseTools("all", &unknown), kAllTools);
   EXPECT_EQ(parseTools("all,exits", &unknown), kAllTools | only(Tool::Exits));
+  EXPECT_EQ(parseTools("api,leaks", &unknown), only(Tool::Api) | only(Tool::Leaks));
   EXPECT_EQ(unknown, "");
+}
+
+TEST(Tools, OfCallsDoNotLookAtKernels) {
+  toolsOn.store(only(Tool::Api) | only(Tool::Leaks));
+  EXPECT_FALSE(any());
+  toolsOn.store(only(Tool::Api) | only(Tool::Sync));
+  EXPECT_TRUE(any());
+  toolsOn.store(0);
 }
 
 TEST(Tools, AWordThatIsNoneIsNamed) {
   std::string unknown;
-  EXPECT_EQ(parseTools("race,leaks", &unknown), only(Tool::Race));
-  EXPECT_EQ(unknown, "leaks");
+  EXPECT_EQ(parseTools("race,leek", &unknown), only(Tool::Race));
+  EXPECT_EQ(unknown, "leek");
 }
 
 }  // namespace
