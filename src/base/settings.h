@@ -41,8 +41,13 @@ namespace vg {
     "0: kernels of emulated devices do not reach host memory that nobody registered; unguarded: compiled ones do not " \
     "test for the library's own")                                                                                      \
   X(dump, "VERDIGRIS_DUMP", "", "directory that receives PTX, LLVM IR and assembly of compiled kernels")               \
-  X(check, "VERDIGRIS_CHECK", "", "look for faults of kernels: a comma list of memory race sync init exits, or all")   \
-  X(checkExitCode, "VERDIGRIS_CHECK_EXIT_CODE", "", "exit status of a program whose kernels have faults (1)")          \
+  X(check, "VERDIGRIS_CHECK", "", "look for faults: a comma list of memory race sync init exits api leaks, or all")    \
+  X(checkExitCode, "VERDIGRIS_CHECK_EXIT_CODE", "", "exit status of a program that has faults (1)")                    \
+  X(checkOutput, "VERDIGRIS_CHECK_OUTPUT", "",                                                                         \
+    "also write the list of faults to these files, a comma list: .json, .sarif, .xml (JUnit) or text")                 \
+  X(checkSuppressions, "VERDIGRIS_CHECK_SUPPRESSIONS", "", "a file of patterns of faults that are left out")           \
+  X(checkKernels, "VERDIGRIS_CHECK_KERNELS", "", "a comma list of patterns: faults of other kernels are left out")     \
+  X(checkLimit, "VERDIGRIS_CHECK_LIMIT", "", "distinct faults that are told of at once (100); the list has them all")  \
   X(visibleDevices, "CUDA_VISIBLE_DEVICES", "\1", "which devices are visible, and in which order")                     \
   X(launchBlocking, "CUDA_LAUNCH_BLOCKING", "", "1: every launch waits for its kernel")                                \
   X(moduleLoading, "CUDA_MODULE_LOADING", "", "LAZY (default) or EAGER")                                               \

@@ -182,11 +182,12 @@ bool BlockChecks::isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, 
   const FaultKey key{tool, kind, entry_, at ? at->line : 0, other ? other->line : 0, memory};
   if (!isNew(key)) return false;
   last_ = key;
+  lastAt_ = at;
   return true;
 }
 
 void BlockChecks::describeLast(const std::string& headline, const std::vector<std::string>& details) {
-  describe(last_, headline, details);
+  describe(last_, headline, details, words::placeOf(*module_, *entry_, lastAt_));
 }
 
 std::string BlockChecks::where(const ptx::Instruction* at) const {

@@ -90,7 +90,8 @@ class BlockChecks final : public ptx::BlockObserver {
   Meeting meetings_[kBarriers];
   uint32_t rounds_[kWarps][kBarriers] = {};  // of the meeting that a warp came to
   Overwrite overwrite_;
-  FaultKey last_;  // the fault that isNewAt() found new
+  FaultKey last_;                             // the fault that isNewAt() found new
+  const ptx::Instruction* lastAt_ = nullptr;  // where it is
 };
 
 }  // namespace vg::check

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "base/mutex.h"
 #include "base/settings.h"
 #include "base/undying.h"
+#include "check/report_files.h"
+#include "check/suppressions.h"
 
 namespace vg::check {
 namespace {
@@ -16,12 +19,14 @@ constexpr size_t kPrinted = 100;  // distinct faults that are printed; the other
 
 struct Fault {
   uint64_t count = 0, taken = 0;
-  std::string headline, text;
+  bool leftOut = false;
+  FaultRecord record;
 };
 struct Faults {
   Mutex mutex;
   std::map<FaultKey, Fault> all VG_GUARDED_BY(mutex);
   std::vector<FaultKey> order VG_GUARDED_BY(mutex);  // as they were found
+  size_t leftOut VG_GUARDED_BY(mutex) = 0;           // of those
 };
 Faults& faults() {  // never destroyed: the process may end while kernels run
   return undying<Faults, Faults>();
@@ -47,6 +52,48 @@ void print(const std::string& text) {
 
 constexpr const char* kPrefix = "verdigris check: ";
 
+size_t limit() {
+  const std::string& text = settings().checkLimit;
+  char* end = nullptr;
+  const unsigned long number = std::strtoul(text.c_str(), &end, 10);
+  return text.empty() || *end ? kPrinted : number;
+}
+
+std::string textOf(const FaultRecord& record) {
+  std::string text = record.headline;
+  for (const std::string& line : record.details) text += "\n    " + line;
+  return text;
+}
+
+std::string counted(uint64_t number, const char* one, const char* many) {
+  return std::to_string(number) + (number == 1 ? one : many);
+}
+
+std::string listed(const FaultRecord& record) {
+  return kPrefix + std::string("    ") + std::to_string(record.times) + " x " + nameOf(record.tool) + ": " +
+         record.headline + (record.details.empty() ? "" : " " + record.details.front()) + "\n";
+}
+
+// In the order in which they were found.
+std::vector<FaultRecord> everything() {
+  Faults& f = faults();
+  const MutexLock lock(f.mutex);
+  std::vector<FaultRecord> records;
+  for (const FaultKey& key : f.order) {
+    const Fault& fault = f.all[key];
+    if (fault.leftOut) continue;
+    records.push_back(fault.record);
+    records.back().tool = key.tool;
+    records.back().times = fault.count;
+  }
+  return records;
+}
+
+size_t countLeftOut() {
+  const MutexLock lock(faults().mutex);
+  return faults().leftOut;
+}
+
 }  // namespace
 
 bool isNew(const FaultKey& key) {
@@ -58,13 +105,16 @@ bool isNew(const FaultKey& key) {
   return true;
 }
 
-void describe(const FaultKey& key, const std::string& headline, const std::vector<std::string>& details) {
+void describe(const FaultKey& key, const std::string& headline, const std::vector<std::string>& details,
+              const FaultPlace& place) {
+  FaultRecord record{key.tool, 1, headline, details, place};
+  const bool leftOut = isLeftOut(record);
   Faults& f = faults();
   const MutexLock lock(f.mutex);
-  f.all[key].headline = headline + (details.empty() ? "" : " " + details.front());
-  f.all[key].text = headline;
-  for (const std::string& line : details) f.all[key].text += "\n    " + line;
-  if (f.order.size() > kPrinted) return;
+  f.all[key].record = std::move(record);
+  f.all[key].leftOut = leftOut;
+  if (leftOut) ++f.leftOut;
+  if (leftOut || f.order.size() - f.leftOut > limit()) return;
   std::string text = std::string(kPrefix) + nameOf(key.tool) + ": " + headline + "\n";
   for (const std::string& line : details) text += std::string(kPrefix) + "    " + line + "\n";
   print(text);
@@ -73,7 +123,7 @@ void describe(const FaultKey& key, const std::string& headline, const std::vecto
 size_t distinctFaults() {
   Faults& f = faults();
   const MutexLock lock(f.mutex);
-  return f.order.size();
+  return f.order.size() - f.leftOut;
 }
 
 void takeNewFaults(void (*visit)(void* state, const char* tool, const char* text, uint64_t times), void* state) {
@@ -81,27 +131,24 @@ void takeNewFaults(void (*visit)(void* state, const char* tool, const char* text
   const MutexLock lock(f.mutex);
   for (const FaultKey& key : f.order) {
     Fault& fault = f.all[key];
-    if (fault.count == fault.taken) continue;
-    visit(state, nameOf(key.tool), fault.text.c_str(), fault.count - fault.taken);
+    if (fault.count == fault.taken || fault.leftOut) continue;
+    visit(state, nameOf(key.tool), textOf(fault.record).c_str(), fault.count - fault.taken);
     fault.taken = fault.count;
   }
 }
 
 void summarise() {
-  Faults& f = faults();
-  const MutexLock lock(f.mutex);
-  std::string text;
+  const std::vector<FaultRecord> records = everything();
   uint64_t all = 0;
-  for (const FaultKey& key : f.order) all += f.all[key].count;
-  text = kPrefix + std::to_string(f.order.size()) + (f.order.size() == 1 ? " fault" : " faults");
-  if (!f.order.empty()) text += ", met " + std::to_string(all) + (all == 1 ? " time" : " times");
+  for (const FaultRecord& record : records) all += record.times;
+  std::string text = kPrefix + counted(records.size(), " fault", " faults");
+  if (!records.empty()) text += ", met " + counted(all, " time", " times");
   text += "\n";
-  for (const FaultKey& key : f.order) {
-    const Fault& fault = f.all[key];
-    text += kPrefix + std::string("    ") + std::to_string(fault.count) + " x " + nameOf(key.tool) + ": " +
-            fault.headline + "\n";
-  }
+  for (const FaultRecord& record : records) text += listed(record);
+  if (const size_t leftOut = countLeftOut())
+    text += kPrefix + counted(leftOut, " other was", " others were") + " left out, as the settings say\n";
   print(text);
+  writeReportFiles(records);
 }
 
 }  // namespace vg::check

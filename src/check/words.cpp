@@ -64,6 +64,18 @@ std::string place(const ptx::Module& module, const ptx::Instruction& at) {
   return text + "PTX line " + std::to_string(at.line);
 }
 
+FaultPlace placeOf(const ptx::Module& module, const ptx::Function& entry, const ptx::Instruction* at) {
+  FaultPlace place;
+  place.kernel = kernel(entry);
+  if (!at) return place;
+  place.ptxLine = at->line;
+  if (!at->location || at->location > module.locations.size()) return place;
+  const ptx::SourceLocation& source = module.locations[at->location - 1];
+  if (source.file < module.files.size()) place.file = module.files[source.file];
+  place.line = source.line;
+  return place;
+}
+
 std::string operation(const ptx::Instruction& at) {
   if (ptx::isBarrier(at.op)) return "bar.warp.sync";
   return ptx::nameOf(at.op);

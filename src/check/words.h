@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "check/fault.h"
 #include "ptx/interpreter/observer.h"
 
 namespace vg::check::words {
@@ -14,6 +15,8 @@ std::string access(const ptx::Access& access);
 std::string kernel(const ptx::Function& entry);
 // "at scale.cu:12, PTX line 34"
 std::string place(const ptx::Module& module, const ptx::Instruction& at);
+// The same in parts; `at` may be null.
+FaultPlace placeOf(const ptx::Module& module, const ptx::Function& kernel, const ptx::Instruction* at);
 // "shfl", as the PTX has it.
 std::string operation(const ptx::Instruction& at);
 // "lane 3", "lanes 0 to 15", "16 lanes"

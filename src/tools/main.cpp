@@ -75,18 +75,23 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
 }
 
 CLI::App* addCheck(StartOptions& check, CLI::App& app) {
-  addStartOptions(check, app, "check", "run a program and look for faults of its kernels");
+  addStartOptions(check, app, "check", "run a program and look for faults");
   RunOptions& options = check.options;
   options.check = "all";
   const auto add = [&check](const char* option, const char* value, std::string& to, const char* meaning) {
     check.command->add_option(option, to, meaning)->option_text(value);
   };
   add("--tools", "LIST", options.check,
-      "what to look for: memory, race, sync, init, exits, or all (default); continue: kernels go on after a memory "
-      "fault");
+      "what to look for: memory, race, sync, init, exits, api, leaks, or all (default: without exits and leaks); "
+      "continue: kernels go on after a memory fault");
   add("--exit-code", "STATUS", options.checkExitCode,
       "exit status when there are faults and the program itself succeeds (default: 1)");
   add("--report", "FILE", options.report, "write what is found, and the log, to this file");
+  add("--output", "FILES", options.checkOutput,
+      "also write the list of faults to these files: .json, .sarif, .xml (JUnit), others as text");
+  add("--suppressions", "FILE", options.checkSuppressions, "leave out the faults that this file's patterns fit");
+  add("--kernels", "PATTERNS", options.checkKernels, "leave out the faults of kernels that none of these fits");
+  add("--limit", "NUMBER", options.checkLimit, "distinct faults that are told of at once (default: 100)");
   check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
   return check.command;
 }

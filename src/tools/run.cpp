@@ -98,9 +98,12 @@ bool checkOptions(const RunOptions& options) {
     return refuse("--profile", options.profile, "default or h200");
   std::string unknown;
   if (check::parseTools(options.check, &unknown); !unknown.empty())
-    return refuse("--tools", options.check, "memory, race, sync, init, exits or all; there is no tool " + unknown);
+    return refuse("--tools", options.check,
+                  "memory, race, sync, init, exits, api, leaks or all; there is no tool " + unknown);
   if (!options.checkExitCode.empty() && !isExitStatus(options.checkExitCode))
     return refuse("--exit-code", options.checkExitCode, "a number from 0 to 255");
+  if (options.checkLimit.find_first_not_of("0123456789") != std::string::npos)
+    return refuse("--limit", options.checkLimit, "a number");
   if (!options.timeout.empty() && !parseSeconds(options.timeout))
     return refuse("--timeout", options.timeout, "a number of seconds");
   if (options.seed.find_first_not_of("0123456789") != std::string::npos || options.seed.size() > 19)
@@ -136,6 +139,12 @@ std::string absolute(const std::string& path) {
   std::string result = here ? std::string(here) + "/" + path : path;
   std::free(here);
   return result;
+}
+
+std::string absoluteEach(const std::string& paths) {
+  std::string all;
+  for (const std::string& path : splitList(paths)) all += (all.empty() ? "" : ",") + absolute(path);
+  return all;
 }
 
 // What was there of an earlier run goes, so that what is there later is of a process of this one. The program's NVTX
@@ -229,6 +238,10 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_LOG", options.log);
   set("VERDIGRIS_CHECK", options.check);
   set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
+  set("VERDIGRIS_CHECK_OUTPUT", absoluteEach(options.checkOutput));
+  set("VERDIGRIS_CHECK_SUPPRESSIONS", absolute(options.checkSuppressions));
+  set("VERDIGRIS_CHECK_KERNELS", options.checkKernels);
+  set("VERDIGRIS_CHECK_LIMIT", options.checkLimit);
   set("VERDIGRIS_LOG_FILE", absolute(options.report));
   if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
   const bool realGpus = offersRealGpus(installation);

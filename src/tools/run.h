@@ -19,6 +19,7 @@ struct RunOptions {
   bool summary = false;               // at the end, on stderr
   std::string check;                  // tools of checked mode; empty: off
   std::string checkExitCode, report;  // of checked mode; empty: its own
+  std::string checkOutput, checkSuppressions, checkKernels, checkLimit;
   bool preload = false;
   bool debug = false;                // gdb sees kernels
   bool noPageable = false;           // kernels do not reach host memory that nobody registered

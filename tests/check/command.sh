@@ -25,4 +25,19 @@ expect 0 'memory: a store' --exit-code 0 "$program" storeBehind
 expect 0 '0 faults' "$program" noSuchCase
 expect 2 'no tool' --tools nonsense "$program" withinWarp
 expect 127 'cannot run' ./no-such-program
+
+# What is left out, and how much is told.
+rules=$(mktemp)
+printf '# known\nrace: *in kernel withinWarp(*\n' > "$rules"
+expect 0 '1 other was left out' --tools race --suppressions "$rules" "$program" withinWarp
+printf 'memory: *\nno such pattern\n' > "$rules"
+expect 1 '1 fault, met 32 times' --tools race --suppressions "$rules" "$program" withinWarp
+rm -f "$rules"
+expect 0 '0 faults' --tools race --kernels 'other*,*Behind*' "$program" withinWarp
+expect 1 '1 fault' --tools race --kernels 'within*' "$program" withinWarp
+expect 2 'expected a number' --limit many "$program" withinWarp
+"$verdigris" check --tools race --limit 0 "$program" withinWarp 2>&1 | grep -q 'by thread' && {
+  echo "check --limit 0: records are told of all the same"
+  failed=1
+}
 exit $failed
