@@ -22,7 +22,7 @@ foreach(entry IN LISTS entries)
   endif()
 endforeach()
 install(CODE "set(new \"\")
-  foreach(folder lib/verdigris/cupti lib/verdigris/nvml lib/verdigris/path lib/verdigris/python/verdigris_eager lib/verdigris/python lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
+  foreach(folder lib/verdigris/cupti lib/verdigris/nvml lib/verdigris/record lib/verdigris/path lib/verdigris/python/verdigris_eager lib/verdigris/python lib/verdigris lib/cmake/verdigris lib/cmake lib/pkgconfig lib bin include/verdigris include
           ${pages}share/doc/verdigris/docs share/doc/verdigris/third-party share/doc/verdigris share/doc share/man/man1 share/man share/bash-completion/completions
           share/bash-completion share/zsh/site-functions share/zsh share/fish/vendor_completions.d share/fish share .)
     get_filename_component(path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder}\" ABSOLUTE)
@@ -45,6 +45,8 @@ foreach(target IN LISTS VG_PRODUCTS)
     set(folder ${VG_PRIVATE}/nvml)
   elseif(target STREQUAL "cupti")
     set(folder ${VG_PRIVATE}/cupti)
+  elseif(target STREQUAL "recorder")
+    set(folder ${VG_PRIVATE}/record)
   endif()
   install(TARGETS ${target} OPTIONAL RUNTIME DESTINATION ${folder} LIBRARY DESTINATION ${folder})
 endforeach()

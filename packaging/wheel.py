@@ -26,6 +26,7 @@ BINARIES = {
     "libverdigris_ptx.so": "lib/verdigris/libverdigris_ptx.so",
     "libverdigris_redirect.so": "lib/verdigris/libverdigris_redirect.so",
     "cupti/libcupti.so.13": "lib/verdigris/cupti/libcupti.so.13",
+    "record/libcuda.so.1": "lib/verdigris/record/libcuda.so.1",
     "nvml/libnvidia-ml.so.1": "lib/verdigris/nvml/libnvidia-ml.so.1",
     "libnvcuvid.so.1": "lib/verdigris/libnvcuvid.so.1",
     "libnvidia-encode.so.1": "lib/verdigris/libnvidia-encode.so.1",
