@@ -13,6 +13,7 @@ struct Installation {
   std::string library() const { return libraryFolder + "/libcuda.so.1"; }
   std::string monitoringFolder() const { return libraryFolder + "/nvml"; }
   std::string profilersFolder() const { return libraryFolder + "/cupti"; }
+  std::string recorderFolder() const { return libraryFolder + "/record"; }
   std::string commandFolder() const { return libraryFolder + "/path"; }
   std::string python() const { return libraryFolder + "/python"; }
   std::string suite() const { return libraryFolder + "/conformance_suite"; }

@@ -16,6 +16,7 @@
 #include "tools/gpu_check.h"
 #include "tools/info.h"
 #include "tools/persist.h"
+#include "tools/replay.h"
 #include "tools/run.h"
 #include "tools/smi.h"
 #include "tools/stand_in.h"
@@ -74,7 +75,7 @@ void addStartOptions(StartOptions& start, CLI::App& app, const char* name, const
   run->prefix_command();
 }
 
-CLI::App* addCheck(StartOptions& check, CLI::App& app) {
+void addCheck(StartOptions& check, CLI::App& app) {
   addStartOptions(check, app, "check", "run a program and look for faults");
   RunOptions& options = check.options;
   options.check = "all";
@@ -93,18 +94,55 @@ CLI::App* addCheck(StartOptions& check, CLI::App& app) {
   add("--kernels", "PATTERNS", options.checkKernels, "leave out the faults of kernels that none of these fits");
   add("--limit", "NUMBER", options.checkLimit, "distinct faults that are told of at once (default: 100)");
   check.command->footer("Example: verdigris check --tools memory,race ./program arguments");
-  return check.command;
 }
 
-CLI::App* addProfile(StartOptions& profile, CLI::App& app) {
+void addProfile(StartOptions& profile, CLI::App& app) {
   addStartOptions(profile, app, "profile", "run a program and say at the end where its time went");
   profile.options.summary = true;
   profile.command->add_option("--html", profile.options.page, "also write the summary as a page")->option_text("FILE");
   profile.command->footer("Example: verdigris profile --timeline out.json ./program arguments");
-  return profile.command;
 }
 
-CLI::App* addCover(StartOptions& start, CoverOptions& options, CLI::App& app) {
+void addRecord(StartOptions& record, CLI::App& app) {
+  addStartOptions(record, app, "record", "run a program and write its calls, with their data, to a file");
+  RunOptions& options = record.options;
+  options.recording = "recording.vgr";
+  const auto add = [&record](const char* option, const char* value, std::string& to, const char* meaning) {
+    record.command->add_option(option, to, meaning)->option_text(value);
+  };
+  add("-o,--output", "FILE", options.recording, "the file (default: recording.vgr)");
+  add("--limit", "SIZE", options.recordLimit, "stop recording when the file has this size (default: 1GiB)");
+  add("--library", "FILE", options.recordLibrary, "record another driver, such as NVIDIA's libcuda.so.1");
+  record.command
+      ->add_flag("--contents", options.recordContents,
+                 "keep what copies to the host give, so that a replay can show what differs")
+      ->option_text(" ");
+  record.command->footer("Example: verdigris record -o bug.vgr ./program arguments");
+}
+
+CLI::App* addReplay(ReplayOptions& options, CLI::App& app) {
+  CLI::App* const replay =
+      app.add_subcommand("replay", "make the calls of a recording again and compare what they give");
+  const auto add = [replay](const char* option, const char* value, auto& to, const char* meaning) {
+    replay->add_option(option, to, meaning)->option_text(value);
+  };
+  add("FILE", " ", options.file, "the recording");
+  add("--library", "FILE", options.library, "the driver, such as NVIDIA's libcuda.so.1 (default: Verdigris's)");
+  add("--devices", "LIST", options.devices, "devices of Verdigris's driver, such as cpu:2 or gpu:all");
+  add("--until", "NUMBER", options.until, "stop behind the call of this number");
+  add("--patience", "SECONDS", options.patience, "how long a call may take (default: 60)");
+  replay->add_flag("--list", options.list, "print the calls and make none");
+  replay->add_flag("--verbose", options.verbose, "print each call before it is made");
+  replay->add_flag("--own-addresses", options.ownAddresses,
+                   "let the driver choose addresses, and exchange those that calls name");
+  addLibraryFolder(*replay, options.libraryFolder);
+  replay->footer(
+      "Exit status: 0 all is as recorded, 1 something differs, 2 there is no such recording or driver, 3 some "
+      "calls cannot be made again.");
+  return replay;
+}
+
+void addCover(StartOptions& start, CoverOptions& options, CLI::App& app) {
   addStartOptions(start, app, "cover", "run a program and say which lines and branches of its kernels ran");
   const auto add = [&start](const char* option, const char* value, std::string& to, const char* meaning) {
     start.command->add_option(option, to, meaning)->option_text(value);
@@ -116,7 +154,6 @@ CLI::App* addCover(StartOptions& start, CoverOptions& options, CLI::App& app) {
   start.command->add_flag("--anew", options.anew, "forget the counts of earlier runs");
   start.command->footer(
       "Example: verdigris cover --only src ./program arguments\nWithout a program: report on earlier runs.");
-  return start.command;
 }
 
 CLI::App* addInfo(InfoOptions& options, CLI::App& app) {
@@ -268,13 +305,16 @@ int command(int argc, char** argv) {
   app.require_subcommand(0, 1);
   std::string kind;  // of description: for packages
   app.add_option("--describe", kind)->group("");
-  StartOptions run, profiled, covered, checked;
+  StartOptions run, profiled, covered, checked, recorded;
   addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
   run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
-  const CLI::App* const profile = addProfile(profiled, app);
+  addProfile(profiled, app);
   CoverOptions coverOptions;
-  const CLI::App* const covers = addCover(covered, coverOptions, app);
-  const CLI::App* const check = addCheck(checked, app);
+  addCover(covered, coverOptions, app);
+  addCheck(checked, app);
+  addRecord(recorded, app);
+  ReplayOptions replayOptions;
+  const CLI::App* const replay = addReplay(replayOptions, app);
   InfoOptions infoOptions;
   const CLI::App* const info = addInfo(infoOptions, app);
   DoctorOptions doctorOptions;
@@ -309,10 +349,10 @@ int command(int argc, char** argv) {
     return refuse("", std::string("there is no ") + (unknown[0][0] == '-' ? "option " : "command ") + unknown[0]);
   if (!kind.empty())
     return describe(app, kind) ? 0 : refuse("", "--describe " + kind + ": expected man, bash, zsh or fish");
-  if (*run.command) return become(run, separator, argv + argc);
-  if (*profile) return become(profiled, separator, argv + argc);
-  if (*covers) return coverProgram(covered, coverOptions, separator, argv + argc);
-  if (*check) return become(checked, separator, argv + argc);
+  for (StartOptions* const start : {&run, &profiled, &checked, &recorded})
+    if (*start->command) return become(*start, separator, argv + argc);
+  if (*covered.command) return coverProgram(covered, coverOptions, separator, argv + argc);
+  if (*replay) return vg::tools::replay(replayOptions);
   if (*info) return vg::tools::info(infoOptions);
   if (*doctor) return vg::tools::doctor(doctorOptions);
   if (*explain) return vg::tools::explain(explainOptions);

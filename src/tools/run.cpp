@@ -1,5 +1,6 @@
 #include "tools/run.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "check/tools.h"
+#include "record/writer.h"
 #include "tools/capabilities.h"
 #include "tools/driver.h"
 #include "tools/installation.h"
@@ -71,6 +73,7 @@ bool checkFiles(const RunOptions& options) {
   for (const auto& [option, path] : {std::pair{"--timeline", options.timeline},
                                      {"--html", options.page},
                                      {"--report", options.report},
+                                     {"--output", options.recording},
                                      {"--trace-file", options.trace.value_or("")}}) {
     const std::string reason = path.empty() ? "" : unwritable(path);
     if (reason.empty()) continue;
@@ -108,6 +111,10 @@ bool checkOptions(const RunOptions& options) {
     return refuse("--timeout", options.timeout, "a number of seconds");
   if (options.seed.find_first_not_of("0123456789") != std::string::npos || options.seed.size() > 19)
     return refuse("--seed", options.seed, "a number of up to 19 digits");
+  if (!options.recordLimit.empty() && !isMemory(options.recordLimit))
+    return refuse("--limit", options.recordLimit, "a size such as 4GiB");
+  if (!options.recordLibrary.empty() && !fileExists(options.recordLibrary))
+    return refuse("--library", options.recordLibrary, "the path of a libcuda.so.1");
   if (!options.log.empty() && !log::levelNamed(options.log.c_str()))
     return refuse("--log", options.log, "trace, debug, info, warn, error, critical or off");
   return true;
@@ -159,6 +166,60 @@ void setTimeline(const RunOptions& options, const Installation& installation) {
   set("VERDIGRIS_SUMMARY", summary);
   set("VERDIGRIS_TIMELINE_KEEP", "1");
   set("NVTX_INJECTION64_PATH", installation.library());
+}
+
+// The recorder is a driver library that the program finds before the one that it records.
+void setRecorder(const RunOptions& options, const Installation& installation) {
+  if (options.recording.empty()) return;
+  unlink(options.recording.c_str());
+  prepend("LD_LIBRARY_PATH", installation.recorderFolder());
+  set("VERDIGRIS_RECORD", absolute(options.recording));
+  set("VERDIGRIS_RECORD_LIMIT", options.recordLimit);
+  set("VERDIGRIS_RECORD_LIBRARY",
+      options.recordLibrary.empty() ? installation.library() : absolute(options.recordLibrary));
+  if (options.recordContents) set("VERDIGRIS_RECORD_CONTENTS", "1");
+}
+
+// Processes that the program starts have files of their own, with their numbers behind the name.
+void finishRecordings(const std::string& file) {
+  const std::filesystem::path path = absolute(file);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), error)) {
+    const std::string name = entry.path().string();
+    constexpr std::string_view kTail = ".tail";
+    if (name.starts_with(path.string()) && name.ends_with(kTail))
+      record::finishFile(name.substr(0, name.size() - kTail.size()));
+  }
+}
+
+// Waits for the program, whose end completes the file.
+int become(char** arguments, const RunOptions& options) {
+  if (options.recording.empty()) return execvp(arguments[0], arguments);
+  signal(SIGINT, SIG_IGN);  // they are the program's, too
+  signal(SIGQUIT, SIG_IGN);
+  const pid_t child = fork();
+  if (!child) {
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
+    execvp(arguments[0], arguments);
+    const int error = errno;
+    std::fprintf(stderr, "verdigris %s: cannot run %s: %s\n", options.command.c_str(), arguments[0],
+                 std::strerror(error));
+    _exit(error == ENOENT ? 127 : 126);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  finishRecordings(options.recording);
+  std::error_code none;
+  const auto size = std::filesystem::file_size(options.recording, none);
+  if (none)
+    std::fprintf(stderr, "verdigris record: the program made no call, so that there is no %s\n",
+                 options.recording.c_str());
+  else
+    std::fprintf(stderr, "verdigris record: %s, %llu KiB; verdigris replay %s\n", options.recording.c_str(),
+                 static_cast<unsigned long long>(size >> 10), options.recording.c_str());
+  constexpr int kKilled = 128;
+  std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : kKilled + WTERMSIG(status));
 }
 
 // Asks the library, which alone knows what can be used, in a process of its own: this one is to become the program.
@@ -227,7 +288,9 @@ int run(const RunOptions& options) {
   if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
   prepend("LD_LIBRARY_PATH", installation.libraryFolder);
   if (fileExists(installation.commandFolder())) prepend("PATH", installation.commandFolder());
-  if (options.preload) prepend("LD_PRELOAD", installation.library());
+  if (options.preload)
+    prepend("LD_PRELOAD",
+            options.recording.empty() ? installation.library() : installation.recorderFolder() + "/libcuda.so.1");
   set("VERDIGRIS_DEVICES", options.devices);
   set("VERDIGRIS_MEMORY", options.memory);
   set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);
@@ -243,8 +306,9 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_CHECK_KERNELS", options.checkKernels);
   set("VERDIGRIS_CHECK_LIMIT", options.checkLimit);
   set("VERDIGRIS_LOG_FILE", absolute(options.report));
-  if (options.redirect && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
-  const bool realGpus = offersRealGpus(installation);
+  const bool foreign = !options.recordLibrary.empty();  // another driver has real GPUs and needs no PTX
+  if (options.redirect && !foreign && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
+  const bool realGpus = foreign || offersRealGpus(installation);
   setenv("VERDIGRIS_REDIRECT", realGpus ? "profilers" : "all", 1);  // as src/redirect/audit.cpp reads it
   if (!realGpus) {
     if (settings().eager != "off" && fileExists(installation.python())) prepend("PYTHONPATH", installation.python());
@@ -254,12 +318,13 @@ int run(const RunOptions& options) {
   set("VERDIGRIS_COVERAGE", options.coverage);
   if (options.debug) set("VERDIGRIS_DEBUG", "1");
   setTimeline(options, installation);
+  setRecorder(options, installation);
   if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 
   std::vector<char*> arguments;
   for (const std::string& argument : options.program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
+  become(arguments.data(), options);
 
   const int error = errno;
   std::fprintf(stderr, "verdigris %s: cannot run %s: %s\n", as, arguments[0], std::strerror(error));

@@ -1,4 +1,4 @@
-// `verdigris run`, `profile`, `cover` and `check`: the program, with this installation's libcuda.so.1 in
+// `verdigris run`, `profile`, `cover`, `check` and `record`: the program, with this installation's libcuda.so.1 in
 // place of any other.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace vg::tools {
 
 struct RunOptions {
-  std::string command = "run";  // as the user called it: run, profile, cover or check
+  std::string command = "run";  // as the user called it: run, profile, cover, check or record
   std::string libraryFolder;    // empty: found from the command's own place
   std::string devices, memory, capability, profile, timeout, seed, log;
   std::optional<std::string> trace;   // empty text: to stderr
@@ -20,6 +20,10 @@ struct RunOptions {
   std::string check;                  // tools of checked mode; empty: off
   std::string checkExitCode, report;  // of checked mode; empty: its own
   std::string checkOutput, checkSuppressions, checkKernels, checkLimit;
+  std::string recording;        // the file that calls are recorded in; empty: none
+  std::string recordLimit;      // its largest size; empty: the recorder's own
+  std::string recordLibrary;    // the driver that is recorded; empty: Verdigris's
+  bool recordContents = false;  // what copies to the host give is kept, and not its hash alone
   bool preload = false;
   bool debug = false;                // gdb sees kernels
   bool noPageable = false;           // kernels do not reach host memory that nobody registered
@@ -32,7 +36,7 @@ bool isDeviceList(const std::string& text);
 inline constexpr const char* kDeviceListForm = "auto, or a list of cpu and gpu with counts, such as cpu:2 or gpu:all";
 
 // Replaces this process by the program. Returns an exit code only when that fails: 2 for bad options, 126 for a program
-// that cannot be run, 127 for one that is not there.
+// that cannot be run, 127 for one that is not there. While it records it waits for the program and returns its status.
 int run(const RunOptions& options);
 
 }  // namespace vg::tools
