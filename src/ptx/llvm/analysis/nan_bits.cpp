@@ -34,6 +34,8 @@ bool handsOn(const Instruction& i, size_t source) {
     case Op::Selp:
     case Op::Slct:
       return source < 2;
+    case Op::Shfl:
+      return source == 0;
     case Op::Cvt:
       return isPlainConversion(*i.ast);
     default:

@@ -1,7 +1,7 @@
 // The bits of NaNs in f32. A GPU's arithmetic makes one NaN of all, 0x7fffffff; the processor's makes another one or
 // hands on the bits of an operand. No arithmetic and no comparison tells them apart, so that values are left as they
-// come, and only where something looks at bits that may be such a NaN's (stores, moves of bits, integers, shuffles,
-// atomics, conversions to f64) an instruction is put before it that makes the NaN a GPU has.
+// come, through moves and shuffles too, and only where something looks at bits that may be such a NaN's (stores,
+// integers, votes, atomics, conversions to f64) an instruction is put before it that makes the NaN a GPU has.
 #pragma once
 
 #include "ptx/llvm/ir/warp_ir.h"
