@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <cuda.h>
 
@@ -39,6 +40,7 @@ struct Known {
 struct Part {
   size_t bytes;
   std::string name;
+  bool lasting;
 };
 struct History {
   Mutex mutex;
@@ -49,6 +51,7 @@ struct History {
   std::map<uintptr_t, Part> parts VG_GUARDED_BY(partsMutex);
   std::list<std::pair<uintptr_t, Part>> endedParts VG_GUARDED_BY(partsMutex);  // newest last
   std::atomic<bool> hasBlocks{false};
+  std::atomic<uint64_t> epoch{1};
 };
 History& history() {  // never destroyed
   return undying<History, History>();
@@ -79,6 +82,7 @@ void began(const alloc::Record& record) {
 
 void ended(const alloc::Record& record) {
   History& h = history();
+  h.epoch.fetch_add(1, std::memory_order_relaxed);
   const MutexLock lock(h.mutex);
   const auto found = h.living.find(record.base.load(std::memory_order_relaxed));
   if (found == h.living.end()) return;
@@ -99,15 +103,15 @@ auto holding(Map& map, uintptr_t address, Size size) {
   return address - at->first < size(at->second) ? at : map.end();
 }
 
-enum class InBlock : uint8_t { NoBlock, Fine, Outside };
-InBlock judgeBlock(uintptr_t address, size_t bytes) {
+// Of an address in a block.
+std::optional<Answer> judgeBlock(uintptr_t address, size_t bytes) {
   History& h = history();
-  if (!h.hasBlocks.load(std::memory_order_acquire)) return InBlock::NoBlock;
+  if (!h.hasBlocks.load(std::memory_order_acquire)) return {};
   const SharedLock lock(h.partsMutex);
-  if (holding(h.blocks, address, [](size_t size) { return size; }) == h.blocks.end()) return InBlock::NoBlock;
+  if (holding(h.blocks, address, [](size_t size) { return size; }) == h.blocks.end()) return {};
   const auto part = holding(h.parts, address, [](const Part& p) { return p.bytes; });
-  if (part == h.parts.end()) return InBlock::Outside;
-  return bytes <= part->second.bytes - (address - part->first) ? InBlock::Fine : InBlock::Outside;
+  if (part == h.parts.end() || bytes > part->second.bytes - (address - part->first)) return Answer{Verdict::Outside};
+  return part->second.lasting ? Answer{Verdict::Fine, 0, part->first, part->second.bytes} : Answer{};
 }
 
 // An access may go on in the next mapping of cuMemMap.
@@ -132,10 +136,10 @@ Answer judgeRecord(const alloc::Record& record, uintptr_t address, size_t bytes,
   const uint64_t id = record.id.load(std::memory_order_relaxed);
   const alloc::Kind kind = record.kind.load(std::memory_order_relaxed);
   if (kind == alloc::Kind::Array || !holds(record, address, bytes)) return {Verdict::Outside, id};
-  if (stores && kind == alloc::Kind::Registered &&
-      (record.flags.load(std::memory_order_relaxed) & CU_MEMHOSTREGISTER_READ_ONLY))
-    return {Verdict::ReadOnly, id};
-  return {Verdict::Fine, id};
+  const bool readOnly =
+      kind == alloc::Kind::Registered && (record.flags.load(std::memory_order_relaxed) & CU_MEMHOSTREGISTER_READ_ONLY);
+  if (readOnly) return {stores ? Verdict::ReadOnly : Verdict::Fine, id};
+  return {Verdict::Fine, id, record.base.load(std::memory_order_relaxed), record.bytes()};
 }
 
 const char* makerOf(alloc::Kind kind) {
@@ -241,10 +245,12 @@ void beginBlock(uintptr_t address, size_t bytes) {
   h.hasBlocks.store(true, std::memory_order_release);
 }
 
-void addPart(uintptr_t address, size_t bytes, std::string name) {
+void addPart(uintptr_t address, size_t bytes, std::string name, bool lasting) {
   const ExclusiveLock lock(history().partsMutex);
-  history().parts[address] = {bytes, std::move(name)};
+  history().parts[address] = {bytes, std::move(name), lasting};
 }
+
+uint64_t epoch() { return history().epoch.load(std::memory_order_relaxed); }
 
 void removePart(uintptr_t address) {
   History& h = history();
@@ -258,23 +264,21 @@ void removePart(uintptr_t address) {
 
 void endBlock(uintptr_t address, size_t bytes) {
   History& h = history();
+  h.epoch.fetch_add(1, std::memory_order_relaxed);
   const ExclusiveLock lock(h.partsMutex);
   h.blocks.erase(address);
   h.parts.erase(h.parts.lower_bound(address), h.parts.lower_bound(address + bytes));
 }
 
 Answer judge(uintptr_t address, size_t bytes, bool stores, bool reachesPageable) {
-  switch (judgeBlock(address, bytes)) {
-    case InBlock::Fine:
-      return {};
-    case InBlock::Outside:
-      return {Verdict::Outside};
-    case InBlock::NoBlock:
-      break;
-  }
+  if (const std::optional<Answer> answer = judgeBlock(address, bytes)) return *answer;
   if (const alloc::Record* record = table->find(address)) return judgeRecord(*record, address, bytes, stores);
   // Freed in the order of a stream, which may not have come to that point.
-  if (const alloc::Record* record = table->findReleased(address)) return judgeRecord(*record, address, bytes, stores);
+  if (const alloc::Record* record = table->findReleased(address)) {
+    Answer answer = judgeRecord(*record, address, bytes, stores);
+    answer.goodBytes = 0;
+    return answer;
+  }
   if (table->ours(address) || own_memory::overlaps(address, bytes)) return {Verdict::Outside};
   if (!readable(address, bytes)) return {Verdict::Outside};
   return {reachesPageable ? Verdict::Fine : Verdict::Pageable};

@@ -61,19 +61,47 @@ BlockChecks::SharedPlace BlockChecks::sharedPlace(const ptx::Access& access) con
 
 bool BlockChecks::allows(const ptx::Access& access, Own own) {
   resolveOverwrite();
+  if (!permits(access, own)) return false;
+  if (own == Own::No) touches(access);
+  return true;
+}
+
+bool BlockChecks::permits(const ptx::Access& access, Own own) {
+  good_ = {};
   if (wants(Tool::Memory) && !aligned(access)) return false;
   if (own == Own::Yes) return true;
   if (own == Own::Beside || access.space == ptx::Space::Local) return !wants(Tool::Memory) || beyondLocal(access);
   const SharedPlace shared = sharedPlace(access);
-  if (!shared.isShared) {
-    if (wants(Tool::Memory) && !fitsGlobal(access)) return false;
-    checkGlobal(access);
-    return true;
-  }
-  const bool fits = shared.offset <= block_->sharedLimit && access.bytes <= block_->sharedLimit - shared.offset;
-  if (!fits) return !wants(Tool::Memory) || beyondShared(access);
-  if (shared.own && !inCluster_) checkShared(access, static_cast<uint32_t>(shared.offset));
+  if (!shared.isShared) return !wants(Tool::Memory) || fitsGlobal(access);
+  if (!fitsShared(access, shared)) return !wants(Tool::Memory) || beyondShared(access);
+  if (!inCluster_) good_ = {reinterpret_cast<uint64_t>(ownShared()), uint64_t{block_->sharedLimit} + 1};
   return true;
+}
+
+bool BlockChecks::fitsShared(const ptx::Access& access, const SharedPlace& place) const {
+  return place.offset <= block_->sharedLimit && access.bytes <= block_->sharedLimit - place.offset;
+}
+
+void BlockChecks::touches(const ptx::Access& access) {
+  if (access.space == ptx::Space::Local) return;
+  const SharedPlace shared = sharedPlace(access);
+  if (!shared.isShared) return checkGlobal(access);
+  if (fitsShared(access, shared) && shared.own && !inCluster_)
+    checkShared(access, static_cast<uint32_t>(shared.offset));
+}
+
+bool BlockChecks::touchesTogether(const ptx::Access& access) {
+  if (access.isShared || (ordersByAtomics_ && access.strong) || sharedPlace(access).isShared) return false;
+  if (!wants(Tool::Init)) return true;
+  const bool reads = access.kind == Kind::Load || access.kind == Kind::Atomic;
+  if (reads && initialised::writtenBytes(access.address, access.bytes) < access.bytes) return false;
+  if (access.kind != Kind::Load) initialised::written(access.address, access.bytes);
+  return true;
+}
+
+void BlockChecks::storing(const StoredData* stored) {
+  resolveOverwrite();
+  stored_ = stored;
 }
 
 bool BlockChecks::aligned(const ptx::Access& access) {
@@ -113,6 +141,7 @@ bool BlockChecks::fitsGlobal(const ptx::Access& access) {
   };
   switch (answer.verdict) {
     case allocations::Verdict::Fine:
+      if (answer.goodBytes) good_ = {answer.goodBase, answer.goodBytes + 1};
       return true;
     case allocations::Verdict::Outside:
       return fault(kOutside, "is outside of every allocation");

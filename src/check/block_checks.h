@@ -8,9 +8,21 @@
 #include "check/clocks.h"
 #include "check/report.h"
 #include "check/shared_memory.h"
+#include "ptx/abi/check_abi.h"
 #include "ptx/interpreter/observer.h"
 
 namespace vg::check {
+
+// What lanes of a warp are about to store, all by one instruction.
+struct StoredData {
+  const std::byte* data = nullptr;  // elements of all lanes, one kind after the other
+  uint32_t elementBytes = 0, bytes = 0, mask = 0;
+  const uint64_t* addresses = nullptr;
+
+  void valueOf(uint32_t lane, std::byte* to) const;
+  // The lane whose value is there when this one's comes, if one of them stores to the same place before.
+  int before(uint32_t lane) const;
+};
 
 class BlockChecks final : public ptx::BlockObserver {
  public:
@@ -18,6 +30,15 @@ class BlockChecks final : public ptx::BlockObserver {
   // flags carry order. `reserved`: bytes of shared memory, from its beginning, that the system fills.
   void enter(ptx::BlockState& block, const ptx::Module& module, const ptx::Function& entry, bool ordersByAtomics,
              uint32_t reserved);
+  // allows() in parts: whether the access may happen, and what comes of it for those that read and write later.
+  bool permits(const ptx::Access& access, Own own);
+  void touches(const ptx::Access& access);
+  // The same of an access to global memory that many lanes make together; false: each is to be looked at.
+  bool touchesTogether(const ptx::Access& access);
+  // What those to come store, where that is known before they do; null: not. Of one warp's access at a time.
+  void storing(const StoredData* stored);
+  // Memory around what allows() or permits() found good last that is as good; nothing where that is not known.
+  ptx::CheckedRange goodRange() const { return good_; }
   // Every warp waits at a barrier that nobody can complete.
   void stuck();
 
@@ -56,6 +77,7 @@ class BlockChecks final : public ptx::BlockObserver {
     uint64_t offset;
   };
   SharedPlace sharedPlace(const ptx::Access& access) const;
+  bool fitsShared(const ptx::Access& access, const SharedPlace& place) const;
   std::byte* ownShared() const { return block_->shared + block_->sharedOffset; }
 
   bool beyondShared(const ptx::Access& access);
@@ -68,6 +90,7 @@ class BlockChecks final : public ptx::BlockObserver {
   void checkGlobal(const ptx::Access& access);
   void uninitialised(const ptx::Access& access, uint64_t address, size_t good, bool shared);
   void resolveOverwrite();
+  bool changes(const ptx::Access& access, uint32_t offset) const;
   void reportHazard(const Hazard& hazard);
 
   bool isNewAt(Tool tool, unsigned kind, const ptx::Instruction* at, const ptx::Instruction* other = nullptr,
@@ -90,6 +113,8 @@ class BlockChecks final : public ptx::BlockObserver {
   Meeting meetings_[kBarriers];
   uint32_t rounds_[kWarps][kBarriers] = {};  // of the meeting that a warp came to
   Overwrite overwrite_;
+  ptx::CheckedRange good_;
+  const StoredData* stored_ = nullptr;
   FaultKey last_;                             // the fault that isNewAt() found new
   const ptx::Instruction* lastAt_ = nullptr;  // where it is
 };

@@ -27,11 +27,35 @@ void BlockChecks::checkRace(const ptx::Access& access, uint32_t offset) {
   if (!shared_.touch(access, offset, thread, clocks_, hazard)) return;
   const bool storesOver = hazard.kind == Hazard::Kind::WriteAfterWrite && access.bytes <= sizeof overwrite_.before;
   if (!storesOver) return reportHazard(hazard);
+  if (stored_) return changes(access, offset) ? reportHazard(hazard) : void();
   overwrite_.pending = true;
   overwrite_.address = reinterpret_cast<uint64_t>(ownShared()) + offset;
   overwrite_.bytes = static_cast<uint32_t>(access.bytes);
   overwrite_.hazard = hazard;
   std::memcpy(overwrite_.before, ownShared() + offset, access.bytes);
+}
+
+void StoredData::valueOf(uint32_t lane, std::byte* to) const {
+  for (uint32_t at = 0; at < bytes; at += elementBytes)
+    std::memcpy(to + at, data + at * ptx::kWarpSize + lane * elementBytes, elementBytes);
+}
+
+int StoredData::before(uint32_t lane) const {
+  for (int other = static_cast<int>(lane) - 1; other >= 0; --other)
+    if ((mask >> other & 1) && addresses[other] == addresses[lane]) return other;
+  return -1;
+}
+
+// Whether a store that is known changes what it finds.
+bool BlockChecks::changes(const ptx::Access& access, uint32_t offset) const {
+  std::byte mine[sizeof overwrite_.before], found[sizeof overwrite_.before];
+  stored_->valueOf(access.lane, mine);
+  const int before = stored_->before(access.lane);
+  if (before < 0)
+    std::memcpy(found, ownShared() + offset, access.bytes);
+  else
+    stored_->valueOf(static_cast<uint32_t>(before), found);
+  return std::memcmp(mine, found, access.bytes);
 }
 
 void BlockChecks::passes(const ptx::Access& object) {

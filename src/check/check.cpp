@@ -19,6 +19,7 @@
 #include "check/initialised.h"
 #include "check/report.h"
 #include "copy/watch.h"
+#include "ptx/abi/check_abi.h"
 
 namespace vg::check {
 namespace {
@@ -32,15 +33,16 @@ class Observer final : public ptx::Observer {
     return &checks;
   }
   void stuck(const ptx::BlockState& block) { of(block).stuck(); }
-
- private:
   BlockChecks& of(const ptx::BlockState& block) {
+    if (block.checked && block.checked->owner) return *static_cast<BlockChecks*>(block.checked->owner);
     const MutexLock lock(mutex_);
     std::unique_ptr<BlockChecks>& slot = checks_[&block];
     if (!slot) slot = std::make_unique<BlockChecks>();
+    if (block.checked) block.checked->owner = slot.get();
     return *slot;
   }
 
+ private:
   Mutex mutex_;  // guards the map; the checks belong to whoever runs the block
   std::map<const ptx::BlockState*, std::unique_ptr<BlockChecks>> checks_
       VG_GUARDED_BY(mutex_);  // a running block's state is used again
@@ -127,6 +129,8 @@ ptx::Observer* observer(FirstFault told) {
   return &theObserver();
 }
 
+BlockChecks& blockChecks(const ptx::BlockState& block) { return theObserver().of(block); }
+
 bool markFaulted(const ptx::BlockState& block, CUresult error) {
   if (toolsOn.load(std::memory_order_relaxed) & kGoOn) return false;
   {
@@ -149,8 +153,8 @@ CUresult takeFaulted(uint64_t grid) {
 void tellStuck(const ptx::BlockState& block) { theObserver().stuck(block); }
 
 void beginParts(CUdeviceptr address, size_t bytes) { allocations::beginBlock(address, bytes); }
-void addPart(CUdeviceptr address, size_t bytes, std::string name) {
-  allocations::addPart(address, bytes, std::move(name));
+void addPart(CUdeviceptr address, size_t bytes, std::string name, bool lasting) {
+  allocations::addPart(address, bytes, std::move(name), lasting);
 }
 void removePart(CUdeviceptr address) { allocations::removePart(address); }
 void endParts(CUdeviceptr address, size_t bytes) { allocations::endBlock(address, bytes); }

@@ -1,9 +1,9 @@
 // Checked mode: what VERDIGRIS_CHECK asks for. The face of this folder.
 //
-// While a tool of kernels is on, kernels are run by the reference interpreter with an observer: accesses outside of
-// memory (memory), unordered accesses to shared memory (race), barriers and warp operations that not everybody comes to
-// (sync), reads of memory that nobody has written (init). Calls of the API are looked at by check/calls.h. Off, nothing
-// of this folder runs but start().
+// While a tool of kernels is on, kernels are compiled with checks (compiled.h), or run by the reference interpreter
+// with an observer: accesses outside of memory (memory), unordered accesses to shared memory (race), barriers and warp
+// operations that not everybody comes to (sync), reads of memory that nobody has written (init). Calls of the API are
+// looked at by calls.h. Off, nothing of this folder runs but start().
 #pragma once
 
 #include <cuda.h>
@@ -32,9 +32,14 @@ CUresult takeFaulted(uint64_t grid);
 // The launch is about to end because all warps of the block wait for ever.
 void tellStuck(const ptx::BlockState& block);
 
+class BlockChecks;
+// Of a block that runs.
+BlockChecks& blockChecks(const ptx::BlockState& block);
+
 // Memory that is divided into parts: the variables of a module, the heap of kernels.
 void beginParts(CUdeviceptr address, size_t bytes);
-void addPart(CUdeviceptr address, size_t bytes, std::string name);
+// `lasting`: until endParts(); others may be removed by a kernel that runs.
+void addPart(CUdeviceptr address, size_t bytes, std::string name, bool lasting = false);
 void removePart(CUdeviceptr address);
 void endParts(CUdeviceptr address, size_t bytes);
 // Bytes to keep free between parts.

@@ -27,6 +27,7 @@ inline constexpr uint32_t kStreams = 4;          // stores may go past the cache
 inline constexpr uint32_t kNoLane = ~0u;
 
 struct BlockState;
+struct CheckedRanges;
 struct KernelLaunch;
 
 enum class TrapReason : uint32_t {
@@ -112,8 +113,9 @@ struct KernelLaunch {
   uint32_t flags;                 // kExplicitCluster, kReachesPageable, kStreams
   uint32_t stackPerThread;        // bytes that alloca may take of a lane, a multiple of 64
   const RuntimeCalls* calls;
-  const void* code;  // the interpreter's program; unused by native code
-  void* owner;       // the runner's own
+  const void*
+      code;     // the interpreter's program; of native code check::CompiledKernel where it checks accesses, or unused
+  void* owner;  // the runner's own
 };
 
 // One a running block; belongs to one worker thread.
@@ -132,7 +134,8 @@ struct BlockState {
   // For whoever tells of a fault or a wait. Compiled code keeps `warp` where one call runs several; the interpreter
   // keeps all three before each access of memory and each wait. kNoLane, 0: not known.
   uint32_t warp, lane, line;
-  std::byte* frames;  // frameMemory() bytes, aligned to 64: what warps keep at barriers; null without frames
+  std::byte* frames;       // frameMemory() bytes, aligned to 64: what warps keep at barriers; null without frames
+  CheckedRanges* checked;  // check_abi.h; null unless kernels check their accesses
 };
 
 // Runs warps firstWarp .. endWarp-1 of the block to their end, one after another. Kernels that may wait inside a block
@@ -165,6 +168,13 @@ struct KernelTraits {
 inline constexpr uint32_t kFrameHeader = 4 * kWarpSize;
 inline constexpr size_t frameMemory(const KernelTraits& traits, uint32_t warps) {
   return traits.frameBytes ? kFrameHeader + size_t{traits.frameBytes} * warps : 0;
+}
+
+// Bytes between the local memory of neighbouring lanes, of so many bytes each.
+inline uint32_t localLaneStride(uint32_t localSize) {
+  // An odd multiple of 64 bytes, so that lanes do not share cache sets.
+  const uint32_t lines = (localSize + 63) / 64;
+  return 64 * (lines | 1);
 }
 
 // Which blocks a variant of the native code is valid for.

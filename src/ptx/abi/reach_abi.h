@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "ptx/abi/check_abi.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::ptx {
@@ -24,6 +25,16 @@ struct ReachCalls {
   // Where the library keeps what is its own, and kOwnSlack around it: code for devices that reach all other memory asks
   // about addresses there. Those with ownBit are elsewhere. Constant once a kernel runs.
   std::atomic<uint64_t> own, ownBytes, ownBit;
+  // Checked mode: which lanes of `mask` may make the access `form` (check_abi.h); what others would have done is
+  // reported. `block` is %ctaid.x, `locals` the kernel's local memory or null, `data` what is stored where it is told
+  // (check_abi.h), the rest as above. Does not switch.
+  uint32_t (*check)(BlockState*, CheckedRanges*, uint32_t warp, uint32_t block, uint32_t mask,
+                    const uint64_t* addresses, uint64_t form, uint32_t line, const void* locals, const void* frameEnd,
+                    const void* data);
+  // Checked mode: the lanes `mask`, all that live, meet as `meeting` says (check_abi.h). `members`: the member mask of
+  // each lane, null: all. Does not switch.
+  void (*meet)(BlockState*, uint32_t warp, uint32_t mask, Meeting meeting, uint32_t barrier, uint32_t threads,
+               uint32_t line, const uint32_t* members);
 };
 
 }  // namespace vg::ptx

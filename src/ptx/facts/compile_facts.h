@@ -31,6 +31,12 @@ inline constexpr uint32_t kTestsOwn = 1 << 8;
 inline constexpr uint32_t kCounts = 1 << 12;
 // For debuggers: the code has frame pointers, and KernelBlob::lines all instructions.
 inline constexpr uint32_t kDescribes = 1 << 13;
+// The code checks its accesses for checked mode (llvm/emit/access_checks.h), in place of what the flags above ask for.
+inline constexpr uint32_t kChecksAccesses = 1 << 14;
+// With kChecksAccesses: it tells of every one, also where nothing can be wrong with the address.
+inline constexpr uint32_t kTellsAccesses = 1 << 15;
+// The code tells checked mode where lanes and warps meet (llvm/emit/meeting_checks.h).
+inline constexpr uint32_t kTellsMeetings = 1 << 16;
 
 // What a compile has done, counted: the same on every machine.
 enum class CompileWork : uint32_t {

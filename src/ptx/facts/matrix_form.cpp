@@ -338,4 +338,25 @@ std::optional<MatrixShape> describeMatrix(const Instruction& i, const Function& 
   return shape;
 }
 
+uint64_t extentOf(const MatrixForm& form, uint64_t stride) {
+  const bool columns = form.has(kMatrixColumnsA);
+  const uint32_t rows = form.role() == MatrixRole::B ? form.k() : form.m,
+                 width = form.role() == MatrixRole::A ? form.k() : form.n;
+  const uint64_t lines = columns ? width : rows, length = columns ? rows : width;
+  return ((lines - 1) * stride + length) * bitsOf(form.a) / 8;
+}
+
+uint32_t namingLanes(const MatrixForm& form, uint32_t mask) {
+  switch (form.operation) {
+    case MatrixOperation::LoadRows:
+    case MatrixOperation::StoreRows:
+      return mask & static_cast<uint32_t>((uint64_t{1} << 8u * form.n) - 1);
+    case MatrixOperation::LoadFragment:
+    case MatrixOperation::StoreFragment:
+      return mask & (0 - mask);
+    default:
+      return 0;
+  }
+}
+
 }  // namespace vg::ptx

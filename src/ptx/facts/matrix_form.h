@@ -54,6 +54,10 @@ inline uint64_t wordOf(const MatrixForm& form) { return std::bit_cast<uint64_t>(
 inline MatrixForm matrixFormOf(uint64_t word) { return std::bit_cast<MatrixForm>(word); }
 
 uint32_t bitsOf(MatrixType type);
+// Bytes from the first to the last element of a fragment in memory whose rows or columns are `stride` elements apart.
+uint64_t extentOf(const MatrixForm& form, uint64_t stride);
+// The lanes of `mask` whose addresses count.
+uint32_t namingLanes(const MatrixForm& form, uint32_t mask);
 static inline bool isWhole(MatrixType type) {
   return (type >= MatrixType::S8 && type <= MatrixType::B1) || type == MatrixType::S32;
 }

@@ -5,15 +5,6 @@
 namespace vg::ptx::interpreter {
 namespace {
 
-// Bytes from the first to the last element of a fragment in memory.
-uint64_t extentOf(const MatrixForm& form, uint64_t stride) {
-  const bool columns = form.has(kMatrixColumnsA);
-  const uint32_t rows = form.role() == MatrixRole::B ? form.k() : form.m,
-                 width = form.role() == MatrixRole::A ? form.k() : form.n;
-  const uint64_t lines = columns ? width : rows, length = columns ? rows : width;
-  return ((lines - 1) * stride + length) * bitsOf(form.a) / 8;
-}
-
 // The host address that the lane names, checked.
 uint64_t addressOf(Warp& w, const Step& s, uint32_t lane) {
   const MatrixShape& shape = *s.matrix;
@@ -26,20 +17,6 @@ uint64_t addressOf(Warp& w, const Step& s, uint32_t lane) {
     alignment = std::max(bitsOf(form.a) / 8, 1u);
   }
   return reinterpret_cast<uint64_t>(w.range(lane, s, s.vectorSources[0], bytes, alignment, shape.space));
-}
-
-// Lanes whose addresses count.
-uint32_t namingLanes(const MatrixForm& form, uint32_t mask) {
-  switch (form.operation) {
-    case MatrixOperation::LoadRows:
-    case MatrixOperation::StoreRows:
-      return mask & static_cast<uint32_t>(maskOf(8u * form.n));
-    case MatrixOperation::LoadFragment:
-    case MatrixOperation::StoreFragment:
-      return mask & (0 - mask);
-    default:
-      return 0;
-  }
 }
 
 void perform(Warp& w, const Step& s, uint32_t mask) {

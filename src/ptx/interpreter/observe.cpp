@@ -4,11 +4,9 @@
 #include "ptx/interpreter/interpreter_impl.h"
 #include "ptx/text/opcodes.h"
 
-namespace vg::ptx::interpreter {
-namespace {
+namespace vg::ptx {
 
-Access::Kind kindOf(const Step& s, const Source& base) {
-  const Instruction& i = *s.i;
+Access::Kind kindOfAccess(const Instruction& i, bool first) {
   switch (rowOf(i.op).memory) {
     case MemoryUse::Loads:
       return Access::Kind::Load;
@@ -17,7 +15,7 @@ Access::Kind kindOf(const Step& s, const Source& base) {
     case MemoryUse::Updates:
       return i.has(Mod::Init) ? Access::Kind::Store : Access::Kind::Atomic;
     case MemoryUse::Moves:  // cp.async [to], [from]
-      return &base == &s.sources[0] ? Access::Kind::Store : Access::Kind::Load;
+      return first ? Access::Kind::Store : Access::Kind::Load;
     case MemoryUse::ByForm:  // wmma
       return i.has(Mod::Load) ? Access::Kind::Load : Access::Kind::Store;
     default:
@@ -25,12 +23,20 @@ Access::Kind kindOf(const Step& s, const Source& base) {
   }
 }
 
-bool isStrong(const Instruction& i) {
+bool isStrongAccess(const Instruction& i) {
   return rowOf(i.op).memory == MemoryUse::Updates || i.has(Mod::Volatile) || i.has(Mod::Relaxed) ||
          i.has(Mod::Acquire) || i.has(Mod::Release) || i.has(Mod::Mmio);
 }
 
-}  // namespace
+bool carriesOrder(const Instruction& i) {
+  const Opcode& row = rowOf(i.op);
+  return row.has(Trait::Orders) || row.meets == Meets::Object || i.has(Mod::Volatile) || i.has(Mod::Acquire) ||
+         i.has(Mod::Release) || i.has(Mod::AcqRel);
+}
+
+}  // namespace vg::ptx
+
+namespace vg::ptx::interpreter {
 
 // The lane's frames, what alloca made, the parameters of the launch.
 BlockObserver::Own Warp::ownership(uint32_t lane, uint64_t address, uint64_t bytes) const {
@@ -53,8 +59,8 @@ std::byte* Warp::observed(uint32_t lane, const Step& s, const Source& base, uint
                           uint64_t alignment, Space space) {
   noteWhere(lane, s.i);
   Access access;
-  access.kind = kindOf(s, base);
-  access.strong = isStrong(*s.i);
+  access.kind = kindOfAccess(*s.i, &base == &s.sources[0]);
+  access.strong = isStrongAccess(*s.i);
   access.isShared = space == Space::Shared || space == Space::SharedCluster;
   access.lane = static_cast<uint8_t>(lane);
   access.warp = index;

@@ -30,6 +30,12 @@ struct Access {
   const Instruction* instruction = nullptr;
 };
 
+// What an instruction does by its first address, or by another one.
+Access::Kind kindOfAccess(const Instruction& i, bool first);
+bool isStrongAccess(const Instruction& i);
+// Whether it may order what threads do in memory: a fence, an access with an order, an object that threads wait at.
+bool carriesOrder(const Instruction& i);
+
 // Lanes of a warp that come to a barrier of the block.
 struct BarrierArrival {
   uint32_t warp = 0, id = 0;

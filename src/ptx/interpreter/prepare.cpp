@@ -80,17 +80,11 @@ class Preparation {
       step(f_->body[k], code.steps[k]);
       Step& s = code.steps[k];
       p_.allocates |= s.i->op == Op::Alloca;
-      p_.carriesOrder |= carriesOrder(*s.i);
+      p_.carriesOrder |= ptx::carriesOrder(*s.i);
       if (s.compute || s.execute || s.flow != Flow::None) continue;
       s.flow = Flow::Illegal;
       gap(*s.i);
     }
-  }
-
-  static bool carriesOrder(const Instruction& i) {
-    const Opcode& row = rowOf(i.op);
-    return row.has(Trait::Orders) || row.meets == Meets::Object || i.has(Mod::Volatile) || i.has(Mod::Acquire) ||
-           i.has(Mod::Release) || i.has(Mod::AcqRel);
   }
 
   void gap(const Instruction& i) {

@@ -57,7 +57,8 @@ struct Request {
   std::string entry, cpu, features, dumpDirectory;
   BlockShape shape = BlockShape::Other;
   bool fullWarps = false;
-  bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false;
+  bool trustsParameters = true, testsReach = false, testsOwn = false, exactApproximations = false,
+       checksAccesses = false, tellsAccesses = false, tellsMeetings = false;
   bool mayBeQuick = false, inBackground = false, verifies = false, onlyTried = false, quickAnyway = false;
   bool counts = false, describes = false;
   uint32_t lanes = 0;
@@ -169,9 +170,12 @@ EmitOptions optionsOf(const Request& request) {
   options.wholeRows = request.shape == BlockShape::RowsOf16 || request.shape == BlockShape::RowsOf8;
   options.rowLanes = rowLanesOf(request.shape);
   options.fullWarps = request.fullWarps;
-  options.trustsParameters = request.trustsParameters;
-  options.testsReach = request.testsReach;
-  options.testsOwn = request.testsOwn && !request.testsReach;
+  options.trustsParameters = request.trustsParameters && !request.checksAccesses;
+  options.checksAccesses = request.checksAccesses;
+  options.tellsAccesses = request.checksAccesses && request.tellsAccesses;
+  options.tellsMeetings = request.tellsMeetings;
+  options.testsReach = request.testsReach && !request.checksAccesses;
+  options.testsOwn = request.testsOwn && !request.testsReach && !request.checksAccesses;
   if (request.mayBeQuick) options.leanBeyond = kWorthWaitingFor;
   if (request.quickAnyway) options.leanBeyond = 0;
   options.exactApproximations = request.exactApproximations;
@@ -224,6 +228,9 @@ std::string dumpPrefixOf(const Request& request, const EmitOptions& options) {
           : options.rowLanes ? (options.wholeRows ? ".rows" : ".parts") + std::to_string(options.rowLanes)
                              : ".other") +
          (options.fullWarps ? ".full" : ".partial") + (options.trustsParameters ? "" : ".tested") +
+         (options.tellsAccesses    ? ".told"
+          : options.checksAccesses ? ".checked"
+                                   : "") +
          (options.testsReach ? ".reach" : "") + (request.counts ? ".counts" : "") +
          (request.describes ? ".described" : "") + ".w" + std::to_string(options.lanes);
 }
@@ -392,6 +399,9 @@ int compileRequest(const CompileRequest& in, CompileResult& out, CompileFacts& f
   job->request.trustsParameters = !(in.flags & kTestsParameters);
   job->request.testsReach = in.flags & kTestsReach;
   job->request.testsOwn = in.flags & kTestsOwn;
+  job->request.checksAccesses = in.flags & kChecksAccesses;
+  job->request.tellsAccesses = in.flags & kTellsAccesses;
+  job->request.tellsMeetings = in.flags & kTellsMeetings;
   job->request.exactApproximations = in.flags & kApproximatesExactly;
   job->request.mayBeQuick = in.flags & kMayBeQuick;
   job->request.inBackground = in.flags & kInBackground;

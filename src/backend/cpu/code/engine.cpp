@@ -19,6 +19,7 @@
 #include "base/settings.h"
 #include "base/shortage.h"
 #include "base/undying.h"
+#include "check/tools.h"
 #include "ptx/facts/compile_facts.h"
 
 namespace vg::backend::cpu::engine {
@@ -129,8 +130,21 @@ KernelCache::Key hashOf(const std::vector<std::string>& texts) {
   return hasher.finish();
 }
 
+// What checked mode has to be told.
+static uint32_t checkFlags(const CodeVariant& variant) {
+  using check::Tool;
+  const bool tells = check::wants(Tool::Race) || check::wants(Tool::Init);
+  const bool meets = check::wants(Tool::Race) || check::wants(Tool::Sync) || check::wants(Tool::Exits);
+  const uint32_t accesses = tells                        ? ptx::kChecksAccesses | ptx::kTellsAccesses
+                            : check::wants(Tool::Memory) ? ptx::kChecksAccesses
+                            : variant.testsReach         ? ptx::kTestsReach
+                                                         : 0;
+  return accesses | (meets ? ptx::kTellsMeetings : 0);
+}
+
 // Which addresses the code tests.
 uint32_t reachFlag(const CodeVariant& variant) {
+  if (check::any()) return checkFlags(variant);
   return variant.testsReach ? ptx::kTestsReach : testsOwn() ? ptx::kTestsOwn : 0;
 }
 

@@ -39,6 +39,8 @@ void tellFirstFault(const ptx::BlockState& state, CUresult error) {
 
 }  // namespace
 
+void tellFirstFaults() { static_cast<void>(check::observer(tellFirstFault)); }
+
 Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function) {
   VG_TRY(std::unique_ptr<ptx::InterpreterProgram> program,
          ptx::prepare(module, function, check::observer(tellFirstFault)));

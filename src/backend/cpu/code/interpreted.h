@@ -13,4 +13,7 @@ namespace vg::backend::cpu {
 // Kernel number `function` of the module, which must outlive the result.
 Result<std::unique_ptr<const LoadedKernel>> interpret(const ptx::Module& module, uint32_t function);
 
+// Has checked mode tell of the first access of a grid that a device would have stopped it for, while it can be seen.
+void tellFirstFaults();
+
 }  // namespace vg::backend::cpu

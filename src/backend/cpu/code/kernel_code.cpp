@@ -92,13 +92,15 @@ Result<CodePages> CodePages::load(const std::vector<uint8_t>& code) {
   return pages;
 }
 
-Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob blob, Maturity maturity) {
+Result<std::unique_ptr<const LoadedKernel>> LoadedKernel::load(ptx::KernelBlob blob, Maturity maturity,
+                                                               const void* program) {
   if (blob.entryOffset >= blob.code.size())
     return fail(CUDA_ERROR_INVALID_IMAGE, "kernel blob of %zu bytes begins at %u", blob.code.size(), blob.entryOffset);
   VG_TRY(CodePages pages, CodePages::load(blob.code));
   auto kernel = std::make_unique<LoadedKernel>(std::move(pages));
   kernel->entry = reinterpret_cast<ptx::KernelEntry>(const_cast<std::byte*>(kernel->pages_.base()) + blob.entryOffset);
   kernel->traits = blob.traits;
+  kernel->program = program;
   kernel->maturity_ = maturity;
   kernel->textSize_ = blob.textSize;
   kernel->lines_ = std::move(blob.lines);

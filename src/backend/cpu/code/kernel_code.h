@@ -54,7 +54,7 @@ class LoadedKernel {
 
   ptx::KernelEntry entry = nullptr;
   ptx::KernelTraits traits;
-  const void* program = nullptr;  // KernelLaunch::code; the interpreter's
+  const void* program = nullptr;  // KernelLaunch::code; the interpreter's, or of code that checks its accesses
   bool interpreted = false;
 
   // Nanoseconds that a grid of so many warps is likely to take on one thread; 0 when that cannot be told: never run, or
@@ -82,7 +82,8 @@ class LoadedKernel {
   }
 
   // Makes a blob runnable.
-  static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob, Maturity maturity = Maturity::Good);
+  static Result<std::unique_ptr<const LoadedKernel>> load(ptx::KernelBlob blob, Maturity maturity = Maturity::Good,
+                                                          const void* program = nullptr);
   // For debuggers: where the code is, and which PTX lines it was made from. No bytes: an interpreted kernel.
   const std::byte* code() const { return pages_.base(); }
   size_t textSize() const { return textSize_; }

@@ -127,7 +127,7 @@ CUresult CpuImage::placeVariables() {
     if (!inMemory(variables[i])) continue;
     if (!variables[i].managed) {
       family_.addresses[i] += variables_;
-      if (check::any()) check::addPart(family_.addresses[i], variables[i].size, "variable " + variables[i].name);
+      if (check::any()) check::addPart(family_.addresses[i], variables[i].size, "variable " + variables[i].name, true);
       continue;
     }
     if (!source_.resolveManaged) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put managed variables");

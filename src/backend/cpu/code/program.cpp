@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/undying.h"
+#include "check/compiled.h"
 #include "check/tools.h"
 #include "ptx/abi/device_runtime.h"
 #include "ptx/facts/layout.h"
@@ -38,7 +39,7 @@ Way readWay() {
 
 Way way() {
   static const Way wanted = readWay();
-  return check::any() ? Way::Interpret : wanted;
+  return wanted;
 }
 
 // The first of what is said of PTX that is refused: the caller's log may be nobody's, and there may be thousands of
@@ -100,6 +101,16 @@ void note(const std::string& function, Kernel::Calls& calls) {
     default:
       return;
   }
+}
+
+// Checked mode follows some kernels in the interpreter only.
+void tellInterpreted(const std::string& kernel) {
+  constexpr const char* kWords =
+      "kernel %s is interpreted, which is slow: it cannot be compiled (VERDIGRIS_LOG=info says why)";
+  if (check::any())
+    VG_LOG(Info, kWords, kernel.c_str());
+  else
+    VG_LOG(Warn, kWords, kernel.c_str());
 }
 
 // What the cache holds under a key, if it can be used.
@@ -214,13 +225,25 @@ Result<ProgramKernel::Code> ProgramKernel::make(const CodeVariant& wanted) {
     auto native = makeNative(wanted);
     if (native.ok() || (native.error() != CUDA_ERROR_NOT_SUPPORTED && native.error() != CUDA_ERROR_NOT_PERMITTED))
       return native;
-    VG_LOG(Warn, "kernel %s is interpreted, which is slow: it cannot be compiled (VERDIGRIS_LOG=info says why)",
-           function().name.c_str());
+    tellInterpreted(function().name);
   }
   return makeInterpreted();
 }
 
 Result<ProgramKernel::Code> ProgramKernel::makeInterpreted() { return interpret(program_.module(), function_); }
+
+// What code that checks its accesses is told of; null where none does.
+const check::CompiledKernel* ProgramKernel::checks() {
+  if (!check::any()) return nullptr;
+  checksOnce_.call([this] {
+    tellFirstFaults();
+    const auto [references, shared] = program_.reachOf(function_);
+    std::vector<const ptx::Function*> reached{&function()};
+    for (const uint32_t index : references.functions) reached.push_back(&program_.module().functions[index]);
+    checks_ = std::make_unique<check::CompiledKernel>(program_.module(), reached, shared.reserved);
+  });
+  return checks_.get();
+}
 
 Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted) {
   const engine::Request request = requestFor(wanted);
@@ -233,8 +256,8 @@ Result<ProgramKernel::Code> ProgramKernel::makeNative(const CodeVariant& wanted)
   return load(std::move(made.blob), made.quick ? Maturity::Quick : Maturity::Good);
 }
 
-Result<ProgramKernel::Code> ProgramKernel::load(ptx::KernelBlob blob, Maturity maturity) const {
-  VG_TRY(Code code, LoadedKernel::load(std::move(blob), maturity));
+Result<ProgramKernel::Code> ProgramKernel::load(ptx::KernelBlob blob, Maturity maturity) {
+  VG_TRY(Code code, LoadedKernel::load(std::move(blob), maturity, checks()));
   if (debugger::on()) program_.show(*code, function_);
   return code;
 }

@@ -20,6 +20,7 @@
 #include "base/mutex.h"
 #include "base/once.h"
 #include "base/result.h"
+#include "check/compiled.h"
 #include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/function_uses.h"
 #include "ptx/facts/layout.h"
@@ -79,7 +80,8 @@ class ProgramKernel final : public upgrades::Upgradable {
   Result<Code> make(const CodeVariant& wanted);
   Result<Code> makeNative(const CodeVariant& wanted);
   Result<Code> makeInterpreted();
-  Result<Code> load(ptx::KernelBlob blob, Maturity maturity) const;
+  Result<Code> load(ptx::KernelBlob blob, Maturity maturity);
+  const check::CompiledKernel* checks();
   engine::Request requestFor(const CodeVariant& wanted) const;
   Result<engine::Made> compile(const engine::Request& request, engine::Effort effort) const;
 
@@ -89,6 +91,8 @@ class ProgramKernel final : public upgrades::Upgradable {
   uint32_t parameterBytes_ = 0;
   Once factsOnce_;
   Facts facts_;
+  Once checksOnce_;
+  std::unique_ptr<check::CompiledKernel> checks_;  // by checksOnce_
   std::array<Variant, 8 * ptx::kBlockShapes> variants_;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "backend/condition_table.h"
+#include "backend/cpu/code/check_calls.h"
 #include "backend/cpu/code/places.h"
 #include "backend/cpu/device_runtime.h"
 #include "backend/cpu/run/block.h"
@@ -20,6 +21,7 @@
 #include "backend/cpu/textures/textures.h"
 #include "backend/kernel_print.h"
 #include "base/shortage.h"
+#include "check/tools.h"
 #include "ptx/facts/reach.h"
 #include "ptx/operations/async_operation.h"
 #include "ptx/operations/matrix.h"
@@ -266,6 +268,11 @@ void release(BlockState* state, uint32_t warp, uint32_t mask, const uint64_t* ad
 void matrix(BlockState* state, uint32_t warp, uint32_t mask, uint64_t form, uint32_t line, const void* operands,
             void* results) {
   const ptx::MatrixForm what = ptx::matrixFormOf(form);
+  alignas(16) std::byte nowhere[16] = {};
+  if (check::any() && !checkMatrix(state, warp, mask, what, line, const_cast<void*>(operands), nowhere)) {
+    std::memset(results, 0, ptx::kMatrixResultBytes);
+    return;
+  }
   if (mask &&
       (what.operation == ptx::MatrixOperation::LoadFragment || what.operation == ptx::MatrixOperation::StoreFragment)) {
     uint64_t address;  // of the lowest lane, which counts for all
@@ -334,6 +341,8 @@ static constinit ptx::ReachCalls reachCalls = {
     .own = 0,
     .ownBytes = 0,
     .ownBit = 0,
+    .check = checkAccess,
+    .meet = tellMeeting,
 };
 
 // Where nothing of the library's own is known every address is elsewhere.

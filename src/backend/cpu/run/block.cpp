@@ -81,6 +81,7 @@ void ResidentBlock::place(RunningLaunch& launch, uint32_t worker, uint64_t block
   state_.lane = ptx::kNoLane;
   std::fill(std::begin(waits_), std::end(waits_), Wait{});
   state_.owner = this;
+  state_.beginChecks(abi.gridId);
 }
 
 void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber) {

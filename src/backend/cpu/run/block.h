@@ -13,6 +13,7 @@
 #include "backend/cpu/run/cluster.h"
 #include "backend/cpu/run/fibre.h"
 #include "backend/cpu/run/host_stack.h"
+#include "check/checked_state.h"
 #include "ptx/abi/kernel_abi.h"
 
 namespace vg::backend::cpu {
@@ -124,7 +125,7 @@ class ResidentBlock final : public ClusterMember {
 
   HostStack& thread_;
   std::byte* const sharedEnd_;
-  ptx::BlockState state_{};
+  check::CheckedState state_{};
   RunningLaunch* launch_ = nullptr;
   StackGroup stacks_;
   std::unique_ptr<WarpFibre[]> fibres_;

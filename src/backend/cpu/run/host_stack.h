@@ -49,11 +49,12 @@ class HostStack {
   // While alive no fault or timeout throws the thread out: it holds a lock or calls the C library.
   class Critical {
    public:
-    explicit Critical(HostStack& stack) : stack_(stack) { stack_.interruptible_ = 0; }
-    ~Critical() { stack_.interruptible_ = 1; }
+    explicit Critical(HostStack& stack) : stack_(stack), before_(stack.interruptible_) { stack_.interruptible_ = 0; }
+    ~Critical() { stack_.interruptible_ = before_; }
 
    private:
     HostStack& stack_;
+    const sig_atomic_t before_;
   };
 
   // For signal handlers. The rest requires interruptible(): a kernel or one of its calls is on this thread, and not in

@@ -187,6 +187,14 @@ bool isLocal(const Program& program, const Value& v) {
 
 }  // namespace
 
+AccessOrigin accessOrigin(const Program& program, const Instruction& i, size_t source, uint32_t bytes) {
+  const ValueId address = i.sources[source];
+  const auto beside = sum(distance(i.offsets[source]), bytes);
+  if (!beside) return {address, {}};
+  const Origin origin = Walk(program).from(address, *beside);
+  return {origin.value, sum(origin.added, distance(program.values[origin.value].offset))};
+}
+
 std::optional<ReachTest> reachTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes) {
   const ValueId address = i.sources[source];
   const auto beside = sum(distance(i.offsets[source]), bytes);

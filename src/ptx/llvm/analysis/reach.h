@@ -24,4 +24,11 @@ std::optional<ReachTest> reachTest(const Program& program, const Instruction& i,
 // has looked at it.
 std::optional<ReachTest> ownTest(const Program& program, const Instruction& i, size_t source, uint32_t bytes);
 
+// What an access by operand `source` to `bytes` bytes begins with: a value, and how far from it the access may reach.
+struct AccessOrigin {
+  ValueId value = kNone;
+  std::optional<uint64_t> reach;  // bytes; none: not known
+};
+AccessOrigin accessOrigin(const Program& program, const Instruction& i, size_t source, uint32_t bytes);
+
 }  // namespace vg::ptx::gen

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/abi/kernel_abi.h"
 #include "ptx/facts/async_form.h"
 #include "ptx/llvm/analysis/alignment.h"
 #include "ptx/llvm/analysis/lane_turns.h"
@@ -475,12 +476,6 @@ class Analysis {
 };
 
 }  // namespace
-
-uint32_t localLaneStride(uint32_t localSize) {
-  // An odd multiple of 64 bytes, so that lanes do not share cache sets.
-  const uint32_t lines = (localSize + 63) / 64;
-  return 64 * (lines | 1);
-}
 
 void analyseShapes(Program& program, const ShapeOptions& options) { Analysis(program, options).run(); }
 

@@ -73,6 +73,7 @@ void AccessTests::trapMisaligned(Value* bad, const std::function<Value*()>& lane
 
 // Goes before each access of memory by operand `source`.
 void AccessTests::checkAlignment(const Instruction& i, size_t source, const Mask& mask) {
+  if (options_.checksAccesses) return;
   const auto found = alignment_.needed.find({&i, source});
   if (found == alignment_.needed.end()) return;
   const AlignmentTest& test = found->second;

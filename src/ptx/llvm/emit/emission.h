@@ -20,6 +20,9 @@ struct EmitOptions : ShapeOptions {
   bool trustsParameters = true;      // pointers that the kernel is given are aligned as it uses them
   bool testsReach = false;           // what addresses lead to (analysis/reach.h)
   bool testsOwn = false;             // that addresses are none of the library's own
+  bool checksAccesses = false;       // for checked mode (access_checks.h); nothing is tested besides
+  bool tellsAccesses = false;        // ... and tells of every one
+  bool tellsMeetings = false;        // of lanes and warps (meeting_checks.h)
   uint64_t leanBeyond = UINT64_MAX;  // so much work (plannedWork), fewer copies have to do: a launch waits
   std::string cpu, features;
 };

@@ -59,7 +59,7 @@ void Emitter::findTraits() {
   traits.clusterAddresses = program_.references.clusterAddresses;
   suspensions_.plan();
   traits.waits = !suspensions_.used() && suspensions_.mayWait();
-  traits.spans = !traits.waits && !asksForCluster();
+  traits.spans = !traits.waits && !asksForCluster() && !emission_.options.tellsAccesses;
   teller_.plan();
 }
 

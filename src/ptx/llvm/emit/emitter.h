@@ -60,11 +60,12 @@ class Emitter {
   Addresses addresses_{emission_, runner_, masks_, values_};
   Gathers gathers_{emission_, runner_, values_, addresses_};
   AccessTests tests_{emission_, runner_, masks_, values_, addresses_};
-  Loads loads_{emission_, runner_, comparisons_, masks_, values_, predicates_, addresses_, gathers_, tests_};
-  Stores stores_{emission_, runner_, masks_, values_, predicates_, addresses_, gathers_, tests_};
-  LaneCopies copies_{emission_, masks_, values_, predicates_, addresses_, tests_, loads_, stores_};
+  AccessChecks checks_{emission_, runner_, masks_, values_, addresses_};
+  Loads loads_{emission_, runner_, comparisons_, masks_, values_, predicates_, addresses_, gathers_, tests_, checks_};
+  Stores stores_{emission_, runner_, masks_, values_, predicates_, addresses_, gathers_, tests_, checks_};
+  LaneCopies copies_{emission_, masks_, values_, predicates_, addresses_, tests_, checks_, loads_, stores_};
   Atomics atomics_{emission_, runner_,     pieces_,    conversions_, floats_, masks_,
-                   values_,   predicates_, addresses_, gathers_,     tests_};
+                   values_,   predicates_, addresses_, gathers_,     tests_,  checks_};
   Stacks stacks_{emission_, runner_, masks_, values_, predicates_};
   Lanes lanes_{emission_, masks_, values_, predicates_};
   Barriers barriers_{emission_, runner_, masks_, values_, predicates_, suspensions_};
@@ -73,8 +74,10 @@ class Emitter {
   Textures textures_{emission_, runner_, masks_, values_, predicates_};
   Matrices matrices_{emission_, runner_, masks_, values_, predicates_, addresses_};
   LaneCounts counts_{emission_, runner_, masks_, predicates_};
-  Instructions instructions_{emission_, operations_, values_,   teller_,   loads_, stores_,   copies_,   atomics_,
-                             stacks_,   lanes_,      barriers_, syscalls_, async_, textures_, matrices_, counts_};
+  MeetingChecks meetings_{emission_, runner_, masks_, values_};
+  Instructions instructions_{emission_, operations_, values_,   teller_, loads_,    stores_,
+                             copies_,   atomics_,    stacks_,   lanes_,  barriers_, syscalls_,
+                             async_,    textures_,   matrices_, counts_, meetings_};
   Frame frame_{emission_, runner_, specials_, masks_, values_, teller_, suspensions_};
   Edges edges_{emission_, plan_, runner_, masks_, values_, predicates_, frame_};
   MaskedCode masked_{emission_, plan_, runner_, masks_, predicates_, frame_, edges_};

@@ -13,6 +13,7 @@ void Instructions::emitInstruction(const Instruction& i) {
   const bool told = row.has(Trait::MayFault) || b_.function->hasFnAttribute("frame-pointer");  // for debuggers
   b_.SetCurrentDebugLocation(told ? b_.lineAt(i.ast->line) : llvm::DebugLoc());
   teller_.before(i);
+  meetings_.before(i);
   if (isAsync(*i.ast)) {
     async_.emitAsync(i);
     b_.SetCurrentDebugLocation(llvm::DebugLoc());
@@ -45,6 +46,7 @@ void Instructions::emitInstruction(const Instruction& i) {
       else if (!emitWarpOperation(i))
         emitPointwise(i);
   }
+  meetings_.after(i);
   b_.SetCurrentDebugLocation(llvm::DebugLoc());
 }
 

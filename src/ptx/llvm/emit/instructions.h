@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/llvm/compute/operations.h"
+#include "ptx/llvm/emit/meeting_checks.h"
 #include "ptx/llvm/emit/part.h"
 #include "ptx/llvm/emit/values.h"
 #include "ptx/llvm/flow/warp_teller.h"
@@ -24,7 +25,8 @@ class Instructions : public EmitterPart {
  public:
   Instructions(Emission& emission, Operations& operations, Values& values, WarpTeller& teller, Loads& loads,
                Stores& stores, LaneCopies& copies, Atomics& atomics, Stacks& stacks, Lanes& lanes, Barriers& barriers,
-               Syscalls& syscalls, AsyncOperations& async, Textures& textures, Matrices& matrices, LaneCounts& counts)
+               Syscalls& syscalls, AsyncOperations& async, Textures& textures, Matrices& matrices, LaneCounts& counts,
+               MeetingChecks& meetings)
       : EmitterPart(emission),
         operations_(operations),
         values_(values),
@@ -40,7 +42,8 @@ class Instructions : public EmitterPart {
         async_(async),
         textures_(textures),
         matrices_(matrices),
-        counts_(counts) {}
+        counts_(counts),
+        meetings_(meetings) {}
 
   void emitInstruction(const Instruction& i);
 
@@ -68,6 +71,7 @@ class Instructions : public EmitterPart {
   Textures& textures_;
   Matrices& matrices_;
   LaneCounts& counts_;
+  MeetingChecks& meetings_;
 };
 
 }  // namespace vg::ptx::gen

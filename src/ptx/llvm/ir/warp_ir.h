@@ -175,8 +175,6 @@ struct ShapeOptions {
   bool wholeRows = false;  // they are rows
 };
 void analyseShapes(Program& program, const ShapeOptions& options);
-// Bytes between the local memory of neighbouring lanes.
-uint32_t localLaneStride(uint32_t localSize);
 
 // Text for VERDIGRIS_DUMP.
 std::string describe(const Program& program);

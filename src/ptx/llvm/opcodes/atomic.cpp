@@ -157,11 +157,23 @@ void Atomics::emitAtomic(const Instruction& i) {
   for (uint32_t n = 0; n < width; ++n) emitAtomicElement(i, n);
 }
 
+// The lanes that do it. What is found of the first element's address counts for all of a vector.
+Mask Atomics::lanesOf(const Instruction& i, uint32_t part, uint32_t elementBytes) {
+  const uint32_t bytes = elementBytes * std::max<uint32_t>(i.ast->vectorWidth, 1);
+  const Mask guarded = predicates_.guardedMask(i);
+  if (!part) {
+    tests_.checkAlignment(i, 0, guarded);
+    tests_.checkReach(i, 0, i.ast->space, bytes, guarded);
+    if (checks_.on()) allowed_ = checks_.allowed({i, 0, i.ast->space, bytes, bytes}, guarded);
+  }
+  return checks_.on() ? allowed_ : guarded;
+}
+
 void Atomics::emitAtomicElement(const Instruction& i, uint32_t part) {
   Element e = elementOf(i, part);
   if (isReducible(e)) {
     defineDead(i, part);
-    if (i.guard == kNone) return emitReduced(e);
+    if (i.guard == kNone && !checks_.on()) return emitReduced(e);
     return b_.ifTrue(masks_.anyLane(e.mask), [&] { emitReduced(e); });
   }
   // Shared addresses are offsets of 32 bits: half as much to pass on to the lanes.
@@ -184,11 +196,7 @@ Atomics::Element Atomics::elementOf(const Instruction& i, uint32_t part) {
     e.a.offset += part * (e.bits / 8);
     if (e.a.scalar) e.a.scalar = b_.CreateAdd(e.a.scalar, b_.getInt64(part * (e.bits / 8)));
   }
-  e.mask = predicates_.guardedMask(i);
-  if (!part) {
-    tests_.checkAlignment(i, 0, e.mask);
-    tests_.checkReach(i, 0, ast.space, e.bits / 8 * std::max<uint32_t>(ast.vectorWidth, 1), e.mask);
-  }
+  e.mask = lanesOf(i, part, e.bits / 8);
   return e;
 }
 
@@ -257,6 +265,7 @@ void Atomics::emitLaneByLane(const Element& e) {
   Form form;
   form.shape = {Shape::Varying, 0, false};
   form.chunks = b_.reload(results, element);
+  if (checks_.on()) form.chunks = checks_.zeroed({form.chunks}, e.mask)[0];
   values_.finish(e.i, e.part, std::move(form));
 }
 
@@ -300,9 +309,10 @@ void Atomics::emitWideAtomic(const Instruction& i) {
   LType *const half = b_.getInt64Ty(), *const wide = b_.getInt128Ty();
   const bool shared = i.ast->space == Space::Shared || i.ast->space == Space::SharedCluster;
   Address a = addresses_.addressOf(i, 0, i.ast->space);
-  const Mask mask = predicates_.guardedMask(i);
-  tests_.checkAlignment(i, 0, mask);
-  tests_.checkReach(i, 0, i.ast->space, 16, mask);
+  const Mask guarded = predicates_.guardedMask(i);
+  tests_.checkAlignment(i, 0, guarded);
+  tests_.checkReach(i, 0, i.ast->space, 16, guarded);
+  const Mask mask = checks_.allowed({i, 0, i.ast->space, 16, 16}, guarded);
   Chunks addresses;
   for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
   auto* const where = b_.spill(0, addresses);
@@ -326,7 +336,7 @@ void Atomics::emitWideAtomic(const Instruction& i) {
   if (i.results.empty() || i.results[0] == kNone) return;
   Form form;
   form.shape = {Shape::Varying, 0, false};
-  form.chunks = addresses_.joinHalves({b_.reload(low, half), b_.reload(high, half)});
+  form.chunks = addresses_.joinHalves(checks_.zeroed({b_.reload(low, half), b_.reload(high, half)}, mask));
   values_.finish(i, 0, std::move(form));
 }
 

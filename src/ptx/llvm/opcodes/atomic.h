@@ -4,6 +4,7 @@
 #include "ptx/llvm/compute/convert.h"
 #include "ptx/llvm/compute/float.h"
 #include "ptx/llvm/compute/float_pieces.h"
+#include "ptx/llvm/emit/access_checks.h"
 #include "ptx/llvm/emit/access_tests.h"
 #include "ptx/llvm/emit/addresses.h"
 #include "ptx/llvm/emit/masks.h"
@@ -19,7 +20,7 @@ class Atomics : public EmitterPart {
  public:
   Atomics(Emission& emission, Runner& runner, FloatPieces& pieces, Conversions& conversions, Floats& floats,
           Masks& masks, Values& values, Predicates& predicates, Addresses& addresses, Gathers& gathers,
-          AccessTests& tests)
+          AccessTests& tests, AccessChecks& checks)
       : EmitterPart(emission),
         runner_(runner),
         pieces_(pieces),
@@ -30,7 +31,8 @@ class Atomics : public EmitterPart {
         predicates_(predicates),
         addresses_(addresses),
         gathers_(gathers),
-        tests_(tests) {}
+        tests_(tests),
+        checks_(checks) {}
 
   void emitAtomic(const Instruction& i);
   void emitFence(const Instruction& i);
@@ -55,6 +57,7 @@ class Atomics : public EmitterPart {
   using SpilledOperands = llvm::SmallVector<SpilledOperand, 2>;
 
   void emitWideAtomic(const Instruction& i);
+  Mask lanesOf(const Instruction& i, uint32_t part, uint32_t elementBytes);
   void emitAtomicElement(const Instruction& i, uint32_t part);
   Element elementOf(const Instruction& i, uint32_t part);
   bool isReducible(const Element& e);
@@ -80,6 +83,8 @@ class Atomics : public EmitterPart {
   Addresses& addresses_;
   Gathers& gathers_;
   AccessTests& tests_;
+  AccessChecks& checks_;
+  Mask allowed_;  // of the atomic at work: what is checked of its first element counts for all
 };
 
 }  // namespace vg::ptx::gen

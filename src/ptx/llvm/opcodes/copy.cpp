@@ -70,13 +70,14 @@ void LaneCopies::copyLimited(const Instruction& i, const Address& to, const Addr
     some.chunks.push_back(b_.CreateAnd(b_.CreateICmpULT(bound[c], all), b_.CreateIsNotNull(bound[c])));
   }
   tests_.checkReach(i, 1, Space::Global, bytes, masks_.both(mask, masks_.either(whole, some)));
-  Components data = loads_.loadLanes(from, bits, count, masks_.both(mask, whole), false);
+  const Mask source = checks_.allowed({i, 1, Space::Global, bytes, 1}, masks_.both(mask, whole));
+  Components data = checks_.zeroed(loads_.loadLanes(from, bits, count, source, false), source);
   for (Chunks& elements : data)
     for (uint32_t c = 0; c < k_; ++c)
       elements[c] = b_.CreateSelect(whole.chunks[c], elements[c], llvm::Constant::getNullValue(elements[c]->getType()));
   stores_.storeLanes(to, bits, data, mask, false);
   if (program_.values[i.sources[3]].type == Class::Pred) return;
-  const Mask parts = masks_.both(mask, some);
+  const Mask parts = checks_.allowed({i, 1, Space::Global, 1, 1}, masks_.both(mask, some));
   b_.ifTrue(masks_.anyLane(parts), [&] { copyParts(to, from, bound, parts); });
 }
 
@@ -93,16 +94,19 @@ void LaneCopies::copyAsync(const Instruction& i) {
   if (i.ast->has(Mod::CommitGroup) || i.ast->has(Mod::WaitGroup) || i.ast->has(Mod::WaitAll)) return;
   const uint32_t bytes = bytesToCopy(i);
   Address to = addresses_.addressOf(i, 0, Space::Shared), from = addresses_.addressOf(i, 1, Space::Global);
-  const Mask mask = predicates_.guardedMask(i);
-  tests_.checkAlignment(i, 0, mask);
-  tests_.checkAlignment(i, 1, mask);
+  const Mask guarded = predicates_.guardedMask(i);
+  tests_.checkAlignment(i, 0, guarded);
+  tests_.checkAlignment(i, 1, guarded);
+  const Mask mask = checks_.allowed({i, 0, Space::Shared, bytes, bytes}, guarded);
   // Where every lane has the same place there is still one access a lane, which keeps this rare case short.
   for (Address* address : {&to, &from})
     if (address->shape.uniform()) address->shape = {Shape::Varying, 0, false};
   const uint32_t bits = bytes == 4 ? 32 : 64, count = bytes == 16 ? 2 : 1;
   if (isLimited(program_, i, bytes)) return copyLimited(i, to, from, bits, count, mask);
   tests_.checkReach(i, 1, Space::Global, bytes, mask);
-  stores_.storeLanes(to, bits, loads_.loadLanes(from, bits, count, mask, false), mask, false);
+  const Mask source = checks_.allowed({i, 1, Space::Global, bytes, bytes}, mask);
+  const Components data = loads_.loadLanes(from, bits, count, source, false);
+  stores_.storeLanes(to, bits, checks_.on() ? checks_.zeroed(data, source) : data, mask, false);
 }
 
 }  // namespace vg::ptx::gen

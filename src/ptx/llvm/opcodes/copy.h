@@ -1,6 +1,7 @@
 // cp.async: copies of a few bytes a lane, done at once.
 #pragma once
 
+#include "ptx/llvm/emit/access_checks.h"
 #include "ptx/llvm/emit/access_tests.h"
 #include "ptx/llvm/emit/addresses.h"
 #include "ptx/llvm/emit/masks.h"
@@ -15,13 +16,14 @@ namespace vg::ptx::gen {
 class LaneCopies : public EmitterPart {
  public:
   LaneCopies(Emission& emission, Masks& masks, Values& values, Predicates& predicates, Addresses& addresses,
-             AccessTests& tests, Loads& loads, Stores& stores)
+             AccessTests& tests, AccessChecks& checks, Loads& loads, Stores& stores)
       : EmitterPart(emission),
         masks_(masks),
         values_(values),
         predicates_(predicates),
         addresses_(addresses),
         tests_(tests),
+        checks_(checks),
         loads_(loads),
         stores_(stores) {}
 
@@ -39,6 +41,7 @@ class LaneCopies : public EmitterPart {
   Predicates& predicates_;
   Addresses& addresses_;
   AccessTests& tests_;
+  AccessChecks& checks_;
   Loads& loads_;
   Stores& stores_;
 };

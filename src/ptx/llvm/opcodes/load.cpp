@@ -240,7 +240,7 @@ void Loads::loadUniform(const Instruction& i, const Address& a, const Mask& mask
       Value* const at = b_.pointer(b_.CreateAdd(a.scalar, b_.getInt64(uint64_t{n} * (bits / 8))));
       return b_.CreateAlignedLoad(as, at, llvm::Align(bits / 8), isVolatile);
     };
-    return i.guard == kNone ? load() : b_.whenTrue(masks_.anyLane(mask), as, load);
+    return i.guard == kNone && !checks_.on() ? load() : b_.whenTrue(masks_.anyLane(mask), as, load);
   };
   LType* const whole = isVolatile && count > 1 ? wholeType(b_, bits / 8 * count) : nullptr;
   Value* const vector =
@@ -258,7 +258,14 @@ void Loads::loadVarying(const Instruction& i, const Address& a, const Mask& mask
   if (mask.full && a.shape.affine() && (a.space == Space::Global || a.space == Space::None))
     prefetchAhead(i, a, kWarpSize * count * bits / 8);
   const bool wide = bits == 128;
-  Components data = loadLanes(a, wide ? 64 : bits, wide ? 2 : count, mask, isVolatileAccess(*i.ast));
+  const bool isVolatile = isVolatileAccess(*i.ast);
+  const uint32_t elementBits = wide ? 64 : bits, elements = wide ? 2 : count;
+  Components data = checks_.either(
+      checkedAccess(i), mask, [&] { return loadLanes(a, elementBits, elements, mask, isVolatile); },
+      [&](const Mask& allowed) {
+        return checks_.zeroed(loadByTurns(addresses_.placesOfLanes(a), elementBits, elements, allowed, isVolatile),
+                              allowed);
+      });
   if (wide) data = {addresses_.joinHalves(data)};
   for (uint32_t n = 0; n < count; ++n) {
     if (i.results[n] == kNone) continue;
@@ -270,6 +277,11 @@ void Loads::loadVarying(const Instruction& i, const Address& a, const Mask& mask
   }
 }
 
+AccessChecks::Checked Loads::checkedAccess(const Instruction& i) const {
+  const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
+  return {i, 0, i.ast->space, bytes, bytes};
+}
+
 void Loads::emitLoad(const Instruction& i) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   if (bits < 8 || (bits > 64 && (bits != 128 || i.results.size() > 1))) unsupported(i, "width of an element");
@@ -279,8 +291,8 @@ void Loads::emitLoad(const Instruction& i) {
   const Mask mask = predicates_.guardedMask(i);
   tests_.checkAlignment(i, 0, mask);
   tests_.checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
-  a.shape.uniform()     ? loadUniform(i, a, mask)
-  : a.shape.sameInRow() ? loadSameInRow(i, a, mask)
+  a.shape.uniform()     ? loadUniform(i, a, checks_.allowed(checkedAccess(i), mask))
+  : a.shape.sameInRow() ? loadSameInRow(i, a, checks_.allowed(checkedAccess(i), mask))
                         : loadVarying(i, a, mask);
   if (i.ast->has(Mod::Acquire)) b_.CreateFence(llvm::AtomicOrdering::Acquire, llvm::SyncScope::SingleThread);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/llvm/compute/compare.h"
+#include "ptx/llvm/emit/access_checks.h"
 #include "ptx/llvm/emit/access_tests.h"
 #include "ptx/llvm/emit/addresses.h"
 #include "ptx/llvm/emit/masks.h"
@@ -16,7 +17,7 @@ namespace vg::ptx::gen {
 class Loads : public EmitterPart {
  public:
   Loads(Emission& emission, Runner& runner, Comparisons& comparisons, Masks& masks, Values& values,
-        Predicates& predicates, Addresses& addresses, Gathers& gathers, AccessTests& tests)
+        Predicates& predicates, Addresses& addresses, Gathers& gathers, AccessTests& tests, AccessChecks& checks)
       : EmitterPart(emission),
         runner_(runner),
         comparisons_(comparisons),
@@ -25,13 +26,15 @@ class Loads : public EmitterPart {
         predicates_(predicates),
         addresses_(addresses),
         gathers_(gathers),
-        tests_(tests) {}
+        tests_(tests),
+        checks_(checks) {}
 
   void emitLoad(const Instruction& i);
   void emitConversionOfArgument(const Instruction& i);
   Components loadLanes(const Address& a, uint32_t bits, uint32_t count, const Mask& mask, bool isVolatile);
 
  private:
+  AccessChecks::Checked checkedAccess(const Instruction& i) const;
   void loadParameters(const Instruction& i);
   void loadUniform(const Instruction& i, const Address& a, const Mask& mask);
   void loadSameInRow(const Instruction& i, const Address& a, const Mask& mask);
@@ -52,6 +55,7 @@ class Loads : public EmitterPart {
   Addresses& addresses_;
   Gathers& gathers_;
   AccessTests& tests_;
+  AccessChecks& checks_;
 };
 
 }  // namespace vg::ptx::gen

@@ -221,11 +221,27 @@ llvm::Value* Stores::laneWhoseStoreStays(Value* lanes, uint32_t together) {
 void Stores::storeVarying(const Instruction& i, const Address& a, const Mask& mask) {
   const uint32_t bits = ptx::bitsOf(i.ast->type());
   const bool isVolatile = isVolatileAccess(*i.ast);
-  if (bits == 128) return storeLanes(a, 64, addresses_.splitHalves(i.sources[1]), mask, isVolatile);
+  const bool wide = bits == 128;
   Components data(i.ast->vectorWidth);
-  for (uint32_t n = 0; n < data.size(); ++n)
+  for (uint32_t n = 0; n < data.size() && !wide; ++n)
     for (uint32_t c = 0; c < k_; ++c) data[n].push_back(b_.asInteger(values_.chunkOf(i.sources[n + 1], c), bits));
-  storeLanes(a, bits, data, mask, isVolatile);
+  if (wide) data = addresses_.splitHalves(i.sources[1]);
+  const uint32_t elementBits = wide ? 64 : bits;
+  checks_.either(
+      checkedAccess(i, &data, elementBits), mask,
+      [&] {
+        storeLanes(a, elementBits, data, mask, isVolatile);
+        return Components();
+      },
+      [&](const Mask& allowed) {
+        storeByTurns(addresses_.placesOfLanes(a), elementBits, data, allowed, isVolatile);
+        return Components();
+      });
+}
+
+AccessChecks::Checked Stores::checkedAccess(const Instruction& i, const Components* data, uint32_t dataBits) const {
+  const uint32_t bytes = ptx::bitsOf(i.ast->type()) / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1);
+  return {i, 0, i.ast->space, bytes, bytes, data, dataBits};
 }
 
 void Stores::emitStore(const Instruction& i) {
@@ -237,8 +253,12 @@ void Stores::emitStore(const Instruction& i) {
   tests_.checkAlignment(i, 0, mask);
   tests_.checkReach(i, 0, i.ast->space, bits / 8 * std::max<uint32_t>(i.ast->vectorWidth, 1), mask);
   if (!a.shape.uniform()) return storeVarying(i, a, mask);
-  if (i.guard == kNone) return storeUniform(i, a, mask);
-  b_.ifTrue(masks_.anyLane(mask), [&] { storeUniform(i, a, mask); });
+  if (i.guard == kNone && !checks_.on()) return storeUniform(i, a, mask);
+  Components data(checks_.on() && bits < 128 ? i.ast->vectorWidth : 0);
+  for (uint32_t n = 0; n < data.size(); ++n)
+    for (uint32_t c = 0; c < k_; ++c) data[n].push_back(b_.asInteger(values_.chunkOf(i.sources[n + 1], c), bits));
+  const Mask allowed = checks_.allowed(checkedAccess(i, data.empty() ? nullptr : &data, bits), mask);
+  b_.ifTrue(masks_.anyLane(allowed), [&] { storeUniform(i, a, allowed); });
 }
 
 }  // namespace vg::ptx::gen

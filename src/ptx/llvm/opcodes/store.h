@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/llvm/analysis/streaming.h"
+#include "ptx/llvm/emit/access_checks.h"
 #include "ptx/llvm/emit/access_tests.h"
 #include "ptx/llvm/emit/addresses.h"
 #include "ptx/llvm/emit/masks.h"
@@ -21,7 +22,7 @@ struct Piece {
 class Stores : public EmitterPart {
  public:
   Stores(Emission& emission, Runner& runner, Masks& masks, Values& values, Predicates& predicates, Addresses& addresses,
-         Gathers& gathers, AccessTests& tests)
+         Gathers& gathers, AccessTests& tests, AccessChecks& checks)
       : EmitterPart(emission),
         runner_(runner),
         masks_(masks),
@@ -30,6 +31,7 @@ class Stores : public EmitterPart {
         addresses_(addresses),
         gathers_(gathers),
         tests_(tests),
+        checks_(checks),
         streamed_(streamedStores(program_)) {}
 
   uint64_t streamedPerThread() const { return streamed_.bytesPerThread; }
@@ -37,6 +39,7 @@ class Stores : public EmitterPart {
   void storeLanes(const Address& a, uint32_t bits, const Components& data, const Mask& mask, bool isVolatile);
 
  private:
+  AccessChecks::Checked checkedAccess(const Instruction& i, const Components* data, uint32_t dataBits) const;
   void storeUniform(const Instruction& i, const Address& a, const Mask& mask);
   Value* laneWhoseStoreStays(Value* lanes, uint32_t together);
   void storeVarying(const Instruction& i, const Address& a, const Mask& mask);
@@ -58,6 +61,7 @@ class Stores : public EmitterPart {
   Addresses& addresses_;
   Gathers& gathers_;
   AccessTests& tests_;
+  AccessChecks& checks_;
   StreamedStores streamed_;
 };
 

@@ -1,0 +1,229 @@
+#include "check/compiled.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "check/allocations.h"
+#include "check/block_checks.h"
+#include "check/check.h"
+#include "check/tools.h"
+#include "ptx/facts/layout.h"
+
+namespace vg::check {
+namespace {
+
+using Own = ptx::BlockObserver::Own;
+
+bool within(uint64_t address, uint64_t bytes, uint64_t start, uint64_t size) {
+  return address - start <= size && bytes <= size - (address - start);
+}
+
+// The lane's own variables and stack, or what lies between those of lanes.
+Own ownership(const ptx::BlockState& block, const CompiledKernel& kernel, const LocalMemory& local,
+              const ptx::Access& access) {
+  const uint64_t address = access.address, bytes = access.bytes;
+  if (within(address, bytes, local.start + access.lane * local.stride, local.bytes)) return Own::Yes;
+  if (address - local.start < ptx::kWarpSize * local.stride) return Own::Beside;
+  if (within(address, bytes, local.frame, local.frameEnd - local.frame)) return Own::Yes;
+  const auto parameters = reinterpret_cast<uint64_t>(block.launch->parameters);
+  return within(address, bytes, parameters, kernel.parameterBytes()) ? Own::Yes : Own::No;
+}
+
+// Compiled code has addresses of the host; an access by the word for shared memory counts from where that begins.
+void nameShared(const ptx::BlockState& block, ptx::Access& access) {
+  access.isShared = access.space == ptx::Space::Shared || access.space == ptx::Space::SharedCluster;
+  if (access.isShared) access.address = (access.address - reinterpret_cast<uint64_t>(block.shared)) & 0xffffffff;
+}
+
+void note(ptx::BlockState& block, uint32_t warp, uint32_t lane, uint32_t line) {
+  block.warp = warp;
+  block.lane = lane;
+  block.line = line;
+}
+
+bool memoryOnly() { return (toolsOn.load(std::memory_order_relaxed) & kOfKernels) == only(Tool::Memory); }
+
+BlockChecks& entered(ptx::BlockState& block, const CompiledKernel& kernel) {
+  BlockChecks& checks = blockChecks(block);
+  checks.enter(block, kernel.module(), kernel.entry(), kernel.carriesOrder(), kernel.reserved());
+  return checks;
+}
+
+// Lanes that name each other meet, as the interpreter has it.
+void meetByMasks(BlockChecks& checks, const WarpMeeting& told, const ptx::Instruction* at) {
+  uint32_t named[ptx::kWarpSize], strangers = 0;  // strangers: whose own mask does not name them
+  for (uint32_t left = told.mask; left; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    named[lane] = told.members ? told.members[lane] : ~0u;
+    if (at && !(named[lane] >> lane & 1)) checks.notNamed(told.warp, lane, named[lane], *at);
+    if (!(named[lane] >> lane & 1)) strangers |= 1u << lane;
+    named[lane] |= 1u << lane;
+  }
+  for (uint32_t left = told.mask; left;) {
+    const uint32_t members = named[std::countr_zero(left)];
+    uint32_t present = 0;
+    for (uint32_t others = left & members; others; others &= others - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(others));
+      if (named[lane] == members) present |= 1u << lane;
+    }
+    if (at && !(present & strangers) && present != (members & told.mask))
+      checks.missing(told.warp, members, present, *at);
+    if (told.meeting == ptx::Meeting::Warp) checks.meet(told.warp, present);
+    left &= ~present;
+  }
+}
+
+// Addresses that are one row of elements without gaps, or all the same: how many bytes they are together; 0: neither.
+uint64_t togetherBytes(const uint64_t* addresses, uint32_t mask, uint64_t bytes) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const uint32_t whole = mask >> first;
+  const auto count = static_cast<uint32_t>(std::popcount(mask));
+  const uint64_t start = addresses[first];
+  bool row = !(whole & (whole + 1)), same = true;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    row &= addresses[lane] == start + (lane - first) * bytes;
+    same &= addresses[lane] == start;
+  }
+  return same ? bytes : row ? count * bytes : 0;
+}
+
+// One warp's access while it is looked at.
+class Judging {
+ public:
+  Judging(ptx::BlockState& block, const CompiledKernel& kernel, const WarpAccess& asked)
+      : block_(block), kernel_(kernel), asked_(asked), checks_(entered(block, kernel)) {
+    access_.kind = static_cast<ptx::Access::Kind>(asked.form.kind);
+    access_.strong = asked.form.strong;
+    access_.space = static_cast<ptx::Space>(asked.form.space);
+    access_.warp = asked.warp;
+    access_.bytes = asked.form.bytes;
+    access_.alignment = uint64_t{1} << asked.form.alignmentBits;
+    access_.instruction = kernel.at(asked.line);
+    isShared_ = access_.space == ptx::Space::Shared || access_.space == ptx::Space::SharedCluster;
+  }
+
+  uint32_t run() {
+    if (!isShared_) known_ = block_.checked->ranges[asked_.form.range];
+    uint32_t allowed = 0;
+    eachLane(asked_.mask, [&](uint32_t lane) { allowed |= permitted(lane) ? 1u << lane : 0; });
+    if (known_.room && !isShared_) block_.checked->ranges[asked_.form.range] = known_;
+    if (!memoryOnly()) touch(allowed & ~own_);
+    return allowed;
+  }
+
+ private:
+  template <class Visit>
+  static void eachLane(uint32_t mask, Visit visit) {
+    for (uint32_t left = mask; left; left &= left - 1) visit(static_cast<uint32_t>(std::countr_zero(left)));
+  }
+
+  void name(uint32_t lane) {
+    access_.lane = static_cast<uint8_t>(lane);
+    access_.address = asked_.addresses[lane];
+    nameShared(block_, access_);
+  }
+
+  bool permitted(uint32_t lane) {
+    const uint64_t address = asked_.addresses[lane];
+    if (known_.holds(address, access_.bytes) && !(address & (access_.alignment - 1))) return true;
+    name(lane);
+    note(block_, asked_.warp, lane, asked_.line);
+    const Own own = access_.isShared ? Own::No : ownership(block_, kernel_, asked_.local, access_);
+    if (own != Own::No) own_ |= 1u << lane;
+    if (!checks_.permits(access_, own)) return false;
+    if (const ptx::CheckedRange range = checks_.goodRange(); range.room) known_ = range;
+    return true;
+  }
+
+  // What the access does to those that come later.
+  void touch(uint32_t lanes) {
+    if (!lanes) return;
+    name(static_cast<uint32_t>(std::countr_zero(lanes)));
+    const uint64_t bytes = access_.bytes;
+    if (const uint64_t together = isShared_ ? 0 : togetherBytes(asked_.addresses, lanes, bytes)) {
+      access_.bytes = together;
+      const bool done = checks_.touchesTogether(access_);
+      access_.bytes = bytes;
+      if (done) return;
+    }
+    const StoredData stored{static_cast<const std::byte*>(asked_.data), asked_.form.elementBytes, asked_.form.bytes,
+                            lanes, asked_.addresses};
+    checks_.storing(asked_.data ? &stored : nullptr);
+    eachLane(lanes, [&](uint32_t lane) {
+      name(lane);
+      checks_.touches(access_);
+    });
+    checks_.storing(nullptr);
+  }
+
+  ptx::BlockState& block_;
+  const CompiledKernel& kernel_;
+  const WarpAccess& asked_;
+  BlockChecks& checks_;
+  ptx::Access access_;
+  ptx::CheckedRange known_;
+  uint32_t own_ = 0;  // lanes whose own memory it is
+  bool isShared_;
+};
+
+}  // namespace
+
+bool onlyMemory() { return (toolsOn.load(std::memory_order_relaxed) & kOfKernels) == only(Tool::Memory); }
+
+CompiledKernel::CompiledKernel(const ptx::Module& module, const std::vector<const ptx::Function*>& reached,
+                               uint32_t reserved)
+    : module_(module), entry_(*reached.front()), reserved_(reserved) {
+  for (const ptx::ParameterSlot& slot : ptx::parameterLayout(entry_)) parameterBytes_ = slot.offset + slot.size;
+  for (const ptx::Function* const function : reached)
+    for (const ptx::Instruction& i : function->body) {
+      index_.emplace(i.line, &i);
+      carriesOrder_ |= ptx::carriesOrder(i);
+    }
+}
+
+const ptx::Instruction* CompiledKernel::at(uint32_t line) const {
+  const auto found = index_.find(line);
+  return found == index_.end() ? nullptr : found->second;
+}
+
+uint32_t judge(ptx::BlockState& block, const CompiledKernel& kernel, const WarpAccess& access) {
+  return Judging(block, kernel, access).run();
+}
+
+void meet(ptx::BlockState& block, const CompiledKernel& kernel, const WarpMeeting& told) {
+  BlockChecks& checks = entered(block, kernel);
+  const ptx::Instruction* const at = kernel.at(told.line);
+  const uint32_t id = told.barrier & 15;
+  if (told.meeting == ptx::Meeting::Leaves) return checks.leaves(told.warp, id, told.mask);
+  if (told.meeting == ptx::Meeting::Waits || told.meeting == ptx::Meeting::Arrives)
+    return checks.arrives(
+        {told.warp, id, told.threads, told.mask, told.mask, told.meeting == ptx::Meeting::Waits, true, true, at});
+  meetByMasks(checks, told, at);
+}
+
+bool judgeOne(ptx::BlockState& block, const CompiledKernel& kernel, const LaneAccess& asked) {
+  BlockChecks& checks = entered(block, kernel);
+  ptx::Access access;
+  access.kind = asked.stores ? ptx::Access::Kind::Store : ptx::Access::Kind::Load;
+  access.lane = static_cast<uint8_t>(asked.lane);
+  access.warp = asked.warp;
+  access.address = asked.address;
+  access.bytes = asked.bytes;
+  access.alignment = asked.alignment;
+  access.instruction = kernel.at(asked.line);
+  if (access.instruction) access.space = access.instruction->space;
+  nameShared(block, access);
+  note(block, asked.warp, asked.lane, asked.line);
+  return checks.allows(access, access.isShared ? Own::No : ownership(block, kernel, {}, access));
+}
+
+void begin(ptx::CheckedRanges& ranges, uint64_t grid) {
+  const uint64_t epoch = allocations::epoch();
+  if (ranges.grid == grid && ranges.epoch == epoch) return;
+  std::fill(std::begin(ranges.ranges), std::end(ranges.ranges), ptx::CheckedRange());
+  ranges.grid = grid;
+  ranges.epoch = epoch;
+}
+
+}  // namespace vg::check

@@ -1,0 +1,52 @@
+// What code that checks its accesses (llvm/emit/access_checks.h) shares with whoever judges them. Plain C layouts, as
+// all of kernel_abi.h; change kKernelAbiVersion with any of them.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace vg::ptx {
+
+inline constexpr uint32_t kCheckedRanges = 64;
+
+// Memory that a kernel may touch, all of it and in every way: `room` is its size and one; 0: none is known.
+struct CheckedRange {
+  uint64_t base = 0, room = 0;
+
+  bool holds(uint64_t address, uint64_t bytes) const {
+    return bytes < room && address - base <= room - 1 - bytes && address >= base;
+  }
+};
+
+// What was found good lately, by the origins of addresses. One a block that runs; belongs to its worker.
+struct CheckedRanges {
+  CheckedRange ranges[kCheckedRanges];
+  uint64_t grid = 0, epoch = 0;  // that they were found in
+  void* owner = nullptr;         // the judge's own, of the block
+};
+
+// An access of a warp, as compiled code names it.
+struct AccessForm {
+  uint8_t kind = 0;           // Access::Kind
+  uint8_t space = 0;          // Space of the instruction's own word
+  uint8_t alignmentBits = 0;  // log2
+  uint8_t range = 0;          // its place among the ranges
+  uint8_t bytes = 0;          // of a lane
+  uint8_t strong = 0;         // Access::strong
+  uint8_t elementBytes = 0;   // of what is stored: elements of all lanes, one kind after the other; 0: not told
+  uint8_t unused = 0;
+};
+static_assert(sizeof(AccessForm) == sizeof(uint64_t));
+inline uint64_t wordOf(const AccessForm& form) { return std::bit_cast<uint64_t>(form); }
+inline AccessForm accessFormOf(uint64_t word) { return std::bit_cast<AccessForm>(word); }
+
+// Where lanes of a warp meet.
+enum class Meeting : uint32_t {
+  Arrives,    // at a barrier of the block, and goes on
+  Waits,      // at one
+  Leaves,     // one that it has waited at
+  Warp,       // bar.warp.sync, which orders accesses
+  Operation,  // a shuffle, a vote and the like
+};
+
+}  // namespace vg::ptx

@@ -1,0 +1,248 @@
+#include "ptx/llvm/emit/access_checks.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <bit>
+
+#include "ptx/abi/check_abi.h"
+#include "ptx/abi/reach_abi.h"
+#include "ptx/llvm/analysis/reach.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+constexpr uint32_t kAsked = 7;        // the scratch array of the addresses
+constexpr uint32_t kMostStored = 64;  // bytes of a lane
+constexpr uint32_t kRare = 1, kUsual = 1 << 20;
+constexpr int64_t kFarthestStep = int64_t{1} << 20;
+
+bool isShared(Space space) { return space == Space::Shared || space == Space::SharedCluster; }
+
+// Of a variable that has a size of its own and lives as long as the kernel.
+uint64_t sizeOf(const Program& program, const Value& symbol) {
+  if (symbol.kind != Value::Symbol) return 0;
+  if (symbol.symbolKind == SymbolKind::FunctionVariable) {
+    const Variable& variable = program.module->functions[symbol.function].variables[symbol.symbol];
+    return variable.space == Space::Local ? program.localSize : 0;
+  }
+  if (symbol.symbolKind == SymbolKind::Parameter || symbol.symbol >= program.module->variables.size()) return 0;
+  const Variable& variable = program.module->variables[symbol.symbol];
+  return variable.space == Space::Global || variable.space == Space::Const ? variable.size : 0;
+}
+
+}  // namespace
+
+// Constant places in a variable.
+bool AccessChecks::needsNone(const Checked& access) {
+  const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
+  const auto& v = program_.values[origin.value];
+  // Accesses that order others count wherever they go.
+  if (tells(access) && isStrongAccess(*access.i.ast)) return false;
+  return origin.reach && *origin.reach <= sizeOf(program_, v);
+}
+
+uint32_t AccessChecks::numberOf(ValueId origin) {
+  return numbers_.emplace(origin, static_cast<uint32_t>(numbers_.size()) % kCheckedRanges).first->second;
+}
+
+AccessChecks::Range AccessChecks::rangeOf(const Checked& access) {
+  if (isShared(access.space)) {
+    Value* const limit =
+        b_.CreateZExt(runner_.blockField(offsetof(BlockState, sharedLimit), b_.getInt32Ty()), b_.getInt64Ty());
+    return {runner_.ownShared(), b_.CreateAdd(limit, b_.getInt64(1))};
+  }
+  const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
+  Value* const ranges = runner_.blockField(offsetof(BlockState, checked), b_.getPtrTy());
+  const uint64_t at = offsetof(CheckedRanges, ranges) + numberOf(origin.value) * sizeof(CheckedRange);
+  const auto field = [&](uint64_t offset) {
+    return b_.CreateAlignedLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ranges, at + offset),
+                                llvm::Align(8));
+  };
+  return {field(offsetof(CheckedRange, base)), field(offsetof(CheckedRange, room))};
+}
+
+// Whether lanes that are `step` bytes apart are inside.
+llvm::Value* AccessChecks::startFits(Value* first, int64_t step, uint32_t lanes, uint32_t bytes, const Range& range) {
+  const int64_t last = step * (lanes - 1);
+  Value* const lowest = last < 0 ? b_.CreateAdd(first, b_.getInt64(static_cast<uint64_t>(last))) : first;
+  const uint64_t extent = static_cast<uint64_t>(std::abs(last)) + bytes;
+  Value* const rest = b_.intrinsic(llvm::Intrinsic::usub_sat, {range.room, b_.getInt64(extent)});
+  return b_.CreateICmpULT(b_.CreateSub(lowest, range.base), rest);
+}
+
+// Whether `holds`, a vector of i1, is true in all lanes of the mask.
+llvm::Value* AccessChecks::allOf(const Mask& mask, const std::function<Value*(uint32_t)>& holds) {
+  Mask lanes;
+  lanes.full = false;
+  for (uint32_t c = 0; c < k_; ++c)
+    lanes.chunks.push_back(mask.full ? holds(c) : b_.CreateOr(holds(c), b_.CreateNot(mask.chunks[c])));
+  return masks_.allLanes(lanes);
+}
+
+llvm::Value* AccessChecks::fits(const Checked& access, const Address& a, const Range& range, const Mask& mask) {
+  if (a.shape.uniform()) return startFits(a.scalar, 0, 1, access.bytes, range);
+  const bool isNear = a.shape.straight() && std::abs(a.shape.stride) <= kFarthestStep;
+  if (isNear && (a.scalar || !a.rows.empty())) {
+    Value* inside = a.scalar ? startFits(a.scalar, a.shape.stride, kWarpSize, access.bytes, range) : nullptr;
+    for (Value* const first : a.rows) {
+      Value* const row = startFits(first, a.shape.stride, rowLanes_, access.bytes, range);
+      inside = inside ? b_.CreateAnd(inside, row) : row;
+    }
+    return a.holds ? b_.CreateAnd(inside, a.holds) : inside;
+  }
+  Value* const rest = b_.intrinsic(llvm::Intrinsic::usub_sat, {range.room, b_.getInt64(access.bytes)});
+  return allOf(mask, [&](uint32_t c) {
+    Value* const address = addresses_.addressChunk(a, c);
+    return b_.CreateICmpULT(b_.CreateSub(address, b_.CreateVectorSplat(w_, range.base)),
+                            b_.CreateVectorSplat(w_, rest));
+  });
+}
+
+llvm::Value* AccessChecks::localArea() {
+  return runner_.localArea ? b_.CreatePtrToInt(runner_.localArea, b_.getInt64Ty()) : b_.getInt64(0);
+}
+
+// Each lane has a part of the local memory to itself.
+llvm::Value* AccessChecks::fitsLocal(const Checked& access, const Address& a, const Mask& mask) {
+  if (!runner_.localArea || program_.localSize < access.bytes) return b_.getFalse();
+  const int64_t stride = localLaneStride(program_.localSize);
+  Value* const rest = b_.getInt64(program_.localSize - access.bytes);
+  if (a.scalar && a.shape.affine() && a.shape.stride == stride && !a.holds)
+    return b_.CreateICmpULE(b_.CreateSub(a.scalar, localArea()), rest);
+  return allOf(mask, [&](uint32_t c) {
+    Value* const own = b_.CreateAdd(b_.CreateVectorSplat(w_, localArea()), b_.iota(c, b_.getInt64Ty(), stride));
+    return b_.CreateICmpULE(b_.CreateSub(addresses_.addressChunk(a, c), own), b_.CreateVectorSplat(w_, rest));
+  });
+}
+
+llvm::Value* AccessChecks::isAligned(const Checked& access, const Address& a, const Mask& mask) {
+  if (access.alignment == 1) return b_.getTrue();
+  const auto aligned = [&](Value* address) {
+    Value* const low = b_.CreateAnd(address, b_.number(address, b_.getInt64Ty(), access.alignment - 1));
+    return b_.CreateICmpEQ(low, llvm::Constant::getNullValue(low->getType()));
+  };
+  const bool alike = a.shape.uniform() || (a.shape.straight() && a.shape.stride % access.alignment == 0);
+  if (!alike || (!a.scalar && a.rows.empty()))
+    return allOf(mask, [&](uint32_t c) { return aligned(addresses_.addressChunk(a, c)); });
+  Value* starts = a.scalar;
+  for (Value* const row : a.rows) starts = starts ? b_.CreateOr(starts, row) : row;
+  return aligned(starts);
+}
+
+llvm::Value* AccessChecks::isFine(const Checked& access, const Address& a, const Mask& mask) {
+  Value* const inside =
+      access.space == Space::Local ? fitsLocal(access, a, mask) : fits(access, a, rangeOf(access), mask);
+  return b_.CreateAnd(inside, isAligned(access, a, mask));
+}
+
+// What is stored, in memory.
+llvm::Value* AccessChecks::kept(const Checked& access) {
+  if (!access.data || !tells(access)) return llvm::ConstantPointerNull::get(b_.getPtrTy());
+  LType* const byte = b_.getInt8Ty();
+  if (!stored_)
+    stored_ = b_.entryAlloca(llvm::ArrayType::get(byte, kWarpSize * kMostStored), "stored", llvm::Align(64));
+  const uint32_t bytes = access.dataBits / 8;
+  uint64_t at = 0;
+  for (const Chunks& element : *access.data)
+    for (Value* const chunk : element) {
+      b_.CreateAlignedStore(b_.asInteger(chunk, access.dataBits), b_.CreateConstInBoundsGEP1_64(byte, stored_, at),
+                            llvm::Align(bytes));
+      at += uint64_t{w_} * bytes;
+    }
+  return stored_;
+}
+
+// The lanes that may, as i32.
+llvm::Value* AccessChecks::ask(const Checked& access, const Address& a, const Mask& mask) {
+  Chunks addresses;
+  for (uint32_t c = 0; c < k_; ++c) addresses.push_back(addresses_.addressChunk(a, c));
+  const AccessOrigin origin = accessOrigin(program_, access.i, access.source, access.bytes);
+  AccessForm form;
+  form.kind = static_cast<uint8_t>(kindOfAccess(*access.i.ast, access.source == 0));
+  form.strong = isStrongAccess(*access.i.ast);
+  form.space = static_cast<uint8_t>(access.space);
+  form.alignmentBits = static_cast<uint8_t>(std::countr_zero(access.alignment));
+  form.range = static_cast<uint8_t>(numberOf(origin.value));
+  form.bytes = static_cast<uint8_t>(access.bytes);
+  form.elementBytes = static_cast<uint8_t>(access.data && tells(access) ? access.dataBits / 8 : 0);
+  Value* const locals =
+      runner_.localArea ? static_cast<Value*>(runner_.localArea) : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  Value* const frameEnd = emission_.traits.allocates
+                              ? b_.callIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {})
+                              : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  Value* const ranges = runner_.blockField(offsetof(BlockState, checked), b_.getPtrTy());
+  Value* const asked = runner_.runtimeCall(
+      offsetof(ReachCalls, check), b_.getInt32Ty(),
+      {runner_.block, ranges, runner_.warp, runner_.blockIndex(0), masks_.maskBits(mask), b_.spill(kAsked, addresses),
+       b_.getInt64(wordOf(form)), b_.getInt32(access.i.ast->line), locals, frameEnd, kept(access)});
+  if (tells(access)) return asked;
+  // Loads and stores around it know that it is none.
+  llvm::cast<llvm::CallInst>(asked)->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+  return asked;
+}
+
+AccessChecks::Ways AccessChecks::split(const Checked& access, const Mask& mask) {
+  const Address a = addresses_.addressOf(access.i, access.source, access.space);
+  BB *const asks = b_.newBlock("asks"), *const all = b_.newBlock("all"), *const some = b_.newBlock("some");
+  if (tells(access))
+    b_.CreateBr(asks);
+  else
+    b_.CreateCondBr(b_.CreateFreeze(isFine(access, a, mask)), all, asks,
+                    llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
+  b_.SetInsertPoint(asks);
+  const bool caching = std::exchange(b_.caching, false);
+  Value* const may = ask(access, a, mask);
+  Value* const wanted = masks_.maskBits(mask);
+  Value* const whole = b_.CreateAnd(b_.CreateICmpEQ(may, wanted), b_.CreateICmpNE(wanted, b_.getInt32(0)));
+  b_.CreateCondBr(whole, all, some, llvm::MDBuilder(context_).createBranchWeights(kUsual, kRare));
+  b_.caching = caching;
+  return {all, some, may};
+}
+
+Components AccessChecks::either(const Checked& access, const Mask& mask, const std::function<Components()>& all,
+                                const std::function<Components(const Mask& allowed)>& some) {
+  if (!on() || needsNone(access)) return all();
+  const Ways ways = split(access, mask);
+  BB* const after = b_.newBlock("after");
+  const bool caching = std::exchange(b_.caching, false);
+  b_.SetInsertPoint(ways.all);
+  const Components whole = all();
+  BB* const wholeEnd = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(ways.some);
+  const Components part = some(masks_.maskFromBits(ways.lanes));
+  BB* const partEnd = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.caching = caching;
+  b_.SetInsertPoint(after);
+  Components out(whole.size());
+  for (size_t n = 0; n < whole.size(); ++n)
+    for (size_t c = 0; c < whole[n].size(); ++c) {
+      auto* const phi = b_.CreatePHI(whole[n][c]->getType(), 2);
+      phi->addIncoming(whole[n][c], wholeEnd);
+      phi->addIncoming(part[n][c], partEnd);
+      out[n].push_back(phi);
+    }
+  return out;
+}
+
+Mask AccessChecks::allowed(const Checked& access, const Mask& mask) {
+  if (!on() || needsNone(access)) return mask;
+  Mask lanes;
+  lanes.full = false;
+  Components chunks = either(
+      access, mask, [&]() -> Components { return {masks_.chunksOf(mask)}; },
+      [&](const Mask& some) -> Components { return {masks_.chunksOf(some)}; });
+  lanes.chunks = std::move(chunks[0]);
+  return lanes;
+}
+
+Components AccessChecks::zeroed(Components loaded, const Mask& allowed) {
+  if (allowed.full) return loaded;
+  for (Chunks& element : loaded)
+    for (uint32_t c = 0; c < k_; ++c)
+      element[c] = b_.CreateSelect(allowed.chunks[c], element[c], llvm::Constant::getNullValue(element[c]->getType()));
+  return loaded;
+}
+
+}  // namespace vg::ptx::gen

@@ -1,0 +1,88 @@
+#include "ptx/llvm/emit/meeting_checks.h"
+
+#include "ptx/abi/reach_abi.h"
+#include "ptx/facts/async_form.h"
+#include "ptx/llvm/ir/ptx_facts.h"
+#include "ptx/text/opcodes.h"
+
+namespace vg::ptx::gen {
+namespace {
+
+bool isBarrier(const Instruction& i) { return i.ast->op == Op::Bar || i.ast->op == Op::Barrier; }
+
+// Of the lanes that take part: the last operand.
+bool namesMembers(const Instruction& i) {
+  switch (i.ast->op) {
+    case Op::Shfl:
+    case Op::Vote:
+    case Op::Match:
+    case Op::Redux:
+    case Op::Elect:
+      return i.ast->has(Mod::Sync) && !i.sources.empty() && i.sources.back() != kNone;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// Whether lanes come to it that others of their warp may not come to.
+bool MeetingChecks::mayBeAlone(const Instruction& i) const {
+  const Block& block = program_.blocks[i.block];
+  return i.guard != kNone || block.component != kNone || block.takesTurns;
+}
+
+void MeetingChecks::followed(const Instruction& i) const {
+  if (mayBeAlone(i))
+    unsupported(i, "a meeting of lanes that not all of a warp may come to, which is looked at elsewhere");
+}
+
+void MeetingChecks::before(const Instruction& i) {
+  if (!options_.tellsMeetings || isPause(i)) return;
+  if (isAsync(*i.ast)) unsupported(i, "an asynchronous operation, which is looked at elsewhere");
+  if (isBarrier(i)) return beforeBarrier(i);
+  if (ptx::rowOf(i.ast->op).has(Trait::Matrix)) return followed(i);
+  if (!namesMembers(i)) return;
+  followed(i);
+  tellMembers(i, i.sources.back(), Meeting::Operation);
+}
+
+void MeetingChecks::beforeBarrier(const Instruction& i) {
+  if (i.ast->has(Mod::Cluster)) unsupported(i, "a barrier of a cluster, which is looked at elsewhere");
+  followed(i);
+  if (i.ast->has(Mod::Warp)) return tellMembers(i, i.sources.empty() ? kNone : i.sources[0], Meeting::Warp);
+  tell(i, i.ast->has(Mod::Arrive) ? Meeting::Arrives : Meeting::Waits, nullptr);
+}
+
+void MeetingChecks::after(const Instruction& i) {
+  if (!options_.tellsMeetings || isPause(i) || !isBarrier(i)) return;
+  if (!i.ast->has(Mod::Warp) && !i.ast->has(Mod::Arrive)) tell(i, Meeting::Leaves, nullptr);
+}
+
+// Where all lanes are named there is nothing to say but that they meet.
+void MeetingChecks::tellMembers(const Instruction& i, ValueId members, Meeting meeting) {
+  const auto known = members == kNone ? std::optional<uint64_t>(~0u) : knownBits(program_, members);
+  if (known && static_cast<uint32_t>(*known) == ~0u) {
+    if (meeting == Meeting::Warp) tell(i, meeting, nullptr);
+    return;
+  }
+  Chunks named;
+  for (uint32_t c = 0; c < k_; ++c) named.push_back(b_.asInteger(values_.chunkOf(members, c), 32));
+  tell(i, meeting, b_.spill(0, named));
+}
+
+llvm::Value* MeetingChecks::barrierArgument(const Instruction& i, size_t source) {
+  const bool isGiven = isBarrier(i) && !i.ast->has(Mod::Warp) && source < i.sources.size() - i.ast->has(Mod::Red);
+  if (!isGiven) return b_.getInt32(0);
+  if (!program_.values[i.sources[source]].shape.uniform()) unsupported(i, "lanes that name different barriers");
+  return b_.asInteger(values_.scalarOf(i.sources[source]), 32);
+}
+
+void MeetingChecks::tell(const Instruction& i, Meeting meeting, Value* members) {
+  runner_.runtimeCall(offsetof(ReachCalls, meet), b_.getVoidTy(),
+                      {runner_.block, runner_.warp, masks_.maskBits(masks_.here),
+                       b_.getInt32(static_cast<uint32_t>(meeting)), barrierArgument(i, 0), barrierArgument(i, 1),
+                       b_.getInt32(i.ast->line), members ? members : llvm::ConstantPointerNull::get(b_.getPtrTy())});
+}
+
+}  // namespace vg::ptx::gen
