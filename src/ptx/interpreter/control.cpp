@@ -70,6 +70,7 @@ void Warp::start(BlockState* state, const Program* code, uint32_t warp) {
   polled = false;
   clusterArrived = 0;
   choice_.clock = 0;
+  choice_.spent = 0;
   choice_.unfair = false;
   const KernelTraits& traits = code->traits();
   choice_.abreast = traits.waits && state->launch->warpsPerBlock > 1;
@@ -116,6 +117,7 @@ uint32_t Warp::pick() {
   }
   if (best < 0) return 0;
   choice_.wasUnfair = choice_.unfair;
+  if (choice_.wasUnfair) choice_.spent = 0;
   choice_.unfair = false;
   uint32_t mask = 0;
   ++choice_.clock;
@@ -219,8 +221,14 @@ void Warp::runGroup(uint32_t mask) {
     }
     moveTo(mask, step + 1);
     if (active) transfer(s, active, step);
-    return;
+    return choice_.spend(count + 1, program->traits().polls);
   }
+}
+
+// Groups that part, call or return in every round of a loop in which they wait have their turn, too, but in pieces.
+void Warp::Choice::spend(uint32_t steps, bool polls) {
+  spent += steps;
+  unfair |= spent > kTurn && polls;
 }
 
 template <class Relation>

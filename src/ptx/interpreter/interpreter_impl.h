@@ -294,10 +294,12 @@ class Warp {
   // Which lanes run next, and when other warps do.
   struct Choice {
     uint64_t clock = 0;
+    uint32_t spent = 0;      // steps since lanes were last picked by waiting time
     bool unfair = false;     // the next pick goes by waiting time
     bool wasUnfair = false;  // the running group was picked so
     bool abreast = false;    // other warps of the block share memory with this one and have fibres of their own
     uint32_t slice = 0;      // steps since they were let go on
+    void spend(uint32_t steps, bool polls);
   } choice_;
   void keepAbreast(uint32_t mask, uint32_t step);
 };
