@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ptx/llvm/analysis/columns.h"
+#include "ptx/llvm/analysis/lane_turns.h"
 #include "ptx/llvm/analysis/lone_lane.h"
 #include "ptx/llvm/ir/divergence.h"
 #include "ptx/llvm/ir/ptx_facts.h"
@@ -15,7 +16,11 @@ namespace {
 
 class PollFinder {
  public:
-  explicit PollFinder(Program& program) : program_(program), seen_(program.values.size(), 0) {}
+  explicit PollFinder(Program& program)
+      : program_(program),
+        seen_(program.values.size(), 0),
+        parting_(program.blocks.size(), 0),
+        meetInGroups_(meetInGroups(program)) {}
 
   void run() {
     const std::vector<bool> reading = blocksThatRead();
@@ -32,8 +37,9 @@ class PollFinder {
         loop.polls = true;
         const bool parts = found.parts || (found.place && found.place->ast->op != Op::Ld && !together(*found.place));
         const bool lanesWait = block.divergent && (found.wait == Wait::Lock || (parts && signalFollows(l)));
-        loop.takesTurns |= (lanesWait && !releasesInside(l) && !onlyOneLaneReaches(program_, loop.header)) ||
-                           (found.place && othersSignalLater(l, *found.place));
+        const bool mayLeave = found.kept ? block.divergent && signalFollows(l) : lanesWait && !releasesInside(l);
+        loop.takesTurns |= (mayLeave && !onlyOneLaneReaches(program_, loop.header)) ||
+                           (!loop.takesTurns && found.place && othersSignalLater(l, *found.place));
       }
     }
   }
@@ -42,6 +48,7 @@ class PollFinder {
   enum class Wait { None, Poll, Lock };
   struct Found {
     Wait wait = Wait::None;
+    bool kept = false;                   // Poll: what is read goes through the lane's stack first
     bool parts = false;                  // Poll: what is read is held against a value of each lane
     const Instruction* place = nullptr;  // the load or atomic that polls memory which stores and atomics signal
   };
@@ -58,20 +65,45 @@ class PollFinder {
   Found waitOf(ValueId condition, LoopId loop) const {
     Found found;
     std::vector<const Instruction*> reads;  // one walk at a time
+    bool fromStack = false;
     forEachSource(condition, loop, true, [&](const Value& v, ValueId) {
       if (v.kind != Value::Result || !program_.inLoop(v.block, loop)) return;
       const Instruction& i = program_.instructions[v.instruction];
       if (readsSharedState(*i.ast)) reads.push_back(&i);
+      fromStack |= mayBeOnStack(i, Op::Ld);
     });
     for (const Instruction* read : reads) {
       const Wait wait = waitAt(*read, loop);
       found.wait = std::max(found.wait, wait);
       if (wait != Wait::None) found.place = read;
     }
+    if (found.wait == Wait::None && fromStack && !meetInGroups_) {
+      found.place = readKept(loop);
+      found.kept = found.place != nullptr;
+      if (found.kept) found.wait = Wait::Poll;
+    }
     if (found.wait == Wait::Poll && found.place && found.place->ast->op != Op::Mbarrier &&
         (found.place->ast->op != Op::Ld || together(*found.place)))
       found.parts = comparesByLane(condition, loop);
     return found;
+  }
+
+  // Code that is not optimized keeps its variables on the lane's stack.
+  bool mayBeOnStack(const Instruction& i, Op op) const {
+    return i.ast->op == op && program_.localSize > 0 && (i.ast->space == Space::Local || i.ast->space == Space::None);
+  }
+
+  // What a loop reads of memory that others write, where it may keep that on the stack: none, nothing.
+  const Instruction* readKept(LoopId loop) const {
+    const Instruction* read = nullptr;
+    bool keeps = false;
+    for (BlockId b : program_.loops[loop].blocks)
+      for (uint32_t n : program_.blocks[b].instructions) {
+        const Instruction& i = program_.instructions[n];
+        if (readsSharedState(*i.ast)) read = &i;
+        keeps |= mayBeOnStack(i, Op::St);
+      }
+    return keeps ? read : nullptr;
   }
 
   Wait waitAt(const Instruction& i, LoopId loop) const {
@@ -105,12 +137,32 @@ class PollFinder {
       visit(v, id);
       if (v.block == kNone || !program_.inLoop(v.block, loop)) continue;
       for (ValueId in : v.incoming) work.push_back(in);
+      if (v.kind == Value::Phi && throughReads) pushChoices(v, loop, work);
       if (v.kind != Value::Result) continue;
       const Instruction& i = program_.instructions[v.instruction];
       if (!throughReads && readsSharedState(*i.ast)) continue;
       for (ValueId s : i.sources) work.push_back(s);
       for (ValueId s : i.old) work.push_back(s);
     }
+  }
+
+  // The conditions that decide which of several values a phi takes inside of the loop, as in
+  // `while (!done) if (flag) done = true`.
+  void pushChoices(const Value& phi, LoopId loop, std::vector<ValueId>& conditions) const {
+    const std::vector<BlockId>& from = program_.blocks[phi.block].predecessors;
+    ValueId first = kNone;
+    bool differs = false;
+    for (size_t n = 0; n < from.size(); ++n) {
+      if (!program_.inLoop(from[n], loop)) continue;
+      differs |= first != kNone && phi.incoming[n] != first;
+      first = phi.incoming[n];
+    }
+    const BlockId top = program_.immediateDominator[phi.block];
+    for (size_t n = 0; differs && n < from.size(); ++n)
+      for (BlockId b = from[n]; program_.inLoop(b, loop); b = program_.immediateDominator[b]) {
+        if (program_.blocks[b].successors.size() > 1) conditions.push_back(program_.blocks[b].condition);
+        if (b == top || b == program_.loops[loop].header || b == program_.immediateDominator[b]) break;
+      }
   }
 
   // Whether a value may be another one in each round.
@@ -159,6 +211,7 @@ class PollFinder {
 
   bool signalsOpenly(const Instruction& i) const {
     const Op op = i.ast->op;
+    if (rowOf(op).meets == Meets::Block) return i.ast->has(Mod::Arrive);
     return isAtomic(op) || (op == Op::Mbarrier && !readsSharedState(*i.ast)) ||
            (op == Op::St && (i.ast->has(Mod::Volatile) || i.ast->has(Mod::Relaxed) || i.ast->has(Mod::Release)));
   }
@@ -189,43 +242,104 @@ class PollFinder {
     return false;
   }
 
-  // Whether lanes that went another way than those in the loop have yet to signal what these poll: their blocks come
-  // later, be it behind the place where both ways join. Only such code is looked at as lanes part to: behind a branch
-  // that warps take as a whole it is another warp's.
+  // Whether lanes of a warp that are not in the loop, while others of it are, have yet to signal. They parted at a
+  // branch from which a way leads to the loop, and come on only when the loop has ended: their blocks come later, or a
+  // loop around both brings them there. What they signal may reach the lanes that wait by way of another warp.
   bool othersSignalLater(LoopId loop, const Instruction& poll) const {
     const BlockId header = program_.loops[loop].header;
-    for (BlockId below = header; below != 0; below = program_.immediateDominator[below]) {
-      const BlockId above = program_.immediateDominator[below];
-      if (above == kNone || above == below) break;
-      const Block& branch = program_.blocks[above];
-      const BlockId meeting = program_.immediatePostDominator[above];
-      if (!branch.divergent || program_.inLoop(above, loop) || program_.dominates(meeting, header)) continue;
-      if (alikeInWarp(program_, branch.condition) || onlyOneLaneReaches(program_, above)) continue;
-      std::vector<bool> seen(program_.blocks.size(), false);
-      std::vector<BlockId> work;
-      const auto visit = [&](BlockId b) {
-        if (b == above || seen[b] || program_.dominates(b, header)) return;
-        seen[b] = true;
-        work.push_back(b);
-      };
-      for (BlockId s : branch.successors) visit(s);
-      while (!work.empty()) {
-        const BlockId at = work.back();
-        work.pop_back();
-        const Block& block = program_.blocks[at];
-        bool meets = false;
-        for (uint32_t n : block.instructions) {
-          const Instruction& i = program_.instructions[n];
-          if ((meets = lanesMeetAt(*i.ast, *i.function))) break;
-          const bool later = at > header && !program_.dominates(header, at);
-          if (later && signalsOpenly(i) && samePlace(i, poll)) return true;
-        }
-        if (meets) continue;
-        if (block.successors.size() < 2 || block.divergent)
-          for (BlockId s : block.successors) visit(s);
+    Ways ways{std::vector<uint8_t>(program_.blocks.size(), 0), {}};
+    const std::vector<bool> before = blocksThatLeadTo(header);
+    for (BlockId b = 0; b < program_.blocks.size(); ++b)
+      if (before[b] && partsFor(b, loop)) follow(ways, b, b > header, loop);
+    while (!ways.work.empty()) {
+      const auto [at, later] = ways.work.back();
+      ways.work.pop_back();
+      bool meets = false;
+      for (uint32_t n : program_.blocks[at].instructions) {
+        const Instruction& i = program_.instructions[n];
+        if ((meets = lanesMeetAt(*i.ast, *i.function))) break;
+        if (later && mayReach(i, poll)) return true;
       }
+      if (!meets) follow(ways, at, later, loop);
     }
     return false;
+  }
+
+  // Whether lanes that poll may wait for what an instruction does. Taking turns must not part groups of lanes that meet
+  // in operations of their own: where there are such, only signals count that are known to be of the place polled.
+  bool mayReach(const Instruction& i, const Instruction& poll) const {
+    if (signalsOpenly(i) && !meetInGroups_) return true;
+    return maySignal(i) && (signalsOpenly(i) || i.ast->op == Op::St) && samePlace(i, poll);
+  }
+
+  // Whether lanes meet in operations whose mask need not name the whole warp.
+  static bool meetInGroups(const Program& program) {
+    return std::ranges::any_of(program.instructions, [](const Instruction& i) {
+      return (rowOf(i.ast->op).meets == Meets::Warp || (isBarrier(i.ast->op) && i.ast->has(Mod::Warp))) &&
+             !lanesMeetAt(*i.ast, *i.function);
+    });
+  }
+
+  // What lanes go through that are not in a loop: blocks, and whether the loop keeps lanes from being there.
+  struct Ways {
+    std::vector<uint8_t> seen;
+    std::vector<std::pair<BlockId, bool>> work;
+  };
+
+  void follow(Ways& ways, BlockId from, bool later, LoopId loop) const {
+    for (BlockId s : program_.blocks[from].successors) {
+      const bool laterThere = later || s > program_.loops[loop].header;
+      const uint8_t bit = laterThere ? 2 : 1;
+      if ((ways.seen[s] & bit) || program_.inLoop(s, loop)) continue;
+      ways.seen[s] |= bit;
+      ways.work.push_back({s, laterThere});
+    }
+  }
+
+  // The blocks from whose end a way leads to a block on which not all lanes meet.
+  std::vector<bool> blocksThatLeadTo(BlockId to) const {
+    std::vector<bool> lead(program_.blocks.size(), false);
+    std::vector<BlockId> work{to};
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId p : program_.blocks[at].predecessors) {
+        if (lead[p]) continue;
+        lead[p] = true;
+        if (!lanesMeetIn(p)) work.push_back(p);
+      }
+    }
+    return lead;
+  }
+
+  bool lanesMeetIn(BlockId b) const {
+    return std::ranges::any_of(program_.blocks[b].instructions, [&](uint32_t n) {
+      return lanesMeetAt(*program_.instructions[n].ast, *program_.instructions[n].function);
+    });
+  }
+
+  // Whether lanes of a warp part at a branch outside of the loop and have not met when some of them come to the loop.
+  bool partsFor(BlockId branch, LoopId loop) const {
+    const Block& block = program_.blocks[branch];
+    const BlockId header = program_.loops[loop].header, meeting = program_.immediatePostDominator[branch];
+    if (!block.divergent || program_.inLoop(branch, loop)) return false;
+    if (branch < header ? program_.dominates(meeting, header) : meetsInRound(branch, meeting, loop)) return false;
+    return partsWarps(branch);
+  }
+
+  // Whether several lanes of a warp may come to a branch and part there. Each branch is asked for once for many loops.
+  bool partsWarps(BlockId branch) const {
+    uint8_t& known = parting_[branch];
+    if (!known)
+      known = alikeInWarp(program_, program_.blocks[branch].condition) || onlyOneLaneReaches(program_, branch) ? 1 : 2;
+    return known == 2;
+  }
+
+  // Whether lanes that part behind the loop meet before a loop around both begins another round.
+  bool meetsInRound(BlockId branch, BlockId meeting, LoopId loop) const {
+    LoopId around = program_.loops[loop].parent;
+    while (around != kNone && !program_.inLoop(branch, around)) around = program_.loops[around].parent;
+    return around == kNone || (program_.inLoop(meeting, around) && meeting > branch);
   }
 
   // Whether two accesses are known to be of one variable or through one pointer.
@@ -243,7 +357,7 @@ class PollFinder {
       const Value& v = program_.values[address];
       if (v.kind != Value::Result) return address;
       const Instruction& i = program_.instructions[v.instruction];
-      const bool counts = i.ast->op == Op::Mov || i.ast->op == Op::Cvta || i.ast->op == Op::Add;
+      const bool counts = i.ast->op == Op::Mov || i.ast->op == Op::Cvt || i.ast->op == Op::Cvta || i.ast->op == Op::Add;
       if (!counts || i.guard != kNone || i.sources.empty()) return address;
       address = i.sources[0];
     }
@@ -252,6 +366,8 @@ class PollFinder {
   Program& program_;
   mutable std::vector<uint32_t> seen_;  // by value: the last walk that came by; large kernels have thousands of walks
   mutable uint32_t rounds_ = 0;
+  mutable std::vector<uint8_t> parting_;  // by block: 0 not known yet, 1 never, 2 may part lanes
+  const bool meetInGroups_;
 };
 
 }  // namespace
