@@ -241,6 +241,8 @@ TEST(Grid, OpensALatchForTheNextOne) {
   EXPECT_EQ(d.get(qmd::kLatchOfArrival), 0x1000005u);
   EXPECT_EQ(d.get(qmd::kWaitsForLatch), 1u);
   EXPECT_EQ(d.get(qmd::kLatchOfWait), 0x1000004u);
+  EXPECT_EQ(d.get(qmd::kLatchInvalidatesData), 1u);
+  EXPECT_EQ(d.get(qmd::kLatchInvalidatesTextures), 1u);
   const Qmd plain = describe(kHopper, {}, {}, 0x10000, {7, 0, 0x2000, 0x12300});
   for (const Qmd::Field field : {qmd::kBlocksAllowNext, qmd::kArrivesAtLatch, qmd::kWaitsForLatch})
     EXPECT_EQ(plain.get(field), 0u);

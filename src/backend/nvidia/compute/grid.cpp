@@ -89,6 +89,8 @@ void setLatches(Qmd& descriptor, const GridEnd& end) {
   }
   if (!end.waitsFor) return;
   descriptor.set(qmd::kWaitsForLatch, 1);
+  descriptor.set(qmd::kLatchInvalidatesData, 1);
+  descriptor.set(qmd::kLatchInvalidatesTextures, 1);
   descriptor.set(qmd::kLatchOfWait, end.waitsFor);
 }
 

@@ -82,6 +82,8 @@ inline constexpr Qmd::Field kNextPointer{448, 32};  // address / 256
 // Programmatic launches. A latch is open unless a grid under way arrives at it; griddepcontrol.wait waits for that.
 inline constexpr Qmd::Field kArrivesAtLatch{28, 1}, kWaitsForLatch{29, 1}, kLatchOfArrival{1472, 32},
     kLatchOfWait{1504, 32};
+// What a block may have in its caches when its wait is over is from before.
+inline constexpr Qmd::Field kLatchInvalidatesData{1406, 1}, kLatchInvalidatesTextures{1407, 1};
 inline constexpr Qmd::Field kBlocksAllowNext{1151,
                                              1};  // ENABLE_PROGRAM_PRE_EXIT: griddepcontrol.launch_dependents counts
 
