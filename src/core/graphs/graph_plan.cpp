@@ -144,7 +144,7 @@ Result<GraphPlan*> GraphPlan::make(const Graph& graph, Context& context,
                                    const std::unordered_map<uint64_t, bool>& disabled, uint64_t exec,
                                    bool ownPriorities, GraphNode** culprit) {
   auto* const plan = new GraphPlan(context, nullptr);
-  plan->ownPriorities_ = ownPriorities;
+  plan->whole_.ownPriorities = ownPriorities;
   CUresult bad = exec ? plan->becomeLaunchable(exec) : CUDA_SUCCESS;
   if (bad == CUDA_SUCCESS) bad = plan->append(graph, disabled, culprit);
   if (bad == CUDA_SUCCESS) return plan;
@@ -304,7 +304,7 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
   step.record.kernel = prepared.kernel;
   step.record.shape = prepared.shape;
   step.record.shape.priority =
-      top_->ownPriorities_ ? static_cast<int8_t>(launch.attributes.priority()) : backend::LaunchShape::kOfQueue;
+      top_->whole_.ownPriorities ? static_cast<int8_t>(launch.attributes.priority()) : backend::LaunchShape::kOfQueue;
   constexpr size_t kAlignment = 256;
   const size_t size = (std::max<size_t>(launch.arguments.size(), 1) + kAlignment - 1) / kAlignment * kAlignment;
   step.parameters.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
@@ -315,7 +315,7 @@ Result<Step> GraphPlan::compileKernel(const KernelNode& node, bool enabled) {
   if (step.record.kernel->calls().launchesGraphs && !top_->environment_)
     top_->environment_ = std::make_unique<GraphEnvironment>(*top_, 0);
   step.record.graph = top_->environment_.get();
-  top_->updatable_ |= step.node != nullptr;
+  top_->whole_.updatable |= step.node != nullptr;
   return enabled || step.node ? Step(std::move(step)) : Step(NoStep{});
 }
 
@@ -568,7 +568,7 @@ CUresult GraphPlan::submitFromKernel() {
 }
 
 CUresult GraphPlan::upload(Stream& stream) {
-  if (!updatable_) return stream.context().state();
+  if (!whole_.updatable) return stream.context().state();
   const auto apply = [](void* data) {
     auto* const plan = static_cast<GraphPlan*>(data);
     plan->applyNodes();
@@ -581,14 +581,14 @@ CUresult GraphPlan::upload(Stream& stream) {
 }
 
 bool GraphPlan::needsBegin() const {
-  return environment_ || (top_ == this && updatable_) ||
+  return environment_ || (top_ == this && whole_.updatable) ||
          std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return std::holds_alternative<BranchStep>(s); });
 }
 
 void GraphPlan::begin() const {
   beginConditions(steps_);
   if (top_ != this) return;
-  if (updatable_) applyNodes();
+  if (whole_.updatable) applyNodes();
   if (environment_) environment_->beginFromHost();
 }
 

@@ -188,8 +188,11 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   GraphPlan* const top_;
   std::unique_ptr<GraphEnvironment> environment_;  // of a top plan; null: no kernel has to do with it
   CUstream stream_ = nullptr;                      // in which it runs when kernels launch it
-  bool ownPriorities_ = false;                     // of a top plan
-  bool updatable_ = false;                         // of a top plan: it has nodes that kernels may change
+  struct Whole {
+    bool ownPriorities = false;  // make()'s
+    bool updatable = false;      // it has nodes that kernels may change
+  };
+  Whole whole_;  // of a top plan
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
   struct Order {

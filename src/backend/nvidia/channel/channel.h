@@ -141,7 +141,7 @@ class Channel {
   Gpu& gpu_;
   rm::Handle group_ = 0, handle_ = 0, computeObject_ = 0;
   bool registered_ = false;
-  std::unique_ptr<Block> memory_;    // progress, then beginnings
+  std::unique_ptr<Block> memory_;  // progress, then beginnings
   std::unique_ptr<PushPieces> pieces_;
   std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
   std::byte* window_ = nullptr;      // addresses of the context's own buffers
