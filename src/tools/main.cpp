@@ -274,8 +274,7 @@ void spellOut(std::vector<char*>& words) {
       if (!std::strcmp(word, "-lms")) word = loop;
 }
 
-// `words` is what stood behind "--".
-// Where that is refused, the exit status; else 0.
+// `words` is what stood behind "--". Where that is refused, the exit status; else 0.
 int takeProgram(StartOptions& start, char** words, char** end) {
   RunOptions& options = start.options;
   options.command = start.command->get_name();
@@ -299,40 +298,70 @@ int coverProgram(StartOptions& start, const CoverOptions& options, char** words,
   return refused ? refused : vg::tools::runCovered(options, start.options);
 }
 
-int command(int argc, char** argv) {
-  CLI::App app("Runs CUDA programs on machines without a GPU.", "verdigris");
+// All commands with their options.
+struct Commands {
+  CLI::App app{"Runs CUDA programs on machines without a GPU.", "verdigris"};
+  std::string description;  // the kind that is asked for: for packages
+  StartOptions run, profiled, covered, checked, recorded;
+  CoverOptions coverOptions;
+  ReplayOptions replayOptions;
+  InfoOptions infoOptions;
+  DoctorOptions doctorOptions;
+  ExplainOptions explainOptions;
+  ConformOptions conformOptions;
+  GpuCheckOptions gpuOptions;
+  PersistOptions persistOptions;
+  SmiOptions smiOptions;
+  CdiOptions cdiOptions;
+  const CLI::App *replay, *info, *doctor, *explain, *conform, *gpuCheck, *persist, *smi, *cdi;
+};
+
+// Help lists them in this order.
+void addCommands(Commands& all) {
+  CLI::App& app = all.app;
   app.set_version_flag("--version", "verdigris " VERDIGRIS_VERSION);
   app.require_subcommand(0, 1);
-  std::string kind;  // of description: for packages
-  app.add_option("--describe", kind)->group("");
-  StartOptions run, profiled, covered, checked, recorded;
-  addStartOptions(run, app, "run", "run a program with Verdigris's libcuda.so.1");
-  run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
-  addProfile(profiled, app);
-  CoverOptions coverOptions;
-  addCover(covered, coverOptions, app);
-  addCheck(checked, app);
-  addRecord(recorded, app);
-  ReplayOptions replayOptions;
-  const CLI::App* const replay = addReplay(replayOptions, app);
-  InfoOptions infoOptions;
-  const CLI::App* const info = addInfo(infoOptions, app);
-  DoctorOptions doctorOptions;
-  const CLI::App* const doctor = addDoctor(doctorOptions, app);
-  ExplainOptions explainOptions;
-  const CLI::App* const explain = addExplain(explainOptions, app);
-  ConformOptions conformOptions;
-  const CLI::App* const conform = addConform(conformOptions, app);
-  GpuCheckOptions gpuOptions;
-  const CLI::App* const gpuCheck = addGpuCheck(gpuOptions, app);
-  PersistOptions persistOptions;
-  const CLI::App* const persist = addPersist(persistOptions, app);
-  SmiOptions smiOptions;
-  const CLI::App* const smi = addSmi(smiOptions, app);
-  CdiOptions cdiOptions;
-  const CLI::App* const cdi = addCdi(cdiOptions, app);
+  app.add_option("--describe", all.description)->group("");
+  addStartOptions(all.run, app, "run", "run a program with Verdigris's libcuda.so.1");
+  all.run.command->footer("Example: verdigris run --devices cpu:2 --memory 8GiB ./program arguments");
+  addProfile(all.profiled, app);
+  addCover(all.covered, all.coverOptions, app);
+  addCheck(all.checked, app);
+  addRecord(all.recorded, app);
+  all.replay = addReplay(all.replayOptions, app);
+  all.info = addInfo(all.infoOptions, app);
+  all.doctor = addDoctor(all.doctorOptions, app);
+  all.explain = addExplain(all.explainOptions, app);
+  all.conform = addConform(all.conformOptions, app);
+  all.gpuCheck = addGpuCheck(all.gpuOptions, app);
+  all.persist = addPersist(all.persistOptions, app);
+  all.smi = addSmi(all.smiOptions, app);
+  all.cdi = addCdi(all.cdiOptions, app);
   app.allow_extras();  // to say which command is not there; the last of all, because commands take this over
+}
 
+// The command that was given; `words` is what stood behind "--".
+int dispatch(Commands& all, char** words, char** end) {
+  for (StartOptions* const start : {&all.run, &all.profiled, &all.checked, &all.recorded})
+    if (*start->command) return become(*start, words, end);
+  if (*all.covered.command) return coverProgram(all.covered, all.coverOptions, words, end);
+  if (*all.replay) return vg::tools::replay(all.replayOptions);
+  if (*all.info) return vg::tools::info(all.infoOptions);
+  if (*all.doctor) return vg::tools::doctor(all.doctorOptions);
+  if (*all.explain) return vg::tools::explain(all.explainOptions);
+  if (*all.conform) return vg::tools::conform(all.conformOptions);
+  if (*all.smi) return vg::tools::smi(all.smiOptions);
+  if (*all.cdi) return vg::tools::cdi(all.cdiOptions);
+  if (*all.gpuCheck) return vg::tools::gpuCheck(all.gpuOptions);
+  if (*all.persist) return vg::tools::persist(all.persistOptions);
+  std::fputs(all.app.help().c_str(), stderr);
+  return kBadUsage;
+}
+
+int command(int argc, char** argv) {
+  Commands all;
+  addCommands(all);
+  CLI::App& app = all.app;
   // "--" ends our options; what follows belongs to the program word for word.
   char** const separator =
       std::find_if(argv + 1, argv + argc, [](const char* word) { return !std::strcmp(word, "--"); });
@@ -347,22 +376,10 @@ int command(int argc, char** argv) {
   }
   if (const auto unknown = app.remaining(); !unknown.empty())
     return refuse("", std::string("there is no ") + (unknown[0][0] == '-' ? "option " : "command ") + unknown[0]);
+  const std::string& kind = all.description;
   if (!kind.empty())
     return describe(app, kind) ? 0 : refuse("", "--describe " + kind + ": expected man, bash, zsh or fish");
-  for (StartOptions* const start : {&run, &profiled, &checked, &recorded})
-    if (*start->command) return become(*start, separator, argv + argc);
-  if (*covered.command) return coverProgram(covered, coverOptions, separator, argv + argc);
-  if (*replay) return vg::tools::replay(replayOptions);
-  if (*info) return vg::tools::info(infoOptions);
-  if (*doctor) return vg::tools::doctor(doctorOptions);
-  if (*explain) return vg::tools::explain(explainOptions);
-  if (*conform) return vg::tools::conform(conformOptions);
-  if (*smi) return vg::tools::smi(smiOptions);
-  if (*cdi) return vg::tools::cdi(cdiOptions);
-  if (*gpuCheck) return vg::tools::gpuCheck(gpuOptions);
-  if (*persist) return vg::tools::persist(persistOptions);
-  std::fputs(app.help().c_str(), stderr);
-  return kBadUsage;
+  return dispatch(all, separator, argv + argc);
 }
 
 }  // namespace

@@ -213,7 +213,9 @@ int become(char** arguments, const RunOptions& options) {
   std::error_code none;
   const auto size = std::filesystem::file_size(options.recording, none);
   if (none)
-    std::fprintf(stderr, "verdigris record: the program made no call, so that there is no %s\n",
+    std::fprintf(stderr,
+                 "verdigris record: the program made no call, so that there is no %s; where its RPATH names another "
+                 "libcuda.so.1, --preload records it\n",
                  options.recording.c_str());
   else
     std::fprintf(stderr, "verdigris record: %s, %llu KiB; verdigris replay %s\n", options.recording.c_str(),
@@ -240,6 +242,51 @@ bool offersRealGpus(const Installation& installation) {
   const char* const devices = std::getenv("VERDIGRIS_DEVICES");
   if (!devices || !std::strcmp(devices, "auto")) return findsRealGpus(installation);
   return std::strstr(devices, "gpu");
+}
+
+// Where the program finds the libraries and commands that stand in for the vendor's.
+void setFolders(const RunOptions& options, const Installation& installation) {
+  if (fileExists(installation.profilersFolder())) prepend("LD_LIBRARY_PATH", installation.profilersFolder());
+  if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
+  prepend("LD_LIBRARY_PATH", installation.libraryFolder);
+  if (fileExists(installation.commandFolder())) prepend("PATH", installation.commandFolder());
+  if (!options.preload) return;
+  prepend("LD_PRELOAD",
+          options.recording.empty() ? installation.library() : installation.recorderFolder() + "/libcuda.so.1");
+}
+
+// Options that are a setting of the library each.
+void setVariables(const RunOptions& options) {
+  set("VERDIGRIS_DEVICES", options.devices);
+  set("VERDIGRIS_MEMORY", options.memory);
+  set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);
+  set("VERDIGRIS_PROFILE", options.profile);
+  if (options.noPageable) set("VERDIGRIS_PAGEABLE", "0");
+  set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
+  set("VERDIGRIS_SEED", options.seed);
+  set("VERDIGRIS_LOG", options.log);
+  set("VERDIGRIS_CHECK", options.check);
+  set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
+  set("VERDIGRIS_CHECK_OUTPUT", absoluteEach(options.checkOutput));
+  set("VERDIGRIS_CHECK_SUPPRESSIONS", absolute(options.checkSuppressions));
+  set("VERDIGRIS_CHECK_KERNELS", options.checkKernels);
+  set("VERDIGRIS_CHECK_LIMIT", options.checkLimit);
+  set("VERDIGRIS_LOG_FILE", absolute(options.report));
+  set("VERDIGRIS_COVERAGE", options.coverage);
+  if (options.debug) set("VERDIGRIS_DEBUG", "1");
+  if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
+}
+
+// What makes programs give PTX, where no device runs native code.
+void setRedirection(const RunOptions& options, const Installation& installation) {
+  const bool foreign = !options.recordLibrary.empty();  // another driver has real GPUs and needs no PTX
+  if (options.redirect && !foreign && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
+  const bool realGpus = foreign || offersRealGpus(installation);
+  setenv("VERDIGRIS_REDIRECT", realGpus ? "profilers" : "all", 1);  // as src/redirect/audit.cpp reads it
+  if (realGpus) return;
+  if (settings().eager != "off" && fileExists(installation.python())) prepend("PYTHONPATH", installation.python());
+  setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
+  dontTuneXla();
 }
 
 // Below the system's word for it.
@@ -284,42 +331,11 @@ int run(const RunOptions& options) {
     return 2;
   }
 
-  if (fileExists(installation.profilersFolder())) prepend("LD_LIBRARY_PATH", installation.profilersFolder());
-  if (fileExists(installation.monitoringFolder())) prepend("LD_LIBRARY_PATH", installation.monitoringFolder());
-  prepend("LD_LIBRARY_PATH", installation.libraryFolder);
-  if (fileExists(installation.commandFolder())) prepend("PATH", installation.commandFolder());
-  if (options.preload)
-    prepend("LD_PRELOAD",
-            options.recording.empty() ? installation.library() : installation.recorderFolder() + "/libcuda.so.1");
-  set("VERDIGRIS_DEVICES", options.devices);
-  set("VERDIGRIS_MEMORY", options.memory);
-  set("VERDIGRIS_COMPUTE_CAPABILITY", options.capability);
-  set("VERDIGRIS_PROFILE", options.profile);
-  if (options.noPageable) set("VERDIGRIS_PAGEABLE", "0");
-  set("VERDIGRIS_LAUNCH_TIMEOUT", options.timeout);
-  set("VERDIGRIS_SEED", options.seed);
-  set("VERDIGRIS_LOG", options.log);
-  set("VERDIGRIS_CHECK", options.check);
-  set("VERDIGRIS_CHECK_EXIT_CODE", options.checkExitCode);
-  set("VERDIGRIS_CHECK_OUTPUT", absoluteEach(options.checkOutput));
-  set("VERDIGRIS_CHECK_SUPPRESSIONS", absolute(options.checkSuppressions));
-  set("VERDIGRIS_CHECK_KERNELS", options.checkKernels);
-  set("VERDIGRIS_CHECK_LIMIT", options.checkLimit);
-  set("VERDIGRIS_LOG_FILE", absolute(options.report));
-  const bool foreign = !options.recordLibrary.empty();  // another driver has real GPUs and needs no PTX
-  if (options.redirect && !foreign && fileExists(installation.redirect())) prepend("LD_AUDIT", installation.redirect());
-  const bool realGpus = foreign || offersRealGpus(installation);
-  setenv("VERDIGRIS_REDIRECT", realGpus ? "profilers" : "all", 1);  // as src/redirect/audit.cpp reads it
-  if (!realGpus) {
-    if (settings().eager != "off" && fileExists(installation.python())) prepend("PYTHONPATH", installation.python());
-    setenv("CUDA_FORCE_PTX_JIT", "1", 0);  // cuBLAS then takes the kernels that it has PTX of: docs/device-profiles.md
-    dontTuneXla();
-  }
-  set("VERDIGRIS_COVERAGE", options.coverage);
-  if (options.debug) set("VERDIGRIS_DEBUG", "1");
+  setFolders(options, installation);
+  setVariables(options);
+  setRedirection(options, installation);
   setTimeline(options, installation);
   setRecorder(options, installation);
-  if (options.trace) set("VERDIGRIS_TRACE", options.trace->empty() ? "1" : absolute(*options.trace));
 
   std::vector<char*> arguments;
   for (const std::string& argument : options.program) arguments.push_back(const_cast<char*>(argument.c_str()));
