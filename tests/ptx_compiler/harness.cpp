@@ -311,9 +311,8 @@ bool runGrid(KernelEntry entry, const void* code, const KernelTraits& traits, co
   launch.clusterSize[0] = launch.clusterSize[1] = launch.clusterSize[2] = 1;
   launch.calls = &calls.calls;
   uint64_t* counters[] = {spec.counts};
-  launch.code = code ? code : counters;
-  launch.owner = counters;
-  coverage::rowsOf = [](const KernelLaunch& of) { return static_cast<coverage::Rows>(of.owner); };
+  launch.code = code;
+  launch.counters = counters;
   // Several blocks in one call where that is possible; shared memory is to start from zero in each.
   const bool spans = traits.spans && traits.staticShared + spec.dynamicShared == 0;
   const uint32_t step = spans ? spec.grid.x : 1;

@@ -113,9 +113,10 @@ struct KernelLaunch {
   uint32_t flags;                 // kExplicitCluster, kReachesPageable, kStreams
   uint32_t stackPerThread;        // bytes that alloca may take of a lane, a multiple of 64
   const RuntimeCalls* calls;
-  const void*
-      code;     // the interpreter's program; of native code check::CompiledKernel where it checks accesses, or unused
-  void* owner;  // the runner's own
+  // The interpreter's program; of native code check::CompiledKernel where it checks accesses, or unused.
+  const void* code;
+  uint64_t* const* counters;  // by worker, each its own, of kernels that count what they run; or null
+  void* owner;                // the runner's own
 };
 
 // One a running block; belongs to one worker thread.

@@ -6,11 +6,9 @@
 // blocks and predicates of the text alone, so that whoever has the text can name every counter.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
-#include "ptx/abi/kernel_abi.h"
 #include "ptx/text/ast.h"
 
 namespace vg::ptx::coverage {
@@ -19,12 +17,6 @@ namespace vg::ptx::coverage {
 // that no text gives it. Its operand is the counter's number.
 inline bool counts(const Instruction& i) { return i.op == Op::Pmevent && i.vectorWidth == 0; }
 inline uint64_t counterOf(const Instruction& i, const Function& f) { return f.operands[i.first].bits; }
-
-// Where they count: KernelLaunch::code of compiled code that does is a Rows, and the interpreter asks this, which
-// whoever runs such kernels has set before.
-using Rows = uint64_t* const*;  // by worker, each its own
-using FindRows = Rows (*)(const KernelLaunch&);
-inline constinit std::atomic<FindRows> rowsOf = nullptr;
 
 inline constexpr uint32_t kNoCounter = ~0u;
 

@@ -152,7 +152,7 @@ class Preparation {
   void count(const Instruction& i, Step& s) {
     s.destination = static_cast<uint32_t>(coverage::counterOf(i, *f_));
     s.execute = [](Warp& w, const Step& step, uint32_t mask) {
-      uint64_t* const counters = coverage::rowsOf.load(std::memory_order_relaxed)(*w.block->launch)[w.block->worker];
+      uint64_t* const counters = w.block->launch->counters[w.block->worker];
       counters[step.destination] += static_cast<uint32_t>(std::popcount(mask));
     };
   }

@@ -79,8 +79,7 @@ class Runner {
     l.gridId = 1;
     l.calls = &kCalls;
     l.code = machine_.code;
-    l.owner = &counts_;
-    coverage::rowsOf = [](const KernelLaunch& of) { return static_cast<coverage::Rows>(of.owner); };
+    l.counters = &counts_;
     const uint64_t blocks = uint64_t{launch_.grid[0]} * launch_.grid[1] * launch_.grid[2];
     for (uint64_t b = 0; b < blocks && !outcome_.trapped && !outcome_.asserted; ++b) runBlock(b);
     return outcome_;

@@ -24,7 +24,6 @@
 #include "base/spin.h"
 #include "check/check.h"
 #include "copy/engines.h"
-#include "ptx/facts/coverage.h"
 #include "ptx/facts/reach.h"
 
 #include <time.h>
@@ -181,16 +180,10 @@ void describe(RunningLaunch& launch, const LaunchRecord& record, const CpuKernel
   if (ready.explicitCluster) abi.flags |= ptx::kExplicitCluster;
 }
 
-ptx::coverage::Rows rowsOf(const ptx::KernelLaunch& launch) {
-  return static_cast<const RunningLaunch*>(launch.owner)->counters.data();
-}
-
-// Compiled code finds the counters of its worker where interpreted kernels have their program.
 void countIn(coverage::Recording& recording, RunningLaunch& launch) {
-  ptx::coverage::rowsOf.store(rowsOf, std::memory_order_relaxed);
   launch.recording = &recording;
   launch.counters.resize(launch.abi.workers);
-  if (!launch.code->interpreted) launch.abi.code = launch.counters.data();
+  launch.abi.counters = launch.counters.data();
 }
 
 // What the monitoring library is told.

@@ -6,7 +6,7 @@ namespace vg::ptx::gen {
 
 llvm::Value* LaneCounts::counters() {
   if (counters_) return counters_;
-  Value* const rows = runner_.launchField(offsetof(KernelLaunch, code), b_.getPtrTy());
+  Value* const rows = runner_.launchField(offsetof(KernelLaunch, counters), b_.getPtrTy());
   Value* const worker = runner_.blockField(offsetof(BlockState, worker), b_.getInt32Ty());
   return counters_ = runner_.atLaunch([&] {
     Value* const at = b_.CreateInBoundsGEP(b_.getPtrTy(), rows, {b_.CreateZExt(worker, b_.getInt64Ty())});
