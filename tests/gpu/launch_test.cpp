@@ -25,6 +25,7 @@ struct {
   bool samplerAsHeader;
   uint64_t descriptions;
 } named;
+uint64_t constants, constantsBegin;  // bank 3, and where that grid was told that generic addresses of it begin
 Qmd lastGrid;
 
 // Whether the grid that takes long has run for long enough.
@@ -45,10 +46,12 @@ uint32_t add(const FakeGrid& grid, const FakeTranslate& translate) {
   named.samplerAsHeader = d.get(qmd::kSamplerIndex);
   if (!named.samplerAsHeader) named.texture = grid.parameter<uint32_t>(4), named.sampler = grid.parameter<uint32_t>(8);
   const uint64_t bank = (uint64_t{d.get(qmd::bankAddressHigh(3))} << 32 | d.get(qmd::bankAddressLow(3))) << 6;
-  const std::byte* const constants = translate(bank, 8, false);
-  if (!constants) return 31;
+  constants = bank;
+  std::memcpy(&constantsBegin, grid.bank0 + 0xd0, sizeof constantsBegin);
+  const std::byte* const first = translate(bank, 8, false);
+  if (!first) return 31;
   uint64_t address;
-  std::memcpy(&address, constants, sizeof address);
+  std::memcpy(&address, first, sizeof address);
   std::byte* const variable = translate(address, 4, true);
   if (!variable) return 31;
   uint32_t value;
@@ -142,6 +145,13 @@ TEST_F(Launches, RunInOrderAndAdvanceTheirTimeline) {
   ASSERT_TRUE(timeline->waitFor(zero + 300, 10'000'000'000));
   EXPECT_EQ(variable(), 340u);
   EXPECT_EQ(sink.seen, CUDA_SUCCESS);
+}
+
+TEST_F(Launches, GenericAddressesOfConstantsBeginAtTheirBank) {
+  launch(1, {timeline, zero + 1});
+  ASSERT_TRUE(timeline->waitFor(zero + 1, 10'000'000'000));
+  EXPECT_NE(constants, 0u);
+  EXPECT_EQ(constantsBegin, constants);
 }
 
 // The stream's priority, or the launch's own.

@@ -160,9 +160,10 @@ void writeDriverWords(std::byte* bank, uint64_t bank0, const KernelCode& code, c
   words.put(0x44, static_cast<uint32_t>(grid.workspace >> 32));  // envreg1
   words.put(0x48, static_cast<uint32_t>(grid.workspace));        // envreg2
   words.put(0x68, kReservedShared);
-  words.put64(0xf0, facts.descriptions);   // of textures
-  words.put64(0x100, facts.descriptions);  // of surfaces
-  words.put64(0xc0, bank0);                // where those kernels look for their tensor maps
+  words.put64(0xf0, facts.descriptions);     // of textures
+  words.put64(0x100, facts.descriptions);    // of surfaces
+  words.put64(0xd0, code.banks[3].address);  // where generic addresses of __constant__ variables begin
+  words.put64(0xc0, bank0);                  // where those kernels look for their tensor maps
   words.put(0x10c, facts.multiprocessors);
   words.put(0x110, grid.workspace != 0);
   words.put(0x114, std::min(kReservedShared, code.sharedBytes));
