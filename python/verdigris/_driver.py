@@ -14,7 +14,7 @@ FaultVisitor = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c
 
 
 class PrivateTable(ctypes.Structure):
-    """src/api/private_table.h"""
+    """src/api/tables/private_table.h"""
 
     _fields_ = [("size", ctypes.c_size_t), ("version", ctypes.c_char_p)] + [
         (name, ctypes.c_void_p) for name in ("coverage", "entry_points", "settings", "host_locking", "device",

@@ -1,5 +1,5 @@
 // Where records of what a program does come together, and go to those who want them (activity/consumer.h): the file of
-// VERDIGRIS_TIMELINE, the summary of VERDIGRIS_SUMMARY, and profilers (api/observer_table.h).
+// VERDIGRIS_TIMELINE, the summary of VERDIGRIS_SUMMARY, and profilers (api/tables/observer_table.h).
 //
 // Off, which is the default, each place that could tell something costs one load and a branch that never goes. On, a
 // record is copied into a ring of fixed size, and a thread of the library consumes it a few milliseconds later. Where

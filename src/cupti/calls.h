@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "api/observer_table.h"
+#include "api/tables/observer_table.h"
 
 namespace vg::cupti::calls {
 

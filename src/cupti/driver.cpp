@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "api/companion.h"
+#include "api/tables/companion.h"
 #include "base/mutex.h"
 
 namespace vg::cupti {

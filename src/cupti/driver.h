@@ -1,5 +1,5 @@
 // The driver library of the process, as far as this one needs it: the table that tells of calls and work
-// (api/observer_table.h), and functions of the driver API, whose calls from here nobody is told of.
+// (api/tables/observer_table.h), and functions of the driver API, whose calls from here nobody is told of.
 #pragma once
 
 #include <cuda.h>
@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "api/observer_table.h"
+#include "api/tables/observer_table.h"
 
 namespace vg::cupti {
 

@@ -1,10 +1,10 @@
-// What the driver tells (api/observer_table.h) becomes callbacks and records.
+// What the driver tells (api/tables/observer_table.h) becomes callbacks and records.
 #pragma once
 
 #include <cstdint>
 
 #include "activity/record.h"
-#include "api/observer_table.h"
+#include "api/tables/observer_table.h"
 #include "cupti/cupti.h"
 
 namespace vg::cupti::observe {

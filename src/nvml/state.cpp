@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "api/companion.h"
+#include "api/tables/companion.h"
 #include "base/mutex.h"
 
 // A handle is the address of one of these.

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "api/private_table.h"
+#include "api/tables/private_table.h"
 #include "nvml/nvml.h"
 
 namespace vg::nvml {

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "api/interop.h"
+#include "api/entry/interop.h"
 #include "record/structures.h"
 
 namespace vg::record {
@@ -206,7 +206,7 @@ Entry make(const Row& row) {
 // The prototypes of twins are those of their entry points.
 #define CU_LIVE(name, since, needs, twin, params, args) extern "C" CUresult name params;
 #define CU_STUB CU_LIVE
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 #undef CU_LIVE
 #undef CU_STUB
 
@@ -229,7 +229,7 @@ int Entry::find(std::string_view name) const {
 #define CU_STUB CU_LIVE
 namespace {
 constexpr Row kRows[] = {
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 };
 }  // namespace
 #undef CU_LIVE
@@ -282,7 +282,7 @@ struct Caller<CUresult (*)(Args...)> {
 #define CU_LIVE(name, since, needs, twin, params, args) \
   &Caller<decltype(&::name)>::call, &Caller<decltype(&::name)>::call,
 constexpr Words kCallers[] = {
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What is known of each entry point and of its arguments: from the rows of api/entry_points.inc, whose text has the
-// types and names, and from the rules in record/rules.inc for what a type does not tell.
+// What is known of each entry point and of its arguments: from the rows of api/entry/entry_points.inc, whose text has
+// the types and names, and from the rules in record/rules.inc for what a type does not tell.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "api/entry_points.h"
-#include "api/interop.h"
+#include "api/entry/entry_points.h"
+#include "api/entry/interop.h"
 #include "record/driver.h"
 #include "record/recorded_call.h"
 #include "record/recorder.h"
@@ -130,7 +130,7 @@ struct Passing<CUresult (*)(Args...)> {
 enum EntryNumber : unsigned {
 #define CU_LIVE(name, since, needs, twin, params, args) kNumber_##name, kNumberOfTwin_##name,
 #define CU_STUB CU_LIVE
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 #undef CU_LIVE
 #undef CU_STUB
 };
@@ -163,7 +163,7 @@ void* driverFunctionNamed(const char* symbol) { return driverFunction(entryNamed
   VG_PASS(name, kNumber_##name, name, params, args)     \
   VG_PASS_TWIN_##twin(name, params, args)
 #define CU_STUB CU_LIVE
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 #undef CU_LIVE
 
 namespace vg::record {
@@ -175,7 +175,7 @@ namespace {
 #define VG_ADDRESS_ptds(name) reinterpret_cast<void*>(&::name##_ptds)
 #define CU_LIVE(name, since, needs, twin, params, args) reinterpret_cast<void*>(&::name), VG_ADDRESS_##twin(name),
 void* const kOwn[] = {
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 };
 
 const std::unordered_map<void*, void*>& ownByDrivers() {

@@ -11,7 +11,7 @@ std::string resultName(int result) {
 #define VG_RESULT(code, text) \
   case code:                  \
     return #code;
-#include "api/results.inc"
+#include "api/entry/results.inc"
 #undef VG_RESULT
     default:
       return std::to_string(result);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "api/private_table.h"
+#include "api/tables/private_table.h"
 
 namespace vg::tools {
 

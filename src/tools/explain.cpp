@@ -23,7 +23,7 @@ struct Result {
 };
 const Result kResults[] = {
 #define VG_RESULT(name, text) {#name, text, name},
-#include "api/results.inc"
+#include "api/entry/results.inc"
 #undef VG_RESULT
 };
 
@@ -160,7 +160,7 @@ Words checksOf(const std::vector<const Rule*>& rules) {
 void printEntry(const Index& index, const Entry& entry) {
   printHeading(entry.name, versionOf(entry) + (entry.live ? "" : "; not implemented: CUDA_ERROR_NOT_SUPPORTED"));
   printParagraph("CUresult " + std::string(entry.name) + std::string(entry.parameters), "  ");
-  if (entry.live) printList("row", {"src/api/entry_points.inc"});
+  if (entry.live) printList("row", {"src/api/entry/entry_points.inc"});
   if (!entry.handler.empty()) printList("handler", {entry.handler});
   printList("calls", entry.calls);
   const auto about = rulesOf(index, [&](const Rule& rule) { return holds(rule.entries, entry.name); });

@@ -2,11 +2,11 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
-#include "api/interop.h"
+#include "api/entry/interop.h"
 
 #define CU_LIVE(name, since, needs, twin, params, args)
 #define CU_STUB(name, since, needs, twin, params, args) extern "C" CUresult name params;
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 #undef CU_STUB
 
 namespace {
@@ -23,7 +23,7 @@ TEST(Stubs, AnswerThatTheyAreNotSupported) {
   ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
 #define CU_STUB(name, since, needs, twin, params, args) \
   EXPECT_EQ(callWithZeros(name), CUDA_ERROR_NOT_SUPPORTED) << #name;
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 #undef CU_STUB
   EXPECT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
 }

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "api/interop.h"
+#include "api/entry/interop.h"
 
 // Of cudaProfiler.h.
 extern "C" CUresult cuProfilerInitialize(const char* configFile, const char* outputFile, CUoutput_mode outputMode);
@@ -247,7 +247,7 @@ struct EntryPoint {
   {#name, [] { attack(#name, static_cast<decltype(&::name)>(nullptr)); }},
 #define CU_STUB(name, since, needs, twin, params, args)
 const EntryPoint kLive[] = {
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 };
 
 // Runs `body` in a process of its own, with a driver and the world in it.

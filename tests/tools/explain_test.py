@@ -42,16 +42,16 @@ class Explain(unittest.TestCase):
         self.assertEqual([row[0] for row in rows if " ".join(row[3].split()) not in words], [])
 
     def test_every_entry_point_is_known_with_its_handler(self):
-        rows = found_in("src/api/entry_points.inc", r"^CU_(LIVE|STUB)\((\w+),")
+        rows = found_in("src/api/entry/entry_points.inc", r"^CU_(LIVE|STUB)\((\w+),")
         text = self.known([name for _, name in rows])
         for kind, name in rows:
             if kind == "LIVE":
-                self.assertRegex(text, rf"\n  handler +src/api/\w+\.cpp:{name}\n")
+                self.assertRegex(text, rf"\n  handler +src/api/\w+/\w+\.cpp:{name}\n")
             else:
                 self.assertIn(f"{name} (", text)
 
     def test_every_error_is_known_by_name_and_by_number(self):
-        names = found_in("src/api/results.inc", r"^VG_RESULT\((\w+),")
+        names = found_in("src/api/entry/results.inc", r"^VG_RESULT\((\w+),")
         self.known(names)
         self.assertEqual(explain("700").stdout, explain("CUDA_ERROR_ILLEGAL_ADDRESS").stdout)
 

@@ -1,6 +1,6 @@
 // Whether a thread is in a function of the application that runs in stream order, where it must not call the API: the
 // thunks answer it CUDA_ERROR_NOT_PERMITTED, but for the queries that the vendor's driver answers too
-// (api/exports.cpp).
+// (api/entry/exports.cpp).
 #pragma once
 
 namespace vg::core {

@@ -19,7 +19,7 @@ constexpr struct {
 #define CU_LIVE(name, since, needs, twin, params, args) {#name, since},
 #define CU_STUB CU_LIVE
 kAllEntryPoints[] = {
-#include "api/entry_points.inc"
+#include "api/entry/entry_points.inc"
 };
 #undef CU_STUB
 #undef CU_LIVE

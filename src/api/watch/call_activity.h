@@ -1,0 +1,90 @@
+// Tells whoever records what a program does (activity/recorder.h) of calls of the API. Arguments are kept as they were
+// passed, not what pointers point to, and are written as text on the recorder's thread: a call costs two looks at the
+// clock and a copy of some words.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "activity/json.h"
+#include "activity/recorder.h"
+#include "api/entry/enum_names.h"
+
+namespace vg::api {
+
+// Whether an argument says something by itself: numbers, handles (pointers to what no header defines) and addresses of
+// untyped memory. Pointers to arguments and results do not, and structures are not kept.
+template <class T, class = void>
+inline constexpr bool kComplete = false;
+template <class T>
+inline constexpr bool kComplete<T, std::void_t<decltype(sizeof(T))>> = true;
+template <class T>
+inline constexpr bool kKept =
+    std::is_pointer_v<T> ? std::is_void_v<std::remove_pointer_t<T>> || !kComplete<std::remove_pointer_t<T>>
+                         : std::is_scalar_v<T>;
+
+template <class T>
+uint64_t rawArgument(const T& value) {
+  uint64_t raw = 0;
+  if constexpr (std::is_integral_v<T>) {
+    raw = static_cast<uint64_t>(value);
+  } else if constexpr (kKept<T>) {
+    static_assert(sizeof(T) <= sizeof raw);
+    std::memcpy(&raw, &value, sizeof value);
+  }
+  return raw;
+}
+
+template <class T>
+void writeArgument(std::string& out, uint64_t raw) {
+  if constexpr (std::is_enum_v<T>) {
+    const auto value = static_cast<T>(static_cast<std::underlying_type_t<T>>(raw));
+    if (const char* const name = enumName(value))
+      activity::appendJsonText(out, name);
+    else
+      activity::appendNumber(out, static_cast<int64_t>(static_cast<int32_t>(raw)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    T value;
+    std::memcpy(&value, &raw, sizeof value);
+    activity::appendReal(out, static_cast<double>(value));
+  } else if constexpr (std::is_pointer_v<T>) {
+    activity::appendAddress(out, raw);
+  } else if constexpr (std::is_signed_v<T>) {
+    activity::appendNumber(out, static_cast<int64_t>(raw));
+  } else if (raw >= uint64_t{1} << 40) {  // mostly an address; larger numbers would lose digits in a viewer
+    activity::appendAddress(out, raw);
+  } else {
+    activity::appendNumber(out, raw);
+  }
+}
+
+template <class T>
+constexpr activity::WriteArgument writerOf() {
+  return kKept<T> ? &writeArgument<T> : nullptr;
+}
+
+template <class... Args>
+inline constexpr activity::WriteArgument kWriters[sizeof...(Args) + 1] = {writerOf<Args>()..., nullptr};
+
+void tellCall(activity::Record& record, CUresult result);
+
+// `what` describes the entry point. `begin`: when it was called.
+template <class... Args>
+void recordCall(const activity::CallDescription& what, uint64_t correlation, uint64_t begin, CUresult result,
+                const Args&... args) {
+  activity::Record record;
+  record.kind = activity::RecordKind::Call;
+  activity::Call& call = record.call;
+  call.what = &what;
+  call.correlation = correlation;
+  call.begin = begin;
+  unsigned i = 0;
+  ((i < activity::Call::kMostArguments ? void(call.arguments[i++] = rawArgument(args)) : void()), ...);
+  tellCall(record, result);
+}
+
+}  // namespace vg::api
