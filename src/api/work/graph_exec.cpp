@@ -1,5 +1,5 @@
 // Executable graphs: made, launched, changed.
-#include "core/graphs/graph_exec.h"
+#include "core/executables/graph_exec.h"
 
 #include <algorithm>
 #include <cstring>

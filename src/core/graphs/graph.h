@@ -1,5 +1,5 @@
 // Graphs: nodes and the edges between them, as the application or a stream capture builds them. What a graph does when
-// it is launched is core/graphs/graph_exec.h.
+// it is launched is core/executables/graph_exec.h.
 //
 // Handles of graphs and nodes are slots of slabs; stale and foreign handles are found out. One lock guards all graphs
 // of the process (`graphs::Lock`): building graphs is no hot path, and nodes of several graphs meet in clones, child

@@ -1,4 +1,4 @@
-#include "core/graphs/graph_environment.h"
+#include "core/executables/graph_environment.h"
 
 #include <new>
 #include <unordered_map>

@@ -1,12 +1,12 @@
-#include "core/graphs/graph_exec.h"
+#include "core/executables/graph_exec.h"
 
 #include <algorithm>
 
 #include "base/slab.h"
 #include "core/contexts/context.h"
 #include "core/contexts/current_context.h"
+#include "core/executables/graph_device_launch.h"
 #include "core/graphs/graph_conditional.h"
-#include "core/graphs/graph_device_launch.h"
 #include "core/graphs/graph_memory.h"
 #include "core/graphs/graph_update.h"
 #include "core/process/device.h"

@@ -1,4 +1,4 @@
-#include "core/graphs/graph_functions.h"
+#include "core/executables/graph_functions.h"
 
 #include "core/modules/kernel.h"
 

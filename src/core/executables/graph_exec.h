@@ -10,8 +10,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "core/graphs/graph_functions.h"
-#include "core/graphs/graph_plan.h"
+#include "core/executables/graph_functions.h"
+#include "core/executables/graph_plan.h"
 #include "core/graphs/graph_update.h"
 
 namespace vg::core {

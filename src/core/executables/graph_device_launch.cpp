@@ -1,10 +1,10 @@
-#include "core/graphs/graph_device_launch.h"
+#include "core/executables/graph_device_launch.h"
 
 #include <algorithm>
 
 #include "base/raw_enum.h"
 #include "core/contexts/context.h"
-#include "core/graphs/graph_functions.h"
+#include "core/executables/graph_functions.h"
 #include "core/memory/memory.h"
 #include "core/work/copy.h"
 

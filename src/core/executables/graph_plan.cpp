@@ -1,4 +1,4 @@
-#include "core/graphs/graph_plan.h"
+#include "core/executables/graph_plan.h"
 #include "core/graphs/graph_describe.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 #include "base/raw_enum.h"
 #include "copy/copy.h"
 #include "core/contexts/context.h"
+#include "core/executables/graph_levels.h"
 #include "core/graphs/graph_conditional.h"
-#include "core/graphs/graph_levels.h"
 #include "core/graphs/graph_memory.h"
 #include "core/memory/memory.h"
 #include "core/modules/kernel.h"

@@ -1,4 +1,4 @@
-#include "core/graphs/graph_levels.h"
+#include "core/executables/graph_levels.h"
 
 #include <algorithm>
 #include <span>
