@@ -52,7 +52,7 @@ foreach(target IN LISTS VG_PRODUCTS)
 endforeach()
 
 install(FILES ${CMAKE_SOURCE_DIR}/src/gdb/verdigris-gdb.py DESTINATION ${VG_PRIVATE} RENAME libcuda.so.1-gdb.py)
-install(PROGRAMS ${CMAKE_SOURCE_DIR}/src/tools/nvidia-smi DESTINATION ${VG_PRIVATE}/path)
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/src/tools/smi/nvidia-smi DESTINATION ${VG_PRIVATE}/path)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/eager/ DESTINATION ${VG_PRIVATE}/python FILES_MATCHING PATTERN *.py
         PATTERN __pycache__ EXCLUDE)
 

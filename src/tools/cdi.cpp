@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "tools/installation.h"
+#include "tools/common/installation.h"
 #include "tools/run.h"
 
 namespace vg::tools {

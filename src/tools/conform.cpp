@@ -10,10 +10,10 @@
 #include <fstream>
 #include <vector>
 
-#include "tools/conform_html.h"
-#include "tools/conform_record.h"
-#include "tools/conform_report.h"
-#include "tools/installation.h"
+#include "tools/common/installation.h"
+#include "tools/conform/html.h"
+#include "tools/conform/record.h"
+#include "tools/conform/report.h"
 
 namespace vg::tools {
 namespace {

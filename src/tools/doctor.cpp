@@ -15,10 +15,10 @@
 #include "base/settings.h"
 #include "images/container.h"
 #include "ptx/abi/engine.h"
-#include "tools/driver.h"
-#include "tools/installation.h"
-#include "tools/loader.h"
-#include "tools/program.h"
+#include "tools/common/driver.h"
+#include "tools/common/installation.h"
+#include "tools/doctor/loader.h"
+#include "tools/doctor/program.h"
 
 namespace vg::tools {
 

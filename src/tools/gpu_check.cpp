@@ -13,8 +13,8 @@
 
 #include "backend/nvidia/driver/generation.h"
 #include "base/log.h"
-#include "tools/gpu_check_bench.h"
-#include "tools/mirror.h"
+#include "tools/gpu_check/bench.h"
+#include "tools/gpu_check/mirror.h"
 
 namespace vg::tools {
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/settings.h"
-#include "tools/driver.h"
-#include "tools/installation.h"
+#include "tools/common/driver.h"
+#include "tools/common/installation.h"
 
 namespace vg::tools {
 

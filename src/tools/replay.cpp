@@ -9,7 +9,7 @@
 #include "record/reader.h"
 #include "replay/list.h"
 #include "replay/player.h"
-#include "tools/installation.h"
+#include "tools/common/installation.h"
 #include "tools/run.h"
 
 namespace vg::tools {

@@ -18,9 +18,9 @@
 #include "base/settings.h"
 #include "check/tools.h"
 #include "record/writer.h"
-#include "tools/capabilities.h"
-#include "tools/driver.h"
-#include "tools/installation.h"
+#include "tools/common/capabilities.h"
+#include "tools/common/driver.h"
+#include "tools/common/installation.h"
 
 namespace vg::tools {
 

@@ -15,10 +15,10 @@
 #include "backend/device_use.h"
 #include "base/process_board.h"
 #include "base/settings.h"
-#include "tools/installation.h"
-#include "tools/monitor.h"
+#include "tools/common/installation.h"
 #include "tools/run.h"
-#include "tools/smi_print.h"
+#include "tools/smi/monitor.h"
+#include "tools/smi/print.h"
 
 namespace vg::tools {
 namespace {

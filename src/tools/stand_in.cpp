@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "ptx/facts/register_limit.h"
-#include "tools/capabilities.h"
-#include "tools/installation.h"
-#include "tools/ptx_checker.h"
-#include "tools/stand_in_options.h"
+#include "tools/common/capabilities.h"
+#include "tools/common/installation.h"
+#include "tools/stand_in/options.h"
+#include "tools/stand_in/ptx_checker.h"
 
 namespace vg::tools {
 namespace {

@@ -7,7 +7,7 @@
 #include "backend/nvidia/compute/fault_report.h"
 #include "backend/nvidia/compute/native_code.h"
 #include "tools/gpu_check.h"
-#include "tools/gpu_check_bench.h"
+#include "tools/gpu_check/bench.h"
 
 namespace vg::tools {
 
@@ -15,7 +15,7 @@ using namespace backend::nvidia;
 
 namespace {
 
-#include "tools/gpu_check_kernels.inc"
+#include "tools/gpu_check/kernels.inc"
 
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr uint64_t kPatience = 2'000'000'000;  // ns

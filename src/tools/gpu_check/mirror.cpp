@@ -1,4 +1,4 @@
-#include "tools/mirror.h"
+#include "tools/gpu_check/mirror.h"
 
 #include <fcntl.h>
 #include <signal.h>

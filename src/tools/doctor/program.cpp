@@ -1,4 +1,4 @@
-#include "tools/program.h"
+#include "tools/doctor/program.h"
 
 #include <elf.h>
 #include <fcntl.h>

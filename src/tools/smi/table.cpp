@@ -1,7 +1,7 @@
 // The table, and the list of devices.
 #include <cstdio>
 
-#include "tools/smi_print.h"
+#include "tools/smi/print.h"
 
 namespace vg::tools::smi_print {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/conform_report.h"
+#include "tools/conform/report.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/monitor.h"
+#include "tools/smi/monitor.h"
 
 namespace vg::tools::smi_print {
 

@@ -1,4 +1,4 @@
-#include "tools/capabilities.h"
+#include "tools/common/capabilities.h"
 
 #include <set>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/program.h"
+#include "tools/doctor/program.h"
 
 namespace vg::tools {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/conform_record.h"
+#include "tools/conform/record.h"
 
 namespace vg::tools {
 

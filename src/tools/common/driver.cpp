@@ -1,4 +1,4 @@
-#include "tools/driver.h"
+#include "tools/common/driver.h"
 
 #include <dlfcn.h>
 

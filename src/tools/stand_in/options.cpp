@@ -1,4 +1,4 @@
-#include "tools/stand_in_options.h"
+#include "tools/stand_in/options.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -1,11 +1,11 @@
-#include "tools/loader.h"
+#include "tools/doctor/loader.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 
 #include "base/settings.h"
-#include "tools/installation.h"
+#include "tools/common/installation.h"
 
 namespace vg::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/monitor.h"
+#include "tools/smi/monitor.h"
 
 #include <dlfcn.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tools/gpu_check.h"
-#include "tools/gpu_check_bench.h"
+#include "tools/gpu_check/bench.h"
 
 namespace vg::tools {
 

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "tools/smi_print.h"
+#include "tools/smi/print.h"
 
 namespace vg::tools::smi_print {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/ptx_checker.h"
+#include "tools/stand_in/ptx_checker.h"
 
 #include <dlfcn.h>
 

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "base/settings.h"
-#include "tools/smi_print.h"
-#include "tools/smi_unknown_fields.h"
+#include "tools/smi/print.h"
+#include "tools/smi/unknown_fields.h"
 
 namespace vg::tools::smi_print {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/installation.h"
+#include "tools/common/installation.h"
 
 #include <sys/auxv.h>
 

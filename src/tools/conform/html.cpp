@@ -1,4 +1,4 @@
-#include "tools/conform_html.h"
+#include "tools/conform/html.h"
 
 namespace vg::tools {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tools/conform_report.h"
+#include "tools/conform/report.h"
 
 namespace vg::tools {
 

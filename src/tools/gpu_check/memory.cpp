@@ -1,7 +1,7 @@
 // Steps of `verdigris gpu-check`: memory of all page sizes, seen by the CPU; ranges of addresses.
 #include <sys/mman.h>
 
-#include "tools/gpu_check_bench.h"
+#include "tools/gpu_check/bench.h"
 
 namespace vg::tools {
 

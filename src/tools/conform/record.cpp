@@ -1,4 +1,4 @@
-#include "tools/conform_record.h"
+#include "tools/conform/record.h"
 
 #include <algorithm>
 #include <fstream>
