@@ -7,15 +7,15 @@ namespace vg::alloc {
 
 Result<std::shared_ptr<const Heap::Share>> Heap::share(uintptr_t base, uint64_t id) {
   ReleasableLock lock(mutex_);
-  Slab* slab = nullptr;
-  Run* run = nullptr;
+  heap::Slab* slab = nullptr;
+  heap::Run* run = nullptr;
   Record* record = find(base, id, slab, run);
   if (!record) return fail(CUDA_ERROR_INVALID_VALUE, "%#lx is no allocation any more", base);
   if (record->shared.load(std::memory_order_relaxed)) return shares_.at(id);
   const SharedRange range = rangeOf(slab, run);
   if (!range.state) {
-    if (slab && slab->live < slab->slots) unlistSlab(*slab);
-    range.state = new SharedState;
+    if (slab && slab->live < slab->slots) slabs_.unlist(*slab);
+    range.state = new heap::SharedState;
   }
   ++range.state->users;
   const CUresult moved = move(lock, range);
@@ -36,18 +36,16 @@ std::shared_ptr<const Heap::Share> Heap::shareOf(Record& record, const SharedRan
 }
 
 // The pages that move together with an allocation: those of its slab, or its run.
-Heap::SharedRange Heap::rangeOf(Slab* slab, Run* run) {
-  const auto at = [this](const Run& granules, uint32_t page) {
-    return start_ + (size_t{granules.position} << kGranuleShift) + (size_t{page} << kPageShift);
-  };
-  if (slab) return {at(*slab->granule->run, slab->page), kPage, slab->shared};
-  if (run->granule) return {at(*run->granule->run, run->position), size_t{run->extent} << kPageShift, run->shared};
-  return {at(*run, 0), size_t{run->extent} << kGranuleShift, run->shared};
+Heap::SharedRange Heap::rangeOf(heap::Slab* slab, heap::Run* run) {
+  if (slab) return {span_.at(slab->granule->run->position, slab->page), kPage, slab->shared};
+  if (run->granule)
+    return {span_.at(run->granule->run->position, run->position), size_t{run->extent} << kPageShift, run->shared};
+  return {span_.at(run->position), size_t{run->extent} << kGranuleShift, run->shared};
 }
 
 // Makes the range shared memory if it is not. The lock is open while bytes move; `users` keeps the range from ending.
 CUresult Heap::move(ReleasableLock& lock, const SharedRange& range) {
-  SharedState& state = *range.state;
+  heap::SharedState& state = *range.state;
   while (state.moving) lock.wait(moved_);
   if (state.shared.moved == range.bytes) return CUDA_SUCCESS;
   state.moving = true;
@@ -60,9 +58,9 @@ CUresult Heap::move(ReleasableLock& lock, const SharedRange& range) {
 }
 
 // An allocation in shared pages has ended. Requires: its record is free.
-void Heap::releaseShared(Slab* slab, Run* run) {
+void Heap::releaseShared(heap::Slab* slab, heap::Run* run) {
   if (slab) {
-    countLive(*slab->granule, -1);
+    pages_.countLive(*slab->granule, -1);
     --slab->live;
     if (!slab->shared->users) endSharedIfEmpty(slab, nullptr);
     return;
@@ -73,20 +71,20 @@ void Heap::releaseShared(Slab* slab, Run* run) {
 
 // Gives back what holds nothing any more, as fresh memory. Pages that cannot be made fresh go with their granule.
 // Requires: no thread is about to share it.
-void Heap::endSharedIfEmpty(Slab* slab, Run* run) {
+void Heap::endSharedIfEmpty(heap::Slab* slab, heap::Run* run) {
   const SharedRange range = rangeOf(slab, run);
   if (slab ? slab->live : !range.state->ended) return;
   const CUresult fresh = source_.unshare(range.start, range.bytes);
   delete range.state;
   range.state = nullptr;
   if (fresh == CUDA_ERROR_NOT_SUPPORTED && (slab || run->granule)) {
-    spoil(slab, run);
+    heap::Pages::spoil(slab, run);
   } else if (fresh != CUDA_SUCCESS) {
     VG_LOG(Warn, "%zu bytes at %p that were shared stay unused from now on", range.bytes,
            static_cast<void*>(range.start));
     return;
   }
-  slab ? retireSlab(*slab) : releaseRun(*run);
+  slab ? slabs_.retire(*slab) : releaseRun(*run);
 }
 
 }  // namespace vg::alloc

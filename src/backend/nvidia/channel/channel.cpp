@@ -1,7 +1,5 @@
 #include "backend/nvidia/channel/channel.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -15,7 +13,6 @@ namespace vg::backend::nvidia {
 namespace {
 
 constexpr uint32_t kRingEntries = 1024;
-constexpr size_t kRingBytes = kRingEntries * sizeof(uint64_t);
 constexpr size_t kSlotBytes = 16384;  // ring, the words shared with the host, end()
 constexpr size_t kEndAt = 12288;
 // Of the Words, behind end().
@@ -33,85 +30,23 @@ uint64_t ringEntry(uint64_t address, size_t words) { return address | uint64_t{1
 
 Result<std::unique_ptr<Channel>> Channel::create(Gpu& gpu, Addresses& addresses, const ChannelPlace& place) {
   std::unique_ptr<Channel> channel(new Channel(gpu));
-  VG_CHECK(channel->make(addresses, place));
+  VG_CHECK(channel->make(gpu, addresses, place));
   return channel;
 }
 
-CUresult Channel::make(Addresses& addresses, const ChannelPlace& place) {
-  group_ = place.group;
-  VG_TRY(memory_, Block::createPinned(gpu_, addresses, 2 * kBeginningsAt));
-  VG_TRY(pieces_, PushPieces::create(gpu_, addresses));
-  VG_TRY(notifier_, Block::create(gpu_, addresses, {Where::System, kSmallPage, kSmallPage}, SeenBy::GpuAndCpu));
-  VG_CHECK(createObject(place));
-  return registerWithUvm(place.graphics());
-}
-
-CUresult Channel::createObject(const ChannelPlace& place) {
-  const Block& rings = place.rings;
-  const size_t at = place.slot * kSlotBytes;
-  std::byte* const shared = rings.start() + at + kRingBytes;
-  ring_ = reinterpret_cast<uint64_t*>(rings.start() + at);
-  endAddress_ = rings.address(at + kEndAt);
-  std::memset(rings.start() + at + kEndAt, 0, kEndBytes);
-  steps_ = reinterpret_cast<const volatile uint64_t*>(rings.start() + at + kEndAt + behindEnd(Word::Steps));
+CUresult Channel::make(Gpu& gpu, Addresses& addresses, const ChannelPlace& place) {
+  VG_TRY(memory_, Block::createPinned(gpu, addresses, 2 * kBeginningsAt));
+  VG_TRY(pieces_, PushPieces::create(gpu, addresses));
+  const RingPlace ring{place.slot * kSlotBytes, kRingEntries};
+  std::byte* const shared = place.rings.start() + ring.sharedAt();
+  std::byte* const end = place.rings.start() + ring.at + kEndAt;
+  ring_ = reinterpret_cast<uint64_t*>(place.rings.start() + ring.at);
+  endAddress_ = place.rings.address(ring.at + kEndAt);
+  std::memset(end, 0, kEndBytes);
+  steps_ = reinterpret_cast<const volatile uint64_t*>(end + behindEnd(Word::Steps));
   get_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdGet);
   put_ = reinterpret_cast<volatile uint32_t*>(shared + rm::kUserdPut);
-  rm::ChannelParameters parameters{};
-  parameters.errorNotifier = notifier_->memory().handle();
-  parameters.ringAddress = rings.address(at);
-  parameters.ringEntries = kRingEntries;
-  parameters.contextShare = place.contextShare;
-  parameters.userdMemory[0] = rings.memory().handle();
-  parameters.userdOffset[0] = at + kRingBytes;
-  parameters.engineType = place.engine;
-  Client& client = gpu_.client();
-  Client::Made made = client.make(group_, gpu_.facts().classes.channel, &parameters, sizeof parameters);
-  if (made.status) return refused(made.status, "a channel on engine %#x", place.engine);
-  handle_ = made.handle;
-
-  VG_CHECK(createEngineObjects(place));
-  rm::SubmitToken token{UINT32_MAX};
-  if (const Status status = client.control(handle_, rm::kGetSubmitToken, &token, sizeof token))
-    return refused(status, "a channel's token");
-  token_ = token.token;
-  return CUDA_SUCCESS;
-}
-
-// A graphics channel has no context to register before it has a compute object; its copy object needs no parameters,
-// as one copy engine shares its runlist.
-CUresult Channel::createEngineObjects(const ChannelPlace& place) {
-  Client& client = gpu_.client();
-  const GpuClasses& classes = gpu_.facts().classes;
-  if (place.graphics()) {
-    const Client::Made compute = client.make(handle_, classes.compute, nullptr, 0);
-    if (compute.status) return refused(compute.status, "a compute object");
-    computeObject_ = compute.handle;
-  }
-  const rm::CopyObjectParameters parameters{1, place.engine};
-  const Client::Made copy =
-      client.make(handle_, classes.copy, place.graphics() ? nullptr : &parameters, sizeof parameters);
-  return copy.status ? refused(copy.status, "a copy object on engine %#x", place.engine) : CUDA_SUCCESS;
-}
-
-// A copy engine's channel has no buffers of its context to place. Unlike its rings they may lie at any address.
-CUresult Channel::registerWithUvm(bool graphics) {
-  windowBytes_ = graphics ? size_t{64} << 20 : kHugePage;
-  VG_TRY(window_, reserveAnywhere(windowBytes_, kHugePage));
-  VG_CHECK(gpu_.uvm().registerChannel(gpu_.facts().uuid, handle_, reinterpret_cast<uint64_t>(window_), windowBytes_));
-  registered_ = true;
-  return CUDA_SUCCESS;
-}
-
-void Channel::close() {
-  if (registered_) gpu_.uvm().unregisterChannel(gpu_.facts().uuid, handle_);
-  if (handle_) gpu_.client().free(group_, handle_);
-  registered_ = false;
-  handle_ = computeObject_ = 0;
-}
-
-Channel::~Channel() {
-  close();
-  if (window_) munmap(window_, windowBytes_);
+  return objects_.make(addresses, place, ring);
 }
 
 Result<Push> Channel::begin() {
@@ -171,7 +106,7 @@ uint64_t Channel::submitReleasing(Push& push) {
   storeFence();
   *put_ = static_cast<uint32_t>(number % kRingEntries);
   storeFence();
-  gpu_.ringDoorbell(token_);
+  objects_.ringDoorbell();
   return submitted_ = number;
 }
 
@@ -188,25 +123,8 @@ static uint64_t completed(const Channel& channel) {
 }
 
 CUresult Channel::state() const {
-  if (const CUresult error = abandoned_.load(std::memory_order_acquire)) return error;
-  const volatile rm::Notification& error = notification();
-  if (error.status != 0xffff) return CUDA_SUCCESS;
-  // Xid 31: an access to an address that is not mapped. 48, 94, 95: memory errors.
-  switch (error.info32) {
-    case 31:
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case 48:
-    case 94:
-    case 95:
-      return CUDA_ERROR_ECC_UNCORRECTABLE;
-    default:
-      return CUDA_ERROR_LAUNCH_FAILED;
-  }
-}
-
-bool Channel::keptOthersWaiting() const {
-  const volatile rm::Notification& error = notification();
-  return error.status == 0xffff && error.info32 == rm::kContextSwitchTimeout;
+  const CUresult error = abandoned_.load(std::memory_order_acquire);
+  return error ? error : objects_.state();
 }
 
 CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
@@ -234,7 +152,7 @@ CUresult Channel::wait(uint64_t submission, uint64_t nanoseconds) {
 }
 
 std::string Channel::describe() const {
-  const volatile rm::Notification& error = notification();
+  const volatile rm::Notification& error = objects_.notification();
   char text[160];
   std::snprintf(text, sizeof text,
                 "put %u get %u, submitted %llu, completed %llu, notifier status %#x code %u engine %u", *put_, *get_,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "backend/nvidia/channel/channel_objects.h"
 #include "backend/nvidia/channel/push_pieces.h"
 #include "backend/nvidia/driver/block.h"
 
@@ -20,15 +21,6 @@ struct Submission;
 // sent.
 enum class Room { Now, Waited };
 
-// Where a channel belongs: its group, and its share of the block that the group's channels have their rings in.
-struct ChannelPlace {
-  rm::Handle group = 0, contextShare = 0;
-  uint32_t engine = 0;
-  const Block& rings;
-  size_t slot = 0;
-  bool graphics() const { return engine == rm::kEngineGraphics; }
-};
-
 class Channel {
  public:
   static constexpr size_t kSubmissionWords = PushPieces::kWords;
@@ -37,10 +29,9 @@ class Channel {
 
   // For ChannelGroup.
   static Result<std::unique_ptr<Channel>> create(Gpu& gpu, Addresses& addresses, const ChannelPlace& place);
-  ~Channel();
   Channel(const Channel&) = delete;
   // Takes it from the hardware, also in the middle of work. Its memory stays. For ChannelGroup.
-  void close();
+  void close() { objects_.close(); }
 
   // How long begin() waits for room, nanoseconds: where kernels run, for ever.
   void setPatience(uint64_t nanoseconds) { patience_ = nanoseconds; }
@@ -105,7 +96,7 @@ class Channel {
   CUresult state() const;
   // Tells the GPU again that there is something to do. It happens that it does not hear the first time, when channels
   // of other processes come or go. Any thread.
-  void remind() const { gpu_.ringDoorbell(token_); }
+  void remind() const { objects_.ringDoorbell(); }
   // From now on this is the channel's state, whatever runs; who waits gives up. Any thread; the first one counts. It is
   // still the hardware's until ChannelGroup::close().
   void abandon(CUresult error) {
@@ -113,44 +104,32 @@ class Channel {
     abandoned_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
   }
   // Whether the driver ended it because its work could not be interrupted for another process's for some seconds.
-  bool keptOthersWaiting() const;
+  bool keptOthersWaiting() const { return objects_.keptOthersWaiting(); }
   // "put 5 get 3, submitted 5, completed 3, error 31"
   std::string describe() const;
   // Of a channel of the graphics engine.
-  rm::Handle handle() const { return handle_; }
-  rm::Handle computeObject() const { return computeObject_; }
+  rm::Handle handle() const { return objects_.handle(); }
+  rm::Handle computeObject() const { return objects_.computeObject(); }
 
  private:
   struct Progress {
     uint64_t payload, nanoseconds;
   };
 
-  explicit Channel(Gpu& gpu) : gpu_(gpu) {}
-  CUresult make(Addresses& addresses, const ChannelPlace& place);
+  explicit Channel(Gpu& gpu) : objects_(gpu) {}
+  CUresult make(Gpu& gpu, Addresses& addresses, const ChannelPlace& place);
   static constexpr size_t progressAt(uint64_t submission) { return submission % kTimes * sizeof(Progress); }
-  CUresult createObject(const ChannelPlace& place);
-  CUresult createEngineObjects(const ChannelPlace& place);
-  CUresult registerWithUvm(bool graphics);
   const Progress& progress(uint64_t submission) const {
     return *reinterpret_cast<const Progress*>(memory_->start() + progressAt(submission));
   }
-  const rm::Notification& notification() const {
-    return *reinterpret_cast<const rm::Notification*>(notifier_->start());
-  }
 
-  Gpu& gpu_;
-  rm::Handle group_ = 0, handle_ = 0, computeObject_ = 0;
-  bool registered_ = false;
   std::unique_ptr<Block> memory_;  // progress, then beginnings
   std::unique_ptr<PushPieces> pieces_;
-  std::unique_ptr<Block> notifier_;  // where the driver writes why the channel died
-  std::byte* window_ = nullptr;      // addresses of the context's own buffers
-  size_t windowBytes_ = 0;
+  ChannelObjects objects_;
   uint64_t* ring_ = nullptr;
   uint64_t endAddress_ = 0;
   const volatile uint64_t* steps_ = nullptr;
   volatile uint32_t *put_ = nullptr, *get_ = nullptr;
-  uint32_t token_ = 0;
   uint64_t patience_ = 10'000'000'000;
   host::Meanwhile meanwhile_ = host::Meanwhile::Leave;
   std::atomic<CUresult> abandoned_{CUDA_SUCCESS};

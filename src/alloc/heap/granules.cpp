@@ -1,39 +1,46 @@
-// Runs of 2 MiB granules: what is cached, what is given back to the system.
+#include "alloc/heap/granules.h"
+
 #include <algorithm>
 #include <bit>
 #include <new>
 
-#include "alloc/heap.h"
-#include "base/mutex.h"
+namespace vg::alloc::heap {
 
-namespace vg::alloc {
+Granules::Granules(const Span& span, MemorySource& source, Account& account, Metadata& metadata, uint32_t mostCached)
+    : span_(span),
+      source_(source),
+      account_(account),
+      metadata_(metadata),
+      mostCached_(mostCached),
+      bins_(kBins),
+      binPresent_(kBins / 64) {
+  freeSpace_[0] = span_.granules;
+}
 
-Record* Heap::allocateGranules(uint32_t count) {
-  if (!roomFor(count)) return nullptr;
-  Run* run = takeRun(count);
+Run* Granules::allocate(uint32_t count) {
+  if (!account_.roomFor(count)) return nullptr;
+  Run* run = take(count);
   if (!run) return nullptr;
-  countUsed(run->extent);
+  account_.countUsed(run->extent);
   return run;
 }
 
-void Heap::releaseGranules(Run& run) {
-  countUsed(-static_cast<ptrdiff_t>(run.extent));
-  toCache(run);
+void Granules::release(Run& run) {
+  account_.countUsed(-static_cast<ptrdiff_t>(run.extent));
+  keep(run);
 }
 
-// A committed run of at least `count` granules whose words point to it.
-Heap::Run* Heap::takeRun(uint32_t count) {
+Run* Granules::take(uint32_t count) {
   if (Run* run = fromCache(count)) return run;
   if (Run* run = fromFreeSpace(count)) return run;
   if (!oldest_) return nullptr;
-  while (oldest_) evictOldest();  // joins what is cached to longer pieces
+  giveBackCached();  // joins what is cached to longer pieces
   return fromFreeSpace(count);
 }
 
 // The same length, or up to an eighth more as long as the capacity allows.
-Heap::Run* Heap::fromCache(uint32_t count) {
-  const uint32_t room = capacityGranules_ - static_cast<uint32_t>(usedGranules_.load(std::memory_order_relaxed));
-  const uint32_t last = std::min({count + count / 8, kBins - 1, room});
+Run* Granules::fromCache(uint32_t count) {
+  const uint32_t last = std::min({count + count / 8, kBins - 1, account_.room()});
   for (uint32_t word = count / 64; word <= last / 64; ++word) {
     uint64_t present = binPresent_[word];
     if (word == count / 64) present &= ~uint64_t{0} << count % 64;
@@ -48,11 +55,11 @@ Heap::Run* Heap::fromCache(uint32_t count) {
 }
 
 // The first piece that is long enough, made usable.
-Heap::Run* Heap::fromFreeSpace(uint32_t count) {
+Run* Granules::fromFreeSpace(uint32_t count) {
   for (auto piece = freeSpace_.begin(); piece != freeSpace_.end(); ++piece) {
     const auto [first, length] = *piece;
     if (length < count) continue;
-    std::byte* start = start_ + (size_t{first} << kGranuleShift);
+    std::byte* start = span_.at(first);
     Run* const run = newRunAt(first);
     if (source_.commit(start, size_t{count} << kGranuleShift) != CUDA_SUCCESS) {
       spareNodes_.erase(first);
@@ -70,15 +77,14 @@ Heap::Run* Heap::fromFreeSpace(uint32_t count) {
     run->extent = count;
     run->granule = nullptr;
     run->base.store(reinterpret_cast<uintptr_t>(start), std::memory_order_relaxed);
-    setWords(first, count, reinterpret_cast<uintptr_t>(static_cast<Record*>(run)));
+    span_.setWords(first, count, wordOf(run));
     return run;
   }
   return nullptr;
 }
 
-// Requires: the words of the run point to it.
-void Heap::toCache(Run& run) {
-  if (run.extent >= kBins || run.extent > cacheGranules_) return giveBack(run);
+void Granules::keep(Run& run) {
+  if (run.extent >= kBins || run.extent > mostCached_) return giveBack(run);
   Run*& bin = bins_[run.extent];
   run.binNext = bin;
   if (bin) bin->binPrevious = &run;
@@ -87,30 +93,29 @@ void Heap::toCache(Run& run) {
   run.agePrevious = newest_;
   (newest_ ? newest_->ageNext : oldest_) = &run;
   newest_ = &run;
-  cachedGranules_.fetch_add(run.extent, std::memory_order_relaxed);
-  while (cachedGranules_.load(std::memory_order_relaxed) > cacheGranules_) evictOldest();
+  account_.countCached(static_cast<int32_t>(run.extent));
+  while (account_.cachedGranules() > mostCached_) evictOldest();
 }
 
-void Heap::removeFromCache(Run& run) {
+void Granules::removeFromCache(Run& run) {
   (run.binPrevious ? run.binPrevious->binNext : bins_[run.extent]) = run.binNext;
   if (run.binNext) run.binNext->binPrevious = run.binPrevious;
   if (!bins_[run.extent]) binPresent_[run.extent / 64] &= ~(uint64_t{1} << run.extent % 64);
   (run.agePrevious ? run.agePrevious->ageNext : oldest_) = run.ageNext;
   (run.ageNext ? run.ageNext->agePrevious : newest_) = run.agePrevious;
   run.binNext = run.binPrevious = run.ageNext = run.agePrevious = nullptr;
-  cachedGranules_.fetch_sub(run.extent, std::memory_order_relaxed);
+  account_.countCached(-static_cast<int32_t>(run.extent));
 }
 
-void Heap::evictOldest() {
+void Granules::evictOldest() {
   Run& run = *oldest_;
   removeFromCache(run);
   giveBack(run);
 }
 
-// Decommits a run and joins it with the free pieces beside it.
-void Heap::giveBack(Run& run) {
-  setWords(run.position, run.extent, 0);
-  source_.decommit(start_ + (size_t{run.position} << kGranuleShift), size_t{run.extent} << kGranuleShift);
+void Granules::giveBack(Run& run) {
+  span_.setWords(run.position, run.extent, 0);
+  source_.decommit(span_.at(run.position), size_t{run.extent} << kGranuleShift);
   uint32_t first = run.position, count = run.extent;
   auto next = freeSpace_.lower_bound(first);
   if (next != freeSpace_.begin()) {
@@ -131,38 +136,20 @@ void Heap::giveBack(Run& run) {
   endRun(run);
 }
 
-void Heap::trim() {
-  const MutexLock lock(mutex_);
-  while (oldest_) evictOldest();
-  source_.trim();
-}
-
-// Of each class a slab stays although it is empty.
-void Heap::clear() {
-  const MutexLock lock(mutex_);
-  for (Slab* const first : partial_)
-    for (Slab *slab = first, *next; slab; slab = next) {
-      next = slab->next;
-      endSlab(*slab);
-    }
+void Granules::giveBackCached() {
   while (oldest_) evictOldest();
 }
 
-void Heap::setWords(uint32_t first, uint32_t count, uintptr_t word) {
-  for (uint32_t granule = first; granule < first + count; ++granule)
-    words_[granule].store(word, std::memory_order_release);
-}
-
-Heap::Run* Heap::newRun() {
+Run* Granules::newRun() {
   Run* run = freeRuns_;
-  if (!run) return new (metadata(sizeof(Run), alignof(Run))) Run;
+  if (!run) return metadata_.make<Run>();
   freeRuns_ = run->binNext;
   run->binNext = nullptr;
   return run;
 }
 
 // With what giveBack() needs to enter its piece, which must not fail.
-Heap::Run* Heap::newRunAt(uint32_t first) {
+Run* Granules::newRunAt(uint32_t first) {
   Run* const run = newRun();
   try {
     spareNodes_.emplace(first, 0);
@@ -173,9 +160,9 @@ Heap::Run* Heap::newRunAt(uint32_t first) {
   return run;
 }
 
-void Heap::endRun(Run& run) {
+void Granules::endRun(Run& run) {
   run.binNext = freeRuns_;
   freeRuns_ = &run;
 }
 
-}  // namespace vg::alloc
+}  // namespace vg::alloc::heap
