@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Refuses classes in src/ with more than 60 members that large_classes.txt does not list, and any that has grown.
+"""Refuses classes in src/ with more than 60 members.
 
-    class_sizes.py FOLDER [--write]
+    class_sizes.py FOLDER
 
-Data and functions are counted; types, aliases and friends are not. The list may only shrink: a class that is listed and not
-that large any more has to go from it. --write makes it anew. A class that grows beyond is two: divide it by what its
+Data and functions are counted; types, aliases and friends are not. A class that grows beyond is two: divide it by what its
 members are about.
 """
 
@@ -16,7 +15,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import source_functions
 
 MOST = 60
-LIST = pathlib.Path(__file__).with_name("large_classes.txt")
 HEAD = re.compile(r"\b(?:class|struct|union)\s+(?:\w+\([^()]*\)\s*|\[\[[^\]]*\]\]\s*)*([A-Za-z_]\w*)\s*(?:final\s*)?(?::[^;{}()]*)?$")
 NO_MEMBER = re.compile(r"^(?:using|typedef|friend|static_assert|enum|class|struct|union)\b")
 
@@ -82,15 +80,8 @@ def classes_in(path, root):
 def main():
     root = pathlib.Path(sys.argv[1])
     paths = [path for path in sorted((root / "src").rglob("*")) if path.suffix in {".h", ".cpp"}]
-    sizes = dict(row for path in paths for row in classes_in(path, root))
-    found = {name: members for name, members in sizes.items() if members > MOST}
-    if sys.argv[2:] == ["--write"]:
-        LIST.write_text("".join(f"{name} {members}\n" for name, members in sorted(found.items())))
-        return
-    known = {name: int(members) for name, members in (row.rsplit(" ", 1) for row in LIST.read_text().splitlines())}
-    wrong = [f"{name}: {members} members, of {MOST} at most" for name, members in found.items() if name not in known]
-    wrong += [f"{name}: {members} members, {known[name]} before" for name, members in found.items() if members > known.get(name, members)]
-    wrong += [f"{name}: is not that large any more; take it from {LIST.name}" for name in known if name not in found]
+    sizes = [row for path in paths for row in classes_in(path, root)]
+    wrong = [f"{name}: {members} members, of {MOST} at most" for name, members in sizes if members > MOST]
     print("\n".join(wrong))
     sys.exit(bool(wrong))
 

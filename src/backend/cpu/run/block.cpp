@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "backend/cpu/code/kernel_code.h"
@@ -23,19 +22,17 @@ constexpr uint32_t kMostBlocksACall = 64;
 
 uint32_t lowBits(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
-}  // namespace
-
-bool ResidentBlock::reserveFrames(size_t bytes) {
-  if (bytes <= framesBytes_) return true;
-  framesBytes_ = 0;
-  frames_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) & ~size_t{63})));
-  state_.frames = frames_.get();
-  if (frames_) framesBytes_ = bytes;
-  return frames_ != nullptr;
+// The lanes that a warp of the launch's blocks has.
+uint32_t lanesOf(const RunningLaunch& launch, uint32_t warp) {
+  return lowBits(std::min(launch.abi.threadsPerBlock - warp * ptx::kWarpSize, ptx::kWarpSize));
 }
 
+}  // namespace
+
 bool ResidentBlock::reserve(const RunningLaunch& launch) {
-  if (!reserveFrames(ptx::frameMemory(launch.code->traits, launch.abi.warpsPerBlock))) return false;
+  const bool framed = frames_.reserve(ptx::frameMemory(launch.code->traits, launch.abi.warpsPerBlock));
+  state_.frames = frames_.memory();
+  if (!framed) return false;
   const uint32_t wanted = launch.fibrePerWarp ? launch.abi.warpsPerBlock : 1;
   if (fibreCount_ >= wanted && stacks_.bytes() >= launch.stackBytes) return true;
   const uint32_t count = std::bit_ceil(std::max(wanted, fibreCount_));
@@ -79,34 +76,27 @@ void ResidentBlock::place(RunningLaunch& launch, uint32_t worker, uint64_t block
   state_.blocks = 1;
   state_.warp = state_.line = 0;
   state_.lane = ptx::kNoLane;
-  std::fill(std::begin(waits_), std::end(waits_), Wait{});
+  waits_.reset();
   state_.owner = this;
   state_.beginChecks(abi.gridId);
 }
 
 void ResidentBlock::begin(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber) {
   place(launch, worker, blockNumber);
-  cluster_ = &own_;
-  rank_ = clusterWaiting_ = 0;
-  own_.reset(1);
-  own_.join(0, *this);
+  cluster_.reset(*this);
   whole_ = !launch.fibrePerWarp;
   spanEnd_ = blockNumber + 1;
   live_ = ready_ = whole_ ? 1 : lowBits(launch.abi.warpsPerBlock);
   yielded_ = paused_ = 0;
   current_ = 0;
-  for (uint32_t left = occupied_; left; left &= left - 1) barriers_[std::countr_zero(left)] = Barrier();
-  occupied_ = 0;
+  barriers_.reset();
 }
 
 void ResidentBlock::beginInCluster(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber, ResidentBlock& leader,
                                    uint32_t rank) {
   begin(launch, worker, blockNumber);
   const uint32_t* const size = launch.abi.clusterSize;
-  if (rank == 0) own_.reset(size[0] * size[1] * size[2]);
-  cluster_ = &leader.own_;
-  rank_ = rank;
-  cluster_->join(rank, *this);
+  cluster_.join(leader.cluster_, rank, size[0] * size[1] * size[2], *this);
   state_.clusterRank = rank;
   state_.clusterShared = leader.state_.clusterShared;
   if (!launch.code->traits.clusterAddresses) return;
@@ -191,7 +181,7 @@ inline uint32_t ResidentBlock::nextOf(uint32_t candidates) const {
 }
 
 ResidentBlock::Progress ResidentBlock::resume() {
-  if (!ready_) return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;
+  if (!ready_) return cluster_.waiting() ? Progress::Waiting : Progress::Stuck;
   yielded_ = 0;
   current_ = nextOf(ready_);
   thread_.noteBlock(&state_);
@@ -200,15 +190,14 @@ ResidentBlock::Progress ResidentBlock::resume() {
   if (!went) return Progress::Faulted;
   if (!live_) return Progress::Done;
   if (ready_) return Progress::Spinning;
-  return clusterWaiting_ ? Progress::Waiting : Progress::Stuck;
+  return cluster_.waiting() ? Progress::Waiting : Progress::Stuck;
 }
 
 void ResidentBlock::abandon() {
   prepareFibres();
-  live_ = ready_ = paused_ = clusterWaiting_ = 0;
+  live_ = ready_ = paused_ = 0;
+  cluster_.release();
 }
-
-void ResidentBlock::switchToBase() { fibres_[current_].fibre.switchTo(thread_.base()); }
 
 void ResidentBlock::leaveForGood() {
   thread_.throwOut(fibres_[current_].fibre);
@@ -218,7 +207,7 @@ void ResidentBlock::leaveForGood() {
 void ResidentBlock::switchAway() {
   if (!(ready_ & ~yielded_)) ready_ |= std::exchange(paused_, 0);  // nobody else can go on: their pause is over
   const uint32_t candidates = ready_ & ~yielded_;
-  if (!candidates) return switchToBase();
+  if (!candidates) return fibres_[current_].fibre.switchTo(thread_.base());
   const uint32_t next = nextOf(candidates);
   if (next == current_) return;
   Fibre& from = fibres_[current_].fibre;
@@ -231,78 +220,40 @@ void ResidentBlock::warpEnded() {
   live_ &= ~bit;
   ready_ &= ~bit;
   // A barrier for all threads waits no longer for those that are gone.
-  for (uint32_t left = occupied_; left; left &= left - 1) {
-    Barrier& barrier = barriers_[std::countr_zero(left)];
-    if (barrier.waiting && complete(barrier)) open(barrier);
-  }
-  if (clusterWaiting_ || cluster_->blocks() > 1) cluster_->review();
+  if (const uint32_t opened = barriers_.openComplete(live_)) goOn(opened);
+  cluster_.warpEnded();
   switchAway();
 }
 
-uint32_t ResidentBlock::lanesOf(uint32_t warp) const {
-  const uint32_t first = warp * ptx::kWarpSize;
-  return lowBits(std::min(launch_->abi.threadsPerBlock - first, ptx::kWarpSize));
-}
-
-// PTX counts whole warps: a partial one counts as 32 threads. Only a count that is no multiple of 32 means threads.
-ResidentBlock::Barrier& ResidentBlock::arrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  const uint32_t number = id % kBarriers;
-  occupied_ |= 1u << number;
-  Barrier& barrier = barriers_[number];
-  barrier.expected = threads;
-  if (threads) barrier.arrived += threads % ptx::kWarpSize ? std::popcount(mask & lanesOf(warp)) : ptx::kWarpSize;
-  return barrier;
-}
-
-bool ResidentBlock::complete(const Barrier& barrier) const {
-  if (!barrier.expected) return (live_ & ~barrier.waiting) == 0;
-  return barrier.arrived >= barrier.expected;
-}
-
-void ResidentBlock::open(Barrier& barrier) {
-  ready_ |= barrier.waiting;
+// Warps that waited run again, and those that yielded have something new to look at.
+void ResidentBlock::goOn(uint32_t warps) {
+  ready_ |= warps;
   yielded_ = 0;
-  if (barrier.reduces)
-    for (uint32_t left = barrier.waiting; left; left &= left - 1)
-      reduced_[std::countr_zero(left)] = {barrier.count, barrier.all, barrier.any};
-  barrier = Barrier();
-  occupied_ &= ~(1u << (&barrier - barriers_));
 }
 
-void ResidentBlock::waitAt(Barrier& barrier, uint32_t warp) {
+void ResidentBlock::waitAt(BlockBarriers::Barrier& barrier, uint32_t warp) {
   barrier.waiting |= 1u << warp;
-  if (complete(barrier)) return open(barrier);
+  if (barrier.complete(live_)) return goOn(barriers_.open(barrier));
   ready_ &= ~(1u << warp);
   switchAway();
 }
 
 void ResidentBlock::barrier(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  waitAt(arrive(warp, id, threads, mask), warp);
+  waitAt(barriers_.arrive(id, threads, mask & lanesOf(*launch_, warp)), warp);
 }
 
 uint32_t ResidentBlock::barrierReduce(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask,
                                       ptx::BarrierReduction operation, uint32_t predicates) {
-  Barrier& barrier = arrive(warp, id, threads, mask);
-  const uint32_t lanes = mask & lanesOf(warp);
-  barrier.reduces = true;
-  barrier.count += std::popcount(predicates & lanes);
-  barrier.all = barrier.all && (predicates & lanes) == lanes;
-  barrier.any = barrier.any || (predicates & lanes) != 0;
+  const uint32_t lanes = mask & lanesOf(*launch_, warp);
+  BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads, lanes);
+  barrier.combine(predicates, lanes);
   waitAt(barrier, warp);
-  switch (operation) {
-    case ptx::BarrierReduction::Popc:
-      return reduced_[warp].count;
-    case ptx::BarrierReduction::And:
-      return reduced_[warp].all;
-    case ptx::BarrierReduction::Or:
-      return reduced_[warp].any;
-  }
-  return 0;
+  return barriers_.reduced(warp, operation);
 }
 
 void ResidentBlock::barrierArrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask) {
-  Barrier& barrier = arrive(warp, id, threads, mask);
-  if (barrier.expected && complete(barrier)) open(barrier);
+  BlockBarriers::Barrier& barrier = barriers_.arrive(id, threads, mask & lanesOf(*launch_, warp));
+  if (barrier.expected && barrier.complete(live_)) goOn(barriers_.open(barrier));
 }
 
 void ResidentBlock::yield() {
@@ -317,53 +268,31 @@ void ResidentBlock::pause() {
 }
 
 void ResidentBlock::clusterWait(uint32_t warp) {
-  if (!cluster_->open(clusterPhase_[warp])) return;
-  clusterWaiting_ |= 1u << warp;
+  if (!cluster_.wait(warp)) return;
   ready_ &= ~(1u << warp);
   switchAway();
 }
 
 void ResidentBlock::clusterPassed() {
-  ready_ |= clusterWaiting_;
-  clusterWaiting_ = 0;
-  yielded_ = 0;
+  goOn(cluster_.release());
   thread_.noteProgress();
 }
 
-uint32_t ResidentBlock::waitLine(uint32_t warp) const {
-  const Wait& wait = waits_[warp];
-  return CodePages::contains(wait.codeAddress)
-             ? launch_->code->lineAt(static_cast<const std::byte*>(wait.codeAddress) - 1)
-             : wait.line;
-}
-
-// Where warps wait: " (PTX line 12)", " (PTX lines 12,15)", or nothing where that is not known.
-std::string ResidentBlock::linesOf(uint32_t warps) const {
-  std::set<uint32_t> lines;
-  for (; warps; warps &= warps - 1) lines.insert(waitLine(static_cast<uint32_t>(std::countr_zero(warps))));
-  lines.erase(0);
-  std::string text;
-  for (const uint32_t line : lines) text += (text.empty() ? "" : ",") + std::to_string(line);
-  return text.empty() ? text : (lines.size() > 1 ? " (PTX lines " : " (PTX line ") + text + ")";
-}
-
 std::string ResidentBlock::describeWaiting() const {
-  const auto warps = [](uint32_t which) {
+  const auto warps = [this](uint32_t which, const std::string& where) {
     std::string text = " warps ";
-    for (; which; which &= which - 1)
-      text += std::to_string(std::countr_zero(which)) + (which & (which - 1) ? "," : "");
-    return text;
+    for (uint32_t left = which; left; left &= left - 1)
+      text += std::to_string(std::countr_zero(left)) + (left & (left - 1) ? "," : "");
+    return text + where + waits_.describe(which, *launch_->code);
   };
   const uint32_t* const at = state_.blockIndex;
   std::string text =
       "block [" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) + "]:";
-  for (uint32_t left = occupied_; left; left &= left - 1) {
-    const int id = std::countr_zero(left);
-    if (barriers_[id].waiting)
-      text += warps(barriers_[id].waiting) + " at barrier " + std::to_string(id) + linesOf(barriers_[id].waiting);
-  }
-  if (clusterWaiting_) text += warps(clusterWaiting_) + " at the cluster's barrier" + linesOf(clusterWaiting_);
-  if (ready_) text += warps(ready_) + " in loops that ask memory" + linesOf(ready_);
+  barriers_.eachWaitedAt([&](int id, const BlockBarriers::Barrier& barrier) {
+    text += warps(barrier.waiting, " at barrier " + std::to_string(id));
+  });
+  if (const uint32_t waiting = cluster_.waiting()) text += warps(waiting, " at the cluster's barrier");
+  if (ready_) text += warps(ready_, " in loops that ask memory");
   return text;
 }
 

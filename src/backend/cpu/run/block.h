@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "backend/cpu/blocks/block_barriers.h"
+#include "backend/cpu/blocks/frames.h"
+#include "backend/cpu/blocks/warp_waits.h"
 #include "backend/cpu/code/kernel_launch.h"
 #include "backend/cpu/run/cluster.h"
 #include "backend/cpu/run/fibre.h"
@@ -53,10 +55,10 @@ class ResidentBlock final : public ClusterMember {
   void yield();
   // To a point where warps that run ahead wait for those behind them.
   void pause();
-  void clusterArrive(uint32_t warp) { clusterPhase_[warp] = cluster_->arrive(rank_, warp); }
+  void clusterArrive(uint32_t warp) { cluster_.arrive(warp); }
   void clusterWait(uint32_t warp);
   // Remembers where a warp waits; `codeAddress`: that its call returns to.
-  void noteWait(uint32_t warp, const void* codeAddress) { waits_[warp] = {codeAddress, state_.line}; }
+  void noteWait(uint32_t warp, const void* codeAddress) { waits_.note(warp, codeAddress, state_.line); }
   // Leaves the running warp for the worker's own stack for good.
   [[noreturn]] void leaveForGood();
   // The same because what the warp asked for takes memory that the host does not have.
@@ -71,7 +73,7 @@ class ResidentBlock final : public ClusterMember {
   // Bit 0 stands for all warps where one fibre runs them.
   uint32_t liveWarps() const override { return live_; }
   bool canRun() const override { return ready_ != 0; }
-  ClusterBarrier& cluster() { return *cluster_; }
+  ClusterBarrier& cluster() { return cluster_.barrier(); }
   void clusterPassed() override;
   // Who waits where, for the log: "block [1,0,0]: warps 0,3 at barrier 0 (PTX line 12)".
   std::string describeWaiting() const;
@@ -82,30 +84,17 @@ class ResidentBlock final : public ClusterMember {
     if (whole_ && launch_->abi.warpsPerBlock > 1) return;
     for (uint32_t left = live_; left; left &= left - 1) {
       const auto warp = static_cast<uint32_t>(__builtin_ctz(left));
-      visit(warp, waitLine(warp));
+      visit(warp, waits_.lineOf(warp, *launch_->code));
     }
   }
 
  private:
-  static constexpr uint32_t kBarriers = 16, kMaxWarps = 32;
-  struct Barrier {
-    uint32_t waiting = 0;   // warps that wait
-    uint32_t arrived = 0;   // threads that came, whole warps counted as 32
-    uint32_t expected = 0;  // threads; 0: all live warps
-    uint32_t count = 0;     // predicates that were true
-    bool all = true, any = false, reduces = false;
-  };
   struct WarpFibre {
     ResidentBlock* block;
     uint32_t warp;
     Fibre fibre;
   };
 
-  struct FreeMemory {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-
-  bool reserveFrames(size_t bytes);
   static void fibreMain(void* warpFibre);
   void prepareFibres();
   void place(RunningLaunch& launch, uint32_t worker, uint64_t blockNumber);
@@ -114,14 +103,10 @@ class ResidentBlock final : public ClusterMember {
   void runSpan();
   uint32_t nextOf(uint32_t candidates) const;
   void warpEnded();
-  uint32_t lanesOf(uint32_t warp) const;
-  Barrier& arrive(uint32_t warp, uint32_t id, uint32_t threads, uint32_t mask);
-  bool complete(const Barrier& barrier) const;
-  void open(Barrier& barrier);
-  void waitAt(Barrier& barrier, uint32_t warp);
+  void goOn(uint32_t warps);
+  void waitAt(BlockBarriers::Barrier& barrier, uint32_t warp);
   // Hands the thread to the next warp that can run, or to the worker when there is none.
   void switchAway();
-  void switchToBase();
 
   HostStack& thread_;
   std::byte* const sharedEnd_;
@@ -130,8 +115,7 @@ class ResidentBlock final : public ClusterMember {
   StackGroup stacks_;
   std::unique_ptr<WarpFibre[]> fibres_;
   uint32_t fibreCount_ = 0;
-  std::unique_ptr<std::byte[], FreeMemory> frames_;  // BlockState::frames
-  size_t framesBytes_ = 0;
+  Frames frames_;
   uint64_t spanEnd_ = 0;  // of the blocks that the first fibre runs
   bool whole_ = true;     // the first fibre runs all warps
   uint32_t live_ = 0;     // warps that have not ended; bit 0 stands for all when whole_
@@ -139,25 +123,9 @@ class ResidentBlock final : public ClusterMember {
   uint32_t yielded_ = 0;  // of those, warps that have nothing to do but ask again
   uint32_t paused_ = 0;   // warps that could run but let the others go first
   uint32_t current_ = 0;  // the warp that runs
-  ClusterBarrier own_;    // of the cluster that this block leads
-  ClusterBarrier* cluster_ = &own_;
-  uint32_t rank_ = 0;                      // in the cluster
-  uint32_t clusterWaiting_ = 0;            // warps that wait for the cluster
-  uint64_t clusterPhase_[kMaxWarps] = {};  // by warp: in which it arrived last
-  struct Wait {
-    const void* codeAddress;
-    uint32_t line;  // that the interpreter was at
-  };
-  Wait waits_[kMaxWarps] = {};  // by warp: the last one
-  uint32_t waitLine(uint32_t warp) const;
-  std::string linesOf(uint32_t warps) const;
-  Barrier barriers_[kBarriers];
-  uint32_t occupied_ = 0;  // barriers that somebody came to since they opened last
-  struct Reduced {
-    uint32_t count;
-    bool all, any;
-  };
-  Reduced reduced_[kMaxWarps];  // by warp: what the barrier that let it go had combined
+  BlockBarriers barriers_;
+  ClusterPlace cluster_;
+  WarpWaits waits_;
 };
 
 }  // namespace vg::backend::cpu
