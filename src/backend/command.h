@@ -14,6 +14,7 @@
 namespace vg::backend {
 
 class Kernel;
+class PreparedLaunches;
 class UpdatableNode;
 struct FaultScene;
 struct GraphRun;
@@ -68,6 +69,11 @@ struct LaunchCommand {
   uint32_t level = 0;     // launches one behind the other of the same level, but 0, may run side by side
   bool early = false;     // may begin when the launch just before it says so, and waits for its end itself
 };
+// All launches that a device has made ready (prepared_launches.h).
+struct PreparedCommand {
+  PreparedLaunches* launches;
+  FaultSink* faults;
+};
 struct HostCall {
   void (*function)(void* data);
   void* data;
@@ -86,7 +92,8 @@ struct Timestamp {
   uint64_t* nanoseconds;  // receives Device::timestamp()
 };
 
-using Command = std::variant<CopyCommand, FillCommand, LaunchCommand, HostCall, Wait, Write, Timestamp>;
+using Command =
+    std::variant<CopyCommand, FillCommand, LaunchCommand, HostCall, Wait, Write, Timestamp, PreparedCommand>;
 static_assert(std::is_trivially_copyable_v<Command>);
 
 }  // namespace vg::backend

@@ -8,6 +8,7 @@ namespace vg::backend {
 // Who is to know when it fails; null: nobody.
 inline FaultSink* faultsOf(const Command& command) {
   if (const auto* launch = std::get_if<LaunchCommand>(&command)) return launch->faults;
+  if (const auto* launches = std::get_if<PreparedCommand>(&command)) return launches->faults;
   if (const auto* copy = std::get_if<CopyCommand>(&command)) return copy->faults;
   const auto* const fill = std::get_if<FillCommand>(&command);
   return fill ? fill->faults : nullptr;

@@ -1,7 +1,11 @@
 // An in-order sequence of commands on a device. One a stream.
 #pragma once
 
+#include <memory>
+#include <span>
+
 #include "backend/command.h"
+#include "backend/prepared_launches.h"
 
 namespace vg::backend {
 
@@ -23,6 +27,11 @@ class Queue {
   // Runs the command on the calling thread when it is short, bounded and may run there; false, with nothing done, when
   // not. Requires: the queue is idle and the caller lets no submit happen meanwhile.
   virtual bool tryInline(const Command&) { return false; }
+  // Makes launches of one context ready, to be sent as one PreparedCommand. Null: nothing is won by that, or it cannot
+  // be done now.
+  virtual std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch>) { return nullptr; }
+  // Whether a PreparedCommand of them, which a queue of this device has made, may be given to this queue now.
+  virtual bool sends(const PreparedLaunches&) const { return false; }
   // As in Device::createQueue, of what is scheduled from now on.
   virtual void setPriority(int) {}
 };

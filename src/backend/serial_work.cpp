@@ -190,6 +190,7 @@ Point SerialWork::execute(const Command& command) {
   if (const auto* copy = std::get_if<CopyCommand>(&command)) perform(*copy);
   if (const auto* fill = std::get_if<FillCommand>(&command)) perform(*fill);
   if (const auto* stamp = std::get_if<Timestamp>(&command)) perform(*stamp);
+  if (const auto* launches = std::get_if<PreparedCommand>(&command)) return perform(*launches);
   return {};
 }
 

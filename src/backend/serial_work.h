@@ -45,6 +45,8 @@ class SerialWork : public Executor::Task, private Continuation {
   virtual uint64_t now() const { return 0; }
   // What it answers is waited for, without a thread, before the launch counts as done.
   virtual Point perform(const LaunchCommand& command) = 0;
+  // Of queues that prepare launches.
+  virtual Point perform(const PreparedCommand&) { return {}; }
   virtual void perform(const Timestamp& command) = 0;
   // What is still under way afterwards. Throws std::bad_alloc before anything is done.
   Point execute(const Command& command);

@@ -465,6 +465,83 @@ TEST_F(Levels, HaveNoPlaceForCooperativeGrids) {
   EXPECT_EQ(play.overBefore[1], 1u);
 }
 
+// Grids that were prepared: their sections and chains as in {section, follows}.
+struct PreparedRuns : Levels {
+  using Places = std::vector<std::pair<uint32_t, bool>>;
+  void prepare(const Places& places, const KernelCode& code) {
+    numbers.clear();
+    for (uint32_t i = 0; i < places.size(); ++i) numbers.push_back({memory->address(), i});
+    std::vector<PreparedGrids::Item> items;
+    for (size_t i = 0; i < places.size(); ++i)
+      items.push_back(
+          {{code, grid, reinterpret_cast<const std::byte*>(&numbers[i]), 12}, places[i].first, places[i].second});
+    grids = must(engine->prepare(items));
+    all = static_cast<uint32_t>((uint64_t{1} << places.size()) - 1);
+  }
+  Submission begin(unsigned lane) { return must(engine->launch(lane, false, *grids, {}, Room::Waited)); }
+  void runOnce(unsigned lane) {
+    play.begun = play.over = 0;
+    play.looks = play.overBefore = {};
+    EXPECT_EQ(begin(lane).wait(kSecond * 10), CUDA_SUCCESS);
+    EXPECT_EQ(play.over, all);
+  }
+  std::vector<Arguments> numbers;
+  std::unique_ptr<PreparedGrids> grids;
+  uint32_t all = 0;
+};
+
+TEST_F(PreparedRuns, FollowEachOtherInChains) {
+  prepare({{0, false}, {0, true}, {0, true}, {0, true}}, plain);
+  for (unsigned round = 0; round < 100; ++round) {
+    runOnce(round);  // in any channel
+    for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(play.overBefore[i], (1u << i) - 1) << i;
+  }
+}
+
+// 0, then 1-2-3 beside 4-5, then 6 beside 7, then 8.
+TEST_F(PreparedRuns, ChainsAreBesideEachOtherAndSectionsAreNot) {
+  prepare({{0, false}, {1, false}, {1, true}, {1, true}, {1, false}, {1, true}, {2, false}, {2, false}, {3, false}},
+          plain);
+  play.meets[1] = play.meets[4] = 0b000010010;
+  play.meets[6] = play.meets[7] = 0b011000000;
+  for (unsigned round = 0; round < 20; ++round) {
+    runOnce(3);
+    EXPECT_EQ(play.overBefore[1], 0b1u);
+    EXPECT_EQ(play.overBefore[2] & 0b1111, 0b11u);
+    EXPECT_EQ(play.overBefore[3] & 0b1111, 0b111u);
+    EXPECT_EQ(play.overBefore[5] & 0b110001, 0b010001u);
+    EXPECT_EQ(play.overBefore[6], 0b111111u);
+    EXPECT_EQ(play.overBefore[8], 0b11111111u);
+  }
+}
+
+// A run begins when the one before it has ended, whichever channels they are in.
+TEST_F(PreparedRuns, WaitForWhatTheyFollow) {
+  prepare({{0, false}, {0, false}, {0, true}}, plain);
+  Submission last;
+  for (unsigned round = 0; round < 200; ++round) {
+    const Submission before[] = {last};
+    last = must(engine->launch(round, false, *grids, std::span(before, round ? 1 : 0), Room::Waited));
+  }
+  EXPECT_EQ(last.wait(kSecond * 10), CUDA_SUCCESS);
+  EXPECT_EQ(play.over, all);
+}
+
+TEST_F(PreparedRuns, OfManyChainsAreSentInParts) {
+  std::vector<PreparedGrids::Item> items;
+  const Arguments number{memory->address(), 0};
+  const auto add = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      items.push_back({{plain, grid, reinterpret_cast<const std::byte*>(&number), 12}, 0, false});
+  };
+  add(400);
+  grids = must(engine->prepare(items));
+  EXPECT_GT(grids->parts(), 1u);
+  for (unsigned round = 0; round < 3; ++round) EXPECT_EQ(begin(round).wait(kSecond * 10), CUDA_SUCCESS);
+  add(2000);  // in more than go together
+  EXPECT_EQ(engine->prepare(items).error(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 TEST_F(Compute, LargeGridsAreSentOneByOne) {
   const KernelCode plain = code();
   const Grid grid;

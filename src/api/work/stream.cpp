@@ -84,7 +84,7 @@ CUresult cuStreamGetDevResource(const Call& call, CUstream hStream, CUdevResourc
   if (rawValue(type) != CU_DEV_RESOURCE_TYPE_SM)
     return fail(CUDA_ERROR_INVALID_RESOURCE_TYPE, "streams have no resource of type %d", rawValue(type));
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  const core::GreenContext* const green = stream.green();
+  const core::GreenContext* const green = stream.set().green;
   const core::Device& device = stream.context().device();
   if (green) {
     *resource = core::resources::part(device, static_cast<uint32_t>(green->multiprocessors().count()));
@@ -130,7 +130,7 @@ CUresult cuStreamGetCtx(const Call& call, CUstream hStream, CUcontext* pctx) {
   if (!pctx) return missing("pctx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_CHECK(stream.mayBeAsked());
-  *pctx = stream.green() ? stream.green()->contextHandle() : stream.context().handle();
+  *pctx = stream.set().green ? stream.set().green->contextHandle() : stream.context().handle();
   return CUDA_SUCCESS;
 }
 
@@ -139,14 +139,14 @@ CUresult cuStreamGetCtx_v2(const Call& call, CUstream hStream, CUcontext* pCtx, 
   VG_TRY(core::Stream & stream, call.resolve(hStream));
   VG_CHECK(stream.mayBeAsked());
   *pCtx = stream.context().handle();
-  if (pGreenCtx) *pGreenCtx = stream.green() ? stream.green()->handle() : nullptr;
+  if (pGreenCtx) *pGreenCtx = stream.set().green ? stream.set().green->handle() : nullptr;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetGreenCtx(const Call& call, CUstream hStream, CUgreenCtx* phCtx) {
   if (!phCtx) return missing("phCtx");
   VG_TRY(core::Stream & stream, call.resolve(hStream));
-  *phCtx = stream.green() ? stream.green()->handle() : nullptr;
+  *phCtx = stream.set().green ? stream.set().green->handle() : nullptr;
   return CUDA_SUCCESS;
 }
 

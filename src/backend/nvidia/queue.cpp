@@ -49,6 +49,10 @@ class GpuQueue::Work final : public SerialWork {
     const Command launch = command;
     return send(std::span(&launch, 1), done, Patience::None);
   }
+  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch> launches) const {
+    return sent_->prepare(launches);
+  }
+  bool sends(const PreparedLaunches& launches) const { return sent_->sends(launches); }
   bool idleAll() const { return SerialWork::idle() && sent_->empty(); }
 
   // A thread that waits for its copy may as well send it.
@@ -108,6 +112,10 @@ class GpuQueue::Work final : public SerialWork {
     }
     return sent_->end();
   }
+  Point perform(const PreparedCommand& c) override {
+    (void)sent_->take(c, {}, Patience::Any);
+    return sent_->end();
+  }
   // Null: nothing is to be launched.
   static LaunchRecord* present(const LaunchCommand& c) {
     Result<UpdatableNode::OwnRecord> record = c.record->node->now(c.record->graph);
@@ -145,6 +153,10 @@ bool GpuQueue::launchAtOnce(const LaunchCommand& command, Point done) noexcept {
   return work_->launchAtOnce(command, done);
 }
 bool GpuQueue::idle() const { return work_->idleAll(); }
+std::unique_ptr<PreparedLaunches> GpuQueue::prepare(std::span<const ChainedLaunch> launches) {
+  return work_->prepare(launches);
+}
+bool GpuQueue::sends(const PreparedLaunches& launches) const { return work_->sends(launches); }
 bool GpuQueue::tryInline(const Command& command) noexcept { return work_->tryInline(command); }
 void GpuQueue::setPriority(int priority) { work_->setPriority(Executor::urgencyOf(priority)); }
 

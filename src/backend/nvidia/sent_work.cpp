@@ -22,20 +22,25 @@ constexpr char kRanTooLong[] = "a kernel ran longer than VERDIGRIS_LAUNCH_TIMEOU
 
 FaultSink* SentWork::faultsOf(const Ending& ending) {
   if (const auto* launch = std::get_if<SentLaunch>(&ending)) return launch->faults;
+  if (const auto* prepared = std::get_if<SentPrepared>(&ending)) return prepared->faults;
   const auto* const transfer = std::get_if<SentTransfer>(&ending);
   return transfer ? transfer->faults : nullptr;
 }
 
-std::string SentWork::nameOf(const Ending& ending) {
+// `instruction`: where one stopped, or 0. Null: it is no kernel.
+const GpuKernel* SentWork::kernelOf(const Ending& ending, uint64_t instruction) {
+  if (const auto* prepared = std::get_if<SentPrepared>(&ending)) return &prepared->work->kernelAt(instruction);
   const auto* const launch = std::get_if<SentLaunch>(&ending);
-  return launch ? "kernel " + launch->record->kernel->name() : "a copy";
+  return launch ? &static_cast<const GpuKernel&>(*launch->record->kernel) : nullptr;
 }
 
 // An assertion says so in words, then traps.
 bool SentWork::assertionFailed(const Ending& ending) {
-  const auto* const launch = std::get_if<SentLaunch>(&ending);
-  CalledServices* const services = launch ? static_cast<const GpuKernel&>(*launch->record->kernel).services() : nullptr;
-  return services && services->flush();
+  const auto flushed = [](const GpuKernel* kernel) { return kernel->services() && kernel->services()->flush(); };
+  if (const auto* prepared = std::get_if<SentPrepared>(&ending))
+    return std::any_of(prepared->work->kernels.begin(), prepared->work->kernels.end(), flushed);
+  const GpuKernel* const kernel = kernelOf(ending, 0);
+  return kernel && flushed(kernel);
 }
 
 SentWork::SentWork(QueueParts& parts, const std::array<uint32_t, 4>& disabledTpcs)
@@ -86,6 +91,8 @@ bool SentWork::takeWork(const Command& command, Point done, Patience patience) {
   if (!reached(parentEnd_)) return false;
   if (const auto* launch = std::get_if<LaunchCommand>(&command))
     return !launch->record->node && takeLaunch(command, done, roomForKernels(patience));
+  if (const auto* prepared = std::get_if<PreparedCommand>(&command))
+    return takePrepared(*prepared, done, roomForKernels(patience));
   if (const auto* copy = std::get_if<CopyCommand>(&command))
     return takeTransfer(*copy, parts_.transfer().route(copy->shape), done, patience);
   const auto* const fill = std::get_if<FillCommand>(&command);
@@ -146,6 +153,14 @@ bool SentWork::takeLaunch(const Command& launch, Point done, Room room) {
   const bool family = parent && static_cast<const GpuKernel&>(*command.record->kernel).mayHaveChildren();
   if (family) parentEnd_ = end().value + 1;
   add({SentLaunch(command), done, sent.ok() ? sent.value().submission : Submission{}, 0, 0, std::move(parent)});
+  return true;
+}
+
+bool SentWork::takePrepared(const PreparedCommand& command, Point done, Room room) {
+  auto& work = static_cast<PreparedWork&>(*command.launches);
+  const Result<Submission> sent = sender_.send(work, *command.faults, room);
+  if (!sent.ok() && sent.error() == CUDA_ERROR_NOT_READY) return false;
+  add({SentPrepared{&work, command.faults}, done, sent.ok() ? sent.value() : Submission{}});
   return true;
 }
 
@@ -297,8 +312,10 @@ void SentWork::reportFirstFault(const Entry& entry, CUresult error, FaultSink& f
   if (!byEngine && error != CUDA_ERROR_LAUNCH_TIMEOUT) fault = examineFault(parts_.gpu(), channel, error);
   if (fault.instruction && parts_.holdsTrap(fault.instruction)) fault = {CUDA_ERROR_LAUNCH_FAILED, "it met a trap"};
   if (!byEngine && channel.keptOthersWaiting()) fault.what = kKeptOthersWaiting;
-  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", nameOf(entry.ending).c_str(), fault.what.empty() ? "" : ": ",
-         fault.what.c_str(), channel.describe().c_str());
+  const GpuKernel* const kernel = kernelOf(entry.ending, fault.instruction);
+  const std::string name = kernel ? "kernel " + kernel->name() : "a copy";
+  VG_LOG(Error, "%s was stopped by a fault%s%s (%s)", name.c_str(), fault.what.empty() ? "" : ": ", fault.what.c_str(),
+         channel.describe().c_str());
   if (assertionFailed(entry.ending))
     faults.report(CUDA_ERROR_ASSERT, "an assertion failed");
   else

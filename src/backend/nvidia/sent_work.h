@@ -34,6 +34,13 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   bool take(const Command& command, Point done, Patience patience);
   // The same of as many of them as go together; answers how many. `done` is for the last of all.
   size_t take(std::span<const Command> commands, Point done, Patience patience);
+  // As Queue has them. Any thread.
+  std::unique_ptr<PreparedLaunches> prepare(std::span<const ChainedLaunch> launches) const {
+    return sender_.prepare(launches);
+  }
+  bool sends(const PreparedLaunches& launches) const {
+    return sender_.sends(static_cast<const PreparedWork&>(launches));
+  }
   // When all that was taken so far has ended.
   Point end() const { return {timeline_, first_ + entries_.pushed()}; }
   bool empty() const { return end().done(); }
@@ -57,6 +64,10 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
     void (*release)(LaunchRecord*);
     FaultSink* faults;
   };
+  struct SentPrepared {
+    const PreparedWork* work;
+    FaultSink* faults;
+  };
   struct Stamp {
     uint64_t* nanoseconds;
     uint64_t asked;  // when
@@ -68,7 +79,7 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
     uint64_t submission = 0;          // of the work's channel; 0: none
   };
   // What there is to do when a command has ended.
-  using Ending = std::variant<SentTransfer, SentLaunch, HostCall, Wait, Write, Stamp>;
+  using Ending = std::variant<SentTransfer, SentLaunch, SentPrepared, HostCall, Wait, Write, Stamp>;
   // Whole lines of the cache: threads hand these to each other at every launch.
   struct alignas(64) Entry {
     Ending ending;
@@ -85,6 +96,7 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   bool takeStamped(std::span<const Command> commands, Patience patience);
   bool takeWork(const Command& command, Point done, Patience patience);
   bool takeLaunch(const Command& launch, Point done, Room room);
+  bool takePrepared(const PreparedCommand& command, Point done, Room room);
   size_t goingTogether(std::span<const Command> commands) const;
   size_t takeLaunches(std::span<const Command> launches, Point done, Patience patience);
   template <class Transferring>
@@ -104,7 +116,7 @@ class SentWork final : public Watched, public std::enable_shared_from_this<SentW
   bool overdue(Entry& entry) const;
   void finish(const Entry& entry);
   static FaultSink* faultsOf(const Ending& ending);
-  static std::string nameOf(const Ending& ending);
+  static const GpuKernel* kernelOf(const Ending& ending, uint64_t instruction);
   static bool assertionFailed(const Ending& ending);
   void reportFault(const Entry& entry, CUresult error);
   void reportFirstFault(const Entry& entry, CUresult error, FaultSink& faults);

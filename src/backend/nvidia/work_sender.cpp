@@ -1,6 +1,7 @@
 #include "backend/nvidia/work_sender.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "backend/executor.h"
 #include "backend/graph_run.h"
@@ -54,7 +55,7 @@ Result<WorkSender::Sent> WorkSender::send(std::span<const Command> launches, con
 Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, const ParentGrid* parent, Room room,
                                             bool stamped) {
   VG_TRY(ComputeEngine & engine, parts_.compute());
-  const bool urgent = urgencyOf(launches.front()) > 0;
+  const bool urgent = urgencyOf(*std::get<LaunchCommand>(launches.front()).record) > 0;
   if (!urgent && followsNothing()) lane_ = engine.quietLane(lane_);
   if (prepared_.size() < launches.size()) prepared_.resize(launches.size());
   launches_.clear();
@@ -63,9 +64,17 @@ Result<WorkSender::Sent> WorkSender::launch(std::span<const Command> launches, c
   return urgent ? engine.launchUrgent(lane_, launches_) : engine.launch(lane_, launches_);
 }
 
-unsigned WorkSender::urgencyOf(const Command& launch) const {
-  const int8_t own = std::get<LaunchCommand>(launch).record->shape.priority;
+unsigned WorkSender::urgencyOf(const LaunchRecord& record) const {
+  const int8_t own = record.shape.priority;
   return own == LaunchShape::kOfQueue ? urgency_.load(std::memory_order_relaxed) : Executor::urgencyOf(own);
+}
+
+Grid WorkSender::gridOf(const LaunchRecord& record) const {
+  Grid grid = static_cast<const GpuKernel&>(*record.kernel).grid(record.shape);
+  grid.disabledTpcs = disabledTpcs_;
+  grid.urgency = urgencyOf(record);
+  grid.graph = record.graph ? record.graph->exec() : 0;
+  return grid;
 }
 
 ComputeEngine::Launch WorkSender::prepare(const Command& launch, const ParentGrid* parent, Prepared& prepared,
@@ -74,11 +83,8 @@ ComputeEngine::Launch WorkSender::prepare(const Command& launch, const ParentGri
   const LaunchRecord& record = *command.record;
   const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
   prepared.code = kernel.code();
-  prepared.grid = kernel.grid(record.shape);
-  prepared.grid.disabledTpcs = disabledTpcs_;
-  prepared.grid.urgency = urgencyOf(launch);
+  prepared.grid = gridOf(record);
   prepared.grid.number = parent ? parent->number() : 0;
-  prepared.grid.graph = record.graph ? record.graph->exec() : 0;
   const std::byte* parameters = record.parameters;
   uint32_t bytes = kernel.parameterBytes();
   if (kernel.namesTextures()) {
@@ -88,6 +94,62 @@ ComputeEngine::Launch WorkSender::prepare(const Command& launch, const ParentGri
   }
   return {prepared.code, prepared.grid, parameters,    bytes,        record.shape.cooperative,
           before_,       room,          command.level, command.early};
+}
+
+// Of each run of a cooperative grid there is a workspace, of textures that modules name the numbers are read, and what
+// may have children is answered by its number.
+static bool mayBePrepared(const LaunchRecord& record) {
+  const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
+  return !record.node && !record.shape.cooperative && !kernel.requests() && !kernel.namesTextures();
+}
+
+std::unique_ptr<PreparedWork> WorkSender::prepare(std::span<const ChainedLaunch> launches) const {
+  if (parts_.launchLimit()) return nullptr;  // each is watched by itself
+  auto work = std::make_unique<PreparedWork>();
+  std::deque<Prepared> prepared;
+  std::vector<PreparedGrids::Item> items;
+  for (const ChainedLaunch& one : launches) {
+    const LaunchRecord& record = *one.launch.record;
+    if (!mayBePrepared(record)) return nullptr;
+    const auto& kernel = static_cast<const GpuKernel&>(*record.kernel);
+    const Prepared& now = prepared.emplace_back(Prepared{kernel.code(), gridOf(record), {}});
+    items.push_back(
+        {{now.code, now.grid, record.parameters, kernel.parameterBytes()}, one.section, one.follows, one.launch.early});
+    work->kernels.push_back(&kernel);
+  }
+  std::sort(work->kernels.begin(), work->kernels.end());
+  work->kernels.erase(std::unique(work->kernels.begin(), work->kernels.end()), work->kernels.end());
+  work->urgent = prepared.front().grid.urgency > 0;
+  work->queue = traits();
+  work->preparedLocalBytes = work->localBytes();
+  Result<ComputeEngine&> engine = parts_.compute();
+  if (!engine.ok()) return nullptr;
+  Result<std::unique_ptr<PreparedGrids>> grids = engine->prepare(items);
+  if (!grids.ok()) return nullptr;
+  work->grids = std::move(grids).value();
+  return work;
+}
+
+bool WorkSender::sends(const PreparedWork& work) const {
+  Result<ComputeEngine&> engine = parts_.compute();
+  return work.queue == traits() && work.localBytes() == work.preparedLocalBytes && engine.ok() &&
+         engine->isCurrent(*work.grids);
+}
+
+Result<Submission> WorkSender::send(PreparedWork& work, FaultSink& faults, Room room) {
+  if (const CUresult error = faults.state(); error != CUDA_SUCCESS) return error;
+  Result<Submission> sent = launch(work, room);
+  if (sent.ok())
+    note(sent.value());
+  else if (sent.error() != CUDA_ERROR_NOT_READY)
+    faults.report(sent.error(), "a graph that could not be sent");
+  return sent;
+}
+
+Result<Submission> WorkSender::launch(PreparedWork& work, Room room) {
+  VG_TRY(ComputeEngine & engine, parts_.compute());
+  if (!work.urgent && followsNothing()) lane_ = engine.quietLane(lane_);
+  return engine.launch(lane_, work.urgent, *work.grids, before_, room);
 }
 
 static bool mayBeRepeated(const copy::Shape& shape) { return !copy::overlap(shape); }

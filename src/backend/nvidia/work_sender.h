@@ -16,6 +16,7 @@
 #include "backend/nvidia/compute/compute_engine.h"
 #include "backend/nvidia/copies/transfer.h"
 #include "backend/nvidia/kernels/kernel_roles.h"
+#include "backend/nvidia/prepared_work.h"
 #include "backend/nvidia/queue_parts.h"
 
 namespace vg::backend::nvidia {
@@ -38,6 +39,11 @@ class WorkSender {
   using Sent = ComputeEngine::Sent;
   // `stamped` (may be null, only for one launch): set to the submission whose Channel::beginning() is that of the work.
   Result<Sent> send(std::span<const Command> launches, const ParentGrid* parent, Room room, uint64_t* stamped);
+  // Null: they cannot be prepared. Any thread.
+  std::unique_ptr<PreparedWork> prepare(std::span<const ChainedLaunch> launches) const;
+  bool sends(const PreparedWork& work) const;
+  // A run of them; as send() of launches.
+  Result<Submission> send(PreparedWork& work, FaultSink& faults, Room room);
   // How a copy or a fill goes. `route` as Transfer has it, not Way::Thread; `stamped` as for launches.
   struct Sending {
     Transfer::Route route;
@@ -60,13 +66,16 @@ class WorkSender {
   };
   Result<Sent> launch(std::span<const Command> launches, const ParentGrid* parent, Room room, bool stamped);
   ComputeEngine::Launch prepare(const Command& launch, const ParentGrid* parent, Prepared& prepared, Room room) const;
+  Grid gridOf(const LaunchRecord& record) const;
+  Result<Submission> launch(PreparedWork& work, Room room);
+  QueueTraits traits() const { return {urgency_.load(std::memory_order_relaxed), disabledTpcs_}; }
   template <class Box>
   Result<Submission> sendBox(const Box& box, FaultSink* faults, const Sending& how);
   template <class Box>
   Result<Submission> transfer(const Box& box, const Sending& how);
   void note(const Submission& sent);
   bool followsNothing() const;
-  unsigned urgencyOf(const Command& launch) const;
+  unsigned urgencyOf(const LaunchRecord& record) const;
 
   QueueParts& parts_;
   const std::array<uint32_t, 4> disabledTpcs_;

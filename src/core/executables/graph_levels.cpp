@@ -20,22 +20,55 @@ std::unordered_map<const GraphNode*, uint32_t> depthsOf(std::span<GraphNode* con
   return depths;
 }
 
+using ChainPlaces = std::unordered_map<const GraphNode*, ChainPlace>;
+
+// Those of the run that a node follows, once each.
+std::vector<const GraphNode*> followedBy(const GraphNode& node, const ChainPlaces& places) {
+  std::vector<const GraphNode*> all;
+  for (const Dependency& before : node.dependencies())
+    if (places.contains(before.node) && std::find(all.begin(), all.end(), before.node) == all.end())
+      all.push_back(before.node);
+  return all;
+}
+
+ChainPlaces chainsOf(std::span<GraphNode* const> run, uint32_t number) {
+  ChainPlaces places;
+  std::unordered_map<const GraphNode*, uint32_t> followers;
+  for (const GraphNode* node : run) places.emplace(node, ChainPlace{number});
+  for (const GraphNode* node : run)
+    for (const GraphNode* before : followedBy(*node, places)) ++followers[before];
+  uint32_t chains = 0;
+  for (const GraphNode* node : run) {
+    const std::vector<const GraphNode*> before = followedBy(*node, places);
+    ChainPlace& place = places.at(node);
+    if (before.size() == 1 && followers.at(before[0]) == 1) {
+      place = places.at(before[0]);
+      place.follows = true;
+      continue;
+    }
+    for (const GraphNode* one : before) place.section = std::max(place.section, places.at(one).section + 1);
+    place.chain = chains++;
+  }
+  return places;
+}
+
 // Kernels alone, one behind the other in an order that keeps every edge.
-void placeRun(std::span<GraphNode*> run, uint32_t& last, std::vector<PlacedNode>& placed) {
+void placeRun(std::span<GraphNode*> run, PlaceNumbers& last, std::vector<PlacedNode>& placed) {
   const auto depths = depthsOf(run);
+  const ChainPlaces chains = chainsOf(run, run.empty() ? 0 : ++last.run);
   const auto depth = [&](const GraphNode* node) { return depths.at(node); };
   std::stable_sort(run.begin(), run.end(), [&](const GraphNode* a, const GraphNode* b) { return depth(a) < depth(b); });
   for (size_t i = 0; i < run.size();) {
     size_t end = i + 1;
     while (end < run.size() && depth(run[end]) == depth(run[i])) ++end;
-    const uint32_t level = end - i > 1 ? ++last : 0;
-    for (; i < end; ++i) placed.push_back({run[i], level});
+    const uint32_t level = end - i > 1 ? ++last.level : 0;
+    for (; i < end; ++i) placed.push_back({run[i], level, chains.at(run[i])});
   }
 }
 
 }  // namespace
 
-std::vector<PlacedNode> inLevels(const Graph& graph, uint32_t& last) {
+std::vector<PlacedNode> inLevels(const Graph& graph, PlaceNumbers& last) {
   std::vector<GraphNode*> order = graph.sorted();
   std::vector<PlacedNode> placed;
   placed.reserve(order.size());

@@ -1,4 +1,7 @@
-// Which kernels of a graph may run side by side: no edge orders them, and nothing else lies between them.
+// Which kernels of a graph may run side by side: no edge orders them, and nothing else lies between them. Told in two
+// ways. By level: kernels that all begin when all of the level before have ended. By chain: kernels of which each has
+// no follower but the next, which follows nothing else. Chains of a section run side by side, and begin when all of the
+// section before have ended. Kernels with nothing else between them are a run, which has sections of its own.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +11,21 @@
 
 namespace vg::core {
 
+struct ChainPlace {
+  uint32_t run = 0;  // 0: no kernel
+  uint32_t section = 0, chain = 0;
+  bool follows = false;  // another of its chain
+};
 struct PlacedNode {
   GraphNode* node = nullptr;
   uint32_t level = 0;  // of several kernels that may run side by side, which stand together; 0: of nothing else
+  ChainPlace chain{};  // of a chain, each stands behind those that it follows
 };
-// The nodes in an order that keeps every edge. Levels are counted on from `last`. Requires: no cycle, and graphs::Lock.
-std::vector<PlacedNode> inLevels(const Graph& graph, uint32_t& last);
+// What was given out last.
+struct PlaceNumbers {
+  uint32_t level = 0, run = 0;
+};
+// The nodes in an order that keeps every edge. Levels and runs are counted on. Requires: no cycle, and graphs::Lock.
+std::vector<PlacedNode> inLevels(const Graph& graph, PlaceNumbers& last);
 
 }  // namespace vg::core

@@ -228,7 +228,7 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
   steps_.reserve(steps_.size() + graph.nodes().size());
   stepOf_.reserve(stepOf_.size() + graph.nodes().size());
   const GraphNode* before = nullptr;
-  for (const auto& [node, level] : inLevels(graph, level_)) {
+  for (const auto& [node, level, chain] : inLevels(graph, placed_)) {
     const GraphNode* const behind = std::exchange(before, node);
     if (const auto* child = node->as<ChildNode>()) {
       VG_CHECK(append(*child->graph, disabled, culprit));
@@ -244,7 +244,8 @@ CUresult GraphPlan::append(const Graph& graph, const std::unordered_map<uint64_t
     stepOf_.emplace(node->id(), steps_.size());
     operates_ |= std::holds_alternative<MemoryStep>(step.value());
     steps_.push_back(std::move(step).value());
-    order_.push_back({level, behind && beginsBy(*node) == behind});
+    const GraphNode* const by = beginsBy(*node);
+    order_.push_back({level, by && by == behind, chain, by && chain.follows});
   }
   return CUDA_SUCCESS;
 }
@@ -339,8 +340,57 @@ Result<Step> GraphPlan::compileBranch(const ConditionalNode& node, const Disable
   return Step(std::move(step));
 }
 
+namespace {
+
+// What it begins by is launched just before it, too.
+bool mayBeginEarly(const std::vector<Step>& steps, const std::vector<StepOrder>& order, size_t index,
+                   const Device& device) {
+  if (!order[index].early) return false;
+  const auto* const before = std::get_if<KernelStep>(&steps[index - 1]);
+  return before && &before->context.context->device() == &device;
+}
+
+// Kernels of one context among steps [first, last), chain by chain; empty: there are others.
+std::vector<backend::ChainedLaunch> chained(std::vector<Step>& steps, const std::vector<StepOrder>& order, size_t first,
+                                            size_t last) {
+  std::vector<size_t> indices;
+  for (size_t i = first; i < last; ++i) indices.push_back(i);
+  std::stable_sort(indices.begin(), indices.end(), [&](size_t a, size_t b) {
+    const ChainPlace &x = order[a].chain, &y = order[b].chain;
+    return std::pair(x.section, x.chain) < std::pair(y.section, y.chain);
+  });
+  std::vector<backend::ChainedLaunch> launches;
+  for (size_t k = 0; k < indices.size(); ++k) {
+    auto* const kernel = std::get_if<KernelStep>(&steps[indices[k]]);
+    if (!kernel || kernel->context.context != std::get<KernelStep>(steps[indices[0]]).context.context) return {};
+    const StepOrder& place = order[indices[k]];
+    launches.push_back({{&kernel->record, kernel->context.context, 0, 0, place.earlyInChain},
+                        place.chain.section,
+                        place.chain.follows});
+  }
+  return launches;
+}
+
+// Those that are long enough to be worth it.
+std::vector<PreparedRun> runsOf(std::vector<Step>& steps, const std::vector<StepOrder>& order, const Device& device) {
+  constexpr size_t kFewest = 4;
+  std::vector<PreparedRun> runs;
+  for (size_t first = 0, last = 0; first < steps.size(); first = last) {
+    for (last = first + 1; last < steps.size() && order[last].chain.run == order[first].chain.run;) ++last;
+    if (!order[first].chain.run || last - first < kFewest) continue;
+    std::vector<backend::ChainedLaunch> launches = chained(steps, order, first, last);
+    const auto* const kernel = std::get_if<KernelStep>(&steps[first]);
+    if (launches.empty() || &kernel->context.context->device() != &device) continue;
+    runs.emplace_back(first, last, std::move(launches));
+  }
+  return runs;
+}
+
+}  // namespace
+
 void GraphPlan::cut() {
   pieces_.clear();
+  runs_ = runsOf(steps_, order_, context_.device());
   bytes_ = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (const auto* copy = std::get_if<CopyStep>(&steps_[i])) bytes_ += copy->shape.bytes();
@@ -384,13 +434,6 @@ CUresult GraphPlan::checkSteps() const {
   return CUDA_SUCCESS;
 }
 
-// What it begins by is launched just before it, too.
-bool GraphPlan::mayBeginEarly(size_t index) const {
-  if (!order_[index].early) return false;
-  const auto* const before = std::get_if<KernelStep>(&steps_[index - 1]);
-  return before && &before->context.context->device() == &context_.device();
-}
-
 CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands) {
   Step& step = steps_[index];
   if (auto* kernel = std::get_if<KernelStep>(&step)) {
@@ -398,8 +441,8 @@ CUresult GraphPlan::addCommands(size_t index, Stream& stream, std::vector<backen
       commands.push_back(foreign(*kernel));
       return CUDA_SUCCESS;
     }
-    commands.push_back(
-        backend::LaunchCommand{&kernel->record, kernel->context.context, 0, order_[index].level, mayBeginEarly(index)});
+    commands.push_back(backend::LaunchCommand{&kernel->record, kernel->context.context, 0, order_[index].level,
+                                              mayBeginEarly(steps_, order_, index, context_.device())});
     return CUDA_SUCCESS;
   }
   if (auto* record = std::get_if<RecordStep>(&step)) {
@@ -501,22 +544,37 @@ CUresult GraphPlan::submit(Stream& stream, Point after) {
 // An event that is recorded is reached, whatever fails behind it: nothing here throws.
 CUresult GraphPlan::gather(Stream& stream, std::vector<backend::Command>& commands) noexcept {
   try {
-    return addPieces(stream, commands);
+    return addPieces(stream, commands, true);
   } catch (const std::bad_alloc&) {
     return fail(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a run of a graph");
   }
 }
 
-CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& commands) {
+// One that begins at this step, where nobody wants to hear of each launch; or null.
+static PreparedRun* runAt(std::vector<PreparedRun>& runs, size_t step) {
+  if (activity::recording()) return nullptr;
+  const auto run = std::lower_bound(runs.begin(), runs.end(), step,
+                                    [](const PreparedRun& one, size_t first) { return one.first() < first; });
+  return run == runs.end() || run->first() != step ? nullptr : &*run;
+}
+
+CUresult GraphPlan::addPieces(Stream& stream, std::vector<backend::Command>& commands, bool prepared) {
   const auto runPiece = [](void* data) {
     const Piece& piece = *static_cast<Piece*>(data);
     piece.plan->run(piece.first, piece.last);
   };
+  size_t done = 0;
   for (Piece& piece : pieces_) {
-    if (piece.together)
+    if (piece.first < done) continue;
+    PreparedRun* const run = prepared ? runAt(runs_, piece.first) : nullptr;
+    if (backend::PreparedLaunches* const launches = run ? run->readyFor(stream.queue(), shared()) : nullptr) {
+      commands.push_back(backend::PreparedCommand{launches, run->faults()});
+      done = run->last();
+    } else if (piece.together) {
       commands.push_back(backend::HostCall{runPiece, &piece});
-    else
+    } else {
       VG_CHECK(addCommands(piece.first, stream, commands));
+    }
   }
   return CUDA_SUCCESS;
 }
@@ -560,7 +618,7 @@ CUresult GraphPlan::submitFromKernel() {
   VG_CHECK(checkSteps());
   std::vector<backend::Command> commands;
   commands.reserve(pieces_.size() + 1);
-  VG_CHECK(addPieces(stream, commands));
+  VG_CHECK(addPieces(stream, commands, false));  // kernels wait for the thread that does this
   const auto finish = [](void* data) { static_cast<GraphPlan*>(data)->environment_->finishOne(); };
   commands.push_back(backend::HostCall{finish, this, true});
   return launchesAlone_ ? stream.submitAtOnce(commands.data(), commands.size())
@@ -568,6 +626,8 @@ CUresult GraphPlan::submitFromKernel() {
 }
 
 CUresult GraphPlan::upload(Stream& stream) {
+  prepare();
+  for (PreparedRun& run : runs_) (void)run.readyFor(stream.queue(), shared(), true);
   if (!whole_.updatable) return stream.context().state();
   const auto apply = [](void* data) {
     auto* const plan = static_cast<GraphPlan*>(data);

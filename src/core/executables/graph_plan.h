@@ -23,6 +23,8 @@
 #include "backend/executor.h"
 #include "backend/updatable_node.h"
 #include "core/executables/graph_environment.h"
+#include "core/executables/graph_levels.h"
+#include "core/executables/prepared_run.h"
 #include "core/graphs/graph.h"
 #include "core/streams/stream.h"
 #include "core/work/copy.h"
@@ -104,6 +106,14 @@ struct NoStep {};
 using Step = std::variant<NoStep, CopyStep, CopyBatchStep, PagedStep, FillStep, HostStep, MemoryStep, KernelStep,
                           RecordStep, WaitStep, BranchStep>;
 
+// Where a step stands: as graph_levels.h counts, child graphs with numbers of their own.
+struct StepOrder {
+  uint32_t level;
+  bool early;  // a kernel behind the step before by a programmatic edge alone
+  ChainPlace chain;
+  bool earlyInChain;  // the same, behind the one before in its chain
+};
+
 class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
  public:
   // `disabled`: ids of nodes that do nothing. `exec`: the handle, when kernels may launch it; else 0. `ownPriorities`:
@@ -171,12 +181,12 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   // Tells nodes that kernels may change what the host has made of them.
   void applyNodes() const;
   CUresult gather(Stream& stream, std::vector<backend::Command>& commands) noexcept;
-  CUresult addPieces(Stream& stream, std::vector<backend::Command>& commands);
+  // `prepared`: by what is made ready, or can be now.
+  CUresult addPieces(Stream& stream, std::vector<backend::Command>& commands, bool prepared);
   CUresult tryFromKernel() noexcept;
   CUresult submitFromKernel();
   CUresult checkSteps() const;
   CUresult addCommands(size_t index, Stream& stream, std::vector<backend::Command>& commands);
-  bool mayBeginEarly(size_t index) const;
   bool small() const;
   bool tryInPlace(Stream& stream, void (*runAll)(void*));
   bool unreferenceUnlessLast();
@@ -195,14 +205,11 @@ class GraphPlan final : public LaunchedGraph, private backend::Executor::Task {
   Whole whole_;  // of a top plan
   std::atomic<uint32_t> references_{1};
   std::vector<Step> steps_;
-  struct Order {
-    uint32_t level;  // as graph_levels.h counts them; child graphs' are others
-    bool early;      // a kernel behind the step before by a programmatic edge alone
-  };
-  std::vector<Order> order_;                     // of steps
-  uint32_t level_ = 0;                           // the last one that was given
+  std::vector<StepOrder> order_;                 // of steps
+  PlaceNumbers placed_;                          // that were given
   std::unordered_map<uint64_t, size_t> stepOf_;  // by the id of the node
   std::vector<Piece> pieces_;
+  std::vector<PreparedRun> runs_;  // of steps that are pieces of their own
   std::vector<MemoryEnd> memoryEnds_;
   // A run that a thread is to begin.
   struct Beginning {

@@ -104,7 +104,7 @@ struct CaptureAccess {
   }
   static bool everRecorded(const Event& event) { return event.sharing() || event.recorded().valid; }
   // In green contexts captures do not get in the way of the default stream.
-  static bool blocking(const Stream& stream) { return stream.blocking() && !stream.green(); }
+  static bool blocking(const Stream& stream) { return stream.blocking() && !stream.set().green; }
 };
 
 namespace capture {

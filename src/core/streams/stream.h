@@ -76,8 +76,6 @@ class Stream {
 
   Context& context() const { return set_.context; }
   StreamSet& set() const { return set_; }
-  // The green context that it was made in, or null.
-  GreenContext* green() const { return set_.green; }
   unsigned flags() const { return flags_; }  // CU_STREAM_DEFAULT or CU_STREAM_NON_BLOCKING
   int priority() const { return priority_.load(std::memory_order_relaxed); }
   uint64_t id() const { return id_; }
@@ -115,6 +113,8 @@ class Stream {
   CUresult submit(const backend::Command* commands, size_t count, Completion completion = Completion::Async);
   // The same as Queue has it, for a non-blocking stream.
   CUresult submitAtOnce(const backend::Command* commands, size_t count);
+  // For questions to it, and what it prepares; work goes the ways above.
+  backend::Queue& queue() const { return *queue_; }
   CUresult copy(const copy::Shape& shape, Completion completion);
   CUresult fill(const copy::Fill& fill, Completion completion);
   // Takes over the record: releases it when the kernel is done or when the launch fails.

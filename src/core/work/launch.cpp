@@ -297,7 +297,7 @@ CUresult perform(Stream& stream, const LaunchCall& call, Form) {
   backend::LaunchShape shape = call.shape;
   VG_CHECK(prepareShape(*kernel, call.attributes, context.device(), shape));
   if (call.updatable) return unsupported("an attribute of nodes, in a launch that is not captured");
-  if (shape.cooperative && stream.green()) VG_CHECK(checkPart(*stream.green(), *kernel, shape));
+  if (shape.cooperative && stream.set().green) VG_CHECK(checkPart(*stream.set().green, *kernel, shape));
   OwnRecord* const record = records.take(kernel->parameterBytes());
   if (const CUresult bad = copyArguments(*kernel, call.arguments, record->parameterBytes())) {
     record->release(record);

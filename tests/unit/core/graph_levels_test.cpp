@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace vg::core {
 namespace {
@@ -29,7 +33,7 @@ struct GraphLevels : ::testing::Test {
 
   const graphs::Lock lock;
   Graph& graph = graphs::create();
-  uint32_t last = 0;
+  PlaceNumbers last;
   std::vector<PlacedNode> order;
 };
 
@@ -52,7 +56,7 @@ TEST_F(GraphLevels, AreNoneInAChain) {
   arrange();
   EXPECT_EQ(order.size(), 11u);
   for (const PlacedNode& one : order) EXPECT_EQ(one.level, 0u);
-  EXPECT_EQ(last, 0u);
+  EXPECT_EQ(last.level, 0u);
 }
 
 TEST_F(GraphLevels, BringKernelsOfSeveralChainsTogether) {
@@ -66,7 +70,7 @@ TEST_F(GraphLevels, BringKernelsOfSeveralChainsTogether) {
       EXPECT_EQ(level(chain[i]), level(nodes[0][i]));
       EXPECT_EQ(static_cast<size_t>(placed(chain[i]) - order.data()) / kChains, i);
     }
-  EXPECT_EQ(last, kLength);
+  EXPECT_EQ(last.level, kLength);
 }
 
 TEST_F(GraphLevels, DoNotReachPastWhatIsNoKernel) {
@@ -88,6 +92,61 @@ TEST_F(GraphLevels, AreCountedOn) {
   EXPECT_EQ(order[0].level, 1u);
   arrange();
   EXPECT_EQ(order[0].level, 2u);
+}
+
+// A fork into chains of different lengths that meet again, and a kernel behind them.
+TEST_F(GraphLevels, ChainsBeginWhereThereIsMoreThanOneWay) {
+  GraphNode* const top = kernel({kernel()});
+  GraphNode* const left = kernel({kernel({kernel({top})})});
+  GraphNode* const right = kernel({top});
+  GraphNode* const bottom = kernel({left, right});
+  GraphNode* const last = kernel({bottom});
+  arrange();
+  const auto chain = [&](const GraphNode* node) { return placed(node)->chain; };
+  EXPECT_EQ(chain(top).section, 0u);
+  EXPECT_TRUE(chain(top).follows);
+  EXPECT_EQ(chain(left).section, 1u);
+  EXPECT_EQ(chain(right).section, 1u);
+  EXPECT_NE(chain(left).chain, chain(right).chain);
+  EXPECT_TRUE(chain(left).follows);
+  EXPECT_FALSE(chain(right).follows);
+  EXPECT_EQ(chain(bottom).section, 2u);
+  EXPECT_FALSE(chain(bottom).follows);
+  EXPECT_TRUE(chain(last).follows);
+  EXPECT_EQ(chain(last).chain, chain(bottom).chain);
+  for (const PlacedNode& one : order) EXPECT_EQ(one.chain.run, 1u);
+}
+
+// Whatever the graph, those of a section follow none of it but by their chains, and all else that they follow is of an
+// earlier one.
+TEST_F(GraphLevels, ChainsKeepEveryEdge) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<GraphNode*> nodes;
+    for (int i = 0; i < 40; ++i) {
+      std::set<GraphNode*> before;
+      for (unsigned k = random() % 4; k && i; --k) before.insert(nodes[nodes.size() - 1 - random() % std::min(i, 6)]);
+      std::vector<Dependency> edges;
+      for (GraphNode* node : before) edges.push_back({node});
+      nodes.push_back(&*graph.add(KernelNode{}, edges));
+    }
+    arrange();
+    for (const PlacedNode& one : order) {
+      std::set<const GraphNode*> before;
+      for (const Dependency& edge : one.node->dependencies()) before.insert(edge.node);
+      EXPECT_TRUE(!one.chain.follows || before.size() == 1);
+      for (const GraphNode* node : before) {
+        const ChainPlace other = placed(node)->chain;
+        if (one.chain.follows) {
+          EXPECT_EQ(std::pair(other.section, other.chain), std::pair(one.chain.section, one.chain.chain));
+          EXPECT_LT(placed(node), placed(one.node));
+        } else {
+          EXPECT_LT(other.section, one.chain.section);
+        }
+      }
+    }
+    for (GraphNode* node : nodes) graph.remove(*node);
+  }
 }
 
 }  // namespace

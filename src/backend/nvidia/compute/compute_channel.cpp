@@ -2,23 +2,20 @@
 
 #include <cstring>
 
-#include "backend/nvidia/channel/write_lines.h"
-
 namespace vg::backend::nvidia {
 namespace {
 
-// A slot holds the grids of a submission; of each descriptor, workspace of a cooperative grid, bank 0.
-constexpr size_t kWorkspaceAt = 448, kBankAt = 512, kLine = kLineBytes;
-constexpr size_t bytesOf(size_t parameters) { return (kBankAt + kDriverWords + parameters + 511) / 512 * 512; }
-constexpr size_t kSlotBytes = bytesOf(ComputeChannel::kMostParameters);
-static_assert(Qmd::kBytes <= kWorkspaceAt && kSlotBytes % Qmd::kAlignment == 0 && Qmd::kBytes % kLine == 0);
+// A slot holds the grids of a submission.
+constexpr size_t kSlotBytes = bytesOfGrid(kMostParameters);
+static_assert(kSlotBytes % Qmd::kAlignment == 0);
 
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
 
-bool canBeSent(const ComputeChannel::Launch& launch) {
-  return launch.bytes <= ComputeChannel::kMostParameters && launch.code.parameterBase == kDriverWords;
+GridContents contentsOf(const ComputeChannel::Launch& launch) {
+  return {launch.code, launch.grid, launch.parameters, launch.bytes};
 }
+bool canBeSent(const ComputeChannel::Launch& launch) { return canBeWritten(contentsOf(launch)); }
 
 // Whether the second may run beside the first. Two cooperative grids could each keep the other's blocks out.
 bool besides(const ComputeChannel::Launch& first, const ComputeChannel::Launch& second) {
@@ -40,16 +37,11 @@ size_t together(std::span<const ComputeChannel::Launch> launches) {
 size_t fitting(std::span<const ComputeChannel::Launch> launches) {
   size_t count = 0, bytes = 0;
   for (const ComputeChannel::Launch& launch : launches) {
-    bytes += bytesOf(launch.bytes);
+    bytes += bytesOfGrid(launch.bytes);
     if (bytes > kSlotBytes || !canBeSent(launch)) break;
     ++count;
   }
   return count;
-}
-
-void sendDescriptor(Push& push, uint64_t address, uint32_t action) {
-  push.write(kComputeSubchannel, compute::kSendPcasA, {static_cast<uint32_t>(address / Qmd::kAlignment)});
-  push.write(kComputeSubchannel, compute::kSendSignalingPcas2B, {action});
 }
 
 // When the engine comes here, which is when it begins what comes next.
@@ -57,19 +49,6 @@ void stampBeginning(Push& push, const host::Semaphore& at) {
   push.write(kComputeSubchannel, compute::kReportPayloadLow,
              {low(at.payload), high(at.payload), low(at.address), high(at.address),
               compute::kRelease | compute::kKeepCaches | compute::kPayload64});
-}
-
-// The descriptor, and bank 0 with the parameters behind the driver's words.
-void writeGrid(std::byte* to, uint64_t address, const KernelCode& code, const Grid& grid, const ComputeFacts& facts,
-               const GridEnd& end, const std::byte* parameters, size_t bytes) {
-  alignas(kLine) std::byte bank[kDriverWords + ComputeChannel::kMostParameters + kLine];
-  writeDriverWords(bank, address + kBankAt, code, grid, facts);
-  if (bytes) std::memcpy(bank + kDriverWords, parameters, bytes);
-  const size_t used = kDriverWords + bytes, whole = (used + kLine - 1) / kLine * kLine;
-  std::memset(bank + used, 0, whole - used);
-  alignas(kLine) const Qmd descriptor = describe(*facts.generation, code, grid, address + kBankAt, end);
-  writeLines(to, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
-  writeLines(to + kBankAt, bank, whole);
 }
 
 }  // namespace
@@ -142,7 +121,7 @@ bool ComputeChannel::mayBeginEarly(const Launch& launch) const {
 // All blocks of the submission's last grid have said that the next may begin, or ended: then a descriptor of nothing is
 // scheduled, which tells the channel. What comes next was not known when the grid was sent.
 void ComputeChannel::giveGoAhead(size_t at, GridEnd& end) {
-  alignas(kLine) const Qmd descriptor =
+  alignas(kLineBytes) const Qmd descriptor =
       describeGoAhead(*facts_.generation, channel_.addressOf(Channel::Word::GoAhead), end.number);
   writeLines(slots_->start() + at, reinterpret_cast<const std::byte*>(descriptor.words().data()), Qmd::kBytes);
   end.next = slots_->address(at);
@@ -150,11 +129,13 @@ void ComputeChannel::giveGoAhead(size_t at, GridEnd& end) {
   goAheadOf_ = end.number;
 }
 
-// What all of a submission waits for, and what its grids find. `early`: for the last grid's go-ahead, not its end.
-void ComputeChannel::beginWork(Push& push, const Launch& first, bool early) {
-  const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
-  sendDescriptor(push, slots_->address(slot), compute::kPrefetch);  // while it waits
-  channel_.follow(push, first.after);
+size_t ComputeChannel::slotAt() const { return channel_.submitted() % Channel::kInFlight * kSlotBytes; }
+
+// What all of a submission waits for, and what its grids find. `first`: the descriptor that it begins with. `early`:
+// for the last grid's go-ahead, not its end.
+void ComputeChannel::beginWork(Push& push, std::span<const Submission> after, uint64_t first, bool early) {
+  sendDescriptor(push, first, compute::kPrefetch);  // while it waits
+  channel_.follow(push, after);
   if (early)
     channel_.followGoAhead(push, lastGrid_);
   else
@@ -167,13 +148,13 @@ void ComputeChannel::beginWork(Push& push, const Launch& first, bool early) {
 
 ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Launch> launches) {
   const uint64_t number = channel_.submitted() + 1;
-  const size_t slot = channel_.submitted() % Channel::kInFlight * kSlotBytes;
+  const size_t slot = slotAt();
   const Sent sent{{&channel_, number}, launches.size(), steps_ + 1};
   size_t at = slot;
   const bool early = mayBeginEarly(launches.front());
   uint32_t latch = early ? goAheadLatch_ : 0;
   for (size_t i = 0; i + 1 < launches.size(); ++i) {
-    const size_t next = at + bytesOf(launches[i].bytes);
+    const size_t next = at + bytesOfGrid(launches[i].bytes);
     GridEnd end{++steps_, 0, channel_.addressOf(Channel::Word::Steps), slots_->address(next)};
     end.waitsFor = latch;
     end.latch = latch = launches[i + 1].early ? newLatch() : 0;
@@ -182,11 +163,11 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
   }
   GridEnd end{number, channel_.progressAddress(number), channel_.end(number).address};
   end.waitsFor = latch;
-  const size_t behind = at + bytesOf(launches.back().bytes);
+  const size_t behind = at + bytesOfGrid(launches.back().bytes);
   goesAhead_ |= launches.back().early;
   if (goesAhead_ && behind + Qmd::kBytes <= slot + kSlotBytes) giveGoAhead(behind, end);
   write(launches.back(), at, end);
-  beginWork(push, launches.front(), early);
+  beginWork(push, launches.front().after, slots_->address(slot), early);
   if (launches.front().stamped) stampBeginning(push, channel_.beginning(number).semaphore);
   sendDescriptor(push, slots_->address(slot), compute::kSchedule);
   channel_.submitReleasing(push);
@@ -198,7 +179,7 @@ ComputeChannel::Sent ComputeChannel::sendInLine(Push& push, std::span<const Laun
 // their end, comes when all are done.
 Result<ComputeChannel::Sent> ComputeChannel::sendSideBySide(Push& push, std::span<const Launch> launches) {
   uint64_t more = channel_.hasRoom(1 + Channel::kMostUnended) ? Channel::kMostUnended : 0;
-  beginWork(push, launches.front());
+  beginWork(push, launches.front().after, slots_->address(slotAt()));
   size_t count = 0;
   while (true) {
     const std::span<const Launch> left = launches.subspan(count), some = left.first(fitting(left));
@@ -214,15 +195,24 @@ Result<ComputeChannel::Sent> ComputeChannel::sendSideBySide(Push& push, std::spa
   return Sent{{&channel_, channel_.submitEnded(push)}, count, 0};
 }
 
+Result<Submission> ComputeChannel::launch(PreparedGrids& grids, std::span<const Submission> after, Room room) {
+  if (room == Room::Now && !channel_.hasRoom(grids.parts())) return CUDA_ERROR_NOT_READY;
+  VG_TRY(Push push, channel_.begin());
+  beginWork(push, after, grids.first());
+  VG_CHECK(grids.send(channel_, push, host::Meanwhile::Stay));
+  lastGrid_ = 0;
+  return Submission{&channel_, channel_.submitEnded(push)};
+}
+
 // Grids of one slot, which count themselves.
 void ComputeChannel::schedule(Push& push, std::span<const Launch> launches) {
-  size_t at = channel_.submitted() % Channel::kInFlight * kSlotBytes;
+  size_t at = slotAt();
   for (const Launch& launch : launches) {
     GridEnd end;
     end.count = channel_.addressOf(Channel::Word::Count);
     write(launch, at, end);
     sendDescriptor(push, slots_->address(at), compute::kSchedule);
-    at += bytesOf(launch.bytes);
+    at += bytesOfGrid(launch.bytes);
   }
 }
 
@@ -233,10 +223,10 @@ void ComputeChannel::write(const Launch& launch, size_t at, const GridEnd& end) 
   if (!grid.number) grid.number = grids_;
   if (launch.cooperative) {
     constexpr uint32_t kFreshWorkspace[4] = {};
-    std::memcpy(start + kWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
-    grid.workspace = slots_->address(at + kWorkspaceAt);
+    std::memcpy(start + kGridWorkspaceAt, kFreshWorkspace, sizeof kFreshWorkspace);
+    grid.workspace = slots_->address(at + kGridWorkspaceAt);
   }
-  writeGrid(start, slots_->address(at), launch.code, grid, facts_, end, launch.parameters, launch.bytes);
+  writeGrid(start, slots_->address(at), {launch.code, grid, launch.parameters, launch.bytes}, facts_, end);
 }
 
 }  // namespace vg::backend::nvidia

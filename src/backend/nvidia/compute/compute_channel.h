@@ -9,7 +9,7 @@
 #include <span>
 
 #include "backend/nvidia/channel/channel.h"
-#include "backend/nvidia/compute/grid.h"
+#include "backend/nvidia/compute/prepared_grids.h"
 
 namespace vg::backend::nvidia {
 
@@ -28,10 +28,8 @@ struct TexturePools {
 
 class ComputeChannel {
  public:
-  static constexpr uint32_t kMostParameters = 32764;  // bytes
-
   // `channel` is of a group of the graphics engine and outlives the object.
-  // `number`: of the channels of this group, less than 255.
+  // `number`: of the channels of this group, less than 254.
   static Result<std::unique_ptr<ComputeChannel>> create(Gpu& gpu, Addresses& addresses, Channel& channel,
                                                         const ComputeFacts& facts, uint32_t number);
   ComputeChannel(const ComputeChannel&) = delete;
@@ -64,6 +62,8 @@ class ComputeChannel {
   // As many of the grids as go together, all one behind the other or all side by side, but at least one. `after` and
   // `room` are the first one's.
   Result<Sent> launch(std::span<const Launch> launches);
+  // A run of all of them; `after` and `room` as above.
+  Result<Submission> launch(PreparedGrids& grids, std::span<const Submission> after, Room room);
   // Errors of the channel.
   CUresult wait(uint64_t number, uint64_t nanoseconds = UINT64_MAX) { return channel_.wait(number, nanoseconds); }
   uint64_t submitted() const { return channel_.submitted(); }
@@ -75,19 +75,19 @@ class ComputeChannel {
   CUresult bind(uint32_t computeClass);
   Sent sendInLine(Push& push, std::span<const Launch> launches);
   Result<Sent> sendSideBySide(Push& push, std::span<const Launch> launches);
+  size_t slotAt() const;
   uint32_t newLatch() { return latches_ | (++latch_ & ((1u << kLatchBits) - 1)); }
   void schedule(Push& push, std::span<const Launch> launches);
   bool mayBeginEarly(const Launch& launch) const;
   void giveGoAhead(size_t at, GridEnd& end);
-  void beginWork(Push& push, const Launch& first, bool early = false);
+  void beginWork(Push& push, std::span<const Submission> after, uint64_t first, bool early = false);
   void write(const Launch& launch, size_t at, const GridEnd& end);
 
   Channel& channel_;
   ComputeFacts facts_;
   std::unique_ptr<Block> slots_;  // what the hardware reads for a launch, by submission
-  static constexpr unsigned kLatchBits = 24;
-  const uint32_t latches_;  // what the numbers of its latches begin with
-  uint32_t latch_ = 0;      // the last one
+  const uint32_t latches_;        // what the numbers of its latches begin with
+  uint32_t latch_ = 0;            // the last one
   bool codeIsNew_ = true;
   bool goesAhead_ = false;          // since a grid was to begin early
   uint64_t goAheadOf_ = 0;          // the last submission that gives one

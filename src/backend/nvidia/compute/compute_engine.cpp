@@ -20,6 +20,17 @@ uint64_t bytesPerTpc(const GpuFacts& facts, uint64_t threadBytes) {
   return roundUp(warp * facts.warpsPerMultiprocessor * facts.multiprocessorsPerTpc, 0x8000);
 }
 
+// One thread at a time writes to a lane's channel.
+template <class Lane, class Sending>
+auto inLane(Lane& lane, Room room, Sending send) -> decltype(send(*lane.channel)) {
+  if (room == Room::Waited)
+    lane.mutex.lock();
+  else if (!lane.mutex.try_lock())
+    return CUDA_ERROR_NOT_READY;
+  const MutexLock right(lane.mutex, std::adopt_lock);
+  return send(*lane.channel);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ComputeEngine>> ComputeEngine::create(Gpu& gpu, Addresses& addresses) {
@@ -59,17 +70,27 @@ Result<Submission> ComputeEngine::send(Lane& lane, const Launch& launch) {
 }
 
 Result<ComputeEngine::Sent> ComputeEngine::send(Lane& lane, std::span<const Launch> launches) {
-  if (launches.front().room == Room::Waited)
-    lane.mutex.lock();
-  else if (!lane.mutex.try_lock())
-    return CUDA_ERROR_NOT_READY;
-  const MutexLock right(lane.mutex, std::adopt_lock);
-  return lane.channel->launch(launches);
+  return inLane(lane, launches.front().room, [&](ComputeChannel& channel) { return channel.launch(launches); });
+}
+
+ComputeEngine::Lane& ComputeEngine::laneFor(unsigned lane, bool urgent) {
+  return lanes_[urgent && makeUrgentLanes() ? kChannels + lane % kUrgentLanes : lane % kLanes];
 }
 
 Result<ComputeEngine::Sent> ComputeEngine::launchUrgent(unsigned lane, std::span<const Launch> launches) {
-  if (!makeUrgentLanes()) return launch(lane, launches);
-  return send(lanes_[kChannels + lane % kUrgentLanes], launches);
+  return send(laneFor(lane, true), launches);
+}
+
+Result<std::unique_ptr<PreparedGrids>> ComputeEngine::prepare(std::span<const PreparedGrids::Item> items) {
+  ComputeFacts facts = facts_;
+  facts.descriptions = descriptions_.load(std::memory_order_acquire);
+  return PreparedGrids::create(gpu_, addresses_, facts, items);
+}
+
+Result<Submission> ComputeEngine::launch(unsigned lane, bool urgent, PreparedGrids& grids,
+                                         std::span<const Submission> after, Room room) {
+  return inLane(laneFor(lane, urgent), room,
+                [&](ComputeChannel& channel) { return channel.launch(grids, after, room); });
 }
 
 // Tried once: what cannot be made now would hold up every launch.
@@ -132,6 +153,7 @@ CUresult ComputeEngine::replacePool(uint64_t bytesPerTpc) {
 CUresult ComputeEngine::setTexturePools(const TexturePools& pools) {
   const MutexLock pool(poolMutex_);
   texturePools_ = pools;
+  descriptions_.store(pools.descriptions, std::memory_order_release);
   for (Lane& lane : lanes()) {
     const MutexLock guard(lane.mutex);
     VG_CHECK(lane.channel->setTexturePools(pools));

@@ -29,6 +29,14 @@ class ComputeEngine {
   // The same of grids that go before those of lanes: in channels of their own, made at the first use, as a channel's
   // grids begin one behind the other. Without them it is launch().
   Result<Sent> launchUrgent(unsigned lane, std::span<const Launch> launches);
+  // Grids that are run by launch(): PreparedGrids::create().
+  Result<std::unique_ptr<PreparedGrids>> prepare(std::span<const PreparedGrids::Item> items);
+  Result<Submission> launch(unsigned lane, bool urgent, PreparedGrids& grids, std::span<const Submission> after,
+                            Room room);
+  // Whether they are what prepare() would make now.
+  bool isCurrent(const PreparedGrids& grids) const {
+    return grids.descriptions() == descriptions_.load(std::memory_order_acquire);
+  }
   // For a grid that follows no other: the lane, or while something runs there, one in which nothing does.
   unsigned quietLane(unsigned lane);
   // As launch(), in a channel that no lane has.
@@ -56,6 +64,7 @@ class ComputeEngine {
 
   ComputeEngine(Gpu& gpu, Addresses& addresses) : gpu_(gpu), addresses_(addresses) {}
   static constexpr unsigned kChannels = kLanes + 1, kUrgentLanes = 2;
+  Lane& laneFor(unsigned lane, bool urgent);
   static Result<Submission> send(Lane& lane, const Launch& launch);
   static Result<Sent> send(Lane& lane, std::span<const Launch> launches);
   CUresult takeWindows();
@@ -77,6 +86,7 @@ class ComputeEngine {
   uint64_t poolBytesPerTpc_ VG_GUARDED_BY(poolMutex_) = 0;
   TexturePools texturePools_ VG_GUARDED_BY(poolMutex_);
   std::atomic<uint32_t> localBytes_{0};
+  std::atomic<uint64_t> descriptions_{0};  // TexturePools::descriptions
 };
 
 }  // namespace vg::backend::nvidia

@@ -59,6 +59,11 @@ struct GridEnd {
   uint32_t waitsFor = 0;  // the latch that its own blocks wait for, when they wait
 };
 
+// The numbers of latches: above, which channel's, counted from 1, or of grids that belong to no channel; below, which
+// one of those.
+inline constexpr unsigned kLatchBits = 24;
+inline constexpr uint32_t kLatchesOfNone = 255u << kLatchBits;
+
 // What all grids of a GPU share.
 struct ComputeFacts {
   const Generation* generation = &kHopper;  // a driven one
